@@ -1,0 +1,44 @@
+"""GPU telemetry: one record a card, each number with its unit or the reason why it is missing."""
+
+import enum
+
+import msgspec
+
+from cockpit.model.quantity import Absent, Reading
+
+
+class Mark(enum.Enum):
+    """How sure we are that a card belongs to the pod we name."""
+
+    SURE = "sure"
+    SHARED = "shared"
+    GUESSED = "guessed"
+    UNALLOCATED = "free"
+    NOT_COLLECTED = "not collected"
+
+
+class Gpu(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """The newest sample of one card (or MIG instance), keyed by `uuid`.
+
+    `sampled_seconds` is the time of the sample itself, not of the query. `duty_ratio` is 0..1: the share
+    of time in which a kernel ran, not how full the chip was.
+    """
+
+    uuid: str
+    node: str
+    index: int
+    model: str = ""
+    mig_profile: str = ""
+    duty_ratio: Reading = Absent.NOT_COLLECTED
+    memory_used_bytes: Reading = Absent.NOT_COLLECTED
+    memory_total_bytes: Reading = Absent.NOT_COLLECTED
+    temperature_celsius: Reading = Absent.NOT_COLLECTED
+    power_watts: Reading = Absent.NOT_COLLECTED
+    sm_clock_hertz: Reading = Absent.NOT_COLLECTED
+    xid: int | None = None  # last code seen, 0 none; it does not clear. None: not collected
+    pod_namespace: str = ""
+    pod_name: str = ""
+    container: str = ""
+    mark: Mark = Mark.NOT_COLLECTED
+    sampled_seconds: float | None = None
+    source: str = ""  # "dcgm A", "dcgm B", "dcgm C", "cockpit"

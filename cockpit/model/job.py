@@ -1,0 +1,101 @@
+"""Training jobs: what the API object says, and the one row that any kind of job becomes."""
+
+import msgspec
+
+from cockpit.model.record import Condition, Labels, OwnerRef, Record
+
+
+class ReplicaSpec(msgspec.Struct, frozen=True, gc=False):
+    """One role of a job: how many pods of which shape. `gpus_each` are devices a pod."""
+
+    role: str  # launcher, worker, main, ...
+    replicas: int
+    gpus_each: int = 0
+    gpu_resource: str = ""
+    cpu_millicores_each: int = 0
+    memory_bytes_each: int = 0
+    image: str = ""
+    command: str = ""
+
+
+class JobObject(Record, frozen=True, gc=False, kw_only=True):
+    """A job as its own API object tells it (MPIJob, batch Job), decoded but not judged.
+
+    `conditions` may hold stale texts (a finished MPIJob keeps Running's): the state of a job is computed
+    in `cockpit.jobs`, never echoed.
+    """
+
+    api_version: str
+    kind: str
+    labels: Labels = ()  # those that name a queue, priority, user or pool
+    owner: OwnerRef | None = None
+    conditions: tuple[Condition, ...] = ()
+    replicas: tuple[ReplicaSpec, ...] = ()
+    is_suspended: bool = False  # spec.suspend or spec.runPolicy.suspend
+    slots_per_worker: int | None = None
+    active: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    started_seconds: float | None = None
+    finished_seconds: float | None = None
+
+
+class OwnerObject(Record, frozen=True, gc=False, kw_only=True):
+    """Metadata of any other controller (ReplicaSet, PyTorchJob, RayCluster, Notebook ...)."""
+
+    api_version: str
+    kind: str
+    labels: Labels = ()
+    owner: OwnerRef | None = None
+    is_missing: bool = False  # the API server answered 404 or 403: the chain ends here
+
+
+class Job(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """One row: a training job of any kind, computed from its object, its pods and its gang.
+
+    `state` is one of the words in `JobState`; `why` is one plain sentence of at most 100 characters for
+    a job that is not running, "" else. `wanted`, `ready` count pods that ask for GPUs (workers), or all
+    pods when none asks. `gpus_held` are devices bound now, `gpus_wanted` what a full gang takes.
+    """
+
+    key: str  # kind.group/namespace/name
+    uid: str
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    resource_version: str = ""
+    engine: str = ""  # Kueue, Coscheduling, none ...
+    queue: str = ""
+    position: int | None = None  # place in the queue, 1 is next
+    state: str = ""
+    why: str = ""
+    ready: int = 0
+    wanted: int | None = None
+    gpus_held: int = 0
+    gpus_wanted: int | None = None
+    created_seconds: float | None = None
+    started_seconds: float | None = None
+    finished_seconds: float | None = None
+    owner: str = ""  # person, where a label or annotation tells
+    workload_uid: str = ""
+    pod_uids: tuple[str, ...] = ()
+    nodes: tuple[str, ...] = ()
+
+
+class JobState:
+    """Words for the state column, plain and few."""
+
+    QUEUED = "queued"  # waits for its queue or gang engine
+    PENDING = "pending"  # pods exist, not all bound
+    STARTING = "starting"  # bound, not all running
+    RUNNING = "running"
+    DEGRADED = "degraded"  # was running, members are missing or failed
+    SUSPENDED = "suspended"
+    FINISHING = "ending"  # being deleted
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+
+    ENDED = ("succeeded", "failed")
+    WAITING = ("queued", "pending", "starting", "suspended")

@@ -1,0 +1,56 @@
+"""Nodes and their devices as the API server tells them."""
+
+import msgspec
+
+from cockpit.model.record import Condition, Labels, Record
+
+
+class Taint(msgspec.Struct, frozen=True, gc=False):
+    key: str
+    value: str
+    effect: str
+
+
+class Node(Record, frozen=True, gc=False, kw_only=True):
+    """One node. GPU counts are whole devices of `gpu_resource` (e.g. nvidia.com/gpu).
+
+    `gpu_capacity` and `gpu_allocatable` are None when the node does not show the resource at all: a GPU
+    node whose device plugin has not registered yet reads *not advertised*, not zero. `gpus_expected` is
+    what labels promise (`nvidia.com/gpu.count`, instance type hints), None when nothing promises any.
+    Time-slicing multiplies capacity; `gpu_replicas` (label nvidia.com/gpu.replicas) divides it back.
+    """
+
+    labels: Labels = ()
+    annotations: Labels = ()  # only those that name an owner or a hold
+    taints: tuple[Taint, ...] = ()
+    unschedulable: bool = False
+    conditions: tuple[Condition, ...] = ()
+    provider_id: str = ""
+    internal_ip: str = ""
+    kubelet_version: str = ""
+    capacity: tuple[tuple[str, int], ...] = ()  # cpu in millicores, memory in bytes, others whole
+    allocatable: tuple[tuple[str, int], ...] = ()
+    gpu_resource: str = ""
+    gpu_capacity: int | None = None
+    gpu_allocatable: int | None = None
+    gpus_expected: int | None = None
+    gpu_replicas: int = 1
+    gpu_model: str = ""  # as labelled, e.g. "NVIDIA-H100-80GB-HBM3"; "" unknown
+    gpu_memory_bytes: int | None = None  # per card, label nvidia.com/gpu.memory
+    instance_type: str = ""
+    zone: str = ""
+    pool: str = ""  # name of the pool that labels tell, "" unknown
+    pool_label: str = ""  # the label key that told it
+
+    @property
+    def ready(self) -> str:
+        """Status of the Ready condition: "True", "False", "Unknown", or "" before the kubelet spoke."""
+        for one in self.conditions:
+            if one.type == "Ready":
+                return one.status
+        return ""
+
+    @property
+    def has_gpus(self) -> bool:
+        """True for a node that shows or is promised GPUs."""
+        return bool(self.gpu_capacity) or bool(self.gpus_expected)

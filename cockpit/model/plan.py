@@ -1,0 +1,44 @@
+"""Changes of the world as values: calls and the plan that a person confirms."""
+
+from typing import Any
+
+import msgspec
+
+
+class Call(msgspec.Struct, frozen=True, kw_only=True):
+    """One request to the API server, as data. `path` starts with /api or /apis, without the host.
+
+    `body` is a tree of dicts, lists and scalars; `content_type` says how a patch is meant. A delete
+    carries its preconditions in the body, a patch `metadata.uid` and `metadata.resourceVersion`.
+    """
+
+    method: str  # POST, PATCH, DELETE, PUT
+    path: str
+    body: Any = None
+    content_type: str = "application/json"
+    query: tuple[tuple[str, str], ...] = ()
+    target: str = ""  # "mpijob team-a/llm": what a person calls it
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """A verb with everything that is shown before "yes"."""
+
+    verb: str  # submit, kill, scale
+    title: str  # "Kill mpijob team-a/llm"
+    calls: tuple[Call, ...]
+    lines: tuple[str, ...] = ()  # what will happen, one sentence a line
+    warnings: tuple[str, ...] = ()
+    shell: str = ""  # the command line that would do the same
+    is_destructive: bool = False
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a plan. `state`: done, refused, failed, unchanged."""
+
+    state: str
+    sentence: str
+    audit_id: str = ""
+
+    @property
+    def is_done(self) -> bool:
+        return self.state == "done"

@@ -1,0 +1,61 @@
+"""Pods, flat: one record of strings and numbers each, because there are 50,000 of them."""
+
+from cockpit.model.record import Record
+
+
+class Pod(Record, frozen=True, gc=False, kw_only=True):
+    """One pod, only what the cockpit reasons about.
+
+    `gpus` is the whole number of devices the scheduler charges (sum over containers, or the largest init
+    container when that is more). Times are epoch seconds. `exit_code` is of the first container that
+    failed, else of the first that ended.
+    """
+
+    phase: str = ""  # Pending, Running, Succeeded, Failed, Unknown
+    node: str = ""
+    gpus: int = 0
+    gpu_resource: str = ""
+    cpu_millicores: int = 0
+    memory_bytes: int = 0
+    owner_api_version: str = ""  # the controlling owner
+    owner_kind: str = ""
+    owner_name: str = ""
+    owner_uid: str = ""
+    job_label: str = ""  # name of the training job that labels tell (MPIJob, PyTorchJob, batch Job, JobSet)
+    role: str = ""  # launcher, worker, master, ...; "" unknown
+    rank: int | None = None  # replica or completion index
+    gang: str = ""  # name of the pod group, whatever the engine
+    queue: str = ""  # kueue.x-k8s.io/queue-name on the pod
+    scheduler: str = ""
+    priority: int | None = None
+    priority_class: str = ""
+    image: str = ""  # of the container that asks for GPUs, else of the first
+    containers: str = ""  # names, joined by a comma
+    ready_containers: int = 0
+    total_containers: int = 0
+    restarts: int = 0
+    started_seconds: float | None = None
+    finished_seconds: float | None = None
+    is_ready: bool = False
+    scheduled: str = ""  # status of PodScheduled
+    scheduled_reason: str = ""
+    scheduled_message: str = ""
+    is_gated: bool = False  # has scheduling gates
+    status_reason: str = ""  # status.reason, e.g. Evicted, UnexpectedAdmissionError
+    status_message: str = ""
+    waiting_reason: str = ""  # first waiting container, e.g. ImagePullBackOff
+    waiting_message: str = ""
+    terminated_reason: str = ""  # e.g. OOMKilled, Error
+    exit_code: int | None = None
+    pod_ip: str = ""
+    host_network: bool = False
+
+    @property
+    def is_finished(self) -> bool:
+        """True when the pod holds nothing any more."""
+        return self.phase in ("Succeeded", "Failed")
+
+    @property
+    def holds_gpus(self) -> int:
+        """Devices taken from a node: bound and not finished."""
+        return 0 if not self.node or self.is_finished else self.gpus

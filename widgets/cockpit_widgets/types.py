@@ -1,0 +1,90 @@
+"""What the widgets are given: plain frozen values, no Textual. Text in them is already clean of control codes."""
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Protocol
+
+Tone = Literal["", "dim", "good", "warn", "bad", "accent", "strong", "info"]
+"""What a text means; a widget maps each tone to a colour of the theme. Never the only carrier of meaning."""
+
+
+class Cell(NamedTuple):
+    """One cell of a table: text of one line, and its tone."""
+
+    text: str
+    tone: Tone = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column. `width` is its least width in terminal cells; what is left over goes to columns with
+    `grow` in proportion. When not all fit, columns with the highest `priority` number vanish first;
+    priority 1 never vanishes."""
+
+    id: str
+    title: str
+    width: int
+    align: Literal["left", "right"] = "left"
+    priority: int = 1
+    grow: int = 0
+    sortable: bool = True
+
+
+class TableSource(Protocol):
+    """Rows for a virtual table, made on demand. Immutable once handed over: a change is a new source.
+
+    Row keys are unique. `version(i)` changes whenever `cells(i)` would, so strips can be cached.
+    """
+
+    @property
+    def columns(self) -> tuple[Column, ...]: ...
+    def __len__(self) -> int: ...
+    def key(self, index: int) -> str: ...
+    def index(self, key: str) -> int | None: ...
+    def cells(self, index: int) -> tuple[Cell, ...]: ...
+    def version(self, index: int) -> object: ...
+
+
+@dataclass(frozen=True, slots=True)
+class HeatBlock:
+    """One block of a heatmap (a node): a level per cell.
+
+    `levels`: 0..8 shade by value; -1 free (dot), -2 lost (cross), -3 not collected (question mark),
+    -4 stale (tilde). `key` is what `enter` on the block tells.
+    """
+
+    key: str
+    levels: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HeatGroup:
+    """A named row of blocks (a pool)."""
+
+    name: str
+    blocks: tuple[HeatBlock, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldSpec:
+    """One field of a form. `kind`: text, integer, choice, multiline, switch. `value` is the start value as text."""
+
+    id: str
+    label: str
+    kind: Literal["text", "integer", "choice", "multiline", "switch"] = "text"
+    value: str = ""
+    help: str = ""
+    unit: str = ""
+    minimum: int | None = None
+    maximum: int | None = None
+    choices: tuple[str, ...] = ()
+    required: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class HelpEntry:
+    """One line of the help: keys as pressed, what they do, and the group they stand under."""
+
+    keys: str
+    text: str
+    group: str = ""
+    dangerous: bool = False
