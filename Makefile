@@ -1,0 +1,70 @@
+# Two commands on a fresh machine with Python 3.11+, make and a C compiler:  make test,  make demo (with the embedded cluster).
+# `make test-real` gets, builds and runs the real control plane; binaries are cached outside the checkout.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: help test test-real test-all bench screenshots lint format lock proto bed clean
+
+help:
+	@echo "make test         everything that needs nothing but Python"
+	@echo "make test-real    build and run the real control plane, then the suites that need it"
+	@echo "make test-all     the suites whole"
+	@echo "make bench        ratios against kubectl and the stock client, on the real control plane"
+	@echo "make screenshots  draw each screen into screenshots/"
+	@echo "make lint         ruff, mypy, import contracts"
+	@echo "make bed          start the real control plane and stay"
+	@echo "make lock         resolve the locked dependencies anew"
+
+$(STAMP): pyproject.toml requirements/dev.lock
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "gpu-cockpit needs Python 3.11 or newer, this is " + sys.version.split()[0] + ": call make PYTHON=python3.11")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $(STAMP)
+
+test: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python -m pytest tests -m "not real"
+
+test-real: $(STAMP)
+	$(BIN)/python -m tests.bed build
+	$(BIN)/python -m pytest tests/contract -m real
+	$(BIN)/python -m tests.bed exec -- $(BIN)/python -m pytest tests/bed tests/tui -m real
+
+test-all: test test-real
+
+bench: $(STAMP)
+	$(BIN)/python -m tests.bed build
+	$(BIN)/python -m tests.bench
+
+screenshots: $(STAMP)
+	$(BIN)/python -m tests.screenshots
+
+bed: $(STAMP)
+	$(BIN)/python -m tests.bed up
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+format: $(STAMP)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+lock: $(STAMP)
+	$(BIN)/uv pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements/base.lock
+	$(BIN)/uv pip compile -q pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements/dev.lock
+
+proto: $(STAMP)
+	$(BIN)/python cockpit/kube/proto/generate.py
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

@@ -1,0 +1,1 @@
+"""The node agent: GPU numbers of one node as Prometheus metrics. Knows nothing of the cockpit."""
