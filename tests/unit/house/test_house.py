@@ -1,0 +1,121 @@
+"""The house rules that no linter keeps: sizes, forbidden imports, and what is loaded before the first frame."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+CODE = ("cockpit", "widgets", "exporter")
+GENERATED = ("_pb2.py", "_pb2.pyi")
+
+
+def _sources() -> list[Path]:
+    found = [p for room in CODE for p in (ROOT / room).rglob("*.py") if not p.name.endswith(GENERATED)]
+    assert len(found) > 30, "the walk found no code: the test would pass on nothing"
+    return found
+
+
+def test_no_file_is_longer_than_400_lines() -> None:
+    long = {str(p.relative_to(ROOT)): n for p in _sources() if (n := len(p.read_text().splitlines())) > 400}
+    assert long == {}
+
+
+def test_no_function_is_longer_than_60_lines() -> None:
+    long: list[str] = []
+    for path in _sources():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                lines = (node.end_lineno or node.lineno) - node.lineno + 1
+                if lines > 60:
+                    long.append(f"{path.relative_to(ROOT)}:{node.lineno} {node.name} {lines}")
+    assert long == []
+
+
+def _top_level_imports(path: Path) -> set[str]:
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names.update(alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module.split(".")[0])
+    return names
+
+
+@pytest.mark.parametrize(
+    ("package", "homes"),
+    [
+        ("kubernetes", ("cockpit/kube/",)),
+        ("textual", ("widgets/", "cockpit/screens/", "cockpit/app.py")),
+        ("prometheus_api_client", ("cockpit/telemetry/",)),
+        ("pynvml", ("exporter/",)),
+        ("torch", ("jobspecs/",)),
+        ("horovod", ("jobspecs/",)),
+        ("aiohttp", ("cockpit/kube/",)),
+    ],
+)
+def test_a_package_stays_in_its_room(package: str, homes: tuple[str, ...]) -> None:
+    strangers = [
+        name
+        for path in _sources()
+        if package in _top_level_imports(path)
+        and not (name := str(path.relative_to(ROOT))).startswith(homes)
+    ]
+    assert strangers == []
+
+
+def _modules_after(code: str, *, isolated_path: str = "") -> set[str]:
+    program = f"{code}\nimport sys\nprint('\\n'.join(sys.modules))"
+    if isolated_path:
+        program = f"import sys\nsys.path.insert(0, {isolated_path!r})\n" + program
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True, cwd="/"
+    )
+    return set(done.stdout.split())
+
+
+HEAVY = (
+    "kubernetes",
+    "aiohttp",
+    "prometheus_api_client",
+    "requests",
+    "google.protobuf",
+    "yaml",
+    "pydantic",
+    "pandas",
+    "torch",
+    "grpc",
+)
+
+
+def test_nothing_heavy_is_imported_before_the_first_frame() -> None:
+    """The first frame is drawn by a running app: run it headless, stop it at its first idle moment, look."""
+    loaded = _modules_after(
+        "import asyncio\n"
+        "from cockpit.app import AppOptions, CockpitApp\n"
+        "async def first_frame():\n"
+        "    app = CockpitApp(AppOptions(attach=False))\n"
+        "    async with app.run_test(size=(80, 24)) as pilot:\n"
+        "        await pilot.pause()\n"
+        "asyncio.run(first_frame())\n"
+    )
+    assert "cockpit.screens.now" in loaded, "the app drew no screen: the test would pass on nothing"
+    assert sorted(name for name in HEAVY if name in loaded) == []
+
+
+def test_help_loads_neither_textual_nor_the_transport() -> None:
+    loaded = _modules_after(
+        "from cockpit.cli import main\ntry:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
+    )
+    assert sorted(name for name in (*HEAVY, "textual") if name in loaded) == []
+
+
+def test_the_widgets_stand_alone() -> None:
+    loaded = _modules_after(
+        "import cockpit_widgets\nfor name in cockpit_widgets.__all__: getattr(cockpit_widgets, name)\n",
+        isolated_path=str(ROOT / "widgets"),
+    )
+    assert "cockpit_widgets.resource_table" in loaded
+    assert [name for name in loaded if name.split(".")[0] in ("cockpit", "kubernetes", "yaml")] == []
