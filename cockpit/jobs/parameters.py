@@ -1,0 +1,174 @@
+"""Parameters of a job template: what may be filled in, and the check of one value.
+
+A value always arrives as text (from a form field or `--set name=value`) and leaves as a typed value that
+`cockpit.jobs.render` sets into the parsed tree. Text is never pasted into YAML, so nothing has to be
+escaped and nothing can break out.
+"""
+
+import re
+import shlex
+from typing import Final
+
+import msgspec
+
+from cockpit.errors import BadInput
+from cockpit.model.quantity import parse_quantity
+
+Value = str | int | bool | tuple[str, ...] | None
+"""A checked value; None for an optional parameter that was left empty. A tuple is a command in words."""
+
+TYPES: Final = ("dns-label", "text", "integer", "quantity", "command", "image", "choice", "switch")
+SOURCES: Final = ("namespaces", "localqueues", "priority-classes", "gpu-models")
+"""Where `choices-from` may point: lists that the screen fills from the cluster."""
+
+# RFC 1035 label, the strictest form that a job's children need (source: mpi-operator validation.go).
+_DNS_LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+_IMAGE = re.compile(r"[a-zA-Z0-9][\w.\-/:]*(@sha256:[0-9a-f]{64})?")
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+_TRUE, _FALSE = ("true", "yes", "on"), ("false", "no", "off")
+_LONGEST_LABEL = 63
+_LONGEST_TEXT = 4096
+
+
+class Parameter(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """One thing that a person fills in.
+
+    `default` None means that a value must be given; "" means that it may stay empty. `minimum` and
+    `maximum` bound an integer (in `unit`) or a quantity (in base units). `longest` bounds the length of a
+    text in characters. `choices_from` names a list of the cluster, see SOURCES.
+    """
+
+    name: str
+    type: str
+    title: str = ""
+    help: str = ""
+    unit: str = ""
+    default: str | None = None
+    minimum: str = ""
+    maximum: str = ""
+    longest: int | None = None
+    choices: tuple[str, ...] = ()
+    choices_from: str = ""
+
+    @property
+    def is_required(self) -> bool:
+        """True when there is neither a default nor leave to stay empty."""
+        return self.default is None
+
+    @property
+    def minimum_integer(self) -> int | None:
+        """The least integer, None where the type is another or no bound is stated."""
+        return int(self.minimum) if self.type == "integer" and self.minimum else None
+
+    @property
+    def maximum_integer(self) -> int | None:
+        """The greatest integer, None where the type is another or no bound is stated."""
+        return int(self.maximum) if self.type == "integer" and self.maximum else None
+
+
+def read(parameter: Parameter, text: str) -> Value:
+    """The typed value behind `text`; None for an optional one left empty.
+
+    Raises BadInput with one sentence that names the parameter, the value and what is allowed.
+    """
+    text = text.strip()
+    if not text:
+        if parameter.is_required:
+            raise BadInput(f"{parameter.name}: a value is needed{_hint(parameter)}")
+        return False if parameter.type == "switch" else None
+    if len(text) > _LONGEST_TEXT:
+        raise BadInput(f"{parameter.name}: {len(text)} characters are too many, at most {_LONGEST_TEXT}")
+    if any(ord(one) < 0x20 and one not in "\n\t" for one in text) or "\x7f" in text:
+        raise BadInput(f"{parameter.name}: control characters are not allowed in {text!r}")
+    value = _READERS[parameter.type](parameter, text)
+    if parameter.longest is not None and len(text) > parameter.longest:
+        raise BadInput(
+            f"{parameter.name}: {text!r} has {len(text)} characters, at most {parameter.longest} are allowed"
+            " (names of the job's children need the rest)"
+        )
+    if parameter.choices and text not in parameter.choices:
+        raise BadInput(f"{parameter.name}: {text!r} is not one of {', '.join(parameter.choices)}")
+    return value
+
+
+def _hint(parameter: Parameter) -> str:
+    return f" ({parameter.help})" if parameter.help else ""
+
+
+def _text(parameter: Parameter, text: str) -> Value:
+    return text
+
+
+def _dns_label(parameter: Parameter, text: str) -> Value:
+    if not _DNS_LABEL.fullmatch(text) or len(text) > _LONGEST_LABEL:
+        raise BadInput(
+            f"{parameter.name}: {text!r} is not a name: lower-case letters, digits and '-', starting with a"
+            f" letter, ending with a letter or digit, at most {_LONGEST_LABEL} characters"
+        )
+    return text
+
+
+def _integer(parameter: Parameter, text: str) -> Value:
+    if not _INTEGER.fullmatch(text):
+        raise BadInput(f"{parameter.name}: {text!r} is not a whole number")
+    number = int(text)
+    unit = f" {parameter.unit}" if parameter.unit else ""
+    if parameter.minimum and number < int(parameter.minimum):
+        raise BadInput(f"{parameter.name}: {number} is too small, at least {parameter.minimum}{unit}")
+    if parameter.maximum and number > int(parameter.maximum):
+        raise BadInput(f"{parameter.name}: {number} is too large, at most {parameter.maximum}{unit}")
+    return number
+
+
+def _quantity(parameter: Parameter, text: str) -> Value:
+    try:
+        amount = parse_quantity(text)
+    except ValueError:
+        raise BadInput(
+            f"{parameter.name}: {text!r} is not a quantity: write a number with its unit, as in 16Gi or 500m"
+        ) from None
+    if amount < 0:
+        raise BadInput(f"{parameter.name}: {text!r} is negative")
+    if parameter.minimum and amount < parse_quantity(parameter.minimum):
+        raise BadInput(f"{parameter.name}: {text} is too small, at least {parameter.minimum}")
+    if parameter.maximum and amount > parse_quantity(parameter.maximum):
+        raise BadInput(f"{parameter.name}: {text} is too large, at most {parameter.maximum}")
+    return text
+
+
+def _command(parameter: Parameter, text: str) -> Value:
+    try:
+        words = tuple(shlex.split(text))
+    except ValueError as error:
+        remedy = "close the quote" if "quotation" in str(error) else "write the backslash twice"
+        raise BadInput(f"{parameter.name}: {text!r} cannot be split into words: {remedy}") from None
+    if not words:
+        raise BadInput(f"{parameter.name}: {text!r} holds no command")
+    return words
+
+
+def _image(parameter: Parameter, text: str) -> Value:
+    if not _IMAGE.fullmatch(text):
+        raise BadInput(f"{parameter.name}: {text!r} is not an image reference such as registry/path/name:tag")
+    return text
+
+
+def _switch(parameter: Parameter, text: str) -> Value:
+    lower = text.lower()
+    if lower in _TRUE:
+        return True
+    if lower in _FALSE:
+        return False
+    raise BadInput(f"{parameter.name}: {text!r} is neither true nor false")
+
+
+_READERS: Final = {
+    "dns-label": _dns_label,
+    "text": _text,
+    "choice": _text,
+    "integer": _integer,
+    "quantity": _quantity,
+    "command": _command,
+    "image": _image,
+    "switch": _switch,
+}

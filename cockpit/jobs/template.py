@@ -1,0 +1,280 @@
+"""Job templates: YAML files with a list of parameters and a manifest tree with markers.
+
+```yaml
+template: {name: mpijob, title: Horovod on PyTorch (MPIJob)}
+parameters:
+  - {name: workers, type: integer, default: 2, minimum: 1, help: worker pods}
+manifest:
+  apiVersion: kubeflow.org/v2beta1
+  spec: {mpiReplicaSpecs: {Worker: {replicas: {$param: workers}}}}
+progress:
+  - {name: step, pattern: 'step (?P<step>[0-9]+)'}
+```
+
+The schema is strict: an unknown field, a wrong type or a marker that names no parameter is refused with a
+sentence that names file, line and field. How markers become values is told in `cockpit.jobs.render`.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from importlib import resources
+from pathlib import Path as FilePath
+from typing import Any, Final
+
+import msgspec
+
+from cockpit.errors import BadInput
+from cockpit.jobs.markers import check_markers
+from cockpit.jobs.parameters import SOURCES, TYPES, Parameter, read
+from cockpit.jobs.yaml_document import Document, Path, parse
+from cockpit.model.quantity import parse_quantity
+
+_NAME = re.compile(r"[a-z][a-z0-9-]{0,40}")
+_TOP: Final = ("template", "parameters", "manifest", "progress")
+_HEAD: Final = ("name", "title", "description")
+_FIELDS: Final = (
+    *("name", "type", "title", "help", "unit", "default"),
+    *("minimum", "maximum", "longest", "choices", "choices-from"),
+)
+_BOUNDED: Final = ("integer", "quantity")
+
+
+class ProgressPattern(msgspec.Struct, frozen=True, gc=False):
+    """A line of a training log that tells how far it is; the named groups of `pattern` are the numbers."""
+
+    name: str
+    pattern: str
+
+
+class Template(msgspec.Struct, frozen=True, kw_only=True):
+    """One checked template. `source` is the file it came from; `manifest` a tree with markers."""
+
+    name: str
+    title: str
+    description: str = ""
+    parameters: tuple[Parameter, ...]
+    manifest: Any
+    progress: tuple[ProgressPattern, ...] = ()
+    source: str = ""
+
+    def parameter(self, name: str) -> Parameter | None:
+        """The parameter of that name."""
+        for one in self.parameters:
+            if one.name == name:
+                return one
+        return None
+
+    @property
+    def api_version(self) -> str:
+        """`apiVersion` of the object that it makes."""
+        return str(self.manifest["apiVersion"])
+
+    @property
+    def kind(self) -> str:
+        """`kind` of the object that it makes."""
+        return str(self.manifest["kind"])
+
+
+class Library(msgspec.Struct, frozen=True, kw_only=True):
+    """Every template that could be read, by name, and a sentence for each file that could not."""
+
+    templates: dict[str, Template]
+    problems: tuple[str, ...] = ()
+
+    def named(self, name: str) -> Template:
+        """The template of that name. Raises BadInput: which ones are known, or what is wrong with it."""
+        if name in self.templates:
+            return self.templates[name]
+        for problem in self.problems:
+            if FilePath(problem.split(":", 1)[0]).stem == name:
+                raise BadInput(f"template {name!r} cannot be used: {problem}")
+        known = ", ".join(sorted(self.templates)) or "none"
+        raise BadInput(f"there is no template {name!r}; known are: {known}")
+
+
+def load_templates(folders: Sequence[FilePath] = ()) -> dict[str, Template]:
+    """The usable templates by name: the built-in ones, then those of `folders`; the last of a name wins."""
+    return load_library(folders).templates
+
+
+def load_library(folders: Sequence[FilePath] = ()) -> Library:
+    """All templates, and what is wrong with the files that are not usable. Never raises for a broken file."""
+    templates: dict[str, Template] = {}
+    problems: list[str] = []
+    for source, text in _files(folders, problems):
+        try:
+            one = read_template(text, source)
+        except BadInput as error:
+            problems.append(error.sentence)
+            continue
+        templates[one.name] = one
+    return Library(templates=templates, problems=tuple(problems))
+
+
+def built_in_folder() -> Any:
+    """The folder of built-in templates: inside the wheel, or the checkout's `jobspecs/templates`."""
+    inside = resources.files("cockpit") / "jobspecs" / "templates"
+    if inside.is_dir():
+        return inside
+    return FilePath(__file__).resolve().parents[2] / "jobspecs" / "templates"
+
+
+def _files(folders: Iterable[FilePath], problems: list[str]) -> Iterable[tuple[str, str]]:
+    for folder in (built_in_folder(), *folders):
+        if not folder.is_dir():
+            problems.append(f"{folder}: no such folder; correct template-folders in the configuration")
+            continue
+        for file in sorted(folder.iterdir(), key=lambda one: one.name):
+            if not file.name.endswith((".yaml", ".yml")):
+                continue
+            try:
+                yield str(file), file.read_text(encoding="utf-8")
+            except OSError as error:
+                problems.append(f"{file}: cannot be read: {error.strerror}")
+            except UnicodeDecodeError:
+                problems.append(f"{file}: cannot be read: not UTF-8 text")
+
+
+def read_template(text: str, source: str) -> Template:
+    """The template in `text`. Raises BadInput naming file, line and field."""
+    document = parse(text, source)
+    top = _mapping(document, document.tree, (), _TOP, needed=("template", "parameters", "manifest"))
+    head = _mapping(document, top["template"], ("template",), _HEAD, needed=("name", "title"))
+    name = _string(document, head["name"], ("template", "name"))
+    if not _NAME.fullmatch(name):
+        raise document.fault(("template", "name"), f"{name!r} is not a name: a-z, 0-9, '-', at most 41")
+    parameters = _parameters(document, top["parameters"])
+    manifest = top["manifest"]
+    for key in ("apiVersion", "kind"):
+        if not isinstance(manifest, dict) or not isinstance(manifest.get(key), str) or not manifest[key]:
+            raise document.fault(("manifest", key), "a text is needed here, without markers")
+    check_markers(document, manifest, ("manifest",), {one.name: one for one in parameters})
+    return Template(
+        name=name,
+        title=_string(document, head["title"], ("template", "title")),
+        description=_string(document, head.get("description", ""), ("template", "description")).strip(),
+        parameters=parameters,
+        manifest=manifest,
+        progress=_progress(document, top.get("progress") or []),
+        source=source,
+    )
+
+
+def _parameters(document: Document, value: Any) -> tuple[Parameter, ...]:
+    if not isinstance(value, list):
+        raise document.fault(("parameters",), "a list is needed here")
+    found: dict[str, Parameter] = {}
+    for index, one in enumerate(value):
+        path: Path = ("parameters", index)
+        parameter = _parameter(
+            document, _mapping(document, one, path, _FIELDS, needed=("name", "type")), path
+        )
+        if parameter.name in found:
+            raise document.fault((*path, "name"), f"{parameter.name!r} stands here a second time")
+        found[parameter.name] = parameter
+    return tuple(found.values())
+
+
+def _parameter(document: Document, one: dict[str, Any], path: Path) -> Parameter:
+    name = _string(document, one["name"], (*path, "name"))
+    if not _NAME.fullmatch(name):
+        raise document.fault((*path, "name"), f"{name!r} is not a name: a-z, 0-9, '-', at most 41")
+    type_ = _one_of(document, one["type"], (*path, "type"), TYPES)
+    for bound in ("minimum", "maximum"):
+        if bound in one and type_ not in _BOUNDED:
+            raise document.fault((*path, bound), f"only {' and '.join(_BOUNDED)} have bounds")
+    longest = one.get("longest")
+    if longest is not None and (not isinstance(longest, int) or isinstance(longest, bool) or longest < 1):
+        raise document.fault((*path, "longest"), "a whole number of characters from 1 is needed")
+    choices = one.get("choices", [])
+    if not isinstance(choices, list):
+        raise document.fault((*path, "choices"), "a list is needed here")
+    if type_ == "choice" and not choices and "choices-from" not in one:
+        raise document.fault((*path, "type"), "a choice needs `choices` or `choices-from`")
+    parameter = Parameter(
+        name=name,
+        type=type_,
+        title=_string(document, one.get("title", name), (*path, "title")),
+        help=_string(document, one.get("help", ""), (*path, "help")),
+        unit=_string(document, one.get("unit", ""), (*path, "unit")),
+        default=None
+        if one.get("default") is None
+        else _scalar_text(document, one["default"], (*path, "default")),
+        minimum=_bound(document, one, (*path, "minimum"), type_),
+        maximum=_bound(document, one, (*path, "maximum"), type_),
+        longest=longest,
+        choices=tuple(
+            _scalar_text(document, each, (*path, "choices", at)) for at, each in enumerate(choices)
+        ),
+        choices_from=_one_of(document, one.get("choices-from", ""), (*path, "choices-from"), ("", *SOURCES)),
+    )
+    if parameter.default:
+        try:
+            read(parameter, parameter.default)
+        except BadInput as error:
+            raise document.fault((*path, "default"), error.sentence.removeprefix(f"{name}: ")) from None
+    return parameter
+
+
+def _bound(document: Document, one: dict[str, Any], path: Path, type_: str) -> str:
+    value = one.get(str(path[-1]))
+    if value is None:
+        return ""
+    text = _scalar_text(document, value, path)
+    try:
+        _ = int(text) if type_ == "integer" else parse_quantity(text)
+    except ValueError:
+        raise document.fault(path, f"{text!r} is not a bound of type {type_}") from None
+    return text
+
+
+def _progress(document: Document, value: Any) -> tuple[ProgressPattern, ...]:
+    if not isinstance(value, list):
+        raise document.fault(("progress",), "a list is needed here")
+    found = []
+    for index, one in enumerate(value):
+        path: Path = ("progress", index)
+        fields = _mapping(document, one, path, ("name", "pattern"), needed=("name", "pattern"))
+        pattern = _string(document, fields["pattern"], (*path, "pattern"))
+        try:
+            groups = re.compile(pattern).groupindex
+        except re.error as error:
+            raise document.fault((*path, "pattern"), f"not a regular expression: {error}") from None
+        if not groups:
+            raise document.fault((*path, "pattern"), "a named group such as (?P<step>[0-9]+) is needed")
+        found.append(ProgressPattern(_string(document, fields["name"], (*path, "name")), pattern))
+    return tuple(found)
+
+
+def _mapping(
+    document: Document, value: Any, path: Path, known: Sequence[str], *, needed: Sequence[str]
+) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise document.fault(path, f"fields are needed here: {', '.join(needed)}")
+    for key in value:
+        if key not in known:
+            raise document.fault((*path, key), f"unknown field; known are: {', '.join(known)}")
+    for key in needed:
+        if value.get(key) is None:
+            raise document.fault((*path, key), "this field is needed")
+    return value
+
+
+def _string(document: Document, value: Any, path: Path) -> str:
+    if not isinstance(value, str):
+        raise document.fault(path, f"a text is needed here, not {value!r}; put it in quotes")
+    return value
+
+
+def _one_of(document: Document, value: Any, path: Path, known: Sequence[str]) -> str:
+    if value not in known:
+        raise document.fault(path, f"{value!r} is not one of {', '.join(one for one in known if one)}")
+    return str(value)
+
+
+def _scalar_text(document: Document, value: Any, path: Path) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str | int):
+        return str(value)
+    raise document.fault(path, f"a text, a whole number or true/false is needed here, not {value!r}")
