@@ -1,0 +1,1 @@
+"""Pools of machines: one file per owner, the plan of a resize, stages and progress. Calls nothing."""

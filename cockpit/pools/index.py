@@ -1,0 +1,116 @@
+"""The pools of a cluster as rows: who owns each, how large it is, how many of its GPUs are held."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from cockpit.errors import BadInput
+from cockpit.model.pool import Pool, PoolObject
+from cockpit.model.record import Kind
+from cockpit.pools import labels, machinedeployment, nodepool
+from cockpit.pools.match import Group, groups
+from cockpit.pools.owner import Ownership
+from cockpit.pools.stage import NodeStage, node_stage
+from cockpit.pools.truth import Truth, gpus_held, nodes_of, objects_of
+
+__all__ = ["NodeStage", "gpus_per_node", "node_stage", "ownership", "pool_named", "pool_object", "pools_of"]
+
+
+def pools_of(store: Truth) -> tuple[Pool, ...]:
+    """Every pool by name: those with an owner object, then groups of GPU nodes known only from labels."""
+    return tuple(_row(group, store) for group in groups(nodes_of(store), objects_of(store)))
+
+
+def pool_object(store: Truth, pool: Pool) -> PoolObject | None:
+    """The object that owns the pool's size, None for a pool known only from labels."""
+    found = store.get(Kind.POOL, pool.owner_uid) if pool.owner_uid else None
+    return found if isinstance(found, PoolObject) else None
+
+
+def pool_named(store: Truth, name: str) -> Pool:
+    """The pool that a person calls `name`, `namespace/name` or `kind/name`.
+
+    Raises BadInput that lists the candidates when the name is unknown or means several.
+    """
+    pools = pools_of(store)
+    lower = name.lower()
+    found = [
+        one
+        for one in pools
+        if name in (one.name, one.owner_key)
+        or lower in (_qualified(one), f"{one.owner_kind}/{one.name}".lower())
+    ]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise BadInput(
+            f"pool {name!r} means several: {', '.join(_qualified(one) for one in found)}; name one of them"
+        )
+    known = ", ".join(one.name for one in pools) or "none"
+    raise BadInput(f"there is no pool {name!r}; known are: {known}")
+
+
+def ownership(pool: PoolObject) -> Ownership:
+    """Who decides the size, asked of the rules for that kind of owner."""
+    return nodepool.ownership(pool) if nodepool.is_karpenter(pool) else machinedeployment.ownership(pool)
+
+
+def gpus_per_node(pool: Pool, store: Truth) -> int | None:
+    """GPUs that one more node of this pool would bring; None when nothing tells."""
+    members = frozenset(pool.node_names)
+    counts: Counter[int] = Counter()
+    for node in nodes_of(store):
+        if node.name in members:
+            counts[node.gpu_capacity or node.gpus_expected or 0] += 1
+    if counts:
+        return counts.most_common(1)[0][0]
+    owner = pool_object(store, pool)
+    return machinedeployment.gpus_hinted(owner) if owner else None
+
+
+def _qualified(pool: Pool) -> str:
+    return f"{pool.owner_kind.lower()}/{pool.owner_key}" if pool.owner_kind else pool.name
+
+
+def _row(group: Group, store: Truth) -> Pool:
+    owner, nodes = group.owner, group.nodes
+    says = ownership(owner) if owner else Ownership(labels.why_not(nodes))
+    stages = [node_stage(node, store) for node in nodes]
+    held = [gpus_held(store, node.name) for node in nodes]
+    target = owner.replicas if owner else None
+    present = sum(stage != NodeStage.LEAVING for stage in stages)
+    coming = sum(
+        stage in NodeStage.COMING and not _is_settled(node.has_gpus, stage)
+        for node, stage in zip(nodes, stages, strict=True)
+    )
+    return Pool(
+        name=group.name,
+        owner_kind=owner.kind if owner else "",
+        owner_key=owner.key if owner else "",
+        owner_uid=owner.uid if owner else "",
+        why_not=says.why_not,
+        machine=_common(node.instance_type for node in nodes) or (owner.instance_type if owner else ""),
+        gpu_model=_common(node.gpu_model for node in nodes),
+        nodes_now=len(nodes),
+        nodes_ready=sum(node.ready == "True" for node in nodes),
+        nodes_joining=max(coming, (target - present + coming) if target is not None else coming),
+        target=target,
+        minimum=says.minimum,
+        maximum=says.maximum,
+        gpus_total=sum(node.gpu_allocatable or 0 for node in nodes),
+        gpus_held=sum(held),
+        idle_nodes=sum(
+            stage in (NodeStage.GPUS_UP, NodeStage.CORDONED) and not taken
+            for stage, taken in zip(stages, held, strict=True)
+        ),
+        node_names=tuple(node.name for node in nodes),
+    )
+
+
+def _is_settled(has_gpus: bool, stage: str) -> bool:
+    # A node without GPUs is done when it is ready.
+    return stage == NodeStage.READY and not has_gpus
+
+
+def _common(values: Iterable[str]) -> str:
+    counts = Counter(one for one in values if one)
+    return counts.most_common(1)[0][0] if counts else ""

@@ -1,0 +1,89 @@
+"""Which node belongs to which pool: the owner's own mark first, then template labels, then the pool label."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from cockpit.model.node import Node
+from cockpit.model.pool import PoolObject
+from cockpit.model.record import label
+from cockpit.pools import machinedeployment, nodepool
+from cockpit.pools.labels import NO_POOL
+
+_OWNER_KIND = "cluster.x-k8s.io/owner-kind"
+_OWNER_NAME = "cluster.x-k8s.io/owner-name"
+
+
+class Group(msgspec.Struct, frozen=True):
+    """One pool: its owner's object where there is one, and its nodes by name."""
+
+    name: str
+    owner: PoolObject | None
+    nodes: tuple[Node, ...]
+
+
+def groups(nodes: Sequence[Node], objects: Sequence[PoolObject]) -> tuple[Group, ...]:
+    """Every pool, by name. Each node is in exactly one; a node without GPUs and without an owner in none."""
+    owners = [one for one in objects if not machinedeployment.is_part_of_another(one)]
+    members: dict[str, list[Node]] = {one.uid: [] for one in owners}
+    labelled: dict[str, list[Node]] = {}
+    for node in nodes:
+        owner = _owner(node, objects, owners)
+        if owner is not None:
+            members[owner.uid].append(node)
+        elif node.has_gpus:
+            labelled.setdefault(node.pool or NO_POOL, []).append(node)
+    names = [one.name for one in owners]
+    found = [
+        Group(one.name if names.count(one.name) == 1 else one.key, one, tuple(members[one.uid]))
+        for one in owners
+    ]
+    found.extend(Group(name, None, tuple(some)) for name, some in labelled.items())
+    return tuple(sorted(found, key=lambda one: (one.name, one.owner.uid if one.owner else "")))
+
+
+def owner_of(node: Node, objects: Sequence[PoolObject]) -> PoolObject | None:
+    """The object that owns the node's pool, None when no object in the cluster does."""
+    return _owner(node, objects, [one for one in objects if not machinedeployment.is_part_of_another(one)])
+
+
+def _owner(node: Node, objects: Sequence[PoolObject], owners: Sequence[PoolObject]) -> PoolObject | None:
+    return _by_mark(node, objects, owners) or _by_template(node, owners) or _by_label(node, owners)
+
+
+def _by_mark(node: Node, objects: Sequence[PoolObject], owners: Sequence[PoolObject]) -> PoolObject | None:
+    karpenter = label(node.labels, nodepool.NODE_LABEL)
+    if karpenter:
+        return next((one for one in owners if nodepool.is_karpenter(one) and one.name == karpenter), None)
+    kind, name = label(node.annotations, _OWNER_KIND), label(node.annotations, _OWNER_NAME)
+    if not name:
+        return None
+    for one in objects:
+        if one.kind == kind and one.name == name:
+            deployment = label(one.labels, machinedeployment.DEPLOYMENT_NAME)
+            if one in owners or not deployment:
+                return one
+            return next(
+                (each for each in owners if each.name == deployment and each.namespace == one.namespace), None
+            )
+    if kind == "MachineSet":
+        # The set itself may be unreadable; its name is the deployment's with a suffix of one word.
+        parent = name.rpartition("-")[0]
+        return next((one for one in owners if one.kind == "MachineDeployment" and one.name == parent), None)
+    return None
+
+
+def _by_template(node: Node, owners: Sequence[PoolObject]) -> PoolObject | None:
+    labels = set(node.labels)
+    fitting = [one for one in owners if one.template_labels and labels.issuperset(one.template_labels)]
+    # The most specific template wins; two that say the same cannot be told apart and neither is named.
+    fitting.sort(key=lambda one: -len(one.template_labels))
+    if len(fitting) > 1 and len(fitting[0].template_labels) == len(fitting[1].template_labels):
+        named = [one for one in fitting if one.name == node.pool]
+        return named[0] if len(named) == 1 else None
+    return fitting[0] if fitting else None
+
+
+def _by_label(node: Node, owners: Sequence[PoolObject]) -> PoolObject | None:
+    named = [one for one in owners if node.pool and one.name == node.pool and not nodepool.is_karpenter(one)]
+    return named[0] if len(named) == 1 else None

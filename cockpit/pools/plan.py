@@ -1,0 +1,139 @@
+"""The plan of a resize: one PATCH of the owner's `scale` subresource, and what a person reads before "yes".
+
+One call shape covers Cluster API (MachineDeployment, MachineSet, MachinePool) and static Karpenter
+NodePools. Sizes are absolute, so that sending the same plan again changes nothing; the resource version
+refuses the write when the object changed after it was shown.
+"""
+
+from cockpit.errors import BadInput
+from cockpit.model.node import Node
+from cockpit.model.plan import Call, Plan
+from cockpit.model.pool import Pool, PoolObject
+from cockpit.pools.index import gpus_per_node, ownership
+from cockpit.pools.truth import Truth, gpus_held, nodes_of
+
+LARGEST_REPLICAS = 10_000
+_MERGE_PATCH = "application/merge-patch+json"
+# A shrink of more than this share of a pool at once is unusual enough to be said (reference: brakes).
+_LARGE_SHRINK_RATIO = 0.10
+
+
+def plan_scale(pool: Pool, owner: PoolObject | None, replicas: int, store: Truth) -> Plan:
+    """The plan that sets the pool to `replicas` nodes. Raises BadInput with the reason when it may not be."""
+    if pool.why_not:
+        raise BadInput(f"pool {pool.name} cannot be resized from here: {pool.why_not}")
+    if owner is None or owner.replicas is None:
+        raise BadInput(
+            f"pool {pool.name} cannot be resized from here: its owner was not read yet; look again"
+        )
+    _refuse(pool, owner, replicas)
+    now = owner.replicas
+    word = "Grow" if replicas > now else "Shrink"
+    lines, warnings = (
+        _grow(pool, now, replicas, store) if replicas > now else _shrink(pool, now, replicas, store)
+    )
+    if owner.status_replicas is not None and owner.status_replicas != now:
+        warnings = (
+            f"a change is still in flight: {now} asked, {owner.status_replicas} there; this replaces it",
+            *warnings,
+        )
+    bounds = _bounds(pool)
+    return Plan(
+        verb="scale",
+        title=f"{word} pool {pool.name} from {now} to {replicas}",
+        calls=(
+            Call(
+                method="PATCH",
+                path=f"{owner.resource_path}/{owner.name}/scale",
+                body={
+                    "metadata": {"uid": owner.uid, "resourceVersion": owner.resource_version},
+                    "spec": {"replicas": replicas},
+                },
+                content_type=_MERGE_PATCH,
+                target=f"{owner.kind.lower()} {owner.key}",
+            ),
+        ),
+        lines=(f"{owner.kind} {owner.key}: from {now} to {replicas} nodes{bounds}", *lines),
+        warnings=warnings,
+        is_destructive=replicas < now,
+    )
+
+
+def _refuse(pool: Pool, owner: PoolObject, replicas: int) -> None:
+    if replicas < 0:
+        raise BadInput(f"pool {pool.name}: {replicas} nodes are not possible, at least 0")
+    if replicas > LARGEST_REPLICAS:
+        raise BadInput(f"pool {pool.name}: {replicas} nodes are too many, at most {LARGEST_REPLICAS}")
+    says = ownership(owner)
+    if says.maximum is not None and replicas > says.maximum:
+        raise BadInput(f"pool {pool.name}: {replicas} is above its maximum of {says.maximum}")
+    if says.minimum is not None and replicas < says.minimum:
+        raise BadInput(f"pool {pool.name}: {replicas} is below its minimum of {says.minimum}")
+    if replicas == owner.replicas:
+        raise BadInput(f"pool {pool.name} is already set to {replicas}; nothing to change")
+
+
+def _bounds(pool: Pool) -> str:
+    if pool.minimum is None and pool.maximum is None:
+        return ""
+    lowest = "?" if pool.minimum is None else pool.minimum
+    highest = "?" if pool.maximum is None else pool.maximum
+    return f" (allowed {lowest} to {highest})"
+
+
+def _grow(pool: Pool, now: int, replicas: int, store: Truth) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    each = gpus_per_node(pool, store)
+    more = replicas - now
+    nodes = f"+ {more} node{'s' * (more != 1)}"
+    if each is None:
+        return (f"{nodes}; how many GPUs each brings is not known yet",), ()
+    machine = f" of {pool.machine}" if pool.machine else ""
+    model = f" {pool.gpu_model}" if pool.gpu_model else ""
+    if not each:
+        return (f"{nodes}{machine} without GPUs",), ()
+    return (f"{nodes}{machine} x {each} GPUs{model} = + {more * each} GPUs",), ()
+
+
+def _shrink(pool: Pool, now: int, replicas: int, store: Truth) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    less = now - replicas
+    nodes = [one for one in nodes_of(store) if one.name in pool.node_names]
+    held = {one.name: gpus_held(store, one.name) for one in nodes}
+    # A pool below its target loses first what never came.
+    going = max(0, len(nodes) - replicas)
+    idle = [one for one in nodes if not held[one.name]]
+    free = sum(one.gpu_allocatable or 0 for one in nodes)
+    lines = [
+        f"- {less} node{'s' * (less != 1)}: {going} of {len(nodes)} present must go, {len(idle)} hold no GPU"
+    ]
+    if idle:
+        lines.append(f"without GPU work: {_names(idle)}")
+    if free:
+        lines.append(f"GPUs of the pool: {free} now, {sum(held.values())} held")
+    warnings: list[str] = []
+    if going > len(idle):
+        warnings.append(f"at least {going - len(idle)} nodes with running GPU work will go")
+    if going and sum(held.values()):
+        worst = sorted(nodes, key=lambda one: (-held[one.name], one.name))[:going]
+        danger = sum(held[one.name] for one in worst)
+        warnings.append(
+            f"the owner chooses which nodes go: up to {danger} held GPUs are in danger"
+            f" ({_pods(worst, store)})"
+        )
+    if now and less / now > _LARGE_SHRINK_RATIO and less > 1:
+        warnings.append(f"{less} of {now} nodes is {100 * less // now}% of the pool at once")
+    return tuple(lines), tuple(warnings)
+
+
+def _names(nodes: list[Node], most: int = 4) -> str:
+    shown = ", ".join(one.name for one in nodes[:most])
+    return shown if len(nodes) <= most else f"{shown} and {len(nodes) - most} more"
+
+
+def _pods(nodes: list[Node], store: Truth, most: int = 3) -> str:
+    keys: dict[str, None] = {}
+    for node in nodes:
+        for pod in sorted(store.pods_on(node.name), key=lambda one: one.key):
+            if pod.holds_gpus:
+                keys.setdefault(f"{pod.namespace}/{pod.job_label or pod.owner_name or pod.name}")
+    shown = list(keys)
+    return ", ".join(shown[:most]) + (f" and {len(shown) - most} more" if len(shown) > most else "")

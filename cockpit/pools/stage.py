@@ -1,0 +1,62 @@
+"""Where a node stands between being asked for and being used, in one word or two.
+
+The ladder is the same for every provider; the GPU step is its own because the driver and the device plugin
+come minutes after the kubelet (cluster-autoscaler models the same gap as `resourceUnready`).
+"""
+
+from cockpit.model.node import Node
+from cockpit.model.record import condition
+from cockpit.pools.truth import Truth, gpus_held
+
+
+class NodeStage:
+    """The words. JOINED to USED are the way up, the rest are states of a node that is there."""
+
+    JOINED = "joined"  # the Node object exists, its kubelet was not Ready yet
+    READY = "ready"  # kubelet Ready; a node without GPUs stays here
+    NOT_ADVERTISED = "GPUs not advertised"  # Ready, but allocatable shows no GPU that labels promise
+    GPUS_UP = "GPUs up"
+    USED = "used"
+    CORDONED = "cordoned"
+    DRAINING = "draining"
+    NOT_READY = "not ready"  # was Ready and is not, or its kubelet fell silent
+    LEAVING = "leaving"  # being deleted
+
+    COMING = (JOINED, READY, NOT_ADVERTISED)
+
+
+# A node whose Ready condition is False since within this time of its birth has never been Ready.
+_BIRTH_SECONDS = 90.0
+_GOING_TAINTS = ("karpenter.sh/disrupted", "ToBeDeletedByClusterAutoscaler", "cluster.x-k8s.io/deletion")
+
+
+def node_stage(node: Node, store: Truth) -> str:
+    """One of the words of NodeStage for this node."""
+    if node.deleting_seconds is not None:
+        return NodeStage.LEAVING
+    if node.ready != "True":
+        return NodeStage.JOINED if _was_never_ready(node) else NodeStage.NOT_READY
+    if any(taint.key in _GOING_TAINTS for taint in node.taints):
+        return NodeStage.DRAINING
+    if node.unschedulable:
+        leaving = any(pod.deleting_seconds is not None for pod in store.pods_on(node.name))
+        return NodeStage.DRAINING if leaving else NodeStage.CORDONED
+    if gpus_held(store, node.name):
+        return NodeStage.USED
+    if node.gpu_allocatable:
+        return NodeStage.GPUS_UP
+    return NodeStage.NOT_ADVERTISED if node.has_gpus else NodeStage.READY
+
+
+def _was_never_ready(node: Node) -> bool:
+    if node.ready == "":
+        return True
+    ready = condition(node.conditions, "Ready")
+    if (
+        node.ready != "False"
+        or ready is None
+        or ready.changed_seconds is None
+        or node.created_seconds is None
+    ):
+        return False
+    return ready.changed_seconds - node.created_seconds <= _BIRTH_SECONDS
