@@ -1,0 +1,53 @@
+"""What moved between two looks at the store."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+Uids = Mapping[str, frozenset[str]]
+"""Kind to uids (uuids for GPUs)."""
+
+
+class Delta(msgspec.Struct, frozen=True, kw_only=True):
+    """Uids by kind that were put or taken away since the last look; a uid is in one of the two, never both.
+
+    `statuses` names the kinds whose stream status changed in a way that is shown.
+    """
+
+    revision: int
+    changed: Uids = {}
+    removed: Uids = {}
+    statuses: frozenset[str] = frozenset()
+
+    def touches(self, *kinds: str) -> bool:
+        """True where a record or the stream status of one of the kinds moved."""
+        return any(kind in self.changed or kind in self.removed or kind in self.statuses for kind in kinds)
+
+
+class DeltaLog:
+    """Collects changes until somebody takes them."""
+
+    __slots__ = ("_changed", "_removed", "_statuses")
+
+    def __init__(self) -> None:
+        self._changed: dict[str, set[str]] = {}
+        self._removed: dict[str, set[str]] = {}
+        self._statuses: set[str] = set()
+
+    def sets(self, kind: str) -> tuple[set[str], set[str]]:
+        """The open (changed, removed) sets of a kind, for a caller that adds many at once."""
+        return self._changed.setdefault(kind, set()), self._removed.setdefault(kind, set())
+
+    def status(self, kind: str) -> None:
+        self._statuses.add(kind)
+
+    def take(self, revision: int) -> Delta:
+        """Everything since the last take, and start anew."""
+        delta = Delta(
+            revision=revision,
+            changed={kind: frozenset(uids) for kind, uids in self._changed.items() if uids},
+            removed={kind: frozenset(uids) for kind, uids in self._removed.items() if uids},
+            statuses=frozenset(self._statuses),
+        )
+        self._changed, self._removed, self._statuses = {}, {}, set()
+        return delta

@@ -1,0 +1,158 @@
+"""Secondary indexes: each is told of every put and drop of its kind and holds uids, never a second truth."""
+
+import heapq
+from collections.abc import Mapping, ValuesView
+from typing import NamedTuple
+
+from cockpit.model.event import Event
+from cockpit.model.gpu import Gpu
+from cockpit.model.pod import Pod
+from cockpit.store.multimap import Multimap
+
+
+class Requests(NamedTuple):
+    """What the pods bound to one node ask for together, in base units."""
+
+    cpu_millicores: int = 0
+    memory_bytes: int = 0
+    gpus: int = 0
+    pods: int = 0
+
+
+NO_REQUESTS = Requests()
+
+
+class PodIndex:
+    """Pods by node, by owner and by job label, those that ask for GPUs, and the sums each node carries."""
+
+    def __init__(self) -> None:
+        self.by_node = Multimap()
+        self.by_owner = Multimap()
+        self.by_label = Multimap()  # "namespace/job_label"
+        self._with_gpus: dict[str, Pod] = {}
+        self._sums: dict[str, list[int]] = {}
+
+    def put(self, old: Pod | None, new: Pod) -> None:
+        """Enter `new`, which replaces `old` (same uid)."""
+        if old is not None:
+            if (
+                old.node == new.node
+                and old.phase == new.phase
+                and old.owner_uid == new.owner_uid
+                and old.job_label == new.job_label
+                and old.gpus == new.gpus
+                and old.cpu_millicores == new.cpu_millicores
+                and old.memory_bytes == new.memory_bytes
+            ):  # nothing that is indexed moved: by far the most common change
+                if new.gpus:
+                    self._with_gpus[new.uid] = new
+                return
+            self.drop(old)
+        uid = new.uid
+        self.by_owner.add(new.owner_uid, uid)
+        if new.job_label:
+            self.by_label.add(f"{new.namespace}/{new.job_label}", uid)
+        if new.gpus:
+            self._with_gpus[uid] = new
+        if new.node:
+            self.by_node.add(new.node, uid)
+            self._charge(new, 1)
+
+    def drop(self, old: Pod) -> None:
+        """Forget `old` as it was put."""
+        uid = old.uid
+        self.by_owner.discard(old.owner_uid, uid)
+        if old.job_label:
+            self.by_label.discard(f"{old.namespace}/{old.job_label}", uid)
+        if old.gpus:
+            self._with_gpus.pop(uid, None)
+        if old.node:
+            self.by_node.discard(old.node, uid)
+            self._charge(old, -1)
+
+    def _charge(self, pod: Pod, sign: int) -> None:
+        if pod.phase in ("Succeeded", "Failed"):  # a finished pod holds nothing
+            return
+        sums = self._sums.get(pod.node)
+        if sums is None:
+            sums = self._sums[pod.node] = [0, 0, 0, 0]
+        sums[0] += sign * pod.cpu_millicores
+        sums[1] += sign * pod.memory_bytes
+        sums[2] += sign * pod.gpus
+        sums[3] += sign
+        if not sums[3]:
+            del self._sums[pod.node]
+
+    def with_gpus(self) -> ValuesView[Pod]:
+        return self._with_gpus.values()
+
+    def requests(self, node: str) -> Requests:
+        sums = self._sums.get(node)
+        return NO_REQUESTS if sums is None else Requests(*sums)
+
+
+class GpuIndex:
+    """GPUs by node and by the pod that holds them."""
+
+    def __init__(self) -> None:
+        self.by_node = Multimap()
+        self.by_pod = Multimap()  # "namespace/name"
+
+    def put(self, old: Gpu | None, new: Gpu) -> None:
+        if old is not None:
+            if (
+                old.node == new.node
+                and old.pod_name == new.pod_name
+                and old.pod_namespace == new.pod_namespace
+            ):
+                return
+            self.drop(old)
+        self.by_node.add(new.node, new.uuid)
+        if new.pod_name:
+            self.by_pod.add(f"{new.pod_namespace}/{new.pod_name}", new.uuid)
+
+    def drop(self, old: Gpu) -> None:
+        self.by_node.discard(old.node, old.uuid)
+        if old.pod_name:
+            self.by_pod.discard(f"{old.pod_namespace}/{old.pod_name}", old.uuid)
+
+
+def event_age(event: Event) -> tuple[float, str]:
+    """Sort key from the oldest to the newest event; the uid settles ties."""
+    moment = event.last_seconds if event.last_seconds is not None else event.created_seconds
+    return (moment if moment is not None else 0.0, event.uid)
+
+
+class EventIndex:
+    """Events by the object they regard, bounded for each object and in all: the oldest make room."""
+
+    def __init__(self, per_object: int, in_all: int) -> None:
+        self.by_object = Multimap()
+        self._per_object = per_object
+        self._in_all = in_all
+        self._ages: list[tuple[float, str]] = []  # a heap; entries may be out of date
+
+    def put(self, old: Event | None, new: Event) -> None:
+        if old is not None and old.object_uid != new.object_uid:
+            self.by_object.discard(old.object_uid, old.uid)
+        self.by_object.add(new.object_uid, new.uid)
+        heapq.heappush(self._ages, event_age(new))
+
+    def drop(self, old: Event) -> None:
+        self.by_object.discard(old.object_uid, old.uid)
+
+    def surplus(self, newest: Event, table: Mapping[str, Event]) -> list[str]:
+        """Uids that have to go after `newest` was put: the oldest of its object, then the oldest of all."""
+        gone: list[str] = []
+        if newest.object_uid and self.by_object.count(newest.object_uid) > self._per_object:
+            siblings = self.by_object.get(newest.object_uid)
+            gone.append(min(event_age(table[uid]) for uid in siblings)[1])
+        while len(table) - len(gone) > self._in_all:
+            age, uid = heapq.heappop(self._ages)
+            event = table.get(uid)
+            if event is not None and uid not in gone and event_age(event) == (age, uid):
+                gone.append(uid)
+        if len(self._ages) > 2 * len(table) + 1_000:
+            self._ages = [event_age(event) for event in table.values()]
+            heapq.heapify(self._ages)
+        return gone

@@ -1,0 +1,275 @@
+"""The store: one writer, tables by uid, secondary indexes, and the log of what moved."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+
+from cockpit.model.batch import Batch, ListMark, Phase, StreamStatus
+from cockpit.model.event import Event
+from cockpit.model.gang import Workload
+from cockpit.model.gpu import Gpu
+from cockpit.model.pod import Pod
+from cockpit.model.record import Kind, Record
+from cockpit.store.delta import Delta, DeltaLog
+from cockpit.store.indexes import EventIndex, GpuIndex, PodIndex, Requests, event_age
+from cockpit.store.multimap import Multimap
+
+EVENTS_PER_OBJECT = 50
+EVENTS_IN_ALL = 20_000
+
+_MANY_RESOURCES = (Kind.OWNER, Kind.POOL)
+"""Kinds that gather several API resources: a name may occur twice, so a newcomer replaces nobody."""
+
+_WORST_FIRST = (
+    Phase.DENIED,
+    Phase.BACKING_OFF,
+    Phase.STALE,
+    Phase.CONNECTING,
+    Phase.LISTING,
+    Phase.LIVE,
+    Phase.ABSENT,
+)
+
+_EMPTY: Mapping[str, Any] = MappingProxyType({})
+
+
+class Store:
+    """Current truth. Only `apply` changes it; everything else looks.
+
+    `revision` grows by one with every applied batch that changed something shown.
+    """
+
+    def __init__(
+        self, *, events_per_object: int = EVENTS_PER_OBJECT, events_in_all: int = EVENTS_IN_ALL
+    ) -> None:
+        self.revision = 0
+        self._tables: dict[str, dict[str, Any]] = {}
+        self._uids: dict[str, dict[str, str]] = {}  # kind -> key -> uid
+        self._scopes: dict[str, dict[str, str]] = {}  # kind -> uid -> scope, only where it is not ""
+        self._listing: dict[tuple[str, str], set[str]] = {}
+        self._statuses: dict[str, StreamStatus] = {}
+        self._log = DeltaLog()
+        self._pods = PodIndex()
+        self._gpus = GpuIndex()
+        self._events = EventIndex(events_per_object, events_in_all)
+        self._workloads = Multimap()
+        self._put_in: dict[str, Callable[[Any, Any], None]] = {
+            Kind.POD: self._pods.put,
+            Kind.GPU: self._gpus.put,
+            Kind.EVENT: self._events.put,
+            Kind.WORKLOAD: self._put_workload,
+        }
+        self._drop_from: dict[str, Callable[[Any], None]] = {
+            Kind.POD: self._pods.drop,
+            Kind.GPU: self._gpus.drop,
+            Kind.EVENT: self._events.drop,
+            Kind.WORKLOAD: self._drop_workload,
+        }
+
+    # ---- the one writer
+
+    def apply(self, batch: Batch) -> None:
+        """Take in one batch: first what changed, then what was removed, then the end of a list.
+
+        Between a BEGIN and its END every named uid is noted; at the END, what was not named in that kind
+        and scope is gone.
+        """
+        listing = (batch.kind, batch.scope)
+        if batch.mark is ListMark.BEGIN:
+            self._listing[listing] = set()
+        seen = self._listing.get(listing)
+        moved = False
+        if batch.changed:
+            moved = self._put_all(batch, seen)
+        if batch.removed:
+            if seen is not None:
+                seen.difference_update(batch.removed)
+            moved = self._drop_all(batch.kind, batch.removed) or moved
+        if batch.mark is ListMark.END and seen is not None:
+            del self._listing[listing]
+            moved = self._drop_all(batch.kind, self._unnamed(batch.kind, batch.scope, seen)) or moved
+        if batch.status is not None:
+            moved = self._put_status(batch.status) or moved
+        if moved:
+            self.revision += 1
+
+    def _put_all(self, batch: Batch, seen: set[str] | None) -> bool:
+        kind = batch.kind
+        table = self._tables.setdefault(kind, {})
+        changed, removed = self._log.sets(kind)
+        put = self._put_in.get(kind)
+        is_gpu, is_event = kind == Kind.GPU, kind == Kind.EVENT
+        is_keyed = not is_gpu and kind not in _MANY_RESOURCES
+        scopes = self._scopes.get(kind)
+        if scopes is None and batch.scope:
+            scopes = self._scopes[kind] = {}
+        moved = False
+        for record in batch.changed:
+            uid = record.uuid if is_gpu else record.uid
+            if seen is not None:
+                seen.add(uid)
+            if scopes is not None:
+                if batch.scope:
+                    scopes[uid] = batch.scope
+                else:
+                    scopes.pop(uid, None)
+            old = table.get(uid)
+            if old == record:
+                continue
+            if old is None and is_keyed:
+                self._enter_key(kind, record)
+            table[uid] = record
+            if put is not None:
+                put(old, record)
+            changed.add(uid)
+            if removed:
+                removed.discard(uid)
+            if is_event:
+                self._drop_all(kind, self._events.surplus(record, table))
+            moved = True
+        return moved
+
+    def _enter_key(self, kind: str, record: Record) -> None:
+        uids = self._uids.setdefault(kind, {})
+        key = record.key
+        former = uids.get(key)
+        if former is not None:  # the same name again: the older object cannot exist any more
+            self._drop_all(kind, (former,))
+        uids[key] = record.uid
+
+    def _drop_all(self, kind: str, uids: Iterable[str]) -> bool:
+        table = self._tables.get(kind)
+        if not table:
+            return False
+        drop = self._drop_from.get(kind)
+        keys = self._uids.get(kind)
+        scopes = self._scopes.get(kind)
+        changed, removed = self._log.sets(kind)
+        moved = False
+        for uid in uids:
+            old = table.pop(uid, None)
+            if old is None:
+                continue
+            if drop is not None:
+                drop(old)
+            if keys is not None and keys.get(old.key) == uid:
+                del keys[old.key]
+            if scopes is not None:
+                scopes.pop(uid, None)
+            changed.discard(uid)
+            removed.add(uid)
+            moved = True
+        return moved
+
+    def _unnamed(self, kind: str, scope: str, seen: set[str]) -> list[str]:
+        scopes = self._scopes.get(kind, {})
+        return [uid for uid in self._tables.get(kind, ()) if uid not in seen and scopes.get(uid, "") == scope]
+
+    def _put_status(self, status: StreamStatus) -> bool:
+        name = f"{status.kind}/{status.scope}" if status.scope else status.kind
+        old = self._statuses.get(name)
+        self._statuses[name] = status
+        if old is not None and msgspec.structs.replace(old, heard_seconds=status.heard_seconds) == status:
+            return False  # only the heartbeat: kept, but nothing to paint
+        self._log.status(status.kind)
+        return True
+
+    def _put_workload(self, old: Workload | None, new: Workload) -> None:
+        if old is not None:
+            self._drop_workload(old)
+        if new.owner is not None:
+            self._workloads.add(new.owner.uid, new.uid)
+
+    def _drop_workload(self, old: Workload) -> None:
+        if old.owner is not None:
+            self._workloads.discard(old.owner.uid, old.uid)
+
+    def take_delta(self) -> Delta:
+        """What moved since the last call. There is one consumer: the app."""
+        return self._log.take(self.revision)
+
+    # ---- looking
+
+    def records(self, kind: str) -> Mapping[str, Any]:
+        """The table of a kind by uid (GPUs by uuid); live, so copy before awaiting."""
+        return self._tables.get(kind, _EMPTY)
+
+    def get(self, kind: str, uid: str) -> Any | None:
+        table = self._tables.get(kind)
+        return None if table is None else table.get(uid)
+
+    def by_key(self, kind: str, key: str) -> Any | None:
+        """The record with that `namespace/name` (or `name`); GPUs by uuid.
+
+        Owners and pools come from many resources, so two may share a key: the lowest uid answers.
+        """
+        if kind == Kind.GPU:
+            return self.get(kind, key)
+        if kind in _MANY_RESOURCES:
+            named = [record for record in self.records(kind).values() if record.key == key]
+            return min(named, key=lambda record: str(record.uid), default=None)
+        uid = self._uids.get(kind, {}).get(key)
+        return None if uid is None else self._tables[kind][uid]
+
+    def status(self, kind: str) -> StreamStatus | None:
+        """The state of a kind's stream; of several (namespaces, resources) the most troubled one."""
+        found = [one for one in self._statuses.values() if one.kind == kind]
+        return min(found, key=lambda one: _WORST_FIRST.index(one.phase), default=None)
+
+    def statuses(self) -> Mapping[str, StreamStatus]:
+        """All streams, by kind, or `kind/scope` where the scope is not everything."""
+        return self._statuses
+
+    def pods_on(self, node: str) -> tuple[Pod, ...]:
+        """Pods bound to a node, finished ones too, by namespace and name."""
+        return self._pods_in(self._pods.by_node.get(node))
+
+    def pods_of(self, owner_uid: str) -> tuple[Pod, ...]:
+        """Pods whose controlling owner has that uid, by namespace and name."""
+        return self._pods_in(self._pods.by_owner.get(owner_uid))
+
+    def pods_labelled(self, namespace: str, job_label: str) -> tuple[Pod, ...]:
+        """Pods whose labels name that training job, by namespace and name."""
+        return self._pods_in(self._pods.by_label.get(f"{namespace}/{job_label}"))
+
+    def _pods_in(self, uids: tuple[str, ...]) -> tuple[Pod, ...]:
+        if not uids:
+            return ()
+        table = self._tables[Kind.POD]
+        if len(uids) == 1:
+            return (table[uids[0]],)
+        return tuple(sorted((table[uid] for uid in uids), key=lambda pod: (pod.namespace, pod.name)))
+
+    def gpu_pods(self) -> Collection[Pod]:
+        """Pods that ask for GPUs, finished ones too; live, so copy before awaiting."""
+        return self._pods.with_gpus()
+
+    def requests_on(self, node: str) -> Requests:
+        """What the unfinished pods bound to a node ask for together; kept up to date, so O(1)."""
+        return self._pods.requests(node)
+
+    def gpus_on(self, node: str) -> tuple[Gpu, ...]:
+        """GPUs of a node, by index."""
+        return self._gpus_in(self._gpus.by_node.get(node))
+
+    def gpus_of_pod(self, namespace: str, name: str) -> tuple[Gpu, ...]:
+        """GPUs that telemetry gives to a pod, by index."""
+        return self._gpus_in(self._gpus.by_pod.get(f"{namespace}/{name}"))
+
+    def _gpus_in(self, uuids: tuple[str, ...]) -> tuple[Gpu, ...]:
+        table = self._tables.get(Kind.GPU, {})
+        return tuple(sorted((table[uuid] for uuid in uuids), key=lambda gpu: (gpu.node, gpu.index, gpu.uuid)))
+
+    def events_of(self, uid: str) -> tuple[Event, ...]:
+        """Events that regard the object, newest first."""
+        table = self._tables.get(Kind.EVENT, {})
+        found = [table[one] for one in self._events.by_object.get(uid)]
+        return tuple(sorted(found, key=event_age, reverse=True))
+
+    def workloads_of(self, owner_uid: str) -> tuple[Workload, ...]:
+        """Kueue Workloads of a job object, oldest first."""
+        table = self._tables.get(Kind.WORKLOAD, {})
+        found = [table[one] for one in self._workloads.get(owner_uid)]
+        return tuple(sorted(found, key=lambda one: (one.created_seconds or 0.0, one.name)))
