@@ -109,10 +109,7 @@ def read_settings(text: str, source: str, home: Path) -> Settings:
             for one in reader.texts(tree, "template-folders")
         ),
         pool_labels=reader.label_keys(tree),
-        keys=tuple(
-            (name, reader.text(reader.table(tree, "keys", ""), name, "keys"))
-            for name in reader.table(tree, "keys", "")
-        ),
+        keys=tuple((name, reader.text(keys, name, "keys")) for name in keys),
         contexts=tuple((name, _context(reader, contexts, name)) for name in contexts),
     )
 

@@ -1,0 +1,50 @@
+"""Where an object lives below the API server, from its apiVersion and kind."""
+
+from collections.abc import Callable
+from typing import Final, Protocol
+
+from cockpit.errors import BadInput
+
+
+class Addressed(Protocol):
+    """A served resource, as far as its path is asked for (cockpit.kube.resource.Resource)."""
+
+    def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str: ...
+
+
+Lookup = Callable[[str, str], Addressed | None]
+"""From apiVersion and kind to the resource that the cluster serves, None when it does not."""
+
+# Spelled out for the kinds that the built-in templates make, so that a plan needs no cluster.
+_PLURALS: Final = {
+    ("v1", "Pod"): "pods",
+    ("batch/v1", "Job"): "jobs",
+    ("kubeflow.org/v2beta1", "MPIJob"): "mpijobs",
+    ("kubeflow.org/v1", "MPIJob"): "mpijobs",
+    ("kubeflow.org/v1", "PyTorchJob"): "pytorchjobs",
+    ("kubeflow.org/v1", "TFJob"): "tfjobs",
+    ("jobset.x-k8s.io/v1alpha2", "JobSet"): "jobsets",
+    ("trainer.kubeflow.org/v1alpha1", "TrainJob"): "trainjobs",
+    ("ray.io/v1", "RayJob"): "rayjobs",
+    ("apps/v1", "Deployment"): "deployments",
+    ("apps/v1", "StatefulSet"): "statefulsets",
+    ("apps/v1", "ReplicaSet"): "replicasets",
+}
+
+
+def object_path(
+    api_version: str, kind: str, namespace: str, name: str = "", lookup: Lookup | None = None
+) -> str:
+    """The path of the object, or of its collection without `name`.
+
+    Raises BadInput when the cluster does not serve the kind and it is none of the known ones.
+    """
+    resource = lookup(api_version, kind) if lookup is not None else None
+    if resource is not None:
+        return resource.path(namespace, name)
+    plural = _PLURALS.get((api_version, kind))
+    if plural is None:
+        raise BadInput(f"this cluster does not serve {kind} of {api_version}: install its operator first")
+    root = "/api/v1" if api_version == "v1" else f"/apis/{api_version}"
+    path = f"{root}/namespaces/{namespace}/{plural}"
+    return f"{path}/{name}" if name else path

@@ -1,0 +1,237 @@
+"""Carry out a plan: audit line, call, audit line. Nothing is ever written twice.
+
+When an answer is lost the object is looked at (a read), and what is found there is what is told; the write is
+not sent again.
+"""
+
+import copy
+import secrets
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
+
+import msgspec
+
+from cockpit.actions.refusals import is_gone, refusal_sentence
+from cockpit.clock import Clock
+from cockpit.errors import CockpitError, NoConnection, Refused
+from cockpit.keep.audit import Entry, body_digest
+from cockpit.model.plan import Call, Outcome, Plan
+
+READ_ONLY = "read-only: press :write or start with --write"
+AUDIT_ANNOTATION = "gpu-cockpit/audit-id"
+_PAST = {"Submit": "Submitted", "Kill": "Killed", "Grow": "Growing", "Shrink": "Shrinking"}
+
+
+class Answer(Protocol):
+    """An HTTP answer, as far as it is read here (cockpit.kube.session.Answer)."""
+
+    @property
+    def status(self) -> int: ...
+    def json(self) -> Any: ...
+
+
+class Session(Protocol):
+    """The connection, as far as it is needed here (cockpit.kube.session.Session)."""
+
+    @property
+    def context(self) -> str: ...
+    @property
+    def server(self) -> str: ...
+    @property
+    def user(self) -> str: ...
+    @property
+    def read_only(self) -> bool: ...
+
+
+class AuditLog(Protocol):
+    """Where audit lines go (cockpit.keep.audit.Audit)."""
+
+    def append(self, entry: Entry) -> None: ...
+
+
+Perform = Callable[..., Awaitable[Any]]
+"""`cockpit.kube.calls.perform`: (session, call, *, dry_run) -> Answer; raises Refused and NoConnection."""
+
+
+def _kube_perform() -> Perform:
+    from cockpit.kube import calls
+
+    send: Perform = calls.perform
+    return send
+
+
+async def rehearse(plan: Plan, session: Any, *, perform: Perform | None = None) -> Outcome:
+    """Ask the server what it would say (dryRun=All): allowed in read-only mode, changes nothing."""
+    send = perform or _kube_perform()
+    for call in plan.calls:
+        try:
+            await send(session, call, dry_run=True)
+        except Refused as error:
+            return Outcome(state="refused", sentence=refusal_sentence(call, error.sentence))
+        except NoConnection as error:
+            return Outcome(state="failed", sentence=error.sentence)
+    return Outcome(state="done", sentence="the cluster would accept it")
+
+
+async def carry_out(
+    plan: Plan,
+    session: Any,
+    audit: AuditLog,
+    clock: Clock,
+    *,
+    perform: Perform | None = None,
+    new_id: Callable[[], str] = lambda: secrets.token_hex(6),
+    local_user: str = "",
+) -> Outcome:
+    """Send the calls of a confirmed plan in order, and stop at the first that is refused.
+
+    Never raises for what a cluster may answer: every end is an Outcome (done, unchanged, refused, failed)
+    with one sentence. Without a written audit line nothing is sent.
+    """
+    if session.read_only:
+        return Outcome(state="refused", sentence=READ_ONLY)
+    run = _Run(
+        plan=plan,
+        session=session,
+        audit=audit,
+        clock=clock,
+        send=perform or _kube_perform(),
+        audit_id=new_id(),
+        local_user=local_user,
+    )
+    return await run.go()
+
+
+class _Run:
+    """One carrying out of one plan."""
+
+    def __init__(
+        self,
+        *,
+        plan: Plan,
+        session: Any,
+        audit: AuditLog,
+        clock: Clock,
+        send: Perform,
+        audit_id: str,
+        local_user: str,
+    ) -> None:
+        self._plan = plan
+        self._session = session
+        self._audit = audit
+        self._clock = clock
+        self._send = send
+        self._audit_id = audit_id
+        self._local_user = local_user
+
+    async def go(self) -> Outcome:
+        gone = 0
+        for number, call in enumerate(self._plan.calls, 1):
+            marked = _marked(call, self._audit_id)
+            entry = self._entry(marked)
+            try:
+                self._audit.append(entry)
+            except CockpitError as error:
+                return self._end("failed", error.sentence, number)
+            state, sentence = await self._one(marked)
+            try:
+                self._audit.append(
+                    msgspec.structs.replace(
+                        entry, step="outcome", at_seconds=self._clock.now(), state=state, sentence=sentence
+                    )
+                )
+            except CockpitError as error:
+                sentence = f"{sentence}; its audit line is missing: {error.sentence}"
+                return self._end(state if state != "done" else "failed", sentence, number)
+            if state == "unchanged":
+                gone += 1
+            elif state != "done":
+                return self._end(state, sentence, number)
+        if gone == len(self._plan.calls):
+            return self._end("unchanged", f"{self._plan.calls[0].target} is gone already", 1)
+        return Outcome(state="done", sentence=_past(self._plan.title), audit_id=self._audit_id)
+
+    async def _one(self, call: Call) -> tuple[str, str]:
+        try:
+            await self._send(self._session, call)
+        except Refused as error:
+            if call.method == "DELETE" and is_gone(error.sentence):
+                return "unchanged", f"{call.target} is gone already"
+            return "refused", refusal_sentence(call, error.sentence)
+        except NoConnection as error:
+            return await self._look(call, error.sentence)
+        return "done", _past(self._plan.title)
+
+    async def _look(self, call: Call, lost: str) -> tuple[str, str]:
+        """The answer was lost: find out by reading whether the write took place."""
+        path = f"{call.path}/{_name(call)}" if call.method == "POST" else call.path
+        try:
+            answer = await self._session.request("GET", path)
+            status, tree = answer.status, answer.json() if answer.status == 200 else {}
+        except (CockpitError, ValueError):
+            return (
+                "failed",
+                f"{lost}; whether {call.target} was changed is not known: look first",
+            )
+        if _took_place(call, status, tree):
+            return "done", f"{_past(self._plan.title)} (the answer was lost, the object shows it)"
+        return "failed", f"{lost}; {call.target} does not show the change: look again, then try again"
+
+    def _entry(self, call: Call) -> Entry:
+        body = call.body if isinstance(call.body, dict) else {}
+        wanted = body.get("preconditions") or body.get("metadata") or {}
+        return Entry(
+            audit_id=self._audit_id,
+            step="intent",
+            at_seconds=self._clock.now(),
+            verb=self._plan.verb,
+            target=call.target,
+            context=self._session.context,
+            server=self._session.server,
+            user=self._session.user,
+            local_user=self._local_user,
+            uid=str(wanted.get("uid") or ""),
+            resource_version=str(wanted.get("resourceVersion") or ""),
+            method=call.method,
+            path=call.path,
+            body_sha256=body_digest(call.body),
+            shell=self._plan.shell,
+        )
+
+    def _end(self, state: str, sentence: str, number: int) -> Outcome:
+        total = len(self._plan.calls)
+        if total > 1 and state != "unchanged":
+            sentence = f"{number - 1} of {total} done, then: {sentence}"
+        return Outcome(state=state, sentence=sentence, audit_id=self._audit_id)
+
+
+def _marked(call: Call, audit_id: str) -> Call:
+    # The mark on a new object tells our own submission from a stranger's when the answer is lost.
+    if call.method != "POST" or not isinstance(call.body, dict):
+        return call
+    body = copy.deepcopy(call.body)
+    body.setdefault("metadata", {}).setdefault("annotations", {})[AUDIT_ANNOTATION] = audit_id
+    return msgspec.structs.replace(call, body=body)
+
+
+def _name(call: Call) -> str:
+    return str(call.body["metadata"]["name"])
+
+
+def _took_place(call: Call, status: int, tree: Any) -> bool:
+    metadata = tree.get("metadata") or {} if isinstance(tree, dict) else {}
+    if call.method == "POST":
+        mark = call.body["metadata"]["annotations"][AUDIT_ANNOTATION]
+        return status == 200 and (metadata.get("annotations") or {}).get(AUDIT_ANNOTATION) == mark
+    if call.method == "DELETE":
+        wanted = (call.body or {}).get("preconditions", {}).get("uid")
+        return status == 404 or (
+            status == 200 and (metadata.get("uid") != wanted or bool(metadata.get("deletionTimestamp")))
+        )
+    wanted = (call.body or {}).get("spec", {})
+    return status == 200 and all((tree.get("spec") or {}).get(key) == value for key, value in wanted.items())
+
+
+def _past(title: str) -> str:
+    verb, _, rest = title.partition(" ")
+    return f"{_PAST.get(verb, verb)} {rest}"

@@ -1,0 +1,32 @@
+"""The command line that would do the same as an action: shown before "yes" and kept in the audit."""
+
+import shlex
+from collections.abc import Iterable, Mapping
+
+from cockpit.jobs.template import Template
+from cockpit.model.job import Job
+from cockpit.model.pool import Pool
+
+
+def submit_line(template: Template, values: Mapping[str, str], context: str = "") -> str:
+    """`cockpit job submit mpijob --set name=llm ... --write`: the values that differ from the defaults."""
+    words = ["cockpit", "job", "submit", template.name]
+    for one in template.parameters:
+        value = values.get(one.name, "").strip()
+        if value != (one.default or ""):
+            words += ["--set", f"{one.name}={value}"]
+    return _line(words, context)
+
+
+def kill_line(job: Job, context: str = "") -> str:
+    """`cockpit job kill mpijob/team-a/llm --write`."""
+    return _line(["cockpit", "job", "kill", f"{job.kind.lower()}/{job.namespace}/{job.name}"], context)
+
+
+def scale_line(pool: Pool, replicas: int, context: str = "") -> str:
+    """`cockpit pool scale h100 --to 6 --write`."""
+    return _line(["cockpit", "pool", "scale", pool.name, "--to", str(replicas)], context)
+
+
+def _line(words: Iterable[str], context: str) -> str:
+    return shlex.join([*words, *(["--context", context] if context else []), "--write"])

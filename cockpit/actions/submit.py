@@ -1,0 +1,103 @@
+"""Submit: a filled-in template becomes one POST of its manifest."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from cockpit.actions.address import Lookup, object_path
+from cockpit.actions.shell import submit_line
+from cockpit.errors import BadInput
+from cockpit.jobs.render import advice, parts, render
+from cockpit.jobs.template import Template
+from cockpit.model.plan import Call, Plan
+from cockpit.model.record import Kind
+
+_QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_TABLES = {"MPIJob": (Kind.MPIJOB,), "Job": (Kind.JOB,), "Pod": (Kind.POD,)}
+
+
+class Taken(Protocol):
+    """The store, as far as names are looked up."""
+
+    def by_key(self, kind: str, key: str) -> Any | None: ...
+
+
+def plan_submit(
+    template: Template,
+    values: Mapping[str, str],
+    namespace: str = "",
+    *,
+    store: Taken | None = None,
+    lookup: Lookup | None = None,
+    context: str = "",
+) -> Plan:
+    """The plan that creates the object.
+
+    `namespace` is used when `values` names none. With a `store`, a name that is taken and a queue that does
+    not exist are told before anything is sent. Raises BadInput with one sentence.
+    """
+    given = dict(values)
+    if namespace and template.parameter("namespace") is not None and not given.get("namespace", "").strip():
+        given["namespace"] = namespace
+    manifest = render(template, given)
+    metadata = manifest.get("metadata") or {}
+    name, where = str(metadata.get("name") or ""), str(metadata.get("namespace") or namespace or "default")
+    if not name:
+        raise BadInput(f"template {template.name} makes an object without a name: metadata.name is missing")
+    if not _NAMESPACE.fullmatch(where):
+        raise BadInput(f"{where!r} is not the name of a namespace")
+    target = f"{template.kind.lower()} {where}/{name}"
+    warnings = list(advice(manifest))
+    if store is not None:
+        _refuse_taken(store, template.kind, f"{where}/{name}")
+        warnings += _queue_warning(store, metadata, where)
+    return Plan(
+        verb="submit",
+        title=f"Submit {target}",
+        calls=(
+            Call(
+                method="POST",
+                path=object_path(template.api_version, template.kind, where, lookup=lookup),
+                body=manifest,
+                target=target,
+            ),
+        ),
+        lines=_lines(manifest, metadata, target),
+        warnings=tuple(warnings),
+        shell=submit_line(template, given, context),
+    )
+
+
+def taken_sentence(target: str) -> str:
+    """What is said when the name belongs to another object already."""
+    return f"{target} exists already: choose another name, or kill that one first"
+
+
+def _refuse_taken(store: Taken, kind: str, key: str) -> None:
+    for table in _TABLES.get(kind, ()):
+        if store.by_key(table, key) is not None:
+            raise BadInput(taken_sentence(f"{kind.lower()} {key}"))
+
+
+def _queue_warning(store: Taken, metadata: Mapping[str, Any], namespace: str) -> list[str]:
+    queue = (metadata.get("labels") or {}).get(_QUEUE_LABEL)
+    if not queue or store.by_key(Kind.LOCAL_QUEUE, f"{namespace}/{queue}") is not None:
+        return []
+    return [f"no queue {queue} is known in namespace {namespace}: the job would wait for ever"]
+
+
+def _lines(manifest: Mapping[str, Any], metadata: Mapping[str, Any], target: str) -> tuple[str, ...]:
+    pods = parts(manifest)
+    lines = [f"create {target}"]
+    total = sum(one.replicas * one.gpus_each for one in pods)
+    for one in pods:
+        each = f" x {one.gpus_each} GPUs" if one.gpus_each else " without GPUs"
+        lines.append(f"{one.replicas} {one.role}{'s' * (one.replicas != 1)}{each}")
+    lines.append(f"{total} GPUs in all")
+    queue = (metadata.get("labels") or {}).get(_QUEUE_LABEL)
+    if queue:
+        lines.append(f"waits in queue {queue} until all of it is admitted")
+    elif pods:
+        lines.append("no queue: its pods start as soon as each one fits")
+    return tuple(lines)
