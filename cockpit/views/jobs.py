@@ -1,0 +1,223 @@
+"""The jobs table: one row a training job of any kind."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from cockpit_widgets.types import Cell, Column
+
+from cockpit.model.gpu import Gpu
+from cockpit.model.job import Job
+from cockpit.model.pod import Pod
+from cockpit.model.quantity import Absent, Reading
+from cockpit.model.record import Kind
+from cockpit.views import cards
+from cockpit.views import format as fmt
+from cockpit.views.lazy_table import Field, LazyTable, Memory, View
+from cockpit.views.order import Value
+from cockpit.views.source import StoreReader
+from cockpit.views.states import job_cell, job_urgency
+from cockpit.views.view_state import Measure, ViewState
+
+
+@dataclass(frozen=True)
+class JobRow:
+    """A job with the cards of its pods, looked up only when drawn or sorted by."""
+
+    job: Job
+    store: StoreReader
+
+    @cached_property
+    def gpus(self) -> tuple[Gpu, ...]:
+        """Cards that telemetry gives to the job's pods."""
+        found: list[Gpu] = []
+        for uid in self.job.pod_uids:
+            pod: Pod | None = self.store.get(Kind.POD, uid)
+            if pod is not None and pod.gpus:
+                found.extend(self.store.gpus_of_pod(pod.namespace, pod.name))
+        return tuple(found)
+
+    @cached_property
+    def duty(self) -> Reading:
+        """Mean over the job's cards."""
+        return cards.fold(self.gpus, cards.duty, cards.mean)
+
+    @cached_property
+    def duty_least(self) -> Reading:
+        return cards.fold(self.gpus, cards.duty, min)
+
+    @cached_property
+    def memory_used(self) -> Reading:
+        """Sum over the job's cards, in bytes."""
+        return cards.fold(self.gpus, cards.memory_used, sum)
+
+    @property
+    def has_cards(self) -> bool:
+        """False for a job that holds no GPU: its telemetry columns do not apply."""
+        return bool(self.job.gpus_held or self.gpus)
+
+
+def _reading(value: Reading) -> Value:
+    return None if isinstance(value, Absent) else value
+
+
+def _name(row: JobRow, now_seconds: float) -> Cell:
+    return Cell(f"{row.job.namespace}/{row.job.name}", "strong")
+
+
+def _gpus(row: JobRow, now_seconds: float) -> Cell:
+    job = row.job
+    if job.gpus_wanted == 0 and not job.gpus_held:
+        return Cell("none", "dim")
+    return Cell(fmt.of(job.gpus_held, job.gpus_wanted))
+
+
+def _ready(row: JobRow, now_seconds: float) -> Cell:
+    return Cell(fmt.of(row.job.ready, row.job.wanted))
+
+
+def _duty(row: JobRow, now_seconds: float) -> Cell:
+    return fmt.duty_cell(row.duty) if row.has_cards else fmt.NOTHING
+
+
+def _duty_least(row: JobRow, now_seconds: float) -> Cell:
+    return fmt.duty_cell(row.duty_least) if row.has_cards else fmt.NOTHING
+
+
+def _memory(row: JobRow, now_seconds: float) -> Cell:
+    return fmt.memory_cell(row.memory_used) if row.has_cards else fmt.NOTHING
+
+
+def _position(row: JobRow, now_seconds: float) -> Cell:
+    return fmt.NOTHING if row.job.position is None else Cell(f"#{row.job.position}")
+
+
+def _age(row: JobRow, now_seconds: float) -> Value:
+    return None if row.job.created_seconds is None else now_seconds - row.job.created_seconds
+
+
+def _runs(row: JobRow, now_seconds: float) -> Cell:
+    job = row.job
+    if job.started_seconds is None:
+        return fmt.NOTHING
+    end = now_seconds if job.finished_seconds is None else job.finished_seconds
+    return Cell(fmt.age(end - job.started_seconds))
+
+
+def _ran_seconds(row: JobRow, now_seconds: float) -> Value:
+    job = row.job
+    if job.started_seconds is None:
+        return None
+    return (now_seconds if job.finished_seconds is None else job.finished_seconds) - job.started_seconds
+
+
+def _order(row: JobRow, now_seconds: float) -> Value:
+    # state first; within a state the youngest first (ages stay far below 1e12 s)
+    age_seconds = 1e11 if row.job.created_seconds is None else now_seconds - row.job.created_seconds
+    return job_urgency(row.job.state) * 1e12 + age_seconds
+
+
+_FIELDS: tuple[Field[JobRow], ...] = (
+    Field(Column("name", "Job", 20, grow=3, most=60), _name, lambda r, _: f"{r.job.namespace}/{r.job.name}"),
+    Field(Column("kind", "Kind", 10, priority=5), lambda r, _: Cell(r.job.kind), lambda r, _: r.job.kind),
+    Field(
+        Column("engine", "Engine", 8, priority=6),
+        lambda r, _: Cell(r.job.engine, "dim"),
+        lambda r, _: r.job.engine,
+    ),
+    Field(Column("state", "State", 11), lambda r, _: job_cell(r.job.state), lambda r, _: r.job.state),
+    Field(Column("ready", "Ready", 7, "right", priority=3), _ready, lambda r, _: r.job.ready, Measure.COUNT),
+    Field(Column("gpus", "GPUs", 7, "right"), _gpus, lambda r, _: r.job.gpus_held, Measure.COUNT),
+    Field(
+        Column("duty", "Duty", 6, "right", priority=2), _duty, lambda r, _: _reading(r.duty), Measure.RATIO
+    ),
+    Field(
+        Column("min", "Min", 6, "right", priority=4),
+        _duty_least,
+        lambda r, _: _reading(r.duty_least),
+        Measure.RATIO,
+    ),
+    Field(
+        Column("memory", "Memory", 7, "right", priority=4),
+        _memory,
+        lambda r, _: _reading(r.memory_used),
+        Measure.BYTES,
+    ),
+    Field(
+        Column("queue", "Queue", 12, priority=4, grow=1, most=30),
+        lambda r, _: Cell(r.job.queue),
+        lambda r, _: r.job.queue,
+    ),
+    Field(
+        Column("position", "Pos", 4, "right", priority=4),
+        _position,
+        lambda r, _: r.job.position,
+        Measure.COUNT,
+    ),
+    Field(
+        Column("age", "Age", 5, "right", priority=2),
+        lambda r, now: fmt.age_cell(r.job.created_seconds, now),
+        _age,
+        Measure.SECONDS,
+    ),
+    Field(Column("runs", "Runs", 5, "right", priority=5), _runs, _ran_seconds, Measure.SECONDS),
+    Field(Column("owner", "Owner", 10, priority=6), lambda r, _: Cell(r.job.owner), lambda r, _: r.job.owner),
+    Field(Column("why", "Why", 24, grow=4), lambda r, _: Cell(r.job.why), lambda r, _: r.job.why),
+)
+
+_HIDDEN: tuple[Field[JobRow], ...] = (
+    Field(
+        Column("namespace", "Namespace", 12),
+        lambda r, _: Cell(r.job.namespace),
+        lambda r, _: r.job.namespace,
+    ),
+    Field(
+        Column("wanted", "Wanted", 7),
+        lambda r, _: fmt.count_cell(r.job.gpus_wanted),
+        lambda r, _: r.job.gpus_wanted,
+        Measure.COUNT,
+    ),
+    Field(
+        Column("node", "Node", 12),
+        lambda r, _: Cell(",".join(r.job.nodes)),
+        lambda r, _: ",".join(r.job.nodes),
+    ),
+)
+
+
+def _haystack(row: JobRow) -> str:
+    job = row.job
+    return " ".join(
+        (
+            f"{job.namespace}/{job.name}",
+            job.kind,
+            job.engine,
+            job.state,
+            job.queue,
+            job.owner,
+            job.why,
+            *job.nodes,
+        )
+    )
+
+
+VIEW: View[JobRow] = View(
+    fields=_FIELDS,
+    hidden=_HIDDEN,
+    key=lambda row: row.job.key,
+    namespace=lambda row: row.job.namespace,
+    order=_order,
+    haystack=_haystack,
+    token=lambda row: row.job,
+)
+
+
+def table(
+    jobs: Iterable[Job],
+    store: StoreReader,
+    state: ViewState,
+    now_seconds: float,
+    memory: Memory | None = None,
+) -> LazyTable[JobRow]:
+    """Jobs as rows keyed by `Job.key`: what may need a person first, what has ended last."""
+    return VIEW.table((JobRow(job, store) for job in jobs), state, now_seconds, memory)

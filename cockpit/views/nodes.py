@@ -1,0 +1,204 @@
+"""The nodes table: devices, what they do, and where the node stands."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from cockpit_widgets.types import Cell, Column
+
+from cockpit.model.gpu import Gpu
+from cockpit.model.node import Node
+from cockpit.model.quantity import Absent, Reading
+from cockpit.model.record import Kind
+from cockpit.pools.stage import node_stage
+from cockpit.views import cards
+from cockpit.views import format as fmt
+from cockpit.views.lazy_table import Field, LazyTable, Memory, View
+from cockpit.views.order import Value
+from cockpit.views.source import StoreReader
+from cockpit.views.states import node_cell
+from cockpit.views.view_state import Measure, ViewState
+
+
+@dataclass(frozen=True)
+class NodeRow:
+    """A node with its cards and pods, looked up only when drawn or sorted by."""
+
+    node: Node
+    store: StoreReader
+
+    @cached_property
+    def gpus(self) -> tuple[Gpu, ...]:
+        return self.store.gpus_on(self.node.name)
+
+    @cached_property
+    def held(self) -> int:
+        """Devices taken by pods that are bound and not finished."""
+        return sum(pod.holds_gpus for pod in self.store.pods_on(self.node.name))
+
+    @cached_property
+    def stage(self) -> str:
+        return node_stage(self.node, self.store)
+
+    @cached_property
+    def total(self) -> int | None:
+        """Devices the node shows, else those promised; None when neither is known."""
+        shown = self.node.gpu_capacity
+        return self.node.gpus_expected if shown is None else shown
+
+    @cached_property
+    def duty(self) -> Reading:
+        return cards.fold(self.gpus, cards.duty, cards.mean)
+
+    @cached_property
+    def hottest(self) -> Reading:
+        return cards.fold(self.gpus, cards.temperature, max)
+
+    @cached_property
+    def power(self) -> Reading:
+        return cards.fold(self.gpus, cards.power, sum)
+
+
+def short_model(model: str) -> str:
+    """`NVIDIA-H100-80GB-HBM3` and `NVIDIA H100 80GB HBM3` both read `H100-80GB-HBM3`."""
+    dashed = "-".join(model.split())
+    for maker in ("NVIDIA-", "Tesla-"):
+        dashed = dashed.removeprefix(maker)
+    return dashed
+
+
+def _reading(value: Reading) -> Value:
+    return None if isinstance(value, Absent) else value
+
+
+def _allocated(row: NodeRow, now_seconds: float) -> Cell:
+    node = row.node
+    if not node.has_gpus and not row.held:
+        return Cell("none", "dim")
+    if node.gpu_allocatable is None:
+        return Cell(f"{row.held}/?", "warn")
+    missing = (row.total or 0) - node.gpu_allocatable
+    return Cell(
+        f"{row.held}/{node.gpu_allocatable}" + (f" -{missing}" if missing > 0 else ""),
+        "warn" if missing > 0 else "",
+    )
+
+
+def _bars(row: NodeRow, now_seconds: float) -> Cell:
+    if not row.node.has_gpus and not row.gpus:
+        return fmt.NOTHING
+    return Cell(cards.mini_bars(row.gpus, row.node.gpu_allocatable, row.total), "accent")
+
+
+def _health(row: NodeRow, now_seconds: float) -> Cell:
+    return cards.health_cell(row.gpus) if row.node.has_gpus or row.gpus else fmt.NOTHING
+
+
+def _only_gpu_nodes(row: NodeRow, cell: Cell) -> Cell:
+    return cell if row.node.has_gpus or row.gpus else fmt.NOTHING
+
+
+def _order(row: NodeRow, now_seconds: float) -> Value:
+    return 0.0 if row.node.has_gpus else 1.0
+
+
+def _state(row: NodeRow, now_seconds: float) -> Cell:
+    return node_cell(row.stage)
+
+
+_FIELDS: tuple[Field[NodeRow], ...] = (
+    Field(
+        Column("name", "Node", 20, grow=3, most=60),
+        lambda r, _: Cell(r.node.name, "strong"),
+        lambda r, _: r.node.name,
+    ),
+    Field(
+        Column("pool", "Pool", 10, priority=2, grow=1, most=28),
+        lambda r, _: Cell(r.node.pool) if r.node.pool else fmt.UNKNOWN,
+        lambda r, _: r.node.pool,
+    ),
+    Field(
+        Column("model", "GPU model", 14, priority=3, grow=1, most=30),
+        lambda r, _: Cell(short_model(r.node.gpu_model)),
+        lambda r, _: short_model(r.node.gpu_model),
+    ),
+    Field(Column("gpus", "Held", 7, "right"), _allocated, lambda r, _: r.held, Measure.COUNT),
+    Field(Column("bars", "GPUs", 8, grow=1, most=16), _bars, lambda r, _: _reading(r.duty), Measure.RATIO),
+    Field(
+        Column("duty", "Duty", 6, "right", priority=2),
+        lambda r, _: _only_gpu_nodes(r, fmt.duty_cell(r.duty, is_held=r.held > 0)),
+        lambda r, _: _reading(r.duty),
+        Measure.RATIO,
+    ),
+    Field(
+        Column("temperature", "Max °C", 6, "right", priority=2),
+        lambda r, _: _only_gpu_nodes(r, fmt.temperature_cell(r.hottest)),
+        lambda r, _: _reading(r.hottest),
+        Measure.COUNT,
+    ),
+    Field(
+        Column("power", "Power", 7, "right", priority=3),
+        lambda r, _: _only_gpu_nodes(r, fmt.power_cell(r.power)),
+        lambda r, _: _reading(r.power),
+        Measure.COUNT,
+    ),
+    Field(Column("health", "Health", 8, priority=2), _health),
+    Field(Column("state", "State", 13), _state),
+    Field(
+        Column("age", "Age", 5, "right", priority=3),
+        lambda r, now: fmt.age_cell(r.node.created_seconds, now),
+        lambda r, now: None if r.node.created_seconds is None else now - r.node.created_seconds,
+        Measure.SECONDS,
+    ),
+    Field(
+        Column("machine", "Machine", 14, priority=5),
+        lambda r, _: Cell(r.node.instance_type),
+        lambda r, _: r.node.instance_type,
+    ),
+    Field(Column("zone", "Zone", 12, priority=6), lambda r, _: Cell(r.node.zone), lambda r, _: r.node.zone),
+    Field(
+        Column("kubelet", "Kubelet", 9, priority=7),
+        lambda r, _: Cell(r.node.kubelet_version, "dim"),
+        lambda r, _: r.node.kubelet_version,
+    ),
+)
+
+_HIDDEN: tuple[Field[NodeRow], ...] = (
+    Field(
+        Column("total", "Total", 5),
+        lambda r, _: fmt.count_cell(r.total),
+        lambda r, _: r.total,
+        Measure.COUNT,
+    ),
+    Field(
+        Column("taint", "Taint", 12),
+        lambda r, _: Cell(",".join(f"{one.key}={one.value}:{one.effect}" for one in r.node.taints)),
+    ),
+    Field(
+        Column("label", "Label", 12),
+        lambda r, _: Cell(",".join(f"{name}={value}" for name, value in r.node.labels)),
+    ),
+)
+
+
+def _haystack(row: NodeRow) -> str:
+    node = row.node
+    return f"{node.name} {node.pool} {node.gpu_model} {node.instance_type} {node.zone} {node_cell(row.stage).text}"
+
+
+VIEW: View[NodeRow] = View(
+    fields=_FIELDS, hidden=_HIDDEN, key=lambda row: row.node.name, order=_order, haystack=_haystack
+)
+
+
+def table(
+    store: StoreReader,
+    state: ViewState,
+    now_seconds: float,
+    memory: Memory | None = None,
+    *,
+    nodes: Iterable[Node] | None = None,
+) -> LazyTable[NodeRow]:
+    """Nodes as rows keyed by name, those with GPUs first; `nodes` narrows them (a pool's page)."""
+    found: Iterable[Node] = store.records(Kind.NODE).values() if nodes is None else nodes
+    return VIEW.table((NodeRow(node, store) for node in found), state, now_seconds, memory)

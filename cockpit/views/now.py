@@ -1,0 +1,239 @@
+"""The header of every place and the panels of *Now*: what needs a human, the fleet, pools and queues."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from cockpit_widgets.types import Cell, Column, StatusSegment
+
+from cockpit.model.batch import Phase
+from cockpit.model.pool import Pool
+from cockpit.model.quantity import Absent
+from cockpit.model.record import Kind
+from cockpit.views import format as fmt
+from cockpit.views import queues
+from cockpit.views.fleet import Fleet, fleet
+from cockpit.views.lazy_table import Field, LazyTable, View
+from cockpit.views.pools import held_ratio, size_text
+from cockpit.views.source import StoreReader
+from cockpit.views.states import stream_tone
+from cockpit.views.view_state import Measure, ViewState
+
+Segments = tuple[StatusSegment, ...]
+
+_SHOWN_STREAMS = (Kind.NODE, Kind.POD, Kind.GPU)
+"""Streams whose trouble is told in the header of every place."""
+
+
+class HasContext(Protocol):
+    @property
+    def context(self) -> str | None: ...
+
+
+class Attached(Protocol):
+    """What the header reads of the attachment to a cluster."""
+
+    @property
+    def store(self) -> StoreReader: ...
+    @property
+    def session(self) -> HasContext | None: ...
+    @property
+    def options(self) -> HasContext: ...
+    @property
+    def link(self) -> Any: ...  # an enum whose value is a word
+    @property
+    def sentence(self) -> str: ...
+    @property
+    def api_seconds(self) -> float | None: ...
+    @property
+    def is_read_only(self) -> bool: ...
+
+
+def header(
+    attached: Attached, now_seconds: float, state: ViewState | None = None
+) -> tuple[Segments, Segments]:
+    """The header line as (left, right): context, nodes, what the GPUs do; API, age of the data, read-only."""
+    context = (attached.session.context if attached.session else attached.options.context) or "no context"
+    left = [StatusSegment(context, "strong", 1)]
+    if attached.session is None:
+        left.append(StatusSegment(attached.link.value, "warn", 1))
+        if attached.sentence:
+            left.append(StatusSegment(attached.sentence, "bad", 1))
+    else:
+        left.extend(fleet_segments(fleet(attached.store)))
+    if state is not None and state.namespace:
+        left.append(StatusSegment(f"namespace {state.namespace}", "info", 3))
+    right: list[StatusSegment] = []
+    if attached.api_seconds is not None:
+        right.append(StatusSegment(f"api {attached.api_seconds * 1000:.0f} ms", "dim", 5))
+    right.append(data_segment(attached.store, now_seconds))
+    right.append(StatusSegment("ro", "info", 1) if attached.is_read_only else StatusSegment("rw", "warn", 1))
+    return tuple(left), tuple(right)
+
+
+def fleet_segments(found: Fleet) -> Segments:
+    """`312 nodes · 2,101/2,496 GPUs busy · 203 idle-held · 164 free · 28 lost · duty 71%`.
+
+    Devices that are held while nobody knows what they do are told as such, never as idle or busy.
+    """
+    if not found.nodes:
+        return ()
+    segments = [StatusSegment(f"{found.nodes:,} nodes", "", 4)]
+    if not found.gpus and not found.joining:
+        return (*segments, StatusSegment("no GPUs", "warn", 1))
+    if found.held_unknown and not found.busy and not found.idle_held:
+        segments.append(StatusSegment(f"{found.held:,}/{found.gpus:,} GPUs held", "strong", 1))
+    else:
+        segments.append(StatusSegment(f"{found.busy:,}/{found.gpus:,} GPUs busy", "strong", 1))
+        if found.held_unknown:
+            segments.append(StatusSegment(f"{found.held_unknown:,} held, duty n/c", "dim", 3))
+        segments.append(
+            StatusSegment(f"{found.idle_held:,} idle-held", "warn" if found.idle_held else "dim", 3)
+        )
+    segments.append(StatusSegment(f"{found.free:,} free", "", 2))
+    if found.lost:
+        segments.append(StatusSegment(f"{found.lost:,} lost", "bad", 1))
+    if found.joining:
+        segments.append(StatusSegment(f"{found.joining:,} joining", "info", 3))
+    if isinstance(found.duty, Absent):
+        segments.append(StatusSegment(f"duty {fmt.absent_cell(found.duty).text}", "dim", 4))
+    else:
+        segments.append(StatusSegment(f"duty {fmt.percent(found.duty)}", "", 4))
+    return tuple(segments)
+
+
+def data_segment(store: StoreReader, now_seconds: float) -> StatusSegment:
+    """How old the data is, or which stream is in trouble."""
+    heard: list[float] = []
+    for kind in _SHOWN_STREAMS:
+        status = store.status(kind)
+        if status is None:
+            continue
+        if status.phase in (Phase.LISTING, Phase.CONNECTING):
+            return StatusSegment(f"{kind} {status.phase.value} {status.objects:,}", "info", 1)
+        if status.phase not in (Phase.LIVE, Phase.ABSENT):
+            return StatusSegment(f"{kind} {status.phase.value}", stream_tone(status.phase), 1)
+        if status.heard_seconds is not None and kind != Kind.GPU:
+            heard.append(status.heard_seconds)
+    if not heard:
+        return StatusSegment("no data yet", "dim", 2)
+    # a quiet stream is not an old one: the newest word of any stream dates the data
+    return StatusSegment(f"data {fmt.age(now_seconds - max(heard))} old", "dim", 2)
+
+
+# ---- what needs a human
+
+
+class AttentionLike(Protocol):
+    """A finding of `cockpit.triage.attention`: what is wrong with which object since when, and what would help."""
+
+    @property
+    def key(self) -> str: ...
+    @property
+    def is_bad(self) -> bool: ...
+    @property
+    def since_seconds(self) -> float | None: ...
+    @property
+    def subject(self) -> str: ...
+    @property
+    def sentence(self) -> str: ...
+    @property
+    def remedy(self) -> str: ...
+
+
+_ATTENTION: tuple[Field[AttentionLike], ...] = (
+    Field(
+        Column("mark", "!", 1, sortable=False),
+        lambda r, _: Cell("▲", "bad") if r.is_bad else Cell("●", "warn"),
+    ),
+    Field(
+        Column("age", "Age", 5, "right"),
+        lambda r, now: fmt.age_cell(r.since_seconds, now),
+        lambda r, now: None if r.since_seconds is None else now - r.since_seconds,
+        Measure.SECONDS,
+    ),
+    Field(
+        Column("subject", "What", 22, grow=2, most=50),
+        lambda r, _: Cell(r.subject, "strong"),
+        lambda r, _: r.subject,
+    ),
+    Field(Column("sentence", "Why", 30, grow=5), lambda r, _: Cell(r.sentence), lambda r, _: r.sentence),
+    Field(
+        Column("remedy", "Do", 20, priority=2, grow=2, most=40),
+        lambda r, _: Cell(r.remedy, "accent"),
+        lambda r, _: r.remedy,
+    ),
+)
+
+ATTENTION_VIEW: View[AttentionLike] = View(fields=_ATTENTION, key=lambda row: row.key)
+
+
+def attention_table(
+    found: Sequence[AttentionLike], state: ViewState, now_seconds: float
+) -> LazyTable[AttentionLike]:
+    """What needs a human, in the order in which triage ranks it."""
+    return ATTENTION_VIEW.table(found, state, now_seconds)
+
+
+# ---- panels: a line a pool, a line a queue
+
+
+def _pool_words(pool: Pool) -> str:
+    words = []
+    if pool.nodes_joining:
+        words.append(f"+{pool.nodes_joining} joining")
+    if pool.idle_nodes:
+        words.append(f"{pool.idle_nodes} idle")
+    return " · ".join(words)
+
+
+_POOL_PANEL: tuple[Field[Pool], ...] = (
+    Field(Column("name", "Pool", 10, grow=2, most=40), lambda r, _: Cell(r.name, "strong")),
+    Field(Column("now", "Nodes", 9, "right"), lambda r, _: Cell(size_text(r))),
+    Field(
+        Column("gpus", "GPUs", 6, "right"),
+        lambda r, _: Cell(fmt.count(r.gpus_total)) if r.gpus_total else Cell("none", "dim"),
+    ),
+    Field(
+        Column("share", "Held", 5, "right"),
+        lambda r, _: fmt.NOTHING if (held := held_ratio(r)) is None else Cell(fmt.percent(held)),
+    ),
+    Field(Column("words", "", 10, grow=2, priority=2), lambda r, _: Cell(_pool_words(r), "info")),
+)
+
+_QUEUE_PANEL: tuple[Field[queues.QueueRow], ...] = (
+    Field(Column("name", "Queue", 12, grow=2, most=40), lambda r, _: Cell(r.name, "strong")),
+    Field(
+        Column("pending", "Pending", 7, "right"),
+        lambda r, _: (
+            fmt.UNKNOWN if r.pending is None else Cell(str(r.pending), "warn" if r.pending else "dim")
+        ),
+    ),
+    Field(Column("running", "Running", 7, "right"), lambda r, _: fmt.count_cell(r.admitted)),
+    Field(
+        Column("quota", "GPU quota", 9, "right"),
+        lambda r, _: Cell(fmt.of(r.used, r.nominal)) if r.device_quotas else Cell("no GPUs", "dim"),
+    ),
+)
+
+POOL_PANEL: View[Pool] = View(
+    fields=_POOL_PANEL,
+    key=lambda pool: pool.owner_uid or pool.name,
+    name=lambda pool: pool.name,
+    order=lambda pool, _: 0.0 if pool.gpus_total or pool.gpu_model else 1.0,
+)
+QUEUE_PANEL: View[queues.QueueRow] = View(
+    fields=_QUEUE_PANEL,
+    key=lambda row: row.key,
+    name=lambda row: row.name,
+    order=lambda row, _: -float(row.pending or 0),
+)
+
+
+def pools_panel(pools: Sequence[Pool], now_seconds: float) -> LazyTable[Pool]:
+    """A short line a pool, those with GPUs first."""
+    return POOL_PANEL.table(pools, ViewState(), now_seconds)
+
+
+def queues_panel(store: StoreReader, now_seconds: float) -> LazyTable[queues.QueueRow]:
+    """A short line a queue, those with most waiting first."""
+    return QUEUE_PANEL.table(queues.rows(store), ViewState(), now_seconds)

@@ -1,0 +1,116 @@
+"""The pods table, for those who think in pods."""
+
+from collections.abc import Iterable
+
+from cockpit_widgets.types import Cell, Column
+
+from cockpit.model.pod import Pod
+from cockpit.model.record import Kind
+from cockpit.views import format as fmt
+from cockpit.views.lazy_table import Field, LazyTable, Memory, View
+from cockpit.views.source import StoreReader
+from cockpit.views.states import pod_cell, pod_words
+from cockpit.views.view_state import Measure, ViewState
+
+
+def owner_text(pod: Pod) -> str:
+    """The training job that labels tell, else the controlling owner: `MPIJob llm`."""
+    if pod.job_label:
+        return pod.job_label
+    return f"{pod.owner_kind} {pod.owner_name}".strip()
+
+
+def rank_text(pod: Pod) -> str:
+    """`worker 3`, `launcher`, or nothing."""
+    if pod.rank is None:
+        return pod.role
+    return f"{pod.role} {pod.rank}".strip()
+
+
+def _gpus(pod: Pod, now_seconds: float) -> Cell:
+    return Cell(str(pod.gpus)) if pod.gpus else fmt.NOTHING
+
+
+def _restarts(pod: Pod, now_seconds: float) -> Cell:
+    return Cell(str(pod.restarts), "warn") if pod.restarts else Cell("0", "dim")
+
+
+_FIELDS: tuple[Field[Pod], ...] = (
+    Field(Column("name", "Pod", 24, grow=3, most=70), lambda r, _: Cell(r.key, "strong"), lambda r, _: r.key),
+    Field(
+        Column("owner", "Owner", 14, priority=2, grow=1, most=36),
+        lambda r, _: Cell(owner_text(r)),
+        lambda r, _: owner_text(r),
+    ),
+    Field(Column("rank", "Rank", 10, priority=3), lambda r, _: Cell(rank_text(r)), lambda r, _: rank_text(r)),
+    Field(
+        Column("node", "Node", 14, priority=2, grow=1, most=36),
+        lambda r, _: Cell(r.node),
+        lambda r, _: r.node,
+    ),
+    Field(
+        Column("phase", "Phase", 20, grow=1, most=34), lambda r, _: pod_cell(r), lambda r, _: pod_words(r)[0]
+    ),
+    Field(Column("gpus", "GPUs", 4, "right"), _gpus, lambda r, _: r.gpus or None, Measure.COUNT),
+    Field(
+        Column("ready", "Ready", 5, "right", priority=4),
+        lambda r, _: Cell(fmt.of(r.ready_containers, r.total_containers)),
+        lambda r, _: r.ready_containers,
+        Measure.COUNT,
+    ),
+    Field(
+        Column("restarts", "Rst", 4, "right", priority=3), _restarts, lambda r, _: r.restarts, Measure.COUNT
+    ),
+    Field(
+        Column("age", "Age", 5, "right"),
+        lambda r, now: fmt.age_cell(r.created_seconds, now),
+        lambda r, now: None if r.created_seconds is None else now - r.created_seconds,
+        Measure.SECONDS,
+    ),
+    Field(Column("queue", "Queue", 10, priority=6), lambda r, _: Cell(r.queue), lambda r, _: r.queue),
+    Field(
+        Column("priority", "Prio", 6, "right", priority=6),
+        lambda r, _: fmt.count_cell(r.priority) if r.priority is not None else fmt.NOTHING,
+        lambda r, _: r.priority,
+        Measure.COUNT,
+    ),
+    Field(
+        Column("image", "Image", 20, priority=7, grow=1, most=50),
+        lambda r, _: Cell(r.image, "dim"),
+        lambda r, _: r.image,
+    ),
+)
+
+_HIDDEN: tuple[Field[Pod], ...] = (
+    Field(Column("namespace", "Namespace", 12), lambda r, _: Cell(r.namespace), lambda r, _: r.namespace),
+    Field(Column("gang", "Gang", 12), lambda r, _: Cell(r.gang), lambda r, _: r.gang),
+    Field(Column("scheduler", "Scheduler", 12), lambda r, _: Cell(r.scheduler), lambda r, _: r.scheduler),
+    Field(Column("ip", "IP", 12), lambda r, _: Cell(r.pod_ip), lambda r, _: r.pod_ip),
+)
+
+
+def _haystack(pod: Pod) -> str:
+    return f"{pod.namespace}/{pod.name} {owner_text(pod)} {rank_text(pod)} {pod.node} {pod_words(pod)[0]} {pod.queue} {pod.image}"
+
+
+VIEW: View[Pod] = View(
+    fields=_FIELDS,
+    hidden=_HIDDEN,
+    key=lambda pod: pod.uid,
+    name=lambda pod: pod.key,
+    namespace=lambda pod: pod.namespace,
+    haystack=_haystack,
+)
+
+
+def table(
+    store: StoreReader,
+    state: ViewState,
+    now_seconds: float,
+    memory: Memory | None = None,
+    *,
+    pods: Iterable[Pod] | None = None,
+) -> LazyTable[Pod]:
+    """Pods as rows keyed by uid, by namespace and name; `pods` narrows them (one node's, one job's)."""
+    found: Iterable[Pod] = store.records(Kind.POD).values() if pods is None else pods
+    return VIEW.table(found, state, now_seconds, memory)

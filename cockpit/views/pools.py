@@ -1,0 +1,143 @@
+"""The pools table: how many machines, who may resize them, what is held and what is idle."""
+
+from collections.abc import Iterable
+
+from cockpit_widgets.types import Cell, Column
+
+from cockpit.model.pool import Pool
+from cockpit.views import format as fmt
+from cockpit.views.lazy_table import Field, LazyTable, Memory, View
+from cockpit.views.nodes import short_model
+from cockpit.views.order import Value
+from cockpit.views.view_state import Measure, ViewState
+
+
+def size_text(pool: Pool) -> str:
+    """`40/40 max`, `3→5`, `3`: machines now, and where they are to go."""
+    if pool.target is not None and pool.target != pool.nodes_now:
+        return f"{pool.nodes_now}→{pool.target}"
+    if pool.maximum is not None:
+        full = " max" if pool.nodes_now >= pool.maximum else ""
+        return f"{pool.nodes_now}/{pool.maximum}{full}"
+    return str(pool.nodes_now)
+
+
+def held_ratio(pool: Pool) -> float | None:
+    """Share of the pool's GPUs that pods hold; None for a pool without GPUs."""
+    return pool.gpus_held / pool.gpus_total if pool.gpus_total else None
+
+
+def _size(pool: Pool, now_seconds: float) -> Cell:
+    moving = pool.target is not None and pool.target != pool.nodes_now
+    full = pool.maximum is not None and pool.nodes_now >= pool.maximum
+    return Cell(size_text(pool), "info" if moving else "warn" if full else "")
+
+
+def _owner(pool: Pool, now_seconds: float) -> Cell:
+    if not pool.owner_kind:
+        return Cell("labels only", "dim")
+    return Cell(f"{pool.owner_kind} {pool.owner_key}", "dim" if pool.why_not else "")
+
+
+def _bound(number: int | None) -> Cell:
+    # an owner without a bound is a fact, not a gap in what we know
+    return fmt.NOTHING if number is None else Cell(str(number))
+
+
+def _joining(pool: Pool, now_seconds: float) -> Cell:
+    return Cell(str(pool.nodes_joining), "info") if pool.nodes_joining else Cell("0", "dim")
+
+
+def _held(pool: Pool, now_seconds: float) -> Cell:
+    if not pool.gpus_total:
+        return Cell("none", "dim")
+    return Cell(f"{pool.gpus_held}/{pool.gpus_total}")
+
+
+def _share(pool: Pool, now_seconds: float) -> Cell:
+    ratio = held_ratio(pool)
+    return fmt.NOTHING if ratio is None else Cell(fmt.percent(ratio))
+
+
+def _idle(pool: Pool, now_seconds: float) -> Cell:
+    return Cell(str(pool.idle_nodes), "warn") if pool.idle_nodes else Cell("0", "dim")
+
+
+def _gpus_first(pool: Pool, now_seconds: float) -> Value:
+    return 0.0 if pool.gpus_total or pool.gpu_model else 1.0
+
+
+_FIELDS: tuple[Field[Pool], ...] = (
+    Field(
+        Column("name", "Pool", 14, grow=2, most=50), lambda r, _: Cell(r.name, "strong"), lambda r, _: r.name
+    ),
+    Field(
+        Column("owner", "Owner", 18, priority=3, grow=2, most=50),
+        _owner,
+        lambda r, _: f"{r.owner_kind} {r.owner_key}".strip(),
+    ),
+    Field(
+        Column("machine", "Machine", 12, priority=4, grow=1, most=30),
+        lambda r, _: Cell(r.machine),
+        lambda r, _: r.machine,
+    ),
+    Field(
+        Column("model", "GPU model", 14, priority=3, grow=1, most=30),
+        lambda r, _: Cell(short_model(r.gpu_model)),
+        lambda r, _: short_model(r.gpu_model),
+    ),
+    Field(Column("now", "Nodes", 10, "right"), _size, lambda r, _: r.nodes_now, Measure.COUNT),
+    Field(
+        Column("target", "Target", 6, "right", priority=5),
+        lambda r, _: _bound(r.target),
+        lambda r, _: r.target,
+        Measure.COUNT,
+    ),
+    Field(
+        Column("min", "Min", 4, "right", priority=4),
+        lambda r, _: _bound(r.minimum),
+        lambda r, _: r.minimum,
+        Measure.COUNT,
+    ),
+    Field(
+        Column("max", "Max", 4, "right", priority=4),
+        lambda r, _: _bound(r.maximum),
+        lambda r, _: r.maximum,
+        Measure.COUNT,
+    ),
+    Field(
+        Column("ready", "Ready", 6, "right", priority=2),
+        lambda r, _: Cell(fmt.of(r.nodes_ready, r.nodes_now), "" if r.nodes_ready >= r.nodes_now else "warn"),
+        lambda r, _: r.nodes_ready,
+        Measure.COUNT,
+    ),
+    Field(
+        Column("joining", "Joining", 7, "right", priority=2),
+        _joining,
+        lambda r, _: r.nodes_joining,
+        Measure.COUNT,
+    ),
+    Field(Column("gpus", "GPUs held", 9, "right"), _held, lambda r, _: r.gpus_held, Measure.COUNT),
+    Field(Column("share", "Held", 5, "right", priority=2), _share, lambda r, _: held_ratio(r), Measure.RATIO),
+    Field(Column("idle", "Idle", 4, "right"), _idle, lambda r, _: r.idle_nodes, Measure.COUNT),
+    Field(
+        Column("resize", "Resize", 16, priority=5, grow=2),
+        lambda r, _: Cell(r.why_not, "dim") if r.why_not else Cell("S"),
+        lambda r, _: r.why_not or "yes",
+    ),
+)
+
+VIEW: View[Pool] = View(
+    fields=_FIELDS,
+    key=lambda pool: pool.owner_uid or pool.name,
+    name=lambda pool: pool.name,
+    order=_gpus_first,
+    haystack=lambda r: f"{r.name} {r.owner_kind} {r.owner_key} {r.machine} {r.gpu_model} {r.why_not}",
+)
+
+
+def table(
+    pools: Iterable[Pool], state: ViewState, now_seconds: float, memory: Memory | None = None
+) -> LazyTable[Pool]:
+    """Pools as rows keyed by the owner's uid (the name where no object owns the pool), those with GPUs first."""
+    return VIEW.table(pools, state, now_seconds, memory)

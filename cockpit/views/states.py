@@ -1,0 +1,148 @@
+"""State words with their glyphs and tones: colour never carries meaning alone."""
+
+from cockpit_widgets.types import Cell, Tone
+
+from cockpit.model.batch import Phase, StreamStatus
+from cockpit.model.job import JobState
+from cockpit.model.pod import Pod
+
+_JOB: dict[str, tuple[str, Tone]] = {
+    JobState.QUEUED: ("◌", "info"),
+    JobState.PENDING: ("◔", "warn"),
+    JobState.STARTING: ("◑", "info"),
+    JobState.RUNNING: ("●", "good"),
+    JobState.DEGRADED: ("▲", "bad"),
+    JobState.SUSPENDED: ("‖", "dim"),
+    JobState.FINISHING: ("◂", "dim"),
+    JobState.SUCCEEDED: ("✓", "dim"),
+    JobState.FAILED: ("×", "bad"),
+    JobState.UNKNOWN: ("?", "dim"),
+}
+
+JOB_URGENCY = (
+    JobState.DEGRADED,
+    JobState.PENDING,
+    JobState.STARTING,
+    JobState.QUEUED,
+    JobState.SUSPENDED,
+    JobState.RUNNING,
+    JobState.FINISHING,
+    JobState.UNKNOWN,
+    JobState.FAILED,
+    JobState.SUCCEEDED,
+)
+"""The own order of the jobs table: what may need a person first, what has ended last."""
+
+
+def job_cell(state: str) -> Cell:
+    """A job's state: glyph, word, tone. An unheard-of word is shown as it is."""
+    glyph, tone = _JOB.get(state, ("?", "dim"))
+    return Cell(f"{glyph} {state or JobState.UNKNOWN}", tone)
+
+
+def job_urgency(state: str) -> int:
+    """Place of a state in the own order, the smaller the more urgent."""
+    return JOB_URGENCY.index(state) if state in JOB_URGENCY else len(JOB_URGENCY)
+
+
+_NODE: dict[str, tuple[str, Tone]] = {
+    "joined": ("◔", "info"),
+    "ready": ("●", "good"),
+    "GPUs not advertised": ("▲", "warn"),
+    "GPUs up": ("●", "good"),
+    "used": ("●", "good"),
+    "cordoned": ("‖", "warn"),
+    "draining": ("◂", "warn"),
+    "not ready": ("×", "bad"),
+    "leaving": ("◂", "dim"),
+}
+_NODE_WORDS = {"joined": "joining", "GPUs up": "ready", "used": "ready", "GPUs not advertised": "no GPUs yet"}
+
+
+def node_cell(stage: str) -> Cell:
+    """A node's stage (words of `cockpit.pools.stage.NodeStage`) as the nodes table says it."""
+    glyph, tone = _NODE.get(stage, ("?", "dim"))
+    return Cell(f"{glyph} {_NODE_WORDS.get(stage, stage)}", tone)
+
+
+def pod_words(pod: Pod) -> tuple[str, Tone]:
+    """What a pod does, in plain words, from its phase, conditions and first failing container."""
+    if pod.deleting_seconds is not None:
+        return "ending", "dim"
+    if pod.phase == "Succeeded":
+        return "succeeded", "dim"
+    if pod.phase == "Failed":
+        return _failure(pod), "bad"
+    if pod.phase == "Pending":
+        return _pending(pod)
+    if pod.phase == "Running":
+        if pod.waiting_reason:
+            return _waiting(pod.waiting_reason), "bad"
+        return ("running", "good") if pod.is_ready else ("running, not ready", "warn")
+    return (pod.phase.lower() or "unknown", "dim")
+
+
+def _failure(pod: Pod) -> str:
+    reason = pod.status_reason or pod.terminated_reason
+    if reason == "OOMKilled":
+        return "failed: out of memory"
+    if reason and reason != "Error":
+        return f"failed: {reason}"
+    return "failed" if pod.exit_code is None else f"failed: exit code {pod.exit_code}"
+
+
+def _pending(pod: Pod) -> tuple[str, Tone]:
+    if pod.is_gated:
+        return "held by its queue", "info"
+    if not pod.node:
+        return "waiting for a node", "warn"
+    if pod.waiting_reason and pod.waiting_reason not in ("ContainerCreating", "PodInitializing"):
+        return _waiting(pod.waiting_reason), "bad"
+    return "starting", "info"
+
+
+_WAITING = {
+    "ImagePullBackOff": "cannot pull its image",
+    "ErrImagePull": "cannot pull its image",
+    "InvalidImageName": "image name is not valid",
+    "CrashLoopBackOff": "keeps crashing",
+    "CreateContainerConfigError": "container configuration is wrong",
+    "CreateContainerError": "container cannot be made",
+    "RunContainerError": "container cannot start",
+}
+
+
+def _waiting(reason: str) -> str:
+    return _WAITING.get(reason, reason)
+
+
+_GLYPHS: dict[Tone, str] = {"good": "●", "info": "◔", "warn": "▲", "bad": "×", "dim": "○"}
+
+
+def pod_cell(pod: Pod) -> Cell:
+    words, tone = pod_words(pod)
+    return Cell(f"{_GLYPHS.get(tone, '○')} {words}", tone)
+
+
+def stream_tone(phase: Phase) -> Tone:
+    """Tone of a stream's phase."""
+    if phase is Phase.LIVE:
+        return "good"
+    return "bad" if phase in (Phase.DENIED, Phase.BACKING_OFF) else "warn"
+
+
+def why_empty(what: str, status: StreamStatus | None, *, total: int = 0, filter_text: str = "") -> str:
+    """The sentence that stands where rows would stand: why the table `what` ("jobs") is empty."""
+    if total and filter_text:
+        return f"None of {total:,} {what} matches {filter_text!r}; press / to change the filter."
+    if status is None or status.phase is Phase.CONNECTING:
+        return f"Connecting: {what} have not been asked for yet."
+    if status.phase is Phase.LISTING:
+        return f"Listing {what}: {status.objects:,} so far."
+    if status.phase is Phase.DENIED:
+        return status.message or f"Denied: no right to list {what}."
+    if status.phase is Phase.ABSENT:
+        return status.message or f"This cluster does not serve {what}."
+    if status.phase is not Phase.LIVE:
+        return status.message or f"No {what} known; the stream is {status.phase.value}."
+    return f"There are no {what}{f' in namespace {status.scope}' if status.scope else ''}."

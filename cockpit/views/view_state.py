@@ -1,0 +1,168 @@
+"""What the person asked a table to show: filter, order, namespace. And the filter's grammar.
+
+Grammar: words apart by blanks, all of them must hold. `llm` is a substring anywhere in the row;
+`state:running` a substring of one field, `state=running` the whole field; `gpus>4`, `duty<5%`, `age>=2h`,
+`memory>40Gi` compare numbers; a leading `!` inverts a word; `"two words"` and `why:"two words"` quote
+blanks. What is unknown is neither larger nor smaller than anything.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from cockpit.model.quantity import parse_quantity
+from cockpit.views.order import Value
+
+
+@dataclass(frozen=True, slots=True)
+class ViewState:
+    """`sort` is a column's id, "" for the view's own order; `namespace` "" means all."""
+
+    filter: str = ""
+    sort: str = ""
+    descending: bool = False
+    namespace: str = ""
+
+
+class Measure(Enum):
+    """How a number typed into a filter is read for a column."""
+
+    TEXT = "text"
+    COUNT = "number"
+    RATIO = "percent"
+    BYTES = "bytes"
+    SECONDS = "duration"
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One word of a filter. `field` "" and `op` "" is free text; `number` is set for comparisons."""
+
+    field: str
+    op: str
+    text: str
+    number: float | None = None
+    inverted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A parsed filter; `problem` is one sentence where the text could not be understood (then `terms` is empty)."""
+
+    terms: tuple[Term, ...] = ()
+    problem: str = ""
+
+
+_WORD = re.compile(
+    r"""(?P<not>!)?(?:(?P<field>[A-Za-z][A-Za-z0-9_-]*)(?P<op>>=|<=|!=|[:=<>]))?(?P<text>"[^"]*"|[^\s"]+)?""",
+)
+_DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)([smhdwy])")
+_SECONDS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 604_800.0, "y": 31_536_000.0}
+_COMPARE: dict[str, Callable[[float, float], bool]] = {
+    ">": lambda have, want: have > want,
+    "<": lambda have, want: have < want,
+    ">=": lambda have, want: have >= want,
+    "<=": lambda have, want: have <= want,
+    "=": lambda have, want: have == want,
+}
+
+
+def parse_filter(text: str, fields: Mapping[str, Measure]) -> Filter:
+    """A filter for a table with these fields. Never raises: a mistake is told in `problem`."""
+    terms: list[Term] = []
+    at = 0
+    while at < len(text):
+        if text[at].isspace():
+            at += 1
+            continue
+        match = _WORD.match(text, at)
+        if match is None or match.end() == at:
+            return Filter(
+                problem=f"Filter: the quote at {text[at : at + 12]!r} is not closed; add a closing quote."
+            )
+        if match.end() < len(text) and not text[match.end()].isspace():
+            return Filter(
+                problem=f"Filter: {text[at:].split(maxsplit=1)[0]!r} has a quote inside a word; quote the whole value."
+            )
+        at = match.end()
+        one = _term(match, fields)
+        if isinstance(one, str):
+            return Filter(problem=one)
+        terms.append(one)
+    return Filter(tuple(terms))
+
+
+def _term(match: re.Match[str], fields: Mapping[str, Measure]) -> Term | str:
+    field = (match["field"] or "").lower()
+    op = match["op"] or ""
+    raw = match["text"]
+    inverted = match["not"] is not None
+    if raw is None:
+        what = f"after {match.group()!r} " if match.group() else ""
+        return f"Filter: a value is missing {what}(write {match.group()}value)."
+    value = raw.strip('"') if raw.startswith('"') else raw
+    if field and field not in fields:
+        if op == ":":
+            # an image or a time holds a colon: not a field of this table, so plain text
+            return Term("", "", f"{field}:{value}".casefold(), inverted=inverted)
+        return f"Filter: no field {field!r} here; fields are {', '.join(sorted(fields))}."
+    if op == "!=":
+        op, inverted = "=", not inverted
+    measure = fields.get(field, Measure.TEXT)
+    if not field or op == ":" or (op == "=" and measure is Measure.TEXT):
+        return Term(field, op, value.casefold(), inverted=inverted)
+    if measure is Measure.TEXT:
+        return f"Filter: {field!r} is text and cannot be compared with {op}; write {field}:{value}."
+    number = read_number(value, measure)
+    if number is None:
+        return f"Filter: {value!r} is not a {measure.value} for {field!r}; write for example {field}{op}{_EXAMPLE[measure]}."
+    return Term(field, op, value.casefold(), number, inverted)
+
+
+_EXAMPLE = {
+    Measure.TEXT: "word",
+    Measure.COUNT: "4",
+    Measure.RATIO: "50%",
+    Measure.BYTES: "40Gi",
+    Measure.SECONDS: "2h",
+}
+
+
+def read_number(text: str, measure: Measure) -> float | None:
+    """A number as a person types it, in base units: 50% or 50 is 0.5, 2h is 7200, 40Gi is bytes. None: it isn't one."""
+    try:
+        if measure is Measure.RATIO:
+            return parse_quantity(text.removesuffix("%")) / 100
+        if measure is Measure.SECONDS:
+            return _read_duration(text)
+        return parse_quantity(text)
+    except ValueError:
+        return None
+
+
+def _read_duration(text: str) -> float:
+    parts = _DURATION.findall(text)
+    if parts and "".join(number + unit for number, unit in parts) == text:
+        return sum(float(number) * _SECONDS[unit] for number, unit in parts)
+    return parse_quantity(text)
+
+
+def holds(
+    term: Term, haystack: Callable[[], str], value: Callable[[str], Value], shown: Callable[[str], str]
+) -> bool:
+    """Whether a row satisfies one term. `haystack` is the row's casefolded text, `value` a field's sort value
+    and `shown` the text of the field's cell."""
+    return _holds(term, haystack, value, shown) is not term.inverted
+
+
+def _holds(
+    term: Term, haystack: Callable[[], str], value: Callable[[str], Value], shown: Callable[[str], str]
+) -> bool:
+    if not term.field:
+        return term.text in haystack()
+    have = value(term.field)
+    if term.number is not None:
+        return isinstance(have, (int, float)) and _COMPARE[term.op](have, term.number)
+    text = (have if isinstance(have, str) else shown(term.field)).casefold()
+    return text == term.text if term.op == "=" else term.text in text
