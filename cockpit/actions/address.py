@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from cockpit.errors import BadInput
+from cockpit.kube.resource import Resource
 
 
 class Addressed(Protocol):
@@ -45,6 +46,5 @@ def object_path(
     plural = _PLURALS.get((api_version, kind))
     if plural is None:
         raise BadInput(f"this cluster does not serve {kind} of {api_version}: install its operator first")
-    root = "/api/v1" if api_version == "v1" else f"/apis/{api_version}"
-    path = f"{root}/namespaces/{namespace}/{plural}"
-    return f"{path}/{name}" if name else path
+    group, _, version = api_version.rpartition("/")
+    return Resource(group, version, plural, kind, namespaced=True).path(namespace, name)

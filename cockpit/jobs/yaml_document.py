@@ -128,7 +128,7 @@ def _build(node: yaml.Node, path: Path, lines: dict[Path, int], source: str) -> 
         return _mapping(node, path, lines, source)
     if isinstance(node, yaml.SequenceNode):
         return [_build(one, (*path, index), lines, source) for index, one in enumerate(node.value)]
-    return _scalar(node)
+    return _scalar(node, source)
 
 
 def _mapping(node: yaml.MappingNode, path: Path, lines: dict[Path, int], source: str) -> dict[str, Any]:
@@ -138,7 +138,7 @@ def _mapping(node: yaml.MappingNode, path: Path, lines: dict[Path, int], source:
         if not isinstance(key_node, yaml.ScalarNode) or key_node.tag != "tag:yaml.org,2002:str":
             shown = key_node.value if isinstance(key_node, yaml.ScalarNode) else "this one"
             raise BadInput(f"{source}:{line}: keys are text, {shown} is not; put it in quotes")
-        key = str(key_node.value)
+        key = _text(key_node, source)
         if key == _MERGE:
             raise BadInput(f"{source}:{line}: merge keys (<<) are not allowed; write the values out")
         if key in tree:
@@ -148,8 +148,20 @@ def _mapping(node: yaml.MappingNode, path: Path, lines: dict[Path, int], source:
     return tree
 
 
-def _scalar(node: yaml.Node) -> str | int | float | bool | None:
+def _text(node: yaml.Node, source: str) -> str:
     text = str(node.value)
+    if text.isascii():
+        return text
+    try:
+        # An escape beyond the first plane may be written as two surrogates, as JSON does.
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+    except UnicodeDecodeError:
+        line = node.start_mark.line + 1
+        raise BadInput(f"{source}:{line}: half of a surrogate pair is not a character") from None
+
+
+def _scalar(node: yaml.Node, source: str) -> str | int | float | bool | None:
+    text = _text(node, source)
     match node.tag.rsplit(":", 1)[-1]:
         case "bool":
             return text == "true"

@@ -1,0 +1,85 @@
+"""The configuration file: strict, and each refusal names file, line and remedy."""
+
+from pathlib import Path
+
+import pytest
+
+from cockpit.errors import BadInput
+from cockpit.keep.config import ContextSettings, Settings, load_settings, read_settings
+from cockpit.keep.options import Options
+
+HOME = Path("/home/somebody")
+WHOLE = """
+namespace = "team-a"
+prometheus-url = "http://prometheus:9090"
+theme = "nord"
+template-folders = ["~/jobspecs", "/srv/templates"]
+pool-labels = ["example.com/pool"]
+[keys]
+kill = "ctrl+k"
+[context."prod-eu"]
+write = true
+namespace = "team-b"
+"""
+
+
+def test_reads_everything() -> None:
+    settings = read_settings(WHOLE, "c.toml", HOME)
+    assert settings.template_folders == (HOME / "jobspecs", Path("/srv/templates"))
+    assert settings.keys == (("kill", "ctrl+k"),)
+    assert settings.pool_labels == ("example.com/pool",)
+    assert settings.of_context("prod-eu") == ContextSettings(
+        write=True, namespace="team-b", prometheus_url="http://prometheus:9090"
+    )
+    assert settings.of_context("other").write is False
+    assert settings.of_context("other").namespace == "team-a"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ('promtheus-url = "x"\n', "c.toml:1: promtheus-url: unknown key; did you mean prometheus-url?"),
+        (
+            'theme = "a"\nprometheus_url = "x"\n',
+            "c.toml:2: prometheus_url: unknown key; did you mean prometheus-url?",
+        ),
+        ("zzz = 1\n", "c.toml:1: zzz: unknown key; known are: namespace, prometheus-url"),
+        ("[context.a]\nwrit = true\n", 'c.toml:2: context."a".writ: unknown key; did you mean write?'),
+        ('[context.a]\nwrite = "yes"\n', 'c.toml:2: context."a".write: true or false is needed'),
+        ("namespace = 3\n", "c.toml:1: namespace: a text of one line is needed, not 3"),
+        ('namespace = "Team A"\n', "'Team A' is not the name of a namespace"),
+        ('prometheus-url = "ftp://x"\n', "'ftp://x' is not a URL with http"),
+        ('template-folders = "x"\n', "c.toml:1: template-folders: a list of texts is needed"),
+        ('pool-labels = ["a b"]\n', "'a b' is not a label key"),
+        ("keys = 1\n", "c.toml:1: keys: a table is needed"),
+        ("context = []\n", "context: a table is needed"),
+        ("a = \n", "c.toml: not TOML: Invalid value (at line 1, column 5)"),
+    ],
+)
+def test_refuses_with_file_line_and_key(text: str, sentence: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        read_settings(text, "c.toml", HOME)
+    assert sentence in caught.value.sentence
+
+
+def test_no_file_is_no_settings_and_an_unreadable_one_is_a_sentence(tmp_path: Path) -> None:
+    assert load_settings(tmp_path / "none.toml") == Settings()
+    (tmp_path / "folder.toml").mkdir()
+    with pytest.raises(BadInput, match="cannot be read"):
+        load_settings(tmp_path / "folder.toml")
+    (tmp_path / "latin.toml").write_bytes(b'theme = "\xff"')
+    with pytest.raises(BadInput, match="not UTF-8"):
+        load_settings(tmp_path / "latin.toml")
+    (tmp_path / "large.toml").write_bytes(b"#" * 300_000)
+    with pytest.raises(BadInput, match="larger than"):
+        load_settings(tmp_path / "large.toml")
+
+
+def test_what_is_given_wins_over_what_is_configured() -> None:
+    settings = read_settings(WHOLE, "c.toml", HOME)
+    assert Options().may_write(settings, "prod-eu")
+    assert not Options().may_write(settings, "other")
+    assert Options(write=True).may_write(settings, "other")
+    assert Options(namespace="x").namespace_in(settings, "prod-eu") == "x"
+    assert Options().namespace_in(settings, "prod-eu") == "team-b"
+    assert Options(prometheus_url="http://here").prometheus(settings, "prod-eu") == "http://here"

@@ -1,0 +1,195 @@
+"""The plan of a resize, stages of a node, and the ladder of a change in flight."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cockpit.errors import BadInput
+from cockpit.model.plan import Plan
+from cockpit.pools.index import pool_object, pools_of
+from cockpit.pools.ladder import begin, is_over, ladder, sentence
+from cockpit.pools.machinedeployment import AUTOSCALER_MAXIMUM, AUTOSCALER_MINIMUM
+from cockpit.pools.plan import plan_scale
+from cockpit.pools.stage import NodeStage, node_stage
+from cockpit.store.store import Store
+from tests.unit.pools.builders import BORN, deployment, node, pod, store_of
+
+
+def _plan(store: Store, replicas: int) -> Plan:
+    (pool,) = pools_of(store)
+    return plan_scale(pool, pool_object(store, pool), replicas, store)
+
+
+def _two(**more: int) -> Store:
+    return store_of([node("a", pool="h100"), node("b", pool="h100")], pools=[deployment(**more)])  # type: ignore[arg-type]
+
+
+def test_growing_is_one_patch_of_the_scale_subresource() -> None:
+    plan = _plan(_two(), 4)
+    (call,) = plan.calls
+    assert call.method == "PATCH"
+    assert call.path == "/apis/cluster.x-k8s.io/v1beta1/namespaces/capi/machinedeployments/h100/scale"
+    assert call.content_type == "application/merge-patch+json"
+    assert call.body == {
+        "metadata": {"uid": "uid-MachineDeployment-h100", "resourceVersion": "77"},
+        "spec": {"replicas": 4},
+    }
+    assert plan.title == "Grow pool h100 from 2 to 4"
+    assert plan.lines == (
+        "MachineDeployment capi/h100: from 2 to 4 nodes",
+        "+ 2 nodes of p5.48xlarge x 8 GPUs H100 = + 16 GPUs",
+    )
+    assert (plan.warnings, plan.is_destructive) == ((), False)
+
+
+def test_shrinking_tells_what_is_in_danger() -> None:
+    nodes = [node(name, pool="h100") for name in "abcd"]
+    pods = [pod("p0", "a", 8), pod("p1", "b", 8), pod("p2", "c", 2, job="eval")]
+    plan = _plan(store_of(nodes, pods, [deployment(replicas=4)]), 2)
+    assert plan.title == "Shrink pool h100 from 4 to 2"
+    assert plan.is_destructive
+    assert plan.lines[1] == "- 2 nodes: 2 of 4 present must go, 1 hold no GPU"
+    assert "at least 1 nodes with running GPU work will go" in plan.warnings
+    assert "the owner chooses which nodes go: up to 16 held GPUs are in danger (team-a/llm)" in plan.warnings
+    assert "2 of 4 nodes is 50% of the pool at once" in plan.warnings
+
+
+def test_shrinking_an_idle_pool_warns_of_no_work() -> None:
+    plan = _plan(_two(), 1)
+    assert plan.warnings == ()
+    assert "without GPU work: a, b" in plan.lines
+
+
+@pytest.mark.parametrize(
+    ("replicas", "sentence_part"),
+    [
+        (-1, "-1 nodes are not possible, at least 0"),
+        (2, "is already set to 2; nothing to change"),
+        (11, "11 is above its maximum of 10"),
+        (0, "0 is below its minimum of 1"),
+        (10_001, "too many"),
+    ],
+)
+def test_limits(replicas: int, sentence_part: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        _plan(_two(minimum=1, maximum=10), replicas)
+    assert sentence_part in caught.value.sentence
+    assert "h100" in caught.value.sentence
+
+
+def test_a_pool_with_another_owner_is_refused_with_its_reason() -> None:
+    bounds = ((AUTOSCALER_MAXIMUM, "40"), (AUTOSCALER_MINIMUM, "2"))
+    store = store_of(pools=[deployment(annotations=bounds)])
+    with pytest.raises(BadInput, match="cannot be resized from here: the cluster autoscaler owns the size"):
+        _plan(store, 4)
+
+
+def test_a_change_in_flight_is_told() -> None:
+    assert any(
+        "a change is still in flight: 2 asked, 1 there" in one
+        for one in _plan(_two(status_replicas=1), 4).warnings
+    )
+
+
+def test_an_unknown_number_of_gpus_is_said_and_not_zero() -> None:
+    plan = _plan(store_of(pools=[deployment(replicas=0)]), 1)
+    assert plan.lines[1] == "+ 1 node; how many GPUs each brings is not known yet"
+
+
+@given(st.integers(0, 12), st.integers(0, 12))
+@settings(deadline=None, max_examples=60)
+def test_a_plan_says_its_size_absolutely_and_shrinks_are_destructive(now: int, wanted: int) -> None:
+    store = store_of([node(f"n{at}", pool="h100") for at in range(now)], pools=[deployment(replicas=now)])
+    if now == wanted:
+        with pytest.raises(BadInput):
+            _plan(store, wanted)
+        return
+    plan = _plan(store, wanted)
+    assert plan.calls[0].body["spec"] == {"replicas": wanted}
+    assert plan.is_destructive == (wanted < now)
+
+
+@pytest.mark.parametrize(
+    ("made", "stage"),
+    [
+        ({"ready": ""}, NodeStage.JOINED),
+        ({"ready": "False", "ready_after_seconds": 5.0}, NodeStage.JOINED),
+        ({"ready": "False", "ready_after_seconds": 5000.0}, NodeStage.NOT_READY),
+        ({"ready": "Unknown", "ready_after_seconds": 5.0}, NodeStage.NOT_READY),
+        ({"gpus": None, "expected": 8}, NodeStage.NOT_ADVERTISED),
+        ({"gpus": 0, "expected": 8}, NodeStage.NOT_ADVERTISED),
+        ({"gpus": None}, NodeStage.READY),
+        ({}, NodeStage.GPUS_UP),
+        ({"unschedulable": True}, NodeStage.CORDONED),
+        ({"taints": ("karpenter.sh/disrupted",)}, NodeStage.DRAINING),
+        ({"deleting_seconds": BORN}, NodeStage.LEAVING),
+    ],
+)
+def test_stages(made: dict[str, object], stage: str) -> None:
+    one = node("a", **made)  # type: ignore[arg-type]
+    assert node_stage(one, store_of([one])) == stage
+
+
+def test_stages_that_pods_tell() -> None:
+    one = node("a")
+    assert node_stage(one, store_of([one], [pod("p", "a")])) == NodeStage.USED
+    assert node_stage(one, store_of([one], [pod("p", "a", 0)])) == NodeStage.GPUS_UP
+    cordoned = node("a", unschedulable=True)
+    assert node_stage(cordoned, store_of([cordoned], [pod("p", "a")])) == NodeStage.CORDONED
+    assert node_stage(cordoned, store_of([cordoned], [pod("p", "a", deleting=BORN)])) == NodeStage.DRAINING
+
+
+def test_the_ladder_of_growth() -> None:
+    store = _two()
+    (pool,) = pools_of(store)
+    owner = pool_object(store, pool)
+    assert owner is not None
+    change = begin(pool, owner, 5, BORN)
+    rungs = ladder(change, pool, owner, store)
+    assert [one.step for one in rungs] == ["asked", "accepted", "joined", "ready", "GPUs up", "used"]
+    assert {(one.done, one.wanted) for one in rungs} == {(0, 3)}
+    later = store_of(
+        [
+            node("a", pool="h100"),
+            node("b", pool="h100"),
+            node("c", pool="h100", ready=""),
+            node("d", pool="h100", gpus=None, expected=8),
+            node("e", pool="h100"),
+        ],
+        [pod("p", "a")],
+        [deployment(replicas=5, status_replicas=5)],
+    )
+    (pool,) = pools_of(later)
+    rungs = ladder(change, pool, pool_object(later, pool), later)
+    assert [one.done for one in rungs] == [3, 3, 3, 2, 1, 0]
+    assert not is_over(rungs)
+    assert sentence(change, rungs, BORN + 190) == (
+        "h100 2 → 5: asked 3/3, accepted 3/3, joined 3/3, ready 2/3, GPUs up 1/3 (3 min)"
+    )
+
+
+def test_the_ladder_ends_when_every_new_node_has_its_gpus() -> None:
+    store = _two()
+    (pool,) = pools_of(store)
+    owner = pool_object(store, pool)
+    assert owner is not None
+    change = begin(pool, owner, 3, BORN)
+    later = store_of(
+        [node(name, pool="h100") for name in "abc"], pools=[deployment(replicas=3, status_replicas=3)]
+    )
+    (pool,) = pools_of(later)
+    assert is_over(ladder(change, pool, pool_object(later, pool), later))
+
+
+def test_the_ladder_of_shrinking() -> None:
+    store = _two()
+    (pool,) = pools_of(store)
+    owner = pool_object(store, pool)
+    assert owner is not None
+    change = begin(pool, owner, 0, BORN)
+    later = store_of(
+        [node("b", pool="h100", deleting_seconds=BORN)], pools=[deployment(replicas=0, status_replicas=2)]
+    )
+    (pool,) = pools_of(later)
+    rungs = ladder(change, pool, pool_object(later, pool), later)
+    assert [(one.step, one.done) for one in rungs] == [("asked", 2), ("leaving", 2), ("gone", 1)]

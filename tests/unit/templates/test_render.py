@@ -1,0 +1,193 @@
+"""Values set into the parsed tree: typed, bounded, never text that could break out."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cockpit.errors import BadInput
+from cockpit.jobs.parameters import Parameter, read
+from cockpit.jobs.render import advice, checked, lint, parts, problems, render, sample_values
+from cockpit.jobs.template import Template, load_templates
+from tests.unit.templates.builders import small
+
+TEMPLATES = load_templates()
+
+
+def test_values_keep_their_types_and_empty_ones_vanish() -> None:
+    tree = render(small(), {"name": "llm", "workers": "4", "gpus": "2", "command": "python 'a b'.py"})
+    assert tree["spec"]["parallelism"] == 4
+    assert tree["metadata"] == {"name": "llm", "labels": {}}
+    assert tree["spec"]["suspend"] is False
+    container = tree["spec"]["template"]["spec"]["containers"][0]
+    assert container["args"] == ["-np", "8", "python", "a b.py"]
+    assert container["command"] == ["python", "a b.py"]
+    without = render(small(), {"name": "llm"})["spec"]["template"]["spec"]["containers"][0]
+    assert "command" not in without
+    assert without["args"] == ["-np", "2"]
+
+
+def test_rendering_leaves_the_template_alone() -> None:
+    template = small()
+    before = repr(template.manifest)
+    tree = render(template, {"name": "a", "queue": "q"})
+    tree["spec"]["template"]["spec"]["containers"].clear()
+    assert repr(template.manifest) == before
+    assert render(template, {"name": "a"})["spec"]["template"]["spec"]["containers"]
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({}, "name: a value is needed"),
+        ({"name": "LLM"}, "name: 'LLM' is not a name"),
+        ({"name": "a" * 21}, "has 21 characters, at most 20"),
+        ({"name": "a", "workers": "0"}, "workers: 0 is too small, at least 1"),
+        ({"name": "a", "workers": "65"}, "workers: 65 is too large, at most 64"),
+        ({"name": "a", "workers": "four"}, "workers: 'four' is not a whole number"),
+        ({"name": "a", "workers": "٤"}, "is not a whole number"),
+        ({"name": "a", "workers": "1e3"}, "is not a whole number"),
+        ({"name": "a", "command": "echo 'open"}, "cannot be split into words: close the quote"),
+        ({"name": "a", "colour": "red"}, "has no parameter 'colour'; it has: command, gpus"),
+        ({"name": "a\x1b[2J"}, "control characters"),
+    ],
+)
+def test_refuses_a_value_with_one_sentence(values: dict[str, str], sentence: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        checked(small(), values)
+    assert sentence in caught.value.sentence
+
+
+def test_a_form_learns_every_problem_at_once() -> None:
+    assert set(problems(small(), {"workers": "x"})) == {"name", "workers"}
+
+
+@pytest.mark.parametrize(
+    ("type_", "good", "bad"),
+    [
+        ("quantity", "16Gi", "16 Gi"),
+        ("quantity", "500m", "-1"),
+        ("image", "registry.example:5000/a/b@sha256:" + "0" * 64, "a b"),
+        ("image", "train:1", "$(x)"),
+        ("switch", "yes", "maybe"),
+        ("command", "a b", "''''x'"),
+    ],
+)
+def test_types(type_: str, good: str, bad: str) -> None:
+    one = Parameter(name="p", type=type_)
+    assert read(one, good) not in (None, "")
+    with pytest.raises(BadInput, match=r"^p: "):
+        read(one, bad)
+
+
+def test_quantity_bounds_compare_amounts_not_text() -> None:
+    one = Parameter(name="p", type="quantity", minimum="1Gi", maximum="1Ti")
+    assert read(one, "1025Mi") == "1025Mi"
+    for bad in ("1023Mi", "2000Gi"):
+        with pytest.raises(BadInput):
+            read(one, bad)
+
+
+def test_choices_are_kept() -> None:
+    one = Parameter(name="p", type="choice", choices=("a", "b"))
+    assert read(one, "b") == "b"
+    with pytest.raises(BadInput, match="'c' is not one of a, b"):
+        read(one, "c")
+
+
+def _mpijob(**values: str) -> dict[str, Any]:
+    return render(TEMPLATES["mpijob"], {"name": "llm", "image": "registry.example/hvd:1", **values})
+
+
+def test_mpijob_is_a_gang_of_workers_with_one_launcher() -> None:
+    tree = _mpijob(
+        workers="4", gpus="2", queue="gpu-lq", namespace="team-a", command="python train.py --lr 0.1"
+    )
+    assert tree["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "gpu-lq"
+    spec = tree["spec"]
+    assert spec["slotsPerWorker"] == 2
+    assert spec["runPolicy"]["suspend"] is True
+    assert spec["runPolicy"]["cleanPodPolicy"] == "Running"
+    launcher = spec["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"][0]
+    assert launcher["args"][:4] == ["mpirun", "--allow-run-as-root", "-np", "8"]
+    assert launcher["args"][-4:] == ["python", "train.py", "--lr", "0.1"]
+    assert "resources" in launcher
+    assert "nvidia.com/gpu" not in launcher["resources"]["limits"]
+    worker = spec["mpiReplicaSpecs"]["Worker"]["template"]["spec"]
+    assert worker["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] == 2
+    assert "command" not in worker["containers"][0]
+    assert worker["tolerations"] == [{"key": "nvidia.com/gpu", "operator": "Exists"}]
+    assert worker["volumes"][0]["emptyDir"]["medium"] == "Memory"
+    assert [(one.role, one.replicas, one.gpus_each) for one in parts(tree)] == [
+        ("launcher", 1, 0),
+        ("worker", 4, 2),
+    ]
+    assert advice(tree) == ()
+
+
+def test_mpijob_without_a_queue_is_not_suspended_for_ever() -> None:
+    tree = _mpijob()
+    assert tree["spec"]["runPolicy"]["suspend"] is False
+    assert "kueue.x-k8s.io/queue-name" not in tree["metadata"]["labels"]
+
+
+@given(st.text(max_size=60))
+@settings(deadline=None, max_examples=150)
+def test_a_command_never_reaches_the_shell_text(command: str) -> None:
+    plain = _mpijob()["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"][0]["command"]
+    try:
+        tree = _mpijob(command=command)
+    except BadInput as error:
+        assert error.sentence.startswith("command: ")
+        return
+    launcher = tree["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"][0]
+    assert launcher["command"] == plain
+    assert launcher["args"][0] == "mpirun"
+
+
+@given(st.integers(1, 4096), st.integers(1, 16))
+@settings(deadline=None, max_examples=40)
+def test_ranks_are_workers_times_gpus(workers: int, gpus: int) -> None:
+    tree = _mpijob(workers=str(workers), gpus=str(gpus))
+    args = tree["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"][0]["args"]
+    assert args[args.index("-np") + 1] == str(workers * gpus)
+
+
+def test_advice_on_a_careless_manifest() -> None:
+    tree = _mpijob(gpus="2", queue="q")
+    tree["spec"]["runPolicy"] = {}
+    tree["spec"]["launcherCreationPolicy"] = "WaitForWorkersReady"
+    tree["spec"]["mpiReplicaSpecs"]["Launcher"]["replicas"] = 2
+    worker = tree["spec"]["mpiReplicaSpecs"]["Worker"]["template"]["spec"]
+    del worker["tolerations"], worker["volumes"]
+    worker["containers"][0]["image"] = "registry.example:5000/hvd"
+    said = " / ".join(advice(tree))
+    for part in (
+        "not suspended",
+        "cleanPodPolicy",
+        "exactly one launcher",
+        "void",
+        "taint",
+        "64 MiB",
+        "no fixed tag",
+    ):
+        assert part in said
+
+
+def test_shared_memory_must_leave_room() -> None:
+    assert any("takes all of it" in one for one in advice(_mpijob(memory="8Gi", **{"shared-memory": "8Gi"})))
+
+
+def test_suspended_without_a_queue_is_told() -> None:
+    tree = render(TEMPLATES["job"], {"name": "a", "image": "a:1"})
+    tree["spec"]["suspend"] = True
+    assert any("nothing will start it" in one for one in advice(tree))
+
+
+@pytest.mark.parametrize("template", TEMPLATES.values(), ids=lambda one: one.name)
+def test_sample_values_render_every_template(template: Template) -> None:
+    tree = render(template, sample_values(template))
+    assert tree["metadata"]["name"]
+    assert sum(one.replicas * one.gpus_each for one in parts(tree)) >= 1
+    assert lint(template) == ()
