@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from cockpit.errors import BadInput
-from cockpit.keep.paths import make_private_folder
+from cockpit.keep.paths import make_private_folder, state_folder
 from cockpit.keep.redact import redact
 
 LARGEST_BYTES = 4 * 1024 * 1024
@@ -59,8 +59,9 @@ def body_digest(body: Any) -> str:
 class Audit:
     """The audit file. One process appends a whole line at a time; several may share the file."""
 
-    def __init__(self, path: Path, *, largest_bytes: int = LARGEST_BYTES) -> None:
-        self.path = path
+    def __init__(self, path: Path | None = None, *, largest_bytes: int = LARGEST_BYTES) -> None:
+        """`path` None is `audit.jsonl` in the state folder."""
+        self.path = path or state_folder(os.environ) / "audit.jsonl"
         self._largest_bytes = largest_bytes
 
     def append(self, entry: Entry) -> None:

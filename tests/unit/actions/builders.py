@@ -1,0 +1,119 @@
+"""A session, a transport and an audit that remember what they were asked; small jobs and pods."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from cockpit.errors import BadInput, CockpitError
+from cockpit.keep.audit import Entry
+from cockpit.model.batch import Batch
+from cockpit.model.job import Job, JobState
+from cockpit.model.plan import Call
+from cockpit.model.pod import Pod
+from cockpit.model.record import Kind
+from cockpit.store.store import Store
+
+
+class Reply(msgspec.Struct):
+    """An HTTP answer."""
+
+    status: int
+    tree: Any = None
+
+    def json(self) -> Any:
+        return self.tree
+
+
+class Line:
+    """A session whose reads answer from `objects`, by path."""
+
+    def __init__(self, *, read_only: bool = False, objects: Mapping[str, Any] | None = None) -> None:
+        self.context = "prod"
+        self.server = "https://prod.example"
+        self.user = "ann"
+        self.read_only = read_only
+        self.objects = dict(objects or {})
+        self.reads: list[str] = []
+        self.is_cut = False
+
+    async def request(self, method: str, path: str) -> Reply:
+        assert method == "GET"
+        self.reads.append(path)
+        if self.is_cut:
+            raise CockpitError("cut")
+        return Reply(200, self.objects[path]) if path in self.objects else Reply(404, {})
+
+
+class Server:
+    """Stands for cockpit.kube.calls.perform: remembers calls; fails as told, one entry a call."""
+
+    def __init__(self, *answers: Exception | None, then: Callable[[Call], None] | None = None) -> None:
+        self.calls: list[tuple[Call, bool]] = []
+        self._answers = list(answers)
+        self._then = then
+
+    async def __call__(self, session: Any, call: Call, *, dry_run: bool = False) -> Reply:
+        self.calls.append((call, dry_run))
+        if self._then is not None:
+            self._then(call)
+        answer = self._answers.pop(0) if self._answers else None
+        if answer is not None:
+            raise answer
+        return Reply(200, {})
+
+
+class Lines:
+    """An audit in memory; refuses from the line with number `full_at` on."""
+
+    def __init__(self, full_at: int | None = None) -> None:
+        self.entries: list[Entry] = []
+        self._full_at = full_at
+
+    def append(self, entry: Entry) -> None:
+        if self._full_at is not None and len(self.entries) >= self._full_at:
+            raise BadInput("the audit file cannot be written")
+        self.entries.append(entry)
+
+
+_VERSIONS = {"MPIJob": "kubeflow.org/v2beta1", "Job": "batch/v1", "Pod": "v1"}
+
+
+def job(name: str = "llm", namespace: str = "team-a", kind: str = "MPIJob", **more: Any) -> Job:
+    """A running gang."""
+    fields: dict[str, Any] = {
+        "key": f"{kind}/{namespace}/{name}",
+        "uid": f"uid-{name}",
+        "api_version": {"MPIJob": "kubeflow.org/v2beta1", "Job": "batch/v1", "Pod": "v1"}.get(
+            kind, "x.io/v1"
+        ),
+        "kind": kind,
+        "namespace": namespace,
+        "name": name,
+        "resource_version": "41",
+        "state": JobState.RUNNING,
+        **more,
+    }
+    return Job(**fields)
+
+
+def pod(name: str, phase: str = "Running", gpus: int = 2) -> Pod:
+    """A bound pod of team-a."""
+    return Pod(
+        uid=f"uid-{name}",
+        name=name,
+        namespace="team-a",
+        resource_version="7",
+        phase=phase,
+        node="n1",
+        gpus=gpus,
+    )
+
+
+def store_of(*pods: Pod, **tables: Any) -> Store:
+    """A store with these pods; other kinds by their word, e.g. mpijobs=(record,)."""
+    store = Store()
+    store.apply(Batch(kind=Kind.POD, changed=tuple(pods)))
+    for kind, records in tables.items():
+        store.apply(Batch(kind=kind, changed=tuple(records)))
+    return store
