@@ -1,0 +1,114 @@
+"""Fixtures of the contract suite. Which server it is, is known here and nowhere else."""
+
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cockpit.clock import SystemClock
+from cockpit.kube.session import Session, SessionOptions, open_session
+from tests.bed.api import Api
+from tests.contract.fault_proxy import FaultProxy
+from tests.contract.server import Server, chosen, write_kubeconfig
+
+HERE = Path(__file__).parent
+Connect = Callable[..., Awaitable[Session]]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--server", default="real", help="what the contract suite runs against: real, or a contract.json file"
+    )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Every case here needs a server that is started for it: the marker `real` keeps it out of `make test`."""
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker("real")
+
+
+@pytest.fixture(scope="session")
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    with chosen(request.config.getoption("--server", "real")) as one:
+        yield one
+
+
+@pytest.fixture(autouse=True)
+def _needs(request: pytest.FixtureRequest) -> None:
+    """`@pytest.mark.usefixtures` is too late to skip a fixture: capabilities are asked for by `needs(...)`."""
+    wanted = getattr(request.function, "needs", ())
+    if wanted:
+        one: Server = request.getfixturevalue("server")
+        for capability in wanted:
+            if not one.can(capability):
+                pytest.skip(f"this server has no {capability}")
+
+
+@pytest.fixture(scope="session")
+def admin(server: Server) -> Api:
+    return server.api("admin")
+
+
+@pytest.fixture
+def space(admin: Api) -> Iterator[str]:
+    """A namespace for this case alone."""
+    name = f"case-{uuid.uuid4().hex[:10]}"
+    admin.create("/api/v1/namespaces", {"metadata": {"name": name}})
+    yield name
+    admin.delete(f"/api/v1/namespaces/{name}")
+
+
+@pytest.fixture
+async def connect(server: Server, tmp_path: Path) -> AsyncIterator[Connect]:
+    """`await connect("viewer", write=True, through=proxy)`: a session, closed at the end of the case."""
+    opened: list[Session] = []
+
+    async def open_one(role: str = "admin", *, write: bool = False, through: FaultProxy | None = None) -> Session:
+        if through is None:
+            options = SessionOptions(
+                kubeconfig=str(server.kubeconfig), context=server.contexts[role], read_only=not write
+            )
+        else:
+            path = tmp_path / f"kubeconfig-{len(opened)}"
+            write_kubeconfig(path, through.url, {"token": server.tokens[role]})
+            options = SessionOptions(kubeconfig=str(path), context="one", read_only=not write)
+        session = await open_session(options, SystemClock())
+        opened.append(session)
+        return session
+
+    yield open_one
+    for session in opened:
+        await session.close()
+
+
+@pytest.fixture
+async def proxy(server: Server) -> AsyncIterator[FaultProxy]:
+    """A proxy before the server that does as it is told, and nothing else until then."""
+    async with FaultProxy(server.url, server.ca_file) as one:
+        yield one
+
+
+def needs(*capabilities: str) -> Callable[[Any], Any]:
+    """Marks a case with the capabilities it cannot do without."""
+
+    def mark(function: Any) -> Any:
+        function.needs = capabilities
+        return function
+
+    return mark
+
+
+@pytest.fixture(scope="session")
+def own_certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A certificate for 127.0.0.1 that nobody signed but itself, and its key."""
+    from tests.bed import pki
+
+    folder = tmp_path_factory.mktemp("own-certificate")
+    made = pki.make_server(folder, "own", pki.make_ca(folder, "own-ca"), ("127.0.0.1", "localhost"))
+    chain = folder / "chain.crt"
+    chain.write_bytes(made.certificate_file.read_bytes() + (folder / "own-ca.crt").read_bytes())
+    return chain, made.key_file

@@ -1,0 +1,54 @@
+"""The real control plane as a contract server: etcd, kube-apiserver, kube-controller-manager from the bed."""
+
+import json
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tests.bed.bed import Bed
+from tests.bed.people import PEOPLE
+from tests.contract.server import Capability, Server
+
+UNCACHED = "resourcequotas"
+"""Served straight from etcd, so that a compaction is felt at once by whoever reads it."""
+
+
+@contextmanager
+def running() -> Iterator[Server]:
+    """Starts the three parts beside the caller and ends them."""
+    flags = (f"--watch-cache-sizes={UNCACHED}#0",)
+    with Bed({"apiserver", "kcm"}, namespace=False, apiserver_flags=flags) as bed:
+        contexts = {"admin" if one.context == "bed" else one.context: one for one in PEOPLE}
+        yield Server(
+            url=bed.server,
+            ca_file=bed.ca_file,
+            kubeconfig=bed.kubeconfig,
+            tokens={role: bed.token(one.context) for role, one in contexts.items()},
+            usernames={role: one.user for role, one in contexts.items()},
+            contexts={role: one.context for role, one in contexts.items()},
+            engineer_namespace="team-a",
+            capabilities=frozenset(
+                {
+                    Capability.CONTROLLERS,
+                    Capability.CERTIFICATES,
+                    Capability.COMPACTION,
+                    Capability.PROTOBUF,
+                }
+            ),
+            certificate=(bed.layout.pki / "admin.crt", bed.layout.pki / "admin.key"),
+            compact=lambda: _compact(bed.etcd_url),
+        )
+
+
+def _compact(etcd_url: str) -> None:
+    """Throws away all history up to now (etcd's JSON gateway, etcd api/etcdserverpb/rpc.proto)."""
+    revision = _etcd(etcd_url, "/v3/maintenance/status", {})["header"]["revision"]
+    _etcd(etcd_url, "/v3/kv/compaction", {"revision": revision, "physical": True})
+
+
+def _etcd(etcd_url: str, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    request = urllib.request.Request(etcd_url + path, json.dumps(body).encode(), method="POST")
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        tree: dict[str, Any] = json.load(answer)
+    return tree

@@ -1,0 +1,113 @@
+"""What a case may know of the server it runs against, and the servers that can be chosen.
+
+`--server real` (the default) starts etcd, kube-apiserver and kube-controller-manager from the bed; a path to a
+`contract.json` uses a server that somebody else started. Another kind of server joins by one entry in STARTERS.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.bed.api import Api
+
+ROLES = ("admin", "engineer", "viewer", "nobody", "expired")
+"""Who can ask: everything; pods and jobs of one namespace; everything but Secrets, to read; nothing; a dead token."""
+
+
+class Capability:
+    """What not every server can do. A case that needs one says so and is skipped, with that reason, without it."""
+
+    CONTROLLERS = "controllers"  # garbage collection, Deployments, PodDisruptionBudgets
+    CERTIFICATES = "certificates"  # client certificates are accepted
+    COMPACTION = "compaction"  # history can be compacted on request
+    PROTOBUF = "protobuf"  # application/vnd.kubernetes.protobuf is spoken
+
+
+@dataclass(frozen=True)
+class Server:
+    """One server. `tokens` has a token for each of ROLES, `usernames` the names behind them."""
+
+    url: str
+    ca_file: Path
+    kubeconfig: Path
+    tokens: Mapping[str, str]
+    usernames: Mapping[str, str]
+    contexts: Mapping[str, str]
+    engineer_namespace: str
+    capabilities: frozenset[str]
+    certificate: tuple[Path, Path] | None = None
+    compact: Callable[[], None] | None = field(default=None, compare=False)
+
+    def api(self, role: str = "admin") -> Api:
+        """A plain client for setting up and for looking at the truth: not the code under test."""
+        return Api(self.url, self.tokens[role], self.ca_file)
+
+    def can(self, capability: str) -> bool:
+        return capability in self.capabilities
+
+    def save(self, path: Path) -> None:
+        """As a contract.json that `--server` takes."""
+        tree = asdict(self) | {"compact": None, "capabilities": sorted(self.capabilities)}
+        path.write_text(json.dumps(tree, default=str))
+
+
+def write_kubeconfig(
+    path: Path, url: str, user: Mapping[str, Any], *, ca: Path | None = None, namespace: str = "", **cluster: Any
+) -> str:
+    """A kubeconfig of one context named `one`; answers its path."""
+    whole: dict[str, Any] = {"server": url, **cluster}
+    if ca is not None:
+        whole["certificate-authority"] = str(ca)
+    tree = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "one", "cluster": whole}],
+        "users": [{"name": "one", "user": dict(user)}],
+        "contexts": [{"name": "one", "context": {"cluster": "one", "user": "one"}}],
+        "current-context": "one",
+    }
+    if namespace:
+        tree["contexts"][0]["context"]["namespace"] = namespace  # type: ignore[index]
+    path.touch(mode=0o600)
+    path.write_text(yaml.safe_dump(tree))
+    return str(path)
+
+
+def load(path: Path) -> Server:
+    """A server that somebody else started, from the file that `save` wrote."""
+    tree = json.loads(path.read_text())
+    for name in ("ca_file", "kubeconfig"):
+        tree[name] = Path(tree[name])
+    tree["capabilities"] = frozenset(tree["capabilities"]) - {Capability.COMPACTION}
+    if tree["certificate"]:
+        tree["certificate"] = tuple(map(Path, tree["certificate"]))
+    return Server(**tree)
+
+
+@contextmanager
+def real() -> Iterator[Server]:
+    """The real control plane, from the bed."""
+    from tests.contract.real_server import running
+
+    with running() as server:
+        yield server
+
+
+STARTERS: dict[str, Callable[[], AbstractContextManager[Server]]] = {"real": real}
+
+
+@contextmanager
+def chosen(name: str) -> Iterator[Server]:
+    """The server that `--server` names. Raises ValueError for a name that is neither a starter nor a file."""
+    if name in STARTERS:
+        with STARTERS[name]() as server:
+            yield server
+    elif Path(name).is_file():
+        yield load(Path(name))
+    else:
+        raise ValueError(f"--server {name!r} is neither one of {', '.join(STARTERS)} nor a contract.json file")
