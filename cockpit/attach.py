@@ -1,0 +1,203 @@
+"""One attachment to one context: session, streams, telemetry, store. No Textual; the app and the command line share it."""
+
+import asyncio
+import enum
+import random
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cockpit.clock import Clock
+from cockpit.errors import BadInput, CockpitError, NoConnection
+from cockpit.jobs.index import JobIndex
+from cockpit.model.batch import Batch, Phase
+from cockpit.store.store import Store
+
+if TYPE_CHECKING:
+    from cockpit.kube.discovery import Served
+    from cockpit.kube.session import Session
+
+RETRY_SECONDS = (2.0, 4.0, 8.0, 15.0, 30.0)
+
+
+class Link(enum.Enum):
+    """Where the attachment stands."""
+
+    IDLE = "not attached"
+    CONNECTING = "connecting"
+    ATTACHED = "attached"
+    WAITING = "waiting to try again"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class AttachOptions:
+    """What a person chose at the start; None means: as the kubeconfig says."""
+
+    kubeconfig: str | None = None
+    context: str | None = None
+    namespace: str = ""  # "" is all namespaces
+    write: bool = False
+    prometheus_url: str = ""
+    telemetry_seconds: float = 5.0
+
+
+class Attachment:
+    """Owns the store of one context and fills it until it is closed.
+
+    `run()` is one task; expected failures become `link` and `sentence`, never exceptions. `changed` is
+    called (often) when there is something new; the caller coalesces.
+    """
+
+    def __init__(
+        self,
+        options: AttachOptions,
+        clock: Clock,
+        rng: random.Random,
+        changed: Callable[[], None],
+    ) -> None:
+        self.options = options
+        self.clock = clock
+        self.store = Store()
+        self.jobs = JobIndex(self.store)
+        self.session: Session | None = None
+        self.served: Served | None = None
+        self.link = Link.IDLE
+        self.sentence = ""
+        self.api_seconds: float | None = None
+        self._rng = rng
+        self._changed = changed
+
+    @property
+    def is_read_only(self) -> bool:
+        """True until a session exists and was unlocked."""
+        return self.session is None or self.session.read_only
+
+    def sink(self, batch: Batch) -> None:
+        """Where every room that fetches delivers."""
+        self.store.apply(batch)
+        self._changed()
+
+    def absorb(self) -> None:
+        """Bring the job rows up to the store."""
+        self.jobs.update(self.store.take_delta())
+
+    def is_settled(self, kinds: tuple[str, ...]) -> bool:
+        """True when each of these kinds was listed whole, is denied, or is not served."""
+        for kind in kinds:
+            status = self.store.status(kind)
+            if status is None or status.phase in (Phase.CONNECTING, Phase.LISTING):
+                return False
+        return True
+
+    async def run(self) -> None:
+        """Connect, then feed the store until cancelled; tries again when the server cannot be reached."""
+        attempt = 0
+        while True:
+            self._set(Link.CONNECTING, "")
+            try:
+                session = await self._open()
+            except NoConnection as error:
+                if not getattr(error, "can_retry", False):
+                    self._set(Link.FAILED, error.sentence)
+                    return
+                self._set(Link.WAITING, error.sentence)
+                await asyncio.sleep(RETRY_SECONDS[min(attempt, len(RETRY_SECONDS) - 1)])
+                attempt += 1
+                continue
+            except CockpitError as error:
+                self._set(Link.FAILED, error.sentence)
+                return
+            self.session = session
+            self._set(Link.ATTACHED, "")
+            try:
+                await self._feed(session)
+            finally:
+                self.session = None
+                await session.close()
+            return
+
+    async def _open(self) -> "Session":
+        from cockpit.kube.session import SessionOptions, open_session
+
+        options = SessionOptions(
+            kubeconfig=self.options.kubeconfig, context=self.options.context, read_only=not self.options.write
+        )
+        return await open_session(options, self.clock)
+
+    async def _feed(self, session: "Session") -> None:
+        from cockpit.kube.feed import Feed
+
+        feed = Feed(session, self.sink, clock=self.clock, rng=self._rng, namespace=self.options.namespace)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(feed.run(), name="feed")
+            group.create_task(self._discover(session), name="discovery")
+            group.create_task(self._measure(session), name="latency")
+            group.create_task(self._telemetry(session), name="telemetry")
+
+    async def _discover(self, session: "Session") -> None:
+        """What the server serves, for paths of kinds that nobody watches; asked once an attachment."""
+        from cockpit.kube.discovery import discover
+
+        try:
+            self.served = await discover(session)
+        except CockpitError:
+            self.served = None  # the feed tells the same trouble as the status of its streams
+
+    async def _measure(self, session: "Session") -> None:
+        """How long the API server takes to say its version, every 15 s: the `api 12 ms` of the header."""
+        while True:
+            before = self.clock.monotonic()
+            try:
+                await session.request("GET", "/version", timeout_seconds=10.0)
+                self.api_seconds = self.clock.monotonic() - before
+            except CockpitError:
+                self.api_seconds = None
+            self._changed()
+            await asyncio.sleep(15.0)
+
+    async def _telemetry(self, session: "Session") -> None:
+        from cockpit.telemetry.start import run_telemetry
+
+        await run_telemetry(
+            session, self.options.prometheus_url, self.store, self.sink, self.clock, self.options.telemetry_seconds
+        )
+
+    # ---- questions of the screens, answered by reading
+
+    def _connected(self) -> "Session":
+        if self.session is None:
+            raise NoConnection(self.sentence or "not attached to a cluster")
+        return self.session
+
+    async def contexts(self) -> tuple[str, ...]:
+        """Names of the contexts in the kubeconfig. Raises NoConnection where it cannot be read."""
+        from cockpit.kube.contexts import context_names
+
+        return await asyncio.to_thread(context_names, self.options.kubeconfig)
+
+    async def read_yaml(self, api_version: str, kind: str, namespace: str, name: str) -> list[str]:
+        """Lines of one object as YAML, read now. Raises CockpitError with one sentence."""
+        import yaml
+
+        from cockpit.kube.objects import get_object
+
+        session = self._connected()
+        group = api_version.rpartition("/")[0]
+        resource = self.served.find(group, kind) if self.served is not None else None
+        if resource is None:
+            raise BadInput(f"this server does not serve {kind} of {api_version}")
+        tree = await get_object(session, resource, namespace, name)
+        text = await asyncio.to_thread(yaml.safe_dump, tree, sort_keys=False, allow_unicode=True, width=110)
+        return str(text).splitlines()
+
+    async def follow_logs(self, namespace: str, pod: str, tail: int) -> AsyncIterator[str]:
+        """Lines of a pod's log, followed. Raises CockpitError with one sentence."""
+        from cockpit.kube.logs import follow
+
+        async for line in follow(self._connected(), namespace, pod, tail=tail):
+            yield line
+
+    def _set(self, link: Link, sentence: str) -> None:
+        self.link, self.sentence = link, sentence
+        self._changed()

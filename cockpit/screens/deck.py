@@ -1,0 +1,64 @@
+"""What a screen may ask of the app: the attachment, the choices that stay, and the way a plan is carried out."""
+
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+from textual.app import App
+
+from cockpit.actions.address import Addressed
+from cockpit.attach import Attachment
+from cockpit.clock import Clock
+from cockpit.model.plan import Outcome, Plan
+from cockpit.views.view_state import ViewState
+
+
+class Deck(Protocol):
+    """The app as the screens know it."""
+
+    clock: Clock
+
+    @property
+    def attachment(self) -> Attachment: ...
+    @property
+    def context(self) -> str:
+        """Name of the context in force, "" before there is one."""
+
+    @property
+    def default_namespace(self) -> str:
+        """Where a new object goes when nobody says: the namespace shown, else the context's."""
+
+    @property
+    def template_folders(self) -> tuple[Path, ...]: ...
+    def state_of(self, place: str) -> ViewState: ...
+    def keep_state(self, place: str, state: ViewState) -> None: ...
+    def on_change(self, fn: Callable[[], None]) -> Callable[[], None]: ...
+    def go(self, place: str) -> None: ...
+    def choose_namespace(self) -> None: ...
+    def choose_context(self) -> None: ...
+    def open_palette(self) -> None: ...
+    def choices(self, source: str) -> tuple[str, ...]:
+        """What the cluster offers for a parameter's `choices-from`."""
+
+    def confirm_and_carry(
+        self,
+        plan: Plan,
+        *,
+        again: Callable[[], Plan] | None = None,
+        then: Callable[[Outcome], None] | None = None,
+    ) -> None:
+        """Show the plan; on yes carry it out (made anew by `again`, where given), tell the outcome."""
+
+    def run_soon(self, work: Coroutine[Any, Any, None], name: str) -> None: ...
+    async def read_yaml(self, api_version: str, kind: str, namespace: str, name: str) -> list[str]:
+        """Lines of the object as YAML. Raises CockpitError with one sentence."""
+
+    def lookup(self, api_version: str, kind: str) -> Addressed | None:
+        """The served resource of a kind, from discovery; None when the server does not serve it."""
+
+
+def deck_of(app: App[Any]) -> Deck:
+    """The app, seen through the narrow door. Raises TypeError when it is not a cockpit."""
+    if not hasattr(app, "attachment"):
+        raise TypeError("this screen belongs to the cockpit app")
+    return cast(Deck, app)

@@ -1,0 +1,52 @@
+"""Place 6: cluster events that concern GPUs, jobs and nodes."""
+
+from typing import ClassVar
+
+from textual.binding import BindingType
+
+from cockpit.model.event import Event
+from cockpit.model.record import Kind
+from cockpit.screens.keymap import EVERYWHERE, bindings
+from cockpit.screens.table_place import TablePlace
+from cockpit.views import events as view
+from cockpit.views.states import why_empty
+from cockpit_widgets.types import TableSource
+
+
+class EventsScreen(TablePlace):
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *bindings("open", "filter", "sort", "reverse", *EVERYWHERE)
+    ]
+    place = "events"
+
+    def source(self) -> tuple[TableSource, str]:
+        store = self.deck.attachment.store
+        source = view.table(store, self.state, self.deck.clock.now(), self.memory)
+        self.say_problem(source.problem)
+        return source, why_empty(
+            "events of GPUs, jobs or nodes",
+            store.status(Kind.EVENT),
+            total=source.total,
+            filter_text=self.state.filter,
+        )
+
+    def open_row(self, key: str) -> None:
+        """An event opens what it is about: its job, or its node."""
+        attachment = self.deck.attachment
+        event = attachment.store.get(Kind.EVENT, key)
+        if not isinstance(event, Event):
+            return
+        from cockpit.screens.job import JobScreen
+        from cockpit.screens.node import NodeScreen
+
+        for job in attachment.jobs.jobs.values():
+            if event.object_uid in (job.uid, job.workload_uid, *job.pod_uids):
+                self.app.push_screen(JobScreen(job.key))
+                return
+        if event.object_kind == "Node":
+            self.app.push_screen(NodeScreen(event.object_name))
+        else:
+            self.app.notify(
+                f"{event.object_kind} {event.object_namespace}/{event.object_name} has no page of its own",
+                markup=False,
+            )

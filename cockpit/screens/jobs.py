@@ -1,0 +1,41 @@
+"""Place 2: one row per training job of any kind."""
+
+from typing import ClassVar
+
+from textual.binding import BindingType
+
+from cockpit.model.job import Job
+from cockpit.model.record import Kind
+from cockpit.screens.keymap import EVERYWHERE, bindings
+from cockpit.screens.table_place import TablePlace
+from cockpit.screens.verbs import JobVerbs
+from cockpit.views import jobs as view
+from cockpit.views.states import why_empty
+from cockpit_widgets.types import TableSource
+
+JOB_KEYS = ("open", "why", "logs", "yaml", "job.new", "job.kill")
+
+
+class JobsScreen(TablePlace, JobVerbs):
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(*JOB_KEYS, "filter", "sort", "reverse", *EVERYWHERE)]
+    place = "jobs"
+
+    def source(self) -> tuple[TableSource, str]:
+        attachment = self.deck.attachment
+        source = view.table(
+            attachment.jobs.jobs.values(), attachment.store, self.state, self.deck.clock.now(), self.memory
+        )
+        empty = why_empty(
+            "jobs", attachment.store.status(Kind.POD), total=source.total, filter_text=self.state.filter
+        )
+        self.say_problem(source.problem)
+        return source, empty
+
+    def chosen_job(self) -> Job | None:
+        key = self.table.cursor_key
+        return None if key is None else self.deck.attachment.jobs.job(key)
+
+    def open_row(self, key: str) -> None:
+        from cockpit.screens.job import JobScreen
+
+        self.app.push_screen(JobScreen(key))

@@ -1,0 +1,79 @@
+"""Every key of the cockpit in one table: footer, help, palette and bindings are made from it.
+
+Lower-case keys look, capital letters change the cluster. One key means one thing on every screen.
+"""
+
+from dataclasses import dataclass
+
+from textual.binding import Binding
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key. `priority` 1 stays longest in a narrow footer; `is_write` vanishes while read-only."""
+
+    id: str
+    keys: str  # as Textual names them, alternatives joined by a comma
+    action: str
+    label: str  # one or two words for the footer
+    help: str
+    group: str = "Looking"
+    is_write: bool = False
+    priority: int = 5
+    shown: bool = True
+
+
+KEYS: tuple[Key, ...] = (
+    Key("place.now", "1", "place('now')", "now", "Now: what needs a human, the fleet", "Places", shown=False),
+    Key("place.jobs", "2", "place('jobs')", "jobs", "Jobs: every training job of any kind", "Places", priority=4),
+    Key("place.nodes", "3", "place('nodes')", "nodes", "Nodes and their GPUs", "Places", shown=False),
+    Key("place.queues", "4", "place('queues')", "queues", "Queues: quota and who waits", "Places", shown=False),
+    Key("place.pools", "5", "place('pools')", "pools", "Pools: who owns how many machines", "Places", shown=False),
+    Key("place.events", "6", "place('events')", "events", "Events of GPUs, jobs and nodes", "Places", shown=False),
+    Key("place.pods", "7", "place('pods')", "pods", "Pods, one by one", "Places", shown=False),
+    Key("pick.namespace", "ctrl+n", "pick_namespace", "namespace", "Show one namespace, or all", "Places", shown=False),
+    Key("pick.context", "ctrl+x", "pick_context", "context", "Attach to another context", "Places", shown=False),
+    Key("palette", "colon,ctrl+p", "palette", "palette", "Everything by name, also :write", "Places", priority=7),
+    Key("open", "enter", "open", "open", "Open the row", priority=1, shown=True),
+    Key("filter", "slash", "filter", "filter", "Filter: text, field:value, field>number, ! inverts", priority=3),
+    Key("sort", "s", "sort", "sort", "Sort by the next column; the choice stays", priority=8),
+    Key("reverse", "r", "reverse", "reverse", "Turn the order around", shown=False),
+    Key("mark", "space", "mark", "mark", "Mark the row", shown=False),
+    Key("why", "w", "why", "why", "Why does it wait, and what was computed", priority=2),
+    Key("logs", "l", "logs", "logs", "Logs of the members, followed", priority=5),
+    Key("yaml", "y", "yaml", "yaml", "The object as the server tells it", priority=6),
+    Key("events", "e", "object_events", "events", "Events of the object", shown=False),
+    Key("metric", "m", "metric", "metric", "Shade the fleet by the next quantity", priority=6),
+    Key("panel", "tab", "panel", "panel", "To the next panel", shown=False),
+    Key("back", "escape", "back", "back", "Back, or clear the filter", priority=3),
+    Key("help", "question_mark", "help", "help", "This page", "Places", priority=4),
+    Key("quit", "q", "quit", "quit", "Leave", "Places", priority=9),
+    Key("job.new", "N", "new_job", "new job", "New job from a template", "Changing the cluster", True, 2),
+    Key("job.kill", "K", "kill", "kill", "Kill the job with all its members", "Changing the cluster", True, 2),
+    Key("pool.scale", "S", "scale", "scale", "Set the number of machines of the pool", "Changing the cluster", True, 2),
+)
+
+_BY_ID = {key.id: key for key in KEYS}
+EVERYWHERE = (
+    *(key.id for key in KEYS if key.id.startswith("place.")),
+    "pick.namespace",
+    "pick.context",
+    "palette",
+    "back",
+    "help",
+    "quit",
+)
+WRITE_ACTIONS = frozenset(key.action for key in KEYS if key.is_write)
+
+
+def key(key_id: str) -> Key:
+    """The key of that id. Raises KeyError for one that is not in the table."""
+    return _BY_ID[key_id]
+
+
+def bindings(*ids: str) -> list[Binding]:
+    """Textual bindings for these keys, in this order; the priority in the footer stays in the table."""
+    return [
+        Binding(k.keys, k.action, k.label, id=k.id, tooltip=k.help, group=None, show=k.shown)
+        for k in map(key, ids)
+    ]

@@ -1,0 +1,141 @@
+"""Place 1: what needs a human, then the fleet at a glance, pools and queues."""
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual.binding import BindingType
+from textual.containers import Horizontal
+from textual.widget import Widget
+from textual.widgets import Static
+
+from cockpit.model.job import Job
+from cockpit.model.record import Kind
+from cockpit.screens.keymap import EVERYWHERE, bindings
+from cockpit.screens.verbs import JobVerbs
+from cockpit.views import heat
+from cockpit.views import now as view
+from cockpit.views.states import why_empty
+from cockpit_widgets import Heatmap, ResourceTable
+
+NARROW_CELLS = 100
+PANEL_LINES = 30
+
+
+class NowScreen(JobVerbs):
+    """Attention on top, the fleet below, pools and queues at the foot where there is room."""
+
+    DEFAULT_CSS = """
+    NowScreen .title { height: 1; padding: 0 1; color: $text-muted; background: $surface; }
+    NowScreen #attention { height: auto; min-height: 3; max-height: 40%; }
+    NowScreen #fleet { height: 1fr; min-height: 4; padding: 0 1; }
+    NowScreen #panels { height: auto; max-height: 30%; }
+    NowScreen #pools { width: 1fr; height: auto; min-height: 3; max-height: 12; }
+    NowScreen #queues { width: 1fr; height: auto; min-height: 3; max-height: 12; }
+    NowScreen.small #panels, NowScreen.small #panel-title { display: none; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *bindings("open", "why", "metric", "panel", "job.new", "job.kill", *EVERYWHERE)
+    ]
+    place = "now"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._metric = heat.Metric.DUTY
+
+    def body(self) -> Iterable[Widget]:
+        yield Static("Needs a human", classes="title", markup=False)
+        yield ResourceTable(id="attention")
+        yield Static("Fleet", id="fleet-title", classes="title", markup=False)
+        yield Heatmap(id="fleet")
+        yield Static("Pools and queues", id="panel-title", classes="title", markup=False)
+        with Horizontal(id="panels"):
+            yield ResourceTable(id="pools")
+            yield ResourceTable(id="queues")
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self._fold()
+        self.query_one("#attention").focus()
+
+    def focus_body(self) -> None:
+        self.query_one("#attention").focus()
+
+    def on_resize(self) -> None:
+        self._fold()
+
+    def _fold(self) -> None:
+        self.set_class(self.size.width < NARROW_CELLS or self.size.height < PANEL_LINES, "small")
+
+    def project(self) -> None:
+        from cockpit.pools.index import pools_of
+        from cockpit.triage.attention import needs_human
+
+        attachment, now_seconds = self.deck.attachment, self.deck.clock.now()
+        store = attachment.store
+        found = needs_human(store, attachment.jobs, now_seconds)
+        table = self.query_one("#attention", ResourceTable)
+        table.set_placeholder(self._quiet())
+        table.set_source(view.attention_table(found, self.state, now_seconds))
+        self.query_one("#fleet-title", Static).update(f"Fleet by {self._metric.value}", layout=False)
+        self.query_one("#fleet", Heatmap).set_groups(
+            heat.groups(store, self._metric, self.state.namespace), self._metric.legend
+        )
+        if not self.has_class("small"):
+            self.query_one("#pools", ResourceTable).set_source(view.pools_panel(pools_of(store), now_seconds))
+            self.query_one("#queues", ResourceTable).set_source(view.queues_panel(store, now_seconds))
+
+    def _quiet(self) -> str:
+        """What an empty list means: nothing is wrong only when everything was listed."""
+        attachment = self.deck.attachment
+        if attachment.session is None:
+            return attachment.sentence or attachment.link.value
+        if not attachment.is_settled((Kind.NODE, Kind.POD)):
+            return why_empty("findings", attachment.store.status(Kind.POD))
+        return "Nothing needs a human now."
+
+    # ---- keys
+
+    def chosen_job(self) -> Job | None:
+        key = self.query_one("#attention", ResourceTable).cursor_key
+        return None if key is None else self.deck.attachment.jobs.job(_subject(key))
+
+    def action_metric(self) -> None:
+        self._metric = self._metric.next
+        self.project()
+
+    def action_panel(self) -> None:
+        self.focus_next()
+
+    def on_resource_table_row_activated(self, event: ResourceTable.RowActivated) -> None:
+        event.stop()
+        if event.table.id == "attention":
+            self._open_subject(event.key)
+        elif event.table.id == "pools":
+            from cockpit.screens.pools import PoolNodesScreen
+
+            self.app.push_screen(PoolNodesScreen(event.key))
+        else:
+            from cockpit.screens.queues import QueueScreen
+
+            self.app.push_screen(QueueScreen(event.key))
+
+    def on_heatmap_block_activated(self, event: Heatmap.BlockActivated) -> None:
+        event.stop()
+        from cockpit.screens.node import NodeScreen
+
+        self.app.push_screen(NodeScreen(event.key))
+
+    def _open_subject(self, key: str) -> None:
+        from cockpit.screens.job import JobScreen
+        from cockpit.screens.node import NodeScreen
+
+        subject = _subject(key)
+        if self.deck.attachment.jobs.job(subject) is not None:
+            self.app.push_screen(JobScreen(subject))
+        elif self.deck.attachment.store.by_key(Kind.NODE, subject) is not None:
+            self.app.push_screen(NodeScreen(subject))
+
+
+def _subject(key: str) -> str:
+    """The key of the object that a finding is about: finding keys are `finding:object key`."""
+    return key.split(":", 1)[1] if ":" in key else key

@@ -1,0 +1,100 @@
+"""The palette: places, verbs, contexts, namespaces and names, by typing a part of them."""
+
+from typing import TYPE_CHECKING
+
+from cockpit.errors import CockpitError
+from cockpit.model.record import Kind
+from cockpit.screens.keymap import KEYS
+from cockpit_widgets import ChoiceDialog, ConfirmDialog
+from cockpit_widgets.types import ChoiceItem
+
+if TYPE_CHECKING:
+    from cockpit.app import CockpitApp
+
+ALL_NAMESPACES = "all namespaces"
+MOST_NAMES = 2_000
+"""Jobs and nodes offered by name; beyond that the filter of their place serves better."""
+
+
+async def pick_namespace(app: "CockpitApp") -> None:
+    """Show one namespace, or all; the store is filled anew."""
+    names = sorted(record.name for record in app.attachment.store.records(Kind.NAMESPACE).values())
+    items = [ChoiceItem("", ALL_NAMESPACES), *(ChoiceItem(name) for name in names)]
+    chosen = await app.push_screen_wait(ChoiceDialog("Namespace", items))
+    if chosen is not None and chosen != app.attachment.options.namespace:
+        app.reattach(namespace=chosen)
+
+
+async def pick_context(app: "CockpitApp") -> None:
+    """Attach to another context of the kubeconfig."""
+    try:
+        names = await app.attachment.contexts()
+    except CockpitError as error:
+        app.notify(error.sentence, severity="error", markup=False)
+        return
+    items = [ChoiceItem(name, note="here" if name == app.context else "") for name in names]
+    chosen = await app.push_screen_wait(ChoiceDialog("Context", items))
+    if chosen is not None and chosen != app.context:
+        app.reattach(context=chosen, namespace="", write=False)
+
+
+async def open_palette(app: "CockpitApp") -> None:
+    """Everything by name."""
+    chosen = await app.push_screen_wait(ChoiceDialog("Go to or do", _items(app)))
+    if chosen is None:
+        return
+    what, _, rest = chosen.partition(" ")
+    if what == "key":
+        await app.screen.run_action(rest)
+    elif what == "write":
+        await _unlock(app)
+    elif what == "read-only":
+        if app.attachment.session is not None:
+            app.attachment.session.lock()
+        app.redraw()
+    elif what == "job":
+        from cockpit.screens.job import JobScreen
+
+        app.push_screen(JobScreen(rest))
+    elif what == "node":
+        from cockpit.screens.node import NodeScreen
+
+        app.push_screen(NodeScreen(rest))
+
+
+def _items(app: "CockpitApp") -> list[ChoiceItem]:
+    attachment = app.attachment
+    lock = (
+        ChoiceItem("write", "write", "unlock the keys that change the cluster")
+        if attachment.is_read_only
+        else ChoiceItem("read-only", "read-only", "lock the keys that change the cluster")
+    )
+    verbs = [
+        ChoiceItem(f"key {key.action}", key.label, key.help)
+        for key in KEYS
+        if key.id not in ("palette", "back") and not (key.is_write and attachment.is_read_only)
+    ]
+    jobs = [ChoiceItem(f"job {key}", key, "job") for key in list(attachment.jobs.jobs)[:MOST_NAMES]]
+    nodes = [
+        ChoiceItem(f"node {node.name}", node.name, "node")
+        for node in list(attachment.store.records(Kind.NODE).values())[:MOST_NAMES]
+    ]
+    return [lock, *verbs, *jobs, *nodes]
+
+
+async def _unlock(app: "CockpitApp") -> None:
+    """`:write`, with one confirmation."""
+    session = app.attachment.session
+    if session is None:
+        app.notify("not attached to a cluster: there is nothing to unlock", markup=False)
+        return
+    lines = (
+        "capital keys will submit, kill and scale, each after a confirmation of its own",
+        "every change leaves an audit line on this host",
+    )
+    dialog = ConfirmDialog(
+        f"Unlock changes of {session.context}", lines, command=f"cockpit --context {session.context} --write"
+    )
+    if await app.push_screen_wait(dialog):
+        session.unlock()
+        app.redraw()

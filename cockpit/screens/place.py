@@ -1,0 +1,197 @@
+"""A place: header, body, filter line, footer; projected when the store moved and the place is on screen."""
+
+from collections.abc import Callable, Iterable
+from typing import ClassVar, cast
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.css.query import NoMatches
+from textual.screen import Screen
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from cockpit.screens.deck import Deck, deck_of
+from cockpit.screens.keymap import EVERYWHERE, KEYS, WRITE_ACTIONS, bindings
+from cockpit.views.now import header
+from cockpit.views.view_state import ViewState
+from cockpit_widgets import KeyFooter, StatusLine
+from cockpit_widgets.types import HelpEntry
+
+AGE_SECONDS = 1.0
+
+
+class FilterLine(Input):
+    """The `/` line: hidden until asked for, escape clears and hides it."""
+
+    DEFAULT_CSS = """
+    FilterLine { display: none; height: 1; border: none; padding: 0 1; }
+    FilterLine.open { display: block; }
+    FilterLine:focus { border: none; }
+    """
+
+
+class Place(Screen[None]):
+    """Base of every screen of the cockpit.
+
+    A subclass yields its widgets in `body`, and puts what the views say into them in `project`, which is
+    called when the store moved, when the screen comes back, and once a second for ages.
+    """
+
+    DEFAULT_CSS = """
+    Place { layout: vertical; }
+    Place #problem { display: none; height: 1; color: $warning; padding: 0 1; }
+    Place #problem.open { display: block; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(*EVERYWHERE)]
+    place: ClassVar[str] = ""
+    has_filter: ClassVar[bool] = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._leave: Callable[[], None] | None = None
+
+    @property
+    def deck(self) -> Deck:
+        return deck_of(self.app)
+
+    @property
+    def state(self) -> ViewState:
+        """Filter, order and namespace of this place; kept by the app."""
+        return self.deck.state_of(self.place)
+
+    def body(self) -> Iterable[Widget]:
+        """The widgets between header and footer."""
+        return ()
+
+    def project(self) -> None:
+        """Hand the widgets what the views make of the store now."""
+
+    def compose(self) -> ComposeResult:
+        yield StatusLine(id="header")
+        yield from self.body()
+        yield Static("", id="problem", markup=False)
+        yield FilterLine(id="filter", placeholder="filter: text  field:value  field>number  !not")
+        yield KeyFooter(id="footer")
+
+    def on_mount(self) -> None:
+        self.set_interval(AGE_SECONDS, self._tick)
+
+    def on_screen_resume(self) -> None:
+        if self._leave is None:
+            self._leave = self.deck.on_change(self.show)
+        self.show()
+
+    def on_screen_suspend(self) -> None:
+        if self._leave is not None:
+            self._leave()
+            self._leave = None
+
+    def _tick(self) -> None:
+        if self.is_current:
+            self.show()
+
+    def show(self) -> None:
+        """Header and body anew; widgets repaint only the lines that changed."""
+        if not self.is_mounted:
+            return
+        attachment = self.deck.attachment
+        left, right = header(attachment, self.deck.clock.now(), self.state)
+        self.query_one("#header", StatusLine).set_segments(left, right)
+        self.project()
+
+    # ---- keys that every place knows
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Capital keys are absent while read-only."""
+        if action in WRITE_ACTIONS and self.deck.attachment.is_read_only:
+            return False
+        return True
+
+    def action_place(self, name: str) -> None:
+        self.deck.go(name)
+
+    def action_pick_namespace(self) -> None:
+        self.deck.choose_namespace()
+
+    def action_pick_context(self) -> None:
+        self.deck.choose_context()
+
+    def action_palette(self) -> None:
+        self.deck.open_palette()
+
+    def action_quit(self) -> None:
+        self.app.exit()
+
+    def action_back(self) -> None:
+        line = self.query_one("#filter", FilterLine)
+        if line.has_class("open"):
+            self._close_filter(clear=True)
+        elif len(self.app.screen_stack) > 1:
+            self.dismiss(None)
+
+    def action_help(self) -> None:
+        from cockpit_widgets import HelpDialog
+
+        self.app.push_screen(HelpDialog("Keys", self.help_entries()))
+
+    def help_entries(self) -> tuple[HelpEntry, ...]:
+        """Every key that works here now, from the bindings themselves."""
+        here = {active.binding.id for active in self.active_bindings.values() if active.enabled}
+        known = [key for key in KEYS if key.id in here]
+        return tuple(HelpEntry(pretty(key.keys), key.help, key.group, key.is_write) for key in known)
+
+    # ---- the filter line
+
+    def action_filter(self) -> None:
+        line = self.query_one("#filter", FilterLine)
+        line.value = self.state.filter
+        line.add_class("open")
+        line.focus()
+
+    def _close_filter(self, *, clear: bool) -> None:
+        line = self.query_one("#filter", FilterLine)
+        line.remove_class("open")
+        if clear:
+            self.set_state(filter="")
+        self.say_problem("")
+        self.focus_body()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        if event.input.id == "filter" and event.input.has_class("open"):
+            event.stop()
+            self.set_state(filter=event.value)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        if event.input.id == "filter":
+            event.stop()
+            self._close_filter(clear=False)
+
+    def focus_body(self) -> None:
+        """Give the keys back to the main widget."""
+
+    def set_state(self, *, filter: str | None = None, sort: str | None = None, descending: bool | None = None) -> None:  # noqa: A002 - the field's own name
+        """Change this place's view state, keep it, and project anew."""
+        old = self.state
+        new = ViewState(
+            filter=old.filter if filter is None else filter,
+            sort=old.sort if sort is None else sort,
+            descending=old.descending if descending is None else descending,
+            namespace=old.namespace,
+        )
+        self.deck.keep_state(self.place, new)
+        self.show()
+
+    def say_problem(self, sentence: str) -> None:
+        """A mistake in the filter, told beneath it; the last good rows stay."""
+        try:
+            line = cast(Static, self.query_one("#problem"))
+        except NoMatches:
+            return
+        line.set_class(bool(sentence), "open")
+        line.update(sentence)
+
+
+def pretty(keys: str) -> str:
+    """Keys as a person reads them: `ctrl+n`, `:`, `?`."""
+    names = {"colon": ":", "slash": "/", "question_mark": "?", "escape": "esc", "space": "space"}
+    return " ".join(names.get(one, one) for one in keys.split(","))

@@ -1,0 +1,69 @@
+"""Place 5: pools of machines, who owns their size, and what is in flight."""
+
+from typing import ClassVar
+
+from textual.binding import BindingType
+
+from cockpit.model.node import Node
+from cockpit.model.pool import Pool
+from cockpit.model.record import Kind
+from cockpit.pools.index import pools_of
+from cockpit.screens.keymap import EVERYWHERE, bindings
+from cockpit.screens.nodes import NodesScreen
+from cockpit.screens.table_place import TablePlace
+from cockpit.screens.verbs import PoolVerbs
+from cockpit.views import pools as view
+from cockpit.views.states import why_empty
+from cockpit_widgets.types import TableSource
+
+
+class PoolsScreen(TablePlace, PoolVerbs):
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *bindings("open", "pool.scale", "filter", "sort", "reverse", *EVERYWHERE)
+    ]
+    place = "pools"
+
+    def source(self) -> tuple[TableSource, str]:
+        store = self.deck.attachment.store
+        source = view.table(pools_of(store), self.state, self.deck.clock.now(), self.memory)
+        self.say_problem(source.problem)
+        return source, why_empty(
+            "pools", store.status(Kind.NODE), total=source.total, filter_text=self.state.filter
+        )
+
+    def chosen_pool(self) -> Pool | None:
+        return _find(self, self.table.cursor_key)
+
+    def open_row(self, key: str) -> None:
+        pool = _find(self, key)
+        if pool is not None:
+            self.app.push_screen(PoolNodesScreen(key))
+
+
+class PoolNodesScreen(NodesScreen, PoolVerbs):
+    """The nodes of one pool, with their stages on the way to being used."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *bindings("open", "pool.scale", "yaml", "filter", "sort", "reverse", *EVERYWHERE)
+    ]
+    place = "pool"
+
+    def __init__(self, key: str) -> None:
+        super().__init__()
+        self._key = key
+
+    def rows(self) -> tuple[Node, ...] | None:
+        pool = self.chosen_pool()
+        names = frozenset(pool.node_names) if pool else frozenset()
+        nodes = self.deck.attachment.store.records(Kind.NODE).values()
+        return tuple(node for node in nodes if node.name in names)
+
+    def chosen_pool(self) -> Pool | None:
+        return _find(self, self._key)
+
+
+def _find(screen: PoolVerbs, key: str | None) -> Pool | None:
+    for pool in pools_of(screen.deck.attachment.store):
+        if (pool.owner_uid or pool.name) == key:
+            return pool
+    return None

@@ -1,0 +1,82 @@
+"""Place 4: queues with quota, who waits and why."""
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual.binding import BindingType
+from textual.widget import Widget
+
+from cockpit.model.job import Job
+from cockpit.model.record import Kind
+from cockpit.screens.keymap import EVERYWHERE, bindings
+from cockpit.screens.table_place import TablePlace
+from cockpit.screens.verbs import JobVerbs
+from cockpit.views import queue_page
+from cockpit.views import queues as view
+from cockpit.views.states import why_empty
+from cockpit_widgets import KeyValues
+from cockpit_widgets.types import TableSource
+
+
+class QueuesScreen(TablePlace):
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("open", "filter", "sort", "reverse", *EVERYWHERE)]
+    place = "queues"
+
+    def source(self) -> tuple[TableSource, str]:
+        store = self.deck.attachment.store
+        source = view.table(store, self.state, self.deck.clock.now(), self.memory)
+        self.say_problem(source.problem)
+        return source, why_empty(
+            "queues", store.status(Kind.LOCAL_QUEUE), total=source.total, filter_text=self.state.filter
+        )
+
+    def open_row(self, key: str) -> None:
+        self.app.push_screen(QueueScreen(key))
+
+
+class QueueScreen(TablePlace, JobVerbs):
+    """One queue: its quota by flavor, and its jobs in the order in which they will start."""
+
+    DEFAULT_CSS = """
+    QueueScreen #facts { height: auto; max-height: 40%; padding: 0 1; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *bindings("open", "why", "yaml", "job.new", "job.kill", "filter", "sort", "reverse", *EVERYWHERE)
+    ]
+    place = "queue"
+
+    def __init__(self, key: str) -> None:
+        super().__init__()
+        self._key = key
+
+    def body(self) -> Iterable[Widget]:
+        yield KeyValues(id="facts")
+        yield from super().body()
+
+    def source(self) -> tuple[TableSource, str]:
+        store = self.deck.attachment.store
+        row = queue_page.row_of(store, self._key)
+        self.query_one("#facts", KeyValues).set_pairs(queue_page.facts(row) if row else ())
+        source = view.waiting_table(store, row or view.QueueRow(None, None), self.state, self.deck.clock.now())
+        self.say_problem(source.problem)
+        return source, why_empty(
+            "jobs waiting in this queue",
+            store.status(Kind.WORKLOAD),
+            total=source.total,
+            filter_text=self.state.filter,
+        )
+
+    def chosen_job(self) -> Job | None:
+        workload = self.deck.attachment.store.get(Kind.WORKLOAD, self.table.cursor_key or "")
+        owner_uid = workload.owner.uid if workload is not None and workload.owner is not None else ""
+        for job in self.deck.attachment.jobs.jobs.values():
+            if job.uid == owner_uid:
+                return job
+        return None
+
+    def open_row(self, key: str) -> None:
+        from cockpit.screens.job import JobScreen
+
+        job = self.chosen_job()
+        if job is not None:
+            self.app.push_screen(JobScreen(job.key))

@@ -1,0 +1,194 @@
+"""`N`: a form made from a template's parameters; beside it, while one types, what would be sent and what the server says."""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.widget import Widget
+
+from cockpit.errors import BadInput
+from cockpit.jobs.parameters import Parameter
+from cockpit.jobs.template import Template, load_library
+from cockpit.model.plan import Outcome, Plan
+from cockpit.screens.place import Place
+from cockpit.screens.preview import preview_lines
+from cockpit_widgets import ChoiceDialog, Form, LogView
+from cockpit_widgets.types import FieldSpec
+
+QUIET_SECONDS = 0.4
+"""The server is asked for its dry run only after the typing paused this long."""
+
+
+class SubmitScreen(Place):
+    """New job: pick a template, fill the form, submit."""
+
+    DEFAULT_CSS = """
+    SubmitScreen #sides { height: 1fr; }
+    SubmitScreen #form { width: 1fr; min-width: 40; }
+    SubmitScreen #preview { width: 1fr; border-left: solid $surface-lighten-2; padding-left: 1; }
+    SubmitScreen.narrow #preview { display: none; }
+    SubmitScreen.narrow.previewing #preview { display: block; border-left: none; }
+    SubmitScreen.narrow.previewing #form { display: none; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "submit", "submit", id="form.submit", tooltip="Submit the job", priority=True),
+        Binding("f2", "template", "template", id="form.template", tooltip="Pick another template"),
+        Binding("f3", "preview", "preview", id="form.preview", tooltip="Show what would be sent"),
+        Binding("escape", "back", "back", id="form.back", tooltip="Leave the form; nothing is sent"),
+    ]
+
+    def __init__(self, template: str = "mpijob", values: Mapping[str, str] | None = None) -> None:
+        super().__init__()
+        self._template_name = template
+        self._values = dict(values or {})
+        self._verdict = ""
+        self._asked: asyncio.Task[None] | None = None
+        self._plan: Plan | None = None
+
+    @property
+    def template(self) -> Template:
+        return load_library(self.deck.template_folders).named(self._template_name)
+
+    def body(self) -> Iterable[Widget]:
+        with Horizontal(id="sides"):
+            with Vertical(id="form"):
+                yield Form(self.fields(), id="fields")
+            yield LogView(id="preview", follow=False)
+
+    def compose(self) -> ComposeResult:
+        yield from super().compose()
+
+    def fields(self) -> tuple[FieldSpec, ...]:
+        """The template's parameters as form fields, choices filled from what the store knows."""
+        return tuple(self._field(one) for one in self.template.parameters)
+
+    def _field(self, one: Parameter) -> FieldSpec:
+        value = self._values.get(one.name, one.default or "")
+        choices = one.choices or self.deck.choices(one.choices_from)
+        if one.name == "namespace" and one.name not in self._values:
+            value = self.deck.attachment.options.namespace or self.deck.default_namespace or value
+        kind = {"integer": "integer", "switch": "switch"}.get(one.type, "choice" if choices else "text")
+        if kind == "choice" and one.type != "choice" and value and value not in choices:
+            choices = (value, *choices)
+        if kind == "choice" and not one.is_required and "" not in choices:
+            choices = ("", *choices)
+        return FieldSpec(
+            one.name,
+            one.title or one.name,
+            kind,  # type: ignore[arg-type] # the mapping above yields only FieldSpec kinds
+            value,
+            one.help,
+            one.unit,
+            one.minimum_integer,
+            one.maximum_integer,
+            choices,
+            one.is_required,
+        )
+
+    # ---- live preview
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self._fold()
+        self.query_one("#fields", Form).focus_first()
+        self._recompute()
+
+    def on_resize(self) -> None:
+        self._fold()
+
+    def _fold(self) -> None:
+        self.set_class(self.size.width < 100, "narrow")
+
+    def on_form_changed(self, event: Form.Changed) -> None:
+        event.stop()
+        self._values = dict(event.values)
+        self._recompute()
+
+    def _recompute(self) -> None:
+        self._plan, problem = self._make()
+        self._verdict = ""
+        self._draw(problem)
+        if self._asked is not None:
+            self._asked.cancel()
+        if self._plan is not None and self.deck.attachment.session is not None:
+            self.run_worker(self._ask(self._plan), name="dry run", group="dry run", exclusive=True)
+
+    def _make(self) -> tuple[Plan | None, str]:
+        from cockpit.actions.submit import plan_submit
+
+        attachment = self.deck.attachment
+        try:
+            return plan_submit(
+                self.template,
+                self._values,
+                self.deck.default_namespace,
+                store=attachment.store,
+                lookup=self.deck.lookup,
+                context=self.deck.context,
+            ), ""
+        except BadInput as error:
+            return None, error.sentence
+
+    async def _ask(self, plan: Plan) -> None:
+        from cockpit.actions.perform import rehearse
+
+        await asyncio.sleep(QUIET_SECONDS)
+        session = self.deck.attachment.session
+        if session is None:
+            return
+        outcome = await rehearse(plan, session)
+        if self._plan is plan:
+            self._verdict = outcome.sentence if outcome.is_done else f"refused: {outcome.sentence}"
+            self._draw("")
+
+    def _draw(self, problem: str) -> None:
+        lines = preview_lines(self._plan, problem, self._verdict, self.deck.attachment.store)
+        view = self.query_one("#preview", LogView)
+        view.clear()
+        view.append(lines)
+        self.say_problem(problem)
+
+    # ---- keys
+
+    def action_preview(self) -> None:
+        self.toggle_class("previewing")
+
+    def action_template(self) -> None:
+        self.run_worker(self._pick_template(), name="template", group="dialogs")
+
+    async def _pick_template(self) -> None:
+        library = load_library(self.deck.template_folders)
+        chosen = await self.app.push_screen_wait(ChoiceDialog("Template", tuple(sorted(library.templates))))
+        if chosen and chosen != self._template_name:
+            self.app.switch_screen(SubmitScreen(chosen, self._values))
+
+    def on_form_submitted(self, event: Form.Submitted) -> None:
+        event.stop()
+        self.action_submit()
+
+    def action_submit(self) -> None:
+        plan, problem = self._make()
+        if plan is None:
+            self.say_problem(problem)
+            return
+        self.deck.confirm_and_carry(plan, then=self._submitted)
+
+    def _submitted(self, outcome: Outcome) -> None:
+        if not outcome.is_done or self._plan is None:
+            return
+        body = self._plan.calls[0].body
+        metadata = body["metadata"]
+        group = str(body["apiVersion"]).split("/")[0] if "/" in str(body["apiVersion"]) else ""
+        kind = str(body["kind"]).lower() + (f".{group}" if group else "")
+        from cockpit.screens.job import JobScreen
+
+        self.app.switch_screen(JobScreen(f"{kind}/{metadata['namespace']}/{metadata['name']}"))
+
+    def action_back(self) -> None:
+        if self.has_class("previewing"):
+            self.remove_class("previewing")
+        else:
+            self.dismiss(None)

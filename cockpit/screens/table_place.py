@@ -1,0 +1,74 @@
+"""A place that is one virtual table: sort and filter that stay, a cursor that follows its row."""
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual.binding import BindingType
+from textual.widget import Widget
+
+from cockpit.screens.keymap import EVERYWHERE, bindings
+from cockpit.screens.place import Place
+from cockpit.views.lazy_table import Memory
+from cockpit_widgets import ResourceTable
+from cockpit_widgets.types import TableSource
+
+
+class TablePlace(Place):
+    """One table. A subclass says what rows there are (`source`) and what opening one does (`open_row`)."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(*EVERYWHERE, "filter", "sort", "reverse")]
+    has_filter = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.memory = Memory()
+
+    def source(self) -> tuple[TableSource, str]:
+        """The rows now, and one sentence that is shown when there are none."""
+        raise TypeError(f"{type(self).__name__} gives no rows")
+
+    def open_row(self, key: str) -> None:
+        """Enter was pressed on that row."""
+
+    def body(self) -> Iterable[Widget]:
+        yield ResourceTable(id="table")
+
+    @property
+    def table(self) -> ResourceTable:
+        return self.query_one("#table", ResourceTable)
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.table.focus()
+
+    def focus_body(self) -> None:
+        self.table.focus()
+
+    def project(self) -> None:
+        source, empty = self.source()
+        table = self.table
+        table.set_placeholder(empty)
+        table.set_sort(self.state.sort, self.state.descending)
+        table.set_source(source)
+
+    def on_resource_table_row_activated(self, event: ResourceTable.RowActivated) -> None:
+        event.stop()
+        self.open_row(event.key)
+
+    def on_resource_table_sort_requested(self, event: ResourceTable.SortRequested) -> None:
+        event.stop()
+        self._sort_by(event.column_id)
+
+    def action_sort(self) -> None:
+        """To the next sortable column, then back to the view's own order."""
+        source, _ = self.source()
+        ids = ["", *(column.id for column in source.columns if column.sortable)]
+        at = ids.index(self.state.sort) if self.state.sort in ids else 0
+        self.set_state(sort=ids[(at + 1) % len(ids)], descending=False)
+
+    def action_reverse(self) -> None:
+        self.set_state(descending=not self.state.descending)
+
+    def _sort_by(self, column_id: str) -> None:
+        same = column_id == self.state.sort
+        self.set_state(sort=column_id, descending=not self.state.descending if same else False)
