@@ -1,0 +1,1 @@
+"""Bytes to flat, cleaned, frozen records. Pure: no clock, no transport, nothing remembered but spellings."""

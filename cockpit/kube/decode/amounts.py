@@ -1,0 +1,157 @@
+"""Resource quantities, which of them are GPUs, and what the scheduler charges a pod."""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from cockpit.kube.decode.clean import WORDS
+from cockpit.model import quantity
+
+GPU_RESOURCES: tuple[str, ...] = (
+    "nvidia.com/gpu",
+    "amd.com/gpu",
+    "gpu.intel.com/i915",
+    "gpu.intel.com/xe",
+    "habana.ai/gaudi",
+    "nvidia.com/gpu.shared",
+    "alpha.kubernetes.io/nvidia-gpu",
+    "aliyun.com/gpu",
+)
+"""Extended resources that are GPUs, by name (cluster-autoscaler pkg/utils/gpu/gpu.go, vendors' plugins)."""
+
+GPU_PREFIXES: tuple[str, ...] = ("nvidia.com/mig-", "gpu.intel.com/")
+GPU_SUFFIXES: tuple[str, ...] = ("/gpu",)
+NOT_GPUS: tuple[str, ...] = (
+    "gpu.intel.com/i915_monitoring",
+    "gpu.intel.com/xe_monitoring",
+    "gpu.intel.com/monitoring",
+)
+"""Names that look like GPUs and are not (source: intel-device-plugins cmd/gpu_plugin/README.md)."""
+
+CPU = "cpu"
+MEMORY = "memory"
+
+Charge = tuple[int, int, int, str]
+"""Millicores, bytes, whole GPUs, name of the GPU resource ("" for none)."""
+
+
+@lru_cache(maxsize=4096)
+def is_gpu(resource: str) -> bool:
+    """True for the name of an extended resource that counts GPUs or slices of them."""
+    if resource in NOT_GPUS:
+        return False
+    if resource in GPU_RESOURCES or resource.endswith(GPU_SUFFIXES):
+        return True
+    return resource.startswith(GPU_PREFIXES) and not resource.endswith(("memory.max", "tiles", "millicores"))
+
+
+@lru_cache(maxsize=16384)
+def base_units(resource: str, text: str) -> int | None:
+    """A quantity in its base unit: cpu in millicores, all others whole; None where it is no quantity."""
+    try:
+        return quantity.millicores(text) if resource == CPU else quantity.whole(text)
+    except (ValueError, OverflowError):
+        return None
+
+
+def pairs(resources: Any, amount: Callable[[Any], str]) -> tuple[tuple[str, int], ...]:
+    """A resource list in base units, by name; entries that are no quantities are left out."""
+    out: list[tuple[str, int]] = []
+    for name in resources:
+        value = base_units(name, amount(resources[name]))
+        if value is not None:
+            out.append((WORDS[name], value))
+    out.sort()
+    return tuple(out)
+
+
+def total(parts: Iterable[Mapping[str, int] | tuple[tuple[str, int], ...]], times: int = 1) -> dict[str, int]:
+    """The sum of resource lists, each counted `times`."""
+    out: dict[str, int] = msgspec.field(default_factory=dict)
+    for part in parts:
+        for name, value in part.items() if isinstance(part, Mapping) else part:
+            out[name] = out.get(name, 0) + value * times
+    return out
+
+
+def container_charge(container: Any, amount: Callable[[Any], str]) -> Charge:
+    """What one container asks for: requests, and without one the limit, as the API server defaults it.
+
+    GPUs cannot be overcommitted, so their limit overrides the request.
+    """
+    resources = container.resources
+    requests = resources.requests
+    limits = resources.limits
+    cpu = memory = gpus = 0
+    gpu_name = ""
+    for name in requests:
+        if name == CPU:
+            cpu = base_units(CPU, amount(requests[name])) or 0
+        elif name == MEMORY:
+            memory = base_units(MEMORY, amount(requests[name])) or 0
+        elif is_gpu(name) and name not in limits:
+            gpus += base_units(name, amount(requests[name])) or 0
+            gpu_name = gpu_name or name
+    for name in limits:
+        if name == CPU:
+            if CPU not in requests:
+                cpu = base_units(CPU, amount(limits[name])) or 0
+        elif name == MEMORY:
+            if MEMORY not in requests:
+                memory = base_units(MEMORY, amount(limits[name])) or 0
+        elif is_gpu(name):
+            gpus += base_units(name, amount(limits[name])) or 0
+            gpu_name = gpu_name or name
+    return cpu, memory, gpus, WORDS[gpu_name] if gpus else ""
+
+
+def pod_charge(spec: Any, amount: Callable[[Any], str]) -> Charge:
+    """What the scheduler charges a pod: containers and sidecars in sum, or the largest init container when
+    that is more, plus overhead; pod-level cpu and memory override.
+
+    Source: kubernetes.io "Resource sharing within containers"; component-helpers resource/helpers.go.
+    """
+    cpu = memory = gpus = 0
+    gpu_name = ""
+    for container in spec.containers:
+        more = container_charge(container, amount)
+        cpu += more[0]
+        memory += more[1]
+        gpus += more[2]
+        gpu_name = gpu_name or more[3]
+    if spec.init_containers:
+        cpu, memory, gpus, gpu_name = _with_init(spec.init_containers, (cpu, memory, gpus, gpu_name), amount)
+    whole = spec.resources
+    if whole.requests or whole.limits:
+        level = container_charge(spec, amount)
+        cpu, memory = level[0] or cpu, level[1] or memory
+    if spec.overhead:
+        over = dict(pairs(spec.overhead, amount))
+        cpu += over.get(CPU, 0)
+        memory += over.get(MEMORY, 0)
+    return cpu, memory, gpus, gpu_name
+
+
+def _with_init(init_containers: Any, running: Charge, amount: Callable[[Any], str]) -> Charge:
+    """Init containers run one after the other beside the sidecars that were started before them."""
+    gpu_name = running[3]
+    side_cpu = side_memory = side_gpus = 0
+    peak_cpu = peak_memory = peak_gpus = 0
+    for container in init_containers:
+        cpu, memory, gpus, name = container_charge(container, amount)
+        gpu_name = gpu_name or name
+        peak_cpu = max(peak_cpu, side_cpu + cpu)
+        peak_memory = max(peak_memory, side_memory + memory)
+        peak_gpus = max(peak_gpus, side_gpus + gpus)
+        if container.restart_policy == "Always":
+            side_cpu += cpu
+            side_memory += memory
+            side_gpus += gpus
+    return (
+        max(peak_cpu, running[0] + side_cpu),
+        max(peak_memory, running[1] + side_memory),
+        max(peak_gpus, running[2] + side_gpus),
+        gpu_name,
+    )

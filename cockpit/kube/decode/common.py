@@ -1,0 +1,56 @@
+"""What every record shares: metadata, owner, conditions, labels."""
+
+from collections.abc import Callable
+from typing import Any
+
+from cockpit.kube.decode.clean import SHORT, WORDS, clean
+from cockpit.kube.decode.reading import Reading
+from cockpit.model.record import Condition, Labels, OwnerRef
+
+LABEL_CHARACTERS = 1024
+"""Longest label or annotation value that is kept; label values have at most 63 by the API's own rule."""
+
+
+def identity(meta: Any, reading: Reading) -> dict[str, Any]:
+    """Keyword arguments of `Record`."""
+    return {
+        "uid": clean(meta.uid),
+        "name": clean(meta.name, SHORT),
+        "namespace": WORDS[meta.namespace],
+        "resource_version": clean(meta.resource_version),
+        "created_seconds": reading.seconds(meta.creation_timestamp),
+        "deleting_seconds": reading.seconds(meta.deletion_timestamp),
+    }
+
+
+def controller(meta: Any) -> OwnerRef | None:
+    """The controlling owner, None where there is none."""
+    for one in meta.owner_references:
+        if one.controller:
+            return OwnerRef(WORDS[one.api_version], WORDS[one.kind], WORDS[one.name], WORDS[one.uid])
+    return None
+
+
+def conditions(raw: Any, reading: Reading) -> tuple[Condition, ...]:
+    """`status.conditions` in the order of the object."""
+    return tuple(
+        Condition(
+            WORDS[one.type],
+            WORDS[one.status],
+            WORDS[one.reason],
+            WORDS[one.message],
+            reading.seconds(one.last_transition_time),
+        )
+        for one in raw
+    )
+
+
+def labels(raw: Any, keep: Callable[[str], bool] | None = None) -> Labels:
+    """Label or annotation pairs by key; `keep` chooses by key."""
+    out = [
+        (WORDS[key], WORDS[value] if len(value) <= LABEL_CHARACTERS else clean(value, LABEL_CHARACTERS))
+        for key, value in raw.items()
+        if keep is None or keep(key)
+    ]
+    out.sort()
+    return tuple(out)

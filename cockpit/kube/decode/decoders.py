@@ -1,0 +1,129 @@
+"""Which decoder belongs to which resource."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from cockpit.kube.decode import shapes
+from cockpit.kube.decode.common import controller, identity, labels
+from cockpit.kube.decode.events import event_record
+from cockpit.kube.decode.jobs import MpiJob, job_record, mpijob_record
+from cockpit.kube.decode.kueue import (
+    ClusterQueueShape,
+    LocalQueueShape,
+    WorkloadShape,
+    cluster_queue_record,
+    local_queue_record,
+    workload_record,
+)
+from cockpit.kube.decode.nodes import node_record
+from cockpit.kube.decode.pods import pod_record
+from cockpit.kube.decode.pools import PoolShape, pool_record
+from cockpit.kube.decode.reading import JSON, PROTOBUF, Reading
+from cockpit.kube.decode.wire import JSON as JSON_TYPE
+from cockpit.kube.decode.wire import PROTOBUF as PROTOBUF_TYPE
+from cockpit.kube.decode.wire import UndecodableError, read_json
+from cockpit.kube.proto import batch_pb2, core_pb2, meta_pb2
+from cockpit.kube.resource import Resource
+from cockpit.model.job import OwnerObject
+from cockpit.model.record import Kind, Record
+
+Decode = Callable[[bytes], Record | None]
+"""Raw bytes of one object to its record; None for an object that is no row. Raises UndecodableError."""
+
+
+class Decoder(msgspec.Struct, frozen=True):
+    """How objects of one resource become records of one kind."""
+
+    kind: str
+    from_json: Decode
+    from_protobuf: Decode | None = None
+
+    @property
+    def accept_list(self) -> str:
+        """Accept header of a list."""
+        return f"{PROTOBUF_TYPE},{JSON_TYPE};q=0.9" if self.from_protobuf else JSON_TYPE
+
+    @property
+    def accept_watch(self) -> str:
+        """Accept header of a watch."""
+        return f"{PROTOBUF_TYPE};stream=watch,{JSON_TYPE};q=0.9" if self.from_protobuf else JSON_TYPE
+
+    def for_type(self, content_type: str) -> Decode:
+        """The function for the encoding that the server chose. Raises UndecodableError."""
+        if not content_type.lower().startswith(PROTOBUF_TYPE):
+            return self.from_json
+        if self.from_protobuf is None:
+            raise UndecodableError("the server answered in protobuf, which was not offered")
+        return self.from_protobuf
+
+
+def _json(shape: type[Any], record: Callable[[Any], Record | None]) -> Decode:
+    decoder = msgspec.json.Decoder(shape)
+    fast = decoder.decode
+
+    def decode(raw: bytes) -> Record | None:
+        try:
+            tree = fast(raw)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            tree = read_json(decoder, raw)
+        made = record(tree)
+        if made is not None and not made.uid:
+            raise UndecodableError("an object without metadata.uid")
+        return made
+
+    return decode
+
+
+def _protobuf(message: Any, record: Callable[[Any, Reading], Record]) -> Decode:
+    from google.protobuf.message import DecodeError
+
+    parse = message.FromString
+
+    def decode(raw: bytes) -> Record | None:
+        try:
+            made = record(parse(raw), PROTOBUF)
+        except (DecodeError, UnicodeDecodeError) as error:
+            raise UndecodableError(f"not readable as protobuf ({type(error).__name__})") from None
+        if not made.uid:
+            raise UndecodableError("an object without metadata.uid")
+        return made
+
+    return decode
+
+
+def _both(kind: str, shape: type[Any], message: Any, record: Callable[[Any, Reading], Record]) -> Decoder:
+    return Decoder(kind, _json(shape, lambda tree: record(tree, JSON)), _protobuf(message, record))
+
+
+def _plain_record(thing: Any, reading: Reading) -> Record:
+    return Record(**identity(thing.metadata, reading))
+
+
+def owner_record(thing: shapes.AnyObject) -> OwnerObject:
+    """The record of any controller, from its metadata alone."""
+    return OwnerObject(
+        **identity(thing.metadata, JSON),
+        api_version=thing.api_version,
+        kind=thing.kind,
+        labels=labels(thing.metadata.labels),
+        owner=controller(thing.metadata),
+    )
+
+
+NODE = _both(Kind.NODE, shapes.Node, core_pb2.Node, node_record)
+POD = _both(Kind.POD, shapes.Pod, core_pb2.Pod, pod_record)
+EVENT = _both(Kind.EVENT, shapes.Event, core_pb2.Event, event_record)
+JOB = _both(Kind.JOB, shapes.Job, batch_pb2.Job, job_record)
+NAMESPACE = _both(Kind.NAMESPACE, shapes.AnyObject, meta_pb2.AnyObject, _plain_record)
+MPIJOB = Decoder(Kind.MPIJOB, _json(MpiJob, mpijob_record))
+WORKLOAD = Decoder(Kind.WORKLOAD, _json(WorkloadShape, workload_record))
+LOCAL_QUEUE = Decoder(Kind.LOCAL_QUEUE, _json(LocalQueueShape, local_queue_record))
+CLUSTER_QUEUE = Decoder(Kind.CLUSTER_QUEUE, _json(ClusterQueueShape, cluster_queue_record))
+OWNER = Decoder(Kind.OWNER, _json(shapes.AnyObject, owner_record))
+
+
+def pool_decoder(resource: Resource) -> Decoder:
+    """The decoder of one resource that owns machines."""
+    return Decoder(Kind.POOL, _json(PoolShape, pool_record(resource)))

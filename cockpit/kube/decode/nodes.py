@@ -1,0 +1,132 @@
+"""Nodes: capacity, GPUs advertised and promised, the pool that labels tell."""
+
+from typing import Any
+
+from cockpit.kube.decode.amounts import is_gpu, pairs
+from cockpit.kube.decode.clean import WORDS, clean
+from cockpit.kube.decode.common import conditions, identity, labels
+from cockpit.kube.decode.reading import Reading
+from cockpit.model.node import Node, Taint
+
+POOL_LABELS: tuple[str, ...] = (
+    "karpenter.sh/nodepool",
+    "cluster.x-k8s.io/deployment-name",
+    "node.cluster.x-k8s.io/deployment-name",
+    "topology.cluster.x-k8s.io/deployment-name",
+    "cluster.x-k8s.io/pool-name",
+    "eks.amazonaws.com/nodegroup",
+    "cloud.google.com/gke-nodepool",
+    "kubernetes.azure.com/agentpool",
+    "agentpool",
+    "compute.coreweave.com/node-pool",
+    "node-pool",
+    "nodepool",
+    "pool",
+)
+"""Labels that name a node's pool, the surest first (sources: karpenter pkg/apis/v1/labels.go, cluster-api
+api/core common_types.go, eks-node-viewer pkg/model/node.go, cluster-autoscaler azure_template.go)."""
+
+CAPI_OWNER_NAME = "cluster.x-k8s.io/owner-name"
+CAPI_MACHINE = "cluster.x-k8s.io/machine"
+
+MODEL_LABELS: tuple[str, ...] = (
+    "nvidia.com/gpu.product",
+    "amd.com/gpu.product-name",
+    "cloud.google.com/gke-accelerator",
+    "karpenter.k8s.aws/instance-gpu-name",
+    "k8s.amazonaws.com/accelerator",
+    "kubernetes.azure.com/accelerator",
+    "accelerator",
+    "cluster-api/accelerator",
+    "aliyun.accelerator/nvidia_name",
+)
+COUNT_LABELS: tuple[str, ...] = (
+    "nvidia.com/gpu.count",
+    "karpenter.k8s.aws/instance-gpu-count",
+    "cloud.google.com/gke-accelerator-count",
+)
+TYPE_LABELS: tuple[str, ...] = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
+ZONE_LABELS: tuple[str, ...] = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
+MEMORY_LABEL = "nvidia.com/gpu.memory"  # MiB a card (source: gpu-feature-discovery README)
+REPLICAS_LABEL = "nvidia.com/gpu.replicas"
+
+KEPT_ANNOTATIONS: tuple[str, ...] = (
+    "cluster.x-k8s.io/",
+    "gpu-cockpit/",
+    "gpu-cockpit.",
+    "karpenter.sh/do-not-disrupt",
+    "cluster-autoscaler.kubernetes.io/scale-down-disabled",
+)
+"""Annotations that name an owner or a hold; the rest is large and nobody's concern."""
+
+_MIB = 1 << 20
+
+
+def _is_kept(key: str) -> bool:
+    return key.startswith(KEPT_ANNOTATIONS)
+
+
+def _first(found: dict[str, str], keys: tuple[str, ...]) -> tuple[str, str]:
+    """The value and key of the first key that has a value."""
+    for key in keys:
+        if found.get(key):
+            return found[key], key
+    return "", ""
+
+
+def _count(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
+
+
+def _gpu_resource(capacity: dict[str, int], allocatable: dict[str, int]) -> str:
+    """The GPU resource that the node shows; with several (mixed MIG) the one with most devices."""
+    names = [name for name in (*capacity, *allocatable) if is_gpu(name)]
+    return max(names, key=lambda name: (capacity.get(name, 0), name == "nvidia.com/gpu", name), default="")
+
+
+def node_record(node: Any, reading: Reading) -> Node:
+    """The record of one core/v1 Node."""
+    meta, spec, status = node.metadata, node.spec, node.status
+    marks = labels(meta.labels)
+    found = dict(marks)
+    notes = labels(meta.annotations, _is_kept)
+    noted = dict(notes)
+    capacity = pairs(status.capacity, reading.amount)
+    allocatable = pairs(status.allocatable, reading.amount)
+    shown, usable = dict(capacity), dict(allocatable)
+    gpu_resource = _gpu_resource(shown, usable)
+    pool, pool_label = _first(found, POOL_LABELS)
+    is_named = pool_label.startswith("karpenter.sh/") or "cluster.x-k8s.io" in pool_label
+    if not is_named and CAPI_MACHINE in noted and noted.get(CAPI_OWNER_NAME):
+        pool, pool_label = noted[CAPI_OWNER_NAME], CAPI_OWNER_NAME
+    memory = _count(found.get(MEMORY_LABEL, ""))
+    return Node(
+        **identity(meta, reading),
+        labels=marks,
+        annotations=notes,
+        taints=tuple(Taint(WORDS[one.key], WORDS[one.value], WORDS[one.effect]) for one in spec.taints),
+        unschedulable=spec.unschedulable,
+        conditions=conditions(status.conditions, reading),
+        provider_id=clean(spec.provider_id),
+        internal_ip=next((clean(one.address) for one in status.addresses if one.type == "InternalIP"), ""),
+        kubelet_version=WORDS[status.node_info.kubelet_version],
+        capacity=capacity,
+        allocatable=allocatable,
+        gpu_resource=gpu_resource,
+        gpu_capacity=_all_gpus(shown),
+        gpu_allocatable=_all_gpus(usable),
+        gpus_expected=_count(_first(found, COUNT_LABELS)[0]),
+        gpu_replicas=_count(found.get(REPLICAS_LABEL, "")) or 1,
+        gpu_model=_first(found, MODEL_LABELS)[0],
+        gpu_memory_bytes=None if memory is None else memory * _MIB,
+        instance_type=_first(found, TYPE_LABELS)[0],
+        zone=_first(found, ZONE_LABELS)[0],
+        pool=pool,
+        pool_label=pool_label,
+    )
+
+
+def _all_gpus(resources: dict[str, int]) -> int | None:
+    """Devices over all GPU resources (mixed MIG shows several); None where the node shows none."""
+    counts = [count for name, count in resources.items() if is_gpu(name)]
+    return sum(counts) if counts else None

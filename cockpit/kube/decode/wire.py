@@ -1,0 +1,271 @@
+"""The two encodings of lists, watch events and statuses; which one a server chose is seen in its answer."""
+
+import json
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import msgspec
+
+from cockpit.kube.decode.clean import clean
+from cockpit.kube.decode.frames import Frames, FramingError, LengthFrames, LineFrames
+from cockpit.kube.decode.shapes import AnyObject, Shape
+from cockpit.kube.proto import meta_pb2
+
+PROTOBUF = "application/vnd.kubernetes.protobuf"
+JSON = "application/json"
+MAGIC = b"k8s\x00"
+INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+
+
+class UndecodableError(Exception):
+    """One object or frame that cannot be read; costs one row."""
+
+
+class ServerStatus(msgspec.Struct, frozen=True):
+    """A meta/v1 Status, cleaned. `code` 0 and empty texts where the server did not say."""
+
+    code: int = 0
+    reason: str = ""
+    message: str = ""
+    retry_after_seconds: float | None = None
+    causes: tuple[str, ...] = ()  # "field: message"
+
+
+class Page(msgspec.Struct, frozen=True):
+    """One page of a list: items still raw, so that each fails alone."""
+
+    items: tuple[bytes, ...]
+    version: str
+    continue_token: str
+    remaining: int = 0
+
+
+class Wire(Protocol):
+    """Reads one encoding."""
+
+    def frames(self) -> Frames:
+        """A fresh cutter for a watch stream."""
+
+    def event(self, frame: bytes) -> tuple[str, bytes]:
+        """Type and raw object of one watch event. Raises UndecodableError."""
+
+    def version(self, raw: bytes) -> tuple[str, bool]:
+        """resourceVersion of a bookmark, and whether it ends the initial events. Raises UndecodableError."""
+
+    def identity(self, raw: bytes) -> tuple[str, str]:
+        """metadata.uid and resourceVersion. Raises UndecodableError."""
+
+    def status(self, raw: bytes) -> ServerStatus:
+        """A Status object. Raises UndecodableError."""
+
+    def page(self, body: bytes) -> Page:
+        """A list. Raises UndecodableError."""
+
+
+def _unwrap(raw: bytes) -> bytes:
+    """The message inside `k8s\\0` and runtime.Unknown."""
+    if raw[:4] != MAGIC:
+        raise UndecodableError("the protobuf envelope is missing")
+    inner: bytes = meta_pb2.Unknown.FromString(raw[4:]).raw
+    return inner
+
+
+def _guarded(read: Callable[[bytes], Any], raw: bytes) -> Any:
+    from google.protobuf.message import DecodeError
+
+    try:
+        return read(raw)
+    except (DecodeError, UnicodeDecodeError) as error:
+        raise UndecodableError(f"not readable as protobuf ({type(error).__name__})") from None
+
+
+class ProtobufWire:
+    """`application/vnd.kubernetes.protobuf`."""
+
+    def frames(self) -> Frames:
+        return LengthFrames()
+
+    def event(self, frame: bytes) -> tuple[str, bytes]:
+        event = _guarded(meta_pb2.WatchEvent.FromString, frame)
+        return event.type, _guarded(_unwrap, event.object.raw)
+
+    def version(self, raw: bytes) -> tuple[str, bool]:
+        meta = _guarded(meta_pb2.AnyObject.FromString, raw).metadata
+        return clean(meta.resource_version), meta.annotations.get(INITIAL_EVENTS_END) == "true"
+
+    def identity(self, raw: bytes) -> tuple[str, str]:
+        meta = _guarded(meta_pb2.AnyObject.FromString, raw).metadata
+        return clean(meta.uid), clean(meta.resource_version)
+
+    def status(self, raw: bytes) -> ServerStatus:
+        status = _guarded(meta_pb2.Status.FromString, raw)
+        details = status.details
+        return ServerStatus(
+            code=status.code,
+            reason=clean(status.reason),
+            message=clean(status.message),
+            retry_after_seconds=float(details.retry_after_seconds) or None,
+            causes=tuple(clean(f"{one.field}: {one.message}") for one in details.causes),
+        )
+
+    def page(self, body: bytes) -> Page:
+        page = _guarded(meta_pb2.AnyList.FromString, _guarded(_unwrap, body))
+        meta = page.metadata
+        return Page(
+            tuple(page.items), meta.resource_version, getattr(meta, "continue"), meta.remaining_item_count
+        )
+
+
+class _Event(msgspec.Struct, frozen=True):
+    type: str
+    object: msgspec.Raw
+
+
+class _ListMeta(Shape, frozen=True, gc=False):
+    resource_version: str = ""
+    continue_token: str = msgspec.field(default="", name="continue")
+    remaining_item_count: int = 0
+
+
+class _List(Shape, frozen=True):
+    metadata: _ListMeta = _ListMeta()
+    items: tuple[msgspec.Raw, ...] | None = ()
+
+
+class _Cause(Shape, frozen=True, gc=False):
+    message: str = ""
+    field: str = ""
+
+
+class _Details(Shape, frozen=True, gc=False):
+    causes: tuple[_Cause, ...] = ()
+    retry_after_seconds: float | None = None
+
+
+class _Status(Shape, frozen=True, gc=False):
+    kind: str = ""
+    message: str = ""
+    reason: str = ""
+    details: _Details | None = None
+    code: int = 0
+
+
+_EVENT = msgspec.json.Decoder(_Event)
+_LIST = msgspec.json.Decoder(_List)
+_ANY = msgspec.json.Decoder(AnyObject)
+_STATUS = msgspec.json.Decoder(_Status)
+
+
+def read_json(decoder: msgspec.json.Decoder[Any], raw: bytes) -> Any:
+    """Decode with a fallback for what strict decoding refuses and servers still send.
+
+    Nulls where Go writes a nil list or map, lone surrogates, numbers written as text: read the slow way.
+    Raises UndecodableError.
+    """
+    try:
+        return decoder.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        pass_two = raw
+    try:
+        tree = json.loads(pass_two.decode("utf-8", "replace"))
+        return msgspec.convert(_without_nulls(tree, 0), decoder.type, strict=False)
+    except (ValueError, msgspec.ValidationError, RecursionError) as error:
+        raise UndecodableError(clean(f"not readable as JSON ({error})", 200)) from None
+
+
+def _without_nulls(tree: Any, depth: int) -> Any:
+    if depth > 64:
+        raise ValueError("nested too deep")
+    if isinstance(tree, dict):
+        return {key: _without_nulls(value, depth + 1) for key, value in tree.items() if value is not None}
+    if isinstance(tree, list):
+        return [_without_nulls(value, depth + 1) for value in tree if value is not None]
+    return tree
+
+
+class JsonWire:
+    """`application/json`."""
+
+    def frames(self) -> Frames:
+        return LineFrames()
+
+    def event(self, frame: bytes) -> tuple[str, bytes]:
+        try:
+            event = _EVENT.decode(frame)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return self._slow_event(frame)
+        return event.type, bytes(event.object)
+
+    def _slow_event(self, frame: bytes) -> tuple[str, bytes]:
+        """The same for a frame that holds what strict decoding refuses, e.g. a lone surrogate."""
+        try:
+            tree = json.loads(frame.decode("utf-8", "replace"))
+            return str(tree["type"]), json.dumps(tree["object"]).encode("utf-8", "replace")
+        except (ValueError, TypeError, KeyError, RecursionError):
+            raise UndecodableError("a line is not a watch event") from None
+
+    def version(self, raw: bytes) -> tuple[str, bool]:
+        meta = read_json(_ANY, raw).metadata
+        return clean(meta.resource_version), meta.annotations.get(INITIAL_EVENTS_END) == "true"
+
+    def identity(self, raw: bytes) -> tuple[str, str]:
+        meta = read_json(_ANY, raw).metadata
+        return clean(meta.uid), clean(meta.resource_version)
+
+    def status(self, raw: bytes) -> ServerStatus:
+        status = read_json(_STATUS, raw)
+        details = status.details or _Details()
+        return ServerStatus(
+            code=status.code,
+            reason=clean(status.reason),
+            message=clean(status.message),
+            retry_after_seconds=details.retry_after_seconds or None,
+            causes=tuple(clean(f"{one.field}: {one.message}") for one in details.causes),
+        )
+
+    def page(self, body: bytes) -> Page:
+        page = self._strict_page(body)
+        items = tuple(bytes(item) for item in page.items or ())
+        meta = page.metadata
+        return Page(items, meta.resource_version, meta.continue_token, meta.remaining_item_count)
+
+    def _strict_page(self, body: bytes) -> _List:
+        try:
+            return _LIST.decode(body)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            pass_two = body
+        try:
+            tree = json.loads(pass_two.decode("utf-8", "replace"))
+            items = tuple(
+                msgspec.Raw(json.dumps(item).encode("utf-8", "replace")) for item in tree["items"] or ()
+            )
+            return _List(msgspec.convert(_without_nulls(tree["metadata"], 0), _ListMeta), items)
+        except (ValueError, TypeError, KeyError, msgspec.ValidationError, RecursionError):
+            raise UndecodableError("the answer is not a Kubernetes list") from None
+
+
+PROTOBUF_WIRE = ProtobufWire()
+JSON_WIRE = JsonWire()
+
+
+def wire_of(content_type: str) -> Wire:
+    """The wire that an answer's content type names. Raises FramingError for anything else."""
+    kind = content_type.partition(";")[0].strip().lower()
+    if kind == PROTOBUF:
+        return PROTOBUF_WIRE
+    if kind == JSON:
+        return JSON_WIRE
+    said = clean(kind, 60) or "no content type"
+    raise FramingError(f"the server answered with {said} instead of Kubernetes data; is a proxy in between?")
+
+
+def read_status(body: bytes, content_type: str = "") -> ServerStatus:
+    """The Status in an answer's body; an empty one where the body holds none."""
+    try:
+        if body[:4] == MAGIC:
+            return PROTOBUF_WIRE.status(_guarded(_unwrap, body))
+        if "html" in content_type.lower() or body[:1] == b"<":
+            return ServerStatus()
+        return JSON_WIRE.status(body)
+    except UndecodableError:
+        return ServerStatus()

@@ -1,0 +1,206 @@
+"""Which resources a server serves: aggregated discovery in two requests, the old way as the fallback."""
+
+import asyncio
+import json
+from typing import Any
+
+import msgspec
+
+from cockpit.errors import NoConnection, Refused
+from cockpit.kube.decode.clean import WORDS, clean
+from cockpit.kube.resource import Resource
+from cockpit.kube.session import Session
+
+AGGREGATED = ",".join(
+    (
+        "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+        "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList",
+        "application/json",
+    )
+)
+"""Accept header (source: KEP-3352; v2 from 1.30, v2beta1 from 1.27)."""
+
+OLD_WAY_AT_ONCE = 6
+
+
+class ServedResource(msgspec.Struct, frozen=True):
+    """One resource in one version, with what can be done to it."""
+
+    resource: Resource
+    verbs: tuple[str, ...] = ()
+    subresources: tuple[str, ...] = ()
+    short_names: tuple[str, ...] = ()
+
+    @property
+    def can_watch(self) -> bool:
+        return "list" in self.verbs and "watch" in self.verbs
+
+
+class Served:
+    """What a server serves, versions in the server's order of preference."""
+
+    def __init__(self, resources: tuple[ServedResource, ...], incomplete: tuple[str, ...] = ()) -> None:
+        self.resources = resources
+        self.incomplete = incomplete  # group versions whose own API server did not answer
+        self._by_name: dict[tuple[str, str], list[ServedResource]] = {}
+        for one in resources:
+            for word in {one.resource.plural, one.resource.kind.lower()}:
+                self._by_name.setdefault((one.resource.group, word), []).append(one)
+
+    def find(self, group: str, kind_or_plural: str, version: str = "") -> Resource | None:
+        """The resource in its preferred version (or in `version`), None where it is not served."""
+        one = self.entry(group, kind_or_plural, version)
+        return None if one is None else one.resource
+
+    def entry(self, group: str, kind_or_plural: str, version: str = "") -> ServedResource | None:
+        """As `find`, with verbs and subresources."""
+        for one in self._by_name.get((group, kind_or_plural.lower()), ()):
+            if not version or one.resource.version == version:
+                return one
+        return None
+
+    def groups(self) -> frozenset[str]:
+        """Names of the groups; "" is core."""
+        return frozenset(one.resource.group for one in self.resources)
+
+    def scalable(self) -> list[Resource]:
+        """Resources with a `scale` subresource, each in the first version that has one."""
+        return [one.resource for one in self._preferred("scale")]
+
+    def _preferred(self, subresource: str) -> list[ServedResource]:
+        seen: set[tuple[str, str]] = set()
+        out = []
+        for one in self.resources:
+            name = (one.resource.group, one.resource.plural)
+            if subresource in one.subresources and name not in seen:
+                seen.add(name)
+                out.append(one)
+        return out
+
+
+async def discover(session: Session) -> Served:
+    """Ask the server. Raises NoConnection without an answer, Refused where discovery is not allowed."""
+    core, groups = await asyncio.gather(_ask(session, "/api"), _ask(session, "/apis"))
+    resources: list[ServedResource] = []
+    incomplete: list[str] = []
+    old: list[tuple[str, str]] = []
+    for tree in (core, groups):
+        if tree.get("kind") == "APIGroupDiscoveryList":
+            _aggregated(tree, resources, incomplete)
+        else:
+            old.extend(_versions(tree))
+    if old:
+        await _old_way(session, old, resources, incomplete)
+    return Served(tuple(resources), tuple(incomplete))
+
+
+async def _ask(session: Session, path: str) -> dict[str, Any]:
+    answer = await session.request("GET", path, accept=AGGREGATED)
+    if answer.status == 404:
+        return {}
+    if not answer.ok:
+        raise Refused(f"The server refuses discovery ({path}): {answer.message()}")
+    tree = answer.json()
+    if not isinstance(tree, dict):
+        raise NoConnection(f"The server's answer to {path} is no discovery document.")
+    return tree
+
+
+def _dicts(value: Any) -> list[dict[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _words(value: Any) -> tuple[str, ...]:
+    return tuple(WORDS[one] for one in value if isinstance(one, str)) if isinstance(value, list) else ()
+
+
+def _aggregated(tree: dict[str, Any], resources: list[ServedResource], incomplete: list[str]) -> None:
+    """Entries of an APIGroupDiscoveryList; groups and versions come in order of preference."""
+    for group in _dicts(tree.get("items")):
+        name = str((group.get("metadata") or {}).get("name") or "")
+        for version in _dicts(group.get("versions")):
+            number = str(version.get("version") or "")
+            if version.get("freshness") == "Stale":
+                incomplete.append(clean(f"{name}/{number}" if name else number))
+            for raw in _dicts(version.get("resources")):
+                kind = (raw.get("responseKind") or {}).get("kind")
+                plural = raw.get("resource")
+                if not isinstance(kind, str) or not isinstance(plural, str):
+                    continue
+                resources.append(
+                    ServedResource(
+                        Resource(
+                            WORDS[name],
+                            WORDS[number],
+                            WORDS[plural],
+                            WORDS[kind],
+                            raw.get("scope") == "Namespaced",
+                        ),
+                        _words(raw.get("verbs")),
+                        tuple(
+                            WORDS[str(sub.get("subresource", ""))] for sub in _dicts(raw.get("subresources"))
+                        ),
+                        _words(raw.get("shortNames")),
+                    )
+                )
+
+
+def _versions(tree: dict[str, Any]) -> list[tuple[str, str]]:
+    """Group and version of an APIVersions or APIGroupList, preferred versions first."""
+    if tree.get("kind") == "APIVersions":
+        return [("", one) for one in _words(tree.get("versions"))]
+    out: list[tuple[str, str]] = []
+    for group in _dicts(tree.get("groups")):
+        name = str(group.get("name") or "")
+        preferred = str((group.get("preferredVersion") or {}).get("version") or "")
+        versions = [str(one.get("version") or "") for one in _dicts(group.get("versions"))]
+        versions.sort(key=lambda version: version != preferred)
+        out.extend((name, version) for version in versions if version)
+    return out
+
+
+async def _old_way(
+    session: Session, versions: list[tuple[str, str]], resources: list[ServedResource], incomplete: list[str]
+) -> None:
+    """One request for each group version, a few at a time; one that fails is named, the others go on."""
+    slots = asyncio.Semaphore(OLD_WAY_AT_ONCE)
+
+    async def ask(group: str, version: str) -> list[ServedResource] | None:
+        async with slots:
+            answer = await session.request("GET", f"/apis/{group}/{version}" if group else f"/api/{version}")
+        if not answer.ok:
+            return None
+        try:
+            return _resource_list(json.loads(answer.body), group, version)
+        except ValueError:
+            return None
+
+    answers = await asyncio.gather(*(ask(group, version) for group, version in versions))
+    for (group, version), found in zip(versions, answers, strict=True):
+        if found is None:
+            incomplete.append(clean(f"{group}/{version}" if group else version))
+        else:
+            resources.extend(found)
+
+
+def _resource_list(tree: Any, group: str, version: str) -> list[ServedResource]:
+    entries = _dicts(tree.get("resources")) if isinstance(tree, dict) else []
+    below: dict[str, list[str]] = {}
+    for raw in entries:
+        plural, slash, sub = str(raw.get("name") or "").partition("/")
+        if slash:
+            below.setdefault(plural, []).append(WORDS[sub])
+    out = []
+    for raw in entries:
+        name, kind = raw.get("name"), raw.get("kind")
+        if not isinstance(name, str) or not isinstance(kind, str) or "/" in name:
+            continue
+        out.append(
+            ServedResource(
+                Resource(WORDS[group], WORDS[version], WORDS[name], WORDS[kind], bool(raw.get("namespaced"))),
+                _words(raw.get("verbs")),
+                tuple(below.get(name, ())),
+                _words(raw.get("shortNames")),
+            )
+        )
+    return out

@@ -1,0 +1,48 @@
+"""How an attempt of a stream ended, and what a server's refusal means for it."""
+
+import enum
+
+import msgspec
+
+from cockpit.kube.decode.wire import ServerStatus
+
+
+class How(enum.Enum):
+    """Why an attempt ended."""
+
+    CLOSED = "closed by the server"
+    CUT = "cut"
+    SILENT = "silent"
+    EXPIRED = "version expired"
+    THROTTLED = "told to wait"
+    DENIED = "denied"
+    ABSENT = "not served"
+    UNREADABLE = "unreadable"
+    FAILED = "failed"
+    NO_STREAMING_LIST = "no streaming list"
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """How an attempt ended; `lived_seconds` counts from the answer's head."""
+
+    how: How
+    message: str = ""
+    retry_after_seconds: float = 0.0
+    lived_seconds: float = 0.0
+
+
+def judge(where: str, code: int, said: ServerStatus, retry_after: float | None) -> Ended:
+    """What an HTTP status or an error event means; `where` is the resource in a sentence."""
+    wait = retry_after or said.retry_after_seconds or 0.0
+    text = said.message or f"HTTP {code}"
+    if code == 410 or said.reason in ("Expired", "Gone"):
+        return Ended(How.EXPIRED, text)
+    if code == 401:
+        return Ended(How.DENIED, f"The server refuses the credentials (401) for {where}; log in again.")
+    if code == 403:
+        return Ended(How.DENIED, f"You cannot list and watch {where}: ask for a role with both verbs.")
+    if code in (404, 405):
+        return Ended(How.ABSENT, f"The server does not serve {where}.")
+    if code in (429, 503) or wait:
+        return Ended(How.THROTTLED, f"The server asks to wait ({code}): {text}", wait)
+    return Ended(How.FAILED, f"{where}: {text}")

@@ -1,0 +1,63 @@
+"""Transport failures in one sentence that names the server and the remedy."""
+
+import asyncio
+import ssl
+from urllib.parse import urlsplit
+
+from cockpit.errors import NoConnection
+from cockpit.kube.decode.clean import clean
+
+
+class Unreachable(NoConnection):
+    """The server did not answer, or the connection broke; trying again later may work."""
+
+    can_retry = True
+
+
+class Silent(Unreachable):
+    """Nothing was heard for longer than the server may keep silent."""
+
+
+def host_of(server: str) -> str:
+    """`host:port` of a base URL."""
+    parts = urlsplit(server)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    return f"{parts.hostname or server}:{port}"
+
+
+def explain(error: BaseException, server: str, via: str = "") -> NoConnection:
+    """The NoConnection for what aiohttp or ssl raised. `via` is the proxy's URL, if one is used."""
+    import aiohttp
+
+    where = host_of(server) + (f" through the proxy {host_of(via)}" if via else "")
+    if isinstance(error, aiohttp.ClientConnectorCertificateError | ssl.SSLCertVerificationError):
+        cause = getattr(error, "certificate_error", error)
+        reason = clean(getattr(cause, "verify_message", "") or str(cause), 200)
+        return NoConnection(
+            f"TLS: the certificate of {where} is not trusted ({reason}); "
+            "check certificate-authority and server in the kubeconfig."
+        )
+    if isinstance(error, aiohttp.ClientConnectorSSLError | ssl.SSLError):
+        inner = getattr(error, "os_error", error)
+        reason = clean(getattr(inner, "reason", "") or str(inner), 160)
+        return NoConnection(
+            f"TLS with {where} failed ({reason}); check the server URL and the client certificate."
+        )
+    if isinstance(error, aiohttp.ClientProxyConnectionError | aiohttp.ClientHttpProxyError):
+        return Unreachable(
+            f"The proxy for {host_of(server)} cannot be used; check proxy-url and HTTPS_PROXY."
+        )
+    if isinstance(error, aiohttp.ServerTimeoutError | asyncio.TimeoutError):
+        return Unreachable(f"{where} does not answer in time; check the network, VPN or firewall.")
+    if isinstance(error, aiohttp.ClientConnectorDNSError):
+        return Unreachable(
+            f"The name of {where} cannot be resolved; check the server URL in the kubeconfig, or VPN."
+        )
+    if isinstance(error, aiohttp.ClientConnectorError):
+        reason = clean(error.os_error.strerror or str(error.os_error), 120)
+        return Unreachable(f"{where} cannot be reached ({reason}); is the cluster running, is a VPN needed?")
+    if isinstance(error, aiohttp.InvalidURL):
+        return NoConnection(
+            f"The server URL {clean(server, 200)!r} cannot be used; fix it in the kubeconfig."
+        )
+    return Unreachable(f"The connection to {where} broke ({clean(str(error), 120) or type(error).__name__}).")

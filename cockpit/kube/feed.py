@@ -1,0 +1,179 @@
+"""Everything that is watched in one context: a reflector for each known kind that the server serves.
+
+Core kinds start at once; the others when discovery has found them, and again when a kind is installed later.
+"""
+
+import asyncio
+import random
+from collections.abc import Callable
+from typing import Never
+
+import msgspec
+
+from cockpit.clock import Clock
+from cockpit.errors import CockpitError
+from cockpit.kube.decode import decoders
+from cockpit.kube.decode.decoders import Decoder
+from cockpit.kube.discovery import Served, discover
+from cockpit.kube.owners import Owners
+from cockpit.kube.reflector import Reflector
+from cockpit.kube.resource import EVENTS, JOBS, NAMESPACES, NODES, PODS, Resource
+from cockpit.kube.session import Session
+from cockpit.model.batch import Batch, Phase, StreamStatus
+from cockpit.model.record import Kind
+
+REDISCOVER_SECONDS = 60.0
+
+POOL_KINDS: tuple[tuple[str, str], ...] = (
+    ("cluster.x-k8s.io", "machinedeployments"),
+    ("cluster.x-k8s.io", "machinesets"),
+    ("cluster.x-k8s.io", "machinepools"),
+    ("karpenter.sh", "nodepools"),
+    ("compute.coreweave.com", "nodepools"),
+)
+"""Group and plural of what owns machines (sources: cluster-api, karpenter, cluster-autoscaler coreweave)."""
+
+
+class Known(msgspec.Struct, frozen=True):
+    """One kind the cockpit reads. `versions` are those whose shape is known, "" for any."""
+
+    kind: str
+    group: str
+    plural: str
+    decoder: Decoder
+    versions: tuple[str, ...] = ()
+
+
+CORE: tuple[tuple[Resource, Decoder], ...] = (
+    (NODES, decoders.NODE),
+    (PODS, decoders.POD),
+    (JOBS, decoders.JOB),
+    (EVENTS, decoders.EVENT),
+    (NAMESPACES, decoders.NAMESPACE),
+)
+"""Served by every API server: no need to ask."""
+
+CUSTOM: tuple[Known, ...] = (
+    Known(Kind.MPIJOB, "kubeflow.org", "mpijobs", decoders.MPIJOB, ("v2beta1",)),
+    Known(Kind.WORKLOAD, "kueue.x-k8s.io", "workloads", decoders.WORKLOAD, ("v1beta2", "v1beta1")),
+    Known(Kind.LOCAL_QUEUE, "kueue.x-k8s.io", "localqueues", decoders.LOCAL_QUEUE, ("v1beta2", "v1beta1")),
+    Known(
+        Kind.CLUSTER_QUEUE, "kueue.x-k8s.io", "clusterqueues", decoders.CLUSTER_QUEUE, ("v1beta2", "v1beta1")
+    ),
+)
+
+
+class Feed:
+    """All streams of one context, delivered to one sink. `run` is one task; cancelling it ends them all."""
+
+    def __init__(
+        self,
+        session: Session,
+        sink: Callable[[Batch], None],
+        *,
+        clock: Clock,
+        rng: random.Random,
+        namespace: str = "",
+        rediscover_seconds: float = REDISCOVER_SECONDS,
+    ) -> None:
+        self.served: Served | None = None
+        self._session = session
+        self._deliver = sink
+        self._clock = clock
+        self._rng = rng
+        self._namespace = namespace
+        self._rediscover = rediscover_seconds
+        self._owners = Owners(session, sink)
+        self._running: set[Resource] = set()
+        self._absent: set[str] = set()
+
+    async def run(self) -> Never:
+        """Watch until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for resource, decoder in CORE:
+                self._start(group, resource, decoder)
+            group.create_task(self._owners.run(), name="owners")
+            group.create_task(self._discover(group), name="discovery")
+        raise AssertionError("the streams never end")
+
+    def _sink(self, batch: Batch) -> None:
+        self._deliver(batch)
+        self._owners.look(batch)
+
+    def _start(
+        self, group: asyncio.TaskGroup, resource: Resource, decoder: Decoder, scope: str | None = None
+    ) -> None:
+        if resource in self._running:
+            return
+        self._running.add(resource)
+        reflector = Reflector(
+            self._session,
+            resource,
+            decoder,
+            self._sink,
+            kind=decoder.kind,
+            namespace=self._namespace if resource.namespaced else "",
+            scope=scope,
+            clock=self._clock,
+            rng=random.Random(self._rng.random()),
+        )
+        group.create_task(reflector.run(), name=f"reflector {resource.label}")
+
+    async def _discover(self, group: asyncio.TaskGroup) -> Never:
+        """Look what is served, now and then again: kinds are installed and removed while we run."""
+        while True:
+            try:
+                served = await discover(self._session)
+            except CockpitError as error:
+                self._tell_unknown(error.sentence)
+            else:
+                self.served = served
+                self._owners.serve(served)
+                self._start_served(group, served)
+            await asyncio.sleep(self._rediscover * (1.0 + 0.1 * self._rng.random()))
+
+    def _start_served(self, group: asyncio.TaskGroup, served: Served) -> None:
+        for known in CUSTOM:
+            resource = _served_version(served, known)
+            if resource is None:
+                self._tell_absent(known.kind, f"The server does not serve {known.plural}.{known.group}.")
+            else:
+                self._start(group, resource, known.decoder)
+        pools = [served.entry(group_name, plural) for group_name, plural in POOL_KINDS]
+        found = [one.resource for one in pools if one is not None and one.can_watch]
+        if not found and not any(one.group == name for one in self._running for name, _ in POOL_KINDS):
+            self._tell_absent(Kind.POOL, "The server knows no objects that own machines.")
+        for resource in found:
+            scope = f"{resource.label}/{self._namespace}" if self._namespace else resource.label
+            self._start(group, resource, decoders.pool_decoder(resource), scope)
+
+    def _tell_absent(self, kind: str, message: str) -> None:
+        if kind not in self._absent:
+            self._absent.add(kind)
+            self._tell(kind, Phase.ABSENT, message)
+
+    def _tell_unknown(self, message: str) -> None:
+        """Discovery failed: nothing is known about the kinds that need it."""
+        if self.served is None:
+            for kind in (*(known.kind for known in CUSTOM), Kind.POOL):
+                self._tell(kind, Phase.BACKING_OFF, message)
+
+    def _tell(self, kind: str, phase: Phase, message: str) -> None:
+        now = self._clock.now()
+        status = StreamStatus(
+            kind=kind,
+            scope=self._namespace if kind != Kind.POOL else "",
+            phase=phase,
+            message=message,
+            since_seconds=now,
+        )
+        self._deliver(Batch(kind=kind, scope=status.scope, status=status))
+
+
+def _served_version(served: Served, known: Known) -> Resource | None:
+    """The resource in the first version whose shape is known; another version is better than none."""
+    for version in known.versions:
+        resource = served.find(known.group, known.plural, version)
+        if resource is not None:
+            return resource
+    return served.find(known.group, known.plural)

@@ -1,0 +1,57 @@
+"""One object as its raw tree, for reading: `y` on a row, `cockpit get -o yaml`."""
+
+import re
+from typing import Any
+
+from cockpit.errors import Refused
+from cockpit.kube.decode.clean import clean_block
+from cockpit.kube.resource import Resource
+from cockpit.kube.session import Session
+
+MASK = "(hidden)"
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+_SECRET_NAME = re.compile(r"token|secret|passw|credential|private|api_?key|access_?key|auth", re.IGNORECASE)
+DEEPEST = 64
+
+
+async def get_object(session: Session, resource: Resource, namespace: str, name: str) -> dict[str, Any]:
+    """The object's tree without managedFields, strings cleaned, values of secret-looking variables hidden.
+
+    Raises Refused with the server's sentence, also for secrets, which are never read; NoConnection without
+    an answer.
+    """
+    answer = await session.request("GET", resource.path(namespace, name))
+    if not answer.ok:
+        raise Refused(f"{resource.label} {namespace + '/' if namespace else ''}{name}: {answer.message()}")
+    tree = answer.json()
+    if not isinstance(tree, dict):
+        raise Refused(f"The server's answer for {resource.label} {name} is no object.")
+    return presentable(tree)
+
+
+def presentable(tree: dict[str, Any]) -> dict[str, Any]:
+    """A copy to be shown: cleaned, without managedFields and last-applied, secret-looking values hidden."""
+    cleaned = _clean_tree(tree, 0)
+    assert isinstance(cleaned, dict)
+    metadata = cleaned.get("metadata")
+    if isinstance(metadata, dict):
+        metadata.pop("managedFields", None)
+        notes = metadata.get("annotations")
+        if isinstance(notes, dict):
+            notes.pop(LAST_APPLIED, None)
+    return cleaned
+
+
+def _clean_tree(tree: Any, depth: int) -> Any:
+    if depth > DEEPEST:
+        return "…"
+    if isinstance(tree, str):
+        return clean_block(tree)
+    if isinstance(tree, dict):
+        out = {clean_block(str(key), 512): _clean_tree(value, depth + 1) for key, value in tree.items()}
+        if isinstance(out.get("value"), str) and _SECRET_NAME.search(str(out.get("name", ""))):
+            out["value"] = MASK
+        return out
+    if isinstance(tree, list):
+        return [_clean_tree(value, depth + 1) for value in tree]
+    return tree

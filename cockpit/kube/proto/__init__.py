@@ -1,0 +1,1 @@
+"""Messages of the Kubernetes protobuf wire, trimmed to the fields that records are made of."""

@@ -1,0 +1,373 @@
+"""One kind, kept current: list, watch, and what to do when either fails. A ladder of small steps.
+
+One attempt climbs: streaming list (or pages where the server has none), then the watch, until it ends.
+How it ended (`Ended`) decides the next attempt: go on from the last version, list again, wait, wait long.
+Sources: client-go tools/cache/reflector.go; kubernetes.io API concepts (streaming lists, bookmarks, 410).
+"""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Never
+
+import msgspec
+
+from cockpit.clock import Clock
+from cockpit.errors import CockpitError, NoConnection
+from cockpit.kube.decode.decoders import Decode, Decoder
+from cockpit.kube.decode.frames import FramingError
+from cockpit.kube.decode.wire import Page, ServerStatus, UndecodableError, Wire, wire_of
+from cockpit.kube.ending import Ended, How, judge
+from cockpit.kube.failures import Silent
+from cockpit.kube.pace import STEADY_SECONDS, Pace
+from cockpit.kube.resource import Resource
+from cockpit.kube.session import Session, StreamAnswer
+from cockpit.kube.teller import Teller
+from cockpit.model.batch import Batch, Phase
+
+IDLE_SECONDS = 75.0
+"""Servers send a bookmark about every minute; longer silence means that nobody is there."""
+PAGE_OBJECTS = 500
+PAGE_SECONDS = 90.0
+DENIED_SECONDS = 60.0
+BAD_FRAMES_IN_A_ROW = 3
+UNFINISHED_LISTS = 3
+"""A streaming list that so often breaks off before its end is given up for pages."""
+WATCH_SECONDS = (300, 600)  # asked of the server, at random, as client-go does: not all streams end at once
+
+Sink = Callable[[Batch], None]
+Sleep = Callable[[float], Awaitable[None]]
+
+
+class Reflector:
+    """Keeps one resource of one scope current and tells a sink in batches.
+
+    `scope` defaults to the namespace; kinds that gather several resources (pools) give each its own scope,
+    because the end of a list removes what it did not name in that kind and scope.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        resource: Resource,
+        decoder: Decoder,
+        sink: Sink,
+        *,
+        kind: str,
+        clock: Clock,
+        rng: random.Random,
+        namespace: str = "",
+        scope: str | None = None,
+        sleep: Sleep = asyncio.sleep,
+        idle_seconds: float = IDLE_SECONDS,
+        page_objects: int = PAGE_OBJECTS,
+        streaming_list: bool = True,
+    ) -> None:
+        self.resource = resource
+        self._session = session
+        self._decoder = decoder
+        self._path = resource.path(namespace)
+        self._clock = clock
+        self._rng = rng
+        self._sleep = sleep
+        self._idle = idle_seconds
+        self._page_objects = page_objects
+        self._has_streaming_list = streaming_list
+        self._is_consistent_list_due = False
+        self._unfinished_lists = 0
+        self._version = ""
+        self._known_version = ""  # of the data that stands, also after it expired
+        self._pace = Pace(clock, rng)
+        self._where = f"{resource.label}{f' in {namespace}' if namespace else ''}"
+        self._teller = Teller(sink, clock, kind, namespace if scope is None else scope)
+
+    async def run(self) -> Never:
+        """Keep going until cancelled. Expected failures become statuses."""
+        while True:
+            await self._admitted()
+            ended = await self._attempt()
+            await self._recover(ended)
+
+    # ---- one attempt, rung by rung
+
+    async def _attempt(self) -> Ended:
+        try:
+            if self._version:
+                return await self._watch()
+            if self._has_streaming_list:
+                return await self._streaming_list()
+            listed = await self._paged_list()
+            if listed is not None:
+                return listed
+            await self._admitted()
+            return await self._watch()
+        except Silent as error:
+            return Ended(How.SILENT, error.sentence, lived_seconds=self._teller.lived())
+        except NoConnection as error:
+            return Ended(How.CUT, error.sentence, lived_seconds=self._teller.lived())
+        except FramingError as error:
+            return Ended(How.UNREADABLE, error.reason, lived_seconds=self._teller.lived())
+        except CockpitError as error:
+            return Ended(How.DENIED, error.sentence)
+
+    async def _streaming_list(self) -> Ended:
+        """List and watch in one request: the list ends with a bookmark that says so."""
+        query = [
+            ("watch", "1"),
+            ("sendInitialEvents", "true"),
+            ("resourceVersionMatch", "NotOlderThan"),
+            ("allowWatchBookmarks", "true"),
+            ("timeoutSeconds", self._watch_seconds()),
+        ]
+        self._teller.phase(Phase.LISTING if self._teller.objects == 0 else self._teller.resting_phase())
+        return await self._stream(query, is_listing=True)
+
+    async def _watch(self) -> Ended:
+        """Changes since the version we have."""
+        query = [
+            ("watch", "1"),
+            ("resourceVersion", self._version),
+            ("allowWatchBookmarks", "true"),
+            ("timeoutSeconds", self._watch_seconds()),
+        ]
+        return await self._stream(query, is_listing=False)
+
+    async def _stream(self, query: Sequence[tuple[str, str]], *, is_listing: bool) -> Ended:
+        async with self._session.stream(
+            self._path, query=query, accept=self._decoder.accept_watch, idle_seconds=self._idle
+        ) as answer:
+            self._teller.heard()
+            if answer.status != 200:
+                return self._refused(await self._refusal(answer), answer, is_listing=is_listing)
+            wire = wire_of(answer.content_type)
+            self._teller.answered()
+            if is_listing:
+                self._teller.begin()
+            else:
+                self._teller.phase(Phase.LIVE)
+            return await self._events(answer, wire, is_listing=is_listing)
+
+    async def _events(self, answer: StreamAnswer, wire: Wire, *, is_listing: bool) -> Ended:
+        frames = wire.frames()
+        decode = self._decode_for(answer.content_type)
+        pump = _Pump(self, wire, decode, is_listing=is_listing)
+        async for chunk in answer.chunks:
+            self._teller.heard()
+            for frame in frames.feed(chunk):
+                ended = pump.take(frame)
+                if ended is not None:
+                    self._teller.flush()
+                    return ended
+                if self._teller.is_full():
+                    self._teller.flush()
+                    await asyncio.sleep(0)
+                    self._teller.slice_begins()
+            if frames.oversized:
+                self._teller.skipped(frames.oversized)
+                frames.oversized = 0
+            self._teller.flush()
+        if pump.is_listing or frames.leftover():
+            return Ended(How.CUT, "the stream was cut in the middle", lived_seconds=self._teller.lived())
+        return Ended(How.CLOSED, "the server closed the stream", lived_seconds=self._teller.lived())
+
+    async def _paged_list(self) -> Ended | None:
+        """The list in pages; None when it is complete and the watch may begin."""
+        self._teller.phase(Phase.LISTING if self._teller.objects == 0 else self._teller.resting_phase())
+        token = ""
+        has_begun = False
+        while True:
+            answer = await self._session.request(
+                "GET",
+                self._path,
+                query=self._page_query(token),
+                accept=self._decoder.accept_list,
+                timeout_seconds=PAGE_SECONDS,
+            )
+            self._teller.heard()
+            if not answer.ok:
+                self._is_consistent_list_due = True
+                said = answer.server_status()
+                return judge(self._where, answer.status, said, answer.retry_after_seconds)
+            try:
+                page = wire_of(answer.content_type).page(answer.body)
+            except UndecodableError as error:
+                raise FramingError(str(error)) from None
+            if not has_begun:
+                self._teller.answered()
+                self._teller.begin()
+                has_begun = True
+            await self._take_page(page, self._decode_for(answer.content_type))
+            token = page.continue_token
+            if not token:
+                self._is_consistent_list_due = False
+                self.listed(page.version)
+                return None
+
+    def _page_query(self, token: str) -> list[tuple[str, str]]:
+        """After an expired version first "not older than what we had", only then a consistent list: a
+        consistent list is read from etcd, and a thousand clients doing so at once bring it down."""
+        query = [("limit", str(self._page_objects))]
+        if token:
+            query.append(("continue", token))
+        elif self._known_version and not self._is_consistent_list_due:
+            query += [("resourceVersion", self._known_version), ("resourceVersionMatch", "NotOlderThan")]
+        return query
+
+    async def _take_page(self, page: Page, decode: Decode) -> None:
+        for item in page.items:
+            self.decoded(decode, item, is_new=True, is_listing=True)
+            if self._teller.is_full():
+                self._teller.flush()
+                await asyncio.sleep(0)
+                self._teller.slice_begins()
+        self._teller.flush()
+
+    # ---- what the pump tells
+
+    def decoded(self, decode: Decode, raw: bytes, *, is_new: bool, is_listing: bool) -> None:
+        """Decode one object and hand it on; one that cannot be decoded is counted.
+
+        Objects of a list come in no order of versions, so only a watch moves the version on.
+        """
+        try:
+            record = decode(raw)
+        except UndecodableError:
+            self._teller.skipped(1)
+        except (TypeError, ValueError, AttributeError, KeyError, IndexError, OverflowError):
+            self._teller.skipped(1)  # whatever odd value an object holds, it costs this object only
+        else:
+            if record is not None:
+                self._teller.changed(record, is_new=is_new)
+                if not is_listing and record.resource_version:
+                    self._version = self._known_version = record.resource_version
+
+    def removed(self, wire: Wire, raw: bytes) -> None:
+        """Hand on that an object is gone."""
+        try:
+            uid, version = wire.identity(raw)
+        except UndecodableError:
+            self._teller.skipped(1)
+            return
+        self._teller.removed(uid)
+        if version and self._version:
+            self._version = self._known_version = version
+
+    def bookmark(self, version: str) -> None:
+        """The server says how far we are."""
+        if version:
+            self._version = self._known_version = version
+        self._teller.heartbeat()
+
+    def listed(self, version: str) -> None:
+        """The list is complete."""
+        self._version = self._known_version = version
+        self._unfinished_lists = 0
+        self._teller.end()
+
+    def skipped_frame(self) -> None:
+        """A frame was no event."""
+        self._teller.skipped(1)
+
+    def error_event(self, status: ServerStatus) -> Ended:
+        """The server ended the stream with a Status."""
+        return msgspec.structs.replace(
+            judge(self._where, status.code or 500, status, None), lived_seconds=self._teller.lived()
+        )
+
+    # ---- judging
+
+    def _decode_for(self, content_type: str) -> Decode:
+        try:
+            return self._decoder.for_type(content_type)
+        except UndecodableError as error:
+            raise FramingError(str(error)) from None
+
+    async def _refusal(self, answer: StreamAnswer) -> ServerStatus:
+        return (await answer.answer()).server_status()
+
+    def _refused(self, said: ServerStatus, answer: StreamAnswer, *, is_listing: bool) -> Ended:
+        # A server without streaming lists says 400 or 422 about the parameter (API concepts page).
+        if is_listing and answer.status in (400, 406, 422):
+            return Ended(How.NO_STREAMING_LIST, said.message)
+        return judge(self._where, answer.status, said, answer.retry_after_seconds)
+
+    # ---- between attempts
+
+    def _watch_seconds(self) -> str:
+        return str(self._rng.randint(*WATCH_SECONDS))
+
+    async def _admitted(self) -> None:
+        wait = self._pace.admit()
+        if wait > 0:
+            await self._sleep(wait)
+
+    async def _recover(self, ended: Ended) -> None:
+        """Decide what stands and when to try again."""
+        self._teller.interrupted()
+        self._pace.lived(ended.lived_seconds)
+        how = ended.how
+        if not self._version and self._has_streaming_list:
+            self._unfinished_lists += 1
+            if self._unfinished_lists >= UNFINISHED_LISTS:
+                self._has_streaming_list = False
+        if how is How.NO_STREAMING_LIST:
+            self._has_streaming_list = False
+            return
+        if how in (How.DENIED, How.ABSENT):
+            self._version = ""
+            phase = Phase.DENIED if how is How.DENIED else Phase.ABSENT
+            await self._wait(phase, ended.message, DENIED_SECONDS * (1.0 + 0.2 * self._rng.random()))
+            return
+        if how is How.EXPIRED:
+            self._version = ""
+        if how is How.CLOSED and ended.lived_seconds >= STEADY_SECONDS and self._pace.failures == 0:
+            return  # the server's own time limit: go on at once
+        if how is How.SILENT:
+            self._teller.phase(Phase.STALE, ended.message)
+            return  # the silence itself was the pause
+        await self._wait(Phase.BACKING_OFF, ended.message, self._pace.back_off(ended.retry_after_seconds))
+
+    async def _wait(self, phase: Phase, message: str, seconds: float) -> None:
+        self._teller.phase(phase, message, retry_in_seconds=seconds)
+        await self._sleep(seconds)
+
+
+class _Pump:
+    """Turns the frames of one stream into calls on its reflector."""
+
+    def __init__(self, reflector: Reflector, wire: Wire, decode: Decode, *, is_listing: bool) -> None:
+        self.is_listing = is_listing
+        self._reflector = reflector
+        self._wire = wire
+        self._decode = decode
+        self._bad_in_a_row = 0
+
+    def take(self, frame: bytes) -> Ended | None:
+        """One frame; an Ended when the stream is over. Raises FramingError after three bad ones in a row."""
+        try:
+            type_, raw = self._wire.event(frame)
+            if type_ in ("ADDED", "MODIFIED"):
+                self._reflector.decoded(
+                    self._decode, raw, is_new=type_ == "ADDED", is_listing=self.is_listing
+                )
+            elif type_ == "DELETED":
+                self._reflector.removed(self._wire, raw)
+            elif type_ == "BOOKMARK":
+                self._bookmark(raw)
+            elif type_ == "ERROR":
+                return self._reflector.error_event(self._wire.status(raw))
+            self._bad_in_a_row = 0
+        except UndecodableError as error:
+            self._bad_in_a_row += 1
+            self._reflector.skipped_frame()
+            if self._bad_in_a_row >= BAD_FRAMES_IN_A_ROW:
+                raise FramingError(f"the stream cannot be read ({error})") from None
+        return None
+
+    def _bookmark(self, raw: bytes) -> None:
+        version, is_end = self._wire.version(raw)
+        if self.is_listing and is_end:
+            self.is_listing = False
+            self._reflector.listed(version)
+        elif not self.is_listing:
+            self._reflector.bookmark(version)

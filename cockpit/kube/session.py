@@ -1,0 +1,345 @@
+"""The one way to an API server: credentials, TLS, the guard, answers and streams.
+
+The `kubernetes` package and aiohttp are imported inside functions: neither is needed before the first frame.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from cockpit import __version__
+from cockpit.clock import Clock
+from cockpit.errors import NoConnection, Refused
+from cockpit.kube import guard
+from cockpit.kube.answer import Answer
+from cockpit.kube.failures import Silent, explain, host_of
+
+if TYPE_CHECKING:
+    import aiohttp
+
+    from cockpit.kube.credentials import Credentials
+
+__all__ = ["Answer", "Session", "SessionOptions", "StreamAnswer", "open_session"]
+
+Query = Sequence[tuple[str, str]]
+
+CONNECT_SECONDS = 10.0
+BODY_BYTES = 512 << 20
+"""Longest answer that is kept: a page of 500 objects at etcd's limit."""
+READ_BYTES = 1 << 18
+KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 3}
+"""A dead peer is noticed after 75 s even where no byte is due (client-go: ping after 30 s, 15 s patience)."""
+
+
+class SessionOptions(msgspec.Struct, frozen=True):
+    """What a person chose; None means: as the kubeconfig or the environment says."""
+
+    kubeconfig: str | None = None
+    context: str | None = None
+    read_only: bool = True
+    user_agent: str = f"gpu-cockpit/{__version__}"
+    check: bool = True  # ask for /version before the session is handed out
+
+
+class _Request(msgspec.Struct):
+    """What leaves: `headers` get the Authorization header at the last moment."""
+
+    method: str
+    path: str
+    query: Query
+    headers: dict[str, str]
+    body: bytes | None
+    timeout: Any
+
+
+class StreamAnswer:
+    """The head of a streamed answer and its bytes as they come."""
+
+    def __init__(self, response: "aiohttp.ClientResponse", server: str, idle_seconds: float | None) -> None:
+        self.status = response.status
+        self.content_type = response.headers.get("Content-Type", "")
+        self.retry_after_seconds = _retry_after(response.headers.get("Retry-After"))
+        self._response = response
+        self._server = server
+        self._idle = idle_seconds
+
+    @property
+    def chunks(self) -> AsyncIterator[bytes]:
+        """Bytes as they arrive. Raises Silent after `idle_seconds` without one, Unreachable when cut."""
+        return self._chunks()
+
+    async def _chunks(self) -> AsyncGenerator[bytes, None]:
+        import aiohttp
+
+        try:
+            async for chunk in self._response.content.iter_any():
+                if chunk:
+                    yield chunk
+        except aiohttp.ServerTimeoutError:
+            raise Silent(f"{host_of(self._server)} has been silent for {self._idle:g} s.") from None
+        except (aiohttp.ClientError, OSError) as error:
+            raise explain(error, self._server) from None
+
+    async def answer(self, limit_bytes: int = 1 << 20) -> Answer:
+        """The rest as one answer (for a status that is no stream), at most `limit_bytes`."""
+        body = b""
+        async for chunk in self.chunks:
+            body += chunk
+            if len(body) >= limit_bytes:
+                break
+        return Answer(self.status, self.content_type, body, self.retry_after_seconds)
+
+
+def _retry_after(text: str | None) -> float | None:
+    """Seconds of a Retry-After header; dates, which Kubernetes never sends, are ignored."""
+    if text and text.strip().isdecimal() and len(text) < 10:
+        return float(text)
+    return None
+
+
+class Session:
+    """One user on one cluster. All requests of the cockpit pass through `_send`, and so through the guard."""
+
+    def __init__(self, credentials: "Credentials", options: SessionOptions, clock: Clock) -> None:
+        self.context = credentials.context
+        self.namespace = credentials.namespace
+        self.server = credentials.server
+        self.user = credentials.user
+        self._credentials = credentials
+        self._options = options
+        self._clock = clock
+        self._read_only = options.read_only
+        self._client: aiohttp.ClientSession | None = None
+        self._tls: Any = None
+        self._proxy: str | None = None
+
+    @property
+    def read_only(self) -> bool:
+        """True: the guard lets only reading through."""
+        return self._read_only
+
+    @property
+    def is_insecure(self) -> bool:
+        """True when the kubeconfig switches TLS verification off: to be shown as long as it holds."""
+        return self.server.startswith("http://") or not self._credentials.configuration.verify_ssl
+
+    def unlock(self) -> None:
+        """Let writes through from now on."""
+        self._read_only = False
+
+    def lock(self) -> None:
+        """Let only reading through from now on."""
+        self._read_only = True
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Query = (),
+        body: Any = None,
+        content_type: str = "application/json",
+        accept: str = "application/json",
+        timeout_seconds: float = 30.0,
+        headers: Query = (),
+        limit_bytes: int = BODY_BYTES,
+    ) -> Answer:
+        """Send one request; an answer for every HTTP status.
+
+        `body` is a tree of dicts, lists and scalars (sent as JSON whatever the patch type). Raises Refused
+        where the guard forbids it and NoConnection where no answer comes or it is longer than `limit_bytes`.
+        Nothing is retried, except once after a 401 with renewed credentials: a 401 proves that nothing was
+        done.
+        """
+        import aiohttp
+
+        extra = dict(headers)
+        extra["Accept"] = accept
+        data: bytes | None = None
+        if body is not None:
+            data = json.dumps(body).encode()
+            extra["Content-Type"] = content_type
+        timeout = aiohttp.ClientTimeout(total=timeout_seconds, sock_connect=CONNECT_SECONDS)
+        try:
+            async with self._send(_Request(method.upper(), path, query, extra, data, timeout)) as response:
+                return Answer(
+                    response.status,
+                    response.headers.get("Content-Type", ""),
+                    await self._body(response, limit_bytes),
+                    _retry_after(response.headers.get("Retry-After")),
+                    response.headers.get("Audit-Id", ""),
+                    response.headers.get("ETag", ""),
+                )
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise explain(error, self.server, self._proxy or "") from None
+
+    @asynccontextmanager
+    async def stream(
+        self,
+        path: str,
+        *,
+        query: Query = (),
+        accept: str = "application/json",
+        idle_seconds: float | None = None,
+    ) -> AsyncGenerator[StreamAnswer, None]:
+        """A GET whose body is read as it comes. Raises as `request`; Silent when the head is late."""
+        import aiohttp
+
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=idle_seconds)
+        request = _Request("GET", path, query, {"Accept": accept}, None, timeout)
+        try:
+            async with self._send(request) as response:
+                yield StreamAnswer(response, self.server, idle_seconds)
+        except aiohttp.SocketTimeoutError:
+            raise Silent(f"{host_of(self.server)} did not answer within {idle_seconds or 0:g} s.") from None
+        except (aiohttp.ClientError, OSError) as error:
+            raise explain(error, self.server, self._proxy or "") from None
+
+    async def _body(self, response: "aiohttp.ClientResponse", limit_bytes: int) -> bytes:
+        parts: list[bytes] = []
+        length = 0
+        async for chunk in response.content.iter_any():
+            parts.append(chunk)
+            length += len(chunk)
+            if length > limit_bytes:
+                response.close()
+                raise NoConnection(
+                    f"The answer of {host_of(self.server)} is longer than {limit_bytes} bytes."
+                )
+        return b"".join(parts)
+
+    @asynccontextmanager
+    async def _send(self, request: "_Request") -> AsyncGenerator["aiohttp.ClientResponse", None]:
+        """The only place where a request leaves; renews credentials once after a 401."""
+        refusal = guard.refusal(request.method, request.path, request.query, read_only=self._read_only)
+        if refusal:
+            raise Refused(refusal)
+        response = await self._once(request)
+        if response.status == 401 and await self._credentials.renew(request.headers.get("Authorization", "")):
+            response.close()
+            response = await self._once(request)
+        async with response:
+            yield response
+
+    async def _once(self, request: "_Request") -> "aiohttp.ClientResponse":
+        from yarl import URL
+
+        header = await self._credentials.authorization()
+        request.headers.pop("Authorization", None)
+        if header:
+            request.headers["Authorization"] = header
+        client = self._client or self._open_client()
+        url = URL(self.server + request.path, encoded=True)
+        if request.query:
+            url = url.with_query(list(request.query))
+        return await client.request(
+            request.method,
+            url,
+            headers=request.headers,
+            data=request.body,
+            timeout=request.timeout,
+            ssl=self._credentials.tls_context or True,
+            server_hostname=self._credentials.configuration.tls_server_name or None,
+            proxy=self._proxy,
+            allow_redirects=False,
+        )
+
+    def _open_client(self) -> "aiohttp.ClientSession":
+        import aiohttp
+
+        self._proxy = proxy_for(self.server, self._credentials.configuration.proxy)
+        self._client = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, socket_factory=_socket),
+            headers={"User-Agent": self._options.user_agent},
+            read_bufsize=READ_BYTES,
+            auto_decompress=True,
+            cookie_jar=aiohttp.DummyCookieJar(),
+        )
+        return self._client
+
+    async def close(self) -> None:
+        """Close every connection."""
+        if self._client is not None:
+            client, self._client = self._client, None
+            await client.close()
+
+
+def _socket(address: Any) -> Any:
+    """A socket with TCP keep-alive, so that a peer that vanished is noticed."""
+    import socket
+
+    family, kind, protocol, _, _ = address
+    made = socket.socket(family, kind, protocol)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in KEEPALIVE.items():
+        if hasattr(socket, name):
+            made.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+    return made
+
+
+def proxy_for(server: str, configured: str | None) -> str | None:
+    """The proxy of a server: `proxy-url` of its cluster, else HTTPS_PROXY and NO_PROXY of the environment.
+
+    Raises NoConnection for a kind of proxy that cannot be used.
+    """
+    from urllib.parse import urlsplit
+    from urllib.request import getproxies, proxy_bypass
+
+    parts = urlsplit(server)
+    proxy = configured
+    if not proxy:
+        found = getproxies()
+        proxy = found.get(parts.scheme) or found.get("all")
+        if not proxy or proxy_bypass(parts.netloc):
+            return None
+    if "://" not in proxy:
+        proxy = f"http://{proxy}"
+    if not proxy.startswith(("http://", "https://")):
+        raise NoConnection(
+            f"A {proxy.partition(':')[0]} proxy cannot be used for {host_of(server)}; give an HTTP proxy."
+        )
+    return proxy
+
+
+async def open_session(options: SessionOptions, clock: Clock) -> Session:
+    """A session for the chosen context.
+
+    Raises NoConnection with one sentence: kubeconfig missing or broken, context unknown, plugin failed, and
+    with `options.check` also server unreachable, TLS failed, credentials refused. Slow imports and files are
+    read in a thread, so the event loop is never held up.
+    """
+    credentials = await asyncio.to_thread(_prepare, options, clock)
+    await credentials.first_load()
+    session = Session(credentials, options, clock)
+    if options.check:
+        try:
+            await _check(session)
+        except BaseException:
+            await session.close()
+            raise
+    return session
+
+
+def _prepare(options: SessionOptions, clock: Clock) -> "Credentials":
+    import aiohttp  # noqa: F401 - here, in the thread, so that the first request finds it imported
+
+    from cockpit.kube.credentials import prepare
+
+    return prepare(clock, options.kubeconfig, options.context)
+
+
+async def _check(session: Session) -> None:
+    answer = await session.request("GET", "/version", timeout_seconds=CONNECT_SECONDS)
+    if answer.status == 401:
+        raise NoConnection(
+            f"{host_of(session.server)} refused the credentials of {session.user} (401): "
+            "the token or certificate has expired or is wrong; log in again."
+        )
+    if answer.ok and not answer.content_type.startswith("application/json"):
+        raise NoConnection(
+            f"{host_of(session.server)} does not answer like a Kubernetes API server; check the server URL."
+        )
