@@ -4,7 +4,19 @@ Names are imported late, so that `cockpit_widgets.types` costs no Textual import
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cockpit_widgets.dialogs import ChoiceDialog, ConfirmDialog, HelpDialog
+    from cockpit_widgets.form import Form
+    from cockpit_widgets.heatmap import Heatmap
+    from cockpit_widgets.key_footer import KeyFooter
+    from cockpit_widgets.key_values import KeyValues
+    from cockpit_widgets.log_view import LogView
+    from cockpit_widgets.meter import Meter
+    from cockpit_widgets.resource_table import ResourceTable
+    from cockpit_widgets.sparkline import Sparkline
+    from cockpit_widgets.status_line import StatusLine
 
 _HOMES = {
     "ResourceTable": "resource_table",
@@ -21,7 +33,20 @@ _HOMES = {
     "KeyFooter": "key_footer",
 }
 
-__all__ = sorted(_HOMES)
+__all__ = [
+    "ChoiceDialog",
+    "ConfirmDialog",
+    "Form",
+    "Heatmap",
+    "HelpDialog",
+    "KeyFooter",
+    "KeyValues",
+    "LogView",
+    "Meter",
+    "ResourceTable",
+    "Sparkline",
+    "StatusLine",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""What the widgets are given: plain frozen values, no Textual. Text in them is already clean of control codes."""
+"""What the widgets are given: plain frozen values, no Textual. Text in them is clean of control codes."""
 
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
@@ -27,6 +27,8 @@ class Column:
     priority: int = 1
     grow: int = 0
     sortable: bool = True
+    most: int = 0
+    """Cells beyond which the column does not grow; 0 is no bound."""
 
 
 class TableSource(Protocol):
@@ -66,7 +68,7 @@ class HeatGroup:
 
 @dataclass(frozen=True, slots=True)
 class FieldSpec:
-    """One field of a form. `kind`: text, integer, choice, multiline, switch. `value` is the start value as text."""
+    """One field of a form. `value` is the start value as text; that of a switch is `true` or `false`."""
 
     id: str
     label: str
@@ -88,3 +90,41 @@ class HelpEntry:
     text: str
     group: str = ""
     dangerous: bool = False
+
+
+class StatusSegment(NamedTuple):
+    """One piece of a status line. When not all fit, the highest `priority` number vanishes first; 1 stays."""
+
+    text: str
+    tone: Tone = ""
+    priority: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class KeyHint:
+    """One key of a footer: the key as Textual names it (`ctrl+n`), the label, and whether it can be pressed.
+
+    `display` is what is drawn for the key; empty takes Textual's own way of writing it.
+    """
+
+    key: str
+    label: str
+    priority: int = 1
+    enabled: bool = True
+    display: str = ""
+
+
+class ChoiceItem(NamedTuple):
+    """One entry of a choice: what is handed back, what is shown, and a dim note beside it."""
+
+    value: str
+    label: str = ""
+    note: str = ""
+
+
+class Pair(NamedTuple):
+    """One line of a list of names and values."""
+
+    name: str
+    value: str
+    tone: Tone = ""

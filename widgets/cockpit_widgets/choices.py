@@ -1,0 +1,61 @@
+"""The entries of a choice, searched, as rows of a table. Pure."""
+
+from collections.abc import Sequence
+
+from cockpit_widgets.text import width_of
+from cockpit_widgets.types import Cell, ChoiceItem, Column
+
+
+def search(items: Sequence[ChoiceItem], words: str) -> list[ChoiceItem]:
+    """Entries that hold every word of `words` in label, note or value, whatever the case.
+
+    Entries whose label begins with the first word stand first, then entries with the first word in the label,
+    then the rest; within each the given order stays.
+    """
+    wanted = words.lower().split()
+    if not wanted:
+        return list(items)
+    ranked: list[tuple[int, int, ChoiceItem]] = []
+    for number, item in enumerate(items):
+        label = (item.label or item.value).lower()
+        whole = f"{label} {item.note.lower()} {item.value.lower()}"
+        if all(word in whole for word in wanted):
+            rank = 0 if label.startswith(wanted[0]) else 1 if wanted[0] in label else 2
+            ranked.append((rank, number, item))
+    ranked.sort(key=lambda entry: entry[:2])
+    return [item for _, _, item in ranked]
+
+
+class ChoiceRows:
+    """A `TableSource` over entries; the key of a row is the entry's value."""
+
+    def __init__(self, items: Sequence[ChoiceItem], current: str = "") -> None:
+        self._items = tuple(items)
+        self._current = current
+        self._index = {item.value: number for number, item in enumerate(self._items)}
+        labels = min(48, max((width_of(item.label or item.value) for item in self._items), default=0))
+        notes = any(item.note for item in self._items)
+        label = Column("label", "", labels + 2, grow=0 if notes else 1)
+        self._columns = (label, Column("note", "", 8, grow=1, priority=2)) if notes else (label,)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return self._columns
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def key(self, index: int) -> str:
+        return self._items[index].value
+
+    def index(self, key: str) -> int | None:
+        return self._index.get(key)
+
+    def cells(self, index: int) -> tuple[Cell, ...]:
+        item = self._items[index]
+        here = bool(self._current) and item.value == self._current
+        label = Cell(f"{item.label or item.value}{' ✓' if here else ''}", "strong" if here else "")
+        return (label, Cell(item.note, "dim"))
+
+    def version(self, index: int) -> object:
+        return (self._items[index], self._current)

@@ -1,0 +1,250 @@
+"""Questions that stand over the screen: yes or no, one of many, and the help."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+from cockpit_widgets.choices import ChoiceRows, search
+from cockpit_widgets.flow_text import FLOW_CSS, FlowText, Line, Paragraphs
+from cockpit_widgets.help_layout import help_lines
+from cockpit_widgets.key_footer import KeyFooter
+from cockpit_widgets.resource_table import ResourceTable
+from cockpit_widgets.text import plain
+from cockpit_widgets.types import Cell, ChoiceItem, HelpEntry, KeyHint
+
+_BOX_CSS = """
+    align: center middle;
+    background: $background 60%;
+    & > .dialog--box {
+        width: 76;
+        max-width: 96%;
+        height: auto;
+        max-height: 96%;
+        padding: 1 2 0 2;
+        background: $surface;
+        border: round $primary;
+        border-title-color: $foreground;
+        border-title-style: bold;
+    }
+    & > .dialog--box.-danger { border: round $error; border-title-color: $text-error; }
+    & .dialog--box FlowText, & .dialog--box KeyFooter, & .dialog--box ResourceTable { background: $surface; }
+    & .dialog--box KeyFooter { margin: 1 0 0 0; padding: 0; }
+    &:ansi > .dialog--box { background: ansi_default; }
+"""
+
+
+class _Box(Vertical):
+    """The framed ground of a dialog; its title is text, never markup."""
+
+    def __init__(self, title: str, *, danger: bool = False) -> None:
+        super().__init__(classes="dialog--box -danger" if danger else "dialog--box")
+        self.border_title = plain(title).replace("[", r"\[")
+
+
+class ConfirmDialog(ModalScreen[bool]):
+    """Show what would happen and ask. The default is no.
+
+    Without `danger` enter says yes too. With `danger` only `y` or the confirm key says yes, and enter says
+    which key that is. Escape and `n` say no.
+    """
+
+    DEFAULT_CSS = "ConfirmDialog {" + _BOX_CSS + "}"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "yes", "Yes", show=False),
+        Binding("n,escape,q", "no", "No", show=False),
+        Binding("enter", "enter", "Yes", show=False),
+        Binding("up", "scroll_text(-1)", show=False),
+        Binding("down", "scroll_text(1)", show=False),
+        Binding("pageup", "scroll_text(-10)", show=False),
+        Binding("pagedown", "scroll_text(10)", show=False),
+    ]
+
+    def __init__(
+        self,
+        title: str,
+        lines: Sequence[str | Cell] = (),
+        *,
+        warnings: Sequence[str] = (),
+        command: str = "",
+        danger: bool = False,
+        confirm_key: str = "y",
+        confirm_label: str = "yes",
+    ) -> None:
+        """`command` is the shell line that would do the same; `confirm_key` says yes as well as `y`."""
+        super().__init__()
+        self._title = title
+        self._danger = danger
+        self._confirm_key = confirm_key
+        self._confirm_label = confirm_label
+        parts = [line if isinstance(line, Cell) else Cell(line) for line in lines]
+        if warnings:
+            parts += [Cell(""), *(Cell(f"▲ {warning}", "warn") for warning in warnings)]
+        if command:
+            parts += [Cell(""), Cell("The same from a shell:", "dim"), Cell(f"  {command}", "info")]
+        self._text = Paragraphs(parts)
+        self._keys = KeyFooter(self._hints(asked=False))
+
+    def compose(self) -> ComposeResult:
+        with _Box(self._title, danger=self._danger):
+            yield self._text
+            yield self._keys
+
+    def _hints(self, *, asked: bool) -> list[KeyHint]:
+        keys = "y" if self._confirm_key == "y" else f"y or {self._confirm_key}"
+        if not self._danger:
+            keys += " or enter"
+        label = f"{self._confirm_label} (enter does not confirm this)" if asked else self._confirm_label
+        return [
+            KeyHint(self._confirm_key, label, 1, display=keys),
+            KeyHint("n", "no, leave everything as it is", 2, display="n or esc"),
+        ]
+
+    def on_key(self, event: events.Key) -> None:
+        if self._confirm_key in {event.key, event.character}:
+            event.stop()
+            self.dismiss(True)
+
+    def action_yes(self) -> None:
+        self.dismiss(True)
+
+    def action_no(self) -> None:
+        self.dismiss(False)
+
+    def action_enter(self) -> None:
+        if self._danger:
+            self._keys.set_hints(self._hints(asked=True))
+        else:
+            self.dismiss(True)
+
+    def action_scroll_text(self, lines: int) -> None:
+        self._text.scroll_relative(y=lines, animate=False)
+
+
+class ChoiceDialog(ModalScreen[str | None]):
+    """One of many, found by typing. Gives the entry's value, or None when left by escape."""
+
+    DEFAULT_CSS = (
+        "ChoiceDialog {"
+        + _BOX_CSS
+        + """
+        & Input { border: none; height: 1; padding: 0; margin: 0 0 1 0; background: $surface; }
+        & Input:focus { border: none; }
+        & ResourceTable { height: auto; max-height: 24; min-height: 3; }
+    }
+    """
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "Leave", show=False),
+        Binding("up,ctrl+p", "move(-1)", "Up", show=False, priority=True),
+        Binding("down,ctrl+n", "move(1)", "Down", show=False, priority=True),
+        Binding("pageup", "move(-10)", "Page up", show=False, priority=True),
+        Binding("pagedown", "move(10)", "Page down", show=False, priority=True),
+    ]
+
+    def __init__(
+        self,
+        title: str,
+        items: Sequence[ChoiceItem | str],
+        *,
+        current: str = "",
+        placeholder: str = "type to search",
+    ) -> None:
+        """`current` is the value that is in force: it is marked and under the cursor at first."""
+        super().__init__()
+        self._title = title
+        self._items = [item if isinstance(item, ChoiceItem) else ChoiceItem(item) for item in items]
+        self._current = current
+        self._search = Input(placeholder=placeholder)
+        self._table = ResourceTable(ChoiceRows(self._items, current), header=False)
+        self._table.can_focus = False
+        self._table.set_placeholder("Nothing is offered here." if not items else "Nothing matches.")
+
+    def compose(self) -> ComposeResult:
+        with _Box(self._title):
+            yield self._search
+            yield self._table
+            yield KeyFooter(
+                [
+                    KeyHint("enter", "choose", 1, display="enter"),
+                    KeyHint("escape", "leave", 2, display="esc"),
+                    KeyHint("down", "move", 3, display="up/down"),
+                ]
+            )
+
+    def on_mount(self) -> None:
+        self._search.focus()
+        self.call_after_refresh(self._table.move_to, self._current)
+
+    @on(Input.Changed)
+    def _on_typed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._table.set_source(ChoiceRows(search(self._items, event.value), self._current))
+        self._table.action_first()
+
+    @on(Input.Submitted)
+    def _on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        if self._table.cursor_key is not None:
+            self.dismiss(self._table.cursor_key)
+
+    @on(ResourceTable.RowActivated)
+    def _on_row(self, event: ResourceTable.RowActivated) -> None:
+        event.stop()
+        self.dismiss(event.key)
+
+    def action_move(self, rows: int) -> None:
+        self._table.action_cursor_by(rows)
+
+    def action_leave(self) -> None:
+        self.dismiss(None)
+
+
+class HelpText(FlowText, can_focus=True):
+    """The entries of the help in columns."""
+
+    DEFAULT_CSS = "HelpText {" + FLOW_CSS + "}"
+
+    def __init__(self, entries: Sequence[HelpEntry]) -> None:
+        super().__init__()
+        self._entries = tuple(entries)
+
+    def flow(self, width: int) -> list[Line]:
+        return help_lines(self._entries, width)
+
+
+class HelpDialog(ModalScreen[None]):
+    """Keys and what they do, in columns by group; scrolls when it is long."""
+
+    DEFAULT_CSS = (
+        "HelpDialog {" + _BOX_CSS + "& > .dialog--box { width: 96%; max-width: 132; padding: 1 2 0 2; } }"
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,question_mark,enter", "leave", "Leave", show=False),
+    ]
+
+    def __init__(self, entries: Sequence[HelpEntry], title: str = "Keys") -> None:
+        super().__init__()
+        self._title = title
+        self._text = HelpText(entries)
+
+    def compose(self) -> ComposeResult:
+        with _Box(self._title):
+            yield self._text
+            yield KeyFooter(
+                [
+                    KeyHint("escape", "leave", 1, display="esc"),
+                    KeyHint("down", "scroll", 2, display="up/down"),
+                ]
+            )
+
+    def on_mount(self) -> None:
+        self._text.focus()
+
+    def action_leave(self) -> None:
+        self.dismiss(None)

@@ -1,0 +1,231 @@
+"""A form made from field specifications, checked in place while one types."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Input
+
+from cockpit_widgets.form_fields import (
+    ChoiceField,
+    Edited,
+    Editor,
+    FieldLabel,
+    FieldNote,
+    ParagraphField,
+    editor_for,
+)
+from cockpit_widgets.form_rules import faults, normal
+from cockpit_widgets.types import FieldSpec
+
+_WIDEST_LABEL = 28
+
+
+class FieldRow(Vertical):
+    """Label, editor, and under them the help or what is wrong."""
+
+    DEFAULT_CSS = """
+    FieldRow {
+        height: auto;
+        & > Horizontal { height: auto; }
+        &:focus-within FieldLabel { color: $text-accent; text-style: bold; }
+    }
+    """
+
+    def __init__(self, spec: FieldSpec, label_width: int) -> None:
+        super().__init__()
+        self.spec = spec
+        self.editor: Editor = editor_for(spec)
+        self._label = FieldLabel(spec, label_width)
+        self.note = FieldNote(spec.help, label_width + 1)
+
+    def compose(self) -> ComposeResult:
+        with Horizontal():
+            yield self._label
+            yield self.editor
+        yield self.note
+
+
+class Form(VerticalScroll, can_focus=False):
+    """Fields one under the other. Tab, shift+tab, up and down move; enter submits, and ctrl+s from anywhere.
+
+    A field says what is wrong with it once it was edited or left, and all say so when submitting is tried.
+    """
+
+    DEFAULT_CSS = """
+    Form {
+        height: 1fr;
+        background: $background;
+        padding: 0 1;
+        scrollbar-size-vertical: 1;
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "move(-1)", "Field above", show=False),
+        Binding("down", "move(1)", "Field below", show=False),
+        Binding("enter", "submit", "Submit", show=True),
+        Binding("ctrl+s", "submit", "Submit", show=False, priority=True),
+    ]
+
+    @dataclass
+    class Changed(Message):
+        """A value changed; `errors` holds the sentence of every field that cannot stay as it is."""
+
+        form: "Form"
+        values: Mapping[str, str]
+        errors: Mapping[str, str]
+
+        @property
+        def control(self) -> "Form":
+            return self.form
+
+    @dataclass
+    class Submitted(Message):
+        """The person submitted, and every field was right."""
+
+        form: "Form"
+        values: Mapping[str, str]
+
+        @property
+        def control(self) -> "Form":
+            return self.form
+
+    def __init__(
+        self,
+        fields: Sequence[FieldSpec] = (),
+        *,
+        name: str | None = None,
+        id: str | None = None,  # noqa: A002 - the word of every Textual widget
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(name=name, id=id, classes=classes)
+        self._rows = self._make_rows(fields)
+        self._touched: set[str] = set()
+        self._told: dict[str, str] = {}
+
+    @property
+    def fields(self) -> tuple[FieldSpec, ...]:
+        """The fields from top to bottom."""
+        return tuple(row.spec for row in self._rows)
+
+    @property
+    def values(self) -> Mapping[str, str]:
+        """Every value as text by field id: blanks around trimmed, switches `true` or `false`."""
+        return {row.spec.id: normal(row.spec, row.editor.text) for row in self._rows}
+
+    @property
+    def errors(self) -> Mapping[str, str]:
+        """One sentence for each field that cannot stay as it is, shown yet or not."""
+        return {**self._told, **faults(self.fields, self.values)}
+
+    async def set_fields(self, fields: Sequence[FieldSpec]) -> None:
+        """Replace all fields; the first one takes the focus when the form had it."""
+        had_focus = self.has_focus_within
+        self._rows = self._make_rows(fields)
+        self._touched.clear()
+        self._told.clear()
+        await self.remove_children()
+        await self.mount_all(self._rows)
+        if had_focus:
+            self.focus_first()
+        self.post_message(self.Changed(self, self.values, self.errors))
+
+    def set_value(self, field_id: str, text: str) -> None:
+        """Put a value into a field. Raises KeyError for an unknown field."""
+        self._row(field_id).editor.put(text)
+
+    def set_choices(self, field_id: str, choices: tuple[str, ...]) -> None:
+        """Offer other values in a choice field; the value stays. Raises KeyError for an unknown field."""
+        row = self._row(field_id)
+        row.spec = FieldSpec(
+            **{name: getattr(row.spec, name) for name in FieldSpec.__slots__} | {"choices": choices}
+        )
+        if isinstance(row.editor, ChoiceField):
+            row.editor.set_choices(choices)
+        self._show_faults()
+
+    def set_errors(self, errors: Mapping[str, str]) -> None:
+        """Show sentences that others found, such as a server; each goes when its field is edited."""
+        self._told = {field_id: errors[field_id] for field_id in errors if self._has(field_id)}
+        self._touched.update(self._told)
+        self._show_faults()
+
+    def focus_first(self) -> None:
+        """Put the focus into the first field."""
+        if self._rows:
+            self._rows[0].editor.focus()
+
+    def compose(self) -> ComposeResult:
+        yield from self._rows
+
+    def action_move(self, by: int) -> None:
+        """Leave the field up or down; at either end the focus stays."""
+        at = next((at for at, row in enumerate(self._rows) if row.editor.has_focus), None)
+        if at is not None and 0 <= at + by < len(self._rows):
+            self._rows[at + by].editor.focus()
+
+    def action_submit(self) -> None:
+        errors = self.errors
+        self._touched.update(row.spec.id for row in self._rows)
+        self._show_faults()
+        if errors:
+            self._row(next(iter(errors))).editor.focus()
+        else:
+            self.post_message(self.Submitted(self, self.values))
+
+    @on(Input.Submitted)
+    def _on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.action_submit()
+
+    @on(Edited)
+    def _on_edited(self, event: Edited) -> None:
+        event.stop()
+        row = self._row_of(event.editor)
+        if row is None:
+            return
+        self._touched.add(row.spec.id)
+        self._told.pop(row.spec.id, None)
+        self._show_faults()
+        self.post_message(self.Changed(self, self.values, self.errors))
+
+    def on_descendant_blur(self, event: events.DescendantBlur) -> None:
+        row = self._row_of(event.widget)
+        if row is not None:
+            self._touched.add(row.spec.id)
+            self._show_faults()
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        row = self._row_of(event.widget)
+        if row is not None and not isinstance(row.editor, ParagraphField):
+            row.scroll_visible(animate=False)
+
+    def _show_faults(self) -> None:
+        errors = self.errors
+        for row in self._rows:
+            shown = row.spec.id in self._touched
+            row.note.set_fault(errors.get(row.spec.id, "") if shown else "")
+
+    def _has(self, field_id: str) -> bool:
+        return any(row.spec.id == field_id for row in self._rows)
+
+    def _row(self, field_id: str) -> FieldRow:
+        for row in self._rows:
+            if row.spec.id == field_id:
+                return row
+        raise KeyError(field_id)
+
+    def _row_of(self, editor: Widget) -> FieldRow | None:
+        return next((row for row in self._rows if row.editor is editor), None)
+
+    @staticmethod
+    def _make_rows(fields: Iterable[FieldSpec]) -> list[FieldRow]:
+        specs = list(fields)
+        width = min(_WIDEST_LABEL, max((FieldLabel.least_width(spec) for spec in specs), default=0))
+        return [FieldRow(spec, width) for spec in specs]

@@ -1,0 +1,332 @@
+"""The editors of a form: one line of text, a choice, a switch, several lines. Each posts `Edited`."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rich.segment import Segment
+from textual import events, on
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Input, TextArea
+
+from cockpit_widgets.form_rules import NO, YES
+from cockpit_widgets.one_line import ONE_LINE_CSS, OneLine
+from cockpit_widgets.palette import TONE_CLASSES
+from cockpit_widgets.text import cut, width_of
+from cockpit_widgets.types import ChoiceItem, FieldSpec
+
+_EDITOR_CSS = """
+    background: $surface;
+    width: 1fr;
+    padding: 0 1;
+    &:focus { background: $primary 30%; }
+    &:ansi:focus { background: ansi_default; text-style: reverse; }
+"""
+
+
+@dataclass
+class Edited(Message):
+    """The person changed the text of an editor."""
+
+    editor: Widget
+    text: str
+
+
+class TextField(Input):
+    """One line of text or a number."""
+
+    DEFAULT_CSS = """
+    TextField.-textual-compact {
+        background: $surface;
+        width: 1fr;
+        padding: 0 1;
+        &:focus { border: none; background: $primary 30%; background-tint: transparent; }
+        &:ansi:focus { background: ansi_default; text-style: underline; }
+    }
+    """
+
+    def __init__(self, spec: FieldSpec) -> None:
+        super().__init__(spec.value, compact=True, select_on_focus=spec.kind == "integer")
+
+    @property
+    def text(self) -> str:
+        return self.value
+
+    def put(self, text: str) -> None:
+        """Set the text from outside."""
+        self.value = text
+
+    @on(Input.Changed)
+    def _tell(self, event: Input.Changed) -> None:
+        event.stop()
+        self.post_message(Edited(self, event.value))
+
+
+class ParagraphField(TextArea):
+    """Several lines of text; up on the first line and down on the last one leave the field."""
+
+    DEFAULT_CSS = """
+    ParagraphField.-textual-compact {
+        background: $surface;
+        width: 1fr;
+        height: auto;
+        min-height: 3;
+        max-height: 8;
+        padding: 0 1;
+        &:focus { border: none; background: $primary 30%; }
+        & .text-area--cursor-line { background: transparent; }
+    }
+    """
+
+    def __init__(self, spec: FieldSpec) -> None:
+        super().__init__(spec.value, compact=True, soft_wrap=True, highlight_cursor_line=False)
+
+    def put(self, text: str) -> None:
+        """Set the text from outside."""
+        self.text = text
+
+    def action_cursor_up(self, select: bool = False) -> None:
+        if self.cursor_at_first_line and not select:
+            self.screen.focus_previous()
+        else:
+            super().action_cursor_up(select)
+
+    def action_cursor_down(self, select: bool = False) -> None:
+        if self.cursor_at_last_line and not select:
+            self.screen.focus_next()
+        else:
+            super().action_cursor_down(select)
+
+    @on(TextArea.Changed)
+    def _tell(self, event: TextArea.Changed) -> None:
+        event.stop()
+        self.post_message(Edited(self, self.text))
+
+
+class ChoiceField(OneLine, can_focus=True):
+    """One of several values: left and right step, typing finds, space opens the list."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"choice-field--typed", *TONE_CLASSES}
+    DEFAULT_CSS = (
+        "ChoiceField {"
+        + ONE_LINE_CSS
+        + _EDITOR_CSS
+        + "& > .choice-field--typed { color: $text-accent; text-style: bold underline; } }"
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left", "step(-1)", "Previous value", show=False),
+        Binding("right", "step(1)", "Next value", show=False),
+        Binding("space", "list", "All values", show=False),
+        Binding("backspace", "forget", "Forget what was typed", show=False),
+    ]
+
+    def __init__(self, spec: FieldSpec) -> None:
+        super().__init__()
+        self._label = spec.label
+        self._choices = spec.choices
+        self._text = spec.value or (spec.choices[0] if spec.choices and spec.required else "")
+        self._typed = ""
+
+    @property
+    def text(self) -> str:
+        return self._text
+
+    def put(self, text: str) -> None:
+        """Set the value from outside."""
+        self._set(text, keep_typed=False)
+
+    def set_choices(self, choices: tuple[str, ...]) -> None:
+        """Offer these values from now on; the value stays, also when it is no longer offered."""
+        self._choices = choices
+        self.refresh()
+
+    def action_step(self, by: int) -> None:
+        if not self._choices:
+            return
+        if self._text in self._choices:
+            at = (self._choices.index(self._text) + by) % len(self._choices)
+        else:
+            at = 0 if by > 0 else len(self._choices) - 1
+        self._set(self._choices[at], keep_typed=False)
+
+    def action_forget(self) -> None:
+        self._typed = ""
+        self.refresh()
+
+    def action_list(self) -> None:
+        from cockpit_widgets.dialogs import ChoiceDialog  # the dialogs use forms' parts in turn
+
+        def take(value: str | None) -> None:
+            if value is not None:
+                self._set(value, keep_typed=False)
+
+        if self._choices:
+            items = [ChoiceItem(choice) for choice in self._choices]
+            self.app.push_screen(ChoiceDialog(self._label, items, current=self._text), take)
+
+    def on_key(self, event: events.Key) -> None:
+        if event.character is None or not event.is_printable or event.character == " ":
+            return
+        event.stop()
+        event.prevent_default()
+        for typed in (self._typed + event.character, event.character):
+            found = self._match(typed)
+            if found is not None:
+                self._typed = typed
+                self._set(found, keep_typed=True)
+                return
+
+    def on_blur(self) -> None:
+        self._typed = ""
+        self.refresh()
+
+    def on_click(self) -> None:
+        self.action_list()
+
+    def _match(self, typed: str) -> str | None:
+        wanted = typed.lower()
+        begins = [choice for choice in self._choices if choice.lower().startswith(wanted)]
+        holds = [choice for choice in self._choices if wanted in choice.lower()]
+        return next(iter(begins or holds), None)
+
+    def _set(self, text: str, *, keep_typed: bool) -> None:
+        if not keep_typed:
+            self._typed = ""
+        changed = text != self._text
+        self._text = text
+        self.refresh()
+        if changed:
+            self.post_message(Edited(self, text))
+
+    def segments(self, width: int) -> list[Segment]:
+        dim = self.palette.tone("dim")
+        if not self._choices and not self._text:
+            return [Segment(cut("nothing offered", width), dim)]
+        count = len(self._choices)
+        at = self._choices.index(self._text) + 1 if self._text in self._choices else 0
+        note = f"  {at or '-'}/{count}"
+        text = cut(self._text, max(1, width - 4 - len(note)))
+        out = [Segment("◂ ", dim)]
+        start = text.lower().find(self._typed.lower()) if self._typed else -1
+        if start >= 0:
+            stop = start + len(self._typed)
+            out += [
+                Segment(text[:start], self.palette.style()),
+                Segment(text[start:stop], self.palette.style("choice-field--typed")),
+                Segment(text[stop:], self.palette.style()),
+            ]
+        else:
+            out.append(Segment(text, self.palette.style()))
+        out += [Segment(" ▸", dim), Segment(note, dim)]
+        return [segment for segment in out if segment.text]
+
+
+class SwitchField(OneLine, can_focus=True):
+    """Yes or no: space, left and right turn it, y and n set it."""
+
+    DEFAULT_CSS = "SwitchField {" + ONE_LINE_CSS + _EDITOR_CSS + "}"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space,left,right", "turn", "Turn", show=False),
+        Binding("y", "set(True)", "Yes", show=False),
+        Binding("n", "set(False)", "No", show=False),
+    ]
+
+    def __init__(self, spec: FieldSpec) -> None:
+        super().__init__()
+        self._on = spec.value == YES
+
+    @property
+    def text(self) -> str:
+        return YES if self._on else NO
+
+    def put(self, text: str) -> None:
+        """Set the value from outside: `true` or anything else."""
+        self.action_set(text == YES)
+
+    def action_turn(self) -> None:
+        self.action_set(not self._on)
+
+    def action_set(self, on: bool) -> None:
+        if on != self._on:
+            self._on = on
+            self.refresh()
+            self.post_message(Edited(self, self.text))
+
+    def on_click(self) -> None:
+        self.action_turn()
+
+    def segments(self, width: int) -> list[Segment]:
+        box, word = ("[x]", "yes") if self._on else ("[ ]", "no")
+        tone = self.palette.tone("good") if self._on else self.palette.tone("dim")
+        return [Segment(f"{box} ", tone), Segment(word, self.palette.style())]
+
+
+Editor = TextField | ParagraphField | ChoiceField | SwitchField
+
+
+def editor_for(spec: FieldSpec) -> Editor:
+    """A new editor of the field's kind."""
+    if spec.kind == "choice":
+        return ChoiceField(spec)
+    if spec.kind == "switch":
+        return SwitchField(spec)
+    if spec.kind == "multiline":
+        return ParagraphField(spec)
+    return TextField(spec)
+
+
+class FieldLabel(OneLine):
+    """The name of a field with its unit; a star after it says that a value is required."""
+
+    DEFAULT_CSS = "FieldLabel {" + ONE_LINE_CSS + "}"
+
+    def __init__(self, spec: FieldSpec, width: int) -> None:
+        super().__init__()
+        self._spec = spec
+        self.styles.width = width
+
+    @staticmethod
+    def words(spec: FieldSpec) -> str:
+        """Name and unit."""
+        return f"{spec.label} ({spec.unit})" if spec.unit else spec.label
+
+    @classmethod
+    def least_width(cls, spec: FieldSpec) -> int:
+        """Cells the label takes, its star and a space included."""
+        return width_of(cls.words(spec)) + 3
+
+    def segments(self, width: int) -> list[Segment]:
+        words = cut(self.words(self._spec), max(1, width - 3))
+        out = [Segment(words, self.palette.style())]
+        if self._spec.required:
+            out.append(Segment(" *", self.palette.tone("dim")))
+        return out
+
+
+class FieldNote(OneLine):
+    """The help of a field, or the sentence about what is wrong with it."""
+
+    DEFAULT_CSS = "FieldNote {" + ONE_LINE_CSS + "}"
+
+    def __init__(self, text: str, indent: int) -> None:
+        super().__init__()
+        self._help = text
+        self._indent = indent
+        self.fault = ""
+
+    def set_fault(self, sentence: str) -> None:
+        """Say what is wrong; empty shows the help again."""
+        if sentence != self.fault:
+            self.fault = sentence
+            self.refresh()
+
+    def segments(self, width: int) -> list[Segment]:
+        if self.fault:
+            # A sentence needs room more than it needs to stand under its field.
+            text = f"× {self.fault}"
+            indent = min(self._indent, max(0, width - width_of(text)))
+            tone = self.palette.tone("bad")
+        else:
+            text, indent, tone = self._help, min(self._indent, width // 2), self.palette.tone("dim")
+        return [Segment(" " * indent + cut(text, width - indent), tone)] if text else []

@@ -1,0 +1,375 @@
+"""A fleet of GPUs as one widget: a glyph per GPU, a block per node, a row of blocks per pool."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from rich.segment import Segment
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from cockpit_widgets.glyphs import TOP_LEVEL, heat_glyph, worst_level
+from cockpit_widgets.heat_layout import FOLDS, Fold, HeatLine, HeatPlan, Spot, plan_fold, plan_heat
+from cockpit_widgets.palette import Palette
+from cockpit_widgets.text import fit
+from cockpit_widgets.types import HeatGroup
+
+CAPTION_LINES = 1
+
+_LEVEL_CLASSES = {
+    -1: "heatmap--free",
+    -2: "heatmap--lost",
+    -3: "heatmap--uncollected",
+    -4: "heatmap--stale",
+    **{level: f"heatmap--level-{level}" for level in range(TOP_LEVEL + 1)},
+}
+
+
+class Heatmap(ScrollView, can_focus=True):
+    """Groups of blocks of cells, folded until they fit.
+
+    `fold` says what one cell stands for: "gpu", "node" or "group". Folded, the worst wins: lost, not
+    collected, stale, then the highest level, then free. The last line is a caption that says so, with the
+    legend.
+    """
+
+    ALLOW_SELECT = False
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "heatmap--name",
+        "heatmap--caption",
+        "heatmap--cursor",
+        *_LEVEL_CLASSES.values(),
+    }
+    DEFAULT_CSS = """
+    Heatmap {
+        height: 1fr;
+        overflow-x: hidden;
+        overflow-y: auto;
+        scrollbar-size-vertical: 1;
+        background: $background;
+        color: $foreground;
+        & > .heatmap--name { color: $text-primary; }
+        & > .heatmap--caption { color: $text-muted; }
+        & > .heatmap--cursor { background: $foreground 25%; text-style: bold; }
+        & > .heatmap--free { color: $text-muted; }
+        & > .heatmap--lost { color: $text-error; text-style: bold; }
+        & > .heatmap--uncollected { color: $text-muted; }
+        & > .heatmap--stale { color: $text-warning 70%; }
+        & > .heatmap--level-0 { color: $text-muted; }
+        & > .heatmap--level-1 { color: $primary 70%; }
+        & > .heatmap--level-2 { color: $primary 85%; }
+        & > .heatmap--level-3 { color: $primary; }
+        & > .heatmap--level-4 { color: $primary-lighten-1; }
+        & > .heatmap--level-5 { color: $primary-lighten-2; }
+        & > .heatmap--level-6 { color: $success 75%; }
+        & > .heatmap--level-7 { color: $success; }
+        & > .heatmap--level-8 { color: $success-lighten-1; }
+        &.-alarm > .heatmap--level-5 { color: $warning 75%; }
+        &.-alarm > .heatmap--level-6 { color: $warning; }
+        &.-alarm > .heatmap--level-7 { color: $error-lighten-1; }
+        &.-alarm > .heatmap--level-8 { color: $error-lighten-2; text-style: bold; }
+        &:ansi > .heatmap--cursor { background: ansi_default; text-style: reverse; }
+        &:ansi > .heatmap--free { color: ansi_default; text-style: dim; }
+        &:ansi > .heatmap--level-0 { color: ansi_default; text-style: dim; }
+        &:ansi > .heatmap--level-1, &:ansi > .heatmap--level-2 { color: $primary; }
+        &:ansi > .heatmap--level-6 { color: $success; }
+        &:ansi.-alarm > .heatmap--level-5 { color: $warning; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left", "step(-1)", "Block to the left", show=False),
+        Binding("right", "step(1)", "Block to the right", show=False),
+        Binding("up", "line(-1)", "Line up", show=False),
+        Binding("down", "line(1)", "Line down", show=False),
+        Binding("home", "end(False)", "First block", show=False),
+        Binding("end", "end(True)", "Last block", show=False),
+        Binding("enter", "activate", "Open", show=False),
+        Binding("z", "zoom", "Fold or unfold", show=False),
+    ]
+
+    @dataclass
+    class BlockHighlighted(Message):
+        """The cursor stands on this block; folded to groups, on the worst block of the group."""
+
+        heatmap: "Heatmap"
+        key: str
+
+        @property
+        def control(self) -> "Heatmap":
+            return self.heatmap
+
+    @dataclass
+    class BlockActivated(Message):
+        """Enter or a double click on this block; folded to groups, on the worst block of the group."""
+
+        heatmap: "Heatmap"
+        key: str
+
+        @property
+        def control(self) -> "Heatmap":
+            return self.heatmap
+
+    @dataclass
+    class FoldChanged(Message):
+        """One cell now stands for something else; `caption` is the sentence that says so."""
+
+        heatmap: "Heatmap"
+        fold: Fold
+        caption: str
+
+        @property
+        def control(self) -> "Heatmap":
+            return self.heatmap
+
+    def __init__(
+        self,
+        *,
+        nouns: tuple[str, str, str] = ("GPU", "node", "pool"),
+        name: str | None = None,
+        id: str | None = None,  # noqa: A002 - the word of every Textual widget
+        classes: str | None = None,
+    ) -> None:
+        """`nouns` name a cell, a block and a group in the caption."""
+        super().__init__(name=name, id=id, classes=classes)
+        self._nouns = nouns
+        self._palette = Palette(self)
+        self._groups: tuple[HeatGroup, ...] = ()
+        self._shape: object = None
+        self._legend = ""
+        self._plan = HeatPlan("gpu", ())
+        self._forced: Fold | None = None
+        self._spots: list[tuple[int, Spot]] = []
+        self._worst: list[list[int]] = []
+        self._at = 0
+        self._cursor_key: str | None = None
+        self._drawn: dict[int, object] = {}
+
+    @property
+    def fold(self) -> Fold:
+        """What one cell stands for now."""
+        return self._plan.fold
+
+    @property
+    def cursor_key(self) -> str | None:
+        """Key of the block that enter would open; None when there is none."""
+        return self._key_of(self._spots[self._at][1]) if self._spots else None
+
+    @property
+    def caption(self) -> str:
+        """One sentence: what a cell stands for, then the legend."""
+        cell, block, group = self._nouns
+        said = {
+            "gpu": f"one cell per {cell}, a block per {block}",
+            "node": f"one cell per {block}, worst {cell} wins",
+            "group": f"one cell per {group}, worst {cell} wins",
+        }[self.fold]
+        return f"{said} · {self._legend}" if self._legend else said
+
+    def set_groups(
+        self,
+        groups: Sequence[HeatGroup],
+        legend: str = "",
+        *,
+        ramp: Literal["calm", "alarm"] = "calm",
+    ) -> None:
+        """Swap the whole map; only lines that look different are painted again.
+
+        `ramp` "calm" is for values where much is good, "alarm" for values where much is bad.
+        """
+        self._groups = tuple(groups)
+        self._worst = [[worst_level(block.levels) for block in group.blocks] for group in self._groups]
+        self._legend = legend
+        self.set_class(ramp == "alarm", "-alarm")
+        shape = tuple(
+            (group.name, tuple((block.key, len(block.levels)) for block in group.blocks)) for group in groups
+        )
+        if shape != self._shape:
+            self._shape = shape
+            self._lay_out()
+        else:
+            self._repaint_changed()
+        self._tell_cursor()
+
+    def set_fold(self, fold: Fold | None) -> None:
+        """Hold one fold, scrolling when it is too high; None folds by the room again."""
+        if fold != self._forced:
+            self._forced = fold
+            self._lay_out()
+
+    # Keys and mouse
+
+    def action_step(self, spots: int) -> None:
+        self._move_to(self._at + spots)
+
+    def action_line(self, lines: int) -> None:
+        if not self._spots:
+            return
+        here, spot = self._spots[self._at]
+        row = here + lines
+        while 0 <= row < len(self._plan.lines) and not self._plan.lines[row].spots:
+            row += lines
+        if 0 <= row < len(self._plan.lines):
+            near = [at for at, (line, _) in enumerate(self._spots) if line == row]
+            self._move_to(min(near, key=lambda at: abs(self._spots[at][1].x - spot.x)))
+
+    def action_end(self, last: bool) -> None:
+        self._move_to(len(self._spots) - 1 if last else 0)
+
+    def action_activate(self) -> None:
+        key = self.cursor_key
+        if key is not None:
+            self.post_message(self.BlockActivated(self, key))
+
+    def action_zoom(self) -> None:
+        """One fold finer than what is shown; from the finest back to what fits."""
+        at = FOLDS.index(self.fold)
+        self.set_fold(FOLDS[at - 1] if at else None)
+
+    def on_click(self, event: events.Click) -> None:
+        at = event.get_content_offset(self)
+        if at is None or at.y >= self._body_lines:
+            return
+        row = at.y + self.scroll_offset.y
+        for index, (line, spot) in enumerate(self._spots):
+            if line == row and spot.x <= at.x <= spot.x + spot.stop - spot.start:
+                self._move_to(index)
+                if event.chain == 2:
+                    self.action_activate()
+                return
+
+    def on_resize(self) -> None:
+        self._lay_out()
+
+    def on_focus(self) -> None:
+        self._repaint_changed()
+
+    def on_blur(self) -> None:
+        self._repaint_changed()
+
+    # Drawing
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._palette.clear()
+
+    def render_line(self, y: int) -> Strip:
+        width = self.scrollable_content_region.width
+        self._drawn[y] = self._token(y)
+        if y == self.size.height - 1:
+            return Strip([Segment(fit(self.caption, width), self._palette.style("heatmap--caption"))], width)
+        row = y + self.scroll_offset.y
+        if row >= len(self._plan.lines):
+            return Strip.blank(width, self._palette.style())
+        return self._line_strip(row, self._plan.lines[row], width)
+
+    def _line_strip(self, row: int, line: HeatLine, width: int) -> Strip:
+        base = self._palette.style()
+        pieces = [
+            (label.x, fit(self._groups[label.group].name, label.width), "heatmap--name", False)
+            for label in line.labels
+        ]
+        cursor = self._spots[self._at] if self._spots and self.has_focus else None
+        for spot in line.spots:
+            under = cursor == (row, spot)
+            x = spot.x
+            for level in self._levels(spot):
+                pieces.append((x, heat_glyph(level), _LEVEL_CLASSES[max(-4, min(level, TOP_LEVEL))], under))
+                x += 1
+        segments: list[Segment] = []
+        at = 0
+        for x, text, name, under in sorted(pieces, key=lambda piece: piece[0]):
+            if x > at:
+                segments.append(Segment(" " * (x - at), base))
+            style = self._palette.style(name, "heatmap--cursor") if under else self._palette.style(name)
+            if x == at and segments and segments[-1].style is style:
+                segments[-1] = Segment(segments[-1].text + text, style)
+            else:
+                segments.append(Segment(text, style))
+            at = x + (1 if name != "heatmap--name" else len(text))
+        return Strip(segments).adjust_cell_length(width, base)
+
+    def _levels(self, spot: Spot) -> tuple[int, ...]:
+        """The levels drawn for a spot."""
+        if spot.block < 0:
+            return (worst_level(self._worst[spot.group]),)
+        if self.fold == "node":
+            return (self._worst[spot.group][spot.block],)
+        return self._groups[spot.group].blocks[spot.block].levels[spot.start : spot.stop] or (-3,)
+
+    def _token(self, y: int) -> object:
+        if y == self.size.height - 1:
+            return self.caption
+        row = y + self.scroll_offset.y
+        if row >= len(self._plan.lines):
+            return None
+        cursor = self._at if self._spots and self.has_focus and self._spots[self._at][0] == row else None
+        return (row, cursor, tuple(self._levels(spot) for spot in self._plan.lines[row].spots))
+
+    # Changes
+
+    @property
+    def _body_lines(self) -> int:
+        return max(1, self.size.height - CAPTION_LINES)
+
+    def _lay_out(self) -> None:
+        width = self.scrollable_content_region.width or self.size.width
+        if width <= 0:
+            return
+        before = self.fold
+        plan = plan_fold(self._groups, width, self._forced) if self._forced else None
+        self._plan = plan or plan_heat(self._groups, width, self._body_lines)
+        self._spots = [(row, spot) for row, line in enumerate(self._plan.lines) for spot in line.spots]
+        self._at = self._find(self._cursor_key)
+        self.virtual_size = Size(0, len(self._plan.lines) + CAPTION_LINES)
+        self.refresh()
+        if self.fold != before:
+            self.post_message(self.FoldChanged(self, self.fold, self.caption))
+
+    def _find(self, key: str | None) -> int:
+        """Number of the spot that shows block `key`, else the nearest to where the cursor was."""
+        for at, (_, spot) in enumerate(self._spots):
+            blocks = self._groups[spot.group].blocks
+            shown = blocks if spot.block < 0 else (blocks[spot.block],)
+            if any(block.key == key for block in shown):
+                return at
+        return max(0, min(self._at, len(self._spots) - 1))
+
+    def _key_of(self, spot: Spot) -> str | None:
+        blocks = self._groups[spot.group].blocks
+        if spot.block >= 0:
+            return blocks[spot.block].key
+        if not blocks:
+            return None
+        worst = self._worst[spot.group]
+        return blocks[worst.index(worst_level(worst))].key
+
+    def _move_to(self, at: int) -> None:
+        if not self._spots:
+            return
+        self._at = max(0, min(at, len(self._spots) - 1))
+        row = self._spots[self._at][0]
+        top = self.scroll_offset.y
+        if row < top:
+            self.scroll_to(y=row, animate=False, force=True)
+        elif row >= top + self._body_lines:
+            self.scroll_to(y=row - self._body_lines + 1, animate=False, force=True)
+        self._repaint_changed()
+        self._tell_cursor()
+
+    def _tell_cursor(self) -> None:
+        key = self.cursor_key
+        if key is not None and key != self._cursor_key:
+            self.post_message(self.BlockHighlighted(self, key))
+        self._cursor_key = key
+
+    def _repaint_changed(self) -> None:
+        if not self.is_attached:
+            return
+        width = self.size.width
+        stale = [y for y in range(self.size.height) if y in self._drawn and self._drawn[y] != self._token(y)]
+        if stale:
+            self.refresh(*(Region(0, y, width, 1) for y in stale))

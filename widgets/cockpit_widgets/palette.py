@@ -1,0 +1,67 @@
+"""Tones become colours of the theme: the component classes, their rules, and a cache of resolved styles."""
+
+from rich.style import Style
+from textual.widget import Widget
+
+from cockpit_widgets.types import Tone
+
+TONE_CLASSES: frozenset[str] = frozenset(
+    {
+        "tone--dim",
+        "tone--good",
+        "tone--warn",
+        "tone--bad",
+        "tone--accent",
+        "tone--strong",
+        "tone--info",
+    }
+)
+"""Component classes that every widget with tones lists among its own."""
+
+TONE_RULES = """
+    & > .tone--dim { color: $text-muted; }
+    & > .tone--good { color: $text-success; }
+    & > .tone--warn { color: $text-warning; }
+    & > .tone--bad { color: $text-error; }
+    & > .tone--accent { color: $text-accent; }
+    & > .tone--strong { text-style: bold; }
+    & > .tone--info { color: $text-primary; }
+    &:ansi > .tone--dim { color: ansi_default; text-style: dim; }
+    &:ansi > .tone--bad { text-style: bold; }
+"""
+"""Rules for `TONE_CLASSES`, to stand inside the widget's own block of DEFAULT_CSS."""
+
+
+class Palette:
+    """Rich styles of one widget by component classes, resolved once until `clear`.
+
+    Textual drops its own cache with every refresh; a table that repaints one line should not pay for that.
+    """
+
+    def __init__(self, widget: Widget) -> None:
+        self._widget = widget
+        self._styles: dict[tuple[str, ...], Style] = {}
+
+    def clear(self) -> None:
+        """Forget all: the style sheet, the theme or the focus changed."""
+        self._styles.clear()
+
+    def style(self, *classes: str) -> Style:
+        """The style of the widget with `classes` laid over it in order; unknown classes raise KeyError."""
+        found = self._styles.get(classes)
+        if found is None:
+            found = self._styles[classes] = self._resolve(classes)
+        return found
+
+    def tone(self, tone: Tone, *ground: str) -> Style:
+        """The style of `tone` on the ground made by the component classes `ground`."""
+        if not tone:
+            return self.style(*ground)
+        return self.style(*ground, f"tone--{tone}")
+
+    def _resolve(self, classes: tuple[str, ...]) -> Style:
+        style = self._widget.get_visual_style(*classes).rich_style
+        # get_visual_style leaves out reverse, which is how a cursor shows on a terminal without colours.
+        if any(self._widget.get_component_styles(name).text_style.reverse for name in classes):
+            style += Style(reverse=True)
+        return style

@@ -1,0 +1,395 @@
+"""A table of any length that touches only the rows on the screen.
+
+Rows come from a `TableSource`; a change is a new source. The cursor and the marks belong to keys, not to
+positions, and only lines that look different are painted again.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Region, Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from cockpit_widgets.columns import Place, place_columns
+from cockpit_widgets.palette import TONE_CLASSES, TONE_RULES, Palette
+from cockpit_widgets.table_lines import RowLook, RowState, column_at, header_strip, note_strip, row_strip
+from cockpit_widgets.table_rows import NoRows, StripCache, TableMessage
+from cockpit_widgets.text import wrap
+from cockpit_widgets.types import Column, TableSource
+
+_CACHED_STRIPS = 1024
+
+
+class ResourceTable(ScrollView, can_focus=True):
+    """A virtual table with a sticky header, a cursor, marks and a sort arrow.
+
+    It sorts nothing itself: a click on a title or `<`, `>` posts `SortRequested`, and who owns the rows
+    answers with a new source and `set_sort`.
+    """
+
+    ALLOW_SELECT = False
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "resource-table--header",
+        "resource-table--sorted",
+        "resource-table--cursor",
+        "resource-table--cursor-blurred",
+        "resource-table--marked",
+        "resource-table--gutter",
+        "resource-table--placeholder",
+        *TONE_CLASSES,
+    }
+    DEFAULT_CSS = (
+        """
+    ResourceTable {
+        height: 1fr;
+        overflow-x: hidden;
+        overflow-y: auto;
+        scrollbar-gutter: stable;
+        scrollbar-size-vertical: 1;
+        background: $background;
+        color: $foreground;
+        & > .resource-table--header { color: $text-muted; text-style: bold; background: $surface; }
+        & > .resource-table--sorted { color: $text-accent; }
+        & > .resource-table--cursor { background: $primary 40%; text-style: bold; }
+        & > .resource-table--cursor-blurred { background: $primary 15%; }
+        & > .resource-table--marked { background: $accent 10%; }
+        & > .resource-table--gutter { color: $text-accent; }
+        & > .resource-table--placeholder { color: $text-muted; }
+        &:ansi > .resource-table--header { text-style: bold underline; background: ansi_default; }
+        &:ansi > .resource-table--cursor { background: ansi_default; text-style: reverse; }
+        &:ansi > .resource-table--cursor-blurred { background: ansi_default; text-style: bold; }
+        &:ansi > .resource-table--marked { background: ansi_default; }
+    """
+        + TONE_RULES
+        + "}"
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "cursor_by(-1)", "Up", show=False),
+        Binding("down,j", "cursor_by(1)", "Down", show=False),
+        Binding("pageup", "page(-1)", "Page up", show=False),
+        Binding("pagedown", "page(1)", "Page down", show=False),
+        Binding("home,g", "first", "First row", show=False),
+        Binding("end,G", "last", "Last row", show=False),
+        Binding("enter", "activate", "Open", show=False),
+        Binding("space", "mark", "Mark", show=False),
+        Binding("less_than_sign", "sort_by(-1)", "Sort by the column to the left", show=False),
+        Binding("greater_than_sign", "sort_by(1)", "Sort by the column to the right", show=False),
+        Binding("circumflex_accent", "sort_by(0)", "Turn the sort order round", show=False),
+    ]
+
+    @dataclass
+    class RowHighlighted(TableMessage):
+        """The cursor stands on another key; None when there is no row."""
+
+        key: str | None
+
+    @dataclass
+    class RowActivated(TableMessage):
+        """Enter or a double click on a row."""
+
+        key: str
+
+    @dataclass
+    class MarksChanged(TableMessage):
+        """The marked rows are now these."""
+
+        keys: frozenset[str]
+
+    @dataclass
+    class SortRequested(TableMessage):
+        """Sort by this column; when it is the sorted one already, turn the order round."""
+
+        column_id: str
+
+    def __init__(
+        self,
+        source: TableSource | None = None,
+        *,
+        placeholder: str = "",
+        header: bool = True,
+        name: str | None = None,
+        id: str | None = None,  # noqa: A002 - the word of every Textual widget
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(name=name, id=id, classes=classes)
+        self._header_lines = 1 if header else 0
+        self._palette = Palette(self)
+        self._source: TableSource = source if source is not None else NoRows()
+        self._placeholder = placeholder
+        self._cursor_index = 0
+        self._cursor_key: str | None = self._source.key(0) if len(self._source) else None
+        self._marked: frozenset[str] = frozenset()
+        self._sort: tuple[str, bool] = ("", False)
+        self._places: tuple[Place, ...] = ()
+        self._placed_for: tuple[tuple[Column, ...], int] | None = None
+        self._strips = StripCache(_CACHED_STRIPS)
+        self._drawn: dict[int, object] = {}
+        self.set_reactive(ResourceTable.virtual_size, Size(0, len(self._source) + self._header_lines))
+
+    # What it shows
+
+    @property
+    def source(self) -> TableSource:
+        """The rows being shown."""
+        return self._source
+
+    @property
+    def cursor_index(self) -> int:
+        """Row number under the cursor; 0 when there is none."""
+        return self._cursor_index
+
+    @property
+    def cursor_key(self) -> str | None:
+        """Key of the row under the cursor; None when there is no row."""
+        return self._cursor_key
+
+    @property
+    def marked(self) -> frozenset[str]:
+        """Keys of the marked rows; a row that left the source is no longer marked."""
+        return self._marked
+
+    @property
+    def shown_columns(self) -> tuple[Column, ...]:
+        """The columns that found room, from left to right."""
+        columns = self._source.columns
+        return tuple(columns[place.index] for place in self._layout())
+
+    def set_source(self, source: TableSource) -> None:
+        """Swap all rows at once. The cursor stays on its key, or at its index when the key is gone.
+
+        The view stays where it is as seen from the cursor, and at the top when it was at the top. Marks of
+        keys that are gone are dropped: nobody should act on rows that cannot be seen.
+        """
+        old_index = self._cursor_index
+        self._source = source
+        count = len(source)
+        found = source.index(self._cursor_key) if self._cursor_key is not None else None
+        index = found if found is not None else min(old_index, max(0, count - 1))
+        self._cursor_index = index
+        self._resize_rows(count)
+        if count and self.is_attached:
+            self._follow_cursor(old_index, index)
+        self._repaint_changed()
+        self._set_cursor_key(source.key(index) if count else None)
+        kept = frozenset(key for key in self._marked if source.index(key) is not None)
+        if kept != self._marked:
+            self._set_marked(kept)
+
+    def set_placeholder(self, text: str) -> None:
+        """The sentence shown where the rows would stand when there are none."""
+        if text != self._placeholder:
+            self._placeholder = text
+            if not len(self._source):
+                self.refresh()
+
+    def set_sort(self, column_id: str, descending: bool) -> None:
+        """Put the sort arrow beside this column's title; an empty id takes it away."""
+        self._sort = (column_id, descending)
+        self._repaint_changed()
+
+    def move_to(self, key: str) -> bool:
+        """Put the cursor on the row with this key; False when it is not there."""
+        index = self._source.index(key)
+        if index is None:
+            return False
+        self._move_cursor(index)
+        return True
+
+    def clear_marks(self) -> None:
+        """Unmark every row."""
+        self._set_marked(frozenset())
+
+    # Keys and mouse
+
+    def action_cursor_by(self, rows: int) -> None:
+        self._move_cursor(self._cursor_index + rows)
+
+    def action_page(self, pages: int) -> None:
+        self._move_cursor(self._cursor_index + pages * max(1, self._body_lines - 1))
+
+    def action_first(self) -> None:
+        self._move_cursor(0)
+
+    def action_last(self) -> None:
+        self._move_cursor(len(self._source) - 1)
+
+    def action_activate(self) -> None:
+        if self._cursor_key is not None:
+            self.post_message(self.RowActivated(self, self._cursor_key))
+
+    def action_mark(self) -> None:
+        if self._cursor_key is not None:
+            self._set_marked(self._marked ^ {self._cursor_key})
+            self._move_cursor(self._cursor_index + 1)
+
+    def action_sort_by(self, step: int) -> None:
+        ids = [column.id for column in self.shown_columns if column.sortable]
+        if not ids:
+            return
+        at = ids.index(self._sort[0]) if self._sort[0] in ids else (-1 if step > 0 else 0)
+        self.post_message(self.SortRequested(self, ids[(at + step) % len(ids)]))
+
+    def on_click(self, event: events.Click) -> None:
+        at = event.get_content_offset(self)
+        if at is None:
+            return
+        if at.y < self._header_lines:
+            column = column_at(self._source.columns, self._layout(), at.x)
+            if column is not None and column.sortable:
+                self.post_message(self.SortRequested(self, column.id))
+            return
+        index = self.scroll_offset.y + at.y - self._header_lines
+        if index < len(self._source):
+            self._move_cursor(index)
+            if event.chain == 2:
+                self.action_activate()
+
+    def on_focus(self) -> None:
+        self._repaint_changed()
+
+    def on_blur(self) -> None:
+        self._repaint_changed()
+
+    def on_resize(self) -> None:
+        if len(self._source):
+            self._show_row(self._cursor_index)
+
+    # Drawing
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._palette.clear()
+        self._strips.clear()
+
+    def render_line(self, y: int) -> Strip:
+        width = self.scrollable_content_region.width
+        self._drawn[y] = self._token(y)
+        columns, places = self._source.columns, self._layout()
+        if y < self._header_lines:
+            return header_strip(self._palette, columns, places, width, self._sort)
+        index = self.scroll_offset.y + y - self._header_lines
+        if index < len(self._source):
+            return self._row(index, width)
+        if not len(self._source):
+            lines = wrap(self._placeholder, max(1, width - 4))
+            at = y - self._header_lines - min(1, self._header_lines)
+            if 0 <= at < len(lines):
+                return note_strip(self._palette, lines[at], width)
+        return Strip.blank(width, self._palette.style())
+
+    def _row(self, index: int, width: int) -> Strip:
+        source, places = self._source, self._layout()
+        version, state = source.version(index), self._state(index)
+        key = (source.key(index), state, width)
+        strip = self._strips.get(key, version, places)
+        if strip is None:
+            line = RowLook(source.columns, places, width, state)
+            strip = self._strips.put(
+                key, version, places, row_strip(self._palette, line, source.cells(index))
+            )
+        return strip
+
+    def _layout(self) -> tuple[Place, ...]:
+        wanted = (self._source.columns, self.scrollable_content_region.width)
+        if self._placed_for != wanted:
+            self._placed_for = wanted
+            self._places = place_columns(*wanted)
+        return self._places
+
+    def _state(self, index: int) -> int:
+        state = RowState.PLAIN
+        if index == self._cursor_index:
+            state |= RowState.CURSOR | (RowState.FOCUS if self.has_focus else 0)
+        if self._marked and self._source.key(index) in self._marked:
+            state |= RowState.MARKED
+        return state
+
+    def _token(self, y: int) -> object:
+        """Everything that the look of screen line `y` depends on, to be compared with what was drawn."""
+        if y < self._header_lines:
+            return (self._source.columns, self._sort)
+        index = self.scroll_offset.y + y - self._header_lines
+        if index < len(self._source):
+            return (self._source.key(index), self._source.version(index), self._state(index))
+        return None if len(self._source) else self._placeholder
+
+    # Changes
+
+    @property
+    def _body_lines(self) -> int:
+        return max(1, self.scrollable_content_region.height - self._header_lines)
+
+    def _repaint_changed(self) -> None:
+        if not self.is_attached:
+            return
+        if self._drawn.get(0, (self._source.columns,)) != self._token(0) and self._columns_moved():
+            self.refresh()
+            return
+        width = self.size.width
+        stale = [y for y in range(self.size.height) if y in self._drawn and self._drawn[y] != self._token(y)]
+        if stale:
+            self.refresh(*(Region(0, y, width, 1) for y in stale))
+
+    def _columns_moved(self) -> bool:
+        before = self._places
+        return self._layout() != before
+
+    def _resize_rows(self, count: int) -> None:
+        """Tell the scroll bar the new length; the screen is only laid out anew when the bar comes or goes."""
+        size = Size(0, count + self._header_lines)
+        if size == self.virtual_size:
+            return
+        height = self.container_size.height
+        fits = size.height <= height
+        if not self.is_attached or fits == self.show_vertical_scrollbar or self.styles.auto_dimensions:
+            self.virtual_size = size
+            return
+        self.set_reactive(ResourceTable.virtual_size, size)
+        if self.show_vertical_scrollbar:
+            self.vertical_scrollbar.window_virtual_size = size.height
+
+    def _follow_cursor(self, old_index: int, new_index: int) -> None:
+        top = self.scroll_offset.y
+        was_in_view = top <= old_index < top + self._body_lines
+        if top and was_in_view:
+            self._scroll_top(top + new_index - old_index)
+        elif was_in_view:
+            self._show_row(new_index)
+        else:
+            self._scroll_top(top)
+
+    def _show_row(self, index: int) -> None:
+        top = self.scroll_offset.y
+        if index < top:
+            self._scroll_top(index)
+        elif index >= top + self._body_lines:
+            self._scroll_top(index - self._body_lines + 1)
+
+    def _scroll_top(self, top: int) -> None:
+        top = max(0, min(top, len(self._source) - self._body_lines))
+        if top != self.scroll_offset.y:
+            self.scroll_to(y=top, animate=False, force=True)
+
+    def _move_cursor(self, index: int) -> None:
+        count = len(self._source)
+        if not count:
+            return
+        index = max(0, min(index, count - 1))
+        self._cursor_index = index
+        self._show_row(index)
+        self._repaint_changed()
+        self._set_cursor_key(self._source.key(index))
+
+    def _set_cursor_key(self, key: str | None) -> None:
+        if key != self._cursor_key:
+            self._cursor_key = key
+            self.post_message(self.RowHighlighted(self, key))
+
+    def _set_marked(self, keys: frozenset[str]) -> None:
+        if keys != self._marked:
+            self._marked = keys
+            self._repaint_changed()
+            self.post_message(self.MarksChanged(self, keys))

@@ -1,0 +1,154 @@
+"""The lines of a table as strips: header, row, placeholder. Every strip is exactly as wide as it is told."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+
+from cockpit_widgets.columns import GAP_CELLS, Place
+from cockpit_widgets.palette import Palette
+from cockpit_widgets.text import fit, width_of
+from cockpit_widgets.types import Cell, Column, Tone
+
+CURSOR_GLYPH = "▌"
+MARK_GLYPH = "●"
+MARK_UNDER_CURSOR_GLYPH = "◉"
+ASCENDING_GLYPH = "▲"
+DESCENDING_GLYPH = "▼"
+
+_EMPTY = Cell("")
+
+
+class RowState:
+    """What a row's look depends on beside its cells, as bits."""
+
+    PLAIN = 0
+    CURSOR = 1
+    MARKED = 2
+    FOCUS = 4
+
+
+def _ground(state: int) -> tuple[str, ...]:
+    if not state & RowState.CURSOR:
+        return ("resource-table--marked",) if state & RowState.MARKED else ()
+    return ("resource-table--cursor",) if state & RowState.FOCUS else ("resource-table--cursor-blurred",)
+
+
+def _gutter(state: int) -> str:
+    if state & RowState.CURSOR:
+        return MARK_UNDER_CURSOR_GLYPH if state & RowState.MARKED else CURSOR_GLYPH
+    return MARK_GLYPH if state & RowState.MARKED else " "
+
+
+class _Line:
+    """Collects text in runs of one style, so that a row costs few segments and few bytes."""
+
+    __slots__ = ("_run", "_segments", "_style", "cells")
+
+    def __init__(self) -> None:
+        self._segments: list[Segment] = []
+        self._run: list[str] = []
+        self._style: Style | None = None
+        self.cells = 0
+
+    def add(self, text: str, cells: int, style: Style) -> None:
+        if style is not self._style:
+            self._flush()
+            self._style = style
+        self._run.append(text)
+        self.cells += cells
+
+    def space(self, cells: int) -> None:
+        """Blank cells in the style of what stands before them."""
+        if cells > 0:
+            self._run.append(" " * cells)
+            self.cells += cells
+
+    def _flush(self) -> None:
+        if self._run:
+            self._segments.append(Segment("".join(self._run), self._style))
+            self._run.clear()
+
+    def strip(self, width: int) -> Strip:
+        self.space(width - self.cells)
+        self._flush()
+        strip = Strip(self._segments, self.cells)
+        return strip if self.cells == width else strip.crop(0, width)
+
+
+class RowLook(NamedTuple):
+    """What rows share: the columns and where they stand, the width in cells, the state bits."""
+
+    columns: Sequence[Column]
+    places: Sequence[Place]
+    width: int
+    state: int
+
+
+def row_strip(palette: Palette, look: RowLook, cells: Sequence[Cell]) -> Strip:
+    """One row: gutter, then the cells of the columns that are shown. Cells that are missing are blank."""
+    columns, places, width, state = look
+    ground = _ground(state)
+    styles: dict[Tone, Style] = {}
+    line = _Line()
+    line.add(_gutter(state), 1, palette.style(*ground, "resource-table--gutter"))
+    base = palette.style(*ground)
+    line.add(" ", 1, base)
+    count = len(cells)
+    for place in places:
+        text, tone = cells[place.index] if place.index < count else _EMPTY
+        style = base
+        if tone:
+            found = styles.get(tone)
+            style = styles[tone] = found if found is not None else palette.tone(tone, *ground)
+        line.space(place.x - line.cells)
+        line.add(fit(text, place.width, columns[place.index].align), place.width, style)
+    line.add("", 0, base)
+    return line.strip(width)
+
+
+def header_strip(
+    palette: Palette,
+    columns: Sequence[Column],
+    places: Sequence[Place],
+    width: int,
+    sort: tuple[str, bool],
+) -> Strip:
+    """The titles; `sort` is (column id, descending) and puts an arrow into the gap beside that title."""
+    base = palette.style("resource-table--header")
+    strong = palette.style("resource-table--header", "resource-table--sorted")
+    line = _Line()
+    line.add(" ", 1, base)
+    for place in places:
+        column = columns[place.index]
+        arrow = ""
+        if column.id == sort[0]:
+            arrow = DESCENDING_GLYPH if sort[1] else ASCENDING_GLYPH
+        style = strong if arrow else base
+        size = min(width_of(column.title), place.width)
+        title = fit(column.title, size)
+        if column.align == "right":
+            line.space(place.x + place.width - size - len(arrow) - line.cells)
+            line.add(arrow + title, size + len(arrow), style)
+        else:
+            line.space(place.x - line.cells)
+            line.add(title + arrow, size + len(arrow), style)
+        line.add("", 0, base)
+    line.add("", 0, base)
+    return line.strip(width)
+
+
+def note_strip(palette: Palette, text: str, width: int) -> Strip:
+    """One line of the placeholder."""
+    style = palette.style("resource-table--placeholder")
+    return Strip([Segment(fit("  " + text, width), style)], width)
+
+
+def column_at(columns: Sequence[Column], places: Sequence[Place], x: int) -> Column | None:
+    """The column whose title stands at cell `x`, its gap included."""
+    for place in places:
+        if place.x - GAP_CELLS // 2 <= x < place.x + place.width + GAP_CELLS // 2:
+            return columns[place.index]
+    return None

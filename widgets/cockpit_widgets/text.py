@@ -1,0 +1,146 @@
+"""Text for one terminal line: made harmless, measured in cells, cut and filled. No Textual here.
+
+Widths come from `rich.cells`, the same tables that Textual measures with. Characters whose width no two
+terminals agree on (joiners, variation selectors) are taken out, so that what is measured is what is drawn.
+"""
+
+import re
+from functools import lru_cache
+from typing import Literal
+
+from rich.cells import cell_len, get_character_cell_size
+
+ELLIPSIS = "…"
+_STAND_IN = "·"
+_MARKS_PER_CELL = 2
+"""Combining marks kept on one character: what scripts need; more would grow over the lines around it."""
+
+_VARIATION_SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+
+
+@lru_cache(4096)
+def _harmless(text: str) -> str:
+    out: list[str] = []
+    marks = 0
+    for char in _VARIATION_SELECTORS.sub("", text):
+        if char == "\t" or (char.isspace() and not char.isprintable() and ord(char) > 0x1F):
+            out.append(" ")
+            marks = 0
+        elif not char.isprintable():
+            out.append(_STAND_IN)
+            marks = 0
+        elif get_character_cell_size(char) == 0:
+            # A mark with nothing before it would sit on the border of the cell to the left.
+            marks += 1
+            if out and marks <= _MARKS_PER_CELL:
+                out.append(char)
+        else:
+            out.append(char)
+            marks = 0
+    return "".join(out)
+
+
+def plain(text: str) -> str:
+    """`text` as one harmless line: control, bidi and other unprintable characters become `·`, tabs a space.
+
+    Second line of defence: the texts handed to widgets are meant to be clean already.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return _harmless(text)
+
+
+def width_of(text: str) -> int:
+    """Terminal cells that `plain(text)` takes."""
+    if text.isascii():
+        return len(text)
+    return cell_len(plain(text))
+
+
+def cut(text: str, width: int) -> str:
+    """`text` made plain, at most `width` cells; what does not fit ends in an ellipsis."""
+    if width <= 0:
+        return ""
+    if text.isascii() and text.isprintable():
+        return text if len(text) <= width else text[: width - 1] + ELLIPSIS
+    text = plain(text)
+    if cell_len(text) <= width:
+        return text
+    room = width - 1
+    kept: list[str] = []
+    for char in text:
+        room -= get_character_cell_size(char)
+        if room < 0:
+            break
+        kept.append(char)
+    return "".join(kept) + ELLIPSIS
+
+
+def fit(text: str, width: int, align: Literal["left", "right"] = "left") -> str:
+    """`text` made plain, in exactly `width` cells (none when `width` is not positive)."""
+    if width <= 0:
+        return ""
+    if text.isascii() and text.isprintable() and len(text) <= width:
+        return text.ljust(width) if align == "left" else text.rjust(width)
+    text = cut(text, width)
+    space = " " * (width - cell_len(text))
+    return text + space if align == "left" else space + text
+
+
+def window(text: str, start: int, width: int) -> str:
+    """The cells `start` to `start + width` of plain `text`; half characters and missing ones are spaces."""
+    text = plain(text)
+    if text.isascii():
+        return text[start : start + width].ljust(width)
+    out: list[str] = []
+    at = 0
+    used = 0
+    for char in text:
+        size = get_character_cell_size(char)
+        if at + size > start + width and size:
+            break
+        if at >= start:
+            if size or out:
+                out.append(char)
+                used += size
+        elif at + size > start:
+            out.append(" ")
+            used += 1
+        at += size
+    return "".join(out) + " " * (width - used)
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """`text` made plain and broken at spaces into lines of at most `width` cells; at least one line."""
+    width = max(1, width)
+    lines: list[str] = []
+    line = ""
+    room = width
+    for word in plain(text).split(" "):
+        size = cell_len(word)
+        if line and size + 1 <= room:
+            line += " " + word
+            room -= size + 1
+            continue
+        if line:
+            lines.append(line)
+        rest = word
+        while size > width:
+            head = _head(rest, width)
+            lines.append(head)
+            rest = rest[len(head) :]
+            size = cell_len(rest)
+        line = rest
+        room = width - size
+    if line or not lines:
+        lines.append(line)
+    return lines
+
+
+def _head(word: str, width: int) -> str:
+    used = 0
+    for index, char in enumerate(word):
+        used += get_character_cell_size(char)
+        if used > width and index:
+            return word[:index]
+    return word
