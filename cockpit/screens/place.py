@@ -132,7 +132,7 @@ class Place(Screen[None]):
     def action_help(self) -> None:
         from cockpit_widgets import HelpDialog
 
-        self.app.push_screen(HelpDialog("Keys", self.help_entries()))
+        self.app.push_screen(HelpDialog(self.help_entries()))
 
     def help_entries(self) -> tuple[HelpEntry, ...]:
         """Every key that works here now, from the bindings themselves."""

@@ -52,7 +52,5 @@ class PodsScreen(TablePlace):
         return found if isinstance(found, Pod) else None
 
     def _job_of(self, uid: str) -> Job | None:
-        for job in self.deck.attachment.jobs.jobs.values():
-            if uid in job.pod_uids:
-                return job
-        return None
+        pod = self._pod(uid)
+        return self.deck.attachment.jobs.job_of_pod(pod) if pod is not None else None

@@ -21,7 +21,6 @@ class ScaleScreen(Place):
     ScaleScreen #preview { height: 1fr; padding: 0 1; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s", "submit", "scale", id="form.submit", tooltip="Ask for that number", priority=True),
         Binding("escape", "back", "back", id="form.back", tooltip="Leave; nothing is changed"),
     ]
 
@@ -64,9 +63,7 @@ class ScaleScreen(Place):
             lines += [f"! {one}" for one in plan.warnings] + ["", "$ " + plan.shell]
         if lines != self._drawn:
             self._drawn = lines
-            view = self.query_one("#preview", LogView)
-            view.clear()
-            view.append(lines)
+            self.query_one("#preview", LogView).replace(lines)
 
     def on_form_changed(self, event: Form.Changed) -> None:
         event.stop()

@@ -34,7 +34,6 @@ class SubmitScreen(Place):
     SubmitScreen.narrow.previewing #form { display: none; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s", "submit", "submit", id="form.submit", tooltip="Submit the job", priority=True),
         Binding("f2", "template", "template", id="form.template", tooltip="Pick another template"),
         Binding("f3", "preview", "preview", id="form.preview", tooltip="Show what would be sent"),
         Binding("escape", "back", "back", id="form.back", tooltip="Leave the form; nothing is sent"),
@@ -146,9 +145,7 @@ class SubmitScreen(Place):
 
     def _draw(self, problem: str) -> None:
         lines = preview_lines(self._plan, problem, self._verdict, self.deck.attachment.store)
-        view = self.query_one("#preview", LogView)
-        view.clear()
-        view.append(lines)
+        self.query_one("#preview", LogView).replace(lines)
         self.say_problem(problem)
 
     # ---- keys

@@ -26,9 +26,7 @@ class TextScreen(Place):
 
     def put(self, lines: Iterable[str]) -> None:
         """Replace the whole text."""
-        view = self.query_one("#text", LogView)
-        view.clear()
-        view.append(list(lines))
+        self.query_one("#text", LogView).replace(lines)
 
 
 class YamlScreen(TextScreen):

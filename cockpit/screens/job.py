@@ -1,0 +1,96 @@
+"""The page of one job: what it is, why it waits, its members by rank with their devices, its events."""
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual.binding import BindingType
+from textual.widget import Widget
+from textual.widgets import Static
+
+from cockpit.model.job import Job
+from cockpit.model.pod import Pod
+from cockpit.model.record import Kind
+from cockpit.screens.keymap import EVERYWHERE, bindings
+from cockpit.screens.table_place import TablePlace
+from cockpit.screens.verbs import JobVerbs
+from cockpit.views import events as events_view
+from cockpit.views import job_page as view
+from cockpit.views.states import why_empty
+from cockpit.views.view_state import ViewState
+from cockpit_widgets import KeyValues, ResourceTable
+from cockpit_widgets.types import TableSource
+
+SHORT_LINES = 30
+
+
+class JobScreen(TablePlace, JobVerbs):
+    DEFAULT_CSS = """
+    JobScreen #facts { height: auto; max-height: 45%; padding: 0 1; }
+    JobScreen #table { height: 1fr; min-height: 4; }
+    JobScreen .title { height: 1; padding: 0 1; color: $text-muted; background: $surface; }
+    JobScreen #events { height: 30%; min-height: 4; }
+    JobScreen.short #events, JobScreen.short #events-title { display: none; }
+    JobScreen.short.eventful #events, JobScreen.short.eventful #events-title { display: block; height: 1fr; }
+    JobScreen.short.eventful #events-title { height: 1; }
+    JobScreen.short.eventful #table, JobScreen.short.eventful #members-title { display: none; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *bindings("open", "why", "logs", "events", "yaml", "panel", "job.kill", "job.new"),
+        *bindings("filter", "sort", "reverse", *EVERYWHERE),
+    ]
+    place = "job"
+
+    def __init__(self, key: str) -> None:
+        super().__init__()
+        self._key = key
+
+    def body(self) -> Iterable[Widget]:
+        yield KeyValues(id="facts")
+        yield Static("Members by rank", id="members-title", classes="title", markup=False)
+        yield from super().body()
+        yield Static("Events, newest first", id="events-title", classes="title", markup=False)
+        yield ResourceTable(id="events")
+
+    def on_resize(self) -> None:
+        self.set_class(self.size.height < SHORT_LINES, "short")
+
+    def chosen_job(self) -> Job | None:
+        return self.deck.attachment.jobs.job(self._key)
+
+    def source(self) -> tuple[TableSource, str]:
+        attachment = self.deck.attachment
+        members = attachment.jobs.members(self._key)
+        source = view.members_table(
+            members, attachment.store, self.state, self.deck.clock.now(), self.memory
+        )
+        self.say_problem(source.problem)
+        return source, why_empty(
+            "members", attachment.store.status(Kind.POD), total=source.total, filter_text=self.state.filter
+        )
+
+    def project(self) -> None:
+        attachment, now_seconds = self.deck.attachment, self.deck.clock.now()
+        job = self.chosen_job()
+        self.query_one("#facts", KeyValues).set_pairs(
+            view.facts(job, attachment.store, now_seconds) if job else view.gone(self._key)
+        )
+        events = self.query_one("#events", ResourceTable)
+        events.set_placeholder("No events of this job or its members are kept by the server.")
+        found = view.events_of(job, attachment.jobs.members(self._key), attachment.store) if job else ()
+        events.set_source(events_view.table(attachment.store, ViewState(), now_seconds, events=found))
+        super().project()
+
+    def open_row(self, key: str) -> None:
+        """A member opens its node."""
+        from cockpit.screens.node import NodeScreen
+
+        pod = self.deck.attachment.store.get(Kind.POD, key)
+        if isinstance(pod, Pod) and pod.node:
+            self.app.push_screen(NodeScreen(pod.node))
+
+    def action_object_events(self) -> None:
+        self.toggle_class("eventful")
+        self.query_one("#events" if self.has_class("eventful") else "#table").focus()
+
+    def action_panel(self) -> None:
+        self.focus_next()
