@@ -1,0 +1,20 @@
+"""Kueue: what other rooms use of this engine."""
+
+from cockpit.gangs.kueue_plans import plan_hold, plan_release, plan_resume_queue, plan_stop_queue
+from cockpit.gangs.kueue_queues import queue_rows
+from cockpit.gangs.kueue_verdict import estimate_positions, gang_state, gpus_asked, verdict
+
+NAME = "Kueue"
+
+__all__ = [
+    "NAME",
+    "estimate_positions",
+    "gang_state",
+    "gpus_asked",
+    "plan_hold",
+    "plan_release",
+    "plan_resume_queue",
+    "plan_stop_queue",
+    "queue_rows",
+    "verdict",
+]

@@ -1,0 +1,102 @@
+"""What every engine answers about a job's gang, and the rows of its queues."""
+
+import msgspec
+
+
+class GangState:
+    """Where a gang stands with its engine, in plain words."""
+
+    QUEUED = "queued"  # waits for quota or for its turn
+    BLOCKED = "blocked"  # will never start as things are: too large, queue missing or stopped
+    CHECKING = "checking"  # quota is reserved, admission checks are not through
+    ADMITTED = "admitted"  # may run; its pods are not all ready
+    STARTED = "started"  # all pods reached readiness
+    EVICTED = "evicted"  # was admitted, is being taken off
+    HELD = "held"  # switched off by a person or by the engine
+    FINISHED = "finished"
+
+    WAITING = ("queued", "blocked", "checking", "evicted", "held")
+
+
+class GangVerdict(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """One gang's standing. `reason` is one sentence of at most 100 characters, "" when nothing holds it.
+
+    `missing` counts units of `resource` in `flavor` that are wanting, in base units; None unknown or none.
+    `position` 1 is next; `is_estimate` where it was computed here and not told by the engine.
+    """
+
+    state: str
+    reason: str = ""
+    missing: int | None = None
+    flavor: str = ""
+    resource: str = ""
+    position: int | None = None
+    is_estimate: bool = False
+    queue: str = ""
+    cluster_queue: str = ""
+
+    @property
+    def is_waiting(self) -> bool:
+        return self.state in GangState.WAITING
+
+
+class QuotaView(msgspec.Struct, frozen=True, gc=False):
+    """Quota of one GPU resource in one flavor, in devices. None: not stated."""
+
+    flavor: str
+    resource: str
+    nominal: int
+    used: int | None
+    borrowed: int | None
+    borrowing_limit: int | None
+
+
+class WaitingView(msgspec.Struct, frozen=True, gc=False):
+    """One workload in line. `job` is "namespace/name" of the job it stands for, else of the workload."""
+
+    workload_uid: str
+    namespace: str
+    job: str
+    position: int
+    is_estimate: bool
+    gpus: int
+    priority: int
+    created_seconds: float | None
+    reason: str
+
+
+class QueueView(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """One queue of any engine. `state`: active, stopped, inactive, ending or unknown; `why` not active."""
+
+    uid: str
+    kind: str  # LocalQueue, ClusterQueue
+    name: str
+    namespace: str = ""
+    engine: str = "Kueue"
+    resource_version: str = ""
+    cluster_queue: str = ""
+    cohort: str = ""
+    strategy: str = ""
+    preemption: str = ""
+    stop_policy: str = ""
+    state: str = "unknown"
+    why: str = ""
+    quotas: tuple[QuotaView, ...] = ()
+    pending: int | None = None
+    reserving: int | None = None
+    admitted: int | None = None
+    waiting: tuple[WaitingView, ...] = ()
+
+    @property
+    def key(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+    @property
+    def gpus_nominal(self) -> int:
+        return sum(one.nominal for one in self.quotas)
+
+    @property
+    def gpus_used(self) -> int | None:
+        """GPUs in use over all flavors, None where no flavor states it."""
+        stated = [one.used for one in self.quotas if one.used is not None]
+        return sum(stated) if stated else None

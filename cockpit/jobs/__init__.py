@@ -1,0 +1,1 @@
+"""Job rows of every kind, and job templates."""

@@ -1,0 +1,57 @@
+"""batch/v1 Job that nobody else's job owns."""
+
+from cockpit.gangs.detect import QUEUE_LABEL
+from cockpit.jobs.judge import Facts
+from cockpit.jobs.root import Root
+from cockpit.jobs.row import Positions, gang_of, make_row, newest_warning, workload_of
+from cockpit.model.job import Job, JobObject, JobState
+from cockpit.model.pod import Pod
+from cockpit.model.record import condition, label
+from cockpit.store.store import Store
+
+
+def is_row(job: JobObject, pods: tuple[Pod, ...], store: Store) -> bool:
+    """True for Jobs that ask for GPUs or that Kueue queues; the cluster's other Jobs are not our subject."""
+    if any(role.gpus_each for role in job.replicas) or any(pod.gpus for pod in pods):
+        return True
+    return bool(store.workloads_of(job.uid))
+
+
+def row(job: JobObject, root: Root, pods: tuple[Pod, ...], store: Store, positions: Positions) -> Job:
+    """The row of a batch Job; `pods` are the current ones, by completion index where it has one."""
+    workload = workload_of(store, job.uid)
+    wanted = sum(role.replicas for role in job.replicas)
+    ended, message = _ended(job)
+    facts = Facts(
+        kind=job.kind,
+        pods=pods,
+        counted=pods,
+        wanted=wanted,
+        gang=gang_of(workload, store, positions),
+        is_deleting=job.deleting_seconds is not None,
+        is_suspended=job.is_suspended,
+        queue=label(job.labels, QUEUE_LABEL),
+        ended=ended,
+        end_message=message,
+        warning="" if pods else newest_warning(store, job.uid),
+    )
+    return make_row(
+        root,
+        facts,
+        store,
+        labels=job.labels,
+        workload=workload,
+        gpus_wanted=sum(role.replicas * role.gpus_each for role in job.replicas),
+        resource_version=job.resource_version,
+        created_seconds=job.created_seconds,
+        started_seconds=job.started_seconds,
+        finished_seconds=job.finished_seconds,
+    )
+
+
+def _ended(job: JobObject) -> tuple[str, str]:
+    for type_, state in (("Complete", JobState.SUCCEEDED), ("Failed", JobState.FAILED)):
+        found = condition(job.conditions, type_)
+        if found is not None and found.status == "True":
+            return state, found.message or found.reason
+    return "", ""

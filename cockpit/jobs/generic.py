@@ -1,0 +1,77 @@
+"""Any other controller whose pods ask for GPUs (PyTorchJob, RayCluster, JobSet, Notebook ...), and bare pods.
+
+Nothing is known of its spec: what it wants is what its Workload asks for, else the pods that exist.
+"""
+
+from cockpit.gangs import kueue
+from cockpit.jobs.judge import Facts
+from cockpit.jobs.root import Root
+from cockpit.jobs.row import Positions, gang_of, last_finish, make_row, newest_warning, workload_of
+from cockpit.model.devices import is_gpu_resource
+from cockpit.model.gang import PodSet, Workload
+from cockpit.model.job import Job, OwnerObject
+from cockpit.model.pod import Pod
+from cockpit.model.record import Labels
+from cockpit.store.store import Store
+
+
+def is_row(root: Root, pods: tuple[Pod, ...], store: Store) -> bool:
+    """True where pods ask for GPUs, or where a Workload that does stands for the controller."""
+    if any(pod.gpus for pod in pods):
+        return True
+    return any(kueue.gpus_asked(one) for one in store.workloads_of(root.uid))
+
+
+def row(
+    owner: OwnerObject | None, root: Root, pods: tuple[Pod, ...], store: Store, positions: Positions
+) -> Job:
+    """The row of any controller; `owner` is its metadata where it was read."""
+    workload = workload_of(store, root.uid)
+    counted = tuple(pod for pod in pods if pod.gpus) or pods
+    wanted, gpus_wanted = len(counted), sum(pod.gpus for pod in counted)
+    if workload is not None:
+        wanted, gpus_wanted = _asked(workload)
+    deleting = owner is not None and owner.deleting_seconds is not None
+    if owner is None and any(pod.deleting_seconds is not None for pod in pods):
+        deleting = all(pod.deleting_seconds is not None or pod.is_finished for pod in pods)
+    facts = Facts(
+        kind=root.kind,
+        pods=pods,
+        counted=counted,
+        wanted=wanted,
+        gang=gang_of(workload, store, positions),
+        is_deleting=deleting,
+        warning="" if pods else newest_warning(store, root.uid),
+    )
+    labels: Labels = () if owner is None else owner.labels
+    created = owner.created_seconds if owner is not None else None
+    if created is None:
+        created = min((pod.created_seconds for pod in pods if pod.created_seconds is not None), default=None)
+    return make_row(
+        root,
+        facts,
+        store,
+        labels=labels,
+        workload=workload,
+        gpus_wanted=gpus_wanted,
+        resource_version=_version(owner, root, pods),
+        created_seconds=created,
+        finished_seconds=last_finish(pods),
+    )
+
+
+def _version(owner: OwnerObject | None, root: Root, pods: tuple[Pod, ...]) -> str:
+    if owner is not None:
+        return owner.resource_version
+    return pods[0].resource_version if root.kind == "Pod" and pods else ""
+
+
+def _asked(workload: Workload) -> tuple[int, int]:
+    """(members, GPUs) of the pod sets that ask for GPUs, or all members where none asks."""
+    gpus = {part.name: _gpus(part) for part in workload.pod_sets}
+    with_gpus = [part for part in workload.pod_sets if gpus[part.name]]
+    return sum(part.count for part in with_gpus or workload.pod_sets), sum(gpus.values())
+
+
+def _gpus(part: PodSet) -> int:
+    return sum(amount for resource, amount in part.resources if is_gpu_resource(resource))

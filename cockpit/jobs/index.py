@@ -1,0 +1,240 @@
+"""Job rows, kept up to date: a delta recomputes only the jobs it touches."""
+
+from collections.abc import Iterable, Mapping
+
+from cockpit.gangs import kueue
+from cockpit.jobs import batch_job, generic, mpijob
+from cockpit.jobs.members import current
+from cockpit.jobs.root import Root, climb, from_ref, of_object, of_pod
+from cockpit.model.event import Event
+from cockpit.model.gang import Workload
+from cockpit.model.job import Job, JobObject, JobState, OwnerObject
+from cockpit.model.node import Node
+from cockpit.model.pod import Pod
+from cockpit.model.record import Kind
+from cockpit.store.delta import Delta
+from cockpit.store.multimap import Multimap
+from cockpit.store.store import Store
+
+_QUEUES = (Kind.LOCAL_QUEUE, Kind.CLUSTER_QUEUE)
+_OBJECTS = (Kind.MPIJOB, Kind.JOB, Kind.OWNER)
+
+
+class JobIndex:
+    """All jobs of a store by key. `update` is called with every delta; `touched` names what the last one
+    recomputed, added or took away."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._jobs: dict[str, Job] = {}
+        self._roots: dict[str, Root] = {}
+        self._key_of: dict[str, str] = {}  # root, pod or workload uid -> key of the row it is part of
+        self._parts: dict[str, tuple[str, ...]] = {}  # key -> uids that point to it
+        self._children = Multimap()  # uid of a controller -> uids of the controllers it owns
+        self._parent_of: dict[str, str] = {}
+        self._node_ready: dict[str, str] = {}
+        self._positions: dict[str, int] = {}
+        self.touched: frozenset[str] = frozenset()
+
+    @property
+    def jobs(self) -> Mapping[str, Job]:
+        return self._jobs
+
+    def job(self, key: str) -> Job | None:
+        return self._jobs.get(key)
+
+    def members(self, key: str) -> tuple[Pod, ...]:
+        """The current pods of a job: the launcher first, then by rank."""
+        job = self._jobs.get(key)
+        if job is None:
+            return ()
+        pods = (self._store.get(Kind.POD, uid) for uid in job.pod_uids)
+        return tuple(pod for pod in pods if pod is not None)
+
+    def job_of_pod(self, pod: Pod) -> Job | None:
+        """The job that the pod is a member of, None where it is part of no row."""
+        key = self._key_of.get(pod.uid) or of_pod(self._store, pod).key
+        return self._jobs.get(key)
+
+    # ---- keeping up
+
+    def update(self, delta: Delta) -> None:
+        """Recompute the rows that the delta touches. The first call after a load sees everything."""
+        touched: dict[str, Root] = {}
+        gone = (uid for kind in (Kind.POD, Kind.WORKLOAD, *_OBJECTS) for uid in delta.removed.get(kind, ()))
+        for uid in gone:
+            self._touch_key(touched, self._key_of.get(uid, ""))
+        for kind in _OBJECTS:
+            for uid in delta.removed.get(kind, ()):
+                self._unlink(uid)
+                self._touch_below(touched, uid)
+            for uid in delta.changed.get(kind, ()):
+                self._touch_object(touched, kind, uid)
+        for uid in delta.changed.get(Kind.POD, ()):
+            self._touch_pod(touched, uid)
+        for uid in delta.changed.get(Kind.WORKLOAD, ()):
+            self._touch_workload(touched, uid)
+        self._touch_by_events(touched, delta)
+        self._touch_by_nodes(touched, delta)
+        if delta.touches(Kind.WORKLOAD, *_QUEUES):
+            self._positions = kueue.estimate_positions(self._store)
+            self._touch_queued(touched, has_queue_moved=delta.touches(*_QUEUES))
+        for key, root in touched.items():
+            self._recompute(key, root)
+        self.touched = frozenset(touched)
+
+    def _touch_key(self, touched: dict[str, Root], key: str) -> None:
+        root = self._roots.get(key)
+        if root is not None:
+            touched.setdefault(key, root)
+
+    def _touch_root(self, touched: dict[str, Root], root: Root) -> None:
+        """A newer object with the same name takes the row over, even while pods of the old one linger."""
+        table = {"MPIJob": Kind.MPIJOB, "Job": Kind.JOB}.get(root.kind)
+        if table is not None:
+            record: JobObject | None = self._store.by_key(table, f"{root.namespace}/{root.name}")
+            if record is not None and record.uid != root.uid:
+                root = of_object(record)
+        touched[root.key] = root
+
+    def _touch_object(self, touched: dict[str, Root], kind: str, uid: str) -> None:
+        record: JobObject | OwnerObject | None = self._store.get(kind, uid)
+        if record is None:
+            return
+        self._link(uid, record.owner.uid if record.owner is not None else "")
+        self._touch_key(touched, self._key_of.get(uid, ""))
+        own = of_object(record)
+        self._touch_root(touched, climb(self._store, own))
+        if own.key in self._jobs:  # it may have stopped being the top
+            self._touch_key(touched, own.key)
+        if kind == Kind.OWNER:
+            self._touch_below(touched, uid)
+
+    def _touch_below(self, touched: dict[str, Root], uid: str) -> None:
+        """Rows that stood for something below a controller whose own chain became known or broke."""
+        for child in (uid, *self._descend(uid)):
+            self._touch_key(touched, self._key_of.get(child, ""))
+            for pod in self._store.pods_of(child):
+                self._touch_pod(touched, pod.uid)
+
+    def _touch_pod(self, touched: dict[str, Root], uid: str) -> None:
+        pod: Pod | None = self._store.get(Kind.POD, uid)
+        if pod is None:
+            return
+        old = self._key_of.get(uid)
+        if old is not None:
+            self._touch_key(touched, old)
+        elif not pod.gpus and not pod.owner_uid:
+            return
+        root = of_pod(self._store, pod)
+        if pod.gpus or root.uid in self._key_of:
+            self._touch_root(touched, root)
+
+    def _touch_workload(self, touched: dict[str, Root], uid: str) -> None:
+        workload: Workload | None = self._store.get(Kind.WORKLOAD, uid)
+        if workload is None or workload.owner is None:
+            return
+        self._touch_key(touched, self._key_of.get(uid, ""))
+        self._touch_root(touched, climb(self._store, from_ref(workload.owner, workload.namespace)))
+
+    def _touch_by_events(self, touched: dict[str, Root], delta: Delta) -> None:
+        for uid in delta.changed.get(Kind.EVENT, ()):
+            event: Event | None = self._store.get(Kind.EVENT, uid)
+            if event is not None and event.type == "Warning":
+                self._touch_key(touched, self._key_of.get(event.object_uid, ""))
+
+    def _touch_by_nodes(self, touched: dict[str, Root], delta: Delta) -> None:
+        for uid in delta.removed.get(Kind.NODE, ()):
+            self._node_ready.pop(uid, None)
+        for uid in delta.changed.get(Kind.NODE, ()):
+            node: Node | None = self._store.get(Kind.NODE, uid)
+            if node is None or self._node_ready.get(uid) == node.ready:
+                continue
+            self._node_ready[uid] = node.ready
+            for pod in self._store.pods_on(node.name):
+                self._touch_key(touched, self._key_of.get(pod.uid, ""))
+
+    def _touch_queued(self, touched: dict[str, Root], *, has_queue_moved: bool) -> None:
+        """Jobs in line whose place or, after a queue changed, whose reason may be another now."""
+        for key, job in self._jobs.items():
+            if job.state == JobState.QUEUED and (
+                has_queue_moved or self._positions.get(job.workload_uid) != job.position
+            ):
+                self._touch_key(touched, key)
+
+    # ---- the tree of controllers
+
+    def _link(self, uid: str, owner_uid: str) -> None:
+        if self._parent_of.get(uid, "") == owner_uid:
+            return
+        self._unlink(uid)
+        if owner_uid:
+            self._parent_of[uid] = owner_uid
+            self._children.add(owner_uid, uid)
+
+    def _unlink(self, uid: str) -> None:
+        self._children.discard(self._parent_of.pop(uid, ""), uid)
+
+    def _descend(self, uid: str) -> Iterable[str]:
+        """All controllers below `uid`; a cycle ends."""
+        seen = {uid}
+        todo = [uid]
+        while todo:
+            for child in self._children.get(todo.pop()):
+                if child not in seen:
+                    seen.add(child)
+                    todo.append(child)
+                    yield child
+
+    def _pods_below(self, root: Root) -> tuple[Pod, ...]:
+        store = self._store
+        if root.kind == "Pod":
+            pod: Pod | None = store.get(Kind.POD, root.uid)
+            return () if pod is None else (pod,)
+        pods = list(store.pods_of(root.uid))
+        for child in self._descend(root.uid):
+            pods.extend(store.pods_of(child))
+        return current(pods)
+
+    # ---- one row
+
+    def _recompute(self, key: str, root: Root) -> None:
+        job = self._row(root)
+        if job is None and root != self._roots.get(key):
+            former = self._roots.get(key)  # the newcomer is no row: does the old one still stand?
+            if former is not None:
+                root, job = former, self._row(former)
+        for uid in self._parts.pop(key, ()):
+            if self._key_of.get(uid) == key:
+                del self._key_of[uid]
+        if job is None:
+            self._jobs.pop(key, None)
+            self._roots.pop(key, None)
+            return
+        self._jobs[key] = job
+        self._roots[key] = root
+        parts = (root.uid, *job.pod_uids, *((job.workload_uid,) if job.workload_uid else ()))
+        self._parts[key] = parts
+        for uid in parts:
+            self._key_of[uid] = key
+
+    def _row(self, root: Root) -> Job | None:
+        """The row, None where the object is gone, asks for no GPU, or belongs to a job above it."""
+        store = self._store
+        if climb(store, root) != root:
+            return None
+        pods = self._pods_below(root)
+        if root.kind == "MPIJob":
+            mpi: JobObject | None = store.get(Kind.MPIJOB, root.uid)
+            if mpi is not None:
+                return mpijob.row(mpi, root, pods, store, self._positions)
+        elif root.kind == "Job":
+            batch: JobObject | None = store.get(Kind.JOB, root.uid)
+            if batch is not None:
+                if not batch_job.is_row(batch, pods, store):
+                    return None
+                return batch_job.row(batch, root, pods, store, self._positions)
+        if not generic.is_row(root, pods, store):
+            return None
+        owner: OwnerObject | None = store.get(Kind.OWNER, root.uid)
+        return generic.row(owner, root, pods, store, self._positions)

@@ -1,0 +1,67 @@
+"""MPIJob (kubeflow.org/v2beta1): one launcher that has no GPUs as a rule, and workers by rank.
+
+Its Running condition is sticky: a finished job keeps it, and after a worker died it still says Running.
+So only Succeeded, Failed and Suspended are taken from conditions, the rest from the pods.
+Source: mpi-operator pkg/controller/mpi_job_controller_status.go.
+"""
+
+from cockpit.gangs.detect import QUEUE_LABEL
+from cockpit.jobs.judge import Facts
+from cockpit.jobs.root import Root
+from cockpit.jobs.row import Positions, gang_of, make_row, newest_warning, workload_of
+from cockpit.model.job import Job, JobObject, JobState
+from cockpit.model.pod import Pod
+from cockpit.model.record import condition, label
+from cockpit.store.store import Store
+
+
+def row(job: JobObject, root: Root, pods: tuple[Pod, ...], store: Store, positions: Positions) -> Job:
+    """The row of an MPIJob; `pods` are its current members, the launcher first."""
+    workload = workload_of(store, job.uid)
+    with_gpus = [role for role in job.replicas if role.gpus_each]
+    roles = {role.role for role in with_gpus or job.replicas}
+    ended, message = _ended(job, pods)
+    facts = Facts(
+        kind=job.kind,
+        pods=pods,
+        counted=tuple(pod for pod in pods if pod.role in roles or (not pod.role and pod.gpus)),
+        wanted=sum(role.replicas for role in with_gpus or job.replicas) or None,
+        gang=gang_of(workload, store, positions),
+        is_deleting=job.deleting_seconds is not None,
+        is_suspended=job.is_suspended,
+        ended=ended,
+        end_message=message,
+        was_running=_is_true(job, "Running"),
+        missing_leader="" if any(pod.role == "launcher" for pod in pods) else "launcher",
+        queue=label(job.labels, QUEUE_LABEL),
+        warning="" if pods else newest_warning(store, job.uid),
+    )
+    return make_row(
+        root,
+        facts,
+        store,
+        labels=job.labels,
+        workload=workload,
+        gpus_wanted=sum(role.replicas * role.gpus_each for role in job.replicas),
+        resource_version=job.resource_version,
+        created_seconds=job.created_seconds,
+        started_seconds=job.started_seconds,
+        finished_seconds=job.finished_seconds,
+    )
+
+
+def _ended(job: JobObject, pods: tuple[Pod, ...]) -> tuple[str, str]:
+    failed = condition(job.conditions, "Failed")
+    if failed is not None and failed.status == "True":
+        return JobState.FAILED, failed.message
+    if _is_true(job, "Succeeded"):
+        return JobState.SUCCEEDED, ""
+    launchers = [pod for pod in pods if pod.role == "launcher"]
+    if launchers and all(pod.phase == "Succeeded" for pod in launchers):
+        return JobState.SUCCEEDED, ""
+    return "", ""
+
+
+def _is_true(job: JobObject, type_: str) -> bool:
+    found = condition(job.conditions, type_)
+    return found is not None and found.status == "True"

@@ -1,0 +1,369 @@
+"""Job rows by example: MPIJobs from submit to end, batch Jobs, any other controller, bare pods."""
+
+import msgspec
+import pytest
+
+from cockpit.model.batch import Batch
+from cockpit.model.event import Event
+from cockpit.model.job import Job, JobState, OwnerObject
+from cockpit.model.node import Node
+from cockpit.model.record import Kind
+from tests.unit.jobs.builders import (
+    Cluster,
+    batch_job,
+    gang,
+    is_,
+    lacks,
+    mpijob,
+    owned,
+    queues,
+    ref,
+    up,
+    workload,
+)
+
+LLM = "mpijob.kubeflow.org/team-a/llm"
+INSUFFICIENT = "0/40 nodes are available: 37 Insufficient nvidia.com/gpu, 3 node(s) were unschedulable."
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    return Cluster()
+
+
+def row(cluster: Cluster, key: str = LLM) -> Job:
+    found = cluster.index.job(key)
+    assert found is not None, f"no row {key} in {list(cluster.index.jobs)}"
+    return found
+
+
+def test_a_running_mpijob(cluster: Cluster) -> None:
+    job = mpijob(workers=2, gpus=4, conditions=(is_("Running"),), started_seconds=50.0)
+    cluster.put(job, *gang(job, **up())[1], gang(job)[0])
+    one = row(cluster)
+    assert (one.state, one.why, one.ready, one.wanted) == (JobState.RUNNING, "", 2, 2)
+    assert (one.gpus_held, one.gpus_wanted, one.engine) == (8, 8, "none")
+    assert one.nodes == ("gpu-1",) and one.started_seconds == 50.0
+    assert set(cluster.index.jobs) == {LLM}  # the launcher's Job is no row of its own
+
+
+def test_members_stand_with_the_launcher_first_then_by_rank(cluster: Cluster) -> None:
+    job = mpijob(workers=12)
+    launcher_job, pods = gang(job, **up())
+    cluster.put(launcher_job, job, *pods)
+    names = [pod.name for pod in cluster.index.members(LLM)]
+    assert names == ["llm-launcher-x1", *(f"llm-worker-{i}" for i in range(12))]
+    assert cluster.index.members("no/such/job") == ()
+    found = cluster.index.job_of_pod(pods[0])
+    assert found is not None and found.key == LLM
+
+
+def test_a_queued_mpijob_says_what_is_missing_and_its_place(cluster: Cluster) -> None:
+    job = mpijob(workers=2, gpus=4, is_suspended=True)
+    cluster.put(*queues(nominal=8, used=4), job, workload(job, 8, 2, lacks(4)))
+    one = row(cluster)
+    assert one.state == JobState.QUEUED
+    assert one.why == "needs 8 GPUs, quota research/h100 has 4 unused: 4 more needed"
+    assert (one.engine, one.queue, one.position, one.ready, one.wanted) == ("Kueue", "main", 1, 0, 2)
+
+
+def test_places_move_up_when_somebody_leaves_the_line(cluster: Cluster) -> None:
+    first, second = mpijob("first", is_suspended=True), mpijob("second", is_suspended=True)
+    ahead = workload(first, 4, 2, lacks(4), created_seconds=1.0)
+    cluster.put(*queues(), first, second, ahead, workload(second, 4, 2, lacks(4), created_seconds=2.0))
+    key = "mpijob.kubeflow.org/team-a/second"
+    assert row(cluster, key).position == 2
+    cluster.drop(first, ahead)
+    assert row(cluster, key).position == 1
+    assert set(cluster.index.jobs) == {key}
+
+
+def test_a_queue_that_changes_rewrites_the_reason(cluster: Cluster) -> None:
+    job = mpijob(is_suspended=True)
+    cluster.put(*queues(), job, workload(job, 8, 2, lacks(4)))
+    local, _ = queues()
+    cluster.put(msgspec.structs.replace(local, stop_policy="Hold"))
+    assert row(cluster).why == "queue main is stopped for new jobs (Hold)"
+
+
+def test_from_admission_to_running_without_a_refresh(cluster: Cluster) -> None:
+    job = mpijob(workers=2, gpus=2, is_suspended=True)
+    cluster.put(*queues(), job, workload(job, 4, 2, lacks(4)))
+    admitted = (is_("QuotaReserved"), is_("Admitted"))
+    cluster.put(workload(job, 4, 2, *admitted))
+    assert row(cluster).state == JobState.STARTING
+    job = mpijob(workers=2, gpus=2)
+    cluster.put(job)
+    assert (row(cluster).state, row(cluster).why) == (
+        JobState.PENDING,
+        "no pod yet: waits for its MPIJob controller",
+    )
+    launcher_job, pods = gang(job, phase="Pending")
+    cluster.put(launcher_job, *pods)
+    assert row(cluster).state == JobState.PENDING
+    cluster.put(*gang(job, phase="Pending", node="gpu-1", waiting_reason="ContainerCreating")[1])
+    assert row(cluster).state == JobState.STARTING
+    assert row(cluster).why == "worker-0: its container is being made (and 2 more)"
+    cluster.put(*gang(job, **up())[1])
+    assert (row(cluster).state, row(cluster).why) == (JobState.RUNNING, "")
+
+
+def test_a_finished_mpijob_keeps_a_stale_running_condition_and_is_done(cluster: Cluster) -> None:
+    job = mpijob(conditions=(is_("Running"), is_("Succeeded")), finished_seconds=90.0)
+    cluster.put(job)
+    assert row(cluster).state == JobState.SUCCEEDED
+    assert row(cluster).finished_seconds == 90.0
+
+
+def test_workers_left_behind_by_a_finished_mpijob_are_told(cluster: Cluster) -> None:
+    job = mpijob(workers=2, gpus=4, conditions=(is_("Succeeded"),))
+    cluster.put(job, *gang(job, **up())[1])
+    assert row(cluster).why == "ended, but 2 pods still run and hold 8 GPUs"
+
+
+def test_a_launcher_that_ended_is_believed_before_the_condition(cluster: Cluster) -> None:
+    job = mpijob()
+    launcher_job, (*workers, launcher) = gang(job, **up())
+    cluster.put(
+        job, launcher_job, *workers, msgspec.structs.replace(launcher, phase="Succeeded", is_ready=False)
+    )
+    assert row(cluster).state == JobState.SUCCEEDED
+
+
+def test_a_failed_mpijob_names_the_member_and_its_end(cluster: Cluster) -> None:
+    message = "Job has reached the specified backoff limit: rank 2 exited with code 137"
+    job = mpijob(conditions=(is_("Failed", message=message),))
+    cluster.put(job)
+    assert (row(cluster).state, row(cluster).why) == (JobState.FAILED, message)
+    _, (worker, *_rest) = gang(job, **up())
+    dead = msgspec.structs.replace(worker, phase="Failed", terminated_reason="OOMKilled", exit_code=137)
+    cluster.put(dead)
+    assert row(cluster).why == "worker-0 failed: OOMKilled (exit 137)"
+
+
+def test_a_worker_that_died_makes_a_running_job_degraded(cluster: Cluster) -> None:
+    job = mpijob(conditions=(is_("Running"),))
+    launcher_job, pods = gang(job, **up())
+    cluster.put(job, launcher_job, *pods)
+    cluster.put(msgspec.structs.replace(pods[1], phase="Failed", is_ready=False, exit_code=1))
+    assert (row(cluster).state, row(cluster).why) == (JobState.DEGRADED, "worker-1 failed: exit 1")
+    assert row(cluster).ready == 1
+
+
+def test_a_lost_node_is_named(cluster: Cluster) -> None:
+    job = mpijob(conditions=(is_("Running"),))
+    launcher_job, pods = gang(job, **up())
+    node = Node(uid="n", name="gpu-1", conditions=(is_("Ready"),))
+    cluster.store.apply(Batch(kind=Kind.NODE, changed=(node,)))
+    cluster.put(job, launcher_job, *pods)
+    assert row(cluster).state == JobState.RUNNING
+    lost = msgspec.structs.replace(node, conditions=(is_("Ready", "Unknown"),))
+    cluster.store.apply(Batch(kind=Kind.NODE, changed=(lost,)))
+    cluster.put(*(msgspec.structs.replace(pod, is_ready=False) for pod in pods))
+    assert row(cluster).state == JobState.DEGRADED
+    assert "node gpu-1 is not ready (and 2 more)" in row(cluster).why
+
+
+def test_pending_pods_speak_with_the_scheduler_s_numbers(cluster: Cluster) -> None:
+    job = mpijob(workers=2, gpus=8)
+    launcher_job, pods = gang(job, phase="Pending", scheduled="False", scheduled_reason="Unschedulable")
+    told = msgspec.structs.replace(pods[1], scheduled_message=INSUFFICIENT)
+    cluster.put(job, launcher_job, pods[0], told, pods[2])
+    assert row(cluster).state == JobState.PENDING
+    assert row(cluster).why == "needs 8 GPUs on one node: 37 nodes lack free GPUs, 3 are cordoned"
+
+
+def test_the_cause_of_a_gang_is_found_in_the_event_of_one_member(cluster: Cluster) -> None:
+    job = mpijob(workers=2, gpus=8)
+    message = "0/3 nodes are available: podGroup team-a/llm failed recently."
+    launcher_job, pods = gang(job, phase="Pending", scheduled="False", scheduled_message=message)
+    cluster.put(job, launcher_job, *pods)
+    assert row(cluster).why == "its group team-a/llm failed and waits to be tried again"
+    cause = Event(
+        uid="e",
+        name="e",
+        object_uid=pods[1].uid,
+        type="Warning",
+        reason="FailedScheduling",
+        message=INSUFFICIENT,
+    )
+    cluster.store.apply(Batch(kind=Kind.EVENT, changed=(cause,)))
+    cluster.put()
+    assert row(cluster).why == "needs 8 GPUs on one node: 37 nodes lack free GPUs, 3 are cordoned"
+
+
+def test_an_invalid_mpijob_shows_its_event(cluster: Cluster) -> None:
+    cluster.put(mpijob())
+    event = Event(
+        uid="e", name="e", object_uid="mpi-llm", type="Warning", reason="ValidationError", message="bad name"
+    )
+    cluster.store.apply(Batch(kind=Kind.EVENT, changed=(event,)))
+    cluster.put()
+    assert row(cluster).why == "ValidationError: bad name"
+
+
+@pytest.mark.parametrize(
+    ("reason", "fields", "words"),
+    [
+        ("ImagePullBackOff", {"image": "hub/x:1"}, "worker-0: its image cannot be pulled: hub/x:1"),
+        ("CrashLoopBackOff", {"exit_code": 139}, "worker-0: it crashes again and again: exit 139"),
+        ("CreateContainerConfigError", {"waiting_message": 'secret "s" not found'}, 'secret "s" not found'),
+        ("SomethingNew", {}, "worker-0: SomethingNew"),
+    ],
+)
+def test_a_container_that_waits_says_why(
+    cluster: Cluster, reason: str, fields: dict[str, object], words: str
+) -> None:
+    job = mpijob(workers=1, gpus=1)
+    launcher_job, pods = gang(job, **up())
+    late = msgspec.structs.replace(pods[0], phase="Pending", is_ready=False, waiting_reason=reason, **fields)
+    cluster.put(job, launcher_job, late, pods[1])
+    assert row(cluster).state == JobState.STARTING
+    assert words in row(cluster).why and len(row(cluster).why) <= 100
+
+
+def test_workers_alone_are_not_running_yet(cluster: Cluster) -> None:
+    job = mpijob()
+    cluster.put(job, *gang(job, **up())[1][:-1])
+    assert (row(cluster).state, row(cluster).why) == (JobState.STARTING, "waits for its launcher to be made")
+
+
+def test_missing_members_are_counted(cluster: Cluster) -> None:
+    job = mpijob(workers=4)
+    launcher_job, pods = gang(job, **up())
+    cluster.put(job, launcher_job, *pods[2:])
+    assert (row(cluster).state, row(cluster).why) == (
+        JobState.PENDING,
+        "waiting for 2 of 4 members to be made",
+    )
+
+
+def test_suspended_by_a_person_held_in_kueue_and_just_submitted_are_three_things(cluster: Cluster) -> None:
+    job = mpijob(is_suspended=True)
+    cluster.put(job)
+    assert row(cluster).why == "suspended: it starts when somebody resumes it"
+    cluster.put(workload(job, 4, 2, is_active=False))
+    assert (row(cluster).state, row(cluster).why) == (
+        JobState.SUSPENDED,
+        "held: its workload is switched off (spec.active false)",
+    )
+    fresh = mpijob("new", is_suspended=True, labels=(("kueue.x-k8s.io/queue-name", "main"),))
+    cluster.put(fresh)
+    assert row(cluster, "mpijob.kubeflow.org/team-a/new").state == JobState.QUEUED
+
+
+def test_a_killed_job_is_ending_then_gone(cluster: Cluster) -> None:
+    job = mpijob(workers=2, gpus=4)
+    launcher_job, pods = gang(job, **up())
+    cluster.put(job, launcher_job, *pods)
+    cluster.put(msgspec.structs.replace(job, deleting_seconds=9.0))
+    assert (row(cluster).state, row(cluster).why) == (
+        JobState.FINISHING,
+        "being deleted; 3 pods left, holding 8 GPUs",
+    )
+    cluster.drop(job, launcher_job)
+    dying = [msgspec.structs.replace(pod, deleting_seconds=9.0) for pod in pods]
+    cluster.put(*dying)
+    assert row(cluster).state == JobState.FINISHING
+    cluster.drop(*dying)
+    assert cluster.index.jobs == {}
+
+
+def test_the_same_name_again_is_a_new_row_although_old_pods_linger(cluster: Cluster) -> None:
+    old = mpijob(workers=1)
+    pods = gang(old, **up())[1]
+    cluster.put(old, *pods)
+    cluster.drop(old)
+    new = mpijob(workers=1, uid="mpi-second")
+    cluster.put(new)
+    cluster.put(msgspec.structs.replace(pods[0], deleting_seconds=5.0))
+    assert row(cluster).uid == "mpi-second" and row(cluster).gpus_held == 0
+
+
+def test_batch_jobs_are_rows_only_with_gpus_or_in_a_queue(cluster: Cluster) -> None:
+    plain, train, queued = batch_job("plain"), batch_job("train", gpus=1), batch_job("cpu")
+    cluster.put(plain, train, queued, workload(queued, 0, 1, lacks(1)))
+    assert set(cluster.index.jobs) == {"job.batch/team-a/train", "job.batch/team-a/cpu"}
+
+
+def test_a_batch_job_counts_the_newest_attempt_only(cluster: Cluster) -> None:
+    job = batch_job("train", gpus=1)
+    first = owned(job, "train-a", gpus=1, phase="Failed", created_seconds=1.0, exit_code=1)
+    cluster.put(job, first)
+    key = "job.batch/team-a/train"
+    assert (row(cluster, key).state, row(cluster, key).why) == (
+        JobState.PENDING,
+        "train-a failed: exit 1; its controller may try again",
+    )
+    cluster.put(owned(job, "train-b", gpus=1, created_seconds=2.0, **up()))
+    assert row(cluster, key).state == JobState.RUNNING
+    cluster.put(msgspec.structs.replace(job, conditions=(is_("Failed", reason="BackoffLimitExceeded"),)))
+    assert row(cluster, key).state == JobState.FAILED
+
+
+def test_any_controller_of_gpu_pods_is_a_row(cluster: Cluster) -> None:
+    deployment = OwnerObject(
+        uid="d", name="chat", namespace="team-a", api_version="apps/v1", kind="Deployment"
+    )
+    replicas = OwnerObject(
+        uid="r",
+        name="chat-5f",
+        namespace="team-a",
+        api_version="apps/v1",
+        kind="ReplicaSet",
+        owner=ref(deployment),
+    )
+    cluster.put(owned(replicas, "chat-5f-x", gpus=1, **up()))
+    assert cluster.states() == {"replicaset.apps/team-a/chat-5f": JobState.RUNNING}
+    cluster.put(replicas)
+    assert cluster.states() == {"deployment.apps/team-a/chat": JobState.RUNNING}
+    cluster.put(deployment, owned(replicas, "helper", phase="Pending"))
+    assert row(cluster, "deployment.apps/team-a/chat").pod_uids == ("pod-chat-5f-x", "pod-helper")
+
+
+def test_a_jobset_gathers_the_pods_of_its_jobs_and_its_workload(cluster: Cluster) -> None:
+    jobset = OwnerObject(
+        uid="js", name="ddp", namespace="team-a", api_version="jobset.x-k8s.io/v1alpha2", kind="JobSet"
+    )
+    cluster.put(*queues(), workload(jobset, 4, 2, lacks(4)))
+    key = "jobset.jobset.x-k8s.io/team-a/ddp"
+    assert (row(cluster, key).state, row(cluster, key).wanted, row(cluster, key).gpus_wanted) == (
+        "queued",
+        2,
+        4,
+    )
+    cluster.put(workload(jobset, 4, 2, is_("QuotaReserved"), is_("Admitted")))
+    child = batch_job("ddp-workers-0", pods=2, gpus=2, owner=ref(jobset))
+    cluster.put(child, *(owned(child, f"ddp-{i}", rank=i, gpus=2, **up()) for i in range(2)))
+    assert set(cluster.index.jobs) == {key}
+    assert (row(cluster, key).state, row(cluster, key).ready, row(cluster, key).gpus_held) == (
+        "running",
+        2,
+        4,
+    )
+
+
+def test_a_pod_that_nobody_controls_is_a_job_of_its_own(cluster: Cluster) -> None:
+    pod = owned(None, "notebook", gpus=1, **up())
+    cluster.put(pod, owned(None, "web", **up()))
+    assert cluster.states() == {"pod/team-a/notebook": JobState.RUNNING}
+    cluster.put(msgspec.structs.replace(pod, phase="Failed", is_ready=False, status_reason="Evicted"))
+    assert row(cluster, "pod/team-a/notebook").why == "notebook failed: Evicted"
+    assert row(cluster, "pod/team-a/notebook").state == JobState.FAILED
+    cluster.drop(pod)
+    assert cluster.index.jobs == {}
+
+
+def test_a_cron_job_s_run_is_the_job(cluster: Cluster) -> None:
+    cron = OwnerObject(uid="c", name="nightly", namespace="team-a", api_version="batch/v1", kind="CronJob")
+    cluster.put(cron, batch_job("nightly-1", gpus=1, owner=ref(cron)))
+    assert set(cluster.index.jobs) == {"job.batch/team-a/nightly-1"}
+
+
+def test_only_touched_jobs_are_recomputed(cluster: Cluster) -> None:
+    one, two = mpijob("one"), mpijob("two")
+    cluster.put(one, two, *gang(one, **up())[1], *gang(two, **up())[1])
+    before = row(cluster, "mpijob.kubeflow.org/team-a/two")
+    cluster.put(msgspec.structs.replace(gang(one, **up())[1][0], restarts=1))
+    assert cluster.index.touched == {"mpijob.kubeflow.org/team-a/one"}
+    assert row(cluster, "mpijob.kubeflow.org/team-a/two") is before
