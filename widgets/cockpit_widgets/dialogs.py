@@ -12,7 +12,7 @@ from textual.widgets import Input
 
 from cockpit_widgets.choices import ChoiceRows, search
 from cockpit_widgets.flow_text import FLOW_CSS, FlowText, Line, Paragraphs
-from cockpit_widgets.help_layout import help_lines
+from cockpit_widgets.help_layout import DANGER_GLYPH, help_lines
 from cockpit_widgets.key_footer import KeyFooter
 from cockpit_widgets.resource_table import ResourceTable
 from cockpit_widgets.text import plain
@@ -22,10 +22,10 @@ _BOX_CSS = """
     align: center middle;
     background: $background 60%;
     & > .dialog--box {
-        width: 76;
+        width: 78;
         max-width: 96%;
         height: auto;
-        max-height: 96%;
+        max-height: 100%;
         padding: 1 2 0 2;
         background: $surface;
         border: round $primary;
@@ -37,6 +37,16 @@ _BOX_CSS = """
     & .dialog--box KeyFooter { margin: 1 0 0 0; padding: 0; }
     &:ansi > .dialog--box { background: ansi_default; }
 """
+
+
+_MOST_CHOICES_SHOWN = 24
+_FRAME_LINES = 5
+"""Lines of a dialog beside its text: frame, the line inside its top, the keys with a line above them."""
+
+
+def _body_lines(screen_lines: int, others: int = 0) -> int:
+    """Lines that the text of a dialog may take, so that frame, keys and `others` stay on the screen."""
+    return max(1, screen_lines - _FRAME_LINES - others)
 
 
 class _Box(Vertical):
@@ -99,11 +109,16 @@ class ConfirmDialog(ModalScreen[bool]):
         keys = "y" if self._confirm_key == "y" else f"y or {self._confirm_key}"
         if not self._danger:
             keys += " or enter"
-        label = f"{self._confirm_label} (enter does not confirm this)" if asked else self._confirm_label
-        return [
-            KeyHint(self._confirm_key, label, 1, display=keys),
-            KeyHint("n", "no, leave everything as it is", 2, display="n or esc"),
+        hints = [
+            KeyHint(self._confirm_key, self._confirm_label, 1, display=keys),
+            KeyHint("n", "no", 2, display="n or esc"),
         ]
+        if asked:
+            hints.append(KeyHint("enter", "does not confirm this", 3, enabled=False))
+        return hints
+
+    def on_resize(self) -> None:
+        self._text.styles.max_height = _body_lines(self.size.height)
 
     def on_key(self, event: events.Key) -> None:
         if self._confirm_key in {event.key, event.character}:
@@ -135,7 +150,8 @@ class ChoiceDialog(ModalScreen[str | None]):
         + """
         & Input { border: none; height: 1; padding: 0; margin: 0 0 1 0; background: $surface; }
         & Input:focus { border: none; }
-        & ResourceTable { height: auto; max-height: 24; min-height: 3; }
+        & ResourceTable > .resource-table--cursor-blurred { background: $primary 40%; text-style: bold; }
+        &:ansi ResourceTable > .resource-table--cursor-blurred { text-style: reverse; }
     }
     """
     )
@@ -179,7 +195,16 @@ class ChoiceDialog(ModalScreen[str | None]):
 
     def on_mount(self) -> None:
         self._search.focus()
+        self._set_height()
         self.call_after_refresh(self._table.move_to, self._current)
+
+    def on_resize(self) -> None:
+        self._set_height()
+
+    def _set_height(self) -> None:
+        # As high as all entries, found or not: a dialog that jumps while one types cannot be read.
+        room = _body_lines(self.size.height, others=2)
+        self._table.styles.height = max(1, min(len(self._items), room, _MOST_CHOICES_SHOWN))
 
     @on(Input.Changed)
     def _on_typed(self, event: Input.Changed) -> None:
@@ -228,20 +253,27 @@ class HelpDialog(ModalScreen[None]):
         Binding("escape,q,question_mark,enter", "leave", "Leave", show=False),
     ]
 
-    def __init__(self, entries: Sequence[HelpEntry], title: str = "Keys") -> None:
+    def __init__(
+        self, entries: Sequence[HelpEntry], title: str = "Keys", *, danger_note: str = "changes something"
+    ) -> None:
+        """`danger_note` says what the mark beside a dangerous key means."""
         super().__init__()
         self._title = title
+        self._hints = [
+            KeyHint("escape", "leave", 1, display="esc"),
+            KeyHint("down", "scroll", 2, display="up/down"),
+        ]
+        if any(entry.dangerous for entry in entries):
+            self._hints.append(KeyHint("", danger_note, 3, enabled=False, display=DANGER_GLYPH))
         self._text = HelpText(entries)
 
     def compose(self) -> ComposeResult:
         with _Box(self._title):
             yield self._text
-            yield KeyFooter(
-                [
-                    KeyHint("escape", "leave", 1, display="esc"),
-                    KeyHint("down", "scroll", 2, display="up/down"),
-                ]
-            )
+            yield KeyFooter(self._hints)
+
+    def on_resize(self) -> None:
+        self._text.styles.max_height = _body_lines(self.size.height)
 
     def on_mount(self) -> None:
         self._text.focus()

@@ -34,7 +34,6 @@ class FieldRow(Vertical):
     FieldRow {
         height: auto;
         & > Horizontal { height: auto; }
-        &:focus-within FieldLabel { color: $text-accent; text-style: bold; }
     }
     """
 
@@ -42,12 +41,12 @@ class FieldRow(Vertical):
         super().__init__()
         self.spec = spec
         self.editor: Editor = editor_for(spec)
-        self._label = FieldLabel(spec, label_width)
+        self.label = FieldLabel(spec, label_width)
         self.note = FieldNote(spec.help, label_width + 1)
 
     def compose(self) -> ComposeResult:
         with Horizontal():
-            yield self._label
+            yield self.label
             yield self.editor
         yield self.note
 
@@ -69,8 +68,8 @@ class Form(VerticalScroll, can_focus=False):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "move(-1)", "Field above", show=False),
         Binding("down", "move(1)", "Field below", show=False),
-        Binding("enter", "submit", "Submit", show=True),
-        Binding("ctrl+s", "submit", "Submit", show=False, priority=True),
+        Binding("enter", "submit", "submit", show=False),
+        Binding("ctrl+s", "submit", "submit", priority=True),
     ]
 
     @dataclass
@@ -198,13 +197,16 @@ class Form(VerticalScroll, can_focus=False):
     def on_descendant_blur(self, event: events.DescendantBlur) -> None:
         row = self._row_of(event.widget)
         if row is not None:
+            row.label.set_active(False)
             self._touched.add(row.spec.id)
             self._show_faults()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         row = self._row_of(event.widget)
-        if row is not None and not isinstance(row.editor, ParagraphField):
-            row.scroll_visible(animate=False)
+        if row is not None:
+            row.label.set_active(True)
+            if not isinstance(row.editor, ParagraphField):
+                row.scroll_visible(animate=False)
 
     def _show_faults(self) -> None:
         errors = self.errors

@@ -284,7 +284,14 @@ class FieldLabel(OneLine):
     def __init__(self, spec: FieldSpec, width: int) -> None:
         super().__init__()
         self._spec = spec
+        self._active = False
         self.styles.width = width
+
+    def set_active(self, active: bool) -> None:
+        """Stand out while the field has the focus."""
+        if active != self._active:
+            self._active = active
+            self.refresh()
 
     @staticmethod
     def words(spec: FieldSpec) -> str:
@@ -298,7 +305,8 @@ class FieldLabel(OneLine):
 
     def segments(self, width: int) -> list[Segment]:
         words = cut(self.words(self._spec), max(1, width - 3))
-        out = [Segment(words, self.palette.style())]
+        style = self.palette.tone("accent") if self._active else self.palette.style()
+        out = [Segment(words, style)]
         if self._spec.required:
             out.append(Segment(" *", self.palette.tone("dim")))
         return out

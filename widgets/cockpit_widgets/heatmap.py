@@ -7,13 +7,12 @@ from typing import ClassVar, Literal
 from rich.segment import Segment
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.geometry import Region, Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from cockpit_widgets.glyphs import TOP_LEVEL, heat_glyph, worst_level
 from cockpit_widgets.heat_layout import FOLDS, Fold, HeatLine, HeatPlan, Spot, plan_fold, plan_heat
+from cockpit_widgets.line_scroll import LineScroll
 from cockpit_widgets.palette import Palette
 from cockpit_widgets.text import fit
 from cockpit_widgets.types import HeatGroup
@@ -29,7 +28,7 @@ _LEVEL_CLASSES = {
 }
 
 
-class Heatmap(ScrollView, can_focus=True):
+class Heatmap(LineScroll, can_focus=True):
     """Groups of blocks of cells, folded until they fit.
 
     `fold` says what one cell stands for: "gpu", "node" or "group". Folded, the worst wins: lost, not
@@ -37,7 +36,6 @@ class Heatmap(ScrollView, can_focus=True):
     legend.
     """
 
-    ALLOW_SELECT = False
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "heatmap--name",
         "heatmap--caption",
@@ -324,7 +322,7 @@ class Heatmap(ScrollView, can_focus=True):
         self._plan = plan or plan_heat(self._groups, width, self._body_lines)
         self._spots = [(row, spot) for row, line in enumerate(self._plan.lines) for spot in line.spots]
         self._at = self._find(self._cursor_key)
-        self.virtual_size = Size(0, len(self._plan.lines) + CAPTION_LINES)
+        self.resize_lines(len(self._plan.lines) + CAPTION_LINES)
         self.refresh()
         if self.fold != before:
             self.post_message(self.FoldChanged(self, self.fold, self.caption))
@@ -354,9 +352,9 @@ class Heatmap(ScrollView, can_focus=True):
         row = self._spots[self._at][0]
         top = self.scroll_offset.y
         if row < top:
-            self.scroll_to(y=row, animate=False, force=True)
+            self.jump(row)
         elif row >= top + self._body_lines:
-            self.scroll_to(y=row - self._body_lines + 1, animate=False, force=True)
+            self.jump(row - self._body_lines + 1)
         self._repaint_changed()
         self._tell_cursor()
 
@@ -369,7 +367,5 @@ class Heatmap(ScrollView, can_focus=True):
     def _repaint_changed(self) -> None:
         if not self.is_attached:
             return
-        width = self.size.width
-        stale = [y for y in range(self.size.height) if y in self._drawn and self._drawn[y] != self._token(y)]
-        if stale:
-            self.refresh(*(Region(0, y, width, 1) for y in stale))
+        drawn = self._drawn
+        self.repaint_lines([y for y in range(self.size.height) if y in drawn and drawn[y] != self._token(y)])

@@ -7,6 +7,8 @@ from cockpit_widgets.types import Cell, HelpEntry, Tone
 
 Line = tuple[Cell, ...]
 
+DANGER_GLYPH = "▲"
+
 _COLUMN_GAP = 3
 _LEAST_COLUMN = 36
 
@@ -16,9 +18,13 @@ def _group_lines(title: str, entries: Sequence[HelpEntry], keys: int, width: int
     if title:
         lines.append((Cell(fit(title, width), "accent"),))
     for entry in entries:
-        text = f"{entry.text} (changes the cluster)" if entry.dangerous else entry.text
-        for number, part in enumerate(wrap(text, max(1, width - keys - 2))):
-            shown = fit("" if number else cut(entry.keys, keys), keys)
+        for number, part in enumerate(wrap(entry.text, max(1, width - keys - 2))):
+            shown = fit(
+                ""
+                if number
+                else cut(f"{entry.keys} {DANGER_GLYPH}" if entry.dangerous else entry.keys, keys),
+                keys,
+            )
             tone: Tone = "warn" if entry.dangerous else "strong"
             lines.append((Cell(shown, tone), Cell("  " + fit(part, max(0, width - keys - 2)))))
     return lines
@@ -33,7 +39,7 @@ def help_lines(entries: Sequence[HelpEntry], width: int) -> list[Line]:
         return [(Cell("No keys are bound here.", "dim"),)]
     columns = max(1, min(len(groups), (width + _COLUMN_GAP) // (_LEAST_COLUMN + _COLUMN_GAP)))
     room = (width - _COLUMN_GAP * (columns - 1)) // columns
-    keys = min(max(width_of(entry.keys) for entry in entries), max(4, room // 3))
+    keys = min(max(width_of(entry.keys) + 2 * entry.dangerous for entry in entries), max(4, room // 3))
     blocks = [_group_lines(title, group, keys, room) for title, group in groups.items()]
     filled = _pour(blocks, columns)
     blank: Line = (Cell(" " * room),)

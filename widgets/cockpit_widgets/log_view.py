@@ -7,11 +7,10 @@ from typing import ClassVar
 
 from rich.segment import Segment
 from textual.binding import Binding, BindingType
-from textual.geometry import Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from cockpit_widgets.line_scroll import LineScroll
 from cockpit_widgets.palette import TONE_CLASSES, TONE_RULES, Palette
 from cockpit_widgets.text import plain, window
 from cockpit_widgets.types import Tone
@@ -22,13 +21,12 @@ _TAB = " " * 4
 _WIDEST_CELLS = 4_096
 
 
-class LogView(ScrollView, can_focus=True):
+class LogView(LineScroll, can_focus=True):
     """A ring of at most 50,000 lines. Follows the end until one scrolls up; `end` or `f` follows again.
 
     Left and right move along long lines. A search marks every hit; `n` and `p` go from hit to hit.
     """
 
-    ALLOW_SELECT = False
     COMPONENT_CLASSES: ClassVar[set[str]] = {"log-view--hit", "log-view--placeholder", *TONE_CLASSES}
     DEFAULT_CSS = (
         """
@@ -82,8 +80,7 @@ class LogView(ScrollView, can_focus=True):
         id: str | None = None,  # noqa: A002 - the word of every Textual widget
         classes: str | None = None,
     ) -> None:
-        """`follow` False begins at the top, for a page of text. `tone_of` gives the tone of a line, asked only
-        for lines on the screen."""
+        """`follow` False begins at the top, for a page of text; `tone_of` gives the tone of a shown line."""
         super().__init__(name=name, id=id, classes=classes)
         if not 1 <= most_lines <= MOST_LINES:
             raise ValueError(f"most_lines is {most_lines}: give 1 to {MOST_LINES}")
@@ -147,7 +144,7 @@ class LogView(ScrollView, can_focus=True):
         """Forget every line."""
         self._lines.clear()
         self._first = self._dropped = self._widest = self._left = 0
-        self.virtual_size = Size(0, 0)
+        self.resize_lines(0)
         self.refresh()
 
     def replace(self, lines: Iterable[str]) -> None:
@@ -160,7 +157,7 @@ class LogView(ScrollView, can_focus=True):
         self._following = self._follows_at_first
         self.append(fresh)
         if not self._following and self.is_attached:
-            self.scroll_to(y=min(top, self._last_top), animate=False, force=True)
+            self.jump(min(top, self._last_top))
             self.refresh()
 
     def set_placeholder(self, text: str) -> None:
@@ -189,7 +186,7 @@ class LogView(ScrollView, can_focus=True):
 
     def action_follow(self) -> None:
         self._set_following(True)
-        self.scroll_to(y=self._last_top, animate=False, force=True)
+        self.jump(self._last_top)
 
     def action_along(self, steps: int) -> None:
         self._left = max(0, min(self._left + steps * 16, max(0, self._widest - 16)))
@@ -203,7 +200,7 @@ class LogView(ScrollView, can_focus=True):
         while 0 <= at < len(self):
             if self._pattern.search(self.line(at)):
                 self._set_following(False)
-                self.scroll_to(y=at, animate=False, force=True)
+                self.jump(at)
                 return
             at += step
 
@@ -255,25 +252,17 @@ class LogView(ScrollView, can_focus=True):
         return max(0, len(self) - self._height)
 
     def _show_growth(self, before: int, over: int) -> None:
+        self.resize_lines(len(self))
         if not self.is_attached:
-            self.set_reactive(LogView.virtual_size, Size(0, len(self)))
             return
-        count = len(self)
-        fits = count <= self.container_size.height
-        if fits == self.show_vertical_scrollbar or not self.container_size:
-            self.virtual_size = Size(0, count)
-        elif count != before:
-            self.set_reactive(LogView.virtual_size, Size(0, count))
-            self.vertical_scrollbar.window_virtual_size = count
         if self._following:
             if self.scroll_offset.y != self._last_top:
-                self.scroll_to(y=self._last_top, animate=False, force=True)
+                self.jump(self._last_top)
             else:
                 self.refresh(self.size.region)
         elif over:
             # The same lines stay on the screen while older ones leave above them.
-            top = max(0, self.scroll_offset.y - over)
-            self.scroll_to(y=top, animate=False, force=True)
+            self.jump(self.scroll_offset.y - over)
             self.refresh(self.size.region)
         elif before < self.scroll_offset.y + self._height:
             self.refresh(self.size.region)
@@ -281,7 +270,7 @@ class LogView(ScrollView, can_focus=True):
     def _scroll_top(self, top: int) -> None:
         top = max(0, min(top, self._last_top))
         self._set_following(top >= self._last_top)
-        self.scroll_to(y=top, animate=False, force=True)
+        self.jump(top)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
@@ -290,7 +279,7 @@ class LogView(ScrollView, can_focus=True):
 
     def on_resize(self) -> None:
         if self._following:
-            self.scroll_to(y=self._last_top, animate=False, force=True)
+            self.jump(self._last_top)
 
     def _set_following(self, following: bool) -> None:
         if following != self._following:

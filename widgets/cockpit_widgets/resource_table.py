@@ -9,11 +9,11 @@ from typing import ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.geometry import Region, Size
-from textual.scroll_view import ScrollView
+from textual.geometry import Size
 from textual.strip import Strip
 
 from cockpit_widgets.columns import Place, place_columns
+from cockpit_widgets.line_scroll import LineScroll
 from cockpit_widgets.palette import TONE_CLASSES, TONE_RULES, Palette
 from cockpit_widgets.table_lines import RowLook, RowState, column_at, header_strip, note_strip, row_strip
 from cockpit_widgets.table_rows import NoRows, StripCache, TableMessage
@@ -23,14 +23,13 @@ from cockpit_widgets.types import Column, TableSource
 _CACHED_STRIPS = 1024
 
 
-class ResourceTable(ScrollView, can_focus=True):
+class ResourceTable(LineScroll, can_focus=True):
     """A virtual table with a sticky header, a cursor, marks and a sort arrow.
 
     It sorts nothing itself: a click on a title or `<`, `>` posts `SortRequested`, and who owns the rows
     answers with a new source and `set_sort`.
     """
 
-    ALLOW_SELECT = False
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "resource-table--header",
         "resource-table--sorted",
@@ -169,7 +168,7 @@ class ResourceTable(ScrollView, can_focus=True):
         found = source.index(self._cursor_key) if self._cursor_key is not None else None
         index = found if found is not None else min(old_index, max(0, count - 1))
         self._cursor_index = index
-        self._resize_rows(count)
+        self.resize_lines(count + self._header_lines)
         if count and self.is_attached:
             self._follow_cursor(old_index, index)
         self._repaint_changed()
@@ -328,28 +327,12 @@ class ResourceTable(ScrollView, can_focus=True):
         if self._drawn.get(0, (self._source.columns,)) != self._token(0) and self._columns_moved():
             self.refresh()
             return
-        width = self.size.width
-        stale = [y for y in range(self.size.height) if y in self._drawn and self._drawn[y] != self._token(y)]
-        if stale:
-            self.refresh(*(Region(0, y, width, 1) for y in stale))
+        drawn = self._drawn
+        self.repaint_lines([y for y in range(self.size.height) if y in drawn and drawn[y] != self._token(y)])
 
     def _columns_moved(self) -> bool:
         before = self._places
         return self._layout() != before
-
-    def _resize_rows(self, count: int) -> None:
-        """Tell the scroll bar the new length; the screen is only laid out anew when the bar comes or goes."""
-        size = Size(0, count + self._header_lines)
-        if size == self.virtual_size:
-            return
-        height = self.container_size.height
-        fits = size.height <= height
-        if not self.is_attached or fits == self.show_vertical_scrollbar or self.styles.auto_dimensions:
-            self.virtual_size = size
-            return
-        self.set_reactive(ResourceTable.virtual_size, size)
-        if self.show_vertical_scrollbar:
-            self.vertical_scrollbar.window_virtual_size = size.height
 
     def _follow_cursor(self, old_index: int, new_index: int) -> None:
         top = self.scroll_offset.y
@@ -369,9 +352,7 @@ class ResourceTable(ScrollView, can_focus=True):
             self._scroll_top(index - self._body_lines + 1)
 
     def _scroll_top(self, top: int) -> None:
-        top = max(0, min(top, len(self._source) - self._body_lines))
-        if top != self.scroll_offset.y:
-            self.scroll_to(y=top, animate=False, force=True)
+        self.jump(max(0, min(top, len(self._source) - self._body_lines)))
 
     def _move_cursor(self, index: int) -> None:
         count = len(self._source)

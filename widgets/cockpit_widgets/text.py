@@ -111,12 +111,21 @@ def window(text: str, start: int, width: int) -> str:
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """`text` made plain and broken at spaces into lines of at most `width` cells; at least one line."""
-    width = max(1, width)
+    """`text` made plain and broken at spaces into lines of at most `width` cells; at least one line.
+
+    Spaces at its start indent every line.
+    """
+    text = plain(text)
+    inner = text.lstrip(" ")
+    indent = " " * min(len(text) - len(inner), max(0, width // 2))
+    return [indent + line for line in _wrapped(inner, max(1, width - len(indent)))]
+
+
+def _wrapped(text: str, width: int) -> list[str]:
     lines: list[str] = []
     line = ""
     room = width
-    for word in plain(text).split(" "):
+    for word in text.split(" "):
         size = cell_len(word)
         if line and size + 1 <= room:
             line += " " + word
