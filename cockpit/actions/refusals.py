@@ -10,13 +10,15 @@ _WEBHOOK_DOWN = re.compile(r'failed calling webhook "(?P<name>[^"]+)": (?P<why>.
 _POLICY = re.compile(r"ValidatingAdmissionPolicy '(?P<name>[^']+)'.*denied request: (?P<why>.*)", re.DOTALL)
 _FORBIDDEN = re.compile(r'cannot (?P<verb>\w+) resource "(?P<resource>[^"]+)"')
 _QUOTA = re.compile(r"exceeded quota: (?P<why>.*)", re.DOTALL)
+_STALE = ("precondition", "object has been modified", "has changed since it was read")
+_STATUS = re.compile(r" \(\d{3}\)\.?$")
 _LONGEST = 300
 
 
 def refusal_sentence(call: Call, said: str) -> str:
     """One sentence for the refusal of `call`; `said` is what the server answered."""
     target = call.target or call.path
-    said = " ".join(said.split())
+    said = _STATUS.sub("", " ".join(said.split()).removeprefix(f"{target}: "))
     lower = said.lower()
     if "already exists" in lower:
         return taken_sentence(target)

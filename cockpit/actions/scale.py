@@ -17,9 +17,13 @@ def plan_pool_scale(pool: Pool, replicas: int, store: Truth, *, context: str = "
     return msgspec.structs.replace(plan, shell=scale_line(pool, replicas, context))
 
 
-def read_replicas(text: str, pool: Pool) -> int:
-    """The wanted number of nodes behind a form field or `--to`. Raises BadInput."""
+def read_replicas(text: str, pool: Pool | str) -> int:
+    """The wanted number of nodes behind a form field or `--to`; `pool` or its name is for the sentence.
+
+    Raises BadInput.
+    """
+    name = pool if isinstance(pool, str) else pool.name
     text = text.strip()
     if not text.isascii() or not text.lstrip("+-").isdigit() or len(text) > 8:
-        raise BadInput(f"pool {pool.name}: {text!r} is not a whole number of nodes")
+        raise BadInput(f"pool {name}: {text!r} is not a whole number of nodes")
     return int(text)

@@ -6,7 +6,6 @@ import pytest
 
 from cockpit.errors import BadInput
 from cockpit.keep.config import ContextSettings, Settings, load_settings, read_settings
-from cockpit.keep.options import Options
 
 HOME = Path("/home/somebody")
 WHOLE = """
@@ -73,13 +72,3 @@ def test_no_file_is_no_settings_and_an_unreadable_one_is_a_sentence(tmp_path: Pa
     (tmp_path / "large.toml").write_bytes(b"#" * 300_000)
     with pytest.raises(BadInput, match="larger than"):
         load_settings(tmp_path / "large.toml")
-
-
-def test_what_is_given_wins_over_what_is_configured() -> None:
-    settings = read_settings(WHOLE, "c.toml", HOME)
-    assert Options().may_write(settings, "prod-eu")
-    assert not Options().may_write(settings, "other")
-    assert Options(write=True).may_write(settings, "other")
-    assert Options(namespace="x").namespace_in(settings, "prod-eu") == "x"
-    assert Options().namespace_in(settings, "prod-eu") == "team-b"
-    assert Options(prometheus_url="http://here").prometheus(settings, "prod-eu") == "http://here"

@@ -1,0 +1,201 @@
+"""The command line: parses, and hands over to one module of `cockpit.commands`.
+
+Nothing else of the cockpit is imported before it is known what is asked, so that `cockpit --help` answers at
+once. Exit codes: 0 done, 1 the cluster refused, 2 bad input or no connection. Failures are one sentence on
+standard error, never a traceback.
+"""
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from cockpit import __version__
+from cockpit.errors import CockpitError
+
+KINDS = ("overview", "nodes", "gpus", "pods", "jobs", "queues", "pools", "events")
+OUTPUTS = ("table", "json", "yaml")
+_INTERRUPTED = 130
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one sentence instead of a page of usage."""
+
+    def __init__(self, *arguments: Any, **more: Any) -> None:
+        more.setdefault("allow_abbrev", False)
+        super().__init__(*arguments, **more)
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"cockpit: {message}; see {self.prog} --help\n")
+
+
+def _globals() -> argparse.ArgumentParser:
+    # SUPPRESS: an option may stand before or after the command, and the one that was given counts.
+    shared = _Parser(add_help=False, argument_default=argparse.SUPPRESS)
+    group = shared.add_argument_group("cluster")
+    group.add_argument(
+        "--context", metavar="NAME", help="context of the kubeconfig (default: its current one)"
+    )
+    group.add_argument("-n", "--namespace", metavar="NAME", help="only this namespace (default: all)")
+    group.add_argument("-A", "--all-namespaces", action="store_true", help="all, whatever is configured")
+    group.add_argument("--kubeconfig", metavar="FILE", help="default: $KUBECONFIG, then ~/.kube/config")
+    group.add_argument("--prometheus-url", metavar="URL", help="where GPU metrics are (default: looked for)")
+    group.add_argument("--write", action="store_true", help="allow changes; without it nothing is changed")
+    return shared
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The whole grammar; each command names its function as `module:function` in `command`."""
+    shared = _globals()
+    parser = _Parser(
+        prog="cockpit",
+        description="A terminal cockpit for GPU clusters on Kubernetes; without a command the screens.",
+        epilog="Exit codes: 0 done, 1 the cluster refused, 2 bad input or no connection.",
+        parents=[shared],
+    )
+    parser.add_argument("--version", action="version", version=f"cockpit {__version__}")
+    parser.set_defaults(command="screens:run")
+    nouns = parser.add_subparsers(title="commands", metavar="COMMAND")
+    _get(nouns, shared)
+    _job(nouns, shared)
+    _pool(nouns, shared)
+    _template(nouns, shared)
+    _audit(nouns, shared)
+    return parser
+
+
+def _command(group: Any, name: str, shared: argparse.ArgumentParser, what: str, command: str) -> Any:
+    parser = group.add_parser(name, help=what, description=what, parents=[shared])
+    parser.set_defaults(command=command)
+    return parser
+
+
+def _noun(nouns: Any, name: str, what: str) -> Any:
+    parser = nouns.add_parser(name, help=what, description=what)
+    return parser.add_subparsers(title="verbs", metavar="VERB", required=True)
+
+
+def _output(parser: Any) -> None:
+    parser.add_argument("-o", "--output", choices=OUTPUTS, default="table", help="default: table")
+
+
+def _waiting(parser: Any) -> None:
+    parser.add_argument(
+        "--timeout",
+        type=_seconds,
+        default=30.0,
+        metavar="SECONDS",
+        help="patience for the cluster (default: 30)",
+    )
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 < value <= 3600:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0, at most 3600")
+    return value
+
+
+def _get(nouns: Any, shared: argparse.ArgumentParser) -> None:
+    parser = _command(nouns, "get", shared, "print what a screen shows", "get:run")
+    parser.add_argument("kind", choices=KINDS, metavar="KIND", help=", ".join(KINDS))
+    parser.add_argument("--filter", default="", metavar="TEXT", help="as typed after / on the screen")
+    parser.add_argument("--sort", default="", metavar="COLUMN", help="order by this column")
+    parser.add_argument("--descending", action="store_true", help="largest first")
+    _output(parser)
+    _waiting(parser)
+
+
+def _acting(parser: Any) -> None:
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    _waiting(parser)
+
+
+def _job(nouns: Any, shared: argparse.ArgumentParser) -> None:
+    verbs = _noun(nouns, "job", "submit and kill training jobs")
+    submit = _command(verbs, "submit", shared, "make a job from a template", "job:submit")
+    submit.add_argument("template", metavar="TEMPLATE", help="see cockpit template list")
+    submit.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter; repeat"
+    )
+    for name, metavar in (
+        ("name", "NAME"), ("workers", "COUNT"), ("gpus", "COUNT"), ("image", "IMAGE"),
+        ("command", "COMMAND"), ("queue", "QUEUE"),
+    ):  # fmt: skip
+        submit.add_argument(f"--{name}", dest=f"set_{name}", metavar=metavar, help=f"short for --set {name}=")
+    submit.add_argument("--dry-run", action="store_true", help="show the manifest and the server's verdict")
+    _acting(submit)
+    kill = _command(verbs, "kill", shared, "delete a job and its pods", "job:kill")
+    kill.add_argument("name", metavar="NAME", help="name, namespace/name or kind/namespace/name")
+    kill.add_argument("--dry-run", action="store_true", help="show what would go, and the server's verdict")
+    _acting(kill)
+
+
+def _pool(nouns: Any, shared: argparse.ArgumentParser) -> None:
+    verbs = _noun(nouns, "pool", "resize pools of nodes")
+    scale = _command(verbs, "scale", shared, "set the number of nodes of a pool", "pool:scale")
+    scale.add_argument("name", metavar="NAME", help="see cockpit get pools")
+    scale.add_argument("--to", required=True, metavar="COUNT", help="wanted number of nodes")
+    scale.add_argument(
+        "--dry-run", action="store_true", help="show what would change, and the server's verdict"
+    )
+    _acting(scale)
+
+
+def _template(nouns: Any, shared: argparse.ArgumentParser) -> None:
+    verbs = _noun(nouns, "template", "look at job templates")
+    listing = _command(verbs, "list", shared, "list the templates", "template:listing")
+    _output(listing)
+    show = _command(verbs, "show", shared, "show the parameters and the file of a template", "template:show")
+    show.add_argument("name", metavar="NAME")
+    lint = _command(verbs, "lint", shared, "check templates", "template:lint_all")
+    lint.add_argument(
+        "files", nargs="*", metavar="FILE", help="files to check (default: all known templates)"
+    )
+
+
+def _audit(nouns: Any, shared: argparse.ArgumentParser) -> None:
+    verbs = _noun(nouns, "audit", "read the audit lines of this host")
+    show = _command(verbs, "show", shared, "print what was changed from here, newest last", "audit:show")
+    show.add_argument("--last", type=int, default=50, metavar="COUNT", help="how many lines (default: 50)")
+    _output(show)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the answer is the exit code."""
+    options = build_parser().parse_args(arguments)
+    module_name, _, function_name = options.command.partition(":")
+    try:
+        module = importlib.import_module(f"cockpit.commands.{module_name}")
+        run: Callable[[argparse.Namespace], int] = getattr(module, function_name)
+        code = run(options)
+        sys.stdout.flush()
+        return code
+    except CockpitError as error:
+        return _fail(error.sentence, error.exit_code)
+    except KeyboardInterrupt:
+        return _fail("interrupted", _INTERRUPTED)
+    except BrokenPipeError:
+        # Whoever read our output left (`| head`): not worth a word. The interpreter must not flush again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:  # noqa: BLE001 - the last resort: a person gets a sentence, the file gets the rest
+        return _fail(_unexpected(error), 2)
+
+
+def _fail(sentence: str, code: int) -> int:
+    print(f"cockpit: {sentence}", file=sys.stderr)
+    return code
+
+
+def _unexpected(error: Exception) -> str:
+    from cockpit.keep.crashes import note_crash
+
+    kept = note_crash(error)
+    what = f"an error of the cockpit itself ({type(error).__name__})"
+    return f"{what}; details are in {kept}" if kept else f"{what}; details could not be kept: {error}"

@@ -1,0 +1,90 @@
+"""Show a plan and ask; carry it out; tell what became of it."""
+
+import argparse
+import asyncio
+import getpass
+import socket
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from cockpit.actions.perform import READ_ONLY, carry_out, rehearse
+from cockpit.clock import Clock
+from cockpit.commands.paper import put
+from cockpit.errors import BadInput, NoConnection, Refused
+from cockpit.keep.audit import Audit
+from cockpit.model.plan import Outcome, Plan
+
+CODES = {"done": 0, "unchanged": 0, "refused": 1, "failed": 2}
+
+
+def refuse_without_right(options: argparse.Namespace, *, may_write: bool) -> None:
+    """Stop before anything is asked of the cluster: no `--write`, or nobody there to say yes."""
+    if options.dry_run:
+        return
+    if not may_write:
+        raise BadInput(f"{READ_ONLY} (or set write = true for this context in the configuration)")
+    if not options.yes and not sys.stdin.isatty():
+        raise BadInput("nobody to ask, standard input is no terminal: give --yes to do it without asking")
+
+
+def plan_lines(plan: Plan) -> list[str]:
+    """The plan as a person reads it before "yes"."""
+    lines = [plan.title, *(f"  {line}" for line in plan.lines)]
+    lines += [f"  ! {warning}" for warning in plan.warnings]
+    if plan.shell:
+        lines.append(f"  $ {plan.shell}")
+    return lines
+
+
+async def confirm_and_carry(
+    plan: Plan,
+    options: argparse.Namespace,
+    session: Any,
+    clock: Clock,
+    again: Callable[[], Plan] | None = None,
+) -> int:
+    """Rehearse on the server, show, ask, make the plan anew, carry out; the answer is the exit code.
+
+    With `--dry-run` it ends after the rehearsal. Raises Refused when the server would refuse, or when what
+    was shown is not what would happen any more.
+    """
+    verdict = await rehearse(plan, session)
+    if options.dry_run:
+        put([*plan_lines(plan), f"  server: {verdict.sentence}"])
+        return CODES[verdict.state]
+    if not verdict.is_done:
+        raise (Refused if verdict.state == "refused" else NoConnection)(verdict.sentence)
+    if not options.yes:
+        put(plan_lines(plan))
+        if not await _yes():
+            put(["nothing was changed"])
+            return 0
+    if again is not None:
+        plan = again()
+    outcome = await carry_out(plan, session, Audit(), clock, local_user=_local_user())
+    return tell(outcome)
+
+
+def tell(outcome: Outcome) -> int:
+    """Print the outcome; failures are raised so that they end on standard error with their code."""
+    code = CODES[outcome.state]
+    if code:
+        raise (Refused if code == 1 else NoConnection)(outcome.sentence)
+    put([f"{outcome.sentence} (audit {outcome.audit_id})" if outcome.audit_id else outcome.sentence])
+    return code
+
+
+async def _yes() -> bool:
+    sys.stdout.write("Do it? [y/N] ")
+    sys.stdout.flush()
+    # In a thread: the watches that keep the plan fresh go on while the person reads.
+    answer = await asyncio.to_thread(sys.stdin.readline)
+    return answer.strip().lower() in ("y", "yes")
+
+
+def _local_user() -> str:
+    try:
+        return f"{getpass.getuser()}@{socket.gethostname()}"
+    except (OSError, KeyError):
+        return ""

@@ -1,0 +1,134 @@
+"""`cockpit job submit` and `cockpit job kill`."""
+
+import argparse
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from cockpit.actions.address import Lookup
+from cockpit.actions.find import job_named
+from cockpit.actions.kill import confirmed, plan_kill
+from cockpit.actions.submit import plan_submit
+from cockpit.attach import AttachOptions
+from cockpit.clock import Clock, SystemClock
+from cockpit.commands.ask import confirm_and_carry, refuse_without_right
+from cockpit.commands.choose import attach_options, settings_in_force
+from cockpit.commands.live import Live, attached
+from cockpit.commands.paper import note, put, tree_text
+from cockpit.errors import BadInput, NoConnection
+from cockpit.jobs.template import Template, load_library
+from cockpit.model.plan import Plan
+from cockpit.model.record import Kind
+
+if TYPE_CHECKING:
+    from cockpit.kube.session import Session
+
+SHORTS = ("name", "workers", "gpus", "image", "command", "queue")
+JOB_KINDS = (Kind.POD, Kind.MPIJOB, Kind.JOB, Kind.WORKLOAD)
+
+
+def submit(options: argparse.Namespace) -> int:
+    """Make a job from a template."""
+    settings = settings_in_force()
+    template = load_library(settings.template_folders).named(options.template)
+    values = values_given(options)
+    chosen = attach_options(options, settings)
+    # Checked before anything is asked of the cluster: a wrong value needs no connection to be told.
+    plan_submit(template, values, chosen.namespace)
+    refuse_without_right(options, may_write=chosen.write)
+    return asyncio.run(_submit(template, values, options, chosen))
+
+
+def values_given(options: argparse.Namespace) -> dict[str, str]:
+    """Parameters from `--set` and the short options. Raises BadInput for one without `=` or given twice."""
+    values: dict[str, str] = {}
+    for pair in options.set:
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise BadInput(f"--set {pair!r}: write NAME=VALUE")
+        if name in values:
+            raise BadInput(f"--set {name}: given twice")
+        values[name] = value
+    for name in SHORTS:
+        short: str | None = getattr(options, f"set_{name}")
+        if short is None:
+            continue
+        if name in values:
+            raise BadInput(f"--{name} and --set {name}= say the same: give one of them")
+        values[name] = short
+    return values
+
+
+async def _submit(
+    template: Template, values: dict[str, str], options: argparse.Namespace, chosen: AttachOptions
+) -> int:
+    clock = SystemClock()
+    session = await _session(chosen, clock, options.timeout)
+    try:
+        lookup = await served_lookup(session)
+        namespace = chosen.namespace or session.namespace
+        plan = plan_submit(template, values, namespace, lookup=lookup, context=session.context)
+        if options.dry_run:
+            put([tree_text(plan.calls[0].body, "yaml"), ""])
+        return await confirm_and_carry(plan, options, session, clock)
+    finally:
+        await session.close()
+
+
+async def _session(chosen: AttachOptions, clock: Clock, timeout_seconds: float) -> "Session":
+    from cockpit.kube.session import SessionOptions, open_session
+
+    wanted = SessionOptions(kubeconfig=chosen.kubeconfig, context=chosen.context, read_only=not chosen.write)
+    try:
+        async with asyncio.timeout(timeout_seconds):
+            return await open_session(wanted, clock)
+    except TimeoutError:
+        raise NoConnection(
+            f"no answer from the cluster within {timeout_seconds:g} s; give --timeout"
+        ) from None
+
+
+async def served_lookup(session: "Session") -> Lookup:
+    """From apiVersion and kind to the resource that this cluster serves."""
+    from cockpit.kube.discovery import discover
+
+    served = await discover(session)
+
+    def lookup(api_version: str, kind: str) -> object:
+        group, _, version = api_version.rpartition("/")
+        return served.find(group, kind, version)
+
+    return lookup  # type: ignore[return-value]
+
+
+def kill(options: argparse.Namespace) -> int:
+    """Delete a job and its pods."""
+    settings = settings_in_force()
+    words = options.name.split("/")
+    chosen = attach_options(options, settings, words[-2] if len(words) in (2, 3) else "")
+    job_named((), options.name) if not all(words) else None
+    refuse_without_right(options, may_write=chosen.write)
+    return asyncio.run(_kill(options, chosen))
+
+
+async def _kill(options: argparse.Namespace, chosen: AttachOptions) -> int:
+    clock = SystemClock()
+    async with attached(chosen, clock) as live:
+        note(await live.settle(JOB_KINDS, options.timeout))
+        attachment = live.attachment
+        session = attachment.session
+        if session is None:
+            raise NoConnection(attachment.sentence or "the connection was lost")
+        lookup = await served_lookup(session)
+        make = _kill_plan(live, options.name, chosen.namespace, lookup, session.context)
+        shown = make()
+        return await confirm_and_carry(shown, options, session, clock, lambda: confirmed(shown, make()))
+
+
+def _kill_plan(live: Live, name: str, namespace: str, lookup: Lookup, context: str) -> Callable[[], Plan]:
+    def make() -> Plan:
+        live.attachment.absorb()
+        job = job_named(live.attachment.jobs.jobs.values(), name, namespace)
+        return plan_kill(job, live.attachment.store, lookup=lookup, context=context)
+
+    return make

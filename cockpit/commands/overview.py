@@ -1,0 +1,87 @@
+"""`cockpit get overview`: the fleet, pools and queues in numbers, and what needs a human."""
+
+from collections import Counter
+from typing import Any
+
+from cockpit.attach import Attachment
+from cockpit.commands.paper import grid
+from cockpit.model.batch import Phase
+from cockpit.model.quantity import Absent
+from cockpit.pools.index import pools_of
+from cockpit.triage.attention import needs_human
+from cockpit.views import format as fmt
+from cockpit.views.fleet import fleet
+from cockpit.views.pools import size_text
+from cockpit.views.queues import rows as queue_rows
+
+
+def tree(attachment: Attachment, now_seconds: float) -> dict[str, Any]:
+    """Everything as numbers and words; unknown is null or the reason why."""
+    store = attachment.store
+    jobs = list(attachment.jobs.jobs.values())
+    session = attachment.session
+    return {
+        "kind": "overview",
+        "context": session.context if session else "",
+        "at_seconds": now_seconds,
+        "fleet": fleet(store),
+        "jobs": dict(sorted(Counter(one.state for one in jobs).items())),
+        "needs_a_human": needs_human(store, jobs, now_seconds),
+        "pools": pools_of(store),
+        "queues": [
+            {
+                "name": one.name,
+                "cluster_queue": one.cluster_name,
+                "pending": one.pending,
+                "admitted": one.admitted,
+            }
+            for one in queue_rows(store)
+        ],
+        "streams": {
+            name: status.phase.value
+            for name, status in sorted(store.statuses().items())
+            if _is_odd(status.phase)
+        },
+    }
+
+
+def _is_odd(phase: Phase) -> bool:
+    return phase not in (Phase.LIVE, Phase.ABSENT)
+
+
+def lines(found: dict[str, Any]) -> list[str]:
+    """The same for a person."""
+    it = found["fleet"]
+    duty = it.duty.value if isinstance(it.duty, Absent) else fmt.percent(it.duty)
+    held = f"{it.busy} busy, {it.idle_held} idle-held" + (
+        f", {it.held_unknown} held (duty unknown)" if it.held_unknown else ""
+    )
+    text = [
+        f"{found['context'] or 'cluster'}: {it.nodes} nodes, {it.gpu_nodes} with GPUs",
+        f"{it.gpus} GPUs: {held}, {it.free} free, {it.lost} lost; duty {duty}",
+    ]
+    if it.joining:
+        text.append(f"{it.joining} GPUs promised by nodes that do not show them yet")
+    states = ", ".join(f"{count} {state or 'unknown'}" for state, count in found["jobs"].items())
+    text.append(f"jobs: {states or 'none'}")
+    if found["needs_a_human"]:
+        rows = [
+            [fmt.since(one.since_seconds, found["at_seconds"]), one.subject, one.sentence, one.remedy]
+            for one in found["needs_a_human"]
+        ]
+        text += ["", *grid(["needs a human", "what", "why", "remedy"], rows)]
+    if found["pools"]:
+        rows = [
+            [one.name, size_text(one), f"{one.gpus_held}/{one.gpus_total}", one.why_not]
+            for one in found["pools"]
+        ]
+        text += ["", *grid(["pool", "nodes", "GPUs held", "not resizable here because"], rows)]
+    if found["queues"]:
+        rows = [
+            [one["name"], one["cluster_queue"], fmt.count(one["pending"]), fmt.count(one["admitted"])]
+            for one in found["queues"]
+        ]
+        text += ["", *grid(["queue", "cluster queue", "pending", "admitted"], rows)]
+    if found["streams"]:
+        text += ["", *(f"{name}: {phase}" for name, phase in found["streams"].items())]
+    return text

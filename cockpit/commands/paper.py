@@ -1,0 +1,82 @@
+"""Printing: tables as plain text, trees as JSON or YAML, notes to standard error. No escape codes, ever."""
+
+import enum
+import json
+import sys
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+from cockpit_widgets.types import TableSource
+
+_GAP = "  "
+
+
+def table_lines(source: TableSource) -> list[str]:
+    """All rows and columns; widths follow the content, numbers stand right."""
+    return grid(
+        [one.title for one in source.columns],
+        [[cell.text for cell in source.cells(row)] for row in range(len(source))],
+        [one.align == "right" for one in source.columns],
+    )
+
+
+def grid(titles: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool] = ()) -> list[str]:
+    """Aligned lines, the titles first in capitals; a column that is empty in every row is left out."""
+    is_right = [*right, *([False] * (len(titles) - len(right)))]
+    cells = [[title.upper() for title in titles], *([_one_line(text) for text in row] for row in rows)]
+    kept = [at for at in range(len(titles)) if not rows or any(row[at] for row in cells[1:])]
+    widths = {at: max(width(row[at]) for row in cells) for at in kept}
+    return [_GAP.join(_pad(row[at], widths[at], right=is_right[at]) for at in kept).rstrip() for row in cells]
+
+
+def width(text: str) -> int:
+    """Terminal cells of a text: wide characters count two, combining ones none."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(one) else 2 if unicodedata.east_asian_width(one) in "WF" else 1
+        for one in text
+    )
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split("\n"))
+
+
+def _pad(text: str, cells: int, *, right: bool) -> str:
+    gap = " " * (cells - width(text))
+    return gap + text if right else text + gap
+
+
+def plain(value: Any) -> Any:
+    """Records as trees of dicts, lists and scalars."""
+    return msgspec.to_builtins(value, enc_hook=_hook)
+
+
+def _hook(value: Any) -> Any:
+    return value.value if isinstance(value, enum.Enum) else str(value)
+
+
+def tree_text(tree: Any, output: str) -> str:
+    """A tree as `json` or `yaml`, keys in their own order."""
+    if output == "json":
+        return json.dumps(tree, ensure_ascii=False, indent=2)
+    import yaml
+
+    text: str = yaml.safe_dump(tree, sort_keys=False, allow_unicode=True, width=1000)
+    return text.rstrip("\n")
+
+
+def put(lines: Iterable[str]) -> None:
+    """Lines to standard output."""
+    for line in lines:
+        sys.stdout.write(f"{line}\n")
+
+
+def note(lines: Iterable[str]) -> None:
+    """Remarks to standard error."""
+    sys.stdout.flush()
+    for line in lines:
+        sys.stderr.write(f"cockpit: {line}\n")

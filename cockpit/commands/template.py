@@ -1,0 +1,96 @@
+"""`cockpit template list`, `show` and `lint`."""
+
+import argparse
+from pathlib import Path
+
+from cockpit.commands.choose import settings_in_force
+from cockpit.commands.paper import grid, note, plain, put, tree_text
+from cockpit.errors import BadInput
+from cockpit.jobs.parameters import Parameter
+from cockpit.jobs.render import lint
+from cockpit.jobs.template import Template, load_library, read_template
+
+
+def listing(options: argparse.Namespace) -> int:
+    """The templates, one a line."""
+    library = load_library(settings_in_force().template_folders)
+    found = [library.templates[name] for name in sorted(library.templates)]
+    if options.output == "table":
+        rows = [[one.name, one.kind, one.title, one.source] for one in found]
+        put(grid(["name", "kind", "title", "file"], rows))
+    else:
+        put([tree_text([_described(one) for one in found], options.output)])
+    note(library.problems)
+    return 0
+
+
+def _described(template: Template) -> dict[str, object]:
+    return {
+        "name": template.name,
+        "title": template.title,
+        "kind": template.kind,
+        "api_version": template.api_version,
+        "file": template.source,
+        "parameters": plain(template.parameters),
+    }
+
+
+def show(options: argparse.Namespace) -> int:
+    """Title, parameters and where the file lies."""
+    template = load_library(settings_in_force().template_folders).named(options.name)
+    put(
+        [
+            f"{template.name}: {template.title}",
+            f"makes {template.kind} of {template.api_version}",
+            template.source,
+        ]
+    )
+    if template.description:
+        put(["", *template.description.splitlines()])
+    rows = [[one.name, one.type, _default(one), _bounds(one), one.help] for one in template.parameters]
+    put(["", *grid(["parameter", "type", "default", "allowed", "help"], rows)])
+    return 0
+
+
+def _default(one: Parameter) -> str:
+    return "(needed)" if one.default is None else one.default or "(empty)"
+
+
+def _bounds(one: Parameter) -> str:
+    if one.choices:
+        return ", ".join(one.choices)
+    if one.minimum or one.maximum:
+        return f"{one.minimum or '…'} to {one.maximum or '…'} {one.unit}".rstrip()
+    if one.longest is not None:
+        return f"at most {one.longest} characters"
+    return f"from {one.choices_from}" if one.choices_from else ""
+
+
+def lint_all(options: argparse.Namespace) -> int:
+    """Check the given files, else every known template; 2 when something is wrong."""
+    problems: list[str] = []
+    if options.files:
+        templates = [
+            one for one in (_read(Path(name), problems) for name in options.files) if one is not None
+        ]
+    else:
+        library = load_library(settings_in_force().template_folders)
+        templates, problems = list(library.templates.values()), list(library.problems)
+    for one in templates:
+        problems.extend(lint(one))
+    note(problems)
+    if not problems:
+        put([f"{len(templates)} template{'s' * (len(templates) != 1)} without a remark"])
+    return 2 if problems else 0
+
+
+def _read(path: Path, problems: list[str]) -> Template | None:
+    try:
+        return read_template(path.read_text(encoding="utf-8"), str(path))
+    except OSError as error:
+        problems.append(f"{path}: cannot be read: {error.strerror}")
+    except UnicodeDecodeError:
+        problems.append(f"{path}: cannot be read: not UTF-8 text")
+    except BadInput as error:
+        problems.append(error.sentence)
+    return None
