@@ -23,7 +23,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "kueue": ("apiserver", "kcm", "scheduler", "kwok"),
     "mpi": ("apiserver", "kcm", "scheduler", "kwok"),
     "exposition": ("apiserver", "kcm"),
-    "prometheus": ("apiserver", "exposition"),
+    "prometheus": ("apiserver", "kcm", "kwok", "exposition"),
     "machines": ("apiserver", "kcm", "kwok"),
 }
 FULL: frozenset[str] = frozenset(NEEDS)
@@ -55,10 +55,9 @@ PORTS: tuple[str, ...] = (
     "mpi-metrics",
     "machines",
 )
-# The address behind the Service monitoring/prometheus; pods get theirs from the lower half of 10.64.0.0/16.
+# Pods get addresses from the lower half of the range that is local inside the namespace.
 POD_RANGE = "10.64.0.0/17"
 BED_RANGE = "10.64.0.0/16"
-PROMETHEUS_ADDRESS = "10.64.200.10"
 ADVERTISED_ADDRESS = "10.64.200.1"
 
 

@@ -8,6 +8,7 @@ and ends when its standard input closes, when its parent dies, or on SIGTERM.
 import json
 import os
 import select
+import shutil
 import signal
 import socket
 import sys
@@ -182,6 +183,9 @@ def main(arguments: list[str]) -> int:
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         runner.end()
+        if select.select([parent], [], [], 0)[0]:
+            # Nobody is left to tidy up. Nothing is mounted inside the folder, so this stays inside it.
+            shutil.rmtree(run_dir, ignore_errors=True)
     return 0
 
 

@@ -94,7 +94,17 @@ def _kueue(layout: Layout) -> None:
 
 
 def _prometheus(layout: Layout) -> None:
-    apply_all(_api(layout), telemetry.service_objects(layout), workers=1)
+    """The Service, and until the API server carries a request through it."""
+    api = _api(layout)
+    apply_all(api, telemetry.service_objects(layout), workers=1)
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while True:
+        reply = api.request("GET", f"{telemetry.PROXY_PATH}/-/ready")
+        if reply.status == 200:
+            return
+        if time.monotonic() > deadline:
+            raise BedError(f"the service proxy does not reach Prometheus: {reply.body.decode()[:200]}")
+        time.sleep(_PAUSE_SECONDS)
 
 
 def steps_after(wave: Sequence[str], layout: Layout) -> list[Callable[[], None]]:

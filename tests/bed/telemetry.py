@@ -5,13 +5,17 @@ from pathlib import Path
 
 import yaml
 
-from tests.bed.layout import PROMETHEUS_ADDRESS, Layout
+from tests.bed.api import Tree
+from tests.bed.layout import Layout
 from tests.bed.part import Part, http_probe
 
 SCRAPE_SECONDS = 2
 NAMESPACE = "monitoring"
 SERVICE = "prometheus"
 SERVICE_PORT = 9090
+SYSTEM_NODE = "system-0"
+# Where the API server carries requests to Prometheus.
+PROXY_PATH = f"/api/v1/namespaces/{NAMESPACE}/services/{SERVICE}:{SERVICE_PORT}/proxy"
 _ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -61,27 +65,58 @@ def prometheus(layout: Layout) -> Part:
     )
 
 
-def service_objects(layout: Layout) -> list[dict[str, object]]:
-    """The Service that a cockpit finds, and the address behind it (kcm mirrors it into an EndpointSlice)."""
-    name = {"name": SERVICE, "namespace": NAMESPACE}
+def service_objects(layout: Layout) -> list[Tree]:
+    """The Service that a cockpit finds, and the pod behind it.
+
+    kube-apiserver's service proxy dials only addresses that belong to a Pod (pkg/registry/core/service), so
+    there is a pod, on a system node of its own, played by kwok. Whatever address it gets is of the bed's
+    range, where Prometheus listens.
+    """
+    port = layout.ports["prometheus"]
     labels = {"app.kubernetes.io/name": "prometheus"}
+    name = {"namespace": NAMESPACE, "labels": labels}
+    container: Tree = {
+        "name": "prometheus",
+        "image": "prometheus",
+        "ports": [{"name": "http-web", "containerPort": port}],
+    }
+    capacity = {"cpu": "8", "memory": "32Gi", "pods": "110"}
     return [
+        {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {
+                "name": SYSTEM_NODE,
+                "annotations": {"kwok.x-k8s.io/node": "fake"},
+                "labels": {
+                    "kubernetes.io/hostname": SYSTEM_NODE,
+                    "kubernetes.io/os": "linux",
+                    "node-role.kubernetes.io/control-plane": "",
+                },
+            },
+            "spec": {"taints": [{"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}]},
+            "status": {"capacity": capacity, "allocatable": capacity},
+        },
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},
         {
             "apiVersion": "v1",
             "kind": "Service",
-            "metadata": {**name, "labels": labels},
-            "spec": {"ports": [{"name": "http-web", "port": SERVICE_PORT, "protocol": "TCP"}]},
+            "metadata": {**name, "name": SERVICE},
+            "spec": {
+                "selector": labels,
+                # A node outage played on kwok must not take the telemetry away.
+                "publishNotReadyAddresses": True,
+                "ports": [{"name": "http-web", "port": SERVICE_PORT, "targetPort": port, "protocol": "TCP"}],
+            },
         },
         {
             "apiVersion": "v1",
-            "kind": "Endpoints",
-            "metadata": {**name, "labels": labels},
-            "subsets": [
-                {
-                    "addresses": [{"ip": PROMETHEUS_ADDRESS}],
-                    "ports": [{"name": "http-web", "port": layout.ports["prometheus"], "protocol": "TCP"}],
-                }
-            ],
+            "kind": "Pod",
+            "metadata": {**name, "name": f"{SERVICE}-0"},
+            "spec": {
+                "nodeName": SYSTEM_NODE,
+                "tolerations": [{"operator": "Exists"}],
+                "containers": [container],
+            },
         },
     ]
