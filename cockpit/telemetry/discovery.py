@@ -1,0 +1,202 @@
+"""Find the Prometheus to ask: the configured one, else a Service of the cluster through the API server."""
+
+import re
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cockpit.errors import BadInput, CockpitError
+from cockpit.model.batch import Phase
+from cockpit.telemetry.faults import TelemetryError
+from cockpit.telemetry.names import MEANINGS
+from cockpit.telemetry.prometheus import Prometheus
+from cockpit.telemetry.promql import PROBE, has_gpus
+
+PROXY_ROOT = "http://cluster.local"
+"""The host that the API server's proxy is reached under by the session that `cockpit.kube.proxy` makes."""
+
+MOST_PROBED = 6
+
+_NAME_LABELS = ("app.kubernetes.io/name", "app", "k8s-app", "operated-prometheus")
+_IS_NOT = re.compile(
+    r"operator|alertmanager|node-exporter|exporter|pushgateway|kube-state|adapter|blackbox|grafana|webhook|"
+    r"thanos-sidecar|-(kubelet|coredns|kube-[a-z-]+|etcd)$"
+)
+_PORT_NAMES = ("web", "http-web", "prometheus", "http", "http-query", "https", "server")
+_PORT_NUMBERS = (9090, 80, 8481, 8428, 443)
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A Service as far as discovery looks: ports are (name, number)."""
+
+    namespace: str
+    name: str
+    labels: tuple[tuple[str, str], ...] = ()
+    ports: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """An address to try. `is_proxied` means through the API server's service proxy."""
+
+    url: str
+    who: str
+    is_proxied: bool
+
+
+ListServices = Callable[[], Awaitable[Sequence[Service]]]
+Open = Callable[[Target], Prometheus]
+
+
+def services_of(tree: Any) -> list[Service]:
+    """Services of a ServiceList as JSON tree; items of another shape are left out."""
+    items = tree.get("items") if isinstance(tree, dict) else None
+    found: list[Service] = []
+    for item in items if isinstance(items, list) else ():
+        meta = item.get("metadata") if isinstance(item, dict) else None
+        if not isinstance(meta, dict) or not isinstance(meta.get("name"), str):
+            continue
+        labels = meta.get("labels")
+        spec = item.get("spec")
+        ports = spec.get("ports") if isinstance(spec, dict) else None
+        found.append(
+            Service(
+                namespace=str(meta.get("namespace", "")),
+                name=meta["name"],
+                labels=tuple((str(k), str(v)) for k, v in labels.items()) if isinstance(labels, dict) else (),
+                ports=tuple(
+                    (str(one.get("name") or ""), one["port"])
+                    for one in (ports if isinstance(ports, list) else ())
+                    if isinstance(one, dict) and isinstance(one.get("port"), int)
+                ),
+            )
+        )
+    return found
+
+
+def configured(text: str) -> Target:
+    """The target that a person named: `http(s)://host[:port][/path]` or `namespace/service[:port]`.
+
+    Raises BadInput naming the value and both forms.
+    """
+    url = text.strip()
+    if re.match(r"https?://[^/\s]+", url):
+        return Target(url.rstrip("/"), f"Prometheus at {_without_secrets(url)}", is_proxied=False)
+    match = re.fullmatch(r"([a-z0-9-]+)/([a-z0-9.-]+)(?::([a-z0-9-]+))?", url)
+    if match is None:
+        raise BadInput(
+            f"Prometheus URL {_without_secrets(url)!r} is not usable; "
+            "write http://host:port or namespace/service:port."
+        )
+    namespace, name, port = match.groups()
+    return _proxied(namespace, name, port or "9090", is_https=False)
+
+
+def _without_secrets(url: str) -> str:
+    return re.sub(r"//[^/@\s]*@", "//", url).split("?", 1)[0]
+
+
+def _proxied(namespace: str, name: str, port: str, *, is_https: bool) -> Target:
+    scheme = "https:" if is_https else ""
+    path = f"/api/v1/namespaces/{namespace}/services/{scheme}{name}:{port}/proxy"
+    return Target(PROXY_ROOT + path, f"Prometheus at {namespace}/{name}:{port}", is_proxied=True)
+
+
+def candidates(services: Iterable[Service]) -> list[Target]:
+    """Services that look like a Prometheus, the likeliest first."""
+    scored: list[tuple[int, str, Target]] = []
+    for one in services:
+        score = _score(one)
+        port = _port(one.ports)
+        if score and port is not None:
+            name, number = port
+            target = _proxied(
+                one.namespace, one.name, name or str(number), is_https=name == "https" or number == 443
+            )
+            scored.append((-score, f"{one.namespace}/{one.name}", target))
+    return [target for _, _, target in sorted(scored, key=lambda one: one[:2])]
+
+
+def _score(service: Service) -> int:
+    if _IS_NOT.search(service.name):
+        return 0
+    labelled = any(key in _NAME_LABELS and value in ("prometheus", "true") for key, value in service.labels)
+    named = "prometheus" in service.name
+    related = any(word in service.name for word in ("vmsingle", "vmselect", "thanos-query", "mimir-query"))
+    if not (labelled or named or related):
+        return 0
+    numbers = {number for _, number in service.ports}
+    # the operator's headless service answers from one pod; an ordinary one before it, exotic ones last
+    return 1 + 4 * labelled + 3 * named + 2 * (9090 in numbers) - (service.name == "prometheus-operated")
+
+
+def _port(ports: Sequence[tuple[str, int]]) -> tuple[str, int] | None:
+    for wanted in _PORT_NAMES:
+        for name, number in ports:
+            if name == wanted:
+                return name, number
+    for wanted_number in _PORT_NUMBERS:
+        for name, number in ports:
+            if number == wanted_number:
+                return name, number
+    return ports[0] if len(ports) == 1 else None
+
+
+async def find_prometheus(configured_url: str, list_services: ListServices, open_target: Open) -> Prometheus:
+    """A Prometheus that answers, the first that knows GPUs if any does.
+
+    Raises TelemetryError with one sentence that says what was tried and what would help.
+    """
+    if configured_url:
+        try:
+            target = configured(configured_url)
+        except BadInput as error:
+            raise TelemetryError(error.sentence, Phase.ABSENT) from None
+        prometheus = open_target(target)
+        try:
+            await prometheus.query(PROBE)
+        except TelemetryError:
+            prometheus.close()
+            raise
+        return prometheus
+    try:
+        services = await list_services()
+    except CockpitError as error:
+        raise TelemetryError(
+            f"No Prometheus found: services cannot be listed ({error.sentence.rstrip('.')}); "
+            "set a Prometheus URL.",
+            Phase.ABSENT,
+        ) from None
+    return await _first_that_answers(candidates(services), open_target)
+
+
+async def _first_that_answers(targets: Sequence[Target], open_target: Open) -> Prometheus:
+    if not targets:
+        raise TelemetryError(
+            "No Prometheus found: no Service of this cluster is named or labelled like one; "
+            "set a Prometheus URL.",
+            Phase.ABSENT,
+        )
+    alive: Prometheus | None = None
+    fault: TelemetryError | None = None
+    for target in targets[:MOST_PROBED]:
+        prometheus = open_target(target)
+        try:
+            await prometheus.query(PROBE)
+            if await prometheus.query(has_gpus(MEANINGS)):
+                if alive is not None:
+                    alive.close()
+                return prometheus
+        except TelemetryError as error:
+            fault = fault or error
+            prometheus.close()
+            continue
+        if alive is None:
+            alive = prometheus
+        else:
+            prometheus.close()
+    if alive is not None:
+        return alive
+    assert fault is not None
+    raise fault

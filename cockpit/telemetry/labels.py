@@ -1,0 +1,140 @@
+"""Which card, node and pod a series speaks of: every exporter's label names and what scrapes do to them."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+Labels = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """What the cluster says about names, as a snapshot; empty where nothing is known yet.
+
+    `nodes` are node names, `node_by_ip` internal addresses; `pod_node` tells the node of an exporter's pod
+    by `namespace/name`.
+    """
+
+    nodes: frozenset[str] = frozenset()
+    node_by_ip: Mapping[str, str] = field(default_factory=dict)
+    pod_node: Mapping[str, str] = field(default_factory=dict)
+
+
+class Holder(NamedTuple):
+    """The pod on a card as the labels tell. `is_told` is False where the exporter maps no pods."""
+
+    namespace: str
+    pod: str
+    container: str
+    is_told: bool
+
+
+NOBODY = Holder("", "", "", True)
+UNTOLD = Holder("", "", "", False)
+
+_UUID = ("UUID", "uuid", "gpu_uuid")
+_HOST = ("Hostname", "hostname", "exported_node", "node", "node_name", "nodename", "kubernetes_node", "host")
+_INDEX = ("gpu", "index", "minor_number", "gpu_index")
+_MODEL = ("modelName", "model_name", "model", "product")
+_PROFILE = ("GPU_I_PROFILE", "mig_profile")
+_INSTANCE = ("GPU_I_ID", "mig_instance")
+_DEVICE_NUMBER = re.compile(r"nvidia(\d+)$")
+_EXPORTER = re.compile(r"dcgm|exporter|device-plugin|node-agent|prometheus", re.IGNORECASE)
+
+
+def first(labels: Labels, names: tuple[str, ...]) -> str:
+    """The first of these labels that is not empty."""
+    for name in names:
+        value = labels.get(name)
+        if value:
+            return value
+    return ""
+
+
+def uuid_of(labels: Labels) -> str:
+    return first(labels, _UUID)
+
+
+def instance_of(labels: Labels) -> str:
+    """The MIG instance's id on its card, "" for a whole card."""
+    return first(labels, _INSTANCE)
+
+
+def profile_of(labels: Labels) -> str:
+    return first(labels, _PROFILE)
+
+
+def model_of(labels: Labels) -> str:
+    """The model as the exporter writes it, blanks as dashes so that it reads like the node's label."""
+    return "-".join(first(labels, _MODEL).split())
+
+
+def index_of(labels: Labels) -> int | None:
+    """The card's number on its node, None where no label tells."""
+    told = first(labels, _INDEX)
+    if told.isascii() and told.isdigit():
+        return int(told)
+    match = _DEVICE_NUMBER.match(labels.get("device", ""))
+    return int(match[1]) if match else None
+
+
+def node_of(labels: Labels, places: Places) -> str:
+    """The node's name. A host label that names no node (an exporter without NODE_NAME tells its pod) is
+    resolved through the exporter's pod or address."""
+    told = [value for name in _HOST if (value := labels.get(name))]
+    if not places.nodes:
+        return told[0] if told else _host(labels)
+    for name in told:
+        if name in places.nodes:
+            return name
+    for name in told:
+        short = name.split(".", 1)[0]
+        if short in places.nodes:
+            return short
+    exporter = f"{labels.get('namespace', '')}/{labels.get('pod', '')}"
+    through_pod = places.pod_node.get(exporter)
+    if through_pod:
+        return through_pod
+    host = _host(labels)
+    return (
+        places.node_by_ip.get(host) or (host if host in places.nodes else "") or (told[0] if told else host)
+    )
+
+
+def _host(labels: Labels) -> str:
+    """`instance` without its port: 10.0.0.7:9400, [fd00::7]:9400, node-3:9400."""
+    instance = labels.get("instance", "")
+    if instance.startswith("["):
+        return instance[1:].split("]", 1)[0]
+    return instance.rsplit(":", 1)[0] if instance.count(":") == 1 else instance
+
+
+def holder_of(labels: Labels) -> Holder:
+    """The pod that holds the card.
+
+    Under a scrape with honorLabels: false the exporter's own labels carry the prefix `exported_`, and plain
+    `pod` is the exporter's pod. Free cards have the attributes empty or not at all.
+    """
+    if "exported_pod" in labels or "exported_namespace" in labels or "exported_container" in labels:
+        pod = labels.get("exported_pod", "")
+        if not pod:
+            return NOBODY
+        return Holder(labels.get("exported_namespace", ""), pod, labels.get("exported_container", ""), True)
+    if "pod" in labels and not is_exporter(labels):
+        pod = labels["pod"]
+        if not pod:
+            return NOBODY
+        return Holder(labels.get("namespace", ""), pod, labels.get("container", ""), True)
+    if "pod_name" in labels:
+        pod = labels["pod_name"]
+        if not pod:
+            return NOBODY
+        namespace = first(labels, ("pod_namespace", "namespace_name", "exported_namespace", "namespace"))
+        return Holder(namespace, pod, first(labels, ("container_name", "container")), True)
+    return UNTOLD
+
+
+def is_exporter(labels: Labels) -> bool:
+    """True where `pod` is the exporter's own: its name or its container says so."""
+    return any(_EXPORTER.search(labels.get(name, "")) for name in ("pod", "container"))

@@ -1,0 +1,126 @@
+"""The one table that knows raw metric names. Nothing else in the program does.
+
+Sources: NVIDIA/dcgm-exporter etc/default-counters.csv (A, B: tags up to 4.8.4), the release note of 4.9.0
+with NVIDIA/DCGM dcgmlib/dcgm_fields.h (C: 23 names and 11 units changed), kubeflow/arena
+pkg/apis/types/gpu_metric.go and mindprince/nvidia_gpu_prometheus_exporter (the fourth family).
+"""
+
+import enum
+from collections.abc import Iterable
+from typing import NamedTuple
+
+
+class Quantity(enum.Enum):
+    """What a series measures, in the cockpit's base unit."""
+
+    DUTY = "duty, 0..1"
+    ENGINE = "engine active, 0..1"  # the only duty that MIG instances have
+    MEMORY_USED = "memory used, bytes"
+    MEMORY_FREE = "memory free, bytes"
+    MEMORY_RESERVED = "memory reserved, bytes"
+    MEMORY_TOTAL = "memory in all, bytes"
+    TEMPERATURE = "temperature, degrees Celsius"
+    POWER = "power, watts"
+    SM_CLOCK = "SM clock, hertz"
+    XID = "last XID code"
+
+
+class Source(enum.Enum):
+    """Whose series it is. The order is the order of trust where several report the same card."""
+
+    COCKPIT = "cockpit"
+    DCGM_C = "dcgm C"
+    DCGM_AB = "dcgm A"  # A and B share their names; the host label tells them apart
+    ARENA = "arena"
+
+
+class Meaning(NamedTuple):
+    """What a raw name stands for: its value times `factor` is the quantity in base units."""
+
+    quantity: Quantity
+    factor: float
+    source: Source
+
+
+_MIB = 1_048_576.0
+_DEV = "DCGM_FI_DEV_"
+_PROF = "DCGM_FI_PROF_"
+
+_AB: dict[str, tuple[Quantity, float]] = {
+    f"{_DEV}GPU_UTIL": (Quantity.DUTY, 0.01),
+    f"{_PROF}GR_ENGINE_ACTIVE": (Quantity.ENGINE, 1.0),
+    f"{_DEV}FB_USED": (Quantity.MEMORY_USED, _MIB),
+    f"{_DEV}FB_FREE": (Quantity.MEMORY_FREE, _MIB),
+    f"{_DEV}FB_RESERVED": (Quantity.MEMORY_RESERVED, _MIB),
+    f"{_DEV}FB_TOTAL": (Quantity.MEMORY_TOTAL, _MIB),
+    f"{_DEV}GPU_TEMP": (Quantity.TEMPERATURE, 1.0),
+    f"{_DEV}POWER_USAGE": (Quantity.POWER, 1.0),
+    f"{_DEV}SM_CLOCK": (Quantity.SM_CLOCK, 1e6),
+    f"{_DEV}XID_ERRORS": (Quantity.XID, 1.0),
+}
+_C: dict[str, tuple[Quantity, float]] = {
+    f"{_DEV}GPU_UTIL_RATIO": (Quantity.DUTY, 1.0),
+    f"{_PROF}GR_ENGINE_UTIL_RATIO": (Quantity.ENGINE, 1.0),
+    f"{_DEV}FB_USED_BYTES": (Quantity.MEMORY_USED, 1.0),
+    f"{_DEV}FB_FREE_BYTES": (Quantity.MEMORY_FREE, 1.0),
+    f"{_DEV}FB_RESERVED_BYTES": (Quantity.MEMORY_RESERVED, 1.0),
+    f"{_DEV}FB_CAPACITY_BYTES": (Quantity.MEMORY_TOTAL, 1.0),
+    f"{_DEV}GPU_TEMP_CELSIUS": (Quantity.TEMPERATURE, 1.0),
+    f"{_DEV}BOARD_POWER_WATTS": (Quantity.POWER, 1.0),
+    f"{_DEV}SM_CLOCK_HERTZ": (Quantity.SM_CLOCK, 1.0),
+    f"{_DEV}XID_ERROR": (Quantity.XID, 1.0),
+}
+_COCKPIT: dict[str, tuple[Quantity, float]] = {
+    "cockpit_gpu_duty_ratio": (Quantity.DUTY, 1.0),
+    "cockpit_gpu_engine_active_ratio": (Quantity.ENGINE, 1.0),
+    "cockpit_gpu_memory_used_bytes": (Quantity.MEMORY_USED, 1.0),
+    "cockpit_gpu_memory_free_bytes": (Quantity.MEMORY_FREE, 1.0),
+    "cockpit_gpu_memory_reserved_bytes": (Quantity.MEMORY_RESERVED, 1.0),
+    "cockpit_gpu_memory_total_bytes": (Quantity.MEMORY_TOTAL, 1.0),
+    "cockpit_gpu_temperature_celsius": (Quantity.TEMPERATURE, 1.0),
+    "cockpit_gpu_power_watts": (Quantity.POWER, 1.0),
+    "cockpit_gpu_sm_clock_hertz": (Quantity.SM_CLOCK, 1.0),
+    "cockpit_gpu_xid": (Quantity.XID, 1.0),
+}
+_ARENA: dict[str, tuple[Quantity, float]] = {
+    "nvidia_gpu_duty_cycle": (Quantity.DUTY, 0.01),
+    "nvidia_gpu_memory_used_bytes": (Quantity.MEMORY_USED, 1.0),
+    "nvidia_gpu_memory_total_bytes": (Quantity.MEMORY_TOTAL, 1.0),
+    "nvidia_gpu_temperature_celsius": (Quantity.TEMPERATURE, 1.0),
+    "nvidia_gpu_power_usage_milliwatts": (Quantity.POWER, 0.001),
+}
+
+MEANINGS: dict[str, Meaning] = {
+    name: Meaning(quantity, factor, source)
+    for source, family in (
+        (Source.COCKPIT, _COCKPIT),
+        (Source.DCGM_C, _C),
+        (Source.DCGM_AB, _AB),
+        (Source.ARENA, _ARENA),
+    )
+    for name, (quantity, factor) in family.items()
+}
+
+RATIO_NAMES: frozenset[str] = frozenset(name for name in MEANINGS if name.endswith("_RATIO"))
+"""Names that promise 0..1 but carry an integer percent under DCGM 4.6, as aliases of field 203."""
+
+SAMPLED_AT = (
+    f"{_DEV}GPU_TEMP",
+    f"{_DEV}GPU_TEMP_CELSIUS",
+    "cockpit_gpu_temperature_celsius",
+    "nvidia_gpu_duty_cycle",
+)
+"""One name a family that every card has, MIG or not: its sample time stands for the card's."""
+
+
+def names_of(quantities: Iterable[Quantity]) -> tuple[str, ...]:
+    """Every raw name of these quantities, in all generations."""
+    wanted = frozenset(quantities)
+    return tuple(name for name, meaning in MEANINGS.items() if meaning.quantity in wanted)
+
+
+def generation(source: Source, has_lower_case_host: bool) -> str:
+    """The word in `Gpu.source`. B differs from A by the label `hostname` (A: `Hostname`)."""
+    if source is Source.DCGM_AB:
+        return "dcgm B" if has_lower_case_host else "dcgm A"
+    return str(source.value)

@@ -1,0 +1,248 @@
+"""The loop that asks Prometheus and hands the cards to the store."""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
+
+from cockpit.clock import Clock
+from cockpit.model.batch import Batch, Phase, StreamStatus
+from cockpit.model.gpu import Gpu
+from cockpit.model.node import Node
+from cockpit.model.pod import Pod
+from cockpit.model.record import Kind
+from cockpit.telemetry.attribute import attribute
+from cockpit.telemetry.faults import TelemetryError
+from cockpit.telemetry.labels import Places, is_exporter
+from cockpit.telemetry.names import MEANINGS, Quantity, names_of
+from cockpit.telemetry.normalise import ages, gpus
+from cockpit.telemetry.promql import instant, sample_times
+from cockpit.telemetry.sample import from_prometheus, newest_seconds
+from cockpit.telemetry.staleness import aged
+
+T = TypeVar("T")
+
+SAMPLE_INTERVAL_SECONDS = 30.0
+"""dcgm-exporter's own period; with a scrape every 15 s a sample is at most 45 s old when all is well."""
+
+MANY_CARDS = 2_000
+"""From here on each quantity is asked for by itself: an answer of 8 MB parses in 60 ms, 40 MB in 400."""
+
+MOST_NODES = 100
+"""With more visible nodes than this the whole fleet is asked for: the URL of a GET has its limits."""
+
+_CHUNK = 1_000
+_LONGEST_PAUSE_SECONDS = 60.0
+
+
+class Asked(Protocol):
+    """What is asked: `cockpit.telemetry.prometheus.Prometheus`."""
+
+    @property
+    def who(self) -> str: ...
+    async def query(self, promql: str) -> list[Any]: ...
+    async def apart(self, work: Callable[[], T]) -> T: ...
+
+
+class Cluster(Protocol):
+    """What is read of the store."""
+
+    def records(self, kind: str, /) -> Mapping[str, Any]: ...
+    def pods_on(self, node: str, /) -> Sequence[Pod]: ...
+
+
+def no_nodes() -> Sequence[str]:
+    """The whole fleet."""
+    return ()
+
+
+class Poller:
+    """Asks every `interval_seconds`, doubles the pause while there is no answer, emits `Batch`es of `Gpu`.
+
+    `visible` names the nodes on screen, empty for the whole fleet. Failures become the stream's status; cards
+    keep their rows and go stale.
+    """
+
+    def __init__(
+        self,
+        asked: Asked,
+        sink: Callable[[Batch], None],
+        clock: Clock,
+        cluster: Cluster,
+        *,
+        interval_seconds: float = 5.0,
+        sample_interval_seconds: float = SAMPLE_INTERVAL_SECONDS,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        rng: random.Random | None = None,
+        visible: Callable[[], Sequence[str]] = no_nodes,
+    ) -> None:
+        self._asked = asked
+        self._sink = sink
+        self._clock = clock
+        self._cluster = cluster
+        self._interval_seconds = interval_seconds
+        self._sample_interval_seconds = max(sample_interval_seconds, interval_seconds)
+        self._sleep = sleep
+        self._rng = rng or random.Random(0)
+        self._visible = visible
+        self._cards: dict[str, Gpu] = {}
+        self._answered_at: tuple[float, float] | None = None  # Prometheus' time, our monotonic time
+        self.failures = 0
+
+    async def run(self, most_failures: int | None = None) -> None:
+        """Poll until cancelled, or until `most_failures` polls in a row had no answer."""
+        while most_failures is None or self.failures < most_failures:
+            await self._sleep(await self.poll())
+
+    async def poll(self) -> float:
+        """One round. Returns how many seconds to wait before the next."""
+        try:
+            cards, now_seconds = await self._ask()
+        except TelemetryError as error:
+            return self._fail(error)
+        self.failures = 0
+        self._answered_at = (now_seconds, self._clock.monotonic())
+        nodes = frozenset(self._visible_nodes())
+        asked_for = {uuid: one for uuid, one in self._cards.items() if not nodes or one.node in nodes}
+        shown, gone = aged(cards, asked_for, now_seconds, self._sample_interval_seconds)
+        # cards that were not asked for keep their numbers for as long as their samples allow
+        others = [one for uuid, one in self._cards.items() if uuid not in asked_for]
+        kept, _ = aged(others, {}, now_seconds, self._sample_interval_seconds)
+        await self._emit([*shown, *kept], gone, len(cards))
+        return self._interval_seconds
+
+    # ---- asking
+
+    async def _ask(self) -> tuple[list[Gpu], float]:
+        """Cards as the exporters and the API server see them, and Prometheus' own time."""
+        places = places_of(self._cluster)
+        nodes = self._visible_nodes()
+        rows: list[Any] = []
+        for names in self._shares():
+            rows.extend(await self._asked.query(instant(names, nodes)))
+        times = await self._times(nodes)
+
+        def work() -> tuple[list[Gpu], float | None]:
+            samples = from_prometheus(rows)
+            # under timestamp() the value is the time, so what is stamped on its rows is of no use
+            sampled = ages(from_prometheus(times), places)
+            return gpus(samples, places, sampled), newest_seconds(samples)
+
+        cards, newest = await self._asked.apart(work)
+        return await self._attributed(cards), self._clock.now() if newest is None else newest
+
+    async def _times(self, nodes: Sequence[str]) -> list[Any]:
+        try:
+            return await self._asked.query(sample_times(nodes))
+        except TelemetryError:
+            # numbers without their age are better than none; the next round asks again
+            return []
+
+    def _visible_nodes(self) -> tuple[str, ...]:
+        nodes = tuple(self._visible())
+        return nodes if len(nodes) <= MOST_NODES else ()
+
+    def _shares(self) -> list[tuple[str, ...]]:
+        if len(self._cards) < MANY_CARDS and self._devices() < MANY_CARDS:
+            return [tuple(MEANINGS)]
+        return [names_of((quantity,)) for quantity in Quantity]
+
+    def _devices(self) -> int:
+        nodes: Mapping[str, Node] = self._cluster.records(Kind.NODE)
+        return sum(node.gpu_capacity or 0 for node in nodes.values())
+
+    async def _attributed(self, cards: list[Gpu]) -> list[Gpu]:
+        """Marks checked against the pods of each node; gives way to the loop now and then."""
+        if not self._cluster.records(Kind.POD):
+            return cards
+        nodes: dict[str, Node] = {node.name: node for node in self._cluster.records(Kind.NODE).values()}
+        by_node: dict[str, list[Gpu]] = {}
+        for card in cards:
+            by_node.setdefault(card.node, []).append(card)
+        before: dict[str, list[Gpu]] = {}
+        for card in self._cards.values():
+            before.setdefault(card.node, []).append(card)
+        found: list[Gpu] = []
+        for count, (name, own) in enumerate(by_node.items()):
+            if count % 100 == 99:
+                await asyncio.sleep(0)
+            node = nodes.get(name)
+            if node is None:
+                found.extend(own)
+                continue
+            found.extend(attribute(own, self._cluster.pods_on(name), before.get(name, ()), node.gpu_replicas))
+        return found
+
+    # ---- telling
+
+    async def _emit(self, cards: Sequence[Gpu], gone: Sequence[str], found: int) -> None:
+        changed = [card for card in cards if self._cards.get(card.uuid) != card]
+        for card in cards:
+            self._cards[card.uuid] = card
+        for uuid in gone:
+            self._cards.pop(uuid, None)
+        status = self._live(found)
+        first = True
+        while first or changed:
+            if not first:
+                await asyncio.sleep(0)
+            first = False
+            now, changed = changed[:_CHUNK], changed[_CHUNK:]
+            self._sink(
+                Batch(
+                    kind=Kind.GPU,
+                    changed=tuple(now),
+                    removed=() if changed else tuple(gone),
+                    status=None if changed else status,
+                )
+            )
+
+    def _live(self, found: int) -> StreamStatus:
+        now = self._clock.now()
+        message = ""
+        if not found and not self._cards:
+            message = (
+                f"{self._asked.who} answers but has no GPU series (DCGM, cockpit_gpu, nvidia_gpu); "
+                "check that it scrapes dcgm-exporter."
+            )
+        return StreamStatus(
+            kind=Kind.GPU, phase=Phase.LIVE, message=message, objects=len(self._cards), heard_seconds=now
+        )
+
+    def _fail(self, error: TelemetryError) -> float:
+        pause = min(_LONGEST_PAUSE_SECONDS, self._interval_seconds * 2.0 ** min(self.failures, 10))
+        pause *= 0.8 + 0.4 * self._rng.random()
+        self.failures += 1
+        now = self._clock.now()
+        changed: list[Gpu] = []
+        if self._answered_at is not None:
+            then, at = self._answered_at
+            shown, _ = aged(
+                self._cards.values(), {}, then + self._clock.monotonic() - at, self._sample_interval_seconds
+            )
+            changed = [card for card in shown if self._cards[card.uuid] != card]
+            self._cards.update((card.uuid, card) for card in changed)
+        status = StreamStatus(
+            kind=Kind.GPU,
+            phase=error.phase,
+            message=error.sentence,
+            objects=len(self._cards),
+            since_seconds=now,
+            retry_seconds=now + pause,
+        )
+        self._sink(Batch(kind=Kind.GPU, changed=tuple(changed), status=status))
+        return pause
+
+
+def places_of(cluster: Cluster) -> Places:
+    """A snapshot of the names that labels are resolved by."""
+    nodes: Sequence[Node] = tuple(cluster.records(Kind.NODE).values())
+    pods: Sequence[Pod] = tuple(cluster.records(Kind.POD).values())
+    return Places(
+        nodes=frozenset(node.name for node in nodes),
+        node_by_ip={node.internal_ip: node.name for node in nodes if node.internal_ip}
+        | {
+            pod.pod_ip: pod.node for pod in pods if pod.pod_ip and pod.node and is_exporter({"pod": pod.name})
+        },
+        pod_node={pod.key: pod.node for pod in pods if pod.node and is_exporter({"pod": pod.name})},
+    )

@@ -1,0 +1,124 @@
+"""Queries to one Prometheus through prometheus-api-client, in a thread of its own."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from cockpit.errors import CockpitError, Refused
+from cockpit.model.batch import Phase
+from cockpit.telemetry.faults import TelemetryError
+
+if TYPE_CHECKING:
+    import requests
+
+T = TypeVar("T")
+
+LIMIT_BYTES = 64 * 2**20
+"""Largest answer that is read; five families of 20,000 cards are 40 MB (reference 5.2)."""
+
+TIMEOUT_SECONDS = 20.0
+
+
+class Prometheus:
+    """One Prometheus. `url` is its root: an own address, or the API server's service proxy path.
+
+    `http` is the `requests` session to use; its adapter for `url` stays in charge of the transport. Queries
+    run one at a time in an own thread, so neither the network nor a large answer stops the caller's loop.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        http: "requests.Session",
+        *,
+        who: str = "Prometheus",
+        timeout_seconds: float = TIMEOUT_SECONDS,
+        limit_bytes: int = LIMIT_BYTES,
+    ) -> None:
+        self.url = url.rstrip("/")
+        self.who = who
+        self._http = http
+        self._timeout_seconds = timeout_seconds
+        self._limit_bytes = limit_bytes
+        self._connect: Any = None
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="prometheus")
+
+    async def query(self, promql: str) -> list[Any]:
+        """Rows of an instant query (`data.result`). Raises TelemetryError with one sentence."""
+        return await self.apart(lambda: self.query_now(promql))
+
+    async def apart(self, work: Callable[[], T]) -> T:
+        """Run `work` in this Prometheus' thread: parsing and joining large answers belongs there too."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+    def query_now(self, promql: str) -> list[Any]:
+        """The same, blocking."""
+        import requests
+        from prometheus_api_client.exceptions import PrometheusApiClientException
+
+        try:
+            rows = self._client().custom_query(promql, timeout=self._timeout_seconds)
+        except TelemetryError:
+            raise
+        except Refused as error:
+            raise TelemetryError(error.sentence, Phase.DENIED) from None
+        except CockpitError as error:
+            raise TelemetryError(error.sentence) from None
+        except requests.exceptions.JSONDecodeError:
+            raise TelemetryError(
+                f"{self.who} answers in something that is not JSON; check the URL."
+            ) from None
+        except requests.Timeout:
+            raise TelemetryError(
+                f"{self.who} did not answer within {self._timeout_seconds:.0f} s; it may be overloaded."
+            ) from None
+        except (requests.RequestException, OSError) as error:
+            raise TelemetryError(f"{self.who} cannot be reached: {_cause(error)}.") from None
+        except (PrometheusApiClientException, KeyError, TypeError, ValueError):
+            raise TelemetryError(
+                f"{self.who} answers in a form that is not Prometheus'; check the URL."
+            ) from None
+        if not isinstance(rows, list):
+            raise TelemetryError(f"{self.who} answers in a form that is not Prometheus'; check the URL.")
+        return rows
+
+    def close(self) -> None:
+        """Stop the thread after the query in flight; nothing waits for it."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    def _client(self) -> Any:
+        if self._connect is None:
+            from prometheus_api_client import PrometheusConnect
+            from urllib3.util.retry import Retry
+
+            from cockpit.telemetry.bounded import Bounded
+
+            inner = self._http.get_adapter(self.url)
+            # no retries of its own: the poller's back-off is the retry
+            self._connect = PrometheusConnect(
+                url=self.url, session=self._http, retry=Retry(total=0), timeout=self._timeout_seconds
+            )
+            # PrometheusConnect puts a plain adapter before the session's own; the guarded one takes its place
+            self._http.mount(self.url, Bounded(inner, self._limit_bytes, self.who))
+        return self._connect
+
+
+def _cause(error: BaseException) -> str:
+    """The innermost reason in a few words: requests wraps three deep."""
+    import socket
+
+    seen: BaseException = error
+    for _ in range(6):
+        inner = getattr(seen, "reason", None)
+        if not isinstance(inner, BaseException):
+            inner = seen.__cause__ or next((one for one in seen.args if isinstance(one, BaseException)), None)
+        if inner is None:
+            break
+        seen = inner
+    if isinstance(seen, socket.gaierror):
+        return "its name is not known"
+    if isinstance(seen, ConnectionRefusedError):
+        return "connection refused"
+    text = " ".join(str(seen).split()).rsplit(": ", 1)[-1]
+    return (text[:120] or type(seen).__name__).rstrip(".")

@@ -1,0 +1,112 @@
+"""Series of every exporter generation, as a Prometheus answers them, and the small cluster around them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cockpit.model.node import Node
+from cockpit.model.pod import Pod
+from cockpit.model.record import Condition, Kind
+
+NOW = 1_790_000_000.0
+Row = dict[str, Any]
+
+A = {
+    "DCGM_FI_DEV_GPU_UTIL": 71.0,
+    "DCGM_FI_DEV_FB_USED": 40_000.0,
+    "DCGM_FI_DEV_FB_FREE": 41_000.0,
+    "DCGM_FI_DEV_FB_RESERVED": 559.0,
+    "DCGM_FI_DEV_GPU_TEMP": 64.0,
+    "DCGM_FI_DEV_POWER_USAGE": 412.5,
+    "DCGM_FI_DEV_SM_CLOCK": 1_410.0,
+    "DCGM_FI_DEV_XID_ERRORS": 0.0,
+}
+MIB = 1_048_576.0
+C = {
+    "DCGM_FI_DEV_GPU_UTIL_RATIO": 0.71,
+    "DCGM_FI_DEV_FB_USED_BYTES": 40_000.0 * MIB,
+    "DCGM_FI_DEV_FB_CAPACITY_BYTES": 81_559.0 * MIB,
+    "DCGM_FI_DEV_GPU_TEMP_CELSIUS": 64.0,
+    "DCGM_FI_DEV_BOARD_POWER_WATTS": 412.5,
+    "DCGM_FI_DEV_SM_CLOCK_HERTZ": 1.41e9,
+    "DCGM_FI_DEV_XID_ERROR": 0.0,
+}
+COCKPIT = {
+    "cockpit_gpu_duty_ratio": 0.71,
+    "cockpit_gpu_memory_used_bytes": 40_000.0 * MIB,
+    "cockpit_gpu_memory_total_bytes": 81_559.0 * MIB,
+    "cockpit_gpu_temperature_celsius": 64.0,
+    "cockpit_gpu_power_watts": 412.5,
+    "cockpit_gpu_sm_clock_hertz": 1.41e9,
+    "cockpit_gpu_xid": 0.0,
+}
+ARENA = {
+    "nvidia_gpu_duty_cycle": 71.0,
+    "nvidia_gpu_memory_used_bytes": 40_000.0 * MIB,
+    "nvidia_gpu_memory_total_bytes": 81_559.0 * MIB,
+    "nvidia_gpu_temperature_celsius": 64.0,
+    "nvidia_gpu_power_usage_milliwatts": 412_500.0,
+}
+
+
+def row(name: str, labels: Mapping[str, str], value: float | str, at: float = NOW) -> Row:
+    """One row of a vector answer."""
+    return {"metric": {"__name__": name, **labels}, "value": [at, str(value)]}
+
+
+def family(values: Mapping[str, float], labels: Mapping[str, str], at: float = NOW) -> list[Row]:
+    """A row for each quantity of one card."""
+    return [row(name, labels, value, at) for name, value in values.items()]
+
+
+def card_a(index: int = 0, node: str = "gpu-1", **more: str) -> dict[str, str]:
+    """Labels of generation A as the exporter writes them."""
+    return {
+        "gpu": str(index),
+        "UUID": f"GPU-{node}-{index}",
+        "pci_bus_id": "00000000:07:00.0",
+        "device": f"nvidia{index}",
+        "modelName": "NVIDIA A100-SXM4-80GB",
+        "Hostname": node,
+        **more,
+    }
+
+
+def card_b(index: int = 0, node: str = "gpu-1", **more: str) -> dict[str, str]:
+    """Generations B and C write the host in lower case."""
+    labels = card_a(index, node)
+    labels["hostname"] = labels.pop("Hostname")
+    return {**labels, **more}
+
+
+def node(name: str = "gpu-1", gpus: int = 8, *, ip: str = "", replicas: int = 1) -> Node:
+    return Node(
+        uid=f"uid-{name}",
+        name=name,
+        gpu_resource="nvidia.com/gpu",
+        gpu_capacity=gpus,
+        gpu_allocatable=gpus,
+        gpu_replicas=replicas,
+        internal_ip=ip,
+        conditions=(Condition("Ready", "True"),),
+    )
+
+
+def pod(
+    name: str, *, on: str = "gpu-1", gpus: int = 1, namespace: str = "team-a", phase: str = "Running"
+) -> Pod:
+    return Pod(uid=f"uid-{namespace}-{name}", name=name, namespace=namespace, node=on, gpus=gpus, phase=phase)
+
+
+class SmallCluster:
+    """The store as far as telemetry reads it."""
+
+    def __init__(self, nodes: Sequence[Node] = (), pods: Sequence[Pod] = ()) -> None:
+        self.nodes = {one.uid: one for one in nodes}
+        self.pods = {one.uid: one for one in pods}
+
+    def records(self, kind: str, /) -> Mapping[str, Any]:
+        tables: dict[str, Mapping[str, Any]] = {Kind.NODE: self.nodes, Kind.POD: self.pods}
+        return tables.get(kind, {})
+
+    def pods_on(self, node: str, /) -> tuple[Pod, ...]:
+        return tuple(one for one in self.pods.values() if one.node == node)

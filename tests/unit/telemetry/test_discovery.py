@@ -1,0 +1,185 @@
+"""Which Prometheus is asked, and the sentence where there is none."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, cast
+
+import pytest
+
+from cockpit.errors import BadInput, Refused
+from cockpit.model.batch import Phase
+from cockpit.telemetry.discovery import Service, Target, candidates, configured, find_prometheus, services_of
+from cockpit.telemetry.faults import TelemetryError
+from cockpit.telemetry.prometheus import Prometheus
+from cockpit.telemetry.promql import PROBE
+
+KUBE_STACK = [
+    Service(
+        "monitoring", "kube-prometheus-stack-prometheus", (), (("http-web", 9090), ("reloader-web", 8080))
+    ),
+    Service("monitoring", "prometheus-operated", (("operated-prometheus", "true"),), (("http-web", 9090),)),
+    Service("monitoring", "kube-prometheus-stack-operator", (), (("https", 443),)),
+    Service("monitoring", "kube-prometheus-stack-alertmanager", (), (("http-web", 9093),)),
+    Service("monitoring", "kube-prometheus-stack-prometheus-node-exporter", (), (("http-metrics", 9100),)),
+    Service("monitoring", "prometheus-adapter", (), (("https", 443),)),
+    Service("team-a", "training", (("app", "llm"),), (("http", 80),)),
+]
+
+
+def test_candidates_are_the_prometheis_and_only_those() -> None:
+    found = [target.url.split("/services/")[1] for target in candidates(KUBE_STACK)]
+    assert found == ["prometheus-operated:http-web/proxy", "kube-prometheus-stack-prometheus:http-web/proxy"]
+
+
+@pytest.mark.parametrize(
+    ("service", "end"),
+    [
+        (Service("m", "prometheus-server", (), (("", 80),)), "/services/prometheus-server:80/proxy"),
+        (
+            Service("arena-system", "prometheus-svc", (), (("prometheus", 9090),)),
+            "/services/prometheus-svc:prometheus/proxy",
+        ),
+        (
+            Service("m", "metrics", (("app.kubernetes.io/name", "prometheus"),), (("web", 9090),)),
+            "/services/metrics:web/proxy",
+        ),
+        (
+            Service("m", "prometheus-k8s", (), (("https", 9091),)),
+            "/services/https:prometheus-k8s:https/proxy",
+        ),
+    ],
+)
+def test_ports_and_schemes(service: Service, end: str) -> None:
+    [target] = candidates([service])
+    assert target.url == f"http://cluster.local/api/v1/namespaces/{service.namespace}{end}"
+    assert target.is_proxied
+
+
+def test_a_service_without_a_usable_port_is_no_candidate() -> None:
+    assert (
+        candidates([Service("m", "prometheus", (), (("a", 1), ("b", 2))), Service("m", "prometheus")]) == []
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "url", "is_proxied"),
+    [
+        ("http://prom:9090/", "http://prom:9090", False),
+        ("https://user:secret@prom.example.org/x", "https://user:secret@prom.example.org/x", False),
+        (
+            "monitoring/prometheus:web",
+            "http://cluster.local/api/v1/namespaces/monitoring/services/prometheus:web/proxy",
+            True,
+        ),
+        (
+            "monitoring/prometheus",
+            "http://cluster.local/api/v1/namespaces/monitoring/services/prometheus:9090/proxy",
+            True,
+        ),
+    ],
+)
+def test_configured(text: str, url: str, is_proxied: bool) -> None:
+    target = configured(text)
+    assert (target.url, target.is_proxied) == (url, is_proxied)
+    assert "secret" not in target.who
+
+
+@pytest.mark.parametrize("text", ["prometheus", "ftp://x", "http://", "a b", "A/B", "a/b:c/d"])
+def test_an_unusable_url_is_named_with_both_forms(text: str) -> None:
+    with pytest.raises(BadInput, match="write http://host:port or namespace/service:port"):
+        configured(text)
+
+
+class Stub:
+    """A Prometheus that is up or not, with GPU series or without."""
+
+    def __init__(self, target: Target, fault: TelemetryError | None, has_gpus: bool) -> None:
+        self.target, self._fault, self._has_gpus, self.closed = target, fault, has_gpus, False
+
+    async def query(self, promql: str) -> list[Any]:
+        if self._fault is not None:
+            raise self._fault
+        return [1] if promql == PROBE or self._has_gpus else []
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def listing(services: Sequence[Service]) -> Callable[[], Awaitable[Sequence[Service]]]:
+    async def list_services() -> Sequence[Service]:
+        return services
+
+    return list_services
+
+
+async def found(
+    services: Sequence[Service], answers: dict[str, tuple[TelemetryError | None, bool]], url: str = ""
+) -> str:
+    opened: list[Stub] = []
+
+    def open_target(target: Target) -> Prometheus:
+        name = next((key for key in answers if key in target.url), "")
+        opened.append(Stub(target, *answers.get(name, (TelemetryError("down"), False))))
+        return cast(Prometheus, opened[-1])
+
+    chosen = await find_prometheus(url, listing(services), open_target)
+    assert [one.closed for one in opened].count(False) == 1
+    return cast(Stub, chosen).target.url
+
+
+async def test_the_first_that_knows_gpus_is_taken() -> None:
+    answers: dict[str, tuple[TelemetryError | None, bool]] = {
+        "prometheus-operated": (None, False),
+        "kube-prometheus-stack-prometheus": (None, True),
+    }
+    assert "kube-prometheus-stack-prometheus:" in await found(KUBE_STACK, answers)
+
+
+async def test_without_gpus_anywhere_the_first_that_answers() -> None:
+    answers: dict[str, tuple[TelemetryError | None, bool]] = {
+        "prometheus-operated": (TelemetryError("down"), False),
+        "kube-prometheus-stack-prometheus": (None, False),
+    }
+    assert "kube-prometheus-stack-prometheus:" in await found(KUBE_STACK, answers)
+
+
+async def test_the_configured_one_is_taken_unlooked_for() -> None:
+    assert await found([], {"prom:9090": (None, False)}, "http://prom:9090") == "http://prom:9090"
+
+
+async def test_why_there_is_none() -> None:
+    with pytest.raises(
+        TelemetryError, match="no Service of this cluster is named or labelled like one"
+    ) as caught:
+        await found([], {})
+    assert caught.value.phase is Phase.ABSENT
+    with pytest.raises(TelemetryError, match="denied by proxy"):
+        await found(KUBE_STACK, {"prometheus": (TelemetryError("denied by proxy", Phase.DENIED), False)})
+    with pytest.raises(TelemetryError, match="is not usable"):
+        await found([], {}, "nonsense")
+
+    async def denied() -> Sequence[Service]:
+        raise Refused("services is forbidden.")
+
+    with pytest.raises(
+        TelemetryError, match=r"services cannot be listed \(services is forbidden\); set a Prometheus URL"
+    ):
+        await find_prometheus("", denied, lambda target: cast(Prometheus, target))
+
+
+def test_services_of_a_list() -> None:
+    tree = {
+        "items": [
+            {
+                "metadata": {"namespace": "m", "name": "prometheus", "labels": {"app": "prometheus"}},
+                "spec": {"ports": [{"name": "web", "port": 9090}, {"port": 8080}, {"name": "x"}]},
+            },
+            {"metadata": {"name": "bare"}},
+            {"metadata": {}},
+            7,
+        ]
+    }
+    assert services_of(tree) == [
+        Service("m", "prometheus", (("app", "prometheus"),), (("web", 9090), ("", 8080))),
+        Service("", "bare"),
+    ]
+    assert services_of([]) == []

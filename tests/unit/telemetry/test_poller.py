@@ -1,0 +1,204 @@
+"""The loop: rounds, ages, failures as status, back-off."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import pytest
+
+from cockpit.clock import ManualClock
+from cockpit.model.batch import Batch, Phase, StreamStatus
+from cockpit.model.gpu import Gpu, Mark
+from cockpit.model.quantity import Absent
+from cockpit.telemetry.faults import TelemetryError
+from cockpit.telemetry.names import Quantity
+from cockpit.telemetry.poller import Poller
+from tests.unit.telemetry.builders import NOW, A, Row, SmallCluster, card_a, family, node, pod
+
+T = TypeVar("T")
+
+
+class Scripted:
+    """A Prometheus that answers what it was told to."""
+
+    who = "Prometheus at test"
+
+    def __init__(self) -> None:
+        self.rows: list[Row] = []
+        self.times: list[Row] = []
+        self.fault: TelemetryError | None = None
+        self.times_fault: TelemetryError | None = None
+        self.asked: list[str] = []
+
+    async def query(self, promql: str) -> list[Any]:
+        self.asked.append(promql)
+        if self.fault is not None:
+            raise self.fault
+        if promql.startswith("max by"):
+            if self.times_fault is not None:
+                raise self.times_fault
+            return self.times
+        return self.rows
+
+    async def apart(self, work: Callable[[], T]) -> T:
+        return work()
+
+
+class Shown:
+    """What the store would hold."""
+
+    def __init__(self) -> None:
+        self.cards: dict[str, Gpu] = {}
+        self.batches: list[Batch] = []
+
+    def __call__(self, batch: Batch) -> None:
+        self.batches.append(batch)
+        self.cards.update((card.uuid, card) for card in batch.changed)
+        for uuid in batch.removed:
+            del self.cards[uuid]
+
+    @property
+    def status(self) -> StreamStatus:
+        status = self.batches[-1].status
+        assert status is not None
+        return status
+
+
+def rig(
+    cluster: SmallCluster | None = None, visible: Sequence[str] = ()
+) -> tuple[Poller, Scripted, Shown, ManualClock]:
+    asked, shown, clock = Scripted(), Shown(), ManualClock(NOW)
+    poller = Poller(
+        asked, shown, clock, cluster or SmallCluster(), interval_seconds=5.0, visible=lambda: visible
+    )
+    return poller, asked, shown, clock
+
+
+async def test_a_round_fills_the_store_and_reports_live() -> None:
+    poller, asked, shown, _ = rig(SmallCluster([node()], [pod("llm-0")]))
+    asked.rows = family(A, card_a(0, pod="llm-0", namespace="team-a")) + family(A, card_a(1))
+    assert await poller.poll() == 5.0
+    assert [(one.index, one.mark) for one in shown.cards.values()] == [(0, Mark.SURE), (1, Mark.UNALLOCATED)]
+    assert (shown.status.phase, shown.status.objects, shown.status.heard_seconds) == (Phase.LIVE, 2, NOW)
+
+
+async def test_an_unchanged_round_changes_nothing() -> None:
+    poller, asked, shown, _ = rig()
+    asked.rows = family(A, card_a(0))
+    await poller.poll()
+    await poller.poll()
+    assert shown.batches[-1].changed == ()
+
+
+async def test_a_card_that_stops_reporting_goes_stale_and_is_forgotten_after_an_hour() -> None:
+    poller, asked, shown, _ = rig()
+    asked.rows = family(A, card_a(0)) + family(A, card_a(1))
+    await poller.poll()
+    asked.rows = family(A, card_a(0), NOW + 15)
+    await poller.poll()
+    lost = shown.cards["GPU-gpu-1-1"]
+    assert lost.duty_ratio is Absent.STALE
+    assert lost.power_watts is Absent.STALE
+    assert lost.sampled_seconds == NOW
+    assert shown.cards["GPU-gpu-1-0"].duty_ratio == pytest.approx(0.71)
+    asked.rows = family(A, card_a(0), NOW + 3_700)
+    await poller.poll()
+    assert "GPU-gpu-1-1" not in shown.cards
+
+
+async def test_an_old_sample_is_stale_though_the_series_still_answers() -> None:
+    poller, asked, shown, _ = rig()
+    asked.rows = family(A, card_a(0)) + family(A, card_a(1))
+    asked.times = [
+        {"metric": card_a(0), "value": [NOW, str(NOW - 89)]},
+        {"metric": card_a(1), "value": [NOW, str(NOW - 91)]},
+    ]
+    await poller.poll()
+    assert shown.cards["GPU-gpu-1-0"].duty_ratio == pytest.approx(0.71)
+    assert shown.cards["GPU-gpu-1-1"].duty_ratio is Absent.STALE
+    assert shown.cards["GPU-gpu-1-1"].sampled_seconds == NOW - 91
+
+
+async def test_without_sample_times_the_numbers_still_come() -> None:
+    poller, asked, shown, _ = rig()
+    asked.rows, asked.times_fault = family(A, card_a(0)), TelemetryError("no timestamps here")
+    await poller.poll()
+    assert shown.status.phase is Phase.LIVE
+    assert shown.cards["GPU-gpu-1-0"].sampled_seconds == NOW
+
+
+async def test_a_failure_is_a_status_and_backs_off() -> None:
+    poller, asked, shown, _ = rig()
+    asked.fault = TelemetryError("Prometheus at test is denied (HTTP 403).", Phase.DENIED)
+    pauses = [await poller.poll() for _ in range(8)]
+    assert shown.status.phase is Phase.DENIED
+    assert shown.status.message == "Prometheus at test is denied (HTTP 403)."
+    assert shown.status.retry_seconds == pytest.approx(NOW + pauses[-1])
+    assert all(0.8 * 5 * 2**step <= pause <= 72.0 for step, pause in enumerate(pauses[:4]))
+    assert pauses[1] > pauses[0] and 48.0 <= pauses[-1] <= 72.0
+    asked.fault = None
+    assert await poller.poll() == 5.0
+
+
+async def test_cards_go_stale_while_prometheus_is_silent() -> None:
+    poller, asked, shown, clock = rig()
+    asked.rows = family(A, card_a(0))
+    await poller.poll()
+    asked.fault = TelemetryError("gone")
+    clock.advance(60)
+    await poller.poll()
+    assert shown.cards["GPU-gpu-1-0"].duty_ratio == pytest.approx(0.71)
+    clock.advance(60)
+    await poller.poll()
+    assert shown.cards["GPU-gpu-1-0"].duty_ratio is Absent.STALE
+
+
+async def test_no_series_at_all_says_what_to_check() -> None:
+    poller, _, shown, _ = rig()
+    await poller.poll()
+    assert shown.status.phase is Phase.LIVE
+    assert "check that it scrapes dcgm-exporter" in shown.status.message
+
+
+async def test_only_visible_nodes_are_asked_for_and_others_keep_their_numbers() -> None:
+    visible: list[str] = []
+    poller, asked, shown, _ = rig(visible=visible)
+    asked.rows = family(A, card_a(0, "gpu-1")) + family(A, card_a(0, "gpu-2"))
+    await poller.poll()
+    visible.append("gpu-1")
+    asked.rows = family(A, card_a(0, "gpu-1"), NOW + 15)
+    await poller.poll()
+    assert 'Hostname=~"gpu-1"' in asked.asked[-2]
+    assert shown.cards["GPU-gpu-2-0"].duty_ratio == pytest.approx(0.71)
+    asked.rows = family(A, card_a(0, "gpu-1"), NOW + 120)
+    await poller.poll()
+    assert shown.cards["GPU-gpu-1-0"].duty_ratio == pytest.approx(0.71)
+    assert shown.cards["GPU-gpu-2-0"].duty_ratio is Absent.STALE
+
+
+async def test_a_large_fleet_is_asked_for_by_quantity() -> None:
+    nodes = [node(f"gpu-{number}") for number in range(260)]
+    poller, asked, _, _ = rig(SmallCluster(nodes))
+    await poller.poll()
+    assert len(asked.asked) == len(Quantity) + 1
+
+
+async def test_a_large_answer_arrives_in_pieces() -> None:
+    poller, asked, shown, _ = rig()
+    asked.rows = [one for index in range(1_500) for one in family(A, card_a(index))]
+    await poller.poll()
+    assert [len(batch.changed) for batch in shown.batches] == [1_000, 500]
+    assert [batch.status is None for batch in shown.batches] == [True, False]
+
+
+async def test_run_stops_after_so_many_failures() -> None:
+    asked, shown = Scripted(), Shown()
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        await asyncio.sleep(0)
+
+    asked.fault = TelemetryError("gone")
+    await Poller(asked, shown, ManualClock(NOW), SmallCluster(), sleep=sleep).run(most_failures=3)
+    assert len(slept) == 3
