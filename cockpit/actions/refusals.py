@@ -24,11 +24,7 @@ def refusal_sentence(call: Call, said: str) -> str:
         return taken_sentence(target)
     if "uid in" in lower and "precondition" in lower:
         return f"{target} is another object of the same name now: look again"
-    if (
-        "precondition" in lower
-        or "object has been modified" in lower
-        or "the object might have been" in lower
-    ):
+    if any(one in lower for one in _STALE):
         return f"{target} changed meanwhile: look again"
     if found := _WEBHOOK.search(said):
         return _cut(f"{target} was denied by admission webhook {found['name']}: {found['why']}")

@@ -13,6 +13,7 @@ from cockpit.model.record import Kind
 
 QUIET_SECONDS = 0.3
 """Lists that follow from other lists (owners of pods) have come when nothing changed for this long."""
+LONGEST_QUIET_SECONDS = 2.0
 TELEMETRY_SECONDS = 5.0
 """Patience for GPU samples once everything else is there."""
 
@@ -46,7 +47,9 @@ class Live:
                 samples_end - clock.monotonic()
             ):
                 continue
-        while await self._next(min(QUIET_SECONDS, end - clock.monotonic())):
+        # A busy cluster is never quiet: what follows from the lists gets a bounded time to come.
+        quiet_end = min(end, clock.monotonic() + LONGEST_QUIET_SECONDS)
+        while await self._next(min(QUIET_SECONDS, quiet_end - clock.monotonic())):
             continue
         self.attachment.absorb()
         return self._notes(kinds)

@@ -1,18 +1,21 @@
 """`cockpit` without a command: the screens."""
 
 import argparse
+import os
 import sys
 
 from cockpit.commands.choose import attach_options, settings_in_force
 from cockpit.errors import BadInput
+from cockpit.keep.paths import state_folder
 
 
 def run(options: argparse.Namespace) -> int:
     """Open the screens and stay until they are left."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise BadInput("the screens need a terminal; for text use cockpit get overview")
-    chosen = attach_options(options, settings_in_force())
+    settings = settings_in_force()
+    chosen = attach_options(options, settings)
     from cockpit.app import AppOptions
     from cockpit.app import run as run_app
 
-    return run_app(AppOptions(attach_to=chosen))
+    return run_app(AppOptions(attach_to=chosen, settings=settings, state_folder=state_folder(os.environ)))

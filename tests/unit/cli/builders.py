@@ -1,0 +1,133 @@
+"""A cluster that answers at once: an attachment whose store is filled without a server."""
+
+import asyncio
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from cockpit import cli
+from cockpit.attach import Attachment, Link
+from cockpit.errors import CockpitError
+from cockpit.kube.resource import JOBS, MPIJOBS, PODS, Resource
+from cockpit.model.batch import Batch, Phase, StreamStatus
+from cockpit.model.plan import Call
+from cockpit.model.record import Kind
+
+ALL_KINDS = (
+    Kind.NODE, Kind.POD, Kind.EVENT, Kind.JOB, Kind.MPIJOB, Kind.WORKLOAD, Kind.LOCAL_QUEUE,
+    Kind.CLUSTER_QUEUE, Kind.POOL, Kind.NAMESPACE, Kind.GPU,
+)  # fmt: skip
+
+
+class Line:
+    """A session without a server."""
+
+    context = "prod"
+    namespace = "team-a"
+    server = "https://prod.example"
+    user = "ann"
+
+    def __init__(self, *, read_only: bool) -> None:
+        self.read_only = read_only
+        self.is_closed = False
+
+    async def request(self, method: str, path: str, **_more: Any) -> Any:
+        raise AssertionError(f"no command asks for {method} {path}")
+
+    async def close(self) -> None:
+        self.is_closed = True
+
+
+class Cluster:
+    """What the commands find, and what they sent. `patch` puts it where the commands look."""
+
+    def __init__(self) -> None:
+        self.records: dict[str, list[Any]] = {}
+        self.phases: dict[str, Phase] = dict.fromkeys(ALL_KINDS, Phase.LIVE)
+        self.messages: dict[str, str] = {}
+        self.failure: CockpitError | None = None
+        self.answers: dict[bool, list[Exception | None]] = {True: [], False: []}
+        self.rehearsed: list[Call] = []
+        self.sent: list[Call] = []
+        self.sessions: list[Line] = []
+        self.namespaces: list[str] = []
+        self.resources: list[Resource] = [MPIJOBS, JOBS, PODS]
+
+    def add(self, kind: str, *records: Any) -> None:
+        self.records.setdefault(kind, []).extend(records)
+
+    def open(self, options: Any) -> Line:
+        if self.failure is not None:
+            raise self.failure
+        self.sessions.append(Line(read_only=not getattr(options, "write", False)))
+        return self.sessions[-1]
+
+    def batches(self) -> Iterable[Batch]:
+        for kind in ALL_KINDS:
+            status = StreamStatus(kind=kind, phase=self.phases[kind], message=self.messages.get(kind, ""))
+            yield Batch(kind=kind, changed=tuple(self.records.get(kind, ())), status=status)
+
+    async def perform(self, _session: Any, call: Call, *, dry_run: bool = False) -> None:
+        (self.rehearsed if dry_run else self.sent).append(call)
+        answer = self.answers[dry_run].pop(0) if self.answers[dry_run] else None
+        if answer is not None:
+            raise answer
+
+    def find(self, group: str, kind: str, _version: str = "") -> Resource | None:
+        return next((one for one in self.resources if one.group == group and one.kind == kind), None)
+
+
+class Attached(Attachment):
+    """The real attachment, fed by a Cluster."""
+
+    cluster: Cluster
+
+    async def run(self) -> None:
+        self.cluster.namespaces.append(self.options.namespace)
+        try:
+            self.session = self.cluster.open(self.options)  # type: ignore[assignment]
+        except CockpitError as error:
+            self._set(Link.FAILED, error.sentence)
+            return
+        self._set(Link.ATTACHED, "")
+        await asyncio.sleep(0)
+        for batch in self.cluster.batches():
+            self.sink(batch)
+        await asyncio.Event().wait()
+
+
+def patch(monkeypatch: pytest.MonkeyPatch) -> Cluster:
+    """A cluster in the place of the network."""
+    cluster = Cluster()
+
+    async def open_session(options: Any, _clock: Any) -> Line:
+        line = cluster.open(options)
+        line.read_only = options.read_only
+        return line
+
+    async def discover(_session: Any) -> Cluster:
+        return cluster
+
+    monkeypatch.setattr("cockpit.commands.live.Attachment", type("Here", (Attached,), {"cluster": cluster}))
+    monkeypatch.setattr("cockpit.kube.session.open_session", open_session)
+    monkeypatch.setattr("cockpit.kube.discovery.discover", discover)
+    monkeypatch.setattr("cockpit.kube.calls.perform", cluster.perform)
+    monkeypatch.setattr("cockpit.commands.live.QUIET_SECONDS", 0.001)
+    return cluster
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    """Exit code, standard output and standard error of a command."""
+    try:
+        code = cli.main(words)
+    except SystemExit as end:
+        code = int(end.code or 0)
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def read_json(text: str) -> Any:
+    """The printed tree."""
+    return json.loads(text)

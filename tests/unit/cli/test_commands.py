@@ -1,0 +1,392 @@
+"""The commands, from words to printed lines and calls, on a cluster that answers at once."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from cockpit.cli import KINDS
+from cockpit.errors import NoConnection, Refused
+from cockpit.model.batch import Phase
+from cockpit.model.job import JobObject, ReplicaSpec
+from cockpit.model.pod import Pod
+from cockpit.model.record import Kind
+from tests.unit.cli.builders import Cluster, read_json, run
+from tests.unit.pools.builders import deployment, node
+
+Capture = pytest.CaptureFixture[str]
+SUBMIT = ("job", "submit", "mpijob", "--name", "llm", "--image", "registry.example/hvd:1", "-n", "team-a")
+
+
+def _gang(cluster: Cluster, name: str = "llm", namespace: str = "team-a") -> None:
+    cluster.add(
+        Kind.MPIJOB,
+        JobObject(
+            uid=f"uid-{namespace}-{name}",
+            name=name,
+            namespace=namespace,
+            resource_version="41",
+            api_version="kubeflow.org/v2beta1",
+            kind="MPIJob",
+            replicas=(ReplicaSpec("worker", 2, 2, "nvidia.com/gpu"),),
+        ),
+    )
+    for rank in range(2):
+        cluster.add(
+            Kind.POD,
+            Pod(
+                uid=f"uid-{namespace}-{name}-{rank}",
+                name=f"{name}-worker-{rank}",
+                namespace=namespace,
+                phase="Running",
+                node="n1",
+                gpus=2,
+                gpu_resource="nvidia.com/gpu",
+                owner_api_version="kubeflow.org/v2beta1",
+                owner_kind="MPIJob",
+                owner_name=name,
+                owner_uid=f"uid-{namespace}-{name}",
+                job_label=name,
+                role="worker",
+                rank=rank,
+                is_ready=True,
+            ),
+        )
+
+
+class Terminal(io.StringIO):
+    """Standard input of a person who types this."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+# ---- get
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("output", ["table", "json", "yaml"])
+def test_get_prints_every_kind_in_every_form(
+    kind: str, output: str, cluster: Cluster, capsys: Capture
+) -> None:
+    cluster.add(Kind.NODE, node("n1", pool="h100"))
+    cluster.add(Kind.POOL, deployment(replicas=1))
+    _gang(cluster)
+    code, out, err = run(capsys, "get", kind, "-o", output)
+    assert (code, err) == (0, "")
+    assert "\x1b" not in out
+    if output != "table":
+        tree = read_json(out) if output == "json" else yaml.safe_load(out)
+        assert tree["kind"] == kind
+        assert tree["context"] == "prod"
+
+
+def test_get_jobs_as_table_and_json(cluster: Cluster, capsys: Capture) -> None:
+    _gang(cluster)
+    _code, out, _err = run(capsys, "get", "jobs")
+    header, row = out.splitlines()
+    assert "STATE" in header
+    assert "llm" in row
+    (job,) = read_json(run(capsys, "get", "jobs", "-o", "json")[1])["items"]
+    assert (job["name"], job["namespace"], job["gpus_held"]) == ("llm", "team-a", 4)
+
+
+def test_get_pools_and_nodes_tell_what_was_computed(cluster: Cluster, capsys: Capture) -> None:
+    cluster.add(Kind.NODE, node("n1", pool="h100"))
+    cluster.add(Kind.POOL, deployment(replicas=1))
+    (pool,) = read_json(run(capsys, "get", "pools", "-o", "json")[1])["items"]
+    assert (pool["name"], pool["gpus_total"], pool["target"]) == ("h100", 8, 1)
+    (one,) = read_json(run(capsys, "get", "nodes", "-o", "json")[1])["items"]
+    assert (one["name"], one["stage"], one["gpus_held"]) == ("n1", "GPUs up", 0)
+
+
+def test_gpus_that_nothing_collects_are_rows_without_numbers(cluster: Cluster, capsys: Capture) -> None:
+    cluster.add(Kind.NODE, node("n1", pool="h100", gpus=2))
+    _code, out, _err = run(capsys, "get", "gpus")
+    assert len(out.splitlines()) == 3
+    assert out.count("n/c") >= 6
+    assert " 0%" not in out
+    items = read_json(run(capsys, "get", "gpus", "-o", "json")[1])["items"]
+    assert [one["duty_ratio"] for one in items] == ["not collected", "not collected"]
+
+
+def test_filter_and_sort(cluster: Cluster, capsys: Capture) -> None:
+    _gang(cluster)
+    _gang(cluster, "eval", "team-b")
+    assert "eval" not in run(capsys, "get", "jobs", "--filter", "llm")[1]
+    code, _out, err = run(capsys, "get", "jobs", "--sort", "colour")
+    assert code == 2
+    assert "--sort: there is no column 'colour'; it has:" in err
+
+
+def test_an_empty_table_says_why(cluster: Cluster, capsys: Capture) -> None:
+    assert run(capsys, "get", "jobs") == (0, "no jobs\n", "")
+    assert run(capsys, "get", "jobs", "-n", "team-a")[1] == "no jobs in namespace team-a\n"
+    cluster.phases[Kind.LOCAL_QUEUE] = Phase.ABSENT
+    cluster.messages[Kind.LOCAL_QUEUE] = "Kueue is not installed"
+    assert run(capsys, "get", "queues")[1] == "no queues: Kueue is not installed\n"
+
+
+def test_what_may_not_be_listed_is_refused_or_noted(cluster: Cluster, capsys: Capture) -> None:
+    cluster.phases[Kind.NODE] = Phase.DENIED
+    cluster.messages[Kind.NODE] = "list nodes is denied"
+    assert run(capsys, "get", "nodes") == (1, "", "cockpit: nodes: list nodes is denied\n")
+    cluster.phases[Kind.NODE] = Phase.LIVE
+    cluster.phases[Kind.WORKLOAD] = Phase.DENIED
+    code, out, err = run(capsys, "get", "jobs")
+    assert (code, out) == (0, "no jobs\n")
+    assert "workloads: denied" in err
+
+
+def test_no_connection_and_no_patience(cluster: Cluster, capsys: Capture) -> None:
+    cluster.phases[Kind.NODE] = Phase.LISTING
+    code, out, err = run(capsys, "get", "nodes", "--timeout", "0.05")
+    assert (code, out) == (2, "")
+    assert "not listed within 0.05 s: nodes" in err
+    cluster.failure = NoConnection("there is no context 'x'; known are: a, b")
+    assert run(capsys, "get", "nodes") == (2, "", "cockpit: there is no context 'x'; known are: a, b\n")
+
+
+def test_the_namespace_comes_from_the_configuration_unless_all_are_asked_for(
+    cluster: Cluster, capsys: Capture, home: Path
+) -> None:
+    (home / "config" / "gpu-cockpit" / "config.toml").write_text('namespace = "team-c"\n')
+    run(capsys, "get", "jobs")
+    run(capsys, "get", "jobs", "-A")
+    run(capsys, "get", "jobs", "-n", "team-d")
+    assert cluster.namespaces == ["team-c", "", "team-d"]
+
+
+# ---- job submit
+
+
+def test_submit(cluster: Cluster, capsys: Capture, home: Path) -> None:
+    code, out, err = run(
+        capsys, *SUBMIT, "--workers", "4", "--gpus", "2", "--set", "queue=gpu-lq", "--write", "--yes"
+    )
+    assert (code, err) == (0, "")
+    assert out.startswith("Submitted mpijob team-a/llm (audit ")
+    (call,) = cluster.sent
+    assert call.path == "/apis/kubeflow.org/v2beta1/namespaces/team-a/mpijobs"
+    assert call.body["spec"]["mpiReplicaSpecs"]["Worker"]["replicas"] == 4
+    assert len(cluster.rehearsed) == 1
+    assert cluster.sessions[0].is_closed
+    assert len((home / "state" / "gpu-cockpit" / "audit.jsonl").read_text().splitlines()) == 2
+    shown = run(capsys, "audit", "show")[1]
+    assert shown.count("submit") >= 2
+    assert "Submitted mpijob team-a/llm" in shown
+    assert read_json(run(capsys, "audit", "show", "-o", "json", "--last", "1")[1])[0]["state"] == "done"
+
+
+def test_submit_uses_the_contexts_namespace(cluster: Cluster, capsys: Capture) -> None:
+    words = [one for one in SUBMIT if one not in ("-n", "team-a")]
+    run(capsys, *words, "--write", "--yes")
+    assert cluster.sent[0].path.endswith("/namespaces/team-a/mpijobs")
+
+
+def test_submit_dry_run_needs_no_write_and_prints_the_manifest(cluster: Cluster, capsys: Capture) -> None:
+    code, out, _err = run(capsys, *SUBMIT, "--dry-run")
+    assert code == 0
+    manifest, _, rest = out.partition("\n\n")
+    assert yaml.safe_load(manifest)["kind"] == "MPIJob"
+    assert "server: the cluster would accept it" in rest
+    assert cluster.sent == []
+    cluster.answers[True] = [Refused('admission webhook "v" denied the request: no')]
+    code, out, _err = run(capsys, *SUBMIT, "--dry-run")
+    assert code == 1
+    assert "denied by admission webhook v: no" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (("job", "submit", "nothing"), "there is no template 'nothing'; known are: job, mpijob, pod"),
+        (("job", "submit", "mpijob", "--image", "a:1"), "name: a value is needed"),
+        ((*SUBMIT, "--workers", "0"), "workers: 0 is too small, at least 1"),
+        ((*SUBMIT, "--set", "workers"), "--set 'workers': write NAME=VALUE"),
+        ((*SUBMIT, "--set", "cpu=1", "--set", "cpu=2"), "--set cpu: given twice"),
+        ((*SUBMIT, "--set", "name=x"), "--name and --set name= say the same"),
+        ((*SUBMIT, "--set", "colour=red"), "has no parameter 'colour'"),
+        (SUBMIT, "read-only: press :write or start with --write"),
+        ((*SUBMIT, "--write"), "nobody to ask, standard input is no terminal: give --yes"),
+        (("job", "kill", "llm"), "read-only: press :write or start with --write"),
+        (("job", "kill", "a//b", "--write", "--yes"), "'a//b' is not a job"),
+        (("pool", "scale", "h100", "--to", "4"), "read-only: press :write or start with --write"),
+        (
+            ("pool", "scale", "h100", "--to", "many", "--write"),
+            "h100: 'many' is not a whole number",
+        ),
+    ],
+)
+def test_bad_input_is_told_before_the_cluster_is_asked(
+    words: tuple[str, ...], part: str, cluster: Cluster, capsys: Capture
+) -> None:
+    code, _out, err = run(capsys, *words)
+    assert code == 2
+    assert part in err
+    assert err.count("\n") == 1
+    assert cluster.sessions == []
+
+
+def test_a_context_that_may_write_by_configuration(cluster: Cluster, capsys: Capture, home: Path) -> None:
+    (home / "config" / "gpu-cockpit" / "config.toml").write_text('[context."prod"]\nwrite = true\n')
+    assert run(capsys, *SUBMIT, "--yes", "--context", "prod")[0] == 0
+    assert run(capsys, *SUBMIT, "--yes", "--context", "other")[0] == 2
+
+
+def test_the_current_context_of_the_kubeconfig_decides_too(
+    cluster: Cluster, capsys: Capture, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / "config" / "gpu-cockpit" / "config.toml").write_text('[context."prod"]\nwrite = true\n')
+    (home / "kc").write_text(yaml.safe_dump({"current-context": "prod", "contexts": []}))
+    monkeypatch.setenv("KUBECONFIG", str(home / "kc"))
+    assert run(capsys, *SUBMIT, "--yes")[0] == 0
+    (home / "kc").write_text(yaml.safe_dump({"current-context": "other", "contexts": []}))
+    assert run(capsys, *SUBMIT, "--yes")[0] == 2
+
+
+def test_what_the_server_would_refuse_is_not_asked_for(cluster: Cluster, capsys: Capture) -> None:
+    cluster.answers[True] = [Refused('mpijob team-a/llm: mpijobs.kubeflow.org "llm" already exists (409)')]
+    code, _out, err = run(capsys, *SUBMIT, "--write", "--yes")
+    assert code == 1
+    assert err == ("cockpit: mpijob team-a/llm exists already: choose another name, or kill that one first\n")
+    assert cluster.sent == []
+
+
+@pytest.mark.parametrize(("typed", "sent"), [("y\n", 1), ("yes\n", 1), ("\n", 0), ("n\n", 0), ("", 0)])
+def test_a_person_is_shown_the_plan_and_asked(
+    typed: str, sent: int, cluster: Cluster, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", Terminal(typed))
+    code, out, _err = run(capsys, *SUBMIT, "--write")
+    assert code == 0
+    assert "Submit mpijob team-a/llm" in out
+    assert "$ cockpit job submit mpijob" in out
+    assert len(cluster.sent) == sent
+    assert ("nothing was changed" in out) == (not sent)
+
+
+# ---- job kill
+
+
+def test_kill(cluster: Cluster, capsys: Capture) -> None:
+    _gang(cluster)
+    code, out, err = run(capsys, "job", "kill", "llm", "--write", "--yes")
+    assert (code, err) == (0, "")
+    assert out.startswith("Killed mpijob team-a/llm")
+    (call,) = cluster.sent
+    assert call.method == "DELETE"
+    assert call.body["preconditions"] == {"uid": "uid-team-a-llm", "resourceVersion": "41"}
+
+
+def test_kill_by_namespace_lists_only_that_namespace(cluster: Cluster, capsys: Capture) -> None:
+    _gang(cluster)
+    assert run(capsys, "job", "kill", "mpijob/team-a/llm", "--write", "--yes")[0] == 0
+    assert cluster.namespaces == ["team-a"]
+
+
+def test_kill_dry_run_shows_what_would_go(cluster: Cluster, capsys: Capture) -> None:
+    _gang(cluster)
+    code, out, _err = run(capsys, "job", "kill", "llm", "--dry-run")
+    assert code == 0
+    assert "2 pods end with it, 2 of them running" in out
+    assert "4 GPUs become free on 1 node" in out
+    assert cluster.sent == []
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        ("llm", "'llm' means several: mpijob/team-a/llm, mpijob/team-b/llm; name one of them"),
+        ("lmm", "there is no job 'lmm'; near: llm"),
+        ("team-c/llm", "there is no job 'team-c/llm'"),
+    ],
+)
+def test_kill_of_an_unclear_name(name: str, part: str, cluster: Cluster, capsys: Capture) -> None:
+    _gang(cluster)
+    _gang(cluster, "llm", "team-b")
+    code, _out, err = run(capsys, "job", "kill", name, "--write", "--yes")
+    assert code == 2
+    assert part in err
+    assert cluster.sent == []
+
+
+def test_kill_that_the_cluster_refuses(cluster: Cluster, capsys: Capture) -> None:
+    _gang(cluster)
+    cluster.answers[False] = [Refused("mpijob team-a/llm: it has changed since it was read (x).")]
+    code, _out, err = run(capsys, "job", "kill", "llm", "--write", "--yes")
+    assert (code, err) == (1, "cockpit: mpijob team-a/llm changed meanwhile: look again\n")
+
+
+# ---- pool scale
+
+
+def _pool(cluster: Cluster, **more: Any) -> None:
+    cluster.add(Kind.NODE, node("n1", pool="h100"), node("n2", pool="h100"))
+    cluster.add(Kind.POOL, deployment(**more))
+
+
+def test_scale(cluster: Cluster, capsys: Capture) -> None:
+    _pool(cluster)
+    code, out, err = run(capsys, "pool", "scale", "h100", "--to", "4", "--write", "--yes", "-n", "team-a")
+    assert (code, err) == (0, "")
+    assert out.startswith("Growing pool h100 from 2 to 4")
+    (call,) = cluster.sent
+    assert (call.method, call.body["spec"]) == ("PATCH", {"replicas": 4})
+    assert cluster.namespaces == [""]
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (("h100", "--to", "2"), "already set to 2; nothing to change"),
+        (("h100", "--to", "11"), "11 is above its maximum of 10"),
+        (("h100", "--to", "-1"), "-1 nodes are not possible"),
+        (("v100", "--to", "1"), "there is no pool 'v100'; known are: h100"),
+    ],
+)
+def test_scale_refusals(words: tuple[str, ...], part: str, cluster: Cluster, capsys: Capture) -> None:
+    _pool(cluster, maximum=10)
+    code, _out, err = run(capsys, "pool", "scale", *words, "--write", "--yes")
+    assert code == 2
+    assert part in err
+    assert cluster.sent == []
+
+
+# ---- templates
+
+
+def test_templates_can_be_listed_and_shown(capsys: Capture) -> None:
+    code, out, _err = run(capsys, "template", "list")
+    assert code == 0
+    assert [line.split()[0] for line in out.splitlines()] == ["NAME", "job", "mpijob", "pod"]
+    assert [one["name"] for one in read_json(run(capsys, "template", "list", "-o", "json")[1])] == [
+        "job", "mpijob", "pod",
+    ]  # fmt: skip
+    code, out, _err = run(capsys, "template", "show", "mpijob")
+    assert code == 0
+    assert "makes MPIJob of kubeflow.org/v2beta1" in out
+    assert "1 to 4096 pods" in out
+
+
+def test_lint(capsys: Capture, home: Path) -> None:
+    assert run(capsys, "template", "lint")[:2] == (0, "3 templates without a remark\n")
+    broken = home / "broken.yaml"
+    broken.write_text("template: {name: x, title: X}\nparameters: []\nmanifest: {kind: Pod}\n")
+    code, out, err = run(capsys, "template", "lint", str(broken), str(home / "missing.yaml"))
+    assert (code, out) == (2, "")
+    assert "broken.yaml:3: manifest.apiVersion" in err
+    assert "missing.yaml: cannot be read: No such file" in err
+
+
+def test_a_users_broken_template_is_told_beside_the_list(capsys: Capture, home: Path) -> None:
+    folder = home / "mine"
+    folder.mkdir()
+    (folder / "bad.yaml").write_text("a: [")
+    (home / "config" / "gpu-cockpit" / "config.toml").write_text(f'template-folders = ["{folder}"]\n')
+    code, out, err = run(capsys, "template", "list")
+    assert code == 0
+    assert "mpijob" in out
+    assert "bad.yaml:1: not YAML" in err

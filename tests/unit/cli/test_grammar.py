@@ -1,0 +1,146 @@
+"""The grammar: speed of --help, one sentence for what is wrong, exit codes."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cockpit import cli
+from cockpit.errors import BadInput, Refused
+from tests.unit.cli.builders import Cluster, run
+
+Capture = pytest.CaptureFixture[str]
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; from cockpit.cli import build_parser; build_parser().format_help();"
+        "print([m for m in ('msgspec', 'yaml', 'textual', 'asyncio', 'kubernetes', 'aiohttp', 'json')"
+        " if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--help",), ("get", "--help"), ("job", "submit", "--help"), ("job", "kill", "--help"),
+        ("pool", "scale", "--help"), ("template", "list", "--help"), ("audit", "show", "--help"),
+    ],
+)  # fmt: skip
+def test_every_command_helps(words: tuple[str, ...], capsys: Capture) -> None:
+    code, out, _err = run(capsys, *words)
+    assert code == 0
+    assert "usage: cockpit" in out
+
+
+def test_version(capsys: Capture) -> None:
+    code, out, _err = run(capsys, "--version")
+    assert (code, out.split()[0]) == (0, "cockpit")
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (("get",), "the following arguments are required: KIND"),
+        (("get", "dogs"), "invalid choice: 'dogs'"),
+        (("get", "jobs", "-o", "xml"), "invalid choice: 'xml'"),
+        (("frobnicate",), "invalid choice: 'frobnicate'"),
+        (("job",), "the following arguments are required: VERB"),
+        (("job", "kill"), "the following arguments are required: NAME"),
+        (("pool", "scale", "h100"), "the following arguments are required: --to"),
+        (("get", "jobs", "--timeout", "soon"), "'soon' is not a number of seconds"),
+        (("get", "jobs", "--timeout", "-1"), "is not a number of seconds above 0"),
+        (("get", "jobs", "--cont", "x"), "unrecognized arguments: --cont x"),
+        (("--nonsense",), "unrecognized arguments: --nonsense"),
+    ],
+)
+def test_wrong_words_are_one_sentence_and_exit_2(words: tuple[str, ...], part: str, capsys: Capture) -> None:
+    code, out, err = run(capsys, *words)
+    assert (code, out) == (2, "")
+    assert part in err
+    assert err.startswith("cockpit: ")
+    assert err.count("\n") == 1
+
+
+def test_options_count_before_and_after_the_command() -> None:
+    for words in (
+        ["--context", "a", "--write", "job", "kill", "x"],
+        ["job", "kill", "x", "--context", "a", "--write"],
+    ):
+        options = cli.build_parser().parse_args(words)
+        assert (options.context, options.write) == ("a", True)
+
+
+def test_the_screens_need_a_terminal(capsys: Capture) -> None:
+    code, _out, err = run(capsys)
+    assert code == 2
+    assert err == "cockpit: the screens need a terminal; for text use cockpit get overview\n"
+
+
+@pytest.mark.parametrize(
+    ("raised", "code", "part"),
+    [
+        (BadInput("wrong"), 2, "cockpit: wrong\n"),
+        (Refused("no"), 1, "cockpit: no\n"),
+        (KeyboardInterrupt(), 130, "cockpit: interrupted\n"),
+    ],
+)
+def test_expected_ends(
+    raised: BaseException, code: int, part: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_options: object) -> int:
+        raise raised
+
+    monkeypatch.setattr("cockpit.commands.audit.show", fail)
+    assert run(capsys, "audit", "show") == (code, "", part)
+
+
+def test_an_unexpected_error_is_one_sentence_and_a_private_file(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch, home: Path
+) -> None:
+    def fail(_options: object) -> int:
+        raise ZeroDivisionError("by zero, token=hunter2hunter2")
+
+    monkeypatch.setattr("cockpit.commands.audit.show", fail)
+    code, out, err = run(capsys, "audit", "show")
+    assert (code, out) == (2, "")
+    assert "Traceback" not in err
+    kept = home / "state" / "gpu-cockpit" / "errors.log"
+    assert str(kept) in err
+    text = kept.read_text()
+    assert "ZeroDivisionError: by zero" in text
+    assert "hunter2" not in text
+    assert kept.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_reader_that_left_is_no_error() -> None:
+    code = "import sys; from cockpit.cli import main; sys.exit(main(['template', 'list']))"
+    done = subprocess.run(
+        f'"{sys.executable}" -c "{code}" | true; test "${{PIPESTATUS[0]}}" -eq 0',
+        shell=True,
+        executable="/bin/bash",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_broken_configuration_is_one_sentence(capsys: Capture, cluster: Cluster, home: Path) -> None:
+    (home / "config" / "gpu-cockpit" / "config.toml").write_text("namespce = 'x'\n")
+    code, _out, err = run(capsys, "get", "jobs")
+    assert code == 2
+    assert "config.toml:1: namespce: unknown key; did you mean namespace?" in err
+    assert cluster.sessions == []
+
+
+def test_a_namespace_that_is_no_name(capsys: Capture, cluster: Cluster) -> None:
+    code, _out, err = run(capsys, "get", "jobs", "-n", "Team A")
+    assert code == 2
+    assert "--namespace: 'Team A' is not the name of a namespace" in err
