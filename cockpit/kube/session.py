@@ -116,6 +116,8 @@ class Session:
         self._client: aiohttp.ClientSession | None = None
         self._tls: Any = None
         self._proxy: str | None = None
+        self._streams: list[aiohttp.ClientResponse] = []
+        self._is_closed = False
 
     @property
     def read_only(self) -> bool:
@@ -193,7 +195,11 @@ class Session:
         request = _Request("GET", path, query, {"Accept": accept}, None, timeout)
         try:
             async with self._send(request) as response:
-                yield StreamAnswer(response, self.server, idle_seconds)
+                self._streams.append(response)
+                try:
+                    yield StreamAnswer(response, self.server, idle_seconds)
+                finally:
+                    self._streams.remove(response)
         except aiohttp.SocketTimeoutError:
             raise Silent(f"{host_of(self.server)} did not answer within {idle_seconds or 0:g} s.") from None
         except (aiohttp.ClientError, OSError) as error:
@@ -218,6 +224,8 @@ class Session:
         refusal = guard.refusal(request.method, request.path, request.query, read_only=self._read_only)
         if refusal:
             raise Refused(refusal)
+        if self._is_closed:
+            raise NoConnection(f"The session with {host_of(self.server)} was closed; attach again.")
         response = await self._once(request)
         if response.status == 401 and await self._credentials.renew(request.headers.get("Authorization", "")):
             response.close()
@@ -262,7 +270,12 @@ class Session:
         return self._client
 
     async def close(self) -> None:
-        """Close every connection."""
+        """Close every connection; whoever still reads a stream is told so, and nothing is sent any more."""
+        import aiohttp
+
+        self._is_closed = True
+        for response in self._streams:  # aiohttp's own close leaves a waiting reader asleep for ever
+            response.content.set_exception(aiohttp.ClientConnectionError("the session was closed"))
         if self._client is not None:
             client, self._client = self._client, None
             await client.close()

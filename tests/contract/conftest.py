@@ -1,5 +1,6 @@
 """Fixtures of the contract suite. Which server it is, is known here and nowhere else."""
 
+import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
@@ -8,10 +9,12 @@ from typing import Any
 import pytest
 
 from cockpit.clock import SystemClock
+from cockpit.kube.resource import Resource
 from cockpit.kube.session import Session, SessionOptions, open_session
 from tests.bed.api import Api
 from tests.contract.fault_proxy import FaultProxy
 from tests.contract.server import Server, chosen, write_kubeconfig
+from tests.contract.shapes import crd
 
 HERE = Path(__file__).parent
 Connect = Callable[..., Awaitable[Session]]
@@ -67,7 +70,9 @@ async def connect(server: Server, tmp_path: Path) -> AsyncIterator[Connect]:
     """`await connect("viewer", write=True, through=proxy)`: a session, closed at the end of the case."""
     opened: list[Session] = []
 
-    async def open_one(role: str = "admin", *, write: bool = False, through: FaultProxy | None = None) -> Session:
+    async def open_one(
+        role: str = "admin", *, write: bool = False, through: FaultProxy | None = None
+    ) -> Session:
         if through is None:
             options = SessionOptions(
                 kubeconfig=str(server.kubeconfig), context=server.contexts[role], read_only=not write
@@ -112,3 +117,25 @@ def own_certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Pat
     chain = folder / "chain.crt"
     chain.write_bytes(made.certificate_file.read_bytes() + (folder / "own-ca.crt").read_bytes())
     return chain, made.key_file
+
+
+@pytest.fixture(scope="session")
+def pools(admin: Api) -> Resource:
+    """A pool-shaped custom kind with scale and status subresources, served and ready."""
+    return define(admin, crd("gpupools", "GpuPool"))
+
+
+def define(admin: Api, definition: dict[str, Any]) -> Resource:
+    """Creates a custom kind and waits until it is served."""
+    base = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    spec = definition["spec"]
+    admin.create(base, definition)
+    path = f"/apis/{spec['group']}/v1/{spec['names']['plural']}"
+    deadline = time.monotonic() + 20
+    while admin.request("GET", path).status != 200:
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{path} is not served within 20 s")
+        time.sleep(0.02)
+    return Resource(
+        spec["group"], "v1", spec["names"]["plural"], spec["names"]["kind"], spec["scope"] == "Namespaced"
+    )

@@ -17,7 +17,9 @@ from aiohttp import web
 
 from cockpit.clock import Clock, SystemClock
 
-_HOP_BY_HOP = frozenset({"connection", "keep-alive", "transfer-encoding", "content-length", "host", "upgrade"})
+_HOP_BY_HOP = frozenset(
+    {"connection", "keep-alive", "transfer-encoding", "content-length", "host", "upgrade"}
+)
 _PIECE_BYTES = 64 * 1024
 
 
@@ -134,7 +136,6 @@ class FaultProxy:
         self.seen: list[Seen] = []
         self.rules: list[Rule] = []
         self.clock: Clock = clock or SystemClock()
-        self.open_streams = 0
         self.url = ""
         self._certificate = certificate
         self._runner: web.ServerRunner | None = None
@@ -152,7 +153,9 @@ class FaultProxy:
         self._session = aiohttp.ClientSession(
             timeout=aiohttp.ClientTimeout(total=None), connector=aiohttp.TCPConnector(limit=0)
         )
-        self._runner = web.ServerRunner(web.Server(self._handle), handle_signals=False, shutdown_timeout=0.1)
+        # A reader that leaves ends the exchange, and with it the request to the server.
+        served = web.Server(self._handle, handler_cancellation=True)
+        self._runner = web.ServerRunner(served, handle_signals=False, shutdown_timeout=0.1)
         await self._runner.setup()
         context = None
         if self._certificate is not None:
@@ -210,7 +213,9 @@ class FaultProxy:
 
     # ---- what was seen
 
-    def requests(self, path: str = "", *, watch: bool | None = None, listing: bool | None = None) -> list[Seen]:
+    def requests(
+        self, path: str = "", *, watch: bool | None = None, listing: bool | None = None
+    ) -> list[Seen]:
         return [
             one
             for one in self.seen
@@ -218,6 +223,11 @@ class FaultProxy:
             and (watch is None or one.is_watch == watch)
             and (listing is None or one.is_list == listing)
         ]
+
+    @property
+    def answering(self) -> int:
+        """Requests that are being answered now."""
+        return len(self._live)
 
     async def arrival(self) -> None:
         """Until one more request reaches the proxy."""

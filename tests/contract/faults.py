@@ -8,7 +8,9 @@ from typing import Any
 from tests.contract.fault_proxy import Exchange, Fault
 
 JSON = "application/json"
-HTML = b"<!DOCTYPE html><html><body><h1>Sign in</h1><p>Your session with the proxy has ended.</p></body></html>"
+HTML = (
+    b"<!DOCTYPE html><html><body><h1>Sign in</h1><p>Your session with the proxy has ended.</p></body></html>"
+)
 
 
 def status_object(code: int, reason: str, message: str) -> dict[str, Any]:

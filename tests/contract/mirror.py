@@ -12,7 +12,9 @@ _POLL_SECONDS = 0.02
 T = TypeVar("T")
 
 
-async def eventually(predicate: Callable[[], Any], what: str = "", *, seconds: float = DEADLINE_SECONDS) -> Any:
+async def eventually(
+    predicate: Callable[[], Any], what: str = "", *, seconds: float = DEADLINE_SECONDS
+) -> Any:
     """The first truthy answer of `predicate`, asked again and again; TimeoutError names `what`."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + seconds
@@ -37,6 +39,7 @@ class Mirror:
         self.broken: list[str] = []
         self._listing: set[str] | None = None
         self._moved = asyncio.Event()
+        self._failure: BaseException | None = None
 
     def __call__(self, batch: Batch) -> None:
         self.batches.append(batch)
@@ -51,6 +54,12 @@ class Mirror:
         if batch.mark is ListMark.END:
             self._end()
         self._moved.set()
+
+    def ended(self, task: "asyncio.Task[Any]") -> None:
+        """The reflector's task is over: whoever waits is told at once what it died of."""
+        if not task.cancelled():
+            self._failure = task.exception()
+            self._moved.set()
 
     def _take(self, record: Any) -> None:
         if self._listing is not None:
@@ -123,6 +132,8 @@ class Mirror:
         try:
             async with asyncio.timeout(seconds):
                 while not predicate():
+                    if self._failure is not None:
+                        raise AssertionError(f"the reflector died: {self._failure!r}") from self._failure
                     self._moved.clear()
                     await self._moved.wait()
         except TimeoutError:
@@ -139,7 +150,9 @@ class Mirror:
     ) -> None:
         """Until the rows are the server's, version for version."""
         wanted = truth()
-        await self.until(lambda: self.versions == wanted, f"rows equal to {len(wanted)} of the server", seconds=seconds)
+        await self.until(
+            lambda: self.versions == wanted, f"rows equal to {len(wanted)} of the server", seconds=seconds
+        )
         assert self.broken == []
 
 
@@ -148,7 +161,8 @@ def truth(api: Api, path: str, *query: tuple[str, str]) -> Callable[[], dict[str
 
     def ask() -> dict[str, str]:
         return {
-            item["metadata"]["uid"]: item["metadata"]["resourceVersion"] for item in api.items(path, query=query)
+            item["metadata"]["uid"]: item["metadata"]["resourceVersion"]
+            for item in api.items(path, query=query)
         }
 
     return ask

@@ -57,7 +57,13 @@ class Server:
 
 
 def write_kubeconfig(
-    path: Path, url: str, user: Mapping[str, Any], *, ca: Path | None = None, namespace: str = "", **cluster: Any
+    path: Path,
+    url: str,
+    user: Mapping[str, Any],
+    *,
+    ca: Path | None = None,
+    namespace: str = "",
+    **cluster: Any,
 ) -> str:
     """A kubeconfig of one context named `one`; answers its path."""
     whole: dict[str, Any] = {"server": url, **cluster}
@@ -110,4 +116,6 @@ def chosen(name: str) -> Iterator[Server]:
     elif Path(name).is_file():
         yield load(Path(name))
     else:
-        raise ValueError(f"--server {name!r} is neither one of {', '.join(STARTERS)} nor a contract.json file")
+        raise ValueError(
+            f"--server {name!r} is neither one of {', '.join(STARTERS)} nor a contract.json file"
+        )

@@ -65,7 +65,7 @@ TUNNELS = {
     "service proxy": f"{BASE}/services/kept/proxy/-/quit",
     "service proxy outside metrics": f"{BASE}/services/kept:9090/proxy/api/v1/admin/tsdb/snapshot",
     "node proxy": "/api/v1/nodes/any/proxy/metrics",
-    "old proxy form": f"/api/v1/proxy/namespaces/{{space}}/pods/kept/metrics",
+    "old proxy form": "/api/v1/proxy/namespaces/{space}/pods/kept/metrics",
     "climbing proxy": f"{BASE}/services/kept/proxy/metrics/../admin",
     "service account token": f"{BASE}/serviceaccounts/default/token",
 }
@@ -74,7 +74,7 @@ SECRETS = {
     "all": "/api/v1/secrets",
     "one": f"{BASE}/secrets/any",
     "list": f"{BASE}/secrets",
-    "old watch form": f"/api/v1/watch/namespaces/{{space}}/secrets",
+    "old watch form": "/api/v1/watch/namespaces/{space}/secrets",
     "other case": f"{BASE}/Secrets",
     "encoded": f"{BASE}/%73ecrets",
     "climbing": f"{BASE}/pods/../secrets/any",

@@ -123,7 +123,9 @@ async def test_nobody_listening_is_said_with_the_address(server: Server, tmp_pat
     assert "cannot be reached" in sentence
 
 
-async def test_a_connection_dropped_before_the_answer(server: Server, proxy: FaultProxy, tmp_path: Path) -> None:
+async def test_a_connection_dropped_before_the_answer(
+    server: Server, proxy: FaultProxy, tmp_path: Path
+) -> None:
     proxy.plan(refuse(), times=None)
     path = write_kubeconfig(tmp_path / "k", proxy.url, {"token": server.tokens["admin"]})
     with pytest.raises(NoConnection) as caught:
@@ -172,7 +174,9 @@ async def test_unverified_tls_is_possible_and_marked(
 
 
 @pytest.mark.parametrize("token", ["expired", "nonsense"])
-async def test_a_dead_token_is_said_with_user_and_remedy(server: Server, as_user: WriteUser, token: str) -> None:
+async def test_a_dead_token_is_said_with_user_and_remedy(
+    server: Server, as_user: WriteUser, token: str
+) -> None:
     secret = server.tokens["expired"] if token == "expired" else "no-such-token"
     sentence = await _sentence(as_user({"token": secret}))
     assert "401" in sentence
@@ -213,7 +217,9 @@ async def test_a_client_certificate_is_enough(server: Server, as_user: WriteUser
 
 
 @needs(Capability.CERTIFICATES)
-async def test_a_client_key_that_is_no_key_is_said(server: Server, as_user: WriteUser, tmp_path: Path) -> None:
+async def test_a_client_key_that_is_no_key_is_said(
+    server: Server, as_user: WriteUser, tmp_path: Path
+) -> None:
     assert server.certificate is not None
     (tmp_path / "key").write_text("not a key")
     sentence = await _sentence(

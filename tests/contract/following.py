@@ -1,0 +1,100 @@
+"""A reflector at work for one case: its rows in a mirror, its naps counted instead of slept."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from cockpit.clock import Clock, ManualClock, SystemClock
+from cockpit.kube.decode import decoders
+from cockpit.kube.decode.decoders import Decoder
+from cockpit.kube.reflector import Reflector
+from cockpit.kube.resource import EVENTS, JOBS, NAMESPACES, NODES, PODS, Resource
+from cockpit.kube.session import Session
+from tests.contract.mirror import Mirror
+
+CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap", namespaced=True)
+QUOTAS = Resource("", "v1", "resourcequotas", "ResourceQuota", namespaced=True)
+DEPLOYMENTS = Resource("apps", "v1", "deployments", "Deployment", namespaced=True)
+DECODERS: dict[Resource, Decoder] = {
+    NODES: decoders.NODE,
+    PODS: decoders.POD,
+    EVENTS: decoders.EVENT,
+    JOBS: decoders.JOB,
+    NAMESPACES: decoders.NAMESPACE,
+}
+
+
+def decoder_of(resource: Resource) -> Decoder:
+    """The decoder of a known kind; metadata alone of any other built-in one, pool rows of a custom one."""
+    if resource in DECODERS:
+        return DECODERS[resource]
+    return decoders.pool_decoder(resource) if "." in resource.group else decoders.NAMESPACE
+
+
+@dataclass
+class Naps:
+    """Takes the place of asyncio.sleep: moves the clock at once, and lets the case hold the sleeper.
+
+    `gate` is closed by a case that wants the stream to stay asleep until it says so.
+    """
+
+    clock: ManualClock | None
+    taken: list[float] = field(default_factory=list)
+    gate: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self.gate.set()
+
+    async def __call__(self, seconds: float) -> None:
+        self.taken.append(seconds)
+        await self.gate.wait()
+        if self.clock is not None:
+            self.clock.advance(seconds)
+        await asyncio.sleep(0)
+
+
+@dataclass
+class Following:
+    mirror: Mirror
+    naps: Naps
+    clock: Clock
+    task: "asyncio.Task[Any]"
+
+
+@asynccontextmanager
+async def following(
+    session: Session,
+    resource: Resource,
+    *,
+    namespace: str = "",
+    clock: Clock | None = None,
+    mirror: Mirror | None = None,
+    **options: Any,
+) -> AsyncIterator[Following]:
+    """Runs a reflector while the block runs. With a ManualClock naps move it; they never take real time."""
+    clock = clock or SystemClock()
+    naps = Naps(clock if isinstance(clock, ManualClock) else None)
+    mirror = mirror or Mirror()
+    decoder = options.pop("decoder", None) or decoder_of(resource)
+    reflector = Reflector(
+        session,
+        resource,
+        decoder,
+        mirror,
+        kind=decoder.kind,
+        namespace=namespace,
+        clock=clock,
+        rng=random.Random(7),
+        sleep=naps,
+        **options,
+    )
+    task = asyncio.create_task(reflector.run())
+    task.add_done_callback(lambda done: mirror.ended(done))
+    try:
+        yield Following(mirror, naps, clock, task)
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
