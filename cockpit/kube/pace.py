@@ -8,7 +8,7 @@ FIRST_SECONDS = 0.8
 LONGEST_SECONDS = 30.0
 HEALTHY_SECONDS = 120.0
 STEADY_SECONDS = 30.0
-BURST = 4
+BURST = 3
 PER_SECOND = 0.25
 
 
@@ -47,6 +47,13 @@ class Pace:
         if at_least > 0:
             wait = max(wait, at_least * (1.0 + 0.2 * self._rng.random()))
         return wait
+
+    def charge(self, requests: int) -> None:
+        """Requests that were sent in vain beside the admitted one, e.g. pages of a list that broke off.
+
+        Counted up to the burst: a long list that fails late must not wait for minutes.
+        """
+        self._tokens -= min(requests, BURST)
 
     def admit(self) -> float:
         """Take the right to one request; the seconds to wait before it may be sent."""

@@ -174,7 +174,7 @@ class Reflector:
         """The list in pages; None when it is complete and the watch may begin."""
         self._teller.phase(Phase.LISTING if self._teller.objects == 0 else self._teller.resting_phase())
         token = ""
-        has_begun = False
+        pages = 0
         while True:
             answer = await self._session.request(
                 "GET",
@@ -186,16 +186,17 @@ class Reflector:
             self._teller.heard()
             if not answer.ok:
                 self._is_consistent_list_due = True
+                self._pace.charge(pages)
                 said = answer.server_status()
                 return judge(self._where, answer.status, said, answer.retry_after_seconds)
             try:
                 page = wire_of(answer.content_type).page(answer.body)
             except UndecodableError as error:
                 raise FramingError(str(error)) from None
-            if not has_begun:
+            if not pages:
                 self._teller.answered()
                 self._teller.begin()
-                has_begun = True
+            pages += 1
             await self._take_page(page, self._decode_for(answer.content_type))
             token = page.continue_token
             if not token:

@@ -76,6 +76,11 @@ def total(parts: Iterable[Mapping[str, int] | tuple[tuple[str, int], ...]], time
     return out
 
 
+def _first_name(one: str, other: str) -> str:
+    """Of several GPU resources (mixed MIG) the first by name: maps on the wire have no order."""
+    return other if not one or other < one else one
+
+
 def container_charge(container: Any, amount: Callable[[Any], str]) -> Charge:
     """What one container asks for: requests, and without one the limit, as the API server defaults it.
 
@@ -92,8 +97,9 @@ def container_charge(container: Any, amount: Callable[[Any], str]) -> Charge:
         elif name == MEMORY:
             memory = base_units(MEMORY, amount(requests[name])) or 0
         elif is_gpu(name) and name not in limits:
-            gpus += base_units(name, amount(requests[name])) or 0
-            gpu_name = gpu_name or name
+            more = base_units(name, amount(requests[name])) or 0
+            gpus += more
+            gpu_name = _first_name(gpu_name, name) if more else gpu_name
     for name in limits:
         if name == CPU:
             if CPU not in requests:
@@ -102,8 +108,9 @@ def container_charge(container: Any, amount: Callable[[Any], str]) -> Charge:
             if MEMORY not in requests:
                 memory = base_units(MEMORY, amount(limits[name])) or 0
         elif is_gpu(name):
-            gpus += base_units(name, amount(limits[name])) or 0
-            gpu_name = gpu_name or name
+            more = base_units(name, amount(limits[name])) or 0
+            gpus += more
+            gpu_name = _first_name(gpu_name, name) if more else gpu_name
     return cpu, memory, gpus, WORDS[gpu_name] if gpus else ""
 
 
