@@ -1,8 +1,8 @@
 """A test controller that makes nodes for MachineDeployments in the stages a real pool goes through.
 
-A node joins not ready and without GPUs; after `bed/ready-after` seconds (an annotation of the deployment)
-kwok gets it, which makes it Ready; after `bed/gpus-after` more its GPUs are advertised. On the way down it is
-cordoned, its pods are deleted, and after `bed/drain-after` seconds the node is. Deciding (`plan`) is pure;
+A node joins not ready and without GPUs; after `bed/ready-after` seconds (an annotation of the deployment) it
+has booted, and kwok makes it Ready; after `bed/gpus-after` more its GPUs are advertised. On the way down it
+is cordoned, its pods are deleted, and after `bed/drain-after` seconds the node is. Deciding (`plan`) is pure;
 `Controller` looks at the cluster twice a second and carries out.
 """
 
@@ -28,7 +28,7 @@ from tests.bed.layout import Layout
 JOINED_AT = "bed/joined-at"  # seconds since the epoch
 READY_AT = "bed/ready-at"
 LEAVING_AT = "bed/leaving-at"
-MANAGED = "kwok.x-k8s.io/node"
+BOOTING = "bed/booting"  # while it is there, kwok leaves the node as it is
 _LOOK_SECONDS = 0.5
 _DEFAULT_DELAYS = {"bed/ready-after": 3.0, "bed/gpus-after": 3.0, "bed/drain-after": 2.0}
 
@@ -67,7 +67,7 @@ def gpus_each(deployment: Tree) -> int:
 
 
 def new_node(deployment: Tree, number: int, now_seconds: float) -> Tree:
-    """A node that has just joined: not ready, no GPUs, not yet kwok's."""
+    """A node that has just joined: not ready, no GPUs."""
     metadata = deployment["metadata"]
     owner = metadata["name"]
     suffix = hashlib.sha256(f"{metadata['uid']}/{number}".encode()).hexdigest()[:5]
@@ -80,6 +80,8 @@ def new_node(deployment: Tree, number: int, now_seconds: float) -> Tree:
         names.MACHINE: f"{owner}-set-{suffix}",
         names.CLUSTER_NAMESPACE: metadata["namespace"],
         JOINED_AT: f"{now_seconds:.3f}",
+        BOOTING: "yes",
+        "kwok.x-k8s.io/node": "fake",
     }
     node["spec"] = {"providerID": f"bed:///{owner}/{suffix}"}
     node["status"]["conditions"] = [
@@ -130,10 +132,10 @@ def _path(node: Tree) -> str:
 
 def _grow(deployment: Tree, node: Tree, now_seconds: float) -> list[Step]:
     said = _annotations(node)
-    if MANAGED not in said:
+    if BOOTING in said:
         if now_seconds - float(said[JOINED_AT]) < _delay(deployment, "bed/ready-after"):
             return []
-        return [Step("PATCH", _path(node), {"metadata": {"annotations": {MANAGED: "fake"}}})]
+        return [Step("PATCH", _path(node), {"metadata": {"annotations": {BOOTING: None}}})]
     if not is_ready(node) or has_gpus(node):
         return []
     if READY_AT not in said:

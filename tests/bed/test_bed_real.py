@@ -16,9 +16,10 @@ import pytest
 from tests.bed import machine_objects, telemetry
 from tests.bed.api import Api, ApiError, Tree
 from tests.bed.bed import Bed
-from tests.bed.estate import GPU, Estate, gpu_job, mpi_job
+from tests.bed.estate import Estate, gpu_job, mpi_job
 from tests.bed.exposition import reading
 from tests.bed.fixtures import bed_apiserver, bed_full
+from tests.bed.machines import has_gpus, is_ready
 from tests.bed.parts import ROOT
 
 __all__ = ["bed_apiserver", "bed_full"]
@@ -153,15 +154,7 @@ def test_a_pool_grows_in_stages_and_shrinks_by_its_scale_subresource(estate: Bed
     def grown() -> bool | None:
         label = (("labelSelector", f"{machine_objects.DEPLOYMENT_LABEL}=pool-a"),)
         nodes = api.items("/api/v1/nodes", query=label)
-        stages = [
-            (
-                any(
-                    one["type"] == "Ready" and one["status"] == "True" for one in node["status"]["conditions"]
-                ),
-                GPU in node["status"].get("allocatable", {}),
-            )
-            for node in nodes
-        ]
+        stages = [(is_ready(node), has_gpus(node)) for node in nodes]
         seen.extend(stage for stage in stages if stage not in seen)
         return True if stages == [(True, True)] * 2 else None
 

@@ -10,9 +10,9 @@ from tests.bed.exposition import MEMORY_MIB, RESERVED_MIB, Holder, reading, text
 from tests.bed.exposition_server import Cards, targets
 from tests.bed.gpu_holders import GpuHolders, GpuPod, gpu_pod
 from tests.bed.machines import (
+    BOOTING,
     JOINED_AT,
     LEAVING_AT,
-    MANAGED,
     READY_AT,
     Step,
     has_gpus,
@@ -158,9 +158,10 @@ def carry_out(nodes: dict[str, Tree], steps: list[Step]) -> None:
                 assert step.body is not None
                 node = nodes[name]
                 added = step.body.get("metadata", {}).get("annotations", {})
-                node["metadata"]["annotations"] |= added
+                merged = node["metadata"]["annotations"] | added
+                node["metadata"]["annotations"] = {key: one for key, one in merged.items() if one is not None}
                 node["status"]["allocatable"] |= step.body.get("status", {}).get("allocatable", {})
-                if MANAGED in added:
+                if BOOTING in added:
                     node["status"]["conditions"] = [{"type": "Ready", "status": "True"}]
             case _:
                 del nodes[name]
@@ -174,7 +175,7 @@ def test_a_node_goes_through_its_stages() -> None:
         carry_out(nodes, plan(pool, list(nodes.values()), [], float(second)))
         (node,) = nodes.values()
         said = node["metadata"]["annotations"]
-        stage = (MANAGED in said, is_ready(node), has_gpus(node))
+        stage = (BOOTING not in said, is_ready(node), has_gpus(node))
         if not seen or seen[-1] != stage:
             seen.append(stage)
     assert seen == [(False, False, False), (True, True, False), (True, True, True)]
