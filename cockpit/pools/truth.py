@@ -7,14 +7,16 @@ from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.pool import PoolObject
 from cockpit.model.record import Kind
+from cockpit.store.indexes import Requests
 
 
 class Truth(Protocol):
     """The store, as far as pools look into it."""
 
-    def records(self, kind: str) -> Mapping[str, Any]: ...
-    def get(self, kind: str, uid: str) -> Any | None: ...
-    def pods_on(self, node: str) -> Collection[Pod]: ...
+    def records(self, kind: str, /) -> Mapping[str, Any]: ...
+    def get(self, kind: str, uid: str, /) -> Any | None: ...
+    def pods_on(self, node: str, /) -> Collection[Pod]: ...
+    def requests_on(self, node: str, /) -> Requests: ...
 
 
 def nodes_of(truth: Truth) -> tuple[Node, ...]:
@@ -29,4 +31,4 @@ def objects_of(truth: Truth) -> tuple[PoolObject, ...]:
 
 def gpus_held(truth: Truth, node: str) -> int:
     """Devices on that node taken by pods that are bound and not finished."""
-    return sum(pod.holds_gpus for pod in truth.pods_on(node))
+    return truth.requests_on(node).gpus

@@ -90,7 +90,7 @@ def fleet(store: StoreReader) -> Fleet:
         if not node.has_gpus:
             continue
         gpus = store.gpus_on(node.name)
-        held = sum(pod.holds_gpus for pod in store.pods_on(node.name))
+        held = store.requests_on(node.name).gpus
         shares.append(share(node, held, gpus))
         sampled.extend(card.sampled_seconds for card in gpus if card.sampled_seconds is not None)
         duties.extend(

@@ -34,7 +34,7 @@ class NodeRow:
     @cached_property
     def held(self) -> int:
         """Devices taken by pods that are bound and not finished."""
-        return sum(pod.holds_gpus for pod in self.store.pods_on(self.node.name))
+        return self.store.requests_on(self.node.name).gpus
 
     @cached_property
     def stage(self) -> str:
