@@ -121,3 +121,22 @@ _MARKS: dict[Mark, Tone] = {
 def mark_cell(mark: Mark) -> Cell:
     """How sure we are of the holder."""
     return Cell("n/c" if mark is Mark.NOT_COLLECTED else mark.value, _MARKS[mark])
+
+
+def power_sum(cards: Sequence[Gpu]) -> Reading:
+    """Watts of several cards; MIG instances repeat their card's draw, so each card counts once."""
+    once: dict[tuple[str, str], Gpu] = {}
+    for card in cards:
+        key = (card.node, card.uuid.split("/", 1)[0] if card.mig_profile else card.uuid)
+        had = once.get(key)
+        if had is None or isinstance(had.power_watts, Absent):
+            once[key] = card
+    return fold(tuple(once.values()), power, sum)
+
+
+def short_model(model: str) -> str:
+    """`NVIDIA-H100-80GB-HBM3` and `NVIDIA H100 80GB HBM3` both read `H100-80GB-HBM3`."""
+    dashed = "-".join(model.split())
+    for maker in ("NVIDIA-", "Tesla-"):
+        dashed = dashed.removeprefix(maker)
+    return dashed

@@ -97,7 +97,7 @@ class _Shades:
 
     def _without_telemetry(self, node: Node, place: int) -> int:
         """A device nobody measures: free when the API server says that fewer are held, else not collected."""
-        held = sum(pod.holds_gpus for pod in self._store.pods_on(node.name))
+        held = self._store.requests_on(node.name).gpus
         return NOT_COLLECTED if place < held else FREE
 
     def _level(self, card: Gpu) -> int:

@@ -56,15 +56,7 @@ class NodeRow:
 
     @cached_property
     def power(self) -> Reading:
-        return cards.fold(self.gpus, cards.power, sum)
-
-
-def short_model(model: str) -> str:
-    """`NVIDIA-H100-80GB-HBM3` and `NVIDIA H100 80GB HBM3` both read `H100-80GB-HBM3`."""
-    dashed = "-".join(model.split())
-    for maker in ("NVIDIA-", "Tesla-"):
-        dashed = dashed.removeprefix(maker)
-    return dashed
+        return cards.power_sum(self.gpus)
 
 
 def _reading(value: Reading) -> Value:
@@ -119,8 +111,8 @@ _FIELDS: tuple[Field[NodeRow], ...] = (
     ),
     Field(
         Column("model", "GPU model", 14, priority=3, grow=1, most=30),
-        lambda r, _: Cell(short_model(r.node.gpu_model)),
-        lambda r, _: short_model(r.node.gpu_model),
+        lambda r, _: Cell(cards.short_model(r.node.gpu_model)),
+        lambda r, _: cards.short_model(r.node.gpu_model),
     ),
     Field(Column("gpus", "Held", 7, "right"), _allocated, lambda r, _: r.held, Measure.COUNT),
     Field(Column("bars", "GPUs", 8, grow=1, most=16), _bars, lambda r, _: _reading(r.duty), Measure.RATIO),

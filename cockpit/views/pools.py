@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from cockpit_widgets.types import Cell, Column
 
 from cockpit.model.pool import Pool
+from cockpit.views import cards
 from cockpit.views import format as fmt
 from cockpit.views.lazy_table import Field, LazyTable, Memory, View
-from cockpit.views.nodes import short_model
 from cockpit.views.order import Value
 from cockpit.views.view_state import Measure, ViewState
 
@@ -83,8 +83,8 @@ _FIELDS: tuple[Field[Pool], ...] = (
     ),
     Field(
         Column("model", "GPU model", 14, priority=3, grow=1, most=30),
-        lambda r, _: Cell(short_model(r.gpu_model)),
-        lambda r, _: short_model(r.gpu_model),
+        lambda r, _: Cell(cards.short_model(r.gpu_model)),
+        lambda r, _: cards.short_model(r.gpu_model),
     ),
     Field(Column("now", "Nodes", 10, "right"), _size, lambda r, _: r.nodes_now, Measure.COUNT),
     Field(

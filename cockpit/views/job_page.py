@@ -1,0 +1,231 @@
+"""The page of one job: its facts as pairs, its members as a table by rank, its events."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from cockpit_widgets.types import Cell, Column, Pair
+
+from cockpit.model.event import Event
+from cockpit.model.gpu import Gpu, Mark
+from cockpit.model.job import Job, JobState
+from cockpit.model.pod import Pod
+from cockpit.model.quantity import Absent, Reading
+from cockpit.views import cards
+from cockpit.views import format as fmt
+from cockpit.views.jobs import JobRow
+from cockpit.views.lazy_table import Field, LazyTable, Memory, View
+from cockpit.views.order import Value
+from cockpit.views.pods import rank_text
+from cockpit.views.source import StoreReader
+from cockpit.views.states import job_cell, pod_cell, pod_words
+from cockpit.views.view_state import Measure, ViewState
+
+MOST_NODES = 6
+
+
+@dataclass(frozen=True)
+class MemberRow:
+    """A pod of the job with its cards."""
+
+    pod: Pod
+    store: StoreReader
+
+    @cached_property
+    def gpus(self) -> tuple[Gpu, ...]:
+        return self.store.gpus_of_pod(self.pod.namespace, self.pod.name) if self.pod.gpus else ()
+
+    @cached_property
+    def duty(self) -> Reading:
+        return cards.fold(self.gpus, cards.duty, cards.mean)
+
+    @cached_property
+    def memory_used(self) -> Reading:
+        return cards.fold(self.gpus, cards.memory_used, sum)
+
+    @cached_property
+    def memory_total(self) -> Reading:
+        return cards.fold(self.gpus, cards.memory_total, sum)
+
+    @cached_property
+    def hottest(self) -> Reading:
+        return cards.fold(self.gpus, cards.temperature, max)
+
+    @cached_property
+    def power(self) -> Reading:
+        return cards.power_sum(self.gpus)
+
+    @property
+    def devices(self) -> str:
+        """Indices of its cards, `0,1,2`; a trailing `?` where telemetry only guesses."""
+        if not self.gpus:
+            return ""
+        doubt = "" if all(card.mark is Mark.SURE for card in self.gpus) else "?"
+        return ",".join(str(card.index) for card in self.gpus) + doubt
+
+
+def _reading(value: Reading) -> Value:
+    return None if isinstance(value, Absent) else value
+
+
+def _held(row: MemberRow, cell: Cell) -> Cell:
+    """Readings apply to members that hold GPUs now."""
+    return cell if row.pod.holds_gpus else fmt.NOTHING
+
+
+def _devices(row: MemberRow, now_seconds: float) -> Cell:
+    if not row.pod.holds_gpus:
+        return fmt.NOTHING
+    if not row.devices:
+        return fmt.absent_cell(Absent.NOT_COLLECTED)
+    return Cell(row.devices, "warn" if row.devices.endswith("?") else "")
+
+
+_FIELDS: tuple[Field[MemberRow], ...] = (
+    Field(
+        Column("rank", "Rank", 10),
+        lambda r, _: Cell(rank_text(r.pod) or "member", "strong"),
+        lambda r, _: rank_text(r.pod),
+    ),
+    Field(
+        Column("pod", "Pod", 16, priority=2, grow=2, most=60),
+        lambda r, _: Cell(r.pod.name),
+        lambda r, _: r.pod.name,
+    ),
+    Field(
+        Column("node", "Node", 14, grow=2, most=40),
+        lambda r, _: Cell(r.pod.node),
+        lambda r, _: r.pod.node,
+    ),
+    Field(
+        Column("phase", "Phase", 20, grow=1, most=34),
+        lambda r, _: pod_cell(r.pod),
+        lambda r, _: pod_words(r.pod)[0],
+    ),
+    Field(
+        Column("gpus", "GPUs", 4, "right", priority=3),
+        lambda r, _: Cell(str(r.pod.gpus)) if r.pod.gpus else fmt.NOTHING,
+        lambda r, _: r.pod.gpus or None,
+        Measure.COUNT,
+    ),
+    Field(Column("devices", "Devices", 8, grow=1, most=24), _devices, lambda r, _: r.devices),
+    Field(
+        Column("duty", "Duty", 6, "right"),
+        lambda r, _: _held(r, fmt.duty_cell(r.duty)),
+        lambda r, _: _reading(r.duty),
+        Measure.RATIO,
+    ),
+    Field(
+        Column("memory", "Memory", 12, "right", priority=2),
+        lambda r, _: _held(r, fmt.memory_cell(r.memory_used, r.memory_total)),
+        lambda r, _: _reading(r.memory_used),
+        Measure.BYTES,
+    ),
+    Field(
+        Column("temperature", "Temp", 6, "right", priority=2),
+        lambda r, _: _held(r, fmt.temperature_cell(r.hottest)),
+        lambda r, _: _reading(r.hottest),
+        Measure.COUNT,
+    ),
+    Field(
+        Column("power", "Power", 7, "right", priority=3),
+        lambda r, _: _held(r, fmt.power_cell(r.power)),
+        lambda r, _: _reading(r.power),
+        Measure.COUNT,
+    ),
+    Field(
+        Column("restarts", "Rst", 3, "right", priority=3),
+        lambda r, _: Cell(str(r.pod.restarts), "warn" if r.pod.restarts else "dim"),
+        lambda r, _: r.pod.restarts,
+        Measure.COUNT,
+    ),
+    Field(
+        Column("age", "Age", 5, "right", priority=3),
+        lambda r, now: fmt.age_cell(r.pod.created_seconds, now),
+        lambda r, now: None if r.pod.created_seconds is None else now - r.pod.created_seconds,
+        Measure.SECONDS,
+    ),
+)
+
+VIEW: View[MemberRow] = View(
+    fields=_FIELDS,
+    key=lambda row: row.pod.uid,
+    haystack=lambda r: f"{rank_text(r.pod)} {r.pod.name} {r.pod.node} {pod_words(r.pod)[0]}",
+    token=lambda row: row.pod,
+)
+
+
+def members_table(
+    members: Iterable[Pod],
+    store: StoreReader,
+    state: ViewState,
+    now_seconds: float,
+    memory: Memory | None = None,
+) -> LazyTable[MemberRow]:
+    """Members keyed by pod uid in the order given (launcher first, then by rank)."""
+    return VIEW.table((MemberRow(pod, store) for pod in members), state, now_seconds, memory)
+
+
+def events_of(job: Job, members: Iterable[Pod], store: StoreReader) -> list[Event]:
+    """Events of the job, of its Workload and of its members, each once."""
+    uids = dict.fromkeys((job.uid, job.workload_uid, *(pod.uid for pod in members)))
+    found = {event.uid: event for uid in uids if uid for event in store.events_of(uid)}
+    return list(found.values())
+
+
+def gone(key: str) -> tuple[Pair, ...]:
+    """What stands there when the job is not there any more. `key` is kind.group/namespace/name."""
+    name = key.split("/", 1)[-1]
+    return (Pair("job", name, "strong"), Pair("state", "gone: it was deleted, or its last pod was", "warn"))
+
+
+def facts(job: Job, store: StoreReader, now_seconds: float) -> tuple[Pair, ...]:
+    """Names and values: what the job is, where it stands and why, what its GPUs do together."""
+    state = job_cell(job.state)
+    pairs = [
+        Pair("job", f"{job.namespace}/{job.name}", "strong"),
+        Pair("kind", f"{job.kind} ({job.api_version})"),
+        Pair("state", state.text, state.tone),
+    ]
+    if job.why:
+        pairs.append(Pair("why", job.why, "warn" if job.state in JobState.WAITING else state.tone))
+    if job.queue:
+        place = "" if job.position is None else f", number {job.position} in line"
+        pairs.append(Pair("queue", f"{job.queue}{place}" + (f" ({job.engine})" if job.engine else "")))
+    pairs.append(Pair("members", f"{fmt.of(job.ready, job.wanted)} ready"))
+    pairs.append(Pair("GPUs", f"{fmt.of(job.gpus_held, job.gpus_wanted)} held"))
+    pairs += _readings(job, store)
+    if job.nodes:
+        more = f" and {len(job.nodes) - MOST_NODES} more" if len(job.nodes) > MOST_NODES else ""
+        pairs.append(Pair("nodes", ", ".join(job.nodes[:MOST_NODES]) + more))
+    pairs.append(Pair("time", _times(job, now_seconds)))
+    if job.owner:
+        pairs.append(Pair("owner", job.owner))
+    return tuple(pairs)
+
+
+def _readings(job: Job, store: StoreReader) -> list[Pair]:
+    if not job.gpus_held:
+        return []
+    row = JobRow(job, store)
+    known = len(row.gpus)
+    duty = fmt.duty_cell(row.duty)
+    words = [f"duty {duty.text}", f"least {fmt.duty_cell(row.duty_least).text}"]
+    words.append(f"memory {fmt.memory_cell(row.memory_used).text}")
+    words.append(f"power {fmt.power_cell(cards.power_sum(row.gpus)).text}")
+    if known < job.gpus_held:
+        # a mean over some of the cards must not pass for one over all
+        words.append(f"from {known} of {job.gpus_held} GPUs")
+    return [Pair("now", " · ".join(words), duty.tone)]
+
+
+def _times(job: Job, now_seconds: float) -> str:
+    words = [f"submitted {fmt.since(job.created_seconds, now_seconds)} ago"]
+    if job.started_seconds is not None:
+        end = now_seconds if job.finished_seconds is None else job.finished_seconds
+        words.append(
+            f"{'ran' if job.finished_seconds is not None else 'runs for'} {fmt.age(end - job.started_seconds)}"
+        )
+    if job.finished_seconds is not None:
+        words.append(f"ended {fmt.since(job.finished_seconds, now_seconds)} ago")
+    return " · ".join(words)
