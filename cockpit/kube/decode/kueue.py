@@ -65,7 +65,7 @@ class WorkloadShape(Shape, frozen=True, gc=False):
 
 
 def _amounts(raw: Quantities) -> dict[str, int]:
-    out: dict[str, int] = msgspec.field(default_factory=dict)
+    out: dict[str, int] = {}
     for name, text in raw.items():
         value = base_units(name, str(text))
         if value is not None:
