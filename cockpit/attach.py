@@ -5,10 +5,11 @@ import enum
 import random
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from cockpit.clock import Clock
-from cockpit.errors import BadInput, CockpitError, NoConnection
+from cockpit.errors import BadInput, CockpitError, NoConnection, Refused
 from cockpit.jobs.index import JobIndex
 from cockpit.model.batch import Batch, Phase
 from cockpit.store.store import Store
@@ -157,10 +158,28 @@ class Attachment:
             await asyncio.sleep(15.0)
 
     async def _telemetry(self, session: "Session") -> None:
+        """GPU samples; what is missing becomes the status of the GPU stream."""
+        from cockpit.kube.proxy import http_session
+        from cockpit.kube.resource import SERVICES
+        from cockpit.telemetry.discovery import Service, services_of
         from cockpit.telemetry.start import run_telemetry
 
+        async def list_services() -> list[Service]:
+            answer = await session.request("GET", SERVICES.path())
+            if not answer.ok:
+                raise Refused(f"Services cannot be listed: {answer.message()}")
+            return services_of(answer.json())
+
+        loop = asyncio.get_running_loop()
         await run_telemetry(
-            session, self.options.prometheus_url, self.store, self.sink, self.clock, self.options.telemetry_seconds
+            proxied_http=lambda: http_session(session, loop),
+            list_services=list_services,
+            cluster=self.store,
+            sink=self.sink,
+            clock=self.clock,
+            configured_url=self.options.prometheus_url,
+            interval_seconds=self.options.telemetry_seconds,
+            rng=self._rng,
         )
 
     # ---- questions of the screens, answered by reading
@@ -174,7 +193,8 @@ class Attachment:
         """Names of the contexts in the kubeconfig. Raises NoConnection where it cannot be read."""
         from cockpit.kube.contexts import context_names
 
-        return await asyncio.to_thread(context_names, self.options.kubeconfig)
+        names: tuple[str, ...] = await asyncio.to_thread(context_names, self.options.kubeconfig)
+        return names
 
     async def read_yaml(self, api_version: str, kind: str, namespace: str, name: str) -> list[str]:
         """Lines of one object as YAML, read now. Raises CockpitError with one sentence."""
@@ -188,8 +208,9 @@ class Attachment:
         if resource is None:
             raise BadInput(f"this server does not serve {kind} of {api_version}")
         tree = await get_object(session, resource, namespace, name)
-        text = await asyncio.to_thread(yaml.safe_dump, tree, sort_keys=False, allow_unicode=True, width=110)
-        return str(text).splitlines()
+        dump = partial(yaml.safe_dump, tree, sort_keys=False, allow_unicode=True, width=110)
+        text: str = await asyncio.to_thread(lambda: str(dump()))
+        return text.splitlines()
 
     async def follow_logs(self, namespace: str, pod: str, tail: int) -> AsyncIterator[str]:
         """Lines of a pod's log, followed. Raises CockpitError with one sentence."""

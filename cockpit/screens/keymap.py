@@ -63,6 +63,7 @@ EVERYWHERE = (
     "help",
     "quit",
 )
+FOOTER_ORDER = tuple(key.id for key in sorted(KEYS, key=lambda one: one.priority))
 WRITE_ACTIONS = frozenset(key.action for key in KEYS if key.is_write)
 
 

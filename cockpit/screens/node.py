@@ -33,7 +33,7 @@ class NodeScreen(TablePlace):
 
     def __init__(self, name: str) -> None:
         super().__init__()
-        self._name = name
+        self._node_name = name
 
     def body(self) -> Iterable[Widget]:
         yield KeyValues(id="facts")
@@ -44,7 +44,7 @@ class NodeScreen(TablePlace):
 
     @property
     def node(self) -> Node | None:
-        found = self.deck.attachment.store.by_key(Kind.NODE, self._name)
+        found = self.deck.attachment.store.by_key(Kind.NODE, self._node_name)
         return found if isinstance(found, Node) else None
 
     def source(self) -> tuple[TableSource, str]:
@@ -59,12 +59,12 @@ class NodeScreen(TablePlace):
         store, now_seconds = self.deck.attachment.store, self.deck.clock.now()
         node = self.node
         self.query_one("#facts", KeyValues).set_pairs(
-            view.facts(node, store, now_seconds) if node else view.gone(self._name)
+            view.facts(node, store, now_seconds) if node else view.gone(self._node_name)
         )
         pods = self.query_one("#pods", ResourceTable)
         pods.set_placeholder("No pods on this node.")
         pods.set_source(
-            pods_view.table(store, ViewState(), now_seconds, pods=store.pods_on(self._name))
+            pods_view.table(store, ViewState(), now_seconds, pods=store.pods_on(self._node_name))
         )
         super().project()
 
@@ -97,4 +97,4 @@ class NodeScreen(TablePlace):
     def action_yaml(self) -> None:
         from cockpit.screens.text import YamlScreen
 
-        self.app.push_screen(YamlScreen("v1", "Node", "", self._name))
+        self.app.push_screen(YamlScreen("v1", "Node", "", self._node_name))

@@ -11,7 +11,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from cockpit.screens.deck import Deck, deck_of
-from cockpit.screens.keymap import EVERYWHERE, KEYS, WRITE_ACTIONS, bindings
+from cockpit.screens.keymap import EVERYWHERE, FOOTER_ORDER, KEYS, WRITE_ACTIONS, bindings
 from cockpit.views.now import header
 from cockpit.views.view_state import ViewState
 from cockpit_widgets import KeyFooter, StatusLine
@@ -71,7 +71,7 @@ class Place(Screen[None]):
         yield from self.body()
         yield Static("", id="problem", markup=False)
         yield FilterLine(id="filter", placeholder="filter: text  field:value  field>number  !not")
-        yield KeyFooter(id="footer")
+        yield KeyFooter(id="footer", order=FOOTER_ORDER)
 
     def on_mount(self) -> None:
         self.set_interval(AGE_SECONDS, self._tick)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from cockpit.model.event import Event
 from cockpit.model.gpu import Gpu
 from cockpit.model.pod import Pod
+from cockpit.model.quantity import Absent
 from cockpit.store.multimap import Multimap
 
 
@@ -91,14 +92,33 @@ class PodIndex:
         return NO_REQUESTS if sums is None else Requests(*sums)
 
 
+IDLE_DUTY_RATIO = 0.05
+"""A card below this share of time is taken for idle; housekeeping of drivers stays below it."""
+
+
 class GpuIndex:
-    """GPUs by node and by the pod that holds them."""
+    """GPUs by node and by the pod that holds them, and since when each has been idle without a break."""
 
     def __init__(self) -> None:
         self.by_node = Multimap()
         self.by_pod = Multimap()  # "namespace/name"
+        self._idle_since: dict[str, float] = {}
+
+    def idle_since(self, uuid: str) -> float | None:
+        return self._idle_since.get(uuid)
+
+    def _watch_idle(self, old: Gpu | None, new: Gpu) -> None:
+        """Only samples count: a gap in them ends the stretch, so does another holder."""
+        if isinstance(new.duty_ratio, Absent) or new.duty_ratio >= IDLE_DUTY_RATIO:
+            self._idle_since.pop(new.uuid, None)
+            return
+        if old is not None and (old.pod_namespace, old.pod_name) != (new.pod_namespace, new.pod_name):
+            self._idle_since.pop(new.uuid, None)
+        if new.sampled_seconds is not None:
+            self._idle_since.setdefault(new.uuid, new.sampled_seconds)
 
     def put(self, old: Gpu | None, new: Gpu) -> None:
+        self._watch_idle(old, new)
         if old is not None:
             if (
                 old.node == new.node
@@ -106,12 +126,16 @@ class GpuIndex:
                 and old.pod_namespace == new.pod_namespace
             ):
                 return
-            self.drop(old)
+            self._forget(old)
         self.by_node.add(new.node, new.uuid)
         if new.pod_name:
             self.by_pod.add(f"{new.pod_namespace}/{new.pod_name}", new.uuid)
 
     def drop(self, old: Gpu) -> None:
+        self._idle_since.pop(old.uuid, None)
+        self._forget(old)
+
+    def _forget(self, old: Gpu) -> None:
         self.by_node.discard(old.node, old.uuid)
         if old.pod_name:
             self.by_pod.discard(f"{old.pod_namespace}/{old.pod_name}", old.uuid)

@@ -258,6 +258,10 @@ class Store:
         """GPUs that telemetry gives to a pod, by index."""
         return self._gpus_in(self._gpus.by_pod.get(f"{namespace}/{name}"))
 
+    def idle_since(self, uuid: str) -> float | None:
+        """Since when the card's samples have shown no work for its present holder; None while it works."""
+        return self._gpus.idle_since(uuid)
+
     def _gpus_in(self, uuids: tuple[str, ...]) -> tuple[Gpu, ...]:
         table = self._tables.get(Kind.GPU, {})
         return tuple(sorted((table[uuid] for uuid in uuids), key=lambda gpu: (gpu.node, gpu.index, gpu.uuid)))

@@ -1,0 +1,1 @@
+"""Would this gang fit now, on which nodes, and what is missing."""

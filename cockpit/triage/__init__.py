@@ -1,0 +1,1 @@
+"""What needs a human, ranked, with the evidence."""

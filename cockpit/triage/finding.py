@@ -1,0 +1,34 @@
+"""One thing that needs a human, and how it is ranked against others."""
+
+import msgspec
+
+
+class Attention(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """A finding. `key` is `finding:object key` and unique; `since_seconds` is epoch seconds, None unknown.
+
+    `is_bad` separates what is broken (▲) from what is wasteful or waits for a decision (●). `gpus` is how
+    many devices it concerns, 0 where none or unknown: of equally bad findings the larger comes first.
+    """
+
+    finding: str  # job-waits, job-failed, node-not-ready, ...
+    subject_key: str  # key of a job, name of a node, kind of a stream
+    is_bad: bool
+    subject: str  # what a person calls it
+    sentence: str  # at most 100 characters
+    remedy: str = ""  # keys that help
+    since_seconds: float | None = None
+    gpus: int = 0
+
+    @property
+    def key(self) -> str:
+        return f"{self.finding}:{self.subject_key}"
+
+    @property
+    def glyph(self) -> str:
+        return "▲" if self.is_bad else "●"
+
+
+def rank(found: Attention) -> tuple[bool, int, float, str]:
+    """Broken before wasteful, more GPUs before fewer, older before newer; the key settles ties."""
+    since = found.since_seconds if found.since_seconds is not None else float("inf")
+    return (not found.is_bad, -found.gpus, since, found.key)

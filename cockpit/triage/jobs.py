@@ -1,0 +1,141 @@
+"""Jobs that need a human: waiting too long, broken, failed lately, holding GPUs for nothing."""
+
+from collections.abc import Iterator
+
+from cockpit.gangs import kueue
+from cockpit.gangs.sentence import counted, one_line
+from cockpit.gangs.verdict import GangState
+from cockpit.jobs.index import JobIndex
+from cockpit.model.gang import Workload
+from cockpit.model.job import Job, JobState
+from cockpit.model.pod import Pod
+from cockpit.model.quantity import Absent
+from cockpit.model.record import Kind, condition
+from cockpit.store.store import Store
+from cockpit.triage.finding import Attention
+
+WAITING_SECONDS = 600.0
+"""A job that has waited this long is told; shorter waits are everyday life of a queue."""
+BLOCKED_SECONDS = 30.0
+"""A job that can never start as things are is told this soon: waiting will not help it."""
+FAILED_SECONDS = 3_600.0
+"""Failures older than this are history, not news."""
+ENDING_SECONDS = 120.0
+"""Pods that have been going for this long, beyond any usual grace period, are stuck."""
+IDLE_SECONDS = 600.0
+
+
+def job_findings(store: Store, jobs: JobIndex, now_seconds: float) -> Iterator[Attention]:
+    """What needs a human about jobs; at most one finding a job."""
+    for job in jobs.jobs.values():
+        found = _finding(job, store, jobs, now_seconds)
+        if found is not None:
+            yield found
+
+
+def _finding(job: Job, store: Store, jobs: JobIndex, now_seconds: float) -> Attention | None:
+    if job.state == JobState.RUNNING:
+        return _idle(job, store, jobs, now_seconds)
+    if job.state in (JobState.QUEUED, JobState.PENDING, JobState.STARTING):
+        return _waits(job, store, now_seconds)
+    if job.state == JobState.DEGRADED:
+        return _about(job, "job-degraded", True, job.why, "l logs  w why", since=_last_change(job, jobs))
+    if job.state == JobState.FINISHING:
+        return _stuck_ending(job, jobs, now_seconds)
+    if job.state in JobState.ENDED:
+        return _ended(job, now_seconds)
+    return None
+
+
+def _about(
+    job: Job, finding: str, is_bad: bool, sentence: str, remedy: str, *, since: float | None, gpus: int = -1
+) -> Attention:
+    return Attention(
+        finding=finding,
+        subject_key=job.key,
+        is_bad=is_bad,
+        subject=f"{job.namespace}/{job.name}",
+        sentence=one_line(sentence or job.state),
+        remedy=remedy,
+        since_seconds=since,
+        gpus=(job.gpus_wanted or job.gpus_held) if gpus < 0 else gpus,
+    )
+
+
+def _waits(job: Job, store: Store, now_seconds: float) -> Attention | None:
+    workload: Workload | None = store.get(Kind.WORKLOAD, job.workload_uid) if job.workload_uid else None
+    since = job.created_seconds
+    if workload is not None:
+        evicted = condition(workload.conditions, "Evicted")
+        admitted = condition(workload.conditions, "Admitted")
+        if evicted is not None and evicted.status == "True":
+            since = evicted.changed_seconds or since
+        elif job.state != JobState.QUEUED and admitted is not None and admitted.status == "True":
+            since = admitted.changed_seconds or since  # it queued first: what counts is the time since then
+    if since is None or now_seconds - since < BLOCKED_SECONDS:
+        return None
+    is_blocked = (
+        workload is not None
+        and job.state == JobState.QUEUED
+        and kueue.verdict(workload, store, {}).state == GangState.BLOCKED
+    )
+    if not is_blocked and now_seconds - since < WAITING_SECONDS:
+        return None
+    ready = "" if job.wanted is None else f"{job.ready}/{job.wanted} ready · "
+    # waiting in line for quota is how a queue works; pods that cannot be placed hold a gang up
+    is_bad = is_blocked or job.state != JobState.QUEUED
+    return _about(job, "job-waits", is_bad, f"{ready}{job.why or job.state}", "w why  K kill", since=since)
+
+
+def _last_change(job: Job, jobs: JobIndex) -> float | None:
+    """When the newest of its failed members ended, None where that is unknown."""
+    ends = [pod.finished_seconds for pod in jobs.members(job.key) if pod.phase == "Failed"]
+    return max((one for one in ends if one is not None), default=None)
+
+
+def _stuck_ending(job: Job, jobs: JobIndex, now_seconds: float) -> Attention | None:
+    left: list[Pod] = [pod for pod in jobs.members(job.key) if pod.deleting_seconds is not None]
+    since = min((pod.deleting_seconds for pod in left if pod.deleting_seconds is not None), default=None)
+    if since is None or now_seconds - since < ENDING_SECONDS:
+        return None
+    held = sum(pod.holds_gpus for pod in left)
+    sentence = f"{counted(len(left), 'pod')} will not go" + (
+        f", holding {counted(held, 'GPU')}" if held else ""
+    )
+    return _about(job, "job-stuck", bool(held), sentence, "w why", since=since, gpus=held)
+
+
+def _ended(job: Job, now_seconds: float) -> Attention | None:
+    since = job.finished_seconds
+    if job.gpus_held and since is not None and now_seconds - since >= ENDING_SECONDS:
+        sentence = f"{job.state}, but its pods still hold {counted(job.gpus_held, 'GPU')}"
+        return _about(job, "job-leftover", False, sentence, "K kill", since=since, gpus=job.gpus_held)
+    if job.state != JobState.FAILED or since is None or now_seconds - since > FAILED_SECONDS:
+        return None
+    return _about(
+        job, "job-failed", False, f"failed: {job.why}" if job.why else "failed", "l logs", since=since
+    )
+
+
+def _idle(job: Job, store: Store, jobs: JobIndex, now_seconds: float) -> Attention | None:
+    """All GPUs that telemetry gives to the job have done nothing for a while."""
+    if not job.gpus_held:
+        return None
+    latest = 0.0
+    memory_bytes = 0.0
+    cards = 0
+    for pod in jobs.members(job.key):
+        if not pod.gpus:
+            continue
+        for gpu in store.gpus_of_pod(pod.namespace, pod.name):
+            since = store.idle_since(gpu.uuid)
+            if since is None or now_seconds - since < IDLE_SECONDS:
+                return None
+            latest = max(latest, since)
+            memory_bytes += 0.0 if isinstance(gpu.memory_used_bytes, Absent) else gpu.memory_used_bytes
+            cards += 1
+    if cards < job.gpus_held:  # some cards are not told: unknown is not idle
+        return None
+    kept = f", {memory_bytes / 2**30:.0f} GiB of memory kept" if memory_bytes >= 2**30 else ""
+    sentence = f"{counted(job.gpus_held, 'GPU')} held, duty 0%{kept}"
+    return _about(job, "job-idle", False, sentence, "K kill", since=latest, gpus=job.gpus_held)

@@ -1,0 +1,113 @@
+"""GPU nodes that need a human: not ready, fewer GPUs than promised, errors, cards that fell silent."""
+
+from collections.abc import Iterator
+
+from cockpit.gangs.sentence import counted, one_line
+from cockpit.model.gpu import Gpu
+from cockpit.model.node import Node
+from cockpit.model.quantity import Absent
+from cockpit.model.record import Kind, condition
+from cockpit.model.xid import xid_class
+from cockpit.pools.stage import NodeStage, node_stage
+from cockpit.store.store import Store
+from cockpit.triage.finding import Attention
+
+JOINING_SECONDS = 900.0
+"""Driver, toolkit and device plugin may take this long after the node joined before it is strange."""
+
+
+def node_findings(store: Store, now_seconds: float) -> Iterator[Attention]:
+    """What needs a human about nodes with GPUs; at most one finding a node, the worst cause first."""
+    for node in store.records(Kind.NODE).values():
+        if not node.has_gpus and not store.gpus_on(node.name):
+            continue
+        found = _finding(node, store, now_seconds)
+        if found is not None:
+            yield found
+
+
+def _finding(node: Node, store: Store, now_seconds: float) -> Attention | None:
+    stage = node_stage(node, store)
+    if stage in (NodeStage.LEAVING, NodeStage.DRAINING):
+        return None
+    held = store.requests_on(node.name).gpus
+    ready = condition(node.conditions, "Ready")
+    since = None if ready is None else ready.changed_seconds
+    if stage == NodeStage.NOT_READY:
+        lost = node.gpu_capacity or node.gpus_expected or 0
+        sentence = f"not ready{_detail(node)}" + (f"; pods on it hold {counted(held, 'GPU')}" if held else "")
+        return _about(node, "node-not-ready", sentence, "e events", since=since, gpus=lost)
+    if stage == NodeStage.JOINED:
+        return _joining(node, "has not become ready since it joined", now_seconds)
+    cards = store.gpus_on(node.name)
+    errors = _errors(cards)
+    expected = _expected(node)
+    shown = node.gpu_allocatable or 0
+    if expected and shown < expected:
+        if stage == NodeStage.NOT_ADVERTISED and _age(node, now_seconds) < JOINING_SECONDS:
+            return None
+        sentence = f"{shown} of {expected} GPUs advertised" + (f", {errors}" if errors else "")
+        return _about(node, "node-gpus-lost", sentence, "X cordon  w why", since=None, gpus=expected - shown)
+    if errors:
+        return _about(node, "node-xid", errors, "X cordon  w why", since=None, gpus=1)
+    silent = sum(1 for card in cards if card.duty_ratio is Absent.STALE)
+    if silent:
+        oldest = min((card.sampled_seconds for card in cards if card.sampled_seconds), default=None)
+        sentence = f"{counted(silent, 'GPU')} stopped reporting: the exporter or the card is gone"
+        return _about(node, "node-silent", sentence, "w why", since=oldest, gpus=silent, is_bad=False)
+    return None
+
+
+def _about(
+    node: Node,
+    finding: str,
+    sentence: str,
+    remedy: str,
+    *,
+    since: float | None,
+    gpus: int,
+    is_bad: bool = True,
+) -> Attention:
+    return Attention(
+        finding=finding,
+        subject_key=node.name,
+        is_bad=is_bad,
+        subject=f"node {node.name}",
+        sentence=one_line(sentence),
+        remedy=remedy,
+        since_seconds=since,
+        gpus=gpus,
+    )
+
+
+def _detail(node: Node) -> str:
+    ready = condition(node.conditions, "Ready")
+    if ready is None or not (ready.message or ready.reason):
+        return ""
+    return f": {(ready.message or ready.reason).rstrip('.')}"
+
+
+def _age(node: Node, now_seconds: float) -> float:
+    return float("inf") if node.created_seconds is None else now_seconds - node.created_seconds
+
+
+def _joining(node: Node, sentence: str, now_seconds: float) -> Attention | None:
+    if node.created_seconds is None or _age(node, now_seconds) < JOINING_SECONDS:
+        return None
+    gpus = node.gpus_expected or 0
+    return _about(node, "node-joining", sentence, "e events", since=node.created_seconds, gpus=gpus)
+
+
+def _expected(node: Node) -> int:
+    """Devices the node ought to offer, as the scheduler counts them (time-slicing multiplies)."""
+    promised = (node.gpus_expected or 0) * max(1, node.gpu_replicas)
+    return max(promised, node.gpu_capacity or 0)
+
+
+def _errors(cards: tuple[Gpu, ...]) -> str:
+    """ "Xid 79 on GPU 3" for the cards whose last code asks to take them out of use, "" where none does."""
+    bad = [(card.xid, card.index) for card in cards if card.xid and xid_class(card.xid).is_bad]
+    if not bad:
+        return ""
+    more = f" and {len(bad) - 1} more" if len(bad) > 1 else ""
+    return f"Xid {bad[0][0]} on GPU {bad[0][1]}{more}"

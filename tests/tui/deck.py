@@ -1,0 +1,60 @@
+"""The app on a scripted estate, without any server: what screens draw is decided by records and a clock that stands."""
+
+import asyncio
+import random
+from types import SimpleNamespace
+from typing import Any, cast
+
+from cockpit.app import AppOptions, CockpitApp
+from cockpit.attach import AttachOptions, Link
+from cockpit.clock import ManualClock
+from tests.tui.estate import NOW, Estate
+
+
+class ScriptedApp(CockpitApp):
+    """A cockpit whose attachment is filled from an `Estate` instead of a server."""
+
+    def __init__(self, estate: Estate | None, *, write: bool = False, place: str = "now") -> None:
+        super().__init__(
+            AppOptions(AttachOptions(write=write), attach=False, first_place=place),
+            clock=ManualClock(NOW),
+            rng=random.Random(1),
+        )
+        self.fill(estate, write=write)
+
+    def fill(self, estate: Estate | None, *, write: bool) -> None:
+        """Put the estate into the attachment; None leaves it unattached."""
+        if estate is None:
+            return
+        attachment = self.attachment
+        attachment.session = cast(Any, _session(write))
+        attachment.link = Link.ATTACHED
+        attachment.api_seconds = 0.012
+        for batch in estate.batches():
+            attachment.store.apply(batch)
+        attachment.absorb()
+
+
+def _session(write: bool) -> SimpleNamespace:
+    session = SimpleNamespace(
+        context="prod-eu", namespace="team-a", server="https://api.example:6443", user="ada", read_only=not write
+    )
+
+    def unlock() -> None:
+        session.read_only = False
+
+    def lock() -> None:
+        session.read_only = True
+
+    async def request(*_: object, **__: object) -> SimpleNamespace:
+        return SimpleNamespace(status=201, body=b"{}", ok=True, json=dict, message=lambda: "")
+
+    session.unlock, session.lock, session.request = unlock, lock, request
+    return session
+
+
+async def settle(pilot: Any) -> None:
+    """Let every message and repaint happen."""
+    for _ in range(3):
+        await pilot.pause()
+        await asyncio.sleep(0)
