@@ -1,0 +1,132 @@
+"""Queue rows and the plans for holding, releasing, stopping and resuming."""
+
+import pytest
+
+from cockpit.errors import BadInput
+from cockpit.gangs.detect import engine_of
+from cockpit.gangs.kueue import plan_hold, plan_release, plan_resume_queue, plan_stop_queue, queue_rows
+from cockpit.model.gang import QuotaRow
+from cockpit.model.pod import Pod
+from tests.unit.gangs.builders import (
+    MORE_4,
+    NVIDIA,
+    cluster_queue,
+    is_,
+    local_queue,
+    pending,
+    store_of,
+    workload,
+)
+
+RUNNING = (is_("QuotaReserved"), is_("Admitted"))
+
+
+def test_rows_of_a_local_queue_and_its_cluster_queue() -> None:
+    first, second = workload("a", pending(MORE_4), created_seconds=1.0), workload("b", pending(MORE_4))
+    rows = queue_rows(
+        store_of(local_queue(pending=2, admitted=1), cluster_queue(nominal=8, used=4), second, first)
+    )
+    local, cluster = rows
+    assert (local.kind, local.key, local.state, local.pending) == ("LocalQueue", "team-a/main", "active", 2)
+    assert (cluster.kind, cluster.key, cluster.gpus_nominal, cluster.gpus_used) == (
+        "ClusterQueue",
+        "research",
+        8,
+        4,
+    )
+    assert [one.resource for one in local.quotas] == [NVIDIA]
+    assert [(one.position, one.job, one.gpus) for one in local.waiting] == [
+        (1, "team-a/a", 4),
+        (2, "team-a/b", 4),
+    ]
+    assert local.waiting == cluster.waiting
+    assert all(one.is_estimate for one in local.waiting)
+
+
+def test_places_that_kueue_told_go_before_estimates() -> None:
+    first, second = workload("a", pending(MORE_4), created_seconds=1.0), workload("b", pending(MORE_4))
+    store = store_of(local_queue(), cluster_queue(), first, second)
+    (local, _) = queue_rows(store, {"wl-b": 1, "wl-a": 2})
+    assert [one.job for one in local.waiting] == ["team-a/b", "team-a/a"]
+    assert not any(one.is_estimate for one in local.waiting)
+
+
+def test_a_queue_is_not_active_when_what_is_behind_it_is_not() -> None:
+    stopped = is_("Active", "False", "Stopped", "Can't admit new workloads: is stopped.")
+    rows = queue_rows(store_of(local_queue(), cluster_queue(conditions=(stopped,))))
+    assert [(one.state, one.why) for one in rows] == [
+        ("inactive", "ClusterQueue research: stopped"),
+        ("stopped", "stopped"),
+    ]
+
+
+def test_a_queue_without_its_cluster_queue_has_no_numbers() -> None:
+    (row,) = queue_rows(store_of(local_queue(conditions=())))
+    assert (row.state, row.quotas, row.gpus_used) == ("unknown", (), None)
+
+
+def test_usage_that_nobody_states_is_unknown() -> None:
+    (row,) = queue_rows(store_of(cluster_queue(quotas=(QuotaRow("h100", NVIDIA, 8),))))
+    assert (row.gpus_nominal, row.gpus_used) == (8, None)
+
+
+def test_hold_switches_the_workload_off_with_preconditions() -> None:
+    plan = plan_hold(workload("train", *RUNNING))
+    (call,) = plan.calls
+    assert call.method == "PATCH" and call.content_type == "application/merge-patch+json"
+    assert call.path == "/apis/kueue.x-k8s.io/v1beta1/namespaces/team-a/workloads/job-train-1a2b3"
+    assert call.body == {"metadata": {"uid": "wl-train", "resourceVersion": "7"}, "spec": {"active": False}}
+    assert plan.is_destructive and plan.title == "Hold job team-a/train"
+    assert not plan_hold(workload("train", pending(MORE_4))).is_destructive
+
+
+def test_release_switches_it_on() -> None:
+    plan = plan_release(workload("train", is_active=False), version="v1beta2")
+    assert plan.calls[0].body["spec"] == {"active": True}
+    assert "/v1beta2/" in plan.calls[0].path and "asks main for 4 GPUs again" in plan.lines[1]
+
+
+def test_what_is_done_already_is_refused_in_one_sentence() -> None:
+    with pytest.raises(BadInput, match="is held already"):
+        plan_hold(workload("train", is_active=False))
+    with pytest.raises(BadInput, match="is not held"):
+        plan_release(workload("train"))
+    with pytest.raises(BadInput, match="has finished"):
+        plan_hold(workload("train", is_("Finished")))
+    with pytest.raises(BadInput, match="stopped already"):
+        plan_stop_queue(local_queue(stop_policy="Hold"))
+    with pytest.raises(BadInput, match="is not stopped"):
+        plan_resume_queue(cluster_queue(stop_policy="None"))
+
+
+def test_stop_and_resume_a_queue() -> None:
+    stop = plan_stop_queue(local_queue(admitted=3))
+    assert stop.calls[0].path == "/apis/kueue.x-k8s.io/v1beta1/namespaces/team-a/localqueues/main"
+    assert stop.calls[0].body["spec"] == {"stopPolicy": "Hold"} and not stop.is_destructive
+    drain = plan_stop_queue(cluster_queue(admitted=1), drain=True)
+    assert drain.calls[0].path == "/apis/kueue.x-k8s.io/v1beta1/clusterqueues/research"
+    assert drain.is_destructive and drain.warnings == ("1 job will lose progress since the last checkpoint",)
+    resume = plan_resume_queue(cluster_queue(stop_policy="Hold", pending=5))
+    assert resume.calls[0].body["spec"] == {"stopPolicy": "None"} and "5 pending jobs" in resume.lines[1]
+
+
+@pytest.mark.parametrize(
+    ("labels", "pod", "expected"),
+    [
+        ((), Pod(uid="1", name="p"), ("none", "")),
+        ((("kueue.x-k8s.io/queue-name", "main"),), Pod(uid="1", name="p"), ("Kueue", "main")),
+        ((), Pod(uid="1", name="p", queue="main"), ("Kueue", "main")),
+        ((("volcano.sh/queue-name", "q"),), Pod(uid="1", name="p", scheduler="volcano"), ("Volcano", "q")),
+        ((), Pod(uid="1", name="p", gang="pg", scheduler="gang-scheduler"), ("Coscheduling", "")),
+        ((), Pod(uid="1", name="p", gang="pg", scheduler="default-scheduler"), ("native gang", "")),
+        ((), Pod(uid="1", name="p", scheduler="kai-scheduler"), ("KAI", "")),
+    ],
+)
+def test_the_engine_is_told_by_what_the_job_carries(
+    labels: tuple[tuple[str, str], ...], pod: Pod, expected: tuple[str, str]
+) -> None:
+    assert tuple(engine_of(labels, (pod,), None)) == expected
+
+
+def test_a_workload_names_kueue_and_its_queue() -> None:
+    assert tuple(engine_of((), (), workload("a"))) == ("Kueue", "main")

@@ -1,0 +1,309 @@
+"""Kueue's verdicts: state from conditions, reason with the numbers; texts are the real controller's."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cockpit.gangs.kueue import estimate_positions, gang_state, verdict
+from cockpit.gangs.verdict import GangState
+from cockpit.model.gang import PodSet, QuotaRow
+from cockpit.model.record import Condition
+from tests.unit.gangs.builders import (
+    ASSIGN,
+    MORE_4,
+    NVIDIA,
+    cluster_queue,
+    is_,
+    local_queue,
+    pending,
+    store_of,
+    workload,
+)
+
+QUEUES = (local_queue(), cluster_queue())
+RESERVED, ADMITTED = is_("QuotaReserved"), is_("Admitted")
+PREEMPTED = (
+    "Preempted to accommodate a workload (UID: 62e3c522-849d-44cb-a34c-06c9055e425b, JobUID: "
+    "7ca001ec-22a7-4034-b41b-412d75042308) due to prioritization in the "
+    "ClusterQueue; preemptor path: /research; "
+    "preemptee path: /research"
+)
+
+TEXTS = [
+    (MORE_4, GangState.QUEUED, "needs 8 GPUs, quota research/h100 has 4 unused: 4 more needed"),
+    (
+        ASSIGN
+        + "insufficient quota for nvidia.com/gpu in flavor h100, previously considered podsets requests (0) +"
+        " current podset request (16) > maximum capacity (8)",
+        GangState.BLOCKED,
+        "asks 16 GPUs, queue research can never give more than 8",
+    ),
+    (
+        "LocalQueue nowhere doesn't exist",
+        GangState.BLOCKED,
+        "queue nowhere does not exist in namespace team-a",
+    ),
+    (
+        "Workload namespace doesn't match ClusterQueue selector",
+        GangState.BLOCKED,
+        "ClusterQueue research takes no jobs from namespace team-a",
+    ),
+    (
+        ASSIGN + 'topology "dc" allows to fit only 2 out of 3 pod(s)',
+        GangState.QUEUED,
+        "topology dc has room for 2 of 3 pods in one place",
+    ),
+    (
+        "Workload no longer fits after processing another workload",
+        GangState.QUEUED,
+        "another job took the quota: waits for its next turn",
+    ),
+    (
+        MORE_4 + ". Pending the preemption of 1 workload(s)",
+        GangState.QUEUED,
+        "waits for 1 preempted job to end",
+    ),
+    (
+        ASSIGN + "untolerated taint {dedicated infra NoSchedule <nil>} in flavor h100",
+        GangState.BLOCKED,
+        "flavor h100 has taint dedicated that the pods do not tolerate",
+    ),
+    (
+        ASSIGN + "flavor h100 doesn't match node affinity",
+        GangState.BLOCKED,
+        "the job's node selector rules out flavor h100",
+    ),
+    (
+        ASSIGN + "resource amd.com/gpu unavailable in ClusterQueue",
+        GangState.BLOCKED,
+        "ClusterQueue research offers no amd.com/gpu",
+    ),
+    ("something Kueue says next year", GangState.QUEUED, "something Kueue says next year"),
+]
+
+
+@pytest.mark.parametrize(("message", "state", "words"), TEXTS)
+def test_why_it_waits_in_plain_words(message: str, state: str, words: str) -> None:
+    one = workload("train-3", pending(message), gpus=8)
+    found = verdict(one, store_of(*QUEUES, one))
+    assert (found.state, found.reason) == (state, words)
+    assert found.is_waiting
+
+
+def test_the_missing_quota_is_a_number() -> None:
+    one = workload("train-3", pending(MORE_4), gpus=8)
+    found = verdict(one, store_of(*QUEUES, one))
+    assert (found.missing, found.flavor, found.resource) == (4, "h100", NVIDIA)
+    assert (found.queue, found.cluster_queue, found.position, found.is_estimate) == (
+        "main",
+        "research",
+        1,
+        True,
+    )
+
+
+def test_without_the_right_to_read_cluster_queues_the_message_s_numbers_stand() -> None:
+    one = workload("train-3", pending(MORE_4), gpus=8)
+    assert verdict(one, store_of(one)).reason == "needs 8 GPUs of flavor h100: 4 more GPUs needed"
+
+
+def test_a_message_that_the_numbers_have_overtaken_is_not_echoed() -> None:
+    one = workload("train-3", pending(MORE_4), gpus=8)
+    found = verdict(one, store_of(local_queue(), cluster_queue(used=0), one))
+    assert found.reason == "quota research/h100 has 8 unused now: starts at Kueue's next look"
+
+
+def test_in_a_cohort_free_quota_may_be_lent_so_the_message_stands() -> None:
+    one = workload("train-3", pending(MORE_4), gpus=8)
+    found = verdict(one, store_of(local_queue(), cluster_queue(used=0, cohort="site"), one))
+    assert found.reason == "needs 8 GPUs, quota research/h100 has 8 unused: 4 more needed"
+
+
+def test_several_flavors_are_told_with_what_each_lacks() -> None:
+    message = MORE_4 + ", insufficient unused quota for nvidia.com/gpu in flavor a100, 2 more needed"
+    one = workload("train-3", pending(message), gpus=8)
+    found = verdict(one, store_of(*QUEUES, one))
+    assert found.reason == "needs 8 GPUs, no flavor has it free: h100 lacks 4, a100 lacks 2"
+    assert (found.missing, found.flavor) == (2, "a100")
+
+
+def test_cpu_and_memory_are_told_with_their_units() -> None:
+    cpu = ASSIGN + "insufficient unused quota for cpu in flavor h100, 500m more needed"
+    one = workload("x", pending(cpu), pod_sets=(PodSet("main", 1, (("cpu", 1500),)),))
+    assert "1.5 CPU" in verdict(one, store_of(one)).reason
+    memory = ASSIGN + "insufficient unused quota for memory in flavor h100, 10Gi more needed"
+    one = workload("x", pending(memory), pod_sets=(PodSet("main", 1, (("memory", 2**34),)),))
+    assert (
+        verdict(one, store_of(one)).reason == "needs 16 GiB of memory of flavor h100: 10Gi more memory needed"
+    )
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"stop_policy": "Hold"}, "queue main is stopped for new jobs (Hold)"),
+        ({"stop_policy": "HoldAndDrain"}, "queue main is stopped and drained (HoldAndDrain)"),
+        ({"deleting_seconds": 5.0}, "queue main is being deleted, waits until nothing uses it"),
+    ],
+)
+def test_a_stopped_queue_is_the_reason_whatever_the_message_says(
+    fields: dict[str, object], words: str
+) -> None:
+    one = workload("x", pending(MORE_4))
+    found = verdict(one, store_of(local_queue(**fields), cluster_queue(), one))
+    assert (found.state, found.reason) == (GangState.BLOCKED, words)
+
+
+def test_an_inactive_cluster_queue_says_what_it_misses() -> None:
+    inactive = is_(
+        "Active",
+        "False",
+        "FlavorNotFound",
+        "Can't admit new workloads: references missing ResourceFlavor(s): missing-flavor.",
+    )
+    one = workload("x", pending("ClusterQueue research is inactive", "Inadmissible"))
+    found = verdict(one, store_of(local_queue(), cluster_queue(conditions=(inactive,)), one))
+    assert found.reason == "ClusterQueue research: names a ResourceFlavor that does not exist: missing-flavor"
+
+
+def test_a_deleted_cluster_queue_still_says_active_and_is_not_believed() -> None:
+    one = workload("x", pending(MORE_4))
+    found = verdict(one, store_of(local_queue(), cluster_queue(deleting_seconds=1.0), one))
+    assert found.state == GangState.BLOCKED and "being deleted" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("conditions", "active", "state"),
+    [
+        ((), True, GangState.QUEUED),
+        ((RESERVED, ADMITTED), True, GangState.ADMITTED),
+        ((RESERVED, ADMITTED, is_("PodsReady", "False", "WaitForStart")), True, GangState.ADMITTED),
+        ((RESERVED, ADMITTED, is_("PodsReady", "True", "Started")), True, GangState.STARTED),
+        ((RESERVED, is_("Admitted", "False", "UnsatisfiedAdmissionChecks")), True, GangState.CHECKING),
+        ((RESERVED, ADMITTED, is_("Evicted", reason="Preempted")), True, GangState.EVICTED),
+        (
+            (is_("Finished", reason="Succeeded"), pending("Workload has finished", "Finished")),
+            True,
+            GangState.FINISHED,
+        ),
+        (
+            (pending("The workload is deactivated"), is_("Evicted", reason="Deactivated")),
+            False,
+            GangState.HELD,
+        ),
+        (
+            (RESERVED, ADMITTED, is_("Evicted", "False", "QuotaReserved", "Previously: x")),
+            True,
+            GangState.ADMITTED,
+        ),
+    ],
+)
+def test_the_state_comes_from_conditions(conditions: tuple[Condition, ...], active: bool, state: str) -> None:
+    assert gang_state(workload("x", *conditions, is_active=active)) == state
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        ("Preempted", "preempted; needs 4 GPUs, quota research/h100 has 0 unused: 4 more needed"),
+        (
+            "PodsReadyTimeout",
+            "put back: pods not ready in time; needs 4 GPUs, quota research/h100 has 0 unused",
+        ),
+        ("ClusterQueueStopped", "needs 4 GPUs, quota research/h100 has 0 unused: 4 more needed"),
+    ],
+)
+def test_an_eviction_that_put_it_back_leads_the_reason(reason: str, words: str) -> None:
+    one = workload("x", is_("Evicted", reason=reason, message=PREEMPTED), pending(MORE_4))
+    found = verdict(one, store_of(local_queue(), cluster_queue(used=8), one))
+    assert found.state == GangState.QUEUED
+    assert found.reason.startswith(words) and len(found.reason) <= 100
+
+
+def test_held_says_who_held_it() -> None:
+    by_limit = is_("Evicted", reason="DeactivatedDueToRequeuingLimitExceeded", message="long text")
+    found = verdict(workload("x", by_limit, is_active=False), store_of())
+    assert found.reason == "held after too many tries: its pods were never ready in time"
+    found = verdict(workload("x", is_active=False), store_of())
+    assert found.reason == "held: its workload is switched off (spec.active false)"
+
+
+def test_checks_eviction_and_start_have_words() -> None:
+    checks = is_("Admitted", "False", "UnsatisfiedAdmissionChecks", "prov: waiting for nodes")
+    assert verdict(workload("x", RESERVED, checks), store_of()).reason == (
+        "quota is reserved; waits for admission checks: prov: waiting for nodes"
+    )
+    evicted = is_("Evicted", reason="Preempted", message=PREEMPTED)
+    assert verdict(workload("x", RESERVED, ADMITTED, evicted), store_of()).reason == (
+        "preempted by a job that goes first"
+    )
+    odd = is_("Evicted", reason="NewReason", message="because")
+    assert verdict(workload("x", RESERVED, ADMITTED, odd), store_of()).reason == "because"
+    assert verdict(workload("x", RESERVED, ADMITTED), store_of()).reason == ""
+    assert verdict(workload("x"), store_of()).reason == "waits for Kueue to look at it"
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        ("WaitingForQuota", "waits for free quota in research"),
+        ("TopologyPlacementFailed", "no place in the topology is large enough now"),
+        ("FutureReason", "FutureReason"),
+    ],
+)
+def test_without_a_message_the_reason_speaks(reason: str, words: str) -> None:
+    one = workload("x", pending("", reason))
+    assert verdict(one, store_of(*QUEUES, one)).reason == words
+
+
+def test_positions_are_by_priority_then_time_and_a_told_one_is_no_estimate() -> None:
+    first = workload("a", pending(MORE_4), created_seconds=5.0)
+    late = workload("b", pending(MORE_4), created_seconds=9.0)
+    urgent = workload("c", pending(MORE_4), created_seconds=9.5, priority=1000)
+    back = workload(
+        "d", pending(MORE_4), is_("Evicted", reason="PodsReadyTimeout", at=50.0), created_seconds=1.0
+    )
+    running = workload("e", RESERVED, ADMITTED, created_seconds=0.0)
+    store = store_of(*QUEUES, late, first, urgent, back, running)
+    assert estimate_positions(store) == {"wl-c": 1, "wl-a": 2, "wl-b": 3, "wl-d": 4}
+    told = verdict(first, store, {"wl-a": 7}, is_told=True)
+    assert (told.position, told.is_estimate) == (7, False)
+
+
+def test_positions_are_counted_per_cluster_queue() -> None:
+    one = workload("a", pending(MORE_4))
+    lost = workload("b", pending("LocalQueue nowhere doesn't exist"), queue="nowhere")
+    store = store_of(*QUEUES, one, lost)
+    assert estimate_positions(store) == {"wl-a": 1}
+    assert estimate_positions(store, "other") == {}
+    assert verdict(lost, store).position is None
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(
+        st.builds(
+            is_,
+            st.sampled_from(("QuotaReserved", "Admitted", "Evicted", "Finished", "PodsReady", "Requeued")),
+            st.sampled_from(("True", "False", "Unknown")),
+            st.sampled_from(("Pending", "Inadmissible", "Preempted", "WaitingForQuota", "odd", "")),
+            st.one_of(st.sampled_from([text for text, _, _ in TEXTS]), st.text(max_size=300)),
+        ),
+        max_size=5,
+    ),
+    st.booleans(),
+)
+def test_any_workload_gets_one_short_sentence(conditions: list[Condition], active: bool) -> None:
+    one = workload("x", *conditions, is_active=active)
+    found = verdict(one, store_of(*QUEUES, one))
+    assert len(found.reason) <= 100 and "\n" not in found.reason
+    if found.state in (GangState.QUEUED, GangState.BLOCKED, GangState.HELD, GangState.CHECKING):
+        assert found.reason
+
+
+def test_quota_without_usage_is_unknown_not_zero() -> None:
+    one = workload("x", pending(MORE_4), gpus=8)
+    unknown = cluster_queue(quotas=(QuotaRow("h100", NVIDIA, 8, None),))
+    assert verdict(one, store_of(local_queue(), unknown, one)).reason == (
+        "needs 8 GPUs of quota research/h100: 4 more GPUs needed"
+    )
