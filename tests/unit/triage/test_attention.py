@@ -1,0 +1,244 @@
+"""What needs a human, by example; the clock is a number."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from cockpit.model.batch import Batch, Phase, StreamStatus
+from cockpit.model.gpu import Gpu, Mark
+from cockpit.model.node import Node
+from cockpit.model.quantity import Absent
+from cockpit.model.record import Condition, Kind
+from cockpit.triage.attention import needs_human
+from cockpit.triage.finding import Attention
+from tests.unit.jobs.builders import (
+    Cluster,
+    gang,
+    is_,
+    lacks,
+    mpijob,
+    queues,
+    up,
+    workload,
+)
+
+NOW = 10_000.0
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    return Cluster()
+
+
+def found(cluster: Cluster, now: float = NOW) -> tuple[Attention, ...]:
+    return needs_human(cluster.store, cluster.index, now)
+
+
+def only(cluster: Cluster, now: float = NOW) -> Attention:
+    (one,) = found(cluster, now)
+    return one
+
+
+def add_nodes(cluster: Cluster, *nodes: Node) -> None:
+    cluster.store.apply(Batch(kind=Kind.NODE, changed=nodes))
+    cluster.put()
+
+
+def gpu_node(**fields: Any) -> Node:
+    fields.setdefault("conditions", (Condition("Ready", "True"),))
+    fields.setdefault("gpu_capacity", 8)
+    fields.setdefault("gpu_allocatable", 8)
+    fields.setdefault("created_seconds", 0.0)
+    return Node(uid="n1", name="gpu-7", **fields)
+
+
+def card(index: int, **fields: Any) -> Gpu:
+    return Gpu(uuid=f"g{index}", node="gpu-7", index=index, **fields)
+
+
+def cards(cluster: Cluster, *gpus: Gpu) -> None:
+    cluster.store.apply(Batch(kind=Kind.GPU, changed=gpus))
+    cluster.put()
+
+
+def test_nothing_wrong_is_an_empty_list(cluster: Cluster) -> None:
+    job = mpijob(created_seconds=0.0)
+    cluster.put(job, *gang(job, **up())[1], gang(job)[0])
+    add_nodes(cluster, gpu_node())
+    assert found(cluster) == ()
+
+
+def test_a_job_that_queues_too_long(cluster: Cluster) -> None:
+    job = mpijob(workers=2, gpus=4, is_suspended=True, created_seconds=NOW - 700)
+    cluster.put(*queues(), job, workload(job, 8, 2, lacks(4)))
+    one = only(cluster)
+    assert (one.glyph, one.subject, one.since_seconds, one.gpus) == ("●", "team-a/llm", NOW - 700, 8)
+    assert one.sentence == "0/2 ready · needs 8 GPUs, quota research/h100 has 4 unused: 4 more needed"
+    assert one.key == "job-waits:mpijob.kubeflow.org/team-a/llm"
+    assert found(cluster, NOW - 200) == ()
+
+
+def test_a_job_that_can_never_start_is_told_soon(cluster: Cluster) -> None:
+    job = mpijob(is_suspended=True, created_seconds=NOW - 60)
+    local, cluster_queue = queues()
+    cluster.put(
+        msgspec.structs.replace(local, stop_policy="Hold"), cluster_queue, job, workload(job, 8, 2, lacks(4))
+    )
+    assert only(cluster).is_bad
+    assert found(cluster, NOW - 45) == ()
+
+
+def test_pending_counts_from_admission_not_from_submission(cluster: Cluster) -> None:
+    admitted = Condition("Admitted", "True", changed_seconds=NOW - 100)
+    job = mpijob(created_seconds=0.0)
+    launcher_job, pods = gang(job, phase="Pending")
+    cluster.put(job, launcher_job, *pods, workload(job, 4, 2, is_("QuotaReserved"), admitted))
+    assert found(cluster) == ()
+    one = only(cluster, NOW + 600)
+    assert one.is_bad and one.since_seconds == NOW - 100
+
+
+def test_a_degraded_job_is_told_at_once(cluster: Cluster) -> None:
+    job = mpijob(conditions=(is_("Running"),), created_seconds=NOW)
+    launcher_job, pods = gang(job, **up())
+    dead = msgspec.structs.replace(pods[0], phase="Failed", exit_code=1, finished_seconds=NOW - 5)
+    cluster.put(job, launcher_job, dead, *pods[1:])
+    one = only(cluster)
+    assert (one.finding, one.is_bad, one.since_seconds) == ("job-degraded", True, NOW - 5)
+
+
+def test_failures_are_news_for_an_hour(cluster: Cluster) -> None:
+    job = mpijob(conditions=(is_("Failed", message="backoff limit"),), finished_seconds=NOW - 100)
+    cluster.put(job)
+    assert only(cluster).sentence == "failed: backoff limit"
+    assert found(cluster, NOW + 4_000) == ()
+
+
+def test_a_finished_job_that_still_holds_gpus(cluster: Cluster) -> None:
+    job = mpijob(workers=2, gpus=4, conditions=(is_("Succeeded"),), finished_seconds=NOW - 300)
+    cluster.put(job, *gang(job, **up())[1])
+    assert only(cluster).sentence == "succeeded, but its pods still hold 8 GPUs"
+
+
+def test_pods_that_will_not_go(cluster: Cluster) -> None:
+    job = mpijob(workers=2, gpus=4, deleting_seconds=NOW - 500)
+    cluster.put(job, *gang(job, deleting_seconds=NOW - 400, **up())[1])
+    one = only(cluster)
+    assert (one.finding, one.sentence) == ("job-stuck", "2 pods will not go, holding 8 GPUs")
+    assert found(cluster, NOW - 350) == ()
+
+
+def idle_job(cluster: Cluster) -> None:
+    job = mpijob(workers=1, gpus=2)
+    launcher_job, pods = gang(job, **up(node="gpu-7"))
+    cluster.put(job, launcher_job, *pods)
+
+
+def idle_card(index: int, at: float, duty: float | Absent = 0.0) -> Gpu:
+    return card(
+        index,
+        duty_ratio=duty,
+        memory_used_bytes=20.0 * 2**30,
+        pod_namespace="team-a",
+        pod_name="llm-worker-0",
+        mark=Mark.SURE,
+        sampled_seconds=at,
+    )
+
+
+def test_gpus_that_are_held_and_do_nothing(cluster: Cluster) -> None:
+    idle_job(cluster)
+    cards(cluster, idle_card(0, NOW - 2_000), idle_card(1, NOW - 1_000))
+    cards(cluster, idle_card(0, NOW), idle_card(1, NOW))
+    one = only(cluster)
+    assert (one.finding, one.is_bad, one.since_seconds) == ("job-idle", False, NOW - 1_000)
+    assert one.sentence == "2 GPUs held, duty 0%, 40 GiB of memory kept"
+
+
+@pytest.mark.parametrize("duty", [0.5, Absent.STALE, Absent.NOT_COLLECTED])
+def test_work_or_silence_ends_an_idle_stretch(cluster: Cluster, duty: float | Absent) -> None:
+    idle_job(cluster)
+    cards(cluster, idle_card(0, NOW - 2_000), idle_card(1, NOW - 2_000))
+    cards(cluster, idle_card(0, NOW - 50, duty), idle_card(1, NOW - 50))
+    cards(cluster, idle_card(0, NOW), idle_card(1, NOW))
+    assert [one for one in found(cluster) if one.finding == "job-idle"] == []
+
+
+def test_a_card_that_nobody_measures_is_not_idle(cluster: Cluster) -> None:
+    idle_job(cluster)
+    cards(cluster, idle_card(0, NOW - 2_000))
+    assert found(cluster) == ()
+
+
+def test_a_node_that_is_not_ready(cluster: Cluster) -> None:
+    lost = Condition(
+        "Ready", "Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status.", NOW - 60
+    )
+    add_nodes(cluster, gpu_node(conditions=(lost,)))
+    one = only(cluster)
+    assert (one.key, one.subject, one.gpus, one.since_seconds) == (
+        "node-not-ready:gpu-7",
+        "node gpu-7",
+        8,
+        NOW - 60,
+    )
+    assert one.sentence == "not ready: Kubelet stopped posting node status"
+
+
+def test_fewer_gpus_than_there_were_and_the_error_that_explains_it(cluster: Cluster) -> None:
+    add_nodes(cluster, gpu_node(gpu_allocatable=6))
+    cards(cluster, card(3, xid=79))
+    one = only(cluster)
+    assert (one.finding, one.sentence, one.gpus) == (
+        "node-gpus-lost",
+        "6 of 8 GPUs advertised, Xid 79 on GPU 3",
+        2,
+    )
+
+
+def test_a_young_node_may_take_its_time_to_show_its_gpus(cluster: Cluster) -> None:
+    add_nodes(
+        cluster, gpu_node(gpu_capacity=None, gpu_allocatable=None, gpus_expected=8, created_seconds=NOW - 60)
+    )
+    assert found(cluster) == ()
+    assert only(cluster, NOW + 1_000).sentence == "0 of 8 GPUs advertised"
+
+
+def test_a_bad_xid_alone_is_told_and_a_harmless_one_is_not(cluster: Cluster) -> None:
+    add_nodes(cluster, gpu_node())
+    cards(cluster, card(0, xid=13), card(1, xid=0))
+    assert found(cluster) == ()
+    cards(cluster, card(2, xid=48), card(5, xid=79))
+    assert only(cluster).sentence == "Xid 48 on GPU 2 and 1 more"
+
+
+def test_cards_that_fell_silent(cluster: Cluster) -> None:
+    add_nodes(cluster, gpu_node())
+    cards(cluster, card(0, duty_ratio=Absent.STALE, sampled_seconds=NOW - 90), card(1, duty_ratio=0.4))
+    one = only(cluster)
+    assert (one.finding, one.is_bad, one.since_seconds) == ("node-silent", False, NOW - 90)
+
+
+def test_a_kind_that_may_not_be_read_is_missing_not_fine(cluster: Cluster) -> None:
+    denied = StreamStatus(
+        kind=Kind.EVENT, phase=Phase.DENIED, message="you may not list events", since_seconds=5.0
+    )
+    cluster.store.apply(Batch(kind=Kind.EVENT, status=denied))
+    one = only(cluster)
+    assert (one.key, one.sentence, one.is_bad) == ("stream-denied:events", "you may not list events", False)
+
+
+def test_broken_goes_before_wasteful_and_larger_before_smaller(cluster: Cluster) -> None:
+    idle_job(cluster)
+    cards(cluster, idle_card(0, NOW - 2_000), idle_card(1, NOW - 2_000))
+    add_nodes(cluster, gpu_node(gpu_allocatable=6))
+    small = mpijob("small", workers=1, gpus=1, created_seconds=0.0)
+    large = mpijob("large", workers=4, gpus=8, created_seconds=NOW - 800)
+    cluster.put(small, large)
+    assert [one.key for one in found(cluster)] == [
+        "job-waits:mpijob.kubeflow.org/team-a/large",
+        "node-gpus-lost:gpu-7",
+        "job-waits:mpijob.kubeflow.org/team-a/small",
+        "job-idle:mpijob.kubeflow.org/team-a/llm",
+    ]
