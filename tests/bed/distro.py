@@ -51,8 +51,13 @@ def _unpack(package: str, folder: Path, report: Callable[[str], None]) -> None:
         why = (done.stderr.strip().splitlines() or ["no output"])[-1]
         raise BedError(f"{package} cannot be fetched ({why}): run `apt-get install {package}`")
     for archive in archives.glob("*.deb"):
-        subprocess.run(["dpkg", "-x", str(archive), str(folder / "root")], check=True, capture_output=True)
+        unpacked = subprocess.run(
+            ["dpkg", "-x", str(archive), str(folder / "root")], capture_output=True, text=True, check=False
+        )
         archive.unlink()
+        if unpacked.returncode != 0:
+            why = (unpacked.stderr.strip().splitlines() or ["no output"])[-1]
+            raise BedError(f"{archive.name} cannot be unpacked ({why}): run `apt-get install {package}`")
 
 
 def _apt(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
@@ -82,10 +87,16 @@ def _write_wrapper(folder: Path, inside: str, wrapper: Path) -> None:
     program = folder / "root" / inside
     if not program.exists():
         raise BedError(f"Debian's package holds no {inside}: install {wrapper.name} by hand")
-    libraries = sorted({str(file.parent) for file in (folder / "root").rglob("lib*.so*")})
+    root = folder / "root"
+    libraries = sorted({file.parent.relative_to(folder) for file in root.rglob("lib*.so*")})
+    # Relative to itself, so that a cache that is moved or restored elsewhere still works.
+    lines = ["#!/bin/sh", 'here=$(dirname "$(dirname "$(readlink -f "$0")")")']
+    if libraries:
+        path = ":".join(f"$here/{library}" for library in libraries)
+        lines.append(f'export LD_LIBRARY_PATH="{path}"')
+    lines.append(f'exec "$here/root/{inside}" "$@"')
     wrapper.parent.mkdir(exist_ok=True)
-    text = f'#!/bin/sh\nLD_LIBRARY_PATH="{":".join(libraries)}" exec "{program}" "$@"\n'
     unfinished = wrapper.with_suffix(".new")
-    unfinished.write_text(text if libraries else f'#!/bin/sh\nexec "{program}" "$@"\n')
+    unfinished.write_text("\n".join(lines) + "\n")
     unfinished.chmod(0o755)
     unfinished.rename(wrapper)
