@@ -30,6 +30,10 @@ class EventsScreen(TablePlace):
             filter_text=self.state.filter,
         )
 
+    def said(self, key: str) -> str:
+        event = self.deck.attachment.store.get(Kind.EVENT, key)
+        return event.message if isinstance(event, Event) else ""
+
     def open_row(self, key: str) -> None:
         """An event opens what it is about: its job, or its node."""
         attachment = self.deck.attachment

@@ -35,6 +35,10 @@ class JobsScreen(TablePlace, JobVerbs):
         key = self.table.cursor_key
         return None if key is None else self.deck.attachment.jobs.job(key)
 
+    def said(self, key: str) -> str:
+        job = self.deck.attachment.jobs.job(key)
+        return job.why if job is not None else ""
+
     def open_row(self, key: str) -> None:
         from cockpit.screens.job import JobScreen
 

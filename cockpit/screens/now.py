@@ -11,6 +11,7 @@ from textual.widgets import Static
 from cockpit.model.job import Job
 from cockpit.model.record import Kind
 from cockpit.screens.keymap import EVERYWHERE, bindings
+from cockpit.screens.said import SaidLine
 from cockpit.screens.verbs import JobVerbs
 from cockpit.views import heat
 from cockpit.views import now as view
@@ -41,10 +42,12 @@ class NowScreen(JobVerbs):
     def __init__(self) -> None:
         super().__init__()
         self._metric = heat.Metric.DUTY
+        self._findings: dict[str, str] = {}
 
     def body(self) -> Iterable[Widget]:
         yield Static("Needs a human", classes="title", markup=False)
         yield ResourceTable(id="attention")
+        yield SaidLine()
         yield Static("Fleet", id="fleet-title", classes="title", markup=False)
         yield Heatmap(id="fleet")
         yield Static("Pools and queues", id="panel-title", classes="title", markup=False)
@@ -76,6 +79,8 @@ class NowScreen(JobVerbs):
         table = self.query_one("#attention", ResourceTable)
         table.set_placeholder(self._quiet())
         table.set_source(view.attention_table(found, self.state, now_seconds))
+        self._findings = {one.key: one.sentence for one in found}
+        self._say()
         self.query_one("#fleet-title", Static).update(f"Fleet by {self._metric.value}", layout=False)
         self.query_one("#fleet", Heatmap).set_groups(
             heat.groups(store, self._metric, self.state.namespace), self._metric.legend
@@ -92,6 +97,14 @@ class NowScreen(JobVerbs):
         if not attachment.is_settled((Kind.NODE, Kind.POD)):
             return why_empty("findings", attachment.store.status(Kind.POD))
         return "Nothing needs a human now."
+
+    def _say(self) -> None:
+        key = self.query_one("#attention", ResourceTable).cursor_key
+        self.query_one(SaidLine).say(self._findings.get(key or "", ""))
+
+    def on_resource_table_row_highlighted(self, event: ResourceTable.RowHighlighted) -> None:
+        if event.table.id == "attention":
+            self._say()
 
     # ---- keys
 

@@ -28,6 +28,10 @@ class PodsScreen(TablePlace):
             "pods", store.status(Kind.POD), total=source.total, filter_text=self.state.filter
         )
 
+    def said(self, key: str) -> str:
+        pod = self._pod(key)
+        return (pod.waiting_message or pod.scheduled_message or pod.status_message) if pod else ""
+
     def open_row(self, key: str) -> None:
         """A pod opens the job it belongs to, or its node when it belongs to none."""
         from cockpit.screens.job import JobScreen

@@ -34,6 +34,10 @@ class PoolsScreen(TablePlace, PoolVerbs):
     def chosen_pool(self) -> Pool | None:
         return _find(self, self.table.cursor_key)
 
+    def said(self, key: str) -> str:
+        pool = _find(self, key)
+        return pool.why_not if pool is not None else ""
+
     def open_row(self, key: str) -> None:
         pool = _find(self, key)
         if pool is not None:

@@ -66,6 +66,10 @@ class QueueScreen(TablePlace, JobVerbs):
             filter_text=self.state.filter,
         )
 
+    def said(self, key: str) -> str:
+        job = self.chosen_job()
+        return job.why if job is not None else ""
+
     def chosen_job(self) -> Job | None:
         workload = self.deck.attachment.store.get(Kind.WORKLOAD, self.table.cursor_key or "")
         owner_uid = workload.owner.uid if workload is not None and workload.owner is not None else ""

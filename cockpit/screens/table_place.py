@@ -8,6 +8,7 @@ from textual.widget import Widget
 
 from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.place import Place
+from cockpit.screens.said import SaidLine
 from cockpit.views.lazy_table import Memory
 from cockpit_widgets import ResourceTable
 from cockpit_widgets.types import TableSource
@@ -30,8 +31,13 @@ class TablePlace(Place):
     def open_row(self, key: str) -> None:
         """Enter was pressed on that row."""
 
+    def said(self, key: str) -> str:
+        """A sentence of that row that its cell may have cut; shown whole beneath the table."""
+        return ""
+
     def body(self) -> Iterable[Widget]:
         yield ResourceTable(id="table")
+        yield SaidLine()
 
     @property
     def table(self) -> ResourceTable:
@@ -50,6 +56,15 @@ class TablePlace(Place):
         table.set_placeholder(empty)
         table.set_sort(self.state.sort, self.state.descending)
         table.set_source(source)
+        self._say()
+
+    def _say(self) -> None:
+        key = self.table.cursor_key
+        self.query_one(SaidLine).say("" if key is None else self.said(key))
+
+    def on_resource_table_row_highlighted(self, event: ResourceTable.RowHighlighted) -> None:
+        if event.table.id == "table":
+            self._say()
 
     def on_resource_table_row_activated(self, event: ResourceTable.RowActivated) -> None:
         event.stop()

@@ -1,0 +1,24 @@
+"""The sentence of the row under the cursor, whole: a cell in a narrow table cuts what matters most."""
+
+from textual.widgets import Static
+
+
+class SaidLine(Static):
+    """At most two lines beneath a table; gone when there is nothing to say."""
+
+    DEFAULT_CSS = """
+    SaidLine { display: none; height: auto; max-height: 2; padding: 0 2; color: $text-warning; background: $surface; }
+    SaidLine.open { display: block; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__("", markup=False)
+        self._sentence = ""
+
+    def say(self, sentence: str) -> None:
+        """Show the sentence; the same one again costs nothing."""
+        if sentence == self._sentence:
+            return
+        self._sentence = sentence
+        self.set_class(bool(sentence), "open")
+        self.update(sentence)
