@@ -115,16 +115,18 @@ class JobIndex:
         for child in (uid, *self._descend(uid)):
             self._touch_key(touched, self._key_of.get(child, ""))
             for pod in self._store.pods_of(child):
-                self._touch_pod(touched, pod.uid)
+                self._touch_pod(touched, pod.uid, is_chain_new=True)
 
-    def _touch_pod(self, touched: dict[str, Root], uid: str) -> None:
+    def _touch_pod(self, touched: dict[str, Root], uid: str, *, is_chain_new: bool = False) -> None:
         pod: Pod | None = self._store.get(Kind.POD, uid)
         if pod is None:
             return
         old = self._key_of.get(uid)
         if old is not None:
             self._touch_key(touched, old)
-        elif not pod.gpus and not pod.owner_uid:
+            if not is_chain_new:  # a pod's owner never changes, so the row stays the same
+                return
+        if not pod.gpus and not pod.owner_uid:
             return
         root = of_pod(self._store, pod)
         if pod.gpus or root.uid in self._key_of:

@@ -124,17 +124,21 @@ def _idle(job: Job, store: Store, jobs: JobIndex, now_seconds: float) -> Attenti
     latest = 0.0
     memory_bytes = 0.0
     cards = 0
-    for pod in jobs.members(job.key):
-        if not pod.gpus:
+    for uid in job.pod_uids:
+        pod: Pod | None = store.get(Kind.POD, uid)
+        if pod is None or not pod.gpus:
             continue
-        for gpu in store.gpus_of_pod(pod.namespace, pod.name):
+        gpus = store.gpus_of_pod(pod.namespace, pod.name)
+        if not gpus:  # not told by telemetry: unknown is not idle
+            return None
+        for gpu in gpus:
             since = store.idle_since(gpu.uuid)
             if since is None or now_seconds - since < IDLE_SECONDS:
                 return None
             latest = max(latest, since)
             memory_bytes += 0.0 if isinstance(gpu.memory_used_bytes, Absent) else gpu.memory_used_bytes
             cards += 1
-    if cards < job.gpus_held:  # some cards are not told: unknown is not idle
+    if cards < job.gpus_held:
         return None
     kept = f", {memory_bytes / 2**30:.0f} GiB of memory kept" if memory_bytes >= 2**30 else ""
     sentence = f"{counted(job.gpus_held, 'GPU')} held, duty 0%{kept}"

@@ -27,35 +27,48 @@ def node_findings(store: Store, now_seconds: float) -> Iterator[Attention]:
 
 
 def _finding(node: Node, store: Store, now_seconds: float) -> Attention | None:
+    cards = store.gpus_on(node.name)
+    expected, shown = _expected(node), node.gpu_allocatable or 0
+    if node.ready == "True" and shown >= expected and not any(_is_remarkable(card) for card in cards):
+        return None  # by far the most nodes: say so before anything is computed
     stage = node_stage(node, store)
     if stage in (NodeStage.LEAVING, NodeStage.DRAINING):
         return None
-    held = store.requests_on(node.name).gpus
-    ready = condition(node.conditions, "Ready")
-    since = None if ready is None else ready.changed_seconds
     if stage == NodeStage.NOT_READY:
-        lost = node.gpu_capacity or node.gpus_expected or 0
-        sentence = f"not ready{_detail(node)}" + (f"; pods on it hold {counted(held, 'GPU')}" if held else "")
-        return _about(node, "node-not-ready", sentence, "e events", since=since, gpus=lost)
+        return _not_ready(node, store)
     if stage == NodeStage.JOINED:
         return _joining(node, "has not become ready since it joined", now_seconds)
-    cards = store.gpus_on(node.name)
     errors = _errors(cards)
-    expected = _expected(node)
-    shown = node.gpu_allocatable or 0
     if expected and shown < expected:
         if stage == NodeStage.NOT_ADVERTISED and _age(node, now_seconds) < JOINING_SECONDS:
             return None
         sentence = f"{shown} of {expected} GPUs advertised" + (f", {errors}" if errors else "")
-        return _about(node, "node-gpus-lost", sentence, "X cordon  w why", since=None, gpus=expected - shown)
+        return _about(node, "node-gpus-lost", sentence, "w why", since=None, gpus=expected - shown)
     if errors:
-        return _about(node, "node-xid", errors, "X cordon  w why", since=None, gpus=1)
+        return _about(node, "node-xid", errors, "w why", since=None, gpus=1)
     silent = sum(1 for card in cards if card.duty_ratio is Absent.STALE)
     if silent:
         oldest = min((card.sampled_seconds for card in cards if card.sampled_seconds), default=None)
         sentence = f"{counted(silent, 'GPU')} stopped reporting: the exporter or the card is gone"
         return _about(node, "node-silent", sentence, "w why", since=oldest, gpus=silent, is_bad=False)
     return None
+
+
+def _is_remarkable(card: Gpu) -> bool:
+    return bool(card.xid) or card.duty_ratio is Absent.STALE
+
+
+def _not_ready(node: Node, store: Store) -> Attention:
+    held = store.requests_on(node.name).gpus
+    ready = condition(node.conditions, "Ready")
+    return _about(
+        node,
+        "node-not-ready",
+        f"not ready{_detail(node)}" + (f"; pods on it hold {counted(held, 'GPU')}" if held else ""),
+        "e events",
+        since=None if ready is None else ready.changed_seconds,
+        gpus=node.gpu_capacity or node.gpus_expected or 0,
+    )
 
 
 def _about(
