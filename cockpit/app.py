@@ -42,10 +42,7 @@ class CockpitApp(App[int]):
 
     TITLE = "cockpit"
     ENABLE_COMMAND_PALETTE = False
-    CSS = """
-    Screen { background: $background; }
-    ToastRack { margin-bottom: 1; }
-    """
+    CSS = "ToastRack { margin-bottom: 1; }"
     BINDINGS: ClassVar[list[BindingType]] = []
 
     def __init__(

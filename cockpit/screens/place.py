@@ -38,7 +38,7 @@ class Place(Screen[None]):
     """
 
     DEFAULT_CSS = """
-    Place { layout: vertical; }
+    Place { layout: vertical; background: $background; }
     Place #problem { display: none; height: 1; color: $warning; padding: 0 1; }
     Place #problem.open { display: block; }
     """

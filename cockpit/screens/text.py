@@ -1,5 +1,6 @@
 """Screens of plain text: an object as YAML, and why a job waits."""
 
+import textwrap
 from collections.abc import Iterable
 from typing import ClassVar
 
@@ -63,7 +64,12 @@ class WhyScreen(TextScreen):
         from cockpit.views.why import lines
 
         attachment = self.deck.attachment
-        text = lines(self._key, attachment.jobs, attachment.store, self.deck.clock.now())
+        room = max(20, self.size.width - 3)
+        text = tuple(
+            part
+            for line in lines(self._key, attachment.jobs, attachment.store, self.deck.clock.now())
+            for part in textwrap.wrap(line, room, subsequent_indent="    ", break_on_hyphens=False) or [""]
+        )
         if text != self._shown:
             self._shown = text
             self.put(text)

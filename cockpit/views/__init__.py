@@ -1,1 +1,1 @@
-"""Pure projections of the store: columns, filters, sorting, words and numbers for the eye. Knows no Textual."""
+"""Pure projections of the store: columns, filters, sorting, words and numbers. Knows no Textual."""

@@ -70,7 +70,7 @@ def is_held(card: Gpu) -> bool:
 def mini_bars(cards: Sequence[Gpu], allocatable: int | None, expected: int | None) -> str:
     """One glyph a device: duty of a held card, `·` free, `?` not collected, `~` stale, `×` lost.
 
-    `allocatable` devices are drawn at least, those missing from `expected` as lost; cards are placed by index.
+    `allocatable` devices are drawn at least, those missing from `expected` as lost; cards stand by index.
     """
     glyphs = [_glyph(card) for card in cards]
     glyphs += [fmt.NOT_COLLECTED] * max(0, (allocatable or 0) - len(glyphs))

@@ -1,4 +1,4 @@
-"""The events table: repeated events folded into one line, newest first, only what concerns GPUs, jobs and nodes."""
+"""The events table: repeats folded into one line, newest first, what concerns GPUs, jobs and nodes."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -62,7 +62,7 @@ class EventRow:
 
 
 def is_concern(event: Event, store: StoreReader) -> bool:
-    """True for events of nodes, jobs, queues, pools and of pods that take part in training or ask for GPUs."""
+    """True for events of nodes, jobs, queues, pools, and of pods that train or ask for GPUs."""
     if event.object_kind == "Pod":
         pod: Pod | None = store.get(Kind.POD, event.object_uid)
         if pod is None:

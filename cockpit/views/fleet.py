@@ -1,7 +1,9 @@
 """The fleet in a few numbers: nodes, and what became of every GPU."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import is_
+from weakref import WeakKeyDictionary
 
 from cockpit.model.gpu import Gpu
 from cockpit.model.node import Node
@@ -80,42 +82,102 @@ def _duty(card: Gpu) -> float:
     return 0.0 if isinstance(card.duty_ratio, Absent) else card.duty_ratio
 
 
+class _Node:
+    """What is remembered of one node: valid while its record, its cards and its pods' requests are the same."""
+
+    __slots__ = ("duties", "duty_sum", "gpus", "held", "node", "sampled", "share")
+
+    def __init__(self, node: Node, held: int, gpus: tuple[Gpu, ...]) -> None:
+        self.node = node
+        self.held = held
+        self.gpus = gpus
+        self.share = share(node, held, gpus)
+        duties = [
+            card.duty_ratio
+            for card in gpus
+            if not isinstance(card.duty_ratio, Absent) and (cards.is_held(card) or held >= len(gpus))
+        ]
+        self.duties = len(duties)
+        self.duty_sum = sum(duties)
+        sampled = [card.sampled_seconds for card in gpus if card.sampled_seconds is not None]
+        self.sampled = max(sampled, default=None)
+
+    def is_of(self, node: Node, held: int, gpus: tuple[Gpu, ...]) -> bool:
+        return (
+            self.node is node
+            and self.held == held
+            and len(self.gpus) == len(gpus)
+            and all(map(is_, self.gpus, gpus))
+        )
+
+
+class _Memo:
+    """The fleet of one store: the whole by revision, the parts by node."""
+
+    __slots__ = ("fleet", "nodes", "revision")
+
+    def __init__(self) -> None:
+        self.revision = -1
+        self.fleet = Fleet()
+        self.nodes: dict[str, _Node] = {}
+
+
+_MEMOS: "WeakKeyDictionary[StoreReader, _Memo]" = WeakKeyDictionary()
+
+
 def fleet(store: StoreReader) -> Fleet:
-    """The whole cluster, whatever the namespace: nodes belong to none."""
-    nodes: list[Node] = list(store.records(Kind.NODE).values())
-    shares: list[Share] = []
-    duties: list[float] = []
-    sampled: list[float] = []
-    for node in nodes:
+    """The whole cluster, whatever the namespace: nodes belong to none.
+
+    Counted anew only for nodes where something moved; the header of every place asks several times a second.
+    """
+    memo = _MEMOS.get(store)
+    if memo is None:
+        memo = _MEMOS[store] = _Memo()
+    if memo.revision != store.revision:
+        memo.fleet = _count(store, memo)
+        memo.revision = store.revision
+    return memo.fleet
+
+
+def _count(store: StoreReader, memo: _Memo) -> Fleet:
+    nodes: Mapping[str, Node] = store.records(Kind.NODE)
+    parts: list[_Node] = []
+    before, memo.nodes = memo.nodes, {}
+    for uid, node in nodes.items():
         if not node.has_gpus:
             continue
         gpus = store.gpus_on(node.name)
         held = store.requests_on(node.name).gpus
-        shares.append(share(node, held, gpus))
-        sampled.extend(card.sampled_seconds for card in gpus if card.sampled_seconds is not None)
-        duties.extend(
-            card.duty_ratio
-            for card in gpus
-            if not isinstance(card.duty_ratio, Absent) and (cards.is_held(card) or held >= len(gpus))
-        )
-    total = Share(
-        *(sum(getattr(one, name) for one in shares) for name in Share.__slots__)  # the fields in order
-    )
+        part = before.get(uid)
+        if part is None or not part.is_of(node, held, gpus):
+            part = _Node(node, held, gpus)
+        memo.nodes[uid] = part
+        parts.append(part)
+    busy = sum(one.share.busy for one in parts)
+    idle = sum(one.share.idle_held for one in parts)
+    unknown = sum(one.share.held_unknown for one in parts)
+    free = sum(one.share.free for one in parts)
+    lost = sum(one.share.lost for one in parts)
+    duties = sum(one.duties for one in parts)
     return Fleet(
         nodes=len(nodes),
-        gpu_nodes=len(shares),
-        gpus=total.busy + total.idle_held + total.held_unknown + total.free + total.lost,
-        busy=total.busy,
-        idle_held=total.idle_held,
-        held_unknown=total.held_unknown,
-        free=total.free,
-        lost=total.lost,
-        joining=total.joining,
-        duty=cards.mean(duties) if duties else _why_none(store),
-        sampled_seconds=max(sampled, default=None),
+        gpu_nodes=len(parts),
+        gpus=busy + idle + unknown + free + lost,
+        busy=busy,
+        idle_held=idle,
+        held_unknown=unknown,
+        free=free,
+        lost=lost,
+        joining=sum(one.share.joining for one in parts),
+        duty=sum(one.duty_sum for one in parts) / duties if duties else _why_none(store),
+        sampled_seconds=max((one.sampled for one in parts if one.sampled is not None), default=None),
     )
 
 
 def _why_none(store: StoreReader) -> Reading:
-    gpus: list[Gpu] = list(store.records(Kind.GPU).values())
-    return Absent.STALE if any(card.duty_ratio is Absent.STALE for card in gpus) else Absent.NOT_COLLECTED
+    gpus: Mapping[str, Gpu] = store.records(Kind.GPU)
+    return (
+        Absent.STALE
+        if any(card.duty_ratio is Absent.STALE for card in gpus.values())
+        else Absent.NOT_COLLECTED
+    )

@@ -39,7 +39,7 @@ _BINARY_UNITS = ("B", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 
 
 def age(seconds: float) -> str:
-    """A duration in at most five characters: 41s, 12m, 5h12m, 3d4h, 120d, 3y. Negative (skewed clocks) is 0s."""
+    """A duration in at most five characters: 41s, 12m, 5h12m, 3d4h, 120d, 3y. Negative (skew) is 0s."""
     if not math.isfinite(seconds):
         return "?"
     whole = max(0, int(seconds))

@@ -1,6 +1,6 @@
 """The page of one job: its facts as pairs, its members as a table by rank, its events."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -57,11 +57,22 @@ class MemberRow:
 
     @property
     def devices(self) -> str:
-        """Indices of its cards, `0,1,2`; a trailing `?` where telemetry only guesses."""
+        """Indices of its cards, `0-3,6`; a trailing `?` where telemetry only guesses."""
         if not self.gpus:
             return ""
         doubt = "" if all(card.mark is Mark.SURE for card in self.gpus) else "?"
-        return ",".join(str(card.index) for card in self.gpus) + doubt
+        return ranges(sorted({card.index for card in self.gpus})) + doubt
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """Ascending whole numbers as a person writes them: `0-3,6`."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ",".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
 
 
 def _reading(value: Reading) -> Value:
@@ -223,9 +234,8 @@ def _times(job: Job, now_seconds: float) -> str:
     words = [f"submitted {fmt.since(job.created_seconds, now_seconds)} ago"]
     if job.started_seconds is not None:
         end = now_seconds if job.finished_seconds is None else job.finished_seconds
-        words.append(
-            f"{'ran' if job.finished_seconds is not None else 'runs for'} {fmt.age(end - job.started_seconds)}"
-        )
+        verb = "runs for" if job.finished_seconds is None else "ran"
+        words.append(f"{verb} {fmt.age(end - job.started_seconds)}")
     if job.finished_seconds is not None:
         words.append(f"ended {fmt.since(job.finished_seconds, now_seconds)} ago")
     return " · ".join(words)

@@ -118,7 +118,7 @@ def _order(row: JobRow, now_seconds: float) -> Value:
 
 
 _FIELDS: tuple[Field[JobRow], ...] = (
-    Field(Column("name", "Job", 20, grow=3, most=60), _name, lambda r, _: f"{r.job.namespace}/{r.job.name}"),
+    Field(Column("name", "Job", 20, grow=2, most=44), _name, lambda r, _: f"{r.job.namespace}/{r.job.name}"),
     Field(Column("kind", "Kind", 10, priority=5), lambda r, _: Cell(r.job.kind), lambda r, _: r.job.kind),
     Field(
         Column("engine", "Engine", 8, priority=6),
@@ -144,7 +144,7 @@ _FIELDS: tuple[Field[JobRow], ...] = (
         Measure.BYTES,
     ),
     Field(
-        Column("queue", "Queue", 12, priority=4, grow=1, most=30),
+        Column("queue", "Queue", 10, priority=4),
         lambda r, _: Cell(r.job.queue),
         lambda r, _: r.job.queue,
     ),
@@ -160,9 +160,9 @@ _FIELDS: tuple[Field[JobRow], ...] = (
         _age,
         Measure.SECONDS,
     ),
-    Field(Column("runs", "Runs", 5, "right", priority=5), _runs, _ran_seconds, Measure.SECONDS),
+    Field(Column("runs", "Runs", 5, "right", priority=7), _runs, _ran_seconds, Measure.SECONDS),
     Field(Column("owner", "Owner", 10, priority=6), lambda r, _: Cell(r.job.owner), lambda r, _: r.job.owner),
-    Field(Column("why", "Why", 24, grow=4), lambda r, _: Cell(r.job.why), lambda r, _: r.job.why),
+    Field(Column("why", "Why", 24, grow=8), lambda r, _: Cell(r.job.why), lambda r, _: r.job.why),
 )
 
 _HIDDEN: tuple[Field[JobRow], ...] = (
@@ -205,6 +205,7 @@ VIEW: View[JobRow] = View(
     fields=_FIELDS,
     hidden=_HIDDEN,
     key=lambda row: row.job.key,
+    name=lambda row: f"{row.job.namespace}/{row.job.name}",
     namespace=lambda row: row.job.namespace,
     order=_order,
     haystack=_haystack,

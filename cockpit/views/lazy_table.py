@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 from cockpit_widgets.types import Cell, Column
 
 from cockpit.views.order import Value, natural, sort_rows
-from cockpit.views.view_state import Filter, Measure, Term, ViewState, holds, parse_filter
+from cockpit.views.view_state import COMPARE, Filter, Measure, Term, ViewState, parse_filter
 
 R = TypeVar("R")
 
@@ -27,19 +27,30 @@ class Field(Generic[R]):
 
 
 class Memory:
-    """What one screen keeps between two projections: the searchable text of each row, by identity of its record."""
+    """What one screen keeps between two projections, so that a change costs what changed: the searchable
+    text of each row by the identity of its record, and each row's place in the order by name."""
 
     def __init__(self) -> None:
         self._haystacks: dict[str, tuple[object, str]] = {}
+        self._places: dict[str, int] = {}
 
-    def haystack(self, key: str, token: object, make: Callable[[], str]) -> str:
-        """The row's searchable text, made again only when its record is another one."""
-        found = self._haystacks.get(key)
-        if found is not None and found[0] is token:
-            return found[1]
-        text = make()
-        self._haystacks[key] = (token, text)
-        return text
+    def haystacks(
+        self,
+        rows: Sequence[R],
+        key: Callable[[R], str],
+        token: Callable[[R], object],
+        make: Callable[[R], str],
+    ) -> list[str]:
+        """The rows' searchable texts, made again only where the record is another one."""
+        known = self._haystacks
+        texts: list[str] = []
+        for row in rows:
+            name, record = key(row), token(row)
+            found = known.get(name)
+            if found is None or found[0] is not record:
+                found = known[name] = (record, make(row))
+            texts.append(found[1])
+        return texts
 
     def prune(self, keys: Iterable[str], limit: int) -> None:
         """Forget rows that are gone once more than `limit` are remembered."""
@@ -47,10 +58,34 @@ class Memory:
             alive = set(keys)
             self._haystacks = {key: kept for key, kept in self._haystacks.items() if key in alive}
 
+    def by_name(self, rows: list[R], key: Callable[[R], str], name: Callable[[R], str]) -> list[R]:
+        """Rows in natural order of their names. A key's name never changes (it stands for one object): rows
+        that were ordered before are put in their places without being compared again."""
+        places = self._places
+        known: list[R | None] = [None] * len(places)
+        new: list[R] = []
+        for row in rows:
+            place = places.get(key(row))
+            if place is None:
+                new.append(row)
+            else:
+                known[place] = row
+        ordered = [row for row in known if row is not None]
+        if len(ordered) + len(new) < len(rows):
+            # two rows with one key: not ours to hide one of them
+            return sorted(rows, key=lambda row: natural(name(row)))
+        if new:
+            # a long ordered run and a short tail: the sort merges, it does not start over
+            ordered.extend(new)
+            ordered.sort(key=lambda row: natural(name(row)))
+        if new or len(ordered) < len(places):
+            self._places = {key(row): place for place, row in enumerate(ordered)}
+        return ordered
+
 
 class LazyTable(Generic[R]):
-    """A `TableSource`: immutable once made. `total` counts the rows before the filter, `problem` is a sentence
-    where the filter could not be understood (then nothing is filtered out)."""
+    """A `TableSource`: immutable once made. `total` counts the rows before the filter, `problem` is a
+    sentence where the filter could not be understood (then nothing is filtered out)."""
 
     def __init__(
         self,
@@ -118,9 +153,9 @@ def _itself(row: object) -> object:
 class View(Generic[R]):
     """One place's table: columns, identity, own order, and what free text searches.
 
-    The view's own order is by `order` (ascending), then by `name` (the key where there is none); without
-    either the rows stay as they come. `hidden` fields can be filtered by but are not drawn. `token` is the record whose identity says that
-    a row's text is unchanged.
+    The view's own order is by `order` (ascending), then by `name`, then as the rows come; the name of a key
+    never changes. `hidden` fields can be filtered by but are not drawn. `token` is the record whose identity says
+    that a row's text is unchanged.
     """
 
     fields: tuple[Field[R], ...]
@@ -145,9 +180,12 @@ class View(Generic[R]):
     ) -> LazyTable[R]:
         """The rows as the person asked for them. Never raises for what was typed."""
         memory = memory or Memory()
-        within = self._within(rows, state.namespace)
+        named = list(rows) if self.name is None else memory.by_name(list(rows), self.key, self.name)
+        within = self._within(named, state.namespace)
         filter_ = parse_filter(state.filter, self.measures)
-        kept = self._filtered(within, filter_, now_seconds, memory)
+        kept = within
+        if filter_.terms:
+            kept = self._filtered(within, filter_, now_seconds, memory)
         return LazyTable(
             self.fields,
             self._sorted(kept, state, now_seconds),
@@ -157,40 +195,45 @@ class View(Generic[R]):
             problem=filter_.problem,
         )
 
-    def _within(self, rows: Iterable[R], namespace: str) -> list[R]:
+    def _within(self, rows: list[R], namespace: str) -> list[R]:
         of = self.namespace
         if not namespace or of is None:
-            return list(rows)
+            return rows
         return [row for row in rows if of(row) in ("", namespace)]
 
     def _filtered(self, rows: list[R], filter_: Filter, now_seconds: float, memory: Memory) -> list[R]:
-        if not filter_.terms:
-            return rows
         memory.prune((self.key(row) for row in rows), 2 * len(rows) + 1_000)
         for term in filter_.terms:
-            rows = self._by_term(rows, term, now_seconds, memory)
+            wanted, inverted = term.text, term.inverted
+            if term.field:
+                holds = self._predicate(term, now_seconds)
+                rows = [row for row in rows if holds(row) is not inverted]
+                continue
+            texts = memory.haystacks(rows, self.key, self.token, lambda row: self._text(row, now_seconds))
+            rows = [row for row, text in zip(rows, texts, strict=True) if (wanted in text) is not inverted]
         return rows
 
-    def _by_term(self, rows: list[R], term: Term, now_seconds: float, memory: Memory) -> list[R]:
-        key, token = self.key, self.token
-
-        def text(row: R) -> str:
-            return memory.haystack(key(row), token(row), lambda: self._text(row, now_seconds))
-
-        if not term.field:
-            # the common case, free text over every pod, kept free of calls it does not need
-            return [row for row in rows if (term.text in text(row)) is not term.inverted]
+    def _predicate(self, term: Term, now_seconds: float) -> Callable[[R], bool]:
+        """Whether a row satisfies a term of one field, before inversion. The unknown is in no range."""
+        wanted = term.text
         one = self.by_id[term.field]
-        return [
-            row
-            for row in rows
-            if holds(
-                term,
-                lambda: "",
-                lambda _, row=row: self._value(one, row, now_seconds),  # type: ignore[misc]
-                lambda _, row=row: one.cell(row, now_seconds).text,  # type: ignore[misc]
-            )
-        ]
+        value = self._value_of(one)
+        if term.number is not None:
+            compare, number = COMPARE[term.op], term.number
+
+            def in_range(row: R) -> bool:
+                have = value(row, now_seconds)
+                return isinstance(have, (int, float)) and compare(have, number)
+
+            return in_range
+        is_whole = term.op == "="
+
+        def in_text(row: R) -> bool:
+            have = value(row, now_seconds)
+            text = (have if isinstance(have, str) else one.cell(row, now_seconds).text).casefold()
+            return text == wanted if is_whole else wanted in text
+
+        return in_text
 
     def _text(self, row: R, now_seconds: float) -> str:
         if self.haystack is not None:
@@ -199,20 +242,14 @@ class View(Generic[R]):
         return " ".join(texts).casefold()
 
     @staticmethod
-    def _value(one: Field[R], row: R, now_seconds: float) -> Value:
-        return one.cell(row, now_seconds).text if one.value is None else one.value(row, now_seconds)
+    def _value_of(one: Field[R]) -> Callable[[R, float], Value]:
+        cell = one.cell
+        return one.value or (lambda row, now_seconds: cell(row, now_seconds).text)
 
     def _sorted(self, rows: list[R], state: ViewState, now_seconds: float) -> list[R]:
         chosen = self.by_id.get(state.sort)
-        if self.name is not None or self.order is not None or chosen is not None:
-            name = self.name or self.key
-            rows.sort(key=lambda row: natural(name(row)), reverse=state.descending and not state.sort)
-        if chosen is not None:
-            field_ = chosen
-            return sort_rows(
-                rows, lambda row: self._value(field_, row, now_seconds), descending=state.descending
-            )
-        if self.order is None:
-            return rows
-        order = self.order
-        return sort_rows(rows, lambda row: order(row, now_seconds), descending=state.descending)
+        value = self.order if chosen is None else self._value_of(chosen)
+        if value is None:
+            return rows[::-1] if state.descending else rows
+        of = value
+        return sort_rows(rows, lambda row: of(row, now_seconds), descending=state.descending)

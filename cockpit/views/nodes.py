@@ -79,7 +79,7 @@ def _allocated(row: NodeRow, now_seconds: float) -> Cell:
 def _bars(row: NodeRow, now_seconds: float) -> Cell:
     if not row.node.has_gpus and not row.gpus:
         return fmt.NOTHING
-    return Cell(cards.mini_bars(row.gpus, row.node.gpu_allocatable, row.total), "accent")
+    return Cell(cards.mini_bars(row.gpus, row.node.gpu_allocatable, row.total), "info")
 
 
 def _health(row: NodeRow, now_seconds: float) -> Cell:
@@ -175,11 +175,17 @@ _HIDDEN: tuple[Field[NodeRow], ...] = (
 
 def _haystack(row: NodeRow) -> str:
     node = row.node
-    return f"{node.name} {node.pool} {node.gpu_model} {node.instance_type} {node.zone} {node_cell(row.stage).text}"
+    stage = node_cell(row.stage).text
+    return f"{node.name} {node.pool} {node.gpu_model} {node.instance_type} {node.zone} {stage}"
 
 
 VIEW: View[NodeRow] = View(
-    fields=_FIELDS, hidden=_HIDDEN, key=lambda row: row.node.name, order=_order, haystack=_haystack
+    fields=_FIELDS,
+    hidden=_HIDDEN,
+    key=lambda row: row.node.name,
+    name=lambda row: row.node.name,
+    order=_order,
+    haystack=_haystack,
 )
 
 

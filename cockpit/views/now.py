@@ -124,7 +124,7 @@ def data_segment(store: StoreReader, now_seconds: float) -> StatusSegment:
 
 
 class AttentionLike(Protocol):
-    """A finding of `cockpit.triage.attention`: what is wrong with which object since when, and what would help."""
+    """A finding of `cockpit.triage.attention`: what is wrong with which object since when, and what helps."""
 
     @property
     def key(self) -> str: ...

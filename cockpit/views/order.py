@@ -4,12 +4,14 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
+from operator import itemgetter
 from typing import TypeVar
 
 R = TypeVar("R")
 Value = str | float | None
 """What a column sorts and filters by. None is unknown."""
 
+_FIRST = itemgetter(0)
 _DIGITS = re.compile(r"[0-9]+")
 
 
@@ -25,28 +27,24 @@ def natural(text: str) -> str:
     return _DIGITS.sub(_with_length, folded)
 
 
-def is_unknown(value: Value) -> bool:
-    """True for None, NaN and the empty string: what nobody knows comes last in either direction."""
-    return value is None or value == "" or (isinstance(value, float) and math.isnan(value))
-
-
 def sort_rows(rows: Iterable[R], value: Callable[[R], Value], *, descending: bool = False) -> list[R]:
-    """Rows by value: stable, natural for text, unknown last whichever way. Numbers stand before text."""
-    numbers: list[tuple[float, int, R]] = []
-    texts: list[tuple[str, int, R]] = []
+    """Rows by value: stable, natural for text, numbers before text; None, "" and NaN last whichever way."""
+    numbers: list[tuple[float, R]] = []
+    texts: list[tuple[str, R]] = []
     unknown: list[R] = []
-    for position, row in enumerate(rows):
+    for row in rows:
         one = value(row)
-        place = -position if descending else position
-        if one is None or one == "" or one != one:
+        if one is None or one == "":
             unknown.append(row)
         elif isinstance(one, str):
-            texts.append((natural(one), place, row))
+            texts.append((natural(one), row))
+        elif math.isnan(one):
+            unknown.append(row)
         else:
-            numbers.append((one, place, row))
-    # `place` is unique, so the row itself is never compared
-    numbers.sort(reverse=descending)
-    texts.sort(reverse=descending)
-    first: list[R] = [row for _, _, row in numbers]
-    second: list[R] = [row for _, _, row in texts]
-    return [*(second + first if descending else first + second), *unknown]
+            # one type for all: the sort compares floats without looking at their types each time
+            numbers.append((float(one), row))
+    # a reversed sort is stable too: rows of equal value keep their order
+    numbers.sort(key=_FIRST, reverse=descending)
+    texts.sort(key=_FIRST, reverse=descending)
+    parts = (texts, numbers) if descending else (numbers, texts)
+    return [*(row for part in parts for _, row in part), *unknown]

@@ -90,7 +90,9 @@ _HIDDEN: tuple[Field[Pod], ...] = (
 
 
 def _haystack(pod: Pod) -> str:
-    return f"{pod.namespace}/{pod.name} {owner_text(pod)} {rank_text(pod)} {pod.node} {pod_words(pod)[0]} {pod.queue} {pod.image}"
+    return " ".join(
+        (pod.key, owner_text(pod), rank_text(pod), pod.node, pod_words(pod)[0], pod.queue, pod.image)
+    )
 
 
 VIEW: View[Pod] = View(

@@ -139,5 +139,5 @@ VIEW: View[Pool] = View(
 def table(
     pools: Iterable[Pool], state: ViewState, now_seconds: float, memory: Memory | None = None
 ) -> LazyTable[Pool]:
-    """Pools as rows keyed by the owner's uid (the name where no object owns the pool), those with GPUs first."""
+    """Pools keyed by the owner's uid (the name where no object owns the pool), those with GPUs first."""
     return VIEW.table(pools, state, now_seconds, memory)

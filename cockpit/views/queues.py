@@ -248,7 +248,7 @@ def _why(workload: Workload) -> str:
 
 
 def waiting_rows(store: StoreReader, queue: QueueRow) -> list[WaitingRow]:
-    """What waits in the queue's cluster queue, in order, so that those ahead from other namespaces are seen."""
+    """What waits in the queue's cluster queue, in order: those ahead from other namespaces are seen too."""
     if queue.cluster is None and queue.local is not None:
         names = {(queue.local.namespace, queue.local.name)}
     else:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from enum import Enum
 
 from cockpit.model.quantity import parse_quantity
-from cockpit.views.order import Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A parsed filter; `problem` is one sentence where the text could not be understood (then `terms` is empty)."""
+    """A parsed filter. `problem` is a sentence where the text could not be understood; `terms` is then empty."""
 
     terms: tuple[Term, ...] = ()
     problem: str = ""
@@ -59,7 +58,7 @@ _WORD = re.compile(
 )
 _DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)([smhdwy])")
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 604_800.0, "y": 31_536_000.0}
-_COMPARE: dict[str, Callable[[float, float], bool]] = {
+COMPARE: dict[str, Callable[[float, float], bool]] = {
     ">": lambda have, want: have > want,
     "<": lambda have, want: have < want,
     ">=": lambda have, want: have >= want,
@@ -82,9 +81,8 @@ def parse_filter(text: str, fields: Mapping[str, Measure]) -> Filter:
                 problem=f"Filter: the quote at {text[at : at + 12]!r} is not closed; add a closing quote."
             )
         if match.end() < len(text) and not text[match.end()].isspace():
-            return Filter(
-                problem=f"Filter: {text[at:].split(maxsplit=1)[0]!r} has a quote inside a word; quote the whole value."
-            )
+            word = text[at:].split(maxsplit=1)[0]
+            return Filter(problem=f"Filter: {word!r} has a quote inside a word; quote the whole value.")
         at = match.end()
         one = _term(match, fields)
         if isinstance(one, str):
@@ -116,7 +114,8 @@ def _term(match: re.Match[str], fields: Mapping[str, Measure]) -> Term | str:
         return f"Filter: {field!r} is text and cannot be compared with {op}; write {field}:{value}."
     number = read_number(value, measure)
     if number is None:
-        return f"Filter: {value!r} is not a {measure.value} for {field!r}; write for example {field}{op}{_EXAMPLE[measure]}."
+        example = f"{field}{op}{_EXAMPLE[measure]}"
+        return f"Filter: {value!r} is not a {measure.value} for {field!r}; write for example {example}."
     return Term(field, op, value.casefold(), number, inverted)
 
 
@@ -130,7 +129,10 @@ _EXAMPLE = {
 
 
 def read_number(text: str, measure: Measure) -> float | None:
-    """A number as a person types it, in base units: 50% or 50 is 0.5, 2h is 7200, 40Gi is bytes. None: it isn't one."""
+    """A number as a person types it, in base units: 50% or 50 is 0.5, 2h is 7200, 40Gi is bytes.
+
+    None where it is not one.
+    """
     try:
         if measure is Measure.RATIO:
             return parse_quantity(text.removesuffix("%")) / 100
@@ -146,23 +148,3 @@ def _read_duration(text: str) -> float:
     if parts and "".join(number + unit for number, unit in parts) == text:
         return sum(float(number) * _SECONDS[unit] for number, unit in parts)
     return parse_quantity(text)
-
-
-def holds(
-    term: Term, haystack: Callable[[], str], value: Callable[[str], Value], shown: Callable[[str], str]
-) -> bool:
-    """Whether a row satisfies one term. `haystack` is the row's casefolded text, `value` a field's sort value
-    and `shown` the text of the field's cell."""
-    return _holds(term, haystack, value, shown) is not term.inverted
-
-
-def _holds(
-    term: Term, haystack: Callable[[], str], value: Callable[[str], Value], shown: Callable[[str], str]
-) -> bool:
-    if not term.field:
-        return term.text in haystack()
-    have = value(term.field)
-    if term.number is not None:
-        return isinstance(have, (int, float)) and _COMPARE[term.op](have, term.number)
-    text = (have if isinstance(have, str) else shown(term.field)).casefold()
-    return text == term.text if term.op == "=" else term.text in text

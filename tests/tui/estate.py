@@ -85,7 +85,8 @@ class Estate:
     def _node(
         self, name: str, pool: str, gpus: int, model: str, memory_gib: int, machine: str, number: int
     ) -> None:
-        ready, shown, cordoned, taints = "True", gpus, False, ()
+        ready, shown, cordoned = "True", gpus, False
+        taints: tuple[Taint, ...] = ()
         if name == "gpu-h100-07":
             shown = gpus - 2
         if name == "gpu-h100-19":
@@ -403,7 +404,7 @@ class Estate:
         return Gpu(
             uuid=uuid, node=node, index=index, model=model, duty_ratio=round(duty, 2),
             memory_used_bytes=float(int(memory_bytes * used)), memory_total_bytes=float(memory_bytes),
-            temperature_celsius=float(round(31 + 45 * duty + self.rng.random() * 6)),
+            temperature_celsius=float(round(31 + 34 * duty + self.rng.random() * 8)),
             power_watts=float(round(72 + 560 * duty)), sm_clock_hertz=1.98e9 if duty else 3.45e8, xid=0,
             pod_namespace=holder[0] if holder else "", pod_name=holder[1] if holder else "",
             container="worker" if holder else "", mark=Mark.SURE if holder else Mark.UNALLOCATED,
