@@ -3,11 +3,10 @@
 import base64
 from pathlib import Path
 
-import yaml
-
 from tests.bed.api import Tree
 from tests.bed.controllers import VISIBILITY_PORT
 from tests.bed.layout import Layout
+from tests.bed.manifests import document, documents
 
 # Webhook paths of frameworks that are not switched on would make every Pod and Deployment depend on Kueue.
 _HOOK_PATHS = ("batch-v1-job", "mpijob", "kueue-x-k8s-io")
@@ -27,10 +26,9 @@ def definitions(layout: Layout) -> list[Tree]:
     """The CRDs; those with a webhook patch beside them get their conversion webhook in url form."""
     base = _components(layout) / "crd"
     converted = {
-        yaml.safe_load(file.read_text())["metadata"]["name"]
-        for file in base.glob("patches/webhook_in_*.yaml")
+        document(file)["metadata"]["name"] for file in base.glob("patches/webhook_in_*.yaml")
     } - _SERVES_NO_CONVERSION
-    found: list[Tree] = [yaml.safe_load(file.read_text()) for file in sorted(base.glob("bases/*.yaml"))]
+    found: list[Tree] = [document(file) for file in sorted(base.glob("bases/*.yaml"))]
     for tree in found:
         if tree["metadata"]["name"] in converted:
             tree["spec"]["conversion"] = {
@@ -46,7 +44,7 @@ def definitions(layout: Layout) -> list[Tree]:
 def webhooks(layout: Layout) -> list[Tree]:
     """The mutating and validating configurations, for the frameworks in use, in url form."""
     found: list[Tree] = []
-    for tree in yaml.safe_load_all((_components(layout) / "webhook" / "manifests.yaml").read_text()):
+    for tree in documents(_components(layout) / "webhook" / "manifests.yaml"):
         kept = []
         for hook in tree["webhooks"]:
             path = hook["clientConfig"]["service"]["path"]

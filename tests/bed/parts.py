@@ -25,6 +25,7 @@ _DESCRIBED: dict[str, Callable[[Layout], Part]] = {
 _WAVES: tuple[tuple[str, ...], ...] = (
     # kube-apiserver waits for etcd by itself.
     ("etcd", "apiserver", "gateway"),
+    # What follows the first wave is set up (the CRDs, mostly) while these start: they need none of it.
     ("kcm", "scheduler", "kwok", "exposition"),
     ("kueue", "mpi", "prometheus", "machines"),
 )

@@ -39,19 +39,30 @@ class Runner:
         self._running: dict[str, Running] = {}
 
     def up(self) -> None:
-        """Starts everything, wave by wave. Raises BedError."""
+        """Starts all waves; the cluster is set up after one while the next starts. Raises BedError."""
+        before: tuple[str, ...] = ()
         for wave in parts.waves(self._layout):
-            self._start_wave([parts.describe(name, self._layout) for name in wave])
-            started = time.monotonic()
-            for step in setup.steps_after(wave, self._layout):
-                step()
-            if (spent := time.monotonic() - started) > 0.01:
-                self._say(event="set up", after=list(wave), seconds=round(spent, 2))
+            described = [parts.describe(name, self._layout) for name in wave]
+            started = self._start(described)
+            self._set_up_after(before)
+            self._await(described, started)
+            before = wave
+        self._set_up_after(before)
 
-    def _start_wave(self, wave: list[Part]) -> None:
+    def _set_up_after(self, wave: tuple[str, ...]) -> None:
+        started = time.monotonic()
+        for step in setup.steps_after(wave, self._layout):
+            step()
+        if (spent := time.monotonic() - started) > 0.01:
+            self._say(event="set up", after=list(wave), seconds=round(spent, 2))
+
+    def _start(self, wave: list[Part]) -> float:
         started = time.monotonic()
         for part in wave:
             self._running[part.name] = Running(part, self._layout.logs)
+        return started
+
+    def _await(self, wave: list[Part], started: float) -> None:
         waiting = list(wave)
         while waiting:
             for part in list(waiting):
@@ -113,7 +124,7 @@ class Runner:
             case "restart":
                 old = self._running[asked["part"]]
                 old.kill()
-                self._start_wave([old.part])
+                self._await([old.part], self._start([old.part]))
                 return {}
             case "pids":
                 return {name: running.process.pid for name, running in self._running.items()}
