@@ -1,0 +1,33 @@
+"""Short ways to ask a server through the session under test."""
+
+from typing import Any
+
+from cockpit.kube.answer import Answer
+from cockpit.kube.session import Session
+
+MERGE = "application/merge-patch+json"
+JSON_PATCH = "application/json-patch+json"
+STRATEGIC = "application/strategic-merge-patch+json"
+APPLY = "application/apply-patch+yaml"
+
+
+def in_space(space: str, plural: str, name: str = "", *, base: str = "/api/v1") -> str:
+    """Path of a collection or an object in a namespace."""
+    path = f"{base}/namespaces/{space}/{plural}"
+    return f"{path}/{name}" if name else path
+
+
+async def patch(
+    session: Session, path: str, body: Any, kind: str = MERGE, *query: tuple[str, str]
+) -> Answer:
+    return await session.request("PATCH", path, body=body, content_type=kind, query=query)
+
+
+def preconditions(uid: str = "", version: str = "", **more: Any) -> dict[str, Any]:
+    """DeleteOptions that name the object they mean."""
+    named: dict[str, str] = {}
+    if uid:
+        named["uid"] = uid
+    if version:
+        named["resourceVersion"] = version
+    return {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": named, **more}
