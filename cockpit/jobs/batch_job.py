@@ -1,5 +1,7 @@
 """batch/v1 Job that nobody else's job owns."""
 
+from collections.abc import Iterable
+
 from cockpit.gangs.detect import QUEUE_LABEL
 from cockpit.jobs.judge import Facts
 from cockpit.jobs.root import Root
@@ -10,7 +12,7 @@ from cockpit.model.record import condition, label
 from cockpit.store.store import Store
 
 
-def is_row(job: JobObject, pods: tuple[Pod, ...], store: Store) -> bool:
+def is_row(job: JobObject, pods: Iterable[Pod], store: Store) -> bool:
     """True for Jobs that ask for GPUs or that Kueue queues; the cluster's other Jobs are not our subject."""
     if any(role.gpus_each for role in job.replicas) or any(pod.gpus for pod in pods):
         return True

@@ -3,6 +3,8 @@
 Nothing is known of its spec: what it wants is what its Workload asks for, else the pods that exist.
 """
 
+from collections.abc import Iterable
+
 from cockpit.gangs import kueue
 from cockpit.jobs.judge import Facts
 from cockpit.jobs.root import Root
@@ -15,7 +17,7 @@ from cockpit.model.record import Labels
 from cockpit.store.store import Store
 
 
-def is_row(root: Root, pods: tuple[Pod, ...], store: Store) -> bool:
+def is_row(root: Root, pods: Iterable[Pod], store: Store) -> bool:
     """True where pods ask for GPUs, or where a Workload that does stands for the controller."""
     if any(pod.gpus for pod in pods):
         return True

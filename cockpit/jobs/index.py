@@ -188,24 +188,26 @@ class JobIndex:
                     todo.append(child)
                     yield child
 
-    def _pods_below(self, root: Root) -> tuple[Pod, ...]:
+    def _pods_below(self, root: Root) -> list[Pod]:
+        """Every pod of the job, attempts that were superseded too."""
         store = self._store
         if root.kind == "Pod":
             pod: Pod | None = store.get(Kind.POD, root.uid)
-            return () if pod is None else (pod,)
+            return [] if pod is None else [pod]
         pods = list(store.pods_of(root.uid))
         for child in self._descend(root.uid):
             pods.extend(store.pods_of(child))
-        return current(pods)
+        return pods
 
     # ---- one row
 
     def _recompute(self, key: str, root: Root) -> None:
-        job = self._row(root)
-        if job is None and root != self._roots.get(key):
-            former = self._roots.get(key)  # the newcomer is no row: does the old one still stand?
-            if former is not None:
-                root, job = former, self._row(former)
+        pods = self._pods_below(root)
+        job = self._row(root, pods)
+        former = self._roots.get(key)
+        if job is None and former is not None and former != root:
+            root, pods = former, self._pods_below(former)  # the newcomer is no row: does the old one stand?
+            job = self._row(root, pods)
         for uid in self._parts.pop(key, ()):
             if self._key_of.get(uid) == key:
                 del self._key_of[uid]
@@ -215,28 +217,27 @@ class JobIndex:
             return
         self._jobs[key] = job
         self._roots[key] = root
-        parts = (root.uid, *job.pod_uids, *((job.workload_uid,) if job.workload_uid else ()))
+        parts = (root.uid, *(pod.uid for pod in pods), *((job.workload_uid,) if job.workload_uid else ()))
         self._parts[key] = parts
         for uid in parts:
             self._key_of[uid] = key
 
-    def _row(self, root: Root) -> Job | None:
+    def _row(self, root: Root, pods: list[Pod]) -> Job | None:
         """The row, None where the object is gone, asks for no GPU, or belongs to a job above it."""
         store = self._store
         if climb(store, root) != root:
             return None
-        pods = self._pods_below(root)
         if root.kind == "MPIJob":
             mpi: JobObject | None = store.get(Kind.MPIJOB, root.uid)
             if mpi is not None:
-                return mpijob.row(mpi, root, pods, store, self._positions)
+                return mpijob.row(mpi, root, current(pods), store, self._positions)
         elif root.kind == "Job":
             batch: JobObject | None = store.get(Kind.JOB, root.uid)
             if batch is not None:
                 if not batch_job.is_row(batch, pods, store):
                     return None
-                return batch_job.row(batch, root, pods, store, self._positions)
+                return batch_job.row(batch, root, current(pods), store, self._positions)
         if not generic.is_row(root, pods, store):
             return None
         owner: OwnerObject | None = store.get(Kind.OWNER, root.uid)
-        return generic.row(owner, root, pods, store, self._positions)
+        return generic.row(owner, root, current(pods), store, self._positions)
