@@ -1,20 +1,17 @@
-"""Names of the contexts that could be attached to."""
+"""Names of the contexts that a person may switch to, without importing the `kubernetes` package."""
 
-from cockpit.errors import NoConnection
 from cockpit.kube.decode.clean import clean
 from cockpit.kube.kubeconfig import check, files
 
 
-def context_names(kubeconfig: str | None) -> tuple[str, ...]:
-    """Every context of the kubeconfig files, in their order; a name that comes twice counts once.
+def context_names(kubeconfig: str | None = None) -> tuple[str, ...]:
+    """Names in the order of the files; of a name given twice the first counts, as kubectl merges them.
 
-    Raises NoConnection when there is no file, or one cannot be read.
+    Raises NoConnection for a file that is broken. Blocking (files): call it in a thread.
     """
     names: dict[str, None] = {}
-    found = [path for path in files(kubeconfig) if path.exists()]
-    if not found:
-        raise NoConnection("There is no kubeconfig; name one with --kubeconfig or KUBECONFIG.")
-    for path in found:
-        for entry in check(path).get("contexts") or ():
-            names.setdefault(clean(entry["name"], 253))
+    for path in files(kubeconfig):
+        if path.exists():
+            for entry in check(path).get("contexts") or ():
+                names.setdefault(clean(entry["name"], 253))
     return tuple(names)

@@ -9,6 +9,7 @@ Paths are read exactly as the API server reads them (apiserver pkg/endpoints/req
 that two readers could read in two ways is refused.
 """
 
+import json
 import re
 from collections.abc import Sequence
 
@@ -77,8 +78,8 @@ def read_path(path: str) -> Target | None:
     )
 
 
-def refusal(method: str, path: str, query: Query, *, read_only: bool) -> str:
-    """Why this request must not be sent, in one sentence; "" where it may."""
+def refusal(method: str, path: str, query: Query, *, read_only: bool, body: bytes | None = None) -> str:
+    """Why this request must not be sent, in one sentence; "" where it may. `body` is what would be sent."""
     verb = method.upper()
     if verb not in METHODS:
         return f"The method {method!r} is not one that the cockpit sends."
@@ -96,7 +97,7 @@ def refusal(method: str, path: str, query: Query, *, read_only: bool) -> str:
         return _outside(verb, path)
     if _is_tunnel(target):
         return _tunnel(verb, target)
-    if verb in READS or _is_review(verb, target) or _is_dry_run(query):
+    if verb in READS or _is_review(verb, target) or (_is_dry_run(query) and _stays_dry(verb, body)):
         return ""
     return (
         f"Read-only: {verb} on {_what(target)} is not sent; :write (or --write at the start) allows changes."
@@ -142,6 +143,20 @@ def _is_dry_run(query: Query) -> bool:
     """Exactly one dryRun parameter, and it says All; in any other spelling the server might see none."""
     said = [(key, value) for key, value in query if key.casefold() == "dryrun"]
     return said == [("dryRun", "All")]
+
+
+def _stays_dry(verb: str, body: bytes | None) -> bool:
+    """A delete with a body takes its options from there and overlooks the query: both must say All.
+
+    Source: apiserver pkg/endpoints/handlers/delete.go, `if len(body) > 0 {` decode it `} else {` the query.
+    """
+    if verb != "DELETE" or not body:
+        return True
+    try:
+        options = json.loads(body)
+    except ValueError:
+        return False
+    return isinstance(options, dict) and options.get("dryRun") == ["All"]
 
 
 def _what(target: Target) -> str:

@@ -221,7 +221,9 @@ class Session:
     @asynccontextmanager
     async def _send(self, request: "_Request") -> AsyncGenerator["aiohttp.ClientResponse", None]:
         """The only place where a request leaves; renews credentials once after a 401."""
-        refusal = guard.refusal(request.method, request.path, request.query, read_only=self._read_only)
+        refusal = guard.refusal(
+            request.method, request.path, request.query, read_only=self._read_only, body=request.body
+        )
         if refusal:
             raise Refused(refusal)
         if self._is_closed:

@@ -1,10 +1,8 @@
 """Resource quantities, which of them are GPUs, and what the scheduler charges a pod."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
-
-import msgspec
 
 from cockpit.kube.decode.clean import WORDS
 from cockpit.model import quantity
@@ -65,15 +63,6 @@ def pairs(resources: Any, amount: Callable[[Any], str]) -> tuple[tuple[str, int]
             out.append((WORDS[name], value))
     out.sort()
     return tuple(out)
-
-
-def total(parts: Iterable[Mapping[str, int] | tuple[tuple[str, int], ...]], times: int = 1) -> dict[str, int]:
-    """The sum of resource lists, each counted `times`."""
-    out: dict[str, int] = msgspec.field(default_factory=dict)
-    for part in parts:
-        for name, value in part.items() if isinstance(part, Mapping) else part:
-            out[name] = out.get(name, 0) + value * times
-    return out
 
 
 def _first_name(one: str, other: str) -> str:

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from cockpit.kube.decode.amounts import base_units, is_gpu, pod_charge, total
+from cockpit.kube.decode.amounts import base_units, is_gpu, pod_charge
 from cockpit.kube.decode.clean import WORDS
 from cockpit.kube.decode.common import conditions, controller, identity
 from cockpit.kube.decode.reading import JSON
@@ -75,10 +75,8 @@ def _amounts(raw: Quantities) -> dict[str, int]:
 
 def _from_template(part: _PodSet) -> dict[str, int]:
     cpu, memory, gpus, gpu_resource = pod_charge(part.template.spec, str)
-    one = {"cpu": cpu, "memory": memory}
-    if gpu_resource:
-        one[gpu_resource] = gpus
-    return total(({name: value for name, value in one.items() if value},), part.count)
+    each = {"cpu": cpu, "memory": memory, gpu_resource: gpus}
+    return {name: value * part.count for name, value in each.items() if value}
 
 
 def _pod_sets(shape: WorkloadShape) -> tuple[PodSet, ...]:

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
@@ -257,13 +257,15 @@ async def serving(server: FakeServer, **options: Any) -> AsyncIterator[FakeServe
         await runner.cleanup()
 
 
-def kubeconfig(folder: Path, server: str, *, user: dict[str, Any] | None = None, **cluster: Any) -> str:
+def kubeconfig(
+    folder: Path, server: str, cluster: Mapping[str, Any] | None = None, *, user: dict[str, Any] | None = None
+) -> str:
     """Write a kubeconfig with one context `here`; gives its path."""
     tree = {
         "apiVersion": "v1",
         "kind": "Config",
         "current-context": "here",
-        "clusters": [{"name": "c", "cluster": {"server": server, **cluster}}],
+        "clusters": [{"name": "c", "cluster": {"server": server, **(cluster or {})}}],
         "users": [{"name": "me", "user": user if user is not None else {"token": "t-1"}}],
         "contexts": [{"name": "here", "context": {"cluster": "c", "user": "me", "namespace": "team-a"}}],
     }

@@ -8,6 +8,7 @@ import pytest
 from cockpit.clock import ManualClock
 from cockpit.kube.session import Session, SessionOptions, open_session
 from tests.unit.kube.builders import FakeServer, kubeconfig, serving
+from tests.unit.kube.watching import Watcher
 
 
 @pytest.fixture
@@ -43,3 +44,8 @@ async def session(server: FakeServer, tmp_path: Path, clock: ManualClock) -> Asy
     )
     yield opened
     await opened.close()
+
+
+@pytest.fixture
+def watcher(session: Session, clock: ManualClock) -> Watcher:
+    return Watcher(session, clock)

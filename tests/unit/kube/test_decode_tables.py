@@ -1,0 +1,462 @@
+"""Nodes, events, jobs, Kueue's kinds and pools, by example."""
+
+import json
+from typing import Any
+
+import pytest
+
+from cockpit.kube.decode import decoders
+from cockpit.kube.decode.decoders import Decoder, pool_decoder
+from cockpit.kube.decode.wire import UndecodableError
+from cockpit.kube.resource import MACHINE_DEPLOYMENTS, MACHINE_SETS, NODE_POOLS
+from cockpit.model.gang import PodSet, QuotaRow
+from cockpit.model.job import ReplicaSpec
+from cockpit.model.node import Taint
+from tests.unit.kube.builders import CREATED, CREATED_SECONDS, gpu_container, meta, owner
+
+
+def made(decoder: Decoder, tree: dict[str, Any]) -> Any:
+    return decoder.from_json(json.dumps(tree).encode())
+
+
+# ---- nodes
+
+
+def node(
+    labels: dict[str, str] | None = None, annotations: dict[str, str] | None = None, **parts: Any
+) -> Any:
+    return made(
+        decoders.NODE,
+        {
+            "metadata": meta("n1", namespace="") | {"labels": labels or {}, "annotations": annotations or {}},
+            **parts,
+        },
+    )
+
+
+CAPI = {
+    "cluster.x-k8s.io/machine": "md-0-abc-xyz",
+    "cluster.x-k8s.io/owner-kind": "MachineSet",
+    "cluster.x-k8s.io/owner-name": "md-0-abc",
+}
+
+
+@pytest.mark.parametrize(
+    ("labels", "annotations", "pool", "key"),
+    [
+        ({"karpenter.sh/nodepool": "kp", "pool": "x"}, {}, "kp", "karpenter.sh/nodepool"),
+        ({"cluster.x-k8s.io/deployment-name": "md-0"}, CAPI, "md-0", "cluster.x-k8s.io/deployment-name"),
+        ({"eks.amazonaws.com/nodegroup": "ng"}, {}, "ng", "eks.amazonaws.com/nodegroup"),
+        ({"cloud.google.com/gke-nodepool": "gp"}, {}, "gp", "cloud.google.com/gke-nodepool"),
+        (
+            {"kubernetes.azure.com/agentpool": "ap", "agentpool": "ap"},
+            {},
+            "ap",
+            "kubernetes.azure.com/agentpool",
+        ),
+        ({"agentpool": "ap"}, {}, "ap", "agentpool"),
+        ({"compute.coreweave.com/node-pool": "cw"}, {}, "cw", "compute.coreweave.com/node-pool"),
+        ({"node-pool": "np"}, {}, "np", "node-pool"),
+        ({"pool": "a"}, {}, "a", "pool"),
+        ({"pool": "a"}, CAPI, "md-0-abc", "cluster.x-k8s.io/owner-name"),
+        ({"pool": ""}, {}, "", ""),
+        ({}, {}, "", ""),
+    ],
+)
+def test_pools_of_nodes(labels: dict[str, str], annotations: dict[str, str], pool: str, *, key: str) -> None:
+    one = node(labels, annotations)
+    assert (one.pool, one.pool_label) == (pool, key)
+
+
+def test_what_a_gpu_node_shows_and_promises() -> None:
+    one = node(
+        {
+            "nvidia.com/gpu.count": "8",
+            "nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3",
+            "nvidia.com/gpu.memory": "81559",
+            "nvidia.com/gpu.replicas": "4",
+            "node.kubernetes.io/instance-type": "p5",
+            "topology.kubernetes.io/zone": "z1",
+        },
+        status={
+            "capacity": {"cpu": "96", "memory": "1Gi", "nvidia.com/gpu": "32"},
+            "allocatable": {"cpu": "95500m", "nvidia.com/gpu": "28"},
+            "nodeInfo": {"kubeletVersion": "v1.36.0"},
+            "addresses": [
+                {"type": "Hostname", "address": "n1"},
+                {"type": "InternalIP", "address": "10.0.0.1"},
+            ],
+        },
+        spec={
+            "providerID": "aws:///x",
+            "unschedulable": True,
+            "taints": [{"key": "k", "effect": "NoSchedule"}],
+        },
+    )
+    assert (one.gpu_resource, one.gpu_capacity, one.gpu_allocatable) == ("nvidia.com/gpu", 32, 28)
+    assert (one.gpus_expected, one.gpu_replicas, one.gpu_memory_bytes) == (8, 4, 81559 << 20)
+    assert (one.gpu_model, one.instance_type, one.zone) == ("NVIDIA-H100-80GB-HBM3", "p5", "z1")
+    assert one.capacity == (("cpu", 96000), ("memory", 1 << 30), ("nvidia.com/gpu", 32))
+    assert one.allocatable == (("cpu", 95500), ("nvidia.com/gpu", 28))
+    assert (one.provider_id, one.unschedulable, one.taints) == (
+        "aws:///x",
+        True,
+        (Taint("k", "", "NoSchedule"),),
+    )
+    assert (one.kubelet_version, one.internal_ip) == ("v1.36.0", "10.0.0.1")
+
+
+def test_a_gpu_that_is_not_advertised_is_unknown_and_not_zero() -> None:
+    one = node({"nvidia.com/gpu.count": "8"}, status={"capacity": {"cpu": "1"}})
+    assert (one.gpu_capacity, one.gpu_allocatable, one.gpus_expected) == (None, None, 8)
+    assert node(status={"capacity": {"nvidia.com/gpu": "0"}}).gpu_capacity == 0
+    assert node().gpus_expected is None
+    assert node({"nvidia.com/gpu.count": "many", "nvidia.com/gpu.memory": "-1"}).gpus_expected is None
+
+
+def test_mixed_mig_counts_all_slices() -> None:
+    shown = {"nvidia.com/mig-1g.10gb": "7", "nvidia.com/mig-3g.40gb": "2", "nvidia.com/gpu": "0"}
+    one = node(status={"capacity": shown, "allocatable": shown})
+    assert (one.gpu_resource, one.gpu_capacity) == ("nvidia.com/mig-1g.10gb", 9)
+
+
+def test_only_annotations_of_owners_and_holds_are_kept() -> None:
+    one = node({}, CAPI | {"flannel/backend": "x", "gpu-cockpit/held-by": "me"})
+    assert [key for key, _ in one.annotations] == [*sorted(CAPI), "gpu-cockpit/held-by"]
+
+
+# ---- events
+
+
+@pytest.mark.parametrize(
+    ("parts", "count", "first", "last"),
+    [
+        ({"count": 4, "firstTimestamp": CREATED, "lastTimestamp": "2026-11-01T10:00:09Z"}, 4, 0, 9),
+        (
+            {
+                "eventTime": "2026-11-01T10:00:01.5Z",
+                "series": {"count": 7, "lastObservedTime": "2026-11-01T10:00:08Z"},
+            },
+            7,
+            1.5,
+            8,
+        ),
+        ({"eventTime": "2026-11-01T10:00:02Z"}, 1, 2, 2),
+        ({}, 1, 0, 0),
+        ({"firstTimestamp": None, "lastTimestamp": None, "eventTime": None, "series": None}, 1, 0, 0),
+    ],
+)
+def test_counts_and_times_of_events(parts: dict[str, Any], count: int, first: float, *, last: float) -> None:
+    one = made(decoders.EVENT, {"metadata": meta("e"), **parts})
+    assert one.count == count
+    assert (one.first_seconds, one.last_seconds) == (CREATED_SECONDS + first, CREATED_SECONDS + last)
+
+
+def test_an_event_names_its_object_and_writer() -> None:
+    tree = {
+        "metadata": meta("e"),
+        "involvedObject": {"kind": "Pod", "namespace": "team-a", "name": "p", "uid": "uid-p"},
+        "reportingComponent": "kueue-admission",
+        "type": "Warning",
+        "reason": "Pending",
+        "message": "couldn't assign flavors\n",
+    }
+    one = made(decoders.EVENT, tree)
+    assert (one.object_kind, one.object_name, one.object_uid) == ("Pod", "p", "uid-p")
+    assert (one.component, one.message) == ("kueue-admission", "couldn't assign flavors")
+    assert made(decoders.EVENT, tree | {"source": {"component": "kubelet"}}).component == "kubelet"
+
+
+# ---- jobs
+
+TEMPLATE = {
+    "metadata": {"creationTimestamp": None},
+    "spec": {"containers": [gpu_container(2) | {"command": ["python", "train.py"], "args": ["--lr\n", "1"]}]},
+}
+
+
+def test_a_batch_job() -> None:
+    one = made(
+        decoders.JOB,
+        {
+            "metadata": meta("j", labels={"kueue.x-k8s.io/queue-name": "q"})
+            | {"ownerReferences": [owner("JobSet", "js")]},
+            "spec": {"parallelism": 4, "completions": 2, "suspend": True, "template": TEMPLATE},
+            "status": {
+                "active": 1,
+                "failed": 3,
+                "startTime": CREATED,
+                "conditions": [
+                    {"type": "Failed", "status": "True", "lastTransitionTime": "2026-11-01T10:01:00Z"}
+                ],
+            },
+        },
+    )
+    assert one.replicas == (
+        ReplicaSpec(
+            "main", 2, 2, "nvidia.com/gpu", 4000, 32 << 30, "registry/main:1", "python train.py --lr  1"
+        ),
+    )
+    assert one.owner is not None
+    assert (one.owner.kind, one.is_suspended, one.active, one.failed) == ("JobSet", True, 1, 3)
+    assert (one.started_seconds, one.finished_seconds) == (CREATED_SECONDS, CREATED_SECONDS + 60)
+    assert made(decoders.JOB, {"metadata": meta("j"), "spec": {}}).replicas[0].replicas == 1
+
+
+def test_an_mpijob() -> None:
+    one = made(
+        decoders.MPIJOB,
+        {
+            "apiVersion": "kubeflow.org/v2beta1",
+            "kind": "MPIJob",
+            "metadata": meta("hvd"),
+            "spec": {
+                "slotsPerWorker": 2,
+                "runPolicy": {"suspend": True, "cleanPodPolicy": "Running"},
+                "mpiReplicaSpecs": {
+                    "Worker": {"replicas": 4, "template": TEMPLATE},
+                    "Launcher": {"template": {"spec": {"containers": [{"name": "l", "image": "i"}]}}},
+                },
+            },
+            "status": {
+                "conditions": [{"type": "Running", "status": "True", "reason": "MPIJobRunning"}],
+                "replicaStatuses": {"Launcher": {"active": 1}, "Worker": {"active": 4, "failed": 1}},
+                "startTime": CREATED,
+                "completionTime": "2026-11-01T11:00:00Z",
+            },
+        },
+    )
+    assert [(part.role, part.replicas, part.gpus_each) for part in one.replicas] == [
+        ("launcher", 1, 0),
+        ("worker", 4, 2),
+    ]
+    assert (one.slots_per_worker, one.is_suspended, one.active, one.failed) == (2, True, 5, 1)
+    assert (one.kind, one.api_version) == ("MPIJob", "kubeflow.org/v2beta1")
+    assert one.finished_seconds == CREATED_SECONDS + 3600
+    assert made(decoders.MPIJOB, {"metadata": meta("x"), "spec": {"mpiReplicaSpecs": None}}).replicas == ()
+
+
+# ---- Kueue
+
+POD_SETS = [
+    {"name": "launcher", "count": 1, "template": {"spec": {"containers": [{"name": "l"}]}}},
+    {"name": "worker", "count": 4, "template": TEMPLATE},
+]
+
+
+@pytest.mark.parametrize(
+    "priority", [{"priorityClassRef": {"name": "high", "kind": "x"}}, {"priorityClassName": "high"}]
+)
+def test_a_waiting_workload(priority: dict[str, Any]) -> None:
+    one = made(
+        decoders.WORKLOAD,
+        {
+            "metadata": meta("w") | {"ownerReferences": [owner("MPIJob", "hvd", "kubeflow.org/v2beta1")]},
+            "spec": {"queueName": "gpu-lq", "priority": 10, "active": False, "podSets": POD_SETS, **priority},
+            "status": {
+                "conditions": [
+                    {"type": "QuotaReserved", "status": "False", "reason": "Pending", "message": "no quota"}
+                ],
+                "requeueState": {"count": 2, "requeueAt": CREATED},
+            },
+        },
+    )
+    assert (one.queue, one.priority, one.priority_class, one.is_active) == ("gpu-lq", 10, "high", False)
+    assert one.owner is not None
+    assert (one.owner.uid, one.cluster_queue) == ("uid-hvd", "")
+    assert one.pod_sets[0] == PodSet("launcher", 1)
+    assert one.pod_sets[1] == PodSet(
+        "worker", 4, (("cpu", 16000), ("memory", 128 << 30), ("nvidia.com/gpu", 8))
+    )
+    assert (one.requeue_count, one.requeue_at_seconds) == (2, CREATED_SECONDS)
+    assert one.conditions[0].message == "no quota"
+
+
+def test_an_admitted_workload_shows_what_was_assigned() -> None:
+    usage = {"cpu": "8", "nvidia.com/gpu": "6"}
+    one = made(
+        decoders.WORKLOAD,
+        {
+            "metadata": meta("w"),
+            "spec": {"podSets": POD_SETS},
+            "status": {
+                "admission": {
+                    "clusterQueue": "cq",
+                    "podSetAssignments": [
+                        {
+                            "name": "worker",
+                            "count": 3,
+                            "flavors": {"cpu": "any", "nvidia.com/gpu": "h100"},
+                            "resourceUsage": usage,
+                        }
+                    ],
+                },
+                "resourceRequests": [{"name": "launcher", "resources": {"cpu": "500m"}}],
+            },
+        },
+    )
+    assert one.cluster_queue == "cq"
+    assert one.pod_sets == (
+        PodSet("launcher", 1, (("cpu", 500),)),
+        PodSet("worker", 3, (("cpu", 8000), ("nvidia.com/gpu", 6)), "h100"),
+    )
+
+
+@pytest.mark.parametrize("cohort", [{"cohortName": "lab"}, {"cohort": "lab"}])
+def test_a_cluster_queue(cohort: dict[str, str]) -> None:
+    quota = {"name": "nvidia.com/gpu", "nominalQuota": 16, "borrowingLimit": "8"}
+    one = made(
+        decoders.CLUSTER_QUEUE,
+        {
+            "metadata": meta("cq", namespace=""),
+            "spec": {
+                "queueingStrategy": "StrictFIFO",
+                "stopPolicy": "Hold",
+                "preemption": {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "Never"},
+                "resourceGroups": [
+                    {
+                        "flavors": [
+                            {"name": "h100", "resources": [quota, {"name": "cpu", "nominalQuota": "64"}]}
+                        ]
+                    }
+                ],
+                **cohort,
+            },
+            "status": {
+                "flavorsUsage": [
+                    {
+                        "name": "h100",
+                        "resources": [{"name": "nvidia.com/gpu", "total": "20", "borrowed": "4"}],
+                    }
+                ],
+                "flavorsReservation": [
+                    {"name": "h100", "resources": [{"name": "nvidia.com/gpu", "total": 24}]}
+                ],
+                "pendingWorkloads": 3,
+                "admittedWorkloads": 2,
+            },
+        },
+    )
+    assert one.quotas == (
+        QuotaRow("h100", "nvidia.com/gpu", 16, 20, 4, 8, 24),
+        QuotaRow("h100", "cpu", 64000, None, None, None, None),
+    )
+    assert (one.cohort, one.strategy, one.stop_policy) == ("lab", "StrictFIFO", "Hold")
+    assert one.preemption == "within the queue: LowerPriority"
+    assert (one.pending, one.reserving, one.admitted) == (3, None, 2)
+
+
+def test_a_local_queue() -> None:
+    tree = {
+        "metadata": meta("lq"),
+        "spec": {"clusterQueue": "cq"},
+        "status": {"pendingWorkloads": 0, "reservingWorkloads": 1},
+    }
+    one = made(decoders.LOCAL_QUEUE, tree)
+    assert (one.cluster_queue, one.pending, one.reserving, one.admitted) == ("cq", 0, 1, None)
+
+
+# ---- pools
+
+
+def test_a_machine_deployment() -> None:
+    one = made(
+        pool_decoder(MACHINE_DEPLOYMENTS),
+        {
+            "metadata": meta("md-0", namespace="caph")
+            | {
+                "annotations": {
+                    "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size": "1",
+                    "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size": "9",
+                }
+            },
+            "spec": {
+                "replicas": 4,
+                "template": {"metadata": {"labels": {"pool": "a", "node.kubernetes.io/instance-type": "p5"}}},
+            },
+            "status": {"replicas": 3, "readyReplicas": 2},
+        },
+    )
+    assert one.resource_path == "/apis/cluster.x-k8s.io/v1beta1/namespaces/caph/machinedeployments"
+    assert (one.kind, one.replicas, one.status_replicas, one.ready_replicas) == ("MachineDeployment", 4, 3, 2)
+    assert (one.min_replicas, one.max_replicas, one.instance_type) == (1, 9, "p5")
+    assert ("pool", "a") in one.template_labels
+
+
+def test_karpenter_pools() -> None:
+    requirement = {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["p5.48xlarge"]}
+    static = {
+        "metadata": meta("gpu", namespace=""),
+        "spec": {
+            "replicas": 2,
+            "limits": {"nodes": "8", "cpu": 100},
+            "template": {"spec": {"requirements": [requirement]}},
+        },
+        "status": {"nodes": 1},
+    }
+    one = made(pool_decoder(NODE_POOLS), static)
+    assert (one.replicas, one.status_replicas, one.max_replicas, one.instance_type) == (
+        2,
+        1,
+        8,
+        "p5.48xlarge",
+    )
+    assert one.resource_path == "/apis/karpenter.sh/v1/nodepools"
+    dynamic = made(pool_decoder(NODE_POOLS), {"metadata": meta("any", namespace=""), "spec": {}})
+    assert (dynamic.replicas, dynamic.status_replicas, dynamic.max_replicas) == (None, None, None)
+
+
+def test_a_machine_set_of_a_deployment_is_no_pool_of_its_own() -> None:
+    decoder = pool_decoder(MACHINE_SETS)
+    assert made(decoder, {"metadata": meta("ms"), "spec": {"replicas": 1}}).replicas == 1
+    assert (
+        made(decoder, {"metadata": meta("ms") | {"ownerReferences": [owner("MachineDeployment", "md")]}})
+        is None
+    )
+
+
+# ---- any kind
+
+ALL = (
+    decoders.NODE,
+    decoders.POD,
+    decoders.EVENT,
+    decoders.JOB,
+    decoders.NAMESPACE,
+    decoders.MPIJOB,
+    decoders.WORKLOAD,
+    decoders.LOCAL_QUEUE,
+    decoders.CLUSTER_QUEUE,
+    decoders.OWNER,
+    pool_decoder(MACHINE_DEPLOYMENTS),
+)
+
+
+@pytest.mark.parametrize("decoder", ALL, ids=lambda decoder: decoder.kind)
+@pytest.mark.parametrize(
+    "raw", [b"", b"[]", b"null", b'"x"', b"{", b"{}", b'{"metadata":{"name":"x"}}', b"[" * 10_000]
+)
+def test_what_is_no_object_is_told(decoder: Decoder, raw: bytes) -> None:
+    with pytest.raises(UndecodableError):
+        decoder.from_json(raw)
+    if decoder.from_protobuf is not None:
+        with pytest.raises(UndecodableError):
+            decoder.from_protobuf(b"\xff" + raw)
+
+
+@pytest.mark.parametrize("decoder", ALL, ids=lambda decoder: decoder.kind)
+def test_nulls_and_unknown_fields_are_passed_over(decoder: Decoder) -> None:
+    tree = {
+        "metadata": meta("x") | {"labels": None, "managedFields": [{}]},
+        "spec": None,
+        "status": None,
+        "surprise": {"a": 1},
+    }
+    one = made(decoder, tree)
+    assert (one.uid, one.name, one.created_seconds) == ("uid-x", "x", CREATED_SECONDS)
+
+
+def test_lone_surrogates_do_not_cost_the_row() -> None:
+    raw = json.dumps({"metadata": meta("x"), "message": "a\ud800b"}).encode()
+    one: Any = decoders.EVENT.from_json(raw)
+    assert one.message == "ab"

@@ -1,0 +1,232 @@
+"""What goes wrong with a stream, and how little the server is asked meanwhile."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from cockpit.clock import ManualClock
+from cockpit.kube.session import Session
+from cockpit.model.batch import ListMark, Phase
+from tests.unit.kube.builders import (
+    FakeServer,
+    event,
+    listing,
+    meta,
+    pod,
+    protobuf_stream,
+    refuse,
+    reply,
+    status,
+    stream,
+)
+from tests.unit.kube.watching import INITIAL, PATH, Watcher, ended
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        (stream(),),
+        (stream(b'{"type":"ADDED","obj'),),
+        (stream(*INITIAL, cut=True),),
+        (refuse(500, "InternalError", "boom"),),
+        (refuse(503, "ServiceUnavailable", "later"),),
+        (refuse(504, "Timeout", "Too large resource version: 99, current: 10"),),
+        (stream(event("ERROR", status(410, "Expired", "too old"))),),
+        (refuse(410, "Expired", "too old"),),
+        (refuse(422, "Invalid", "no"), refuse(410, "Expired", "too old")),
+        (refuse(422, "Invalid", "no"), reply(listing(pod("a"), token="t")), refuse(410, "Expired", "old")),
+        (reply("<html>log in</html>", content_type="text/html"),),
+        (reply("<html>log in</html>"),),
+        (stream(b"{}\n{}\n{}\n{}\n"),),
+        (refuse(403, "Forbidden", "no"),),
+        (refuse(404, "NotFound", "no"),),
+        (refuse(401, "Unauthorized", "no"),),
+    ],
+)
+async def test_no_failure_asks_more_than_promised(
+    server: FakeServer, watcher: Watcher, clock: ManualClock, steps: tuple[Any, ...]
+) -> None:
+    """At most five requests in the first ten seconds, then a quarter a second, whatever goes wrong."""
+    times: list[float] = []
+
+    def timed(step: Any) -> Any:
+        async def answer(request: Any) -> Any:
+            times.append(clock.monotonic())
+            return await step(request)
+
+        return answer
+
+    server.on(PATH, *(timed(step) for step in steps))
+    start = clock.monotonic()
+    await watcher.until(lambda: clock.monotonic() - start > 600)
+    assert sum(at - start <= 10 for at in times) <= 5
+    for first in range(0, len(times), 3):
+        for last in range(first, len(times)):
+            assert last - first + 1 <= 5 + 0.25 * (times[last] - times[first])
+
+
+async def test_429_waits_as_long_as_the_server_says(server: FakeServer, watcher: Watcher) -> None:
+    server.on(
+        PATH,
+        stream(*INITIAL, event("MODIFIED", pod("a", version="12"))),
+        refuse(429, "TooManyRequests", "please wait", Retry_After="17"),
+        stream(stays=True),
+    )
+    await watcher.until(lambda: server.count(PATH) == 3)
+    assert any(17 <= wait <= 17 * 1.2 + 4 for wait in watcher.waits)
+    assert server.queries(PATH)[-1]["resourceVersion"] == "12"
+    assert watcher.marks() == [ListMark.BEGIN, ListMark.END]
+
+
+@pytest.mark.parametrize(
+    ("code", "reason", "phase", "words"),
+    [
+        (403, "Forbidden", Phase.DENIED, "You cannot list and watch pods"),
+        (401, "Unauthorized", Phase.DENIED, "log in again"),
+        (404, "NotFound", Phase.ABSENT, "does not serve pods"),
+    ],
+)
+async def test_denied_and_absent_wait_long(
+    server: FakeServer, watcher: Watcher, code: int, reason: str, *, phase: Phase, words: str
+) -> None:
+    server.on(PATH, refuse(code, reason, "no"), stream(*INITIAL, stays=True))
+    await watcher.until(lambda: ended(watcher))
+    assert phase in watcher.phases
+    told = [b.status for b in watcher.batches if b.status is not None and b.status.phase is phase]
+    assert words in told[0].message
+    assert told[0].retry_seconds is not None
+    assert max(watcher.waits) >= 60
+    assert watcher.phase is Phase.LIVE
+
+
+async def test_silence_is_noticed(server: FakeServer, session: Session, clock: ManualClock) -> None:
+    watcher = Watcher(session, clock, idle_seconds=0.05)
+    server.on(PATH, stream(*INITIAL, stays=True), stream(event("ADDED", pod("c", version="11")), stays=True))
+    await watcher.until(lambda: "c" in watcher.names)
+    assert Phase.STALE in watcher.phases
+    stale = next(b.status for b in watcher.batches if b.status is not None and b.status.phase is Phase.STALE)
+    assert "silent for 0.05 s" in stale.message
+    assert server.queries(PATH)[1]["resourceVersion"] == "10"
+
+
+BAD_POD: Mapping[str, Any] = {"metadata": meta("bad"), "spec": {"containers": "none"}}
+
+
+async def test_one_bad_object_costs_one_row(server: FakeServer, watcher: Watcher) -> None:
+    server.on(
+        PATH,
+        stream(
+            event("ADDED", pod("a")),
+            event("ADDED", dict(BAD_POD)),
+            event("ADDED", pod("b")),
+            INITIAL[-1],
+            stays=True,
+        ),
+    )
+    await watcher.until(lambda: ended(watcher))
+    assert watcher.names == ["a", "b"]
+    assert watcher.skipped == 1
+    assert server.count(PATH) == 1
+
+
+async def test_nulls_where_lists_belong_cost_nothing(server: FakeServer, watcher: Watcher) -> None:
+    odd = {"metadata": meta("odd") | {"labels": None}, "spec": {"containers": None}, "status": None}
+    server.on(PATH, stream(event("ADDED", odd), INITIAL[-1], stays=True))
+    await watcher.until(lambda: ended(watcher))
+    assert watcher.names == ["odd"]
+    assert watcher.skipped == 0
+
+
+async def test_a_bad_line_does_not_end_the_stream(server: FakeServer, watcher: Watcher) -> None:
+    bad = b"not json\n" + b"\xff\xfe\n"
+    server.on(
+        PATH, stream(event("ADDED", pod("a")), bad, event("ADDED", pod("b")), bad, INITIAL[-1], stays=True)
+    )
+    await watcher.until(lambda: ended(watcher))
+    assert watcher.names == ["a", "b"]
+    assert watcher.skipped == 4
+    assert server.count(PATH) == 1
+
+
+async def test_a_half_line_at_the_end_is_a_cut(server: FakeServer, watcher: Watcher) -> None:
+    server.on(PATH, stream(*INITIAL, event("ADDED", pod("c"))[:-20]), stream(stays=True))
+    await watcher.until(lambda: server.count(PATH) == 2)
+    assert watcher.names == ["a", "b"]
+    told = [b.status for b in watcher.batches if b.status is not None and b.status.phase is Phase.BACKING_OFF]
+    assert "cut" in told[0].message
+
+
+async def test_invalid_utf8_is_shown_as_replaced(server: FakeServer, watcher: Watcher) -> None:
+    line = event("ADDED", pod("a", metadata=meta("a") | {"labels": {"ray.io/cluster": "XX"}})).replace(
+        b"XX", b"\xff"
+    )
+    server.on(PATH, stream(line, INITIAL[-1], stays=True))
+    await watcher.until(lambda: ended(watcher))
+    assert watcher.table["uid-a"].job_label == "\ufffd"
+
+
+@pytest.mark.parametrize(
+    ("step", "words"),
+    [
+        (reply("<html>", content_type="text/html; charset=utf-8"), "text/html"),
+        (stream(b"<html>\n<body>\nplease log in\n</body>\n"), "cannot be read"),
+        (protobuf_stream(b"<html><body>please log in"), "not a protobuf watch stream"),
+        (stream(b"", content_type="application/x-lies"), "application/x-lies"),
+    ],
+)
+async def test_lying_answers_are_named(server: FakeServer, watcher: Watcher, step: Any, words: str) -> None:
+    server.on(PATH, step, stream(*INITIAL, stays=True))
+    await watcher.until(lambda: ended(watcher))
+    told = [
+        b.status.message
+        for b in watcher.batches
+        if b.status is not None and b.status.phase is Phase.BACKING_OFF
+    ]
+    assert words in told[0]
+    assert watcher.names == ["a", "b"]
+
+
+async def test_a_list_that_never_ends_falls_back_to_pages(server: FakeServer, watcher: Watcher) -> None:
+    """An old or lying server sends initial events without the closing bookmark."""
+
+    async def answer(request: Any) -> Any:
+        if "limit" in request.query:
+            return await reply(listing(pod("a"), version="5"))(request)
+        if "sendInitialEvents" in request.query:
+            return await stream(event("ADDED", pod("a")))(request)
+        return await stream(stays=True)(request)
+
+    server.on(PATH, answer)
+    await watcher.until(lambda: ended(watcher))
+    assert watcher.names == ["a"]
+    assert sum("sendInitialEvents" in query for query in server.queries(PATH)) == 3
+
+
+async def test_unreachable_server_backs_off_and_keeps_the_data(server: FakeServer, watcher: Watcher) -> None:
+    server.on(PATH, stream(*INITIAL, cut=True), stream(cut=True), stream(stays=True))
+    await watcher.until(lambda: server.count(PATH) == 3)
+    assert watcher.names == ["a", "b"]
+    assert watcher.marks() == [ListMark.BEGIN, ListMark.END]
+
+
+async def test_batches_are_bounded(server: FakeServer, watcher: Watcher) -> None:
+    many = [event("ADDED", pod(f"p{i}")) for i in range(1700)]
+    server.on(PATH, stream(b"".join(many), INITIAL[-1], stays=True))
+    await watcher.until(lambda: ended(watcher))
+    assert len(watcher.table) == 1700
+    assert max(len(batch.changed) for batch in watcher.batches) <= 500
+
+
+async def test_deleted_and_unknown_event_types(server: FakeServer, watcher: Watcher) -> None:
+    server.on(
+        PATH,
+        stream(
+            *INITIAL,
+            event("DELETED", pod("a")),
+            event("DELETED", pod("never")),
+            event("SURPRISE", pod("x")),
+            stays=True,
+        ),
+    )
+    await watcher.until(lambda: watcher.names == ["b"])

@@ -1,0 +1,133 @@
+"""TLS: trusted, not trusted, switched off; no key is left in a file."""
+
+import base64
+import datetime
+import ipaddress
+import ssl
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from cockpit.clock import ManualClock
+from cockpit.errors import NoConnection
+from cockpit.kube.session import SessionOptions, open_session
+from tests.unit.kube.builders import FakeServer, kubeconfig, serving
+
+
+def options(path: str) -> SessionOptions:
+    return SessionOptions(kubeconfig=path)
+
+
+async def sentence_of(path: str, clock: ManualClock) -> str:
+    with pytest.raises(NoConnection) as caught:
+        await open_session(options(path), clock)
+    return caught.value.sentence
+
+
+@pytest.fixture(scope="module")
+def tls(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """Certificate and key files for 127.0.0.1, self-signed."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.x509.oid import NameOID
+
+    folder = tmp_path_factory.mktemp("tls")
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "test")])
+    now = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - datetime.timedelta(days=3650))
+        .not_valid_after(now + datetime.timedelta(days=36500))
+        .add_extension(
+            x509.SubjectAlternativeName(
+                [x509.DNSName("apiserver.test"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+            ),
+            critical=False,
+        )
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    cert_file, key_file = folder / "tls.crt", folder / "tls.key"
+    cert_file.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    key_file.write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+    )
+    return str(cert_file), str(key_file)
+
+
+def server_side(tls: tuple[str, str]) -> ssl.SSLContext:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(*tls)
+    return context
+
+
+async def test_tls(tls: tuple[str, str], tmp_path: Path, clock: ManualClock) -> None:
+    async with serving(FakeServer(), ssl_context=server_side(tls)) as server:
+        good = kubeconfig(tmp_path, server.url, {"certificate-authority": tls[0]})
+        session = await open_session(options(good), clock)
+        assert not session.is_insecure
+        await session.close()
+
+        named = kubeconfig(
+            tmp_path, server.url, {"certificate-authority": tls[0], "tls-server-name": "apiserver.test"}
+        )
+        await (await open_session(options(named), clock)).close()
+
+        skipped = kubeconfig(tmp_path, server.url, {"insecure-skip-tls-verify": True})
+        session = await open_session(options(skipped), clock)
+        assert session.is_insecure
+        await session.close()
+        sent = len(server.seen)
+
+        sentence = await sentence_of(kubeconfig(tmp_path, server.url), clock)
+        assert "TLS" in sentence
+        assert "not trusted" in sentence
+        wrong = kubeconfig(
+            tmp_path, server.url, {"certificate-authority": tls[0], "tls-server-name": "other.test"}
+        )
+        assert "TLS" in await sentence_of(wrong, clock)
+        assert len(server.seen) == sent  # not one byte of the token was sent
+
+
+@pytest.fixture
+def private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of our own for temporary files."""
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+def encoded(tls: tuple[str, str]) -> dict[str, str]:
+    names = zip(("crt", "key"), tls, strict=True)
+    return {name: base64.b64encode(Path(file).read_bytes()).decode() for name, file in names}
+
+
+def names_in(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir()]
+
+
+async def test_certificates_as_data_leave_no_files(
+    tls: tuple[str, str], tmp_path: Path, clock: ManualClock, private: Path
+) -> None:
+    data = encoded(tls)
+    user = {"client-certificate-data": data["crt"], "client-key-data": data["key"]}
+    async with serving(FakeServer(), ssl_context=server_side(tls)) as server:
+        for _ in range(2):  # the loader remembers the files it wrote: they must not be missed the second time
+            path = kubeconfig(tmp_path, server.url, {"certificate-authority-data": data["crt"]}, user=user)
+            await (await open_session(options(path), clock)).close()
+            assert names_in(private) == []
+
+
+async def test_http_on_a_tls_port(server: FakeServer, tmp_path: Path, clock: ManualClock) -> None:
+    sentence = await sentence_of(kubeconfig(tmp_path, server.url.replace("http:", "https:")), clock)
+    assert "TLS with 127.0.0.1" in sentence
