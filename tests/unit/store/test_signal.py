@@ -3,11 +3,12 @@
 from collections.abc import Callable
 from itertools import pairwise
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cockpit.clock import ManualClock
-from cockpit.store.signal import Signal
+from cockpit.store.signal import LONGEST_SECONDS, SHARE_OF_TIME, Signal
 
 
 class Loop:
@@ -91,3 +92,33 @@ def test_never_closer_than_the_interval_and_no_change_is_lost(pauses: list[float
     assert all(later - earlier >= 0.25 - 1e-9 for earlier, later in pairwise(fired))
     assert loop.booked == []
     assert bool(fired) == bool(pauses)
+
+
+def test_slow_subscribers_get_a_bounded_share_of_the_time() -> None:
+    clock = ManualClock()
+    booked: list[float] = []
+    signal = Signal(clock, lambda seconds, fn: booked.append(seconds), interval_seconds=0.25)
+    signal.subscribe(lambda: clock.advance(0.1))
+    signal.notify()
+    signal.notify()
+    assert booked == [pytest.approx(0.1 / SHARE_OF_TIME - 0.1)]
+
+
+def test_however_slow_they_get_half_of_it() -> None:
+    clock = ManualClock()
+    booked: list[float] = []
+    signal = Signal(clock, lambda seconds, fn: booked.append(seconds))
+    signal.subscribe(lambda: clock.advance(1.5))
+    signal.notify()
+    signal.notify()
+    assert booked == [pytest.approx(1.5)]
+
+
+def test_the_screen_is_renewed_every_two_seconds_where_half_the_time_allows() -> None:
+    clock = ManualClock()
+    booked: list[float] = []
+    signal = Signal(clock, lambda seconds, fn: booked.append(seconds))
+    signal.subscribe(lambda: clock.advance(0.8))
+    signal.notify()
+    signal.notify()
+    assert booked == [pytest.approx(LONGEST_SECONDS - 0.8)]
