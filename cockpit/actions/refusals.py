@@ -22,7 +22,7 @@ def refusal_sentence(call: Call, said: str) -> str:
     lower = said.lower()
     if "already exists" in lower:
         return taken_sentence(target)
-    if "uid in" in lower and "precondition" in lower:
+    if ("uid in" in lower and "precondition" in lower) or "is another object than" in lower:
         return f"{target} is another object of the same name now: look again"
     if any(one in lower for one in _STALE):
         return f"{target} changed meanwhile: look again"

@@ -195,6 +195,10 @@ async def test_a_lost_answer_that_cannot_be_looked_up_is_told_as_unknown() -> No
             "m is another object of the same name now: look again",
         ),
         (
+            "m: it is another object than the one that was read, nothing was done (metadata.uid: Invalid).",
+            "m is another object of the same name now: look again",
+        ),
+        (
             'Internal error occurred: failed calling webhook "mjob.kb.io": Post "https://x"',
             "m: admission webhook mjob.kb.io does not answer",
         ),
