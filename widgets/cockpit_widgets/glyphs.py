@@ -27,6 +27,7 @@ HEAT_GLYPHS: dict[int, str] = {
 BAR_FULL = "━"
 BAR_HALF = "╸"
 BAR_EMPTY = "─"
+BAR_UNKNOWN = "┄"
 _GAP = " "
 
 
@@ -82,6 +83,14 @@ def bucketed(values: Sequence[float | None], width: int) -> list[float | None]:
     return out
 
 
+def _step(value: float, lo: float, hi: float, steps: int) -> int:
+    """On which of `steps` steps from `lo` to `hi` the value stands, from 0."""
+    if value <= lo or hi <= lo:
+        return 0
+    # Clamped before it becomes an int: a span near nothing would overflow.
+    return min(steps - 1, int(min(1.0, (value - lo) / (hi - lo)) * steps))
+
+
 def spark(
     values: Sequence[float | None],
     width: int,
@@ -95,14 +104,12 @@ def spark(
     least, most = bounds(values)
     lo = least if lo is None else lo
     hi = most if hi is None else hi
-    span = hi - lo
     out: list[str] = []
     for value in bucketed(values, width):
         if value is None:
             out.append(_GAP)
             continue
-        part = (value - lo) / span if span > 0 else 0.0
-        out.append(SHADES[max(0, min(len(SHADES) - 1, int(part * len(SHADES))))])
+        out.append(SHADES[_step(value, lo, hi, len(SHADES))])
     return "".join(out)
 
 
@@ -121,24 +128,23 @@ def braille(
     least, most = bounds(values)
     lo = least if lo is None else lo
     hi = most if hi is None else hi
-    span = hi - lo
-    steps: list[int] = []
-    for value in bucketed(values, width * 2):
-        part = 0.0 if value is None or span <= 0 else (value - lo) / span
-        steps.append(0 if value is None else max(1, min(4, 1 + int(part * 4))))
+    steps = [
+        0 if value is None else 1 + _step(value, lo, hi, len(_LEFT_DOTS) - 1)
+        for value in bucketed(values, width * 2)
+    ]
     pairs = zip(steps[::2], steps[1::2], strict=True)
     return "".join(chr(_BRAILLE + _LEFT_DOTS[left] + _RIGHT_DOTS[right]) for left, right in pairs)
 
 
 def bar(part: float | None, width: int) -> str:
-    """A bar of exactly `width` cells filled to `part` (0 to 1, clamped) in half cells; None reads `?`.
+    """A bar of exactly `width` cells filled to `part` (0 to 1, clamped) in half cells; None is a dashed line.
 
     Anything above nothing shows at least its first half cell, anything below all leaves its last one open.
     """
     if width <= 0:
         return ""
     if part is None or not math.isfinite(part):
-        return "?" * width
+        return BAR_UNKNOWN * width
     most = width * 2
     halves = int(max(0.0, min(1.0, part)) * most)
     if 0.0 < part < 1.0:

@@ -34,7 +34,9 @@ class LineScroll(ScrollView):
             self.jump(self.max_scroll_y)
 
     def jump(self, top: int) -> None:
-        """Bring line `top` to the top of the view, at once; clamped to what there is."""
+        """Bring line `top` to the top of the view, at once, clamped to what there is. Not before mount."""
+        if not self.is_attached:
+            return
         top = max(0, min(top, self.max_scroll_y))
         if top != self.scroll_offset.y:
             self.scroll_to(y=top, animate=False, force=True)

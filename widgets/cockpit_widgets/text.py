@@ -117,7 +117,7 @@ def wrap(text: str, width: int) -> list[str]:
     """
     text = plain(text)
     inner = text.lstrip(" ")
-    indent = " " * min(len(text) - len(inner), max(0, width // 2))
+    indent = " " * min(len(text) - len(inner), max(0, width // 3))
     return [indent + line for line in _wrapped(inner, max(1, width - len(indent)))]
 
 

@@ -1,0 +1,82 @@
+"""Text for one line: harmless, measured, cut, filled, broken."""
+
+from cockpit_widgets.text import cut, fit, plain, width_of, window, wrap
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from tests.unit.widgets.builders import HOSTILE
+
+_PIECES = st.sampled_from(
+    [*HOSTILE, "a", "日", "e\u0301", " ", "\t", "\x1b", "\u200d", "\ufe0f", "\u202e", "🚀"]
+)
+TEXTS = st.one_of(st.text(max_size=40), st.lists(_PIECES, max_size=12).map("".join))
+
+
+@settings(deadline=None, max_examples=200)
+@given(TEXTS)
+def test_plain_text_is_printable_and_stays_so(text: str) -> None:
+    once = plain(text)
+    assert once.isprintable()
+    assert plain(once) == once
+    assert width_of(text) == cell_len(once)
+
+
+@settings(deadline=None, max_examples=200)
+@given(TEXTS, st.integers(0, 30), st.sampled_from(["left", "right"]))
+def test_fit_is_exactly_as_wide_as_asked(text: str, width: int, align: str) -> None:
+    fitted = fit(text, width, "left" if align == "left" else "right")
+    assert cell_len(fitted) == width
+    assert fitted.isprintable()
+
+
+@settings(deadline=None, max_examples=200)
+@given(TEXTS, st.integers(1, 30))
+def test_cut_ends_in_an_ellipsis_only_when_something_is_missing(text: str, width: int) -> None:
+    short = cut(text, width)
+    assert cell_len(short) <= width
+    if width_of(text) <= width:
+        assert short == plain(text)
+    else:
+        assert short.endswith("…")
+        assert plain(text).startswith(short[:-1])
+
+
+@settings(deadline=None, max_examples=200)
+@given(TEXTS, st.integers(0, 20), st.integers(1, 20))
+def test_a_window_is_exactly_as_wide_as_asked(text: str, start: int, width: int) -> None:
+    assert cell_len(window(text, start, width)) == width
+
+
+@settings(deadline=None, max_examples=200)
+@given(TEXTS, st.integers(2, 30))
+def test_wrapped_lines_fit_and_lose_no_letter(text: str, width: int) -> None:
+    lines = wrap(text, width)
+    assert lines
+    assert all(cell_len(line) <= width for line in lines)
+    assert "".join("".join(lines).split(" ")) == "".join(plain(text).split(" "))
+
+
+def test_control_codes_become_dots_and_tabs_spaces() -> None:
+    assert plain("a\x1b[31mb\tc\nd\x9b") == "a·[31mb c·d·"
+
+
+def test_a_heap_of_marks_is_cut_to_two_and_none_stands_first() -> None:
+    assert plain("e\u0301\u0302\u0303\u0304x") == "e\u0301\u0302x"
+    assert plain("\u0301x") == "x"
+
+
+def test_wide_characters_are_never_halved() -> None:
+    assert cut("日本語", 4) == "日…"
+    assert fit("日本語", 4) == "日… "
+    assert window("日本語", 1, 4) == " 本 "
+
+
+def test_numbers_stand_at_the_right() -> None:
+    assert fit("8", 4, "right") == "   8"
+    assert fit("日", 4, "right") == "  日"
+
+
+def test_the_indent_of_a_wrapped_line_is_kept() -> None:
+    assert wrap("  cockpit job kill", 12) == ["  cockpit", "  job kill"]
+    assert wrap("", 5) == [""]
