@@ -1,5 +1,6 @@
 """Short ways to ask a server through the session under test."""
 
+import asyncio
 from typing import Any
 
 from cockpit.kube.answer import Answer
@@ -17,9 +18,7 @@ def in_space(space: str, plural: str, name: str = "", *, base: str = "/api/v1") 
     return f"{path}/{name}" if name else path
 
 
-async def patch(
-    session: Session, path: str, body: Any, kind: str = MERGE, *query: tuple[str, str]
-) -> Answer:
+async def patch(session: Session, path: str, body: Any, kind: str = MERGE, *query: tuple[str, str]) -> Answer:
     return await session.request("PATCH", path, body=body, content_type=kind, query=query)
 
 
@@ -31,3 +30,11 @@ def preconditions(uid: str = "", version: str = "", **more: Any) -> dict[str, An
     if version:
         named["resourceVersion"] = version
     return {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": named, **more}
+
+
+async def until_not(status: int, session: Session, path: str, *query: tuple[str, str]) -> Answer:
+    """The first answer to a GET that has another status, within 10 s."""
+    async with asyncio.timeout(10):
+        while (answer := await session.request("GET", path, query=query)).status == status:
+            await asyncio.sleep(0.02)
+    return answer

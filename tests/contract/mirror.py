@@ -25,6 +25,14 @@ async def eventually(
     return found
 
 
+def _holds(predicate: Callable[[], Any]) -> bool:
+    """A row that is not there yet (KeyError) is a condition that does not hold yet."""
+    try:
+        return bool(predicate())
+    except KeyError:
+        return False
+
+
 class Mirror:
     """The rows of one kind as a store would hold them, and everything that was said on the way.
 
@@ -131,7 +139,7 @@ class Mirror:
         """Until `predicate` holds after some batch; TimeoutError tells what stands instead."""
         try:
             async with asyncio.timeout(seconds):
-                while not predicate():
+                while not _holds(predicate):
                     if self._failure is not None:
                         raise AssertionError(f"the reflector died: {self._failure!r}") from self._failure
                     self._moved.clear()

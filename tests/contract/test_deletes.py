@@ -39,7 +39,9 @@ def _owned(tree: dict[str, object], owner: dict[str, object], *, blocking: bool 
     return tree | {"metadata": own | {"ownerReferences": [reference]}}
 
 
-async def test_a_delete_with_the_right_uid_and_version_is_done(space: str, admin: Api, session: Session) -> None:
+async def test_a_delete_with_the_right_uid_and_version_is_done(
+    space: str, admin: Api, session: Session
+) -> None:
     meta = admin.create(in_space(space, "pods"), pod("p"))["metadata"]
     path = in_space(space, "pods", "p")
     body = preconditions(meta["uid"], meta["resourceVersion"])
@@ -47,7 +49,9 @@ async def test_a_delete_with_the_right_uid_and_version_is_done(space: str, admin
     assert _gone(admin, path)
 
 
-async def test_a_delete_with_another_uid_is_refused_in_words(space: str, admin: Api, session: Session) -> None:
+async def test_a_delete_with_another_uid_is_refused_in_words(
+    space: str, admin: Api, session: Session
+) -> None:
     """The object was deleted and made anew between reading and confirming."""
     path = in_space(space, "pods", "p")
     old = admin.create(in_space(space, "pods"), pod("p"))["metadata"]["uid"]
@@ -64,9 +68,7 @@ async def test_a_delete_with_an_old_version_is_a_conflict(space: str, admin: Api
     path = in_space(space, "pods", "p")
     meta = admin.create(in_space(space, "pods"), pod("p"))["metadata"]
     admin.merge(path, {"metadata": {"labels": {"changed": "yes"}}})
-    answer = await session.request(
-        "DELETE", path, body=preconditions(meta["uid"], meta["resourceVersion"])
-    )
+    answer = await session.request("DELETE", path, body=preconditions(meta["uid"], meta["resourceVersion"]))
     assert answer.status == 409
     assert not _gone(admin, path)
 
@@ -89,7 +91,9 @@ async def test_a_delete_waits_for_finalizers(space: str, admin: Api, session: Se
     assert _gone(admin, path)
 
 
-async def test_a_finalizer_cannot_be_added_to_what_is_ending(space: str, admin: Api, session: Session) -> None:
+async def test_a_finalizer_cannot_be_added_to_what_is_ending(
+    space: str, admin: Api, session: Session
+) -> None:
     held = {"metadata": {"name": "held", "finalizers": ["contract.test/hold"]}}
     admin.create(in_space(space, "configmaps"), configmap("held") | held)
     path = in_space(space, "configmaps", "held")
@@ -152,7 +156,9 @@ async def test_foreground_keeps_the_owner_until_the_owned_are_gone(
     admin.create(maps, child | {"metadata": metadata | {"finalizers": ["contract.test/hold"]}})
     body = preconditions(propagationPolicy="Foreground")
     assert (await session.request("DELETE", f"{maps}/owner", body=body)).ok
-    await eventually(lambda: admin.get(f"{maps}/owned")["metadata"].get("deletionTimestamp"), "the child is ending")
+    await eventually(
+        lambda: admin.get(f"{maps}/owned")["metadata"].get("deletionTimestamp"), "the child is ending"
+    )
     assert "foregroundDeletion" in admin.get(f"{maps}/owner")["metadata"]["finalizers"]
     admin.merge(f"{maps}/owned", {"metadata": {"finalizers": None}})
     await eventually(lambda: _gone(admin, f"{maps}/owner"), "the owner is gone at last")

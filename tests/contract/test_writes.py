@@ -61,7 +61,9 @@ async def test_a_patch_that_names_an_old_version_is_a_conflict_in_words(
     call = Call(method="PATCH", path=kept, body=body, content_type=MERGE, target="config map kept")
     with pytest.raises(Refused) as caught:
         await perform(session, call)
-    assert caught.value.sentence.startswith("config map kept: it has changed since it was read, nothing was done")
+    assert caught.value.sentence.startswith(
+        "config map kept: it has changed since it was read, nothing was done"
+    )
     assert admin.get(kept)["data"]["a"] == "somebody else"
 
 
@@ -134,7 +136,9 @@ async def test_a_merge_patch_replaces_a_list_whole(space: str, admin: Api, sessi
 async def test_a_strategic_patch_merges_a_list_by_its_key(space: str, admin: Api, session: Session) -> None:
     path = in_space(space, "deployments", "serve", base="/apis/apps/v1")
     admin.create(in_space(space, "deployments", base="/apis/apps/v1"), deployment("serve", 0))
-    more = {"spec": {"template": {"spec": {"containers": [{"name": "side", "image": "registry.test/side:1"}]}}}}
+    more = {
+        "spec": {"template": {"spec": {"containers": [{"name": "side", "image": "registry.test/side:1"}]}}}
+    }
     assert (await patch(session, path, more, STRATEGIC)).ok
     containers = admin.get(path)["spec"]["template"]["spec"]["containers"]
     assert sorted(one["name"] for one in containers) == ["main", "side"]
@@ -233,7 +237,9 @@ async def test_an_apply_creates_and_then_changes_nothing(space: str, admin: Api,
     again = await patch(session, path, configmap("applied", a="1"), APPLY, ("fieldManager", "cockpit"))
     assert again.status == 200
     version = admin.get(path)["metadata"]["resourceVersion"]
-    assert version == first.json()["metadata"]["resourceVersion"] == again.json()["metadata"]["resourceVersion"]
+    assert (
+        version == first.json()["metadata"]["resourceVersion"] == again.json()["metadata"]["resourceVersion"]
+    )
 
 
 async def test_an_apply_without_a_manager_is_refused(space: str, session: Session) -> None:
@@ -268,7 +274,9 @@ async def test_force_takes_the_field_over(space: str, admin: Api, session: Sessi
     assert (await patch(session, path, configmap("shared", a="2"), APPLY, *query)).ok
     tree = admin.get(path)
     assert tree["data"]["a"] == "2"
-    owners = [entry["manager"] for entry in tree["metadata"]["managedFields"] if "f:data" in entry["fieldsV1"]]
+    owners = [
+        entry["manager"] for entry in tree["metadata"]["managedFields"] if "f:data" in entry["fieldsV1"]
+    ]
     assert owners == ["cockpit"]
 
 
@@ -350,10 +358,14 @@ async def test_a_dry_run_fills_in_the_servers_defaults(space: str, session: Sess
     ],
     ids=["misspelt", "deep"],
 )
-async def test_an_unknown_field_is_refused_by_name(space: str, session: Session, break_it: Any, field: str) -> None:
+async def test_an_unknown_field_is_refused_by_name(
+    space: str, session: Session, break_it: Any, field: str
+) -> None:
     tree = job("train")
     break_it(tree)
-    call = Call(method="POST", path=in_space(space, "jobs", base="/apis/batch/v1"), body=tree, target="job train")
+    call = Call(
+        method="POST", path=in_space(space, "jobs", base="/apis/batch/v1"), body=tree, target="job train"
+    )
     with pytest.raises(Refused, match=f'unknown field .*{field}"'):
         await perform(session, call)
 
@@ -370,7 +382,9 @@ async def test_without_strictness_the_server_drops_the_field_silently(space: str
 async def test_a_wrong_value_is_refused_with_its_path(space: str, session: Session) -> None:
     tree = job("train")
     tree["spec"]["template"]["spec"]["restartPolicy"] = "Sometimes"
-    call = Call(method="POST", path=in_space(space, "jobs", base="/apis/batch/v1"), body=tree, target="job train")
+    call = Call(
+        method="POST", path=in_space(space, "jobs", base="/apis/batch/v1"), body=tree, target="job train"
+    )
     with pytest.raises(Refused, match=r"spec\.template\.spec\.restartPolicy"):
         await perform(session, call)
 
