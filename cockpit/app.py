@@ -151,8 +151,8 @@ class CockpitApp(App[int]):
         served = self.attachment.served
         if served is None:
             return None
-        group = api_version.rpartition("/")[0]
-        found: Addressed | None = served.find(group, kind)
+        group, _, version = api_version.rpartition("/")
+        found: Addressed | None = served.find(group, kind, version) or served.find(group, kind)
         return found
 
     async def read_yaml(self, api_version: str, kind: str, namespace: str, name: str) -> list[str]:

@@ -10,6 +10,7 @@ _WEBHOOK_DOWN = re.compile(r'failed calling webhook "(?P<name>[^"]+)": (?P<why>.
 _POLICY = re.compile(r"ValidatingAdmissionPolicy '(?P<name>[^']+)'.*denied request: (?P<why>.*)", re.DOTALL)
 _FORBIDDEN = re.compile(r'cannot (?P<verb>\w+) resource "(?P<resource>[^"]+)"')
 _QUOTA = re.compile(r"exceeded quota: (?P<why>.*)", re.DOTALL)
+_NO_NAMESPACE = re.compile(r'namespaces "(?P<name>[^"]+)" not found')
 _STALE = ("precondition", "object has been modified", "has changed since it was read")
 _STATUS = re.compile(r" \(\d{3}\)\.?$")
 _LONGEST = 300
@@ -26,6 +27,8 @@ def refusal_sentence(call: Call, said: str) -> str:
         return f"{target} is another object of the same name now: look again"
     if any(one in lower for one in _STALE):
         return f"{target} changed meanwhile: look again"
+    if found := _NO_NAMESPACE.search(said):
+        return f"{target}: there is no namespace {found['name']}; choose another one"
     if found := _WEBHOOK.search(said):
         return _cut(f"{target} was denied by admission webhook {found['name']}: {found['why']}")
     if found := _WEBHOOK_DOWN.search(said):

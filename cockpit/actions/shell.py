@@ -13,7 +13,8 @@ def submit_line(template: Template, values: Mapping[str, str], context: str = ""
     words = ["cockpit", "job", "submit", template.name]
     for one in template.parameters:
         value = values.get(one.name, "").strip()
-        if value != (one.default or ""):
+        # What is empty takes the default, so it needs no word.
+        if value and value != one.default:
             words += ["--set", f"{one.name}={value}"]
     return _line(words, context)
 

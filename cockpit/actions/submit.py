@@ -12,7 +12,7 @@ from cockpit.jobs.template import Template
 from cockpit.model.plan import Call, Plan
 from cockpit.model.record import Kind
 
-_QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _TABLES = {"MPIJob": (Kind.MPIJOB,), "Job": (Kind.JOB,), "Pod": (Kind.POD,)}
 
@@ -48,6 +48,8 @@ def plan_submit(
     if not _NAMESPACE.fullmatch(where):
         raise BadInput(f"{where!r} is not the name of a namespace")
     target = f"{template.kind.lower()} {where}/{name}"
+    path = object_path(template.api_version, template.kind, where, lookup=lookup)
+    _refuse_version(template, path)
     warnings = list(advice(manifest))
     if store is not None:
         _refuse_taken(store, template.kind, f"{where}/{name}")
@@ -58,7 +60,7 @@ def plan_submit(
         calls=(
             Call(
                 method="POST",
-                path=object_path(template.api_version, template.kind, where, lookup=lookup),
+                path=path,
                 body=manifest,
                 target=target,
             ),
@@ -74,6 +76,16 @@ def taken_sentence(target: str) -> str:
     return f"{target} exists already: choose another name, or kill that one first"
 
 
+def _refuse_version(template: Template, path: str) -> None:
+    # Deleting works in any version that is served; a manifest fits only its own.
+    served = "/".join(path.split("/")[2:4]) if path.startswith("/apis/") else path.split("/")[2]
+    if served != template.api_version:
+        raise BadInput(
+            f"template {template.name} makes {template.kind} of {template.api_version},"
+            f" this cluster serves {served} only"
+        )
+
+
 def _refuse_taken(store: Taken, kind: str, key: str) -> None:
     for table in _TABLES.get(kind, ()):
         if store.by_key(table, key) is not None:
@@ -81,7 +93,7 @@ def _refuse_taken(store: Taken, kind: str, key: str) -> None:
 
 
 def _queue_warning(store: Taken, metadata: Mapping[str, Any], namespace: str) -> list[str]:
-    queue = (metadata.get("labels") or {}).get(_QUEUE_LABEL)
+    queue = (metadata.get("labels") or {}).get(QUEUE_LABEL)
     if not queue or store.by_key(Kind.LOCAL_QUEUE, f"{namespace}/{queue}") is not None:
         return []
     return [f"no queue {queue} is known in namespace {namespace}: the job would wait for ever"]
@@ -95,7 +107,7 @@ def _lines(manifest: Mapping[str, Any], metadata: Mapping[str, Any], target: str
         each = f" x {one.gpus_each} GPUs" if one.gpus_each else " without GPUs"
         lines.append(f"{one.replicas} {one.role}{'s' * (one.replicas != 1)}{each}")
     lines.append(f"{total} GPUs in all")
-    queue = (metadata.get("labels") or {}).get(_QUEUE_LABEL)
+    queue = (metadata.get("labels") or {}).get(QUEUE_LABEL)
     if queue:
         lines.append(f"waits in queue {queue} until all of it is admitted")
     elif pods:

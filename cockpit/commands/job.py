@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cockpit.actions.address import Lookup
 from cockpit.actions.find import job_named
 from cockpit.actions.kill import confirmed, plan_kill
-from cockpit.actions.submit import plan_submit
+from cockpit.actions.submit import QUEUE_LABEL, plan_submit
 from cockpit.attach import AttachOptions
 from cockpit.clock import Clock, SystemClock
 from cockpit.commands.ask import confirm_and_carry, refuse_without_right
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cockpit.kube.session import Session
 
 SHORTS = ("name", "workers", "gpus", "image", "command", "queue")
+QUEUES = "kueue.x-k8s.io/v1beta2"
 JOB_KINDS = (Kind.POD, Kind.MPIJOB, Kind.JOB, Kind.WORKLOAD)
 
 
@@ -68,11 +69,36 @@ async def _submit(
         lookup = await served_lookup(session)
         namespace = chosen.namespace or session.namespace
         plan = plan_submit(template, values, namespace, lookup=lookup, context=session.context)
+        known = await _queue_known(session, lookup, plan)
+        plan = plan_submit(template, values, namespace, store=known, lookup=lookup, context=session.context)
         if options.dry_run:
             put([tree_text(plan.calls[0].body, "yaml"), ""])
         return await confirm_and_carry(plan, options, session, clock)
     finally:
         await session.close()
+
+
+class _Queues:
+    """Stands for the store where only one queue was asked for."""
+
+    def __init__(self, *, is_there: bool) -> None:
+        self._is_there = is_there
+
+    def by_key(self, kind: str, key: str) -> object | None:
+        return key if kind == Kind.LOCAL_QUEUE and self._is_there else None
+
+
+async def _queue_known(session: "Session", lookup: Lookup, plan: Plan) -> _Queues:
+    """Whether the queue that the plan names exists; where nobody may look it counts as there."""
+    metadata = plan.calls[0].body["metadata"]
+    queue = (metadata.get("labels") or {}).get(QUEUE_LABEL)
+    served = lookup(QUEUES, "LocalQueue")
+    if not queue:
+        return _Queues(is_there=False)
+    if served is None:
+        raise BadInput(f"queue {queue}: this cluster has no Kueue; leave the queue empty")
+    answer = await session.request("GET", served.path(str(metadata["namespace"]), str(queue)))
+    return _Queues(is_there=answer.status != 404)
 
 
 async def _session(chosen: AttachOptions, clock: Clock, timeout_seconds: float) -> "Session":
@@ -96,7 +122,7 @@ async def served_lookup(session: "Session") -> Lookup:
 
     def lookup(api_version: str, kind: str) -> object:
         group, _, version = api_version.rpartition("/")
-        return served.find(group, kind, version)
+        return served.find(group, kind, version) or served.find(group, kind)
 
     return lookup  # type: ignore[return-value]
 

@@ -48,7 +48,7 @@ class NowScreen(JobVerbs):
         yield Static("Needs a human", classes="title", markup=False)
         yield ResourceTable(id="attention")
         yield SaidLine()
-        yield Static("Fleet", id="fleet-title", classes="title", markup=False)
+        yield Static(f"Fleet by {self._metric.value}", id="fleet-title", classes="title", markup=False)
         yield Heatmap(id="fleet")
         yield Static("Pools and queues", id="panel-title", classes="title", markup=False)
         with Horizontal(id="panels"):
@@ -81,7 +81,6 @@ class NowScreen(JobVerbs):
         table.set_source(view.attention_table(found, self.state, now_seconds))
         self._findings = {one.key: one.sentence for one in found}
         self._say()
-        self.query_one("#fleet-title", Static).update(f"Fleet by {self._metric.value}", layout=False)
         self.query_one("#fleet", Heatmap).set_groups(
             heat.groups(store, self._metric, self.state.namespace), self._metric.legend
         )
@@ -114,6 +113,7 @@ class NowScreen(JobVerbs):
 
     def action_metric(self) -> None:
         self._metric = self._metric.next
+        self.query_one("#fleet-title", Static).update(f"Fleet by {self._metric.value}", layout=False)
         self.project()
 
     def action_panel(self) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -11,7 +12,7 @@ from textual.widget import Widget
 
 from cockpit.errors import BadInput
 from cockpit.jobs.parameters import Parameter
-from cockpit.jobs.template import Template, load_library
+from cockpit.jobs.template import Library, Template, load_library
 from cockpit.model.plan import Outcome, Plan
 from cockpit.screens.place import Place
 from cockpit.screens.preview import preview_lines
@@ -47,9 +48,14 @@ class SubmitScreen(Place):
         self._asked: asyncio.Task[None] | None = None
         self._plan: Plan | None = None
 
+    @cached_property
+    def library(self) -> Library:
+        """Read once a form: parsing the files takes longer than a key may."""
+        return load_library(self.deck.template_folders)
+
     @property
     def template(self) -> Template:
-        return load_library(self.deck.template_folders).named(self._template_name)
+        return self.library.named(self._template_name)
 
     def body(self) -> Iterable[Widget]:
         with Horizontal(id="sides"):
@@ -157,8 +163,7 @@ class SubmitScreen(Place):
         self.run_worker(self._pick_template(), name="template", group="dialogs")
 
     async def _pick_template(self) -> None:
-        library = load_library(self.deck.template_folders)
-        chosen = await self.app.push_screen_wait(ChoiceDialog("Template", tuple(sorted(library.templates))))
+        chosen = await self.app.push_screen_wait(ChoiceDialog("Template", tuple(sorted(self.library.templates))))
         if chosen and chosen != self._template_name:
             self.app.switch_screen(SubmitScreen(chosen, self._values))
 

@@ -83,7 +83,7 @@ def _duty(card: Gpu) -> float:
 
 
 class _Node:
-    """What is remembered of one node: valid while its record, its cards and its pods' requests are the same."""
+    """What is remembered of one node: valid while record, cards and requests stay the same."""
 
     __slots__ = ("duties", "duty_sum", "gpus", "held", "node", "sampled", "share")
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from enum import Enum
+from weakref import WeakKeyDictionary
 
 from cockpit_widgets.types import HeatBlock, HeatGroup
 
@@ -55,8 +56,21 @@ _COLD_CELSIUS, _HOT_CELSIUS = 25.0, 90.0
 
 
 def groups(store: StoreReader, metric: Metric = Metric.DUTY, namespace: str = "") -> tuple[HeatGroup, ...]:
-    """Pools by name, each with its GPU nodes by name. With a namespace, cards of others read as free space of
-    no interest: they keep their place and are drawn as free."""
+    """Pools by name, each with its GPU nodes by name. With a namespace, cards of others keep their place and
+    are drawn as free. Made anew only when the store moved."""
+    asked = (store.revision, metric, namespace)
+    memo = _MEMOS.get(store)
+    if memo is None or memo[0] != asked:
+        memo = _MEMOS[store] = (asked, _groups(store, metric, namespace))
+    return memo[1]
+
+
+_MEMOS: "WeakKeyDictionary[StoreReader, tuple[tuple[int, Metric, str], tuple[HeatGroup, ...]]]" = (
+    WeakKeyDictionary()
+)
+
+
+def _groups(store: StoreReader, metric: Metric, namespace: str) -> tuple[HeatGroup, ...]:
     by_pool: dict[str, list[Node]] = {}
     for node in store.records(Kind.NODE).values():
         if node.has_gpus:

@@ -71,15 +71,14 @@ class Memory:
             else:
                 known[place] = row
         ordered = [row for row in known if row is not None]
-        if len(ordered) + len(new) < len(rows):
-            # two rows with one key: not ours to hide one of them
-            return sorted(rows, key=lambda row: natural(name(row)))
         if new:
             # a long ordered run and a short tail: the sort merges, it does not start over
             ordered.extend(new)
             ordered.sort(key=lambda row: natural(name(row)))
         if new or len(ordered) < len(places):
             self._places = {key(row): place for place, row in enumerate(ordered)}
+            if len(self._places) < len(ordered):
+                self._places = {}
         return ordered
 
 
@@ -154,8 +153,8 @@ class View(Generic[R]):
     """One place's table: columns, identity, own order, and what free text searches.
 
     The view's own order is by `order` (ascending), then by `name`, then as the rows come; the name of a key
-    never changes. `hidden` fields can be filtered by but are not drawn. `token` is the record whose identity says
-    that a row's text is unchanged.
+    never changes. `hidden` fields can be filtered by but are not drawn. `token` is the record whose identity
+    says that a row's text is unchanged.
     """
 
     fields: tuple[Field[R], ...]

@@ -24,6 +24,10 @@ _SHOWN_STREAMS = (Kind.NODE, Kind.POD, Kind.GPU)
 """Streams whose trouble is told in the header of every place."""
 
 
+QUIET_SECONDS = 90.0
+"""Bookmarks come about once a minute: a longer silence is worth a word."""
+
+
 class HasContext(Protocol):
     @property
     def context(self) -> str | None: ...
@@ -116,8 +120,12 @@ def data_segment(store: StoreReader, now_seconds: float) -> StatusSegment:
             heard.append(status.heard_seconds)
     if not heard:
         return StatusSegment("no data yet", "dim", 2)
-    # a quiet stream is not an old one: the newest word of any stream dates the data
-    return StatusSegment(f"data {fmt.age(now_seconds - max(heard))} old", "dim", 2)
+    # a quiet stream is not an old one: the server says something at least once a minute (bookmarks), and
+    # until then nothing is repainted just because a second went by
+    age_seconds = now_seconds - max(heard)
+    if age_seconds <= QUIET_SECONDS:
+        return StatusSegment("live", "dim", 2)
+    return StatusSegment(f"data {fmt.age(age_seconds)} old", "warn", 1)
 
 
 # ---- what needs a human

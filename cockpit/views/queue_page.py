@@ -20,6 +20,8 @@ def facts(row: QueueRow) -> tuple[Pair, ...]:
     """State, counters, and a line of quota for each flavor of devices."""
     tone: Tone = "good" if row.state == "active" else "warn"
     pairs = [Pair("queue", row.name, "strong"), Pair("state", row.state, tone)]
+    if row.why:
+        pairs.append(Pair("why", row.why, "warn"))
     if row.local is not None:
         pairs.append(Pair("cluster queue", row.cluster_name or "not told"))
     if row.cluster is not None and row.cluster.cohort:

@@ -6,21 +6,17 @@ from functools import cached_property
 
 from cockpit_widgets.types import Cell, Column, Tone
 
-from cockpit.model.gang import ClusterQueue, LocalQueue, QuotaRow, Workload
-from cockpit.model.record import Kind, condition
+from cockpit.gangs.kueue import queue_rows
+from cockpit.gangs.kueue_queue_state import QueueState, queue_state
+from cockpit.gangs.verdict import WaitingView
+from cockpit.model.devices import is_gpu_resource
+from cockpit.model.gang import ClusterQueue, LocalQueue, QuotaRow
+from cockpit.model.record import Kind
+from cockpit.store.store import Store
 from cockpit.views import format as fmt
 from cockpit.views.lazy_table import Field, LazyTable, Memory, View
 from cockpit.views.source import StoreReader
 from cockpit.views.view_state import Measure, ViewState
-
-_NOT_DEVICES = ("cpu", "memory", "ephemeral-storage", "pods")
-
-
-def is_device(resource: str) -> bool:
-    """True for an extended resource that counts accelerators: its own domain, and a name that says so."""
-    if resource in _NOT_DEVICES or "/" not in resource or resource.endswith("/monitoring"):
-        return False
-    return any(word in resource for word in ("gpu", "mig-", "gaudi", "accelerator", "directx"))
 
 
 @dataclass(frozen=True)
@@ -48,7 +44,9 @@ class QueueRow:
     @cached_property
     def device_quotas(self) -> tuple[QuotaRow, ...]:
         """Quota rows of devices, one a flavor and resource."""
-        return tuple(one for one in self.cluster.quotas if is_device(one.resource)) if self.cluster else ()
+        return (
+            tuple(one for one in self.cluster.quotas if is_gpu_resource(one.resource)) if self.cluster else ()
+        )
 
     @property
     def pending(self) -> int | None:
@@ -73,21 +71,30 @@ class QueueRow:
     def borrowed(self) -> int | None:
         return _total(one.borrowed for one in self.device_quotas)
 
+    @cached_property
+    def standing(self) -> QueueState:
+        """Whether it takes jobs, and why not; a LocalQueue is no better than the ClusterQueue behind it."""
+        if self.local is None:
+            return queue_state(self.cluster) if self.cluster else QueueState("unknown", "")
+        own = queue_state(self.local)
+        if own.state not in ("active", "inactive"):
+            return own
+        if self.cluster is None:
+            return QueueState("inactive", f"ClusterQueue {self.cluster_name} is not there")
+        behind = queue_state(self.cluster)
+        if behind.state != "active":
+            return QueueState(behind.state, f"ClusterQueue {self.cluster.name}: {behind.why or behind.state}")
+        return own
+
     @property
     def state(self) -> str:
-        """active, held, draining, or why it takes no job."""
-        policies = [record.stop_policy for record in (self.local, self.cluster) if record]
-        if "HoldAndDrain" in policies:
-            return "draining"
-        if "Hold" in policies:
-            return "held"
-        if self.cluster is None:
-            return "no cluster queue"
-        for record in (self.local, self.cluster):
-            active = condition(record.conditions, "Active") if record else None
-            if active is not None and active.status == "False":
-                return active.reason or "not active"
-        return "active"
+        """active, stopped, inactive, ending or unknown."""
+        return self.standing.state
+
+    @property
+    def why(self) -> str:
+        """Why it takes no jobs, "" for an active queue."""
+        return self.standing.why
 
 
 def _total(values: Iterable[int | None]) -> int | None:
@@ -126,8 +133,9 @@ def _quota_cell(row: QueueRow, now_seconds: float) -> Cell:
 
 _STATES: dict[str, tuple[str, Tone]] = {
     "active": ("●", "good"),
-    "held": ("‖", "warn"),
-    "draining": ("◂", "warn"),
+    "stopped": ("‖", "warn"),
+    "ending": ("◂", "warn"),
+    "unknown": ("?", "dim"),
 }
 
 
@@ -181,7 +189,12 @@ _FIELDS: tuple[Field[QueueRow], ...] = (
         lambda r, _: Cell(r.cluster.preemption if r.cluster else "", "dim"),
         lambda r, _: r.cluster.preemption if r.cluster else None,
     ),
-    Field(Column("state", "State", 12), _state_cell, lambda r, _: r.state),
+    Field(Column("state", "State", 10), _state_cell, lambda r, _: r.state),
+    Field(
+        Column("why", "Why", 16, priority=3, grow=3, most=70),
+        lambda r, _: Cell(r.why, "warn"),
+        lambda r, _: r.why,
+    ),
 )
 
 VIEW: View[QueueRow] = View(
@@ -205,112 +218,47 @@ def table(
 # ---- what waits in one queue
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingRow:
-    """A gang that waits in a queue; `position` 1 is next, None while it is held."""
-
-    workload: Workload
-    position: int | None
-    why: str
-
-    @property
-    def devices(self) -> int:
-        """Devices that the whole gang asks for."""
-        return sum(
-            amount for one in self.workload.pod_sets for name, amount in one.resources if is_device(name)
-        )
-
-    @property
-    def owner_text(self) -> str:
-        owner = self.workload.owner
-        return f"{owner.kind} {owner.name}" if owner else self.workload.name
-
-
-def is_waiting(workload: Workload) -> bool:
-    """True for a gang that has neither its quota nor ended."""
-    reserved = condition(workload.conditions, "QuotaReserved")
-    finished = condition(workload.conditions, "Finished")
-    if finished is not None and finished.status == "True":
-        return False
-    return reserved is None or reserved.status != "True"
-
-
-def _rank(workload: Workload) -> tuple[int, float, str]:
-    # Kueue orders by priority, then by time in the queue (pkg/cache/queue: queueOrderingFunc)
-    return (-workload.priority, workload.created_seconds or 0.0, workload.name)
-
-
-def _why(workload: Workload) -> str:
-    if not workload.is_active:
-        return "held: spec.active is false"
-    reserved = condition(workload.conditions, "QuotaReserved")
-    return reserved.message if reserved is not None else ""
-
-
-def waiting_rows(store: StoreReader, queue: QueueRow) -> list[WaitingRow]:
+def waiting_rows(store: Store, queue: QueueRow) -> tuple[WaitingView, ...]:
     """What waits in the queue's cluster queue, in order: those ahead from other namespaces are seen too."""
-    if queue.cluster is None and queue.local is not None:
-        names = {(queue.local.namespace, queue.local.name)}
-    else:
-        locals_: Iterable[LocalQueue] = store.records(Kind.LOCAL_QUEUE).values()
-        names = {(one.namespace, one.name) for one in locals_ if one.cluster_queue == queue.cluster_name}
-    found = [
-        one
-        for one in store.records(Kind.WORKLOAD).values()
-        if (one.namespace, one.queue) in names and is_waiting(one)
-    ]
-    waiting: list[WaitingRow] = []
-    place = 0
-    for one in sorted(found, key=_rank):
-        place += one.is_active
-        waiting.append(WaitingRow(one, place if one.is_active else None, _why(one)))
-    return waiting
+    uid = queue.cluster.uid if queue.cluster else queue.key
+    return next((one.waiting for one in queue_rows(store) if one.uid == uid), ())
 
 
-_WAITING: tuple[Field[WaitingRow], ...] = (
+def _position(row: WaitingView, now_seconds: float) -> Cell:
+    if not row.position:
+        return fmt.UNKNOWN
+    # what the engine told is sure, what was worked out here is not
+    return Cell(f"~{row.position}", "dim") if row.is_estimate else Cell(f"#{row.position}")
+
+
+_WAITING: tuple[Field[WaitingView], ...] = (
+    Field(Column("position", "Pos", 4, "right"), _position, lambda r, _: r.position or None, Measure.COUNT),
+    Field(Column("gang", "Job", 20, grow=2, most=60), lambda r, _: Cell(r.job, "strong"), lambda r, _: r.job),
     Field(
-        Column("position", "Pos", 4, "right"),
-        lambda r, _: Cell("held", "dim") if r.position is None else Cell(f"#{r.position}"),
-        lambda r, _: r.position,
-        Measure.COUNT,
-    ),
-    Field(
-        Column("gang", "Gang", 20, grow=2, most=60),
-        lambda r, _: Cell(f"{r.workload.namespace}/{r.owner_text}", "strong"),
-        lambda r, _: f"{r.workload.namespace}/{r.owner_text}",
-    ),
-    Field(
-        Column("gpus", "GPUs", 5, "right"),
-        lambda r, _: Cell(str(r.devices)),
-        lambda r, _: r.devices,
-        Measure.COUNT,
+        Column("gpus", "GPUs", 5, "right"), lambda r, _: Cell(str(r.gpus)), lambda r, _: r.gpus, Measure.COUNT
     ),
     Field(
         Column("priority", "Prio", 6, "right", priority=3),
-        lambda r, _: Cell(str(r.workload.priority)),
-        lambda r, _: r.workload.priority,
+        lambda r, _: Cell(str(r.priority)),
+        lambda r, _: r.priority,
         Measure.COUNT,
     ),
     Field(
         Column("age", "Age", 5, "right", priority=2),
-        lambda r, now: fmt.age_cell(r.workload.created_seconds, now),
-        lambda r, now: None if r.workload.created_seconds is None else now - r.workload.created_seconds,
+        lambda r, now: fmt.age_cell(r.created_seconds, now),
+        lambda r, now: None if r.created_seconds is None else now - r.created_seconds,
         Measure.SECONDS,
     ),
-    Field(Column("why", "Why", 30, grow=5), lambda r, _: Cell(r.why), lambda r, _: r.why),
+    Field(Column("why", "Why", 30, grow=5), lambda r, _: Cell(r.reason), lambda r, _: r.reason),
 )
 
-WAITING_VIEW: View[WaitingRow] = View(
-    fields=_WAITING,
-    key=lambda row: row.workload.uid,
-    namespace=None,
-    haystack=lambda r: f"{r.workload.namespace}/{r.owner_text} {r.why}",
-    token=lambda row: row.workload,
+WAITING_VIEW: View[WaitingView] = View(
+    fields=_WAITING, key=lambda row: row.workload_uid, haystack=lambda row: f"{row.job} {row.reason}"
 )
 
 
 def waiting_table(
-    store: StoreReader, queue: QueueRow, state: ViewState, now_seconds: float, memory: Memory | None = None
-) -> LazyTable[WaitingRow]:
-    """What waits in a queue, next first, keyed by the Workload's uid."""
+    store: Store, queue: QueueRow, state: ViewState, now_seconds: float, memory: Memory | None = None
+) -> LazyTable[WaitingView]:
+    """What waits in a queue, next first, keyed by the Workload's uid; an estimated place reads `~3`."""
     return WAITING_VIEW.table(waiting_rows(store, queue), state, now_seconds, memory)

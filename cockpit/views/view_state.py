@@ -47,7 +47,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A parsed filter. `problem` is a sentence where the text could not be understood; `terms` is then empty."""
+    """A parsed filter. `problem` is a sentence where the text was not understood; `terms` is then empty."""
 
     terms: tuple[Term, ...] = ()
     problem: str = ""
