@@ -214,7 +214,7 @@ async def test_a_lost_answer_that_cannot_be_looked_up_is_told_as_unknown() -> No
             "mpijobs 'x' is forbidden: ValidatingAdmissionPolicy 'no-latest' with b denied request: no",
             "m was denied by admission policy no-latest: no",
         ),
-        ('namespaces "nowhere" not found', 'm: the cluster refused: namespaces "nowhere" not found'),
+        ('namespaces "nowhere" not found', "m: there is no namespace nowhere; choose another one"),
         ("x" * 900, "m: the cluster refused: xxx"),
         ("two\nlines  here", "m: the cluster refused: two lines here"),
     ],

@@ -60,6 +60,7 @@ def test_submit_is_one_post_of_the_manifest() -> None:
     assert "namespace=team-a" in words
     assert words[-3:] == ["--context", "prod", "--write"]
     assert "cpu=4" not in words
+    assert not [one for one in words if one.endswith("=")]
 
 
 def test_a_value_for_the_namespace_wins_over_the_screens() -> None:
@@ -72,6 +73,14 @@ def test_the_served_version_decides_the_path() -> None:
     served = Resource("kubeflow.org", "v2beta1", "mpijobz", "MPIJob", namespaced=True)
     plan = plan_submit(MPIJOB, VALUES, "team-a", lookup=lambda _version, _kind: served)
     assert plan.calls[0].path.endswith("/mpijobz")
+
+
+def test_a_version_that_is_not_served_is_told() -> None:
+    old = Resource("kubeflow.org", "v1", "mpijobs", "MPIJob", namespaced=True)
+    with pytest.raises(
+        BadInput, match=r"makes MPIJob of kubeflow.org/v2beta1, this cluster serves kubeflow.org/v1 "
+    ):
+        plan_submit(MPIJOB, VALUES, "team-a", lookup=lambda _version, _kind: old)
 
 
 def test_a_taken_name_and_a_missing_queue_are_told_before_sending() -> None:

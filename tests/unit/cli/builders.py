@@ -10,7 +10,8 @@ import pytest
 from cockpit import cli
 from cockpit.attach import Attachment, Link
 from cockpit.errors import CockpitError
-from cockpit.kube.resource import JOBS, MPIJOBS, PODS, Resource
+from cockpit.kube.answer import Answer
+from cockpit.kube.resource import JOBS, LOCAL_QUEUES, MPIJOBS, PODS, Resource
 from cockpit.model.batch import Batch, Phase, StreamStatus
 from cockpit.model.plan import Call
 from cockpit.model.record import Kind
@@ -32,9 +33,11 @@ class Line:
     def __init__(self, *, read_only: bool) -> None:
         self.read_only = read_only
         self.is_closed = False
+        self.asked: list[str] = []
 
-    async def request(self, method: str, path: str, **_more: Any) -> Any:
-        raise AssertionError(f"no command asks for {method} {path}")
+    async def request(self, method: str, path: str, **_more: Any) -> Answer:
+        self.asked.append(f"{method} {path}")
+        return Answer(404 if path.endswith("/nowhere") else 200)
 
     async def close(self) -> None:
         self.is_closed = True
@@ -53,7 +56,7 @@ class Cluster:
         self.sent: list[Call] = []
         self.sessions: list[Line] = []
         self.namespaces: list[str] = []
-        self.resources: list[Resource] = [MPIJOBS, JOBS, PODS]
+        self.resources: list[Resource] = [MPIJOBS, JOBS, PODS, LOCAL_QUEUES]
 
     def add(self, kind: str, *records: Any) -> None:
         self.records.setdefault(kind, []).extend(records)

@@ -268,6 +268,22 @@ def test_a_person_is_shown_the_plan_and_asked(
     assert ("nothing was changed" in out) == (not sent)
 
 
+def test_a_queue_that_is_not_there_is_a_warning(cluster: Cluster, capsys: Capture) -> None:
+    _code, out, _err = run(capsys, *SUBMIT, "--queue", "nowhere", "--dry-run")
+    assert "! no queue nowhere is known in namespace team-a" in out
+    _code, out, _err = run(capsys, *SUBMIT, "--queue", "main", "--dry-run")
+    assert "no queue" not in out
+    assert cluster.sessions[-1].asked == [
+        "GET /apis/kueue.x-k8s.io/v1beta2/namespaces/team-a/localqueues/main"
+    ]
+
+
+def test_a_queue_without_kueue_is_refused(cluster: Cluster, capsys: Capture) -> None:
+    cluster.resources = [one for one in cluster.resources if one.kind != "LocalQueue"]
+    code, _out, err = run(capsys, *SUBMIT, "--queue", "main", "--dry-run")
+    assert (code, err) == (2, "cockpit: queue main: this cluster has no Kueue; leave the queue empty\n")
+
+
 # ---- job kill
 
 
