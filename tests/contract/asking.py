@@ -1,10 +1,10 @@
 """Short ways to ask a server through the session under test."""
 
-import asyncio
 from typing import Any
 
 from cockpit.kube.answer import Answer
 from cockpit.kube.session import Session
+from tests.contract.mirror import in_time
 
 MERGE = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
@@ -34,7 +34,10 @@ def preconditions(uid: str = "", version: str = "", **more: Any) -> dict[str, An
 
 async def until_not(status: int, session: Session, path: str, *query: tuple[str, str]) -> Answer:
     """The first answer to a GET that has another status, within 10 s."""
-    async with asyncio.timeout(10):
-        while (answer := await session.request("GET", path, query=query)).status == status:
-            await asyncio.sleep(0.02)
+
+    async def ask() -> Answer | None:
+        answer = await session.request("GET", path, query=query)
+        return None if answer.status == status else answer
+
+    answer: Answer = await in_time(ask, f"{path} answers something else than {status}")
     return answer

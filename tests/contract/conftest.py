@@ -28,7 +28,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Every case here needs a server that is started for it: the marker `real` keeps it out of `make test`."""
+    """Every case needs a server that is started for it: the marker `real` keeps it out of `make test`."""
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker("real")
@@ -42,7 +42,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
 
 @pytest.fixture(autouse=True)
 def _needs(request: pytest.FixtureRequest) -> None:
-    """`@pytest.mark.usefixtures` is too late to skip a fixture: capabilities are asked for by `needs(...)`."""
+    """Skips a case that asked by `needs(...)` for what this server cannot do."""
     wanted = getattr(request.function, "needs", ())
     if wanted:
         one: Server = request.getfixturevalue("server")

@@ -187,7 +187,7 @@ class FaultProxy:
         listing: bool | None = None,
         method: str = "",
     ) -> Rule:
-        """The fault for the next `times` requests whose path contains `path` and that are (not) watches, lists."""
+        """The fault for the next `times` requests with `path` in their path that are (not) watches, lists."""
 
         def matches(seen: Seen) -> bool:
             return (

@@ -1,4 +1,4 @@
-"""The faults a proxy can be asked for. Each is a function of one exchange, made by a function of its numbers."""
+"""The faults a proxy can be asked for: functions of one exchange, made by functions of their numbers."""
 
 import asyncio
 import json
@@ -84,7 +84,7 @@ def delay(seconds: float) -> Fault:
 
 
 def cut(after_bytes: int, *, orderly: bool = False) -> Fault:
-    """The first `after_bytes` of the body, then the connection drops (`orderly`: the body ends as if whole)."""
+    """The first `after_bytes` of the body, then the connection drops (`orderly`: it ends as if whole)."""
 
     async def fault(exchange: Exchange) -> None:
         left = after_bytes
@@ -195,7 +195,7 @@ def listed(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Fault:
 
 
 def frames(change: Callable[[int, bytes], bytes]) -> Fault:
-    """Length-prefixed protobuf frames; `change` gets number and payload, and answers the bytes to send with prefix."""
+    """Length-prefixed protobuf frames; `change` turns number and payload into the bytes that are sent."""
 
     async def fault(exchange: Exchange) -> None:
         rest = b""
@@ -251,8 +251,8 @@ def without_streaming_lists() -> Fault:
     async def fault(exchange: Exchange) -> None:
         if exchange.seen.query.get("sendInitialEvents"):
             message = (
-                'ListOptions.meta.k8s.io "" is invalid: sendInitialEvents: Forbidden: sendInitialEvents is forbidden '
-                "for watch unless the WatchList feature gate is enabled"
+                'ListOptions.meta.k8s.io "" is invalid: sendInitialEvents: Forbidden: '
+                "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"
             )
             await status(422, reason="Invalid", message=message)(exchange)
         else:

@@ -2,14 +2,13 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from cockpit.model.batch import Batch, ListMark, Phase, StreamStatus
 from tests.bed.api import Api
 
 DEADLINE_SECONDS = 20.0
 _POLL_SECONDS = 0.02
-T = TypeVar("T")
 
 
 async def eventually(
@@ -21,6 +20,17 @@ async def eventually(
     while not (found := predicate()):
         if loop.time() > deadline:
             raise TimeoutError(f"not within {seconds:.0f} s: {what or predicate}")
+        await asyncio.sleep(_POLL_SECONDS)
+    return found
+
+
+async def in_time(ask: Callable[[], Awaitable[Any]], what: str, *, seconds: float = DEADLINE_SECONDS) -> Any:
+    """As `eventually`, for a question that has to be awaited."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + seconds
+    while not (found := await ask()):
+        if loop.time() > deadline:
+            raise TimeoutError(f"not within {seconds:.0f} s: {what}")
         await asyncio.sleep(_POLL_SECONDS)
     return found
 
@@ -147,7 +157,7 @@ class Mirror:
         except TimeoutError:
             told = [(one.phase.value, one.message) for one in self.statuses[-3:]]
             raise TimeoutError(
-                f"not within {seconds:.0f} s: {what or predicate}; rows {self.names[:10]}, last statuses {told}"
+                f"not within {seconds:.0f} s: {what or predicate}; rows {self.names[:10]}, last told {told}"
             ) from None
 
     async def until_live(self, *, seconds: float = DEADLINE_SECONDS) -> None:
@@ -174,9 +184,3 @@ def truth(api: Api, path: str, *query: tuple[str, str]) -> Callable[[], dict[str
         }
 
     return ask
-
-
-async def within(awaitable: Awaitable[T], seconds: float = DEADLINE_SECONDS) -> T:
-    """The answer, or TimeoutError."""
-    async with asyncio.timeout(seconds):
-        return await awaitable

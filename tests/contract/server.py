@@ -1,7 +1,8 @@
 """What a case may know of the server it runs against, and the servers that can be chosen.
 
-`--server real` (the default) starts etcd, kube-apiserver and kube-controller-manager from the bed; a path to a
-`contract.json` uses a server that somebody else started. Another kind of server joins by one entry in STARTERS.
+`--server real` (the default) starts etcd, kube-apiserver and kube-controller-manager from the bed; a path to
+a `contract.json` uses a server that somebody else started. Another kind of server joins by one entry in
+STARTERS.
 """
 
 import json
@@ -16,11 +17,11 @@ import yaml
 from tests.bed.api import Api
 
 ROLES = ("admin", "engineer", "viewer", "nobody", "expired")
-"""Who can ask: everything; pods and jobs of one namespace; everything but Secrets, to read; nothing; a dead token."""
+"""What they may: everything; pods and jobs of one namespace; read all but Secrets; nothing; a dead token."""
 
 
 class Capability:
-    """What not every server can do. A case that needs one says so and is skipped, with that reason, without it."""
+    """What not every server can do. A case says which it needs, else it is skipped with that reason."""
 
     CONTROLLERS = "controllers"  # garbage collection, Deployments, PodDisruptionBudgets
     CERTIFICATES = "certificates"  # client certificates are accepted
@@ -63,22 +64,23 @@ def write_kubeconfig(
     *,
     ca: Path | None = None,
     namespace: str = "",
-    **cluster: Any,
+    cluster: Mapping[str, Any] | None = None,
 ) -> str:
-    """A kubeconfig of one context named `one`; answers its path."""
-    whole: dict[str, Any] = {"server": url, **cluster}
+    """A kubeconfig of one context named `one`, with more fields of the cluster entry; answers its path."""
+    whole: dict[str, Any] = {"server": url, **(cluster or {})}
     if ca is not None:
         whole["certificate-authority"] = str(ca)
+    context = {"cluster": "one", "user": "one"}
+    if namespace:
+        context["namespace"] = namespace
     tree = {
         "apiVersion": "v1",
         "kind": "Config",
         "clusters": [{"name": "one", "cluster": whole}],
         "users": [{"name": "one", "user": dict(user)}],
-        "contexts": [{"name": "one", "context": {"cluster": "one", "user": "one"}}],
+        "contexts": [{"name": "one", "context": context}],
         "current-context": "one",
     }
-    if namespace:
-        tree["contexts"][0]["context"]["namespace"] = namespace  # type: ignore[index]
     path.touch(mode=0o600)
     path.write_text(yaml.safe_dump(tree))
     return str(path)

@@ -1,7 +1,5 @@
 """What each person may do, asked of the server, and what a stream says when it may not."""
 
-import asyncio
-
 import pytest
 
 from cockpit.clock import ManualClock
@@ -14,7 +12,7 @@ from tests.contract.conftest import Connect
 from tests.contract.fault_proxy import FaultProxy
 from tests.contract.faults import status
 from tests.contract.following import following
-from tests.contract.mirror import eventually
+from tests.contract.mirror import eventually, in_time
 from tests.contract.server import Server
 from tests.contract.shapes import binding, pod, role
 
@@ -73,12 +71,7 @@ async def test_a_review_follows_a_new_right(server: Server, space: str, admin: A
     assert not await can(session, "list", PODS, namespace=space)
     _allow(admin, server, space, "list", "watch")
 
-    async def allowed() -> bool:
-        while not await can(session, "list", PODS, namespace=space):
-            await asyncio.sleep(0.02)
-        return True
-
-    assert await asyncio.wait_for(allowed(), 10)
+    await in_time(lambda: can(session, "list", PODS, namespace=space), "the new right is known")
     assert not await can(session, "list", PODS), "only there"
 
 

@@ -1,7 +1,5 @@
 """What a server serves: groups, versions, scopes, subresources; kinds that come and go."""
 
-import asyncio
-
 import pytest
 
 from cockpit.clock import ManualClock
@@ -14,7 +12,7 @@ from tests.contract.conftest import Connect, define
 from tests.contract.fault_proxy import Exchange, FaultProxy
 from tests.contract.faults import html, status
 from tests.contract.following import following
-from tests.contract.mirror import eventually
+from tests.contract.mirror import eventually, in_time
 from tests.contract.shapes import GROUP, crd, custom
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -143,15 +141,12 @@ async def test_a_new_kind_appears(admin: Api, connect: Connect) -> None:
     session = await connect()
     assert (await discover(session)).find(GROUP, "Arrival") is None
     made = define(admin, crd("arrivals", "Arrival", scale=False))
-    found: list[Resource] = []
 
-    async def look() -> None:
-        while (one := (await discover(session)).find(GROUP, "Arrival")) is None:
-            continue
-        found.append(one)
+    async def look() -> Resource | None:
+        return (await discover(session)).find(GROUP, "Arrival")
 
-    await asyncio.wait_for(look(), 20)
-    assert found == [made]
+    found = await in_time(look, "the new kind is discovered")
+    assert found == made
     admin.delete(f"{CRDS}/arrivals.{GROUP}")
 
 

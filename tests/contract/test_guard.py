@@ -1,4 +1,4 @@
-"""What never leaves: writes while read-only, tunnels, Secrets. Counted at a proxy, and looked up on the server."""
+"""What never leaves: writes while read-only, tunnels, Secrets. Counted at a proxy, and looked up."""
 
 from typing import Any
 

@@ -434,7 +434,7 @@ async def test_the_missing_streaming_list_is_asked_for_once(
 async def test_an_old_servers_own_refusal_leads_to_pages(
     space: str, admin: Api, connect: Connect, proxy: FaultProxy
 ) -> None:
-    """Stripped of sendInitialEvents the request is what an old server understands, and it refuses the rest."""
+    """Without sendInitialEvents the request is what an old server understands, and it refuses the rest."""
     proxy.plan(asking(sendInitialEvents=None), times=1, path="/pods")
     admin.create(_pods(space), pod("p"))
     async with following(await connect("viewer", through=proxy), PODS, namespace=space) as one:

@@ -100,8 +100,8 @@ async def test_a_missing_kubeconfig_names_the_file_and_the_option(tmp_path: Path
         ("apiVersion: v1\nkind: Config\n", "no contexts"),
         ("contexts: [{name: a, context: {cluster: b, user: c}}]\ncurrent-context: a\n", "'b'"),
         (
-            "contexts: [{name: a, context: {cluster: b}}]\nclusters: [{name: b, cluster: {server: nonsense}}]\n"
-            "current-context: a\n",
+            "contexts: [{name: a, context: {cluster: b}}]\ncurrent-context: a\n"
+            "clusters: [{name: b, cluster: {server: nonsense}}]\n",
             "'nonsense'",
         ),
     ],
@@ -166,7 +166,7 @@ async def test_unverified_tls_is_possible_and_marked(
             tmp_path / "k",
             stranger.url,
             {"token": server.tokens["viewer"]},
-            **{"insecure-skip-tls-verify": True},
+            cluster={"insecure-skip-tls-verify": True},
         )
         session = await _open(path)
         assert session.is_insecure
@@ -392,13 +392,11 @@ async def test_a_server_error_does_not_end_an_attachment(
 async def test_several_kubeconfig_files_are_merged(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = write_kubeconfig(
-        tmp_path / "a", server.url, {"token": server.tokens["viewer"]}, ca=server.ca_file
-    )
-    tree = yaml.safe_load(Path(first).read_text())
-    rest = tmp_path / "b"
+    first, rest = tmp_path / "a", tmp_path / "b"
+    write_kubeconfig(first, server.url, {"token": server.tokens["viewer"]}, ca=server.ca_file)
+    tree = yaml.safe_load(first.read_text())
     rest.write_text(yaml.safe_dump({"apiVersion": "v1", "kind": "Config", "users": tree.pop("users")}))
-    Path(first).write_text(yaml.safe_dump(tree))
+    first.write_text(yaml.safe_dump(tree))
     monkeypatch.setenv("KUBECONFIG", f"{first}{os.pathsep}{rest}")
     session = await open_session(SessionOptions(), SystemClock())
     assert (await session.request("GET", "/api/v1/pods")).ok

@@ -174,8 +174,8 @@ async def test_a_watch_in_both_encodings_gives_the_same_rows(
         make(admin, space)
         wanted = {"nodes": f"wire-{space}", "namespaces": space}.get(kind, "wire")
         last = {"events": "series"}.get(kind, wanted)
-        for one in (binary, text):
-            await one.mirror.until(lambda one=one: last in one.mirror.names)
+        await binary.mirror.until(lambda: last in binary.mirror.names)
+        await text.mirror.until(lambda: last in text.mirror.names)
         await text.mirror.until(lambda: text.mirror.versions == binary.mirror.versions, "equal versions")
         await binary.mirror.until(lambda: text.mirror.versions == binary.mirror.versions, "equal versions")
         assert text.mirror.named(wanted) == binary.mirror.named(wanted)
