@@ -33,6 +33,7 @@ class JobIndex:
         self._children = Multimap()  # uid of a controller -> uids of the controllers it owns
         self._parent_of: dict[str, str] = {}
         self._node_ready: dict[str, str] = {}
+        self._largest_node_gpus = 0
         self._positions: dict[str, int] = {}
         self.touched: frozenset[str] = frozenset()
 
@@ -146,6 +147,14 @@ class JobIndex:
                 self._touch_key(touched, self._key_of.get(event.object_uid, ""))
 
     def _touch_by_nodes(self, touched: dict[str, Root], delta: Delta) -> None:
+        if not delta.touches(Kind.NODE):
+            return
+        largest = self._store.largest_node_gpus()
+        if largest != self._largest_node_gpus:  # a reason may be "no node has more than N"
+            self._largest_node_gpus = largest
+            for key, job in self._jobs.items():
+                if job.state == JobState.PENDING:
+                    self._touch_key(touched, key)
         for uid in delta.removed.get(Kind.NODE, ()):
             self._node_ready.pop(uid, None)
         for uid in delta.changed.get(Kind.NODE, ()):

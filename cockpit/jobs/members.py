@@ -102,11 +102,11 @@ def unbound_why(pods: tuple[Pod, ...], store: Store) -> str:
     told = [pod for pod in waiting if pod.scheduled_message and pod.scheduled_reason != "SchedulingGated"]
     for pod in told:
         if not scheduler.is_consequence(pod.scheduled_message):
-            return scheduler.plain(pod.scheduled_message, gpus=pod.gpus)
+            return _refusal(pod, pod.scheduled_message, store)
     for pod in waiting:  # the cause may survive only in the event of one member of the group
         event = _scheduling_event(store.events_of(pod.uid))
         if event is not None and not scheduler.is_consequence(event.message):
-            return scheduler.plain(event.message, gpus=pod.gpus)
+            return _refusal(pod, event.message, store)
     if told:
         return scheduler.plain(told[0].scheduled_message, gpus=told[0].gpus)
     gated = [pod for pod in waiting if pod.is_gated]
@@ -115,6 +115,14 @@ def unbound_why(pods: tuple[Pod, ...], store: Store) -> str:
     names = sorted({pod.scheduler for pod in waiting if pod.scheduler})
     whose = f"scheduler {names[0]}" if names else "the scheduler"
     return one_line(f"{counted(len(waiting), 'pod')} not looked at by {whose} yet")
+
+
+def _refusal(pod: Pod, message: str, store: Store) -> str:
+    """The scheduler's words; where no node is large enough that is said instead, for waiting cannot help."""
+    largest = store.largest_node_gpus()
+    if pod.gpus > largest > 0 and scheduler.names_gpus(message):
+        return f"needs {counted(pod.gpus, 'GPU')} on one node, no node has more than {largest}"
+    return scheduler.plain(message, gpus=pod.gpus)
 
 
 def _scheduling_event(events: tuple[Event, ...]) -> Event | None:

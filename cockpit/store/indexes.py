@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from cockpit.model.event import Event
 from cockpit.model.gpu import Gpu
+from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent
 from cockpit.store.multimap import Multimap
@@ -90,6 +91,28 @@ class PodIndex:
     def requests(self, node: str) -> Requests:
         sums = self._sums.get(node)
         return NO_REQUESTS if sums is None else Requests(*sums)
+
+
+class NodeIndex:
+    """How many nodes offer how many GPUs: the largest is asked for with every pending pod."""
+
+    def __init__(self) -> None:
+        self._sizes: dict[int, int] = {}  # allocatable GPUs -> nodes
+
+    def put(self, old: Node | None, new: Node) -> None:
+        if old is not None:
+            self.drop(old)
+        size = new.gpu_allocatable or 0
+        self._sizes[size] = self._sizes.get(size, 0) + 1
+
+    def drop(self, old: Node) -> None:
+        size = old.gpu_allocatable or 0
+        self._sizes[size] -= 1
+        if not self._sizes[size]:
+            del self._sizes[size]
+
+    def largest(self) -> int:
+        return max(self._sizes, default=0)
 
 
 IDLE_DUTY_RATIO = 0.05

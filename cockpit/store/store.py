@@ -13,7 +13,7 @@ from cockpit.model.gpu import Gpu
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind, Record
 from cockpit.store.delta import Delta, DeltaLog
-from cockpit.store.indexes import EventIndex, GpuIndex, PodIndex, Requests, event_age
+from cockpit.store.indexes import EventIndex, GpuIndex, NodeIndex, PodIndex, Requests, event_age
 from cockpit.store.multimap import Multimap
 
 EVENTS_PER_OBJECT = 50
@@ -53,17 +53,20 @@ class Store:
         self._log = DeltaLog()
         self._pods = PodIndex()
         self._gpus = GpuIndex()
+        self._nodes = NodeIndex()
         self._events = EventIndex(events_per_object, events_in_all)
         self._workloads = Multimap()
         self._put_in: dict[str, Callable[[Any, Any], None]] = {
             Kind.POD: self._pods.put,
             Kind.GPU: self._gpus.put,
+            Kind.NODE: self._nodes.put,
             Kind.EVENT: self._events.put,
             Kind.WORKLOAD: self._put_workload,
         }
         self._drop_from: dict[str, Callable[[Any], None]] = {
             Kind.POD: self._pods.drop,
             Kind.GPU: self._gpus.drop,
+            Kind.NODE: self._nodes.drop,
             Kind.EVENT: self._events.drop,
             Kind.WORKLOAD: self._drop_workload,
         }
@@ -249,6 +252,10 @@ class Store:
     def requests_on(self, node: str) -> Requests:
         """What the unfinished pods bound to a node ask for together; kept up to date, so O(1)."""
         return self._pods.requests(node)
+
+    def largest_node_gpus(self) -> int:
+        """The most GPUs that any one node offers (allocatable), free or not; 0 where no node shows one."""
+        return self._nodes.largest()
 
     def gpus_on(self, node: str) -> tuple[Gpu, ...]:
         """GPUs of a node, by index."""

@@ -173,6 +173,16 @@ def test_pending_pods_speak_with_the_scheduler_s_numbers(cluster: Cluster) -> No
     assert row(cluster).why == "needs 8 GPUs on one node: 37 nodes lack free GPUs, 3 are cordoned"
 
 
+def test_a_pod_larger_than_any_node_is_told_so(cluster: Cluster) -> None:
+    cluster.store.apply(Batch(kind=Kind.NODE, changed=(Node(uid="n", name="gpu-1", gpu_allocatable=4),)))
+    pod = owned(None, "huge", gpus=8, phase="Pending", scheduled_message=INSUFFICIENT)
+    cluster.put(pod)
+    assert row(cluster, "pod/team-a/huge").why == "needs 8 GPUs on one node, no node has more than 4"
+    cluster.store.apply(Batch(kind=Kind.NODE, changed=(Node(uid="n2", name="gpu-2", gpu_allocatable=8),)))
+    cluster.put()
+    assert row(cluster, "pod/team-a/huge").why.endswith("37 nodes lack free GPUs, 3 are cordoned")
+
+
 def test_the_cause_of_a_gang_is_found_in_the_event_of_one_member(cluster: Cluster) -> None:
     job = mpijob(workers=2, gpus=8)
     message = "0/3 nodes are available: podGroup team-a/llm failed recently."

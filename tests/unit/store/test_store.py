@@ -3,6 +3,8 @@
 from cockpit.model.batch import Batch, ListMark, Phase, StreamStatus
 from cockpit.model.gang import Workload
 from cockpit.model.job import OwnerObject
+from cockpit.model.node import Node
+from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind, OwnerRef
 from cockpit.store.store import Store
 from tests.unit.store.builders import event, gone, gpu, pod, pods
@@ -173,6 +175,37 @@ def test_gpus_are_found_by_node_in_order_and_by_pod() -> None:
     store.apply(Batch(kind=Kind.GPU, changed=(gpu("u1", "n", 0, "q"),)))
     assert [one.uuid for one in store.gpus_of_pod("team-a", "p")] == ["u2"]
     assert store.by_key(Kind.GPU, "u3") == cards[2]
+
+
+def test_the_largest_node_is_known_as_nodes_come_and_go() -> None:
+    store = Store()
+    assert store.largest_node_gpus() == 0
+    small, large = (Node(uid=f"n{size}", name=f"n{size}", gpu_allocatable=size) for size in (4, 8))
+    store.apply(Batch(kind=Kind.NODE, changed=(small, large, Node(uid="cpu", name="cpu"))))
+    assert store.largest_node_gpus() == 8
+    store.apply(Batch(kind=Kind.NODE, changed=(Node(uid="n8", name="n8", gpu_allocatable=6),)))
+    assert store.largest_node_gpus() == 6
+    store.apply(gone("n8", kind=Kind.NODE))
+    assert store.largest_node_gpus() == 4
+
+
+def test_idle_counts_from_the_first_sample_without_work_and_ends_with_work_or_silence() -> None:
+    store = Store()
+
+    def sample(at: float, duty: float | Absent, holder: str = "p") -> float | None:
+        card = gpu("u1", "n", 0, holder, duty_ratio=duty, sampled_seconds=at)
+        store.apply(Batch(kind=Kind.GPU, changed=(card,)))
+        return store.idle_since("u1")
+
+    assert sample(1.0, 0.0) == 1.0
+    assert sample(2.0, 0.01) == 1.0
+    assert sample(3.0, 0.0, "q") == 3.0
+    assert sample(4.0, 0.6) is None
+    assert sample(5.0, 0.0) == 5.0
+    assert sample(6.0, Absent.STALE) is None
+    sample(7.0, 0.0)
+    store.apply(gone("u1", kind=Kind.GPU))
+    assert store.idle_since("u1") is None
 
 
 def test_workloads_are_found_by_the_job_they_stand_for() -> None:
