@@ -96,6 +96,7 @@ QUEUED_TEXTS: tuple[KueueText, ...] = (
         r"waiting for all admitted workloads to be in PodsReady",
         "waits until the pods of another admitted job are ready",
     ),
+    _text("B26", r"Preempted to accommodate a workload", "waits for Kueue to look at it again"),
     _text("B6", r"workload is deactivated", "held: its workload is switched off"),
     _text("B13", r"exceeded the PodsReady timeout", "its pods were not ready in time: it was put back"),
     _text("B11", r"admission.?gated", "held by an admission gate: its controller has to lift it"),
@@ -119,7 +120,6 @@ REASON_WORDS: dict[str, tuple[str, bool]] = {
 }
 
 EVICTED_WORDS: dict[str, str] = {
-    "Preempted": "preempted by a job that goes first",
     "PodsReadyTimeout": "its pods were not ready in time: it was put back",
     "AdmissionCheck": "an admission check took its place back",
     "ClusterQueueStopped": "its ClusterQueue was stopped and drained",

@@ -84,19 +84,19 @@ def verdict(
         return _queued(workload, store, cluster_queue, positions.get(workload.uid), is_told)
     return GangVerdict(
         state=found.state,
-        reason=one_line(_reason(workload, state)),
+        reason=one_line(_reason(workload, state, store)),
         flavor=next((part.flavor for part in workload.pod_sets if part.flavor), ""),
         queue=found.queue,
         cluster_queue=cluster_queue,
     )
 
 
-def _reason(workload: Workload, state: str) -> str:
+def _reason(workload: Workload, state: str, store: Store) -> str:
     evicted = condition(workload.conditions, "Evicted")
     if state == GangState.HELD:
         return texts.HELD_WORDS.get(evicted.reason if evicted else "", texts.HELD_BY_PERSON)
     if state == GangState.EVICTED and evicted is not None:
-        words = texts.EVICTED_WORDS.get(evicted.reason)
+        words = _preempted(evicted, store) or texts.EVICTED_WORDS.get(evicted.reason)
         return words or evicted.message or "is being taken off by Kueue"
     if state == GangState.CHECKING:
         admitted = condition(workload.conditions, "Admitted")
@@ -135,7 +135,7 @@ def _queued(
         reason, is_blocked = _from_table(workload, cluster_queue, reserved)
     return GangVerdict(
         state=GangState.BLOCKED if is_blocked else GangState.QUEUED,
-        reason=_with_past(workload, reason),
+        reason=_with_past(workload, reason, store),
         missing=missing,
         flavor=flavor,
         resource=resource,
@@ -218,17 +218,25 @@ def _too_large(workload: Workload, cluster_queue: str, exceeds: re.Match[str]) -
     return f"asks {total} {noun}, {whose} can never give more than {exceeds['most']}"
 
 
-def _with_past(workload: Workload, reason: str) -> str:
-    """Lead with the eviction that brought it back into the line, where there is room for it."""
+def _with_past(workload: Workload, reason: str, store: Store) -> str:
+    """Lead with the eviction that brought it back into the line."""
     evicted = condition(workload.conditions, "Evicted")
     if evicted is None or evicted.status != "True":
         return one_line(reason)
-    past = {"Preempted": "preempted", "PodsReadyTimeout": "put back: pods not ready in time"}.get(
-        evicted.reason
-    )
-    if past is None:
-        return one_line(reason)
-    return one_line(f"{past}; {reason}")
+    past = {"PodsReadyTimeout": "put back: pods not ready in time"}.get(evicted.reason)
+    past = past or _preempted(evicted, store)
+    return one_line(f"{past}; {reason}" if past else reason)
+
+
+def _preempted(evicted: Condition, store: Store) -> str:
+    """ "preempted by team-a/urgent", as the message names the job by uid; "" for other evictions."""
+    if evicted.reason != "Preempted":
+        return ""
+    named = texts.PREEMPTED_BY.search(evicted.message)
+    for other in store.workloads_of(named["uid"]) if named is not None else ():
+        if other.owner is not None:
+            return f"preempted by {other.namespace}/{other.owner.name}"
+    return "preempted by a job that goes first"
 
 
 def _asked(workload: Workload, resource: str) -> str:

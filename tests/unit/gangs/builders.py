@@ -23,13 +23,13 @@ def pending(message: str, reason: str = "Pending") -> Condition:
 def workload(name: str, *conditions: Condition, gpus: int = 4, **fields: Any) -> Workload:
     fields.setdefault("queue", "main")
     fields.setdefault("created_seconds", 100.0)
+    fields.setdefault("owner", OwnerRef("batch/v1", "Job", name, f"job-{name}"))
     fields.setdefault("pod_sets", (PodSet("main", 1, ((NVIDIA, gpus),)),))
     return Workload(
         uid=f"wl-{name}",
         name=f"job-{name}-1a2b3",
         namespace="team-a",
         resource_version="7",
-        owner=OwnerRef("batch/v1", "Job", name, f"job-{name}"),
         conditions=conditions,
         **fields,
     )

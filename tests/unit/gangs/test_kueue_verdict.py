@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from cockpit.gangs.kueue import estimate_positions, gang_state, verdict
 from cockpit.gangs.verdict import GangState
 from cockpit.model.gang import PodSet, QuotaRow
-from cockpit.model.record import Condition
+from cockpit.model.record import Condition, OwnerRef
 from tests.unit.gangs.builders import (
     ASSIGN,
     MORE_4,
@@ -205,7 +205,10 @@ def test_the_state_comes_from_conditions(conditions: tuple[Condition, ...], acti
 @pytest.mark.parametrize(
     ("reason", "words"),
     [
-        ("Preempted", "preempted; needs 4 GPUs, quota research/h100 has 0 unused: 4 more needed"),
+        (
+            "Preempted",
+            "preempted by a job that goes first; needs 4 GPUs, quota research/h100 has 0 unused: 4 more",
+        ),
         (
             "PodsReadyTimeout",
             "put back: pods not ready in time; needs 4 GPUs, quota research/h100 has 0 unused",
@@ -218,6 +221,23 @@ def test_an_eviction_that_put_it_back_leads_the_reason(reason: str, words: str) 
     found = verdict(one, store_of(local_queue(), cluster_queue(used=8), one))
     assert found.state == GangState.QUEUED
     assert found.reason.startswith(words) and len(found.reason) <= 100
+
+
+def test_the_preemptor_is_named_where_it_is_known() -> None:
+    by = is_("Evicted", reason="Preempted", message=PREEMPTED.replace("7ca001ec", "9ca001ec"))
+    uid = "7ca001ec-22a7-4034-b41b-412d75042308"
+    urgent = workload("urgent", RESERVED, ADMITTED, owner=OwnerRef("batch/v1", "Job", "urgent", uid))
+    evicted = is_("Evicted", reason="Preempted", message=PREEMPTED)
+    leaving = workload("x", RESERVED, ADMITTED, evicted)
+    assert verdict(leaving, store_of(urgent, leaving)).reason == "preempted by team-a/urgent"
+    back = workload("x", evicted, pending(PREEMPTED))
+    assert verdict(back, store_of(*QUEUES, urgent, back)).reason == (
+        "preempted by team-a/urgent; waits for Kueue to look at it again"
+    )
+    unknown = workload("x", by, pending(MORE_4))
+    assert verdict(unknown, store_of(urgent, unknown)).reason.startswith(
+        "preempted by a job that goes first; "
+    )
 
 
 def test_held_says_who_held_it() -> None:
