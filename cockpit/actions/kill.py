@@ -106,7 +106,8 @@ def _lines(job: Job, pods: Sequence[Pod], target: str) -> tuple[str, ...]:
     else:
         lines.append("it has no pods")
     if job.gpus_held:
-        nodes = f" on {_count(len(job.nodes), 'node')}" if job.nodes else ""
+        holding = {one.node for one in alive if one.holds_gpus}
+        nodes = f" on {_count(len(holding), 'node')}" if holding else ""
         lines.append(f"{_count(job.gpus_held, 'GPU')} become free{nodes}")
     elif job.state not in JobState.ENDED:
         lines.append("it holds no GPU")

@@ -9,7 +9,7 @@ from cockpit.clock import SystemClock
 from cockpit.commands.ask import confirm_and_carry, refuse_without_right
 from cockpit.commands.choose import attach_options, settings_in_force
 from cockpit.commands.live import attached
-from cockpit.commands.paper import note
+from cockpit.commands.paper import note, put
 from cockpit.errors import NoConnection
 from cockpit.model.plan import Plan
 from cockpit.model.record import Kind
@@ -42,4 +42,10 @@ async def _scale(options: argparse.Namespace, chosen: AttachOptions) -> int:
             pool = pool_named(store, options.name)
             return plan_pool_scale(pool, read_replicas(options.to, pool.name), store, context=context)
 
+        found = pool_named(store, options.name)
+        wanted = read_replicas(options.to, found.name)
+        if found.target == wanted and not found.why_not:
+            # The size is absolute: asking for it again is done already, and a script may ask twice.
+            put([f"pool {found.name} is already set to {wanted}; nothing was changed"])
+            return 0
         return await confirm_and_carry(make(), options, session, clock)

@@ -111,7 +111,8 @@ def _shrink(pool: Pool, now: int, replicas: int, store: Truth) -> tuple[tuple[st
         lines.append(f"GPUs of the pool: {free} now, {sum(held.values())} held")
     warnings: list[str] = []
     if going > len(idle):
-        warnings.append(f"at least {going - len(idle)} nodes with running GPU work will go")
+        busy = going - len(idle)
+        warnings.append(f"at least {busy} node{'s' * (busy != 1)} with running GPU work will go")
     if going and sum(held.values()):
         worst = sorted(nodes, key=lambda one: (-held[one.name], one.name))[:going]
         danger = sum(held[one.name] for one in worst)

@@ -125,7 +125,7 @@ def test_kill_deletes_this_very_object_and_says_what_goes_with_it() -> None:
     assert plan.lines == (
         "delete mpijob team-a/llm (running)",
         "3 pods end with it, 2 of them running",
-        "4 GPUs become free on 2 nodes",
+        "4 GPUs become free on 1 node",
     )
     assert plan.is_destructive
     assert plan.shell == "cockpit job kill mpijob/team-a/llm --context prod --write"

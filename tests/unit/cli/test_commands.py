@@ -357,7 +357,6 @@ def test_scale(cluster: Cluster, capsys: Capture) -> None:
 @pytest.mark.parametrize(
     ("words", "part"),
     [
-        (("h100", "--to", "2"), "already set to 2; nothing to change"),
         (("h100", "--to", "11"), "11 is above its maximum of 10"),
         (("h100", "--to", "-1"), "-1 nodes are not possible"),
         (("v100", "--to", "1"), "there is no pool 'v100'; known are: h100"),
@@ -369,6 +368,13 @@ def test_scale_refusals(words: tuple[str, ...], part: str, cluster: Cluster, cap
     assert code == 2
     assert part in err
     assert cluster.sent == []
+
+
+def test_scale_to_what_is_set_already_is_done(cluster: Cluster, capsys: Capture) -> None:
+    _pool(cluster)
+    code, out, _err = run(capsys, "pool", "scale", "h100", "--to", "2", "--write", "--yes")
+    assert (code, out) == (0, "pool h100 is already set to 2; nothing was changed\n")
+    assert (cluster.sent, cluster.rehearsed) == ([], [])
 
 
 # ---- templates

@@ -49,7 +49,7 @@ def test_shrinking_tells_what_is_in_danger() -> None:
     assert plan.title == "Shrink pool h100 from 4 to 2"
     assert plan.is_destructive
     assert plan.lines[1] == "- 2 nodes: 2 of 4 present must go, 1 hold no GPU"
-    assert "at least 1 nodes with running GPU work will go" in plan.warnings
+    assert "at least 1 node with running GPU work will go" in plan.warnings
     assert "the owner chooses which nodes go: up to 16 held GPUs are in danger (team-a/llm)" in plan.warnings
     assert "2 of 4 nodes is 50% of the pool at once" in plan.warnings
 
