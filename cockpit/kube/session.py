@@ -114,7 +114,7 @@ class Session:
         self._clock = clock
         self._read_only = options.read_only
         self._client: aiohttp.ClientSession | None = None
-        self._tls: Any = None
+        self._writer: aiohttp.ClientSession | None = None
         self._proxy: str | None = None
         self._streams: list[aiohttp.ClientResponse] = []
         self._is_closed = False
@@ -242,7 +242,7 @@ class Session:
         request.headers.pop("Authorization", None)
         if header:
             request.headers["Authorization"] = header
-        client = self._client or self._open_client()
+        client = self._client_for(request.method)
         url = URL(self.server + request.path, encoded=True)
         if request.query:
             url = url.with_query(list(request.query))
@@ -258,18 +258,33 @@ class Session:
             allow_redirects=False,
         )
 
-    def _open_client(self) -> "aiohttp.ClientSession":
+    def _client_for(self, method: str) -> "aiohttp.ClientSession":
+        """The client for reads, or that for writes.
+
+        aiohttp sends a PUT or DELETE a second time when the connection breaks before the answer. Nobody knows
+        then whether the first was done, so writes have a client that never repeats and that opens a fresh
+        connection for each: a kept one may have been closed by the server meanwhile.
+        """
+        if method in guard.READS:
+            if self._client is None:
+                self._client = self._open_client(is_for_writes=False)
+            return self._client
+        if self._writer is None:
+            self._writer = self._open_client(is_for_writes=True)
+            self._writer._retry_connection = False
+        return self._writer
+
+    def _open_client(self, *, is_for_writes: bool) -> "aiohttp.ClientSession":
         import aiohttp
 
         self._proxy = proxy_for(self.server, self._credentials.configuration.proxy)
-        self._client = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, socket_factory=_socket),
+        return aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, socket_factory=_socket, force_close=is_for_writes),
             headers={"User-Agent": self._options.user_agent},
             read_bufsize=READ_BYTES,
             auto_decompress=True,
             cookie_jar=aiohttp.DummyCookieJar(),
         )
-        return self._client
 
     async def close(self) -> None:
         """Close every connection; whoever still reads a stream is told so, and nothing is sent any more."""
@@ -278,9 +293,11 @@ class Session:
         self._is_closed = True
         for response in self._streams:  # aiohttp's own close leaves a waiting reader asleep for ever
             response.content.set_exception(aiohttp.ClientConnectionError("the session was closed"))
-        if self._client is not None:
-            client, self._client = self._client, None
-            await client.close()
+        clients = (self._client, self._writer)
+        self._client = self._writer = None
+        for client in clients:
+            if client is not None:
+                await client.close()
 
 
 def _socket(address: Any) -> Any:

@@ -7,13 +7,13 @@ from typing import Any, Protocol
 import msgspec
 
 from cockpit.kube.decode.clean import clean
+from cockpit.kube.decode.envelope import MAGIC, opened
 from cockpit.kube.decode.frames import Frames, FramingError, LengthFrames, LineFrames
 from cockpit.kube.decode.shapes import AnyObject, Shape
 from cockpit.kube.proto import meta_pb2
 
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 JSON = "application/json"
-MAGIC = b"k8s\x00"
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
 
@@ -86,6 +86,9 @@ class ProtobufWire:
         return LengthFrames()
 
     def event(self, frame: bytes) -> tuple[str, bytes]:
+        found = opened(frame)
+        if found is not None:
+            return found
         event = _guarded(meta_pb2.WatchEvent.FromString, frame)
         return event.type, _guarded(_unwrap, event.object.raw)
 

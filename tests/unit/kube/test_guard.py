@@ -164,6 +164,25 @@ def test_only_one_plain_dry_run_counts(method: str, query: tuple[tuple[str, str]
     assert refusal(method, POD, query, read_only=True)
 
 
+@pytest.mark.parametrize(
+    ("body", "passes"),
+    [
+        (None, True),
+        (b'{"dryRun": ["All"], "preconditions": {"uid": "u"}}', True),
+        (b'{"preconditions": {"uid": "u"}}', False),
+        (b"{}", False),
+        (b'{"dryRun": []}', False),
+        (b'{"dryRun": "All"}', False),
+        (b'[{"dryRun": ["All"]}]', False),
+        (b"dryRun: [All]", False),
+    ],
+)
+def test_a_delete_with_a_body_says_it_in_the_body(body: bytes | None, *, passes: bool) -> None:
+    """The API server overlooks the query then: it would delete."""
+    assert (refusal("DELETE", POD, DRY, read_only=True, body=body) == "") is passes
+    assert refusal("POST", POD, DRY, read_only=True, body=b"{}") == ""
+
+
 @pytest.mark.parametrize("method", ["CONNECT", "OPTIONS", "TRACE", "get pods", ""])
 def test_other_methods(method: str) -> None:
     assert refusal(method, POD, (), read_only=False)

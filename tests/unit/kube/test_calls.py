@@ -1,0 +1,214 @@
+"""Calls, access reviews, single objects: what is sent and what a refusal says."""
+
+import json
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from cockpit.errors import BadInput, NoConnection, Refused
+from cockpit.kube.access import can
+from cockpit.kube.calls import perform
+from cockpit.kube.objects import get_object
+from cockpit.kube.resource import JOBS, MPIJOBS, NODES, PODS, Resource
+from cockpit.kube.session import Session
+from cockpit.model.plan import Call
+from tests.unit.kube.builders import FakeServer, meta, refuse, reply, status
+
+PATH = "/apis/kubeflow.org/v2beta1/namespaces/team-a/mpijobs/hvd"
+PATCH = Call(
+    method="PATCH",
+    path=PATH,
+    body={"spec": {}},
+    content_type="application/merge-patch+json",
+    target="mpijob team-a/hvd",
+)
+DELETE = Call(method="DELETE", path=PATH, body={"preconditions": {"uid": "u"}}, target="mpijob team-a/hvd")
+
+
+# ---- resources
+
+
+@pytest.mark.parametrize(
+    ("resource", "arguments", "path"),
+    [
+        (PODS, (), "/api/v1/pods"),
+        (PODS, ("team-a",), "/api/v1/namespaces/team-a/pods"),
+        (PODS, ("team-a", "p", "log"), "/api/v1/namespaces/team-a/pods/p/log"),
+        (NODES, ("ignored", "n1"), "/api/v1/nodes/n1"),
+        (JOBS, ("a", "j"), "/apis/batch/v1/namespaces/a/jobs/j"),
+        (MPIJOBS, (), "/apis/kubeflow.org/v2beta1/mpijobs"),
+    ],
+)
+def test_paths(resource: Resource, arguments: tuple[str, ...], path: str) -> None:
+    assert resource.path(*arguments) == path
+
+
+@pytest.mark.parametrize("name", ["a/b", "..", ".", "a b", "a%2fb", "a?b", "a#b", "a\nb", "ä", "a;b", "a\\b"])
+def test_names_that_are_no_segment(name: str) -> None:
+    with pytest.raises(BadInput, match="not a name that Kubernetes accepts"):
+        PODS.path("team-a", name)
+    with pytest.raises(BadInput):
+        PODS.path(name, "p")
+
+
+def test_labels_for_sentences() -> None:
+    assert (PODS.label, MPIJOBS.label) == ("pods", "mpijobs.kubeflow.org")
+    assert (PODS.api_version, MPIJOBS.api_version) == ("v1", "kubeflow.org/v2beta1")
+
+
+# ---- calls
+
+
+async def test_a_call_is_sent_as_it_is(server: FakeServer, session: Session) -> None:
+    server.on(PATH, reply({"kind": "MPIJob"}))
+    session.unlock()
+    answer = await perform(session, PATCH)
+    assert answer.json() == {"kind": "MPIJob"}
+    seen = server.seen[-1]
+    assert (seen.method, json.loads(seen.body)) == ("PATCH", {"spec": {}})
+    assert seen.headers["Content-Type"] == "application/merge-patch+json"
+    assert seen.query == {"fieldValidation": "Strict"}
+
+
+async def test_a_rehearsal_is_a_server_dry_run_and_needs_no_unlocking(
+    server: FakeServer, session: Session
+) -> None:
+    server.on(PATH, reply({}))
+    await perform(session, DELETE, dry_run=True)
+    assert server.seen[-1].query == {"dryRun": "All"}
+    assert json.loads(server.seen[-1].body) == {"preconditions": {"uid": "u"}, "dryRun": ["All"]}
+    with pytest.raises(Refused, match="Read-only"):
+        await perform(session, DELETE)
+    assert len(server.seen) == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "code", "reason", "words"),
+    [
+        (PATCH, 403, "Forbidden", "mpijob team-a/hvd: said the server (403)"),
+        (PATCH, 422, "Invalid", "said the server (422)"),
+        (DELETE, 404, "NotFound", "it may be gone already"),
+        (DELETE, 409, "Conflict", "changed since it was read, nothing was done"),
+        (PATCH, 401, "Unauthorized", "log in again"),
+        (DELETE, 429, "TooManyRequests", "not now: said the server. Try again in 9 s."),
+        (Call(method="POST", path=PATH, body={}), 409, "AlreadyExists", "said the server (409)"),
+        (PATCH, 500, "InternalError", "(500)"),
+    ],
+)
+async def test_refusals(
+    server: FakeServer, session: Session, call: Call, code: int, *, reason: str, words: str
+) -> None:
+    server.on(PATH, reply(status(code, reason, "said the\n\x1b[1mserver", retryAfterSeconds=9), code))
+    session.unlock()
+    with pytest.raises(Refused) as caught:
+        await perform(session, call)
+    assert words.replace("said the server", "said the [1mserver") in caught.value.sentence
+    assert caught.value.exit_code == 1
+    assert server.count(PATH) == (1 if code != 401 else server.count(PATH))
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
+async def test_a_write_is_never_repeated(server: FakeServer, session: Session, method: str) -> None:
+    """No answer came: nobody knows whether it was done."""
+    calls = 0
+
+    async def vanish(request: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        request.transport.abort()
+        return web.Response()
+
+    server.on(PATH, vanish)
+    session.unlock()
+    with pytest.raises(NoConnection):
+        await perform(session, Call(method=method, path=PATH, body={}))
+    assert calls == 1
+
+
+# ---- access
+
+
+@pytest.mark.parametrize(
+    ("answer", "allowed"),
+    [
+        ({"allowed": True}, True),
+        ({"allowed": False}, False),
+        ({"allowed": True, "denied": True}, False),
+        ({}, False),
+        (None, False),
+    ],
+)
+async def test_access(server: FakeServer, session: Session, answer: Any, *, allowed: bool) -> None:
+    server.on("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", reply({"status": answer}, 201))
+    assert (
+        await can(session, "patch", MPIJOBS, namespace="team-a", name="hvd", subresource="scale") is allowed
+    )
+    attributes = json.loads(server.seen[-1].body)["spec"]["resourceAttributes"]
+    assert attributes == {
+        "verb": "patch",
+        "group": "kubeflow.org",
+        "version": "v2beta1",
+        "resource": "mpijobs",
+        "namespace": "team-a",
+        "name": "hvd",
+        "subresource": "scale",
+    }
+
+
+async def test_a_cluster_scoped_question_names_no_namespace(server: FakeServer, session: Session) -> None:
+    server.on(
+        "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", reply({"status": {"allowed": True}}, 201)
+    )
+    await can(session, "list", NODES, namespace="team-a")
+    assert "namespace" not in json.loads(server.seen[-1].body)["spec"]["resourceAttributes"]
+
+
+async def test_an_unanswered_question_is_no_yes(server: FakeServer, session: Session) -> None:
+    server.on("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", refuse(403, "Forbidden", "no"))
+    with pytest.raises(Refused):
+        await can(session, "list", NODES)
+
+
+# ---- objects
+
+
+async def test_an_object_to_be_shown(server: FakeServer, session: Session) -> None:
+    tree = {
+        "kind": "Pod",
+        "metadata": meta("p")
+        | {
+            "managedFields": [{"manager": "x"}],
+            "annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{}", "no\x1bte": "a\nb\x07"},
+        },
+        "spec": {
+            "containers": [
+                {
+                    "env": [
+                        {"name": "API_TOKEN", "value": "hunter2"},
+                        {"name": "MODE", "value": "fast"},
+                        {"name": "DB_PASSWORD"},
+                    ]
+                }
+            ]
+        },
+    }
+    server.on("/api/v1/namespaces/team-a/pods/p", reply(tree))
+    shown = await get_object(session, PODS, "team-a", "p")
+    assert "managedFields" not in shown["metadata"]
+    assert shown["metadata"]["annotations"] == {"note": "a\nb"}
+    environment = shown["spec"]["containers"][0]["env"]
+    assert [one.get("value") for one in environment] == ["(hidden)", "fast", None]
+    assert "hunter2" not in json.dumps(shown)
+
+
+async def test_secrets_are_not_shown(server: FakeServer, session: Session) -> None:
+    secrets = Resource("", "v1", "secrets", "Secret", namespaced=True)
+    with pytest.raises(Refused, match="Secrets are never"):
+        await get_object(session, secrets, "team-a", "s")
+    assert server.seen == []
+
+
+async def test_a_missing_object(server: FakeServer, session: Session) -> None:
+    with pytest.raises(Refused, match="pods team-a/p: the server could not find"):
+        await get_object(session, PODS, "team-a", "p")
