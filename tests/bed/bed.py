@@ -120,14 +120,10 @@ class Bed:
         layout = self.layout
         self._pidfd = os.pidfd_open(os.getpid())
         prefix = sandbox.unshare_prefix(form) if self.namespaced else []
-        environment = {
-            name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")
-        }
-        environment |= {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", "TMPDIR": str(layout.run_dir)}
         self._process = subprocess.Popen(
             [*prefix, sys.executable, "-m", "tests.bed.runner", str(layout.run_dir), str(self._pidfd)],
             cwd=ROOT,
-            env=environment,
+            env=runner_environment(layout.run_dir),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=(layout.logs / "runner.log").open("wb"),
@@ -326,6 +322,19 @@ class Bed:
         if "error" in reply:
             raise BedError(f"the bed refused {asked}: {reply['error']}")
         return reply
+
+
+def runner_environment(run_dir: Path) -> dict[str, str]:
+    """Little of the caller's environment: no proxy (all is local), and above all no KUBECONFIG and no home,
+    which mpi-operator puts before its own flag: it must never meet a cluster that is not the bed's."""
+    kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "TZ") if name in os.environ}
+    return {
+        **kept,
+        "HOME": str(run_dir),
+        "TMPDIR": str(run_dir),
+        "PYTHONPATH": str(ROOT),
+        "PYTHONUNBUFFERED": "1",
+    }
 
 
 def _lines(process: subprocess.Popen[bytes], deadline: float, logs: Path) -> Iterable[dict[str, Any]]:

@@ -3,6 +3,9 @@
 import os
 from pathlib import Path
 
+import yaml
+
+from tests.bed import pod_logs
 from tests.bed.layout import ADVERTISED_ADDRESS, POD_RANGE, Layout
 from tests.bed.part import Part, http_probe
 
@@ -54,6 +57,8 @@ def apiserver(layout: Layout) -> Part:
             *("--requestheader-extra-headers-prefix", "X-Remote-Extra-"),
             *("--proxy-client-cert-file", f"{pki}/front-proxy-client.crt"),
             *("--proxy-client-key-file", f"{pki}/front-proxy-client.key"),
+            # For logs it dials the address that kwok gave the node; names of nodes are in no resolver.
+            *("--kubelet-preferred-address-types", "InternalIP"),
             *layout.apiserver_flags,
         ),
         http_probe(f"{layout.server}/readyz"),
@@ -98,17 +103,24 @@ def scheduler(layout: Layout) -> Part:
 
 
 def kwok(layout: Layout) -> Part:
-    """Plays the kubelet of every Node annotated kwok.x-k8s.io/node=fake."""
+    """Plays the kubelet of every Node annotated kwok.x-k8s.io/node=fake: its stages, its leases, its logs."""
     port = layout.ports["kwok"]
+    pod_logs.prepare(layout.run_dir)
+    config = layout.run_dir / "kwok.yaml"
+    logs = yaml.safe_dump(pod_logs.configuration(layout.run_dir))
+    config.write_text(f"{KWOK_STAGES.read_text()}---\n{logs}")
     return Part(
         "kwok",
         (
             layout.programs["kwok"],
-            *("--kubeconfig", str(layout.controller_kubeconfig), "--config", str(KWOK_STAGES)),
+            *("--kubeconfig", str(layout.controller_kubeconfig), "--config", str(config)),
             *("--manage-nodes-with-annotation-selector", "kwok.x-k8s.io/node=fake"),
             *("--node-lease-duration-seconds", "40"),
             *("--cidr", POD_RANGE, "--node-ip", "127.0.0.1"),
             *("--server-address", f"127.0.0.1:{port}", "--node-port", str(port)),
+            # kube-apiserver speaks TLS to kubelets, for logs.
+            *("--tls-cert-file", f"{layout.pki}/server.crt"),
+            *("--tls-private-key-file", f"{layout.pki}/server.key"),
         ),
         http_probe(f"http://127.0.0.1:{port}/healthz"),
         layout.run_dir,

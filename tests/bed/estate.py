@@ -12,7 +12,7 @@ GPU_MEMORY_MIB = 81559
 FLAVOR = "h100"
 CLUSTER_QUEUE = "research"
 LOCAL_QUEUE = "main"
-POOL_LABEL = "cockpit.bed/pool"
+POOL_LABEL = "node-pool"
 ZONES = ("zone-a", "zone-b", "zone-c")
 
 

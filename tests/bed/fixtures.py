@@ -35,10 +35,17 @@ def attached(parts: Iterable[str]) -> Bed | None:
 def started(
     parts: Iterable[str], request: pytest.FixtureRequest, *, namespace: bool | None = None
 ) -> Iterator[Bed]:
-    """A bed for one session; its logs stay when a test of the session failed."""
+    """The bed of the environment, else a fresh one for the session."""
     if (bed := attached(parts)) is not None:
         yield bed
-        return
+    else:
+        yield from fresh(parts, request, namespace=namespace)
+
+
+def fresh(
+    parts: Iterable[str], request: pytest.FixtureRequest, *, namespace: bool | None = None
+) -> Iterator[Bed]:
+    """A bed of the caller's own; its logs stay when a test of the session failed."""
     bed = Bed(parts, report=_report, namespace=namespace)
     bed.start()
     try:

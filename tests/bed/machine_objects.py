@@ -7,7 +7,7 @@ VERSION = "v1beta1"
 PLURAL = "machinedeployments"
 # The label by which Cluster API marks what belongs to a deployment.
 DEPLOYMENT_LABEL = "cluster.x-k8s.io/deployment-name"
-POOL_LABEL = "cockpit.bed/pool"
+POOL_LABEL = "node-pool"
 OWNER_KIND = "cluster.x-k8s.io/owner-kind"
 OWNER_NAME = "cluster.x-k8s.io/owner-name"
 MACHINE = "cluster.x-k8s.io/machine"

@@ -7,22 +7,22 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
 
-from tests.bed import machine_objects, telemetry
+from tests.bed import builder, machine_objects, pod_logs, sandbox, telemetry
 from tests.bed.api import Api, ApiError, Tree
 from tests.bed.bed import Bed
 from tests.bed.estate import Estate, gpu_job, mpi_job
 from tests.bed.exposition import reading
-from tests.bed.fixtures import bed_apiserver, bed_full
+from tests.bed.fixtures import fresh
+from tests.bed.layout import FULL
 from tests.bed.machines import has_gpus, is_ready
 from tests.bed.parts import ROOT
 
-__all__ = ["bed_apiserver", "bed_full"]
 pytestmark = pytest.mark.real
 QUOTA = 16
 Found = TypeVar("Found")
@@ -38,10 +38,13 @@ def until(what: str, look: Callable[[], Found | None], seconds: float = 60.0) ->
 
 
 @pytest.fixture(scope="module")
-def estate(bed_full: Bed) -> Bed:
-    """Four GPU nodes and a queue of 16 GPUs."""
-    Estate(bed_full.api()).create(nodes=4, quota=QUOTA)
-    return bed_full
+def estate(request: pytest.FixtureRequest) -> Iterator[Bed]:
+    """A bed of this file's own, with four GPU nodes and a queue of 16 GPUs."""
+    if (reason := sandbox.why_not()) is not None:
+        pytest.skip(reason)
+    for bed in fresh(FULL, request):
+        Estate(bed.api()).create(nodes=4, quota=QUOTA)
+        yield bed
 
 
 def query(api: Api, text: str) -> list[dict[str, Any]]:
@@ -166,15 +169,18 @@ def test_a_pool_grows_in_stages_and_shrinks_by_its_scale_subresource(estate: Bed
 
 
 def test_the_bed_is_entered_and_left(estate: Bed, tmp_path: Path) -> None:
-    script = "cd /; ls /etc/kueue; kubectl get --raw /readyz; pwd; touch here"
-    done = estate.run_inside(["sh", "-c", script.replace("cd /; ", "")], folder=tmp_path)
-    assert done.stdout == f"metrics\nok{tmp_path}\n", done.stderr
+    account = Path("/run/secrets/kubernetes.io/serviceaccount/token")
+    script = f"ls /etc/kueue; kubectl get --raw /readyz; pwd; touch here; cat {account}"
+    done = estate.run_inside(["sh", "-c", script], folder=tmp_path)
+    token = (estate.run_dir / "controllers.token").read_text()
+    assert done.stdout == f"metrics\nok{tmp_path}\n{token}", done.stderr
     assert (tmp_path / "here").exists()
     pod = estate.api().get("/api/v1/namespaces/monitoring/pods/prometheus-0")["status"]["podIP"]
     port = estate.layout.ports["prometheus"]
     reach = ["python3", "-c", f"import socket; socket.create_connection(('{pod}', {port}), 5)"]
     assert estate.run_inside(reach).returncode == 0
-    assert not Path("/etc/kueue").exists()
+    # Out here nothing of it is seen.
+    assert not account.exists() or account.read_text() != token
 
 
 def test_people_have_the_rights_that_their_names_say(estate: Bed) -> None:
@@ -190,6 +196,35 @@ def test_people_have_the_rights_that_their_names_say(estate: Bed) -> None:
         with pytest.raises(ApiError) as caught:
             estate.api(who).get(path)
         assert caught.value.status == status, who
+
+
+def test_logs_are_read_and_followed(estate: Bed) -> None:
+    pod = next(
+        one["metadata"]["name"]
+        for one in estate.api().items("/api/v1/namespaces/team-a/pods")
+        if "launcher" in one["metadata"]["name"]
+    )
+    assert "mpirun" in estate.kubectl("-n", "team-a", "logs", pod)
+    command = [estate.layout.programs["kubectl"], "--kubeconfig", str(estate.kubeconfig)]
+    with subprocess.Popen(
+        [*command, "-n", "team-a", "logs", "--follow", "--tail=1", pod], stdout=subprocess.PIPE, text=True
+    ) as follower:
+        assert follower.stdout is not None
+        try:
+            assert "step 200" in follower.stdout.readline()
+            pod_logs.append(estate.run_dir, "launcher", "epoch 1 step 300")
+            assert follower.stdout.readline() == "epoch 1 step 300\n"
+        finally:
+            follower.kill()
+
+
+def test_exec_gives_the_commands_own_code_and_the_way_in() -> None:
+    command = [sys.executable, "-m", "tests.bed", "exec", "--parts", "apiserver", "--"]
+    script = "kubectl get --raw /readyz && exit 7"
+    done = subprocess.run(
+        [*command, "sh", "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (done.returncode, done.stdout) == (7, "ok"), done.stderr
 
 
 def test_a_part_is_restarted(estate: Bed) -> None:
@@ -210,11 +245,21 @@ def living(run_dir: Path) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
-def test_nothing_is_left_when_the_owner_ends(bed_apiserver: Bed, how: signal.Signals) -> None:
-    """`bed_apiserver` only makes sure that the programs are there."""
-    del bed_apiserver
-    command = [sys.executable, "-m", "tests.bed", "up", "--parts", "apiserver"]
+@pytest.mark.parametrize(
+    ("how", "where"),
+    [
+        (signal.SIGTERM, "--no-namespace"),
+        (signal.SIGINT, "--no-namespace"),
+        (signal.SIGKILL, "--no-namespace"),
+        (signal.SIGTERM, "--namespace"),
+        (signal.SIGKILL, "--namespace"),
+    ],
+)
+def test_nothing_is_left_when_the_owner_ends(how: signal.Signals, where: str) -> None:
+    if where == "--namespace" and (reason := sandbox.why_not()) is not None:
+        pytest.skip(reason)
+    builder.ensure_all(("etcd", "kube-apiserver", "kubectl"))
+    command = [sys.executable, "-m", "tests.bed", "up", "--parts", "apiserver", where]
     owner = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, env=dict(os.environ))
     assert owner.stdout is not None
     with owner, owner.stdout:

@@ -6,8 +6,8 @@ import pytest
 import yaml
 from cryptography import x509
 
-from tests.bed import credentials, kueue_objects, parts, people, sandbox
-from tests.bed.bed import Bed
+from tests.bed import credentials, kueue_objects, parts, people, pod_logs, sandbox
+from tests.bed.bed import Bed, runner_environment
 from tests.bed.cache import BedError
 from tests.bed.layout import FULL, PORTS, Layout, closure, free_ports
 
@@ -150,3 +150,21 @@ def test_entering_keeps_the_folder_and_the_variables() -> None:
 def test_the_namespace_is_never_prepared_outside_one(tmp_path: Path) -> None:
     with pytest.raises(BedError, match="only by its first process"):
         sandbox.prepare_inside(make_layout(tmp_path))
+
+
+def test_the_parts_never_see_the_callers_clusters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """mpi-operator puts $KUBECONFIG before its own flag."""
+    monkeypatch.setenv("KUBECONFIG", "/elsewhere")
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy")
+    environment = runner_environment(tmp_path)
+    assert not {"KUBECONFIG", "HTTPS_PROXY"} & set(environment)
+    assert environment["HOME"] == str(tmp_path)
+
+
+def test_logs_are_in_the_runtimes_format(tmp_path: Path) -> None:
+    pod_logs.prepare(tmp_path)
+    pod_logs.append(tmp_path, "main", "step 9")
+    last = pod_logs.path_of(tmp_path, "anything").read_text().splitlines()[-1]
+    assert last == "2026-01-05T09:00:03.000000000Z stdout F step 9"
+    entries = pod_logs.configuration(tmp_path)["spec"]["logs"]
+    assert [entry.get("containers") for entry in entries] == [["launcher"], ["worker"], None]
