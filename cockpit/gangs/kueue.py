@@ -2,7 +2,7 @@
 
 from cockpit.gangs.kueue_plans import plan_hold, plan_release, plan_resume_queue, plan_stop_queue
 from cockpit.gangs.kueue_queues import queue_rows
-from cockpit.gangs.kueue_verdict import estimate_positions, gang_state, gpus_asked, verdict
+from cockpit.gangs.kueue_verdict import estimate_positions, gang_state, gpus_asked, is_in_line, verdict
 
 NAME = "Kueue"
 
@@ -11,6 +11,7 @@ __all__ = [
     "estimate_positions",
     "gang_state",
     "gpus_asked",
+    "is_in_line",
     "plan_hold",
     "plan_release",
     "plan_resume_queue",

@@ -5,7 +5,7 @@ read from conditions and `spec.active`, and the sentence is rebuilt with the num
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from cockpit.gangs import kueue_texts as texts
 from cockpit.gangs.kueue_queue_state import queue_state
@@ -123,6 +123,9 @@ def _queued(
     stopped = _stopped(workload, store, cluster_queue)
     if stopped:
         reason, is_blocked = stopped, True
+    elif _backs_off(workload):
+        tries = counted(workload.requeue_count, "try", "tries")
+        reason = f"waits out a back-off after {tries} before it queues again"
     elif texts.PREEMPTING.search(message):
         reason, _ = _from_table(workload, cluster_queue, reserved)
     elif unused is not None:
@@ -144,6 +147,11 @@ def _queued(
         queue=workload.queue,
         cluster_queue=cluster_queue,
     )
+
+
+def _backs_off(workload: Workload) -> bool:
+    requeued = condition(workload.conditions, "Requeued")
+    return requeued is not None and requeued.status == "False" and workload.requeue_at_seconds is not None
 
 
 def _stopped(workload: Workload, store: Store, cluster_queue: str) -> str:
@@ -292,10 +300,15 @@ def queue_order(workload: Workload) -> tuple[int, float, str]:
     return (-workload.priority, moment if moment is not None else 0.0, workload.key)
 
 
-def estimate_positions(store: Store, cluster_queue: str | None = None) -> dict[str, int]:
-    """Place in line (1 is next) by workload uid, for one ClusterQueue or for all: an estimate."""
+def estimate_positions(
+    store: Store, cluster_queue: str | None = None, *, among: Iterable[Workload] | None = None
+) -> dict[str, int]:
+    """Place in line (1 is next) by workload uid, for one ClusterQueue or for all: an estimate.
+
+    `among` are the workloads to look at; without it the whole table is.
+    """
     lines: dict[str, list[Workload]] = {}
-    for workload in store.records(Kind.WORKLOAD).values():
+    for workload in store.records(Kind.WORKLOAD).values() if among is None else among:
         if not is_in_line(workload):
             continue
         name = cluster_queue_name(workload, store)

@@ -34,6 +34,7 @@ class JobIndex:
         self._parent_of: dict[str, str] = {}
         self._node_ready: dict[str, str] = {}
         self._largest_node_gpus = 0
+        self._in_line: set[str] = set()  # uids of Workloads without quota
         self._positions: dict[str, int] = {}
         self.touched: frozenset[str] = frozenset()
 
@@ -77,9 +78,7 @@ class JobIndex:
             self._touch_workload(touched, uid)
         self._touch_by_events(touched, delta)
         self._touch_by_nodes(touched, delta)
-        if delta.touches(Kind.WORKLOAD, *_QUEUES):
-            self._positions = kueue.estimate_positions(self._store)
-            self._touch_queued(touched, has_queue_moved=delta.touches(*_QUEUES))
+        self._move_line(touched, delta)
         for key, root in touched.items():
             self._recompute(key, root)
         self.touched = frozenset(touched)
@@ -164,6 +163,27 @@ class JobIndex:
             self._node_ready[uid] = node.ready
             for pod in self._store.pods_on(node.name):
                 self._touch_key(touched, self._key_of.get(pod.uid, ""))
+
+    def _move_line(self, touched: dict[str, Root], delta: Delta) -> None:
+        """Keep the line of waiting Workloads, and recompute places only when it or a queue moved."""
+        has_line_moved = False
+        for uid in delta.removed.get(Kind.WORKLOAD, ()):
+            has_line_moved |= uid in self._in_line
+            self._in_line.discard(uid)
+        for uid in delta.changed.get(Kind.WORKLOAD, ()):
+            workload: Workload | None = self._store.get(Kind.WORKLOAD, uid)
+            is_waiting = workload is not None and kueue.is_in_line(workload)
+            has_line_moved |= is_waiting or uid in self._in_line
+            if is_waiting:
+                self._in_line.add(uid)
+            else:
+                self._in_line.discard(uid)
+        has_queue_moved = delta.touches(*_QUEUES)
+        if has_line_moved or has_queue_moved:
+            table = self._store.records(Kind.WORKLOAD)
+            waiting = [table[uid] for uid in self._in_line]
+            self._positions = kueue.estimate_positions(self._store, among=waiting)
+            self._touch_queued(touched, has_queue_moved=has_queue_moved)
 
     def _touch_queued(self, touched: dict[str, Root], *, has_queue_moved: bool) -> None:
         """Jobs in line whose place or, after a queue changed, whose reason may be another now."""

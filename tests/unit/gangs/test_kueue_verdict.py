@@ -240,6 +240,20 @@ def test_the_preemptor_is_named_where_it_is_known() -> None:
     )
 
 
+def test_a_back_off_is_told_before_the_old_reason() -> None:
+    one = workload(
+        "x",
+        is_("Evicted", reason="PodsReadyTimeout"),
+        is_("Requeued", "False", "PodsReadyTimeout"),
+        pending(MORE_4),
+        requeue_count=3,
+        requeue_at_seconds=500.0,
+    )
+    assert verdict(one, store_of(*QUEUES, one)).reason == (
+        "put back: pods not ready in time; waits out a back-off after 3 tries before it queues again"
+    )
+
+
 def test_held_says_who_held_it() -> None:
     by_limit = is_("Evicted", reason="DeactivatedDueToRequeuingLimitExceeded", message="long text")
     found = verdict(workload("x", by_limit, is_active=False), store_of())

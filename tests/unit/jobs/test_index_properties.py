@@ -4,6 +4,7 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cockpit.model.gang import ClusterQueue, LocalQueue, Workload
 from cockpit.model.job import JobObject, JobState, OwnerObject
 from cockpit.model.pod import Pod
 from cockpit.model.record import Record
@@ -74,6 +75,16 @@ def news(draw: st.DrawFn) -> tuple[bool, Record]:
         record = msgspec.structs.replace(
             record, conditions=conditions, is_suspended=suspended, deleting_seconds=deleting
         )
+    elif isinstance(record, Workload):
+        admitted = (is_("QuotaReserved"), is_("Admitted"))
+        record = msgspec.structs.replace(
+            record,
+            conditions=draw(st.sampled_from(((lacks(4),), (), admitted, (is_("Finished"),)))),
+            priority=draw(st.integers(0, 2)),
+            is_active=draw(st.sampled_from((True, True, False))),
+        )
+    elif isinstance(record, LocalQueue | ClusterQueue):
+        record = msgspec.structs.replace(record, stop_policy=draw(st.sampled_from(("None", "Hold"))))
     return False, record
 
 
