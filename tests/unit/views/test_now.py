@@ -1,0 +1,328 @@
+"""The header, what became of every GPU, the panels, the heatmap."""
+
+import enum
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cockpit.model.batch import Batch, Phase, StreamStatus
+from cockpit.model.gpu import Mark
+from cockpit.model.quantity import Absent
+from cockpit.model.record import Kind
+from cockpit.store.store import Store
+from cockpit.triage.finding import Attention
+from cockpit.views import heat, now
+from cockpit.views.fleet import Fleet, fleet, share
+from cockpit.views.states import why_empty
+from cockpit.views.view_state import ViewState
+from tests.unit.views.builders import (
+    NOW,
+    card,
+    cluster_queue,
+    line,
+    live,
+    local_queue,
+    node,
+    pod,
+    pool,
+    store,
+    texts,
+)
+
+
+def cluster() -> Store:
+    return live(
+        store(
+            node("gpu-1", 8, gpu_allocatable=7),
+            node("gpu-2", 4, ready="Unknown"),
+            node("gpu-3", None, gpus_expected=8),
+            node("cpu-1", None),
+            pod("w-0", gpus=4),
+            card(0, "w-0", duty=0.9),
+            card(1, "w-0", duty=0.8),
+            card(2, "w-0", duty=0.01),
+            card(3, "w-0", duty=Absent.STALE),
+            card(4, duty=0.0),
+        ),
+        Kind.NODE,
+        Kind.POD,
+    )
+
+
+def test_every_gpu_is_counted_once() -> None:
+    found = fleet(cluster())
+    assert (found.nodes, found.gpu_nodes) == (4, 3)
+    assert (found.busy, found.idle_held, found.held_unknown) == (2, 1, 1)
+    assert found.free == 3  # 7 allocatable, 4 held
+    assert found.lost == 5  # 1 that fell out, 4 on a node that is not ready
+    assert found.joining == 8
+    assert found.gpus == 12
+    assert found.duty == pytest.approx((0.9 + 0.8 + 0.01) / 3)
+    assert found.sampled_seconds == NOW - 10
+
+
+def test_the_fleet_follows_every_change() -> None:
+    made = cluster()
+    before = fleet(made)
+    assert fleet(made) is before
+    made.apply(Batch(kind=Kind.POD, changed=(pod("w-1", gpus=2),)))
+    assert fleet(made).free == 1
+    made.apply(Batch(kind=Kind.GPU, changed=(card(2, "w-0", duty=0.5),)))
+    assert (fleet(made).busy, fleet(made).idle_held) == (3, 0)
+    made.apply(Batch(kind=Kind.NODE, removed=("uid-gpu-2",)))
+    assert fleet(made).lost == 1
+    made.apply(Batch(kind=Kind.GPU, removed=("GPU-gpu-1-0",)))
+    assert fleet(made).busy == 2
+
+
+def test_all_devices_held_need_no_pod_labels() -> None:
+    known = [card(index, duty=0.5, mark=Mark.NOT_COLLECTED) for index in range(8)]
+    assert share(node(), 8, known).busy == 8
+    assert share(node(), 7, known).held_unknown == 7
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    st.integers(0, 8),
+    st.integers(0, 8),
+    st.integers(0, 12),
+    st.lists(st.tuples(st.floats(0, 1), st.booleans()), max_size=8),
+    st.sampled_from(["True", "False", "Unknown", ""]),
+)
+def test_shares_add_up(
+    capacity: int, allocatable: int, held: int, duties: list[tuple[float, bool]], ready: str
+) -> None:
+    record = node(gpus=capacity, gpu_allocatable=min(allocatable, capacity), ready=ready)
+    known = [card(index, "w" if named else "", duty=duty) for index, (duty, named) in enumerate(duties)]
+    found = share(record, held, known)
+    parts = (found.busy, found.idle_held, found.held_unknown, found.free, found.lost)
+    assert all(part >= 0 for part in parts)
+    assert sum(parts) == capacity
+
+
+class Link(enum.Enum):
+    CONNECTING = "connecting"
+    ATTACHED = "attached"
+
+
+@dataclass(frozen=True)
+class Context:
+    context: str | None
+
+
+@dataclass(frozen=True)
+class Attached:
+    store: Store
+    session: Context | None = Context("prod-eu")
+    options: Context = Context(None)
+    link: Any = Link.ATTACHED
+    sentence: str = ""
+    api_seconds: float | None = 0.0121
+    is_read_only: bool = True
+
+
+def words(segments: now.Segments) -> str:
+    return " · ".join(one.text for one in segments)
+
+
+def test_the_header() -> None:
+    left, right = now.header(Attached(cluster()), NOW, ViewState(namespace="team-a"))
+    assert words(left) == (
+        "prod-eu · 4 nodes · 2/12 GPUs busy · 1 held, duty n/c · 1 idle-held · 3 free · 5 lost · 8 joining "
+        "· duty 57% · namespace team-a"
+    )
+    assert words(right) == "api 12 ms · live · ro"
+
+
+def test_at_80_columns_the_first_of_each_remain() -> None:
+    left, right = now.header(Attached(cluster()), NOW)
+    kept = [one.text for one in (*left, *right) if one.priority == 1]
+    assert kept == ["prod-eu", "2/12 GPUs busy", "5 lost", "ro"]
+
+
+def test_without_telemetry_nothing_is_called_idle_or_busy() -> None:
+    made = store(node(), pod("w", gpus=4))
+    left, _ = now.header(Attached(made), NOW)
+    assert words(left) == "prod-eu · 1 nodes · 4/8 GPUs held · 4 free · duty n/c"
+
+
+def test_a_header_without_a_connection() -> None:
+    attached = Attached(store(), None, Context("dev"), Link.CONNECTING, "The server cannot be reached.", None)
+    left, right = now.header(attached, NOW)
+    assert words(left) == "dev · connecting · The server cannot be reached."
+    assert words(right) == "no data yet · ro"
+    left, _ = now.header(Attached(store(), None, Context(None), Link.CONNECTING), NOW)
+    assert left[0].text == "no context"
+
+
+def test_a_cluster_without_gpus_says_so() -> None:
+    assert words(now.fleet_segments(Fleet(nodes=3))) == "3 nodes · no GPUs"
+    assert now.fleet_segments(Fleet()) == ()
+
+
+@pytest.mark.parametrize(
+    ("phase", "text"),
+    [
+        (Phase.LISTING, "pods listing 1,200"),
+        (Phase.CONNECTING, "pods connecting 1,200"),
+        (Phase.DENIED, "pods denied"),
+        (Phase.STALE, "pods stale"),
+        (Phase.BACKING_OFF, "pods backing off"),
+    ],
+)
+def test_a_stream_in_trouble_is_told_in_the_header(phase: Phase, text: str) -> None:
+    made = live(store(node()), Kind.NODE)
+    made.apply(Batch(kind=Kind.POD, status=StreamStatus(kind=Kind.POD, phase=phase, objects=1_200)))
+    assert now.data_segment(made, NOW).text == text
+
+
+@pytest.mark.parametrize(("heard", "text", "tone"), [(1, "live", "dim"), (3_600, "data 60m old", "warn")])
+def test_data_is_called_old_only_when_the_server_fell_silent(heard: float, text: str, tone: str) -> None:
+    made = store(node())
+    status = StreamStatus(kind=Kind.NODE, phase=Phase.LIVE, heard_seconds=NOW - heard)
+    made.apply(Batch(kind=Kind.NODE, status=status))
+    found = now.data_segment(made, NOW)
+    assert (found.text, found.tone) == (text, tone)
+
+
+@pytest.mark.parametrize(
+    ("status", "total", "filter_text", "sentence"),
+    [
+        (None, 0, "", "Connecting: jobs have not been asked for yet."),
+        (StreamStatus(kind="x", phase=Phase.LISTING, objects=12_000), 0, "", "Listing jobs: 12,000 so far."),
+        (StreamStatus(kind="x", phase=Phase.DENIED, message="No right to list."), 0, "", "No right to list."),
+        (StreamStatus(kind="x", phase=Phase.DENIED), 0, "", "Denied: no right to list jobs."),
+        (StreamStatus(kind="x", phase=Phase.ABSENT), 0, "", "This cluster does not serve jobs."),
+        (StreamStatus(kind="x", phase=Phase.STALE), 0, "", "No jobs known; the stream is stale."),
+        (StreamStatus(kind="x", phase=Phase.LIVE), 0, "", "There are no jobs."),
+        (StreamStatus(kind="x", phase=Phase.LIVE, scope="ns"), 0, "", "There are no jobs in namespace ns."),
+        (
+            StreamStatus(kind="x", phase=Phase.LIVE),
+            9,
+            "llm",
+            "None of 9 jobs matches 'llm'; press / to change the filter.",
+        ),
+    ],
+)
+def test_why_a_table_is_empty(
+    status: StreamStatus | None, total: int, filter_text: str, sentence: str
+) -> None:
+    assert why_empty("jobs", status, total=total, filter_text=filter_text) == sentence
+
+
+def test_what_needs_a_human_keeps_the_rank_of_triage() -> None:
+    found = [
+        Attention(
+            finding="job-waits",
+            subject_key="k",
+            is_bad=True,
+            subject="team-a/llm",
+            sentence="gang 0/16",
+            remedy="w why",
+            since_seconds=NOW - 2_460,
+        ),
+        Attention(finding="idle", subject_key="n", is_bad=False, subject="team-c/nb", sentence="duty 0%"),
+    ]
+    made = now.attention_table(found, ViewState(), NOW)
+    assert line(made) == {
+        "mark": "▲",
+        "age": "41m",
+        "subject": "team-a/llm",
+        "sentence": "gang 0/16",
+        "remedy": "w why",
+    }
+    assert texts(made, "mark") == ["▲", "●"]
+    assert texts(made, "age") == ["41m", "?"]
+
+
+def test_panels() -> None:
+    shown = line(now.pools_panel([pool("h100", nodes_joining=2, idle_nodes=1, maximum=3)], NOW))
+    assert shown == {
+        "name": "h100",
+        "now": "3/3 max",
+        "gpus": "24",
+        "share": "50%",
+        "words": "+2 joining · 1 idle",
+    }
+    made = store(local_queue(), cluster_queue(), local_queue("busy", pending=9, uid="x"))
+    found = now.queues_panel(made, NOW)
+    assert texts(found, "name") == ["team-a/busy", "team-a/gpu-lq"]
+    assert texts(found, "quota") == ["256/320", "256/320"]
+
+
+def test_the_heatmap_tells_free_lost_silent_and_stale_apart() -> None:
+    made = store(
+        node("gpu-1", 8, gpu_allocatable=7),
+        node("gpu-2", 2, ready="Unknown"),
+        node("gpu-3", None, gpus_expected=2, pool=""),
+        pod("w", gpus=5),
+        card(0, "w", duty=1.0),
+        card(1, "w", duty=0.01),
+        card(2, duty=0.0),
+        card(3, "w", duty=Absent.STALE),
+        card(4, "w", duty=Absent.NOT_COLLECTED),
+    )
+    found = heat.groups(made)
+    assert [(group.name, [block.key for block in group.blocks]) for group in found] == [
+        ("h100", ["gpu-1", "gpu-2"]),
+        ("no pool", ["gpu-3"]),
+    ]
+    assert found[0].blocks[0].levels == (8, 1, -1, -4, -3, -1, -1, -2)
+    assert found[0].blocks[1].levels == (-2, -2)
+    assert found[1].blocks[0].levels == (-3, -3)
+
+
+def test_devices_nobody_measures_are_free_or_not_collected_by_what_is_held() -> None:
+    made = store(node(gpus=4), pod("w", gpus=3))
+    assert heat.groups(made)[0].blocks[0].levels == (-3, -3, -3, -1)
+
+
+@pytest.mark.parametrize(
+    ("metric", "levels"),
+    [
+        (heat.Metric.DUTY, (6, -1)),
+        (heat.Metric.MEMORY, (4, -1)),
+        (heat.Metric.TEMPERATURE, (7, 1)),
+        (heat.Metric.POWER, (8, 2)),
+        (heat.Metric.HEALTH, (8, 1)),
+    ],
+)
+def test_metrics(metric: heat.Metric, levels: tuple[int, ...]) -> None:
+    made = store(
+        node(gpus=2),
+        card(0, "w", temperature_celsius=75.0, power_watts=400.0, xid=79),
+        card(1, duty=0.0, temperature_celsius=30.0, power_watts=60.0),
+    )
+    assert heat.groups(made, metric)[0].blocks[0].levels == levels
+
+
+def test_owners_keep_their_shade_and_differ_in_most_cases() -> None:
+    made = store(node(gpus=3), card(0, "a"), card(1, "b"), card(2, duty=0.0))
+    first, second, free = heat.groups(made, heat.Metric.OWNER)[0].blocks[0].levels
+    assert first == second
+    assert 1 <= first <= 8
+    assert free == -1
+
+
+def test_a_namespace_leaves_only_its_own_cards_shaded() -> None:
+    made = store(node(gpus=2), card(0, "a"), card(1, "b", pod_namespace="team-b"))
+    assert heat.groups(made, heat.Metric.DUTY, "team-b")[0].blocks[0].levels == (-1, 6)
+
+
+def test_the_heatmap_is_made_anew_only_when_the_store_moved() -> None:
+    made = store(node(gpus=1), card(0, "a"))
+    first = heat.groups(made)
+    assert heat.groups(made) is first
+    made.apply(Batch(kind=Kind.GPU, changed=(card(0, "a", duty=0.1),)))
+    assert heat.groups(made)[0].blocks[0].levels == (1,)
+
+
+def test_metrics_cycle() -> None:
+    seen = [heat.Metric.DUTY]
+    while seen[-1].next is not heat.Metric.DUTY:
+        seen.append(seen[-1].next)
+    assert seen == list(heat.Metric)
+    assert all(one.legend for one in seen)

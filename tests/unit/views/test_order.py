@@ -1,0 +1,58 @@
+"""Natural order, stable sorts, the unknown last."""
+
+import math
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cockpit.views.order import Value, natural, sort_rows
+
+
+def test_natural() -> None:
+    names = ["gpu-10", "gpu-2", "GPU-1", "gpu-02", "a", "gpu-2-b", "gpu-2-a10", "gpu-2-a9"]
+    assert sorted(names, key=natural) == [
+        "a",
+        "GPU-1",
+        "gpu-2",
+        "gpu-02",
+        "gpu-2-a9",
+        "gpu-2-a10",
+        "gpu-2-b",
+        "gpu-10",
+    ]
+
+
+def test_unknown_last_in_either_direction() -> None:
+    rows: list[Value] = [None, 3, "", 1, math.nan, 2]
+    up = sort_rows(rows, lambda row: row)
+    down = sort_rows(rows, lambda row: row, descending=True)
+    assert up[:3] == [1, 2, 3]
+    assert down[:3] == [3, 2, 1]
+    assert [str(one) for one in up[3:]] == [str(one) for one in down[3:]] == ["None", "", "nan"]
+
+
+def test_equal_values_keep_their_order_in_either_direction() -> None:
+    rows = [(1, "a"), (2, "b"), (1, "c"), (2, "d")]
+    assert [name for _, name in sort_rows(rows, lambda row: row[0])] == ["a", "c", "b", "d"]
+    assert [name for _, name in sort_rows(rows, lambda row: row[0], descending=True)] == ["b", "d", "a", "c"]
+
+
+values = st.none() | st.integers(-(10**6), 10**6) | st.floats() | st.text(max_size=5)
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.lists(values, max_size=30), st.booleans())
+def test_sorting_keeps_every_row_and_puts_the_unknown_last(rows: list[Value], descending: bool) -> None:
+    numbered = list(enumerate(rows))
+    done = sort_rows(numbered, lambda row: row[1], descending=descending)
+    assert sorted(done, key=lambda row: row[0]) == numbered
+    unknown = [
+        value is None or value == "" or (isinstance(value, float) and math.isnan(value)) for _, value in done
+    ]
+    assert unknown == sorted(unknown)
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.integers(0, 10**30), st.integers(0, 10**30))
+def test_numbers_in_names_count(one: int, other: int) -> None:
+    assert (natural(f"n{one}x") < natural(f"n{other}x")) == (one < other)
