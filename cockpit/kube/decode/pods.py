@@ -201,6 +201,8 @@ def _states(status: Any, reading: Reading) -> tuple[str, str, str, int | None, f
     has = reading.has
     for statuses in (status.init_container_statuses, status.container_statuses):
         for one in statuses:
+            if one.ready and not one.restart_count:
+                continue  # it runs and never ended: the usual case, and four look-ups less
             state = one.state
             if has(state, "waiting") and (waiting is None or waiting.reason in _STILL_STARTING):
                 waiting = state.waiting

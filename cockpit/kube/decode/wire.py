@@ -167,7 +167,7 @@ def read_json(decoder: msgspec.json.Decoder[Any], raw: bytes) -> Any:
     """
     try:
         return decoder.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass_two = raw
     try:
         tree = json.loads(pass_two.decode("utf-8", "replace"))
@@ -195,7 +195,7 @@ class JsonWire:
     def event(self, frame: bytes) -> tuple[str, bytes]:
         try:
             event = _EVENT.decode(frame)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return self._slow_event(frame)
         return event.type, bytes(event.object)
 
@@ -235,7 +235,7 @@ class JsonWire:
     def _strict_page(self, body: bytes) -> _List:
         try:
             return _LIST.decode(body)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             pass_two = body
         try:
             tree = json.loads(pass_two.decode("utf-8", "replace"))
