@@ -105,6 +105,8 @@ class Poller:
         nodes = frozenset(self._visible_nodes())
         asked_for = {uuid: one for uuid, one in self._cards.items() if not nodes or one.node in nodes}
         shown, gone = aged(cards, asked_for, now_seconds, self._sample_interval_seconds)
+        # silent cards too: a pod on one of them is not looked for on the others, and may have ended
+        shown = await self._attributed(shown)
         # cards that were not asked for keep their numbers for as long as their samples allow
         others = [one for uuid, one in self._cards.items() if uuid not in asked_for]
         kept, _ = aged(others, {}, now_seconds, self._sample_interval_seconds)
@@ -114,7 +116,7 @@ class Poller:
     # ---- asking
 
     async def _ask(self) -> tuple[list[Gpu], float]:
-        """Cards as the exporters and the API server see them, and Prometheus' own time."""
+        """Cards as the exporters see them, and Prometheus' own time."""
         places = places_of(self._cluster)
         nodes = self._visible_nodes()
         rows: list[Any] = []
@@ -129,7 +131,7 @@ class Poller:
             return gpus(samples, places, sampled), newest_seconds(samples)
 
         cards, newest = await self._asked.apart(work)
-        return await self._attributed(cards), self._clock.now() if newest is None else newest
+        return cards, self._clock.now() if newest is None else newest
 
     async def _times(self, nodes: Sequence[str]) -> list[Any]:
         try:

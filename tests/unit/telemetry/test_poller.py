@@ -106,6 +106,24 @@ async def test_a_card_that_stops_reporting_goes_stale_and_is_forgotten_after_an_
     assert "GPU-gpu-1-1" not in shown.cards
 
 
+async def test_a_silent_card_keeps_its_pod_and_the_free_ones_stay_free() -> None:
+    cluster = SmallCluster([node(gpus=2)], [pod("llm-0")])
+    poller, asked, shown, _ = rig(cluster)
+    held, free = card_a(0, pod="llm-0", namespace="team-a"), card_a(1, pod="", namespace="")
+    asked.rows = family(A, held) + family(A, free)
+    await poller.poll()
+    asked.rows = family(A, free, NOW + 15)
+    await poller.poll()
+    silent = shown.cards["GPU-gpu-1-0"]
+    assert (silent.pod_name, silent.mark, silent.duty_ratio) == ("llm-0", Mark.SURE, Absent.STALE)
+    assert shown.cards["GPU-gpu-1-1"].mark is Mark.UNALLOCATED
+    cluster.pods.clear()
+    cluster.pods["other"] = pod("other", on="gpu-9")
+    cluster.pods["llm"] = pod("llm-0", phase="Failed")
+    await poller.poll()
+    assert (shown.cards["GPU-gpu-1-0"].pod_name, shown.cards["GPU-gpu-1-0"].mark) == ("", Mark.UNALLOCATED)
+
+
 async def test_an_old_sample_is_stale_though_the_series_still_answers() -> None:
     poller, asked, shown, _ = rig()
     asked.rows = family(A, card_a(0)) + family(A, card_a(1))
