@@ -1,6 +1,7 @@
 """How an attempt of a stream ended, and what a server's refusal means for it."""
 
 import enum
+import re
 
 import msgspec
 
@@ -20,6 +21,8 @@ class How(enum.Enum):
     UNREADABLE = "unreadable"
     FAILED = "failed"
     NO_STREAMING_LIST = "no streaming list"
+    NO_WATCH = "watching is denied"
+    POLLED = "read once"
 
 
 class Ended(msgspec.Struct, frozen=True):
@@ -31,6 +34,18 @@ class Ended(msgspec.Struct, frozen=True):
     lived_seconds: float = 0.0
 
 
+_DENIED_VERB = re.compile(r"cannot (list|watch) resource")  # apiserver's authorizer writes it so
+
+
+def _denied(where: str, message: str) -> Ended:
+    """Names the verb that is missing. Who may list but not watch can still read now and then."""
+    found = _DENIED_VERB.search(message)
+    verb = found.group(1) if found else "list and watch"
+    wider = ", or choose a namespace" if where.endswith("all namespaces") else ""
+    sentence = f"You cannot {verb} {where}: ask for that right{wider}."
+    return Ended(How.NO_WATCH if verb == "watch" else How.DENIED, sentence)
+
+
 def judge(where: str, code: int, said: ServerStatus, retry_after: float | None) -> Ended:
     """What an HTTP status or an error event means; `where` is the resource in a sentence."""
     wait = retry_after or said.retry_after_seconds or 0.0
@@ -40,7 +55,7 @@ def judge(where: str, code: int, said: ServerStatus, retry_after: float | None) 
     if code == 401:
         return Ended(How.DENIED, f"The server refuses the credentials (401) for {where}; log in again.")
     if code == 403:
-        return Ended(How.DENIED, f"You cannot list and watch {where}: ask for a role with both verbs.")
+        return _denied(where, said.message)
     if code in (404, 405):
         return Ended(How.ABSENT, f"The server does not serve {where}.")
     if code in (429, 503) or wait:

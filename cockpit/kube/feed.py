@@ -16,13 +16,17 @@ from cockpit.kube.decode import decoders
 from cockpit.kube.decode.decoders import Decoder
 from cockpit.kube.discovery import Served, discover
 from cockpit.kube.owners import Owners
-from cockpit.kube.reflector import Reflector
+from cockpit.kube.reflector import IDLE_SECONDS, Reflector
 from cockpit.kube.resource import EVENTS, JOBS, NAMESPACES, NODES, PODS, Resource
 from cockpit.kube.session import Session
 from cockpit.model.batch import Batch, Phase, StreamStatus
 from cockpit.model.record import Kind
 
 REDISCOVER_SECONDS = 60.0
+
+EVENT_IDLE_SECONDS = 330.0
+"""Events are served from etcd without a watch cache, and without bookmarks (seen on 1.36): silence is normal.
+A peer that is gone is noticed by TCP keep-alive (cockpit.kube.session)."""
 
 POOL_KINDS: tuple[tuple[str, str], ...] = (
     ("cluster.x-k8s.io", "machinedeployments"),
@@ -116,6 +120,7 @@ class Feed:
             scope=scope,
             clock=self._clock,
             rng=random.Random(self._rng.random()),
+            idle_seconds=EVENT_IDLE_SECONDS if resource == EVENTS else IDLE_SECONDS,
         )
         group.create_task(reflector.run(), name=f"reflector {resource.label}")
 

@@ -30,6 +30,8 @@ IDLE_SECONDS = 75.0
 PAGE_OBJECTS = 500
 PAGE_SECONDS = 90.0
 DENIED_SECONDS = 60.0
+POLLS = 10
+"""So often a kind that may be listed but not watched is read before watching is tried again."""
 BAD_FRAMES_IN_A_ROW = 3
 UNFINISHED_LISTS = 3
 """A streaming list that so often breaks off before its end is given up for pages."""
@@ -75,14 +77,17 @@ class Reflector:
         self._has_streaming_list = streaming_list
         self._is_consistent_list_due = False
         self._unfinished_lists = 0
+        self._poll_message = ""
         self._version = ""
         self._known_version = ""  # of the data that stands, also after it expired
         self._pace = Pace(clock, rng)
-        self._where = f"{resource.label}{f' in {namespace}' if namespace else ''}"
+        self._where = _where(resource, namespace)
+        self._polls_left = 0
         self._teller = Teller(sink, clock, kind, namespace if scope is None else scope)
 
     async def run(self) -> Never:
         """Keep going until cancelled. Expected failures become statuses."""
+        self._teller.phase(Phase.LISTING)
         while True:
             await self._admitted()
             ended = await self._attempt()
@@ -92,6 +97,8 @@ class Reflector:
 
     async def _attempt(self) -> Ended:
         try:
+            if self._polls_left:
+                return await self._paged_list() or Ended(How.POLLED, self._poll_message)
             if self._version:
                 return await self._watch()
             if self._has_streaming_list:
@@ -119,7 +126,6 @@ class Reflector:
             ("allowWatchBookmarks", "true"),
             ("timeoutSeconds", self._watch_seconds()),
         ]
-        self._teller.phase(Phase.LISTING if self._teller.objects == 0 else self._teller.resting_phase())
         return await self._stream(query, is_listing=True)
 
     async def _watch(self) -> Ended:
@@ -172,7 +178,6 @@ class Reflector:
 
     async def _paged_list(self) -> Ended | None:
         """The list in pages; None when it is complete and the watch may begin."""
-        self._teller.phase(Phase.LISTING if self._teller.objects == 0 else self._teller.resting_phase())
         token = ""
         pages = 0
         while True:
@@ -314,9 +319,18 @@ class Reflector:
         if how is How.NO_STREAMING_LIST:
             self._has_streaming_list = False
             return
-        if how in (How.DENIED, How.ABSENT):
+        if how is How.NO_WATCH and not self._polls_left:
+            self._polls_left, self._poll_message = POLLS, ended.message
+            return
+        if how is How.POLLED:
+            self._polls_left -= 1
+            again = f"{ended.message.rstrip('.')}; read again every {DENIED_SECONDS:g} s."
+            await self._wait(Phase.LIVE, again, DENIED_SECONDS)
+            return
+        if how in (How.DENIED, How.NO_WATCH, How.ABSENT):
+            self._polls_left = 0
             self._version = ""
-            phase = Phase.DENIED if how is How.DENIED else Phase.ABSENT
+            phase = Phase.ABSENT if how is How.ABSENT else Phase.DENIED
             await self._wait(phase, ended.message, DENIED_SECONDS * (1.0 + 0.2 * self._rng.random()))
             return
         if how is How.EXPIRED:
@@ -331,6 +345,12 @@ class Reflector:
     async def _wait(self, phase: Phase, message: str, seconds: float) -> None:
         self._teller.phase(phase, message, retry_in_seconds=seconds)
         await self._sleep(seconds)
+
+
+def _where(resource: Resource, namespace: str) -> str:
+    if not resource.namespaced:
+        return resource.label
+    return f"{resource.label} in {namespace or 'all namespaces'}"
 
 
 class _Pump:

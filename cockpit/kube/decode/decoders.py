@@ -66,7 +66,7 @@ def _json(shape: type[Any], record: Callable[[Any], Record | None]) -> Decode:
     def decode(raw: bytes) -> Record | None:
         try:
             tree = fast(raw)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             tree = read_json(decoder, raw)
         made = record(tree)
         if made is not None and not made.uid:

@@ -82,7 +82,7 @@ async def test_429_waits_as_long_as_the_server_says(server: FakeServer, watcher:
 @pytest.mark.parametrize(
     ("code", "reason", "phase", "words"),
     [
-        (403, "Forbidden", Phase.DENIED, "You cannot list and watch pods"),
+        (403, "Forbidden", Phase.DENIED, "You cannot list and watch pods in all namespaces"),
         (401, "Unauthorized", Phase.DENIED, "log in again"),
         (404, "NotFound", Phase.ABSENT, "does not serve pods"),
     ],
@@ -230,3 +230,32 @@ async def test_deleted_and_unknown_event_types(server: FakeServer, watcher: Watc
         ),
     )
     await watcher.until(lambda: watcher.names == ["b"])
+
+
+FORBIDDEN = 'pods is forbidden: User "v" cannot {} resource "pods" in API group "" at the cluster scope'
+
+
+async def test_who_may_list_but_not_watch_reads_now_and_then(server: FakeServer, watcher: Watcher) -> None:
+    async def answer(request: Any) -> Any:
+        if "watch" in request.query:
+            return await refuse(403, "Forbidden", FORBIDDEN.format("watch"))(request)
+        return await reply(listing(pod("a"), version="5"))(request)
+
+    server.on(PATH, answer)
+    await watcher.until(lambda: len(watcher.waits) >= 12)
+    assert watcher.names == ["a"]
+    told = [b.status for b in watcher.batches if b.status is not None and b.status.phase is Phase.LIVE]
+    assert any("You cannot watch pods in all namespaces" in one.message for one in told)
+    assert min(wait for wait in watcher.waits if wait > 13) >= 60
+    assert Phase.DENIED not in watcher.phases
+    assert sum("watch" in query for query in server.queries(PATH)) == 2  # tried again after ten readings
+
+
+@pytest.mark.parametrize("verb", ["list", "watch"])
+async def test_the_missing_verb_is_named(server: FakeServer, watcher: Watcher, verb: str) -> None:
+    server.on(PATH, refuse(403, "Forbidden", FORBIDDEN.format(verb)))
+    await watcher.until(lambda: Phase.DENIED in watcher.phases)
+    assert (
+        watcher.message
+        == f"You cannot {verb} pods in all namespaces: ask for that right, or choose a namespace."
+    )
