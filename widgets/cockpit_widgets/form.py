@@ -66,6 +66,9 @@ class Form(VerticalScroll, can_focus=False):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
+        # before the field sees them, and at once: what is typed right behind a tab belongs to the next field
+        Binding("tab", "move(1)", "Next field", show=False, priority=True),
+        Binding("shift+tab", "move(-1)", "Field before", show=False, priority=True),
         Binding("up", "move(-1)", "Field above", show=False),
         Binding("down", "move(1)", "Field below", show=False),
         Binding("enter", "submit", "submit", show=False),
@@ -156,25 +159,26 @@ class Form(VerticalScroll, can_focus=False):
         self._show_faults()
 
     def focus_first(self) -> None:
-        """Put the focus into the first field."""
+        """Put the focus into the first field, at once: a later one would take it away from who tabbed on."""
         if self._rows:
-            self._rows[0].editor.focus()
+            self.screen.set_focus(self._rows[0].editor)
 
     def compose(self) -> ComposeResult:
         yield from self._rows
 
     def action_move(self, by: int) -> None:
         """Leave the field up or down; at either end the focus stays."""
-        at = next((at for at, row in enumerate(self._rows) if row.editor.has_focus), None)
+        focused = self.screen.focused
+        at = next((at for at, row in enumerate(self._rows) if row.editor is focused), None)
         if at is not None and 0 <= at + by < len(self._rows):
-            self._rows[at + by].editor.focus()
+            self.screen.set_focus(self._rows[at + by].editor)
 
     def action_submit(self) -> None:
         errors = self.errors
         self._touched.update(row.spec.id for row in self._rows)
         self._show_faults()
         if errors:
-            self._row(next(iter(errors))).editor.focus()
+            self.screen.set_focus(self._row(next(iter(errors))).editor)
         else:
             self.post_message(self.Submitted(self, self.values))
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.segment import Segment
+from rich.text import Text
 from textual import events, on
 from textual.binding import Binding, BindingType
 from textual.message import Message
@@ -13,7 +14,7 @@ from textual.widgets import Input, TextArea
 from cockpit_widgets.form_rules import NO, YES
 from cockpit_widgets.one_line import ONE_LINE_CSS, OneLine
 from cockpit_widgets.palette import TONE_CLASSES
-from cockpit_widgets.text import cut, width_of
+from cockpit_widgets.text import cut, plain, width_of
 from cockpit_widgets.types import ChoiceItem, FieldSpec
 
 _EDITOR_CSS = """
@@ -47,7 +48,16 @@ class TextField(Input):
     """
 
     def __init__(self, spec: FieldSpec) -> None:
-        super().__init__(spec.value, compact=True, select_on_focus=spec.kind == "integer")
+        super().__init__(compact=True, select_on_focus=spec.kind == "integer")
+        # Set without its watchers: they want a running app, and a form may be made before there is one.
+        self.set_reactive(TextField.value, plain(spec.value))
+
+    def validate_value(self, value: str) -> str:
+        """Pasted text may hold anything."""
+        return plain(value)
+
+    def on_mount(self) -> None:
+        self.cursor_position = len(self.value)
 
     @property
     def text(self) -> str:
@@ -85,6 +95,13 @@ class ParagraphField(TextArea):
     def put(self, text: str) -> None:
         """Set the text from outside."""
         self.text = text
+
+    def get_line(self, line_index: int) -> Text:
+        """The line as it is drawn: what cannot be printed shows as a dot, character for character."""
+        line = super().get_line(line_index)
+        if not line.plain.replace("\t", " ").isprintable():
+            line.plain = "".join(char if char.isprintable() or char == "\t" else "·" for char in line.plain)
+        return line
 
     def action_cursor_up(self, select: bool = False) -> None:
         if self.cursor_at_first_line and not select:

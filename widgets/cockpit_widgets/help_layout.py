@@ -36,10 +36,10 @@ def help_lines(entries: Sequence[HelpEntry], width: int) -> list[Line]:
     for entry in entries:
         groups.setdefault(entry.group, []).append(entry)
     if not groups:
-        return [(Cell("No keys are bound here.", "dim"),)]
+        return [(Cell(cut("No keys are bound here.", width), "dim"),)]
     columns = max(1, min(len(groups), (width + _COLUMN_GAP) // (_LEAST_COLUMN + _COLUMN_GAP)))
     room = (width - _COLUMN_GAP * (columns - 1)) // columns
-    keys = min(max(width_of(entry.keys) + 2 * entry.dangerous for entry in entries), max(4, room // 3))
+    keys = min(max(width_of(entry.keys) + 2 * entry.dangerous for entry in entries), max(4, room // 2))
     blocks = [_group_lines(title, group, keys, room) for title, group in groups.items()]
     filled = _pour(blocks, columns)
     blank: Line = (Cell(" " * room),)

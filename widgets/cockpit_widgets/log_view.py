@@ -12,7 +12,7 @@ from textual.strip import Strip
 
 from cockpit_widgets.line_scroll import LineScroll
 from cockpit_widgets.palette import TONE_CLASSES, TONE_RULES, Palette
-from cockpit_widgets.text import plain, window
+from cockpit_widgets.text import window
 from cockpit_widgets.types import Tone
 
 MOST_LINES = 50_000
@@ -215,7 +215,8 @@ class LogView(LineScroll, can_focus=True):
         base = self._palette.style()
         number = self.scroll_offset.y + y
         if not len(self) and y == 0 and self._placeholder:
-            return Strip([Segment(plain(self._placeholder), self._palette.style("log-view--placeholder"))])
+            style = self._palette.style("log-view--placeholder")
+            return Strip([Segment(fit(self._placeholder, width), style)], width)
         if number >= len(self):
             return Strip.blank(width, base)
         raw = self.line(number)

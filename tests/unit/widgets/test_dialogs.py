@@ -1,0 +1,214 @@
+"""Dialogs: no by default, enter never destroys, everything stays on the screen."""
+
+from typing import Any
+
+import pytest
+from cockpit_widgets.choices import search
+from cockpit_widgets.dialogs import ChoiceDialog, ConfirmDialog, HelpDialog, HelpText
+from cockpit_widgets.flow_text import Paragraphs
+from cockpit_widgets.help_layout import help_lines
+from cockpit_widgets.key_footer import KeyFooter
+from cockpit_widgets.resource_table import ResourceTable
+from cockpit_widgets.types import Cell, ChoiceItem, HelpEntry
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from textual.geometry import Region
+from textual.screen import ModalScreen
+from textual.widget import Widget
+
+from tests.unit.widgets.builders import HOSTILE, SIZES, Host, assert_sound, texts_of
+
+
+async def answer(dialog: ModalScreen[Any], *keys: str) -> list[Any]:
+    """What the dialog gave after these keys; empty while it still asks."""
+    said: list[Any] = []
+    app = Host()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.push_screen(dialog, said.append)
+        await pilot.pause()
+        await pilot.press(*keys)
+        await pilot.pause()
+    return said
+
+
+def _kill(**more: Any) -> ConfirmDialog:
+    return ConfirmDialog("Kill team-a/llm?", ["4 pods end."], danger=True, confirm_key="K", **more)
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        (["y"], [True]),
+        (["K"], [True]),
+        (["k"], []),
+        (["enter"], []),
+        (["enter", "enter", "space"], []),
+        (["enter", "y"], [True]),
+        (["n"], [False]),
+        (["escape"], [False]),
+    ],
+)
+async def test_a_dangerous_question_needs_its_own_key(keys: list[str], said: list[bool]) -> None:
+    assert await answer(_kill(), *keys) == said
+
+
+@pytest.mark.parametrize(("keys", "said"), [(["enter"], [True]), (["y"], [True]), (["escape"], [False])])
+async def test_a_harmless_question_takes_enter(keys: list[str], said: list[bool]) -> None:
+    assert await answer(ConfirmDialog("Unlock writing?"), *keys) == said
+
+
+async def test_enter_on_a_dangerous_question_says_what_would_confirm() -> None:
+    app = Host()
+    async with app.run_test(size=(80, 24)) as pilot:
+        dialog = _kill(confirm_label="kill")
+        app.push_screen(dialog)
+        await pilot.pause()
+        footer = dialog.query_one(KeyFooter)
+        assert texts_of(footer) == ["y or K kill  n or esc no"]
+        await pilot.press("enter")
+        await pilot.pause()
+        assert texts_of(footer) == ["y or K kill  n or esc no  enter does not confirm this"]
+
+
+def _visible(app: Host, widget: Widget) -> bool:
+    return Region(0, 0, *app.size).contains_region(widget.region) and bool(widget.region)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("count", [0, 3, 200])
+async def test_the_keys_of_a_dialog_stay_on_the_screen(size: tuple[int, int], count: int) -> None:
+    lines = [f"line {n}" for n in range(count)]
+    dialogs: list[ModalScreen[Any]] = [
+        _kill(warnings=lines, command="cockpit job kill " + "x" * 200),
+        ChoiceDialog("Context", [ChoiceItem(line, note="n") for line in lines]),
+        HelpDialog([HelpEntry(f"k{n}", line, f"g{n % 7}", n % 2 == 0) for n, line in enumerate(lines)]),
+    ]
+    app = Host()
+    async with app.run_test(size=size) as pilot:
+        for dialog in dialogs:
+            app.push_screen(dialog)
+            await pilot.pause()
+            assert _visible(app, dialog.query_one(KeyFooter)), dialog
+            assert texts_of(dialog.query_one(KeyFooter))[0]
+            for kind in (Paragraphs, HelpText, ResourceTable):
+                for part in dialog.query(kind):
+                    assert_sound(part)
+            app.pop_screen()
+
+
+async def test_a_long_question_scrolls() -> None:
+    app = Host()
+    async with app.run_test(size=(80, 24)) as pilot:
+        dialog = _kill(warnings=[f"warning {n}" for n in range(100)])
+        app.push_screen(dialog)
+        await pilot.pause()
+        await pilot.press("pagedown", "down")
+        await pilot.pause()
+        assert dialog.query_one(Paragraphs).scroll_offset.y == 11
+
+
+async def test_titles_and_lines_are_text_not_markup() -> None:
+    app = Host()
+    async with app.run_test(size=(80, 24)) as pilot:
+        for text in HOSTILE:
+            dialog = ConfirmDialog(text, [text, Cell(text, "bad")], warnings=[text], command=text)
+            app.push_screen(dialog)
+            await pilot.pause()
+            assert_sound(dialog.query_one(Paragraphs))
+            app.pop_screen()
+        dialog = ConfirmDialog("Kill [red]x[/red] [/]?", ["[bold]4 pods[/bold]"])
+        app.push_screen(dialog)
+        await pilot.pause()
+        assert texts_of(dialog.query_one(Paragraphs))[0] == "[bold]4 pods[/bold]"
+        assert "Kill [red]x[/red] [/]?" in app.export_screenshot().replace("&#160;", " ").replace(
+            "&#x27;", "'"
+        )
+
+
+ITEMS = [ChoiceItem(f"ns-{n}", note=f"{n} jobs") for n in range(60)]
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        (["enter"], ["ns-7"]),
+        (["down", "enter"], ["ns-8"]),
+        (["5", "9", "enter"], ["ns-59"]),
+        (["z", "z", "enter"], []),
+        (["z", "backspace", "enter"], ["ns-0"]),
+        (["escape"], [None]),
+        (["pagedown", "up", "enter"], ["ns-16"]),
+    ],
+)
+async def test_choosing_by_typing_and_arrows(keys: list[str], said: list[str | None]) -> None:
+    assert await answer(ChoiceDialog("Namespace", ITEMS, current="ns-7"), *keys) == said
+
+
+async def test_the_choice_in_force_is_marked_and_the_dialog_does_not_jump() -> None:
+    app = Host()
+    async with app.run_test(size=(80, 24)) as pilot:
+        dialog = ChoiceDialog("Namespace", ITEMS, current="ns-2")
+        app.push_screen(dialog)
+        await pilot.pause()
+        table = dialog.query_one(ResourceTable)
+        assert texts_of(table)[2].startswith("▌ ns-2 ✓")
+        before = dialog.query_one(".dialog--box").region
+        await pilot.press("5", "9")
+        await pilot.pause()
+        assert texts_of(table)[:2] == ["▌ ns-59    59 jobs", ""]
+        assert dialog.query_one(".dialog--box").region == before
+
+
+def test_search_puts_beginnings_first_and_wants_every_word() -> None:
+    items = [
+        ChoiceItem("x-gpu"),
+        ChoiceItem("a", "b", "gpu note"),
+        ChoiceItem("gpu-lq"),
+        ChoiceItem("gpu-x", note="big"),
+    ]
+    assert [item.value for item in search(items, "GPU")] == ["gpu-lq", "gpu-x", "x-gpu", "a"]
+    assert [item.value for item in search(items, "gpu big")] == ["gpu-x"]
+    assert search(items, "  ") == items
+    assert search(items, "nothing") == []
+
+
+ENTRIES = st.lists(
+    st.builds(
+        HelpEntry,
+        st.text("aK日+", min_size=1, max_size=9),
+        st.text("ab ", max_size=60),
+        st.sampled_from(["", "Jobs", "Nodes", "Pools", "日本"]),
+        st.booleans(),
+    ),
+    max_size=30,
+)
+
+
+@settings(deadline=None, max_examples=150)
+@given(ENTRIES, st.integers(28, 200))
+def test_help_lines_fit_and_hold_every_key(entries: list[HelpEntry], width: int) -> None:
+    lines = help_lines(entries, width)
+    for line in lines:
+        assert sum(cell_len(cell.text) for cell in line) <= width
+    everything = "\n".join("".join(cell.text for cell in line) for line in lines)
+    for entry in entries:
+        assert entry.keys in everything
+
+
+async def test_the_help_scrolls_and_any_leaving_key_leaves() -> None:
+    entries = [HelpEntry(f"k{n}", f"does {n}", "Group", n == 3) for n in range(80)]
+    app = Host()
+    async with app.run_test(size=(80, 24)) as pilot:
+        for key in ("escape", "q", "question_mark"):
+            dialog = HelpDialog(entries, danger_note="changes the cluster")
+            app.push_screen(dialog)
+            await pilot.pause()
+            assert "k3 ▲  does 3" in texts_of(dialog.query_one(HelpText))
+            assert "▲ changes the cluster" in texts_of(dialog.query_one(KeyFooter))[0]
+            await pilot.press("end")
+            await pilot.pause()
+            assert any("k79" in line for line in texts_of(dialog.query_one(HelpText)))
+            await pilot.press(key)
+            await pilot.pause()
+            assert app.screen is not dialog

@@ -1,0 +1,264 @@
+"""The form: moving, editing, validation in place, submitting, at 80x24 too."""
+
+from typing import Any
+
+import pytest
+from cockpit_widgets.dialogs import ChoiceDialog
+from cockpit_widgets.form import FieldRow, Form
+from cockpit_widgets.form_fields import ChoiceField, FieldNote
+from cockpit_widgets.types import FieldSpec
+from textual.widgets import Input, TextArea
+
+from tests.unit.widgets.builders import HOSTILE, SIZES, Host, assert_sound, texts_of
+
+FIELDS = (
+    FieldSpec("name", "Name", value="llm", help="lower-case letters, digits and dashes"),
+    FieldSpec("workers", "Workers", "integer", "4", minimum=1, maximum=512, unit="pods"),
+    FieldSpec("queue", "Queue", "choice", "gpu-lq", choices=("gpu-lq", "batch-lq", "big", "research")),
+    FieldSpec("elastic", "Elastic", "switch", "false"),
+    FieldSpec("command", "Command", "multiline", "python\ntrain.py"),
+    FieldSpec("image", "Image", help="registry/name:tag"),
+    FieldSpec("note", "Note", required=False),
+)
+
+
+class Hearing(Host):
+    def on_form_changed(self, event: Form.Changed) -> None:
+        self.hear(("changed", dict(event.values), dict(event.errors)))
+
+    def on_form_submitted(self, event: Form.Submitted) -> None:
+        self.hear(("submitted", dict(event.values)))
+
+
+def focused(form: Form) -> str | None:
+    row = next((row for row in form.query(FieldRow) if row.editor.has_focus), None)
+    return None if row is None else row.spec.id
+
+
+def notes(form: Form) -> dict[str, str]:
+    return {row.spec.id: row.note.fault for row in form.query(FieldRow) if row.note.fault}
+
+
+def editor(form: Form, field_id: str) -> Any:
+    return next(row.editor for row in form.query(FieldRow) if row.spec.id == field_id)
+
+
+async def test_the_start_values_are_the_values() -> None:
+    form = Form(FIELDS)
+    async with Host(form).run_test(size=(80, 24)):
+        assert form.values == {
+            "name": "llm",
+            "workers": "4",
+            "queue": "gpu-lq",
+            "elastic": "false",
+            "command": "python\ntrain.py",
+            "image": "",
+            "note": "",
+        }
+        assert form.errors == {"image": "Image is empty: give a value."}
+        assert notes(form) == {}
+
+
+async def test_tab_and_arrows_move_and_the_ends_hold() -> None:
+    form = Form(FIELDS)
+    async with Host(form).run_test(size=(80, 24)) as pilot:
+        form.focus_first()
+        walked = []
+        for key in ["up", "tab", "shift+tab", "down", "down", "down", "down", "down", "down", "down", "down"]:
+            await pilot.press(key)
+            walked.append(focused(form))
+        # two lines of command take one press more
+        assert walked == [
+            "name",
+            "workers",
+            "name",
+            "workers",
+            "queue",
+            "elastic",
+            "command",
+            "command",
+            "image",
+            "note",
+            "note",
+        ]
+        for wanted in ("image", "command", "command", "elastic", "queue"):
+            await pilot.press("up")
+            assert focused(form) == wanted
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_focused_field_is_always_in_view(size: tuple[int, int]) -> None:
+    fields = [FieldSpec(f"f{n}", f"Field {n}", help="help") for n in range(40)]
+    form = Form(fields)
+    async with Host(form).run_test(size=size) as pilot:
+        form.focus_first()
+        for number in range(40):
+            await pilot.pause()
+            region = editor(form, f"f{number}").region
+            assert form.region.contains_region(region), number
+            await pilot.press("down")
+
+
+async def test_a_wrong_value_is_told_where_it_stands_while_one_types() -> None:
+    form = Form(FIELDS)
+    app = Hearing(form)
+    async with app.run_test(size=(80, 24)) as pilot:
+        editor(form, "workers").focus()
+        await pilot.press("9", "9", "9")
+        await pilot.pause()
+        assert notes(form) == {"workers": 'Workers is "999": give a whole number from 1 to 512.'}
+        note = form.query(FieldRow)[1].note
+        assert texts_of(note)[0].strip() == '× Workers is "999": give a whole number from 1 to 512.'
+        assert app.heard[-1][1]["workers"] == "999"
+        assert set(app.heard[-1][2]) == {"workers", "image"}
+        await pilot.press("backspace")
+        await pilot.pause()
+        assert notes(form) == {}
+
+
+async def test_a_field_that_was_left_empty_says_so() -> None:
+    form = Form(FIELDS)
+    async with Host(form).run_test(size=(80, 24)) as pilot:
+        editor(form, "image").focus()
+        await pilot.pause()
+        assert notes(form) == {}
+        await pilot.press("tab")
+        await pilot.pause()
+        assert notes(form) == {"image": "Image is empty: give a value."}
+
+
+async def test_enter_goes_to_the_first_wrong_field_and_submits_when_all_is_right() -> None:
+    form = Form(FIELDS)
+    app = Hearing(form)
+    async with app.run_test(size=(80, 24)) as pilot:
+        form.focus_first()
+        await pilot.press("enter")
+        await pilot.pause()
+        assert focused(form) == "image"
+        assert notes(form) == {"image": "Image is empty: give a value."}
+        assert not any(said[0] == "submitted" for said in app.heard)
+        await pilot.press("r", "slash", "i", "enter")
+        await pilot.pause()
+        assert app.heard[-1] == ("submitted", {**form.values, "image": "r/i"})
+
+
+async def test_enter_is_a_new_line_in_several_lines_and_ctrl_s_submits() -> None:
+    form = Form([FieldSpec("command", "Command", "multiline", "a")])
+    app = Hearing(form)
+    async with app.run_test(size=(80, 24)) as pilot:
+        form.focus_first()
+        await pilot.press("end", "enter", "b", "ctrl+s")
+        await pilot.pause()
+        assert app.heard[-1] == ("submitted", {"command": "a\nb"})
+
+
+async def test_a_choice_by_arrows_by_typing_and_by_list() -> None:
+    form = Form(FIELDS)
+    app = Hearing(form)
+    async with app.run_test(size=(80, 24)) as pilot:
+        choice = editor(form, "queue")
+        choice.focus()
+        for keys, wanted in [
+            (("right",), "batch-lq"),
+            (("left", "left"), "research"),
+            (("b",), "batch-lq"),
+            (("i",), "big"),
+            (("g",), "big"),
+            (("backspace", "l"), "gpu-lq"),
+            (("q",), "gpu-lq"),
+            (("z",), "gpu-lq"),
+            (("r",), "research"),
+        ]:
+            await pilot.press(*keys)
+            assert form.values["queue"] == wanted, keys
+        await pilot.press("space")
+        await pilot.pause()
+        assert isinstance(app.screen, ChoiceDialog)
+        await pilot.press("b", "i", "enter")
+        await pilot.pause()
+        assert form.values["queue"] == "big"
+        assert app.heard[-1][1]["queue"] == "big"
+        assert texts_of(choice)[0] == "◂ big ▸  3/4"
+
+
+async def test_a_switch_turns() -> None:
+    form = Form(FIELDS)
+    async with Host(form).run_test(size=(80, 24)) as pilot:
+        switch = editor(form, "elastic")
+        switch.focus()
+        for key, wanted in [
+            ("space", "true"),
+            ("left", "false"),
+            ("y", "true"),
+            ("y", "true"),
+            ("n", "false"),
+        ]:
+            await pilot.press(key)
+            assert form.values["elastic"] == wanted
+        assert texts_of(switch)[0] == "[ ] no"
+
+
+async def test_choices_and_errors_can_come_later() -> None:
+    form = Form(FIELDS)
+    async with Host(form).run_test(size=(80, 24)) as pilot:
+        form.set_choices("queue", ("a", "b"))
+        await pilot.pause()
+        assert form.errors["queue"] == 'Queue is "gpu-lq", which is not offered: choose one of a, b.'
+        form.set_value("queue", "b")
+        form.set_errors({"name": "Name is taken in team-a: give another one.", "unknown": "x"})
+        await pilot.pause()
+        assert notes(form) == {"name": "Name is taken in team-a: give another one."}
+        editor(form, "name").focus()
+        await pilot.press("x")
+        await pilot.pause()
+        assert "name" not in form.errors
+        assert notes(form) == {}
+        with pytest.raises(KeyError):
+            form.set_value("unknown", "1")
+
+
+async def test_fields_can_be_replaced() -> None:
+    form = Form(FIELDS)
+    app = Hearing(form)
+    async with app.run_test(size=(80, 24)) as pilot:
+        form.focus_first()
+        await pilot.pause()
+        await form.set_fields([FieldSpec("one", "One", value="1"), FieldSpec("two", "Two")])
+        await pilot.pause()
+        assert dict(form.values) == {"one": "1", "two": ""}
+        assert focused(form) == "one"
+        assert len(form.query(FieldRow)) == 2
+        assert app.heard[-1] == ("changed", {"one": "1", "two": ""}, {"two": "Two is empty: give a value."})
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_hostile_words_cannot_break_a_line(size: tuple[int, int]) -> None:
+    fields = [
+        FieldSpec(f"f{n}", text, "choice", HOSTILE[0], help=text, unit=text, choices=tuple(HOSTILE))
+        for n, text in enumerate(HOSTILE)
+    ]
+    form = Form(fields)
+    async with Host(form).run_test(size=size) as pilot:
+        await pilot.press("tab", "enter")
+        form.set_errors({"f0": HOSTILE[0]})
+        await pilot.pause()
+        for widget in [*form.query(ChoiceField), *form.query(FieldNote)]:
+            assert_sound(widget)
+
+
+async def test_a_pasted_control_character_is_not_drawn() -> None:
+    bad = "a\x1b[2J\u202eb"
+    form = Form(
+        [FieldSpec("name", "Name", value=bad), FieldSpec("command", "Command", "multiline", f"{bad}\n\tc")]
+    )
+    async with Host(form).run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        name, command = form.query_one(Input), form.query_one(TextArea)
+        for again in (False, True):
+            assert name.render_line(0).text.startswith("a·[2J·b")
+            assert command.render_line(0).text.startswith("a·[2J·b")
+            assert command.render_line(1).text.startswith("    c")
+            if not again:
+                name.value = bad
+                command.text = f"{bad}\n\tc"
+                await pilot.pause()
