@@ -103,10 +103,7 @@ class JobIndex:
             return
         self._link(uid, record.owner.uid if record.owner is not None else "")
         self._touch_key(touched, self._key_of.get(uid, ""))
-        own = of_object(record)
-        self._touch_root(touched, climb(self._store, own))
-        if own.key in self._jobs:  # it may have stopped being the top
-            self._touch_key(touched, own.key)
+        self._touch_root(touched, climb(self._store, of_object(record)))
         if kind == Kind.OWNER:
             self._touch_below(touched, uid)
 

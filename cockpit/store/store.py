@@ -87,8 +87,6 @@ class Store:
         if batch.changed:
             moved = self._put_all(batch, seen)
         if batch.removed:
-            if seen is not None:
-                seen.difference_update(batch.removed)
             moved = self._drop_all(batch.kind, batch.removed) or moved
         if batch.mark is ListMark.END and seen is not None:
             del self._listing[listing]

@@ -85,6 +85,7 @@ def test_cpu_memory_and_pod_slots_count_too() -> None:
     assert fits(store, 1, 1, cpu_millicores_each=11_000).obstacles == (("lacks CPU", 1),)
     assert fits(store, 1, 1, memory_bytes_each=101).obstacles == (("lacks memory", 1),)
     assert fits(store, 2, 1).fitting == 1
+    assert fits(store, 1, 9, cpu_millicores_each=11_000).obstacles == (("lacks free GPUs", 1),)
 
 
 def test_model_and_resource_narrow_the_nodes() -> None:

@@ -353,6 +353,29 @@ def test_a_jobset_gathers_the_pods_of_its_jobs_and_its_workload(cluster: Cluster
     )
 
 
+def test_pods_whose_chain_breaks_fall_to_what_is_left_of_it(cluster: Cluster) -> None:
+    jobset = OwnerObject(
+        uid="js", name="ddp", namespace="team-a", api_version="jobset.x-k8s.io/v1alpha2", kind="JobSet"
+    )
+    child = batch_job("ddp-0", gpus=1, owner=ref(jobset))
+    cluster.put(jobset, child, owned(child, "ddp-0-0", gpus=1, **up()))
+    assert set(cluster.index.jobs) == {"jobset.jobset.x-k8s.io/team-a/ddp"}
+    cluster.drop(child)
+    assert set(cluster.index.jobs) == {"job.batch/team-a/ddp-0"}
+
+
+def test_of_two_launchers_the_younger_stands_whatever_its_name(cluster: Cluster) -> None:
+    job = mpijob(workers=1)
+    launcher_job, (worker, launcher) = gang(job, **up())
+    older = msgspec.structs.replace(
+        launcher, uid="old", name="llm-launcher-z", phase="Failed", is_ready=False, created_seconds=1.0
+    )
+    younger = msgspec.structs.replace(launcher, created_seconds=2.0)
+    cluster.put(job, launcher_job, worker, older, younger)
+    assert row(cluster).state == JobState.RUNNING
+    assert row(cluster).pod_uids == (launcher.uid, worker.uid)
+
+
 def test_a_pod_that_nobody_controls_is_a_job_of_its_own(cluster: Cluster) -> None:
     pod = owned(None, "notebook", gpus=1, **up())
     cluster.put(pod, owned(None, "web", **up()))
