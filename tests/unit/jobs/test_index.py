@@ -376,6 +376,16 @@ def test_of_two_launchers_the_younger_stands_whatever_its_name(cluster: Cluster)
     assert row(cluster).pod_uids == (launcher.uid, worker.uid)
 
 
+def test_of_several_workloads_the_newest_living_one_speaks(cluster: Cluster) -> None:
+    job = mpijob(is_suspended=True)
+    oldest = workload(job, 4, 2, is_("Finished"), uid="w1", created_seconds=1.0)
+    living = workload(job, 4, 2, lacks(4), uid="w2", created_seconds=2.0)
+    ended = workload(job, 4, 2, is_("Finished"), uid="w3", created_seconds=3.0)
+    names = zip((oldest, living, ended), ("w1", "w2", "w3"), strict=True)
+    cluster.put(*queues(), job, *(msgspec.structs.replace(one, name=name) for one, name in names))
+    assert (row(cluster).workload_uid, row(cluster).state) == ("w2", JobState.QUEUED)
+
+
 def test_a_pod_that_nobody_controls_is_a_job_of_its_own(cluster: Cluster) -> None:
     pod = owned(None, "notebook", gpus=1, **up())
     cluster.put(pod, owned(None, "web", **up()))
