@@ -12,7 +12,7 @@ from textual.strip import Strip
 
 from cockpit_widgets.line_scroll import LineScroll
 from cockpit_widgets.palette import TONE_CLASSES, TONE_RULES, Palette
-from cockpit_widgets.text import window
+from cockpit_widgets.text import fit, window
 from cockpit_widgets.types import Tone
 
 MOST_LINES = 50_000
