@@ -34,6 +34,9 @@ class Ended(msgspec.Struct, frozen=True):
     lived_seconds: float = 0.0
 
 
+LONGEST_WAIT_SECONDS = 300.0
+"""A server that asks for more is asked again all the same."""
+
 _DENIED_VERB = re.compile(r"cannot (list|watch) resource")  # apiserver's authorizer writes it so
 
 
@@ -48,7 +51,7 @@ def _denied(where: str, message: str) -> Ended:
 
 def judge(where: str, code: int, said: ServerStatus, retry_after: float | None) -> Ended:
     """What an HTTP status or an error event means; `where` is the resource in a sentence."""
-    wait = retry_after or said.retry_after_seconds or 0.0
+    wait = min(retry_after or said.retry_after_seconds or 0.0, LONGEST_WAIT_SECONDS)
     text = said.message or f"HTTP {code}"
     if code == 410 or said.reason in ("Expired", "Gone"):
         return Ended(How.EXPIRED, text)

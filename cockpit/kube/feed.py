@@ -88,7 +88,7 @@ class Feed:
         self._namespace = namespace
         self._rediscover = rediscover_seconds
         self._owners = Owners(session, sink)
-        self._running: set[Resource] = set()
+        self._running: dict[tuple[str, str], tuple[Resource, asyncio.Task[Never]]] = {}
         self._absent: set[str] = set()
 
     async def run(self) -> Never:
@@ -107,9 +107,12 @@ class Feed:
     def _start(
         self, group: asyncio.TaskGroup, resource: Resource, decoder: Decoder, scope: str | None = None
     ) -> None:
-        if resource in self._running:
-            return
-        self._running.add(resource)
+        name = (resource.group, resource.plural)
+        running = self._running.get(name)
+        if running is not None:
+            if running[0] == resource:
+                return
+            running[1].cancel()  # the server prefers another version now
         reflector = Reflector(
             self._session,
             resource,
@@ -122,7 +125,8 @@ class Feed:
             rng=random.Random(self._rng.random()),
             idle_seconds=EVENT_IDLE_SECONDS if resource == EVENTS else IDLE_SECONDS,
         )
-        group.create_task(reflector.run(), name=f"reflector {resource.label}")
+        task = group.create_task(reflector.run(), name=f"reflector {resource.label}")
+        self._running[name] = (resource, task)
 
     async def _discover(self, group: asyncio.TaskGroup) -> Never:
         """Look what is served, now and then again: kinds are installed and removed while we run."""
@@ -146,7 +150,7 @@ class Feed:
                 self._start(group, resource, known.decoder)
         pools = [served.entry(group_name, plural) for group_name, plural in POOL_KINDS]
         found = [one.resource for one in pools if one is not None and one.can_watch]
-        if not found and not any(one.group == name for one in self._running for name, _ in POOL_KINDS):
+        if not found and not any(kind in self._running for kind in POOL_KINDS):
             self._tell_absent(Kind.POOL, "The server knows no objects that own machines.")
         for resource in found:
             scope = f"{resource.label}/{self._namespace}" if self._namespace else resource.label

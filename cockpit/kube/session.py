@@ -8,6 +8,7 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -54,6 +55,7 @@ class _Request(msgspec.Struct):
     headers: dict[str, str]
     body: bytes | None
     timeout: Any
+    is_stream: bool = False
 
 
 class StreamAnswer:
@@ -114,7 +116,7 @@ class Session:
         self._clock = clock
         self._read_only = options.read_only
         self._client: aiohttp.ClientSession | None = None
-        self._writer: aiohttp.ClientSession | None = None
+        self._once_client: aiohttp.ClientSession | None = None
         self._proxy: str | None = None
         self._streams: list[aiohttp.ClientResponse] = []
         self._is_closed = False
@@ -192,7 +194,7 @@ class Session:
         import aiohttp
 
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=idle_seconds)
-        request = _Request("GET", path, query, {"Accept": accept}, None, timeout)
+        request = _Request("GET", path, query, {"Accept": accept}, None, timeout, is_stream=True)
         try:
             async with self._send(request) as response:
                 self._streams.append(response)
@@ -242,7 +244,7 @@ class Session:
         request.headers.pop("Authorization", None)
         if header:
             request.headers["Authorization"] = header
-        client = self._client_for(request.method)
+        client = self._client_for(request)
         url = URL(self.server + request.path, encoded=True)
         if request.query:
             url = url.with_query(list(request.query))
@@ -258,29 +260,29 @@ class Session:
             allow_redirects=False,
         )
 
-    def _client_for(self, method: str) -> "aiohttp.ClientSession":
-        """The client for reads, or that for writes.
+    def _client_for(self, request: "_Request") -> "aiohttp.ClientSession":
+        """The client for short reads, or the one that never repeats.
 
-        aiohttp sends a PUT or DELETE a second time when the connection breaks before the answer. Nobody knows
-        then whether the first was done, so writes have a client that never repeats and that opens a fresh
-        connection for each: a kept one may have been closed by the server meanwhile.
+        aiohttp sends a GET, PUT or DELETE a second time when the connection breaks before the answer. Nobody
+        knows then whether a write was done, and a stream has its own pace, which must not be doubled. So both
+        have a client that opens a fresh connection for each: a kept one may have been closed meanwhile.
         """
-        if method in guard.READS:
+        if request.method in guard.READS and not request.is_stream:
             if self._client is None:
-                self._client = self._open_client(is_for_writes=False)
+                self._client = self._open_client(is_repeating=True)
             return self._client
-        if self._writer is None:
-            self._writer = self._open_client(is_for_writes=True)
-            self._writer._retry_connection = False
-        return self._writer
+        if self._once_client is None:
+            self._once_client = self._open_client(is_repeating=False)
+            self._once_client._retry_connection = False
+        return self._once_client
 
-    def _open_client(self, *, is_for_writes: bool) -> "aiohttp.ClientSession":
+    def _open_client(self, *, is_repeating: bool) -> "aiohttp.ClientSession":
         import aiohttp
 
         self._proxy = proxy_for(self.server, self._credentials.configuration.proxy)
         return aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, socket_factory=_socket, force_close=is_for_writes),
-            headers={"User-Agent": self._options.user_agent},
+            connector=aiohttp.TCPConnector(limit=0, socket_factory=_socket, force_close=not is_repeating),
+            headers=_headers(self._options.user_agent, self.server),
             read_bufsize=READ_BYTES,
             auto_decompress=True,
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -293,11 +295,19 @@ class Session:
         self._is_closed = True
         for response in self._streams:  # aiohttp's own close leaves a waiting reader asleep for ever
             response.content.set_exception(aiohttp.ClientConnectionError("the session was closed"))
-        clients = (self._client, self._writer)
-        self._client = self._writer = None
+        clients = (self._client, self._once_client)
+        self._client = self._once_client = None
         for client in clients:
             if client is not None:
                 await client.close()
+
+
+def _headers(user_agent: str, server: str) -> dict[str, str]:
+    """Compression saves time on every link slower than about 5 Gb/s, so on all but loopback."""
+    headers = {"User-Agent": user_agent}
+    if urlsplit(server).hostname in ("127.0.0.1", "::1", "localhost"):
+        headers["Accept-Encoding"] = "identity"
+    return headers
 
 
 def _socket(address: Any) -> Any:
@@ -318,7 +328,6 @@ def proxy_for(server: str, configured: str | None) -> str | None:
 
     Raises NoConnection for a kind of proxy that cannot be used.
     """
-    from urllib.parse import urlsplit
     from urllib.request import getproxies, proxy_bypass
 
     parts = urlsplit(server)

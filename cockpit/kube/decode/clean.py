@@ -41,6 +41,10 @@ def clean_block(text: str, limit: int = 1 << 20) -> str:
     return "\n".join(_HOSTILE.sub(_mark, line.replace("\t", "    ")) for line in lines)
 
 
+LONGEST_WORD = 256
+"""Longer text is hardly ever seen twice and is not remembered."""
+
+
 class Words(dict[str, str]):
     """Cleaned spelling of words that come again and again, one object for each.
 
@@ -53,6 +57,8 @@ class Words(dict[str, str]):
         self._bound = bound
 
     def __missing__(self, raw: str) -> str:
+        if len(raw) > LONGEST_WORD:
+            return clean(raw, SENTENCE)
         if len(self) >= self._bound:
             self.clear()
         word = sys.intern(clean(raw, SENTENCE))

@@ -131,8 +131,10 @@ class _ListMeta(Shape, frozen=True, gc=False):
 
 
 class _List(Shape, frozen=True):
+    """Without `items` it is no list: read as an empty one, an answer of a proxy would empty the screen."""
+
+    items: tuple[msgspec.Raw, ...] | None
     metadata: _ListMeta = _ListMeta()
-    items: tuple[msgspec.Raw, ...] | None = ()
 
 
 class _Cause(Shape, frozen=True, gc=False):
@@ -242,7 +244,7 @@ class JsonWire:
             items = tuple(
                 msgspec.Raw(json.dumps(item).encode("utf-8", "replace")) for item in tree["items"] or ()
             )
-            return _List(msgspec.convert(_without_nulls(tree["metadata"], 0), _ListMeta), items)
+            return _List(items, msgspec.convert(_without_nulls(tree["metadata"], 0), _ListMeta))
         except (ValueError, TypeError, KeyError, msgspec.ValidationError, RecursionError):
             raise UndecodableError("the answer is not a Kubernetes list") from None
 

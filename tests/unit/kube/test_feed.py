@@ -10,7 +10,7 @@ import pytest
 from cockpit.clock import ManualClock
 from cockpit.kube.decode.decoders import OWNER
 from cockpit.kube.feed import Feed
-from cockpit.kube.owners import Owners
+from cockpit.kube.owners import Holders, Owners
 from cockpit.kube.session import Session
 from cockpit.model.batch import Batch, ListMark, Phase
 from cockpit.model.job import OwnerObject
@@ -297,6 +297,64 @@ async def test_who_is_not_asked_for(
     assert hearing.owners() == {}
     known = {*CORE_PATHS, "/api", "/apis"}
     assert {one.path for one in server.seen} <= known
+
+
+async def test_an_owner_is_let_go_with_its_last_pod(
+    server: FakeServer, session: Session, clock: ManualClock
+) -> None:
+    serve_core(server)
+    notebook = owner("Notebook", "nb")
+    server.on(
+        "/api/v1/pods",
+        stream(
+            event("ADDED", gpu_pod("p1", notebook)),
+            event("ADDED", gpu_pod("p2", notebook)),
+            END,
+            event("DELETED", gpu_pod("p1", notebook)),
+            event("DELETED", gpu_pod("p2", notebook)),
+            stays=True,
+        ),
+    )
+    hearing = Hearing()
+    await hearing.until(
+        feed_of(session, hearing, clock).run(),
+        lambda: any("uid-nb" in b.removed for b in hearing.batches if b.kind == Kind.OWNER),
+    )
+
+
+def test_holders_let_go_of_chains_and_of_what_a_list_does_not_name() -> None:
+    holders, pods = Holders(), ("pods", "")
+    holders.hold("p1", "cluster", pods)
+    holders.hold("p2", "cluster", pods)
+    holders.hold("cluster", "job", ("", ""))
+    assert holders.let_go("p1") == []
+    holders.list_begins(pods)
+    holders.hold("p2", "cluster", pods)
+    assert holders.list_ends(pods) == []
+    holders.list_begins(pods)
+    assert holders.list_ends(pods) == ["cluster", "job"]
+    assert holders.let_go("p2") == []
+
+
+async def test_another_preferred_version_replaces_the_stream(
+    server: FakeServer, session: Session, clock: ManualClock
+) -> None:
+    serve_core(server)
+    old, new = (
+        aggregated(group("kueue.x-k8s.io", **{version: [entry("workloads", "Workload")]}))
+        for version in ("v1beta1", "v1beta2")
+    )
+    server.on("/apis", reply(old), reply(new))
+    server.on("/apis/kueue.x-k8s.io/v1beta1/workloads", stream(END, stays=True))
+    server.on("/apis/kueue.x-k8s.io/v1beta2/workloads", stream(END, stays=True))
+    hearing = Hearing()
+    feed = feed_of(session, hearing, clock, rediscover_seconds=0.01)
+    await hearing.until(
+        feed.run(),
+        lambda: [b.kind for b in hearing.batches if b.mark is ListMark.END].count(Kind.WORKLOAD) == 2,
+    )
+    assert feed.served is not None
+    assert server.count("/apis/kueue.x-k8s.io/v1beta2/workloads") == 1
 
 
 def test_the_decoder_of_owners_keeps_labels() -> None:
