@@ -40,6 +40,8 @@ class Meaning(NamedTuple):
     quantity: Quantity
     factor: float
     source: Source
+    slot: int  # place of the quantity in Quantity: hashing a member for every sample would cost more
+    trust: int  # place of the source in Source, 0 is trusted most
 
 
 _MIB = 1_048_576.0
@@ -90,13 +92,17 @@ _ARENA: dict[str, tuple[Quantity, float]] = {
     "nvidia_gpu_power_usage_milliwatts": (Quantity.POWER, 0.001),
 }
 
+SLOTS: dict[Quantity, int] = {quantity: slot for slot, quantity in enumerate(Quantity)}
+
 MEANINGS: dict[str, Meaning] = {
-    name: Meaning(quantity, factor, source)
-    for source, family in (
-        (Source.COCKPIT, _COCKPIT),
-        (Source.DCGM_C, _C),
-        (Source.DCGM_AB, _AB),
-        (Source.ARENA, _ARENA),
+    name: Meaning(quantity, factor, source, SLOTS[quantity], trust)
+    for trust, (source, family) in enumerate(
+        (
+            (Source.COCKPIT, _COCKPIT),
+            (Source.DCGM_C, _C),
+            (Source.DCGM_AB, _AB),
+            (Source.ARENA, _ARENA),
+        )
     )
     for name, (quantity, factor) in family.items()
 }

@@ -5,7 +5,6 @@ simulators) the node is added: `UUID@node`.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 import msgspec
 
@@ -24,19 +23,26 @@ from cockpit.telemetry.labels import (
     profile_of,
     uuid_of,
 )
-from cockpit.telemetry.names import MEANINGS, RATIO_NAMES, Quantity, Source, generation
+from cockpit.telemetry.names import MEANINGS, RATIO_NAMES, SLOTS, Meaning, Quantity, Source, generation
 from cockpit.telemetry.sample import Sample, is_reading
 
 _TRUST = {source: rank for rank, source in enumerate(Source)}
+
+_DUTY, _ENGINE, _XID = SLOTS[Quantity.DUTY], SLOTS[Quantity.ENGINE], SLOTS[Quantity.XID]
+_TEMPERATURE, _POWER, _SM_CLOCK = (
+    SLOTS[Quantity.TEMPERATURE],
+    SLOTS[Quantity.POWER],
+    SLOTS[Quantity.SM_CLOCK],
+)
+_MEMORY_USED, _MEMORY_FREE = SLOTS[Quantity.MEMORY_USED], SLOTS[Quantity.MEMORY_FREE]
+_MEMORY_RESERVED, _MEMORY_TOTAL = SLOTS[Quantity.MEMORY_RESERVED], SLOTS[Quantity.MEMORY_TOTAL]
 
 Key = tuple[str, str, str]
 """Node, card UUID, MIG instance ("" for the whole card)."""
 
 
-class _Value(NamedTuple):
-    value: float
-    at_seconds: float
-    rank: int
+_Value = tuple[float, float, float]
+"""Sample time, minus the rank of trust, and the value itself in base units: the largest is taken."""
 
 
 class _Card:
@@ -56,7 +62,7 @@ class _Card:
     )
 
     def __init__(self) -> None:
-        self.values: dict[Quantity, _Value] = {}
+        self.values: list[_Value | None] = [None] * len(SLOTS)
         self.holders: dict[tuple[str, str], Holder] = {}
         self.told = False
         self.index: int | None = None
@@ -64,7 +70,7 @@ class _Card:
         self.profile = ""
         self.source = Source.ARENA
         self.lower_host = False
-        self.sampled: float | None = None
+        self.sampled = -1.0
 
 
 def ages(samples: Iterable[Sample], places: Places | None = None) -> dict[Key, float]:
@@ -101,65 +107,84 @@ def gpus(
     for key, card in sorted(found.items(), key=lambda one: one[0]):
         node, uuid, instance = key
         name = uuid if len(nodes_of_uuid[uuid]) == 1 else f"{uuid}@{node}"
-        at = times.get(key, card.sampled)
+        at = times.get(key, card.sampled if card.sampled >= 0 else None)
         records.append(_record(f"{name}/{instance}" if instance else name, node, card, at, node in maps_pods))
     return _numbered(records)
 
 
+def _signature(trust: int, labels: Mapping[str, str]) -> tuple[object, ...]:
+    """Labels that tell two series of one exporter apart as far as this module looks; `UUID` second."""
+    get = labels.get
+    return (
+        trust,
+        get("UUID"),
+        get("GPU_I_ID"),
+        get("Hostname"),
+        get("hostname"),
+        get("exported_pod"),
+        get("exported_namespace"),
+        get("pod"),
+        get("namespace"),
+        get("instance"),
+    )
+
+
 def _gather(samples: Iterable[Sample], places: Places) -> dict[Key, _Card]:
     found: dict[Key, _Card] = {}
+    # a card has ten series with the same labels: they are looked into once
+    known: dict[tuple[object, ...], tuple[Key, _Card]] = {}
     percents: set[tuple[str, str]] = set()
-    ratios: list[tuple[Key, Sample]] = []
+    ratios: list[tuple[Key, Sample, Meaning]] = []
     for one in samples:
         meaning = MEANINGS.get(one.name)
         if meaning is None:
             continue
-        uuid = uuid_of(one.labels)
-        if not uuid:
-            continue
-        node = node_of(one.labels, places)
-        key = (node, uuid, instance_of(one.labels))
-        card = found.get(key)
-        if card is None:
-            card = found[key] = _Card()
-        _note_labels(card, one, meaning.source)
+        signature = _signature(meaning.trust, one.labels)
+        entry = known.get(signature) if signature[1] else None
+        if entry is None:
+            uuid = uuid_of(one.labels)
+            if not uuid:
+                continue
+            key = (node_of(one.labels, places), uuid, instance_of(one.labels))
+            entry = known[signature] = (key, found.setdefault(key, _Card()))
+            _note_labels(entry[1], one.labels, meaning.source)
+        key, card = entry
+        if one.sampled_seconds is not None and one.sampled_seconds > card.sampled:
+            card.sampled = one.sampled_seconds
         if not is_reading(one.value):
             continue
         if one.name in RATIO_NAMES:
-            ratios.append((key, one))
+            ratios.append((key, one, meaning))
             if one.value > 1.05:
-                percents.add((node, one.name))
+                percents.add((key[0], one.name))
             continue
-        _put(card, meaning.quantity, one.value * meaning.factor, one, meaning.source)
-    for key, one in ratios:
-        meaning = MEANINGS[one.name]
+        _put(card, meaning, one.value * meaning.factor, one.sampled_seconds)
+    for key, one, meaning in ratios:
         factor = 0.01 if (key[0], one.name) in percents else meaning.factor
-        _put(found[key], meaning.quantity, one.value * factor, one, meaning.source)
+        _put(found[key], meaning, one.value * factor, one.sampled_seconds)
     return found
 
 
-def _note_labels(card: _Card, one: Sample, source: Source) -> None:
+def _note_labels(card: _Card, labels: Mapping[str, str], source: Source) -> None:
     if _TRUST[source] <= _TRUST[card.source]:
         card.source = source
-        card.lower_host = "hostname" in one.labels
+        card.lower_host = "hostname" in labels
     if card.index is None:
-        card.index = index_of(one.labels)
-    card.model = card.model or model_of(one.labels)
-    card.profile = card.profile or profile_of(one.labels)
-    if one.sampled_seconds is not None:
-        card.sampled = max(card.sampled or 0.0, one.sampled_seconds)
-    holder = holder_of(one.labels)
+        card.index = index_of(labels)
+    card.model = card.model or model_of(labels)
+    card.profile = card.profile or profile_of(labels)
+    holder = holder_of(labels)
     card.told = card.told or holder.is_told
     if holder.pod:
         card.holders[(holder.namespace, holder.pod)] = holder
 
 
-def _put(card: _Card, quantity: Quantity, value: float, one: Sample, source: Source) -> None:
+def _put(card: _Card, meaning: Meaning, value: float, at_seconds: float | None) -> None:
     """Keep the newest value; of equally new ones the more trusted exporter's, then the larger."""
-    new = _Value(value, one.sampled_seconds or 0.0, -_TRUST[source])
-    old = card.values.get(quantity)
-    if old is None or (new.at_seconds, new.rank, new.value) > (old.at_seconds, old.rank, old.value):
-        card.values[quantity] = new
+    new = (at_seconds or 0.0, -meaning.trust, value)
+    old = card.values[meaning.slot]
+    if old is None or new > old:
+        card.values[meaning.slot] = new
 
 
 def _drop_parents(found: dict[Key, _Card]) -> None:
@@ -170,15 +195,14 @@ def _drop_parents(found: dict[Key, _Card]) -> None:
             continue
         for (of_node, of_uuid, _), card in found.items():
             if (of_node, of_uuid) == (node, uuid):
-                for quantity in (Quantity.TEMPERATURE, Quantity.POWER, Quantity.SM_CLOCK, Quantity.XID):
-                    if quantity in parent.values:
-                        card.values.setdefault(quantity, parent.values[quantity])
+                for slot in (_TEMPERATURE, _POWER, _SM_CLOCK, _XID):
+                    card.values[slot] = card.values[slot] or parent.values[slot]
 
 
 def _record(uuid: str, node: str, card: _Card, at: float | None, maps_pods: bool) -> Gpu:
     holder = _one_holder(card, maps_pods)
-    used = _bytes(card, Quantity.MEMORY_USED)
-    xid = card.values.get(Quantity.XID)
+    used = _bytes(card, _MEMORY_USED)
+    xid = card.values[_XID]
     return Gpu(
         uuid=uuid,
         node=node,
@@ -188,10 +212,10 @@ def _record(uuid: str, node: str, card: _Card, at: float | None, maps_pods: bool
         duty_ratio=_duty(card, is_mig=bool(card.profile) or "/" in uuid),
         memory_used_bytes=used,
         memory_total_bytes=_total(card, used),
-        temperature_celsius=_between(card, Quantity.TEMPERATURE, 0.1, 250.0),
-        power_watts=_between(card, Quantity.POWER, 0.0, 100_000.0),
-        sm_clock_hertz=_between(card, Quantity.SM_CLOCK, 0.0, 1e11),
-        xid=int(xid.value) if xid is not None and 0 <= xid.value < 1e6 else None,
+        temperature_celsius=_between(card, _TEMPERATURE, 0.1, 250.0),
+        power_watts=_between(card, _POWER, 0.0, 100_000.0),
+        sm_clock_hertz=_between(card, _SM_CLOCK, 0.0, 1e11),
+        xid=int(xid[2]) if xid is not None and 0 <= xid[2] < 1e6 else None,
         pod_namespace=holder.namespace,
         pod_name=holder.pod,
         container=holder.container,
@@ -217,33 +241,32 @@ def _mark(card: _Card, holder: Holder) -> Mark:
 
 def _duty(card: _Card, *, is_mig: bool) -> Reading:
     """Duty 0..1. On MIG only the engine counter means anything: GPU_UTIL is absent or a constant 0 there."""
-    order = (Quantity.ENGINE,) if is_mig else (Quantity.DUTY, Quantity.ENGINE)
-    for quantity in order:
-        found = card.values.get(quantity)
+    for slot in (_ENGINE,) if is_mig else (_DUTY, _ENGINE):
+        found = card.values[slot]
         # a little over one is rounding; far over one is no share at all
-        if found is not None and 0.0 <= found.value <= 1.05:
-            return min(1.0, found.value)
+        if found is not None and 0.0 <= found[2] <= 1.05:
+            return min(1.0, found[2])
     return Absent.NOT_COLLECTED
 
 
-def _between(card: _Card, quantity: Quantity, least: float, most: float) -> Reading:
-    found = card.values.get(quantity)
-    return found.value if found is not None and least <= found.value <= most else Absent.NOT_COLLECTED
+def _between(card: _Card, slot: int, least: float, most: float) -> Reading:
+    found = card.values[slot]
+    return found[2] if found is not None and least <= found[2] <= most else Absent.NOT_COLLECTED
 
 
-def _bytes(card: _Card, quantity: Quantity) -> Reading:
-    return _between(card, quantity, 0.0, 2.0**50)
+def _bytes(card: _Card, slot: int) -> Reading:
+    return _between(card, slot, 0.0, 2.0**50)
 
 
 def _total(card: _Card, used: Reading) -> Reading:
     """The stated capacity, else used + free + reserved (the default set of A and B states no total)."""
-    told = _bytes(card, Quantity.MEMORY_TOTAL)
+    told = _bytes(card, _MEMORY_TOTAL)
     if not isinstance(told, Absent) and told > 0:
         return told
-    free = _bytes(card, Quantity.MEMORY_FREE)
+    free = _bytes(card, _MEMORY_FREE)
     if isinstance(used, Absent) or isinstance(free, Absent):
         return Absent.NOT_COLLECTED
-    reserved = _bytes(card, Quantity.MEMORY_RESERVED)
+    reserved = _bytes(card, _MEMORY_RESERVED)
     return used + free + (0.0 if isinstance(reserved, Absent) else reserved)
 
 

@@ -13,7 +13,7 @@ from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.telemetry.attribute import attribute
 from cockpit.telemetry.faults import TelemetryError
-from cockpit.telemetry.labels import Places, is_exporter
+from cockpit.telemetry.labels import Places
 from cockpit.telemetry.names import MEANINGS, Quantity, names_of
 from cockpit.telemetry.normalise import ages, gpus
 from cockpit.telemetry.promql import instant, sample_times
@@ -30,6 +30,9 @@ MANY_CARDS = 2_000
 
 MOST_NODES = 100
 """With more visible nodes than this the whole fleet is asked for: the URL of a GET has its limits."""
+
+_REST = 4.0
+"""A round is followed by a pause of at least so many times its length: a large fleet is polled less often."""
 
 _CHUNK = 1_000
 _LONGEST_PAUSE_SECONDS = 60.0
@@ -96,6 +99,7 @@ class Poller:
 
     async def poll(self) -> float:
         """One round. Returns how many seconds to wait before the next."""
+        began = self._clock.monotonic()
         try:
             cards, now_seconds = await self._ask()
         except TelemetryError as error:
@@ -111,7 +115,7 @@ class Poller:
         others = [one for uuid, one in self._cards.items() if uuid not in asked_for]
         kept, _ = aged(others, {}, now_seconds, self._sample_interval_seconds)
         await self._emit([*shown, *kept], gone, len(cards))
-        return self._interval_seconds
+        return max(self._interval_seconds, _REST * (self._clock.monotonic() - began))
 
     # ---- asking
 
@@ -239,12 +243,12 @@ class Poller:
 def places_of(cluster: Cluster) -> Places:
     """A snapshot of the names that labels are resolved by."""
     nodes: Sequence[Node] = tuple(cluster.records(Kind.NODE).values())
-    pods: Sequence[Pod] = tuple(cluster.records(Kind.POD).values())
+    pods: Mapping[str, Pod] = cluster.records(Kind.POD)
+    agents = [pod for pod in pods.values() if "exporter" in pod.name or "dcgm" in pod.name]
+    by_ip = {node.internal_ip: node.name for node in nodes if node.internal_ip}
+    by_ip |= {pod.pod_ip: pod.node for pod in agents if pod.pod_ip and pod.node}
     return Places(
         nodes=frozenset(node.name for node in nodes),
-        node_by_ip={node.internal_ip: node.name for node in nodes if node.internal_ip}
-        | {
-            pod.pod_ip: pod.node for pod in pods if pod.pod_ip and pod.node and is_exporter({"pod": pod.name})
-        },
-        pod_node={pod.key: pod.node for pod in pods if pod.node and is_exporter({"pod": pod.name})},
+        node_by_ip=by_ip,
+        pod_node={pod.key: pod.node for pod in agents if pod.node},
     )

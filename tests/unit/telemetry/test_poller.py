@@ -29,9 +29,12 @@ class Scripted:
         self.fault: TelemetryError | None = None
         self.times_fault: TelemetryError | None = None
         self.asked: list[str] = []
+        self.took_seconds = 0.0
+        self.clock = ManualClock(NOW)
 
     async def query(self, promql: str) -> list[Any]:
         self.asked.append(promql)
+        self.clock.advance(self.took_seconds)
         if self.fault is not None:
             raise self.fault
         if promql.startswith("max by"):
@@ -80,6 +83,12 @@ async def test_a_round_fills_the_store_and_reports_live() -> None:
     assert await poller.poll() == 5.0
     assert [(one.index, one.mark) for one in shown.cards.values()] == [(0, Mark.SURE), (1, Mark.UNALLOCATED)]
     assert (shown.status.phase, shown.status.objects, shown.status.heard_seconds) == (Phase.LIVE, 2, NOW)
+
+
+async def test_a_slow_round_is_followed_by_a_long_pause() -> None:
+    poller, asked, _, clock = rig()
+    asked.took_seconds, asked.clock = 3.0, clock
+    assert await poller.poll() == pytest.approx(4 * 2 * 3.0)
 
 
 async def test_an_unchanged_round_changes_nothing() -> None:
