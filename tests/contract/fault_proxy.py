@@ -186,6 +186,7 @@ class FaultProxy:
         watch: bool | None = None,
         listing: bool | None = None,
         method: str = "",
+        only: Callable[[Seen], bool] = lambda seen: True,
     ) -> Rule:
         """The fault for the next `times` requests with `path` in their path that are (not) watches, lists."""
 
@@ -195,6 +196,7 @@ class FaultProxy:
                 and (watch is None or seen.is_watch == watch)
                 and (listing is None or seen.is_list == listing)
                 and method in ("", seen.method)
+                and only(seen)
             )
 
         rule = Rule(fault, matches, times)

@@ -8,6 +8,7 @@ from typing import Any
 from tests.contract.fault_proxy import Exchange, Fault
 
 JSON = "application/json"
+PROTOBUF_STREAM = "application/vnd.kubernetes.protobuf;stream=watch"
 HTML = (
     b"<!DOCTYPE html><html><body><h1>Sign in</h1><p>Your session with the proxy has ended.</p></body></html>"
 )
@@ -88,6 +89,10 @@ def cut(after_bytes: int, *, orderly: bool = False) -> Fault:
 
     async def fault(exchange: Exchange) -> None:
         left = after_bytes
+        if not left:
+            await exchange.begin(200, PROTOBUF_STREAM)
+            exchange.abort()
+            return
 
         async def each(piece: bytes) -> None:
             nonlocal left
@@ -131,6 +136,20 @@ def drip(piece_bytes: int) -> Fault:
             for at in range(0, len(piece), piece_bytes):
                 await exchange.write(piece[at : at + piece_bytes])
                 await asyncio.sleep(0)
+
+        await exchange.forward(each)
+
+    return fault
+
+
+def trickle(piece_bytes: int, pause_seconds: float) -> Fault:
+    """The body in pieces with a pause after each."""
+
+    async def fault(exchange: Exchange) -> None:
+        async def each(piece: bytes) -> None:
+            for at in range(0, len(piece), piece_bytes):
+                await exchange.write(piece[at : at + piece_bytes])
+                await asyncio.sleep(pause_seconds)
 
         await exchange.forward(each)
 

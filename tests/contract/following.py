@@ -13,7 +13,7 @@ from cockpit.kube.decode.decoders import Decoder
 from cockpit.kube.reflector import Reflector
 from cockpit.kube.resource import EVENTS, JOBS, NAMESPACES, NODES, PODS, Resource
 from cockpit.kube.session import Session
-from tests.contract.mirror import Mirror
+from tests.contract.mirror import Mirror, eventually
 
 CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap", namespaced=True)
 QUOTAS = Resource("", "v1", "resourcequotas", "ResourceQuota", namespaced=True)
@@ -44,16 +44,27 @@ class Naps:
     clock: ManualClock | None
     taken: list[float] = field(default_factory=list)
     gate: asyncio.Event = field(default_factory=asyncio.Event)
+    waiting: bool = False
+    hold_after_seconds: float | None = None  # of naps in sum: then the gate closes by itself
 
     def __post_init__(self) -> None:
         self.gate.set()
 
     async def __call__(self, seconds: float) -> None:
         self.taken.append(seconds)
+        if self.hold_after_seconds is not None and sum(self.taken) >= self.hold_after_seconds:
+            self.gate.clear()
+        self.waiting = True
         await self.gate.wait()
+        self.waiting = False
         if self.clock is not None:
             self.clock.advance(seconds)
         await asyncio.sleep(0)
+
+    async def hold_after(self, seconds: float) -> None:
+        """Lets `seconds` of naps pass, then holds the sleeper; returns when it is held."""
+        self.hold_after_seconds = sum(self.taken) + seconds
+        await eventually(lambda: self.waiting and not self.gate.is_set(), f"{seconds:.0f} s of naps")
 
 
 @dataclass
@@ -72,6 +83,7 @@ async def following(
     namespace: str = "",
     clock: Clock | None = None,
     mirror: Mirror | None = None,
+    seed: int = 7,
     **options: Any,
 ) -> AsyncIterator[Following]:
     """Runs a reflector while the block runs. With a ManualClock naps move it; they never take real time."""
@@ -87,7 +99,7 @@ async def following(
         kind=decoder.kind,
         namespace=namespace,
         clock=clock,
-        rng=random.Random(7),
+        rng=random.Random(seed),
         sleep=naps,
         **options,
     )
