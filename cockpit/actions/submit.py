@@ -7,12 +7,11 @@ from typing import Any, Protocol
 from cockpit.actions.address import Lookup, object_path
 from cockpit.actions.shell import submit_line
 from cockpit.errors import BadInput
-from cockpit.jobs.render import advice, parts, render
+from cockpit.jobs.render import advice, parts, queue_of, render
 from cockpit.jobs.template import Template
 from cockpit.model.plan import Call, Plan
 from cockpit.model.record import Kind
 
-QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _TABLES = {"MPIJob": (Kind.MPIJOB,), "Job": (Kind.JOB,), "Pod": (Kind.POD,)}
 
@@ -41,7 +40,9 @@ def plan_submit(
     if namespace and template.parameter("namespace") is not None and not given.get("namespace", "").strip():
         given["namespace"] = namespace
     manifest = render(template, given)
-    metadata = manifest.get("metadata") or {}
+    metadata = manifest.get("metadata")
+    if not isinstance(metadata, dict):
+        metadata = {}
     name, where = str(metadata.get("name") or ""), str(metadata.get("namespace") or namespace or "default")
     if not name:
         raise BadInput(f"template {template.name} makes an object without a name: metadata.name is missing")
@@ -53,7 +54,7 @@ def plan_submit(
     warnings = list(advice(manifest))
     if store is not None:
         _refuse_taken(store, template.kind, f"{where}/{name}")
-        warnings += _queue_warning(store, metadata, where)
+        warnings += _queue_warning(store, queue_of(manifest), where)
     return Plan(
         verb="submit",
         title=f"Submit {target}",
@@ -65,7 +66,7 @@ def plan_submit(
                 target=target,
             ),
         ),
-        lines=_lines(manifest, metadata, target),
+        lines=_lines(manifest, target),
         warnings=tuple(warnings),
         shell=submit_line(template, given, context),
     )
@@ -92,14 +93,13 @@ def _refuse_taken(store: Taken, kind: str, key: str) -> None:
             raise BadInput(taken_sentence(f"{kind.lower()} {key}"))
 
 
-def _queue_warning(store: Taken, metadata: Mapping[str, Any], namespace: str) -> list[str]:
-    queue = (metadata.get("labels") or {}).get(QUEUE_LABEL)
+def _queue_warning(store: Taken, queue: str, namespace: str) -> list[str]:
     if not queue or store.by_key(Kind.LOCAL_QUEUE, f"{namespace}/{queue}") is not None:
         return []
     return [f"no queue {queue} is known in namespace {namespace}: the job would wait for ever"]
 
 
-def _lines(manifest: Mapping[str, Any], metadata: Mapping[str, Any], target: str) -> tuple[str, ...]:
+def _lines(manifest: Mapping[str, Any], target: str) -> tuple[str, ...]:
     pods = parts(manifest)
     lines = [f"create {target}"]
     total = sum(one.replicas * one.gpus_each for one in pods)
@@ -107,7 +107,7 @@ def _lines(manifest: Mapping[str, Any], metadata: Mapping[str, Any], target: str
         each = f" x {one.gpus_each} GPUs" if one.gpus_each else " without GPUs"
         lines.append(f"{one.replicas} {one.role}{'s' * (one.replicas != 1)}{each}")
     lines.append(f"{total} GPUs in all")
-    queue = (metadata.get("labels") or {}).get(QUEUE_LABEL)
+    queue = queue_of(manifest)
     if queue:
         lines.append(f"waits in queue {queue} until all of it is admitted")
     elif pods:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cockpit.actions.address import Lookup
 from cockpit.actions.find import job_named
 from cockpit.actions.kill import confirmed, plan_kill
-from cockpit.actions.submit import QUEUE_LABEL, plan_submit
+from cockpit.actions.submit import plan_submit
 from cockpit.attach import AttachOptions
 from cockpit.clock import Clock, SystemClock
 from cockpit.commands.ask import confirm_and_carry, refuse_without_right
@@ -16,6 +16,7 @@ from cockpit.commands.choose import attach_options, settings_in_force
 from cockpit.commands.live import Live, attached
 from cockpit.commands.paper import note, put, tree_text
 from cockpit.errors import BadInput, NoConnection
+from cockpit.jobs.render import queue_of
 from cockpit.jobs.template import Template, load_library
 from cockpit.model.plan import Plan
 from cockpit.model.record import Kind
@@ -69,7 +70,7 @@ async def _submit(
         lookup = await served_lookup(session)
         namespace = chosen.namespace or session.namespace
         plan = plan_submit(template, values, namespace, lookup=lookup, context=session.context)
-        known = await _queue_known(session, lookup, plan)
+        known = await _queue_known(session, lookup, plan, namespace or "default")
         plan = plan_submit(template, values, namespace, store=known, lookup=lookup, context=session.context)
         if options.dry_run:
             put([tree_text(plan.calls[0].body, "yaml"), ""])
@@ -88,16 +89,17 @@ class _Queues:
         return key if kind == Kind.LOCAL_QUEUE and self._is_there else None
 
 
-async def _queue_known(session: "Session", lookup: Lookup, plan: Plan) -> _Queues:
+async def _queue_known(session: "Session", lookup: Lookup, plan: Plan, namespace: str) -> _Queues:
     """Whether the queue that the plan names exists; where nobody may look it counts as there."""
-    metadata = plan.calls[0].body["metadata"]
-    queue = (metadata.get("labels") or {}).get(QUEUE_LABEL)
+    manifest = plan.calls[0].body
+    queue = queue_of(manifest)
     served = lookup(QUEUES, "LocalQueue")
     if not queue:
         return _Queues(is_there=False)
     if served is None:
         raise BadInput(f"queue {queue}: this cluster has no Kueue; leave the queue empty")
-    answer = await session.request("GET", served.path(str(metadata["namespace"]), str(queue)))
+    where = str(manifest["metadata"].get("namespace") or namespace)
+    answer = await session.request("GET", served.path(where, queue))
     return _Queues(is_there=answer.status != 404)
 
 

@@ -12,7 +12,7 @@ from cockpit.jobs.template import Template
 from cockpit.model.quantity import parse_quantity
 
 GPU_RESOURCES = ("nvidia.com/gpu", "amd.com/gpu", "habana.ai/gaudi", "gpu.intel.com/i915")
-_QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 _SAMPLES = {
     "dns-label": "sample",
     "text": "sample",
@@ -73,28 +73,53 @@ def render(template: Template, values: Mapping[str, str]) -> dict[str, Any]:
     return dict(tree)
 
 
+def _tree(value: Any) -> dict[str, Any]:
+    """The value if it is a mapping, else an empty one: a user's manifest may hold anything anywhere."""
+    return value if isinstance(value, dict) else {}
+
+
+def _items(value: Any) -> list[dict[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _amount(value: Any) -> float | None:
+    try:
+        return parse_quantity(str(value))
+    except ValueError:
+        return None
+
+
+def _count(value: Any, default: int) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else default
+
+
 def parts(manifest: Mapping[str, Any]) -> tuple[Part, ...]:
     """The pods that a rendered manifest asks for: MPIJob and its kin, batch Job, Pod; () for other kinds."""
-    spec = manifest.get("spec") or {}
+    spec = _tree(manifest.get("spec"))
     for key, replicas in spec.items():
         if key.endswith("ReplicaSpecs") and isinstance(replicas, dict):
             return tuple(
-                _part(role.lower(), one.get("replicas", 1), one.get("template", {}).get("spec", {}))
+                _part(role.lower(), _tree(one).get("replicas"), _tree(one).get("template"))
                 for role, one in replicas.items()
             )
     if manifest.get("kind") == "Job":
-        return (_part("main", spec.get("parallelism", 1), spec.get("template", {}).get("spec", {})),)
+        return (_part("main", spec.get("parallelism"), spec.get("template")),)
     if manifest.get("kind") == "Pod":
-        return (_part("main", 1, spec),)
+        return (_part("main", 1, manifest),)
     return ()
 
 
-def _part(role: str, replicas: int, pod_spec: dict[str, Any]) -> Part:
+def _part(role: str, replicas: Any, template: Any) -> Part:
+    pod_spec = _tree(_tree(template).get("spec"))
     gpus = 0
-    for container in pod_spec.get("containers", ()):
-        limits = (container.get("resources") or {}).get("limits") or {}
-        gpus += sum(int(parse_quantity(str(limits[one]))) for one in GPU_RESOURCES if one in limits)
-    return Part(role, replicas, gpus, pod_spec)
+    for container in _items(pod_spec.get("containers")):
+        limits = _limits(container)
+        gpus += sum(max(0, int(_amount(limits[one]) or 0)) for one in GPU_RESOURCES if one in limits)
+    return Part(role, _count(replicas, 1), gpus, pod_spec)
+
+
+def _limits(container: dict[str, Any]) -> dict[str, Any]:
+    return _tree(_tree(container.get("resources")).get("limits"))
 
 
 def advice(manifest: Mapping[str, Any]) -> tuple[str, ...]:
@@ -105,51 +130,55 @@ def advice(manifest: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def queue_of(manifest: Mapping[str, Any]) -> str:
+    """The Kueue LocalQueue that a rendered manifest names, "" for none."""
+    labels = _tree(_tree(manifest.get("metadata")).get("labels"))
+    return str(labels.get(QUEUE_LABEL) or "")
+
+
 def _job_advice(manifest: Mapping[str, Any]) -> Iterable[str]:
-    spec = manifest.get("spec") or {}
-    labels = (manifest.get("metadata") or {}).get("labels") or {}
-    policy = spec.get("runPolicy") or {}
+    spec = _tree(manifest.get("spec"))
+    policy = _tree(spec.get("runPolicy"))
+    has_queue = bool(queue_of(manifest))
     suspended = policy.get("suspend", spec.get("suspend", False))
-    if _QUEUE_LABEL in labels and not suspended and manifest.get("kind") != "Pod":
+    if has_queue and not suspended and manifest.get("kind") != "Pod":
         yield "has a queue but is not suspended: without Kueue's webhook its pods start before admission"
-    if _QUEUE_LABEL not in labels and suspended:
+    if not has_queue and suspended:
         yield "is suspended and has no queue: nothing will start it"
     if manifest.get("kind") == "MPIJob":
         # The default in code is None although the field's comment says Running (mpi-operator default.go).
         if policy.get("cleanPodPolicy") not in ("Running", "All"):
             yield "cleanPodPolicy is not Running: finished workers would keep their GPUs"
-        launcher = (spec.get("mpiReplicaSpecs") or {}).get("Launcher") or {}
+        launcher = _tree(_tree(spec.get("mpiReplicaSpecs")).get("Launcher"))
         if launcher.get("replicas", 1) != 1:
             yield "an MPIJob has exactly one launcher"
-        if spec.get("launcherCreationPolicy") == "WaitForWorkersReady" and _QUEUE_LABEL in labels:
+        if spec.get("launcherCreationPolicy") == "WaitForWorkersReady" and has_queue:
             yield "launcherCreationPolicy WaitForWorkersReady is void for a job that starts suspended"
 
 
 def _pod_advice(part: Part) -> Iterable[str]:
-    for container in part.pod_spec.get("containers", ()):
-        image = str(container.get("image", ""))
+    for container in _items(part.pod_spec.get("containers")):
+        image = str(container.get("image") or "")
         tail = image.rsplit("/", 1)[-1]
         if image and "@" not in image and (":" not in tail or tail.endswith(":latest")):
             yield f"image {image} has no fixed tag: two members may run different code"
     if not part.gpus_each:
         return
-    tolerated = {one.get("key") for one in part.pod_spec.get("tolerations", ())}
-    if not tolerated & {*GPU_RESOURCES, None}:
+    tolerations = _items(part.pod_spec.get("tolerations"))
+    # A toleration without a key tolerates everything.
+    if not any(one.get("key") in (None, *GPU_RESOURCES) for one in tolerations):
         yield f"{part.role} pods ask for GPUs but do not tolerate the taint of GPU nodes"
-    volumes = part.pod_spec.get("volumes", ())
-    shared = [one["emptyDir"] for one in volumes if (one.get("emptyDir") or {}).get("medium") == "Memory"]
+    volumes = [_tree(one.get("emptyDir")) for one in _items(part.pod_spec.get("volumes"))]
+    shared = [one for one in volumes if one.get("medium") == "Memory"]
     if part.gpus_each > 1 and not shared:
         yield f"{part.role} pods have 64 MiB of shared memory: NCCL needs a memory-backed /dev/shm"
     yield from _shared_memory_advice(part, shared)
 
 
 def _shared_memory_advice(part: Part, shared: list[dict[str, Any]]) -> Iterable[str]:
-    limits = [
-        parse_quantity(str(one["resources"]["limits"]["memory"]))
-        for one in part.pod_spec.get("containers", ())
-        if "memory" in ((one.get("resources") or {}).get("limits") or {})
-    ]
-    wanted = sum(parse_quantity(str(one["sizeLimit"])) for one in shared if "sizeLimit" in one)
+    containers = _items(part.pod_spec.get("containers"))
+    limits = [_amount(_limits(one)["memory"]) or 0.0 for one in containers if "memory" in _limits(one)]
+    wanted = sum(_amount(one.get("sizeLimit")) or 0.0 for one in shared)
     if limits and wanted >= sum(limits):
         yield f"shared memory of {part.role} pods counts in their memory limit and takes all of it"
 
@@ -167,7 +196,7 @@ def lint(template: Template) -> tuple[str, ...]:
         manifest = render(template, sample_values(template))
     except BadInput as error:
         return (*found, f"{template.source}: cannot be rendered with sample values: {error.sentence}")
-    if not (manifest.get("metadata") or {}).get("name"):
+    if not _tree(manifest.get("metadata")).get("name"):
         found.append(f"{template.source}: manifest.metadata.name is missing")
     found.extend(f"{template.source}: {sentence}" for sentence in advice(manifest))
     return tuple(found)

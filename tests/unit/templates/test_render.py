@@ -191,3 +191,64 @@ def test_sample_values_render_every_template(template: Template) -> None:
     assert tree["metadata"]["name"]
     assert sum(one.replicas * one.gpus_each for one in parts(tree)) >= 1
     assert lint(template) == ()
+
+
+_anything = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-5, 5)
+    | st.sampled_from(["", "1Gi", "x", "Memory", "nvidia.com/gpu"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    *(
+                        "spec",
+                        "metadata",
+                        "labels",
+                        "template",
+                        "containers",
+                        "resources",
+                        "limits",
+                        "volumes",
+                    ),
+                    *(
+                        "emptyDir",
+                        "medium",
+                        "sizeLimit",
+                        "nvidia.com/gpu",
+                        "memory",
+                        "mpiReplicaSpecs",
+                        "Worker",
+                    ),
+                    *(
+                        "replicas",
+                        "tolerations",
+                        "runPolicy",
+                        "image",
+                        "kueue.x-k8s.io/queue-name",
+                        "suspend",
+                    ),
+                ]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=25,
+)
+
+
+@given(st.sampled_from(["MPIJob", "Job", "Pod", "Other"]), _anything, _anything)
+@settings(deadline=None, max_examples=200)
+def test_whatever_a_users_manifest_holds_it_can_be_judged(kind: str, spec: object, metadata: object) -> None:
+    manifest = {"apiVersion": "v1", "kind": kind, "spec": spec, "metadata": metadata}
+    assert all(isinstance(one, str) for one in advice(manifest))
+    assert all(one.replicas >= 0 and one.gpus_each >= 0 for one in parts(manifest))
+
+
+def test_quantities_that_are_none_are_not_guessed() -> None:
+    limits = {"nvidia.com/gpu": "many", "memory": "lots"}
+    pod = {"kind": "Pod", "spec": {"containers": [{"resources": {"limits": limits}}]}}
+    assert [one.gpus_each for one in parts(pod)] == [0]
