@@ -1,6 +1,5 @@
 """Wiring: one attachment, one signal, the places, and the way a confirmed plan is carried out."""
 
-import gc
 import random
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field, replace
@@ -10,6 +9,7 @@ from typing import Any, ClassVar
 from textual.app import App
 from textual.binding import BindingType
 
+from cockpit import collector
 from cockpit.actions.address import Addressed
 from cockpit.attach import Attachment, AttachOptions
 from cockpit.clock import Clock, SystemClock
@@ -120,8 +120,7 @@ class CockpitApp(App[int]):
         """Once the big lists are in, take them out of the collector's rounds (measured: p99 of a key 40 to 11 ms)."""
         if not self._froze and self.attachment.is_settled(WATCHED):
             self._froze = True
-            gc.collect()
-            gc.freeze()
+            collector.settle()
 
     def state_of(self, place: str) -> ViewState:
         state = self._states.get(place)
@@ -247,4 +246,5 @@ class CockpitApp(App[int]):
 
 def run(options: AppOptions) -> int:
     """Open the cockpit and stay until the person leaves. The exit code is 0 when they did so in peace."""
+    collector.expect_many()
     return CockpitApp(options).run() or 0

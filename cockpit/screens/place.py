@@ -12,15 +12,16 @@ from textual.widgets import Input, Static
 
 from cockpit.screens.deck import Deck, deck_of
 from cockpit.screens.keymap import EVERYWHERE, FOOTER_ORDER, KEYS, WRITE_ACTIONS, bindings
+from cockpit.store.signal import SHARE_OF_TIME
 from cockpit.views.now import header
 from cockpit.views.view_state import ViewState
-from cockpit_widgets import KeyFooter, StatusLine
+from cockpit_widgets import KeyFooter, LineInput, StatusLine
 from cockpit_widgets.types import HelpEntry
 
 AGE_SECONDS = 1.0
 
 
-class FilterLine(Input):
+class FilterLine(LineInput):
     """The `/` line: hidden until asked for, escape clears and hides it."""
 
     DEFAULT_CSS = """
@@ -49,6 +50,8 @@ class Place(Screen[None]):
     def __init__(self) -> None:
         super().__init__()
         self._leave: Callable[[], None] | None = None
+        self._shown_at = 0.0  # monotonic
+        self._show_seconds = 0.0
 
     @property
     def deck(self) -> Deck:
@@ -87,17 +90,21 @@ class Place(Screen[None]):
             self._leave = None
 
     def _tick(self) -> None:
-        if self.is_current:
+        """Ages grow although nothing moved; where something moves all the time, the signal renews them."""
+        since = self.deck.clock.monotonic() - self._shown_at
+        if self.is_current and since >= max(AGE_SECONDS * 0.9, self._show_seconds / SHARE_OF_TIME):
             self.show()
 
     def show(self) -> None:
         """Header and body anew; widgets repaint only the lines that changed."""
         if not self.is_mounted:
             return
+        self._shown_at = self.deck.clock.monotonic()
         attachment = self.deck.attachment
         left, right = header(attachment, self.deck.clock.now(), self.state)
         self.query_one("#header", StatusLine).set_segments(left, right)
         self.project()
+        self._show_seconds = self.deck.clock.monotonic() - self._shown_at
 
     # ---- keys that every place knows
 

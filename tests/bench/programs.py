@@ -47,6 +47,7 @@ async def bare() -> dict[str, Any]:
 
 async def feed() -> dict[str, Any]:
     """The cockpit's own feed into its own store, with no screen."""
+    from cockpit import collector
     from cockpit.clock import SystemClock
     from cockpit.kube.feed import Feed
     from cockpit.kube.session import SessionOptions, open_session
@@ -68,6 +69,7 @@ async def feed() -> dict[str, Any]:
         if all(one is not None and one.phase is Phase.LIVE for one in found):
             done.set()
 
+    collector.expect_many()
     session = await open_session(SessionOptions(), clock)
     asked = time.monotonic()
     running = asyncio.create_task(Feed(session, sink, clock=clock, rng=random.Random(1)).run())

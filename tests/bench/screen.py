@@ -11,10 +11,9 @@ from tests.bench.terminal import COLUMNS, LINES, Recording
 
 POD_ROW = re.compile(r"team-[a-z]+/[a-z]+-[a-z]+-\d{4}-worker-\d+")
 POD_ROW_BYTES = re.compile(rb"team-[a-z]+/[a-z]+-[a-z]+-[0-9]{4}-worker-")
-LOADING = re.compile(r"\b(?:node|pod) (?:connecting|listing)\b")
-# With nodes and pods live the header dates the data, or speaks of the GPU stream, which nothing here serves.
-LOADED = re.compile(r"\bdata \d|\bgpu [a-z]")
-LOADED_BYTES = re.compile(rb"\bdata [0-9]|\bgpu [a-z]")
+# At its right end the header says which stream still lists, nodes first, and when all do: that they are live.
+LOADED = re.compile(r"· live\b")
+LOADED_BYTES = re.compile(rb"\blive\b")
 ESCAPES = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|[@-Z\\-_])")
 PAGE = "pagedown"
 
@@ -115,7 +114,7 @@ def first(sights: Sequence[Sight], **at_least: int) -> float | None:
 def loaded_at(sights: Sequence[Sight]) -> float | None:
     """Seconds of the first sight whose header says that nodes and pods are listed whole."""
     for sight in sights:
-        if LOADED.search(sight.header) and not LOADING.search(sight.header):
+        if LOADED.search(sight.header):
             return sight.seconds
     return None
 
