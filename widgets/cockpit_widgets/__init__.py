@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from cockpit_widgets.heatmap import Heatmap
     from cockpit_widgets.key_footer import KeyFooter
     from cockpit_widgets.key_values import KeyValues
+    from cockpit_widgets.line_input import LineInput
     from cockpit_widgets.log_view import LogView
     from cockpit_widgets.meter import Meter
     from cockpit_widgets.resource_table import ResourceTable
@@ -31,6 +32,7 @@ _HOMES = {
     "LogView": "log_view",
     "KeyValues": "key_values",
     "KeyFooter": "key_footer",
+    "LineInput": "line_input",
 }
 
 __all__ = [
@@ -41,6 +43,7 @@ __all__ = [
     "HelpDialog",
     "KeyFooter",
     "KeyValues",
+    "LineInput",
     "LogView",
     "Meter",
     "ResourceTable",

@@ -14,6 +14,7 @@ from cockpit_widgets.choices import ChoiceRows, search
 from cockpit_widgets.flow_text import FLOW_CSS, FlowText, Line, Paragraphs
 from cockpit_widgets.help_layout import DANGER_GLYPH, help_lines
 from cockpit_widgets.key_footer import KeyFooter
+from cockpit_widgets.line_input import LineInput
 from cockpit_widgets.resource_table import ResourceTable
 from cockpit_widgets.text import plain
 from cockpit_widgets.types import Cell, ChoiceItem, HelpEntry, KeyHint
@@ -176,7 +177,7 @@ class ChoiceDialog(ModalScreen[str | None]):
         self._title = title
         self._items = [item if isinstance(item, ChoiceItem) else ChoiceItem(item) for item in items]
         self._current = current
-        self._search = Input(placeholder=placeholder)
+        self._search = LineInput(placeholder=placeholder)
         self._table = ResourceTable(ChoiceRows(self._items, current), header=False)
         self._table.can_focus = False
         self._table.set_placeholder("Nothing is offered here." if not items else "Nothing matches.")

@@ -12,6 +12,7 @@ from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
 from cockpit_widgets.form_rules import NO, YES
+from cockpit_widgets.line_input import LineInput
 from cockpit_widgets.one_line import ONE_LINE_CSS, OneLine
 from cockpit_widgets.palette import TONE_CLASSES
 from cockpit_widgets.text import cut, plain, width_of
@@ -34,7 +35,7 @@ class Edited(Message):
     text: str
 
 
-class TextField(Input):
+class TextField(LineInput):
     """One line of text or a number."""
 
     DEFAULT_CSS = """

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from rich.segment import Segment
+from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
@@ -141,7 +142,7 @@ class Heatmap(LineScroll, can_focus=True):
         self._plan = HeatPlan("gpu", ())
         self._forced: Fold | None = None
         self._spots: list[tuple[int, Spot]] = []
-        self._worst: list[list[int]] = []
+        self._looks: dict[tuple[int, bool], tuple[str, Style]] = {}
         self._at = 0
         self._cursor_key: str | None = None
         self._drawn: dict[int, object] = {}
@@ -179,7 +180,6 @@ class Heatmap(LineScroll, can_focus=True):
         `ramp` "calm" is for values where much is good, "alarm" for values where much is bad.
         """
         self._groups = tuple(groups)
-        self._worst = [[worst_level(block.levels) for block in group.blocks] for group in self._groups]
         self._legend = legend
         self.set_class(ramp == "alarm", "-alarm")
         shape = tuple(
@@ -240,6 +240,7 @@ class Heatmap(LineScroll, can_focus=True):
                 return
 
     def on_resize(self) -> None:
+        self.measure_lines()
         self._lay_out()
 
     def on_focus(self) -> None:
@@ -253,9 +254,10 @@ class Heatmap(LineScroll, can_focus=True):
     def notify_style_update(self) -> None:
         super().notify_style_update()
         self._palette.clear()
+        self._looks.clear()
 
     def render_line(self, y: int) -> Strip:
-        width = self.scrollable_content_region.width
+        width = self.line_width
         self._drawn[y] = self._token(y)
         if y == self.size.height - 1:
             return Strip([Segment(fit(self.caption, width), self._palette.style("heatmap--caption"))], width)
@@ -266,37 +268,56 @@ class Heatmap(LineScroll, can_focus=True):
 
     def _line_strip(self, row: int, line: HeatLine, width: int) -> Strip:
         base = self._palette.style()
-        pieces = [
-            (label.x, fit(self._groups[label.group].name, label.width), "heatmap--name", False)
-            for label in line.labels
-        ]
-        cursor = self._spots[self._at] if self._spots and self.has_focus else None
-        for spot in line.spots:
-            under = cursor == (row, spot)
-            x = spot.x
-            for level in self._levels(spot):
-                pieces.append((x, heat_glyph(level), _LEVEL_CLASSES[max(-4, min(level, TOP_LEVEL))], under))
-                x += 1
+        cursor = self._spots[self._at][1] if self._spots and self._spots[self._at][0] == row else None
+        name = self._palette.style("heatmap--name")
+        labels = {label.x: label for label in line.labels}
         segments: list[Segment] = []
-        at = 0
-        for x, text, name, under in sorted(pieces, key=lambda piece: piece[0]):
-            if x > at:
-                segments.append(Segment(" " * (x - at), base))
-            style = self._palette.style(name, "heatmap--cursor") if under else self._palette.style(name)
-            if x == at and segments and segments[-1].style is style:
-                segments[-1] = Segment(segments[-1].text + text, style)
-            else:
-                segments.append(Segment(text, style))
-            at = x + (1 if name != "heatmap--name" else len(text))
-        return Strip(segments).adjust_cell_length(width, base)
+        run, style, at = "", base, 0
+        for spot in line.spots or (None,):
+            x = spot.x if spot is not None else width
+            for label in (labels.pop(start) for start in sorted(labels) if start < x):
+                text = fit(self._groups[label.group].name, label.width)
+                segments += [Segment(run + " " * (label.x - at), style), Segment(text, name)]
+                run, style, at = "", base, label.x + label.width
+            if spot is None:
+                break
+            run += " " * (x - at)
+            ground = self.has_focus and spot is cursor
+            for level in self._levels(spot):
+                glyph, look = self._look(level, ground)
+                if look is not style:
+                    segments.append(Segment(run, style))
+                    run, style = "", look
+                run += glyph
+            if ground:
+                segments.append(Segment(run, style))
+                run, style = "", base
+            at = x + spot.stop - spot.start
+        segments.append(Segment(run, style))
+        return Strip([segment for segment in segments if segment.text]).adjust_cell_length(width, base)
+
+    def _look(self, level: int, under_cursor: bool) -> tuple[str, Style]:
+        """Glyph and style of a level, on the cursor's ground or not."""
+        look = self._looks.get((level, under_cursor))
+        if look is None:
+            name = _LEVEL_CLASSES[max(-4, min(level, TOP_LEVEL))]
+            ground = ("heatmap--cursor",) if under_cursor else ()
+            look = heat_glyph(level), self._palette.style(name, *ground)
+            self._looks[level, under_cursor] = look
+        return look
 
     def _levels(self, spot: Spot) -> tuple[int, ...]:
         """The levels drawn for a spot."""
         if spot.block < 0:
-            return (worst_level(self._worst[spot.group]),)
+            return (worst_level(self._worst_in(spot.group)),)
+        block = self._groups[spot.group].blocks[spot.block]
         if self.fold == "node":
-            return (self._worst[spot.group][spot.block],)
-        return self._groups[spot.group].blocks[spot.block].levels[spot.start : spot.stop] or (-3,)
+            return (worst_level(block.levels),)
+        return block.levels[spot.start : spot.stop] or (-3,)
+
+    def _worst_in(self, group: int) -> list[int]:
+        """The worst level of each block of a group."""
+        return [worst_level(block.levels) for block in self._groups[group].blocks]
 
     def _token(self, y: int) -> object:
         if y == self.size.height - 1:
@@ -314,7 +335,7 @@ class Heatmap(LineScroll, can_focus=True):
         return max(1, self.size.height - CAPTION_LINES)
 
     def _lay_out(self) -> None:
-        width = self.scrollable_content_region.width or self.size.width
+        width = self.line_width or self.size.width
         if width <= 0:
             return
         before = self.fold
@@ -342,7 +363,7 @@ class Heatmap(LineScroll, can_focus=True):
             return blocks[spot.block].key
         if not blocks:
             return None
-        worst = self._worst[spot.group]
+        worst = self._worst_in(spot.group)
         return blocks[worst.index(worst_level(worst))].key
 
     def _move_to(self, at: int) -> None:

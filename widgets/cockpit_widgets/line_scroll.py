@@ -2,6 +2,7 @@
 
 from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
+from textual.strip import Strip
 
 
 class LineScroll(ScrollView):
@@ -12,6 +13,22 @@ class LineScroll(ScrollView):
     """
 
     ALLOW_SELECT = False
+
+    _line_width = 0
+
+    @property
+    def line_width(self) -> int:
+        """Cells of one line: the content without the scroll bar. Asked of Textual once for each paint."""
+        return self._line_width or self.measure_lines()
+
+    def measure_lines(self) -> int:
+        """Ask Textual again how wide a line is."""
+        self._line_width = self.scrollable_content_region.width
+        return self._line_width
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        self.measure_lines()
+        return super().render_lines(crop)
 
     def resize_lines(self, count: int) -> None:
         """There are now `count` lines."""

@@ -211,7 +211,7 @@ class LogView(LineScroll, can_focus=True):
         self._palette.clear()
 
     def render_line(self, y: int) -> Strip:
-        width = self.scrollable_content_region.width
+        width = self.line_width
         base = self._palette.style()
         number = self.scroll_offset.y + y
         if not len(self) and y == 0 and self._placeholder:
@@ -279,6 +279,7 @@ class LogView(LineScroll, can_focus=True):
             self._set_following(False)
 
     def on_resize(self) -> None:
+        self.measure_lines()
         if self._following:
             self.jump(self._last_top)
 

@@ -253,6 +253,7 @@ class ResourceTable(LineScroll, can_focus=True):
         self._repaint_changed()
 
     def on_resize(self) -> None:
+        self.measure_lines()
         if len(self._source):
             self._show_row(self._cursor_index)
 
@@ -264,7 +265,7 @@ class ResourceTable(LineScroll, can_focus=True):
         self._strips.clear()
 
     def render_line(self, y: int) -> Strip:
-        width = self.scrollable_content_region.width
+        width = self.line_width
         self._drawn[y] = self._token(y)
         columns, places = self._source.columns, self._layout()
         if y < self._header_lines:
@@ -292,7 +293,7 @@ class ResourceTable(LineScroll, can_focus=True):
         return strip
 
     def _layout(self) -> tuple[Place, ...]:
-        wanted = (self._source.columns, self.scrollable_content_region.width)
+        wanted = (self._source.columns, self.line_width)
         if self._placed_for != wanted:
             self._placed_for = wanted
             self._places = place_columns(*wanted)

@@ -15,6 +15,12 @@ _STAND_IN = "·"
 _MARKS_PER_CELL = 2
 """Combining marks kept on one character: what scripts need; more would grow over the lines around it."""
 
+_SIMPLE = re.compile(
+    "[ -~\xa1-\xac\xae-\u02ff\u0370-\u0482\u2010-\u2027\u2190-\u27bf\u2800-\u28ff"
+    "\u3041-\u3096\u30a1-\u30ff\u4e00-\u9fff\uac00-\ud7a3]*"
+)
+"""Texts without marks, joiners and selectors: harmless as they are when they are printable."""
+
 _VARIATION_SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 
 
@@ -45,7 +51,7 @@ def plain(text: str) -> str:
 
     Second line of defence: the texts handed to widgets are meant to be clean already.
     """
-    if text.isascii() and text.isprintable():
+    if text.isprintable() and (text.isascii() or _SIMPLE.fullmatch(text)):
         return text
     return _harmless(text)
 
@@ -82,8 +88,12 @@ def fit(text: str, width: int, align: Literal["left", "right"] = "left") -> str:
         return ""
     if text.isascii() and text.isprintable() and len(text) <= width:
         return text.ljust(width) if align == "left" else text.rjust(width)
-    text = cut(text, width)
-    space = " " * (width - cell_len(text))
+    text = plain(text)
+    room = width - cell_len(text)
+    if room < 0:
+        text = cut(text, width)
+        room = width - cell_len(text)
+    space = " " * room
     return text + space if align == "left" else space + text
 
 

@@ -1,0 +1,93 @@
+"""A person at a terminal: the cockpit in a real tmux, keys in, screen out."""
+
+import os
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tests.bed.distro import ensure_program
+
+ROOT = Path(__file__).resolve().parents[2]
+PATIENCE_SECONDS = 60.0
+LOOK_SECONDS = 0.1
+
+
+class Terminal:
+    """One tmux session of a known size on a socket of its own. Use as a context manager."""
+
+    def __init__(
+        self, folder: Path, arguments: Sequence[str], environment: Mapping[str, str], size: tuple[int, int] = (140, 40)
+    ) -> None:
+        self.folder = folder
+        self._size = size
+        self._program = str(ensure_program("tmux", print))
+        self._environment = dict(environment)
+        self._arguments = list(arguments)
+
+    def __enter__(self) -> "Terminal":
+        command = [sys.executable, "-m", "cockpit", *self._arguments]
+        settings = {
+            **self._environment,
+            "TERM": "tmux-256color",
+            "XDG_STATE_HOME": str(self.folder / "state"),
+            "XDG_CONFIG_HOME": str(self.folder / "config"),
+            "TEXTUAL_ANIMATIONS": "none",
+        }
+        words = ["env", *(f"{name}={value}" for name, value in settings.items()), *command]
+        width, height = self._size
+        self._tmux("-f", "/dev/null", "new-session", "-d", "-x", str(width), "-y", str(height), "-c", str(ROOT), shlex.join(words))
+        self._tmux("set-option", "remain-on-exit", "on")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        subprocess.run(self._words("kill-server"), check=False, capture_output=True, env=self._own_environment())
+
+    def _own_environment(self) -> dict[str, str]:
+        return {**os.environ, "TMUX_TMPDIR": str(self.folder)}
+
+    def _words(self, *arguments: str) -> list[str]:
+        return [self._program, "-L", "cockpit", *arguments]
+
+    def _tmux(self, *arguments: str) -> str:
+        done = subprocess.run(
+            self._words(*arguments), check=True, capture_output=True, text=True, env=self._own_environment(), timeout=20
+        )
+        return done.stdout
+
+    # ---- what a person does
+
+    def screen(self) -> str:
+        """The text on the screen now."""
+        return self._tmux("capture-pane", "-p")
+
+    def keys(self, *keys: str) -> None:
+        """Press keys as tmux names them (Enter, Tab, C-s, Escape, or a character)."""
+        for key in keys:
+            self._tmux("send-keys", key)
+
+    def type(self, text: str) -> None:
+        """Type text literally."""
+        self._tmux("send-keys", "-l", text)
+
+    def until(self, *wanted: str, without: Sequence[str] = (), seconds: float = PATIENCE_SECONDS) -> str:
+        """The first screen that holds every wanted text and none of `without`. Fails with the screen it saw last."""
+        deadline = time.monotonic() + seconds
+        while True:
+            seen = self.screen()
+            if all(text in seen for text in wanted) and not any(text in seen for text in without):
+                return seen
+            if time.monotonic() > deadline:
+                raise AssertionError(f"not within {seconds:g} s: {wanted} without {tuple(without)}\n{seen}")
+            time.sleep(LOOK_SECONDS)
+
+
+def line_with(screen: str, *words: str) -> str:
+    """The first line of the screen that holds all words, "" when there is none."""
+    for line in screen.splitlines():
+        if all(word in line for word in words):
+            return line
+    return ""
+

@@ -1,0 +1,36 @@
+"""One line of text whose editing keys act at once."""
+
+from collections.abc import Callable, Mapping
+
+from textual import events
+from textual.widgets import Input
+
+_EDITS: Mapping[str, Callable[[Input], None]] = {
+    "backspace": Input.action_delete_left,
+    "delete": Input.action_delete_right,
+    "left": Input.action_cursor_left,
+    "right": Input.action_cursor_right,
+    "home": Input.action_home,
+    "ctrl+a": Input.action_home,
+    "end": Input.action_end,
+    "ctrl+e": Input.action_end,
+    "ctrl+u": Input.action_delete_left_all,
+    "ctrl+k": Input.action_delete_right_all,
+    "ctrl+w": Input.action_delete_left_word,
+}
+
+
+class LineInput(Input):
+    """An `Input` that edits in the order in which keys were pressed.
+
+    Textual puts a character in when the field sees it, but runs a binding only after the key has bubbled
+    through every queue up to the app, and then for the widget that has the focus by then. On a slow machine
+    or a slow link a backspace would fall behind the characters typed after it, or into the next field.
+    """
+
+    def on_key(self, event: events.Key) -> None:
+        edit = _EDITS.get(event.key)
+        if edit is not None:
+            event.stop()
+            event.prevent_default()
+            edit(self)
