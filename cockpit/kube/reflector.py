@@ -20,6 +20,7 @@ from cockpit.kube.decode.wire import Page, ServerStatus, UndecodableError, Wire,
 from cockpit.kube.ending import Ended, How, judge
 from cockpit.kube.failures import Silent
 from cockpit.kube.pace import STEADY_SECONDS, Pace
+from cockpit.kube.pump import Pump
 from cockpit.kube.resource import Resource
 from cockpit.kube.session import Session, StreamAnswer
 from cockpit.kube.teller import Teller
@@ -32,7 +33,6 @@ PAGE_SECONDS = 90.0
 DENIED_SECONDS = 60.0
 POLLS = 10
 """So often a kind that may be listed but not watched is read before watching is tried again."""
-BAD_FRAMES_IN_A_ROW = 3
 UNFINISHED_LISTS = 3
 """A streaming list that so often breaks off before its end is given up for pages."""
 WATCH_SECONDS = (300, 600)  # asked of the server, at random, as client-go does: not all streams end at once
@@ -83,6 +83,7 @@ class Reflector:
         self._pace = Pace(clock, rng)
         self._where = _where(resource, namespace)
         self._polls_left = 0
+        self._is_list_denied = False
         self._teller = Teller(sink, clock, kind, namespace if scope is None else scope)
 
     async def run(self) -> Never:
@@ -156,7 +157,7 @@ class Reflector:
     async def _events(self, answer: StreamAnswer, wire: Wire, *, is_listing: bool) -> Ended:
         frames = wire.frames()
         decode = self._decode_for(answer.content_type)
-        pump = _Pump(self, wire, decode, is_listing=is_listing)
+        pump = Pump(self, wire, decode, is_listing=is_listing)
         async for chunk in answer.chunks:
             self._teller.heard()
             for frame in frames.feed(chunk):
@@ -321,17 +322,21 @@ class Reflector:
             return
         if how is How.NO_WATCH and not self._polls_left:
             self._polls_left, self._poll_message = POLLS, ended.message
+            if self._is_list_denied:
+                await self._wait_long(Phase.DENIED, _neither(ended.message))
             return
         if how is How.POLLED:
             self._polls_left -= 1
+            self._is_list_denied = False
             again = f"{ended.message.rstrip('.')}; read again every {DENIED_SECONDS:g} s."
             await self._wait(Phase.LIVE, again, DENIED_SECONDS)
             return
         if how in (How.DENIED, How.NO_WATCH, How.ABSENT):
+            self._is_list_denied = self._polls_left > 0
+            message = _neither(self._poll_message) if self._is_list_denied else ended.message
             self._polls_left = 0
             self._version = ""
-            phase = Phase.ABSENT if how is How.ABSENT else Phase.DENIED
-            await self._wait(phase, ended.message, DENIED_SECONDS * (1.0 + 0.2 * self._rng.random()))
+            await self._wait_long(Phase.ABSENT if how is How.ABSENT else Phase.DENIED, message)
             return
         if how is How.EXPIRED:
             self._version = ""
@@ -341,6 +346,9 @@ class Reflector:
             self._teller.phase(Phase.STALE, ended.message)
             return  # the silence itself was the pause
         await self._wait(Phase.BACKING_OFF, ended.message, self._pace.back_off(ended.retry_after_seconds))
+
+    async def _wait_long(self, phase: Phase, message: str) -> None:
+        await self._wait(phase, message, DENIED_SECONDS * (1.0 + 0.2 * self._rng.random()))
 
     async def _wait(self, phase: Phase, message: str, seconds: float) -> None:
         self._teller.phase(phase, message, retry_in_seconds=seconds)
@@ -353,42 +361,6 @@ def _where(resource: Resource, namespace: str) -> str:
     return f"{resource.label} in {namespace or 'all namespaces'}"
 
 
-class _Pump:
-    """Turns the frames of one stream into calls on its reflector."""
-
-    def __init__(self, reflector: Reflector, wire: Wire, decode: Decode, *, is_listing: bool) -> None:
-        self.is_listing = is_listing
-        self._reflector = reflector
-        self._wire = wire
-        self._decode = decode
-        self._bad_in_a_row = 0
-
-    def take(self, frame: bytes) -> Ended | None:
-        """One frame; an Ended when the stream is over. Raises FramingError after three bad ones in a row."""
-        try:
-            type_, raw = self._wire.event(frame)
-            if type_ in ("ADDED", "MODIFIED"):
-                self._reflector.decoded(
-                    self._decode, raw, is_new=type_ == "ADDED", is_listing=self.is_listing
-                )
-            elif type_ == "DELETED":
-                self._reflector.removed(self._wire, raw)
-            elif type_ == "BOOKMARK":
-                self._bookmark(raw)
-            elif type_ == "ERROR":
-                return self._reflector.error_event(self._wire.status(raw))
-            self._bad_in_a_row = 0
-        except UndecodableError as error:
-            self._bad_in_a_row += 1
-            self._reflector.skipped_frame()
-            if self._bad_in_a_row >= BAD_FRAMES_IN_A_ROW:
-                raise FramingError(f"the stream cannot be read ({error})") from None
-        return None
-
-    def _bookmark(self, raw: bytes) -> None:
-        version, is_end = self._wire.version(raw)
-        if self.is_listing and is_end:
-            self.is_listing = False
-            self._reflector.listed(version)
-        elif not self.is_listing:
-            self._reflector.bookmark(version)
+def _neither(no_watch: str) -> str:
+    """The sentence about a denied watch, for somebody who may not list either."""
+    return no_watch.replace("cannot watch", "cannot list or watch")

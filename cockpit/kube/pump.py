@@ -1,0 +1,61 @@
+"""From frames of a watch stream to what they mean."""
+
+from typing import Protocol
+
+from cockpit.kube.decode.decoders import Decode
+from cockpit.kube.decode.frames import FramingError
+from cockpit.kube.decode.wire import ServerStatus, UndecodableError, Wire
+from cockpit.kube.ending import Ended
+
+BAD_FRAMES_IN_A_ROW = 3
+"""So many frames that are no events, and it is no watch stream."""
+
+
+class Told(Protocol):
+    """Who is told: the reflector of the stream."""
+
+    def decoded(self, decode: Decode, raw: bytes, *, is_new: bool, is_listing: bool) -> None: ...
+    def removed(self, wire: Wire, raw: bytes) -> None: ...
+    def bookmark(self, version: str) -> None: ...
+    def listed(self, version: str) -> None: ...
+    def skipped_frame(self) -> None: ...
+    def error_event(self, status: ServerStatus) -> Ended: ...
+
+
+class Pump:
+    """Turns the frames of one stream into what its reflector is told."""
+
+    def __init__(self, told: Told, wire: Wire, decode: Decode, *, is_listing: bool) -> None:
+        self.is_listing = is_listing
+        self._told = told
+        self._wire = wire
+        self._decode = decode
+        self._bad_in_a_row = 0
+
+    def take(self, frame: bytes) -> Ended | None:
+        """One frame; an Ended when the stream is over. Raises FramingError after three bad ones in a row."""
+        try:
+            type_, raw = self._wire.event(frame)
+            if type_ in ("ADDED", "MODIFIED"):
+                self._told.decoded(self._decode, raw, is_new=type_ == "ADDED", is_listing=self.is_listing)
+            elif type_ == "DELETED":
+                self._told.removed(self._wire, raw)
+            elif type_ == "BOOKMARK":
+                self._bookmark(raw)
+            elif type_ == "ERROR":
+                return self._told.error_event(self._wire.status(raw))
+            self._bad_in_a_row = 0
+        except UndecodableError as error:
+            self._bad_in_a_row += 1
+            self._told.skipped_frame()
+            if self._bad_in_a_row >= BAD_FRAMES_IN_A_ROW:
+                raise FramingError(f"the stream cannot be read ({error})") from None
+        return None
+
+    def _bookmark(self, raw: bytes) -> None:
+        version, is_end = self._wire.version(raw)
+        if self.is_listing and is_end:
+            self.is_listing = False
+            self._told.listed(version)
+        elif not self.is_listing:
+            self._told.bookmark(version)
