@@ -55,7 +55,7 @@ class Mirror:
         self.batches: list[Batch] = []
         self.statuses: list[StreamStatus] = []
         self.broken: list[str] = []
-        self.fewest = 0  # rows, since the first list was complete
+        self.fewest: int | None = None  # rows at any moment since the first list was complete
         self._listing: set[str] | None = None
         self._moved = asyncio.Event()
         self._failure: BaseException | None = None
@@ -72,7 +72,9 @@ class Mirror:
             self.rows.pop(uid, None)
         if batch.mark is ListMark.END:
             self._end()
-        self.fewest = len(self.rows) if self.lists_ended < 2 else min(self.fewest, len(self.rows))
+        if self.fewest is not None or batch.mark is ListMark.END:
+            known = len(self.rows) if self.fewest is None else self.fewest
+            self.fewest = min(known, len(self.rows))
         self._moved.set()
 
     def ended(self, task: "asyncio.Task[Any]") -> None:

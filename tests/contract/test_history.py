@@ -144,8 +144,9 @@ async def test_a_compaction_between_pages_begins_the_list_anew(
 
     rule = proxy.plan(compacted, only=lambda seen: "continue" in seen.query)
     session = await connect("viewer", through=proxy)
-    options = {"streaming_list": False, "page_objects": 4}
-    async with following(session, QUOTAS, namespace=space, clock=ManualClock(), **options) as one:
+    async with following(
+        session, QUOTAS, namespace=space, clock=ManualClock(), streaming_list=False, page_objects=4
+    ) as one:
         await one.mirror.until_live()
         assert rule.used == 1
         await one.mirror.until_equal(truth(admin, _quotas(space)))

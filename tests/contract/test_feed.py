@@ -1,0 +1,214 @@
+"""The feed: every known kind of a context at once, with the rights one has, and never a Secret."""
+
+import asyncio
+import random
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from cockpit.clock import SystemClock
+from cockpit.kube.feed import CORE, CUSTOM, Feed
+from cockpit.kube.resource import Resource
+from cockpit.kube.session import Session
+from cockpit.model.batch import Batch, Phase
+from cockpit.model.record import Kind
+from tests.bed.api import Api
+from tests.contract.asking import in_space
+from tests.contract.conftest import Connect, define
+from tests.contract.fault_proxy import FaultProxy
+from tests.contract.faults import status
+from tests.contract.mirror import Mirror, eventually
+from tests.contract.server import Server
+from tests.contract.shapes import crd, custom, job, pod
+
+CORE_KINDS = {decoder.kind for _, decoder in CORE}
+OTHER_KINDS = {known.kind for known in CUSTOM} | {Kind.POOL}
+POOL_GROUP = "cluster.x-k8s.io"
+
+
+class Fed:
+    """A mirror for each kind and scope."""
+
+    def __init__(self) -> None:
+        self.mirrors: dict[tuple[str, str], Mirror] = {}
+
+    def __call__(self, batch: Batch) -> None:
+        self.mirrors.setdefault((batch.kind, batch.scope), Mirror())(batch)
+
+    def phase(self, kind: str) -> Phase | None:
+        found = [mirror.phase for (one, _), mirror in self.mirrors.items() if one == kind]
+        return found[0] if len(found) == 1 else None
+
+    def names(self, kind: str) -> list[str]:
+        return [name for (one, _), mirror in self.mirrors.items() if one == kind for name in mirror.names]
+
+    def named(self, kind: str, name: str) -> Any:
+        for (one, _), mirror in self.mirrors.items():
+            if one == kind and name in mirror.names:
+                return mirror.named(name)
+        return None
+
+
+@asynccontextmanager
+async def _feeding(session: Session, **options: Any) -> AsyncIterator[Fed]:
+    fed = Fed()
+    feed = Feed(session, fed, clock=SystemClock(), rng=random.Random(3), **options)
+    task = asyncio.create_task(feed.run())
+    try:
+        yield fed
+    finally:
+        assert not task.done(), "a feed ends only when it is told to"
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def _all_told(fed: Fed, phase: Phase) -> None:
+    await eventually(
+        lambda: all(fed.phase(kind) is phase for kind in CORE_KINDS), f"core kinds {phase.value}"
+    )
+
+
+async def test_core_kinds_live_and_the_others_are_told_absent(connect: Connect) -> None:
+    async with _feeding(await connect("viewer")) as fed:
+        await _all_told(fed, Phase.LIVE)
+        await eventually(
+            lambda: all(fed.phase(kind) is Phase.ABSENT for kind in OTHER_KINDS), "others absent"
+        )
+
+
+async def test_one_stream_a_kind_and_nothing_but_reads(connect: Connect, proxy: FaultProxy) -> None:
+    async with _feeding(await connect("viewer", through=proxy)) as fed:
+        await _all_told(fed, Phase.LIVE)
+        await eventually(lambda: fed.phase(Kind.POOL) is Phase.ABSENT, "discovery is done")
+        watched = [seen.path for seen in proxy.seen if seen.is_watch]
+        assert len(watched) == len(set(watched)) == len(CORE_KINDS)
+        assert {seen.method for seen in proxy.seen} == {"GET"}
+        assert not [seen.path for seen in proxy.seen if "secret" in seen.path.lower()]
+
+
+async def test_a_namespace_narrows_what_has_one(
+    space: str, admin: Api, connect: Connect, proxy: FaultProxy
+) -> None:
+    admin.create(in_space(space, "pods"), pod("mine"))
+    async with _feeding(await connect("viewer", through=proxy), namespace=space) as fed:
+        await _all_told(fed, Phase.LIVE)
+        assert fed.names(Kind.POD) == ["mine"]
+        paths = {seen.path for seen in proxy.seen if seen.is_watch}
+        assert f"/api/v1/namespaces/{space}/pods" in paths
+        assert "/api/v1/nodes" in paths
+        assert "/api/v1/pods" not in paths
+
+
+async def test_nobody_is_denied_everything_and_stays(connect: Connect) -> None:
+    async with _feeding(await connect("nobody")) as fed:
+        await _all_told(fed, Phase.DENIED)
+
+
+async def test_an_engineer_sees_home_and_is_told_what_is_missing(server: Server, connect: Connect) -> None:
+    async with _feeding(await connect("engineer"), namespace=server.engineer_namespace) as fed:
+        await eventually(lambda: fed.phase(Kind.POD) is Phase.LIVE, "pods at home")
+        await eventually(lambda: fed.phase(Kind.JOB) is Phase.LIVE, "jobs at home")
+        await eventually(lambda: fed.phase(Kind.NODE) is Phase.DENIED, "no nodes")
+
+
+async def test_one_failing_kind_does_not_hold_the_others(connect: Connect, proxy: FaultProxy) -> None:
+    proxy.plan(status(500, message="no nodes today"), times=None, path="/api/v1/nodes")
+    async with _feeding(await connect("viewer", through=proxy)) as fed:
+        for kind in CORE_KINDS - {Kind.NODE}:
+            await eventually(lambda kind=kind: fed.phase(kind) is Phase.LIVE, kind)  # type: ignore[misc]
+        assert fed.phase(Kind.NODE) is Phase.BACKING_OFF
+
+
+async def test_a_failed_discovery_leaves_the_core_kinds(connect: Connect, proxy: FaultProxy) -> None:
+    session = await connect("viewer", through=proxy)
+    proxy.plan(
+        status(503, message="discovery is away"), times=None, only=lambda seen: seen.path in ("/api", "/apis")
+    )
+    async with _feeding(session) as fed:
+        await _all_told(fed, Phase.LIVE)
+        await eventually(lambda: fed.phase(Kind.MPIJOB) is Phase.BACKING_OFF, "what needs discovery says so")
+
+
+async def test_a_stream_comes_back_after_all_were_cut(
+    space: str, admin: Api, connect: Connect, proxy: FaultProxy
+) -> None:
+    async with _feeding(await connect("viewer", through=proxy)) as fed:
+        await _all_told(fed, Phase.LIVE)
+        proxy.cut_all()
+        admin.create(in_space(space, "pods"), pod("after-the-cut"))
+        admin.create(in_space(space, "jobs", base="/apis/batch/v1"), job("after-the-cut"))
+        await eventually(lambda: "after-the-cut" in fed.names(Kind.POD), "pods are back")
+        await eventually(lambda: "after-the-cut" in fed.names(Kind.JOB), "jobs are back")
+
+
+@pytest.fixture
+def machines(admin: Api) -> Iterator[None]:
+    """A MachineDeployment-shaped kind, taken away again."""
+    definition = crd("machinedeployments", "MachineDeployment")
+    definition["metadata"]["name"] = f"machinedeployments.{POOL_GROUP}"
+    # Groups below k8s.io are protected: their kinds need the note that says who approved them.
+    definition["metadata"]["annotations"] = {"api-approved.kubernetes.io": "unapproved, for a test"}
+    definition["spec"]["group"] = POOL_GROUP
+    definition["spec"]["versions"][0]["name"] = "v1"
+    define(admin, definition)
+    yield
+    admin.delete(f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/machinedeployments.{POOL_GROUP}")
+
+
+async def test_pools_are_found_where_machines_have_an_owner(
+    space: str, admin: Api, connect: Connect, machines: None
+) -> None:
+    path = f"/apis/{POOL_GROUP}/v1/namespaces/{space}/machinedeployments"
+    tree = custom("MachineDeployment", "gpu-pool", replicas=3) | {"apiVersion": f"{POOL_GROUP}/v1"}
+    admin.create(path, tree)
+    async with _feeding(await connect("viewer")) as fed:
+        await eventually(lambda: fed.named(Kind.POOL, "gpu-pool"), "the pool")
+        assert fed.named(Kind.POOL, "gpu-pool").replicas == 3
+        admin.merge(f"{path}/gpu-pool/scale", {"spec": {"replicas": 4}})
+        await eventually(lambda: fed.named(Kind.POOL, "gpu-pool").replicas == 4, "the new size")
+
+
+def _owned(tree: dict[str, Any], owner: dict[str, Any]) -> dict[str, Any]:
+    tree["metadata"]["ownerReferences"] = [
+        {
+            "apiVersion": owner["apiVersion"],
+            "kind": owner["kind"],
+            "name": owner["metadata"]["name"],
+            "uid": owner["metadata"]["uid"],
+            "controller": True,
+        }
+    ]
+    return tree
+
+
+async def test_the_controllers_of_a_gpu_pod_are_looked_up(
+    space: str, admin: Api, connect: Connect, pools: Resource
+) -> None:
+    """A pod of one custom object of another: both are told, so that any controller can become a job row."""
+    top = admin.create(pools.path(space), custom(pools.kind, "top"))
+    made = _owned(custom(pools.kind, "middle"), top)
+    middle = admin.create(pools.path(space), made)
+    admin.create(in_space(space, "pods"), _owned(pod("worker-0", gpus=1), middle))
+    async with _feeding(await connect(), namespace=space) as fed:
+        await eventually(lambda: fed.named(Kind.OWNER, "middle"), "the pod's controller")
+        await eventually(lambda: fed.named(Kind.OWNER, "top"), "its controller")
+        assert fed.named(Kind.OWNER, "middle").owner.name == "top"
+        assert not fed.named(Kind.OWNER, "top").is_missing
+
+
+async def test_a_controller_that_is_gone_is_told_missing(
+    space: str, admin: Api, connect: Connect, pools: Resource
+) -> None:
+    gone = custom(pools.kind, "gone") | {"metadata": {"name": "gone", "uid": str(uuid.uuid4())}}
+    held = _owned(pod("worker-0", gpus=1), gone)
+    held["metadata"]["finalizers"] = ["contract.test/hold"]
+    admin.create(in_space(space, "pods"), held)
+    try:
+        async with _feeding(await connect(), namespace=space) as fed:
+            await eventually(lambda: fed.named(Kind.OWNER, "gone"), "the controller's name")
+            assert fed.named(Kind.OWNER, "gone").is_missing
+    finally:
+        admin.merge(f"{in_space(space, 'pods')}/worker-0", {"metadata": {"finalizers": None}})
