@@ -226,6 +226,8 @@ class ChoiceField(OneLine, can_focus=True):
         note = f"  {at or '-'}/{count}"
         text = cut(self._text, max(1, width - 4 - len(note)))
         out = [Segment("◂ ", dim)]
+        if not text:
+            return [*out, Segment(f"none ▸{note}", dim)]
         start = text.lower().find(self._typed.lower()) if self._typed else -1
         if start >= 0:
             stop = start + len(self._typed)

@@ -33,8 +33,7 @@ class Heatmap(LineScroll, can_focus=True):
     """Groups of blocks of cells, folded until they fit.
 
     `fold` says what one cell stands for: "gpu", "node" or "group". Folded, the worst wins: lost, not
-    collected, stale, then the highest level, then free. The last line is a caption that says so, with the
-    legend.
+    collected, stale, then the highest level, then free. Under the map a caption says so, with the legend.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -259,7 +258,7 @@ class Heatmap(LineScroll, can_focus=True):
     def render_line(self, y: int) -> Strip:
         width = self.line_width
         self._drawn[y] = self._token(y)
-        if y == self.size.height - 1:
+        if y == self._caption_line:
             return Strip([Segment(fit(self.caption, width), self._palette.style("heatmap--caption"))], width)
         row = y + self.scroll_offset.y
         if row >= len(self._plan.lines):
@@ -320,7 +319,7 @@ class Heatmap(LineScroll, can_focus=True):
         return [worst_level(block.levels) for block in self._groups[group].blocks]
 
     def _token(self, y: int) -> object:
-        if y == self.size.height - 1:
+        if y == self._caption_line:
             return self.caption
         row = y + self.scroll_offset.y
         if row >= len(self._plan.lines):
@@ -333,6 +332,11 @@ class Heatmap(LineScroll, can_focus=True):
     @property
     def _body_lines(self) -> int:
         return max(1, self.size.height - CAPTION_LINES)
+
+    @property
+    def _caption_line(self) -> int:
+        """Right under the map, and at the bottom of the view when the map fills it."""
+        return min(self._body_lines, len(self._plan.lines))
 
     def _lay_out(self) -> None:
         width = self.line_width or self.size.width
