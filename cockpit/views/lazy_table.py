@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from cockpit_widgets.types import Cell, Column
 
-from cockpit.views.order import Value, natural, sort_rows
+from cockpit.views.name_order import NameOrder
+from cockpit.views.order import Value, sort_rows
 from cockpit.views.view_state import COMPARE, Filter, Measure, Term, ViewState, parse_filter
 
 R = TypeVar("R")
@@ -28,11 +29,11 @@ class Field(Generic[R]):
 
 class Memory:
     """What one screen keeps between two projections, so that a change costs what changed: the searchable
-    text of each row by the identity of its record, and each row's place in the order by name."""
+    text of each row by the identity of its record, and the order by name. It belongs to one view."""
 
     def __init__(self) -> None:
         self._haystacks: dict[str, tuple[object, str]] = {}
-        self._places: dict[str, int] = {}
+        self._order: NameOrder[Any] | None = None
 
     def haystacks(
         self,
@@ -59,30 +60,14 @@ class Memory:
             self._haystacks = {key: kept for key, kept in self._haystacks.items() if key in alive}
 
     def by_name(self, rows: list[R], key: Callable[[R], str], name: Callable[[R], str]) -> list[R]:
-        """Rows in natural order of their names. A key's name never changes (it stands for one object): rows
-        that were ordered before are put in their places without being compared again."""
-        places = self._places
-        known: list[R | None] = [None] * len(places)
-        new: list[R] = []
-        for row in rows:
-            place = places.get(key(row))
-            if place is None:
-                new.append(row)
-            else:
-                known[place] = row
-        ordered = [row for row in known if row is not None]
-        if len(ordered) + len(new) < len(rows):
-            # two rows of one key: not ours to hide one of them
-            return sorted(rows, key=lambda row: natural(name(row)))
-        if new:
-            # a long ordered run and a short tail: the sort merges, it does not start over
-            ordered.extend(new)
-            ordered.sort(key=lambda row: natural(name(row)))
-        if new or len(ordered) < len(places):
-            self._places = {key(row): place for place, row in enumerate(ordered)}
-            if len(self._places) < len(ordered):
-                self._places = {}
-        return ordered
+        """Rows in natural order of their names; neither list may be changed afterwards."""
+        if self._order is None:
+            self._order = NameOrder(key, name)
+        return self._order.sorted(rows)
+
+
+_SEARCHES = 3
+"""So many keys are searched for before a dictionary of all rows is worth making."""
 
 
 class LazyTable(Generic[R]):
@@ -104,6 +89,7 @@ class LazyTable(Generic[R]):
         self._key = key
         self._now_seconds = now_seconds
         self._made: dict[int, tuple[Cell, ...]] = {}
+        self._asked = 0
         self.total = len(rows) if total is None else total
         self.problem = problem
         self._columns = tuple(one.column for one in self._fields)
@@ -123,7 +109,12 @@ class LazyTable(Generic[R]):
         return {self._key(row): place for place, row in enumerate(self._rows)}
 
     def index(self, key: str) -> int | None:
-        return self._places.get(key)
+        self._asked += 1
+        if self._asked > _SEARCHES:
+            return self._places.get(key)
+        # A cursor is looked up once for each projection, and mostly stands near the top.
+        of = self._key
+        return next((place for place, row in enumerate(self._rows) if of(row) == key), None)
 
     def row(self, index: int) -> R:
         """The record behind a line."""
@@ -131,7 +122,7 @@ class LazyTable(Generic[R]):
 
     def find(self, key: str) -> R | None:
         """The record of that key, None where it is not shown."""
-        place = self._places.get(key)
+        place = self.index(key)
         return None if place is None else self._rows[place]
 
     def cells(self, index: int) -> tuple[Cell, ...]:

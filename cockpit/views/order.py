@@ -20,11 +20,15 @@ def _with_length(match: re.Match[str]) -> str:
     return f"{len(digits):03d}{digits}"
 
 
+def natural_uncached(text: str) -> str:
+    """As `natural`, for texts asked about once: the names of all objects would only fill the cache."""
+    return _DIGITS.sub(_with_length, text.casefold())
+
+
 @lru_cache(maxsize=131_072)
 def natural(text: str) -> str:
     """A string that sorts as a person counts: every run of digits is led by its length."""
-    folded = text.casefold()
-    return _DIGITS.sub(_with_length, folded)
+    return natural_uncached(text)
 
 
 def sort_rows(rows: Iterable[R], value: Callable[[R], Value], *, descending: bool = False) -> list[R]:
