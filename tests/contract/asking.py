@@ -6,6 +6,7 @@ from cockpit.kube.answer import Answer
 from cockpit.kube.session import Session
 from tests.contract.mirror import in_time
 
+JSON = "application/json"
 MERGE = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"

@@ -74,6 +74,17 @@ def refuse() -> Fault:
     return fault
 
 
+def lost_answer() -> Fault:
+    """The server does what it was asked; the connection drops before its answer is heard."""
+
+    async def fault(exchange: Exchange) -> None:
+        async with exchange.upstream() as answer:
+            await answer.read()
+        exchange.abort()
+
+    return fault
+
+
 def delay(seconds: float) -> Fault:
     """The server's answer, begun `seconds` later."""
 

@@ -10,10 +10,10 @@ from cockpit.kube.resource import Resource
 from cockpit.kube.session import Session
 from cockpit.model.plan import Call
 from tests.bed.api import Api
-from tests.contract.asking import APPLY, JSON_PATCH, MERGE, STRATEGIC, in_space, patch
+from tests.contract.asking import APPLY, JSON, JSON_PATCH, MERGE, STRATEGIC, in_space, patch
 from tests.contract.conftest import Connect
 from tests.contract.fault_proxy import FaultProxy
-from tests.contract.faults import cut, status
+from tests.contract.faults import lost_answer, status
 from tests.contract.shapes import configmap, custom, deployment, job, pod
 
 
@@ -409,7 +409,7 @@ async def test_a_write_is_not_repeated_when_its_answer_is_lost(
 ) -> None:
     """The server did it, nobody heard: one request, one object, and the caller is told that it is unknown."""
     session = await connect(write=True, through=proxy)
-    proxy.plan(cut(0), method="POST", times=None)
+    proxy.plan(lost_answer(), method="POST", times=None)
     tree = job("train-")
     tree["metadata"] = {"generateName": "train-"}
     path = in_space(space, "jobs", base="/apis/batch/v1")
@@ -434,3 +434,17 @@ async def test_an_audit_id_comes_back_with_the_answer(space: str, session: Sessi
     call = Call(method="POST", path=in_space(space, "pods"), body=pod("p"))
     answer = await perform(session, call)
     assert len(answer.audit_id) == 36
+
+
+@pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE"])
+async def test_no_kind_of_write_is_sent_twice(
+    space: str, kept: str, admin: Api, connect: Connect, proxy: FaultProxy, method: str
+) -> None:
+    """HTTP calls PUT and DELETE idempotent, and HTTP clients repeat them by themselves: ours does not."""
+    session = await connect(write=True, through=proxy)
+    proxy.plan(lost_answer(), method=method, times=None)
+    body = None if method == "DELETE" else configmap("kept", a="9")
+    call = Call(method=method, path=kept, body=body, content_type=MERGE if method == "PATCH" else JSON)
+    with pytest.raises(NoConnection):
+        await perform(session, call)
+    assert len([seen for seen in proxy.seen if seen.method == method]) == 1
