@@ -61,7 +61,7 @@ class NowScreen(JobVerbs):
         self.query_one("#attention").focus()
 
     def focus_body(self) -> None:
-        self.query_one("#attention").focus()
+        self.set_focus(self.query_one("#attention"))
 
     def on_resize(self) -> None:
         self._fold()

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import ClassVar, cast
 
 from textual.app import ComposeResult
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.css.query import NoMatches
 from textual.screen import Screen
 from textual.widget import Widget
@@ -29,6 +29,15 @@ class FilterLine(LineInput):
     FilterLine.open { display: block; }
     FilterLine:focus { border: none; }
     """
+    # Looked up before the line sees the key, so that what is typed right behind belongs to the table.
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "close(False)", "Keep the filter", show=False, priority=True),
+        Binding("escape", "close(True)", "Drop the filter", show=False, priority=True),
+    ]
+
+    def action_close(self, clear: bool) -> None:
+        if isinstance(self.screen, Place):
+            self.screen.close_filter(clear=clear)
 
 
 class Place(Screen[None]):
@@ -132,7 +141,7 @@ class Place(Screen[None]):
     def action_back(self) -> None:
         line = self.query_one("#filter", FilterLine)
         if line.has_class("open"):
-            self._close_filter(clear=True)
+            self.close_filter(clear=True)
         elif len(self.app.screen_stack) > 1:
             self.dismiss(None)
 
@@ -153,9 +162,10 @@ class Place(Screen[None]):
         line = self.query_one("#filter", FilterLine)
         line.value = self.state.filter
         line.add_class("open")
-        line.focus()
+        self.set_focus(line)
 
-    def _close_filter(self, *, clear: bool) -> None:
+    def close_filter(self, *, clear: bool) -> None:
+        """Hide the line, with or without its filter, and give the keys back."""
         line = self.query_one("#filter", FilterLine)
         line.remove_class("open")
         if clear:
@@ -167,11 +177,6 @@ class Place(Screen[None]):
         if event.input.id == "filter" and event.input.has_class("open"):
             event.stop()
             self.set_state(filter=event.value)
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        if event.input.id == "filter":
-            event.stop()
-            self._close_filter(clear=False)
 
     def focus_body(self) -> None:
         """Give the keys back to the main widget."""

@@ -48,7 +48,7 @@ class TablePlace(Place):
         self.table.focus()
 
     def focus_body(self) -> None:
-        self.table.focus()
+        self.set_focus(self.table)
 
     def project(self) -> None:
         source, empty = self.source()
