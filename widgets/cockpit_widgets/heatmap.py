@@ -52,18 +52,18 @@ class Heatmap(LineScroll, can_focus=True):
         color: $foreground;
         & > .heatmap--name { color: $text-primary; }
         & > .heatmap--caption { color: $text-muted; }
-        & > .heatmap--cursor { background: $foreground 25%; text-style: bold; }
+        & > .heatmap--cursor { background: $foreground 40%; text-style: bold; }
         & > .heatmap--free { color: $text-muted; }
         & > .heatmap--lost { color: $text-error; text-style: bold; }
         & > .heatmap--uncollected { color: $text-muted; }
         & > .heatmap--stale { color: $text-warning 70%; }
         & > .heatmap--level-0 { color: $text-muted; }
-        & > .heatmap--level-1 { color: $primary 70%; }
-        & > .heatmap--level-2 { color: $primary 85%; }
-        & > .heatmap--level-3 { color: $primary; }
-        & > .heatmap--level-4 { color: $primary-lighten-1; }
-        & > .heatmap--level-5 { color: $primary-lighten-2; }
-        & > .heatmap--level-6 { color: $success 75%; }
+        & > .heatmap--level-1 { color: $primary 55%; }
+        & > .heatmap--level-2 { color: $primary 65%; }
+        & > .heatmap--level-3 { color: $primary 75%; }
+        & > .heatmap--level-4 { color: $primary 85%; }
+        & > .heatmap--level-5 { color: $primary; }
+        & > .heatmap--level-6 { color: $success 80%; }
         & > .heatmap--level-7 { color: $success; }
         & > .heatmap--level-8 { color: $success-lighten-1; }
         &.-alarm > .heatmap--level-5 { color: $warning 75%; }
@@ -74,6 +74,7 @@ class Heatmap(LineScroll, can_focus=True):
         &:ansi > .heatmap--free { color: ansi_default; text-style: dim; }
         &:ansi > .heatmap--level-0 { color: ansi_default; text-style: dim; }
         &:ansi > .heatmap--level-1, &:ansi > .heatmap--level-2 { color: $primary; }
+        &:ansi > .heatmap--level-3, &:ansi > .heatmap--level-4 { color: $primary; }
         &:ansi > .heatmap--level-6 { color: $success; }
         &:ansi.-alarm > .heatmap--level-5 { color: $warning; }
     }

@@ -22,12 +22,11 @@ TONE_RULES = """
     & > .tone--dim { color: $text-muted; }
     & > .tone--good { color: $text-success; }
     & > .tone--warn { color: $text-warning; }
-    & > .tone--bad { color: $text-error; }
+    & > .tone--bad { color: $text-error; text-style: bold; }
     & > .tone--accent { color: $text-accent; }
     & > .tone--strong { text-style: bold; }
     & > .tone--info { color: $text-primary; }
     &:ansi > .tone--dim { color: ansi_default; text-style: dim; }
-    &:ansi > .tone--bad { text-style: bold; }
 """
 """Rules for `TONE_CLASSES`, to stand inside the widget's own block of DEFAULT_CSS."""
 
