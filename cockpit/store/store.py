@@ -268,6 +268,8 @@ class Store:
         return self._gpus.idle_since(uuid)
 
     def _gpus_in(self, uuids: tuple[str, ...]) -> tuple[Gpu, ...]:
+        if not uuids:
+            return ()
         table = self._tables.get(Kind.GPU, {})
         return tuple(sorted((table[uuid] for uuid in uuids), key=lambda gpu: (gpu.node, gpu.index, gpu.uuid)))
 

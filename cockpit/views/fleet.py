@@ -63,6 +63,8 @@ def share(node: Node, held: int, gpus: Sequence[Gpu]) -> Share:
     # pods keep devices that fell out of allocatable until they end
     held = min(held, total)
     free = max(0, usable - held) if node.ready == "True" else 0
+    if not gpus:
+        return Share(held_unknown=held, free=free, lost=total - held - free)
     known = [card for card in gpus if not isinstance(card.duty_ratio, Absent)]
     named = [card for card in known if cards.is_held(card)]
     if not named and held >= usable > 0:
@@ -92,6 +94,12 @@ class _Node:
         self.held = held
         self.gpus = gpus
         self.share = share(node, held, gpus)
+        self.duties, self.duty_sum = 0, 0.0
+        self.sampled: float | None = None
+        if gpus:
+            self._read(held, gpus)
+
+    def _read(self, held: int, gpus: tuple[Gpu, ...]) -> None:
         duties = [
             card.duty_ratio
             for card in gpus
