@@ -1,6 +1,7 @@
 """Transport failures in one sentence that names the server and the remedy."""
 
 import asyncio
+import os
 import ssl
 from urllib.parse import urlsplit
 
@@ -54,8 +55,11 @@ def explain(error: BaseException, server: str, via: str = "") -> NoConnection:
             f"The name of {where} cannot be resolved; check the server URL in the kubeconfig, or VPN."
         )
     if isinstance(error, aiohttp.ClientConnectorError):
-        reason = clean(error.os_error.strerror or str(error.os_error), 120)
+        number = error.os_error.errno  # asyncio's own text repeats the address
+        reason = clean(os.strerror(number) if number and number > 0 else str(error.os_error), 120)
         return Unreachable(f"{where} cannot be reached ({reason}); is the cluster running, is a VPN needed?")
+    if isinstance(error, aiohttp.ClientPayloadError | aiohttp.ServerDisconnectedError):
+        return Unreachable(f"The connection to {where} was cut.")
     if isinstance(error, aiohttp.InvalidURL):
         return NoConnection(
             f"The server URL {clean(server, 200)!r} cannot be used; fix it in the kubeconfig."

@@ -39,6 +39,10 @@ class Pace:
         elif seconds >= STEADY_SECONDS:
             self._failures = min(self._failures, 1)
 
+    def eased(self) -> None:
+        """The trouble is another one now, e.g. the server answers again: the waits start anew."""
+        self._failures = min(self._failures, 1)
+
     def back_off(self, at_least: float = 0.0) -> float:
         """Seconds to wait after one more failure; `at_least` is the server's Retry-After."""
         step = min(FIRST_SECONDS * 2.0**self._failures, LONGEST_SECONDS)

@@ -19,7 +19,7 @@ from cockpit.kube.decode.frames import FramingError
 from cockpit.kube.decode.wire import Page, ServerStatus, UndecodableError, Wire, wire_of
 from cockpit.kube.ending import Ended, How, judge
 from cockpit.kube.failures import Silent
-from cockpit.kube.pace import STEADY_SECONDS, Pace
+from cockpit.kube.pace import FIRST_SECONDS, STEADY_SECONDS, Pace
 from cockpit.kube.pump import Pump
 from cockpit.kube.resource import Resource
 from cockpit.kube.session import Session, StreamAnswer
@@ -78,6 +78,8 @@ class Reflector:
         self._is_consistent_list_due = False
         self._unfinished_lists = 0
         self._poll_message = ""
+        self._has_expired = False
+        self._was_cut = False
         self._version = ""
         self._known_version = ""  # of the data that stands, also after it expired
         self._pace = Pace(clock, rng)
@@ -312,7 +314,12 @@ class Reflector:
         """Decide what stands and when to try again."""
         self._teller.interrupted()
         self._pace.lived(ended.lived_seconds)
+        if ended.lived_seconds >= STEADY_SECONDS:
+            self._has_expired = False
         how = ended.how
+        if self._was_cut and how is not How.CUT:
+            self._pace.eased()
+        self._was_cut = how is How.CUT
         if not self._version and self._has_streaming_list:
             self._unfinished_lists += 1
             if self._unfinished_lists >= UNFINISHED_LISTS:
@@ -340,19 +347,42 @@ class Reflector:
             return
         if how is How.EXPIRED:
             self._version = ""
+            if (
+                not self._has_expired
+            ):  # a fresh list is wanted soon; one that expires again waits like any failure
+                self._has_expired = True
+                await self._wait(Phase.STALE, ended.message, FIRST_SECONDS * (1.0 + self._rng.random()))
+                return
         if how is How.CLOSED and ended.lived_seconds >= STEADY_SECONDS and self._pace.failures == 0:
             return  # the server's own time limit: go on at once
         if how is How.SILENT:
             self._teller.phase(Phase.STALE, ended.message)
             return  # the silence itself was the pause
-        await self._wait(Phase.BACKING_OFF, ended.message, self._pace.back_off(ended.retry_after_seconds))
+        seconds = self._pace.back_off(ended.retry_after_seconds)
+        await self._wait(Phase.BACKING_OFF, ended.message, seconds, is_cut=how is How.CUT)
 
     async def _wait_long(self, phase: Phase, message: str) -> None:
         await self._wait(phase, message, DENIED_SECONDS * (1.0 + 0.2 * self._rng.random()))
 
-    async def _wait(self, phase: Phase, message: str, seconds: float) -> None:
+    async def _wait(self, phase: Phase, message: str, seconds: float, *, is_cut: bool = False) -> None:
         self._teller.phase(phase, message, retry_in_seconds=seconds)
-        await self._sleep(seconds)
+        if is_cut:
+            await self._sleep_until_returned(seconds)
+        else:
+            await self._sleep(seconds)
+
+    async def _sleep_until_returned(self, seconds: float) -> None:
+        """Ends early when the server answers somebody else: all streams return, spread over a second."""
+        sleeping = asyncio.ensure_future(self._sleep(seconds))
+        returned = asyncio.ensure_future(self._session.returned())
+        try:
+            await asyncio.wait({sleeping, returned}, return_when=asyncio.FIRST_COMPLETED)
+            is_early = returned.done() and not sleeping.done()
+        finally:
+            sleeping.cancel()
+            returned.cancel()
+        if is_early:
+            await self._sleep(self._rng.random())
 
 
 def _where(resource: Resource, namespace: str) -> str:

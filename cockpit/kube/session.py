@@ -8,7 +8,6 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -18,6 +17,7 @@ from cockpit.errors import NoConnection, Refused
 from cockpit.kube import guard
 from cockpit.kube.answer import Answer
 from cockpit.kube.failures import Silent, explain, host_of
+from cockpit.kube.transport import headers_for, open_socket, proxy_for
 
 if TYPE_CHECKING:
     import aiohttp
@@ -32,8 +32,6 @@ CONNECT_SECONDS = 10.0
 BODY_BYTES = 512 << 20
 """Longest answer that is kept: a page of 500 objects at etcd's limit."""
 READ_BYTES = 1 << 18
-KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 3}
-"""A dead peer is noticed after 75 s even where no byte is due (client-go: ping after 30 s, 15 s patience)."""
 
 
 class SessionOptions(msgspec.Struct, frozen=True):
@@ -120,6 +118,8 @@ class Session:
         self._proxy: str | None = None
         self._streams: list[aiohttp.ClientResponse] = []
         self._is_closed = False
+        self._is_lost = False
+        self._returned = asyncio.Event()
 
     @property
     def read_only(self) -> bool:
@@ -238,6 +238,7 @@ class Session:
             yield response
 
     async def _once(self, request: "_Request") -> "aiohttp.ClientResponse":
+        import aiohttp
         from yarl import URL
 
         header = await self._credentials.authorization()
@@ -248,17 +249,30 @@ class Session:
         url = URL(self.server + request.path, encoded=True)
         if request.query:
             url = url.with_query(list(request.query))
-        return await client.request(
-            request.method,
-            url,
-            headers=request.headers,
-            data=request.body,
-            timeout=request.timeout,
-            ssl=self._credentials.tls_context or True,
-            server_hostname=self._credentials.configuration.tls_server_name or None,
-            proxy=self._proxy,
-            allow_redirects=False,
-        )
+        try:
+            response = await client.request(
+                request.method,
+                url,
+                headers=request.headers,
+                data=request.body,
+                timeout=request.timeout,
+                ssl=self._credentials.tls_context or True,
+                server_hostname=self._credentials.configuration.tls_server_name or None,
+                proxy=self._proxy,
+                allow_redirects=False,
+            )
+        except (aiohttp.ClientConnectionError, OSError):
+            self._is_lost = True
+            raise
+        if self._is_lost:
+            self._is_lost = False
+            returned, self._returned = self._returned, asyncio.Event()
+            returned.set()
+        return response
+
+    async def returned(self) -> None:
+        """Waits until the server answers again after it could not be reached."""
+        await self._returned.wait()
 
     def _client_for(self, request: "_Request") -> "aiohttp.ClientSession":
         """The client for short reads, or the one that never repeats.
@@ -281,8 +295,8 @@ class Session:
 
         self._proxy = proxy_for(self.server, self._credentials.configuration.proxy)
         return aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, socket_factory=_socket, force_close=not is_repeating),
-            headers=_headers(self._options.user_agent, self.server),
+            connector=aiohttp.TCPConnector(limit=0, socket_factory=open_socket, force_close=not is_repeating),
+            headers=headers_for(self._options.user_agent, self.server),
             read_bufsize=READ_BYTES,
             auto_decompress=True,
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -300,50 +314,6 @@ class Session:
         for client in clients:
             if client is not None:
                 await client.close()
-
-
-def _headers(user_agent: str, server: str) -> dict[str, str]:
-    """Compression saves time on every link slower than about 5 Gb/s, so on all but loopback."""
-    headers = {"User-Agent": user_agent}
-    if urlsplit(server).hostname in ("127.0.0.1", "::1", "localhost"):
-        headers["Accept-Encoding"] = "identity"
-    return headers
-
-
-def _socket(address: Any) -> Any:
-    """A socket with TCP keep-alive, so that a peer that vanished is noticed."""
-    import socket
-
-    family, kind, protocol, _, _ = address
-    made = socket.socket(family, kind, protocol)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for name, value in KEEPALIVE.items():
-        if hasattr(socket, name):
-            made.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
-    return made
-
-
-def proxy_for(server: str, configured: str | None) -> str | None:
-    """The proxy of a server: `proxy-url` of its cluster, else HTTPS_PROXY and NO_PROXY of the environment.
-
-    Raises NoConnection for a kind of proxy that cannot be used.
-    """
-    from urllib.request import getproxies, proxy_bypass
-
-    parts = urlsplit(server)
-    proxy = configured
-    if not proxy:
-        found = getproxies()
-        proxy = found.get(parts.scheme) or found.get("all")
-        if not proxy or proxy_bypass(parts.netloc):
-            return None
-    if "://" not in proxy:
-        proxy = f"http://{proxy}"
-    if not proxy.startswith(("http://", "https://")):
-        raise NoConnection(
-            f"A {proxy.partition(':')[0]} proxy cannot be used for {host_of(server)}; give an HTTP proxy."
-        )
-    return proxy
 
 
 async def open_session(options: SessionOptions, clock: Clock) -> Session:

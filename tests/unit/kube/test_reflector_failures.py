@@ -1,11 +1,16 @@
 """What goes wrong with a stream, and how little the server is asked meanwhile."""
 
+import asyncio
+import random
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from cockpit.clock import ManualClock
+from cockpit.kube.decode.decoders import POD
+from cockpit.kube.reflector import Reflector
+from cockpit.kube.resource import PODS
 from cockpit.kube.session import Session
 from cockpit.model.batch import ListMark, Phase
 from tests.unit.kube.builders import (
@@ -261,3 +266,47 @@ async def test_the_missing_verb_is_named(server: FakeServer, watcher: Watcher, v
     verbs = "list" if verb == "list" else "list or watch"
     assert told == {f"You cannot {verbs} pods in all namespaces: ask for that right, or choose a namespace."}
     assert server.count(PATH) <= 1 + sum(wait >= 60 for wait in watcher.waits) + 1
+
+
+async def test_the_first_expiry_is_followed_by_a_list_soon(
+    server: FakeServer, watcher: Watcher, clock: ManualClock
+) -> None:
+    """After a long outage the back-off is long; a version that expired meanwhile must not wait for it."""
+    gone = stream(event("ERROR", status(410, "Expired", "too old")))
+    server.on(
+        PATH, stream(*INITIAL), *[refuse(500, "InternalError", "no")] * 6, gone, stream(*INITIAL, stays=True)
+    )
+    await watcher.until(lambda: watcher.marks().count(ListMark.END) == 2)
+    assert watcher.waits[-1] <= 1.6 or watcher.waits[-2] <= 1.6
+    assert max(watcher.waits) > 12
+
+
+async def test_streams_return_together_when_the_server_does(session: Session) -> None:
+    """One that is asleep for long is woken by the first answer to anybody."""
+    session._is_lost = True
+    asleep = asyncio.Event()
+    naps: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        naps.append(seconds)
+        asleep.set()
+        if len(naps) == 1:
+            await asyncio.Event().wait()
+
+    reflector = Reflector(
+        session,
+        PODS,
+        POD,
+        lambda _batch: None,
+        kind="pods",
+        clock=ManualClock(),
+        rng=random.Random(1),
+        sleep=sleep,
+    )
+    waiting = asyncio.create_task(reflector._sleep_until_returned(30.0))
+    await asleep.wait()
+    assert (await session.request("GET", "/version")).ok
+    async with asyncio.timeout(5):
+        await waiting
+    assert naps[0] == 30.0
+    assert 0 <= naps[1] <= 1.0

@@ -14,7 +14,8 @@ from cockpit.clock import ManualClock
 from cockpit.errors import NoConnection, Refused
 from cockpit.kube.answer import Answer
 from cockpit.kube.failures import Silent, Unreachable
-from cockpit.kube.session import Session, SessionOptions, open_session, proxy_for
+from cockpit.kube.session import Session, SessionOptions, open_session
+from cockpit.kube.transport import proxy_for
 from tests.unit.kube.builders import FakeServer, kubeconfig, refuse, reply, stream
 
 PODS = "/api/v1/pods"
