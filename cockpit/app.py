@@ -78,7 +78,7 @@ class CockpitApp(App[int]):
         self.run_worker(self.attachment.run(), name="attachment", group="ingest", exclusive=True)
 
     def reattach(self, **changes: Any) -> None:
-        """Leave this context or namespace and attach anew: what was on screen goes at once and is never mixed."""
+        """Leave this context or namespace and attach anew: what was on screen goes at once."""
         options = replace(self.attachment.options, **changes)
         self.attachment = self._new_attachment(options)
         self._froze = False
@@ -117,7 +117,7 @@ class CockpitApp(App[int]):
         return self._signal.subscribe(absorbed)
 
     def _calm_collector(self) -> None:
-        """Once the big lists are in, take them out of the collector's rounds (measured: p99 of a key 40 to 11 ms)."""
+        """Once the big lists are in, take them out of the collector's rounds (p99 of a key: 40 to 11 ms)."""
         if not self._froze and self.attachment.is_settled(WATCHED):
             self._froze = True
             collector.settle()

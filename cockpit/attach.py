@@ -1,4 +1,4 @@
-"""One attachment to one context: session, streams, telemetry, store. No Textual; the app and the command line share it."""
+"""One attachment to one context: session, streams, telemetry, store. Shared by the app and the commands."""
 
 import asyncio
 import enum

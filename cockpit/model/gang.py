@@ -15,7 +15,7 @@ class PodSet(msgspec.Struct, frozen=True, gc=False):
 
 
 class Workload(Record, frozen=True, gc=False, kw_only=True):
-    """A Kueue Workload: the admission unit of one job (source: kueue apis/kueue/v1beta2/workload_types.go)."""
+    """A Kueue Workload: the admission unit of one job (kueue apis/kueue/v1beta2/workload_types.go)."""
 
     owner: OwnerRef | None = None
     queue: str = ""  # LocalQueue name

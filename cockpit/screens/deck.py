@@ -1,4 +1,4 @@
-"""What a screen may ask of the app: the attachment, the choices that stay, and the way a plan is carried out."""
+"""What a screen may ask of the app: the attachment, choices that stay, how a plan is carried out."""
 
 from collections.abc import Callable, Coroutine
 from pathlib import Path

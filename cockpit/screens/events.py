@@ -2,6 +2,7 @@
 
 from typing import ClassVar
 
+from cockpit_widgets.types import TableSource
 from textual.binding import BindingType
 
 from cockpit.model.event import Event
@@ -10,13 +11,10 @@ from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.table_place import TablePlace
 from cockpit.views import events as view
 from cockpit.views.states import why_empty
-from cockpit_widgets.types import TableSource
 
 
 class EventsScreen(TablePlace):
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings("open", "filter", "sort", "reverse", *EVERYWHERE)
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("open", "filter", "sort", "reverse", *EVERYWHERE)]
     place = "events"
 
     def source(self) -> tuple[TableSource, str]:

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import ClassVar
 
+from cockpit_widgets import KeyValues, ResourceTable
+from cockpit_widgets.types import TableSource
 from textual.binding import BindingType
 from textual.widget import Widget
 from textual.widgets import Static
@@ -17,8 +19,6 @@ from cockpit.views import events as events_view
 from cockpit.views import job_page as view
 from cockpit.views.states import why_empty
 from cockpit.views.view_state import ViewState
-from cockpit_widgets import KeyValues, ResourceTable
-from cockpit_widgets.types import TableSource
 
 SHORT_LINES = 30
 
@@ -60,9 +60,7 @@ class JobScreen(TablePlace, JobVerbs):
     def source(self) -> tuple[TableSource, str]:
         attachment = self.deck.attachment
         members = attachment.jobs.members(self._key)
-        source = view.members_table(
-            members, attachment.store, self.state, self.deck.clock.now(), self.memory
-        )
+        source = view.members_table(members, attachment.store, self.state, self.deck.clock.now(), self.memory)
         self.say_problem(source.problem)
         return source, why_empty(
             "members", attachment.store.status(Kind.POD), total=source.total, filter_text=self.state.filter

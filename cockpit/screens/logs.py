@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterable
 from typing import ClassVar
 
+from cockpit_widgets import LogView
 from textual.binding import BindingType
 from textual.widget import Widget
 
@@ -11,7 +12,6 @@ from cockpit.errors import CockpitError
 from cockpit.model.pod import Pod
 from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.place import Place
-from cockpit_widgets import LogView
 
 MOST_MEMBERS = 64
 """Streams held open at once: each is a connection of the API server's."""

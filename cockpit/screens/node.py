@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import ClassVar
 
+from cockpit_widgets import KeyValues, ResourceTable
+from cockpit_widgets.types import TableSource
 from textual.binding import BindingType
 from textual.widget import Widget
 from textual.widgets import Static
@@ -15,8 +17,6 @@ from cockpit.views import node_page as view
 from cockpit.views import pods as pods_view
 from cockpit.views.states import why_empty
 from cockpit.views.view_state import ViewState
-from cockpit_widgets import KeyValues, ResourceTable
-from cockpit_widgets.types import TableSource
 
 
 class NodeScreen(TablePlace):
@@ -63,9 +63,7 @@ class NodeScreen(TablePlace):
         )
         pods = self.query_one("#pods", ResourceTable)
         pods.set_placeholder("No pods on this node.")
-        pods.set_source(
-            pods_view.table(store, ViewState(), now_seconds, pods=store.pods_on(self._node_name))
-        )
+        pods.set_source(pods_view.table(store, ViewState(), now_seconds, pods=store.pods_on(self._node_name)))
         super().project()
 
     def open_row(self, key: str) -> None:

@@ -2,6 +2,7 @@
 
 from typing import ClassVar
 
+from cockpit_widgets.types import TableSource
 from textual.binding import BindingType
 
 from cockpit.model.node import Node
@@ -10,7 +11,6 @@ from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.table_place import TablePlace
 from cockpit.views import nodes as view
 from cockpit.views.states import why_empty
-from cockpit_widgets.types import TableSource
 
 
 class NodesScreen(TablePlace):

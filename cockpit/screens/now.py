@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import ClassVar
 
+from cockpit_widgets import Heatmap, ResourceTable
 from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.widget import Widget
@@ -16,7 +17,6 @@ from cockpit.screens.verbs import JobVerbs
 from cockpit.views import heat
 from cockpit.views import now as view
 from cockpit.views.states import why_empty
-from cockpit_widgets import Heatmap, ResourceTable
 
 NARROW_CELLS = 100
 PANEL_LINES = 30

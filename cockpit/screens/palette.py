@@ -2,11 +2,12 @@
 
 from typing import TYPE_CHECKING
 
+from cockpit_widgets import ChoiceDialog, ConfirmDialog
+from cockpit_widgets.types import ChoiceItem
+
 from cockpit.errors import CockpitError
 from cockpit.model.record import Kind
 from cockpit.screens.keymap import KEYS
-from cockpit_widgets import ChoiceDialog, ConfirmDialog
-from cockpit_widgets.types import ChoiceItem
 
 if TYPE_CHECKING:
     from cockpit.app import CockpitApp

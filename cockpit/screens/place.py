@@ -1,8 +1,11 @@
 """A place: header, body, filter line, footer; projected when the store moved and the place is on screen."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import ClassVar, cast
 
+from cockpit_widgets import KeyFooter, LineInput, StatusLine
+from cockpit_widgets.types import HelpEntry
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.css.query import NoMatches
@@ -15,8 +18,6 @@ from cockpit.screens.keymap import EVERYWHERE, FOOTER_ORDER, KEYS, WRITE_ACTIONS
 from cockpit.store.signal import SHARE_OF_TIME
 from cockpit.views.now import header
 from cockpit.views.view_state import ViewState
-from cockpit_widgets import KeyFooter, LineInput, StatusLine
-from cockpit_widgets.types import HelpEntry
 
 AGE_SECONDS = 1.0
 
@@ -119,9 +120,7 @@ class Place(Screen[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Capital keys are absent while read-only."""
-        if action in WRITE_ACTIONS and self.deck.attachment.is_read_only:
-            return False
-        return True
+        return not (action in WRITE_ACTIONS and self.deck.attachment.is_read_only)
 
     def action_place(self, name: str) -> None:
         self.deck.go(name)
@@ -169,28 +168,28 @@ class Place(Screen[None]):
         line = self.query_one("#filter", FilterLine)
         line.remove_class("open")
         if clear:
-            self.set_state(filter="")
+            self.set_filter("")
         self.say_problem("")
         self.focus_body()
 
     def on_input_changed(self, event: Input.Changed) -> None:
         if event.input.id == "filter" and event.input.has_class("open"):
             event.stop()
-            self.set_state(filter=event.value)
+            self.set_filter(event.value)
 
     def focus_body(self) -> None:
         """Give the keys back to the main widget."""
 
-    def set_state(self, *, filter: str | None = None, sort: str | None = None, descending: bool | None = None) -> None:  # noqa: A002 - the field's own name
-        """Change this place's view state, keep it, and project anew."""
-        old = self.state
-        new = ViewState(
-            filter=old.filter if filter is None else filter,
-            sort=old.sort if sort is None else sort,
-            descending=old.descending if descending is None else descending,
-            namespace=old.namespace,
-        )
-        self.deck.keep_state(self.place, new)
+    def set_filter(self, text: str) -> None:
+        """Filter by that text from now on."""
+        self._keep(replace(self.state, filter=text))
+
+    def set_sort(self, column_id: str, *, descending: bool) -> None:
+        """Sort by that column from now on, "" for the view's own order; the choice stays."""
+        self._keep(replace(self.state, sort=column_id, descending=descending))
+
+    def _keep(self, state: ViewState) -> None:
+        self.deck.keep_state(self.place, state)
         self.show()
 
     def say_problem(self, sentence: str) -> None:

@@ -2,6 +2,7 @@
 
 from typing import ClassVar
 
+from cockpit_widgets.types import TableSource
 from textual.binding import BindingType
 
 from cockpit.model.job import Job
@@ -11,7 +12,6 @@ from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.table_place import TablePlace
 from cockpit.views import pods as view
 from cockpit.views.states import why_empty
-from cockpit_widgets.types import TableSource
 
 
 class PodsScreen(TablePlace):

@@ -2,6 +2,7 @@
 
 from typing import ClassVar
 
+from cockpit_widgets.types import TableSource
 from textual.binding import BindingType
 
 from cockpit.model.node import Node
@@ -14,7 +15,6 @@ from cockpit.screens.table_place import TablePlace
 from cockpit.screens.verbs import PoolVerbs
 from cockpit.views import pools as view
 from cockpit.views.states import why_empty
-from cockpit_widgets.types import TableSource
 
 
 class PoolsScreen(TablePlace, PoolVerbs):

@@ -21,7 +21,11 @@ def _fit(plan: Plan, store: Store) -> list[str]:
     from cockpit.fit.gang import fit_sentence
     from cockpit.jobs.render import parts
 
-    return [fit_sentence(store, part.replicas, part.gpus_each) for part in parts(plan.calls[0].body) if part.gpus_each]
+    return [
+        fit_sentence(store, part.replicas, part.gpus_each)
+        for part in parts(plan.calls[0].body)
+        if part.gpus_each
+    ]
 
 
 def manifest_lines(tree: Any) -> list[str]:

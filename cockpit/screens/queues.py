@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import ClassVar
 
+from cockpit_widgets import KeyValues
+from cockpit_widgets.types import TableSource
 from textual.binding import BindingType
 from textual.widget import Widget
 
@@ -14,8 +16,6 @@ from cockpit.screens.verbs import JobVerbs
 from cockpit.views import queue_page
 from cockpit.views import queues as view
 from cockpit.views.states import why_empty
-from cockpit_widgets import KeyValues
-from cockpit_widgets.types import TableSource
 
 
 class QueuesScreen(TablePlace):
@@ -57,7 +57,9 @@ class QueueScreen(TablePlace, JobVerbs):
         store = self.deck.attachment.store
         row = queue_page.row_of(store, self._key)
         self.query_one("#facts", KeyValues).set_pairs(queue_page.facts(row) if row else ())
-        source = view.waiting_table(store, row or view.QueueRow(None, None), self.state, self.deck.clock.now())
+        source = view.waiting_table(
+            store, row or view.QueueRow(None, None), self.state, self.deck.clock.now()
+        )
         self.say_problem(source.problem)
         return source, why_empty(
             "jobs waiting in this queue",

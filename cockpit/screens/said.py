@@ -7,7 +7,8 @@ class SaidLine(Static):
     """At most two lines beneath a table; gone when there is nothing to say."""
 
     DEFAULT_CSS = """
-    SaidLine { display: none; height: auto; max-height: 2; padding: 0 2; color: $text-warning; background: $surface; }
+    SaidLine { display: none; height: auto; max-height: 2; padding: 0 2; }
+    SaidLine { color: $text-warning; background: $surface; }
     SaidLine.open { display: block; }
     """
 

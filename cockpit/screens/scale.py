@@ -3,14 +3,14 @@
 from collections.abc import Iterable
 from typing import ClassVar
 
+from cockpit_widgets import Form, LogView
+from cockpit_widgets.types import FieldSpec
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
 from cockpit.errors import BadInput
 from cockpit.model.plan import Outcome, Plan
 from cockpit.screens.place import Place
-from cockpit_widgets import Form, LogView
-from cockpit_widgets.types import FieldSpec
 
 
 class ScaleScreen(Place):
@@ -81,7 +81,9 @@ class ScaleScreen(Place):
         store = self.deck.attachment.store
         try:
             pool = pool_named(store, self._pool_name)
-            return plan_pool_scale(pool, read_replicas(self._text, pool), store, context=self.deck.context), ""
+            return plan_pool_scale(
+                pool, read_replicas(self._text, pool), store, context=self.deck.context
+            ), ""
         except BadInput as error:
             return None, error.sentence
 

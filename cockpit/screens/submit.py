@@ -1,10 +1,12 @@
-"""`N`: a form made from a template's parameters; beside it, while one types, what would be sent and what the server says."""
+"""`N`: a form made from a template's parameters; beside it, while one types, what the server would say."""
 
 import asyncio
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import ClassVar
 
+from cockpit_widgets import ChoiceDialog, Form, LogView
+from cockpit_widgets.types import FieldSpec
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
@@ -16,8 +18,6 @@ from cockpit.jobs.template import Library, Template, load_library
 from cockpit.model.plan import Outcome, Plan
 from cockpit.screens.place import Place
 from cockpit.screens.preview import preview_lines
-from cockpit_widgets import ChoiceDialog, Form, LogView
-from cockpit_widgets.types import FieldSpec
 
 QUIET_SECONDS = 0.4
 """The server is asked for its dry run only after the typing paused this long."""
@@ -163,7 +163,9 @@ class SubmitScreen(Place):
         self.run_worker(self._pick_template(), name="template", group="dialogs")
 
     async def _pick_template(self) -> None:
-        chosen = await self.app.push_screen_wait(ChoiceDialog("Template", tuple(sorted(self.library.templates))))
+        chosen = await self.app.push_screen_wait(
+            ChoiceDialog("Template", tuple(sorted(self.library.templates)))
+        )
         if chosen and chosen != self._template_name:
             self.app.switch_screen(SubmitScreen(chosen, self._values))
 

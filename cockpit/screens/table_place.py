@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import ClassVar
 
+from cockpit_widgets import ResourceTable
+from cockpit_widgets.types import TableSource
 from textual.binding import BindingType
 from textual.widget import Widget
 
@@ -10,8 +12,6 @@ from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.place import Place
 from cockpit.screens.said import SaidLine
 from cockpit.views.lazy_table import Memory
-from cockpit_widgets import ResourceTable
-from cockpit_widgets.types import TableSource
 
 
 class TablePlace(Place):
@@ -79,11 +79,11 @@ class TablePlace(Place):
         source, _ = self.source()
         ids = ["", *(column.id for column in source.columns if column.sortable)]
         at = ids.index(self.state.sort) if self.state.sort in ids else 0
-        self.set_state(sort=ids[(at + 1) % len(ids)], descending=False)
+        self.set_sort(ids[(at + 1) % len(ids)], descending=False)
 
     def action_reverse(self) -> None:
-        self.set_state(descending=not self.state.descending)
+        self.set_sort(self.state.sort, descending=not self.state.descending)
 
     def _sort_by(self, column_id: str) -> None:
         same = column_id == self.state.sort
-        self.set_state(sort=column_id, descending=not self.state.descending if same else False)
+        self.set_sort(column_id, descending=not self.state.descending if same else False)

@@ -4,13 +4,13 @@ import textwrap
 from collections.abc import Iterable
 from typing import ClassVar
 
+from cockpit_widgets import LogView
 from textual.binding import BindingType
 from textual.widget import Widget
 
 from cockpit.errors import CockpitError
 from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.place import Place
-from cockpit_widgets import LogView
 
 
 class TextScreen(Place):
@@ -83,5 +83,3 @@ class WhyScreen(TextScreen):
             return
         if job is not None:
             self.app.push_screen(YamlScreen(job.api_version, job.kind, job.namespace, job.name))
-
-

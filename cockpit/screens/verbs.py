@@ -31,7 +31,9 @@ class JobVerbs(Place):
 
         def make() -> Plan:
             now = self.deck.attachment.jobs.job(key)
-            return plan_kill(now or job, self.deck.attachment.store, lookup=self.deck.lookup, context=self.deck.context)
+            return plan_kill(
+                now or job, self.deck.attachment.store, lookup=self.deck.lookup, context=self.deck.context
+            )
 
         try:
             shown = make()

@@ -1,4 +1,4 @@
-"""The app on a scripted estate, without any server: what screens draw is decided by records and a clock that stands."""
+"""The app on a scripted estate, without any server: records and a clock that stands decide what is drawn."""
 
 import asyncio
 import random
@@ -37,7 +37,11 @@ class ScriptedApp(CockpitApp):
 
 def _session(write: bool) -> SimpleNamespace:
     session = SimpleNamespace(
-        context="prod-eu", namespace="team-a", server="https://api.example:6443", user="ada", read_only=not write
+        context="prod-eu",
+        namespace="team-a",
+        server="https://api.example:6443",
+        user="ada",
+        read_only=not write,
     )
 
     def unlock() -> None:

@@ -49,7 +49,11 @@ class Estate:
         found = []
         for kind, records in self.records.items():
             status = StreamStatus(
-                kind=kind, phase=Phase.LIVE, objects=len(records), since_seconds=NOW - 60, heard_seconds=NOW - 1
+                kind=kind,
+                phase=Phase.LIVE,
+                objects=len(records),
+                since_seconds=NOW - 60,
+                heard_seconds=NOW - 1,
             )
             found.append(Batch(kind=kind, mark=ListMark.BEGIN))
             found.append(Batch(kind=kind, mark=ListMark.END, changed=tuple(records), status=status))
@@ -111,7 +115,9 @@ class Estate:
                         "Ready",
                         ready,
                         "KubeletReady" if ready == "True" else "NodeStatusUnknown",
-                        "kubelet is posting ready status" if ready == "True" else "Kubelet stopped posting node status.",
+                        "kubelet is posting ready status"
+                        if ready == "True"
+                        else "Kubelet stopped posting node status.",
                         NOW - 1_500,
                     ),
                 ),
@@ -232,7 +238,16 @@ class Estate:
         raise ValueError(f"the scripted estate has no {gpus} free GPUs in pool {pool}")
 
     def _mpijob(
-        self, namespace: str, name: str, workers: int, gpus: int, pool: str, *, hours: float, queue: str, user: str
+        self,
+        namespace: str,
+        name: str,
+        workers: int,
+        gpus: int,
+        pool: str,
+        *,
+        hours: float,
+        queue: str,
+        user: str,
     ) -> None:
         uid, born = f"mpi-{namespace}-{name}", NOW - hours * 3_600
         self._mpi_object(namespace, name, workers, gpus, born, queue, user, is_suspended=False)
@@ -255,10 +270,21 @@ class Estate:
                 namespace, f"{name}-worker-{rank}", pool, gpus, created_seconds=born, started_seconds=born + 30,
                 job_label=name, role="worker", rank=rank, **owner,
             )  # fmt: skip
-        self._workload(namespace, name, uid, queue, workers, gpus, born, is_admitted=True, message="", priority=0)
+        self._workload(
+            namespace, name, uid, queue, workers, gpus, born, is_admitted=True, message="", priority=0
+        )
 
     def _mpi_object(
-        self, namespace: str, name: str, workers: int, gpus: int, born: float, queue: str, user: str, *, is_suspended: bool
+        self,
+        namespace: str,
+        name: str,
+        workers: int,
+        gpus: int,
+        born: float,
+        queue: str,
+        user: str,
+        *,
+        is_suspended: bool,
     ) -> None:
         running = Condition("Running", "False" if is_suspended else "True", "MPIJobRunning", "", born + 45)
         self.add(
@@ -304,7 +330,16 @@ class Estate:
         )  # fmt: skip
 
     def _waiting(
-        self, namespace: str, name: str, workers: int, gpus: int, *, minutes: float, position: int, more: int, priority: int
+        self,
+        namespace: str,
+        name: str,
+        workers: int,
+        gpus: int,
+        *,
+        minutes: float,
+        position: int,
+        more: int,
+        priority: int,
     ) -> None:
         born = NOW - minutes * 60
         self._mpi_object(namespace, name, workers, gpus, born, "gpu-lq", "alan", is_suspended=True)
@@ -380,7 +415,9 @@ class Estate:
         for index in range(gpus):
             uuid = f"GPU-{node}-{index}"
             if node == "gpu-h100-07" and index >= gpus - 2:
-                self.add(Kind.GPU, self._silent(uuid, node, index, model, xid=79 if index == gpus - 1 else None))
+                self.add(
+                    Kind.GPU, self._silent(uuid, node, index, model, xid=79 if index == gpus - 1 else None)
+                )
                 continue
             holder = holders[index] if index < len(holders) else None
             self.add(Kind.GPU, self._card(uuid, node, index, model, memory_bytes, holder))

@@ -19,7 +19,11 @@ class Terminal:
     """One tmux session of a known size on a socket of its own. Use as a context manager."""
 
     def __init__(
-        self, folder: Path, arguments: Sequence[str], environment: Mapping[str, str], size: tuple[int, int] = (140, 40)
+        self,
+        folder: Path,
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        size: tuple[int, int] = (140, 40),
     ) -> None:
         self.folder = folder
         self._size = size
@@ -38,12 +42,26 @@ class Terminal:
         }
         words = ["env", *(f"{name}={value}" for name, value in settings.items()), *command]
         width, height = self._size
-        self._tmux("-f", "/dev/null", "new-session", "-d", "-x", str(width), "-y", str(height), "-c", str(ROOT), shlex.join(words))
+        self._tmux(
+            "-f",
+            "/dev/null",
+            "new-session",
+            "-d",
+            "-x",
+            str(width),
+            "-y",
+            str(height),
+            "-c",
+            str(ROOT),
+            shlex.join(words),
+        )
         self._tmux("set-option", "remain-on-exit", "on")
         return self
 
     def __exit__(self, *_: object) -> None:
-        subprocess.run(self._words("kill-server"), check=False, capture_output=True, env=self._own_environment())
+        subprocess.run(
+            self._words("kill-server"), check=False, capture_output=True, env=self._own_environment()
+        )
 
     def _own_environment(self) -> dict[str, str]:
         return {**os.environ, "TMUX_TMPDIR": str(self.folder)}
@@ -53,7 +71,12 @@ class Terminal:
 
     def _tmux(self, *arguments: str) -> str:
         done = subprocess.run(
-            self._words(*arguments), check=True, capture_output=True, text=True, env=self._own_environment(), timeout=20
+            self._words(*arguments),
+            check=True,
+            capture_output=True,
+            text=True,
+            env=self._own_environment(),
+            timeout=20,
         )
         return done.stdout
 
@@ -73,7 +96,7 @@ class Terminal:
         self._tmux("send-keys", "-l", text)
 
     def until(self, *wanted: str, without: Sequence[str] = (), seconds: float = PATIENCE_SECONDS) -> str:
-        """The first screen that holds every wanted text and none of `without`. Fails with the screen it saw last."""
+        """The first screen that holds every wanted text and none of `without`; fails with the last screen."""
         deadline = time.monotonic() + seconds
         while True:
             seen = self.screen()
@@ -90,4 +113,3 @@ def line_with(screen: str, *words: str) -> str:
         if all(word in line for word in words):
             return line
     return ""
-

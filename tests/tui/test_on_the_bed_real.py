@@ -1,4 +1,4 @@
-"""The main job from end to end: a person, tmux, the cockpit, and a real control plane with Kueue and mpi-operator."""
+"""The main job from end to end: a person, tmux, the cockpit, and a real control plane."""
 
 import json
 import time
@@ -36,7 +36,9 @@ def until(what: str, look: Callable[[], Found | None], seconds: float = 60.0) ->
 def estate(bed_full: Bed) -> Bed:
     """40 GPU nodes, a queue of 12 GPUs for team-a, and a pool of one machine that may grow."""
     Estate(bed_full.api()).create(nodes=NODES, quota=QUOTA)
-    collection = f"/apis/{machine_objects.GROUP}/{machine_objects.VERSION}/namespaces/default/{machine_objects.PLURAL}"
+    collection = (
+        f"/apis/{machine_objects.GROUP}/{machine_objects.VERSION}/namespaces/default/{machine_objects.PLURAL}"
+    )
     bed_full.api().create(collection, machine_objects.machine_deployment(POOL, 1))
     return bed_full
 
@@ -165,7 +167,9 @@ def test_a_pool_grows_and_its_nodes_come_in_stages(estate: Bed, terminal: Termin
         for stage in ("joining", "not ready", "no GPUs yet", "ready"):
             if line_with(seen, f"{POOL}-", stage):
                 stages.add(stage)
-        ready = [line for line in seen.splitlines() if f"{POOL}-" in line and "● ready" in line and "0/8" in line]
+        ready = [
+            line for line in seen.splitlines() if f"{POOL}-" in line and "● ready" in line and "0/8" in line
+        ]
         return True if len(ready) == 3 else None
 
     until("three nodes of the pool are ready with their GPUs", grown, 90.0)

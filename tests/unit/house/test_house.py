@@ -1,4 +1,4 @@
-"""The house rules that no linter keeps: sizes, forbidden imports, and what is loaded before the first frame."""
+"""The house rules that no linter keeps: sizes, forbidden imports, what is loaded before the first frame."""
 
 import ast
 import subprocess
@@ -60,8 +60,7 @@ def test_a_package_stays_in_its_room(package: str, homes: tuple[str, ...]) -> No
     strangers = [
         name
         for path in _sources()
-        if package in _top_level_imports(path)
-        and not (name := str(path.relative_to(ROOT))).startswith(homes)
+        if package in _top_level_imports(path) and not (name := str(path.relative_to(ROOT))).startswith(homes)
     ]
     assert strangers == []
 
