@@ -53,25 +53,10 @@ def pod_record(pod: Any, reading: Reading) -> Pod:
     meta, spec, status = pod.metadata, pod.spec, pod.status
     words, seconds = WORDS, reading.seconds
     job_label, role, rank, gang, queue = _membership(meta, spec)
-    owner_api = owner_kind = owner_name = owner_uid = ""
-    for reference in meta.owner_references:
-        if reference.controller:
-            owner_api, owner_kind = words[reference.api_version], words[reference.kind]
-            owner_name, owner_uid = words[reference.name], words[reference.uid]
-            break
+    owner_api, owner_kind, owner_name, owner_uid = _owner(meta)
     cpu, memory, gpus, gpu_resource = pod_charge(spec, reading.amount)
     names, image = _containers(spec, gpus, gpu_resource)
-    is_ready = False
-    scheduled = scheduled_reason = scheduled_message = ""
-    for condition in status.conditions:
-        type_ = condition.type
-        if type_ == "Ready":
-            is_ready = condition.status == "True"
-        elif type_ == "PodScheduled":
-            scheduled = words[condition.status]
-            if scheduled != "True":
-                scheduled_reason = words[condition.reason]
-                scheduled_message = words[condition.message]
+    is_ready, scheduled, scheduled_reason, scheduled_message = _conditions(status)
     phase = words[status.phase]
     ready, total, restarts = _counts(spec, status)
     waiting_reason, waiting_message, ended_reason, exit_code, finished = _states(status, reading)
@@ -122,6 +107,31 @@ def pod_record(pod: Any, reading: Reading) -> Pod:
         pod_ip=clean(status.pod_ip),
         host_network=spec.host_network,
     )
+
+
+def _owner(meta: Any) -> tuple[str, str, str, str]:
+    """API version, kind, name and uid of the controlling owner."""
+    words = WORDS
+    for one in meta.owner_references:
+        if one.controller:
+            return words[one.api_version], words[one.kind], words[one.name], words[one.uid]
+    return "", "", "", ""
+
+
+def _conditions(status: Any) -> tuple[bool, str, str, str]:
+    """Ready, and status, reason and message of PodScheduled; why is told only while it is not True."""
+    words = WORDS
+    is_ready = False
+    scheduled = reason = message = ""
+    for one in status.conditions:
+        type_ = one.type
+        if type_ == "Ready":
+            is_ready = one.status == "True"
+        elif type_ == "PodScheduled":
+            scheduled = words[one.status]
+            if scheduled != "True":
+                reason, message = words[one.reason], words[one.message]
+    return is_ready, scheduled, reason, message
 
 
 def _membership(meta: Any, spec: Any) -> tuple[str, str, int | None, str, str]:
