@@ -33,9 +33,7 @@ test: $(STAMP)
 	$(BIN)/python -m pytest tests -m "not real"
 
 test-real: $(STAMP)
-	$(BIN)/python -m tests.bed build
-	$(BIN)/python -m pytest tests/contract -m real
-	$(BIN)/python -m tests.bed exec -- $(BIN)/python -m pytest tests/bed tests/tui -m real
+	$(BIN)/python -m tests.real
 
 test-all: test test-real
 
