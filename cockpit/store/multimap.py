@@ -6,14 +6,15 @@ from collections.abc import Iterator
 class Multimap:
     """Key to a set of values, both strings; empty keys are not kept.
 
-    A key with a single value stores that string itself, so an owner with one pod costs one dictionary
-    entry and nothing that the garbage collector has to visit.
+    A key with a single value stores that string itself, so an owner with one pod costs one dictionary entry.
+    More are the keys of a dictionary: of strings alone it is a quarter of the size of a set (1.9 to 8.4 kB
+    for 73 pods of a job), keeps the order of coming, and the garbage collector never visits it.
     """
 
     __slots__ = ("_values",)
 
     def __init__(self) -> None:
-        self._values: dict[str, str | set[str]] = {}
+        self._values: dict[str, str | dict[str, None]] = {}
 
     def add(self, key: str, value: str) -> None:
         """Put `value` under `key`; an empty key or a value that is there already changes nothing."""
@@ -22,36 +23,36 @@ class Multimap:
         held = self._values.get(key)
         if held is None:
             self._values[key] = value
-        elif isinstance(held, set):
-            held.add(value)
+        elif isinstance(held, dict):
+            held[value] = None
         elif held != value:
-            self._values[key] = {held, value}
+            self._values[key] = {held: None, value: None}
 
     def discard(self, key: str, value: str) -> None:
         """Take `value` away from `key`; what is not there changes nothing."""
         held = self._values.get(key)
         if held is None:
             return
-        if not isinstance(held, set):
+        if not isinstance(held, dict):
             if held == value:
                 del self._values[key]
             return
-        held.discard(value)
+        held.pop(value, None)
         if len(held) == 1:
-            self._values[key] = held.pop()
+            self._values[key] = next(iter(held))
 
     def get(self, key: str) -> tuple[str, ...]:
-        """The values under `key`, in no particular order."""
+        """The values under `key`, in the order of coming."""
         held = self._values.get(key)
         if held is None:
             return ()
-        return tuple(held) if isinstance(held, set) else (held,)
+        return tuple(held) if isinstance(held, dict) else (held,)
 
     def count(self, key: str) -> int:
         held = self._values.get(key)
         if held is None:
             return 0
-        return len(held) if isinstance(held, set) else 1
+        return len(held) if isinstance(held, dict) else 1
 
     def keys(self) -> Iterator[str]:
         return iter(self._values)

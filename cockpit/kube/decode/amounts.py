@@ -128,9 +128,13 @@ def pod_charge(spec: Any, amount: Callable[[Any], str]) -> Charge:
 
     Source: kubernetes.io "Resource sharing within containers"; component-helpers resource/helpers.go.
     """
+    containers = spec.containers
     cpu = memory = gpus = 0
     gpu_name = ""
-    for container in spec.containers:
+    if len(containers) == 1:
+        cpu, memory, gpus, gpu_name = container_charge(containers[0], amount)  # the same numbers for all
+        containers = ()
+    for container in containers:
         more = container_charge(container, amount)
         cpu += more[0]
         memory += more[1]

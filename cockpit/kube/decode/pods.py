@@ -148,7 +148,7 @@ def _membership(meta: Any, spec: Any) -> tuple[str, str, int | None, str, str]:
     )
     return (
         WORDS[_first(found, JOB_LABELS)],
-        WORDS[_first(found, ROLE_LABELS)].lower(),
+        WORDS[WORDS[_first(found, ROLE_LABELS)].lower()],
         int(rank) if rank.isascii() and rank.isdecimal() and len(rank) < 10 else None,
         WORDS[gang],
         WORDS[found.get(QUEUE_LABEL, "")],
