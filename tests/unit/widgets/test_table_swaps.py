@@ -162,7 +162,7 @@ async def test_a_row_is_drawn_anew_only_when_its_version_moves() -> None:
 
 
 @settings(deadline=None, max_examples=60)
-@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 3)), max_size=80))
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 3)), min_size=20, max_size=80))
 def test_the_strip_cache_is_bounded_and_never_wrong(steps: list[tuple[int, int]]) -> None:
     cache = StripCache(8)
     layout = object()
@@ -176,6 +176,7 @@ def test_the_strip_cache_is_bounded_and_never_wrong(steps: list[tuple[int, int]]
             cache.put(key, version, layout, Strip([Segment(f"{key} {version}")]))
             truth[key] = version
         assert len(cache) <= 8
+    for key, version in steps:
         assert cache.get(key, version, object()) is None
 
 
