@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from cockpit.kube.session import Session
 
 RETRY_SECONDS = (2.0, 4.0, 8.0, 15.0, 30.0)
+ALIVE_SECONDS = 10.0
+"""How often the API server is asked for its version: streams may be quiet for a minute and all be well."""
+ANSWER_SECONDS = 5.0
+"""Without an answer for so long what is on the screen is called stale."""
 
 
 class Link(enum.Enum):
@@ -66,6 +70,7 @@ class Attachment:
         self.link = Link.IDLE
         self.sentence = ""
         self.api_seconds: float | None = None
+        self.unanswered_since_seconds: float | None = None
         self._rng = rng
         self._changed = changed
 
@@ -73,6 +78,15 @@ class Attachment:
     def is_read_only(self) -> bool:
         """True until a session exists and was unlocked."""
         return self.session is None or self.session.read_only
+
+    @property
+    def trouble(self) -> str:
+        """Why nothing is known yet, in one sentence; "" while attached."""
+        if self.link is Link.FAILED:
+            return f"{self.sentence} To try again, press ctrl+x and choose a context."
+        if self.link is Link.WAITING:
+            return f"{self.sentence} It is tried again by itself."
+        return "" if self.link is Link.ATTACHED else f"{self.link.value.capitalize()} ..."
 
     def sink(self, batch: Batch) -> None:
         """Where every room that fetches delivers."""
@@ -146,16 +160,19 @@ class Attachment:
             self.served = None  # the feed tells the same trouble as the status of its streams
 
     async def _measure(self, session: "Session") -> None:
-        """How long the API server takes to say its version, every 15 s: the `api 12 ms` of the header."""
+        """How long the API server takes to answer, and since when it does not: both for the header."""
         while True:
-            before = self.clock.monotonic()
+            before, asked_seconds = self.clock.monotonic(), self.clock.now()
             try:
-                await session.request("GET", "/version", timeout_seconds=10.0)
+                await session.request("GET", "/version", timeout_seconds=ANSWER_SECONDS)
                 self.api_seconds = self.clock.monotonic() - before
+                self.unanswered_since_seconds = None
             except CockpitError:
                 self.api_seconds = None
+                if self.unanswered_since_seconds is None:
+                    self.unanswered_since_seconds = asked_seconds
             self._changed()
-            await asyncio.sleep(15.0)
+            await asyncio.sleep(ALIVE_SECONDS)
 
     async def _telemetry(self, session: "Session") -> None:
         """GPU samples; what is missing becomes the status of the GPU stream."""

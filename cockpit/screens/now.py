@@ -9,6 +9,7 @@ from textual.containers import Horizontal
 from textual.widget import Widget
 from textual.widgets import Static
 
+from cockpit.model.batch import Phase
 from cockpit.model.job import Job
 from cockpit.model.record import Kind
 from cockpit.screens.keymap import EVERYWHERE, bindings
@@ -43,6 +44,7 @@ class NowScreen(JobVerbs):
         super().__init__()
         self._metric = heat.Metric.DUTY
         self._findings: dict[str, str] = {}
+        self._fleet_title = ""
 
     def body(self) -> Iterable[Widget]:
         yield Static("Needs a human", classes="title", markup=False)
@@ -81,6 +83,7 @@ class NowScreen(JobVerbs):
         table.set_source(view.attention_table(found, self.state, now_seconds))
         self._findings = {one.key: one.sentence for one in found}
         self._say()
+        self._name_fleet()
         self.query_one("#fleet", Heatmap).set_groups(
             heat.groups(store, self._metric, self.state.namespace), self._metric.legend
         )
@@ -91,11 +94,27 @@ class NowScreen(JobVerbs):
     def _quiet(self) -> str:
         """What an empty list means: nothing is wrong only when everything was listed."""
         attachment = self.deck.attachment
-        if attachment.session is None:
-            return attachment.sentence or attachment.link.value
-        if not attachment.is_settled((Kind.NODE, Kind.POD)):
-            return why_empty("findings", attachment.store.status(Kind.POD))
+        if attachment.trouble:
+            return attachment.trouble
+        for kind in (Kind.NODE, Kind.POD):
+            status = attachment.store.status(kind)
+            if status is None or status.phase is Phase.CONNECTING:
+                return f"Connecting: {kind} have not been asked for yet."
+            if status.phase is not Phase.LIVE:
+                return why_empty(kind, status)
         return "Nothing needs a human now."
+
+    def _name_fleet(self) -> None:
+        """The title over the map, and beside it why the map is empty or its readings are missing."""
+        store = self.deck.attachment.store
+        nodes = store.status(Kind.NODE)
+        is_denied = nodes is not None and nodes.phase is Phase.DENIED
+        trouble = nodes.message if nodes is not None and is_denied else ""
+        trouble = trouble or view.telemetry_trouble(store.status(Kind.GPU))
+        title = f"Fleet by {self._metric.value}" + (f": {trouble}" if trouble else "")
+        if title != self._fleet_title:
+            self._fleet_title = title
+            self.query_one("#fleet-title", Static).update(title, layout=False)
 
     def _say(self) -> None:
         key = self.query_one("#attention", ResourceTable).cursor_key
@@ -113,7 +132,6 @@ class NowScreen(JobVerbs):
 
     def action_metric(self) -> None:
         self._metric = self._metric.next
-        self.query_one("#fleet-title", Static).update(f"Fleet by {self._metric.value}", layout=False)
         self.project()
 
     def action_panel(self) -> None:

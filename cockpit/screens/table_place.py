@@ -53,7 +53,7 @@ class TablePlace(Place):
     def project(self) -> None:
         source, empty = self.source()
         table = self.table
-        table.set_placeholder(empty)
+        table.set_placeholder(self.deck.attachment.trouble or empty)
         table.set_sort(self.state.sort, self.state.descending)
         table.set_source(source)
         self._say()

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from cockpit_widgets.types import Cell, Column, StatusSegment
 
-from cockpit.model.batch import Phase
+from cockpit.model.batch import Phase, StreamStatus
 from cockpit.model.pool import Pool
 from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind
@@ -49,6 +49,8 @@ class Attached(Protocol):
     @property
     def api_seconds(self) -> float | None: ...
     @property
+    def unanswered_since_seconds(self) -> float | None: ...
+    @property
     def is_read_only(self) -> bool: ...
 
 
@@ -61,7 +63,8 @@ def header(
     if attached.session is None:
         left.append(StatusSegment(attached.link.value, "warn", 1))
         if attached.sentence:
-            left.append(StatusSegment(attached.sentence, "bad", 1))
+            # whole or not at all: the place below has room for it
+            left.append(StatusSegment(attached.sentence, "bad", 2))
     else:
         left.extend(fleet_segments(fleet(attached.store)))
     if state is not None and state.namespace:
@@ -69,7 +72,12 @@ def header(
     right: list[StatusSegment] = []
     if attached.api_seconds is not None:
         right.append(StatusSegment(f"api {attached.api_seconds * 1000:.0f} ms", "dim", 5))
-    right.append(data_segment(attached.store, now_seconds))
+    silent_since = attached.unanswered_since_seconds
+    if attached.session is not None and silent_since is not None:
+        words = f"stale: no answer for {fmt.age(now_seconds - silent_since)}"
+        right.append(StatusSegment(words, "bad", 1))
+    else:
+        right.append(data_segment(attached.store, now_seconds))
     right.append(StatusSegment("ro", "info", 1) if attached.is_read_only else StatusSegment("rw", "warn", 1))
     return tuple(left), tuple(right)
 
@@ -115,7 +123,8 @@ def data_segment(store: StoreReader, now_seconds: float) -> StatusSegment:
         if status.phase in (Phase.LISTING, Phase.CONNECTING):
             return StatusSegment(f"{kind} {status.phase.value} {status.objects:,}", "info", 1)
         if status.phase not in (Phase.LIVE, Phase.ABSENT):
-            return StatusSegment(f"{kind} {status.phase.value}", stream_tone(status.phase), 1)
+            words = f"{kind} {status.phase.value}{_last_heard(status, now_seconds)}"
+            return StatusSegment(words, stream_tone(status.phase), 1)
         if status.heard_seconds is not None and kind != Kind.GPU:
             heard.append(status.heard_seconds)
     if not heard:
@@ -126,6 +135,20 @@ def data_segment(store: StoreReader, now_seconds: float) -> StatusSegment:
     if age_seconds <= QUIET_SECONDS:
         return StatusSegment("live", "dim", 2)
     return StatusSegment(f"data {fmt.age(age_seconds)} old", "warn", 1)
+
+
+def _last_heard(status: StreamStatus, now_seconds: float) -> str:
+    """How old what is shown of a broken stream is; a denied one shows nothing."""
+    if status.heard_seconds is None or status.phase is Phase.DENIED:
+        return ""
+    return f", heard {fmt.age(now_seconds - status.heard_seconds)} ago"
+
+
+def telemetry_trouble(status: StreamStatus | None) -> str:
+    """Why GPU readings are missing or old, in one sentence; "" where they flow, or are still looked for."""
+    if status is None or status.phase in (Phase.CONNECTING, Phase.LISTING):
+        return ""
+    return status.message
 
 
 # ---- what needs a human

@@ -121,6 +121,7 @@ class Attached:
     link: Any = Link.ATTACHED
     sentence: str = ""
     api_seconds: float | None = 0.0121
+    unanswered_since_seconds: float | None = None
     is_read_only: bool = True
 
 
