@@ -19,6 +19,14 @@ def in_space(space: str, plural: str, name: str = "", *, base: str = "/api/v1") 
     return f"{path}/{name}" if name else path
 
 
+def pods_in(space: str) -> str:
+    return in_space(space, "pods")
+
+
+def maps_in(space: str) -> str:
+    return in_space(space, "configmaps")
+
+
 async def patch(session: Session, path: str, body: Any, kind: str = MERGE, *query: tuple[str, str]) -> Answer:
     return await session.request("PATCH", path, body=body, content_type=kind, query=query)
 

@@ -12,9 +12,11 @@ from cockpit.clock import SystemClock
 from cockpit.kube.resource import Resource
 from cockpit.kube.session import Session, SessionOptions, open_session
 from tests.bed.api import Api
+from tests.contract.asking import in_space, maps_in
 from tests.contract.fault_proxy import FaultProxy
+from tests.contract.opening import WriteUser
 from tests.contract.server import Server, chosen, write_kubeconfig
-from tests.contract.shapes import crd
+from tests.contract.shapes import configmap, crd
 
 HERE = Path(__file__).parent
 Connect = Callable[..., Awaitable[Session]]
@@ -36,7 +38,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="session")
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    with chosen(request.config.getoption("--server", "real")) as one:
+    name = request.config.getoption("--server", "real")
+    with chosen(name, lambda: request.session.testsfailed > 0) as one:
         yield one
 
 
@@ -139,3 +142,22 @@ def define(admin: Api, definition: dict[str, Any]) -> Resource:
     return Resource(
         spec["group"], "v1", spec["names"]["plural"], spec["names"]["kind"], spec["scope"] == "Namespaced"
     )
+
+
+@pytest.fixture
+def as_user(server: Server, tmp_path: Path) -> WriteUser:
+    """Writes a kubeconfig for the real address and CA with the given user entry; answers its path."""
+    return lambda user: write_kubeconfig(tmp_path / "kubeconfig", server.url, user, ca=server.ca_file)
+
+
+@pytest.fixture
+async def session(connect: Connect) -> Session:
+    """The admin's session with writing on."""
+    return await connect(write=True)
+
+
+@pytest.fixture
+def kept(admin: Api, space: str) -> str:
+    """Path of a config map with a=1, b=2."""
+    admin.create(maps_in(space), configmap("kept", a="1", b="2"))
+    return in_space(space, "configmaps", "kept")

@@ -2,7 +2,7 @@
 
 import json
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,8 +15,8 @@ UNCACHED = "resourcequotas"
 
 
 @contextmanager
-def running() -> Iterator[Server]:
-    """Starts the three parts beside the caller and ends them."""
+def running(has_failed: Callable[[], bool] = lambda: False) -> Iterator[Server]:
+    """Starts the three parts beside the caller and ends them; their logs stay when something has failed."""
     flags = (f"--watch-cache-sizes={UNCACHED}#0",)
     with Bed({"apiserver", "kcm"}, namespace=False, apiserver_flags=flags) as bed:
         contexts = {"admin" if one.context == "bed" else one.context: one for one in PEOPLE}
@@ -39,6 +39,9 @@ def running() -> Iterator[Server]:
             certificate=(bed.layout.pki / "admin.crt", bed.layout.pki / "admin.key"),
             compact=lambda: _compact(bed.etcd_url),
         )
+        bed.keep_logs = has_failed()
+        if bed.keep_logs:
+            print(f"contract: logs of the server kept in {bed.layout.logs}", flush=True)
 
 
 def _compact(etcd_url: str) -> None:

@@ -20,6 +20,9 @@ ROLES = ("admin", "engineer", "viewer", "nobody", "expired")
 """What they may: everything; pods and jobs of one namespace; read all but Secrets; nothing; a dead token."""
 
 
+HasFailed = Callable[[], bool]
+
+
 class Capability:
     """What not every server can do. A case says which it needs, else it is skipped with that reason."""
 
@@ -54,6 +57,7 @@ class Server:
     def save(self, path: Path) -> None:
         """As a contract.json that `--server` takes."""
         tree = asdict(self) | {"compact": None, "capabilities": sorted(self.capabilities)}
+        path.touch(mode=0o600)
         path.write_text(json.dumps(tree, default=str))
 
 
@@ -98,22 +102,23 @@ def load(path: Path) -> Server:
 
 
 @contextmanager
-def real() -> Iterator[Server]:
+def real(has_failed: HasFailed) -> Iterator[Server]:
     """The real control plane, from the bed."""
     from tests.contract.real_server import running
 
-    with running() as server:
+    with running(has_failed) as server:
         yield server
 
 
-STARTERS: dict[str, Callable[[], AbstractContextManager[Server]]] = {"real": real}
+STARTERS: dict[str, Callable[[HasFailed], AbstractContextManager[Server]]] = {"real": real}
+"""Name of a kind of server -> how one is started; told at its end whether a case has failed."""
 
 
 @contextmanager
-def chosen(name: str) -> Iterator[Server]:
+def chosen(name: str, has_failed: HasFailed) -> Iterator[Server]:
     """The server that `--server` names. Raises ValueError for a name that is neither a starter nor a file."""
     if name in STARTERS:
-        with STARTERS[name]() as server:
+        with STARTERS[name](has_failed) as server:
             yield server
     elif Path(name).is_file():
         yield load(Path(name))

@@ -14,11 +14,6 @@ from tests.contract.server import Capability
 from tests.contract.shapes import configmap, pod
 
 
-@pytest.fixture
-async def session(connect: Connect) -> Session:
-    return await connect(write=True)
-
-
 def _gone(api: Api, path: str) -> bool:
     return api.request("GET", path).status == 404
 

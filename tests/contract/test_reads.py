@@ -271,5 +271,5 @@ async def test_a_broken_answer_behind_the_proxy_is_a_connection_error(
     session = await connect("viewer", through=proxy)
     http = http_session(session, asyncio.get_running_loop())
     url = f"{BASE_URL}{in_space(space, 'services', 'prometheus:9090')}/proxy/metrics"
-    with pytest.raises(requests.exceptions.ConnectionError, match="broke"):
+    with pytest.raises(requests.exceptions.ConnectionError, match=r"broke|cut"):
         await asyncio.to_thread(http.get, url)

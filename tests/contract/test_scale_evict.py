@@ -19,11 +19,6 @@ APPS = "/apis/apps/v1"
 
 
 @pytest.fixture
-async def session(connect: Connect) -> Session:
-    return await connect(write=True)
-
-
-@pytest.fixture
 def scale_of_pool(space: str, admin: Api, pools: Resource) -> str:
     """Path of the scale subresource of a pool of 2."""
     admin.create(pools.path(space), custom(pools.kind, "pool", replicas=2, size="8xH100"))
@@ -182,10 +177,13 @@ async def test_an_eviction_without_a_budget_deletes_the_pod(space: str, admin: A
     assert admin.request("GET", in_space(space, "pods", "p")).status == 404
 
 
-async def test_an_eviction_can_be_tried_dry(space: str, admin: Api, session: Session) -> None:
+@pytest.mark.parametrize("options", [{}, {"gracePeriodSeconds": 30}, {"dryRun": ["All"]}])
+async def test_an_eviction_can_be_tried_dry_while_read_only(
+    space: str, admin: Api, connect: Connect, options: dict[str, object]
+) -> None:
+    """Unlike a delete, an eviction heeds the query whatever its body says."""
     _running(admin, space, "p")
-    body = _evict(space, "p", dryRun=["All"])
-    assert (await perform(session, body, dry_run=True)).status == 201
+    assert (await perform(await connect(), _evict(space, "p", **options), dry_run=True)).status == 201
     assert admin.request("GET", in_space(space, "pods", "p")).status == 200
 
 
