@@ -14,6 +14,7 @@ import termios
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from tests.bench.measure import ProcessTree
 
@@ -41,9 +42,11 @@ class Terminal:
     def __init__(self, argv: Sequence[str], environment: Mapping[str, str]) -> None:
         self.recording = Recording()
         self.started = time.monotonic()
+        weight = _weight()
         self._pid, self._fd = pty.fork()
         if self._pid == 0:
             try:
+                _take_weight(weight)
                 os.execvpe(
                     argv[0], list(argv), {**environment, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
                 )
@@ -92,3 +95,28 @@ class Terminal:
             os.waitpid(self._pid, 0)
         os.close(self._fd)
         return self.recording
+
+
+_WEIGHT = Path("/proc/self/autogroup")
+
+
+def _weight() -> str:
+    """The scheduling weight of our session, "" where sessions have none.
+
+    A pseudo-terminal needs a session of its own, and Linux weighs sessions against each other
+    (sched_autogroup): under another weight than the usual, the other contestants would inherit it from us and
+    this one would not.
+    """
+    try:
+        return _WEIGHT.read_text().rpartition(" ")[2].strip()
+    except OSError:
+        return ""
+
+
+def _take_weight(weight: str) -> None:
+    """Called in the new session, before the program starts."""
+    if weight not in ("", "0"):
+        try:
+            _WEIGHT.write_text(weight)
+        except OSError:
+            return  # not allowed: then it runs with the usual weight
