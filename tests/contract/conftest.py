@@ -15,7 +15,7 @@ from tests.bed.api import Api
 from tests.contract.asking import in_space, maps_in
 from tests.contract.fault_proxy import FaultProxy
 from tests.contract.opening import WriteUser
-from tests.contract.server import Server, chosen, write_kubeconfig
+from tests.contract.server import STARTERS, Server, chosen, is_known, write_kubeconfig
 from tests.contract.shapes import configmap, crd
 
 HERE = Path(__file__).parent
@@ -34,6 +34,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker("real")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not is_known(name := config.getoption("--server", "real")):
+        raise pytest.UsageError(
+            f"--server {name!r} is neither {', '.join(STARTERS)} nor a contract.json file"
+        )
 
 
 @pytest.fixture(scope="session")

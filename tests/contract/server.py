@@ -114,15 +114,16 @@ STARTERS: dict[str, Callable[[HasFailed], AbstractContextManager[Server]]] = {"r
 """Name of a kind of server -> how one is started; told at its end whether a case has failed."""
 
 
+def is_known(name: str) -> bool:
+    """True for the name of a starter and for a file."""
+    return name in STARTERS or Path(name).is_file()
+
+
 @contextmanager
 def chosen(name: str, has_failed: HasFailed) -> Iterator[Server]:
-    """The server that `--server` names. Raises ValueError for a name that is neither a starter nor a file."""
+    """The server that `--server` names (one that `is_known`)."""
     if name in STARTERS:
         with STARTERS[name](has_failed) as server:
             yield server
-    elif Path(name).is_file():
-        yield load(Path(name))
     else:
-        raise ValueError(
-            f"--server {name!r} is neither one of {', '.join(STARTERS)} nor a contract.json file"
-        )
+        yield load(Path(name))
