@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from cockpit.kube.discovery import Served
     from cockpit.kube.session import Session
 
+ABSORB_OBJECTS = 1_500
+"""While a big list comes in, the job rows follow in pieces of a few milliseconds: no key waits for all."""
 RETRY_SECONDS = (2.0, 4.0, 8.0, 15.0, 30.0)
 ALIVE_SECONDS = 10.0
 """How often the API server is asked for its version: streams may be quiet for a minute and all be well."""
@@ -73,6 +75,7 @@ class Attachment:
         self.unanswered_since_seconds: float | None = None
         self._rng = rng
         self._changed = changed
+        self._unabsorbed = 0
 
     @property
     def is_read_only(self) -> bool:
@@ -91,10 +94,14 @@ class Attachment:
     def sink(self, batch: Batch) -> None:
         """Where every room that fetches delivers."""
         self.store.apply(batch)
+        self._unabsorbed += len(batch.changed) + len(batch.removed)
+        if self._unabsorbed >= ABSORB_OBJECTS:
+            self.absorb()
         self._changed()
 
     def absorb(self) -> None:
         """Bring the job rows up to the store."""
+        self._unabsorbed = 0
         self.jobs.update(self.store.take_delta())
 
     def is_settled(self, kinds: tuple[str, ...]) -> bool:

@@ -1,0 +1,41 @@
+"""What an attachment does with what comes in, with no cluster."""
+
+import random
+
+from cockpit.attach import ABSORB_OBJECTS, Attachment, AttachOptions
+from cockpit.clock import ManualClock
+from cockpit.model.batch import Batch
+from cockpit.model.pod import Pod
+from cockpit.model.record import Kind
+
+
+def pods(first: int, count: int) -> tuple[Pod, ...]:
+    return tuple(
+        Pod(uid=f"uid-{number}", name=f"train-{number}", namespace="team-a", gpus=1, phase="Running")
+        for number in range(first, first + count)
+    )
+
+
+def attachment(told: list[int]) -> Attachment:
+    return Attachment(AttachOptions(), ManualClock(), random.Random(1), lambda: told.append(1))
+
+
+def test_a_small_change_waits_for_the_next_look() -> None:
+    told: list[int] = []
+    one = attachment(told)
+    one.sink(Batch(kind=Kind.POD, changed=pods(0, 3)))
+    assert len(told) == 1
+    assert not one.jobs.jobs
+    one.absorb()
+    assert len(one.jobs.jobs) == 3
+
+
+def test_a_big_list_is_absorbed_in_pieces_as_it_comes() -> None:
+    one = attachment([])
+    for first in range(0, ABSORB_OBJECTS, 500):
+        one.sink(Batch(kind=Kind.POD, changed=pods(first, 500)))
+    assert len(one.jobs.jobs) == ABSORB_OBJECTS
+    one.sink(Batch(kind=Kind.POD, changed=pods(ABSORB_OBJECTS, 500)))
+    assert len(one.jobs.jobs) == ABSORB_OBJECTS
+    one.absorb()
+    assert len(one.jobs.jobs) == ABSORB_OBJECTS + 500
