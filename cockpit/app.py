@@ -77,9 +77,26 @@ class CockpitApp(App[int]):
     def _start(self) -> None:
         self.run_worker(self.attachment.run(), name="attachment", group="ingest", exclusive=True)
 
-    def reattach(self, **changes: Any) -> None:
-        """Leave this context or namespace and attach anew: what was on screen goes at once."""
-        options = replace(self.attachment.options, **changes)
+    def reattach(self, *, context: str = "", namespace: str = "") -> None:
+        """Leave this context or namespace and attach anew: what was on screen goes at once.
+
+        With a context its own settings are in force (write, namespace, Prometheus): what the command line
+        said was said of another. Without one only the namespace changes; an unlocked session stays so.
+        """
+        options = self.attachment.options
+        if context:
+            own = self.options.settings.of_context(context)
+            options = replace(
+                options,
+                context=context,
+                namespace=own.namespace,
+                write=own.write,
+                prometheus_url=own.prometheus_url,
+            )
+        else:
+            is_locked = self.attachment.is_read_only
+            write = options.write if self.attachment.session is None else not is_locked
+            options = replace(options, namespace=namespace, write=write)
         self.attachment = self._new_attachment(options)
         self._froze = False
         while len(self.screen_stack) > 2:

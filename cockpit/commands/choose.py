@@ -2,14 +2,11 @@
 
 import argparse
 import os
-import re
 
 from cockpit.attach import AttachOptions
 from cockpit.errors import BadInput, NoConnection
-from cockpit.keep.config import Settings, load_settings
+from cockpit.keep.config import Settings, is_namespace, load_settings
 from cockpit.keep.paths import config_folder
-
-_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
 def settings_in_force() -> Settings:
@@ -20,21 +17,26 @@ def settings_in_force() -> Settings:
 def attach_options(options: argparse.Namespace, settings: Settings, namespace: str = "") -> AttachOptions:
     """How to attach. `namespace` narrows what is listed where the command knows it better.
 
-    Raises BadInput for a namespace that cannot be one.
+    Raises BadInput for a namespace or a Prometheus URL that cannot be one.
     """
     context = getattr(options, "context", None)
     own = settings.of_context(_context_name(options, settings))
     chosen = getattr(options, "namespace", "")
-    if chosen and not _NAMESPACE.fullmatch(chosen):
+    if chosen and not is_namespace(chosen):
         raise BadInput(f"--namespace: {chosen!r} is not the name of a namespace")
     if not chosen and not getattr(options, "all_namespaces", False):
         chosen = own.namespace
+    prometheus_url = getattr(options, "prometheus_url", "")
+    if prometheus_url:
+        from cockpit.telemetry.discovery import configured
+
+        configured(prometheus_url)
     return AttachOptions(
         kubeconfig=getattr(options, "kubeconfig", None),
         context=context,
         namespace=namespace or chosen,
         write=getattr(options, "write", False) or own.write,
-        prometheus_url=getattr(options, "prometheus_url", "") or own.prometheus_url,
+        prometheus_url=prometheus_url or own.prometheus_url,
     )
 
 

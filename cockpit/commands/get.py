@@ -9,14 +9,13 @@ from cockpit.attach import Attachment, AttachOptions
 from cockpit.clock import SystemClock
 from cockpit.commands import overview
 from cockpit.commands.choose import attach_options, settings_in_force
-from cockpit.commands.gpus import gpu_rows, gpu_table
 from cockpit.commands.live import attached
 from cockpit.commands.paper import note, plain, put, table_lines, tree_text
 from cockpit.errors import BadInput
 from cockpit.model.record import Kind
 from cockpit.pools.index import node_stage, pools_of
 from cockpit.pools.truth import gpus_held
-from cockpit.views import events, jobs, nodes, pods, pools, queues
+from cockpit.views import events, gpus, jobs, nodes, pods, pools, queues
 from cockpit.views.view_state import ViewState
 
 _JOBS: Final = (Kind.POD, Kind.MPIJOB, Kind.JOB, Kind.WORKLOAD, Kind.LOCAL_QUEUE, Kind.CLUSTER_QUEUE)
@@ -97,7 +96,7 @@ Table = Callable[[Attachment, ViewState, float], Any]
 def _tables() -> dict[str, Table]:
     return {
         "nodes": lambda one, state, now: nodes.table(one.store, state, now),
-        "gpus": lambda one, state, now: gpu_table(gpu_rows(one.store), state, now),
+        "gpus": lambda one, state, now: gpus.table(one.store, state, now),
         "pods": lambda one, state, now: pods.table(one.store, state, now),
         "jobs": lambda one, state, now: jobs.table(one.jobs.jobs.values(), one.store, state, now),
         "queues": lambda one, state, now: queues.table(one.store, state, now),
@@ -117,6 +116,8 @@ def _item(row: Any, attachment: Attachment) -> Any:
             "gpus_held": gpus_held(store, node.name),
             "gpus": plain(store.gpus_on(node.name)),
         }
+    if isinstance(row, gpus.GpuRow):
+        return {**plain(row.card), "is_lost": row.is_lost}
     if isinstance(row, jobs.JobRow):
         return plain(row.job)
     if isinstance(row, queues.QueueRow):

@@ -52,7 +52,7 @@ class Live:
         while await self._next(min(QUIET_SECONDS, quiet_end - clock.monotonic())):
             continue
         self.attachment.absorb()
-        return self._notes(kinds)
+        return (*self._notes(kinds), *(self._telemetry_notes() if with_gpus else ()))
 
     async def _next(self, seconds: float) -> bool:
         if seconds <= 0:
@@ -97,6 +97,13 @@ class Live:
                 raise NoConnection(sentence)
             notes.append(sentence)
         return tuple(notes)
+
+    def _telemetry_notes(self) -> tuple[str, ...]:
+        """Why GPU readings are missing; a command that prints `n/c` must say where that comes from."""
+        status = self.attachment.store.status(Kind.GPU)
+        if status is None or status.phase in (Phase.CONNECTING, Phase.LISTING):
+            return (f"gpus: no readings within {TELEMETRY_SECONDS:g} s",)
+        return (f"gpus: {status.message}",) if status.message else ()
 
 
 @contextlib.asynccontextmanager

@@ -72,6 +72,11 @@ _TOP: Final = (
 _CONTEXT: Final = ("write", "namespace", "prometheus-url")
 
 
+def is_namespace(text: str) -> bool:
+    """True for what can be the name of a namespace."""
+    return _NAMESPACE.fullmatch(text) is not None
+
+
 def load_settings(path: Path, home: Path | None = None) -> Settings:
     """The settings in that file; none without it. Raises BadInput naming file, line, key and remedy."""
     try:
@@ -172,7 +177,7 @@ class _Reader:
 
     def namespace(self, tree: Mapping[str, Any], section: str) -> str:
         value = self.text(tree, "namespace", section)
-        if value and not _NAMESPACE.fullmatch(value):
+        if value and not is_namespace(value):
             raise self.fault("namespace", section, f"{value!r} is not the name of a namespace")
         return value
 

@@ -9,6 +9,7 @@ from textual.binding import BindingType
 from textual.widget import Widget
 from textual.widgets import Static
 
+from cockpit.model.batch import Phase
 from cockpit.model.job import Job
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
@@ -21,6 +22,7 @@ from cockpit.views.states import why_empty
 from cockpit.views.view_state import ViewState
 
 SHORT_LINES = 30
+NO_EVENTS = "No events of this job or its members are kept by the server."
 
 
 class JobScreen(TablePlace, JobVerbs):
@@ -73,7 +75,9 @@ class JobScreen(TablePlace, JobVerbs):
             view.facts(job, attachment.store, now_seconds) if job else view.gone(self._key)
         )
         events = self.query_one("#events", ResourceTable)
-        events.set_placeholder("No events of this job or its members are kept by the server.")
+        status = attachment.store.status(Kind.EVENT)
+        is_read = status is not None and status.phase is Phase.LIVE
+        events.set_placeholder(NO_EVENTS if is_read else why_empty("events", status))
         found = view.events_of(job, attachment.jobs.members(self._key), attachment.store) if job else ()
         events.set_source(events_view.table(attachment.store, ViewState(), now_seconds, events=found))
         super().project()

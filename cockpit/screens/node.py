@@ -59,10 +59,12 @@ class NodeScreen(TablePlace):
         store, now_seconds = self.deck.attachment.store, self.deck.clock.now()
         node = self.node
         self.query_one("#facts", KeyValues).set_pairs(
-            view.facts(node, store, now_seconds) if node else view.gone(self._node_name)
+            view.facts(node, store, now_seconds)
+            if node
+            else view.gone(self._node_name, store.status(Kind.NODE))
         )
         pods = self.query_one("#pods", ResourceTable)
-        pods.set_placeholder("No pods on this node.")
+        pods.set_placeholder(why_empty("pods on this node", store.status(Kind.POD)))
         pods.set_source(pods_view.table(store, ViewState(), now_seconds, pods=store.pods_on(self._node_name)))
         super().project()
 

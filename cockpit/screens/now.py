@@ -17,7 +17,7 @@ from cockpit.screens.said import SaidLine
 from cockpit.screens.verbs import JobVerbs
 from cockpit.views import heat
 from cockpit.views import now as view
-from cockpit.views.states import why_empty
+from cockpit.views.states import telemetry_trouble, why_empty
 
 NARROW_CELLS = 100
 PANEL_LINES = 30
@@ -110,7 +110,7 @@ class NowScreen(JobVerbs):
         nodes = store.status(Kind.NODE)
         is_denied = nodes is not None and nodes.phase is Phase.DENIED
         trouble = nodes.message if nodes is not None and is_denied else ""
-        trouble = trouble or view.telemetry_trouble(store.status(Kind.GPU))
+        trouble = trouble or telemetry_trouble(store.status(Kind.GPU))
         title = f"Fleet by {self._metric.value}" + (f": {trouble}" if trouble else "")
         if title != self._fleet_title:
             self._fleet_title = title

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 from cockpit_widgets import ChoiceDialog, ConfirmDialog
 from cockpit_widgets.types import ChoiceItem
 
+from cockpit.attach import Link
 from cockpit.errors import CockpitError
+from cockpit.keep.config import is_namespace
 from cockpit.model.record import Kind
 from cockpit.screens.keymap import KEYS
 
@@ -19,10 +21,18 @@ MOST_NAMES = 2_000
 
 async def pick_namespace(app: "CockpitApp") -> None:
     """Show one namespace, or all; the store is filled anew."""
-    names = sorted(record.name for record in app.attachment.store.records(Kind.NAMESPACE).values())
+    attachment = app.attachment
+    here = attachment.options.namespace
+    known = {record.name for record in attachment.store.records(Kind.NAMESPACE).values()}
+    # where namespaces may not be listed, the kubeconfig's own and the one in force are still known
+    own = attachment.session.namespace if attachment.session is not None else ""
+    names = sorted(known or {own, here} - {""})
     items = [ChoiceItem("", ALL_NAMESPACES), *(ChoiceItem(name) for name in names)]
-    chosen = await app.push_screen_wait(ChoiceDialog("Namespace", items))
-    if chosen is not None and chosen != app.attachment.options.namespace:
+    dialog = ChoiceDialog("Namespace", items, current=here, is_free=not known)
+    chosen = await app.push_screen_wait(dialog)
+    if chosen and not is_namespace(chosen):
+        app.notify(f"{chosen!r} is not the name of a namespace", severity="error", markup=False)
+    elif chosen is not None and chosen != here:
         app.reattach(namespace=chosen)
 
 
@@ -35,8 +45,8 @@ async def pick_context(app: "CockpitApp") -> None:
         return
     items = [ChoiceItem(name, note="here" if name == app.context else "") for name in names]
     chosen = await app.push_screen_wait(ChoiceDialog("Context", items))
-    if chosen is not None and chosen != app.context:
-        app.reattach(context=chosen, namespace="", write=False)
+    if chosen is not None and (chosen != app.context or app.attachment.link is Link.FAILED):
+        app.reattach(context=chosen)
 
 
 async def open_palette(app: "CockpitApp") -> None:

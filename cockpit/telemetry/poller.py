@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from cockpit.clock import Clock
@@ -63,7 +63,7 @@ class Poller:
     """Asks every `interval_seconds`, doubles the pause while there is no answer, emits `Batch`es of `Gpu`.
 
     `visible` names the nodes on screen, empty for the whole fleet. Failures become the stream's status; cards
-    keep their rows and go stale.
+    keep their rows and go stale. `known` are the cards that an earlier poller left in the store.
     """
 
     def __init__(
@@ -78,6 +78,7 @@ class Poller:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         rng: random.Random | None = None,
         visible: Callable[[], Sequence[str]] = no_nodes,
+        known: Iterable[Gpu] = (),
     ) -> None:
         self._asked = asked
         self._sink = sink
@@ -88,9 +89,15 @@ class Poller:
         self._sleep = sleep
         self._rng = rng or random.Random(0)
         self._visible = visible
-        self._cards: dict[str, Gpu] = {}
+        self._cards: dict[str, Gpu] = {card.uuid: card for card in known}
+        self._heard_seconds: float | None = None
         self._answered_at: tuple[float, float] | None = None  # Prometheus' time, our monotonic time
         self.failures = 0
+
+    @property
+    def cards(self) -> tuple[Gpu, ...]:
+        """What stands in the store now, silent cards too."""
+        return tuple(self._cards.values())
 
     async def run(self, most_failures: int | None = None) -> None:
         """Poll until cancelled, or until `most_failures` polls in a row had no answer."""
@@ -204,7 +211,7 @@ class Poller:
             )
 
     def _live(self, found: int) -> StreamStatus:
-        now = self._clock.now()
+        now = self._heard_seconds = self._clock.now()
         message = ""
         if not found and not self._cards:
             message = (
@@ -234,6 +241,7 @@ class Poller:
             message=error.sentence,
             objects=len(self._cards),
             since_seconds=now,
+            heard_seconds=self._heard_seconds,
             retry_seconds=now + pause,
         )
         self._sink(Batch(kind=Kind.GPU, changed=tuple(changed), status=status))

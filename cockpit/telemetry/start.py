@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cockpit.clock import Clock
 from cockpit.model.batch import Batch, StreamStatus
+from cockpit.model.gpu import Gpu
 from cockpit.model.record import Kind
 from cockpit.telemetry.discovery import ListServices, Target, find_prometheus
 from cockpit.telemetry.faults import TelemetryError
@@ -40,6 +41,7 @@ async def run_telemetry(
     CockpitError.
     """
     pause = _FIRST_PAUSE_SECONDS
+    known: tuple[Gpu, ...] = ()
     while True:
         try:
             prometheus = await find_prometheus(
@@ -68,11 +70,14 @@ async def run_telemetry(
             rng=rng,
             sleep=sleep,
             visible=visible,
+            known=known,
         )
         try:
             await poller.run(most_failures=LOST_AFTER_FAILURES)
         finally:
             prometheus.close()
+        # cards that left meanwhile must still grow old and go
+        known = poller.cards
 
 
 def open_target(target: Target, proxied_http: "Callable[[], requests.Session]") -> Prometheus:

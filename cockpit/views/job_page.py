@@ -11,6 +11,7 @@ from cockpit.model.gpu import Gpu, Mark
 from cockpit.model.job import Job, JobState
 from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent, Reading
+from cockpit.model.record import Kind
 from cockpit.views import cards
 from cockpit.views import format as fmt
 from cockpit.views.jobs import JobRow
@@ -18,7 +19,7 @@ from cockpit.views.lazy_table import Field, LazyTable, Memory, View
 from cockpit.views.order import Value
 from cockpit.views.pods import rank_text
 from cockpit.views.source import StoreReader
-from cockpit.views.states import job_cell, pod_cell, pod_words
+from cockpit.views.states import job_cell, pod_cell, pod_words, telemetry_trouble
 from cockpit.views.view_state import Measure, ViewState
 
 MOST_NODES = 6
@@ -227,7 +228,10 @@ def _readings(job: Job, store: StoreReader) -> list[Pair]:
     if known < job.gpus_held:
         # a mean over some of the cards must not pass for one over all
         words.append(f"from {known} of {job.gpus_held} GPUs")
-    return [Pair("now", " · ".join(words), duty.tone)]
+    pairs = [Pair("now", " · ".join(words), duty.tone)]
+    if trouble := telemetry_trouble(store.status(Kind.GPU)):
+        pairs.append(Pair("telemetry", trouble, "warn"))
+    return pairs
 
 
 def _times(job: Job, now_seconds: float) -> str:

@@ -2,6 +2,7 @@
 
 from cockpit_widgets.types import Pair, Tone
 
+from cockpit.model.batch import Phase, StreamStatus
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
@@ -10,7 +11,7 @@ from cockpit.views import cards, gpus
 from cockpit.views import format as fmt
 from cockpit.views.lazy_table import LazyTable
 from cockpit.views.source import StoreReader
-from cockpit.views.states import node_cell
+from cockpit.views.states import node_cell, telemetry_trouble, why_empty
 from cockpit.views.view_state import ViewState
 
 _PRESSURES = ("MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable")
@@ -36,9 +37,11 @@ def holder_of(node: Node | None, store: StoreReader, key: str) -> Pod | None:
     return None
 
 
-def gone(name: str) -> tuple[Pair, ...]:
-    """What stands there when the node is not (or not yet) in the cluster."""
-    return (Pair("node", name, "strong"), Pair("state", "not in the cluster", "warn"))
+def gone(name: str, status: StreamStatus | None) -> tuple[Pair, ...]:
+    """What stands there when the node is not (or not yet) known; `status` is that of the nodes' stream."""
+    if status is not None and status.phase is Phase.LIVE:
+        return (Pair("node", name, "strong"), Pair("state", "not in the cluster", "warn"))
+    return (Pair("node", name, "strong"), Pair("state", f"not known: {why_empty('nodes', status)}", "warn"))
 
 
 def facts(node: Node, store: StoreReader, now_seconds: float) -> tuple[Pair, ...]:
@@ -98,6 +101,8 @@ def _devices(node: Node, store: StoreReader) -> list[Pair]:
     hottest = fmt.temperature_cell(cards.fold(known, cards.temperature, max))
     power = fmt.power_cell(cards.power_sum(known))
     health = cards.health_cell(known)
+    if trouble := telemetry_trouble(store.status(Kind.GPU)):
+        pairs.append(Pair("telemetry", trouble, "warn"))
     pairs.append(Pair("now", f"duty {duty.text} · hottest {hottest.text} · power {power.text}"))
     pairs.append(Pair("health", f"{health.text} (from last Xid; ECC is not read)", health.tone))
     return pairs

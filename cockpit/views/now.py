@@ -144,13 +144,6 @@ def _last_heard(status: StreamStatus, now_seconds: float) -> str:
     return f", heard {fmt.age(now_seconds - status.heard_seconds)} ago"
 
 
-def telemetry_trouble(status: StreamStatus | None) -> str:
-    """Why GPU readings are missing or old, in one sentence; "" where they flow, or are still looked for."""
-    if status is None or status.phase in (Phase.CONNECTING, Phase.LISTING):
-        return ""
-    return status.message
-
-
 # ---- what needs a human
 
 

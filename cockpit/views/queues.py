@@ -9,6 +9,7 @@ from cockpit_widgets.types import Cell, Column, Tone
 from cockpit.gangs.kueue import queue_rows
 from cockpit.gangs.kueue_queue_state import QueueState, queue_state
 from cockpit.gangs.verdict import WaitingView
+from cockpit.model.batch import Phase
 from cockpit.model.devices import is_gpu_resource
 from cockpit.model.gang import ClusterQueue, LocalQueue, QuotaRow
 from cockpit.model.record import Kind
@@ -16,6 +17,7 @@ from cockpit.store.store import Store
 from cockpit.views import format as fmt
 from cockpit.views.lazy_table import Field, LazyTable, Memory, View
 from cockpit.views.source import StoreReader
+from cockpit.views.states import why_empty
 from cockpit.views.view_state import Measure, ViewState
 
 
@@ -25,6 +27,7 @@ class QueueRow:
 
     local: LocalQueue | None
     cluster: ClusterQueue | None
+    not_told: str = ""  # why ClusterQueues are not known, "" where they are
 
     @property
     def key(self) -> str:
@@ -79,6 +82,9 @@ class QueueRow:
         own = queue_state(self.local)
         if own.state not in ("active", "inactive"):
             return own
+        if self.cluster is None and self.not_told:
+            # its own condition is what Kueue made of the ClusterQueue behind it
+            return own._replace(why=own.why or f"quota unknown: {self.not_told}")
         if self.cluster is None:
             return QueueState("inactive", f"ClusterQueue {self.cluster_name} is not there")
         behind = queue_state(self.cluster)
@@ -106,7 +112,10 @@ def rows(store: StoreReader) -> list[QueueRow]:
     """Every queue a person can submit to, then cluster queues that none of them points to."""
     clusters: dict[str, ClusterQueue] = {one.name: one for one in store.records(Kind.CLUSTER_QUEUE).values()}
     locals_: list[LocalQueue] = list(store.records(Kind.LOCAL_QUEUE).values())
-    found = [QueueRow(one, clusters.get(one.cluster_queue)) for one in locals_]
+    status = store.status(Kind.CLUSTER_QUEUE)
+    is_known = status is not None and status.phase is Phase.LIVE
+    not_told = "" if is_known else why_empty("cluster queues", status)
+    found = [QueueRow(one, clusters.get(one.cluster_queue), not_told) for one in locals_]
     named = {one.cluster_queue for one in locals_}
     return found + [QueueRow(None, one) for name, one in clusters.items() if name not in named]
 

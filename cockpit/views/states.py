@@ -131,6 +131,13 @@ def stream_tone(phase: Phase) -> Tone:
     return "bad" if phase in (Phase.DENIED, Phase.BACKING_OFF) else "warn"
 
 
+def telemetry_trouble(status: StreamStatus | None) -> str:
+    """Why GPU readings are missing or old, in one sentence; "" where they flow, or are still looked for."""
+    if status is None or status.phase in (Phase.CONNECTING, Phase.LISTING):
+        return ""
+    return status.message
+
+
 def why_empty(what: str, status: StreamStatus | None, *, total: int = 0, filter_text: str = "") -> str:
     """The sentence that stands where rows would stand: why the table `what` ("jobs") is empty."""
     if total and filter_text:

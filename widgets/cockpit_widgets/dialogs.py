@@ -171,16 +171,20 @@ class ChoiceDialog(ModalScreen[str | None]):
         *,
         current: str = "",
         placeholder: str = "type to search",
+        is_free: bool = False,
     ) -> None:
-        """`current` is the value that is in force: it is marked and under the cursor at first."""
+        """`current` is the value that is in force: it is marked and under the cursor at first. With `is_free`
+        what was typed is the answer where no entry matches it."""
         super().__init__()
         self._title = title
         self._items = [item if isinstance(item, ChoiceItem) else ChoiceItem(item) for item in items]
         self._current = current
+        self._is_free = is_free
         self._search = LineInput(placeholder=placeholder)
         self._table = ResourceTable(ChoiceRows(self._items, current), header=False)
         self._table.can_focus = False
-        self._table.set_placeholder("Nothing is offered here." if not items else "Nothing matches.")
+        nothing = "Nothing matches." if items else "Nothing is offered here."
+        self._table.set_placeholder("Enter takes what was typed." if is_free else nothing)
 
     def compose(self) -> ComposeResult:
         with _Box(self._title):
@@ -218,6 +222,8 @@ class ChoiceDialog(ModalScreen[str | None]):
         event.stop()
         if self._table.cursor_key is not None:
             self.dismiss(self._table.cursor_key)
+        elif self._is_free and event.value.strip():
+            self.dismiss(event.value.strip())
 
     @on(ResourceTable.RowActivated)
     def _on_row(self, event: ResourceTable.RowActivated) -> None:

@@ -112,6 +112,17 @@ def test_gpus_that_nothing_collects_are_rows_without_numbers(cluster: Cluster, c
     assert [one["duty_ratio"] for one in items] == ["not collected", "not collected"]
 
 
+def test_why_readings_are_missing_is_noted(cluster: Cluster, capsys: Capture) -> None:
+    cluster.add(Kind.NODE, node("n1", pool="h100", gpus=2))
+    assert run(capsys, "get", "gpus")[2] == ""
+    cluster.phases[Kind.GPU] = Phase.ABSENT
+    cluster.messages[Kind.GPU] = "No Prometheus found; set a Prometheus URL."
+    code, out, err = run(capsys, "get", "gpus")
+    assert (code, len(out.splitlines())) == (0, 3)
+    assert err == "cockpit: gpus: No Prometheus found; set a Prometheus URL.\n"
+    assert run(capsys, "get", "pods")[2] == ""
+
+
 def test_filter_and_sort(cluster: Cluster, capsys: Capture) -> None:
     _gang(cluster)
     _gang(cluster, "eval", "team-b")

@@ -144,3 +144,10 @@ def test_a_namespace_that_is_no_name(capsys: Capture, cluster: Cluster) -> None:
     code, _out, err = run(capsys, "get", "jobs", "-n", "Team A")
     assert code == 2
     assert "--namespace: 'Team A' is not the name of a namespace" in err
+
+
+def test_a_prometheus_url_that_is_none(capsys: Capture, cluster: Cluster) -> None:
+    code, _out, err = run(capsys, "get", "gpus", "--prometheus-url", "prom")
+    assert code == 2
+    assert "'prom' is not usable; write http://host:port or namespace/service:port" in err
+    assert cluster.sessions == []

@@ -229,3 +229,27 @@ async def test_run_stops_after_so_many_failures() -> None:
     asked.fault = TelemetryError("gone")
     await Poller(asked, shown, ManualClock(NOW), SmallCluster(), sleep=sleep).run(most_failures=3)
     assert len(slept) == 3
+
+
+async def test_cards_of_an_earlier_poller_grow_old_and_go() -> None:
+    first, asked, shown, clock = rig()
+    asked.rows = family(A, card_a(0)) + family(A, card_a(1))
+    await first.poll()
+    later = Poller(asked, shown, clock, SmallCluster(), interval_seconds=5.0, known=first.cards)
+    asked.rows = [row for row in asked.rows if row["metric"]["gpu"] == "0"]
+    await later.poll()
+    assert [one.duty_ratio is Absent.STALE for one in shown.cards.values()] == [False, True]
+    assert shown.status.objects == 2
+
+
+async def test_a_failure_tells_when_prometheus_was_heard_last() -> None:
+    poller, asked, shown, clock = rig()
+    asked.fault = TelemetryError("down")
+    await poller.poll()
+    asked.fault = None
+    await poller.poll()
+    clock.advance(30)
+    asked.fault = TelemetryError("down")
+    await poller.poll()
+    told = [one.status.heard_seconds for one in shown.batches if one.status is not None]
+    assert told == [None, NOW, NOW]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from cockpit.model.batch import Batch, Phase, StreamStatus
 from cockpit.model.gpu import Gpu, Mark
 from cockpit.model.node import Node, Taint
 from cockpit.model.quantity import Absent
@@ -203,4 +204,24 @@ def test_troubles_of_a_node_are_told_in_its_own_words() -> None:
     assert found["GPUs"].value == "8 H100-80GB-HBM3 · not advertised yet"
     assert found["taints"].value.endswith("key3:NoSchedule and 2 more")
     assert found["pool"].value == "none: no label names a pool"
-    assert node_page.gone("x")[1].tone == "warn"
+
+
+def test_a_node_is_only_called_gone_where_nodes_are_read() -> None:
+    read = StreamStatus(kind=Kind.NODE, phase=Phase.LIVE)
+    assert node_page.gone("x", read)[1].value == "not in the cluster"
+    denied = StreamStatus(kind=Kind.NODE, phase=Phase.DENIED, message="You cannot list nodes.")
+    assert node_page.gone("x", denied)[1].value == "not known: You cannot list nodes."
+    assert "not known" in node_page.gone("x", None)[1].value
+
+
+def test_the_page_says_why_readings_are_missing() -> None:
+    made = store(node())
+    made.apply(
+        Batch(
+            kind=Kind.GPU,
+            status=StreamStatus(kind=Kind.GPU, phase=Phase.ABSENT, message="No Prometheus found."),
+        )
+    )
+    found = {pair.name: pair.value for pair in node_page.facts(node(), made, NOW)}
+    assert found["telemetry"] == "No Prometheus found."
+    assert "telemetry" not in {pair.name for pair in node_page.facts(node(), store(node()), NOW)}

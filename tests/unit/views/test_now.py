@@ -4,6 +4,7 @@ import enum
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -136,6 +137,20 @@ def test_the_header() -> None:
         "· duty 57% · namespace team-a"
     )
     assert words(right) == "api 12 ms · live · ro"
+
+
+def test_an_api_server_without_an_answer_makes_all_stale() -> None:
+    _, right = now.header(Attached(cluster(), api_seconds=None, unanswered_since_seconds=NOW - 23), NOW)
+    assert words(right) == "stale: no answer for 23s · ro"
+
+
+def test_trouble_tells_the_age_of_what_is_shown() -> None:
+    made = cluster()
+    status = StreamStatus(kind=Kind.POD, phase=Phase.BACKING_OFF, message="cut", heard_seconds=NOW - 40)
+    made.apply(Batch(kind=Kind.POD, status=status))
+    assert now.data_segment(made, NOW).text == "pods backing off, heard 40s ago"
+    made.apply(Batch(kind=Kind.POD, status=msgspec.structs.replace(status, phase=Phase.DENIED)))
+    assert now.data_segment(made, NOW).text == "pods denied"
 
 
 def test_at_80_columns_the_first_of_each_remain() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cockpit.model.batch import Batch
+from cockpit.model.batch import Batch, Phase, StreamStatus
 from cockpit.model.gang import ClusterQueue, LocalQueue, PodSet, QuotaRow, Workload
 from cockpit.model.pod import Pod
 from cockpit.model.pool import Pool
@@ -15,6 +15,7 @@ from tests.unit.views.builders import (
     cluster_queue,
     event,
     line,
+    live,
     local_queue,
     pod,
     pool,
@@ -182,8 +183,21 @@ def test_quota_by_flavor_and_borrowed() -> None:
     ],
 )
 def test_states_of_queues(local: LocalQueue, cluster: ClusterQueue | None, state: str) -> None:
-    made = queues.table(store(local, *([cluster] if cluster else [])), ViewState(), NOW)
-    assert line(made)["state"] == state
+    made = live(store(local, *([cluster] if cluster else [])), Kind.CLUSTER_QUEUE)
+    assert line(queues.table(made, ViewState(), NOW))["state"] == state
+
+
+def test_a_queue_whose_cluster_queue_may_not_be_read_is_not_called_inactive() -> None:
+    made = store(local_queue())
+    made.apply(
+        Batch(
+            kind=Kind.CLUSTER_QUEUE,
+            status=StreamStatus(kind=Kind.CLUSTER_QUEUE, phase=Phase.DENIED, message="You cannot list them."),
+        )
+    )
+    found = line(queues.table(made, ViewState(), NOW))
+    assert (found["state"], found["quota"]) == ("● active", "?")
+    assert found["why"] == "quota unknown: You cannot list them."
 
 
 def test_unknown_counts_are_not_zero() -> None:

@@ -145,6 +145,21 @@ async def test_choosing_by_typing_and_arrows(keys: list[str], said: list[str | N
     assert await answer(ChoiceDialog("Namespace", ITEMS, current="ns-7"), *keys) == said
 
 
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        (["z", "z", "enter"], ["zz"]),
+        (["5", "9", "enter"], ["ns-59"]),
+        (["z", "space", "enter"], ["z"]),
+        (["space", "enter"], ["ns-0"]),
+    ],
+)
+async def test_a_free_choice_takes_what_was_typed_where_nothing_matches(
+    keys: list[str], said: list[str | None]
+) -> None:
+    assert await answer(ChoiceDialog("Namespace", ITEMS, is_free=True), *keys) == said
+
+
 async def test_the_choice_in_force_is_marked_and_the_dialog_does_not_jump() -> None:
     app = Host()
     async with app.run_test(size=(80, 24)) as pilot:

@@ -1,0 +1,65 @@
+"""Another context or namespace: whose settings are in force afterwards. Nothing is connected to."""
+
+from cockpit.app import AppOptions, CockpitApp
+from cockpit.attach import AttachOptions, Link
+from cockpit.clock import ManualClock
+from cockpit.keep.config import ContextSettings, Settings
+
+SETTINGS = Settings(
+    namespace="team-z",
+    contexts=(
+        ("open", ContextSettings(write=True, namespace="team-b", prometheus_url="http://prom.open:9090")),
+    ),
+)
+STARTED = AttachOptions(
+    kubeconfig="/nonexistent/config", context="here", write=True, prometheus_url="http://prom.here:9090"
+)
+
+
+def app() -> CockpitApp:
+    return CockpitApp(AppOptions(STARTED, attach=False, settings=SETTINGS), clock=ManualClock())
+
+
+async def test_another_context_brings_its_own_settings() -> None:
+    made = app()
+    async with made.run_test() as pilot:
+        made.reattach(context="open")
+        assert made.attachment.options == AttachOptions(
+            kubeconfig="/nonexistent/config",
+            context="open",
+            namespace="team-b",
+            write=True,
+            prometheus_url="http://prom.open:9090",
+        )
+        await pilot.pause()
+        made.reattach(context="plain")
+        assert made.attachment.options == AttachOptions(
+            kubeconfig="/nonexistent/config", context="plain", namespace="team-z"
+        )
+        await pilot.pause()
+
+
+async def test_another_namespace_changes_nothing_else() -> None:
+    made = app()
+    async with made.run_test() as pilot:
+        before = made.attachment
+        made.reattach(namespace="team-a")
+        options = made.attachment.options
+        assert (options.context, options.namespace, options.write) == ("here", "team-a", True)
+        assert options.prometheus_url == "http://prom.here:9090"
+        assert made.attachment is not before
+        assert made.attachment.store is not before.store
+        await pilot.pause()
+
+
+async def test_a_failure_stands_where_the_rows_would_stand() -> None:
+    made = app()
+    async with made.run_test(size=(120, 30)) as pilot:
+        made.reattach(context="gone")
+        await made.workers.wait_for_complete()
+        assert made.attachment.link is Link.FAILED
+        await pilot.press("2")
+        await pilot.pause()
+        lines = ["".join(one.text for one in strip) for strip in made.screen._compositor.render_strips()]
+        assert any("There is no kubeconfig at /nonexistent/config" in line for line in lines)
+        assert not any("have not been asked for yet" in line for line in lines)
