@@ -33,7 +33,7 @@ class ChoiceRows:
         self._items = tuple(items)
         self._current = current
         self._index = {item.value: number for number, item in enumerate(self._items)}
-        labels = min(48, max((width_of(item.label or item.value) for item in self._items), default=0))
+        labels = min(34, max((width_of(item.label or item.value) for item in self._items), default=0))
         notes = any(item.note for item in self._items)
         label = Column("label", "", labels + 2, grow=0 if notes else 1)
         self._columns = (label, Column("note", "", 8, grow=1, priority=2)) if notes else (label,)

@@ -12,6 +12,8 @@ from cockpit_widgets.types import Column
 
 GUTTER_CELLS = 2
 """At the left: the mark or the cursor's bar, then a space."""
+_MODEST_PRIORITY = 4
+"""Columns from this priority number on leave their room to a wish."""
 GAP_CELLS = 2
 MARGIN_CELLS = 1
 
@@ -42,6 +44,11 @@ def _chosen(columns: Sequence[Column], width: int) -> list[tuple[int, int]]:
         if not optional:
             break
         kept.remove(max(optional, key=lambda pair: (columns[pair[0]].priority, pair[0])))
+    while len(kept) > 1 and _needed([max(cells, columns[index].wish) for index, cells in kept]) > width:
+        least = max(kept, key=lambda pair: (columns[pair[0]].priority, pair[0]))
+        if columns[least[0]].priority < _MODEST_PRIORITY:
+            break
+        kept.remove(least)
     over = _needed([cells for _, cells in kept]) - width
     if over > 0:
         kept = _squeezed(columns, kept, over)
@@ -87,9 +94,10 @@ def _grown(columns: Sequence[Column], kept: list[tuple[int, int]], spare: int) -
 def place_columns(columns: Sequence[Column], width: int) -> tuple[Place, ...]:
     """The columns that are shown in a table of `width` cells, from left to right.
 
-    When not all fit, the highest `priority` number vanishes first, the rightmost of equals. When even the
-    columns of priority 1 do not fit, they shrink down to their titles; only when the titles themselves do
-    not fit do columns leave from the right, so that no title is ever shown in part.
+    When not all fit, the highest `priority` number vanishes first, the rightmost of equals; columns of
+    priority 4 and more also vanish for the sake of a `wish`. When even the columns of priority 1 do not
+    fit, they shrink down to their titles; only when the titles themselves do not fit do columns leave from
+    the right, so that no title is ever shown in part.
     """
     if not columns:
         return ()

@@ -316,7 +316,8 @@ class FieldLabel(OneLine):
     @staticmethod
     def words(spec: FieldSpec) -> str:
         """Name and unit."""
-        return f"{spec.label} ({spec.unit})" if spec.unit else spec.label
+        is_told = spec.unit.lower() in spec.label.lower()  # "GPUs each (GPUs)" says nothing more
+        return spec.label if is_told else f"{spec.label} ({spec.unit})"
 
     @classmethod
     def least_width(cls, spec: FieldSpec) -> int:
@@ -356,5 +357,6 @@ class FieldNote(OneLine):
             indent = min(self._indent, max(0, width - width_of(text)))
             tone = self.palette.tone("bad")
         else:
-            text, indent, tone = self._help, min(self._indent, width // 2), self.palette.tone("dim")
+            text, tone = self._help, self.palette.tone("dim")
+            indent = min(self._indent, width // 2, max(0, width - width_of(text)))
         return [Segment(" " * indent + cut(text, width - indent), tone)] if text else []

@@ -86,7 +86,7 @@ class Heatmap(LineScroll, can_focus=True):
         Binding("down", "line(1)", "Line down", show=False),
         Binding("home", "end(False)", "First block", show=False),
         Binding("end", "end(True)", "Last block", show=False),
-        Binding("enter", "activate", "Open", show=False),
+        Binding("enter", "activate", "open", id="open"),
         Binding("z", "zoom", "Fold or unfold", show=False),
     ]
 
@@ -197,6 +197,10 @@ class Heatmap(LineScroll, can_focus=True):
         if fold != self._forced:
             self._forced = fold
             self._lay_out()
+
+    def full_lines(self, width: int) -> int:
+        """Lines that the map takes unfolded in `width` cells, its caption included."""
+        return len(plan_fold(self._groups, max(1, width), "gpu").lines) + CAPTION_LINES
 
     # Keys and mouse
 

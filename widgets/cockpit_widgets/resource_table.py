@@ -17,7 +17,7 @@ from cockpit_widgets.line_scroll import LineScroll
 from cockpit_widgets.palette import TONE_CLASSES, TONE_RULES, Palette
 from cockpit_widgets.table_lines import RowLook, RowState, column_at, header_strip, note_strip, row_strip
 from cockpit_widgets.table_rows import NoRows, StripCache, TableMessage
-from cockpit_widgets.text import wrap
+from cockpit_widgets.text import width_of, wrap
 from cockpit_widgets.types import Column, TableSource
 
 _CACHED_STRIPS = 1024
@@ -48,6 +48,7 @@ class ResourceTable(LineScroll, can_focus=True):
         overflow-y: auto;
         scrollbar-gutter: stable;
         scrollbar-size-vertical: 1;
+        scrollbar-size-horizontal: 0;
         background: $background;
         color: $foreground;
         & > .resource-table--header { color: $text-muted; text-style: bold; background: $surface; }
@@ -71,9 +72,9 @@ class ResourceTable(LineScroll, can_focus=True):
         Binding("pageup", "page(-1)", "Page up", show=False),
         Binding("pagedown", "page(1)", "Page down", show=False),
         Binding("home,g", "first", "First row", show=False),
-        Binding("end,G", "last", "Last row", show=False),
-        Binding("enter", "activate", "Open", show=False),
-        Binding("space", "mark", "Mark", show=False),
+        Binding("end", "last", "Last row", show=False),
+        Binding("enter", "activate", "open", id="open"),
+        Binding("space", "mark", "mark", id="mark", show=False),
         Binding("less_than_sign", "sort_by(-1)", "Sort by the column to the left", show=False),
         Binding("greater_than_sign", "sort_by(1)", "Sort by the column to the right", show=False),
         Binding("circumflex_accent", "sort_by(0)", "Turn the sort order round", show=False),
@@ -109,11 +110,15 @@ class ResourceTable(LineScroll, can_focus=True):
         *,
         placeholder: str = "",
         header: bool = True,
+        idle_cursor: bool = True,
         name: str | None = None,
         id: str | None = None,  # noqa: A002 - the word of every Textual widget
         classes: str | None = None,
     ) -> None:
+        """`idle_cursor` False draws no cursor while another widget has the focus."""
         super().__init__(name=name, id=id, classes=classes)
+        self._idle_cursor = idle_cursor
+        self._holds_top = self._is_touched = False
         self._header_lines = 1 if header else 0
         self._palette = Palette(self)
         self._source: TableSource = source if source is not None else NoRows()
@@ -165,8 +170,10 @@ class ResourceTable(LineScroll, can_focus=True):
         old_index = self._cursor_index
         self._source = source
         count = len(source)
-        found = source.index(self._cursor_key) if self._cursor_key is not None else None
-        index = found if found is not None else min(old_index, max(0, count - 1))
+        stays = self._cursor_key is not None and not (self._holds_top and not self._is_touched)
+        found = source.index(self._cursor_key) if stays and self._cursor_key is not None else None
+        gone = min(old_index, max(0, count - 1)) if stays else 0
+        index = found if found is not None else gone
         self._cursor_index = index
         self.resize_lines(count + self._header_lines)
         if count and self.is_attached:
@@ -188,6 +195,20 @@ class ResourceTable(LineScroll, can_focus=True):
         """Put the sort arrow beside this column's title; an empty id takes it away."""
         self._sort = (column_id, descending)
         self._repaint_changed()
+
+    def hold_top(self, hold: bool) -> None:
+        """While held, a cursor that nobody moved yet stays on the first row, whatever rows come above it."""
+        self._holds_top = hold
+
+    def is_cut(self, column_id: str) -> bool:
+        """True when the row under the cursor does not show its cell of this column whole."""
+        columns = self._source.columns
+        if not len(self._source):
+            return False
+        for place in self._layout():
+            if columns[place.index].id == column_id:
+                return width_of(self._source.cells(self._cursor_index)[place.index].text) > place.width
+        return True
 
     def move_to(self, key: str) -> bool:
         """Put the cursor on the row with this key; False when it is not there."""
@@ -301,7 +322,7 @@ class ResourceTable(LineScroll, can_focus=True):
 
     def _state(self, index: int) -> int:
         state = RowState.PLAIN
-        if index == self._cursor_index:
+        if index == self._cursor_index and (self._idle_cursor or self.has_focus):
             state |= RowState.CURSOR | (RowState.FOCUS if self.has_focus else 0)
         if self._marked and self._source.key(index) in self._marked:
             state |= RowState.MARKED
@@ -360,6 +381,7 @@ class ResourceTable(LineScroll, can_focus=True):
         if not count:
             return
         index = max(0, min(index, count - 1))
+        self._is_touched = True
         self._cursor_index = index
         self._show_row(index)
         self._repaint_changed()

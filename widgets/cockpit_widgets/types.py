@@ -29,6 +29,8 @@ class Column:
     sortable: bool = True
     most: int = 0
     """Cells beyond which the column does not grow; 0 is no bound."""
+    wish: int = 0
+    """Cells the column would have before any column of priority 4 or more is shown; 0 wishes nothing."""
 
 
 class TableSource(Protocol):

@@ -18,6 +18,7 @@ _COLUMN = st.builds(
     priority=st.integers(1, 6),
     grow=st.integers(0, 4),
     most=st.integers(0, 40),
+    wish=st.integers(0, 60),
 )
 COLUMNS = st.lists(_COLUMN, min_size=1, max_size=9)
 
@@ -97,3 +98,18 @@ def test_columns_that_must_stay_shrink_to_their_titles_before_any_leaves() -> No
 
 def test_no_columns_no_places() -> None:
     assert place_columns((), 80) == ()
+
+
+def test_a_wish_takes_the_room_of_columns_that_matter_little() -> None:
+    columns = [
+        Column("name", "Name", 10),
+        Column("why", "Why", 10, grow=1, wish=40),
+        Column("kind", "Kind", 10, priority=3),
+        Column("owner", "Owner", 10, priority=4),
+    ]
+    assert [place.index for place in place_columns(columns, 90)] == [0, 1, 2, 3]
+    narrow = place_columns(columns, 72)
+    assert [place.index for place in narrow] == [0, 1, 2]
+    assert narrow[1].width >= 40
+    # columns of more weight stay, even where the wish is then not met
+    assert [place.index for place in place_columns(columns, 40)] == [0, 1, 2]

@@ -145,7 +145,6 @@ async def test_moving_the_cursor_by_keys() -> None:
             (("end",), 99),
             (("down",), 99),
             (("home",), 0),
-            (("G",), 99),
             (("g",), 0),
         ]:
             await press(pilot, *keys)
