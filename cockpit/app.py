@@ -6,8 +6,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+from cockpit_widgets.calm_theme import CALM_DARK
 from textual.app import App
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 
 from cockpit import collector
 from cockpit.actions.address import Addressed
@@ -43,7 +44,10 @@ class CockpitApp(App[int]):
     TITLE = "cockpit"
     ENABLE_COMMAND_PALETTE = False
     CSS = "ToastRack { margin-bottom: 1; }"
-    BINDINGS: ClassVar[list[BindingType]] = []
+    BINDINGS: ClassVar[list[BindingType]] = [
+        # before any dialog, form or filter sees it: whatever is open, ctrl+c leaves
+        Binding("ctrl+c", "quit", "Leave", show=False, priority=True),
+    ]
 
     def __init__(
         self, options: AppOptions, *, clock: Clock | None = None, rng: random.Random | None = None
@@ -61,8 +65,8 @@ class CockpitApp(App[int]):
     # ---- start and end
 
     def on_mount(self) -> None:
-        if self.options.settings.theme:
-            self.theme = self.options.settings.theme
+        self.register_theme(CALM_DARK)
+        self.theme = self.options.settings.theme or CALM_DARK.name
         self.push_screen(NowScreen())
         if self.options.first_place != "now":
             self.go(self.options.first_place)
@@ -231,7 +235,12 @@ class CockpitApp(App[int]):
         from cockpit_widgets import ConfirmDialog
 
         dialog = ConfirmDialog(
-            plan.title, plan.lines, warnings=plan.warnings, command=plan.shell, danger=plan.is_destructive
+            plan.title,
+            plan.lines,
+            warnings=plan.warnings,
+            command=plan.shell,
+            danger=plan.is_destructive,
+            confirm_label=plan.verb,
         )
         if not await self.push_screen_wait(dialog):
             return

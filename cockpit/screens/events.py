@@ -14,8 +14,11 @@ from cockpit.views.states import why_empty
 
 
 class EventsScreen(TablePlace):
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("open", "filter", "sort", "reverse", *EVERYWHERE)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *bindings("open", "filter", "sort", "back", "help", "reverse", "mark", *EVERYWHERE)
+    ]
     place = "events"
+    said_column = "message"
 
     def source(self) -> tuple[TableSource, str]:
         store = self.deck.attachment.store

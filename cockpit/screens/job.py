@@ -37,8 +37,8 @@ class JobScreen(TablePlace, JobVerbs):
     JobScreen.short.eventful #table, JobScreen.short.eventful #members-title { display: none; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings("open", "why", "logs", "events", "yaml", "panel", "job.kill", "job.new"),
-        *bindings("filter", "sort", "reverse", *EVERYWHERE),
+        *bindings("open", "why", "logs", "events", "job.kill", "yaml", "back", "help", "filter"),
+        *bindings("panel", "job.new", "sort", "reverse", "mark", *EVERYWHERE[3:]),
     ]
     place = "job"
 
@@ -51,7 +51,7 @@ class JobScreen(TablePlace, JobVerbs):
         yield Static("Members by rank", id="members-title", classes="title", markup=False)
         yield from super().body()
         yield Static("Events, newest first", id="events-title", classes="title", markup=False)
-        yield ResourceTable(id="events")
+        yield ResourceTable(id="events", idle_cursor=False)
 
     def on_resize(self) -> None:
         self.set_class(self.size.height < SHORT_LINES, "short")
@@ -75,12 +75,17 @@ class JobScreen(TablePlace, JobVerbs):
             view.facts(job, attachment.store, now_seconds) if job else view.gone(self._key)
         )
         events = self.query_one("#events", ResourceTable)
+        events.hold_top(True)
         status = attachment.store.status(Kind.EVENT)
         is_read = status is not None and status.phase is Phase.LIVE
         events.set_placeholder(NO_EVENTS if is_read else why_empty("events", status))
         found = view.events_of(job, attachment.jobs.members(self._key), attachment.store) if job else ()
         events.set_source(events_view.table(attachment.store, ViewState(), now_seconds, events=found))
         super().project()
+
+    def holds_top(self) -> bool:
+        """The first member stays under the cursor until somebody moves it, also while members come."""
+        return True
 
     def open_row(self, key: str) -> None:
         """A member opens its node."""

@@ -13,12 +13,15 @@ from cockpit.screens.verbs import JobVerbs
 from cockpit.views import jobs as view
 from cockpit.views.states import why_empty
 
-JOB_KEYS = ("open", "why", "logs", "yaml", "job.new", "job.kill")
+JOB_KEYS = ("open", "why", "job.new", "job.kill", "logs", "filter")
 
 
 class JobsScreen(TablePlace, JobVerbs):
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings(*JOB_KEYS, "filter", "sort", "reverse", *EVERYWHERE)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *bindings(*JOB_KEYS, "back", "help", "yaml", "sort", "reverse", "mark", *EVERYWHERE)
+    ]
     place = "jobs"
+    said_column = "why"
 
     def source(self) -> tuple[TableSource, str]:
         attachment = self.deck.attachment

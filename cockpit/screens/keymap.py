@@ -1,6 +1,7 @@
 """Every key of the cockpit in one table: footer, help, palette and bindings are made from it.
 
 Lower-case keys look, capital letters change the cluster. One key means one thing on every screen.
+A screen names its keys in the order of their use: that is the order of its footer.
 """
 
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from textual.binding import Binding
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One key. `priority` 1 stays longest in a narrow footer; `is_write` vanishes while read-only."""
+    """One key. `is_write` ones vanish while read-only; those not `shown` stand in the help only."""
 
     id: str
     keys: str  # as Textual names them, alternatives joined by a comma
@@ -19,7 +20,6 @@ class Key:
     help: str
     group: str = "Looking"
     is_write: bool = False
-    priority: int = 5
     shown: bool = True
 
 
@@ -32,7 +32,7 @@ KEYS: tuple[Key, ...] = (
         "jobs",
         "Jobs: every training job of any kind",
         "Places",
-        priority=4,
+        shown=False,
     ),
     Key("place.nodes", "3", "place('nodes')", "nodes", "Nodes and their GPUs", "Places", shown=False),
     Key(
@@ -82,33 +82,32 @@ KEYS: tuple[Key, ...] = (
         "palette",
         "Everything by name, also :write",
         "Places",
-        priority=7,
     ),
-    Key("open", "enter", "open", "open", "Open the row", priority=1, shown=True),
+    Key("open", "enter", "open", "open", "Open the row"),
     Key(
         "filter",
         "slash",
         "filter",
         "filter",
         "Filter: text, field:value, field>number, ! inverts",
-        priority=3,
     ),
-    Key("sort", "s", "sort", "sort", "Sort by the next column; the choice stays", priority=8),
+    Key("sort", "s", "sort", "sort", "Sort by the next column; the choice stays"),
     Key("reverse", "r", "reverse", "reverse", "Turn the order around", shown=False),
     Key("mark", "space", "mark", "mark", "Mark the row", shown=False),
-    Key("why", "w", "why", "why", "Why does it wait, and what was computed", priority=2),
-    Key("logs", "l", "logs", "logs", "Logs of the members, followed", priority=5),
-    Key("yaml", "y", "yaml", "yaml", "The object as the server tells it", priority=6),
+    Key("why", "w", "why", "why", "Why does it wait, and what was computed"),
+    Key("logs", "l", "logs", "logs", "Logs of the members, followed"),
+    Key("yaml", "y", "yaml", "yaml", "The object as the server tells it"),
     Key("events", "e", "object_events", "events", "Events of the object", shown=False),
-    Key("metric", "m", "metric", "metric", "Shade the fleet by the next quantity", priority=6),
+    Key("metric", "m", "metric", "metric", "Shade the fleet by the next quantity"),
     Key("panel", "tab", "panel", "panel", "To the next panel", shown=False),
-    Key("back", "escape", "back", "back", "Back, or clear the filter", priority=3),
-    Key("help", "question_mark", "help", "help", "This page", "Places", priority=4),
-    Key("quit", "q", "quit", "quit", "Leave", "Places", priority=9),
-    Key("job.new", "N", "new_job", "new job", "New job from a template", "Changing the cluster", True, 2),
-    Key(
-        "job.kill", "K", "kill", "kill", "Kill the job with all its members", "Changing the cluster", True, 2
-    ),
+    Key("back", "escape", "back", "back", "Back, or clear the filter"),
+    Key("form.submit", "ctrl+s", "submit", "submit", "Check the form, then ask before it is sent", "Form"),
+    Key("form.template", "f2", "template", "template", "Pick another template", "Form"),
+    Key("form.preview", "f3", "preview", "preview", "Show what would be sent, or the form again", "Form"),
+    Key("help", "question_mark", "help", "help", "This page", "Places"),
+    Key("quit", "q", "quit", "quit", "Leave; ctrl+c leaves from anywhere", "Places"),
+    Key("job.new", "N", "new_job", "new job", "New job from a template", "Changing the cluster", True),
+    Key("job.kill", "K", "kill", "kill", "Kill the job with all its members", "Changing the cluster", True),
     Key(
         "pool.scale",
         "S",
@@ -117,21 +116,19 @@ KEYS: tuple[Key, ...] = (
         "Set the number of machines of the pool",
         "Changing the cluster",
         True,
-        2,
     ),
 )
 
 _BY_ID = {key.id: key for key in KEYS}
 EVERYWHERE = (
-    *(key.id for key in KEYS if key.id.startswith("place.")),
-    "pick.namespace",
-    "pick.context",
-    "palette",
     "back",
     "help",
     "quit",
+    "palette",
+    *(key.id for key in KEYS if key.id.startswith("place.")),
+    "pick.namespace",
+    "pick.context",
 )
-FOOTER_ORDER = tuple(key.id for key in sorted(KEYS, key=lambda one: one.priority))
 WRITE_ACTIONS = frozenset(key.action for key in KEYS if key.is_write)
 
 
@@ -141,8 +138,8 @@ def key(key_id: str) -> Key:
 
 
 def bindings(*ids: str) -> list[Binding]:
-    """Textual bindings for these keys, in this order; the priority in the footer stays in the table."""
+    """Textual bindings for these keys, the most useful first."""
     return [
         Binding(k.keys, k.action, k.label, id=k.id, tooltip=k.help, group=None, show=k.shown)
-        for k in map(key, ids)
+        for k in map(key, dict.fromkeys(ids))
     ]

@@ -25,6 +25,10 @@ class LogsScreen(Place):
         super().__init__()
         self._key = key
 
+    @property
+    def heading(self) -> str:
+        return f"logs of {self._key.split('/', 1)[-1]}"
+
     def body(self) -> Iterable[Widget]:
         yield LogView(id="log", follow=True)
 

@@ -27,7 +27,7 @@ class NodeScreen(TablePlace):
     NodeScreen #pods { height: 1fr; min-height: 3; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings("open", "yaml", "panel", "filter", "sort", "reverse", *EVERYWHERE)
+        *bindings("open", "yaml", "filter", "sort", "back", "help", "panel", "reverse", "mark", *EVERYWHERE)
     ]
     place = "node"
 
@@ -40,7 +40,7 @@ class NodeScreen(TablePlace):
         yield Static("Devices", classes="title", markup=False)
         yield from super().body()
         yield Static("Pods on this node", classes="title", markup=False)
-        yield ResourceTable(id="pods")
+        yield ResourceTable(id="pods", idle_cursor=False)
 
     @property
     def node(self) -> Node | None:

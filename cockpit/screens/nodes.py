@@ -15,7 +15,7 @@ from cockpit.views.states import why_empty
 
 class NodesScreen(TablePlace):
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings("open", "yaml", "filter", "sort", "reverse", *EVERYWHERE)
+        *bindings("open", "filter", "yaml", "sort", "back", "help", "reverse", "mark", *EVERYWHERE)
     ]
     place = "nodes"
 

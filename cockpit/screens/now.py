@@ -21,6 +21,8 @@ from cockpit.views.states import telemetry_trouble, why_empty
 
 NARROW_CELLS = 100
 PANEL_LINES = 30
+LEGEND_CELLS = 132
+"""Wide enough for what each glyph of the map means beside what its shade means."""
 
 
 class NowScreen(JobVerbs):
@@ -30,13 +32,13 @@ class NowScreen(JobVerbs):
     NowScreen .title { height: 1; padding: 0 1; color: $text-muted; background: $surface; }
     NowScreen #attention { height: auto; min-height: 3; max-height: 40%; }
     NowScreen #fleet { height: 1fr; min-height: 4; padding: 0 1; }
-    NowScreen #panels { height: auto; max-height: 30%; }
-    NowScreen #pools { width: 1fr; height: auto; min-height: 3; max-height: 12; }
-    NowScreen #queues { width: 1fr; height: auto; min-height: 3; max-height: 12; }
-    NowScreen.small #panels, NowScreen.small #panel-title { display: none; }
+    NowScreen #panels { height: auto; max-height: 40%; margin-top: 1; }
+    NowScreen #pools { width: 1fr; height: auto; min-height: 2; }
+    NowScreen #queues { width: 1fr; height: auto; min-height: 2; margin-left: 2; }
+    NowScreen.small #panels { display: none; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings("open", "why", "metric", "panel", "job.new", "job.kill", *EVERYWHERE)
+        *bindings("open", "why", "job.new", "job.kill", "logs", "metric", "panel", "help", *EVERYWHERE)
     ]
     place = "now"
 
@@ -47,15 +49,15 @@ class NowScreen(JobVerbs):
         self._fleet_title = ""
 
     def body(self) -> Iterable[Widget]:
-        yield Static("Needs a human", classes="title", markup=False)
         yield ResourceTable(id="attention")
-        yield SaidLine()
         yield Static(f"Fleet by {self._metric.value}", id="fleet-title", classes="title", markup=False)
         yield Heatmap(id="fleet")
-        yield Static("Pools and queues", id="panel-title", classes="title", markup=False)
         with Horizontal(id="panels"):
-            yield ResourceTable(id="pools")
-            yield ResourceTable(id="queues")
+            yield ResourceTable(id="pools", idle_cursor=False)
+            yield ResourceTable(id="queues", idle_cursor=False)
+
+    def foot(self) -> Iterable[Widget]:
+        yield SaidLine()
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -70,6 +72,13 @@ class NowScreen(JobVerbs):
 
     def _fold(self) -> None:
         self.set_class(self.size.width < NARROW_CELLS or self.size.height < PANEL_LINES, "small")
+        self._fit_fleet()
+        self.call_after_refresh(self._say)
+
+    def _fit_fleet(self) -> None:
+        """The map takes the lines it needs and no more: what comes below it stands right below it."""
+        fleet = self.query_one("#fleet", Heatmap)
+        fleet.styles.max_height = max(4, fleet.full_lines(self.size.width - 2))
 
     def project(self) -> None:
         from cockpit.pools.index import pools_of
@@ -80,16 +89,23 @@ class NowScreen(JobVerbs):
         found = needs_human(store, attachment.jobs, now_seconds)
         table = self.query_one("#attention", ResourceTable)
         table.set_placeholder(self._quiet())
-        table.set_source(view.attention_table(found, self.state, now_seconds))
+        table.set_source(
+            view.attention_table(found, self.state, now_seconds, is_read_only=attachment.is_read_only)
+        )
         self._findings = {one.key: one.sentence for one in found}
         self._say()
         self._name_fleet()
         self.query_one("#fleet", Heatmap).set_groups(
-            heat.groups(store, self._metric, self.state.namespace), self._metric.legend
+            heat.groups(store, self._metric, self.state.namespace), self._legend()
         )
+        self._fit_fleet()
         if not self.has_class("small"):
             self.query_one("#pools", ResourceTable).set_source(view.pools_panel(pools_of(store), now_seconds))
             self.query_one("#queues", ResourceTable).set_source(view.queues_panel(store, now_seconds))
+
+    def _legend(self) -> str:
+        wide = self.size.width >= LEGEND_CELLS
+        return f"{self._metric.legend} · {heat.CELLS}" if wide else self._metric.legend
 
     def _quiet(self) -> str:
         """What an empty list means: nothing is wrong only when everything was listed."""
@@ -117,8 +133,9 @@ class NowScreen(JobVerbs):
             self.query_one("#fleet-title", Static).update(title, layout=False)
 
     def _say(self) -> None:
-        key = self.query_one("#attention", ResourceTable).cursor_key
-        self.query_one(SaidLine).say(self._findings.get(key or "", ""))
+        table = self.query_one("#attention", ResourceTable)
+        whole = self._findings.get(table.cursor_key or "", "")
+        self.query_one(SaidLine).say(whole if table.is_cut("sentence") else "")
 
     def on_resource_table_row_highlighted(self, event: ResourceTable.RowHighlighted) -> None:
         if event.table.id == "attention":

@@ -80,12 +80,16 @@ def _items(app: "CockpitApp") -> list[ChoiceItem]:
         if attachment.is_read_only
         else ChoiceItem("read-only", "read-only", "lock the keys that change the cluster")
     )
+    here = {active.binding.id for active in app.screen.active_bindings.values() if active.enabled}
     verbs = [
         ChoiceItem(f"key {key.action}", key.label, key.help)
         for key in KEYS
-        if key.id not in ("palette", "back") and not (key.is_write and attachment.is_read_only)
+        if key.id in here and key.id not in ("palette", "back", "open", "mark")
     ]
-    jobs = [ChoiceItem(f"job {key}", key, "job") for key in list(attachment.jobs.jobs)[:MOST_NAMES]]
+    jobs = [
+        ChoiceItem(f"job {job.key}", f"{job.namespace}/{job.name}", job.kind)
+        for job in list(attachment.jobs.jobs.values())[:MOST_NAMES]
+    ]
     nodes = [
         ChoiceItem(f"node {node.name}", node.name, "node")
         for node in list(attachment.store.records(Kind.NODE).values())[:MOST_NAMES]
@@ -104,7 +108,10 @@ async def _unlock(app: "CockpitApp") -> None:
         "every change leaves an audit line on this host",
     )
     dialog = ConfirmDialog(
-        f"Unlock changes of {session.context}", lines, command=f"cockpit --context {session.context} --write"
+        f"Unlock changes of {session.context}",
+        lines,
+        command=f"cockpit --context {session.context} --write",
+        confirm_label="unlock",
     )
     if await app.push_screen_wait(dialog):
         session.unlock()

@@ -5,29 +5,31 @@ from dataclasses import replace
 from typing import ClassVar, cast
 
 from cockpit_widgets import KeyFooter, LineInput, StatusLine
-from cockpit_widgets.types import HelpEntry
+from cockpit_widgets.types import HelpEntry, KeyHint, StatusSegment
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
 from textual.css.query import NoMatches
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from cockpit.screens.deck import Deck, deck_of
-from cockpit.screens.keymap import EVERYWHERE, FOOTER_ORDER, KEYS, WRITE_ACTIONS, bindings
+from cockpit.screens.help import entries
+from cockpit.screens.keymap import EVERYWHERE, WRITE_ACTIONS, bindings
 from cockpit.store.signal import SHARE_OF_TIME
 from cockpit.views.now import header
 from cockpit.views.view_state import ViewState
 
 AGE_SECONDS = 1.0
+_FILTER_HINTS = (KeyHint("enter", "keep the filter", 1), KeyHint("escape", "drop it", 2, display="esc"))
 
 
 class FilterLine(LineInput):
-    """The `/` line: hidden until asked for, escape clears and hides it."""
+    """The `/` line: it takes keys only while open, and stays in sight as long as it hides rows."""
 
     DEFAULT_CSS = """
-    FilterLine { display: none; height: 1; border: none; padding: 0 1; }
-    FilterLine.open { display: block; }
+    FilterLine { height: 1; width: 1fr; border: none; padding: 0 1; background: $surface; }
     FilterLine:focus { border: none; }
     """
     # Looked up before the line sees the key, so that what is typed right behind belongs to the table.
@@ -50,6 +52,10 @@ class Place(Screen[None]):
 
     DEFAULT_CSS = """
     Place { layout: vertical; background: $background; }
+    Place #foot { dock: bottom; height: auto; }
+    Place #filter-row { display: none; height: 1; background: $surface; }
+    Place #filter-row.shown { display: block; layout: horizontal; }
+    Place #slash { width: 2; padding-left: 1; color: $text-accent; }
     Place #problem { display: none; height: 1; color: $warning; padding: 0 1; }
     Place #problem.open { display: block; }
     """
@@ -62,6 +68,7 @@ class Place(Screen[None]):
         self._leave: Callable[[], None] | None = None
         self._shown_at = 0.0  # monotonic
         self._show_seconds = 0.0
+        self._problem = ""
 
     @property
     def deck(self) -> Deck:
@@ -76,17 +83,39 @@ class Place(Screen[None]):
         """The widgets between header and footer."""
         return ()
 
+    def foot(self) -> Iterable[Widget]:
+        """Widgets that stand at the bottom, right above the filter and the keys."""
+        return ()
+
+    @property
+    def heading(self) -> str:
+        """What the header calls this screen: a word for a place, the name of its object for a page."""
+        return self.place
+
     def project(self) -> None:
         """Hand the widgets what the views make of the store now."""
 
     def compose(self) -> ComposeResult:
         yield StatusLine(id="header")
         yield from self.body()
-        yield Static("", id="problem", markup=False)
-        yield FilterLine(id="filter", placeholder="filter: text  field:value  field>number  !not")
-        yield KeyFooter(id="footer", order=FOOTER_ORDER)
+        with Vertical(id="foot"):
+            yield from self.foot()
+            yield Static("", id="problem", markup=False)
+            with Horizontal(id="filter-row"):
+                yield Static("/", id="slash", markup=False)
+                yield FilterLine(id="filter", placeholder="text  field:value  field>number  !not")
+            yield KeyFooter(id="footer", order=self.footer_order())
+
+    def footer_order(self) -> tuple[str, ...]:
+        """Ids of the keys, the most useful first: in the order in which this screen names them."""
+        own = [one.id for one in type(self).BINDINGS if isinstance(one, Binding) and one.id]
+        return (*own, *EVERYWHERE)
 
     def on_mount(self) -> None:
+        line = self.query_one("#filter", FilterLine)
+        line.can_focus = False
+        line.value = self.state.filter if self.has_filter else ""
+        self._show_filter_row()
         self.set_interval(AGE_SECONDS, self._tick)
 
     def on_screen_resume(self) -> None:
@@ -112,15 +141,18 @@ class Place(Screen[None]):
         self._shown_at = self.deck.clock.monotonic()
         attachment = self.deck.attachment
         left, right = header(attachment, self.deck.clock.now(), self.state)
-        self.query_one("#header", StatusLine).set_segments(left, right)
+        heading = [StatusSegment(self.heading, "accent", 2)] if self.heading else []
+        self.query_one("#header", StatusLine).set_segments((*left[:1], *heading, *left[1:]), right)
         self.project()
         self._show_seconds = self.deck.clock.monotonic() - self._shown_at
 
     # ---- keys that every place knows
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Capital keys are absent while read-only."""
-        return not (action in WRITE_ACTIONS and self.deck.attachment.is_read_only)
+        """Capital keys are absent while read-only, the way back where there is none."""
+        if action in WRITE_ACTIONS and self.deck.attachment.is_read_only:
+            return False
+        return action != "back" or self.can_go_back
 
     def action_place(self, name: str) -> None:
         self.deck.go(name)
@@ -137,11 +169,15 @@ class Place(Screen[None]):
     def action_quit(self) -> None:
         self.app.exit()
 
+    @property
+    def can_go_back(self) -> bool:
+        """False on a place without a filter: below it there is only the empty screen of the start."""
+        return bool(self.has_filter and self.state.filter) or len(self.app.screen_stack) > 2
+
     def action_back(self) -> None:
-        line = self.query_one("#filter", FilterLine)
-        if line.has_class("open"):
+        if self.has_filter and self.state.filter:
             self.close_filter(clear=True)
-        elif len(self.app.screen_stack) > 1:
+        elif self.can_go_back:
             self.dismiss(None)
 
     def action_help(self) -> None:
@@ -151,9 +187,7 @@ class Place(Screen[None]):
 
     def help_entries(self) -> tuple[HelpEntry, ...]:
         """Every key that works here now, from the bindings themselves."""
-        here = {active.binding.id for active in self.active_bindings.values() if active.enabled}
-        known = [key for key in KEYS if key.id in here]
-        return tuple(HelpEntry(pretty(key.keys), key.help, key.group, key.is_write) for key in known)
+        return entries(self)
 
     # ---- the filter line
 
@@ -161,16 +195,27 @@ class Place(Screen[None]):
         line = self.query_one("#filter", FilterLine)
         line.value = self.state.filter
         line.add_class("open")
+        line.can_focus = True
+        self._show_filter_row()
+        self.query_one("#footer", KeyFooter).set_hints(_FILTER_HINTS)
         self.set_focus(line)
 
     def close_filter(self, *, clear: bool) -> None:
         """Hide the line, with or without its filter, and give the keys back."""
         line = self.query_one("#filter", FilterLine)
         line.remove_class("open")
+        line.can_focus = False
         if clear:
+            line.value = ""
             self.set_filter("")
-        self.say_problem("")
+        self._show_filter_row()
+        self.query_one("#footer", KeyFooter).set_hints(None)
         self.focus_body()
+        self.refresh_bindings()
+
+    def _show_filter_row(self) -> None:
+        line = self.query_one("#filter", FilterLine)
+        self.query_one("#filter-row").set_class(bool(line.value) or line.has_class("open"), "shown")
 
     def on_input_changed(self, event: Input.Changed) -> None:
         if event.input.id == "filter" and event.input.has_class("open"):
@@ -198,11 +243,7 @@ class Place(Screen[None]):
             line = cast(Static, self.query_one("#problem"))
         except NoMatches:
             return
-        line.set_class(bool(sentence), "open")
-        line.update(sentence)
-
-
-def pretty(keys: str) -> str:
-    """Keys as a person reads them: `ctrl+n`, `:`, `?`."""
-    names = {"colon": ":", "slash": "/", "question_mark": "?", "escape": "esc", "space": "space"}
-    return " ".join(names.get(one, one) for one in keys.split(","))
+        if sentence != self._problem:
+            self._problem = sentence
+            line.set_class(bool(sentence), "open")
+            line.update(sentence)

@@ -19,9 +19,10 @@ from cockpit.views.states import why_empty
 
 class PoolsScreen(TablePlace, PoolVerbs):
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings("open", "pool.scale", "filter", "sort", "reverse", *EVERYWHERE)
+        *bindings("open", "pool.scale", "filter", "sort", "back", "help", "reverse", "mark", *EVERYWHERE)
     ]
     place = "pools"
+    said_column = "resize"
 
     def source(self) -> tuple[TableSource, str]:
         store = self.deck.attachment.store
@@ -48,13 +49,19 @@ class PoolNodesScreen(NodesScreen, PoolVerbs):
     """The nodes of one pool, with their stages on the way to being used."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings("open", "pool.scale", "yaml", "filter", "sort", "reverse", *EVERYWHERE)
+        *bindings("open", "pool.scale", "filter", "yaml", "sort", "back", "help", "reverse"),
+        *bindings("mark", *EVERYWHERE[3:]),
     ]
     place = "pool"
 
     def __init__(self, key: str) -> None:
         super().__init__()
         self._key = key
+
+    @property
+    def heading(self) -> str:
+        pool = self.chosen_pool()
+        return f"pool {pool.name}" if pool is not None else "pool: gone"
 
     def rows(self) -> tuple[Node, ...] | None:
         pool = self.chosen_pool()

@@ -1,20 +1,44 @@
 """The right half of a form: verdict, what fits, the command line, the manifest."""
 
+import textwrap
 from typing import Any
+
+from cockpit_widgets.types import Tone
 
 from cockpit.model.plan import Plan
 from cockpit.store.store import Store
 
 
-def preview_lines(plan: Plan | None, problem: str, verdict: str, store: Store) -> list[str]:
-    """Lines of the preview; the manifest last, because it is the longest."""
+def preview_lines(plan: Plan | None, problem: str, verdict: str, store: Store, width: int) -> list[str]:
+    """Lines of the preview, words broken at `width` cells; the manifest last, because it is the longest."""
     if plan is None:
-        return ["not ready to be sent", "", problem]
+        return _folded(["not ready to be sent", "", problem], width)
     lines = [f"server: {verdict or 'asking for a dry run ...'}", *_fit(plan, store), ""]
     lines += [f"  {line}" for line in plan.lines]
     lines += [f"! {line}" for line in plan.warnings]
     lines += ["", "$ " + plan.shell, ""]
-    return lines + manifest_lines(plan.calls[0].body)
+    return _folded(lines, width) + manifest_lines(plan.calls[0].body)
+
+
+def preview_tone(line: str) -> Tone:
+    """Tone of a shown line: what the server refused, what warns, and the command apart from the rest."""
+    if line.startswith("server: refused"):
+        return "bad"
+    if line.startswith("server: the"):
+        return "good"
+    if line.startswith("! "):
+        return "warn"
+    return "info" if line.startswith("$ ") else ""
+
+
+def _folded(lines: list[str], width: int) -> list[str]:
+    """Each line broken at blanks; what comes after the first stands deeper."""
+    return [
+        part
+        for line in lines
+        for part in textwrap.wrap(line, max(20, width), subsequent_indent="    ", break_on_hyphens=False)
+        or [""]
+    ]
 
 
 def _fit(plan: Plan, store: Store) -> list[str]:

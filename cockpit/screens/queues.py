@@ -19,7 +19,9 @@ from cockpit.views.states import why_empty
 
 
 class QueuesScreen(TablePlace):
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("open", "filter", "sort", "reverse", *EVERYWHERE)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *bindings("open", "filter", "sort", "back", "help", "reverse", "mark", *EVERYWHERE)
+    ]
     place = "queues"
 
     def source(self) -> tuple[TableSource, str]:
@@ -41,9 +43,11 @@ class QueueScreen(TablePlace, JobVerbs):
     QueueScreen #facts { height: auto; max-height: 40%; padding: 0 1; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings("open", "why", "yaml", "job.new", "job.kill", "filter", "sort", "reverse", *EVERYWHERE)
+        *bindings("open", "why", "job.new", "job.kill", "filter", "back", "help", "yaml", "sort"),
+        *bindings("reverse", "mark", *EVERYWHERE[2:]),
     ]
     place = "queue"
+    said_column = "why"
 
     def __init__(self, key: str) -> None:
         super().__init__()

@@ -8,7 +8,7 @@ class SaidLine(Static):
 
     DEFAULT_CSS = """
     SaidLine { display: none; height: auto; max-height: 2; padding: 0 2; }
-    SaidLine { color: $text-warning; background: $surface; }
+    SaidLine { color: $foreground; background: $surface; }
     SaidLine.open { display: block; }
     """
 

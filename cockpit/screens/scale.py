@@ -5,11 +5,12 @@ from typing import ClassVar
 
 from cockpit_widgets import Form, LogView
 from cockpit_widgets.types import FieldSpec
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.widget import Widget
 
 from cockpit.errors import BadInput
 from cockpit.model.plan import Outcome, Plan
+from cockpit.screens.keymap import bindings
 from cockpit.screens.place import Place
 
 
@@ -17,18 +18,20 @@ class ScaleScreen(Place):
     """A form of one number and its live preview."""
 
     DEFAULT_CSS = """
-    ScaleScreen #fields { height: 6; }
+    ScaleScreen #fields { height: 4; padding: 1 1 0 1; }
     ScaleScreen #preview { height: 1fr; padding: 0 1; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "back", "back", id="form.back", tooltip="Leave; nothing is changed"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("form.submit", "back", "help")]
 
     def __init__(self, pool: str) -> None:
         super().__init__()
         self._pool_name = pool
         self._text = ""
         self._drawn: list[str] = []
+
+    @property
+    def heading(self) -> str:
+        return f"scale pool {self._pool_name}"
 
     def body(self) -> Iterable[Widget]:
         from cockpit.pools.index import pool_named

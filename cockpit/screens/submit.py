@@ -8,7 +8,7 @@ from typing import ClassVar
 from cockpit_widgets import ChoiceDialog, Form, LogView
 from cockpit_widgets.types import FieldSpec
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
@@ -16,9 +16,11 @@ from cockpit.errors import BadInput
 from cockpit.jobs.parameters import Parameter
 from cockpit.jobs.template import Library, Template, load_library
 from cockpit.model.plan import Outcome, Plan
+from cockpit.screens.keymap import bindings
 from cockpit.screens.place import Place
-from cockpit.screens.preview import preview_lines
+from cockpit.screens.preview import preview_lines, preview_tone
 
+NARROW_CELLS = 100
 QUIET_SECONDS = 0.4
 """The server is asked for its dry run only after the typing paused this long."""
 
@@ -35,9 +37,7 @@ class SubmitScreen(Place):
     SubmitScreen.narrow.previewing #form { display: none; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("f2", "template", "template", id="form.template", tooltip="Pick another template"),
-        Binding("f3", "preview", "preview", id="form.preview", tooltip="Show what would be sent"),
-        Binding("escape", "back", "back", id="form.back", tooltip="Leave the form; nothing is sent"),
+        *bindings("form.submit", "form.preview", "form.template", "back", "help"),
     ]
 
     def __init__(self, template: str = "mpijob", values: Mapping[str, str] | None = None) -> None:
@@ -47,6 +47,8 @@ class SubmitScreen(Place):
         self._verdict = ""
         self._asked: asyncio.Task[None] | None = None
         self._plan: Plan | None = None
+        self._fault = ""
+        self._has_tried = False
 
     @cached_property
     def library(self) -> Library:
@@ -57,11 +59,15 @@ class SubmitScreen(Place):
     def template(self) -> Template:
         return self.library.named(self._template_name)
 
+    @property
+    def heading(self) -> str:
+        return f"new {self._template_name}"
+
     def body(self) -> Iterable[Widget]:
         with Horizontal(id="sides"):
             with Vertical(id="form"):
                 yield Form(self.fields(), id="fields")
-            yield LogView(id="preview", follow=False)
+            yield LogView(id="preview", follow=False, tone_of=preview_tone)
 
     def compose(self) -> ComposeResult:
         yield from super().compose()
@@ -103,9 +109,22 @@ class SubmitScreen(Place):
 
     def on_resize(self) -> None:
         self._fold()
+        self.call_after_refresh(self._draw)
 
     def _fold(self) -> None:
-        self.set_class(self.size.width < 100, "narrow")
+        self.set_class(self.is_narrow, "narrow")
+        self.refresh_bindings()
+
+    @property
+    def is_narrow(self) -> bool:
+        """Too narrow for form and preview side by side."""
+        return self.size.width < NARROW_CELLS
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """The preview is a key only where it does not stand beside the form."""
+        if action == "preview" and not self.is_narrow:
+            return False
+        return super().check_action(action, parameters)
 
     def on_form_changed(self, event: Form.Changed) -> None:
         event.stop()
@@ -113,9 +132,9 @@ class SubmitScreen(Place):
         self._recompute()
 
     def _recompute(self) -> None:
-        self._plan, problem = self._make()
+        self._plan, self._fault = self._make()
         self._verdict = ""
-        self._draw(problem)
+        self._draw()
         if self._asked is not None:
             self._asked.cancel()
         if self._plan is not None and self.deck.attachment.session is not None:
@@ -147,12 +166,15 @@ class SubmitScreen(Place):
         outcome = await rehearse(plan, session)
         if self._plan is plan:
             self._verdict = outcome.sentence if outcome.is_done else f"refused: {outcome.sentence}"
-            self._draw("")
+            self._draw()
 
-    def _draw(self, problem: str) -> None:
-        lines = preview_lines(self._plan, problem, self._verdict, self.deck.attachment.store)
-        self.query_one("#preview", LogView).replace(lines)
-        self.say_problem(problem)
+    def _draw(self) -> None:
+        """The preview, and at the foot what is missing: where no preview says it, or after a try."""
+        preview = self.query_one("#preview", LogView)
+        room = preview.line_width or self.size.width - 4
+        store = self.deck.attachment.store
+        preview.replace(preview_lines(self._plan, self._fault, self._verdict, store, room))
+        self.say_problem(self._fault if self.is_narrow or self._has_tried else "")
 
     # ---- keys
 
@@ -175,6 +197,7 @@ class SubmitScreen(Place):
 
     def action_submit(self) -> None:
         plan, problem = self._make()
+        self._has_tried = True
         if plan is None:
             self.say_problem(problem)
             return

@@ -8,17 +8,23 @@ from cockpit_widgets.types import TableSource
 from textual.binding import BindingType
 from textual.widget import Widget
 
+from cockpit.model.record import Kind
 from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.place import Place
 from cockpit.screens.said import SaidLine
 from cockpit.views.lazy_table import Memory
 
+LISTED = (Kind.NODE, Kind.POD)
+"""Until these kinds are listed whole, rows come in any order and an untouched cursor stays on the first."""
+
 
 class TablePlace(Place):
     """One table. A subclass says what rows there are (`source`) and what opening one does (`open_row`)."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings(*EVERYWHERE, "filter", "sort", "reverse")]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("open", "filter", "sort", "reverse", *EVERYWHERE)]
     has_filter = True
+    said_column: ClassVar[str] = ""
+    """The column whose cell holds the sentence of `said`; empty when no column does."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -32,11 +38,13 @@ class TablePlace(Place):
         """Enter was pressed on that row."""
 
     def said(self, key: str) -> str:
-        """A sentence of that row that its cell may have cut; shown whole beneath the table."""
+        """A sentence of that row; shown whole at the foot where its cell does not show it whole."""
         return ""
 
     def body(self) -> Iterable[Widget]:
         yield ResourceTable(id="table")
+
+    def foot(self) -> Iterable[Widget]:
         yield SaidLine()
 
     @property
@@ -50,9 +58,14 @@ class TablePlace(Place):
     def focus_body(self) -> None:
         self.set_focus(self.table)
 
+    def holds_top(self) -> bool:
+        """Whether a cursor that nobody moved stays on the first row while rows come above it."""
+        return not self.deck.attachment.is_settled(LISTED)
+
     def project(self) -> None:
         source, empty = self.source()
         table = self.table
+        table.hold_top(self.holds_top())
         table.set_placeholder(self.deck.attachment.trouble or empty)
         table.set_sort(self.state.sort, self.state.descending)
         table.set_source(source)
@@ -60,7 +73,11 @@ class TablePlace(Place):
 
     def _say(self) -> None:
         key = self.table.cursor_key
-        self.query_one(SaidLine).say("" if key is None else self.said(key))
+        is_needed = key is not None and (not self.said_column or self.table.is_cut(self.said_column))
+        self.query_one(SaidLine).say(self.said(key) if key is not None and is_needed else "")
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._say)
 
     def on_resource_table_row_highlighted(self, event: ResourceTable.RowHighlighted) -> None:
         if event.table.id == "table":

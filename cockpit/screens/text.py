@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from cockpit_widgets import LogView
+from cockpit_widgets.types import Tone
 from textual.binding import BindingType
 from textual.widget import Widget
 
@@ -16,10 +17,15 @@ from cockpit.screens.place import Place
 class TextScreen(Place):
     """A page of lines, top first."""
 
+    DEFAULT_CSS = "TextScreen #text { padding: 0 1; }"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*EVERYWHERE)]
 
     def body(self) -> Iterable[Widget]:
-        yield LogView(id="text", follow=False)
+        yield LogView(id="text", follow=False, tone_of=self.tone_of)
+
+    def tone_of(self, line: str) -> Tone:
+        """The tone of a line as it is shown."""
+        return ""
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -39,9 +45,12 @@ class YamlScreen(TextScreen):
 
     def on_mount(self) -> None:
         super().on_mount()
-        self.sub_title = "/".join(part for part in self._address[1:] if part)
-        self.put([f"reading {self.sub_title} ..."])
+        self.put([f"reading {self.heading} ..."])
         self.deck.run_soon(self._read(), "yaml")
+
+    @property
+    def heading(self) -> str:
+        return "/".join(part for part in self._address[1:] if part)
 
     async def _read(self) -> None:
         try:
@@ -53,23 +62,31 @@ class YamlScreen(TextScreen):
 class WhyScreen(TextScreen):
     """One sentence, and under it what it rests on."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("yaml", *EVERYWHERE)]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("back", "yaml", *EVERYWHERE[1:])]
 
     def __init__(self, key: str) -> None:
         super().__init__()
         self._key = key
         self._shown: tuple[str, ...] = ()
+        self._sentence: frozenset[str] = frozenset()
+
+    @property
+    def heading(self) -> str:
+        return f"why {self._key.split('/', 1)[-1]}"
+
+    def tone_of(self, line: str) -> Tone:
+        if line in self._sentence:
+            return "strong"
+        return "" if line.startswith(" ") else "dim"
 
     def project(self) -> None:
         from cockpit.views.why import lines
 
         attachment = self.deck.attachment
-        room = max(20, self.size.width - 3)
-        text = tuple(
-            part
-            for line in lines(self._key, attachment.jobs, attachment.store, self.deck.clock.now())
-            for part in textwrap.wrap(line, room, subsequent_indent="    ", break_on_hyphens=False) or [""]
-        )
+        room = max(20, self.size.width - 4)
+        found = lines(self._key, attachment.jobs, attachment.store, self.deck.clock.now())
+        text = tuple(part for line in found for part in _folded(line, room))
+        self._sentence = frozenset(_folded(found[0], room))
         if text != self._shown:
             self._shown = text
             self.put(text)
@@ -83,3 +100,7 @@ class WhyScreen(TextScreen):
             return
         if job is not None:
             self.app.push_screen(YamlScreen(job.api_version, job.kind, job.namespace, job.name))
+
+
+def _folded(line: str, room: int) -> list[str]:
+    return textwrap.wrap(line, room, subsequent_indent="    ", break_on_hyphens=False) or [""]

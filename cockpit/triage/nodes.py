@@ -43,14 +43,14 @@ def _finding(node: Node, store: Store, now_seconds: float) -> Attention | None:
         if stage == NodeStage.NOT_ADVERTISED and _age(node, now_seconds) < JOINING_SECONDS:
             return None
         sentence = f"{shown} of {expected} GPUs advertised" + (f", {errors}" if errors else "")
-        return _about(node, "node-gpus-lost", sentence, "w why", since=None, gpus=expected - shown)
+        return _about(node, "node-gpus-lost", sentence, "enter open", since=None, gpus=expected - shown)
     if errors:
-        return _about(node, "node-xid", errors, "w why", since=None, gpus=1)
+        return _about(node, "node-xid", errors, "enter open", since=None, gpus=1)
     silent = sum(1 for card in cards if card.duty_ratio is Absent.STALE)
     if silent:
         oldest = min((card.sampled_seconds for card in cards if card.sampled_seconds), default=None)
         sentence = f"{counted(silent, 'GPU')} stopped reporting: the exporter or the card is gone"
-        return _about(node, "node-silent", sentence, "w why", since=oldest, gpus=silent, is_bad=False)
+        return _about(node, "node-silent", sentence, "enter open", since=oldest, gpus=silent, is_bad=False)
     return None
 
 
@@ -65,7 +65,7 @@ def _not_ready(node: Node, store: Store) -> Attention:
         node,
         "node-not-ready",
         f"not ready{_detail(node)}" + (f"; pods on it hold {counted(held, 'GPU')}" if held else ""),
-        "e events",
+        "enter open",
         since=None if ready is None else ready.changed_seconds,
         gpus=node.gpu_capacity or node.gpus_expected or 0,
     )
@@ -108,7 +108,7 @@ def _joining(node: Node, sentence: str, now_seconds: float) -> Attention | None:
     if node.created_seconds is None or _age(node, now_seconds) < JOINING_SECONDS:
         return None
     gpus = node.gpus_expected or 0
-    return _about(node, "node-joining", sentence, "e events", since=node.created_seconds, gpus=gpus)
+    return _about(node, "node-joining", sentence, "enter open", since=node.created_seconds, gpus=gpus)
 
 
 def _expected(node: Node) -> int:

@@ -100,7 +100,7 @@ _FIELDS: tuple[Field[MemberRow], ...] = (
         lambda r, _: rank_text(r.pod),
     ),
     Field(
-        Column("pod", "Pod", 16, priority=2, grow=2, most=60),
+        Column("pod", "Pod", 16, priority=2, grow=4, most=60),
         lambda r, _: Cell(r.pod.name),
         lambda r, _: r.pod.name,
     ),
@@ -110,7 +110,7 @@ _FIELDS: tuple[Field[MemberRow], ...] = (
         lambda r, _: r.pod.node,
     ),
     Field(
-        Column("phase", "Phase", 20, grow=1, most=34),
+        Column("phase", "Phase", 20),
         lambda r, _: pod_cell(r.pod),
         lambda r, _: pod_words(r.pod)[0],
     ),
@@ -120,7 +120,7 @@ _FIELDS: tuple[Field[MemberRow], ...] = (
         lambda r, _: r.pod.gpus or None,
         Measure.COUNT,
     ),
-    Field(Column("devices", "Devices", 8, grow=1, most=24), _devices, lambda r, _: r.devices),
+    Field(Column("devices", "Devices", 8, grow=1, most=16), _devices, lambda r, _: r.devices),
     Field(
         Column("duty", "Duty", 6, "right"),
         lambda r, _: _held(r, fmt.duty_cell(r.duty)),

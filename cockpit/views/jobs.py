@@ -118,7 +118,7 @@ def _order(row: JobRow, now_seconds: float) -> Value:
 
 
 _FIELDS: tuple[Field[JobRow], ...] = (
-    Field(Column("name", "Job", 20, grow=2, most=44), _name, lambda r, _: f"{r.job.namespace}/{r.job.name}"),
+    Field(Column("name", "Job", 20, grow=2, most=40), _name, lambda r, _: f"{r.job.namespace}/{r.job.name}"),
     Field(Column("kind", "Kind", 10, priority=5), lambda r, _: Cell(r.job.kind), lambda r, _: r.job.kind),
     Field(
         Column("engine", "Engine", 8, priority=6),
@@ -162,7 +162,7 @@ _FIELDS: tuple[Field[JobRow], ...] = (
     ),
     Field(Column("runs", "Runs", 5, "right", priority=7), _runs, _ran_seconds, Measure.SECONDS),
     Field(Column("owner", "Owner", 10, priority=6), lambda r, _: Cell(r.job.owner), lambda r, _: r.job.owner),
-    Field(Column("why", "Why", 24, grow=8), lambda r, _: Cell(r.job.why), lambda r, _: r.job.why),
+    Field(Column("why", "Why", 32, grow=10, wish=80), lambda r, _: Cell(r.job.why), lambda r, _: r.job.why),
 )
 
 _HIDDEN: tuple[Field[JobRow], ...] = (

@@ -176,26 +176,46 @@ _ATTENTION: tuple[Field[AttentionLike], ...] = (
         Measure.SECONDS,
     ),
     Field(
-        Column("subject", "What", 22, grow=2, most=50),
+        Column("subject", "Needs a human", 20, grow=2, most=36),
         lambda r, _: Cell(r.subject, "strong"),
         lambda r, _: r.subject,
     ),
-    Field(Column("sentence", "Why", 30, grow=5), lambda r, _: Cell(r.sentence), lambda r, _: r.sentence),
     Field(
-        Column("remedy", "Do", 20, priority=2, grow=2, most=40),
+        Column("sentence", "Why", 30, grow=8, most=100),
+        lambda r, _: Cell(r.sentence),
+        lambda r, _: r.sentence,
+    ),
+    Field(
+        Column("remedy", "Do", 14, priority=2),
         lambda r, _: Cell(r.remedy, "accent"),
         lambda r, _: r.remedy,
     ),
 )
 
+
+def _looking(remedy: str) -> str:
+    """The remedies that change nothing: those whose key is no capital letter."""
+    return "  ".join(part for part in remedy.split("  ") if not part[:2].strip().isupper())
+
+
+_ATTENTION_READ_ONLY: tuple[Field[AttentionLike], ...] = (
+    *_ATTENTION[:-1],
+    Field(
+        _ATTENTION[-1].column,
+        lambda r, _: Cell(_looking(r.remedy), "accent"),
+        lambda r, _: _looking(r.remedy),
+    ),
+)
+
 ATTENTION_VIEW: View[AttentionLike] = View(fields=_ATTENTION, key=lambda row: row.key)
+READ_ONLY_VIEW: View[AttentionLike] = View(fields=_ATTENTION_READ_ONLY, key=lambda row: row.key)
 
 
 def attention_table(
-    found: Sequence[AttentionLike], state: ViewState, now_seconds: float
+    found: Sequence[AttentionLike], state: ViewState, now_seconds: float, *, is_read_only: bool = False
 ) -> LazyTable[AttentionLike]:
-    """What needs a human, in the order in which triage ranks it."""
-    return ATTENTION_VIEW.table(found, state, now_seconds)
+    """What needs a human, in the order in which triage ranks it; read-only, without keys that change."""
+    return (READ_ONLY_VIEW if is_read_only else ATTENTION_VIEW).table(found, state, now_seconds)
 
 
 # ---- panels: a line a pool, a line a queue

@@ -36,20 +36,24 @@ def _restarts(pod: Pod, now_seconds: float) -> Cell:
 
 
 _FIELDS: tuple[Field[Pod], ...] = (
-    Field(Column("name", "Pod", 24, grow=3, most=70), lambda r, _: Cell(r.key, "strong"), lambda r, _: r.key),
     Field(
-        Column("owner", "Owner", 14, priority=2, grow=1, most=36),
+        Column("name", "Pod", 24, grow=5, most=70, wish=44),
+        lambda r, _: Cell(r.key, "strong"),
+        lambda r, _: r.key,
+    ),
+    Field(
+        Column("owner", "Owner", 14, priority=2, grow=2, most=36),
         lambda r, _: Cell(owner_text(r)),
         lambda r, _: owner_text(r),
     ),
     Field(Column("rank", "Rank", 10, priority=3), lambda r, _: Cell(rank_text(r)), lambda r, _: rank_text(r)),
     Field(
-        Column("node", "Node", 14, priority=2, grow=1, most=36),
+        Column("node", "Node", 14, priority=2, grow=2, most=36),
         lambda r, _: Cell(r.node),
         lambda r, _: r.node,
     ),
     Field(
-        Column("phase", "Phase", 20, grow=1, most=34), lambda r, _: pod_cell(r), lambda r, _: pod_words(r)[0]
+        Column("phase", "Phase", 20, grow=1, most=26), lambda r, _: pod_cell(r), lambda r, _: pod_words(r)[0]
     ),
     Field(Column("gpus", "GPUs", 4, "right"), _gpus, lambda r, _: r.gpus or None, Measure.COUNT),
     Field(

@@ -72,7 +72,7 @@ _FIELDS: tuple[Field[Pool], ...] = (
         Column("name", "Pool", 14, grow=2, most=50), lambda r, _: Cell(r.name, "strong"), lambda r, _: r.name
     ),
     Field(
-        Column("owner", "Owner", 18, priority=3, grow=2, most=50),
+        Column("owner", "Owner", 18, priority=3, grow=3, most=50, wish=28),
         _owner,
         lambda r, _: f"{r.owner_kind} {r.owner_key}".strip(),
     ),

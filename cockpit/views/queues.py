@@ -194,7 +194,7 @@ _FIELDS: tuple[Field[QueueRow], ...] = (
         lambda r, _: r.cluster.strategy if r.cluster else None,
     ),
     Field(
-        Column("preemption", "Preemption", 20, priority=6, grow=1),
+        Column("preemption", "Preemption", 28, priority=6, grow=1, most=60),
         lambda r, _: Cell(r.cluster.preemption if r.cluster else "", "dim"),
         lambda r, _: r.cluster.preemption if r.cluster else None,
     ),

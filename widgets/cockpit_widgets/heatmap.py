@@ -13,20 +13,13 @@ from textual.strip import Strip
 
 from cockpit_widgets.glyphs import TOP_LEVEL, heat_glyph, worst_level
 from cockpit_widgets.heat_layout import FOLDS, Fold, HeatLine, HeatPlan, Spot, plan_fold, plan_heat
+from cockpit_widgets.heat_look import HEAT_CSS, LEVEL_CLASSES
 from cockpit_widgets.line_scroll import LineScroll
 from cockpit_widgets.palette import Palette
 from cockpit_widgets.text import fit
 from cockpit_widgets.types import HeatGroup
 
 CAPTION_LINES = 1
-
-_LEVEL_CLASSES = {
-    -1: "heatmap--free",
-    -2: "heatmap--lost",
-    -3: "heatmap--uncollected",
-    -4: "heatmap--stale",
-    **{level: f"heatmap--level-{level}" for level in range(TOP_LEVEL + 1)},
-}
 
 
 class Heatmap(LineScroll, can_focus=True):
@@ -40,45 +33,9 @@ class Heatmap(LineScroll, can_focus=True):
         "heatmap--name",
         "heatmap--caption",
         "heatmap--cursor",
-        *_LEVEL_CLASSES.values(),
+        *LEVEL_CLASSES.values(),
     }
-    DEFAULT_CSS = """
-    Heatmap {
-        height: 1fr;
-        overflow-x: hidden;
-        overflow-y: auto;
-        scrollbar-size-vertical: 1;
-        background: $background;
-        color: $foreground;
-        & > .heatmap--name { color: $text-primary; }
-        & > .heatmap--caption { color: $text-muted; }
-        & > .heatmap--cursor { background: $foreground 40%; text-style: bold; }
-        & > .heatmap--free { color: $text-muted; }
-        & > .heatmap--lost { color: $text-error; text-style: bold; }
-        & > .heatmap--uncollected { color: $text-muted; }
-        & > .heatmap--stale { color: $text-warning 70%; }
-        & > .heatmap--level-0 { color: $text-muted; }
-        & > .heatmap--level-1 { color: $primary 55%; }
-        & > .heatmap--level-2 { color: $primary 65%; }
-        & > .heatmap--level-3 { color: $primary 75%; }
-        & > .heatmap--level-4 { color: $primary 85%; }
-        & > .heatmap--level-5 { color: $primary; }
-        & > .heatmap--level-6 { color: $success 80%; }
-        & > .heatmap--level-7 { color: $success; }
-        & > .heatmap--level-8 { color: $success-lighten-1; }
-        &.-alarm > .heatmap--level-5 { color: $warning 75%; }
-        &.-alarm > .heatmap--level-6 { color: $warning; }
-        &.-alarm > .heatmap--level-7 { color: $error-lighten-1; }
-        &.-alarm > .heatmap--level-8 { color: $error-lighten-2; text-style: bold; }
-        &:ansi > .heatmap--cursor { background: ansi_default; text-style: reverse; }
-        &:ansi > .heatmap--free { color: ansi_default; text-style: dim; }
-        &:ansi > .heatmap--level-0 { color: ansi_default; text-style: dim; }
-        &:ansi > .heatmap--level-1, &:ansi > .heatmap--level-2 { color: $primary; }
-        &:ansi > .heatmap--level-3, &:ansi > .heatmap--level-4 { color: $primary; }
-        &:ansi > .heatmap--level-6 { color: $success; }
-        &:ansi.-alarm > .heatmap--level-5 { color: $warning; }
-    }
-    """
+    DEFAULT_CSS = HEAT_CSS
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "step(-1)", "Block to the left", show=False),
         Binding("right", "step(1)", "Block to the right", show=False),
@@ -304,7 +261,7 @@ class Heatmap(LineScroll, can_focus=True):
         """Glyph and style of a level, on the cursor's ground or not."""
         look = self._looks.get((level, under_cursor))
         if look is None:
-            name = _LEVEL_CLASSES[max(-4, min(level, TOP_LEVEL))]
+            name = LEVEL_CLASSES[max(-4, min(level, TOP_LEVEL))]
             ground = ("heatmap--cursor",) if under_cursor else ()
             look = heat_glyph(level), self._palette.style(name, *ground)
             self._looks[level, under_cursor] = look

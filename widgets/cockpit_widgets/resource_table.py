@@ -14,8 +14,16 @@ from textual.strip import Strip
 
 from cockpit_widgets.columns import Place, place_columns
 from cockpit_widgets.line_scroll import LineScroll
-from cockpit_widgets.palette import TONE_CLASSES, TONE_RULES, Palette
-from cockpit_widgets.table_lines import RowLook, RowState, column_at, header_strip, note_strip, row_strip
+from cockpit_widgets.palette import TONE_CLASSES, Palette
+from cockpit_widgets.table_lines import (
+    TABLE_CSS,
+    RowLook,
+    RowState,
+    column_at,
+    header_strip,
+    note_strip,
+    row_strip,
+)
 from cockpit_widgets.table_rows import NoRows, StripCache, TableMessage
 from cockpit_widgets.text import width_of, wrap
 from cockpit_widgets.types import Column, TableSource
@@ -40,32 +48,7 @@ class ResourceTable(LineScroll, can_focus=True):
         "resource-table--placeholder",
         *TONE_CLASSES,
     }
-    DEFAULT_CSS = (
-        """
-    ResourceTable {
-        height: 1fr;
-        overflow-x: hidden;
-        overflow-y: auto;
-        scrollbar-gutter: stable;
-        scrollbar-size-vertical: 1;
-        scrollbar-size-horizontal: 0;
-        background: $background;
-        color: $foreground;
-        & > .resource-table--header { color: $text-muted; text-style: bold; background: $surface; }
-        & > .resource-table--sorted { color: $text-accent; }
-        & > .resource-table--cursor { background: $primary 40%; text-style: bold; }
-        & > .resource-table--cursor-blurred { background: $primary 15%; }
-        & > .resource-table--marked { background: $accent 10%; }
-        & > .resource-table--gutter { color: $text-accent; }
-        & > .resource-table--placeholder { color: $text-muted; }
-        &:ansi > .resource-table--header { text-style: bold underline; background: ansi_default; }
-        &:ansi > .resource-table--cursor { background: ansi_default; text-style: reverse; }
-        &:ansi > .resource-table--cursor-blurred { background: ansi_default; text-style: bold; }
-        &:ansi > .resource-table--marked { background: ansi_default; }
-    """
-        + TONE_RULES
-        + "}"
-    )
+    DEFAULT_CSS = TABLE_CSS
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "cursor_by(-1)", "Up", show=False),
         Binding("down,j", "cursor_by(1)", "Down", show=False),

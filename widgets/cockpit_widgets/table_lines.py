@@ -8,7 +8,7 @@ from rich.style import Style
 from textual.strip import Strip
 
 from cockpit_widgets.columns import GAP_CELLS, Place
-from cockpit_widgets.palette import Palette
+from cockpit_widgets.palette import TONE_RULES, Palette
 from cockpit_widgets.text import fit, width_of
 from cockpit_widgets.types import Cell, Column, Tone
 
@@ -17,6 +17,34 @@ MARK_GLYPH = "●"
 MARK_UNDER_CURSOR_GLYPH = "◉"
 ASCENDING_GLYPH = "▲"
 DESCENDING_GLYPH = "▼"
+
+TABLE_CSS = (
+    """
+    ResourceTable {
+        height: 1fr;
+        overflow-x: hidden;
+        overflow-y: auto;
+        scrollbar-gutter: stable;
+        scrollbar-size-vertical: 1;
+        scrollbar-size-horizontal: 0;
+        background: $background;
+        color: $foreground;
+        & > .resource-table--header { color: $text-muted; text-style: bold; background: $surface; }
+        & > .resource-table--sorted { color: $text-accent; }
+        & > .resource-table--cursor { background: $primary 40%; text-style: bold; }
+        & > .resource-table--cursor-blurred { background: $primary 15%; }
+        & > .resource-table--marked { background: $accent 10%; }
+        & > .resource-table--gutter { color: $text-accent; }
+        & > .resource-table--placeholder { color: $text-muted; }
+        &:ansi > .resource-table--header { text-style: bold underline; background: ansi_default; }
+        &:ansi > .resource-table--cursor { background: ansi_default; text-style: reverse; }
+        &:ansi > .resource-table--cursor-blurred { background: ansi_default; text-style: bold; }
+        &:ansi > .resource-table--marked { background: ansi_default; }
+    """
+    + TONE_RULES
+    + "}"
+)
+"""Rules of the table and its component classes."""
 
 _EMPTY = Cell("")
 
