@@ -1,5 +1,6 @@
 """Draws a recording on an emulated screen, chunk by chunk, and reads off when what was to be seen."""
 
+import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -64,7 +65,7 @@ def percentile(values: Sequence[float], share: float) -> float | None:
     if not values:
         return None
     ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, max(0, -(-int(share * 100) * len(ordered) // 100) - 1))]
+    return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
 
 
 def replay(recording: Recording) -> tuple[list[Sight], list[str]]:
