@@ -8,7 +8,11 @@ from textual.screen import Screen
 from cockpit.screens.keymap import KEYS
 
 MOVING = "Moving"
+_NOT_HERE = frozenset({"scroll_left", "scroll_right", "page_left", "page_right"})
+"""Textual binds these to everything that scrolls; nothing here scrolls sideways by them."""
 _NAMES = {
+    "pageup": "pgup",
+    "pagedown": "pgdn",
     "colon": ":",
     "slash": "/",
     "question_mark": "?",
@@ -25,7 +29,7 @@ def entries(screen: Screen[Any]) -> tuple[HelpEntry, ...]:
     here: set[str] = set()
     moving: dict[str, list[str]] = {}
     for key, (node, binding, is_enabled, _) in screen.active_bindings.items():
-        if not is_enabled:
+        if not is_enabled or binding.action in _NOT_HERE:
             continue
         if binding.id:
             here.add(binding.id)

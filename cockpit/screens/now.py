@@ -105,7 +105,7 @@ class NowScreen(JobVerbs):
 
     def _legend(self) -> str:
         wide = self.size.width >= LEGEND_CELLS
-        return f"{self._metric.legend} · {heat.CELLS}" if wide else self._metric.legend
+        return f"{self._metric.legend}   {heat.CELLS}" if wide else self._metric.legend
 
     def _quiet(self) -> str:
         """What an empty list means: nothing is wrong only when everything was listed."""

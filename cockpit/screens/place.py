@@ -172,7 +172,7 @@ class Place(Screen[None]):
     @property
     def can_go_back(self) -> bool:
         """False on a place without a filter: below it there is only the empty screen of the start."""
-        return bool(self.has_filter and self.state.filter) or len(self.app.screen_stack) > 2
+        return bool(self.has_filter and self.state.filter) or self in self.app.screen_stack[2:]
 
     def action_back(self) -> None:
         if self.has_filter and self.state.filter:

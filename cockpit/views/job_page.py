@@ -100,7 +100,7 @@ _FIELDS: tuple[Field[MemberRow], ...] = (
         lambda r, _: rank_text(r.pod),
     ),
     Field(
-        Column("pod", "Pod", 16, priority=2, grow=4, most=60),
+        Column("pod", "Pod", 16, priority=2, grow=4, most=60, wish=28),
         lambda r, _: Cell(r.pod.name),
         lambda r, _: r.pod.name,
     ),
@@ -146,13 +146,13 @@ _FIELDS: tuple[Field[MemberRow], ...] = (
         Measure.COUNT,
     ),
     Field(
-        Column("restarts", "Rst", 3, "right", priority=3),
+        Column("restarts", "Rst", 3, "right", priority=4),
         lambda r, _: Cell(str(r.pod.restarts), "warn" if r.pod.restarts else "dim"),
         lambda r, _: r.pod.restarts,
         Measure.COUNT,
     ),
     Field(
-        Column("age", "Age", 5, "right", priority=3),
+        Column("age", "Age", 5, "right", priority=4),
         lambda r, now: fmt.age_cell(r.pod.created_seconds, now),
         lambda r, now: None if r.pod.created_seconds is None else now - r.pod.created_seconds,
         Measure.SECONDS,

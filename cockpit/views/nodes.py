@@ -79,7 +79,7 @@ def _allocated(row: NodeRow, now_seconds: float) -> Cell:
 def _bars(row: NodeRow, now_seconds: float) -> Cell:
     if not row.node.has_gpus and not row.gpus:
         return fmt.NOTHING
-    return Cell(cards.mini_bars(row.gpus, row.node.gpu_allocatable, row.total), "info")
+    return Cell(cards.mini_bars(row.gpus, row.node.gpu_allocatable, row.total), "dim")
 
 
 def _health(row: NodeRow, now_seconds: float) -> Cell:

@@ -231,7 +231,7 @@ def _pool_words(pool: Pool) -> str:
 
 
 _POOL_PANEL: tuple[Field[Pool], ...] = (
-    Field(Column("name", "Pool", 10, grow=2, most=40), lambda r, _: Cell(r.name, "strong")),
+    Field(Column("name", "Pool", 10, grow=1, most=40), lambda r, _: Cell(r.name, "strong")),
     Field(Column("now", "Nodes", 9, "right"), lambda r, _: Cell(size_text(r))),
     Field(
         Column("gpus", "GPUs", 6, "right"),
@@ -241,7 +241,7 @@ _POOL_PANEL: tuple[Field[Pool], ...] = (
         Column("share", "Held", 5, "right"),
         lambda r, _: fmt.NOTHING if (held := held_ratio(r)) is None else Cell(fmt.percent(held)),
     ),
-    Field(Column("words", "", 10, grow=2, priority=2), lambda r, _: Cell(_pool_words(r), "info")),
+    Field(Column("words", "", 20, grow=2, priority=2), lambda r, _: Cell(_pool_words(r), "info")),
 )
 
 _QUEUE_PANEL: tuple[Field[queues.QueueRow], ...] = (

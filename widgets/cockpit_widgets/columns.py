@@ -72,8 +72,14 @@ def _squeezed(columns: Sequence[Column], kept: list[tuple[int, int]], over: int)
 
 
 def _grown(columns: Sequence[Column], kept: list[tuple[int, int]], spare: int) -> dict[int, int]:
-    """Widths after `spare` cells went to the growing columns in proportion, none beyond its `most`."""
+    """Widths after `spare` cells went to wishes, then to the growing columns in proportion, none beyond
+    its `most`."""
     widths = dict(kept)
+    for index, cells in kept:
+        wish = min(columns[index].wish, columns[index].most or columns[index].wish)
+        given = max(0, min(spare, wish - cells))
+        widths[index] += given
+        spare -= given
     growing = [index for index, _ in kept if columns[index].grow > 0]
     while spare > 0 and growing:
         total = sum(columns[index].grow for index in growing)

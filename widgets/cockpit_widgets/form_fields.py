@@ -357,6 +357,5 @@ class FieldNote(OneLine):
             indent = min(self._indent, max(0, width - width_of(text)))
             tone = self.palette.tone("bad")
         else:
-            text, tone = self._help, self.palette.tone("dim")
-            indent = min(self._indent, width // 2, max(0, width - width_of(text)))
+            text, indent, tone = self._help, min(self._indent, width // 2), self.palette.tone("dim")
         return [Segment(" " * indent + cut(text, width - indent), tone)] if text else []

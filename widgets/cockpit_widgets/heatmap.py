@@ -43,7 +43,7 @@ class Heatmap(LineScroll, can_focus=True):
         Binding("down", "line(1)", "Line down", show=False),
         Binding("home", "end(False)", "First block", show=False),
         Binding("end", "end(True)", "Last block", show=False),
-        Binding("enter", "activate", "open", id="open"),
+        Binding("enter", "activate", "open", id="open", key_display="enter"),
         Binding("z", "zoom", "Fold or unfold", show=False),
     ]
 

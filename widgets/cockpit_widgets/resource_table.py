@@ -56,7 +56,7 @@ class ResourceTable(LineScroll, can_focus=True):
         Binding("pagedown", "page(1)", "Page down", show=False),
         Binding("home,g", "first", "First row", show=False),
         Binding("end", "last", "Last row", show=False),
-        Binding("enter", "activate", "open", id="open"),
+        Binding("enter", "activate", "open", id="open", key_display="enter"),
         Binding("space", "mark", "mark", id="mark", show=False),
         Binding("less_than_sign", "sort_by(-1)", "Sort by the column to the left", show=False),
         Binding("greater_than_sign", "sort_by(1)", "Sort by the column to the right", show=False),
