@@ -92,9 +92,8 @@ class TablePlace(Place):
         self._sort_by(event.column_id)
 
     def action_sort(self) -> None:
-        """To the next sortable column, then back to the view's own order."""
-        source, _ = self.source()
-        ids = ["", *(column.id for column in source.columns if column.sortable)]
+        """To the next sortable column in sight, then back to the view's own order."""
+        ids = ["", *(column.id for column in self.table.shown_columns if column.sortable)]
         at = ids.index(self.state.sort) if self.state.sort in ids else 0
         self.set_sort(ids[(at + 1) % len(ids)], descending=False)
 

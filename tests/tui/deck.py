@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -14,9 +15,18 @@ from tests.tui.estate import NOW, Estate
 class ScriptedApp(CockpitApp):
     """A cockpit whose attachment is filled from an `Estate` instead of a server."""
 
-    def __init__(self, estate: Estate | None, *, write: bool = False, place: str = "now") -> None:
+    def __init__(
+        self,
+        estate: Estate | None,
+        *,
+        write: bool = False,
+        place: str = "now",
+        state_folder: Path | None = None,
+    ) -> None:
         super().__init__(
-            AppOptions(AttachOptions(write=write), attach=False, first_place=place),
+            AppOptions(
+                AttachOptions(write=write), attach=False, first_place=place, state_folder=state_folder
+            ),
             clock=ManualClock(NOW),
             rng=random.Random(1),
         )
