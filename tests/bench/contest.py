@@ -192,7 +192,8 @@ def judge(recording: Any, keys: tuple[str, ...]) -> Result:
     problem = ""
     while_loading = quiet = screen.KeyTimes((), 0)
     if full_at is None or loaded_at is None:
-        problem = f"no full list on the screen; the last lines were {' / '.join(last_lines[:3])[:300]}"
+        words = " ".join(" ".join(last_lines).split())[:160]
+        problem = f"no full list on the screen, which said: {words} (all of it in the JSON file)"
     else:
         page = max(full - 1, 2)
         presses = [key for key in recording.keys if key[1] != "7"]
@@ -221,6 +222,7 @@ def judge(recording: Any, keys: tuple[str, ...]) -> Result:
             "key_quiet_p99_seconds": quiet.p99_seconds,
             "key_quiet_p50_seconds": quiet.p50_seconds,
             "header": sights[-1].header.strip() if sights else "",
+            "last_screen": last_lines if problem else [],
         },
         problem=problem,
     )
