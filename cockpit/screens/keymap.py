@@ -137,9 +137,22 @@ def key(key_id: str) -> Key:
     return _BY_ID[key_id]
 
 
+BEFORE_TYPING = frozenset({"filter"})
+"""Actions behind which one types on at once: they are looked up before the key travels, so that the next
+key finds the line open. `Place.check_action` switches them off while a field has the focus."""
+
+
 def bindings(*ids: str) -> list[Binding]:
     """Textual bindings for these keys, the most useful first."""
     return [
-        Binding(k.keys, k.action, k.label, id=k.id, tooltip=k.help, group=None, show=k.shown)
+        Binding(
+            k.keys,
+            k.action,
+            k.label,
+            id=k.id,
+            tooltip=k.help,
+            show=k.shown,
+            priority=k.action in BEFORE_TYPING,
+        )
         for k in map(key, dict.fromkeys(ids))
     ]

@@ -6,17 +6,18 @@ from typing import ClassVar, cast
 
 from cockpit_widgets import KeyFooter, LineInput, StatusLine
 from cockpit_widgets.types import HelpEntry, KeyHint, StatusSegment
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.css.query import NoMatches
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Input, Static
+from textual.widgets import Input, Static, TextArea
 
 from cockpit.screens.deck import Deck, deck_of
 from cockpit.screens.help import entries
-from cockpit.screens.keymap import EVERYWHERE, WRITE_ACTIONS, bindings
+from cockpit.screens.keymap import BEFORE_TYPING, EVERYWHERE, WRITE_ACTIONS, bindings
 from cockpit.store.signal import SHARE_OF_TIME
 from cockpit.views.now import header
 from cockpit.views.view_state import ViewState
@@ -32,15 +33,24 @@ class FilterLine(LineInput):
     FilterLine { height: 1; width: 1fr; border: none; padding: 0 1; background: $surface; }
     FilterLine:focus { border: none; }
     """
-    # Looked up before the line sees the key, so that what is typed right behind belongs to the table.
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "close(False)", "Keep the filter", show=False, priority=True),
-        Binding("escape", "close(True)", "Drop the filter", show=False, priority=True),
-    ]
 
-    def action_close(self, clear: bool) -> None:
-        if isinstance(self.screen, Place):
-            self.screen.close_filter(clear=clear)
+    def on_key(self, event: events.Key) -> None:
+        """Enter and escape close the line in the order in which they were typed.
+
+        Keys that were sent here before the table had the focus again are handed back to the app.
+        """
+        screen = self.screen
+        if not isinstance(screen, Place):
+            return
+        if not self.has_class("open"):
+            event.stop()
+            event.prevent_default()
+            if screen.focused is not self:
+                self.app.post_message(events.Key(event.key, event.character))
+        elif event.key in ("enter", "escape"):
+            event.stop()
+            event.prevent_default()
+            screen.close_filter(clear=event.key == "escape")
 
 
 class Place(Screen[None]):
@@ -149,8 +159,10 @@ class Place(Screen[None]):
     # ---- keys that every place knows
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Capital keys are absent while read-only, the way back where there is none."""
+        """Capital keys are absent while read-only, the way back where there is none, `/` while one types."""
         if action in WRITE_ACTIONS and self.deck.attachment.is_read_only:
+            return False
+        if action in BEFORE_TYPING and isinstance(self.focused, Input | TextArea):
             return False
         return action != "back" or self.can_go_back
 
@@ -207,7 +219,7 @@ class Place(Screen[None]):
         line.can_focus = False
         if clear:
             line.value = ""
-            self.set_filter("")
+        self.set_filter(line.value)
         self._show_filter_row()
         self.query_one("#footer", KeyFooter).set_hints(None)
         self.focus_body()

@@ -75,6 +75,7 @@ class ScaleScreen(Place):
 
     def on_form_submitted(self, event: Form.Submitted) -> None:
         event.stop()
+        self._text = event.values.get("to", "")
         self.action_submit()
 
     def _make(self) -> tuple[Plan | None, str]:

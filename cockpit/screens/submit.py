@@ -193,6 +193,7 @@ class SubmitScreen(Place):
 
     def on_form_submitted(self, event: Form.Submitted) -> None:
         event.stop()
+        self._values = dict(event.values)
         self.action_submit()
 
     def action_submit(self) -> None:

@@ -72,7 +72,7 @@ class Form(VerticalScroll, can_focus=False):
         Binding("up", "move(-1)", "Field above", show=False),
         Binding("down", "move(1)", "Field below", show=False),
         Binding("enter", "submit", "submit", show=False),
-        Binding("ctrl+s", "submit", "submit", id="form.submit", priority=True),
+        Binding("ctrl+s", "submit", "submit", id="form.submit"),
     ]
 
     @dataclass

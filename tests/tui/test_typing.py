@@ -1,0 +1,37 @@
+"""Keys that arrive in one burst, as over a slow line, do what they would have done one by one."""
+
+from cockpit_widgets import Form
+from textual import events
+
+from tests.tui.deck import ScriptedApp, settle
+from tests.tui.estate import Estate
+
+NAMES = {"/": "slash", ":": "colon", "-": "minus", "\r": "enter", "\t": "tab"}
+
+
+def burst(app: ScriptedApp, text: str) -> None:
+    """Every key at once: nothing is processed in between."""
+    for character in text:
+        app.post_message(events.Key(NAMES.get(character, character), character))
+
+
+async def test_a_filter_typed_in_one_burst_is_whole_and_the_next_key_is_the_tables() -> None:
+    app = ScriptedApp(Estate(), place="jobs")
+    async with app.run_test(size=(120, 30)) as pilot:
+        await settle(pilot)
+        burst(app, "/sweep\rr")
+        await settle(pilot)
+        state = app.state_of("jobs")
+        assert (state.filter, state.sort, state.descending) == ("sweep", "", True)
+
+
+async def test_a_slash_in_a_field_is_text() -> None:
+    app = ScriptedApp(Estate(), write=True, place="jobs")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        await pilot.press("N")
+        await settle(pilot)
+        burst(app, "a-job\t\t\t\t\t\texample/train:1")
+        await settle(pilot)
+        values = app.screen.query_one("#fields", Form).values
+        assert (values["name"], values["image"]) == ("a-job", "example/train:1")
