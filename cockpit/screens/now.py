@@ -62,7 +62,7 @@ class NowScreen(JobVerbs):
     def on_mount(self) -> None:
         super().on_mount()
         self._fold()
-        self.query_one("#attention").focus()
+        self.set_focus(self.query_one("#attention"))
 
     def focus_body(self) -> None:
         self.set_focus(self.query_one("#attention"))

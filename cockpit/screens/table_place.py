@@ -53,7 +53,8 @@ class TablePlace(Place):
 
     def on_mount(self) -> None:
         super().on_mount()
-        self.table.focus()
+        # at once, not in a later message: a key typed right behind may already open the filter
+        self.set_focus(self.table)
 
     def focus_body(self) -> None:
         self.set_focus(self.table)

@@ -158,11 +158,16 @@ def _gather(samples: Iterable[Sample], places: Places) -> dict[Key, _Card]:
             if one.value > 1.05:
                 percents.add((key[0], one.name))
             continue
-        _put(card, meaning, one.value * meaning.factor, one.sampled_seconds)
+        _put(card, meaning, scaled(one.value, meaning.factor), one.sampled_seconds)
     for key, one, meaning in ratios:
         factor = 0.01 if (key[0], one.name) in percents else meaning.factor
-        _put(found[key], meaning, one.value * factor, one.sampled_seconds)
+        _put(found[key], meaning, scaled(one.value, factor), one.sampled_seconds)
     return found
+
+
+def scaled(value: float, factor: float) -> float:
+    """The value in base units; 57 percent is 0.57, which a product with 0.01 is not."""
+    return value / round(1.0 / factor) if factor < 1.0 else value * factor
 
 
 def _note_labels(card: _Card, labels: Mapping[str, str], source: Source) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from cockpit.clock import Clock
@@ -91,6 +91,7 @@ class Poller:
         self._visible = visible
         self._cards: dict[str, Gpu] = {card.uuid: card for card in known}
         self._heard_seconds: float | None = None
+        self._nodes_met: set[str] = set()
         self._answered_at: tuple[float, float] | None = None  # Prometheus' time, our monotonic time
         self.failures = 0
 
@@ -121,7 +122,9 @@ class Poller:
         # cards that were not asked for keep their numbers for as long as their samples allow
         others = [one for uuid, one in self._cards.items() if uuid not in asked_for]
         kept, _ = aged(others, {}, now_seconds, self._sample_interval_seconds)
-        await self._emit([*shown, *kept], gone, len(cards))
+        left = self._left([*shown, *kept], frozenset(card.uuid for card in cards))
+        stay = [card for card in (*shown, *kept) if card.uuid not in left]
+        await self._emit(stay, [*gone, *left], len(cards))
         return max(self._interval_seconds, _REST * (self._clock.monotonic() - began))
 
     # ---- asking
@@ -185,6 +188,17 @@ class Poller:
                 continue
             found.extend(attribute(own, self._cluster.pods_on(name), before.get(name, ()), node.gpu_replicas))
         return found
+
+    def _left(self, cards: Iterable[Gpu], seen: Collection[str]) -> frozenset[str]:
+        """Silent cards of nodes that were in the cluster and are not any more: nobody speaks of them."""
+        nodes: Mapping[str, Node] = self._cluster.records(Kind.NODE)
+        names = {node.name for node in nodes.values()}
+        self._nodes_met |= names
+        return frozenset(
+            card.uuid
+            for card in cards
+            if card.node not in names and card.node in self._nodes_met and card.uuid not in seen
+        )
 
     # ---- telling
 

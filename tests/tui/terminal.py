@@ -95,6 +95,14 @@ class Terminal:
         """Type text literally."""
         self._tmux("send-keys", "-l", text)
 
+    def find(self, text: str) -> None:
+        """`/`, the text, enter: on the place that is shown."""
+        self.keys("/")
+        self.until("field:value")
+        self.type(text)
+        self.until(f"/ {text}")
+        self.keys("Enter")
+
     def until(self, *wanted: str, without: Sequence[str] = (), seconds: float = PATIENCE_SECONDS) -> str:
         """The first screen that holds every wanted text and none of `without`; fails with the last screen."""
         deadline = time.monotonic() + seconds
@@ -105,6 +113,22 @@ class Terminal:
             if time.monotonic() > deadline:
                 raise AssertionError(f"not within {seconds:g} s: {wanted} without {tuple(without)}\n{seen}")
             time.sleep(LOOK_SECONDS)
+
+    def until_line(self, wanted: Sequence[str], *words: str, seconds: float = PATIENCE_SECONDS) -> str:
+        """The first line that holds `words` and then every wanted text. Fails with the screen it saw last."""
+        deadline = time.monotonic() + seconds
+        while True:
+            seen = self.screen()
+            if line := line_with(seen, *words, *wanted):
+                return line
+            if time.monotonic() > deadline:
+                raise AssertionError(f"not within {seconds:g} s: {tuple(wanted)} beside {words}\n{seen}")
+            time.sleep(LOOK_SECONDS)
+
+    def ended(self) -> int | None:
+        """The exit code once the program has left, None while it runs."""
+        words = self._tmux("display-message", "-p", "#{pane_dead} #{pane_dead_status}").split()
+        return int(words[1]) if words[0] == "1" else None
 
 
 def line_with(screen: str, *words: str) -> str:

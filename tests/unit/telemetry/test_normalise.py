@@ -9,13 +9,18 @@ from hypothesis import strategies as st
 from cockpit.model.gpu import Gpu, Mark
 from cockpit.model.quantity import Absent
 from cockpit.telemetry.labels import Places
-from cockpit.telemetry.normalise import ages, gpus
+from cockpit.telemetry.normalise import ages, gpus, scaled
 from cockpit.telemetry.sample import from_prometheus, parse_exposition
 from tests.unit.telemetry.builders import ARENA, COCKPIT, MIB, NOW, A, C, Row, card_a, card_b, family, row
 
 
 def cards(rows: list[Row], places: Places | None = None) -> list[Gpu]:
     return gpus(from_prometheus(rows), places)
+
+
+@pytest.mark.parametrize("percent", range(101))
+def test_percent_are_exact_ratios(percent: int) -> None:
+    assert scaled(float(percent), 0.01) == percent / 100
 
 
 def one(rows: list[Row], places: Places | None = None) -> Gpu:

@@ -253,3 +253,26 @@ async def test_a_failure_tells_when_prometheus_was_heard_last() -> None:
     await poller.poll()
     told = [one.status.heard_seconds for one in shown.batches if one.status is not None]
     assert told == [None, NOW, NOW]
+
+
+async def test_silent_cards_leave_with_their_node() -> None:
+    cluster = SmallCluster([node()])
+    poller, asked, shown, _ = rig(cluster)
+    asked.rows = family(A, card_a(0)) + family(A, card_a(1))
+    await poller.poll()
+    cluster.nodes = {}
+    asked.rows = family(A, card_a(0))
+    await poller.poll()
+    assert [one.index for one in shown.cards.values()] == [0], "the one that still speaks stays"
+    asked.rows = []
+    await poller.poll()
+    assert shown.cards == {}
+
+
+async def test_silent_cards_of_a_node_that_nobody_ever_listed_go_stale() -> None:
+    poller, asked, shown, _ = rig()
+    asked.rows = family(A, card_a(0))
+    await poller.poll()
+    asked.rows = []
+    await poller.poll()
+    assert [one.duty_ratio for one in shown.cards.values()] == [Absent.STALE]
