@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from cockpit_widgets.calm_theme import CALM_DARK
+from cockpit_widgets.text import plain
 from textual.app import App
 from textual.binding import Binding, BindingType
 
@@ -107,6 +108,10 @@ class CockpitApp(App[int]):
             self.pop_screen()
         self._start()
         self._signal.notify()
+
+    def notify(self, message: str, **options: Any) -> None:
+        """A small remark. It may quote a cluster or a file, so it is text, never markup or control codes."""
+        super().notify(plain(message), **{**options, "markup": False})
 
     def _later(self, seconds: float, fn: Callable[[], None]) -> None:
         self.set_timer(seconds, fn)

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from cockpit_widgets import Heatmap, ResourceTable
+from cockpit_widgets.text import plain
 from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.widget import Widget
@@ -31,6 +32,7 @@ class NowScreen(JobVerbs):
     DEFAULT_CSS = """
     NowScreen .title { height: 1; padding: 0 1; color: $text-muted; background: $surface; }
     NowScreen #attention { height: auto; min-height: 3; max-height: 40%; }
+    NowScreen #attention.empty { min-height: 6; }
     NowScreen #fleet { height: 1fr; min-height: 4; padding: 0 1; }
     NowScreen #panels { height: auto; max-height: 40%; margin-top: 1; }
     NowScreen #pools { width: 1fr; height: auto; min-height: 2; }
@@ -72,8 +74,7 @@ class NowScreen(JobVerbs):
 
     def _fold(self) -> None:
         self.set_class(self.size.width < NARROW_CELLS or self.size.height < PANEL_LINES, "small")
-        self._fit_fleet()
-        self.call_after_refresh(self._say)
+        self.call_after_refresh(self.show)
 
     def _fit_fleet(self) -> None:
         """The map takes the lines it needs and no more: what comes below it stands right below it."""
@@ -92,6 +93,7 @@ class NowScreen(JobVerbs):
         table.set_source(
             view.attention_table(found, self.state, now_seconds, is_read_only=attachment.is_read_only)
         )
+        table.set_class(not found, "empty")
         self._findings = {one.key: one.sentence for one in found}
         self._say()
         self._name_fleet()
@@ -130,7 +132,7 @@ class NowScreen(JobVerbs):
         title = f"Fleet by {self._metric.value}" + (f": {trouble}" if trouble else "")
         if title != self._fleet_title:
             self._fleet_title = title
-            self.query_one("#fleet-title", Static).update(title, layout=False)
+            self.query_one("#fleet-title", Static).update(plain(title), layout=False)
 
     def _say(self) -> None:
         table = self.query_one("#attention", ResourceTable)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import ClassVar, cast
 
 from cockpit_widgets import KeyFooter, LineInput, StatusLine
+from cockpit_widgets.text import plain
 from cockpit_widgets.types import HelpEntry, KeyHint, StatusSegment
 from textual import events
 from textual.app import ComposeResult
@@ -258,4 +259,4 @@ class Place(Screen[None]):
         if sentence != self._problem:
             self._problem = sentence
             line.set_class(bool(sentence), "open")
-            line.update(sentence)
+            line.update(plain(sentence))

@@ -1,5 +1,6 @@
 """The sentence of the row under the cursor, whole: a cell in a narrow table cuts what matters most."""
 
+from cockpit_widgets.text import plain
 from textual.widgets import Static
 
 
@@ -22,4 +23,4 @@ class SaidLine(Static):
             return
         self._sentence = sentence
         self.set_class(bool(sentence), "open")
-        self.update(sentence)
+        self.update(plain(sentence))

@@ -98,6 +98,12 @@ async def visit(app: ScriptedApp, pilot: Pilot[Any], *keys: str) -> None:
     await settle(pilot)
 
 
+def shown(app: ScriptedApp) -> Place:
+    """The place or page on top."""
+    assert isinstance(app.screen, Place)
+    return app.screen
+
+
 @pytest.mark.parametrize("write", [False, True], ids=["read-only", "write"])
 async def test_help_lists_exactly_the_keys_that_work_here(write: bool) -> None:
     app = ScriptedApp(Estate(), write=write)
@@ -109,9 +115,9 @@ async def test_help_lists_exactly_the_keys_that_work_here(write: bool) -> None:
             listed = {entry.keys: entry for entry in screen.help_entries()}
             active = {active.binding.id for active in screen.active_bindings.values() if active.enabled}
             for one in KEYS:
-                shown = help_page.pretty(one.keys) in listed
-                assert shown == (one.id in active), f"{keys}: {one.id}"
-                if shown:
+                is_listed = help_page.pretty(one.keys) in listed
+                assert is_listed == (one.id in active), f"{keys}: {one.id}"
+                if is_listed:
                     assert listed[help_page.pretty(one.keys)].dangerous == one.is_write
             dangerous = {entry.keys for entry in listed.values() if entry.dangerous}
             assert bool(dangerous) == (write and keys not in (("7",), ("2", "w")))
@@ -183,7 +189,7 @@ async def test_escape_never_leaves_an_empty_screen() -> None:
         await visit(app, pilot, "3", "enter")
         assert "esc back" in looking.footer(app)
         await visit(app, pilot, "escape")
-        assert app.screen.place == "nodes"
+        assert shown(app).place == "nodes"
 
 
 async def test_the_palette_offers_what_works_here() -> None:
@@ -194,7 +200,7 @@ async def test_the_palette_offers_what_works_here() -> None:
         assert "The object as the server tells it" in drawn
         assert "Kill the job" not in drawn and "Shade the fleet" not in drawn
         await visit(app, pilot, *"gpu-h100-07", "enter")
-        assert app.screen.place == "node" and "gpu-h100-07" in looking.text(app)
+        assert shown(app).place == "node" and "gpu-h100-07" in looking.text(app)
 
 
 # ---- choices that stay
@@ -210,7 +216,7 @@ async def test_the_order_stays_while_away_and_in_the_next_run(tmp_path: Path) ->
         assert chosen.sort and chosen.descending
         order = [screen.table.source.key(row) for row in range(len(screen.table.source))]
         await visit(app, pilot, "3", "2")
-        assert app.screen.state == chosen
+        assert shown(app).state == chosen
     again = ScriptedApp(Estate(), state_folder=tmp_path)
     async with again.run_test(size=(120, 40)) as pilot:
         await visit(again, pilot, "2")

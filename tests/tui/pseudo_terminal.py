@@ -1,0 +1,138 @@
+"""A terminal made of a pseudo-terminal and an emulator in Python: bytes in, a screen out."""
+
+import contextlib
+import errno
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import sys
+import termios
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pyte
+
+ROOT = Path(__file__).resolve().parents[2]
+PATIENCE_SECONDS = 30.0
+READ_BYTES = 1 << 16
+KEYS = {
+    "enter": b"\r",
+    "escape": b"\x1b",
+    "down": b"\x1b[B",
+    "up": b"\x1b[A",
+    "tab": b"\t",
+    "ctrl+c": b"\x03",
+}
+
+
+class PseudoTerminal:
+    """One program in a terminal of a known size. Use as a context manager."""
+
+    def __init__(self, arguments: Sequence[str], size: tuple[int, int]) -> None:
+        self._arguments = list(arguments)
+        self.size = size
+        self.screen = pyte.Screen(*size)
+        self._stream = pyte.ByteStream(self.screen)
+        self.sent = b""
+        self.exit_code: int | None = None
+
+    def __enter__(self) -> "PseudoTerminal":
+        self._pid, self._fd = pty.fork()
+        if self._pid == 0:
+            environment = {
+                name: value
+                for name, value in os.environ.items()
+                if not name.startswith(("TEXTUAL", "LC_", "LANG", "COLORTERM", "TERM"))
+            }
+            environment |= {"TERM": "xterm-256color", "LANG": "C.UTF-8", "TEXTUAL_ANIMATIONS": "none"}
+            try:
+                os.chdir(ROOT)
+                fcntl.ioctl(0, termios.TIOCSWINSZ, self._window())
+                os.execvpe(sys.executable, [sys.executable, *self._arguments], environment)
+            finally:
+                os._exit(127)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.exit_code is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._pid, signal.SIGKILL)
+            os.waitpid(self._pid, 0)
+        os.close(self._fd)
+
+    def _window(self) -> bytes:
+        columns, lines = self.size
+        return struct.pack("HHHH", lines, columns, 0, 0)
+
+    # ---- what a person does
+
+    def press(self, *keys: str) -> None:
+        """Keys by name (enter, escape, down ...) or as the characters they are."""
+        for key in keys:
+            os.write(self._fd, KEYS.get(key, key.encode()))
+
+    def resize(self, columns: int, lines: int) -> None:
+        """Another size, as a terminal tells it: by the window's size and SIGWINCH."""
+        self.size = (columns, lines)
+        self.screen.resize(lines, columns)
+        self.screen.reset()
+        fcntl.ioctl(self._fd, termios.TIOCSWINSZ, self._window())
+        os.kill(self._pid, signal.SIGWINCH)
+
+    # ---- what a person sees
+
+    @property
+    def lines(self) -> list[str]:
+        return list(self.screen.display)
+
+    def until(self, is_it: Callable[[str], bool], what: str) -> list[str]:
+        """Read until the screen is so. Fails with the screen it saw last."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not is_it("\n".join(self.lines)):
+            left = deadline - time.monotonic()
+            assert left > 0, f"not within {PATIENCE_SECONDS:g} s: {what}\n" + "\n".join(self.lines)
+            assert self._read(left), f"it ended before: {what}\n" + "\n".join(self.lines)
+        return self.lines
+
+    def shows(self, *words: str) -> list[str]:
+        """Read until every word stands on the screen."""
+        return self.until(lambda seen: all(word in seen for word in words), f"{words}")
+
+    def ends(self) -> int:
+        """Read until the program ended; its exit code."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while self._read(deadline - time.monotonic()):
+            assert time.monotonic() < deadline, "it did not end\n" + "\n".join(self.lines)
+        self.exit_code = os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
+        return self.exit_code
+
+    def modes(self) -> dict[str, bool]:
+        """Private modes of the terminal that were set or reset, as they stand now (`?1049`: other screen)."""
+        found: dict[str, bool] = {}
+        for numbers, end in re.findall(rb"\x1b\[\?([0-9;]+)([hl])", self.sent):
+            for number in numbers.decode().split(";"):
+                found[number] = end == b"h"
+        return found
+
+    def commands(self) -> set[int]:
+        """Numbers of the operating system commands sent: 0 and 2 set the title, 52 the clipboard."""
+        return {int(number) for number in re.findall(rb"\x1b\]([0-9]+)", self.sent)}
+
+    def _read(self, seconds: float) -> bool:
+        """Take what comes next; False when nothing comes any more."""
+        if not select.select([self._fd], [], [], max(0.0, seconds))[0]:
+            return True
+        try:
+            chunk = os.read(self._fd, READ_BYTES)
+        except OSError as error:
+            if error.errno != errno.EIO:  # Linux says so when the other side is closed
+                raise
+            return False
+        self.sent += chunk
+        self._stream.feed(chunk)
+        return bool(chunk)

@@ -1,0 +1,113 @@
+"""The whole app in a real pseudo-terminal: keys as bytes in, a screen out."""
+
+import re
+
+import pytest
+
+from tests.tui.pseudo_terminal import PseudoTerminal
+from tests.tui.scripted import CLIPBOARD, TITLE
+
+ALTERNATE_SCREEN, CURSOR, MOUSE, PASTE = "1049", "25", "1000", "2004"
+POINTER_SHAPE = 22
+"""The one operating system command that Textual sends of its own."""
+SIZES = ((80, 24), (200, 60))
+
+
+def scripted(*arguments: str, size: tuple[int, int] = (80, 24)) -> PseudoTerminal:
+    return PseudoTerminal(["-m", "tests.tui.scripted", *arguments], size)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_jobs_from_the_first_frame_to_the_page_of_one(size: tuple[int, int]) -> None:
+    with scripted("--place", "jobs", size=size) as terminal:
+        lines = terminal.shows("team-b/vision-pretr", "enter open", "/ filter")
+        assert len(lines) == size[1]
+        assert lines[0].startswith(" prod-eu · jobs · ") and lines[0].rstrip().endswith("ro")
+        titles = lines[1]
+        for title in ("Job", "State", "GPUs", "Why"):
+            assert re.search(rf"(?<= ){title}(?= |$)", titles), titles
+        rows = [line for line in lines if " team-" in line]
+        assert len(rows) == 9
+        state = titles.index("State")
+        assert {row[state] for row in rows} <= set("●◌◔")
+        gpus = titles.index("GPUs") + len("GPUs")
+        assert all(re.search(r"\d+/\d+$", row[:gpus]) for row in rows), rows
+        assert "pending" in rows[0] and "needs 8 GPUs on one node" in rows[0]
+        assert lines[-1].startswith(" enter open  w why  l logs")
+
+        terminal.press("down", "down", "down", "down", "down", "enter")
+        lines = terminal.shows("Members by rank", "llm-7b-sft", "24/24 held", "worker 2")
+        assert lines[0].startswith(" prod-eu · job · ")
+        terminal.press("escape")
+        terminal.until(
+            lambda seen: "Members by rank" not in seen and "team-c/sweep-12" in seen, "the jobs again"
+        )
+        terminal.press("q")
+        assert terminal.ends() == 0
+
+
+def test_a_filter_by_keys_and_a_question_before_a_kill() -> None:
+    with scripted("--place", "jobs", "--write") as terminal:
+        terminal.shows("team-a/llm-70b", "K kill")
+        terminal.press("/", "s", "t", "a", "t", "e", ":", "q", "u", "e", "u", "e", "d")
+        terminal.until(lambda seen: "/ state:queued" in seen and "llm-70b" not in seen, "only what is queued")
+        terminal.press("enter", "K")
+        terminal.shows("Kill mpijob team-a/ablation-9", "y kill", "n or esc no")
+        terminal.press("n")
+        terminal.until(lambda seen: "y kill" not in seen, "no question any more")
+        terminal.press("ctrl+c")
+        assert terminal.ends() == 0
+
+
+def test_other_sizes_leave_nothing_behind() -> None:
+    with scripted("--place", "now") as terminal:
+        before = terminal.shows("l40s", "one cell per GPU", "enter open")
+        terminal.resize(200, 60)
+        wide = terminal.shows("GPU quota", "team-b/gpu-lq", "api 12 ms", "enter open")
+        assert len(wide) == 60 and wide[-1].startswith(" enter open")
+        assert sum("prod-eu" in line for line in wide) == 1
+        terminal.resize(80, 24)
+        terminal.until(lambda seen: seen.split("\n") == before, "the first screen again, every cell of it")
+        terminal.press("q")
+        assert terminal.ends() == 0
+
+
+@pytest.mark.parametrize("last", ["q", "ctrl+c"])
+def test_the_terminal_is_given_back_as_it_was(last: str) -> None:
+    with scripted("--place", "pods") as terminal:
+        terminal.shows("team-a/llm-70b", "enter open")
+        modes = terminal.modes()
+        assert modes[ALTERNATE_SCREEN] and not modes[CURSOR]
+        terminal.press(last)
+        assert terminal.ends() == 0
+        modes = terminal.modes()
+        assert not modes[ALTERNATE_SCREEN] and modes[CURSOR]
+        assert not any(modes.get(mode) for mode in (MOUSE, "1003", "1006", PASTE, "1004"))
+        assert b"Traceback" not in terminal.sent
+
+
+def test_ctrl_c_leaves_from_a_dialog_and_from_a_form() -> None:
+    for keys, shown in ((("?",), "Keys"), (("N",), "what every rank runs")):
+        with scripted("--place", "jobs", "--write") as terminal:
+            terminal.shows("team-a/llm-70b", "enter open")
+            terminal.press(*keys)
+            terminal.shows(shown)
+            terminal.press("ctrl+c")
+            assert terminal.ends() == 0
+
+
+@pytest.mark.parametrize("place", ["now", "jobs", "queues", "events", "pods"])
+def test_names_cannot_take_the_terminal_over(place: str) -> None:
+    with scripted("--place", place, "--hostile", size=(200, 60)) as terminal:
+        terminal.shows("prod-eu", "owned··]52")
+        if place in ("jobs", "pods"):
+            terminal.press("enter")
+            terminal.shows("prod-eu", "[red]x[/red]", "Members by rank")
+        assert terminal.commands() <= {POINTER_SHAPE}
+        for attack in (TITLE, CLIPBOARD, "\x1b[2J\x1b[?1049l"):
+            assert attack.encode() not in terminal.sent
+        assert "\u202e".encode() not in terminal.sent and b"\xc2\x9b" not in terminal.sent
+        assert terminal.modes()[ALTERNATE_SCREEN], "still on its own screen"
+        assert terminal.lines[0].startswith(" prod-eu") and len(terminal.lines) == 60
+        terminal.press("ctrl+c")
+        assert terminal.ends() == 0
