@@ -35,8 +35,8 @@ class NowScreen(JobVerbs):
     NowScreen #attention.empty { min-height: 6; }
     NowScreen #fleet { height: 1fr; min-height: 4; padding: 0 1; }
     NowScreen #panels { height: auto; max-height: 40%; margin-top: 1; }
-    NowScreen #pools { width: 1fr; height: auto; min-height: 2; }
-    NowScreen #queues { width: 1fr; height: auto; min-height: 2; margin-left: 2; }
+    NowScreen #pools { width: 1fr; height: auto; min-height: 4; }
+    NowScreen #queues { width: 1fr; height: auto; min-height: 4; margin-left: 2; }
     NowScreen.small #panels { display: none; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -102,8 +102,17 @@ class NowScreen(JobVerbs):
         )
         self._fit_fleet()
         if not self.has_class("small"):
-            self.query_one("#pools", ResourceTable).set_source(view.pools_panel(pools_of(store), now_seconds))
-            self.query_one("#queues", ResourceTable).set_source(view.queues_panel(store, now_seconds))
+            pools = self.query_one("#pools", ResourceTable)
+            queues = self.query_one("#queues", ResourceTable)
+            pools.set_placeholder(self._why_no("pools", Kind.NODE))
+            queues.set_placeholder(self._why_no("queues", Kind.LOCAL_QUEUE))
+            pools.set_source(view.pools_panel(pools_of(store), now_seconds))
+            queues.set_source(view.queues_panel(store, now_seconds))
+
+    def _why_no(self, what: str, kind: str) -> str:
+        """Why a panel is empty; without an attachment the list above says it for all."""
+        attachment = self.deck.attachment
+        return "" if attachment.trouble else why_empty(what, attachment.store.status(kind))
 
     def _legend(self) -> str:
         wide = self.size.width >= LEGEND_CELLS

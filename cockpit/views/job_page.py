@@ -236,7 +236,7 @@ def _readings(job: Job, store: StoreReader) -> list[Pair]:
 
 def _times(job: Job, now_seconds: float) -> str:
     words = [f"submitted {fmt.since(job.created_seconds, now_seconds)} ago"]
-    if job.started_seconds is not None:
+    if job.started_seconds is not None and job.state not in JobState.WAITING:
         end = now_seconds if job.finished_seconds is None else job.finished_seconds
         verb = "runs for" if job.finished_seconds is None else "ran"
         words.append(f"{verb} {fmt.age(end - job.started_seconds)}")

@@ -7,7 +7,7 @@ from functools import cached_property
 from cockpit_widgets.types import Cell, Column
 
 from cockpit.model.gpu import Gpu
-from cockpit.model.job import Job
+from cockpit.model.job import Job, JobState
 from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent, Reading
 from cockpit.model.record import Kind
@@ -98,7 +98,7 @@ def _age(row: JobRow, now_seconds: float) -> Value:
 
 def _runs(row: JobRow, now_seconds: float) -> Cell:
     job = row.job
-    if job.started_seconds is None:
+    if job.started_seconds is None or job.state in JobState.WAITING:
         return fmt.NOTHING
     end = now_seconds if job.finished_seconds is None else job.finished_seconds
     return Cell(fmt.age(end - job.started_seconds))
@@ -106,7 +106,7 @@ def _runs(row: JobRow, now_seconds: float) -> Cell:
 
 def _ran_seconds(row: JobRow, now_seconds: float) -> Value:
     job = row.job
-    if job.started_seconds is None:
+    if job.started_seconds is None or job.state in JobState.WAITING:
         return None
     return (now_seconds if job.finished_seconds is None else job.finished_seconds) - job.started_seconds
 

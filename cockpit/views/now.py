@@ -186,7 +186,7 @@ _ATTENTION: tuple[Field[AttentionLike], ...] = (
         lambda r, _: r.sentence,
     ),
     Field(
-        Column("remedy", "Do", 14, priority=2),
+        Column("remedy", "Do", 17, priority=2),
         lambda r, _: Cell(r.remedy, "accent"),
         lambda r, _: r.remedy,
     ),

@@ -145,7 +145,7 @@ def why_empty(what: str, status: StreamStatus | None, *, total: int = 0, filter_
     if status is None or status.phase is Phase.CONNECTING:
         return f"Connecting: {what} have not been asked for yet."
     if status.phase is Phase.LISTING:
-        return f"Listing {what}: {status.objects:,} so far."
+        return f"Listing {status.kind or what}: {status.objects:,} so far."
     if status.phase is Phase.DENIED:
         return status.message or f"Denied: no right to list {what}."
     if status.phase is Phase.ABSENT:

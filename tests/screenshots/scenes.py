@@ -1,56 +1,116 @@
 """Each screen as a scripted scene: keys pressed on the scripted estate, then a picture."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from textual.widgets import Input
+
+from cockpit.attach import Link
+from cockpit.model.batch import Phase
+from tests.tui import looking
+from tests.tui.bare import Bare
 from tests.tui.deck import ScriptedApp, settle
 from tests.tui.estate import Estate
+
+PATIENCE_SECONDS = 30.0
+SMALL, WIDE = (80, 24), (200, 60)
 
 
 @dataclass(frozen=True)
 class Scene:
-    """One picture: its file name, the keys that lead to it, the size in terminal cells."""
+    """One picture: its file name, the keys that lead to it, the size in cells, the cluster behind it."""
 
     name: str
     keys: tuple[str, ...]
     size: tuple[int, int] = (140, 40)
     write: bool = False
+    estate: Callable[[], Estate | None] = Estate
+    link: Link = Link.ATTACHED
+    sentence: str = ""
+    until: str = ""
+    """A text to wait for: what comes by a timer is not there at once."""
 
+
+def denied() -> Estate:
+    """A cluster where one may look at nothing."""
+    return Bare(Phase.DENIED, "Denied: user ada may not list {kind} at the cluster scope; ask for the right.")
+
+
+def listing() -> Estate:
+    """A cluster that is being read for the first time."""
+    return Bare(Phase.LISTING, objects=18_500)
+
+
+def empty() -> Estate:
+    """A cluster with nothing in it."""
+    return Bare(Phase.LIVE)
+
+
+def nothing() -> None:
+    """No attachment at all."""
+
+
+UNREACHABLE = "The API server at https://10.20.0.7:6443 does not answer within 10 s; check the network."
+JOB = ("2", "down", "down", "down", "down", "down", "enter")
+FORM = ("2", "N", *"llama-sft", "tab", "tab", "right", "tab", "tab", "4", "tab", "8", "tab", *"hub/train")
 
 SCENES = (
     Scene("now", ("1",)),
-    Scene("now-80x24", ("1",), (80, 24)),
-    Scene("now-200x60", ("1",), (200, 60)),
+    Scene("now-80x24", ("1",), SMALL),
+    Scene("now-200x60", ("1",), WIDE),
+    Scene("now-denied", ("1",), estate=denied),
+    Scene("now-unreachable", ("1",), estate=nothing, link=Link.WAITING, sentence=UNREACHABLE),
     Scene("jobs", ("2",)),
-    Scene("jobs-80x24", ("2",), (80, 24)),
-    Scene("job", ("2", "g", "down", "down", "down", "down", "down", "enter")),
+    Scene("jobs-80x24", ("2",), SMALL),
+    Scene("jobs-200x60", ("2",), WIDE),
+    Scene("jobs-listing", ("2",), SMALL, estate=listing),
+    Scene("jobs-empty", ("2",), SMALL, estate=empty),
+    Scene("job", JOB),
+    Scene("job-80x24", JOB, SMALL),
+    Scene("job-pending", ("2", "enter")),
     Scene("nodes", ("3",)),
+    Scene("nodes-80x24", ("3",), SMALL),
     Scene("node", ("3", "enter")),
+    Scene("node-80x24", ("3", "enter"), SMALL),
     Scene("queues", ("4",)),
     Scene("queue", ("4", "enter")),
+    Scene("queue-80x24", ("4", "enter"), SMALL),
     Scene("pools", ("5",)),
+    Scene("pools-80x24", ("5",), SMALL),
     Scene("pool", ("5", "down", "enter")),
     Scene("events", ("6",)),
+    Scene("events-80x24", ("6",), SMALL),
     Scene("pods", ("7",)),
-    Scene("why", ("2", "down", "w")),
-    Scene("help", ("2", "question_mark")),
+    Scene("pods-80x24", ("7",), SMALL),
+    Scene("why", ("2", "w")),
+    Scene("help", ("2", "question_mark"), write=True),
+    Scene("help-80x24", ("2", "question_mark"), SMALL, write=True),
     Scene("palette", ("2", "colon")),
+    Scene("namespaces", ("2", "ctrl+n")),
     Scene("filter", ("2", "slash", *"state:queued")),
-    Scene("submit", ("2", "N"), write=True),
-    Scene("submit-80x24", ("2", "N"), (80, 24), write=True),
-    Scene("kill", ("2", "down", "down", "K"), write=True),
-    Scene("scale", ("5", "S"), write=True),
+    Scene("filter-mistake", ("2", "slash", *"gpus>many"), SMALL),
+    Scene("submit", FORM, write=True, until="server: the cluster would accept it"),
+    Scene("submit-80x24", FORM, SMALL, write=True),
+    Scene("unlock", ("2", "colon", *"write", "enter")),
+    Scene("kill", ("2", "end", "K"), write=True),
+    Scene("scale", ("5", "S", "ctrl+u", "1", "6"), write=True),
 )
 
 
 async def draw(scene: Scene) -> str:
     """The scene as SVG text; the same text every time."""
-    app = ScriptedApp(Estate(), write=scene.write)
+    app = ScriptedApp(scene.estate(), write=scene.write)
+    app.attachment.link, app.attachment.sentence = scene.link, scene.sentence
     async with app.run_test(size=scene.size) as pilot:
         await settle(pilot)
-        for key in scene.keys:
-            await pilot.press(key)
-            await settle(pilot)
+        await pilot.press(*scene.keys)
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while scene.until not in looking.text(app):
+                await pilot.pause(0.05)
+        for field in app.screen.query(Input):
+            field.cursor_blink = False  # a picture shows one moment: always the same one
+        await settle(pilot)
         svg = app.export_screenshot(title=f"gpu-cockpit · {scene.name}")
     # some renderers drop leading blanks without this, and columns would seem to be misaligned
     return svg.replace("<text ", '<text xml:space="preserve" ')

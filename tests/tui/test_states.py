@@ -9,50 +9,16 @@ from textual.pilot import Pilot
 
 from cockpit.attach import Link
 from cockpit.clock import ManualClock
-from cockpit.model.batch import Batch, ListMark, Phase, StreamStatus
+from cockpit.model.batch import Phase
 from cockpit.model.record import Kind
 from cockpit.screens.place import Place
 from tests.tui import looking
+from tests.tui.bare import KIND_OF, Bare
 from tests.tui.deck import ScriptedApp, settle
 from tests.tui.estate import Estate
 
 PLACES = {"1": "now", "2": "jobs", "3": "nodes", "4": "queues", "5": "pools", "6": "events", "7": "pods"}
-KIND_OF = {
-    "1": Kind.POD,
-    "2": Kind.POD,
-    "3": Kind.NODE,
-    "4": Kind.LOCAL_QUEUE,
-    "5": Kind.NODE,
-    "6": Kind.EVENT,
-    "7": Kind.POD,
-}
 QUIT_SECONDS = 1.0
-
-
-class Bare(Estate):
-    """An attached cluster whose streams are all in one phase, with nothing in them."""
-
-    def __init__(self, phase: Phase, message: str = "", objects: int = 0) -> None:
-        self._status = (phase, message, objects)
-
-    def batches(self) -> list[Batch]:
-        phase, message, objects = self._status
-        kinds = (*KIND_OF.values(), Kind.CLUSTER_QUEUE, Kind.WORKLOAD, Kind.POOL, Kind.GPU)
-        mark = ListMark.END if phase is Phase.LIVE else ListMark.NONE
-        return [
-            Batch(
-                kind=kind,
-                mark=mark,
-                status=StreamStatus(
-                    kind=kind,
-                    phase=phase,
-                    message=message.format(kind=kind),
-                    objects=objects,
-                    heard_seconds=ManualClock().now(),
-                ),
-            )
-            for kind in dict.fromkeys(kinds)
-        ]
 
 
 async def visit(pilot: Pilot[Any], *keys: str) -> None:
