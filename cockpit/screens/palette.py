@@ -1,5 +1,6 @@
 """The palette: places, verbs, contexts, namespaces and names, by typing a part of them."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from cockpit_widgets import ChoiceDialog, ConfirmDialog
@@ -8,8 +9,11 @@ from cockpit_widgets.types import ChoiceItem
 from cockpit.attach import Link
 from cockpit.errors import CockpitError
 from cockpit.keep.config import is_namespace
+from cockpit.model.job import Job
+from cockpit.model.node import Node
 from cockpit.model.record import Kind
 from cockpit.screens.keymap import KEYS
+from cockpit.views.order import natural
 
 if TYPE_CHECKING:
     from cockpit.app import CockpitApp
@@ -86,15 +90,21 @@ def _items(app: "CockpitApp") -> list[ChoiceItem]:
         for key in KEYS
         if key.id in here and key.id not in ("palette", "back", "open", "mark")
     ]
-    jobs = [
-        ChoiceItem(f"job {job.key}", f"{job.namespace}/{job.name}", job.kind)
-        for job in list(attachment.jobs.jobs.values())[:MOST_NAMES]
+    return [
+        lock,
+        *verbs,
+        *_named(attachment.jobs.jobs.values(), attachment.store.records(Kind.NODE).values()),
     ]
-    nodes = [
-        ChoiceItem(f"node {node.name}", node.name, "node")
-        for node in list(attachment.store.records(Kind.NODE).values())[:MOST_NAMES]
+
+
+def _named(jobs: Iterable[Job], nodes: Iterable[Node]) -> list[ChoiceItem]:
+    """Jobs, then nodes, each by name."""
+    by_name = sorted(jobs, key=lambda job: natural(f"{job.namespace}/{job.name}"))[:MOST_NAMES]
+    machines = sorted(nodes, key=lambda node: natural(node.name))[:MOST_NAMES]
+    return [
+        *(ChoiceItem(f"job {job.key}", f"{job.namespace}/{job.name}", job.kind) for job in by_name),
+        *(ChoiceItem(f"node {node.name}", node.name, "node") for node in machines),
     ]
-    return [lock, *verbs, *jobs, *nodes]
 
 
 async def _unlock(app: "CockpitApp") -> None:

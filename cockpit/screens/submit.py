@@ -138,7 +138,7 @@ class SubmitScreen(Place):
         if self._asked is not None:
             self._asked.cancel()
         if self._plan is not None and self.deck.attachment.session is not None:
-            self.run_worker(self._ask(self._plan), name="dry run", group="dry run", exclusive=True)
+            self.run_worker(self._ask, name="dry run", group="dry run", exclusive=True)
 
     def _make(self) -> tuple[Plan | None, str]:
         from cockpit.actions.submit import plan_submit
@@ -156,12 +156,13 @@ class SubmitScreen(Place):
         except BadInput as error:
             return None, error.sentence
 
-    async def _ask(self, plan: Plan) -> None:
+    async def _ask(self) -> None:
         from cockpit.actions.perform import rehearse
 
+        plan = self._plan
         await asyncio.sleep(QUIET_SECONDS)
         session = self.deck.attachment.session
-        if session is None:
+        if session is None or plan is None:
             return
         outcome = await rehearse(plan, session)
         if self._plan is plan:
