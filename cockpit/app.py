@@ -10,6 +10,7 @@ from cockpit_widgets.calm_theme import CALM_DARK
 from cockpit_widgets.text import plain
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.worker import WorkerFailed
 
 from cockpit import collector
 from cockpit.actions.address import Addressed
@@ -112,6 +113,17 @@ class CockpitApp(App[int]):
     def notify(self, message: str, **options: Any) -> None:
         """A small remark. It may quote a cluster or a file, so it is text, never markup or control codes."""
         super().notify(plain(message), **{**options, "markup": False})
+
+    @property
+    def fault(self) -> Exception | None:
+        """The unexpected error that ended the app, None where there was none."""
+        error = self._exception
+        inner = error.error if isinstance(error, WorkerFailed) else None
+        return inner if isinstance(inner, Exception) else error
+
+    def _fatal_error(self) -> None:
+        """Textual would print a page with the values of variables; `run` hands the error on instead."""
+        self._close_messages_no_wait()
 
     def _later(self, seconds: float, fn: Callable[[], None]) -> None:
         self.set_timer(seconds, fn)
@@ -276,6 +288,13 @@ class CockpitApp(App[int]):
 
 
 def run(options: AppOptions) -> int:
-    """Open the cockpit and stay until the person leaves. The exit code is 0 when they did so in peace."""
+    """Open the cockpit and stay until the person leaves. The exit code is 0 when they did so in peace.
+
+    Raises what nobody expected, once the terminal is as it was: the caller tells it in a sentence.
+    """
     collector.expect_many()
-    return CockpitApp(options).run() or 0
+    app = CockpitApp(options)
+    code = app.run()
+    if app.fault is not None:
+        raise app.fault
+    return code or 0

@@ -147,7 +147,8 @@ class Place(Screen[None]):
 
     def show(self) -> None:
         """Header and body anew; widgets repaint only the lines that changed."""
-        if not self.is_mounted:
+        # a screen that is being taken down is not displayed any more and has lost its children
+        if not self.is_mounted or not self.display:
             return
         self._shown_at = self.deck.clock.monotonic()
         attachment = self.deck.attachment

@@ -46,7 +46,8 @@ class YamlScreen(TextScreen):
     def on_mount(self) -> None:
         super().on_mount()
         self.put([f"reading {self.heading} ..."])
-        self.deck.run_soon(self._read(), "yaml")
+        # a worker of this screen: it ends with it, whatever the server still answers
+        self.run_worker(self._read(), name="yaml", group="yaml", exclusive=True)
 
     @property
     def heading(self) -> str:

@@ -7,10 +7,11 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pytest
 from textual.pilot import Pilot
 
 from cockpit.app import AppOptions, CockpitApp
@@ -19,11 +20,17 @@ from cockpit.clock import SystemClock
 from tests.bed.api import Api
 from tests.bed.bed import Bed
 from tests.bed.estate import Estate, gpu_node
+from tests.bed.exposition import MEMORY_MIB
+from tests.tui.terminal import Terminal
 
+QUIT_SECONDS = 1.0
+SIZE = (160, 45)
 ROOT = Path(__file__).resolve().parents[2]
 NODES = 40
 GPUS_EACH = 8
 Found = TypeVar("Found")
+Truth = Mapping[str, Any]
+"""What an exporter said of one GPU."""
 
 
 def until(what: str, look: Callable[[], Found | None], seconds: float = 60.0) -> Found:
@@ -81,6 +88,20 @@ class Exposition:
             method="POST",
         )
         urllib.request.urlopen(request, timeout=20).close()
+
+
+def size(mib: float) -> str:
+    return f"{mib:.0f}Mi" if mib < 1000 else f"{mib / 1024:.0f}Gi"
+
+
+def readings(truth: Truth) -> tuple[str, str, str, str]:
+    """Duty, memory, temperature and power as a person reads them."""
+    return (
+        f"{truth['duty_percent']}%",
+        f"{size(truth['used_mib'])}/{size(MEMORY_MIB)}",
+        f"{truth['temperature_celsius']}°C",
+        f"{truth['power_watts']:.0f}W",
+    )
 
 
 class Shell:
@@ -179,3 +200,32 @@ def headless_app(
     """A read-only cockpit that keeps nothing on this host."""
     options = AttachOptions(kubeconfig=str(kubeconfig), context=context, prometheus_url=prometheus_url)
     return CockpitApp(AppOptions(options), clock=clock or SystemClock())
+
+
+Opened = Callable[..., Terminal]
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Opened]:
+    """Opens terminals that are gone at the end of the test."""
+    terminals: list[Terminal] = []
+
+    def open_terminal(kubeconfig: Path, *arguments: str) -> Terminal:
+        terminal = Terminal(tmp_path, list(arguments), {"KUBECONFIG": str(kubeconfig)}, size=SIZE)
+        terminals.append(terminal)
+        return terminal.__enter__()
+
+    yield open_terminal
+    for terminal in terminals:
+        terminal.__exit__()
+
+
+def quits(terminal: Terminal) -> None:
+    """`q` gives the terminal back within a second, with code 0 and without a traceback."""
+    terminal.keys("q")
+    begun = time.monotonic()
+    until("the screen is given back", lambda: None if terminal.is_drawing() else True, 10.0)
+    assert time.monotonic() - begun <= QUIT_SECONDS
+    code = until("the program has ended", terminal.ended, 10.0)
+    assert code == 0
+    assert "Traceback" not in terminal.screen()

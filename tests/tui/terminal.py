@@ -30,6 +30,8 @@ class Terminal:
         self._program = str(ensure_program("tmux", print))
         self._environment = dict(environment)
         self._arguments = list(arguments)
+        # tmux loses the exit code now and then
+        self._code_file = folder / "exit-code"
 
     def __enter__(self) -> "Terminal":
         command = [sys.executable, "-m", "cockpit", *self._arguments]
@@ -40,6 +42,7 @@ class Terminal:
             "XDG_CONFIG_HOME": str(self.folder / "config"),
             "TEXTUAL_ANIMATIONS": "none",
         }
+        self._code_file.unlink(missing_ok=True)
         words = ["env", *(f"{name}={value}" for name, value in settings.items()), *command]
         width, height = self._size
         self._tmux(
@@ -53,7 +56,7 @@ class Terminal:
             str(height),
             "-c",
             str(ROOT),
-            shlex.join(words),
+            f"{shlex.join(words)}; echo $? > {shlex.quote(str(self._code_file))}",
         )
         self._tmux("set-option", "remain-on-exit", "on")
         return self
@@ -114,6 +117,31 @@ class Terminal:
                 raise AssertionError(f"not within {seconds:g} s: {wanted} without {tuple(without)}\n{seen}")
             time.sleep(LOOK_SECONDS)
 
+    def until_one(self, *wanted: str, seconds: float = PATIENCE_SECONDS) -> str:
+        """The first screen that holds one of the texts."""
+        deadline = time.monotonic() + seconds
+        while not any(text in (seen := self.screen()) for text in wanted):
+            assert time.monotonic() < deadline, f"not within {seconds:g} s: one of {wanted}\n{seen}"
+            time.sleep(LOOK_SECONDS)
+        return seen
+
+    def until_body(
+        self, sentence: str, *, without: Sequence[str] = (), seconds: float = PATIENCE_SECONDS
+    ) -> None:
+        """Until the sentence stands between header and footer, broken over lines or not."""
+        deadline = time.monotonic() + seconds
+        while True:
+            seen = self.screen()
+            body = " ".join(" ".join(seen.splitlines()[1:]).split())
+            if sentence in body and not any(text in seen for text in without):
+                return
+            assert time.monotonic() < deadline, f"not within {seconds:g} s: {sentence!r}\n{seen}"
+            time.sleep(LOOK_SECONDS)
+
+    def is_drawing(self) -> bool:
+        """True while the program has the screen for itself."""
+        return self._tmux("display-message", "-p", "#{alternate_on}").strip() == "1"
+
     def until_line(self, wanted: Sequence[str], *words: str, seconds: float = PATIENCE_SECONDS) -> str:
         """The first line that holds `words` and then every wanted text. Fails with the screen it saw last."""
         deadline = time.monotonic() + seconds
@@ -127,8 +155,8 @@ class Terminal:
 
     def ended(self) -> int | None:
         """The exit code once the program has left, None while it runs."""
-        words = self._tmux("display-message", "-p", "#{pane_dead} #{pane_dead_status}").split()
-        return int(words[1]) if words[0] == "1" else None
+        text = self._code_file.read_text() if self._code_file.exists() else ""
+        return int(text) if text.endswith("\n") else None
 
 
 def line_with(screen: str, *words: str) -> str:

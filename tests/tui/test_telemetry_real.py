@@ -19,8 +19,11 @@ from tests.tui.on_the_bed import (
     Exposition,
     Headless,
     Shell,
+    Truth,
     estate,
     headless_app,
+    readings,
+    size,
     until,
 )
 from tests.tui.terminal import Terminal, line_with
@@ -31,24 +34,9 @@ pytestmark = pytest.mark.real
 JOBS = "/apis/kubeflow.org/v2beta1/namespaces/team-b/mpijobs"
 WIDE, NARROW = "wide", "narrow"
 SIZE = (200, 60)
-Truth = Mapping[str, Any]
 
 
 # ---- what a GPU must read, worked out from what its exporter said
-
-
-def size(mib: float) -> str:
-    return f"{mib:.0f}Mi" if mib < 1000 else f"{mib / 1024:.0f}Gi"
-
-
-def readings(truth: Truth) -> tuple[str, str, str, str]:
-    """Duty, memory, temperature and power as a person reads them."""
-    return (
-        f"{truth['duty_percent']}%",
-        f"{size(truth['used_mib'])}/{size(MEMORY_MIB)}",
-        f"{truth['temperature_celsius']}°C",
-        f"{truth['power_watts']:.0f}W",
-    )
 
 
 def devices(lines: list[str]) -> dict[int, tuple[str, ...]]:
