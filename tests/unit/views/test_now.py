@@ -208,7 +208,12 @@ def test_data_is_called_old_only_when_the_server_fell_silent(heard: float, text:
     ("status", "total", "filter_text", "sentence"),
     [
         (None, 0, "", "Connecting: jobs have not been asked for yet."),
-        (StreamStatus(kind="pods", phase=Phase.LISTING, objects=12_000), 0, "", "Listing pods: 12,000 so far."),
+        (
+            StreamStatus(kind="pods", phase=Phase.LISTING, objects=12_000),
+            0,
+            "",
+            "Listing pods: 12,000 so far.",
+        ),
         (StreamStatus(kind="x", phase=Phase.DENIED, message="No right to list."), 0, "", "No right to list."),
         (StreamStatus(kind="x", phase=Phase.DENIED), 0, "", "Denied: no right to list jobs."),
         (StreamStatus(kind="x", phase=Phase.ABSENT), 0, "", "This cluster does not serve jobs."),
