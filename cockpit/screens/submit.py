@@ -138,7 +138,7 @@ class SubmitScreen(Place):
         if self._asked is not None:
             self._asked.cancel()
         if self._plan is not None and self.deck.attachment.session is not None:
-            self.run_worker(self._ask, name="dry run", group="dry run", exclusive=True)
+            self.run_worker(self._ask(), name="dry run", group="dry run", exclusive=True)
 
     def _make(self) -> tuple[Plan | None, str]:
         from cockpit.actions.submit import plan_submit
