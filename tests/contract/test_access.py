@@ -181,6 +181,6 @@ async def test_a_token_that_dies_under_a_stream_is_told(
         one.naps.gate.clear()
         proxy.cut_all()
         one.naps.gate.set()
-        await one.mirror.until(lambda: "401" in one.mirror.message)
-        assert one.mirror.phase is Phase.DENIED
+        await one.mirror.until(lambda: one.mirror.phase is Phase.DENIED)
+        assert "401" in one.mirror.message
         assert "log in again" in one.mirror.message
