@@ -90,6 +90,10 @@ class CockpitApp(App[int]):
         said was said of another. Without one only the namespace changes; an unlocked session stays so.
         """
         options = self.attachment.options
+        if not context and self.attachment.narrow(namespace):
+            while len(self.screen_stack) > 2:
+                self.pop_screen()
+            return
         if context:
             own = self.options.settings.of_context(context)
             options = replace(

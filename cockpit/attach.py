@@ -4,14 +4,15 @@ import asyncio
 import enum
 import random
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from cockpit.clock import Clock
 from cockpit.errors import BadInput, CockpitError, NoConnection, Refused
 from cockpit.jobs.index import JobIndex
-from cockpit.model.batch import Batch, Phase
+from cockpit.model.batch import Batch, Phase, StreamStatus
+from cockpit.model.record import Kind
 from cockpit.store.store import Store
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ ALIVE_SECONDS = 10.0
 """How often the API server is asked for its version: streams may be quiet for a minute and all be well."""
 ANSWER_SECONDS = 5.0
 """Without an answer for so long what is on the screen is called stale."""
+
+
+NAMESPACED = (Kind.POD, Kind.JOB, Kind.EVENT, Kind.MPIJOB, Kind.WORKLOAD, Kind.LOCAL_QUEUE)
 
 
 class Link(enum.Enum):
@@ -47,6 +51,7 @@ class AttachOptions:
     write: bool = False
     prometheus_url: str = ""
     telemetry_seconds: float = 5.0
+    is_narrow: bool = False  # read no other namespace, although GPUs held there are then not known
 
 
 class Attachment:
@@ -69,6 +74,7 @@ class Attachment:
         self.jobs = JobIndex(self.store)
         self.session: Session | None = None
         self.served: Served | None = None
+        self.scope = ""  # namespace that the streams are narrowed to, "" for all
         self.link = Link.IDLE
         self.sentence = ""
         self.api_seconds: float | None = None
@@ -90,6 +96,14 @@ class Attachment:
         if self.link is Link.WAITING:
             return f"{self.sentence} It is tried again by itself."
         return "" if self.link is Link.ATTACHED else f"{self.link.value.capitalize()} ..."
+
+    def narrow(self, namespace: str) -> bool:
+        """Show one namespace (or "" for all) of what is read already; False where it must be read anew."""
+        if self.session is None or not all(_is_told(self.store.status(kind)) for kind in NAMESPACED):
+            return False
+        self.options = replace(self.options, namespace=namespace)
+        self._changed()
+        return True
 
     def sink(self, batch: Batch) -> None:
         """Where every room that fetches delivers."""
@@ -150,12 +164,28 @@ class Attachment:
     async def _feed(self, session: "Session") -> None:
         from cockpit.kube.feed import Feed
 
-        feed = Feed(session, self.sink, clock=self.clock, rng=self._rng, namespace=self.options.namespace)
+        self.scope = await self._widest_scope(session)
+        feed = Feed(session, self.sink, clock=self.clock, rng=self._rng, namespace=self.scope)
         async with asyncio.TaskGroup() as group:
             group.create_task(feed.run(), name="feed")
             group.create_task(self._discover(session), name="discovery")
             group.create_task(self._measure(session), name="latency")
             group.create_task(self._telemetry(session), name="telemetry")
+
+    async def _widest_scope(self, session: "Session") -> str:
+        """All namespaces where they may be read: what is free depends on the pods of all; views narrow."""
+        from cockpit.kube.access import can
+        from cockpit.kube.resource import EVENTS, JOBS, LOCAL_QUEUES, MPIJOBS, PODS, WORKLOADS
+
+        namespace = self.options.namespace
+        if not namespace or self.options.is_narrow:
+            return namespace
+        every = (PODS, JOBS, EVENTS, MPIJOBS, WORKLOADS, LOCAL_QUEUES)
+        try:
+            answers = await asyncio.gather(*(can(session, "list", one) for one in every))
+        except CockpitError:
+            return namespace
+        return "" if all(answers) else namespace
 
     async def _discover(self, session: "Session") -> None:
         """What the server serves, for paths of kinds that nobody watches; asked once an attachment."""
@@ -246,3 +276,8 @@ class Attachment:
     def _set(self, link: Link, sentence: str) -> None:
         self.link, self.sentence = link, sentence
         self._changed()
+
+
+def _is_told(status: StreamStatus | None) -> bool:
+    """True where the whole cluster was listed, or there is nothing of the kind to be listed."""
+    return status is not None and (status.is_whole or status.phase is Phase.ABSENT)

@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
 from cockpit.attach import Attachment, AttachOptions
@@ -29,6 +30,8 @@ NEEDS: Final = {
     "pools": (Kind.NODE, Kind.POD, Kind.POOL),
     "events": (Kind.EVENT, Kind.POD),
 }
+ALONE: Final = ("pods", "events", "queues")
+"""Rows that say nothing about what is free: other namespaces need not be read for them."""
 WITH_GPUS: Final = ("overview", "nodes", "gpus", "jobs")
 
 
@@ -41,6 +44,8 @@ def run(options: argparse.Namespace) -> int:
 async def _run(options: argparse.Namespace, chosen: AttachOptions) -> int:
     clock = SystemClock()
     kind: str = options.kind
+    if kind in ALONE:
+        chosen = replace(chosen, is_narrow=True)
     async with attached(chosen, clock) as live:
         notes = await live.settle(NEEDS[kind], options.timeout, with_gpus=kind in WITH_GPUS)
         state = ViewState(

@@ -6,11 +6,12 @@ from typing import Any
 from cockpit.attach import Attachment
 from cockpit.commands.paper import grid
 from cockpit.model.batch import Phase
+from cockpit.model.pool import Pool
 from cockpit.model.quantity import Absent
 from cockpit.pools.index import pools_of
 from cockpit.triage.attention import needs_human
 from cockpit.views import format as fmt
-from cockpit.views.fleet import fleet
+from cockpit.views.fleet import Fleet, fleet
 from cockpit.views.pools import size_text
 from cockpit.views.queues import rows as queue_rows
 
@@ -18,7 +19,8 @@ from cockpit.views.queues import rows as queue_rows
 def tree(attachment: Attachment, now_seconds: float) -> dict[str, Any]:
     """Everything as numbers and words; unknown is null or the reason why."""
     store = attachment.store
-    jobs = list(attachment.jobs.jobs.values())
+    namespace = attachment.options.namespace
+    jobs = [one for one in attachment.jobs.jobs.values() if namespace in ("", one.namespace)]
     session = attachment.session
     return {
         "kind": "overview",
@@ -26,7 +28,7 @@ def tree(attachment: Attachment, now_seconds: float) -> dict[str, Any]:
         "at_seconds": now_seconds,
         "fleet": fleet(store),
         "jobs": dict(sorted(Counter(one.state for one in jobs).items())),
-        "needs_a_human": needs_human(store, attachment.jobs, now_seconds),
+        "needs_a_human": needs_human(store, attachment.jobs, now_seconds, namespace),
         "pools": pools_of(store),
         "queues": [
             {
@@ -36,6 +38,7 @@ def tree(attachment: Attachment, now_seconds: float) -> dict[str, Any]:
                 "admitted": one.admitted,
             }
             for one in queue_rows(store)
+            if one.local is None or namespace in ("", one.local.namespace)
         ],
         "streams": {
             name: status.phase.value
@@ -49,6 +52,16 @@ def _is_odd(phase: Phase) -> bool:
     return phase not in (Phase.LIVE, Phase.ABSENT)
 
 
+def _held(pool: Pool) -> str:
+    return f"{pool.gpus_held if pool.is_use_known else '?'}/{pool.gpus_total}"
+
+
+def _free(it: Fleet) -> str:
+    if it.unseen:
+        return f"{it.unseen} held or free: the pods of all namespaces are not seen"
+    return f"{it.free} free"
+
+
 def lines(found: dict[str, Any]) -> list[str]:
     """The same for a person."""
     it = found["fleet"]
@@ -58,7 +71,7 @@ def lines(found: dict[str, Any]) -> list[str]:
     )
     text = [
         f"{found['context'] or 'cluster'}: {it.nodes} nodes, {it.gpu_nodes} with GPUs",
-        f"{it.gpus} GPUs: {held}, {it.free} free, {it.lost} lost; duty {duty}",
+        f"{it.gpus} GPUs: {held}, {_free(it)}, {it.lost} lost; duty {duty}",
     ]
     if it.joining:
         text.append(f"{it.joining} GPUs promised by nodes that do not show them yet")
@@ -72,7 +85,12 @@ def lines(found: dict[str, Any]) -> list[str]:
         text += ["", *grid(["needs a human", "what", "why", "remedy"], rows)]
     if found["pools"]:
         rows = [
-            [one.name, size_text(one), f"{one.gpus_held}/{one.gpus_total}", one.why_not]
+            [
+                one.name,
+                size_text(one),
+                f"{one.gpus_held if one.is_use_known else '?'}/{one.gpus_total}",
+                one.why_not,
+            ]
             for one in found["pools"]
         ]
         text += ["", *grid(["pool", "nodes", "GPUs held", "not resizable here because"], rows)]

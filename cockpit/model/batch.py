@@ -31,6 +31,13 @@ class StreamStatus(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     heard_seconds: float | None = None  # when the server last said anything
     retry_seconds: float | None = None  # when the next attempt is due
 
+    @property
+    def is_whole(self) -> bool:
+        """True when the table holds all objects of the cluster: every namespace, and listed once at least."""
+        if self.scope or self.phase in (Phase.CONNECTING, Phase.LISTING, Phase.DENIED):
+            return False
+        return self.phase is not Phase.BACKING_OFF or self.objects > 0
+
 
 class ListMark(enum.Enum):
     """Edges of a list inside the stream of batches."""

@@ -46,4 +46,5 @@ class Pool(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     gpus_total: int = 0
     gpus_held: int = 0
     idle_nodes: int = 0
+    is_use_known: bool = True  # False where not every pod is seen: then more may be held and fewer idle
     node_names: tuple[str, ...] = ()

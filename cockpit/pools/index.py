@@ -10,7 +10,7 @@ from cockpit.pools import labels, machinedeployment, nodepool
 from cockpit.pools.match import Group, groups
 from cockpit.pools.owner import Ownership
 from cockpit.pools.stage import NodeStage, node_stage
-from cockpit.pools.truth import Truth, gpus_held, nodes_of, objects_of
+from cockpit.pools.truth import Truth, gpus_held, is_use_known, nodes_of, objects_of
 
 __all__ = ["NodeStage", "gpus_per_node", "node_stage", "ownership", "pool_named", "pool_object", "pools_of"]
 
@@ -102,6 +102,7 @@ def _row(group: Group, store: Truth) -> Pool:
             stage in (NodeStage.GPUS_UP, NodeStage.CORDONED) and not taken
             for stage, taken in zip(stages, held, strict=True)
         ),
+        is_use_known=is_use_known(store),
         node_names=tuple(node.name for node in nodes),
     )
 

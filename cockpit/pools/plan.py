@@ -10,7 +10,7 @@ from cockpit.model.node import Node
 from cockpit.model.plan import Call, Plan
 from cockpit.model.pool import Pool, PoolObject
 from cockpit.pools.index import gpus_per_node, ownership
-from cockpit.pools.truth import Truth, gpus_held, nodes_of
+from cockpit.pools.truth import Truth, gpus_held, is_use_known, nodes_of
 
 LARGEST_REPLICAS = 10_000
 _MERGE_PATCH = "application/merge-patch+json"
@@ -110,6 +110,8 @@ def _shrink(pool: Pool, now: int, replicas: int, store: Truth) -> tuple[tuple[st
     if free:
         lines.append(f"GPUs of the pool: {free} now, {sum(held.values())} held")
     warnings: list[str] = []
+    if not is_use_known(store):
+        warnings.append("not every pod may be read: a node that looks idle may be in use")
     if going > len(idle):
         busy = going - len(idle)
         warnings.append(f"at least {busy} node{'s' * (busy != 1)} with running GPU work will go")

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import Any, Protocol
 
+from cockpit.model.batch import StreamStatus
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.pool import PoolObject
@@ -15,6 +16,7 @@ class Truth(Protocol):
 
     def records(self, kind: str, /) -> Mapping[str, Any]: ...
     def get(self, kind: str, uid: str, /) -> Any | None: ...
+    def status(self, kind: str, /) -> StreamStatus | None: ...
     def pods_on(self, node: str, /) -> Collection[Pod]: ...
     def requests_on(self, node: str, /) -> Requests: ...
 
@@ -32,3 +34,9 @@ def objects_of(truth: Truth) -> tuple[PoolObject, ...]:
 def gpus_held(truth: Truth, node: str) -> int:
     """Devices on that node taken by pods that are bound and not finished."""
     return truth.requests_on(node).gpus
+
+
+def is_use_known(truth: Truth) -> bool:
+    """False where not every pod of the cluster is seen: what looks idle may be in use."""
+    status = truth.status(Kind.POD)
+    return status is None or status.is_whole

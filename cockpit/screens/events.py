@@ -29,6 +29,7 @@ class EventsScreen(TablePlace):
             store.status(Kind.EVENT),
             total=source.total,
             filter_text=self.state.filter,
+            namespace=self.state.namespace,
         )
 
     def said(self, key: str) -> str:

@@ -29,7 +29,11 @@ class JobsScreen(TablePlace, JobVerbs):
             attachment.jobs.jobs.values(), attachment.store, self.state, self.deck.clock.now(), self.memory
         )
         empty = why_empty(
-            "jobs", attachment.store.status(Kind.POD), total=source.total, filter_text=self.state.filter
+            "jobs",
+            attachment.store.status(Kind.POD),
+            total=source.total,
+            filter_text=self.state.filter,
+            namespace=self.state.namespace,
         )
         self.say_problem(source.problem)
         return source, empty

@@ -87,7 +87,7 @@ class NowScreen(JobVerbs):
 
         attachment, now_seconds = self.deck.attachment, self.deck.clock.now()
         store = attachment.store
-        found = needs_human(store, attachment.jobs, now_seconds)
+        found = needs_human(store, attachment.jobs, now_seconds, self.state.namespace)
         table = self.query_one("#attention", ResourceTable)
         table.set_placeholder(self._quiet())
         table.set_source(
@@ -107,7 +107,7 @@ class NowScreen(JobVerbs):
             pools.set_placeholder(self._why_no("pools", Kind.NODE))
             queues.set_placeholder(self._why_no("queues", Kind.LOCAL_QUEUE))
             pools.set_source(view.pools_panel(pools_of(store), now_seconds))
-            queues.set_source(view.queues_panel(store, now_seconds))
+            queues.set_source(view.queues_panel(store, now_seconds, self.state.namespace))
 
     def _why_no(self, what: str, kind: str) -> str:
         """Why a panel is empty; without an attachment the list above says it for all."""

@@ -90,10 +90,14 @@ def _items(app: "CockpitApp") -> list[ChoiceItem]:
         for key in KEYS
         if key.id in here and key.id not in ("palette", "back", "open", "mark")
     ]
+    space = attachment.options.namespace
     return [
         lock,
         *verbs,
-        *_named(attachment.jobs.jobs.values(), attachment.store.records(Kind.NODE).values()),
+        *_named(
+            (job for job in attachment.jobs.jobs.values() if space in ("", job.namespace)),
+            attachment.store.records(Kind.NODE).values(),
+        ),
     ]
 
 

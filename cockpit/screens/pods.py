@@ -25,7 +25,11 @@ class PodsScreen(TablePlace):
         source = view.table(store, self.state, self.deck.clock.now(), self.memory)
         self.say_problem(source.problem)
         return source, why_empty(
-            "pods", store.status(Kind.POD), total=source.total, filter_text=self.state.filter
+            "pods",
+            store.status(Kind.POD),
+            total=source.total,
+            filter_text=self.state.filter,
+            namespace=self.state.namespace,
         )
 
     def said(self, key: str) -> str:

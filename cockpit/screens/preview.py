@@ -44,7 +44,10 @@ def _folded(lines: list[str], width: int) -> list[str]:
 def _fit(plan: Plan, store: Store) -> list[str]:
     from cockpit.fit.gang import fit_sentence
     from cockpit.jobs.render import parts
+    from cockpit.views.fleet import sees_all_pods
 
+    if not sees_all_pods(store):
+        return ["whether it fits now is not known: not every pod may be read"]
     return [
         fit_sentence(store, part.replicas, part.gpus_each)
         for part in parts(plan.calls[0].body)

@@ -29,7 +29,11 @@ class QueuesScreen(TablePlace):
         source = view.table(store, self.state, self.deck.clock.now(), self.memory)
         self.say_problem(source.problem)
         return source, why_empty(
-            "queues", store.status(Kind.LOCAL_QUEUE), total=source.total, filter_text=self.state.filter
+            "queues",
+            store.status(Kind.LOCAL_QUEUE),
+            total=source.total,
+            filter_text=self.state.filter,
+            namespace=self.state.namespace,
         )
 
     def open_row(self, key: str) -> None:

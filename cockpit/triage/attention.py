@@ -11,10 +11,15 @@ from cockpit.triage.jobs import job_findings
 from cockpit.triage.nodes import node_findings
 
 
-def needs_human(store: Store, jobs: JobIndex, now_seconds: float) -> tuple[Attention, ...]:
-    """Findings, the most urgent first: broken before wasteful, more GPUs before fewer, older before newer."""
+def needs_human(
+    store: Store, jobs: JobIndex, now_seconds: float, namespace: str = ""
+) -> tuple[Attention, ...]:
+    """Findings, the most urgent first: broken before wasteful, more GPUs before fewer, older before newer.
+
+    With a namespace only its jobs; nodes and streams belong to everybody.
+    """
     found = [
-        *job_findings(store, jobs, now_seconds),
+        *job_findings(store, jobs, now_seconds, namespace),
         *node_findings(store, now_seconds),
         *_stream_findings(store),
     ]

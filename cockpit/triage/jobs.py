@@ -25,9 +25,13 @@ ENDING_SECONDS = 120.0
 IDLE_SECONDS = 600.0
 
 
-def job_findings(store: Store, jobs: JobIndex, now_seconds: float) -> Iterator[Attention]:
+def job_findings(
+    store: Store, jobs: JobIndex, now_seconds: float, namespace: str = ""
+) -> Iterator[Attention]:
     """What needs a human about jobs; at most one finding a job."""
     for job in jobs.jobs.values():
+        if namespace and job.namespace != namespace:
+            continue
         found = _finding(job, store, jobs, now_seconds)
         if found is not None:
             yield found

@@ -16,9 +16,10 @@ from cockpit.views.source import StoreReader
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
-    """Devices sum up: `gpus` = busy + idle_held + held_unknown + free + lost. `joining` are promised ones of
-    nodes that do not show theirs yet and are not part of `gpus`. `duty` is the mean over held cards that
-    telemetry knows; `sampled_seconds` the time of the newest sample."""
+    """Devices sum up: `gpus` = busy + idle_held + held_unknown + free + unseen + lost. `unseen` are held or
+    free, nobody can say: not every pod of the cluster may be read (or was read yet). `joining` are promised
+    ones of nodes that do not show theirs yet and are not part of `gpus`. `duty` is the mean over held cards
+    that telemetry knows; `sampled_seconds` the time of the newest sample."""
 
     nodes: int = 0
     gpu_nodes: int = 0
@@ -27,6 +28,7 @@ class Fleet:
     idle_held: int = 0
     held_unknown: int = 0
     free: int = 0
+    unseen: int = 0
     lost: int = 0
     joining: int = 0
     duty: Reading = Absent.NOT_COLLECTED
@@ -167,6 +169,7 @@ def _count(store: StoreReader, memo: _Memo) -> Fleet:
     free = sum(one.share.free for one in parts)
     lost = sum(one.share.lost for one in parts)
     duties = sum(one.duties for one in parts)
+    unseen = 0 if sees_all_pods(store) else free
     return Fleet(
         nodes=len(nodes),
         gpu_nodes=len(parts),
@@ -174,12 +177,19 @@ def _count(store: StoreReader, memo: _Memo) -> Fleet:
         busy=busy,
         idle_held=idle,
         held_unknown=unknown,
-        free=free,
+        free=free - unseen,
+        unseen=unseen,
         lost=lost,
         joining=sum(one.share.joining for one in parts),
         duty=sum(one.duty_sum for one in parts) / duties if duties else _why_none(store),
         sampled_seconds=max((one.sampled for one in parts if one.sampled is not None), default=None),
     )
+
+
+def sees_all_pods(store: StoreReader) -> bool:
+    """False while nobody can say what is free: pods of other namespaces, or all, are not known (yet)."""
+    status = store.status(Kind.POD)
+    return status is None or status.is_whole
 
 
 def _why_none(store: StoreReader) -> Reading:

@@ -13,6 +13,7 @@ from cockpit.model.record import Kind
 from cockpit.model.xid import xid_class
 from cockpit.views import cards
 from cockpit.views import format as fmt
+from cockpit.views.fleet import sees_all_pods
 from cockpit.views.order import natural
 from cockpit.views.source import StoreReader
 
@@ -90,6 +91,7 @@ class _Shades:
         self._metric = metric
         self._store = store
         self._namespace = namespace
+        self._sees_all = sees_all_pods(store)
         self._most_watts = 0.0
         if metric is Metric.POWER:
             every = [card for node in nodes for card in store.gpus_on(node.name)]
@@ -111,6 +113,8 @@ class _Shades:
 
     def _without_telemetry(self, node: Node, place: int) -> int:
         """A device nobody measures: free when the API server says that fewer are held, else not collected."""
+        if not self._sees_all:
+            return NOT_COLLECTED
         held = self._store.requests_on(node.name).gpus
         return NOT_COLLECTED if place < held else FREE
 

@@ -9,6 +9,7 @@ from cockpit.model.record import Kind
 from cockpit.pools.stage import node_stage
 from cockpit.views import cards, gpus
 from cockpit.views import format as fmt
+from cockpit.views.fleet import sees_all_pods
 from cockpit.views.lazy_table import LazyTable
 from cockpit.views.source import StoreReader
 from cockpit.views.states import node_cell, telemetry_trouble, why_empty
@@ -92,7 +93,7 @@ def _devices(node: Node, store: StoreReader) -> list[Pair]:
     if node.gpu_allocatable is None:
         words.append("not advertised yet")
     else:
-        words.append(f"{node.gpu_allocatable} allocatable, {held} held")
+        words.append(f"{node.gpu_allocatable} allocatable, {held if sees_all_pods(store) else '?'} held")
     if node.gpu_replicas > 1:
         words.append(f"each shared by {node.gpu_replicas}")
     missing = (shown or 0) - (node.gpu_allocatable or 0)

@@ -13,6 +13,7 @@ from cockpit.model.record import Kind
 from cockpit.pools.stage import node_stage
 from cockpit.views import cards
 from cockpit.views import format as fmt
+from cockpit.views.fleet import sees_all_pods
 from cockpit.views.lazy_table import Field, LazyTable, Memory, View
 from cockpit.views.order import Value
 from cockpit.views.source import StoreReader
@@ -35,6 +36,11 @@ class NodeRow:
     def held(self) -> int:
         """Devices taken by pods that are bound and not finished."""
         return self.store.requests_on(self.node.name).gpus
+
+    @cached_property
+    def held_text(self) -> str:
+        """The same as a word; more may be held where not every pod is seen."""
+        return str(self.held) if sees_all_pods(self.store) else "?"
 
     @cached_property
     def stage(self) -> str:
@@ -68,10 +74,10 @@ def _allocated(row: NodeRow, now_seconds: float) -> Cell:
     if not node.has_gpus and not row.held:
         return Cell("none", "dim")
     if node.gpu_allocatable is None:
-        return Cell(f"{row.held}/?", "warn")
+        return Cell(f"{row.held_text}/?", "warn")
     missing = (row.total or 0) - node.gpu_allocatable
     return Cell(
-        f"{row.held}/{node.gpu_allocatable}" + (f" -{missing}" if missing > 0 else ""),
+        f"{row.held_text}/{node.gpu_allocatable}" + (f" -{missing}" if missing > 0 else ""),
         "warn" if missing > 0 else "",
     )
 

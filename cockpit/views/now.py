@@ -92,7 +92,10 @@ def fleet_segments(found: Fleet) -> Segments:
     segments = [StatusSegment(f"{found.nodes:,} nodes", "", 4)]
     if not found.gpus and not found.joining:
         return (*segments, StatusSegment("no GPUs", "warn", 1))
-    if found.held_unknown and not found.busy and not found.idle_held:
+    if found.unseen:
+        segments.append(StatusSegment(f"{found.gpus:,} GPUs", "strong", 1))
+        segments.append(StatusSegment(f"{found.held:,} seen held", "", 3))
+    elif found.held_unknown and not found.busy and not found.idle_held:
         segments.append(StatusSegment(f"{found.held:,}/{found.gpus:,} GPUs held", "strong", 1))
     else:
         segments.append(StatusSegment(f"{found.busy:,}/{found.gpus:,} GPUs busy", "strong", 1))
@@ -101,7 +104,7 @@ def fleet_segments(found: Fleet) -> Segments:
         segments.append(
             StatusSegment(f"{found.idle_held:,} idle-held", "warn" if found.idle_held else "dim", 3)
         )
-    segments.append(StatusSegment(f"{found.free:,} free", "", 2))
+    segments.append(StatusSegment("free not known" if found.unseen else f"{found.free:,} free", "", 2))
     if found.lost:
         segments.append(StatusSegment(f"{found.lost:,} lost", "bad", 1))
     if found.joining:
@@ -225,7 +228,7 @@ def _pool_words(pool: Pool) -> str:
     words = []
     if pool.nodes_joining:
         words.append(f"+{pool.nodes_joining} joining")
-    if pool.idle_nodes:
+    if pool.idle_nodes and pool.is_use_known:
         words.append(f"{pool.idle_nodes} idle")
     return " · ".join(words)
 
@@ -269,6 +272,7 @@ QUEUE_PANEL: View[queues.QueueRow] = View(
     fields=_QUEUE_PANEL,
     key=lambda row: row.key,
     name=lambda row: row.name,
+    namespace=lambda row: row.local.namespace if row.local else "",
     order=lambda row, _: -float(row.pending or 0),
 )
 
@@ -278,6 +282,6 @@ def pools_panel(pools: Sequence[Pool], now_seconds: float) -> LazyTable[Pool]:
     return POOL_PANEL.table(pools, ViewState(), now_seconds)
 
 
-def queues_panel(store: StoreReader, now_seconds: float) -> LazyTable[queues.QueueRow]:
+def queues_panel(store: StoreReader, now_seconds: float, namespace: str = "") -> LazyTable[queues.QueueRow]:
     """A short line a queue, those with most waiting first."""
-    return QUEUE_PANEL.table(queues.rows(store), ViewState(), now_seconds)
+    return QUEUE_PANEL.table(queues.rows(store), ViewState(namespace=namespace), now_seconds)

@@ -23,8 +23,8 @@ def size_text(pool: Pool) -> str:
 
 
 def held_ratio(pool: Pool) -> float | None:
-    """Share of the pool's GPUs that pods hold; None for a pool without GPUs."""
-    return pool.gpus_held / pool.gpus_total if pool.gpus_total else None
+    """Share of the pool's GPUs that pods hold; None without GPUs, or where not every pod is seen."""
+    return pool.gpus_held / pool.gpus_total if pool.gpus_total and pool.is_use_known else None
 
 
 def _size(pool: Pool, now_seconds: float) -> Cell:
@@ -51,7 +51,7 @@ def _joining(pool: Pool, now_seconds: float) -> Cell:
 def _held(pool: Pool, now_seconds: float) -> Cell:
     if not pool.gpus_total:
         return Cell("none", "dim")
-    return Cell(f"{pool.gpus_held}/{pool.gpus_total}")
+    return Cell(f"{pool.gpus_held if pool.is_use_known else '?'}/{pool.gpus_total}")
 
 
 def _share(pool: Pool, now_seconds: float) -> Cell:
@@ -60,6 +60,8 @@ def _share(pool: Pool, now_seconds: float) -> Cell:
 
 
 def _idle(pool: Pool, now_seconds: float) -> Cell:
+    if not pool.is_use_known:
+        return fmt.UNKNOWN
     return Cell(str(pool.idle_nodes), "warn") if pool.idle_nodes else Cell("0", "dim")
 
 

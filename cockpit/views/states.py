@@ -138,7 +138,14 @@ def telemetry_trouble(status: StreamStatus | None) -> str:
     return status.message
 
 
-def why_empty(what: str, status: StreamStatus | None, *, total: int = 0, filter_text: str = "") -> str:
+def why_empty(
+    what: str,
+    status: StreamStatus | None,
+    *,
+    total: int = 0,
+    filter_text: str = "",
+    namespace: str = "",
+) -> str:
     """The sentence that stands where rows would stand: why the table `what` ("jobs") is empty."""
     if total and filter_text:
         return f"None of {total:,} {what} matches {filter_text!r}; press / to change the filter."
@@ -152,4 +159,5 @@ def why_empty(what: str, status: StreamStatus | None, *, total: int = 0, filter_
         return status.message or f"This cluster does not serve {what}."
     if status.phase is not Phase.LIVE:
         return status.message or f"No {what} known; the stream is {status.phase.value}."
-    return f"There are no {what}{f' in namespace {status.scope}' if status.scope else ''}."
+    within = namespace or status.scope
+    return f"There are no {what}{f' in namespace {within}' if within else ''}."

@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.bed.api import Api
 from tests.bed.bed import Bed
 from tests.bed.estate import gpu_job
 from tests.bed.fixtures import bed_full
+from tests.bed.gpu_holders import gpu_pod
 from tests.bed.layout import free_ports
-from tests.tui.on_the_bed import Opened, Shell, estate, opened, quits
+from tests.tui.on_the_bed import Opened, Shell, estate, node_names, opened, quits
 from tests.tui.terminal import Terminal
 
 __all__ = ["bed_full", "opened"]
@@ -271,6 +273,10 @@ def test_contexts_and_namespaces_are_never_mixed(fleet: Bed, opened: Opened) -> 
     ):
         terminal.keys(key)
         terminal.until("namespace team-a", own, without=(other, "monitoring/"))
+    # nodes belong to all: what team-b holds is not free because nobody looks at it
+    terminal.keys("1")
+    total, held = gpus(fleet.api())
+    terminal.until(f"{held}/{total} GPUs", f"{total - held} free", "namespace team-a")
     choose(terminal, "C-n", "Namespace", "all namespaces")
     terminal.keys("2")
     seen = terminal.until(*both, without=("namespace team-a",))
@@ -283,6 +289,52 @@ def test_contexts_and_namespaces_are_never_mixed(fleet: Bed, opened: Opened) -> 
     seen = terminal.until("bed · ", *both, "live · ro")
     assert [seen.count(name) for name in both] == [1, 1]
     quits(terminal)
+
+
+def gpus(api: Api) -> tuple[int, int]:
+    """GPUs of the cluster, and those that pods hold."""
+    trees = api.items("/api/v1/pods")
+    placed = [tree for tree in trees if tree["spec"].get("nodeName")]
+    held = [pod.containers for pod in map(gpu_pod, placed) if pod is not None]
+    return 8 * len(node_names(api)), sum(count for one in held for _, count in one)
+
+
+def test_who_sees_one_namespace_is_not_told_that_the_rest_is_free(
+    fleet: Bed, opened: Opened, tmp_path: Path
+) -> None:
+    api, rbac = fleet.api(), "rbac.authorization.k8s.io"
+    name = {"metadata": {"name": "engineers-see-nodes"}}
+    rule = {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "watch"]}
+    subject = {"kind": "Group", "apiGroup": rbac, "name": "bed:engineers"}
+    role = {"kind": "ClusterRole", "apiGroup": rbac, "name": "engineers-see-nodes"}
+    api.create(f"/apis/{rbac}/v1/clusterroles", {**name, "rules": [rule]})
+    api.create(f"/apis/{rbac}/v1/clusterrolebindings", {**name, "roleRef": role, "subjects": [subject]})
+    try:
+        terminal = opened(fleet.kubeconfig, "--context", "engineer", "-n", "team-a")
+        total, _ = gpus(api)
+        terminal.until(f"{total} GPUs", "1 seen held", "free not known", "live · ro")
+        terminal.keys("3")
+        seen = terminal.until("?/8", "namespace team-a", without=("0/8",))
+        assert " free" not in seen.replace("free not known", "")
+        words = ("get", "overview", "--context", "engineer", "-n", "team-a")
+        done = Shell(fleet.kubeconfig, tmp_path).run(*words)
+        assert f"{total - 1} held or free: the pods of all namespaces are not seen" in done.stdout, done
+    finally:
+        for kind in ("clusterrolebindings", "clusterroles"):
+            api.delete(f"/apis/{rbac}/v1/{kind}/engineers-see-nodes")
+
+
+def test_a_namespace_on_the_command_line_hides_rows_but_counts_everything(fleet: Bed, tmp_path: Path) -> None:
+    shell = Shell(fleet.kubeconfig, tmp_path)
+    total, held = gpus(fleet.api())
+    for context in ("bed", "viewer"):
+        found = shell.run("get", "overview", "--context", context, "-n", "team-a")
+        assert f"{total - held} free" in found.stdout, found
+        assert "team-b/" not in found.stdout
+        (pool,) = shell.items("pools", "--context", context, "-n", "team-a")
+        assert (pool["gpus_held"], pool["is_use_known"]) == (held, True)
+        jobs = shell.items("jobs", "--context", context, "-n", "team-a")
+        assert [one["name"] for one in jobs] == ["only-team-a"]
 
 
 def test_a_context_brings_its_own_settings(fleet: Bed, opened: Opened, tmp_path: Path) -> None:

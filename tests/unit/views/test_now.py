@@ -13,6 +13,7 @@ from cockpit.model.batch import Batch, Phase, StreamStatus
 from cockpit.model.gpu import Mark
 from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind
+from cockpit.pools.index import pools_of
 from cockpit.store.store import Store
 from cockpit.triage.finding import Attention
 from cockpit.views import heat, now
@@ -151,6 +152,33 @@ def test_trouble_tells_the_age_of_what_is_shown() -> None:
     assert now.data_segment(made, NOW).text == "pods backing off, heard 40s ago"
     made.apply(Batch(kind=Kind.POD, status=msgspec.structs.replace(status, phase=Phase.DENIED)))
     assert now.data_segment(made, NOW).text == "pods denied"
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        StreamStatus(kind=Kind.POD, scope="team-a", phase=Phase.LIVE),
+        StreamStatus(kind=Kind.POD, phase=Phase.DENIED),
+        StreamStatus(kind=Kind.POD, phase=Phase.LISTING),
+        StreamStatus(kind=Kind.POD, phase=Phase.BACKING_OFF),
+    ],
+)
+def test_where_not_every_pod_is_seen_nothing_is_called_free(status: StreamStatus) -> None:
+    made = store(node(), pod("w", gpus=4))
+    made.apply(Batch(kind=Kind.POD, status=status))
+    found = fleet(made)
+    assert (found.gpus, found.held, found.free, found.unseen) == (8, 4, 0, 4)
+    left, _ = now.header(Attached(made), NOW)
+    assert words(left) == "prod-eu · 1 nodes · 8 GPUs · 4 seen held · free not known · duty n/c"
+    (group,) = heat.groups(made)
+    assert group.blocks[0].levels == (heat.NOT_COLLECTED,) * 8
+    (row,) = pools_of(made)
+    assert not row.is_use_known
+    panel = line(now.pools_panel([row], NOW))
+    assert panel["share"] == ""
+    assert "idle" not in panel["words"]
+    made.apply(Batch(kind=Kind.POD, status=StreamStatus(kind=Kind.POD, phase=Phase.STALE, objects=1)))
+    assert (fleet(made).free, fleet(made).unseen) == (4, 0)
 
 
 def test_at_80_columns_the_first_of_each_remain() -> None:
