@@ -45,7 +45,6 @@ class SubmitScreen(Place):
         self._template_name = template
         self._values = dict(values or {})
         self._verdict = ""
-        self._asked: asyncio.Task[None] | None = None
         self._plan: Plan | None = None
         self._fault = ""
         self._has_tried = False
@@ -135,8 +134,6 @@ class SubmitScreen(Place):
         self._plan, self._fault = self._make()
         self._verdict = ""
         self._draw()
-        if self._asked is not None:
-            self._asked.cancel()
         if self._plan is not None and self.deck.attachment.session is not None:
             self.run_worker(self._ask(), name="dry run", group="dry run", exclusive=True)
 
