@@ -11,6 +11,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
+from textual.worker import WorkType
 
 from cockpit.errors import BadInput
 from cockpit.jobs.parameters import Parameter
@@ -135,7 +136,9 @@ class SubmitScreen(Place):
         self._verdict = ""
         self._draw()
         if self._plan is not None and self.deck.attachment.session is not None:
-            self.run_worker(self._ask(), name="dry run", group="dry run", exclusive=True)
+            # the function, not its coroutine: one that is superseded before it began was never made
+            work: WorkType[None] = self._ask
+            self.run_worker(work, name="dry run", group="dry run", exclusive=True)
 
     def _make(self) -> tuple[Plan | None, str]:
         from cockpit.actions.submit import plan_submit
