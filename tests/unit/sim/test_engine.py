@@ -1,0 +1,178 @@
+"""The engine: order, timers, retries, and the same history twice. The port is a list in memory."""
+
+from collections.abc import Iterable
+from random import Random
+from typing import Any
+
+import pytest
+
+from cockpit.clock import ManualClock, SystemClock
+from cockpit.kube.resource import PODS, Resource
+from cockpit.sim.engine import Actor, Engine, Key
+from cockpit.sim.port import Change, ChangeType, Patch, PatchType, PortError, Sink, Tree
+
+
+class ListPort:
+    """A port that hands over what the test puts in."""
+
+    def __init__(self) -> None:
+        self.sinks: list[Sink] = []
+        self.is_closed = False
+
+    def put(self, name: str, kind: ChangeType = ChangeType.ADDED, **fields: Any) -> None:
+        tree: Tree = {"metadata": {"namespace": "a", "name": name}, **fields}
+        for sink in self.sinks:
+            sink(Change(kind, PODS, tree))
+
+    async def follow(self, resource: Resource, sink: Sink) -> None:
+        self.sinks.append(sink)
+
+    async def close(self) -> None:
+        self.is_closed = True
+
+    async def get(self, resource: Resource, namespace: str, name: str) -> Tree:
+        raise NotImplementedError
+
+    async def list(
+        self, resource: Resource, namespace: str = "", *, labels: str = "", fields: str = ""
+    ) -> list[Tree]:
+        raise NotImplementedError
+
+    async def create(self, resource: Resource, tree: Tree, namespace: str = "") -> Tree:
+        raise NotImplementedError
+
+    async def patch(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        patch: Patch,
+        *,
+        type: PatchType = PatchType.MERGE,  # noqa: A002
+        subresource: str = "",
+    ) -> Tree:
+        raise NotImplementedError
+
+    async def delete(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        *,
+        uid: str = "",
+        version: str = "",
+        grace_seconds: int | None = None,
+        propagation: str = "",
+    ) -> None:
+        raise NotImplementedError
+
+    async def bind(self, namespace: str, pod: str, node: str, *, uid: str = "") -> None:
+        raise NotImplementedError
+
+    async def evict(self, namespace: str, pod: str, *, grace_seconds: int | None = None) -> None:
+        raise NotImplementedError
+
+
+class Diary(Actor):
+    """Writes down when it was asked for what; refuses the first `failures` times."""
+
+    name = "diary"
+    watches = (PODS,)
+
+    def __init__(self, failures: int = 0) -> None:
+        super().__init__()
+        self.lines: list[tuple[float, Key]] = []
+        self.failures = failures
+        self.repeat_seconds = 0.0
+
+    def wake(self, change: Change, before: Tree | None) -> Iterable[Key]:
+        yield (change.type.value, change.tree["metadata"]["name"], "" if before is None else "known")
+
+    async def reconcile(self, key: Key) -> None:
+        self.lines.append((round(self.engine.now() - START, 3), key))
+        if self.failures:
+            self.failures -= 1
+            raise PortError(409, "Conflict", "the object has been modified")
+        if self.repeat_seconds:
+            self.engine.after(self.repeat_seconds, self, key)
+
+
+START = ManualClock().now()
+
+
+async def started(actor: Actor) -> tuple[Engine, ListPort]:
+    port = ListPort()
+    engine = Engine(port, ManualClock(), Random(1), [actor])
+    await engine.start()
+    return engine, port
+
+
+async def test_changes_wake_in_the_order_of_the_server_and_know_what_was_before() -> None:
+    diary = Diary()
+    engine, port = await started(diary)
+    port.put("b")
+    port.put("a")
+    port.put("b", ChangeType.MODIFIED)
+    await engine.advance(0)
+    assert [key for _, key in diary.lines] == [
+        ("ADDED", "b", ""),
+        ("ADDED", "a", ""),
+        ("MODIFIED", "b", "known"),
+    ]
+    assert {tree["metadata"]["name"] for tree in engine.cache(PODS)} == {"a", "b"}
+    port.put("b", ChangeType.DELETED)
+    await engine.advance(0)
+    assert engine.cache(PODS).get("a", "b") is None
+    assert len(engine.cache(PODS)) == 1
+
+
+async def test_one_key_asked_for_twice_is_worked_off_once() -> None:
+    diary = Diary()
+    engine, port = await started(diary)
+    port.put("a")
+    port.put("a")
+    await engine.advance(0)
+    assert len([key for _, key in diary.lines if key == ("ADDED", "a", "")]) == 1
+
+
+async def test_timers_ring_at_their_time_and_the_earlier_one_stands() -> None:
+    diary = Diary()
+    engine, _ = await started(diary)
+    engine.after(5.0, diary, ("late",))
+    engine.after(9.0, diary, ("late",))
+    engine.after(2.0, diary, ("soon",))
+    await engine.advance(10)
+    assert diary.lines == [(2.0, ("soon",)), (5.0, ("late",))]
+
+
+async def test_a_timer_set_while_time_passes_rings_within_the_same_advance() -> None:
+    diary = Diary()
+    diary.repeat_seconds = 3.0
+    engine, _ = await started(diary)
+    engine.soon(diary, ("tick",))
+    await engine.advance(7)
+    assert [at for at, _ in diary.lines] == [0.0, 3.0, 6.0]
+    assert engine.now() - START == 7
+
+
+async def test_a_conflict_is_tried_again_later_each_time() -> None:
+    diary = Diary(failures=3)
+    engine, _ = await started(diary)
+    engine.soon(diary, ("x",))
+    await engine.advance(5)
+    assert [at for at, _ in diary.lines] == [0.0, 0.05, 0.15, 0.35]
+
+
+async def test_only_a_stepped_clock_advances_and_stop_closes_the_port() -> None:
+    port = ListPort()
+    engine = Engine(port, SystemClock(), Random(1), [Diary()])
+    await engine.start()
+    with pytest.raises(TypeError):
+        await engine.advance(1)
+    await engine.stop()
+    assert port.is_closed
+
+
+def test_an_actor_without_an_engine_says_so() -> None:
+    with pytest.raises(RuntimeError):
+        _ = Diary().engine
