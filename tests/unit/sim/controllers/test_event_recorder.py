@@ -1,0 +1,114 @@
+"""The recorder: one object for what repeats, a new one when the server has forgotten, never a failure."""
+
+from random import Random
+from typing import Any, cast
+
+from cockpit.clock import ManualClock
+from cockpit.kube.resource import EVENTS, Resource
+from cockpit.sim.actors.recorder import NORMAL, WARNING, Recorder
+from cockpit.sim.port import Port, PortError, Tree
+from cockpit.sim.times import rfc3339, rfc3339_micro, seconds_of
+
+POD: Tree = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"namespace": "a", "name": "train", "uid": "u1", "resourceVersion": "7"},
+}
+NODE: Tree = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "gpu-1", "uid": "u2"}}
+
+
+class EventPort:
+    """Holds events by name; may refuse."""
+
+    def __init__(self) -> None:
+        self.events: dict[tuple[str, str], Tree] = {}
+        self.refuses = False
+
+    async def create(self, resource: Resource, tree: Tree, namespace: str = "") -> Tree:
+        assert resource == EVENTS
+        if self.refuses:
+            raise PortError(403, "Forbidden", "namespace is being terminated")
+        self.events[namespace, tree["metadata"]["name"]] = tree
+        return tree
+
+    async def patch(self, resource: Resource, namespace: str, name: str, patch: Tree) -> Tree:
+        held = self.events.get((namespace, name))
+        if held is None:
+            raise PortError(404, "NotFound", f'events "{name}" not found')
+        self.events[namespace, name] = {**held, **patch}
+        return self.events[namespace, name]
+
+
+def made(seed: int = 1) -> tuple[EventPort, ManualClock, Recorder]:
+    port, clock = EventPort(), ManualClock()
+    return port, clock, Recorder(cast(Port, port), clock, Random(seed), "kubelet", "gpu-1")
+
+
+async def test_an_event_repeats_as_a_count_on_one_object() -> None:
+    port, clock, recorder = made()
+    await recorder.event(
+        POD, WARNING, "BackOff", "Back-off pulling image", field_path="spec.containers{main}"
+    )
+    first = clock.now()
+    clock.advance(30)
+    await recorder.event(
+        POD, WARNING, "BackOff", "Back-off pulling image", field_path="spec.containers{main}"
+    )
+    ((namespace, name), event) = next(iter(port.events.items()))
+    assert len(port.events) == 1
+    assert namespace == "a"
+    assert name.startswith("train.") and len(name) == len("train.") + 16
+    assert event["count"] == 2
+    assert event["firstTimestamp"] == rfc3339(first)
+    assert event["lastTimestamp"] == rfc3339(first + 30)
+    assert event["source"] == {"component": "kubelet", "host": "gpu-1"}
+    assert event["involvedObject"] == {
+        "kind": "Pod",
+        "apiVersion": "v1",
+        "namespace": "a",
+        "name": "train",
+        "uid": "u1",
+        "resourceVersion": "7",
+        "fieldPath": "spec.containers{main}",
+    }
+
+
+async def test_other_words_are_another_event_and_nodes_are_told_in_default() -> None:
+    port, _, recorder = made()
+    await recorder.event(POD, NORMAL, "Pulled", "one")
+    await recorder.event(POD, NORMAL, "Pulled", "two")
+    await recorder.event(NODE, NORMAL, "NodeReady", "Node gpu-1 status is now: NodeReady")
+    assert sorted(namespace for namespace, _ in port.events) == ["a", "a", "default"]
+
+
+async def test_what_the_server_forgot_starts_anew() -> None:
+    port, _, recorder = made()
+    await recorder.event(POD, NORMAL, "Pulled", "one")
+    port.events.clear()
+    await recorder.event(POD, NORMAL, "Pulled", "one")
+    assert [event["count"] for event in port.events.values()] == [1]
+
+
+async def test_a_refused_event_is_dropped_without_a_failure_and_told_again_later() -> None:
+    port, _, recorder = made()
+    port.refuses = True
+    await recorder.event(POD, NORMAL, "Pulled", "one")
+    assert not port.events
+    port.refuses = False
+    await recorder.event(POD, NORMAL, "Pulled", "one")
+    assert len(port.events) == 1
+
+
+async def test_memory_is_bounded() -> None:
+    _, _, recorder = made()
+    for number in range(5_000):
+        await recorder.event(POD, NORMAL, "Pulled", str(number))
+    told: Any = recorder._told
+    assert len(told) == 4096
+
+
+def test_times_in_both_forms() -> None:
+    assert rfc3339(1_790_000_000.9) == "2026-09-21T14:13:20Z"
+    assert rfc3339_micro(1_790_000_000.25) == "2026-09-21T14:13:20.250000Z"
+    assert seconds_of("2026-09-21T14:13:20Z") == 1_790_000_000
+    assert seconds_of(rfc3339_micro(1_790_000_000.25)) == 1_790_000_000.25
