@@ -1,0 +1,149 @@
+"""Columns, cells and the ways in which the real server writes ages, selectors and images.
+
+The columns are those of kubernetes `pkg/printers/internalversion/printers.go`.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from cockpit.sim.port import Tree
+from cockpit.sim.times import seconds_of
+
+NONE = "<none>"
+UNKNOWN = "<unknown>"
+UNSET = "<unset>"
+INVALID = "<invalid>"
+
+
+class Column(msgspec.Struct, frozen=True):
+    """One column; `priority` 0 is always shown, 1 only when asked for `-o wide`."""
+
+    name: str
+    type: str = "string"
+    priority: int = 0
+    format: str = ""
+    description: str = ""
+
+    def definition(self) -> Tree:
+        """As an entry of `columnDefinitions`."""
+        return {
+            "name": self.name,
+            "type": self.type,
+            "format": self.format,
+            "description": self.description,
+            "priority": self.priority,
+        }
+
+
+class Printer(msgspec.Struct, frozen=True):
+    """How objects of one resource become rows: `cells(tree, now_seconds)` answers a cell for each column."""
+
+    columns: tuple[Column, ...]
+    cells: Callable[[Tree, float], list[Any]]
+    conditions: Callable[[Tree], list[Tree]] | None = None
+
+
+NAME = Column("Name", format="name", description="Name must be unique within a namespace.")
+AGE = Column("Age", description="How long ago the object was created.")
+CREATED_AT = Column("Created At", "date", description="When the object was created.")
+CONTAINERS = Column("Containers", priority=1, description="Names of each container in the template.")
+IMAGES = Column("Images", priority=1, description="Images referenced by each container in the template.")
+SELECTOR = Column("Selector", priority=1, description="Label selector of the object.")
+
+
+def metadata_of(tree: Tree) -> Tree:
+    """`metadata`, or an empty tree."""
+    found: Tree = tree.get("metadata") or {}
+    return found
+
+
+def part(tree: Tree, *path: str) -> Any:
+    """What lies at `path`; an empty tree where nothing does."""
+    found: Any = tree
+    for key in path:
+        if not isinstance(found, Mapping):
+            return {}
+        found = found.get(key)
+    return {} if found is None else found
+
+
+def human_duration(seconds: float) -> str:
+    """A span as `kubectl` writes it (apimachinery `duration.HumanDuration`)."""
+    whole = int(seconds)
+    if whole < -1:
+        return INVALID
+    if whole < 0:
+        return "0s"
+    if whole < 120:
+        return f"{whole}s"
+    minutes, rest = divmod(whole, 60)
+    if minutes < 10:
+        return f"{minutes}m{rest}s" if rest else f"{minutes}m"
+    if minutes < 180:
+        return f"{minutes}m"
+    return _long_duration(minutes)
+
+
+def _long_duration(minutes: int) -> str:
+    hours, rest = divmod(minutes, 60)
+    if hours < 8:
+        return f"{hours}h{rest}m" if rest else f"{hours}h"
+    if hours < 48:
+        return f"{hours}h"
+    days, rest = divmod(hours, 24)
+    if hours < 192:
+        return f"{days}d{rest}h" if rest else f"{days}d"
+    if days < 730:
+        return f"{days}d"
+    years, rest = divmod(days, 365)
+    return f"{years}y{rest}d" if rest and years < 8 else f"{years}y"
+
+
+def since(text: Any, now_seconds: float) -> str:
+    """How long ago an RFC 3339 time was; `<unknown>` without one."""
+    if not isinstance(text, str) or not text:
+        return UNKNOWN
+    return human_duration(now_seconds - seconds_of(text))
+
+
+def age(tree: Tree, now_seconds: float) -> str:
+    """How long ago the object was created."""
+    return since(metadata_of(tree).get("creationTimestamp"), now_seconds)
+
+
+def joined(words: Iterable[Any]) -> str:
+    """Words with commas, `<none>` for no word."""
+    return ",".join(str(word) for word in words) or NONE
+
+
+def labels_text(labels: Mapping[str, Any] | None) -> str:
+    """`a=1,b=2` in the order of the keys, `<none>` for no label."""
+    return joined(f"{key}={value}" for key, value in sorted((labels or {}).items()))
+
+
+def selector_text(selector: Mapping[str, Any] | None) -> str:
+    """A LabelSelector in the notation of `-l` (apimachinery `FormatLabelSelector`)."""
+    if not selector:
+        return NONE
+    parts = [(key, f"{key}={value}") for key, value in (selector.get("matchLabels") or {}).items()]
+    for one in selector.get("matchExpressions") or ():
+        key, values = one["key"], ",".join(sorted(one.get("values") or ()))
+        written = {
+            "In": f"{key} in ({values})",
+            "NotIn": f"{key} notin ({values})",
+            "Exists": key,
+            "DoesNotExist": f"!{key}",
+        }
+        parts.append((key, written.get(one["operator"], key)))
+    return joined(text for _, text in sorted(parts))
+
+
+def containers_of(spec: Tree) -> tuple[str, str]:
+    """Names and images of the containers of a pod spec."""
+    containers = spec.get("containers") or ()
+    return (
+        ",".join(one.get("name", "") for one in containers),
+        ",".join(one.get("image", "") for one in containers),
+    )
