@@ -1,0 +1,1 @@
+"""GPUs that work, heat up, throttle and fail, told as dcgm-exporter tells them."""

@@ -1,0 +1,119 @@
+"""One card in time: power follows duty, temperature follows power with inertia, clocks give way to heat.
+
+Time moves on a grid of `GRID_SECONDS`, so that what a card says at a moment does not depend on how often it
+was asked. Of a gap of more than `_LONGEST_STEPS` only the last part counts: temperature forgets in minutes.
+"""
+
+import math
+from collections.abc import Callable
+from enum import IntFlag
+
+import msgspec
+
+from cockpit.sim.actors.gpus.load import GRID_SECONDS
+from cockpit.sim.actors.gpus.models import Model
+
+_INERTIA_SECONDS = 45.0
+_LONGEST_STEPS = 240
+_THROTTLED_RATIO = 0.6
+
+
+class Throttle(IntFlag):
+    """Bits of nvmlDeviceGetCurrentClocksEventReasons."""
+
+    NONE = 0
+    GPU_IDLE = 0x1
+    POWER_CAP = 0x4
+    HW_SLOWDOWN = 0x8
+    SW_THERMAL = 0x20
+    HW_THERMAL = 0x40
+
+
+class Faults(msgspec.Struct, frozen=True):
+    """What is wrong with a card. `heat_celsius` is added to its surroundings (a dead fan, a hot rack)."""
+
+    heat_celsius: float = 0.0
+    xid: int = 0
+    is_lost: bool = False  # fell off the bus: it reports nothing any more
+    ecc_double: int = 0
+    remapped_rows: int = 0
+    has_remap_failed: bool = False
+
+
+class State(msgspec.Struct, frozen=True):
+    """One card at one moment, in base units. `duty_ratio` is what the card achieves after throttling."""
+
+    at_seconds: float
+    duty_ratio: float
+    power_watts: float
+    temperature_celsius: float
+    memory_temperature_celsius: float
+    sm_clock_hertz: float
+    throttle: Throttle
+    energy_joules: float
+
+
+def rest(model: Model, at_seconds: float) -> State:
+    """A card that nobody has used for long."""
+    return State(
+        at_seconds=grid(at_seconds),
+        duty_ratio=0.0,
+        power_watts=model.idle_watts,
+        temperature_celsius=model.idle_celsius,
+        memory_temperature_celsius=model.idle_celsius + 4.0,
+        sm_clock_hertz=model.idle_clock_hertz,
+        throttle=Throttle.GPU_IDLE,
+        energy_joules=0.0,
+    )
+
+
+def grid(at_seconds: float) -> float:
+    """The last point of the grid at or before a time."""
+    return math.floor(at_seconds / GRID_SECONDS) * GRID_SECONDS
+
+
+def advance(
+    model: Model, state: State, duty: Callable[[float], float], faults: Faults, at_seconds: float
+) -> State:
+    """The card at `grid(at_seconds)`; `duty` gives what is asked of it (0..1) at a time."""
+    steps = round((grid(at_seconds) - state.at_seconds) / GRID_SECONDS)
+    if steps > _LONGEST_STEPS:
+        skipped = (steps - _LONGEST_STEPS) * GRID_SECONDS
+        state = msgspec.structs.replace(
+            state,
+            at_seconds=state.at_seconds + skipped,
+            energy_joules=state.energy_joules + skipped * state.power_watts,
+        )
+        steps = _LONGEST_STEPS
+    for _ in range(steps):
+        state = _step(model, state, duty(state.at_seconds + GRID_SECONDS), faults)
+    return state
+
+
+def _step(model: Model, state: State, asked: float, faults: Faults) -> State:
+    at = state.at_seconds + GRID_SECONDS
+    # Hysteresis: once throttled, a card stays so until it is 3 degrees below its limit.
+    limit = model.slowdown_celsius - (3.0 if state.throttle & Throttle.HW_THERMAL else 0.0)
+    is_hot = state.temperature_celsius >= limit
+    ratio = _THROTTLED_RATIO if is_hot else 1.0
+    power = model.idle_watts + (model.cap_watts - model.idle_watts) * asked**0.8 * ratio
+    settled = model.idle_celsius + faults.heat_celsius + (power - model.idle_watts) * model.celsius_per_watt
+    warmth = 1.0 - math.exp(-GRID_SECONDS / _INERTIA_SECONDS)
+    celsius = state.temperature_celsius + (settled - state.temperature_celsius) * warmth
+    reasons = Throttle.NONE
+    if asked == 0.0:
+        reasons |= Throttle.GPU_IDLE
+    if is_hot:
+        reasons |= Throttle.HW_SLOWDOWN | Throttle.HW_THERMAL
+    if power >= 0.97 * model.cap_watts:
+        reasons |= Throttle.POWER_CAP
+    return State(
+        at_seconds=at,
+        duty_ratio=asked,
+        power_watts=round(power, 3),
+        temperature_celsius=celsius,
+        memory_temperature_celsius=celsius + 4.0 + 9.0 * asked,
+        sm_clock_hertz=model.sm_clock_hertz * ratio if asked > 0.0 else model.idle_clock_hertz,
+        throttle=reasons,
+        energy_joules=state.energy_joules + power * GRID_SECONDS,
+    )
