@@ -1,0 +1,145 @@
+"""Pods that look the same share their verdicts: one table for each kind of pod, mended where nodes changed.
+
+Scoring, stated: NodeResourcesFit (least allocated) and NodeResourcesBalancedAllocation as in kube-scheduler
+1.36 over CPU and memory; preferred node affinity and PreferNoSchedule taints with their weights but without
+the real scaling by the best node; images, soft spreading and preferred pod affinity do not count. Every
+feasible node is scored (the real one stops at a share of a large cluster). Ties are broken by the seed.
+"""
+
+import heapq
+from random import Random
+
+from cockpit.sim.actors.scheduler.nodeinfo import NodeInfo, look_alone
+from cockpit.sim.actors.scheduler.podinfo import PodInfo
+from cockpit.sim.actors.scheduler.selectors import tolerates
+from cockpit.sim.actors.scheduler.verdict import Status, Words
+from cockpit.sim.actors.scheduler.world import World
+
+_MOST_KINDS = 64
+_AFFINITY_WEIGHT = 2
+_TAINT_WEIGHT = 3
+
+
+def score(pod: PodInfo, node: NodeInfo) -> int:
+    """How good `node` is for `pod`; more is better."""
+    cpu, memory = node.allocatable.get("cpu", 0), node.allocatable.get("memory", 0)
+    before = _shares(node.scored_cpu, cpu, node.scored_memory, memory)
+    cpu_used, memory_used = node.scored_cpu + pod.scored_cpu, node.scored_memory + pod.scored_memory
+    after = _shares(cpu_used, cpu, memory_used, memory)
+    free = [_free(used, all_) for used, all_ in ((cpu_used, cpu), (memory_used, memory)) if all_]
+    total = sum(free) // len(free) if free else 0
+    total += 50 + (50 + _balance(after) - _balance(before)) // 2
+    for weight, terms in pod.preferred:
+        if terms.matches(node.name, node.labels):
+            total += _AFFINITY_WEIGHT * weight
+    for taint in node.soft_taints:
+        if not any(tolerates(toleration, taint) for toleration in pod.tolerations):
+            total -= _TAINT_WEIGHT * 100
+    return total
+
+
+def _free(used: int, capacity: int) -> int:
+    return 0 if used > capacity else (capacity - used) * 100 // capacity
+
+
+def _shares(cpu_used: int, cpu: int, memory_used: int, memory: int) -> list[float]:
+    return [min(1.0, used / all_) for used, all_ in ((cpu_used, cpu), (memory_used, memory)) if all_]
+
+
+def _balance(shares: list[float]) -> int:
+    """100 when CPU and memory are used to the same share."""
+    spread = abs(shares[0] - shares[1]) / 2 if len(shares) == 2 else 0.0
+    return int((1 - spread) * 100)
+
+
+class Shape:
+    """What every node alone says to one kind of pod, and the feasible ones by score."""
+
+    def __init__(self, world: World, pod: PodInfo, words: Words, random: Random) -> None:
+        self.pod = pod
+        self.failed: dict[str, Status] = {}
+        self.scores: dict[str, int] = {}
+        self.counts: dict[Status, int] = {}
+        self.refused: tuple[object, ...] = ()
+        """What was last answered to a pod that fits nowhere, with what it depended on; kept by the cycle."""
+        self.answer: object = None
+        self._words = words
+        self._random = random
+        self._heap: list[tuple[int, float, str]] = []
+        self._seen = -1
+        self.mend(world)
+
+    def mend(self, world: World) -> None:
+        """Look again at the nodes that changed since the last look."""
+        changed = world.changed_since(self._seen) if self._seen >= 0 else None
+        if changed is None:
+            self.failed.clear()
+            self.scores.clear()
+            self.counts.clear()
+            self._heap.clear()
+            changed = world.nodes
+        for name in changed:
+            self._look(name, world.nodes.get(name))
+        self._seen = world.log_end
+        if len(self._heap) > 64 + 8 * len(self.scores):
+            self._heap = [entry for entry in self._heap if self._is_current(entry)]
+            heapq.heapify(self._heap)
+
+    def _look(self, name: str, node: NodeInfo | None) -> None:
+        before = self.failed.pop(name, None)
+        if before is not None:
+            self.counts[before] -= 1
+            if not self.counts[before]:
+                del self.counts[before]
+        self.scores.pop(name, None)
+        if node is None:
+            return
+        status = look_alone(self.pod, node, self._words)
+        if status is not None:
+            self.failed[name] = status
+            self.counts[status] = self.counts.get(status, 0) + 1
+            return
+        worth = self.scores[name] = score(self.pod, node)
+        heapq.heappush(self._heap, (-worth, self._random.random(), name))
+
+    def _is_current(self, entry: tuple[int, float, str]) -> bool:
+        return self.scores.get(entry[2]) == -entry[0]
+
+    def best(self, not_these: frozenset[str] = frozenset()) -> str:
+        """The feasible node with the highest score; "" when there is none."""
+        aside: list[tuple[int, float, str]] = []
+        chosen = ""
+        while self._heap:
+            entry = self._heap[0]
+            if not self._is_current(entry):
+                heapq.heappop(self._heap)
+            elif entry[2] in not_these:
+                aside.append(heapq.heappop(self._heap))
+            else:
+                chosen = entry[2]
+                break
+        for entry in aside:
+            heapq.heappush(self._heap, entry)
+        return chosen
+
+
+class Shapes:
+    """The tables in use; the one that was not asked for the longest goes first."""
+
+    def __init__(self, world: World, words: Words, random: Random) -> None:
+        self._world = world
+        self._words = words
+        self._random = random
+        self._kinds: dict[bytes, Shape] = {}
+
+    def of(self, pod: PodInfo) -> Shape:
+        """The table for pods like `pod`, up to date."""
+        shape = self._kinds.pop(pod.shape, None)
+        if shape is None:
+            shape = Shape(self._world, pod, self._words, self._random)
+            if len(self._kinds) >= _MOST_KINDS:
+                del self._kinds[next(iter(self._kinds))]
+        else:
+            shape.mend(self._world)
+        self._kinds[pod.shape] = shape
+        return shape
