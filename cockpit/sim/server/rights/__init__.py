@@ -1,0 +1,1 @@
+"""Who may do what on the embedded server: tokens, role based access control, and the reviews that tell."""
