@@ -99,12 +99,46 @@ async def test_a_refused_event_is_dropped_without_a_failure_and_told_again_later
     assert len(port.events) == 1
 
 
+async def test_the_tenth_message_of_one_reason_and_all_after_it_share_an_object() -> None:
+    port, clock, recorder = made()
+    for number in range(15):
+        await recorder.event(POD, NORMAL, "SuccessfulCreate", f"Created pod: train-{number}")
+    messages = {event["message"]: event["count"] for event in port.events.values()}
+    assert len(messages) == 10
+    assert messages["Created pod: train-8"] == 1
+    assert messages["(combined from similar events): Created pod: train-14"] == 6
+    clock.advance(601)
+    await recorder.event(POD, NORMAL, "SuccessfulCreate", "Created pod: train-15")
+    assert "Created pod: train-15" in {event["message"] for event in port.events.values()}
+
+
+async def test_about_one_object_25_things_are_told_and_then_one_in_five_minutes() -> None:
+    port, clock, recorder = made()
+    for _ in range(40):
+        await recorder.event(POD, NORMAL, "MPIJobRunning", "it runs")
+    await recorder.event(NODE, NORMAL, "NodeReady", "another object has its own")
+    assert sorted(event["count"] for event in port.events.values()) == [1, 25]
+    clock.advance(300)
+    for _ in range(3):
+        await recorder.event(POD, NORMAL, "MPIJobRunning", "it runs")
+    assert sorted(event["count"] for event in port.events.values()) == [1, 26]
+
+
+async def test_what_the_scheduler_says_is_never_dropped() -> None:
+    port = EventPort()
+    recorder = Recorder(cast(Port, port), ManualClock(), Random(1), "default-scheduler")
+    for _ in range(40):
+        await recorder.event(POD, WARNING, "FailedScheduling", "0/3 nodes are available")
+    assert [event["count"] for event in port.events.values()] == [40]
+
+
 async def test_memory_is_bounded() -> None:
     _, _, recorder = made()
     for number in range(5_000):
-        await recorder.event(POD, NORMAL, "Pulled", str(number))
-    told: Any = recorder._told
-    assert len(told) == 4096
+        pod: Tree = {**POD, "metadata": {**POD["metadata"], "uid": f"u{number}"}}
+        await recorder.event(pod, NORMAL, "Pulled", str(number))
+    held: Any = recorder
+    assert [len(held._told), len(held._similar), len(held._tokens)] == [4096] * 3
 
 
 def test_times_in_both_forms() -> None:
