@@ -1,0 +1,1 @@
+"""One autoscaler in the shape of cluster-autoscaler: its status ConfigMap, its events, its patience."""
