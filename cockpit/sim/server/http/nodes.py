@@ -1,0 +1,206 @@
+"""What only the node of a pod can answer: its log, and commands in its containers."""
+
+import asyncio
+from collections.abc import Iterable
+from urllib.parse import quote
+
+import aiohttp
+from aiohttp import web
+
+from cockpit.kube.resource import NODES, PODS
+from cockpit.sim.port import PortError, Tree
+from cockpit.sim.server.http.answers import COMMON, answer
+from cockpit.sim.server.http.face import Asked, Face
+from cockpit.sim.server.refusals import bad_request, not_found
+
+_LOG_QUERY = (
+    "follow",
+    "previous",
+    "sinceSeconds",
+    "sinceTime",
+    "timestamps",
+    "tailLines",
+    "limitBytes",
+    "stream",
+)
+_RUN_QUERY = {"stdin": "input", "stdout": "output", "stderr": "error", "tty": "tty"}
+_PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
+_PIECE_BYTES = 64 * 1024
+_MOST_MESSAGE_BYTES = 64 * 1024 * 1024
+_DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container"
+_KUBELET_PORT = 10250
+
+
+def _pod(face: Face, asked: Asked) -> Tree:
+    stored = face.operations.storage.get(PODS, asked.target.namespace, asked.target.name)
+    if stored is None:
+        raise not_found(PODS, asked.target.name)
+    return stored.tree
+
+
+def _names(spec: Tree, part: str) -> list[str]:
+    return [one["name"] for one in spec.get(part) or ()]
+
+
+def container_of(pod: Tree, wanted: str, *, heed_annotation: bool = False) -> str:
+    """The container that is meant. Raises PortError 400 where it is not clear or not there."""
+    spec, name = pod["spec"], pod["metadata"]["name"]
+    plain, first = _names(spec, "containers"), _names(spec, "initContainers")
+    if not wanted and heed_annotation:
+        wanted = (pod["metadata"].get("annotations") or {}).get(_DEFAULT_CONTAINER, "")
+    if wanted:
+        if wanted not in (*plain, *first, *_names(spec, "ephemeralContainers")):
+            raise bad_request(f"container {wanted} is not valid for pod {name}")
+        return wanted
+    if len(plain) == 1:
+        return plain[0]
+    told = f"a container name must be specified for pod {name}, choose one of: [{' '.join(plain)}]"
+    if first:
+        told += f" or one of the init containers: [{' '.join(first)}]"
+    raise bad_request(told)
+
+
+def kubelet_of(face: Face, name: str) -> str:
+    """`https://ADDRESS:PORT` of a node's kubelet. Raises PortError 404 when there is no such node."""
+    stored = face.operations.storage.get(NODES, "", name)
+    if stored is None:
+        raise not_found(NODES, name)
+    status = stored.tree.get("status") or {}
+    addresses = {one["type"]: one["address"] for one in status.get("addresses") or ()}
+    host = addresses.get("InternalIP") or addresses.get("Hostname")
+    if not host:
+        known = " ".join(sorted(addresses))
+        raise PortError(500, "", f"no preferred addresses found; known addresses: [{known}]")
+    endpoint = (status.get("daemonEndpoints") or {}).get("kubeletEndpoint") or {}
+    # The field is spelt with a capital letter in the API.
+    port = endpoint.get("Port") or _KUBELET_PORT
+    return f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
+
+
+def unreachable(method: str, url: str, error: Exception) -> PortError:
+    """500: nobody answers there, in the words of Go's HTTP client."""
+    why = str(getattr(error, "os_error", None) or error) or type(error).__name__
+    return PortError(500, "", f'{method} "{url}": {why}')
+
+
+async def _kubelets_refusal(asked: Asked, response: aiohttp.ClientResponse) -> PortError:
+    text = (await response.content.read(_PIECE_BYTES)).decode("utf-8", "replace").strip()
+    if response.status == 400:
+        return bad_request(text)
+    if response.status == 404:
+        what = f"({asked.kind.resource.label} {asked.target.name})"
+        return PortError(404, "NotFound", f"the server could not find the requested resource {what}")
+    if response.status == 500:
+        return PortError(500, "InternalError", f"Internal error occurred: {text}")
+    return PortError(
+        response.status, "", text or f"the server responded with the status code {response.status}"
+    )
+
+
+async def log(face: Face, asked: Asked) -> web.StreamResponse:
+    """`GET pods/NAME/log`, line by line as the node sends it."""
+    pod = _pod(face, asked)
+    container = container_of(pod, asked.query.get("container", ""))
+    headers = {**COMMON, "Content-Type": "text/plain"}
+    if not pod["spec"].get("nodeName"):
+        return answer(b"", headers=headers, content_type="text/plain")
+    metadata = pod["metadata"]
+    url = (
+        f"{kubelet_of(face, pod['spec']['nodeName'])}/containerLogs/"
+        f"{metadata['namespace']}/{metadata['name']}/{quote(container, safe='')}"
+    )
+    query = [(name, asked.query[name]) for name in _LOG_QUERY if name in asked.query]
+    try:
+        async with face.dialler().get(url, params=query) as upstream:
+            if upstream.status >= 400:
+                raise await _kubelets_refusal(asked, upstream)
+            response = web.StreamResponse(headers=headers)
+            response.enable_chunked_encoding()
+            await response.prepare(asked.http)
+            async for piece in upstream.content.iter_any():
+                await response.write(piece)
+            await response.write_eof()
+            return response
+    except aiohttp.ClientConnectorError as error:
+        raise unreachable("Get", url, error) from None
+    except aiohttp.ClientPayloadError:
+        # The node broke off in the middle: so does the answer, as the reader must not take it for the end.
+        if asked.http.transport is not None:
+            asked.http.transport.abort()
+        return response
+
+
+def _run_query(asked: Asked, verb: str) -> list[tuple[str, str]]:
+    query = [
+        (kubelets, "1")
+        for name, kubelets in _RUN_QUERY.items()
+        if asked.query.get(name, "").lower() in ("1", "t", "true")
+    ]
+    if verb == "exec":
+        query += [("command", one) for one in asked.http.query.getall("command", [])]
+    return query
+
+
+async def run(face: Face, asked: Asked, verb: str) -> web.StreamResponse:
+    """`exec` and `attach`: a websocket to the client, one to the kubelet, and every message passed on."""
+    pod = _pod(face, asked)
+    container = container_of(pod, asked.query.get("container", ""), heed_annotation=True)
+    node = pod["spec"].get("nodeName")
+    if not node:
+        raise bad_request(f"pod {pod['metadata']['name']} does not have a host assigned")
+    if asked.http.headers.get("Upgrade", "").lower() != "websocket":
+        raise bad_request("Upgrade request required")
+    query = _run_query(asked, verb)
+    if not any(name in ("input", "output", "error") for name, _ in query):
+        raise bad_request("you must specify at least 1 of stdin, stdout, stderr")
+    metadata = pod["metadata"]
+    place = f"{metadata['namespace']}/{metadata['name']}/{quote(container, safe='')}"
+    url = f"{kubelet_of(face, node)}/{verb}/{place}"
+    offered = _offered(asked.http.headers.getall("Sec-WebSocket-Protocol", []))
+    client = face.dialler()
+    try:
+        upstream = await client.ws_connect(
+            url, params=query, protocols=offered, max_msg_size=_MOST_MESSAGE_BYTES, autoclose=False
+        )
+    except aiohttp.WSServerHandshakeError as error:
+        raise PortError(error.status, "", f"error dialing backend: {error.message}") from None
+    except aiohttp.ClientError as error:
+        raise PortError(500, "", f"error dialing backend: {error}") from None
+    async with upstream:
+        chosen = (upstream.protocol,) if upstream.protocol else ()
+        socket = web.WebSocketResponse(protocols=chosen, max_msg_size=_MOST_MESSAGE_BYTES, autoclose=False)
+        await socket.prepare(asked.http)
+        await _pass_on(socket, upstream)
+        return socket
+
+
+def _offered(headers: Iterable[str]) -> tuple[str, ...]:
+    """The client's protocols that are spoken here, in our order."""
+    given = {one.strip() for header in headers for one in header.split(",")}
+    return tuple(one for one in _PROTOCOLS if one in given)
+
+
+Socket = web.WebSocketResponse | aiohttp.ClientWebSocketResponse
+
+
+async def _pump(source: Socket, sink: Socket) -> None:
+    code = aiohttp.WSCloseCode.OK
+    async for message in source:
+        if message.type is aiohttp.WSMsgType.BINARY:
+            await sink.send_bytes(message.data)
+        elif message.type is aiohttp.WSMsgType.TEXT:
+            await sink.send_str(message.data)
+        else:
+            break
+    await sink.close(code=source.close_code or code)
+
+
+async def _pass_on(client: Socket, kubelet: Socket) -> None:
+    """Until the kubelet has said all, or either side is gone."""
+    pumps = [asyncio.ensure_future(_pump(client, kubelet)), asyncio.ensure_future(_pump(kubelet, client))]
+    try:
+        await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for pump in pumps:
+            pump.cancel()
+        await asyncio.gather(*pumps, return_exceptions=True)

@@ -1,0 +1,153 @@
+"""Creating, replacing, patching and deleting, also of status, scale, bindings and evictions."""
+
+from typing import Any
+
+import msgspec
+from aiohttp import web
+
+from cockpit.sim.port import PatchType, PortError, Tree
+from cockpit.sim.server.http.answers import answer
+from cockpit.sim.server.http.bodies import media_of, object_of, patch_of
+from cockpit.sim.server.http.face import Asked, Face
+from cockpit.sim.server.http.query import WriteOptions, delete_options, list_options, write_options
+from cockpit.sim.server.http.shown import Shown
+from cockpit.sim.server.http.statuses import success, wrong_method
+from cockpit.sim.server.operations import Outcome
+from cockpit.sim.server.refusals import bad_request
+from cockpit.sim.server.request import Request
+
+_SENT_KINDS = {
+    "binding": ("v1", "Binding"),
+    "eviction": ("policy/v1", "Eviction"),
+    "scale": ("autoscaling/v1", "Scale"),
+}
+
+
+async def body_of(asked: Asked) -> bytes:
+    """The body of a request. Raises PortError 413 for one that is too large."""
+    try:
+        return await asked.http.read()
+    except web.HTTPRequestEntityTooLarge:
+        raise PortError(413, "RequestEntityTooLarge", "Request entity too large: limit is 3145728") from None
+
+
+def _options(asked: Asked, kind: str, patch: PatchType | None = None) -> WriteOptions:
+    query = asked.http.query
+    agent = asked.http.headers.get("User-Agent", "")
+    return write_options(kind, query, query.getall("dryRun", []), agent, patch)
+
+
+def _with(asked: Asked, options: WriteOptions) -> Request:
+    return asked.request(
+        dry_run=options.dry_run,
+        field_manager=options.field_manager,
+        field_validation=options.field_validation,
+        force=options.force,
+    )
+
+
+def _checked(asked: Asked, tree: Tree) -> Tree:
+    """The tree if it is of the kind that belongs here; apiVersion and kind are filled in."""
+    resource, subresource = asked.kind.resource, asked.target.subresource
+    version, kind = _SENT_KINDS.get(subresource, (resource.api_version, resource.kind))
+    for name in ("apiVersion", "kind"):
+        if not isinstance(tree.get(name, ""), str):
+            raise bad_request(
+                "couldn't get version/kind; json parse error: json: cannot unmarshal "
+                f"{type(tree[name]).__name__} into Go struct field .{name} of type string"
+            )
+    sent_version, sent_kind = tree.get("apiVersion") or version, tree.get("kind") or kind
+    if sent_kind != kind:
+        raise bad_request(
+            f'{sent_kind} in version "{sent_version.rpartition("/")[2]}" cannot be handled as a {kind}: '
+            f"no kind {sent_kind!a} is registered for this path".replace("'", '"')
+        )
+    if sent_version != version:
+        raise bad_request(
+            f"the API version in the data ({sent_version}) "
+            f"does not match the expected API version ({version})"
+        )
+    return {**tree, "apiVersion": version, "kind": kind}
+
+
+def _written(face: Face, asked: Asked, shown: Shown, outcome: Outcome) -> web.Response:
+    status = 201 if outcome.is_created else 200
+    return answer(shown.one(outcome.stored), status, warnings=(*asked.warnings, *outcome.warnings))
+
+
+async def create(face: Face, asked: Asked, shown: Shown) -> web.Response:
+    """POST of an object, a binding or an eviction."""
+    options = _options(asked, "CreateOptions")
+    tree = _checked(asked, object_of(await body_of(asked), asked.http.headers.get("Content-Type", "")))
+    request = _with(asked, options)
+    subresource = asked.target.subresource
+    if subresource == "eviction":
+        inner = tree.get("deleteOptions") or {}
+        if inner.get("dryRun"):
+            request = msgspec.structs.replace(request, dry_run=True)
+    outcome = face.operations.create(request, tree)
+    if subresource in ("binding", "eviction"):
+        return answer(success(201), 201, warnings=outcome.warnings)
+    return answer(shown.one(outcome.stored), 201, warnings=(*asked.warnings, *outcome.warnings))
+
+
+async def replace(face: Face, asked: Asked, shown: Shown) -> web.Response:
+    """PUT."""
+    options = _options(asked, "UpdateOptions")
+    tree = _checked(asked, object_of(await body_of(asked), asked.http.headers.get("Content-Type", "")))
+    return _written(face, asked, shown, face.operations.replace(_with(asked, options), tree))
+
+
+async def patch(face: Face, asked: Asked, shown: Shown) -> web.Response:
+    """PATCH of every kind."""
+    content_type = asked.http.headers.get("Content-Type", "")
+    sent, kind = patch_of(await body_of(asked), content_type, is_custom=asked.kind.is_custom)
+    options = _options(asked, "PatchOptions", kind)
+    return _written(face, asked, shown, face.operations.patch(_with(asked, options), sent, kind))
+
+
+async def _delete_body(asked: Asked) -> Tree | None:
+    body = await body_of(asked)
+    if not body.strip():
+        return None
+    return object_of(body, media_of(asked.http.headers.get("Content-Type", "")))
+
+
+async def delete(face: Face, asked: Asked, shown: Shown) -> web.Response:
+    """DELETE of one object."""
+    query: Any = asked.http.query
+    options, dry_run = delete_options(query, query.getall("dryRun", []), await _delete_body(asked))
+    outcome = face.operations.delete(asked.request(dry_run=dry_run), options)
+    resource = asked.kind.resource
+    if not outcome.has_object:
+        metadata = outcome.tree["metadata"]
+        told = success(
+            name=metadata["name"], group=resource.group, kind=resource.plural, uid=metadata.get("uid", "")
+        )
+        return answer(told, warnings=outcome.warnings)
+    return answer(shown.one(outcome.stored), warnings=outcome.warnings)
+
+
+async def delete_collection(face: Face, asked: Asked, shown: Shown) -> web.Response:
+    """DELETE of all that a query selects."""
+    query: Any = asked.http.query
+    options, dry_run = delete_options(query, query.getall("dryRun", []), await _delete_body(asked))
+    request = asked.request(dry_run=dry_run)
+    deleted = face.operations.delete_collection(request, list_options(query), options)
+    version = str(face.operations.storage.version)
+    return answer(shown.joined(deleted, {"resourceVersion": version}))
+
+
+async def write(face: Face, asked: Asked, shown: Shown) -> web.Response:
+    """Whatever the verb says. Raises PortError 405 for a verb that is none of a write."""
+    verbs = {
+        "create": create,
+        "update": replace,
+        "patch": patch,
+        "delete": delete,
+        "deletecollection": delete_collection,
+    }
+    handler = verbs.get(asked.target.verb)
+    if handler is None:
+        raise wrong_method()
+    return await handler(face, asked, shown)
