@@ -224,6 +224,14 @@ class Attachment:
                 raise Refused(f"Services cannot be listed: {answer.message()}")
             return services_of(answer.json())
 
+        async def read_page(path: str, query: tuple[tuple[str, str], ...], most_bytes: int) -> bytes:
+            answer = await session.request(
+                "GET", path, query=query, accept="*/*", timeout_seconds=ANSWER_SECONDS, limit_bytes=most_bytes
+            )
+            if not answer.ok:
+                raise Refused(answer.message())
+            return answer.body
+
         loop = asyncio.get_running_loop()
         await run_telemetry(
             proxied_http=lambda: http_session(session, loop),
@@ -234,6 +242,7 @@ class Attachment:
             configured_url=self.options.prometheus_url,
             interval_seconds=self.options.telemetry_seconds,
             rng=self._rng,
+            read_page=read_page,
         )
 
     # ---- questions of the screens, answered by reading

@@ -1,32 +1,21 @@
-"""The loop that asks Prometheus and hands the cards to the store."""
+"""The loop that asks a source and hands the cards to the store."""
 
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
 
 from cockpit.clock import Clock
 from cockpit.model.batch import Batch, Phase, StreamStatus
 from cockpit.model.gpu import Gpu
 from cockpit.model.node import Node
-from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.telemetry.attribute import attribute
 from cockpit.telemetry.faults import TelemetryError
-from cockpit.telemetry.labels import Places
-from cockpit.telemetry.names import MEANINGS, Quantity, names_of
-from cockpit.telemetry.normalise import ages, gpus
-from cockpit.telemetry.promql import instant, sample_times
-from cockpit.telemetry.sample import from_prometheus, newest_seconds
+from cockpit.telemetry.source import Cluster, Source
 from cockpit.telemetry.staleness import aged
-
-T = TypeVar("T")
 
 SAMPLE_INTERVAL_SECONDS = 30.0
 """dcgm-exporter's own period; with a scrape every 15 s a sample is at most 45 s old when all is well."""
-
-MANY_CARDS = 2_000
-"""From here on each quantity is asked for by itself: an answer of 8 MB parses in 60 ms, 40 MB in 400."""
 
 MOST_NODES = 100
 """With more visible nodes than this the whole fleet is asked for: the URL of a GET has its limits."""
@@ -36,22 +25,6 @@ _REST = 4.0
 
 _CHUNK = 1_000
 _LONGEST_PAUSE_SECONDS = 60.0
-
-
-class Asked(Protocol):
-    """What is asked: `cockpit.telemetry.prometheus.Prometheus`."""
-
-    @property
-    def who(self) -> str: ...
-    async def query(self, promql: str) -> list[Any]: ...
-    async def apart(self, work: Callable[[], T]) -> T: ...
-
-
-class Cluster(Protocol):
-    """What is read of the store."""
-
-    def records(self, kind: str, /) -> Mapping[str, Any]: ...
-    def pods_on(self, node: str, /) -> Sequence[Pod]: ...
 
 
 def no_nodes() -> Sequence[str]:
@@ -68,7 +41,7 @@ class Poller:
 
     def __init__(
         self,
-        asked: Asked,
+        source: Source,
         sink: Callable[[Batch], None],
         clock: Clock,
         cluster: Cluster,
@@ -80,7 +53,7 @@ class Poller:
         visible: Callable[[], Sequence[str]] = no_nodes,
         known: Iterable[Gpu] = (),
     ) -> None:
-        self._asked = asked
+        self._source = source
         self._sink = sink
         self._clock = clock
         self._cluster = cluster
@@ -130,42 +103,13 @@ class Poller:
     # ---- asking
 
     async def _ask(self) -> tuple[list[Gpu], float]:
-        """Cards as the exporters see them, and Prometheus' own time."""
-        places = places_of(self._cluster)
-        nodes = self._visible_nodes()
-        rows: list[Any] = []
-        for names in self._shares():
-            rows.extend(await self._asked.query(instant(names, nodes)))
-        times = await self._times(nodes)
-
-        def work() -> tuple[list[Gpu], float | None]:
-            samples = from_prometheus(rows)
-            # under timestamp() the value is the time, so what is stamped on its rows is of no use
-            sampled = ages(from_prometheus(times), places)
-            return gpus(samples, places, sampled), newest_seconds(samples)
-
-        cards, newest = await self._asked.apart(work)
-        return cards, self._clock.now() if newest is None else newest
-
-    async def _times(self, nodes: Sequence[str]) -> list[Any]:
-        try:
-            return await self._asked.query(sample_times(nodes))
-        except TelemetryError:
-            # numbers without their age are better than none; the next round asks again
-            return []
+        """Cards as the exporters see them, and the source's own time."""
+        cards, now = await self._source.read(self._cluster, self._visible_nodes(), len(self._cards))
+        return cards, self._clock.now() if now is None else now
 
     def _visible_nodes(self) -> tuple[str, ...]:
         nodes = tuple(self._visible())
         return nodes if len(nodes) <= MOST_NODES else ()
-
-    def _shares(self) -> list[tuple[str, ...]]:
-        if len(self._cards) < MANY_CARDS and self._devices() < MANY_CARDS:
-            return [tuple(MEANINGS)]
-        return [names_of((quantity,)) for quantity in Quantity]
-
-    def _devices(self) -> int:
-        nodes: Mapping[str, Node] = self._cluster.records(Kind.NODE)
-        return sum(node.gpu_capacity or 0 for node in nodes.values())
 
     async def _attributed(self, cards: list[Gpu]) -> list[Gpu]:
         """Marks checked against the pods of each node; gives way to the loop now and then."""
@@ -226,12 +170,9 @@ class Poller:
 
     def _live(self, found: int) -> StreamStatus:
         now = self._heard_seconds = self._clock.now()
-        message = ""
+        message = self._source.complaint
         if not found and not self._cards:
-            message = (
-                f"{self._asked.who} answers but has no GPU series (DCGM, cockpit_gpu, nvidia_gpu); "
-                "check that it scrapes dcgm-exporter."
-            )
+            message = self._source.nothing
         return StreamStatus(
             kind=Kind.GPU, phase=Phase.LIVE, message=message, objects=len(self._cards), heard_seconds=now
         )
@@ -260,17 +201,3 @@ class Poller:
         )
         self._sink(Batch(kind=Kind.GPU, changed=tuple(changed), status=status))
         return pause
-
-
-def places_of(cluster: Cluster) -> Places:
-    """A snapshot of the names that labels are resolved by."""
-    nodes: Sequence[Node] = tuple(cluster.records(Kind.NODE).values())
-    pods: Mapping[str, Pod] = cluster.records(Kind.POD)
-    agents = [pod for pod in pods.values() if "exporter" in pod.name or "dcgm" in pod.name]
-    by_ip = {node.internal_ip: node.name for node in nodes if node.internal_ip}
-    by_ip |= {pod.pod_ip: pod.node for pod in agents if pod.pod_ip and pod.node}
-    return Places(
-        nodes=frozenset(node.name for node in nodes),
-        node_by_ip=by_ip,
-        pod_node={pod.key: pod.node for pod in agents if pod.node},
-    )

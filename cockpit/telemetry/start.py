@@ -1,4 +1,4 @@
-"""Telemetry from start to end: find a Prometheus, poll it, look again when it is lost."""
+"""Telemetry from start to end: find a source, poll it, look again when it is lost."""
 
 import asyncio
 import random
@@ -9,10 +9,14 @@ from cockpit.clock import Clock
 from cockpit.model.batch import Batch, StreamStatus
 from cockpit.model.gpu import Gpu
 from cockpit.model.record import Kind
-from cockpit.telemetry.discovery import ListServices, Target, find_prometheus
+from cockpit.telemetry.discovery import ListServices, Open, Target, find_prometheus
+from cockpit.telemetry.exporters import ExporterPages, ReadPage
 from cockpit.telemetry.faults import TelemetryError
-from cockpit.telemetry.poller import Cluster, Poller, no_nodes
+from cockpit.telemetry.names import MEANINGS
+from cockpit.telemetry.poller import Poller, no_nodes
 from cockpit.telemetry.prometheus import Prometheus
+from cockpit.telemetry.promql import has_gpus
+from cockpit.telemetry.source import Cluster, PrometheusSource, Source
 
 if TYPE_CHECKING:
     import requests
@@ -33,19 +37,23 @@ async def run_telemetry(
     rng: random.Random | None = None,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     visible: Callable[[], Sequence[str]] = no_nodes,
+    read_page: ReadPage | None = None,
 ) -> None:
     """Run until cancelled. Every failure becomes the status of the GPU stream, none is raised.
 
     `proxied_http` makes a `requests` session that reaches `http://cluster.local/...` through the API server
     (`cockpit.kube.proxy.http_session`); `list_services` lists the Services of the cluster and may raise
-    CockpitError.
+    CockpitError. `read_page` reads through the API server's pod proxy, for clusters without a Prometheus.
     """
     pause = _FIRST_PAUSE_SECONDS
     known: tuple[Gpu, ...] = ()
     while True:
         try:
-            prometheus = await find_prometheus(
-                configured_url, list_services, lambda target: open_target(target, proxied_http)
+            source = await find_source(
+                configured_url,
+                list_services,
+                lambda target: open_target(target, proxied_http),
+                ExporterPages(read_page, clock) if read_page is not None else None,
             )
         except TelemetryError as error:
             now = clock.now()
@@ -62,7 +70,7 @@ async def run_telemetry(
             continue
         pause = _FIRST_PAUSE_SECONDS
         poller = Poller(
-            prometheus,
+            source,
             sink,
             clock,
             cluster,
@@ -75,9 +83,38 @@ async def run_telemetry(
         try:
             await poller.run(most_failures=LOST_AFTER_FAILURES)
         finally:
-            prometheus.close()
+            source.close()
         # cards that left meanwhile must still grow old and go
         known = poller.cards
+
+
+async def find_source(
+    configured_url: str, list_services: ListServices, open_prometheus: Open, pages: ExporterPages | None
+) -> Source:
+    """The configured Prometheus; else one that knows GPUs; else the exporters themselves; else a Prometheus
+    that may come to know some. Raises TelemetryError with one sentence."""
+    prometheus: Prometheus | None = None
+    fault: TelemetryError | None = None
+    try:
+        prometheus = await find_prometheus(configured_url, list_services, open_prometheus)
+        if configured_url or await prometheus.query(has_gpus(MEANINGS)):
+            return PrometheusSource(prometheus)
+    except TelemetryError as error:
+        fault = error
+    found = 0
+    if pages is not None and not configured_url:
+        try:
+            found = await pages.find()
+        except TelemetryError as error:
+            fault = fault or error
+    if pages is not None and found:
+        if prometheus is not None:
+            prometheus.close()
+        return pages
+    if prometheus is not None:
+        return PrometheusSource(prometheus)
+    assert fault is not None
+    raise fault
 
 
 def open_target(target: Target, proxied_http: "Callable[[], requests.Session]") -> Prometheus:

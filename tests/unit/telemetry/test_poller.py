@@ -13,6 +13,7 @@ from cockpit.model.quantity import Absent
 from cockpit.telemetry.faults import TelemetryError
 from cockpit.telemetry.names import Quantity
 from cockpit.telemetry.poller import Poller
+from cockpit.telemetry.source import PrometheusSource
 from tests.unit.telemetry.builders import NOW, A, Row, SmallCluster, card_a, family, node, pod
 
 T = TypeVar("T")
@@ -46,6 +47,9 @@ class Scripted:
     async def apart(self, work: Callable[[], T]) -> T:
         return work()
 
+    def close(self) -> None:
+        """Nothing to let go of."""
+
 
 class Shown:
     """What the store would hold."""
@@ -72,7 +76,12 @@ def rig(
 ) -> tuple[Poller, Scripted, Shown, ManualClock]:
     asked, shown, clock = Scripted(), Shown(), ManualClock(NOW)
     poller = Poller(
-        asked, shown, clock, cluster or SmallCluster(), interval_seconds=5.0, visible=lambda: visible
+        PrometheusSource(asked),
+        shown,
+        clock,
+        cluster or SmallCluster(),
+        interval_seconds=5.0,
+        visible=lambda: visible,
     )
     return poller, asked, shown, clock
 
@@ -227,7 +236,9 @@ async def test_run_stops_after_so_many_failures() -> None:
         await asyncio.sleep(0)
 
     asked.fault = TelemetryError("gone")
-    await Poller(asked, shown, ManualClock(NOW), SmallCluster(), sleep=sleep).run(most_failures=3)
+    await Poller(PrometheusSource(asked), shown, ManualClock(NOW), SmallCluster(), sleep=sleep).run(
+        most_failures=3
+    )
     assert len(slept) == 3
 
 
@@ -235,7 +246,9 @@ async def test_cards_of_an_earlier_poller_grow_old_and_go() -> None:
     first, asked, shown, clock = rig()
     asked.rows = family(A, card_a(0)) + family(A, card_a(1))
     await first.poll()
-    later = Poller(asked, shown, clock, SmallCluster(), interval_seconds=5.0, known=first.cards)
+    later = Poller(
+        PrometheusSource(asked), shown, clock, SmallCluster(), interval_seconds=5.0, known=first.cards
+    )
     asked.rows = [row for row in asked.rows if row["metric"]["gpu"] == "0"]
     await later.poll()
     assert [one.duty_ratio is Absent.STALE for one in shown.cards.values()] == [False, True]

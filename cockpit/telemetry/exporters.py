@@ -1,0 +1,176 @@
+"""Samples straight from the exporters' pods, through the API server's pod proxy: for clusters without a
+Prometheus that scrapes them.
+
+Proxy reads go through the API server, so at most `MOST_AT_ONCE` pages are asked for at a time, at most
+`MOST_PAGES` a round (nodes on screen first, then the others in turn), each at most `PAGE_BYTES` long.
+Sources: kubernetes.io access-cluster-services (the proxy's path), NVIDIA/dcgm-exporter
+deployment/templates/daemonset.yaml and NVIDIA/gpu-operator assets/state-dcgm-exporter (labels, ports).
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from cockpit.clock import Clock
+from cockpit.errors import CockpitError
+from cockpit.model.batch import Phase
+from cockpit.model.gpu import Gpu
+from cockpit.telemetry.faults import TelemetryError
+from cockpit.telemetry.names import MEANINGS
+from cockpit.telemetry.normalise import gpus
+from cockpit.telemetry.sample import Sample, parse_exposition
+from cockpit.telemetry.source import Cluster, places_of
+
+MOST_AT_ONCE = 20
+MOST_PAGES = 100
+PAGE_BYTES = 4 * 2**20
+LIST_AGAIN_SECONDS = 30.0
+
+NAMES = ("dcgm-exporter", "nvidia-dcgm-exporter", "cockpit-exporter")
+SELECTORS = tuple(f"{key} in ({','.join(NAMES)})" for key in ("app.kubernetes.io/name", "app"))
+"""Labels under which exporters are known, a selector each: a pod needs one of them only."""
+
+_PORT_NAMES = ("metrics", "gpu-metrics", "http-metrics")
+_DEFAULT_PORT = 9400
+
+ReadPage = Callable[[str, tuple[tuple[str, str], ...], int], Awaitable[bytes]]
+"""(path, query, most bytes) -> body of a 200. Raises CockpitError with one sentence otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exporter:
+    """The pod that tells of one node's cards."""
+
+    node: str
+    namespace: str
+    pod: str
+    port: int
+    is_https: bool = False
+
+    @property
+    def path(self) -> str:
+        """Its page, through the API server."""
+        scheme = "https:" if self.is_https else ""
+        name = f"{scheme}{quote(self.pod, safe='')}:{self.port}"
+        return f"/api/v1/namespaces/{quote(self.namespace, safe='')}/pods/{name}/proxy/metrics"
+
+
+def exporters_of(tree: Any) -> list[Exporter]:
+    """Running exporter pods of a PodList as JSON tree; items of another shape are left out."""
+    items = tree.get("items") if isinstance(tree, dict) else None
+    found: list[Exporter] = []
+    for item in items if isinstance(items, list) else ():
+        if not isinstance(item, dict):
+            continue
+        meta, spec, status = (item.get(part) or {} for part in ("metadata", "spec", "status"))
+        node = spec.get("nodeName")
+        if not node or status.get("phase") != "Running" or meta.get("deletionTimestamp"):
+            continue
+        port, is_https = _port(spec.get("containers") or ())
+        found.append(
+            Exporter(str(node), str(meta.get("namespace", "")), str(meta.get("name", "")), port, is_https)
+        )
+    return found
+
+
+def _port(containers: Iterable[Any]) -> tuple[int, bool]:
+    ports = [
+        one
+        for container in containers
+        if isinstance(container, dict)
+        for one in container.get("ports") or ()
+        if isinstance(one, dict) and isinstance(one.get("containerPort"), int)
+    ]
+    named = [one for one in ports if one.get("name") in _PORT_NAMES]
+    chosen = (named or ports or [{"containerPort": _DEFAULT_PORT}])[0]
+    return int(chosen["containerPort"]), chosen.get("name") == "https-metrics"
+
+
+class ExporterPages:
+    """A `Source` that reads the page of each exporter by itself."""
+
+    who = "the exporters' pods"
+    nothing = "The exporters answer but print no GPU (DCGM, cockpit_gpu, nvidia_gpu)."
+
+    def __init__(self, read: ReadPage, clock: Clock) -> None:
+        self._read = read
+        self._clock = clock
+        self._exporters: dict[str, Exporter] = {}
+        self._listed_at: float | None = None
+        self._turn = 0
+        self.complaint = ""
+
+    async def find(self) -> int:
+        """Look for exporter pods; answers on how many nodes there is one. Raises TelemetryError."""
+        import json
+
+        found: dict[str, Exporter] = {}
+        for selector in SELECTORS:
+            try:
+                body = await self._read("/api/v1/pods", (("labelSelector", selector),), 16 * PAGE_BYTES)
+                tree = json.loads(body)
+            except CockpitError as error:
+                raise TelemetryError(error.sentence, Phase.DENIED) from None
+            except ValueError:
+                raise TelemetryError("the list of exporter pods is not JSON", Phase.ABSENT) from None
+            for one in exporters_of(tree):
+                found.setdefault(one.node, one)
+        self._exporters = found
+        self._listed_at = self._clock.monotonic()
+        return len(found)
+
+    async def read(
+        self, cluster: Cluster, nodes: Sequence[str], cards_known: int
+    ) -> tuple[list[Gpu], float | None]:
+        """As `Source.read`; a page that does not come leaves its cards out, and `complaint` says so."""
+        if self._listed_at is None or self._clock.monotonic() - self._listed_at > LIST_AGAIN_SECONDS:
+            await self.find()
+        chosen = self._chosen(nodes)
+        if not chosen:
+            raise TelemetryError("No exporter pod runs on any node any more.", Phase.ABSENT)
+        gate = asyncio.Semaphore(MOST_AT_ONCE)
+        pages = await asyncio.gather(*(self._page(one, gate) for one in chosen))
+        faults = [page for page in pages if isinstance(page, str)]
+        if len(faults) == len(chosen):
+            raise TelemetryError(f"No exporter answers: {faults[0]}")
+        self.complaint = (
+            f"{len(faults)} of {len(chosen)} exporters do not answer: {faults[0]}" if faults else ""
+        )
+        texts = [page for page in pages if not isinstance(page, str)]
+        places = places_of(cluster)
+
+        def work() -> list[Gpu]:
+            samples: list[Sample] = []
+            for text, at in texts:
+                samples += [one for one in parse_exposition(text, at) if one.name in MEANINGS]
+            return gpus(samples, places)
+
+        return await asyncio.to_thread(work), self._clock.now()
+
+    def _chosen(self, nodes: Sequence[str]) -> list[Exporter]:
+        """Those of the nodes on screen, then the others in turn."""
+        if nodes:
+            return [self._exporters[node] for node in nodes if node in self._exporters][:MOST_PAGES]
+        every = [self._exporters[node] for node in sorted(self._exporters)]
+        if len(every) <= MOST_PAGES:
+            return every
+        start = self._turn % len(every)
+        self._turn = start + MOST_PAGES
+        return (every[start:] + every[:start])[:MOST_PAGES]
+
+    async def _page(self, exporter: Exporter, gate: asyncio.Semaphore) -> tuple[str, float] | str:
+        """The page and when it was read, or the sentence why there is none."""
+        async with gate:
+            try:
+                body = await self._read(exporter.path, (), PAGE_BYTES)
+            except CockpitError as error:
+                return f"{exporter.namespace}/{exporter.pod}: {error.sentence}"
+        text = body.decode("utf-8", "replace")
+        if text.lstrip()[:1] == "<":
+            return f"{exporter.namespace}/{exporter.pod}: answers with a web page instead of metrics"
+        return text, self._clock.now()
+
+    def close(self) -> None:
+        """Holds nothing."""

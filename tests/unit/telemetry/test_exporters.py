@@ -1,0 +1,214 @@
+"""Samples straight from the exporters' pods: who they are, what is asked, what is said when one is silent."""
+
+import json
+from typing import Any
+
+import pytest
+
+from cockpit.clock import ManualClock
+from cockpit.errors import Refused
+from cockpit.model.batch import Phase
+from cockpit.telemetry.discovery import Service
+from cockpit.telemetry.exporters import MOST_PAGES, Exporter, ExporterPages, exporters_of
+from cockpit.telemetry.faults import TelemetryError
+from cockpit.telemetry.start import find_source
+from tests.unit.telemetry.builders import NOW, SmallCluster
+
+Query = tuple[tuple[str, str], ...]
+
+
+def pod(name: str, node: str = "", **more: Any) -> dict[str, Any]:
+    return {
+        "metadata": {"namespace": "gpu", "name": name},
+        "spec": {
+            "nodeName": node or f"node-of-{name}",
+            "containers": [{"ports": more.get("ports", [{"name": "metrics", "containerPort": 9400}])}],
+        },
+        "status": {"phase": more.get("phase", "Running")},
+    }
+
+
+class Cluster:
+    """An API server with exporter pods, as far as proxy reads go."""
+
+    def __init__(self, *pods: dict[str, Any]) -> None:
+        self.pods = list(pods)
+        self.asked: list[str] = []
+        self.silent: dict[str, str] = {}
+        self.body: str | None = None
+
+    async def read(self, path: str, query: Query, most_bytes: int) -> bytes:
+        self.asked.append(path)
+        if path == "/api/v1/pods":
+            is_app = query[0][1].startswith("app in")
+            return json.dumps({"items": self.pods if is_app else []}).encode()
+        name = path.split("/pods/")[1].split("/", maxsplit=1)[0].split(":", maxsplit=1)[0]
+        if name in self.silent:
+            raise Refused(self.silent[name])
+        if self.body is not None:
+            return self.body.encode()
+        return (
+            f'DCGM_FI_DEV_GPU_UTIL{{gpu="0",UUID="GPU-{name}",Hostname="node-of-{name}"}} 57\n'
+            f'DCGM_FI_DEV_GPU_TEMP{{gpu="0",UUID="GPU-{name}",Hostname="node-of-{name}"}} 61\n'
+            "node_cpu_seconds_total 3\n"
+        ).encode()
+
+
+async def read(pages: ExporterPages, *nodes: str) -> dict[str, Any]:
+    cards, now = await pages.read(SmallCluster(), nodes, 0)
+    assert now == NOW
+    return {card.node: card for card in cards}
+
+
+def test_only_running_pods_on_a_node_are_exporters() -> None:
+    leaving = pod("d")
+    leaving["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    unbound = pod("e")
+    del unbound["spec"]["nodeName"]
+    tree = {"items": [pod("a"), pod("b", phase="Pending"), leaving, unbound, "junk"]}
+    assert exporters_of(tree) == [Exporter("node-of-a", "gpu", "a", 9400)]
+    assert exporters_of([]) == []
+
+
+@pytest.mark.parametrize(
+    ("ports", "path"),
+    [
+        ([{"containerPort": 9401}], "/api/v1/namespaces/gpu/pods/a:9401/proxy/metrics"),
+        ([], "/api/v1/namespaces/gpu/pods/a:9400/proxy/metrics"),
+        (
+            [{"name": "health", "containerPort": 1}, {"name": "gpu-metrics", "containerPort": 2}],
+            "/api/v1/namespaces/gpu/pods/a:2/proxy/metrics",
+        ),
+        (
+            [{"name": "https-metrics", "containerPort": 9443}],
+            "/api/v1/namespaces/gpu/pods/https:a:9443/proxy/metrics",
+        ),
+    ],
+)
+def test_the_path_names_the_port_that_the_pod_announces(ports: list[Any], path: str) -> None:
+    (one,) = exporters_of({"items": [pod("a", ports=ports)]})
+    assert one.path == path
+
+
+async def test_every_page_is_read_and_joined() -> None:
+    cluster = Cluster(pod("a"), pod("b"))
+    pages = ExporterPages(cluster.read, ManualClock(NOW))
+    assert await pages.find() == 2
+    found = await read(pages)
+    assert found["node-of-a"].duty_ratio == 0.57
+    assert found["node-of-b"].temperature_celsius == 61.0
+    assert found["node-of-a"].sampled_seconds == NOW
+    assert pages.complaint == ""
+
+
+async def test_only_what_is_on_screen_is_asked_for() -> None:
+    cluster = Cluster(pod("a"), pod("b"))
+    pages = ExporterPages(cluster.read, ManualClock(NOW))
+    await pages.find()
+    cluster.asked.clear()
+    assert set(await read(pages, "node-of-b", "no-such-node")) == {"node-of-b"}
+    assert cluster.asked == ["/api/v1/namespaces/gpu/pods/b:9400/proxy/metrics"]
+
+
+async def test_a_large_fleet_is_read_in_turn() -> None:
+    cluster = Cluster(*(pod(f"p{number:03}") for number in range(250)))
+    pages = ExporterPages(cluster.read, ManualClock(NOW))
+    await pages.find()
+    seen: list[str] = []
+    for _ in range(3):
+        found = await read(pages)
+        assert len(found) == MOST_PAGES
+        seen += found
+    assert len(set(seen)) == 250
+
+
+async def test_one_silent_exporter_is_told_and_the_others_are_shown() -> None:
+    cluster = Cluster(pod("a"), pod("b"))
+    cluster.silent["a"] = "no route to host"
+    pages = ExporterPages(cluster.read, ManualClock(NOW))
+    assert set(await read(pages)) == {"node-of-b"}
+    assert pages.complaint == "1 of 2 exporters do not answer: gpu/a: no route to host"
+    cluster.silent.clear()
+    assert len(await read(pages)) == 2
+    assert pages.complaint == ""
+
+
+async def test_when_none_answers_there_is_no_round() -> None:
+    cluster = Cluster(pod("a"))
+    cluster.body = "<html>log in</html>"
+    pages = ExporterPages(cluster.read, ManualClock(NOW))
+    with pytest.raises(TelemetryError, match="web page"):
+        await read(pages)
+
+
+async def test_exporters_that_came_later_are_found_and_gone_ones_forgotten() -> None:
+    clock = ManualClock(NOW)
+    cluster = Cluster(pod("a"))
+    pages = ExporterPages(cluster.read, clock)
+    await pages.find()
+    cluster.pods = [pod("b")]
+    assert set(await read(pages)) == {"node-of-a"}
+    clock.advance(31)
+    cards, _ = await pages.read(SmallCluster(), (), 0)
+    assert [card.node for card in cards] == ["node-of-b"]
+    cluster.pods = []
+    clock.advance(31)
+    with pytest.raises(TelemetryError, match="No exporter pod"):
+        await pages.read(SmallCluster(), (), 0)
+
+
+# ---- which source is taken
+
+
+async def no_services() -> list[Service]:
+    return []
+
+
+def never(target: Any) -> Any:
+    raise AssertionError(f"nothing to open, got {target}")
+
+
+async def test_without_a_prometheus_the_exporters_are_asked() -> None:
+    cluster = Cluster(pod("a"))
+    pages = ExporterPages(cluster.read, ManualClock(NOW))
+    assert await find_source("", no_services, never, pages) is pages
+
+
+async def test_with_neither_the_sentence_is_about_prometheus() -> None:
+    pages = ExporterPages(Cluster().read, ManualClock(NOW))
+    with pytest.raises(TelemetryError, match="No Prometheus found") as caught:
+        await find_source("", no_services, never, pages)
+    assert caught.value.phase is Phase.ABSENT
+
+
+class Fake:
+    """A Prometheus that answers every query with the same rows."""
+
+    def __init__(self, *rows: Any) -> None:
+        self.rows = list(rows)
+        self.is_closed = False
+        self.who = "Prometheus at test"
+
+    async def query(self, promql: str) -> list[Any]:
+        return [{"value": [NOW, "1"]}] if promql.startswith("vector") else self.rows
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+async def one_service() -> list[Service]:
+    return [Service("m", "prometheus", (), (("web", 9090),))]
+
+
+@pytest.mark.parametrize("has_exporters", [True, False])
+@pytest.mark.parametrize("has_gpus", [True, False])
+async def test_a_prometheus_that_knows_gpus_goes_first_one_that_does_not_goes_last(
+    has_gpus: bool, has_exporters: bool
+) -> None:
+    fake: Any = Fake(*([{"value": [NOW, "8"]}] if has_gpus else []))
+    pages = ExporterPages(Cluster(*([pod("a")] if has_exporters else [])).read, ManualClock(NOW))
+    source = await find_source("", one_service, lambda target: fake, pages)
+    assert (source is pages) == (has_exporters and not has_gpus)
+    assert fake.is_closed == (source is pages)
+    if source is not pages:
+        assert source.who == "Prometheus at test"
