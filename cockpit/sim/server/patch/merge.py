@@ -9,7 +9,7 @@ def merge(target: Tree, patch: Tree) -> Tree:
     """`target` with `patch` merged in: null deletes, an object is merged, everything else replaces.
 
     Where the server differs from the RFC, the server is followed: nulls are also taken out of the objects in
-    a list that replaces something else than an object.
+    a list.
     """
     merged = dict(target)
     for key, value in patch.items():
@@ -21,9 +21,9 @@ def merge(target: Tree, patch: Tree) -> Tree:
 
 
 def _merged(current: Any, patch: Any) -> Any:
-    if not isinstance(current, dict):
-        return without_nulls(patch)
-    return merge(current, patch) if isinstance(patch, dict) else patch
+    if isinstance(current, dict) and isinstance(patch, dict):
+        return merge(current, patch)
+    return without_nulls(patch)
 
 
 def without_nulls(value: Any) -> Any:

@@ -1,0 +1,250 @@
+"""Server-side apply (KEP-555): the applier says what it wants, the server knows who owns what.
+
+The steps and the sentences are those of apimachinery's managedfields and of structured-merge-diff's updater.
+"""
+
+import json
+from collections.abc import Sequence
+
+import msgspec
+
+from cockpit.sim.port import PortError, Tree
+from cockpit.sim.server.patch.declared import check_declared
+from cockpit.sim.server.patch.fields import (
+    Fields,
+    Path,
+    difference,
+    intersection,
+    paths,
+    text_of,
+    union,
+    without_below,
+)
+from cockpit.sim.server.patch.managed import (
+    BEFORE_FIRST_APPLY,
+    Manager,
+    Owned,
+    decoded,
+    filtered,
+    manager_of,
+    reset_fields,
+    shape_for,
+    stripped,
+    taken_over,
+    update_managed,
+    with_managed,
+    without_managed,
+)
+from cockpit.sim.server.patch.merge import without_nulls
+from cockpit.sim.server.patch.typed import compare, field_set, merged, removed, with_named_members
+from cockpit.sim.server.schema.decode import NotUnderstood, normal, zero
+from cockpit.sim.server.schema.shape import Shape
+from cockpit.sim.times import rfc3339
+
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+class _Conflict(msgspec.Struct, frozen=True):
+    who: Manager
+    path: Path
+
+
+class _Conflicts(Exception):
+    def __init__(self, conflicts: list[_Conflict]) -> None:
+        super().__init__(len(conflicts))
+        self.conflicts = conflicts
+
+
+def apply(  # noqa: PLR0917 (the call reads like the request)
+    live: Tree | None,
+    applied: Tree,
+    manager: str,
+    force: bool,
+    kind_schema: Shape | None,
+    now: float,
+    *,
+    subresource: str = "",
+    ignored: Sequence[Path] | None = None,
+) -> Tree:
+    """The object after `manager` applied `applied`; `live` itself when that changes nothing.
+
+    `live` is None where the object is not there yet, `now` seconds since the epoch. `ignored` are paths that
+    this request cannot write; by default those of `reset_fields`. Raises PortError: 409 with a cause for each
+    conflict unless `force`, 400 for another kind or managed fields in the body, 500 (as the real server) for
+    a body that does not fit the schema.
+    """
+    shape = kind_schema or shape_for(applied)
+    _check(live, applied, shape)
+    applied = without_managed(applied)
+    if live is not None and not (live.get("metadata") or {}).get("managedFields"):
+        empty = {"apiVersion": live.get("apiVersion"), "kind": live.get("kind")}
+        live = update_managed(
+            empty, without_managed(live), BEFORE_FIRST_APPLY, "Update", subresource, now, shape, ignored=()
+        )
+    skipped = reset_fields(shape, subresource) if ignored is None else ignored
+    step = _Step(live or zero(shape), applied, manager, shape, subresource, now, tuple(skipped))
+    try:
+        done = step.done(force)
+    except _Conflicts as refused:
+        done = _done_in_spite(step, refused.conflicts)
+    return _settled(live, done, manager)
+
+
+def _check(live: Tree | None, applied: Tree, shape: Shape) -> None:
+    if live is not None:
+        have = (live.get("apiVersion"), live.get("kind"))
+        if have != (applied.get("apiVersion"), applied.get("kind")):
+            wrong = f"{applied.get('apiVersion')}, Kind={applied.get('kind')}"
+            raise PortError(400, "BadRequest", f"invalid object type: {wrong}")
+    if (applied.get("metadata") or {}).get("managedFields") is not None:
+        raise PortError(400, "BadRequest", "metadata.managedFields must be nil")
+    check_declared(applied, shape)
+
+
+class _Step(msgspec.Struct, frozen=True):
+    live: Tree
+    applied: Tree
+    manager: str
+    shape: Shape
+    subresource: str
+    now: float
+    ignored: tuple[Path, ...]
+
+    def done(self, force: bool) -> Tree:
+        """The object with its managed fields. Raises _Conflicts."""
+        version = str(self.applied.get("apiVersion", ""))
+        who = manager_of(self.manager, "Apply", version, self.subresource)
+        managed = decoded((self.live.get("metadata") or {}).get("managedFields")) or {}
+        live = without_managed(self.live)
+        last = managed.pop(who, None)
+        mine = without_below(field_set(self.applied, self.shape), self.ignored)
+        everyone = mine
+        for owned in managed.values():
+            everyone = union(everyone, owned.fields)
+        new = merged(live, self.applied, self.shape)
+        if last is not None and last.fields:
+            new = _pruned(new, last.fields, everyone, self.shape)
+        change = filtered(compare(live, new, self.shape), self.ignored)
+        touched = union(change.added, change.modified)
+        conflicts = [
+            _Conflict(other, path)
+            for other, owned in sorted(managed.items(), key=lambda item: item[0])
+            for path in paths(intersection(owned.fields, touched))
+        ]
+        if conflicts and not force:
+            raise _Conflicts(conflicts)
+        managed = taken_over(managed, change)
+        kept = stripped(mine)
+        is_changed = bool(change.added or change.modified or change.removed) or live != new
+        if kept:
+            time = rfc3339(self.now) if is_changed else last.time if last is not None else ""
+            managed[who] = Owned(kept, version, time)
+        return with_managed(_written_back(new, self.shape) if is_changed else live, managed)
+
+
+def _written_back(new: Tree, shape: Shape) -> Tree:
+    if not shape.name:
+        return without_nulls(new)
+    try:
+        return normal(new, shape)
+    except NotUnderstood as problem:
+        message = f"failed to convert new typed object to object: {problem}"
+        raise PortError(500, "InternalError", message) from problem
+
+
+def _pruned(new: Tree, last: Fields, everyone: Fields, shape: Shape) -> Tree:
+    """`new` without what the applier named before and nobody names now."""
+    all_last = with_named_members(last, shape)
+    before = with_named_members(field_set(new, shape), shape)
+    pruned = removed(new, all_last, shape) or {}
+    # What somebody else owns, or what the applier still names, comes back.
+    left = union(with_named_members(field_set(pruned, shape), shape), with_named_members(everyone, shape))
+    pruned = removed(new, difference(before, left), shape) or {}
+    # What nobody ever named comes back too: it was only below something that went.
+    left = with_named_members(field_set(pruned, shape), shape)
+    return removed(new, intersection(difference(before, left), all_last), shape) or {}
+
+
+def _done_in_spite(step: _Step, conflicts: list[_Conflict]) -> Tree:
+    """kubectl takes over without force what it had applied on the client side, where nobody changed it."""
+    allowed = _last_applied(step) if step.manager == "kubectl" else None
+    if allowed is None:
+        raise _refusal(conflicts)
+    known = set(paths(allowed))
+    others = [conflict for conflict in conflicts if conflict.path not in known]
+    if others:
+        raise _refusal(others)
+    return step.done(force=True)
+
+
+def _last_applied(step: _Step) -> Fields | None:
+    annotations = (step.live.get("metadata") or {}).get("annotations") or {}
+    try:
+        last = json.loads(annotations.get(LAST_APPLIED, ""))
+    except ValueError:
+        return None
+    if not isinstance(last, dict) or last.get("apiVersion") != step.applied.get("apiVersion"):
+        return None
+    last = without_nulls(last)
+    change = compare(last, without_managed(step.live), step.shape)
+    differing = union(union(change.added, change.modified), change.removed)
+    return difference(field_set(last, step.shape), differing)
+
+
+def _settled(live: Tree | None, done: Tree, manager: str) -> Tree:
+    annotations = (done.get("metadata") or {}).get("annotations") or {}
+    if manager == "kubectl" and annotations.get(LAST_APPLIED):
+        done = _with_last_applied(done)
+    if live is None:
+        return done
+    mine, theirs = live["metadata"].get("managedFields"), done["metadata"].get("managedFields")
+    if without_managed(live) == without_managed(done) and _untimed(mine) == _untimed(theirs):
+        return live
+    return done
+
+
+def _with_last_applied(done: Tree) -> Tree:
+    plain = without_managed(done)
+    annotations = {key: item for key, item in plain["metadata"]["annotations"].items() if key != LAST_APPLIED}
+    metadata = {key: item for key, item in plain["metadata"].items() if key != "annotations"}
+    if annotations:
+        metadata["annotations"] = annotations
+    text = json.dumps({**plain, "metadata": metadata}, sort_keys=True, separators=(",", ":"))
+    # As Go writes JSON: these three are escaped, and a line ends the text.
+    text = text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026") + "\n"
+    annotations = {**done["metadata"]["annotations"], LAST_APPLIED: text}
+    return {**done, "metadata": {**done["metadata"], "annotations": annotations}}
+
+
+def _untimed(entries: list[Tree] | None) -> list[Tree]:
+    return [{key: item for key, item in entry.items() if key != "time"} for entry in entries or []]
+
+
+def _refusal(conflicts: list[_Conflict]) -> PortError:
+    causes = [
+        {
+            "reason": "FieldManagerConflict",
+            "message": f"conflict with {_told(conflict.who)}",
+            "field": text_of(conflict.path),
+        }
+        for conflict in conflicts
+    ]
+    return PortError(409, "Conflict", _sentence(conflicts), causes)
+
+
+def _sentence(conflicts: list[_Conflict]) -> str:
+    if len(conflicts) == 1:
+        only = conflicts[0]
+        return f"Apply failed with 1 conflict: conflict with {_told(only.who)}: {text_of(only.path)}"
+    lines: list[str] = []
+    for who in sorted({conflict.who for conflict in conflicts}):
+        lines.append(f"conflicts with {_told(who)}:")
+        lines += [f"- {text_of(conflict.path)}" for conflict in conflicts if conflict.who == who]
+    return f"Apply failed with {len(conflicts)} conflicts: " + "\n".join(lines)
+
+
+def _told(who: Manager) -> str:
+    text = f'"{who.name}"'
+    if who.subresource:
+        text += f' with subresource "{who.subresource}"'
+    return f"{text} using {who.version}" if who.operation == "Update" else text

@@ -1,0 +1,256 @@
+"""Strategic merge patch: lists are merged by key, and directives say what merging cannot.
+
+Order and refusals are those of apimachinery's strategicpatch package.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from cockpit.sim.port import PortError, Tree
+from cockpit.sim.server.patch.json_patch import same
+from cockpit.sim.server.schema.shape import ANY, Field, Shape
+
+DIRECTIVE = "$patch"
+RETAIN = "$retainKeys"
+DELETE_FROM = "$deleteFromPrimitiveList/"
+ORDER = "$setElementOrder/"
+
+_BAD_RETAIN = "invalid patch format of retainKeys"
+
+
+def strategic(target: Tree, patch: Tree, kind_schema: Shape | None) -> Tree:
+    """`target` with `patch` merged in as the shape says. PortError 400 or 500 for a patch without sense.
+
+    Without a schema (custom kinds) the server has no strategic patches: PortError 415.
+    """
+    if kind_schema is None:
+        raise PortError(
+            415,
+            "UnsupportedMediaType",
+            "the body of the request was in an unknown format - accepted media types include: "
+            "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml, "
+            "application/apply-patch+cbor",
+        )
+    return _merged(target, patch, kind_schema)
+
+
+def _invalid(message: str) -> PortError:
+    # strategicpatch's own sentences reach the client as an internal error (apiserver: applyPatchToObject).
+    return PortError(500, "InternalError", message)
+
+
+def _bad_format(message: str) -> PortError:
+    return PortError(400, "BadRequest", message)
+
+
+def _merged(original: Tree, patch: Tree, shape: Shape) -> Tree:
+    if DIRECTIVE in patch:
+        return _directed(patch)
+    merged = dict(original)
+    patch = dict(patch)
+    _retain(merged, patch)
+    _reorder(merged, patch, shape)
+    for key, value in patch.items():
+        if key.startswith(DELETE_FROM):
+            name = key.removeprefix(DELETE_FROM)
+            if isinstance(merged.get(name), list) and isinstance(value, list):
+                merged[name] = [item for item in merged[name] if not _among(item, value)]
+        elif value is None:
+            merged.pop(key, None)
+        else:
+            _merge_member(merged, key, value, shape)
+    return merged
+
+
+def _directed(patch: Tree) -> Tree:
+    match patch[DIRECTIVE]:
+        case "replace":
+            return {key: value for key, value in patch.items() if key != DIRECTIVE}
+        case "delete":
+            return {}
+        case other:
+            raise _invalid(f"unknown patch type: {other} in map: {go_map(patch)}")
+
+
+def _merge_member(merged: Tree, key: str, value: Any, shape: Shape) -> None:
+    current = merged.get(key)
+    field = shape.fields.get(key)
+    if isinstance(current, dict) and isinstance(value, dict):
+        merged[key] = _merged(current, value, shape.below(key))
+    elif isinstance(current, list) and isinstance(value, list) and field is not None and field.merges:
+        merged[key] = _merged_list(current, value, field)
+    elif isinstance(current, list) and isinstance(value, list):
+        merged[key] = value
+    else:
+        plain, kept = _plain(value)
+        if kept:
+            merged[key] = plain
+        else:
+            merged.pop(key, None)
+
+
+def _plain(value: Any) -> tuple[Any, bool]:
+    """`value` without directives and nulls, and whether anything is to be kept of it."""
+    if isinstance(value, dict):
+        if value.get(DIRECTIVE) == "delete":
+            return None, False
+        plain: Tree = {}
+        for key, item in value.items():
+            if key in (DIRECTIVE, RETAIN) or key.startswith((DELETE_FROM, ORDER)) or item is None:
+                continue
+            inner, kept = _plain(item)
+            if kept:
+                plain[key] = inner
+        return plain, True
+    if isinstance(value, list):
+        pairs = [_plain(item) for item in value]
+        return [inner for inner, kept in pairs if kept], True
+    return value, True
+
+
+def _retain(merged: Tree, patch: Tree) -> None:
+    keys = patch.pop(RETAIN, None)
+    if keys is None:
+        return
+    if not isinstance(keys, list):
+        raise _bad_format(_BAD_RETAIN)
+    for key, value in patch.items():
+        if value is not None and not key.startswith((DELETE_FROM, ORDER)) and key not in keys:
+            raise _bad_format(_BAD_RETAIN)
+    for key in [key for key in merged if key not in keys]:
+        del merged[key]
+
+
+def _reorder(merged: Tree, patch: Tree, shape: Shape) -> None:
+    """Work off `$setElementOrder/...` together with the lists that they order."""
+    for directive in [key for key in patch if key.startswith(ORDER)]:
+        order = patch.pop(directive)
+        name = directive.removeprefix(ORDER)
+        if not isinstance(order, list):
+            raise _bad_format("invalid patch format of setElementOrder list")
+        field = shape.fields.get(name) or Field(name, ANY)
+        current, change = merged.get(name), patch.pop(name, None)
+        if isinstance(change, list):
+            _check_order(change, order, field)
+        if current is None and change is None:
+            continue
+        if change is None:
+            both = current
+        elif current is None:
+            both = _plain(change)[0]
+        else:
+            both = _merged_list(current, change, field) if field.merges else change
+        if not isinstance(both, list):
+            raise _bad_format("invalid patch format of setElementOrder list")
+        merged[name] = _ordered(both, order, current or [], field)
+
+
+def _check_order(change: list[Any], order: list[Any], field: Field) -> None:
+    if not change or not order:
+        return
+    at = 0
+    wanted = [item for item in change if not (isinstance(item, dict) and DIRECTIVE in item)]
+    key = _key_of(field)
+    for item in order:
+        if at < len(wanted) and same(key(wanted[at]), key(item)):
+            at += 1
+    if at < len(wanted):
+        raise _invalid(
+            f"The order in patch list:\n{go_value(change)}\n doesn't match {ORDER.rstrip('/')} list:\n"
+            f"{go_value(order)}\n"
+        )
+
+
+def _among(item: Any, items: list[Any]) -> bool:
+    return any(same(item, other) for other in items)
+
+
+def _key_of(field: Field) -> Callable[[Any], Any]:
+    if not field.merge_key:
+        return lambda item: item
+    return lambda item: item.get(field.merge_key) if isinstance(item, dict) else item
+
+
+def _merged_list(current: list[Any], change: list[Any], field: Field) -> list[Any]:
+    if not current and not change:
+        return current
+    if not field.merge_key:
+        both: list[Any] = []
+        for item in [*current, *change]:
+            if not _among(item, both):
+                both.append(item)
+        return _ordered(both, change, current, field)
+    current, change = _without_special(current, change, field)
+    merged = list(current)
+    key = field.merge_key
+    for item in change:
+        if key not in item:
+            raise _invalid(f"map: {go_map(item)} does not contain declared merge key: {key}")
+        at = next((n for n, other in enumerate(merged) if same(other.get(key), item[key])), None)
+        if at is None:
+            merged.append(_plain(item)[0])
+        else:
+            merged[at] = _merged(merged[at], item, field.shape.item)
+    return _ordered(merged, change, current, field)
+
+
+def _without_special(current: list[Any], change: list[Any], field: Field) -> tuple[list[Any], list[Any]]:
+    """Work off items that are directives: delete one, or replace the whole list."""
+    plain: list[Any] = []
+    key = field.merge_key
+    is_replaced = False
+    for item in change:
+        if not isinstance(item, dict) or not all(isinstance(other, dict) for other in current):
+            raise _bad_format("expected a map[string]interface {}, but received something else")
+        match item.get(DIRECTIVE, ""):
+            case "":
+                plain.append(item)
+            case "delete":
+                if key not in item:
+                    raise _invalid(f"map: {go_map(item)} does not contain declared merge key: {key}")
+                current = [other for other in current if not same(other.get(key), item[key])]
+            case "replace":
+                is_replaced = True
+            case "merge":
+                raise _invalid("merging lists cannot yet be specified in the patch")
+            case other:
+                raise _invalid(f"unknown patch type: {other} in map: {go_map(item)}")
+    return (plain, []) if is_replaced else (current, plain)
+
+
+def _ordered(both: list[Any], order: list[Any], before: list[Any], field: Field) -> list[Any]:
+    """What the patch names in its order, in between what only the server has, in the order it had there."""
+    key = _key_of(field)
+    wanted = [key(item) for item in order]
+    had = [key(item) for item in before]
+
+    def place(item: Any, among: list[Any]) -> int:
+        return next((n for n, other in enumerate(among) if same(other, key(item))), -1)
+
+    named = sorted((item for item in both if place(item, wanted) >= 0), key=lambda item: place(item, wanted))
+    others = [item for item in both if place(item, wanted) < 0]
+    others.sort(key=lambda item: place(item, had))
+    merged: list[Any] = []
+    while named and others:
+        left, right = place(others[0], had), place(named[0], had)
+        source = others if left >= 0 and right >= 0 and left < right else named
+        merged.append(source.pop(0))
+    return merged + named + others
+
+
+def go_value(value: Any) -> str:
+    """A JSON value as Go's `%v` prints it."""
+    if isinstance(value, dict):
+        return go_map(value)
+    if isinstance(value, list):
+        return "[" + " ".join(go_value(item) for item in value) + "]"
+    if value is None:
+        return "<nil>"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def go_map(tree: Tree) -> str:
+    """A JSON object as Go's `%v` prints it: keys in order."""
+    return "map[" + " ".join(f"{key}:{go_value(tree[key])}" for key in sorted(tree)) + "]"

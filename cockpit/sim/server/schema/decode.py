@@ -1,0 +1,265 @@
+"""What the server understands of an object that was sent: types checked, unknown fields dropped.
+
+The outcome has the form in which the server writes the object back: nulls and empty values left out where
+its types leave them out, quantities in their canonical form. Sentences are those of its JSON decoder.
+"""
+
+from typing import Any
+
+from cockpit.sim.port import PortError, Tree
+from cockpit.sim.server.schema import quantity
+from cockpit.sim.server.schema.shape import Field, Shape
+from cockpit.sim.times import rfc3339, rfc3339_micro, seconds_of
+
+# Members of structs that are embedded: the decoder names the struct too.
+_EMBEDDED = {
+    "core.Probe": ("ProbeHandler", frozenset(("exec", "httpGet", "tcpSocket", "grpc"))),
+    "core.Volume": (
+        "VolumeSource",
+        frozenset(("emptyDir", "hostPath", "configMap", "secret", "persistentVolumeClaim", "projected")),
+    ),
+}
+_INT_BITS = {"int32": 31, "int64": 63}
+_ZEROS: dict[str, Any] = {
+    "string": "",
+    "bool": False,
+    "int32": 0,
+    "int64": 0,
+    "double": 0,
+    "quantity": "0",
+    "intorstr": 0,
+}
+
+
+class NotUnderstood(Exception):
+    """A value of a wrong type; the sentence is the decoder's."""
+
+
+def decoded(tree: Tree, shape: Shape) -> tuple[Tree, list[str]]:
+    """The object as understood, and `unknown field "PATH"` for each field dropped. Raises NotUnderstood."""
+    reading = _Reading()
+    return reading.object(tree, shape, (), (_kind_name(shape),)), reading.unknown
+
+
+def normal(tree: Tree, shape: Shape) -> Tree:
+    """The object as the server writes it back. Raises NotUnderstood."""
+    return decoded(tree, shape)[0]
+
+
+def zero(shape: Shape) -> Tree:
+    """An object of this shape with nothing in it, as the server would write it."""
+    return _Reading().object({}, shape, (), ("",)) if shape.type == "object" else {}
+
+
+def accepted(tree: Tree, shape: Shape, validation: str = "") -> tuple[Tree, tuple[str, ...]]:
+    """The object of a POST or PUT as understood, and warnings.
+
+    `validation` is "Strict", "Warn", or anything else to ignore unknown fields. Raises PortError 400.
+    """
+    try:
+        understood, unknown = decoded(tree, shape)
+    except NotUnderstood as problem:
+        raise _cannot_be_handled(tree, str(problem)) from problem
+    if unknown and validation == "Strict":
+        raise _cannot_be_handled(tree, strict(unknown))
+    return understood, tuple(unknown) if validation == "Warn" else ()
+
+
+def accepted_patch(tree: Tree, shape: Shape, validation: str, shown: str) -> tuple[Tree, tuple[str, ...]]:
+    """The object that a JSON, merge or strategic patch led to, as understood, and warnings.
+
+    `shown` is what a refusal quotes: the patched object as JSON, for a strategic patch the patch in Go's
+    notation (`go_map`). Raises PortError 422.
+    """
+    try:
+        understood, unknown = decoded(tree, shape)
+    except NotUnderstood as problem:
+        raise _bad_patch(shown, str(problem)) from problem
+    if unknown and validation == "Strict":
+        raise _bad_patch(shown, strict(unknown))
+    return understood, tuple(unknown) if validation == "Warn" else ()
+
+
+def strict(problems: list[str]) -> str:
+    """`strict decoding error: unknown field "spec.foo", duplicate field "metadata.name"`."""
+    return "strict decoding error: " + ", ".join(problems)
+
+
+def _cannot_be_handled(tree: Tree, why: str) -> PortError:
+    kind, version = tree.get("kind"), str(tree.get("apiVersion", "")).rpartition("/")[2]
+    return PortError(400, "BadRequest", f'{kind} in version "{version}" cannot be handled as a {kind}: {why}')
+
+
+def _bad_patch(shown: str, why: str) -> PortError:
+    quoted = '"' + shown.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    message = f"Invalid value: {quoted}: {why}"
+    causes = [{"reason": "FieldValueInvalid", "message": message, "field": "patch"}]
+    return PortError(422, "Invalid", f' "" is invalid: patch: {message}', causes)
+
+
+def _kind_name(shape: Shape) -> str:
+    return shape.name.rpartition(".")[2]
+
+
+def _go_type(shape: Shape) -> str:
+    match shape.type:
+        case "object":
+            return f"v1.{_kind_name(shape)}"
+        case "map":
+            return (
+                "v1.ResourceList" if shape.item.type == "quantity" else f"map[string]{_go_type(shape.item)}"
+            )
+        case "list":
+            return f"[]{_go_type(shape.item)}"
+        case "intorstr":
+            return "int32"
+        case "double":
+            return "float64"
+        case "bytes":
+            return "[]uint8"
+        case other:
+            return shape.name or other
+
+
+def _json_type(value: Any) -> str:
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, int | float):
+        return "number"
+    return "string" if isinstance(value, str) else "array" if isinstance(value, list) else "object"
+
+
+class _Reading:
+    def __init__(self) -> None:
+        self.unknown: list[str] = []
+
+    def object(self, tree: Any, shape: Shape, path: tuple[str, ...], told: tuple[str, ...]) -> Tree:
+        """`path` is where the object is, with indexes; `told` the same as the decoder tells it."""
+        out: Tree = {}
+        fields = shape.fields
+        for key, value in tree.items():
+            field = fields.get(key)
+            if field is None:
+                if shape.open or shape.items is not None:
+                    out[key] = value
+                else:
+                    self.unknown.append(f'unknown field "{_dotted((*path, key))}"')
+                continue
+            if value is None:
+                continue
+            below = self._told(shape, told, key)
+            read = self.value(value, field.shape, (*path, key), below)
+            if field.always or field.pointer or read not in _EMPTY or _is_number(read):
+                out[key] = read
+        for key, field in fields.items():
+            if field.always and key not in out:
+                out[key] = _empty(field)
+        return out
+
+    def _told(self, shape: Shape, told: tuple[str, ...], key: str) -> tuple[str, ...]:
+        struct, inner = _EMBEDDED.get(shape.name, ("", frozenset()))
+        name = (_kind_name(shape),)
+        return (*name, *told[1:], struct, key) if key in inner else (*name, *told[1:], key)
+
+    def value(self, value: Any, shape: Shape, path: tuple[str, ...], told: tuple[str, ...]) -> Any:
+        match shape.type:
+            case "any":
+                return value
+            case "object" if isinstance(value, dict):
+                return self.object(value, shape, path, told)
+            case "map" if isinstance(value, dict):
+                return self._map(value, shape.item, path, told)
+            case "list" if isinstance(value, list):
+                return self._list(value, shape.item, path, told)
+            case "object" | "map" | "list":
+                raise self._wrong(value, _go_type(shape), told)
+            case _:
+                return self.scalar(value, shape, told)
+
+    def _map(self, value: Tree, item: Shape, path: tuple[str, ...], told: tuple[str, ...]) -> Tree:
+        if item.type == "string":
+            for text in value.values():
+                if not isinstance(text, str) and text is not None:
+                    raise self._wrong(text, _go_type(item), told)
+            return value if None not in value.values() else {k: v or "" for k, v in value.items()}
+        return {
+            key: self.value(inner, item, (*path, key), told) if inner is not None else _zero_of(item)
+            for key, inner in value.items()
+        }
+
+    def _list(self, value: list[Any], item: Shape, path: tuple[str, ...], told: tuple[str, ...]) -> list[Any]:
+        if item.type == "string" and all(isinstance(text, str) for text in value):
+            return value
+        return [
+            self.value(inner, item, (*path, f"[{at}]"), told) if inner is not None else _zero_of(item)
+            for at, inner in enumerate(value)
+        ]
+
+    def scalar(self, value: Any, shape: Shape, told: tuple[str, ...]) -> Any:
+        """A value that has no parts, in the form in which it is written back."""
+        kind = shape.type
+        if kind == "quantity":
+            return _quantity(value)
+        if kind in ("time", "microtime") and isinstance(value, str):
+            return _time(value, kind)
+        if kind == "intorstr" and isinstance(value, str):
+            return value
+        if kind == "double" and not isinstance(value, bool) and isinstance(value, int | float):
+            return value
+        if kind in _INT_BITS or kind == "intorstr":
+            return self._integer(value, shape, told)
+        if kind == "bool" and isinstance(value, bool):
+            return value
+        if kind in ("string", "bytes", "time", "microtime") and isinstance(value, str):
+            return value
+        raise self._wrong(value, _go_type(shape), told)
+
+    def _integer(self, value: Any, shape: Shape, told: tuple[str, ...]) -> int:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self._wrong(value, _go_type(shape), told)
+        bits = _INT_BITS.get(shape.type, 31)
+        if isinstance(value, float) or not -(2**bits) <= value < 2**bits:
+            raise self._wrong(value, _go_type(shape), told, f"number {value}")
+        return value
+
+    def _wrong(self, value: Any, wanted: str, told: tuple[str, ...], what: str = "") -> NotUnderstood:
+        found = what or _json_type(value)
+        return NotUnderstood(
+            f"json: cannot unmarshal {found} into Go struct field {'.'.join(told)} of type {wanted}"
+        )
+
+
+_EMPTY: tuple[Any, ...] = ("", False, None, [], {})
+
+
+def _is_number(value: Any) -> bool:
+    return value.__class__ in (int, float) and value != 0
+
+
+def _empty(field: Field) -> Any:
+    return None if field.pointer else _zero_of(field.shape)
+
+
+def _zero_of(shape: Shape) -> Any:
+    return zero(shape) if shape.type == "object" else _ZEROS.get(shape.type)
+
+
+def _dotted(path: tuple[str, ...]) -> str:
+    return ".".join(path).replace(".[", "[")
+
+
+def _quantity(value: Any) -> str:
+    text = value if isinstance(value, str) else "?" if isinstance(value, bool) else str(value)
+    try:
+        return quantity.canonical(text)
+    except ValueError as problem:
+        raise NotUnderstood(str(problem)) from problem
+
+
+def _time(text: str, kind: str) -> str:
+    try:
+        seconds = seconds_of(text)
+    except ValueError:
+        layout = "2006-01-02T15:04:05Z07:00" if kind == "time" else "2006-01-02T15:04:05.000000Z07:00"
+        raise NotUnderstood(f'parsing time "{text}" as "{layout}": cannot parse "{text}" as "2006"') from None
+    return rfc3339(seconds) if kind == "time" else rfc3339_micro(seconds)

@@ -1,0 +1,181 @@
+"""The notation of `tables/*.txt`: one block for each type, one line for each field.
+
+    Name [atomic] [kind] | what it is
+      field[!][*] TYPE [flags] | what it says
+
+`!` is written also when it is empty, `*` tells an absent value from a zero. TYPE is a scalar, `any`,
+`[TYPE]`, `{TYPE}` (a map from strings) or the name of a type, `table.Name` for one of another table. Flags:
+`req`, `atomic`, `set`, `map(key,...)`, `merge` or `merge(key)`, `retainKeys`, `=default`, `in(a|b)`, and
+`as(TYPE)` for a text that Go calls TYPE. A kind is a type that objects of the API have. Names, types and
+flags are those of the published OpenAPI of Kubernetes 1.36 and of its types' JSON tags.
+"""
+
+import functools
+from collections.abc import Iterator
+from importlib import resources
+from typing import Any
+
+import msgspec
+
+from cockpit.sim.server.schema.shape import ANY, SCALARS, Field, Shape
+
+TABLES = (
+    "core",
+    "batch",
+    "apps",
+    "autoscaling",
+    "policy",
+    "coordination",
+    "scheduling",
+    "events",
+    "rbac",
+    "authorization",
+    "authentication",
+    "apiextensions",
+    "meta",
+)
+
+
+class Block(msgspec.Struct, frozen=True):
+    """The lines of one type, not read yet."""
+
+    table: str
+    name: str
+    flags: frozenset[str]
+    description: str
+    lines: tuple[str, ...]
+
+
+@functools.cache
+def blocks(table: str) -> dict[str, Block]:
+    """The types of one table by name."""
+    text = resources.files("cockpit.sim.server.schema").joinpath("tables", f"{table}.txt").read_text("utf-8")
+    found: dict[str, Block] = {}
+    for paragraph in text.split("\n\n"):
+        lines = [line for line in paragraph.splitlines() if line and not line.startswith("#")]
+        if not lines:
+            continue
+        head, _, description = lines[0].partition(" | ")
+        name, *flags = head.split()
+        found[name] = Block(table, name, frozenset(flags), description.strip(), tuple(lines[1:]))
+    return found
+
+
+@functools.cache
+def named(table: str, name: str) -> Shape:
+    """The shape of the type `name` of `table`. Raises KeyError where there is none."""
+    block = blocks(table)[name]
+    # A type may hold itself: its members are read when they are first asked for.
+    return Shape(
+        "object",
+        name=f"{table}.{name}",
+        fields=_Members(block),
+        atomic="atomic" in block.flags,
+        description=block.description,
+    )
+
+
+class _Members(dict[str, Field]):
+    """The fields of a type, read from its lines when they are first asked for."""
+
+    def __init__(self, block: Block) -> None:
+        super().__init__()
+        self._block: Block | None = block
+
+    def _read(self) -> None:
+        block, self._block = self._block, None
+        if block is not None:
+            self.update((field.name, field) for field in _fields(block))
+
+    def get(self, key: str, default: Any = None) -> Any:
+        if self._block is not None:
+            self._read()
+        return super().get(key, default)
+
+    def __getitem__(self, key: str) -> Field:
+        if self._block is not None:
+            self._read()
+        return super().__getitem__(key)
+
+    def __contains__(self, key: object) -> bool:
+        if self._block is not None:
+            self._read()
+        return super().__contains__(key)
+
+    def __iter__(self) -> Iterator[str]:
+        if self._block is not None:
+            self._read()
+        return super().__iter__()
+
+    def __len__(self) -> int:
+        if self._block is not None:
+            self._read()
+        return super().__len__()
+
+    def items(self) -> Any:
+        if self._block is not None:
+            self._read()
+        return super().items()
+
+    def values(self) -> Any:
+        if self._block is not None:
+            self._read()
+        return super().values()
+
+
+def _fields(block: Block) -> list[Field]:
+    return [_field(block.table, line) for line in block.lines]
+
+
+def _field(table: str, line: str) -> Field:
+    text, _, description = line.partition(" | ")
+    marked, type_text, *flags = text.split()
+    name = marked.rstrip("!*")
+    said: dict[str, str] = {}
+    for flag in flags:
+        if flag.startswith("="):
+            said["="] = flag[1:]
+        else:
+            word, _, rest = flag.partition("(")
+            said[word] = rest.removesuffix(")")
+    shape = _shape(table, type_text, said)
+    return Field(
+        name,
+        shape,
+        required="req" in said,
+        always="!" in marked,
+        pointer="*" in marked,
+        merge_key=said.get("merge", ""),
+        merges="merge" in said,
+        retains="retainKeys" in said,
+        default=_default(shape, said["="]) if "=" in said else None,
+        values=tuple(said["in"].split("|")) if "in" in said else (),
+        description=description.strip(),
+    )
+
+
+def _shape(table: str, text: str, said: dict[str, str]) -> Shape:
+    if text.startswith("["):
+        list_type = "map" if "map" in said else "set" if "set" in said else "atomic"
+        keys = tuple(said["map"].split(",")) if "map" in said else ()
+        return Shape("list", items=_shape(table, text[1:-1], {}), list_type=list_type, keys=keys)
+    if text.startswith("{"):
+        return Shape("map", items=_shape(table, text[1:-1], {}), atomic="atomic" in said)
+    if text in SCALARS:
+        return Shape(text, name=f"v1.{said['as']}" if "as" in said else "")
+    if text == "any":
+        return ANY
+    home, _, name = text.rpartition(".")
+    return named(home or table, name)
+
+
+def _default(shape: Shape, text: str) -> Any:
+    match shape.type:
+        case "int32" | "int64":
+            return int(text)
+        case "bool":
+            return text == "true"
+        case "object":
+            return {}
+        case _:
+            return text
