@@ -1,0 +1,147 @@
+"""Ours and the real kube-scheduler on the same objects: the sentence in PodScheduled is the same.
+
+Both run in this test: each situation is put on a real API server with a real kube-scheduler; ours is asked
+with the objects as that server holds them (with its defaults), before the pod is created.
+"""
+
+import time
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+import pytest
+
+from cockpit.sim.actors.scheduler.cycle import Cycle
+from cockpit.sim.actors.scheduler.podinfo import PodInfo
+from cockpit.sim.actors.scheduler.verdict import Verdict
+from cockpit.sim.actors.scheduler.world import World
+from tests.bed.api import Api
+from tests.bed.fixtures import fresh
+from tests.differential.scheduling_situations import SPACE, Situation, Tree
+from tests.differential.scheduling_table import TABLE
+
+pytestmark = pytest.mark.real
+
+_SECONDS = 15.0
+_PODS = f"/api/v1/namespaces/{SPACE}/pods"
+_CLAIMS = f"/api/v1/namespaces/{SPACE}/persistentvolumeclaims"
+_BUDGETS = f"/apis/policy/v1/namespaces/{SPACE}/poddisruptionbudgets"
+_CLASSES = "/apis/storage.k8s.io/v1/storageclasses"
+_LISTS = (_PODS, _CLAIMS, _BUDGETS, _CLASSES, "/api/v1/persistentvolumes", "/api/v1/nodes")
+
+
+@pytest.fixture(scope="module")
+def api(request: pytest.FixtureRequest) -> Iterator[Api]:
+    """No controllers: every object is what the situation says and stays it."""
+    for bed in fresh({"scheduler"}, request, namespace=False):
+        one = bed.api()
+        one.create("/api/v1/namespaces", {"metadata": {"name": SPACE}})
+        for name, policy in (("words-high", "PreemptLowerPriority"), ("words-never", "Never")):
+            priority: Tree = {"metadata": {"name": name}, "value": 1000, "preemptionPolicy": policy}
+            one.create("/apis/scheduling.k8s.io/v1/priorityclasses", priority)
+        yield one
+
+
+@pytest.fixture(autouse=True)
+def _empty(api: Api) -> Iterator[None]:
+    yield
+    for path in _LISTS:
+        for item in api.items(path):
+            where = f"{path}/{item['metadata']['name']}"
+            if item["metadata"].get("finalizers"):
+                api.merge(where, {"metadata": {"finalizers": None}})
+            api.delete(where, {"gracePeriodSeconds": 0})
+    for path in _LISTS:
+        _wait_for(lambda path=path: not api.items(path))
+
+
+def _wait_for(ask: Any, seconds: float = _SECONDS) -> Any:
+    """What `ask` answers as soon as it is true, else its last answer."""
+    end = time.monotonic() + seconds
+    while not (answer := ask()) and time.monotonic() < end:
+        time.sleep(0.02)
+    return answer
+
+
+def _put(api: Api, tree: Tree) -> None:
+    """Create an object with its status."""
+    path = api.path_of(tree).rsplit("/", 1)[0]
+    made = api.create(path, tree)
+    where = f"{path}/{tree['metadata']['name']}"
+    if tree["kind"] == "Node":
+        # Admission marks a new node as not ready; no controller is there to take the mark away.
+        api.merge(where, {"spec": {"taints": tree["spec"]["taints"] or None}})
+        if tree["spec"].get("unschedulable"):
+            api.merge(where, {"spec": {"unschedulable": True}})
+    elif "status" in tree and made.get("status") != tree["status"]:
+        api.merge(f"{where}/status", {"status": tree["status"]})
+
+
+def _prepare(api: Api, situation: Situation) -> None:
+    for tree in (*situation.nodes, *situation.objects, *situation.placed):
+        _put(api, tree)
+    for name in situation.going:
+        api.delete(f"{_CLAIMS}/{name}")
+    for tree in situation.waiting:
+        _put(api, tree)
+        name = tree["metadata"]["name"]
+        _wait_for(lambda name=name: api.get(f"{_PODS}/{name}")["status"].get("nominatedNodeName"))
+
+
+def _world(api: Api) -> World:
+    world = World()
+    for space in api.items("/api/v1/namespaces"):
+        world.namespaces[space["metadata"]["name"]] = space["metadata"].get("labels") or {}
+    for node in api.items("/api/v1/nodes"):
+        world.put_node(node)
+    for one in api.items(_CLAIMS):
+        world.claims[(SPACE, one["metadata"]["name"])] = one
+    for one in api.items("/api/v1/persistentvolumes"):
+        world.volumes[one["metadata"]["name"]] = one
+    for one in api.items(_CLASSES):
+        world.classes[one["metadata"]["name"]] = one
+    for one in api.items(_BUDGETS):
+        world.budgets[(SPACE, one["metadata"]["name"])] = one
+    for tree in api.items(_PODS):
+        pod = PodInfo(tree)
+        if pod.node:
+            world.put_pod(pod)
+        elif pod.nominated:
+            world.nominate(pod, pod.nominated)
+    return world
+
+
+def _ours(api: Api, situation: Situation) -> Verdict:
+    defaulted = api.request("POST", _PODS, situation.pod, query=(("dryRun", "All"),)).checked().json()
+    return Cycle(_world(api), Random(1)).decide(PodInfo(defaulted))
+
+
+def _said(pod: Tree) -> tuple[str, str]:
+    """Node and sentence of a pod, as far as the scheduler has spoken."""
+    conditions = pod["status"].get("conditions") or ()
+    about: Tree = next((c for c in conditions if c["type"] == "PodScheduled"), {})
+    return pod["spec"].get("nodeName", ""), about.get("message", "")
+
+
+@pytest.mark.parametrize("situation", TABLE, ids=lambda one: one.name)
+def test_the_sentence_is_that_of_kube_scheduler(api: Api, situation: Situation) -> None:
+    _prepare(api, situation)
+    ours = _ours(api, situation)
+    api.create(_PODS, situation.pod)
+    where = f"{_PODS}/{situation.pod['metadata']['name']}"
+
+    def agreed() -> bool:
+        return _said(api.get(where)) == (ours.node, ours.message)
+
+    # The real one may speak once before its caches hold everything, and then corrects itself.
+    _wait_for(agreed)
+    real = _said(api.get(where))
+    print(f"{situation.name}: {real[1] or real[0]}")
+    assert (ours.node, ours.message) == real
+    assert situation.says in real[1]
+    assert bool(situation.says) == (not real[0])
+
+
+def test_the_table_is_large_enough_and_names_are_unique() -> None:
+    assert len(TABLE) >= 40
+    assert len({situation.name for situation in TABLE}) == len(TABLE)
