@@ -63,12 +63,20 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     default_propagation: str = "Background"
     """What a delete without policy means: Background, or Orphan."""
     fields: dict[str, tuple[str, ...]] = {}
+    absent_fields: dict[str, str] = {}
+    """What a field label reads where the object has no such field ("" if not named here)."""
+    keeps_status_at_create: bool = False
+    is_update_unconditional: bool = True
+    """A PUT may leave out the resource version."""
+    delete_warning: str = ""
+    """Said when a delete names no propagation policy."""
     complete: tuple[Complete, ...] = ()
     revise: tuple[Revise, ...] = ()
     checks: tuple[Check, ...] = ()
     status_checks: tuple[Check, ...] = ()
     decode: Decode | None = None
     generation_parts: tuple[str, ...] = ("spec",)
+    """Whose change counts as a new generation; () all but metadata and status, ("",) none."""
     store: Resource | None = None
     to_stored: Complete | None = None
     to_served: Complete | None = None

@@ -5,114 +5,145 @@ the stored ones: shared, never to be changed.
 """
 
 from collections.abc import Callable, Sequence
-from random import Random
+from typing import Any, cast
 
-import msgspec
-
-from cockpit.clock import Clock
 from cockpit.sim.port import Patch, PatchType, Tree
-from cockpit.sim.server.kinds import Kind, Kinds
-from cockpit.sim.server.refusals import not_found, unknown_path
+from cockpit.sim.server.core import Admission, Core, Outcome, Track, served
+from cockpit.sim.server.deleting import delete
+from cockpit.sim.server.eviction import evict
+from cockpit.sim.server.kinds import Kind
+from cockpit.sim.server.listing import Listing, list_page
+from cockpit.sim.server.patch import json_patch, merge
+from cockpit.sim.server.refusals import bad_request, unknown_path, unsupported_media
 from cockpit.sim.server.request import DeleteOptions, ListOptions, Request, WatchOptions
-from cockpit.sim.server.storage import Storage, Stored
+from cockpit.sim.server.storage import Stored
+from cockpit.sim.server.subresources import bind, scale_of, write_scale
+from cockpit.sim.server.watching import BOOKMARK, Watched, bookmark, watch
+from cockpit.sim.server.writing import create, update
 
-Admission = Callable[[Request, Tree, Tree | None], Tree]
-"""(request, new tree, old tree or None) -> tree to store. Raises PortError to refuse. Called for create,
-replace and patch, also of subresources (`request.subresource`), also for dry runs (`request.dry_run`)."""
-
-Watched = Callable[[str, Stored], None]
-"""Gets ADDED, MODIFIED, DELETED or BOOKMARK, and the object in the version asked for."""
-
+__all__ = [
+    "BOOKMARK",
+    "Admission",
+    "Listing",
+    "Operations",
+    "Outcome",
+    "Track",
+    "Watched",
+    "bookmark",
+]
 
 ALL = ListOptions()
 AS_USUAL = DeleteOptions()
 
 
-class Outcome(msgspec.Struct, frozen=True):
-    """What a write came to. `is_final` (deletes): the object is gone now, not only marked."""
-
-    stored: Stored
-    is_created: bool = False
-    is_final: bool = False
-    warnings: tuple[str, ...] = ()
-
-    @property
-    def tree(self) -> Tree:
-        """The object after it (for a dry run: as it would be)."""
-        return self.stored.tree
-
-
-class Listing(msgspec.Struct, frozen=True):
-    """One page. `remaining` is None where the server does not say (selectors, last page)."""
-
-    items: list[Stored]
-    version: int
-    continue_token: str = ""
-    remaining: int | None = None
-
-
-class Operations:
-    """All verbs on all kinds.
-
-    `admissions` run in order at every write; append to it.
-    """
-
-    def __init__(
-        self,
-        storage: Storage,
-        kinds: Kinds,
-        clock: Clock,
-        random: Random,
-        admissions: Sequence[Admission] = (),
-    ) -> None:
-        self.storage = storage
-        self.kinds = kinds
-        self.clock = clock
-        self.random = random
-        self.admissions: list[Admission] = list(admissions)
-
-    def kind(self, request: Request) -> Kind:
-        """The kind a request is about. Raises PortError 404 when it is not served."""
-        kind = self.kinds.of(request.resource)
-        if kind is None:
-            raise unknown_path()
-        return kind
+class Operations(Core):
+    """All verbs on all kinds."""
 
     def get(self, request: Request) -> Stored:
-        """One object, or its `scale`."""
+        """One object, or its `scale`. Raises PortError 404."""
         kind = self.kind(request)
-        stored = self.storage.get(kind.shelf, request.namespace, request.name)
-        if stored is None:
-            raise not_found(request.resource, request.name)
-        return stored
+        stored = served(kind, self.found(kind, request))
+        self._known(kind, request)
+        return scale_of(kind, stored) if request.subresource == "scale" else stored
 
     def list(self, request: Request, options: ListOptions = ALL) -> Listing:
-        """The objects of a namespace, or of all ("")."""
-        raise NotImplementedError
+        """The objects of a namespace, or of all (""). Raises PortError 400, 410, 422, 504."""
+        return list_page(self.storage, self.kind(request), request.namespace, options)
 
     def watch(self, request: Request, options: WatchOptions, watched: Watched) -> Callable[[], None]:
-        """Hand over what happens, first (before this returns) what has happened since the version asked
-        for; answers how to stop it. The first BOOKMARK of a streaming list has its annotation."""
-        raise NotImplementedError
+        """Hand over what happens, first (before this returns) what has happened since the version asked for.
+
+        Answers how to stop it. The BOOKMARK that ends the initial events has its annotation; further ones
+        are the caller's to send (`bookmark`). Raises PortError 400, 410, 422.
+        """
+        return watch(self.storage, self.kind(request), request.namespace, options, watched)
 
     def create(self, request: Request, tree: Tree) -> Outcome:
         """A new object; or the subresources `binding` and `eviction` of a pod (`request.name`)."""
-        raise NotImplementedError
+        kind = self.kind(request)
+        match request.subresource:
+            case "":
+                return create(self, kind, request, tree)
+            case "binding" if request.resource.plural == "pods":
+                return bind(self, kind, request, tree)
+            case "eviction" if request.resource.plural == "pods":
+                return evict(self, kind, request, tree)
+            case _:
+                raise unknown_path()
 
     def replace(self, request: Request, tree: Tree) -> Outcome:
         """PUT: of the object, its `status` or its `scale`."""
-        raise NotImplementedError
+        kind = self.kind(request)
+        self._known(kind, request)
+        if request.subresource == "scale":
+            return write_scale(self, kind, request, lambda _: tree)
+        if kind.is_path_creatable and not request.subresource and self._is_missing(kind, request):
+            return create(self, kind, request, self._named(request, tree))
+        return update(self, kind, request, lambda _: tree, is_put=True)
 
     def patch(self, request: Request, patch: Patch, type: PatchType) -> Outcome:  # noqa: A002
         """PATCH: of the object, its `status` or its `scale`."""
-        raise NotImplementedError
+        kind = self.kind(request)
+        self._known(kind, request)
+        if type is PatchType.MERGE and not isinstance(patch, dict):
+            raise bad_request("a merge patch has to be an object")
+        if type is PatchType.STRATEGIC and kind.is_custom:
+            raise unsupported_media(_CUSTOM_PATCHES)
+
+        def patched(tree: Tree) -> Tree:
+            return self._patched(kind, tree, patch, type)
+
+        if request.subresource == "scale":
+            return write_scale(self, kind, request, patched)
+        return update(self, kind, request, patched)
 
     def delete(self, request: Request, options: DeleteOptions = AS_USUAL) -> Outcome:
-        """One object, now or when its grace period and finalizers allow it."""
-        raise NotImplementedError
+        """One object, now or when grace period and finalizers allow it. Raises PortError 404, 409, 422."""
+        return delete(self, self.kind(request), request, options)
 
     def delete_collection(
         self, request: Request, listed: ListOptions, options: DeleteOptions = AS_USUAL
-    ) -> tuple[Stored, ...]:
+    ) -> Sequence[Stored]:
         """Every object that `listed` selects; answers them as they were."""
-        raise NotImplementedError
+        import msgspec
+
+        found = self.list(request, listed).items
+        for stored in found:
+            metadata = stored.tree["metadata"]
+            one = msgspec.structs.replace(
+                request, namespace=metadata.get("namespace", ""), name=metadata["name"]
+            )
+            self.delete(one, options)
+        return found
+
+    def _patched(self, kind: Kind, tree: Tree, patch: Patch, how: PatchType) -> Tree:
+        if how is PatchType.JSON:
+            return json_patch(tree, cast(Any, patch))
+        return merge(tree, cast(Tree, patch))
+
+    def _known(self, kind: Kind, request: Request) -> None:
+        match request.subresource:
+            case "":
+                return
+            case "status" if kind.has_status:
+                return
+            case "scale" if kind.scale is not None:
+                return
+            case "finalize" if request.resource.plural == "namespaces":
+                return
+            case _:
+                raise unknown_path()
+
+    def _is_missing(self, kind: Kind, request: Request) -> bool:
+        return self.storage.get(kind.shelf, request.namespace, request.name) is None
+
+    def _named(self, request: Request, tree: Tree) -> Tree:
+        metadata = {"name": request.name, **(tree.get("metadata") or {})}
+        return {**tree, "metadata": metadata}
+
+
+_CUSTOM_PATCHES = (
+    "the body of the request was in an unknown format - accepted media types include: "
+    "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml, "
+    "application/apply-patch+cbor"
+)

@@ -1,0 +1,187 @@
+"""The smaller kinds: nodes, namespaces, services, config maps, secrets, volumes, priority classes."""
+
+import binascii
+import re
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterator
+from ipaddress import IPv4Address
+
+from cockpit.sim.port import Tree
+from cockpit.sim.server.builtin.filling import each, filled
+from cockpit.sim.server.refusals import Cause, bad_request, banned, duplicate, wrong
+
+_NAME_LABEL = "kubernetes.io/metadata.name"
+_NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+_FIRST_ADDRESS = int(IPv4Address("10.96.0.10"))
+_ADDRESSES = 2**20 - 16
+_KEY = re.compile(r"[-._a-zA-Z0-9]+", re.ASCII).fullmatch
+_KEY_TEXT = (
+    "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or "
+    "'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
+)
+_HIGHEST_USER_PRIORITY = 1_000_000_000
+
+
+def empty_status(tree: Tree, old: Tree | None) -> Tree:
+    """A new object has a status that says nothing."""
+    return tree if old is not None else {**tree, "status": {}}
+
+
+def pending_status(tree: Tree, old: Tree | None) -> Tree:
+    """A new volume or claim waits."""
+    return tree if old is not None else {**tree, "status": {"phase": "Pending"}}
+
+
+def revise_node(node: Tree, old: Tree | None) -> Tree:
+    """A new node is tainted until its kubelet is ready (admission plugin TaintNodesByCondition)."""
+    if old is not None:
+        return node
+    spec = node.get("spec") or {}
+    taints = spec.get("taints") or []
+    has_it = any(one["key"] == _NOT_READY["key"] and one["effect"] == "NoSchedule" for one in taints)
+    return {**node, "spec": spec if has_it else {**spec, "taints": [*taints, _NOT_READY]}}
+
+
+def check_node(node: Tree, old: Tree | None) -> Iterator[Cause]:
+    """No taint twice; the range of its pods stands once it is given."""
+    spec = node.get("spec") or {}
+    if old is not None and spec is old.get("spec"):
+        return
+    seen: set[tuple[str, str]] = set()
+    for index, taint in enumerate(spec.get("taints") or ()):
+        pair = (taint.get("key", ""), taint.get("effect", ""))
+        if pair in seen:
+            yield duplicate(f"metadata.taints[{index}]", taint)
+        seen.add(pair)
+    held = ((old or {}).get("spec") or {}).get("podCIDR")
+    if held and spec.get("podCIDR") != held:
+        yield banned("spec.podCIDRs", 'node updates may not change podCIDR except from "" to valid')
+
+
+def revise_namespace(space: Tree, old: Tree | None) -> Tree:
+    """Its name as a label, its finalizer, its phase."""
+    metadata = space["metadata"]
+    name = metadata.get("name", "")
+    if name and (metadata.get("labels") or {}).get(_NAME_LABEL) != name:
+        labels = {**(metadata.get("labels") or {}), _NAME_LABEL: name}
+        space = {**space, "metadata": {**metadata, "labels": labels}}
+    if old is None:
+        space = {**space, "spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}}
+    return space
+
+
+def service_addresses() -> Callable[[Tree, Tree | None], Tree]:
+    """Gives every new service the next address of 10.96.0.0/12, one after the other."""
+    count = 0
+
+    def revise(service: Tree, old: Tree | None) -> Tree:
+        nonlocal count
+        if old is not None:
+            kept = {key: old["spec"][key] for key in ("clusterIP", "clusterIPs") if key in old["spec"]}
+            return {**service, "spec": {**service["spec"], **kept}}
+        spec = service["spec"]
+        if spec["type"] != "ExternalName" and "clusterIP" not in spec:
+            address = str(IPv4Address(_FIRST_ADDRESS + count % _ADDRESSES))
+            count += 1
+            spec = {**spec, "clusterIP": address}
+        if "clusterIP" in spec:
+            spec = filled(spec, clusterIPs=[spec["clusterIP"]])
+        return {**service, "spec": spec, "status": {"loadBalancer": {}}}
+
+    return revise
+
+
+def complete_service(service: Tree) -> Tree:
+    """Type, ports, families."""
+    spec = filled(service.get("spec") or {}, type="ClusterIP", sessionAffinity="None")
+    if spec["type"] != "ExternalName":
+        spec = filled(
+            spec, internalTrafficPolicy="Cluster", ipFamilies=["IPv4"], ipFamilyPolicy="SingleStack"
+        )
+    spec = each(spec, "ports", lambda port: filled(port, protocol="TCP", targetPort=port.get("port", 0)))
+    return {**service, "spec": spec}
+
+
+def _fixed_faults(tree: Tree, old: Tree | None, parts: tuple[str, ...]) -> Iterator[Cause]:
+    if old is None or not old.get("immutable"):
+        return
+    why = "field is immutable when `immutable` is set"
+    if not tree.get("immutable"):
+        yield banned("immutable", why)
+    for part in parts:
+        if tree.get(part) != old.get(part):
+            yield banned(part, why)
+
+
+def check_config_map(tree: Tree, old: Tree | None) -> Iterator[Cause]:
+    """Keys that can be file names."""
+    yield from _fixed_faults(tree, old, ("data", "binaryData"))
+    for part in ("data", "binaryData"):
+        for key in tree.get(part) or {}:
+            if not _KEY(key):
+                yield wrong(f"{part}[{key}]", key, _KEY_TEXT)
+
+
+def complete_secret(secret: Tree) -> Tree:
+    """Its type; what was given as text becomes data. Raises PortError 400 for data that is not base64."""
+    secret = filled(secret, type="Opaque")
+    for value in (secret.get("data") or {}).values():
+        try:
+            b64decode(value or "", validate=True)
+        except (binascii.Error, TypeError, ValueError) as error:
+            raise bad_request(
+                'Secret in version "v1" cannot be handled as a Secret: illegal base64 data in data'
+            ) from error
+    texts = secret.get("stringData")
+    if texts is None:
+        return secret
+    data = {key: b64encode(text.encode()).decode() for key, text in texts.items()}
+    secret = {key: value for key, value in secret.items() if key != "stringData"}
+    return {**secret, "data": {**(secret.get("data") or {}), **data}}
+
+
+def check_secret(tree: Tree, old: Tree | None) -> Iterator[Cause]:
+    """Keys that can be file names; a type that stays."""
+    yield from _fixed_faults(tree, old, ("data",))
+    for key in tree.get("data") or {}:
+        if not _KEY(key):
+            yield wrong(f"data[{key}]", key, _KEY_TEXT)
+    if old is not None and tree.get("type") != old.get("type"):
+        yield wrong("type", tree.get("type"), "field is immutable")
+
+
+def complete_claim(claim: Tree) -> Tree:
+    """A claim is for a file system."""
+    return {**claim, "spec": filled(claim.get("spec") or {}, volumeMode="Filesystem")}
+
+
+def complete_volume(volume: Tree) -> Tree:
+    """A volume is a file system and is kept when nobody claims it."""
+    spec = volume.get("spec") or {}
+    return {**volume, "spec": filled(spec, volumeMode="Filesystem", persistentVolumeReclaimPolicy="Retain")}
+
+
+def complete_storage_class(tree: Tree) -> Tree:
+    """Volumes are deleted with their claims and bound at once."""
+    return filled(tree, reclaimPolicy="Delete", volumeBindingMode="Immediate")
+
+
+def complete_priority_class(tree: Tree) -> Tree:
+    """It may preempt."""
+    return filled(tree, preemptionPolicy="PreemptLowerPriority", value=0)
+
+
+def check_priority_class(tree: Tree, old: Tree | None) -> Iterator[Cause]:
+    """Users' priorities end at a thousand million, and a value stands."""
+    name, value = tree["metadata"].get("name", ""), tree.get("value", 0)
+    if old is not None:
+        if value != old.get("value", 0):
+            yield banned("value", "may not be changed in an update.")
+        return
+    if name.startswith("system-"):
+        if name not in ("system-node-critical", "system-cluster-critical"):
+            why = "priority class names with 'system-' prefix are reserved for system use only"
+            yield banned("metadata.name", why)
+    elif value > _HIGHEST_USER_PRIORITY:
+        why = f"maximum allowed value of a user defined priority is {_HIGHEST_USER_PRIORITY}"
+        yield banned("value", why)

@@ -1,0 +1,132 @@
+"""Jobs: defaults, their own selector, what may not change (pkg/registry/batch/job/strategy.go)."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from cockpit.sim.port import Tree
+from cockpit.sim.server.builtin.filling import filled
+from cockpit.sim.server.builtin.pod_rules import pod_spec_faults
+from cockpit.sim.server.builtin.pod_spec import complete_template
+from cockpit.sim.server.object_meta import label_faults_at
+from cockpit.sim.server.refusals import Cause, required, unsupported, wrong
+
+DELETE_WARNING = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove "
+    "them or set propagationPolicy=Orphan to suppress this warning"
+)
+_UID_LABEL = "batch.kubernetes.io/controller-uid"
+_MOST_RETRIES = 2**31 - 1
+_FIXED = (
+    "selector",
+    "completionMode",
+    "podFailurePolicy",
+    "backoffLimitPerIndex",
+    "managedBy",
+    "successPolicy",
+)
+_RESTARTS = ("OnFailure", "Never")
+
+
+def complete(job: Tree) -> Tree:
+    """A job with its defaults (pkg/apis/batch/v1/defaults.go)."""
+    spec = job.get("spec") or {}
+    if spec.get("completions") is None and spec.get("parallelism") is None:
+        spec = {**spec, "completions": 1, "parallelism": 1}
+    retries = _MOST_RETRIES if spec.get("backoffLimitPerIndex") is not None else 6
+    spec = filled(
+        spec,
+        parallelism=1,
+        backoffLimit=retries,
+        completionMode="NonIndexed",
+        suspend=False,
+        podReplacementPolicy="Failed" if spec.get("podFailurePolicy") else "TerminatingOrFailed",
+    )
+    template = spec.get("template") or {}
+    done = complete_template(template)
+    if done != template:
+        spec = {**spec, "template": done}
+    labels = (done.get("metadata") or {}).get("labels")
+    job = {**job, "spec": spec}
+    if labels and not job["metadata"].get("labels"):
+        job["metadata"] = {**job["metadata"], "labels": labels}
+    return job
+
+
+def revise(job: Tree, old: Tree | None) -> Tree:
+    """A new job selects its pods by its own uid, unless it says that it knows better."""
+    if old is not None:
+        return job
+    job = {**job, "status": {}}
+    spec = job["spec"]
+    if spec.get("manualSelector"):
+        return job
+    uid, name = job["metadata"]["uid"], job["metadata"].get("name", "")
+    template = spec["template"]
+    own = {_UID_LABEL: uid, "batch.kubernetes.io/job-name": name, "controller-uid": uid, "job-name": name}
+    metadata = template.get("metadata") or {}
+    labelled = {**metadata, "labels": {**(metadata.get("labels") or {}), **own}}
+    selector = spec.get("selector") or {}
+    matched = {**(selector.get("matchLabels") or {}), _UID_LABEL: uid}
+    job["spec"] = {
+        **spec,
+        "selector": {**selector, "matchLabels": matched},
+        "template": {**template, "metadata": labelled},
+    }
+    return job
+
+
+def check(job: Tree, old: Tree | None) -> Iterator[Cause]:
+    """What is wrong with a job, or with a change of one."""
+    spec = job["spec"]
+    if old is not None and spec is old["spec"]:
+        return
+    for key in ("parallelism", "completions", "backoffLimit", "activeDeadlineSeconds"):
+        value = spec.get(key)
+        if value is not None and value < 0:
+            yield wrong(f"spec.{key}", value, "must be greater than or equal to 0")
+    if spec.get("completionMode") == "Indexed" and spec.get("completions") is None:
+        yield required("spec.completions", "when completion mode is Indexed")
+    template = spec["template"].get("spec") or {}
+    if old is None:
+        yield from label_faults_at(
+            "spec.template.metadata.labels", (spec["template"].get("metadata") or {}).get("labels") or {}
+        )
+        yield from pod_spec_faults(template, "spec.template.spec")
+        if template.get("restartPolicy") == "Always":
+            yield unsupported("spec.template.spec.restartPolicy", "Always", _RESTARTS)
+        return
+    yield from _change_faults(spec, old)
+
+
+def _change_faults(spec: Tree, old_job: Tree) -> Iterator[Cause]:
+    old = old_job["spec"]
+    for key in _FIXED:
+        if spec.get(key) != old.get(key):
+            yield wrong(f"spec.{key}", spec.get(key), "field is immutable")
+    if spec.get("completions") != old.get("completions") and not _is_elastic(spec, old):
+        yield wrong("spec.completions", spec.get("completions"), "field is immutable")
+    is_open = old.get("suspend") and "startTime" not in (old_job.get("status") or {})
+    before, after = old["template"], spec["template"]
+    if is_open:
+        before, after = _fixed_part(before), _fixed_part(after)
+    if before != after:
+        yield wrong("spec.template", spec["template"], "field is immutable")
+
+
+def _is_elastic(spec: Tree, old: Tree) -> bool:
+    """An indexed job may grow and shrink as long as completions and parallelism are the same number."""
+    return bool(
+        spec.get("completionMode") == "Indexed"
+        and spec.get("completions") == spec.get("parallelism")
+        and old.get("completions") is not None
+        and spec.get("completions") is not None
+    )
+
+
+def _fixed_part(template: Tree) -> Any:
+    """A template without what may change while the job has not begun: where its pods go, and their labels."""
+    free = ("nodeSelector", "affinity", "tolerations", "schedulingGates")
+    metadata = template.get("metadata") or {}
+    rest = {key: value for key, value in metadata.items() if key not in ("labels", "annotations")}
+    spec = {key: value for key, value in (template.get("spec") or {}).items() if key not in free}
+    return rest, spec

@@ -1,0 +1,133 @@
+"""What a pod's spec must say, for pods and templates (pkg/apis/core/validation/validation.go)."""
+
+from collections.abc import Iterator
+
+from cockpit.model.quantity import parse_quantity
+from cockpit.sim.port import Tree
+from cockpit.sim.server.names import label_faults, subdomain_faults
+from cockpit.sim.server.refusals import Cause, duplicate, required, unsupported, wrong
+
+_RESTARTS = ("Always", "OnFailure", "Never")
+_DNS = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
+_PULLS = ("Always", "IfNotPresent", "Never")
+
+
+def pod_spec_faults(spec: Tree, field: str) -> Iterator[Cause]:
+    """What is wrong with a spec that stands at `field`."""
+    if not spec.get("containers"):
+        yield required(f"{field}.containers")
+    names: set[str] = set()
+    volumes = {volume.get("name") for volume in spec.get("volumes") or ()}
+    for part in ("initContainers", "containers"):
+        for index, container in enumerate(spec.get(part) or ()):
+            yield from _container_faults(container, f"{field}.{part}[{index}]", names, volumes)
+    if spec.get("restartPolicy") not in _RESTARTS:
+        yield unsupported(f"{field}.restartPolicy", spec.get("restartPolicy"), _RESTARTS)
+    if spec.get("dnsPolicy") not in _DNS:
+        yield unsupported(f"{field}.dnsPolicy", spec.get("dnsPolicy"), _DNS)
+    if (node := spec.get("nodeName")) is not None:
+        for fault in subdomain_faults(node) if node else ():
+            yield wrong(f"{field}.nodeName", node, fault)
+    deadline = spec.get("activeDeadlineSeconds")
+    if deadline is not None and not 1 <= deadline <= 2**31 - 1:
+        why = "must be between 1 and 2147483647, inclusive"
+        yield wrong(f"{field}.activeDeadlineSeconds", deadline, why)
+    yield from _volume_faults(spec.get("volumes") or [], field)
+
+
+def _volume_faults(volumes: list[Tree], field: str) -> Iterator[Cause]:
+    seen: set[str] = set()
+    for index, volume in enumerate(volumes):
+        name = volume.get("name", "")
+        if not name:
+            yield required(f"{field}.volumes[{index}].name")
+            continue
+        for fault in label_faults(name):
+            yield wrong(f"{field}.volumes[{index}].name", name, fault)
+        if name in seen:
+            yield duplicate(f"{field}.volumes[{index}].name", name)
+        seen.add(name)
+
+
+def _container_faults(
+    container: Tree, field: str, names: set[str], volumes: set[str | None]
+) -> Iterator[Cause]:
+    name = container.get("name", "")
+    if not name:
+        yield required(f"{field}.name")
+    else:
+        for fault in label_faults(name):
+            yield wrong(f"{field}.name", name, fault)
+        if name in names:
+            yield duplicate(f"{field}.name", name)
+        names.add(name)
+    image = container.get("image", "")
+    if not image:
+        yield required(f"{field}.image")
+    elif image != image.strip():
+        yield wrong(f"{field}.image", image, "must not have leading or trailing whitespace")
+    if (pull := container.get("imagePullPolicy")) not in _PULLS:
+        yield unsupported(f"{field}.imagePullPolicy", pull, _PULLS)
+    for index, mount in enumerate(container.get("volumeMounts") or ()):
+        if mount.get("name") not in volumes:
+            yield {
+                "reason": "FieldValueNotFound",
+                "message": f'Not found: "{mount.get("name", "")}"',
+                "field": f"{field}.volumeMounts[{index}].name",
+            }
+        if not mount.get("mountPath"):
+            yield required(f"{field}.volumeMounts[{index}].mountPath")
+    for index, variable in enumerate(container.get("env") or ()):
+        if not variable.get("name"):
+            yield required(f"{field}.env[{index}].name")
+    yield from _port_faults(container.get("ports") or [], field)
+    yield from resource_faults(container.get("resources") or {}, f"{field}.resources")
+
+
+def _port_faults(ports: list[Tree], field: str) -> Iterator[Cause]:
+    for index, port in enumerate(ports):
+        for key in ("containerPort", "hostPort"):
+            number = port.get(key)
+            if number is None and key == "containerPort":
+                yield required(f"{field}.ports[{index}].containerPort")
+            elif number is not None and not 1 <= number <= 65535:
+                why = "must be between 1 and 65535, inclusive"
+                yield wrong(f"{field}.ports[{index}].{key}", number, why)
+
+
+def resource_faults(resources: Tree, field: str) -> Iterator[Cause]:
+    """Requests within limits; devices whole, and never requested without a limit."""
+    limits = resources.get("limits") or {}
+    requests = resources.get("requests") or {}
+    for part, amounts in (("limits", limits), ("requests", requests)):
+        for name, text in amounts.items():
+            amount = amount_of(text)
+            where = f"{field}.{part}[{name}]"
+            if amount is not None and amount < 0:
+                yield wrong(where, text, "must be greater than or equal to 0")
+            elif amount is not None and _is_device(name) and amount % 1:
+                yield wrong(where, text, "must be an integer")
+    for name, text in requests.items():
+        asked = amount_of(text)
+        limit = amount_of(limits[name]) if name in limits else None
+        if limit is None:
+            if _is_device(name):
+                yield required(f"{field}.limits", "Limit must be set for non overcommitable resources")
+        elif asked is not None and _is_device(name) and asked != limit:
+            yield wrong(f"{field}.requests", text, f"must be equal to {name} limit of {limits[name]}")
+        elif asked is not None and asked > limit:
+            why = f"must be less than or equal to {name} limit of {limits[name]}"
+            yield wrong(f"{field}.requests", text, why)
+
+
+def _is_device(name: str) -> bool:
+    """Extended resources: with a domain that is not Kubernetes' own."""
+    return "/" in name and not name.startswith("requests.") and "kubernetes.io/" not in name
+
+
+def amount_of(text: object) -> float | None:
+    """A quantity as a number; None for what is none."""
+    try:
+        return parse_quantity(str(text))
+    except ValueError:
+        return None

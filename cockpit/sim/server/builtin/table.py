@@ -1,0 +1,246 @@
+"""The table of built-in kinds."""
+
+from cockpit.kube.resource import EVENTS, JOBS, NAMESPACES, NODES, PODS, SERVICES
+from cockpit.sim import resources as r
+from cockpit.sim.server.builtin import cluster, events, jobs, pods, workloads
+from cockpit.sim.server.kinds import Kind, Kinds, Scale
+
+_WORKLOAD_SCALE = Scale(selector=("spec", "selector"))
+
+
+def built_in() -> Kinds:
+    """A fresh registry of everything that is served without a CustomResourceDefinition."""
+    return Kinds([*_core(), *_batch_and_apps(), *_others()])
+
+
+def _core() -> list[Kind]:
+    return [
+        Kind(
+            resource=PODS,
+            singular="pod",
+            short_names=("po",),
+            categories=("all",),
+            has_status=True,
+            has_generation=True,
+            is_graceful=True,
+            deletion_returns_object=True,
+            fields=pods.FIELDS,
+            absent_fields={"spec.hostNetwork": "false"},
+            complete=(pods.complete,),
+            revise=(pods.revise,),
+            checks=(pods.check,),
+            status_checks=(pods.check_status,),
+        ),
+        Kind(
+            resource=NODES,
+            singular="node",
+            short_names=("no",),
+            has_status=True,
+            keeps_status_at_create=True,
+            fields={"spec.unschedulable": ("spec", "unschedulable")},
+            absent_fields={"spec.unschedulable": "false"},
+            revise=(cluster.revise_node,),
+            checks=(cluster.check_node,),
+        ),
+        Kind(
+            resource=NAMESPACES,
+            singular="namespace",
+            short_names=("ns",),
+            verbs=("create", "delete", "get", "list", "patch", "update", "watch"),
+            has_status=True,
+            name_rule="label",
+            fields={"status.phase": ("status", "phase"), "name": ("metadata", "name")},
+            revise=(cluster.revise_namespace,),
+        ),
+        Kind(
+            resource=EVENTS,
+            singular="event",
+            short_names=("ev",),
+            is_path_creatable=True,
+            default_propagation="",
+            fields=events.CORE_FIELDS,
+            complete=(events.complete,),
+            checks=(events.check,),
+        ),
+        Kind(
+            resource=r.NEW_EVENTS,
+            singular="event",
+            short_names=("ev",),
+            is_path_creatable=True,
+            default_propagation="",
+            fields=events.NEW_FIELDS,
+            store=EVENTS,
+            to_stored=events.to_core,
+            to_served=events.to_new,
+            checks=(events.check_new,),
+        ),
+        Kind(
+            resource=SERVICES,
+            singular="service",
+            short_names=("svc",),
+            categories=("all",),
+            has_status=True,
+            name_rule="label-1035",
+            deletion_returns_object=True,
+            complete=(cluster.complete_service,),
+            revise=(cluster.service_addresses(),),
+        ),
+        Kind(
+            resource=r.CONFIG_MAPS,
+            singular="configmap",
+            short_names=("cm",),
+            checks=(cluster.check_config_map,),
+        ),
+        Kind(
+            resource=r.SECRETS,
+            singular="secret",
+            fields={"type": ("type",)},
+            complete=(cluster.complete_secret,),
+            checks=(cluster.check_secret,),
+        ),
+        Kind(
+            resource=r.SERVICE_ACCOUNTS,
+            singular="serviceaccount",
+            short_names=("sa",),
+            deletion_returns_object=True,
+        ),
+        Kind(
+            resource=r.PERSISTENT_VOLUME_CLAIMS,
+            singular="persistentvolumeclaim",
+            short_names=("pvc",),
+            has_status=True,
+            deletion_returns_object=True,
+            complete=(cluster.complete_claim,),
+            revise=(cluster.pending_status,),
+        ),
+        Kind(
+            resource=r.PERSISTENT_VOLUMES,
+            singular="persistentvolume",
+            short_names=("pv",),
+            has_status=True,
+            deletion_returns_object=True,
+            complete=(cluster.complete_volume,),
+            revise=(cluster.pending_status,),
+        ),
+        Kind(
+            resource=r.RESOURCE_QUOTAS,
+            singular="resourcequota",
+            short_names=("quota",),
+            has_status=True,
+            deletion_returns_object=True,
+            revise=(cluster.empty_status,),
+        ),
+        Kind(resource=r.LIMIT_RANGES, singular="limitrange", short_names=("limits",)),
+    ]
+
+
+def _batch_and_apps() -> list[Kind]:
+    return [
+        Kind(
+            resource=JOBS,
+            singular="job",
+            categories=("all",),
+            has_status=True,
+            has_generation=True,
+            default_propagation="Orphan",
+            delete_warning=jobs.DELETE_WARNING,
+            fields={"status.successful": ("status", "succeeded")},
+            absent_fields={"status.successful": "0"},
+            complete=(jobs.complete,),
+            revise=(jobs.revise,),
+            checks=(jobs.check,),
+        ),
+        Kind(
+            resource=r.DEPLOYMENTS,
+            singular="deployment",
+            short_names=("deploy",),
+            categories=("all",),
+            has_status=True,
+            has_generation=True,
+            scale=_WORKLOAD_SCALE,
+            complete=(workloads.complete_deployment,),
+            revise=(cluster.empty_status,),
+            checks=(workloads.check,),
+        ),
+        Kind(
+            resource=r.REPLICA_SETS,
+            singular="replicaset",
+            short_names=("rs",),
+            categories=("all",),
+            has_status=True,
+            has_generation=True,
+            scale=_WORKLOAD_SCALE,
+            fields={"status.replicas": ("status", "replicas")},
+            absent_fields={"status.replicas": "0"},
+            complete=(workloads.complete_replica_set,),
+            revise=(workloads.revise_replica_set,),
+            checks=(workloads.check,),
+        ),
+        Kind(
+            resource=r.DAEMON_SETS,
+            singular="daemonset",
+            short_names=("ds",),
+            categories=("all",),
+            has_status=True,
+            has_generation=True,
+            complete=(workloads.complete_daemon_set,),
+            revise=(workloads.revise_daemon_set,),
+            checks=(workloads.check,),
+        ),
+        Kind(resource=r.CONTROLLER_REVISIONS, singular="controllerrevision"),
+    ]
+
+
+def _others() -> list[Kind]:
+    return [
+        Kind(
+            resource=r.BUDGETS,
+            singular="poddisruptionbudget",
+            short_names=("pdb",),
+            has_status=True,
+            has_generation=True,
+            is_update_unconditional=False,
+            revise=(workloads.revise_budget,),
+            checks=(workloads.check_budget,),
+        ),
+        Kind(resource=r.LEASES, singular="lease", is_path_creatable=True, is_update_unconditional=False),
+        Kind(
+            resource=r.PRIORITY_CLASSES,
+            singular="priorityclass",
+            short_names=("pc",),
+            has_generation=True,
+            generation_parts=("",),
+            complete=(cluster.complete_priority_class,),
+            checks=(cluster.check_priority_class,),
+        ),
+        Kind(
+            resource=r.STORAGE_CLASSES,
+            singular="storageclass",
+            short_names=("sc",),
+            complete=(cluster.complete_storage_class,),
+        ),
+        Kind(
+            resource=r.ENDPOINT_SLICES,
+            singular="endpointslice",
+            has_generation=True,
+            generation_parts=("addressType", "endpoints", "ports"),
+        ),
+        Kind(resource=r.ROLES, singular="role", name_rule="path", is_path_creatable=True),
+        Kind(resource=r.ROLE_BINDINGS, singular="rolebinding", name_rule="path", is_path_creatable=True),
+        Kind(resource=r.CLUSTER_ROLES, singular="clusterrole", name_rule="path", is_path_creatable=True),
+        Kind(
+            resource=r.CLUSTER_ROLE_BINDINGS,
+            singular="clusterrolebinding",
+            name_rule="path",
+            is_path_creatable=True,
+        ),
+        Kind(
+            resource=r.CUSTOM_RESOURCE_DEFINITIONS,
+            singular="customresourcedefinition",
+            short_names=("crd", "crds"),
+            categories=("api-extensions",),
+            has_status=True,
+            has_generation=True,
+            is_update_unconditional=False,
+        ),
+    ]

@@ -1,0 +1,122 @@
+"""Deployments, replica sets, daemon sets and disruption budgets (pkg/apis/apps/v1/defaults.go)."""
+
+from collections.abc import Iterator
+
+from cockpit.sim.port import Tree
+from cockpit.sim.server.builtin.filling import filled
+from cockpit.sim.server.builtin.pod_rules import pod_spec_faults
+from cockpit.sim.server.builtin.pod_spec import complete_template
+from cockpit.sim.server.object_meta import label_faults_at
+from cockpit.sim.server.refusals import Cause, required, unsupported, wrong
+from cockpit.sim.server.selectors import object_selector
+
+_TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
+
+
+def _with_template(spec: Tree) -> Tree:
+    template = spec.get("template") or {}
+    done = complete_template(template)
+    return spec if done == template else {**spec, "template": done}
+
+
+def complete_deployment(tree: Tree) -> Tree:
+    """Replicas, strategy, limits of history and progress."""
+    spec = filled(
+        tree.get("spec") or {},
+        replicas=1,
+        strategy={"type": "RollingUpdate"},
+        revisionHistoryLimit=10,
+        progressDeadlineSeconds=600,
+    )
+    strategy = filled(spec["strategy"], type="RollingUpdate")
+    if strategy["type"] == "RollingUpdate":
+        rolling = filled(strategy.get("rollingUpdate") or {}, maxUnavailable="25%", maxSurge="25%")
+        strategy = {**strategy, "rollingUpdate": rolling}
+    return {**tree, "spec": _with_template({**spec, "strategy": strategy})}
+
+
+def complete_replica_set(tree: Tree) -> Tree:
+    """One replica, unless it says another number."""
+    return {**tree, "spec": _with_template(filled(tree.get("spec") or {}, replicas=1))}
+
+
+def complete_daemon_set(tree: Tree) -> Tree:
+    """Update strategy and limit of history."""
+    spec = filled(tree.get("spec") or {}, updateStrategy={"type": "RollingUpdate"}, revisionHistoryLimit=10)
+    strategy = spec["updateStrategy"]
+    if strategy.get("type", "RollingUpdate") == "RollingUpdate":
+        rolling = filled(strategy.get("rollingUpdate") or {}, maxUnavailable=1, maxSurge=0)
+        spec = {**spec, "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": rolling}}
+    return {**tree, "spec": _with_template(spec)}
+
+
+def revise_replica_set(tree: Tree, old: Tree | None) -> Tree:
+    """Nothing runs yet."""
+    return tree if old is not None else {**tree, "status": {"replicas": 0}}
+
+
+def revise_daemon_set(tree: Tree, old: Tree | None) -> Tree:
+    """Counts at zero, and the number of its template."""
+    if old is None:
+        zeros = ("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady")
+        tree = {**tree, "status": dict.fromkeys(zeros, 0)}
+        return _numbered(tree, 1)
+    number = int((old["metadata"].get("annotations") or {}).get(_TEMPLATE_GENERATION, "1"))
+    return _numbered(tree, number + (tree["spec"].get("template") != old["spec"].get("template")))
+
+
+def _numbered(tree: Tree, number: int) -> Tree:
+    metadata = tree["metadata"]
+    annotations = metadata.get("annotations") or {}
+    if annotations.get(_TEMPLATE_GENERATION) == str(number):
+        return tree
+    fresh = {**annotations, _TEMPLATE_GENERATION: str(number)}
+    return {**tree, "metadata": {**metadata, "annotations": fresh}}
+
+
+def check(tree: Tree, old: Tree | None) -> Iterator[Cause]:
+    """What is wrong with a workload that has a selector and a template, or with a change of one."""
+    spec = tree["spec"]
+    if old is not None and spec == old["spec"]:
+        return
+    if spec.get("replicas", 0) < 0:
+        yield wrong("spec.replicas", spec["replicas"], "must be greater than or equal to 0")
+    selector = spec.get("selector")
+    if selector is None:
+        yield required("spec.selector")
+    elif not selector.get("matchLabels") and not selector.get("matchExpressions"):
+        yield wrong("spec.selector", selector, f"empty selector is invalid for {tree['kind'].lower()}")
+    template = spec.get("template") or {}
+    labels = (template.get("metadata") or {}).get("labels") or {}
+    yield from label_faults_at("spec.template.metadata.labels", labels)
+    if selector is not None and not object_selector(selector)(labels):
+        yield wrong("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")
+    yield from pod_spec_faults(template.get("spec") or {}, "spec.template.spec")
+    restarts = (template.get("spec") or {}).get("restartPolicy")
+    if restarts in ("OnFailure", "Never"):
+        yield unsupported("spec.template.spec.restartPolicy", restarts, ("Always",))
+    if old is not None and selector != old["spec"].get("selector"):
+        yield wrong("spec.selector", selector, "field is immutable")
+
+
+def revise_budget(tree: Tree, old: Tree | None) -> Tree:
+    """Nothing may be disturbed before somebody has counted."""
+    if old is not None:
+        return tree
+    counts = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
+    return {**tree, "status": dict.fromkeys(counts, 0)}
+
+
+def check_budget(tree: Tree, old: Tree | None) -> Iterator[Cause]:
+    """Either of the two limits, not both."""
+    spec = tree.get("spec") or {}
+    if spec.get("minAvailable") is not None and spec.get("maxUnavailable") is not None:
+        why = "minAvailable and maxUnavailable cannot be both set"
+        yield wrong("spec", spec, why)
+    for key in ("minAvailable", "maxUnavailable"):
+        value = spec.get(key)
+        if isinstance(value, int) and value < 0:
+            yield wrong(f"spec.{key}", value, "must be greater than or equal to 0")
+        elif isinstance(value, str) and not (value.endswith("%") and value[:-1].isdigit()):
+            why = "must be a valid percent string (e.g. '44%')"
+            yield wrong(f"spec.{key}", value, why)

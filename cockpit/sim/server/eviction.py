@@ -1,0 +1,110 @@
+"""Eviction: a delete that disruption budgets allow (pkg/registry/core/pod/storage/eviction.go)."""
+
+from cockpit.sim.port import PortError, Tree
+from cockpit.sim.resources import BUDGETS
+from cockpit.sim.server.core import Core, Outcome
+from cockpit.sim.server.deleting import delete
+from cockpit.sim.server.kinds import Kind
+from cockpit.sim.server.refusals import bad_request, too_many
+from cockpit.sim.server.request import DeleteOptions, Request
+from cockpit.sim.server.selectors import object_selector
+from cockpit.sim.server.storage import Stored
+
+_MANY_BUDGETS = (
+    "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+)
+_BLOCKED = "Cannot evict pod as it would violate the pod's disruption budget."
+
+
+def evict(core: Core, kind: Kind, request: Request, eviction: Tree) -> Outcome:
+    """Delete a pod, or refuse: 429 where its budget has none to give, 500 for more than one budget."""
+    given = (eviction.get("metadata") or {}).get("name")
+    if given and given != request.name:
+        raise bad_request("name in URL does not match name in Eviction object")
+    stored = core.found(kind, request)
+    options = _options(eviction)
+    pod = stored.tree
+    core.admit(request, eviction, None)
+    if _needs_no_budget(pod):
+        return _deleted(core, kind, request, options)
+    budgets = _budgets(core, pod)
+    if len(budgets) > 1:
+        raise PortError(500, "InternalError", _MANY_BUDGETS)
+    if not budgets:
+        return _deleted(core, kind, request, options)
+    budget = budgets[0]
+    policy = budget.tree["spec"].get("unhealthyPodEvictionPolicy", "IfHealthyBudget")
+    if not _is_ready(pod) and _may_go_unready(budget.tree, policy):
+        return _deleted(core, kind, request, options)
+    spent = _spend(core, request, budget, pod)
+    outcome = _deleted(core, kind, request, options)
+    if spent is not None and not request.dry_run:
+        core.storage.put(BUDGETS, budget.key, spent)
+    return outcome
+
+
+def _options(eviction: Tree) -> DeleteOptions:
+    given = eviction.get("deleteOptions") or {}
+    held = given.get("preconditions") or {}
+    return DeleteOptions(
+        uid=held.get("uid") or "",
+        version=held.get("resourceVersion") or "",
+        grace_seconds=given.get("gracePeriodSeconds"),
+        propagation=given.get("propagationPolicy") or "",
+    )
+
+
+def _deleted(core: Core, kind: Kind, request: Request, options: DeleteOptions) -> Outcome:
+    outcome = delete(core, kind, request, options)
+    return Outcome(outcome.stored, is_created=True, is_final=outcome.is_final, has_object=False)
+
+
+def _needs_no_budget(pod: Tree) -> bool:
+    """What has ended, has not begun or is ending anyway disturbs nobody."""
+    phase = pod.get("status", {}).get("phase")
+    return phase in ("Succeeded", "Failed", "Pending") or "deletionTimestamp" in pod["metadata"]
+
+
+def _budgets(core: Core, pod: Tree) -> list[Stored]:
+    labels = pod["metadata"].get("labels") or {}
+    found = core.storage.shelf(BUDGETS).between(pod["metadata"]["namespace"])
+    return [one for one in found if object_selector(one.tree["spec"].get("selector"))(labels)]
+
+
+def _is_ready(pod: Tree) -> bool:
+    conditions = pod.get("status", {}).get("conditions") or ()
+    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+
+
+def _may_go_unready(budget: Tree, policy: str) -> bool:
+    """A pod that is not ready goes always, or while the budget's own are healthy enough."""
+    status = budget.get("status") or {}
+    healthy, desired = status.get("currentHealthy", 0), status.get("desiredHealthy", 0)
+    return policy == "AlwaysAllow" or (healthy >= desired > 0)
+
+
+def _spend(core: Core, request: Request, budget: Stored, pod: Tree) -> Tree | None:
+    """The budget with one disruption less. Raises PortError 429 when there is none."""
+    tree = budget.tree
+    name = tree["metadata"]["name"]
+    status = tree.get("status") or {}
+    if status.get("observedGeneration", 0) < tree["metadata"].get("generation", 0):
+        raise _refusal(f"The disruption budget {name} is still being processed by the server.")
+    allowed = status.get("disruptionsAllowed", 0)
+    if allowed < 0:
+        raise PortError(
+            403,
+            "Forbidden",
+            f'poddisruptionbudgets.policy "{name}" is forbidden: pdb disruptions allowed is negative',
+        )
+    if allowed == 0:
+        needed = status.get("desiredHealthy", 0)
+        now = status.get("currentHealthy", 0)
+        raise _refusal(f"The disruption budget {name} needs {needed} healthy pods and has {now} currently")
+    disrupted = {**(status.get("disruptedPods") or {}), pod["metadata"]["name"]: core.now}
+    spent = {**status, "disruptionsAllowed": allowed - 1, "disruptedPods": disrupted}
+    return {**tree, "metadata": dict(tree["metadata"]), "status": spent}
+
+
+def _refusal(why: str) -> PortError:
+    return too_many(_BLOCKED, [{"reason": "DisruptionBudget", "message": why, "field": ""}])

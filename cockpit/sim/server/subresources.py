@@ -1,0 +1,150 @@
+"""Scale of whatever has one, and the binding of a pod to a node."""
+
+from typing import Any
+
+from cockpit.kube.resource import Resource
+from cockpit.sim.port import Tree
+from cockpit.sim.server.core import Core, Outcome, served
+from cockpit.sim.server.kinds import Kind, Scale
+from cockpit.sim.server.refusals import conflict, invalid, required, unknown_path, wrong
+from cockpit.sim.server.request import Request
+from cockpit.sim.server.storage import Stored
+from cockpit.sim.server.writing import Make, update_from
+
+_SCALE = Resource("autoscaling", "v1", "scales", "Scale", namespaced=True)
+_BINDING = Resource("", "v1", "bindings", "Binding", namespaced=True)
+_PODS_BINDING = Resource("", "v1", "pods/binding", "Binding", namespaced=True)
+
+
+def scale_of(kind: Kind, stored: Stored) -> Stored:
+    """The `autoscaling/v1` Scale of an object. Raises PortError 404 where the kind has none."""
+    scale = kind.scale
+    if scale is None:
+        raise unknown_path()
+    tree = stored.tree
+    metadata = {
+        key: tree["metadata"][key]
+        for key in ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+        if key in tree["metadata"]
+    }
+    status: Tree = {"replicas": _at(tree, scale.status_replicas) or 0}
+    if selector := _selector(tree, scale):
+        status["selector"] = selector
+    replicas = _at(tree, scale.replicas)
+    shown: Tree = {
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": metadata,
+        "spec": {"replicas": replicas} if replicas else {},
+        "status": status,
+    }
+    return Stored(stored.key, shown, stored.version)
+
+
+def _selector(tree: Tree, scale: Scale) -> str:
+    found = _at(tree, scale.selector) if scale.selector else None
+    if isinstance(found, dict):
+        pairs = [f"{key}={value}" for key, value in sorted((found.get("matchLabels") or {}).items())]
+        return ",".join(pairs + [_expression(one) for one in found.get("matchExpressions") or ()])
+    return found if isinstance(found, str) else ""
+
+
+def _expression(one: Tree) -> str:
+    values = ",".join(sorted(one.get("values") or ()))
+    match one["operator"]:
+        case "In":
+            return f"{one['key']} in ({values})"
+        case "NotIn":
+            return f"{one['key']} notin ({values})"
+        case "Exists":
+            return str(one["key"])
+        case _:
+            return f"!{one['key']}"
+
+
+def _at(tree: Any, path: tuple[str, ...]) -> Any:
+    for key in path:
+        tree = tree.get(key) if isinstance(tree, dict) else None
+    return tree
+
+
+def _with(tree: Tree, path: tuple[str, ...], value: Any) -> Tree:
+    inner = value if len(path) == 1 else _with(tree.get(path[0]) or {}, path[1:], value)
+    return {**tree, path[0]: inner}
+
+
+def write_scale(core: Core, kind: Kind, request: Request, make: Make) -> Outcome:
+    """A new number of replicas, by way of the Scale; answers the Scale as it is then."""
+    stored = core.found(kind, request)
+    old = served(kind, stored)
+    wanted = make(scale_of(kind, old).tree)
+    metadata = wanted.get("metadata") or {}
+    version, uid = metadata.get("resourceVersion"), metadata.get("uid")
+    if version and version != old.tree["metadata"]["resourceVersion"]:
+        raise conflict(kind.resource, request.name)
+    if uid and uid != old.tree["metadata"]["uid"]:
+        raise conflict(kind.resource, request.name, _other_uid(uid, old.tree))
+    replicas = (wanted.get("spec") or {}).get("replicas", 0)
+    if not isinstance(replicas, int) or replicas < 0:
+        why = "must be greater than or equal to 0"
+        raise invalid(_SCALE, request.name, [wrong("spec.replicas", replicas, why)])
+    assert kind.scale is not None
+    new = _with(old.tree, kind.scale.replicas, replicas)
+    outcome = update_from(core, kind, request, stored, new)
+    return Outcome(scale_of(kind, outcome.stored), warnings=outcome.warnings)
+
+
+def bind(core: Core, kind: Kind, request: Request, binding: Tree) -> Outcome:
+    """Put a pod on a node: once, and only what is not ending. Answers a Status of success."""
+    node = (binding.get("target") or {}).get("name", "")
+    if not node:
+        raise invalid(_BINDING, request.name, [required("target.name")])
+    stored = core.found(kind, request)
+    pod = stored.tree
+    metadata = binding.get("metadata") or {}
+    uid = metadata.get("uid")
+    if uid and uid != pod["metadata"]["uid"]:
+        raise conflict(_PODS_BINDING, request.name, _other_uid(uid, pod))
+    if why := _why_not(request.name, pod):
+        raise conflict(_PODS_BINDING, request.name, why)
+    core.admit(request, binding, None)
+    own = dict(pod["metadata"])
+    for part in ("labels", "annotations"):
+        if metadata.get(part):
+            own[part] = {**own.get(part, {}), **metadata[part]}
+    status = _scheduled(pod.get("status") or {}, core.now)
+    bound = {**pod, "metadata": own, "spec": {**pod["spec"], "nodeName": node}, "status": status}
+    return Outcome(core.put(kind, stored.key, bound, request), is_created=True, has_object=False)
+
+
+def _other_uid(uid: str, tree: Tree) -> str:
+    return f"Precondition failed: UID in precondition: {uid}, UID in object meta: {tree['metadata']['uid']}"
+
+
+def _why_not(name: str, pod: Tree) -> str:
+    """Why a pod cannot be bound; "" when it can."""
+    if "deletionTimestamp" in pod["metadata"]:
+        return f"pod {name} is being deleted, cannot be assigned to a host"
+    if held := pod["spec"].get("nodeName"):
+        return f'pod {name} is already assigned to node "{held}"'
+    return f"pod {name} has non-empty .spec.schedulingGates" if pod["spec"].get("schedulingGates") else ""
+
+
+def _scheduled(status: Tree, now: str) -> Tree:
+    """With the condition PodScheduled true, as the binding itself writes it."""
+    held: list[Tree] = list(status.get("conditions") or ())
+    scheduled: Tree = {
+        "type": "PodScheduled",
+        "status": "True",
+        "lastProbeTime": None,
+        "lastTransitionTime": now,
+    }
+    for index, one in enumerate(held):
+        if one["type"] == "PodScheduled":
+            if one["status"] == "True":
+                scheduled["lastTransitionTime"] = one.get("lastTransitionTime")
+            held[index] = scheduled
+            break
+    else:
+        held.append(scheduled)
+    return {**status, "conditions": held}

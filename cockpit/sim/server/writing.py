@@ -1,0 +1,229 @@
+"""Creating and updating: the road that every written tree takes.
+
+create: what is known of it -> defaults, namespace, admissions -> metadata -> rules of the kind -> stored.
+update: the new tree over the old -> what may not be changed is put back -> rules -> stored, if it differs.
+"""
+
+from collections.abc import Callable
+
+from cockpit.kube.resource import NAMESPACES
+from cockpit.sim.port import PortError, Tree
+from cockpit.sim.server.core import Core, Outcome, object_key, served
+from cockpit.sim.server.kinds import Kind
+from cockpit.sim.server.object_meta import (
+    created,
+    faults_at_create,
+    faults_at_update,
+    generated_name,
+    updated,
+)
+from cockpit.sim.server.refusals import MODIFIED, Cause, bad_request, conflict, exists, invalid, wrong
+from cockpit.sim.server.request import Request
+from cockpit.sim.server.storage import Stored, key_of
+
+_TRIES = 8
+
+Make = Callable[[Tree], Tree]
+"""Old tree -> tree that is wanted."""
+
+
+def create(core: Core, kind: Kind, request: Request, tree: Tree) -> Outcome:
+    """A new object."""
+    tree, warnings = _understood(kind, request, tree)
+    metadata: Tree = tree["metadata"]
+    if metadata.get("resourceVersion"):
+        raise PortError(500, "", "resourceVersion should not be set on objects to be created")
+    name = metadata.get("name", "")
+    core.check_namespace(request, name or metadata.get("generateName", ""))
+    if kind.has_status and not kind.keeps_status_at_create:
+        tree.pop("status", None)
+    for complete in kind.complete:
+        tree = complete(tree)
+    tree = dict(core.admit(request, tree, None))
+    namespace = request.namespace if kind.resource.namespaced else ""
+    tree["metadata"] = created(tree["metadata"], kind, namespace, core.now, core.random)
+    tree = _named(core, kind, tree)
+    for revise in kind.revise:
+        tree = revise(tree, None)
+    causes = [*faults_at_create(tree["metadata"], kind), *_faults(kind, tree, None)]
+    if causes:
+        raise invalid(kind.resource, tree["metadata"].get("name", ""), causes)
+    key = object_key(kind, tree)
+    if key in core.storage.shelf(kind.shelf).objects:
+        raise exists(kind.resource, tree["metadata"]["name"])
+    tree = core.tracked(kind, request, None, tree)
+    stored = core.put(kind, key, tree, request)
+    return Outcome(stored, is_created=True, warnings=warnings)
+
+
+def _understood(kind: Kind, request: Request, tree: Tree) -> tuple[Tree, tuple[str, ...]]:
+    """A tree of the caller's own, of the right type and place, without what is not known."""
+    resource = kind.resource
+    if not isinstance(tree.get("metadata", {}), dict):
+        raise bad_request(f"{resource.kind} in version {resource.version!r} cannot be handled: no metadata")
+    for field, wanted in (("apiVersion", resource.api_version), ("kind", resource.kind)):
+        given = tree.get(field) or wanted
+        if given != wanted:
+            what = "API version" if field == "apiVersion" else "kind"
+            raise bad_request(
+                f"the {what} in the data ({given}) does not match the expected {what} ({wanted})"
+            )
+    tree = {**tree, "apiVersion": resource.api_version, "kind": resource.kind}
+    tree["metadata"] = metadata = dict(tree.get("metadata") or {})
+    place = metadata.get("namespace") or request.namespace
+    if resource.namespaced and place != request.namespace:
+        raise bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+    if not resource.namespaced:
+        metadata.pop("namespace", None)
+    if kind.decode is None or not (kind.is_custom or request.field_validation):
+        return tree, ()
+    known, warnings = kind.decode(tree, request.field_validation)
+    return dict(known), warnings
+
+
+def _named(core: Core, kind: Kind, tree: Tree) -> Tree:
+    """With a name made of `generateName` where there is none, one that is free."""
+    metadata = tree["metadata"]
+    prefix = metadata.get("generateName")
+    if metadata.get("name") or not prefix:
+        return tree
+    taken = core.storage.shelf(kind.shelf).objects
+    for _ in range(_TRIES):
+        metadata = {**metadata, "name": generated_name(prefix, core.random)}
+        tree = {**tree, "metadata": metadata}
+        if object_key(kind, tree) not in taken:
+            break
+    return tree
+
+
+def _faults(kind: Kind, tree: Tree, old: Tree | None) -> list[Cause]:
+    return [cause for check in kind.checks for cause in check(tree, old)]
+
+
+def update(core: Core, kind: Kind, request: Request, make: Make, *, is_put: bool = False) -> Outcome:
+    """A new version of an object, or of its status; nothing is stored where nothing is new."""
+    stored = core.found(kind, request)
+    old = served(kind, stored).tree
+    return update_from(core, kind, request, stored, make(old), is_put=is_put)
+
+
+def update_from(
+    core: Core, kind: Kind, request: Request, stored: Stored, wanted: Tree, *, is_put: bool = False
+) -> Outcome:
+    """As `update`, with the wanted tree at hand."""
+    old = served(kind, stored).tree
+    _check_preconditions(kind, request, old, wanted, is_put=is_put)
+    warnings: tuple[str, ...] = ()
+    if is_put or kind.is_custom or request.field_validation:
+        wanted, warnings = _understood(kind, request, wanted)
+    is_status = request.subresource == "status"
+    new = _of_status(kind, old, wanted) if is_status else _of_spec(kind, request, old, wanted)
+    new = core.admit(request, new, old)
+    causes = _update_faults(kind, new, old, is_status)
+    if causes:
+        raise invalid(kind.resource, request.name, causes)
+    if new == old:
+        return Outcome(served(kind, stored), warnings=warnings)
+    new = {**new, "metadata": dict(new["metadata"])}
+    if kind.has_generation and not is_status and _has_changed(kind, new, old):
+        new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+    new = core.tracked(kind, request, old, new)
+    if _is_freed(kind, new, old):
+        core.remove(kind, stored.key, request)
+        return Outcome(Stored(stored.key, new, stored.version), is_final=True, warnings=warnings)
+    return Outcome(core.put(kind, stored.key, new, request), warnings=warnings)
+
+
+def _of_spec(kind: Kind, request: Request, old: Tree, wanted: Tree) -> Tree:
+    """The whole object but for its status."""
+    new = dict(wanted)
+    if new.get("metadata") is not old["metadata"]:
+        new["metadata"] = updated(new.get("metadata") or {}, old["metadata"])
+    if kind.has_status:
+        new.pop("status", None)
+        if "status" in old:
+            new["status"] = old["status"]
+    if kind.resource == NAMESPACES and request.subresource != "finalize":
+        new["spec"] = old["spec"]
+    for complete in kind.complete:
+        new = complete(new)
+    for revise in kind.revise:
+        new = revise(new, old)
+    return new
+
+
+def _of_status(kind: Kind, old: Tree, wanted: Tree) -> Tree:
+    """The old object with the new status; metadata of built-in kinds can be written this way, too."""
+    new = dict(old)
+    if "status" in wanted:
+        new["status"] = wanted["status"]
+    else:
+        new.pop("status", None)
+    metadata = wanted.get("metadata")
+    if metadata is None or metadata is old["metadata"]:
+        return new
+    fresh = updated(metadata, old["metadata"])
+    if kind.is_custom:
+        kept = dict(old["metadata"])
+        if "managedFields" in fresh:
+            kept["managedFields"] = fresh["managedFields"]
+        fresh = kept
+    if "ownerReferences" in old["metadata"]:
+        fresh["ownerReferences"] = old["metadata"]["ownerReferences"]
+    else:
+        fresh.pop("ownerReferences", None)
+    new["metadata"] = fresh
+    return new
+
+
+def _check_preconditions(kind: Kind, request: Request, old: Tree, wanted: Tree, *, is_put: bool) -> None:
+    metadata = wanted.get("metadata") or {}
+    if metadata is old["metadata"]:
+        return
+    if is_put and (given := metadata.get("name")) and given != request.name:
+        raise bad_request(
+            f"the name of the object ({given}) does not match the name on the URL ({request.name})"
+        )
+    uid = metadata.get("uid")
+    if is_put and uid and uid != old["metadata"]["uid"]:
+        where = f"/{kind.resource.plural}/{key_of(request.namespace, request.name)}"
+        said = (
+            f"StorageError: invalid object, Code: 4, Key: {where}, ResourceVersion: 0, AdditionalErrorMsg: "
+            f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old['metadata']['uid']}"
+        )
+        raise conflict(kind.resource, request.name, said)
+    version = metadata.get("resourceVersion", "")
+    if version and version != old["metadata"]["resourceVersion"]:
+        raise conflict(kind.resource, request.name, MODIFIED)
+    if is_put and not version and not kind.is_update_unconditional:
+        cause = wrong("metadata.resourceVersion", 0, "must be specified for an update")
+        raise invalid(kind.resource, request.name, [cause])
+
+
+def _update_faults(kind: Kind, new: Tree, old: Tree, is_status: bool) -> list[Cause]:
+    causes: list[Cause] = []
+    if new["metadata"] is not old["metadata"]:
+        causes.extend(faults_at_update(new["metadata"], old["metadata"]))
+    for check in kind.status_checks if is_status else kind.checks:
+        causes.extend(check(new, old))
+    return causes
+
+
+def _has_changed(kind: Kind, new: Tree, old: Tree) -> bool:
+    """True where the generation has to grow."""
+    if kind.generation_parts:
+        return any(new.get(part) != old.get(part) for part in kind.generation_parts)
+    apart = ("metadata", "status") if kind.has_status else ("metadata",)
+    return any(new.get(key) != old.get(key) for key in {**new, **old} if key not in apart)
+
+
+def _is_freed(kind: Kind, new: Tree, old: Tree) -> bool:
+    """True where the last finalizer went from what waited for nothing else."""
+    was = old["metadata"]
+    if "deletionTimestamp" not in was or new["metadata"].get("finalizers"):
+        return False
+    if kind.resource == NAMESPACES:
+        return not new.get("spec", {}).get("finalizers")
+    return bool(was.get("finalizers")) and not was.get("deletionGracePeriodSeconds")
