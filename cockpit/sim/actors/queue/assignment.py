@@ -1,0 +1,281 @@
+"""Which flavor each pod set of a workload would take, and why not: the flavor assigner.
+
+Facts: kueue v0.15 pkg/scheduler/flavorassigner. Resources are looked at in the order of their names (Kueue
+takes them as Go's map gives them). Not modelled: topology-aware placement, partial admission, and the
+memory of which flavors were tried in an earlier cycle.
+"""
+
+from collections.abc import Callable, Mapping
+from enum import IntEnum
+
+import msgspec
+
+from cockpit.sim.actors.queue.matching import affinity_matches, taint_text, untolerated
+from cockpit.sim.actors.queue.quota import Amounts, FlavorResource, Node, level_that_fits
+from cockpit.sim.actors.queue.spec import (
+    TRY_NEXT,
+    Ask,
+    FlavorSpec,
+    Group,
+    PodSetAsk,
+    QueueSpec,
+    text_of,
+)
+
+
+class Mode(IntEnum):
+    """How well a request fits, worst first; the middle ones need others to give way."""
+
+    NO_FIT = 0
+    NO_CANDIDATES = 1
+    PREEMPT = 2
+    RECLAIM = 3
+    FIT = 4
+
+    @property
+    def word(self) -> str:
+        """As events write it."""
+        return {Mode.NO_FIT: "NoFit", Mode.FIT: "Fit"}.get(self, "Preempt")
+
+    @property
+    def needs_room(self) -> bool:
+        """True when others would have to give way."""
+        return self not in (Mode.NO_FIT, Mode.FIT)
+
+
+class Chosen(msgspec.Struct, frozen=True):
+    """The flavor of one resource."""
+
+    flavor: str
+    mode: Mode
+    borrow: int
+
+
+class Attempt(msgspec.Struct, frozen=True):
+    """One flavor that was looked at."""
+
+    flavor: str
+    mode: Mode
+    borrow: int
+    reasons: tuple[str, ...]
+
+
+class PodSetChoice(msgspec.Struct, frozen=True):
+    """What one pod set would get. Without flavors it fits nowhere; without reasons it fits now."""
+
+    name: str
+    count: int
+    requests: Mapping[str, int]
+    flavors: Mapping[str, Chosen]
+    reasons: tuple[str, ...]
+    attempts: tuple[Attempt, ...]
+
+    @property
+    def mode(self) -> Mode:
+        """The worst of its resources."""
+        if not self.reasons:
+            return Mode.FIT
+        return min((one.mode for one in self.flavors.values()), default=Mode.NO_FIT)
+
+
+class Assignment(msgspec.Struct, frozen=True):
+    """What a whole workload would get."""
+
+    pod_sets: tuple[PodSetChoice, ...]
+    usage: Mapping[FlavorResource, int]
+    borrow: int
+
+    @property
+    def mode(self) -> Mode:
+        """The worst of its pod sets; the middle ones are all PREEMPT."""
+        worst = min((part.mode for part in self.pod_sets), default=Mode.NO_FIT)
+        return Mode.PREEMPT if worst.needs_room else worst
+
+    @property
+    def message(self) -> str:
+        """Why it does not fit now, in Kueue's words."""
+        return "; ".join(
+            f"couldn't assign flavors to pod set {part.name}: " + ", ".join(sorted(part.reasons))
+            for part in self.pod_sets
+            if part.reasons
+        )
+
+    @property
+    def considered(self) -> str:
+        """The flavors that were looked at, as the event QuotaReserved lists them; "" when all simply fit."""
+        parts = []
+        for part in self.pod_sets:
+            texts = [_attempt_text(one) for one in part.attempts if one.mode is not Mode.FIT or one.borrow]
+            if texts:
+                parts.append(f"{part.name}: {', '.join(texts)}")
+        return " | ".join(parts)
+
+    @property
+    def short(self) -> frozenset[FlavorResource]:
+        """What others would have to give back."""
+        return frozenset(
+            (one.flavor, resource)
+            for part in self.pod_sets
+            for resource, one in part.flavors.items()
+            if one.mode.needs_room
+        )
+
+
+def _attempt_text(one: Attempt) -> str:
+    borrow = f";borrow={one.borrow}" if one.borrow else ""
+    reasons = f";{';'.join(one.reasons)}" if one.reasons else ""
+    return f"{one.flavor}({one.mode.word}{borrow}{reasons})"
+
+
+Oracle = Callable[[FlavorResource, int], tuple[Mode, int]]
+"""Would preemption give room for so much: NO_CANDIDATES, PREEMPT or RECLAIM, and how far it then borrows."""
+
+
+class Assigner:
+    """Assigns flavors to one workload in one queue."""
+
+    def __init__(self, spec: QueueSpec, node: Node, flavors: Mapping[str, FlavorSpec], ask: Oracle) -> None:
+        self._spec = spec
+        self._node = node
+        self._flavors = flavors
+        self._ask = ask
+
+    def assign(self, workload: Ask) -> Assignment:
+        """Flavors for every pod set, up to the first that fits nowhere."""
+        usage: Amounts = {}
+        done: list[PodSetChoice] = []
+        borrow = 0
+        for part in workload.pod_sets:
+            requests = dict(part.requests)
+            if self._spec.group_of("pods") is not None:
+                requests["pods"] = part.count
+            choice = self._pod_set(part, requests, usage)
+            done.append(choice)
+            for resource, one in choice.flavors.items():
+                borrow = max(borrow, one.borrow)
+                key = (one.flavor, resource)
+                usage[key] = usage.get(key, 0) + requests[resource]
+            if requests and not choice.flavors:
+                break
+        return Assignment(tuple(done), usage, borrow)
+
+    def _pod_set(self, part: PodSetAsk, requests: dict[str, int], usage: Amounts) -> PodSetChoice:
+        chosen: dict[str, Chosen] = {}
+        reasons: list[str] = []
+        attempts: list[Attempt] = []
+        for resource in sorted(requests):
+            if resource in chosen:
+                continue
+            group = self._spec.group_of(resource)
+            if group is None:
+                chosen, reasons = {}, [f"resource {resource} unavailable in ClusterQueue"]
+                break
+            found, why = self._group(part, requests, group, usage, attempts)
+            if not found:
+                chosen, reasons = {}, why
+                break
+            chosen.update(found)
+            reasons.extend(why)
+        return PodSetChoice(part.name, part.count, requests, chosen, tuple(reasons), tuple(attempts))
+
+    def _group(
+        self,
+        part: PodSetAsk,
+        requests: dict[str, int],
+        group: Group,
+        usage: Amounts,
+        attempts: list[Attempt],
+    ) -> tuple[dict[str, Chosen], list[str]]:
+        """The best flavor of one group: its choice for each resource, and reasons unless it fits now."""
+        wanted = {name: requests[name] for name in sorted(requests) if name in group.resources}
+        known = (self._flavors[name] for name in group.flavors if name in self._flavors)
+        keys = frozenset(key for flavor in known for key in flavor.labels)
+        best: dict[str, Chosen] = {}
+        best_mode, best_borrow = Mode.NO_FIT, 1 << 30
+        reasons: list[str] = []
+        for name in group.flavors:
+            if (why := self._barred(name, part, keys)) is not None:
+                reasons.append(why)
+                attempts.append(Attempt(name, Mode.NO_FIT, 0, (why,)))
+                continue
+            found, mode, level, most_borrow, why_not = self._flavor(name, wanted, usage)
+            reasons.extend(why_not)
+            attempts.append(Attempt(name, mode, most_borrow, tuple(why_not)))
+            if not self._try_next(mode, level):
+                best, best_mode = found, mode
+                break
+            if self._preferred(mode, level, best_mode, best_borrow):
+                best, best_mode, best_borrow = found, mode, level
+        return best, [] if best_mode is Mode.FIT else reasons
+
+    def _barred(self, name: str, part: PodSetAsk, keys: frozenset[str]) -> str | None:
+        flavor = self._flavors.get(name)
+        if flavor is None:
+            return f"flavor {name} not found"
+        taint = untolerated(flavor, part.pod_spec)
+        if taint is not None:
+            return f"untolerated taint {taint_text(taint)} in flavor {name}"
+        if not affinity_matches(part.pod_spec, keys, flavor.labels):
+            return f"flavor {name} doesn't match node affinity"
+        return None
+
+    def _flavor(
+        self, name: str, wanted: Mapping[str, int], usage: Amounts
+    ) -> tuple[dict[str, Chosen], Mode, int, int, list[str]]:
+        """One flavor for all resources: choices, the worst mode, its level, the most borrowed, reasons."""
+        mode, level, most = Mode.FIT, 0, 0
+        chosen: dict[str, Chosen] = {}
+        reasons: list[str] = []
+        for resource, amount in wanted.items():
+            one, borrow, why = self._amount((name, resource), usage.get((name, resource), 0), amount)
+            if why:
+                reasons.append(why)
+            most = max(most, borrow)
+            if self._preferred(mode, level, one, borrow):
+                mode, level = one, borrow
+            if mode is Mode.NO_FIT:
+                break
+            chosen[resource] = Chosen(name, one, borrow)
+        return chosen, mode, level, most, reasons
+
+    def _amount(self, key: FlavorResource, before: int, amount: int) -> tuple[Mode, int, str]:
+        flavor, resource = key
+        total, capacity = before + amount, self._node.capacity(key)
+        if total > capacity:
+            return (
+                Mode.NO_FIT,
+                0,
+                f"insufficient quota for {resource} in flavor {flavor}, previously considered podsets "
+                f"requests ({text_of(resource, before)}) + current podset request "
+                f"({text_of(resource, amount)}) > maximum capacity ({text_of(resource, capacity)})",
+            )
+        borrow, may_reclaim = level_that_fits(self._node, key, total)
+        free = max(0, self._node.free(key))
+        if total <= free:
+            return Mode.FIT, borrow, ""
+        missing = text_of(resource, total - free)
+        why = f"insufficient unused quota for {resource} in flavor {flavor}, {missing} more needed"
+        if total <= self._node.nominal(key) or may_reclaim or self._spec.borrow_policy != "Never":
+            mode, borrow = self._ask(key, total)
+            return mode, borrow, why
+        return Mode.NO_FIT, borrow, why
+
+    def _try_next(self, mode: Mode, level: int) -> bool:
+        if mode in (Mode.NO_FIT, Mode.NO_CANDIDATES):
+            return True
+        if mode is not Mode.FIT and self._spec.when_can_preempt == TRY_NEXT:
+            return True
+        return level > 0 and self._spec.when_can_borrow == TRY_NEXT
+
+    def _preferred(self, mode: Mode, level: int, other: Mode, other_level: int) -> bool:
+        """True when the first is better than the second (Kueue's isPreferred)."""
+        if mode is Mode.NO_FIT:
+            return False
+        if other is Mode.NO_FIT:
+            return True
+        by_level = (level != other_level, level < other_level)
+        by_mode = (mode != other, mode > other)
+        first, second = by_mode, by_level
+        if self._spec.preference == "BorrowingOverPreemption":
+            first, second = by_level, by_mode
+        return first[1] if first[0] else second[1]

@@ -1,0 +1,136 @@
+"""Who waits in which place, in the shape of Kueue's visibility API.
+
+`GET /apis/visibility.kueue.x-k8s.io/v1beta2/clusterqueues/NAME/pendingworkloads` and
+`.../namespaces/NS/localqueues/NAME/pendingworkloads?limit=&offset=`; places count from 0
+(kueue v0.15 pkg/visibility/storage).
+"""
+
+from collections.abc import Mapping
+
+from cockpit.sim.actors.queue.estate import Estate
+from cockpit.sim.actors.queue.spec import Ask
+from cockpit.sim.port import PortError, Tree
+
+GROUP = "visibility.kueue.x-k8s.io"
+VERSION = "v1beta2"
+DEFAULT_LIMIT = 1000
+
+
+def pending_workloads(estate: Estate, queue: str, *, limit: int = DEFAULT_LIMIT, offset: int = 0) -> Tree:
+    """A PendingWorkloadsSummary of one ClusterQueue. Raises PortError 404 when there is no such queue."""
+    line = estate.lines.get(queue)
+    if line is None:
+        raise _not_found("clusterqueues", queue)
+    places: dict[str, int] = {}
+    items: list[Tree] = []
+    for place, ask in enumerate(line.in_order()):
+        local = _local(estate, ask)
+        in_local = places.get(local, 0)
+        places[local] = in_local + 1
+        if place >= offset and len(items) < limit:
+            items.append(_item(estate, ask, place, in_local))
+    return _summary(items)
+
+
+def pending_in_local_queue(
+    estate: Estate, namespace: str, name: str, *, limit: int = DEFAULT_LIMIT, offset: int = 0
+) -> Tree:
+    """A PendingWorkloadsSummary of one LocalQueue. Raises PortError 404 when there is no such queue."""
+    found = estate.local_queue((namespace, name))
+    line = None if found is None or found[1] != "None" else estate.lines.get(found[0])
+    if line is None:
+        raise _not_found("localqueues", name)
+    items: list[Tree] = []
+    in_local = 0
+    for place, ask in enumerate(line.in_order()):
+        if ask.key[0] != namespace or _local(estate, ask) != f"{namespace}/{name}":
+            continue
+        if in_local >= offset and len(items) < limit:
+            items.append(_item(estate, ask, place, in_local))
+        in_local += 1
+    return _summary(items)
+
+
+def answer(estate: Estate, path: str, query: Mapping[str, str]) -> Tree:
+    """What a GET below `/apis/visibility.kueue.x-k8s.io/v1beta2` answers: `path` is the rest of the path.
+
+    Raises PortError 404 for what is not served and 400 for a limit or offset that is no number.
+    """
+    limit, offset = _number(query, "limit", DEFAULT_LIMIT), _number(query, "offset", 0)
+    match path.strip("/").split("/"):
+        case [""]:
+            return resource_list()
+        case ["clusterqueues", name, "pendingworkloads"]:
+            return pending_workloads(estate, name, limit=limit, offset=offset)
+        case ["namespaces", namespace, "localqueues", name, "pendingworkloads"]:
+            return pending_in_local_queue(estate, namespace, name, limit=limit, offset=offset)
+    raise PortError(404, "NotFound", "the server could not find the requested resource")
+
+
+def resource_list() -> Tree:
+    """Discovery of the group's version."""
+    rows = [
+        ("clusterqueues", "clusterqueue", False, "ClusterQueue"),
+        ("clusterqueues/pendingworkloads", "", False, "PendingWorkloadsSummary"),
+        ("localqueues", "localqueue", True, "LocalQueue"),
+        ("localqueues/pendingworkloads", "", True, "PendingWorkloadsSummary"),
+    ]
+    return {
+        "kind": "APIResourceList",
+        "apiVersion": "v1",
+        "groupVersion": f"{GROUP}/{VERSION}",
+        "resources": [
+            {"name": name, "singularName": singular, "namespaced": namespaced, "kind": kind, "verbs": ["get"]}
+            for name, singular, namespaced, kind in rows
+        ],
+    }
+
+
+def _number(query: Mapping[str, str], name: str, usual: int) -> int:
+    text = query.get(name, "")
+    if not text:
+        return usual
+    if not text.isdigit():
+        raise PortError(400, "BadRequest", f'strconv.ParseInt: parsing "{text}": invalid syntax')
+    return int(text)
+
+
+def _local(estate: Estate, ask: Ask) -> str:
+    tree = estate.workload(ask.key)
+    return f"{ask.key[0]}/{'' if tree is None else tree['spec'].get('queueName') or ''}"
+
+
+def _item(estate: Estate, ask: Ask, place: int, in_local: int) -> Tree:
+    tree = estate.workload(ask.key)
+    metadata = {} if tree is None else tree["metadata"]
+    owners = [
+        {key: owner[key] for key in ("apiVersion", "kind", "name", "uid")}
+        for owner in metadata.get("ownerReferences") or ()
+    ]
+    about: Tree = {
+        "name": ask.key[1],
+        "namespace": ask.key[0],
+        "creationTimestamp": metadata.get("creationTimestamp"),
+    }
+    if owners:
+        about["ownerReferences"] = owners
+    return {
+        "metadata": about,
+        "priority": ask.priority,
+        "localQueueName": _local(estate, ask).partition("/")[2],
+        "positionInClusterQueue": place,
+        "positionInLocalQueue": in_local,
+    }
+
+
+def _summary(items: list[Tree]) -> Tree:
+    return {
+        "kind": "PendingWorkloadsSummary",
+        "apiVersion": f"{GROUP}/{VERSION}",
+        "metadata": {},
+        "items": items,
+    }
+
+
+def _not_found(plural: str, name: str) -> PortError:
+    return PortError(404, "NotFound", f'{plural}.{GROUP} "{name}" not found')

@@ -1,0 +1,252 @@
+"""Queues, flavors and what a workload asks for, read out of the trees of the API.
+
+Both versions are read: `cohortName` and `cohort`, `priorityClassRef` or not.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from cockpit.model import quantity
+from cockpit.sim.actors.queue.quota import Amounts, FlavorResource, Quota
+from cockpit.sim.port import Tree
+
+QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
+MAX_SECONDS_LABEL = "kueue.x-k8s.io/max-exec-time-seconds"
+JOB_UID_LABEL = "kueue.x-k8s.io/job-uid"
+IN_USE = "kueue.x-k8s.io/resource-in-use"
+STRICT = "StrictFIFO"
+TRY_NEXT = "TryNextFlavor"
+_BINARY = ("memory", "ephemeral-storage")
+
+
+def units(resource: str, text: Any) -> int:
+    """A quantity in base units: cpu in millicores, all else whole. Raises ValueError for what is none."""
+    return quantity.millicores(str(text)) if resource == "cpu" else quantity.whole(str(text))
+
+
+def text_of(resource: str, amount: int) -> str:
+    """The canonical quantity, as Kueue writes it: `16Gi`, `10k`, `1500m`, `8`."""
+    if amount == 0:
+        return "0"
+    if resource in _BINARY or resource.startswith("hugepages-"):
+        return _shortened(amount, 1024, ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"))
+    if resource == "cpu":
+        return _shortened(amount, 1000, ("m", "", "k", "M", "G", "T", "P"))
+    return _shortened(amount, 1000, ("", "k", "M", "G", "T", "P", "E"))
+
+
+def _shortened(amount: int, base: int, suffixes: tuple[str, ...]) -> str:
+    step = 0
+    while amount % base == 0 and step < len(suffixes) - 1:
+        amount //= base
+        step += 1
+    return f"{amount}{suffixes[step]}"
+
+
+class FlavorSpec(msgspec.Struct, frozen=True):
+    """A ResourceFlavor: labels its nodes carry, taints, and tolerations it adds to pods."""
+
+    name: str
+    labels: Mapping[str, str]
+    taints: tuple[Tree, ...] = ()
+    tolerations: tuple[Tree, ...] = ()
+
+
+class Group(msgspec.Struct, frozen=True):
+    """Resources that take the same flavor, and the flavors in the order in which they are tried."""
+
+    resources: frozenset[str]
+    flavors: tuple[str, ...]
+
+
+class QueueSpec(msgspec.Struct, frozen=True):
+    """A ClusterQueue's wishes."""
+
+    name: str
+    cohort: str
+    strategy: str
+    groups: tuple[Group, ...]
+    quotas: Mapping[FlavorResource, Quota]
+    selector: Tree | None
+    within_queue: str = "Never"
+    reclaim: str = "Never"
+    borrow_policy: str = "Never"
+    borrow_most_priority: int | None = None
+    when_can_borrow: str = "MayStopSearch"
+    when_can_preempt: str = TRY_NEXT
+    preference: str = ""
+    stop_policy: str = "None"
+
+    def group_of(self, resource: str) -> Group | None:
+        """The group that covers a resource."""
+        return next((group for group in self.groups if resource in group.resources), None)
+
+
+class PodSetAsk(msgspec.Struct, frozen=True):
+    """What the pods of one kind ask for together, and where they may go."""
+
+    name: str
+    count: int
+    requests: Mapping[str, int]
+    pod_spec: Tree
+
+
+class Ask(msgspec.Struct, frozen=True):
+    """One workload that waits: `moment` (seconds) and `serial` say who came first among equals."""
+
+    key: tuple[str, str]
+    uid: str
+    job_uid: str
+    queue: str
+    priority: int
+    moment: float
+    pod_sets: tuple[PodSetAsk, ...]
+    serial: int = 0
+
+
+class Holding(msgspec.Struct, frozen=True):
+    """One workload that has quota in a ClusterQueue."""
+
+    key: tuple[str, str]
+    uid: str
+    queue: str
+    priority: int
+    moment: float
+    usage: Mapping[FlavorResource, int]
+    reserved_seconds: float
+    is_admitted: bool
+    is_evicted: bool
+
+
+def quotas_of(groups: Iterable[Tree]) -> dict[FlavorResource, Quota]:
+    """The quotas of `spec.resourceGroups`."""
+    out: dict[FlavorResource, Quota] = {}
+    for group in groups:
+        for flavor in group.get("flavors") or ():
+            for one in flavor.get("resources") or ():
+                name = one["name"]
+                limits = [one.get(field) for field in ("borrowingLimit", "lendingLimit")]
+                borrow, lend = (None if text is None else units(name, text) for text in limits)
+                out[(flavor["name"], name)] = Quota(units(name, one.get("nominalQuota", 0)), borrow, lend)
+    return out
+
+
+def queue_spec(tree: Tree) -> QueueSpec:
+    """A ClusterQueue's tree as a record, with the defaults of the API."""
+    spec = tree.get("spec") or {}
+    groups = spec.get("resourceGroups") or []
+    preemption = spec.get("preemption") or {}
+    borrow = preemption.get("borrowWithinCohort") or {}
+    fungibility = spec.get("flavorFungibility") or {}
+    return QueueSpec(
+        name=tree["metadata"]["name"],
+        cohort=spec.get("cohortName") or spec.get("cohort") or "",
+        strategy=spec.get("queueingStrategy") or "BestEffortFIFO",
+        groups=tuple(
+            Group(
+                frozenset(group.get("coveredResources") or ()),
+                tuple(flavor["name"] for flavor in group.get("flavors") or ()),
+            )
+            for group in groups
+        ),
+        quotas=quotas_of(groups),
+        selector=spec.get("namespaceSelector"),
+        within_queue=preemption.get("withinClusterQueue") or "Never",
+        reclaim=preemption.get("reclaimWithinCohort") or "Never",
+        borrow_policy=borrow.get("policy") or "Never",
+        borrow_most_priority=borrow.get("maxPriorityThreshold"),
+        when_can_borrow=fungibility.get("whenCanBorrow") or "MayStopSearch",
+        when_can_preempt=fungibility.get("whenCanPreempt") or TRY_NEXT,
+        preference=fungibility.get("preference") or "",
+        stop_policy=spec.get("stopPolicy") or "None",
+    )
+
+
+def flavor_spec(tree: Tree) -> FlavorSpec:
+    """A ResourceFlavor's tree as a record."""
+    spec = tree.get("spec") or {}
+    return FlavorSpec(
+        tree["metadata"]["name"],
+        spec.get("nodeLabels") or {},
+        tuple(spec.get("nodeTaints") or ()),
+        tuple(spec.get("tolerations") or ()),
+    )
+
+
+def pod_requests(spec: Tree) -> dict[str, int]:
+    """What one pod is charged: requests, limits where a request is missing, init containers, overhead.
+
+    A restartable init container stays, so it adds up (KEP-753).
+    """
+    total: dict[str, int] = {}
+    for container in spec.get("containers") or ():
+        _add(total, _container(container))
+    stays: dict[str, int] = {}
+    peak: dict[str, int] = {}
+    for container in spec.get("initContainers") or ():
+        one = _container(container)
+        if container.get("restartPolicy") == "Always":
+            _add(stays, one)
+            _raise(peak, stays)
+        else:
+            _add(one, stays)
+            _raise(peak, one)
+    _add(total, stays)
+    _raise(total, peak)
+    _add(total, {name: units(name, text) for name, text in (spec.get("overhead") or {}).items()})
+    return total
+
+
+def _container(container: Tree) -> dict[str, int]:
+    resources = container.get("resources") or {}
+    asked = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
+    return {name: units(name, text) for name, text in asked.items()}
+
+
+def _add(total: dict[str, int], more: Mapping[str, int]) -> None:
+    for name, amount in more.items():
+        total[name] = total.get(name, 0) + amount
+
+
+def _raise(total: dict[str, int], floor: Mapping[str, int]) -> None:
+    for name, amount in floor.items():
+        total[name] = max(total.get(name, 0), amount)
+
+
+def pod_set_asks(workload: Tree) -> tuple[PodSetAsk, ...]:
+    """What the pod sets of a Workload ask for in total; reclaimable pods are taken off."""
+    given_back = {
+        one.get("name"): one.get("count", 0)
+        for one in (workload.get("status") or {}).get("reclaimablePods") or ()
+    }
+    out = []
+    for part in (workload.get("spec") or {}).get("podSets") or ():
+        name = part.get("name") or "main"
+        count = max(0, int(part.get("count", 1)) - given_back.get(name, 0))
+        spec = (part.get("template") or {}).get("spec") or {}
+        requests = {key: amount * count for key, amount in pod_requests(spec).items()}
+        out.append(PodSetAsk(name, count, requests, spec))
+    return tuple(out)
+
+
+def held_usage(workload: Tree) -> Amounts:
+    """What a Workload with an admission uses, by flavor and resource."""
+    admission = (workload.get("status") or {}).get("admission") or {}
+    now = {part.name: part for part in pod_set_asks(workload)}
+    usage: Amounts = {}
+    for given in admission.get("podSetAssignments") or ():
+        flavors: Mapping[str, str] = given.get("flavors") or {}
+        count = given.get("count") or 0
+        part = now.get(given.get("name") or "main")
+        for resource, text in (given.get("resourceUsage") or {}).items():
+            flavor = flavors.get(resource)
+            if flavor is None:
+                continue
+            amount = units(resource, text)
+            if part is not None and count and part.count < count:
+                amount = amount // count * part.count
+            usage[(flavor, resource)] = usage.get((flavor, resource), 0) + amount
+    return usage
