@@ -9,6 +9,7 @@ from cockpit.clock import Clock
 from cockpit.kube.resource import NAMESPACES
 from cockpit.sim.port import Tree
 from cockpit.sim.server.kinds import Kind, Kinds
+from cockpit.sim.server.patch import update_managed
 from cockpit.sim.server.refusals import forbidden, not_found, unknown_path
 from cockpit.sim.server.request import Request
 from cockpit.sim.server.storage import Key, Storage, Stored, key_of
@@ -17,9 +18,6 @@ from cockpit.sim.times import rfc3339
 Admission = Callable[[Request, Tree, Tree | None], Tree]
 """(request, new tree, old tree or None) -> tree to store. Raises PortError to refuse. Called for create,
 replace and patch, also of subresources (`request.subresource`), also for dry runs (`request.dry_run`)."""
-
-Track = Callable[[Kind, Request, Tree | None, Tree, str], Tree]
-"""(kind, request, old or None, new, now) -> new with its managed fields kept."""
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -42,7 +40,7 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 class Core:
-    """`admissions` run in order at every write; append to it. `track` keeps managed fields, once set."""
+    """`admissions` run in order at every write; append to it."""
 
     def __init__(
         self,
@@ -57,7 +55,6 @@ class Core:
         self.clock = clock
         self.random = random
         self.admissions: list[Admission] = list(admissions)
-        self.track: Track | None = None
 
     @property
     def now(self) -> str:
@@ -86,9 +83,11 @@ class Core:
 
     def tracked(self, kind: Kind, request: Request, old: Tree | None, new: Tree) -> Tree:
         """Managed fields brought up to date, where the request names a manager."""
-        if self.track is None or not request.field_manager:
+        if not request.field_manager:
             return new
-        return self.track(kind, request, old, new, self.now)
+        return update_managed(
+            old, new, request.field_manager, "Update", request.subresource, self.clock.now(), kind.shape
+        )
 
     def put(self, kind: Kind, key: Key, tree: Tree, request: Request) -> Stored:
         """Store (but for a dry run); `tree` as served, its metadata the caller's own. Answers as served."""

@@ -7,6 +7,7 @@ import msgspec
 from cockpit.kube.resource import Resource
 from cockpit.sim.port import Tree
 from cockpit.sim.server.refusals import Cause
+from cockpit.sim.server.schema.shape import Shape
 
 Complete = Callable[[Tree], Tree]
 """Fills in what the caller left out. Answers a tree; the one handed in is shared and stays as it is."""
@@ -75,6 +76,9 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     checks: tuple[Check, ...] = ()
     status_checks: tuple[Check, ...] = ()
     decode: Decode | None = None
+    """Of custom kinds: drops what the schema does not know and fills in its defaults."""
+    shape: Shape | None = None
+    """What its objects look like, for patches, managed fields and, of built-in kinds, decoding."""
     generation_parts: tuple[str, ...] = ("spec",)
     """Whose change counts as a new generation; () all but metadata and status, ("",) none."""
     store: Resource | None = None

@@ -8,18 +8,25 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from cockpit.sim.port import Patch, PatchType, Tree
-from cockpit.sim.server.core import Admission, Core, Outcome, Track, served
+from cockpit.sim.server.core import Admission, Core, Outcome, served
 from cockpit.sim.server.deleting import delete
 from cockpit.sim.server.eviction import evict
 from cockpit.sim.server.kinds import Kind
 from cockpit.sim.server.listing import Listing, list_page
-from cockpit.sim.server.patch import json_patch, merge
-from cockpit.sim.server.refusals import bad_request, unknown_path, unsupported_media
+from cockpit.sim.server.patch import apply, json_patch, merge, strategic
+from cockpit.sim.server.patch.strategic import go_map
+from cockpit.sim.server.refusals import (
+    bad_request,
+    conflict,
+    not_found,
+    unknown_path,
+    unsupported_media,
+)
 from cockpit.sim.server.request import DeleteOptions, ListOptions, Request, WatchOptions
 from cockpit.sim.server.storage import Stored
 from cockpit.sim.server.subresources import bind, scale_of, write_scale
 from cockpit.sim.server.watching import BOOKMARK, Watched, bookmark, watch
-from cockpit.sim.server.writing import create, update
+from cockpit.sim.server.writing import BY_APPLY, BY_PUT, How, create, update
 
 __all__ = [
     "BOOKMARK",
@@ -27,7 +34,6 @@ __all__ = [
     "Listing",
     "Operations",
     "Outcome",
-    "Track",
     "Watched",
     "bookmark",
 ]
@@ -79,7 +85,7 @@ class Operations(Core):
             return write_scale(self, kind, request, lambda _: tree)
         if kind.is_path_creatable and not request.subresource and self._is_missing(kind, request):
             return create(self, kind, request, self._named(request, tree))
-        return update(self, kind, request, lambda _: tree, is_put=True)
+        return update(self, kind, request, lambda _: tree, BY_PUT)
 
     def patch(self, request: Request, patch: Patch, type: PatchType) -> Outcome:  # noqa: A002
         """PATCH: of the object, its `status` or its `scale`."""
@@ -90,12 +96,22 @@ class Operations(Core):
         if type is PatchType.STRATEGIC and kind.is_custom:
             raise unsupported_media(_CUSTOM_PATCHES)
 
-        def patched(tree: Tree) -> Tree:
-            return self._patched(kind, tree, patch, type)
+        if type is PatchType.APPLY:
+            return self._apply(kind, request, cast(Tree, patch))
+        is_scale = request.subresource == "scale"
+        shape = None if is_scale else kind.shape
 
-        if request.subresource == "scale":
+        def patched(tree: Tree) -> Tree:
+            if type is PatchType.JSON:
+                return json_patch(tree, cast(Any, patch))
+            if type is PatchType.STRATEGIC and shape is not None:
+                return strategic(tree, cast(Tree, patch), shape)
+            return merge(tree, cast(Tree, patch))
+
+        if is_scale:
             return write_scale(self, kind, request, patched)
-        return update(self, kind, request, patched)
+        shown = go_map(cast(Tree, patch)) if type is PatchType.STRATEGIC else ""
+        return update(self, kind, request, patched, How(shown=shown))
 
     def delete(self, request: Request, options: DeleteOptions = AS_USUAL) -> Outcome:
         """One object, now or when grace period and finalizers allow it. Raises PortError 404, 409, 422."""
@@ -116,10 +132,34 @@ class Operations(Core):
             self.delete(one, options)
         return found
 
-    def _patched(self, kind: Kind, tree: Tree, patch: Patch, how: PatchType) -> Tree:
-        if how is PatchType.JSON:
-            return json_patch(tree, cast(Any, patch))
-        return merge(tree, cast(Tree, patch))
+    def _apply(self, kind: Kind, request: Request, applied: Tree) -> Outcome:
+        """What a manager wants of an object, made where there is none."""
+        applied = self._named(request, applied)
+        metadata = applied["metadata"]
+        if metadata["name"] != request.name:
+            why = f"metadata.name {metadata['name']} does not match the name on the URL ({request.name})"
+            raise bad_request(why)
+        if kind.resource.namespaced:
+            applied["metadata"] = {"namespace": request.namespace, **metadata}
+        if request.subresource == "scale":
+            return write_scale(self, kind, request, lambda tree: merge(tree, applied))
+        now, shape = self.clock.now(), kind.shape
+        manager, force = request.field_manager, request.force
+        if self._is_missing(kind, request):
+            if request.subresource:
+                raise not_found(kind.resource, request.name)
+            if uid := metadata.get("uid"):
+                why = (
+                    f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+                )
+                raise conflict(kind.resource, request.name, why)
+            made = apply(None, applied, manager, force, shape, now)
+            return create(self, kind, request, made, is_applied=True)
+
+        def wanted(tree: Tree) -> Tree:
+            return apply(tree, applied, manager, force, shape, now, subresource=request.subresource)
+
+        return update(self, kind, request, wanted, BY_APPLY)
 
     def _known(self, kind: Kind, request: Request) -> None:
         match request.subresource:
@@ -138,7 +178,8 @@ class Operations(Core):
         return self.storage.get(kind.shelf, request.namespace, request.name) is None
 
     def _named(self, request: Request, tree: Tree) -> Tree:
-        metadata = {"name": request.name, **(tree.get("metadata") or {})}
+        metadata = dict(tree.get("metadata") or {})
+        metadata["name"] = metadata.get("name") or request.name
         return {**tree, "metadata": metadata}
 
 

@@ -6,6 +6,8 @@ update: the new tree over the old -> what may not be changed is put back -> rule
 
 from collections.abc import Callable
 
+import msgspec
+
 from cockpit.kube.resource import NAMESPACES
 from cockpit.sim.port import PortError, Tree
 from cockpit.sim.server.core import Core, Outcome, object_key, served
@@ -19,6 +21,7 @@ from cockpit.sim.server.object_meta import (
 )
 from cockpit.sim.server.refusals import MODIFIED, Cause, bad_request, conflict, exists, invalid, wrong
 from cockpit.sim.server.request import Request
+from cockpit.sim.server.schema.decode import accepted, accepted_patch
 from cockpit.sim.server.storage import Stored, key_of
 
 _TRIES = 8
@@ -27,9 +30,13 @@ Make = Callable[[Tree], Tree]
 """Old tree -> tree that is wanted."""
 
 
-def create(core: Core, kind: Kind, request: Request, tree: Tree) -> Outcome:
-    """A new object."""
-    tree, warnings = _understood(kind, request, tree)
+Decoded = tuple[Tree, tuple[str, ...]]
+"""A tree and warnings."""
+
+
+def create(core: Core, kind: Kind, request: Request, tree: Tree, *, is_applied: bool = False) -> Outcome:
+    """A new object; `is_applied` when its managed fields are kept already."""
+    tree, warnings = _understood(kind, request, _typed(kind, request, tree), is_applied=is_applied)
     metadata: Tree = tree["metadata"]
     if metadata.get("resourceVersion"):
         raise PortError(500, "", "resourceVersion should not be set on objects to be created")
@@ -51,13 +58,14 @@ def create(core: Core, kind: Kind, request: Request, tree: Tree) -> Outcome:
     key = object_key(kind, tree)
     if key in core.storage.shelf(kind.shelf).objects:
         raise exists(kind.resource, tree["metadata"]["name"])
-    tree = core.tracked(kind, request, None, tree)
+    if not is_applied:
+        tree = core.tracked(kind, request, None, tree)
     stored = core.put(kind, key, tree, request)
     return Outcome(stored, is_created=True, warnings=warnings)
 
 
-def _understood(kind: Kind, request: Request, tree: Tree) -> tuple[Tree, tuple[str, ...]]:
-    """A tree of the caller's own, of the right type and place, without what is not known."""
+def _typed(kind: Kind, request: Request, tree: Tree) -> Tree:
+    """A tree of the caller's own, of the right type and in the right place."""
     resource = kind.resource
     if not isinstance(tree.get("metadata", {}), dict):
         raise bad_request(f"{resource.kind} in version {resource.version!r} cannot be handled: no metadata")
@@ -77,10 +85,31 @@ def _understood(kind: Kind, request: Request, tree: Tree) -> tuple[Tree, tuple[s
         )
     if not resource.namespaced:
         metadata.pop("namespace", None)
-    if kind.decode is None or not (kind.is_custom or request.field_validation):
+    return tree
+
+
+def _understood(kind: Kind, request: Request, tree: Tree, *, is_applied: bool = False) -> Decoded:
+    """Without what is not known, and as the server writes it."""
+    if kind.decode is not None:
+        known, warnings = kind.decode(tree, request.field_validation)
+        return dict(known), warnings
+    if kind.shape is None or is_applied:
         return tree, ()
-    known, warnings = kind.decode(tree, request.field_validation)
+    known, warnings = accepted(tree, kind.shape, request.field_validation)
     return dict(known), warnings
+
+
+def _patched(kind: Kind, request: Request, tree: Tree, shown: str) -> Decoded:
+    """As `_understood`, for what a patch has made; `shown` is what a refusal quotes."""
+    if kind.decode is not None or kind.shape is None or not request.field_validation:
+        return _understood(kind, request, tree)
+    known, warnings = accepted_patch(tree, kind.shape, request.field_validation, shown or json_text(tree))
+    return dict(known), warnings
+
+
+def json_text(tree: Tree) -> str:
+    """A tree as JSON on one line."""
+    return msgspec.json.encode(tree).decode()
 
 
 def _named(core: Core, kind: Kind, tree: Tree) -> Tree:
@@ -102,22 +131,35 @@ def _faults(kind: Kind, tree: Tree, old: Tree | None) -> list[Cause]:
     return [cause for check in kind.checks for cause in check(tree, old)]
 
 
-def update(core: Core, kind: Kind, request: Request, make: Make, *, is_put: bool = False) -> Outcome:
+class How(msgspec.Struct, frozen=True):
+    """How an update came: by PUT, by an apply patch (managed fields kept already), or by another patch."""
+
+    is_put: bool = False
+    is_applied: bool = False
+    shown: str = ""
+    """What a refusal quotes of a patch; "" the whole object that it leads to."""
+
+
+BY_PATCH = How()
+BY_PUT = How(is_put=True)
+BY_APPLY = How(is_applied=True)
+
+
+def update(core: Core, kind: Kind, request: Request, make: Make, how: How = BY_PATCH) -> Outcome:
     """A new version of an object, or of its status; nothing is stored where nothing is new."""
     stored = core.found(kind, request)
-    old = served(kind, stored).tree
-    return update_from(core, kind, request, stored, make(old), is_put=is_put)
+    return update_from(core, kind, request, stored, make(served(kind, stored).tree), how=how)
 
 
 def update_from(
-    core: Core, kind: Kind, request: Request, stored: Stored, wanted: Tree, *, is_put: bool = False
+    core: Core, kind: Kind, request: Request, stored: Stored, wanted: Tree, *, how: How = BY_PATCH
 ) -> Outcome:
     """As `update`, with the wanted tree at hand."""
     old = served(kind, stored).tree
-    _check_preconditions(kind, request, old, wanted, is_put=is_put)
-    warnings: tuple[str, ...] = ()
-    if is_put or kind.is_custom or request.field_validation:
-        wanted, warnings = _understood(kind, request, wanted)
+    if wanted is old:
+        return Outcome(served(kind, stored))
+    _check_preconditions(kind, request, old, wanted, is_put=how.is_put)
+    wanted, warnings = _taken(kind, request, wanted, how)
     is_status = request.subresource == "status"
     new = _of_status(kind, old, wanted) if is_status else _of_spec(kind, request, old, wanted)
     new = core.admit(request, new, old)
@@ -129,11 +171,22 @@ def update_from(
     new = {**new, "metadata": dict(new["metadata"])}
     if kind.has_generation and not is_status and _has_changed(kind, new, old):
         new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
-    new = core.tracked(kind, request, old, new)
+    if not how.is_applied:
+        new = core.tracked(kind, request, old, new)
     if _is_freed(kind, new, old):
         core.remove(kind, stored.key, request)
         return Outcome(Stored(stored.key, new, stored.version), is_final=True, warnings=warnings)
     return Outcome(core.put(kind, stored.key, new, request), warnings=warnings)
+
+
+def _taken(kind: Kind, request: Request, wanted: Tree, how: How) -> Decoded:
+    """The wanted tree as it is understood; a status from an actor is taken as it is: there are many."""
+    if not how.is_put and not kind.is_custom and not request.field_validation and request.subresource:
+        return wanted, ()
+    wanted = _typed(kind, request, wanted)
+    if how.is_put or how.is_applied:
+        return _understood(kind, request, wanted, is_applied=how.is_applied)
+    return _patched(kind, request, wanted, how.shown)
 
 
 def _of_spec(kind: Kind, request: Request, old: Tree, wanted: Tree) -> Tree:

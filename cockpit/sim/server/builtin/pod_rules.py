@@ -88,9 +88,9 @@ def _port_faults(ports: list[Tree], field: str) -> Iterator[Cause]:
     for index, port in enumerate(ports):
         for key in ("containerPort", "hostPort"):
             number = port.get(key)
-            if number is None and key == "containerPort":
+            if not number and key == "containerPort":
                 yield required(f"{field}.ports[{index}].containerPort")
-            elif number is not None and not 1 <= number <= 65535:
+            elif number and not 1 <= number <= 65535:
                 why = "must be between 1 and 65535, inclusive"
                 yield wrong(f"{field}.ports[{index}].{key}", number, why)
 

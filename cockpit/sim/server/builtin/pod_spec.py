@@ -9,6 +9,13 @@ _PROBE = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "fail
 
 def complete_spec(spec: Tree) -> Tree:
     """Everything a pod has whether it says so or not."""
+    spec = _of_template(spec)
+    spec = each(spec, "containers", _requests_of_limits)
+    return each(spec, "initContainers", _requests_of_limits)
+
+
+def _of_template(spec: Tree) -> Tree:
+    # What is limited and not requested is filled in for pods only (SetDefaults_Pod).
     spec = filled(
         spec,
         restartPolicy="Always",
@@ -29,8 +36,8 @@ def complete_template(template: Tree) -> Tree:
     metadata = template.get("metadata") or {}
     return {
         **template,
-        "metadata": filled(metadata, creationTimestamp=None),
-        "spec": complete_spec(template.get("spec") or {}),
+        "metadata": metadata,
+        "spec": _of_template(template.get("spec") or {}),
     }
 
 
@@ -51,7 +58,7 @@ def _container(container: Tree) -> Tree:
                 done = {**done, "httpGet": filled(done["httpGet"], path="/", scheme="HTTP")}
             if done is not container[probe]:
                 container = {**container, probe: done}
-    return _requests_of_limits(container)
+    return container
 
 
 def _pull_policy(image: str) -> str:

@@ -20,10 +20,6 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "status.nominatedNodeName": ("status", "nominatedNodeName"),
 }
 
-_TOLERATED_SECONDS = 300
-_NOT_READY = "node.kubernetes.io/not-ready"
-_UNREACHABLE = "node.kubernetes.io/unreachable"
-
 _FIXED = (
     "pod updates may not change fields other than `spec.containers[*].image`,"
     "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` "
@@ -40,17 +36,10 @@ def complete(pod: Tree) -> Tree:
 
 
 def revise(pod: Tree, old: Tree | None) -> Tree:
-    """What admission and the strategy give a new pod: tolerations, account, status, quality of service."""
+    """What a new pod's status says."""
     if old is not None:
         return pod
-    spec = filled(
-        pod["spec"],
-        serviceAccountName="default",
-        serviceAccount=pod["spec"].get("serviceAccountName", "default"),
-        preemptionPolicy="PreemptLowerPriority",
-        priority=0,
-    )
-    spec = {**spec, "tolerations": _tolerations(list(spec.get("tolerations") or ()))}
+    spec = pod["spec"]
     status: Tree = {"phase": "Pending", "qosClass": quality_of_service(spec)}
     if spec.get("schedulingGates"):
         gated = {
@@ -62,26 +51,7 @@ def revise(pod: Tree, old: Tree | None) -> Tree:
             "message": "Scheduling is blocked due to non-empty scheduling gates",
         }
         status["conditions"] = [gated]
-    return {**pod, "spec": spec, "status": status}
-
-
-def _tolerations(held: list[Tree]) -> list[Tree]:
-    for key in (_NOT_READY, _UNREACHABLE):
-        if not any(_covers(one, key) for one in held):
-            held.append(
-                {
-                    "key": key,
-                    "operator": "Exists",
-                    "effect": "NoExecute",
-                    "tolerationSeconds": _TOLERATED_SECONDS,
-                }
-            )
-    return held
-
-
-def _covers(toleration: Tree, key: str) -> bool:
-    effect = toleration.get("effect", "")
-    return toleration.get("key", "") in ("", key) and effect in ("", "NoExecute")
+    return {**pod, "status": status}
 
 
 def quality_of_service(spec: Tree) -> str:

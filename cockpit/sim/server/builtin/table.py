@@ -1,16 +1,24 @@
 """The table of built-in kinds."""
 
-from cockpit.kube.resource import EVENTS, JOBS, NAMESPACES, NODES, PODS, SERVICES
+import msgspec
+
+from cockpit.kube.resource import EVENTS, JOBS, NAMESPACES, NODES, PODS, SERVICES, Resource
 from cockpit.sim import resources as r
 from cockpit.sim.server.builtin import cluster, events, jobs, pods, workloads
 from cockpit.sim.server.kinds import Kind, Kinds, Scale
+from cockpit.sim.server.schema import Shape, shape_of
 
 _WORKLOAD_SCALE = Scale(selector=("spec", "selector"))
 
 
 def built_in() -> Kinds:
     """A fresh registry of everything that is served without a CustomResourceDefinition."""
-    return Kinds([*_core(), *_batch_and_apps(), *_others()])
+    kinds = (*_core(), *_batch_and_apps(), *_others())
+    return Kinds(msgspec.structs.replace(kind, shape=_shape(kind.resource)) for kind in kinds)
+
+
+def _shape(resource: Resource) -> Shape | None:
+    return shape_of(resource.group, resource.version, resource.kind)
 
 
 def _core() -> list[Kind]:
