@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import msgspec
 
 from cockpit.sim.port import PortError, Tree
-from cockpit.sim.server.patch.declared import check_declared
+from cockpit.sim.server.patch.declared import check_declared, kind_text
 from cockpit.sim.server.patch.fields import (
     Fields,
     Path,
@@ -87,15 +87,14 @@ def apply(  # noqa: PLR0917 (the call reads like the request)
         done = step.done(force)
     except _Conflicts as refused:
         done = _done_in_spite(step, refused.conflicts)
-    return _settled(live, done, manager)
+    return _settled(live, done, manager, applied)
 
 
 def _check(live: Tree | None, applied: Tree, shape: Shape) -> None:
     if live is not None:
         have = (live.get("apiVersion"), live.get("kind"))
         if have != (applied.get("apiVersion"), applied.get("kind")):
-            wrong = f"{applied.get('apiVersion')}, Kind={applied.get('kind')}"
-            raise PortError(400, "BadRequest", f"invalid object type: {wrong}")
+            raise PortError(400, "BadRequest", f"invalid object type: {kind_text(applied)}")
     if (applied.get("metadata") or {}).get("managedFields") is not None:
         raise PortError(400, "BadRequest", "metadata.managedFields must be nil")
     check_declared(applied, shape)
@@ -149,7 +148,7 @@ def _written_back(new: Tree, shape: Shape) -> Tree:
         return normal(new, shape)
     except NotUnderstood as problem:
         message = f"failed to convert new typed object to object: {problem}"
-        raise PortError(500, "InternalError", message) from problem
+        raise PortError(500, "", message) from problem
 
 
 def _pruned(new: Tree, last: Fields, everyone: Fields, shape: Shape) -> Tree:
@@ -191,10 +190,10 @@ def _last_applied(step: _Step) -> Fields | None:
     return difference(field_set(last, step.shape), differing)
 
 
-def _settled(live: Tree | None, done: Tree, manager: str) -> Tree:
+def _settled(live: Tree | None, done: Tree, manager: str, applied: Tree) -> Tree:
     annotations = (done.get("metadata") or {}).get("annotations") or {}
     if manager == "kubectl" and annotations.get(LAST_APPLIED):
-        done = _with_last_applied(done)
+        done = _with_last_applied(done, applied)
     if live is None:
         return done
     mine, theirs = live["metadata"].get("managedFields"), done["metadata"].get("managedFields")
@@ -203,13 +202,15 @@ def _settled(live: Tree | None, done: Tree, manager: str) -> Tree:
     return done
 
 
-def _with_last_applied(done: Tree) -> Tree:
-    plain = without_managed(done)
-    annotations = {key: item for key, item in plain["metadata"]["annotations"].items() if key != LAST_APPLIED}
-    metadata = {key: item for key, item in plain["metadata"].items() if key != "annotations"}
+def _with_last_applied(done: Tree, applied: Tree) -> Tree:
+    metadata = dict(applied.get("metadata") or {})
+    annotations = dict(metadata.pop("annotations", None) or {})
+    annotations.pop(LAST_APPLIED, None)
     if annotations:
         metadata["annotations"] = annotations
-    text = json.dumps({**plain, "metadata": metadata}, sort_keys=True, separators=(",", ":"))
+    text = json.dumps(
+        {**applied, "metadata": metadata}, sort_keys=True, separators=(",", ":"), ensure_ascii=False
+    )
     # As Go writes JSON: these three are escaped, and a line ends the text.
     text = text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026") + "\n"
     annotations = {**done["metadata"]["annotations"], LAST_APPLIED: text}

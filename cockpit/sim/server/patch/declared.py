@@ -4,6 +4,7 @@ from typing import Any
 
 from cockpit.sim.port import PortError, Tree
 from cockpit.sim.server.patch.fields import text_of
+from cockpit.sim.server.patch.strategic import go_value
 from cockpit.sim.server.patch.typed import item_element
 from cockpit.sim.server.schema.shape import Shape
 
@@ -18,9 +19,8 @@ def check_declared(tree: Tree, shape: Shape) -> None:
         return
     metadata = tree.get("metadata") or {}
     name = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
-    kind = f"{tree.get('apiVersion')}, Kind={tree.get('kind')}"
     told = found[0] if len(found) == 1 else "errors:\n" + "\n".join(f"  {text}" for text in found)
-    raise PortError(500, "InternalError", f"failed to create typed patch object ({name}; {kind}): {told}")
+    raise PortError(500, "", f"failed to create typed patch object ({name}; {kind_text(tree)}): {told}")
 
 
 def _problems(value: Any, shape: Shape, path: str) -> list[str]:
@@ -29,11 +29,11 @@ def _problems(value: Any, shape: Shape, path: str) -> list[str]:
     match shape.type:
         case "object" | "map":
             if not isinstance(value, dict):
-                return [f"{path}: expected map, got &{{{value}}}"]
+                return [f"{path}: expected map, got &{{{go_value(value)}}}"]
             return _map_problems(value, shape, path)
         case "list":
             if not isinstance(value, list):
-                return [f"{path}: expected list, got &{{{value}}}"]
+                return [f"{path}: expected list, got &{{{go_value(value)}}}"]
             return _list_problems(value, shape, path)
         case _:
             wrong = _scalar_problem(value, shape.type)
@@ -45,9 +45,9 @@ def _map_problems(value: Tree, shape: Shape, path: str) -> list[str]:
     for key in sorted(value):
         below = f"{path}.{key}"
         if shape.type == "object" and key not in shape.fields and not shape.open and shape.items is None:
-            found.append(f"{below}: field not declared in schema")
-        else:
-            found += _problems(value[key], shape.below(key), below)
+            # The server stops at the first; its order is any, this one is by name.
+            return [*found, f"{below}: field not declared in schema"]
+        found += _problems(value[key], shape.below(key), below)
     return found
 
 
@@ -77,17 +77,31 @@ def _list_problems(value: list[Any], shape: Shape, path: str) -> list[str]:
 
 def _scalar_problem(value: Any, kind: str) -> str:
     if kind in _NUMBERS and (isinstance(value, bool) or not isinstance(value, int | float)):
-        return f"expected numeric (int or float), got {_go(value)}"
+        return f"expected numeric (int or float), got {_go_type(value)}"
     if kind == "bool" and not isinstance(value, bool):
-        return f"expected boolean, got {_go(value)}"
+        return f"expected boolean, got &value.valueUnstructured{{Value:{_go_source(value)}}}"
     if kind in _TEXTS and not isinstance(value, str):
-        return f"expected string, got {_go(value)}"
+        return f"expected string, got &value.valueUnstructured{{Value:{_go_source(value)}}}"
     return ""
 
 
-def _go(value: Any) -> str:
-    if isinstance(value, bool):
-        return f"&value.valueUnstructured{{Value:{str(value).lower()}}}"
-    if isinstance(value, str):
-        return f'&value.valueUnstructured{{Value:"{value}"}}'
-    return f"&value.valueUnstructured{{Value:{value}}}"
+def _go_type(value: Any) -> str:
+    if isinstance(value, dict):
+        return "map[string]interface {}"
+    return "[]interface {}" if isinstance(value, list) else "bool" if isinstance(value, bool) else "string"
+
+
+def _go_source(value: Any) -> str:
+    """A value as Go's `%#v` prints it."""
+    if isinstance(value, dict):
+        inner = ", ".join(f'"{key}":{_go_source(value[key])}' for key in sorted(value))
+        return f"map[string]interface {{}}{{{inner}}}"
+    if isinstance(value, list):
+        return "[]interface {}{" + ", ".join(_go_source(item) for item in value) + "}"
+    return f'"{value}"' if isinstance(value, str) else go_value(value)
+
+
+def kind_text(tree: Tree) -> str:
+    """`apps/v1, Kind=Deployment`; the core group is the empty one: `/v1, Kind=Pod`."""
+    group, _, version = str(tree.get("apiVersion", "")).rpartition("/")
+    return f"{group}/{version}, Kind={tree.get('kind')}"

@@ -36,7 +36,7 @@ def strategic(target: Tree, patch: Tree, kind_schema: Shape | None) -> Tree:
 
 def _invalid(message: str) -> PortError:
     # strategicpatch's own sentences reach the client as an internal error (apiserver: applyPatchToObject).
-    return PortError(500, "InternalError", message)
+    return PortError(500, "", message)
 
 
 def _bad_format(message: str) -> PortError:

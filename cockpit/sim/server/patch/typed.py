@@ -21,6 +21,8 @@ from cockpit.sim.server.patch.fields import (
 from cockpit.sim.server.patch.json_patch import same
 from cockpit.sim.server.schema.shape import Shape
 
+_ZEROS: dict[str, Any] = {"string": "", "int32": 0, "int64": 0}
+
 NOTHING: Any = object()
 """What is not there, as opposed to null."""
 
@@ -56,6 +58,9 @@ def item_element(item: Any, shape: Shape) -> str:
         field = shape.item.fields.get(key)
         if field is not None and field.default is not None:
             keys[key] = field.default
+        elif field is not None and field.always and field.shape.type in _ZEROS:
+            # A key that is always written has its zero as the default.
+            keys[key] = _ZEROS[field.shape.type]
         elif key in item:
             keys[key] = None
     if not keys:

@@ -32,7 +32,14 @@ _ZEROS: dict[str, Any] = {
 
 
 class NotUnderstood(Exception):
-    """A value of a wrong type; the sentence is the decoder's."""
+    """A value of a wrong type; the sentence is the JSON decoder's, `converted` that of the converter.
+
+    The converter is what reads the outcome of a strategic patch.
+    """
+
+    def __init__(self, sentence: str, converted: str = "") -> None:
+        super().__init__(sentence)
+        self.converted = converted or sentence
 
 
 def decoded(tree: Tree, shape: Shape) -> tuple[Tree, list[str]]:
@@ -65,7 +72,9 @@ def accepted(tree: Tree, shape: Shape, validation: str = "") -> tuple[Tree, tupl
     return understood, tuple(unknown) if validation == "Warn" else ()
 
 
-def accepted_patch(tree: Tree, shape: Shape, validation: str, shown: str) -> tuple[Tree, tuple[str, ...]]:
+def accepted_patch(
+    tree: Tree, shape: Shape, validation: str, shown: str, *, is_strategic: bool = False
+) -> tuple[Tree, tuple[str, ...]]:
     """The object that a JSON, merge or strategic patch led to, as understood, and warnings.
 
     `shown` is what a refusal quotes: the patched object as JSON, for a strategic patch the patch in Go's
@@ -74,7 +83,7 @@ def accepted_patch(tree: Tree, shape: Shape, validation: str, shown: str) -> tup
     try:
         understood, unknown = decoded(tree, shape)
     except NotUnderstood as problem:
-        raise _bad_patch(shown, str(problem)) from problem
+        raise _bad_patch(shown, problem.converted if is_strategic else str(problem)) from problem
     if unknown and validation == "Strict":
         raise _bad_patch(shown, strict(unknown))
     return understood, tuple(unknown) if validation == "Warn" else ()
@@ -225,8 +234,29 @@ class _Reading:
     def _wrong(self, value: Any, wanted: str, told: tuple[str, ...], what: str = "") -> NotUnderstood:
         found = what or _json_type(value)
         return NotUnderstood(
-            f"json: cannot unmarshal {found} into Go struct field {'.'.join(told)} of type {wanted}"
+            f"json: cannot unmarshal {found} into Go struct field {'.'.join(told)} of type {wanted}",
+            _unconverted(value, wanted),
         )
+
+
+_GO_KINDS = {"bool": "bool", "string": "string", "array": "slice", "object": "map"}
+
+
+def _unconverted(value: Any, wanted: str) -> str:
+    """What apimachinery's converter says of a value that does not fit (runtime/converter.go)."""
+    kind = _GO_KINDS.get(_json_type(value), "float64" if isinstance(value, float) else "int64")
+    if wanted.startswith("map[") or wanted == "v1.ResourceList":
+        return f"cannot restore map from {kind}"
+    if wanted.startswith("[]"):
+        return f"cannot restore slice from {kind}"
+    if wanted in ("int32", "int64", "float64"):
+        return f"cannot convert {kind} to {wanted}" if kind == "float64" else f"unrecognized type: {wanted}"
+    if wanted == "bool":
+        return "unrecognized type: bool"
+    if wanted == "string":
+        # Go takes a whole number for a letter, so it gets one step further than other types.
+        return f"cannot convert {kind} to string" if kind == "int64" else "unrecognized type: string"
+    return f"cannot restore struct from: {kind}"
 
 
 _EMPTY: tuple[Any, ...] = ("", False, None, [], {})

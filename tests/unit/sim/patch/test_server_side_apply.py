@@ -207,11 +207,11 @@ def test_an_eleventh_updater_makes_the_oldest_ancient() -> None:
     ("change", "status", "sentence"),
     [
         ({"metadata": {"name": "c", "managedFields": []}}, 400, "metadata.managedFields must be nil"),
-        ({"kind": "Secret"}, 400, "invalid object type: v1, Kind=Secret"),
+        ({"kind": "Secret"}, 400, "invalid object type: /v1, Kind=Secret"),
         (
             {"colour": 1},
             500,
-            "failed to create typed patch object (n/c; v1, Kind=ConfigMap): "
+            "failed to create typed patch object (n/c; /v1, Kind=ConfigMap): "
             ".colour: field not declared in schema",
         ),
     ],
