@@ -37,6 +37,10 @@ class Cache:
         """The object, or None."""
         return self._trees.get((namespace, name))
 
+    def keys(self) -> list[tuple[str, str]]:
+        """(namespace, name) of every object, oldest first as far as the port told them so."""
+        return list(self._trees)
+
     def __iter__(self) -> Iterator[Tree]:
         return iter(list(self._trees.values()))
 

@@ -7,8 +7,6 @@ holds a card is told by the kubelets (`Holders`): the API says only how many dev
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
-import msgspec
-
 from cockpit.kube.resource import NODES, PODS, Resource
 from cockpit.sim.actors.gpus.exposition import CardReading, Generation, Holder, text
 from cockpit.sim.actors.gpus.load import Load, duty_at, load_of, memory_at
@@ -22,14 +20,19 @@ from cockpit.sim.times import seconds_of
 _NO_FAULTS = Faults()
 
 
-class Held(msgspec.Struct, frozen=True):
+class Held(Protocol):
     """Devices (ids as the pod-resources API spells them) that a kubelet gave to a container."""
 
-    namespace: str
-    pod: str
-    uid: str
-    container: str
-    device_ids: tuple[str, ...]
+    @property
+    def namespace(self) -> str: ...
+    @property
+    def pod(self) -> str: ...
+    @property
+    def uid(self) -> str: ...
+    @property
+    def container(self) -> str: ...
+    @property
+    def device_ids(self) -> tuple[str, ...]: ...
 
 
 class Holders(Protocol):

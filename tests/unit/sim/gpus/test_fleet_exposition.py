@@ -11,8 +11,9 @@ from cockpit.kube.resource import NODES, PODS, Resource
 from cockpit.model.gpu import Gpu
 from cockpit.model.quantity import Absent
 from cockpit.sim.actors.gpus.exposition import CardReading, Generation
-from cockpit.sim.actors.gpus.fleet import Fleet, Held, slot_share
+from cockpit.sim.actors.gpus.fleet import Fleet, slot_share
 from cockpit.sim.actors.gpus.physics import Faults
+from cockpit.sim.actors.kubelet.devices import Holder as Held
 from cockpit.sim.devices import Slot, cards_of
 from cockpit.sim.engine import Engine
 from cockpit.sim.port import Change, ChangeType, Sink, Tree
@@ -76,7 +77,7 @@ async def running(
 
 
 def hold(table: Table, on: str, name: str, *devices: str) -> None:
-    table.held.setdefault(on, []).append(Held("team", name, f"uid-{name}", "main", devices))
+    table.held.setdefault(on, []).append(Held("team", name, f"uid-{name}", "main", "nvidia.com/gpu", devices))
 
 
 def read_back(page: str, on: str) -> dict[tuple[int | None, str], Gpu]:

@@ -1,0 +1,181 @@
+"""What a scenario must keep to beyond its types: names that exist, one verb a step, readable durations."""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from cockpit.sim.scenarios.durations import seconds
+from cockpit.sim.scenarios.schema import VERBS, Job, Pool, Scenario, Step
+
+Path = tuple[str | int, ...]
+
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_DURATIONS = {
+    "seconds", "at", "launch", "join", "ready", "gpus_after", "every", "after", "until", "first", "scan",
+    "unneeded", "after_add", "provision", "day_seconds",
+}  # fmt: skip
+
+
+class Fault(msgspec.Struct, frozen=True):
+    """Where something is wrong, and the sentence about it."""
+
+    path: Path
+    sentence: str
+
+
+def faults_of(scenario: Scenario) -> Iterator[Fault]:
+    """Everything wrong, in the order of the fields; usually only the first is told."""
+    yield from _durations(scenario, ())
+    yield from _names(scenario)
+    yield from _pools(scenario)
+    yield from _queues(scenario)
+    yield from _jobs(scenario)
+    yield from _steps(scenario)
+    yield from _causes(scenario)
+
+
+def _durations(part: Any, path: Path) -> Iterator[Fault]:
+    """Every duration, wherever it stands."""
+    if isinstance(part, msgspec.Struct):
+        names = zip(part.__struct_fields__, part.__struct_encode_fields__, strict=True)
+        for attribute, name in names:
+            value = getattr(part, attribute)
+            here = (*path, name)
+            is_stage = attribute == "gpus" and type(part).__name__ == "Stages"
+            if (attribute in _DURATIONS or is_stage) and value is not None:
+                try:
+                    seconds(value)
+                except ValueError as error:
+                    yield Fault(here, f"{error}.")
+            else:
+                yield from _durations(value, here)
+    elif isinstance(part, tuple):
+        for index, item in enumerate(part):
+            yield from _durations(item, (*path, index))
+
+
+def _names(scenario: Scenario) -> Iterator[Fault]:
+    groups: Iterable[tuple[str, Iterable[str]]] = (
+        ("namespaces", (one.name for one in scenario.namespaces)),
+        ("priorities", (one.name for one in scenario.priorities)),
+        ("pools", (one.name for one in scenario.pools)),
+        ("queues", (one.name for one in scenario.queues)),
+    )
+    for field, names in groups:
+        seen: set[str] = set()
+        for index, name in enumerate(names):
+            if not _NAME.fullmatch(name):
+                yield Fault((field, index, "name"), f"{name!r} is no name; use a-z, 0-9 and -.")
+            if name in seen:
+                yield Fault((field, index, "name"), f"{name!r} is there twice; rename one.")
+            seen.add(name)
+
+
+def _pools(scenario: Scenario) -> Iterator[Fault]:
+    for index, pool in enumerate(scenario.pools):
+        yield from (Fault(("pools", index, field), text) for field, text in _pool(pool))
+
+
+def _pool(pool: Pool) -> Iterator[tuple[str, str]]:
+    if pool.nodes < 0:
+        yield "nodes", f"{pool.nodes} is below 0."
+    if pool.gpus and not pool.product:
+        yield "gpus", f"{pool.gpus} GPUs of which kind? Add product, for instance NVIDIA-H100-80GB-HBM3."
+    if pool.replicas < 1:
+        yield "replicas", f"{pool.replicas} is below 1."
+    if (pool.min is None) != (pool.max is None):
+        yield "max" if pool.max is not None else "min", "min and max go together."
+    if pool.min is not None and pool.max is not None:
+        if pool.owner == "none":
+            yield "min", "only a pool with owner: machines can be scaled by itself."
+        if not pool.min <= pool.nodes <= pool.max:
+            yield "nodes", f"{pool.nodes} is not between min {pool.min} and max {pool.max}."
+    if pool.mig and pool.replicas > 1:
+        yield "mig", "a card is cut by MIG or shared by time, not both."
+
+
+def _queues(scenario: Scenario) -> Iterator[Fault]:
+    pools = {pool.name for pool in scenario.pools}
+    queues = {queue.name for queue in scenario.queues}
+    for index, queue in enumerate(scenario.queues):
+        if not queue.flavors:
+            yield Fault(("queues", index, "flavors"), "a queue needs at least one flavor.")
+        for at, flavor in enumerate(queue.flavors):
+            if flavor.pool not in pools:
+                yield Fault(("queues", index, "flavors", at, "pool"), _unknown("pool", flavor.pool, pools))
+    for index, namespace in enumerate(scenario.namespaces):
+        if namespace.queue and namespace.queue not in queues:
+            yield Fault(("namespaces", index, "queue"), _unknown("queue", namespace.queue, queues))
+
+
+def _jobs(scenario: Scenario) -> Iterator[Fault]:
+    for path, job in jobs_of(scenario):
+        yield from (Fault((*path, field), text) for field, text in _job(scenario, job))
+
+
+def jobs_of(scenario: Scenario) -> Iterator[tuple[Path, Job]]:
+    """Every job that the scenario can submit, with its place."""
+    for index, bulk in enumerate(scenario.bulk):
+        yield ("bulk", index, "job"), bulk.job
+    for index, step in enumerate(scenario.steps):
+        if step.submit is not None:
+            yield ("steps", index, "submit"), step.submit
+    for index, stream in enumerate(scenario.streams):
+        for at, choice in enumerate(stream.jobs):
+            yield ("streams", index, "jobs", at, "job"), choice.job
+
+
+def _job(scenario: Scenario, job: Job) -> Iterator[tuple[str, str]]:
+    namespaces = {one.name: one for one in scenario.namespaces}
+    if not _NAME.fullmatch(job.name):
+        yield "name", f"{job.name!r} is no name; use a-z, 0-9 and -."
+    if job.namespace not in namespaces:
+        yield "namespace", _unknown("namespace", job.namespace, namespaces)
+    elif job.queue and job.queue == "main" and not namespaces[job.namespace].queue:
+        yield "queue", f"namespace {job.namespace!r} has no queue; give it one under namespaces."
+    priorities = {one.name for one in scenario.priorities}
+    if job.priority and job.priority not in priorities:
+        yield "priority", _unknown("priority", job.priority, priorities)
+    pools = {pool.name for pool in scenario.pools}
+    if job.pool and job.pool not in pools:
+        yield "pool", _unknown("pool", job.pool, pools)
+    if job.workers < 1:
+        yield "workers", f"{job.workers} is below 1."
+    if job.gpus < 0:
+        yield "gpus", f"{job.gpus} is below 0."
+
+
+def _steps(scenario: Scenario) -> Iterator[Fault]:
+    owned = {pool.name for pool in scenario.pools if pool.owner != "none"}
+    pools = {pool.name for pool in scenario.pools}
+    for index, step in enumerate(scenario.steps):
+        verbs = verbs_of(step)
+        if len(verbs) != 1:
+            said = " and ".join(verbs) or "none"
+            names = ", ".join(verb.replace("_", "-") for verb in VERBS)
+            yield Fault(("steps", index), f"a step does one thing ({names}), this one says {said}.")
+        if step.scale is not None and step.scale.pool not in owned:
+            yield Fault(("steps", index, "scale", "pool"), _unknown("pool", step.scale.pool, owned))
+        if step.node is not None and step.node.pool not in pools:
+            yield Fault(("steps", index, "node", "pool"), _unknown("pool", step.node.pool, pools))
+
+
+def verbs_of(step: Step) -> list[str]:
+    """The verbs that a step says."""
+    return [verb for verb in VERBS if getattr(step, verb) is not None]
+
+
+def _causes(scenario: Scenario) -> Iterator[Fault]:
+    from cockpit.sim.scenarios.incidents import CAUSES
+
+    if scenario.incidents is None:
+        return
+    for index, cause in enumerate(scenario.incidents.causes):
+        if cause not in CAUSES:
+            yield Fault(("incidents", "causes", index), _unknown("cause", cause, CAUSES))
+
+
+def _unknown(what: str, name: str, known: Iterable[str]) -> str:
+    return f"there is no {what} {name!r}; there are: {', '.join(sorted(known)) or 'none'}."

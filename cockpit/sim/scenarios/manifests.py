@@ -1,0 +1,376 @@
+"""The objects behind a scenario's short forms: jobs, pools, queues, as a person would have written them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from cockpit.sim.actors.autoscaler.groups import MAXIMUM, MINIMUM
+from cockpit.sim.actors.gpus.load import ANNOTATION as LOAD_ANNOTATION
+from cockpit.sim.actors.pools.machine_template import KUBELET_ANNOTATION
+from cockpit.sim.port import Tree
+from cockpit.sim.scenarios.durations import seconds
+from cockpit.sim.scenarios.schema import Job, Pool, Queue, Scenario
+
+POOLS_NAMESPACE = "pools"
+POOL_LABEL = "cockpit.dev/pool"
+MEMORY_MIB = {
+    "NVIDIA-H100-80GB-HBM3": 81559, "NVIDIA-A100-SXM4-80GB": 81920, "NVIDIA-A100-SXM4-40GB": 40960,
+    "NVIDIA-A10G": 23028, "Tesla-T4": 15360, "Tesla-V100-SXM2-16GB": 16384, "Tesla-K80": 11441,
+}  # fmt: skip
+LOCAL_QUEUE = "main"
+_QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+_PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
+_GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
+
+
+def capacity_of(pool: Pool) -> dict[str, str]:
+    """What a node of the pool offers when all is well."""
+    found = {"cpu": pool.cpu, "memory": pool.memory, "pods": str(pool.pods), "ephemeral-storage": "894Gi"}
+    if pool.mig:
+        found |= {f"nvidia.com/mig-{profile}": str(count) for profile, count in pool.mig.items()}
+    elif pool.gpus:
+        found["nvidia.com/gpu"] = str(pool.gpus * pool.replicas)
+    return found
+
+
+def labels_of(pool: Pool, index: int) -> dict[str, str]:
+    """Labels of the pool's node number `index`: pool, zone, rack, and what GPU Feature Discovery says."""
+    found = {POOL_LABEL: pool.name, "node.kubernetes.io/instance-type": f"{pool.name}.large", **pool.labels}
+    if pool.zones:
+        found["topology.kubernetes.io/zone"] = pool.zones[index % len(pool.zones)]
+    if pool.rack_size:
+        found["cockpit.dev/rack"] = f"{pool.name}-rack-{index // pool.rack_size}"
+    if pool.gpus:
+        product = f"{pool.product}-SHARED" if pool.replicas > 1 else pool.product
+        found |= {
+            "nvidia.com/gpu.present": "true",
+            "nvidia.com/gpu.count": str(pool.gpus),
+            "nvidia.com/gpu.product": product,
+            "nvidia.com/gpu.memory": str(MEMORY_MIB.get(pool.product, 81559)),
+            "nvidia.com/gpu.replicas": str(pool.replicas),
+            "nvidia.com/gpu.sharing-strategy": "time-slicing" if pool.replicas > 1 else "none",
+            "nvidia.com/mig.strategy": "mixed" if pool.mig else "none",
+            "nvidia.com/mig.capable": "true" if pool.mig else "false",
+        }
+    return found
+
+
+def _taints(pool: Pool) -> list[dict[str, str]]:
+    return [{"key": one.key, "value": one.value, "effect": one.effect} for one in pool.taints]
+
+
+def node(pool: Pool, name: str, index: int, *, kubelet: str, has_gpus: bool = True) -> Tree:
+    """A node that nobody owns; without `has_gpus` its devices are not advertised yet."""
+    capacity = capacity_of(pool)
+    if not has_gpus:
+        capacity = {key: value for key, value in capacity.items() if not key.startswith("nvidia.com/")}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {
+            "name": name,
+            "labels": {
+                "kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64",
+                **labels_of(pool, index),
+            },
+            "annotations": {KUBELET_ANNOTATION: kubelet},
+        },
+        "spec": {"providerID": f"cockpit:///{pool.name}/{name}", "taints": _taints(pool)},
+        "status": {"capacity": capacity, "allocatable": dict(capacity)},
+    }  # fmt: skip
+
+
+def machine_deployment(pool: Pool) -> Tree:
+    """The owner of a pool's number of nodes."""
+    said = {f"cockpit.dev/{stage}-seconds": f"{seconds(getattr(pool.stages, stage)):g}" for stage in _STAGES}
+    if pool.launch_fails:
+        said["cockpit.dev/launch-fails"] = pool.launch_fails
+    if pool.min is not None and pool.max is not None:
+        said |= {MINIMUM: str(pool.min), MAXIMUM: str(pool.max)}
+    if pool.gpus:
+        said["capacity.cluster-autoscaler.kubernetes.io/gpu-count"] = str(pool.gpus)
+        said["capacity.cluster-autoscaler.kubernetes.io/gpu-type"] = "nvidia.com/gpu"
+    return {
+        "apiVersion": "cluster.x-k8s.io/v1beta1",
+        "kind": "MachineDeployment",
+        "metadata": {"name": pool.name, "namespace": POOLS_NAMESPACE, "annotations": said},
+        "spec": {
+            "clusterName": "demo",
+            "replicas": pool.nodes,
+            "template": {
+                "spec": {
+                    "node": {
+                        "labels": labels_of(pool, 0),
+                        "taints": _taints(pool),
+                        "capacity": capacity_of(pool),
+                    }
+                }
+            },
+        },
+    }
+
+
+_STAGES = ("launch", "join", "ready", "gpus")
+
+
+def queue_objects(scenario: Scenario) -> Iterator[Tree]:
+    """Flavors, ClusterQueues and LocalQueues."""
+    flavored = {flavor.pool for queue in scenario.queues for flavor in queue.flavors}
+    for pool in scenario.pools:
+        if pool.name in flavored:
+            yield {
+                "apiVersion": "kueue.x-k8s.io/v1beta2",
+                "kind": "ResourceFlavor",
+                "metadata": {"name": pool.name},
+                "spec": {
+                    "nodeLabels": {POOL_LABEL: pool.name},
+                    "tolerations": [
+                        {"key": one.key, "operator": "Exists", "effect": one.effect} for one in pool.taints
+                    ],
+                },
+            }
+    yield from (_cluster_queue(queue) for queue in scenario.queues)
+    for namespace in scenario.namespaces:
+        if namespace.queue:
+            yield {
+                "apiVersion": "kueue.x-k8s.io/v1beta2",
+                "kind": "LocalQueue",
+                "metadata": {"name": LOCAL_QUEUE, "namespace": namespace.name},
+                "spec": {"clusterQueue": namespace.queue},
+            }
+
+
+def _cluster_queue(queue: Queue) -> Tree:
+    flavors = []
+    for flavor in queue.flavors:
+        quota: dict[str, Any] = {"name": "nvidia.com/gpu", "nominalQuota": str(flavor.gpus)}
+        if flavor.borrow is not None:
+            quota["borrowingLimit"] = str(flavor.borrow)
+        if flavor.lend is not None:
+            quota["lendingLimit"] = str(flavor.lend)
+        # Kueue admits nothing that asks for a resource without a quota, so these are wide rather than absent.
+        wide = [{"name": "cpu", "nominalQuota": "100k"}, {"name": "memory", "nominalQuota": "1Pi"}]
+        flavors.append({"name": flavor.pool, "resources": [quota, *wide]})
+    spec: Tree = {
+        "namespaceSelector": {},
+        "queueingStrategy": queue.strategy,
+        "resourceGroups": [{"coveredResources": ["nvidia.com/gpu", "cpu", "memory"], "flavors": flavors}],
+        "preemption": {
+            "withinClusterQueue": queue.preemption.within,
+            "reclaimWithinCohort": queue.preemption.reclaim,
+        },
+    }
+    if queue.cohort:
+        spec["cohortName"] = queue.cohort
+    return {
+        "apiVersion": "kueue.x-k8s.io/v1beta2",
+        "kind": "ClusterQueue",
+        "metadata": {"name": queue.name},
+        "spec": spec,
+    }
+
+
+def job_objects(job: Job, pools: dict[str, Pool]) -> list[Tree]:
+    """What is created for a job, in order."""
+    match job.kind:
+        case "mpijob":
+            return [_mpijob(job, pools)]
+        case "job":
+            return [_batch_job(job, pools)]
+        case "deployment":
+            return [_deployment(job, pools)]
+        case "gang":
+            return _gang(job, pools)
+        case "pod":
+            return [
+                _pod(job, pools, job.name if job.workers == 1 else f"{job.name}-{index}")
+                for index in range(job.workers)
+            ]
+
+
+def _metadata(job: Job, name: str = "") -> Tree:
+    labels = {"app.kubernetes.io/name": job.name, **job.labels}
+    if job.queue:
+        labels[_QUEUE_LABEL] = job.queue
+    if job.priority and job.queue:
+        labels[_PRIORITY_LABEL] = job.priority
+    said = {"cockpit.dev/submitted-by": job.owner} if job.owner else {}
+    return {
+        "name": name or job.name, "namespace": job.namespace, "labels": labels,
+        **({"annotations": said} if said else {}),
+    }  # fmt: skip
+
+
+def _told(job: Job) -> dict[str, str]:
+    """Annotations by which the simulated kubelet and the GPUs know what a pod does."""
+    found = dict(job.annotations)
+    if job.seconds is not None:
+        found["cockpit.dev/duration"] = f"{seconds(job.seconds):g}s"
+    if job.exit_code is not None:
+        found["cockpit.dev/exit-code"] = str(job.exit_code)
+    if job.load:
+        found[LOAD_ANNOTATION] = job.load
+    return found
+
+
+def _pod_spec(job: Job, pools: dict[str, Pool], *, restart: str, name: str = "main") -> Tree:
+    resources = {"cpu": job.cpu, "memory": job.memory}
+    if job.gpus:
+        resources[job.resource] = str(job.gpus)
+    spec: Tree = {
+        "restartPolicy": restart,
+        "containers": [
+            {
+                "name": name, "image": job.image, "command": list(job.command),
+                "resources": {"requests": dict(resources), "limits": resources},
+            }
+        ],
+        "tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists"}],
+    }  # fmt: skip
+    if job.pool:
+        spec["nodeSelector"] = {POOL_LABEL: job.pool}
+        more = [
+            {"key": one.key, "operator": "Exists", "effect": one.effect}
+            for one in pools[job.pool].taints
+            if one.key != "nvidia.com/gpu"
+        ]
+        spec["tolerations"] += more
+    if job.priority:
+        spec["priorityClassName"] = job.priority
+    return spec
+
+
+def _pod(job: Job, pools: dict[str, Pool], name: str) -> Tree:
+    metadata = _metadata(job, name)
+    metadata["annotations"] = {**metadata.get("annotations", {}), **_told(job)}
+    spec = _pod_spec(job, pools, restart="Never")
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+
+def _gang(job: Job, pools: dict[str, Pool]) -> list[Tree]:
+    """A pod group that binds whole or not at all, and its pods."""
+    group = {
+        "apiVersion": "scheduling.x-k8s.io/v1alpha1",
+        "kind": "PodGroup",
+        "metadata": {"name": job.name, "namespace": job.namespace},
+        "spec": {"minMember": job.workers},
+    }
+    pods = [_pod(job, pools, f"{job.name}-{index}") for index in range(job.workers)]
+    for pod in pods:
+        pod["metadata"]["labels"][_GROUP_LABEL] = job.name
+    return [group, *pods]
+
+
+def _batch_job(job: Job, pools: dict[str, Pool]) -> Tree:
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": _metadata(job),
+        "spec": {
+            "parallelism": job.workers,
+            "completions": job.workers,
+            "completionMode": "Indexed",
+            "backoffLimit": job.retries,
+            "suspend": bool(job.queue),
+            "template": {
+                "metadata": {"annotations": _told(job)},
+                "spec": _pod_spec(job, pools, restart="Never"),
+            },
+        },
+    }
+
+
+def _deployment(job: Job, pools: dict[str, Pool]) -> Tree:
+    chosen = {"app.kubernetes.io/name": job.name}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": _metadata(job),
+        "spec": {
+            "replicas": job.workers,
+            "selector": {"matchLabels": chosen},
+            "template": {
+                "metadata": {"labels": chosen, "annotations": _told(job)},
+                "spec": _pod_spec(job, pools, restart="Always"),
+            },
+        },
+    }
+
+
+def _mpijob(job: Job, pools: dict[str, Pool]) -> Tree:
+    """Workers run sshd until the launcher is done, so only the launcher is told how long it takes."""
+    worker_told = {
+        key: value for key, value in _told(job).items() if not key.endswith(("/duration", "/exit-code"))
+    }
+    launcher_spec: Tree = {
+        "containers": [
+            {
+                "name": "launcher",
+                "image": job.image,
+                "command": ["mpirun", "-np", str(job.workers * job.gpus), *job.command],
+                "resources": {"limits": {"cpu": "1", "memory": "2Gi"}},
+            }
+        ]
+    }
+    if job.priority:
+        launcher_spec["priorityClassName"] = job.priority
+    worker_spec = _pod_spec(job, pools, restart="Never", name="worker")
+    worker_spec.pop("restartPolicy")
+    worker_spec["containers"][0].pop("command")
+    return {
+        "apiVersion": "kubeflow.org/v2beta1",
+        "kind": "MPIJob",
+        "metadata": _metadata(job),
+        "spec": {
+            "slotsPerWorker": max(1, job.gpus),
+            "runPolicy": {
+                "cleanPodPolicy": "Running",
+                "suspend": bool(job.queue),
+                "backoffLimit": job.retries,
+            },
+            "mpiReplicaSpecs": {
+                "Launcher": {
+                    "replicas": 1,
+                    "restartPolicy": "Never",
+                    "template": {"metadata": {"annotations": _told(job)}, "spec": launcher_spec},
+                },
+                "Worker": {
+                    "replicas": job.workers,
+                    "restartPolicy": "Never",
+                    "template": {"metadata": {"annotations": worker_told}, "spec": worker_spec},
+                },
+            },
+        },
+    }
+
+
+def exporter_daemon_set(pool: Pool) -> Tree:
+    """The exporter of a pool, as the GPU Operator runs it."""
+    labels = {"app": "nvidia-dcgm-exporter", POOL_LABEL: pool.name}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": {
+            "name": f"nvidia-dcgm-exporter-{pool.name}", "namespace": "gpu-operator", "labels": labels,
+        },
+        "spec": {
+            "selector": {"matchLabels": labels},
+            "template": {
+                "metadata": {"labels": labels, "annotations": {"cockpit.dev/image-size": "180Mi"}},
+                "spec": {
+                    "nodeSelector": {POOL_LABEL: pool.name},
+                    "tolerations": [{"operator": "Exists"}],
+                    "containers": [
+                        {
+                            "name": "nvidia-dcgm-exporter",
+                            "image": f"nvcr.example/nvidia/k8s/dcgm-exporter:{_IMAGES[pool.exporter]}",
+                            "ports": [{"name": "metrics", "containerPort": 9400}],
+                            "resources": {"requests": {"cpu": "50m", "memory": "128Mi"}},
+                        }
+                    ],
+                },
+            },
+        },
+    }  # fmt: skip
+
+
+_IMAGES = {"A": "4.5.3-4.8.2-distroless", "B": "4.6.0-4.8.3-distroless", "C": "4.9.0-4.9.1-distroless"}

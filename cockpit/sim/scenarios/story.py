@@ -1,0 +1,316 @@
+"""Plays a scenario: creates what is there at the start, and does each step when its time comes."""
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+import msgspec
+
+from cockpit.kube.resource import JOBS, MACHINE_DEPLOYMENTS, MPIJOBS, NODES, PODS, Resource
+from cockpit.sim.actors.gpus.physics import Faults
+from cockpit.sim.engine import Actor, Key
+from cockpit.sim.port import Change, PortError, Tree
+from cockpit.sim.resources import DEPLOYMENTS
+from cockpit.sim.scenarios.durations import seconds
+from cockpit.sim.scenarios.incidents import CAUSES, estate_of
+from cockpit.sim.scenarios.kinds import resource_called, resource_of
+from cockpit.sim.scenarios.manifests import POOLS_NAMESPACE, capacity_of, job_objects, node
+from cockpit.sim.scenarios.schema import BrokenGpu, Job, NodeJoins, Outage, Scenario, Step, Stream
+from cockpit.sim.scenarios.setup import objects_of
+from cockpit.sim.times import rfc3339, seconds_of
+
+STEP, STREAM, INCIDENT, CHURN, GPUS, PRUNE = "step", "stream", "incident", "churn", "gpus", "prune"
+_CHURN_SECONDS = 0.1
+_PRUNE_SECONDS = 30.0
+_KEEP_FINISHED_SECONDS = 240.0
+_BEAT = "cockpit.dev/beat"
+_KINDS = {"job": JOBS, "mpijob": MPIJOBS, "deployment": DEPLOYMENTS, "pod": PODS, "gang": PODS}
+_FINISHED = ("Complete", "Failed", "Succeeded")
+
+
+class World(Protocol):
+    """What a story can do to the machines themselves, past the API."""
+
+    def break_card(self, node: str, index: int, faults: Faults) -> None: ...
+    def outage(self, node: str, seconds: float) -> None: ...
+    def silence(self, node: str, *, is_silent: bool) -> None: ...
+
+
+class Line(msgspec.Struct, frozen=True):
+    """One line of the story's log: `at_seconds` since its start; `truth` marks the cause of an incident."""
+
+    at_seconds: float
+    time: str
+    what: str
+    about: str = ""
+    cause: str = ""
+
+
+Tell = Callable[[Line], None]
+
+
+class Story(Actor):
+    """One scenario on one cluster."""
+
+    name = "story"
+    watches: tuple[Resource, ...] = (JOBS, MPIJOBS, PODS, NODES)
+
+    def __init__(self, scenario: Scenario, world: World, tell: Tell) -> None:
+        super().__init__()
+        self.scenario = scenario
+        self._world = world
+        self._tell = tell
+        self._began = 0.0
+        self._pools = {pool.name: pool for pool in scenario.pools}
+        self._count = 0
+        self._alive: dict[str, dict[tuple[str, str, str], None]] = {}
+        self._causes: list[str] = []
+
+    def wake(self, change: Change, before: Tree | None) -> Iterable[Key]:
+        """Only time wakes a story."""
+        return ()
+
+    async def start(self) -> None:
+        """Create what is there, and set every timer."""
+        engine, scenario = self.engine, self.scenario
+        self._began = engine.now()
+        for tree in objects_of(scenario):
+            await self._create(tree)
+        for index, step in enumerate(scenario.steps):
+            engine.after(seconds(step.at), self, (STEP, str(index)))
+        for index, stream in enumerate(scenario.streams):
+            engine.after(seconds(stream.after), self, (STREAM, str(index)))
+        if scenario.incidents is not None:
+            self._draw_causes()
+            engine.after(seconds(scenario.incidents.first), self, (INCIDENT,))
+        if scenario.churn is not None:
+            engine.after(_CHURN_SECONDS, self, (CHURN,))
+        engine.after(_PRUNE_SECONDS, self, (PRUNE,))
+        self._say(f"{scenario.title}: {scenario.name} begins")
+
+    async def reconcile(self, key: Key) -> None:
+        """What the key's timer was set for."""
+        match key:
+            case (kind, index) if kind == STEP:
+                await self._step(self.scenario.steps[int(index)])
+            case (kind, index) if kind == STREAM:
+                await self._stream(self.scenario.streams[int(index)])
+                self._next(int(index))
+            case (kind, name) if kind == GPUS:
+                await self._advertise(name)
+            case (kind,) if kind == INCIDENT:
+                await self._incident()
+            case (kind,) if kind == CHURN:
+                await self._churn()
+            case (kind,) if kind == PRUNE:
+                await self._prune()
+
+    # ---- steps
+
+    async def _step(self, step: Step) -> None:
+        if step.say:
+            self._say(step.say)
+        if step.submit is not None:
+            await self._submit(step.submit)
+        if step.apply is not None:
+            await self._create(step.apply)
+        if step.delete is not None:
+            target = step.delete
+            resource = resource_called(target.kind)
+            await self._allowing_gone(
+                self.engine.port.delete(resource, target.namespace, target.name, propagation="Background")
+            )
+        if step.scale is not None:
+            patch = {"spec": {"replicas": step.scale.to}}
+            await self.engine.port.patch(
+                MACHINE_DEPLOYMENTS, POOLS_NAMESPACE, step.scale.pool, patch, subresource="scale"
+            )
+        if step.cordon is not None:
+            await self._set_cordon(step.cordon, is_cordoned=True)
+        if step.uncordon is not None:
+            await self._set_cordon(step.uncordon, is_cordoned=False)
+        if step.node is not None:
+            await self._join(step.node)
+        if step.remove_node is not None:
+            await self._allowing_gone(self.engine.port.delete(NODES, "", step.remove_node))
+        self._touch_machines(step.outage, step.gpu)
+        if step.exporter is not None:
+            self._world.silence(step.exporter.node, is_silent=step.exporter.silent)
+
+    def _touch_machines(self, outage: Outage | None, gpu: BrokenGpu | None) -> None:
+        if outage is not None:
+            self._world.outage(outage.node, seconds(outage.seconds))
+        if gpu is not None:
+            faults = Faults(
+                heat_celsius=gpu.heat,
+                xid=gpu.xid,
+                is_lost=gpu.lost,
+                remapped_rows=gpu.remapped_rows,
+            )
+            self._world.break_card(gpu.node, gpu.index, Faults() if gpu.mended else faults)
+
+    async def _submit(self, job: Job) -> None:
+        for tree in job_objects(job, self._pools):
+            await self._create(tree)
+
+    async def _create(self, tree: Tree) -> None:
+        """An object that is there already is left as it is: a story may begin on an estate that exists."""
+        resource = resource_of(tree)
+        try:
+            await self.engine.port.create(resource, tree, tree["metadata"].get("namespace", ""))
+        except PortError as error:
+            if error.reason != "AlreadyExists":
+                raise
+
+    @staticmethod
+    async def _allowing_gone(call: Any) -> None:
+        try:
+            await call
+        except PortError as error:
+            if not error.is_gone:
+                raise
+
+    async def _set_cordon(self, name: str, *, is_cordoned: bool) -> None:
+        patch = {"spec": {"unschedulable": is_cordoned or None}}
+        await self.engine.port.patch(NODES, "", name, patch)
+
+    async def _join(self, joins: NodeJoins) -> None:
+        pool = self._pools[joins.pool]
+        wait = seconds(joins.gpus_after)
+        tree = node(
+            pool, joins.name, len(self._own_nodes()), kubelet=self.scenario.runtime, has_gpus=wait == 0
+        )
+        await self._create(tree)
+        if wait:
+            self.engine.after(wait, self, (GPUS, joins.name))
+
+    def _own_nodes(self) -> list[str]:
+        return [tree["metadata"]["name"] for tree in self.engine.cache(NODES)]
+
+    async def _advertise(self, name: str) -> None:
+        """The driver is installed: the device plugin shows the node's cards."""
+        tree = self.engine.cache(NODES).get("", name)
+        if tree is None:
+            return
+        joins = next(
+            one.node for one in self.scenario.steps if one.node is not None and one.node.name == name
+        )
+        capacity = capacity_of(self._pools[joins.pool])
+        devices = {key: value for key, value in capacity.items() if key.startswith("nvidia.com/")}
+        status = {"status": {"capacity": devices, "allocatable": devices}}
+        await self.engine.port.patch(NODES, "", name, status, subresource="status")
+        self._say(f"{name} advertises its GPUs")
+
+    # ---- streams
+
+    def _next(self, index: int) -> None:
+        stream = self.scenario.streams[index]
+        if stream.until is not None and self._elapsed() > seconds(stream.until):
+            return
+        mean = seconds(stream.every)
+        if stream.day_seconds is not None:
+            hour = math.sin(2 * math.pi * self._elapsed() / seconds(stream.day_seconds) - math.pi / 2)
+            mean /= max(0.05, 1.0 + 0.95 * hour)
+        self.engine.after(self.engine.random.expovariate(1.0 / mean), self, (STREAM, str(index)))
+
+    async def _stream(self, stream: Stream) -> None:
+        alive = self._alive.setdefault(stream.name, {})
+        if len(alive) >= stream.most:
+            return
+        random = self.engine.random
+        (choice,) = random.choices(stream.jobs, [one.weight for one in stream.jobs])
+        job = choice.job
+        if choice.seconds_between is not None:
+            low, high = (seconds(one) for one in choice.seconds_between)
+            job = msgspec.structs.replace(job, seconds=round(random.uniform(low, high), 1))
+        self._count += 1
+        job = msgspec.structs.replace(job, name=f"{job.name}-{self._count}")
+        await self._submit(job)
+        alive[(job.kind, job.namespace, job.name)] = None
+
+    async def _prune(self) -> None:
+        """Take away what ended a while ago, as a ttl would; forget what is gone."""
+        self.engine.after(_PRUNE_SECONDS, self, (PRUNE,))
+        for alive in self._alive.values():
+            for entry in list(alive):
+                kind, namespace, name = entry
+                resource = _KINDS[kind]
+                tree = self.engine.cache(resource).get(namespace, name) if kind != "deployment" else None
+                if tree is None:
+                    del alive[entry]
+                elif self._is_over(tree):
+                    del alive[entry]
+                    await self._allowing_gone(
+                        self.engine.port.delete(resource, namespace, name, propagation="Background")
+                    )
+
+    def _is_over(self, tree: Tree) -> bool:
+        status = tree.get("status") or {}
+        if status.get("phase") in ("Succeeded", "Failed"):
+            return True
+        return any(
+            one["type"] in _FINISHED
+            and one["status"] == "True"
+            and self.engine.now() - seconds_of(one["lastTransitionTime"]) > _KEEP_FINISHED_SECONDS
+            for one in status.get("conditions") or ()
+        )
+
+    # ---- incidents
+
+    def _draw_causes(self) -> None:
+        incidents = self.scenario.incidents
+        assert incidents is not None
+        causes = list(incidents.causes)
+        while len(self._causes) < incidents.count:
+            self.engine.random.shuffle(causes)
+            self._causes += causes
+        del self._causes[incidents.count :]
+
+    async def _incident(self) -> None:
+        if not self._causes:
+            return
+        incidents = self.scenario.incidents
+        assert incidents is not None
+        nodes = [
+            tree["metadata"]["name"]
+            for tree in self.engine.cache(NODES)
+            if "nvidia.com/gpu.count" in (tree["metadata"].get("labels") or {})
+        ]
+        cause = self._causes.pop(0)
+        self._count += 1
+        incident = CAUSES[cause](self.engine.random, estate_of(self.scenario, nodes), self._count)
+        for step in incident.steps:
+            await self._step(step)
+        self._say(incident.truth, about=incident.about, cause=cause)
+        if self._causes:
+            self.engine.after(seconds(incidents.every), self, (INCIDENT,))
+
+    # ---- churn
+
+    async def _churn(self) -> None:
+        """Small changes of pods at a steady rate."""
+        self.engine.after(_CHURN_SECONDS, self, (CHURN,))
+        churn = self.scenario.churn
+        assert churn is not None
+        pods = self.engine.cache(PODS).keys()
+        for _ in range(round(churn.per_second * _CHURN_SECONDS) if pods else 0):
+            namespace, name = pods[self.engine.random.randrange(len(pods))]
+            self._count += 1
+            patch = {"metadata": {"annotations": {_BEAT: str(self._count)}}}
+            await self._allowing_gone(self.engine.port.patch(PODS, namespace, name, patch))
+
+    # ---- telling
+
+    def _elapsed(self) -> float:
+        return self.engine.now() - self._began
+
+    def _say(self, what: str, *, about: str = "", cause: str = "") -> None:
+        self._tell(
+            Line(
+                at_seconds=round(self._elapsed(), 3),
+                time=rfc3339(self.engine.now()),
+                what=what,
+                about=about,
+                cause=cause,
+            )
+        )
