@@ -1,7 +1,7 @@
 """Nobody grants what they do not hold: the check on writes of roles and bindings."""
 
 from cockpit.sim.port import PortError, Tree
-from cockpit.sim.server.request import User
+from cockpit.sim.server.request import Request, User
 from cockpit.sim.server.rights.attributes import MASTERS, Attributes, quoted, quoted_all, refusal
 from cockpit.sim.server.rights.authoriser import EVERY_PATH, EVERYTHING, Authoriser
 from cockpit.sim.server.rights.rules import Rule, missing, rules_of
@@ -9,6 +9,26 @@ from cockpit.sim.server.rights.rules import Rule, missing, rules_of
 _GROUP = "rbac.authorization.k8s.io"
 _ROLES = ("roles", "clusterroles")
 _BINDINGS = ("rolebindings", "clusterrolebindings")
+
+
+class Escalation:
+    """The check as an admission: `(request, new, old) -> new`."""
+
+    def __init__(self, authoriser: Authoriser) -> None:
+        self._authoriser = authoriser
+
+    def __call__(self, request: Request, new: Tree, old: Tree | None) -> Tree:
+        """The tree as it is. Raises PortError 403, or 404 for a binding to a role that is not there."""
+        if request.resource.group == _GROUP and not request.subresource:
+            refuse_escalation(
+                self._authoriser,
+                request.user,
+                request.resource.plural,
+                namespace=request.namespace,
+                new=new,
+                old=old,
+            )
+        return new
 
 
 def refuse_escalation(

@@ -1,0 +1,82 @@
+"""What admissions share: the name of the object in a refusal, its pod, and copies that may be changed."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from cockpit.kube.resource import PODS, Resource
+from cockpit.sim.port import PortError, Tree
+from cockpit.sim.server.quantity import Amounts, add_to, amounts, raise_to
+from cockpit.sim.server.refusals import forbidden
+from cockpit.sim.server.request import Request
+
+_POD_LEVEL = ("cpu", "memory")
+
+
+def is_pod(request: Request) -> bool:
+    """True for a pod itself, in whatever version of it is asked."""
+    return is_same(request.resource, PODS) and not request.subresource
+
+
+def is_same(one: Resource, other: Resource) -> bool:
+    """The same resource, whatever its version."""
+    return (one.group, one.plural) == (other.group, other.plural)
+
+
+def refused(request: Request, tree: Tree, why: str) -> PortError:
+    """A 403 about the object of the request: its name, or the beginning of the name that it will get."""
+    metadata = tree.get("metadata") or {}
+    name = request.name or metadata.get("name") or metadata.get("generateName") or "Unknown"
+    return forbidden(request.resource, name, why)
+
+
+def namespace_of(request: Request, tree: Tree) -> str:
+    """The namespace that the object lives in ("" for none)."""
+    return request.namespace or str((tree.get("metadata") or {}).get("namespace") or "")
+
+
+def with_spec(tree: Tree, **fields: Any) -> Tree:
+    """A copy of the object with other fields in its spec."""
+    return {**tree, "spec": {**(tree.get("spec") or {}), **fields}}
+
+
+def containers(spec: Tree, *, with_ephemeral: bool = False) -> Iterator[Tree]:
+    """Init containers, containers, and at will ephemeral ones, in the order in which they are checked."""
+    yield from spec.get("initContainers") or ()
+    yield from spec.get("containers") or ()
+    if with_ephemeral:
+        yield from spec.get("ephemeralContainers") or ()
+
+
+def joined(texts: list[str]) -> str:
+    """Several faults as one text, as Go's aggregated errors print: without repeats, in brackets."""
+    told = list(dict.fromkeys(texts))
+    return told[0] if len(told) == 1 else "[" + ", ".join(told) + "]"
+
+
+def pod_amounts(spec: Tree, word: str) -> Amounts:
+    """`requests` or `limits` of a whole pod: the containers and sidecars together, or the greediest init
+    container where that is more; cpu and memory as given for the pod itself, where they are (KEP-2837)."""
+
+    def of(container: Tree) -> Amounts:
+        return amounts((container.get("resources") or {}).get(word))
+
+    total: Amounts = {}
+    for container in spec.get("containers") or ():
+        add_to(total, of(container))
+    sidecars: Amounts = {}
+    starting: Amounts = {}
+    for container in spec.get("initContainers") or ():
+        mine = of(container)
+        if container.get("restartPolicy") == "Always":
+            add_to(total, mine)
+            add_to(sidecars, mine)
+            raise_to(starting, sidecars)
+        else:
+            together = dict(mine)
+            add_to(together, sidecars)
+            raise_to(starting, together)
+    raise_to(total, starting)
+    for name, amount in amounts((spec.get("resources") or {}).get(word)).items():
+        if name in _POD_LEVEL:
+            total[name] = amount
+    return total

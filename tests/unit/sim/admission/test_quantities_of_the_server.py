@@ -1,0 +1,55 @@
+"""Quantities print as Go prints them, and lose nothing."""
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cockpit.sim.server.quantity import Quantity, quantity
+
+
+@pytest.mark.parametrize(
+    ("given", "printed"),
+    [
+        ("1000m", "1"),
+        ("0.5", "500m"),
+        ("1500m", "1500m"),
+        ("1024Mi", "1Gi"),
+        ("1536Mi", "1536Mi"),
+        ("0.5Gi", "512Mi"),
+        ("1000", "1k"),
+        ("1500", "1500"),
+        ("1e3", "1e3"),
+        ("100Ki", "100Ki"),
+        ("1023", "1023"),
+        ("0Gi", "0"),
+        (8, "8"),
+        ("1.5Ki", "1536"),
+        ("0.1Ki", "102400m"),
+        ("-1Gi", "-1Gi"),
+        ("0.0000000001", "1n"),
+    ],
+)
+def test_the_canonical_form(given: str | int, printed: str) -> None:
+    assert str(quantity(given)) == printed
+
+
+@pytest.mark.parametrize("text", ["", "1 Gi", "Gi", "1gi", "1Ki5", "0x1"])
+def test_what_is_no_quantity_is_named(text: str) -> None:
+    with pytest.raises(ValueError, match="is no quantity"):
+        quantity(text)
+
+
+@given(st.integers(-(10**12), 10**12), st.sampled_from(["decimal", "binary", "exponent"]), st.integers(0, 9))
+def test_printing_and_reading_keep_the_amount(number: int, form: str, places: int) -> None:
+    one = Quantity(Decimal(number).scaleb(-places), form)
+    assert quantity(str(one)).amount == one.amount
+    if form != "binary":  # a binary amount without a binary suffix is read as a decimal one, in Go as well
+        assert str(quantity(str(one))) == str(one)
+
+
+def test_a_sum_takes_the_form_of_its_first_part_that_is_not_zero() -> None:
+    assert str(Quantity() + quantity("1Gi")) == "1Gi"
+    assert str(quantity("1Gi") + quantity("1G")) == "2073741824"
+    assert str(quantity("1Gi") - quantity("1Gi") + quantity("1k")) == "1k"
