@@ -124,7 +124,8 @@ def near(app: str, key: str = HOST, *, away: bool = False, **more: Any) -> Tree:
 
 def on_nodes(*terms: Tree) -> Tree:
     """Required node affinity."""
-    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
+    selector = {"nodeSelectorTerms": list(terms)}
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": selector}}
 
 
 def named(*names: str) -> Tree:
@@ -152,7 +153,7 @@ def claim(
         "resources": {"requests": {"storage": "10Gi"}},
         "storageClassName": storage_class,
     }
-    metadata: Tree = {"name": name, "namespace": SPACE}
+    metadata: Tree = {"name": name, "namespace": SPACE, "finalizers": ["kubernetes.io/pvc-protection"]}
     if volume:
         spec["volumeName"] = volume
         metadata["annotations"] = {"pv.kubernetes.io/bind-completed": "yes"}

@@ -1,7 +1,8 @@
 """Ours and the real kube-scheduler on the same objects: the sentence in PodScheduled is the same.
 
-Both run in this test: each situation is put on a real API server with a real kube-scheduler; ours is asked
-with the objects as that server holds them (with its defaults), before the pod is created.
+All run in this test: each situation is put on a real API server with a real kube-scheduler; the core of ours
+is asked with the objects as that server holds them (with its defaults), before the pod is created; and the
+embedded server with our scheduler gets the same situation.
 """
 
 import time
@@ -17,6 +18,7 @@ from cockpit.sim.actors.scheduler.verdict import Verdict
 from cockpit.sim.actors.scheduler.world import World
 from tests.bed.api import Api
 from tests.bed.fixtures import fresh
+from tests.differential.embedded_scheduling import PRIORITIES, embedded, priority_class, recorded, said
 from tests.differential.scheduling_situations import SPACE, Situation, Tree
 from tests.differential.scheduling_table import TABLE
 
@@ -36,9 +38,8 @@ def api(request: pytest.FixtureRequest) -> Iterator[Api]:
     for bed in fresh({"scheduler"}, request, namespace=False):
         one = bed.api()
         one.create("/api/v1/namespaces", {"metadata": {"name": SPACE}})
-        for name, policy in (("words-high", "PreemptLowerPriority"), ("words-never", "Never")):
-            priority: Tree = {"metadata": {"name": name}, "value": 1000, "preemptionPolicy": policy}
-            one.create("/apis/scheduling.k8s.io/v1/priorityclasses", priority)
+        for name, policy in PRIORITIES:
+            one.create("/apis/scheduling.k8s.io/v1/priorityclasses", priority_class(name, policy))
         yield one
 
 
@@ -116,13 +117,6 @@ def _ours(api: Api, situation: Situation) -> Verdict:
     return Cycle(_world(api), Random(1)).decide(PodInfo(defaulted))
 
 
-def _said(pod: Tree) -> tuple[str, str]:
-    """Node and sentence of a pod, as far as the scheduler has spoken."""
-    conditions = pod["status"].get("conditions") or ()
-    about: Tree = next((c for c in conditions if c["type"] == "PodScheduled"), {})
-    return pod["spec"].get("nodeName", ""), about.get("message", "")
-
-
 @pytest.mark.parametrize("situation", TABLE, ids=lambda one: one.name)
 def test_the_sentence_is_that_of_kube_scheduler(api: Api, situation: Situation) -> None:
     _prepare(api, situation)
@@ -131,17 +125,14 @@ def test_the_sentence_is_that_of_kube_scheduler(api: Api, situation: Situation) 
     where = f"{_PODS}/{situation.pod['metadata']['name']}"
 
     def agreed() -> bool:
-        return _said(api.get(where)) == (ours.node, ours.message)
+        return said(api.get(where)) == (ours.node, ours.message)
 
     # The real one may speak once before its caches hold everything, and then corrects itself.
     _wait_for(agreed)
-    real = _said(api.get(where))
+    real = said(api.get(where))
     print(f"{situation.name}: {real[1] or real[0]}")
     assert (ours.node, ours.message) == real
+    assert said(embedded(situation)) == real
+    assert recorded()[situation.name] == list(real)
     assert situation.says in real[1]
     assert bool(situation.says) == (not real[0])
-
-
-def test_the_table_is_large_enough_and_names_are_unique() -> None:
-    assert len(TABLE) >= 40
-    assert len({situation.name for situation in TABLE}) == len(TABLE)

@@ -27,9 +27,9 @@ _OTHER_NODES = unresolvable("NodeAffinity", "node(s) didn't satisfy plugin(s) [N
 _NO_STATE = "not found"
 """What PostFilter says after a PreFilter refused: dynamic resources find no state of their own and preemption
 is not reached (seen on kube-scheduler 1.36)."""
-Done = tuple[str, str, tuple[str, ...]]
-"""What PostFilter says, the node that is being emptied, and its victims' uids."""
-_NOTHING_DONE: Done = (_NO_STATE, "", ())
+Done = tuple[str, str | None, tuple[str, ...]]
+"""What PostFilter says, the node that is being emptied, and its victims' uids (see `Verdict`)."""
+_NOTHING_DONE: Done = (_NO_STATE, None, ())
 
 
 PostFilter = Callable[[Attempt], Done]
@@ -51,14 +51,14 @@ class Cycle:
         """Where `pod` goes, or why it stays. `gang_refusal` is a PreFilter's of the profile's own plugin."""
         total = len(self.world.nodes)
         if not total:
-            return Verdict(message=NO_NODES)
+            return Verdict(message=NO_NODES, nominated="")
         attempt = Attempt(self.world, self.shapes, pod, self.words)
         refusal = gang_refusal or self._refusal(attempt)
-        post_filter = post_filter or (lambda tried: preempt(tried, self.random))
+        then = post_filter or (lambda tried: preempt(tried, self.random))
         if refusal is not None:
-            return self._refused(attempt, refusal, post_filter)
+            return self._refused(attempt, refusal, then)
         remembered = (self.world.version, pod.priority, pod.never_preempts, pod.nominated)
-        plain = attempt.around.is_empty and pod.node_names is None
+        plain = attempt.around.is_empty and pod.node_names is None and post_filter is None
         if plain and attempt.shape.refused == remembered:
             answer = attempt.shape.answer
             assert isinstance(answer, Verdict)
@@ -67,7 +67,7 @@ class Cycle:
         if node:
             return Verdict(node=node)
         parts = histogram(attempt.counts, attempt.outside, _OTHER_NODES.reasons[0])
-        said, nominated, victims = post_filter(attempt)
+        said, nominated, victims = then(attempt)
         verdict = Verdict(
             message=none_of(total, parts, self._after(said)),
             plugins=plugins_of(attempt.counts),

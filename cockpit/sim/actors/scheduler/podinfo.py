@@ -218,10 +218,18 @@ class PodInfo:
             return (f"{self.name}-{volume['name']}", True)
         return None
 
-    @property
-    def looks_around(self) -> bool:
-        """True when more than the node itself decides: volumes, spreading, affinity."""
-        return bool(self.claims or self.spreads or self.affinity or self.anti_affinity or self.volumes)
+    def on(self, node: str) -> "PodInfo":
+        """The same pod, as it will be on `node`."""
+        other: PodInfo = object.__new__(PodInfo)
+        for name in PodInfo.__slots__:
+            setattr(other, name, getattr(self, name))
+        other.node = node
+        return other
+
+    def renew(self, tree: Tree) -> None:
+        """Take over a state that differs in nothing the scheduler counts."""
+        self.tree = tree
+        self.started = start_of(tree)
 
     @property
     def never_preempts(self) -> bool:

@@ -35,11 +35,11 @@ class Candidate(NamedTuple):
     violations: int
 
 
-def preempt(attempt: Attempt, random: Random) -> tuple[str, str, tuple[str, ...]]:
+def preempt(attempt: Attempt, random: Random) -> tuple[str, str | None, tuple[str, ...]]:
     """What DefaultPreemption says ("" on success), the node to be emptied, and the victims' uids."""
     pod, world = attempt.pod, attempt.world
     if reason := _not_eligible(attempt):
-        return f"preemption: {reason}", "", ()
+        return f"preemption: {reason}", None, ()
     potential = [name for name, status in attempt.failed.items() if status.code is Code.UNSCHEDULABLE]
     refused: dict[Status, int] = {}
     candidates: list[Candidate] = []
@@ -57,6 +57,7 @@ def preempt(attempt: Attempt, random: Random) -> tuple[str, str, tuple[str, ...]
             else:
                 refused[found] = refused.get(found, 0) + 1
     if not candidates:
+        world.nominate(pod, "")
         absent = len(world.nodes) - sum(refused.values())
         return f"preemption: {none_of(len(world.nodes), histogram(refused, absent, NOT_HELPFUL))}", "", ()
     chosen = min(candidates, key=_cost)

@@ -58,14 +58,15 @@ WORDS_1_33 = Words(names_taints=True, has_claims=False)
 class Verdict(NamedTuple):
     """What became of one pod: a node, or the sentence why there is none.
 
-    `nominated` is the node on which victims are leaving for this pod ("" for none); `plugins` are those that
+    `nominated` is the node on which victims are leaving for this pod: "" takes an older nomination back, None
+    leaves it as it is; `plugins` are those that
     refused it, which decides what wakes it; `victims` are keys of pods (uid) to be ended.
     """
 
     node: str = ""
     message: str = ""
     plugins: frozenset[str] = frozenset()
-    nominated: str = ""
+    nominated: str | None = None
     victims: tuple[str, ...] = ()
 
 

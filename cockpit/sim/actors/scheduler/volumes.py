@@ -4,14 +4,16 @@ Attach limits (CSINode) and storage capacities (CSIStorageCapacity) are not mode
 the real plugins let every node pass, too.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
+from cockpit.kube.resource import Resource
 from cockpit.sim.actors.scheduler.nodeinfo import NodeInfo
 from cockpit.sim.actors.scheduler.podinfo import PodInfo, amounts
 from cockpit.sim.actors.scheduler.selectors import NodeTerms, Selector
 from cockpit.sim.actors.scheduler.verdict import Status, unresolvable, unschedulable
 from cockpit.sim.actors.scheduler.world import World
 from cockpit.sim.port import Tree
+from cockpit.sim.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
 
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 _NO_PROVISIONER = "kubernetes.io/no-provisioner"
@@ -156,6 +158,23 @@ class VolumeNeeds:
             elif not self._provisions(claim, node):
                 return False
         return True
+
+    def bindings(self, node: NodeInfo) -> Iterator[tuple[Resource, str, str, Tree]]:
+        """Patches that tell volume controllers what `node` means for the unbound claims."""
+        chosen: set[str] = set()
+        for claim in self.unbound:
+            metadata = claim["metadata"]
+            marks = metadata.get("annotations") or {}
+            volume = None if SELECTED_NODE in marks else self._smallest(claim, node, chosen)
+            if volume is None:
+                patch: Tree = {"metadata": {"annotations": {SELECTED_NODE: node.name}}}
+                yield PERSISTENT_VOLUME_CLAIMS, metadata["namespace"], metadata["name"], patch
+                continue
+            chosen.add(volume["metadata"]["name"])
+            reference = {"kind": "PersistentVolumeClaim", "apiVersion": "v1"}
+            for key in ("namespace", "name", "uid"):
+                reference[key] = metadata.get(key, "")
+            yield PERSISTENT_VOLUMES, "", volume["metadata"]["name"], {"spec": {"claimRef": reference}}
 
     def _smallest(self, claim: Tree, node: NodeInfo, chosen: set[str]) -> Tree | None:
         fitting = [

@@ -1,0 +1,240 @@
+"""The scheduler as an actor: what it watches, how changes reach the queue, and what becomes of a verdict.
+
+Only pods whose `spec.schedulerName` is this one's are placed; every placed pod counts. A claim that waits for
+its first consumer is marked with the node (or its volume with the claim) and the pod bound at once: nothing
+waits for a volume controller.
+"""
+
+from collections.abc import Iterable, Iterator
+from random import Random
+
+from cockpit.kube.resource import NAMESPACES, NODES, PODS, Resource
+from cockpit.sim.actors.scheduler import hints
+from cockpit.sim.actors.scheduler.attempt import Attempt
+from cockpit.sim.actors.scheduler.cycle import Cycle, Done
+from cockpit.sim.actors.scheduler.gangs import NOT_FOUND, OPTIMISTIC, UNRESERVED, GangRules, Held, group_of
+from cockpit.sim.actors.scheduler.intake import DEFAULT_NAME, Intake
+from cockpit.sim.actors.scheduler.podinfo import PodInfo
+from cockpit.sim.actors.scheduler.preemption import preempt
+from cockpit.sim.actors.scheduler.queue import Waiting
+from cockpit.sim.actors.scheduler.telling import FINISH_SECONDS, Teller
+from cockpit.sim.actors.scheduler.verdict import WORDS_1_33, WORDS_1_36, Verdict
+from cockpit.sim.actors.scheduler.volumes import VolumeNeeds
+from cockpit.sim.engine import Actor, Key
+from cockpit.sim.port import Change, PortError, Tree
+from cockpit.sim.resources import (
+    BUDGETS,
+    PERSISTENT_VOLUME_CLAIMS,
+    PERSISTENT_VOLUMES,
+    POD_GROUPS,
+    STORAGE_CLASSES,
+)
+
+_WATCHES = (
+    NODES,
+    PODS,
+    NAMESPACES,
+    PERSISTENT_VOLUME_CLAIMS,
+    PERSISTENT_VOLUMES,
+    STORAGE_CLASSES,
+    BUDGETS,
+)
+_CYCLE: Key = ("cycle",)
+_SERIES: Key = ("series",)
+_GANG = frozenset({hints.GANG_PLUGIN})
+
+
+class Scheduler(Actor):
+    """Places pods. With `gangs` it is the scheduler of scheduler-plugins, else kube-scheduler.
+
+    The PodGroup resource must be served when an engine with such a scheduler starts.
+    """
+
+    def __init__(self, random: Random, name: str = DEFAULT_NAME, gangs: GangRules | None = None) -> None:
+        """`random` breaks ties and chooses where preemption begins to look."""
+        super().__init__()
+        self.name = name
+        self.watches: tuple[Resource, ...] = _WATCHES
+        if gangs is not None:
+            self.watches = (*self.watches, POD_GROUPS)
+        self.intake = Intake(name, gangs)
+        self.world = self.intake.world
+        self.queue = self.intake.queue
+        self.gangs = self.intake.gangs
+        self.cycle = Cycle(self.world, random, WORDS_1_36 if gangs is None else WORDS_1_33)
+        self._teller: Teller | None = None
+
+    @property
+    def teller(self) -> Teller:
+        """Writes to the cluster; made with the engine."""
+        if self._teller is None:
+            self._teller = Teller(self.engine.port, self.engine.clock, self.name)
+        return self._teller
+
+    # --- what changes --------------------------------------------------------------------------------
+
+    def wake(self, change: Change, before: Tree | None) -> Iterable[Key]:
+        """Take a change into the world and the queue at once; one key asks for the next cycle."""
+        self.intake.take(change, before, self.engine.now())
+        return self._keys()
+
+    def _keys(self) -> Iterator[Key]:
+        if self.queue.has_active:
+            yield _CYCLE
+        else:
+            self._set_timer()
+
+    def _set_timer(self) -> None:
+        now = self.engine.now()
+        dues = [self.queue.next_due(now), self.gangs.next_deadline() if self.gangs else None]
+        due = min((each for each in dues if each is not None), default=None)
+        if due is not None:
+            self.engine.after(due - now, self, _CYCLE)
+
+    # --- what is done --------------------------------------------------------------------------------
+
+    async def reconcile(self, key: Key) -> None:
+        """Try one pod; ask for the next."""
+        if key == _SERIES:
+            await self.teller.finish()
+        else:
+            now = self.engine.now()
+            self.queue.flush(now)
+            if self.gangs is not None:
+                for held in self.gangs.expired(now):
+                    await self._lose_patience(held)
+            entry = self.queue.pop(now)
+            if entry is not None:
+                await self._try(entry, now)
+        if self.teller.has_series:
+            self.engine.after(FINISH_SECONDS, self, _SERIES)
+        if self.queue.has_active:
+            self.engine.soon(self, _CYCLE)
+        else:
+            self._set_timer()
+
+    async def _try(self, entry: Waiting, now: float) -> None:
+        pod = entry.pod
+        if pod.is_leaving:
+            text = f"skip schedule deleting pod: {pod.namespace}/{pod.name}"
+            await self.teller.event(pod, "Warning", "FailedScheduling", "Scheduling", text)
+            self.queue.drop(pod.uid)
+            return
+        if self.gangs is None or group_of(pod) is None:
+            verdict = self.cycle.decide(pod)
+        else:
+            refusal = self.gangs.refusal(pod, now)
+            verdict = self.cycle.decide(pod, self._gang_post_filter, refusal)
+        if not verdict.node:
+            await self._refuse(entry, verdict)
+            await self._reject_after(pod, verdict)
+        elif self.gangs is None:
+            await self._bind(entry, verdict.node)
+        else:
+            await self._permit(entry, verdict.node, now)
+
+    async def _refuse(self, entry: Waiting, verdict: Verdict, reason: str = "Unschedulable") -> None:
+        pod = entry.pod
+        self.queue.refuse(entry, verdict.plugins, self.engine.now())
+        if verdict.nominated == "":
+            self.world.nominate(pod, "")
+        await self.teller.event(pod, "Warning", "FailedScheduling", "Scheduling", verdict.message)
+        await self.teller.condition(pod, reason, verdict.message, verdict.nominated)
+        if not verdict.nominated:
+            return
+        for other in list(self.world.nominated.get(verdict.nominated, {}).values()):
+            if other.priority < pod.priority:
+                self.world.nominate(other, "")
+                await self.teller.clear_nomination(other)
+        for uid in verdict.victims:
+            victim = self.world.pods.get(uid)
+            if victim is not None:
+                await self.teller.end(victim, pod, verdict.nominated)
+
+    async def _bind(self, entry: Waiting, node: str, *, is_assumed: bool = False) -> None:
+        pod = entry.pod
+        needs = VolumeNeeds(self.world, pod)
+        if not is_assumed:
+            self.world.put_pod(pod.on(node))
+        try:
+            await self._claim_volumes(needs, node)
+            await self.engine.port.bind(pod.namespace, pod.name, node, uid=pod.uid)
+        except PortError as error:
+            self.world.drop_pod(pod.uid)
+            if error.is_gone:
+                self.queue.drop(pod.uid)
+                return
+            text = f'running Bind plugin "DefaultBinder": {error.message}'
+            await self._refuse(entry, Verdict(message=text, nominated=""), "SchedulerError")
+            return
+        self.world.nominate(pod, "")
+        self.queue.drop(pod.uid)
+        text = f"Successfully assigned {pod.namespace}/{pod.name} to {node}"
+        await self.teller.event(pod, "Normal", "Scheduled", "Binding", text)
+
+    async def _claim_volumes(self, needs: VolumeNeeds, node: str) -> None:
+        """Tell the volume controllers which node, or which volume, the pod's unbound claims get."""
+        if not needs.unbound:
+            return
+        for resource, namespace, name, patch in needs.bindings(self.world.nodes[node]):
+            await self.engine.port.patch(resource, namespace, name, patch)
+
+    # --- groups --------------------------------------------------------------------------------------
+
+    def _gang_post_filter(self, attempt: Attempt) -> Done:
+        said, nominated, victims = preempt(attempt, self.cycle.random)
+        if nominated or self.gangs is None:
+            return said, nominated, victims
+        text = self.gangs.gives_up(attempt.pod, self.engine.now())
+        return (said if text is None else f"{said}, {text}"), nominated, victims
+
+    async def _reject_after(self, pod: PodInfo, verdict: Verdict) -> None:
+        """Members that waited lose their room when the group gave up."""
+        key = group_of(pod)
+        if self.gangs is not None and key is not None and "gets rejected due to" in verdict.message:
+            for held in self.gangs.take(key):
+                await self._release(held, OPTIMISTIC)
+
+    async def _permit(self, entry: Waiting, node: str, now: float) -> None:
+        assert self.gangs is not None
+        pod = entry.pod
+        key = group_of(pod)
+        if key is not None and key not in self.gangs.groups:
+            text = f"0/1 nodes are available: 1 {NOT_FOUND}."
+            await self._refuse(entry, Verdict(message=text, plugins=_GANG))
+        elif key is None or self.gangs.may_bind(pod):
+            waiting = self.gangs.take(key) if key is not None else []
+            self.world.put_pod(pod.on(node))
+            for held in waiting:
+                await self._bind(held.entry, held.node, is_assumed=True)
+            await self._bind(entry, node, is_assumed=True)
+        else:
+            self.world.put_pod(pod.on(node))
+            self.gangs.hold(entry, node, now)
+            self.queue.activate(uid for uid, e in self.queue.entries.items() if group_of(e.pod) == key)
+
+    async def _lose_patience(self, held: Held) -> None:
+        assert self.gangs is not None
+        if not self.gangs.forget(held.entry.pod):
+            return
+        waited = _duration(held.patience_seconds)
+        await self._release(held, f"rejected due to timeout after waiting {waited} at plugin Coscheduling")
+        key = group_of(held.entry.pod)
+        if key is not None:
+            for other in self.gangs.take(key):
+                await self._release(other, UNRESERVED)
+
+    async def _release(self, held: Held, reason: str) -> None:
+        """Give up the room of one that waited, and say why; its room may serve others."""
+        pod = self.world.drop_pod(held.entry.pod.uid)
+        text = f"0/1 nodes are available: 1 {reason}."
+        await self._refuse(held.entry, Verdict(message=text, plugins=_GANG, nominated=""))
+        if pod is not None:
+            self.queue.move(hints.pod_gone(pod), self.engine.now(), pod.uid)
+
+
+def _duration(seconds: float) -> str:
+    """`20s`, `1m0s`, as Go writes a duration."""
+    if seconds < 60:
+        return f"{seconds:g}s"
+    return f"{int(seconds // 60)}m{seconds % 60:g}s"

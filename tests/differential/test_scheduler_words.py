@@ -1,0 +1,18 @@
+"""The embedded scheduler, in every situation of the table, says what kube-scheduler 1.36.3 said."""
+
+import pytest
+
+from tests.differential.embedded_scheduling import embedded, recorded, said
+from tests.differential.scheduling_situations import Situation
+from tests.differential.scheduling_table import TABLE
+
+
+@pytest.mark.parametrize("situation", TABLE, ids=lambda one: one.name)
+def test_the_embedded_scheduler_says_what_kube_scheduler_said(situation: Situation) -> None:
+    assert list(said(embedded(situation))) == recorded()[situation.name]
+
+
+def test_the_table_is_large_enough_and_names_are_unique() -> None:
+    assert len(TABLE) >= 40
+    assert {situation.name for situation in TABLE} == set(recorded())
+    assert len({situation.name for situation in TABLE}) == len(TABLE)
