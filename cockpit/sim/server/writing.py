@@ -46,7 +46,11 @@ def create(core: Core, kind: Kind, request: Request, tree: Tree, *, is_applied: 
         tree.pop("status", None)
     for complete in kind.complete:
         tree = complete(tree)
-    tree = dict(core.admit(request, tree, None))
+    tree = core.admit(request, tree, None)
+    if not is_applied:
+        # Before the server's own additions below: those belong to nobody.
+        tree = core.tracked(kind, request, None, tree)
+    tree = dict(tree)
     namespace = request.namespace if kind.resource.namespaced else ""
     tree["metadata"] = created(tree["metadata"], kind, namespace, core.now, core.random)
     tree = _named(core, kind, tree)
@@ -58,8 +62,6 @@ def create(core: Core, kind: Kind, request: Request, tree: Tree, *, is_applied: 
     key = object_key(kind, tree)
     if key in core.storage.shelf(kind.shelf).objects:
         raise exists(kind.resource, tree["metadata"]["name"])
-    if not is_applied:
-        tree = core.tracked(kind, request, None, tree)
     stored = core.put(kind, key, tree, request)
     return Outcome(stored, is_created=True, warnings=warnings)
 

@@ -58,15 +58,24 @@ def check_node(node: Tree, old: Tree | None) -> Iterator[Cause]:
         yield banned("spec.podCIDRs", 'node updates may not change podCIDR except from "" to valid')
 
 
-def revise_namespace(space: Tree, old: Tree | None) -> Tree:
-    """Its name as a label, its finalizer, its phase."""
+def complete_namespace(space: Tree) -> Tree:
+    """Its name as a label."""
     metadata = space["metadata"]
     name = metadata.get("name", "")
     if name and (metadata.get("labels") or {}).get(_NAME_LABEL) != name:
         labels = {**(metadata.get("labels") or {}), _NAME_LABEL: name}
         space = {**space, "metadata": {**metadata, "labels": labels}}
+    return space
+
+
+def revise_namespace(space: Tree, old: Tree | None) -> Tree:
+    """Its finalizer and its phase."""
     if old is None:
-        space = {**space, "spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}}
+        space = {
+            **complete_namespace(space),
+            "spec": {"finalizers": ["kubernetes"]},
+            "status": {"phase": "Active"},
+        }
     return space
 
 

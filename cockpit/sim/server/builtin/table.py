@@ -58,6 +58,7 @@ def _core() -> list[Kind]:
             has_status=True,
             name_rule="label",
             fields={"status.phase": ("status", "phase"), "name": ("metadata", "name")},
+            complete=(cluster.complete_namespace,),
             revise=(cluster.revise_namespace,),
         ),
         Kind(
