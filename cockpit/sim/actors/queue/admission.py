@@ -6,16 +6,26 @@ resources are modelled.
 """
 
 from collections.abc import Callable
+from typing import Protocol
 
 from cockpit.kube.resource import CLUSTER_QUEUES, Resource
 from cockpit.sim.actors.queue.jobs import KINDS, JobKind
 from cockpit.sim.actors.queue.spec import MAX_SECONDS_LABEL, PRIORITY_LABEL, QUEUE_LABEL
 from cockpit.sim.port import PortError, Tree
-from cockpit.sim.server.request import Request
 
 DEFAULT_QUEUE = "default"
 _PREBUILT = "kueue.x-k8s.io/prebuilt-workload-name"
 _IMMUTABLE = "field is immutable"
+
+
+class Asked(Protocol):
+    """What is read of the embedded server's request."""
+
+    @property
+    def resource(self) -> Resource: ...
+
+    @property
+    def subresource(self) -> str: ...
 
 
 class QueueAdmission:
@@ -25,7 +35,7 @@ class QueueAdmission:
         """`has_default_queue` tells of a namespace whether it has a LocalQueue called `default`."""
         self._has_default_queue = has_default_queue
 
-    def __call__(self, request: Request, new: Tree, old: Tree | None) -> Tree:
+    def __call__(self, request: Asked, new: Tree, old: Tree | None) -> Tree:
         """The tree as it is to be stored. Raises PortError 403 in the webhook's words."""
         if request.subresource:
             return new

@@ -1,0 +1,460 @@
+"""Quota, flavors, order and preemption as pure functions: tables, and what holds for any cluster."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cockpit.sim.actors.queue.assignment import Assigner, Mode
+from cockpit.sim.actors.queue.cycle import Decision, Outcome, decide
+from cockpit.sim.actors.queue.line import Line
+from cockpit.sim.actors.queue.quota import Forest, Quota
+from cockpit.sim.actors.queue.spec import (
+    Ask,
+    FlavorSpec,
+    Group,
+    Holding,
+    PodSetAsk,
+    QueueSpec,
+    pod_requests,
+    text_of,
+    units,
+)
+
+GPU = "nvidia.com/gpu"
+KEY = ("h100", GPU)
+H100 = {"h100": FlavorSpec("h100", {})}
+
+
+def spec(name: str, quota: Quota, cohort: str = "", **more: Any) -> QueueSpec:
+    return QueueSpec(
+        name=name,
+        cohort=cohort,
+        strategy="BestEffortFIFO",
+        groups=(Group(frozenset((GPU,)), ("h100",)),),
+        quotas={KEY: quota},
+        selector={},
+        **more,
+    )
+
+
+def ask(name: str, gpus: int, queue: str = "a", priority: int = 0, moment: float = 0.0) -> Ask:
+    part = PodSetAsk("main", 1, {GPU: gpus}, {})
+    return Ask(("ns", name), f"uid-{name}", f"job-{name}", queue, priority, moment, (part,))
+
+
+def hold(name: str, gpus: int, queue: str = "a", priority: int = 0, moment: float = 0.0) -> Holding:
+    return Holding(("ns", name), f"uid-{name}", queue, priority, moment, {KEY: gpus}, moment, True, False)
+
+
+class Bench:
+    """Queues with holdings, to decide about heads."""
+
+    def __init__(
+        self,
+        specs: list[QueueSpec],
+        holdings: list[Holding] | None = None,
+        cohorts: Mapping[str, tuple[str, Mapping[tuple[str, str], Quota]]] | None = None,
+    ) -> None:
+        self.specs = {one.name: one for one in specs}
+        self.forest = Forest.grown({one.name: (one.cohort, one.quotas) for one in specs}, cohorts or {})
+        self.holdings = holdings or []
+        for one in self.holdings:
+            self.count(one)
+
+    def count(self, one: Holding) -> None:
+        for key, amount in one.usage.items():
+            self.forest.queues[one.queue].add(key, amount)
+
+    def held(self, queue: str) -> list[Holding]:
+        return [one for one in self.holdings if one.queue == queue]
+
+    def decide(self, *heads: Ask, flavors: Mapping[str, FlavorSpec] = H100) -> list[Decision]:
+        return decide(self.forest, self.specs, flavors, self.held, heads)
+
+
+@pytest.mark.parametrize(
+    ("resource", "text", "amount", "canonical"),
+    [
+        ("cpu", "1500m", 1500, "1500m"),
+        ("cpu", "10000", 10_000_000, "10k"),
+        ("cpu", "4", 4000, "4"),
+        ("memory", "16Gi", 16 * 2**30, "16Gi"),
+        ("memory", "1000", 1000, "1000"),
+        ("memory", "102400Gi", 100 * 2**40, "100Ti"),
+        (GPU, "8", 8, "8"),
+        (GPU, "2000", 2000, "2k"),
+        (GPU, "0", 0, "0"),
+    ],
+)
+def test_quantities_as_kueue_writes_them(resource: str, text: str, amount: int, canonical: str) -> None:
+    assert units(resource, text) == amount
+    assert text_of(resource, amount) == canonical
+
+
+def test_what_a_pod_is_charged() -> None:
+    def container(cpu: str, **more: Any) -> dict[str, Any]:
+        return {"resources": {"requests": {"cpu": cpu}, "limits": {"cpu": "9", GPU: "1"}}, **more}
+
+    pod = {
+        "containers": [container("1"), container("2")],
+        "initContainers": [container("1", restartPolicy="Always"), container("8")],
+        "overhead": {"cpu": "500m"},
+    }
+    assert pod_requests(pod) == {"cpu": 9500, GPU: 3}
+
+
+QUEUE_CASES = [
+    # borrowing and lending limits of a and b (8 each), use of a and b; what a has free and could ever have
+    ((None, None), (None, None), (0, 0), (16, 16)),
+    ((4, None), (None, None), (0, 0), (12, 12)),
+    ((None, None), (None, 2), (0, 0), (10, 10)),
+    ((None, None), (None, None), (8, 6), (2, 16)),
+    ((None, 3), (None, None), (0, 16), (5, 16)),  # five are held back, b took the three that a lends
+    ((0, None), (None, None), (8, 0), (0, 8)),
+]
+
+
+@pytest.mark.parametrize(("mine", "other", "used", "expected"), QUEUE_CASES)
+def test_what_a_queue_has_free(
+    mine: tuple[int | None, int | None],
+    other: tuple[int | None, int | None],
+    used: tuple[int, int],
+    expected: tuple[int, int],
+) -> None:
+    used_b = min(used[1], 11) if mine[1] is not None else used[1]
+    bench = Bench(
+        [spec("a", Quota(8, *mine), "site"), spec("b", Quota(8, *other), "site")],
+        [hold("1", used[0], "a"), hold("2", used_b, "b")],
+    )
+    node = bench.forest.queues["a"]
+    assert (node.free(KEY), node.capacity(KEY)) == expected
+
+
+def test_a_cohort_above_a_cohort_lends_too() -> None:
+    bench = Bench(
+        [spec("a", Quota(4), "left"), spec("b", Quota(4), "right")],
+        cohorts={"left": ("root", {}), "right": ("root", {}), "root": ("", {KEY: Quota(2)})},
+    )
+    assert bench.forest.queues["a"].free(KEY) == 10
+    assert bench.forest.queues["a"].path == "/root/left/a"
+
+
+def test_cohorts_that_go_round_are_left_apart() -> None:
+    forest = Forest.grown({"a": ("x", {KEY: Quota(4)})}, {"x": ("y", {}), "y": ("x", {})})
+    assert forest.looped == {"x", "y"}
+    assert forest.queues["a"].free(KEY) == 4
+
+
+FLAVOR_CASES = [
+    ({}, {}, "flavor h100 not found"),
+    ({}, {"h100": FlavorSpec("h100", {}, ({"key": "instance", "value": "spot", "effect": "NoSchedule"},))},
+     "untolerated taint {instance spot NoSchedule <nil>} in flavor h100"),
+    ({"nodeSelector": {"pool": "a100"}}, {"h100": FlavorSpec("h100", {"pool": "h100"})},
+     "flavor h100 doesn't match node affinity"),
+    ({"nodeSelector": {"other": "x"}}, {"h100": FlavorSpec("h100", {"pool": "h100"})}, ""),
+    ({"nodeSelector": {"pool": "h100"}}, {"h100": FlavorSpec("h100", {"pool": "h100"})}, ""),
+    ({"tolerations": [{"key": "instance", "operator": "Exists"}]},
+     {"h100": FlavorSpec("h100", {}, ({"key": "instance", "value": "spot", "effect": "NoSchedule"},))}, ""),
+    ({}, {"h100": FlavorSpec("h100", {}, ({"key": "k", "effect": "NoSchedule"},), ({"operator": "Exists"},))},
+     ""),
+    ({}, {"h100": FlavorSpec("h100", {}, ({"key": "k", "effect": "PreferNoSchedule"},))}, ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("pod", "flavors", "why"), FLAVOR_CASES)
+def test_which_flavor_pods_may_use(pod: dict[str, Any], flavors: dict[str, FlavorSpec], why: str) -> None:
+    part = PodSetAsk("main", 1, {GPU: 1}, pod)
+    head = Ask(("ns", "x"), "u", "j", "a", 0, 0.0, (part,))
+    (decision,) = Bench([spec("a", Quota(8))]).decide(head, flavors=flavors)
+    expected = f"couldn't assign flavors to pod set main: {why}" if why else ""
+    assert decision.message == expected
+    assert decision.outcome is (Outcome.WAIT if why else Outcome.ADMIT)
+
+
+def test_a_resource_that_the_queue_does_not_cover() -> None:
+    part = PodSetAsk("main", 1, {GPU: 1, "cpu": 1}, {})
+    (decision,) = Bench([spec("a", Quota(8))]).decide(Ask(("ns", "x"), "u", "j", "a", 0, 0.0, (part,)))
+    assert decision.message == (
+        "couldn't assign flavors to pod set main: resource cpu unavailable in ClusterQueue"
+    )
+
+
+def two_flavors(**more: Any) -> QueueSpec:
+    return QueueSpec(
+        name="a",
+        cohort=more.pop("cohort", ""),
+        strategy="BestEffortFIFO",
+        groups=(Group(frozenset((GPU,)), ("h100", "a100")),),
+        quotas={("h100", GPU): Quota(4), ("a100", GPU): Quota(8)},
+        selector={},
+        **more,
+    )
+
+
+BOTH = {**H100, "a100": FlavorSpec("a100", {})}
+
+
+def test_the_second_flavor_when_the_first_is_full() -> None:
+    bench = Bench([two_flavors()], [hold("1", 4)])
+    (decision,) = bench.decide(ask("x", 2), flavors=BOTH)
+    assert decision.assignment.usage == {("a100", GPU): 2}
+    assert decision.assignment.considered == (
+        "main: h100(Preempt;insufficient unused quota for nvidia.com/gpu in flavor h100, 2 more needed)"
+    )
+
+
+def test_the_reasons_of_all_flavors_in_one_sentence() -> None:
+    (decision,) = Bench([two_flavors()], [hold("1", 4)]).decide(ask("x", 9), flavors=BOTH)
+    assert decision.message == (
+        "couldn't assign flavors to pod set main: insufficient quota for nvidia.com/gpu in flavor a100, "
+        "previously considered podsets requests (0) + current podset request (9) > maximum capacity (8), "
+        "insufficient quota for nvidia.com/gpu in flavor h100, previously considered podsets requests (0) + "
+        "current podset request (9) > maximum capacity (4)"
+    )
+
+
+def test_pod_sets_count_together() -> None:
+    parts = (PodSetAsk("launcher", 1, {GPU: 3}, {}), PodSetAsk("worker", 2, {GPU: 6}, {}))
+    (decision,) = Bench([spec("a", Quota(8))]).decide(Ask(("ns", "x"), "u", "j", "a", 0, 0.0, parts))
+    assert decision.message == (
+        "couldn't assign flavors to pod set worker: insufficient quota for nvidia.com/gpu in flavor h100, "
+        "previously considered podsets requests (3) + current podset request (6) > maximum capacity (8)"
+    )
+
+
+PREEMPTION_CASES = [
+    # policy of the queue, holdings (name, gpus, priority, moment), who gives way for 4 GPUs at priority 5
+    ("Never", [("x", 8, 0, 0)], []),
+    ("LowerPriority", [("x", 4, 0, 0), ("y", 4, 1, 0)], ["x"]),
+    ("LowerPriority", [("x", 4, 0, 0), ("y", 4, 0, 9)], ["y"]),
+    ("LowerPriority", [("x", 2, 0, 9), ("y", 2, 0, 8), ("z", 4, 0, 7)], ["x", "y"]),
+    ("LowerPriority", [("x", 1, 0, 9), ("y", 7, 0, 8)], ["y"]),  # x alone does not help: it is put back
+    ("LowerPriority", [("x", 8, 5, 0)], []),
+    ("LowerOrNewerEqualPriority", [("x", 4, 5, 99), ("y", 4, 5, 1)], ["x"]),
+]
+
+
+@pytest.mark.parametrize(("policy", "holdings", "expected"), PREEMPTION_CASES)
+def test_who_gives_way_in_the_own_queue(
+    policy: str, holdings: list[tuple[str, int, int, float]], expected: list[str]
+) -> None:
+    held = [hold(name, gpus, "a", priority, moment) for name, gpus, priority, moment in holdings]
+    bench = Bench([spec("a", Quota(8), within_queue=policy)], held)
+    (decision,) = bench.decide(ask("new", 4, priority=5, moment=50))
+    assert sorted(target.holding.key[1] for target in decision.targets) == expected
+    ending = f". Pending the preemption of {len(expected)} workload(s)" if expected else ""
+    assert decision.message.endswith(f"4 more needed{ending}")
+
+
+RECLAIM_CASES: list[tuple[dict[str, Any], int, int, list[str]]] = [
+    # policies of a, priority of the head, its GPUs, who of b (16 used of 8) gives way
+    ({}, 0, 4, []),
+    ({"reclaim": "Any"}, 0, 4, ["b4"]),
+    ({"reclaim": "LowerPriority"}, 0, 4, []),
+    ({"reclaim": "LowerPriority"}, 3, 4, ["b4"]),
+    ({"reclaim": "Any"}, 0, 12, []),  # above its own quota: it would borrow
+    ({"reclaim": "LowerPriority", "borrow_policy": "LowerPriority"}, 3, 12, []),
+]
+
+
+@pytest.mark.parametrize(("policies", "priority", "gpus", "expected"), RECLAIM_CASES)
+def test_who_gives_way_in_the_cohort(
+    policies: dict[str, Any], priority: int, gpus: int, expected: list[str]
+) -> None:
+    held = [hold(f"b{number}", 4, "b", 0, number) for number in range(1, 5)]
+    bench = Bench([spec("a", Quota(8), "site", **policies), spec("b", Quota(8), "site")], held)
+    (decision,) = bench.decide(ask("new", gpus, priority=priority))
+    assert [target.holding.key[1] for target in decision.targets] == expected
+    assert all(target.reason == "InCohortReclamation" for target in decision.targets)
+
+
+def test_reclaim_while_borrowing() -> None:
+    held = [hold("b1", 8, "b", 0, 1), hold("c1", 8, "c", 0, 2)]
+    policies = {"reclaim": "LowerPriority", "borrow_policy": "LowerPriority", "borrow_most_priority": 1}
+    bench = Bench(
+        [
+            spec("a", Quota(4), "site", **policies),
+            spec("b", Quota(4), "site"),
+            spec("c", Quota(8), "site"),
+        ],
+        held,
+    )
+    (decision,) = bench.decide(ask("new", 6, priority=3))
+    assert [(one.holding.key[1], one.reason) for one in decision.targets] == [
+        ("b1", "InCohortReclaimWhileBorrowing")
+    ]
+
+
+def test_two_heads_that_need_the_same_room() -> None:
+    held = [hold("b1", 8, "b", 0, 1)]
+    specs = [spec(name, Quota(4), "site", reclaim="Any") for name in ("a", "c")]
+    bench = Bench([*specs, spec("b", Quota(0), "site")], held)
+    first, second = bench.decide(ask("x", 4, "a", moment=1), ask("y", 4, "c", moment=2))
+    assert (first.outcome, second.outcome) == (Outcome.PREEMPT, Outcome.SKIP)
+    assert second.message == "Workload has overlapping preemption targets with another workload"
+
+
+def test_the_second_head_no_longer_fits() -> None:
+    bench = Bench([spec("a", Quota(4), "site"), spec("b", Quota(4), "site")])
+    first, second = bench.decide(ask("x", 6, "a", priority=1), ask("y", 6, "b"))
+    assert (first.ask.key[1], first.outcome, second.outcome) == ("x", Outcome.ADMIT, Outcome.SKIP)
+    assert second.message == "Workload no longer fits after processing another workload"
+
+
+def test_who_need_not_borrow_goes_first() -> None:
+    bench = Bench([spec("a", Quota(4), "site"), spec("b", Quota(4), "site")])
+    done = bench.decide(ask("borrows", 6, "a", priority=9), ask("own", 4, "b"))
+    assert [one.ask.key[1] for one in done] == ["own", "borrows"]
+
+
+amounts = st.integers(0, 12)
+limits = st.none() | st.integers(0, 8)
+policies = st.fixed_dictionaries(
+    {
+        "within_queue": st.sampled_from(["Never", "LowerPriority", "LowerOrNewerEqualPriority"]),
+        "reclaim": st.sampled_from(["Never", "LowerPriority", "Any"]),
+        "borrow_policy": st.sampled_from(["Never", "LowerPriority"]),
+        "borrow_most_priority": st.none() | st.integers(0, 3),
+    }
+)
+
+
+@st.composite
+def estates(draw: st.DrawFn) -> list[QueueSpec]:
+    return [
+        spec(
+            name,
+            Quota(draw(amounts), draw(limits), draw(limits)),
+            draw(st.sampled_from(["", "site", "site"])),
+            **draw(policies),
+        )
+        for name in "abcd"[: draw(st.integers(1, 4))]
+    ]
+
+
+def within_limits(bench: Bench) -> None:
+    """Nobody uses more than own quota and borrowing limit; a tree never more than all its quota."""
+    for name, one in bench.specs.items():
+        node, quota = bench.forest.queues[name], one.quotas[KEY]
+        used = node.usage.get(KEY, 0)
+        if node.parent is None:
+            assert used <= quota.nominal
+        elif quota.borrowing_limit is not None:
+            assert used <= quota.nominal + quota.borrowing_limit
+    for cohort in bench.forest.cohorts.values():
+        assert cohort.usage.get(KEY, 0) <= cohort.subtree.get(KEY, 0)
+        mine = [one for one in bench.specs.values() if one.cohort == cohort.name]
+        assert sum(bench.forest.queues[one.name].usage.get(KEY, 0) for one in mine) <= sum(
+            one.quotas[KEY].nominal for one in mine
+        )
+
+
+@settings(max_examples=300, deadline=None)
+@given(estates(), st.lists(st.tuples(st.integers(0, 3), st.integers(1, 14), st.integers(0, 4)), max_size=14))
+def test_quota_is_never_exceeded_and_only_the_weaker_give_way(
+    specs: list[QueueSpec], arrivals: list[tuple[int, int, int]]
+) -> None:
+    bench = Bench(specs)
+    for number, (where, gpus, priority) in enumerate(arrivals):
+        queue = specs[where % len(specs)].name
+        head = ask(f"w{number}", gpus, queue, priority, float(number))
+        before = {name: dict(node.usage) for name, node in bench.forest.queues.items()}
+        (decision,) = bench.decide(head)
+        assert {name: node.usage for name, node in bench.forest.queues.items()} == before
+        for target in decision.targets:
+            victim = target.holding
+            if victim.queue == queue:
+                assert victim.priority < priority or (
+                    bench.specs[queue].within_queue == "LowerOrNewerEqualPriority"
+                    and victim.priority == priority
+                    and victim.moment > head.moment
+                )
+            else:
+                assert bench.forest.queues[victim.queue].exceeds(KEY), "only who borrows is reclaimed from"
+                assert bench.specs[queue].reclaim == "Any" or victim.priority < priority
+            for key, amount in victim.usage.items():
+                bench.forest.queues[victim.queue].remove(key, amount)
+            bench.holdings.remove(victim)
+        if decision.targets:
+            (decision,) = bench.decide(head)
+            assert decision.outcome is Outcome.ADMIT, "those who gave way were enough"
+        if decision.outcome is Outcome.ADMIT:
+            bench.holdings.append(hold(f"w{number}", gpus, queue, priority, float(number)))
+            bench.count(bench.holdings[-1])
+        within_limits(bench)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 6), st.integers(0, 3)), min_size=1, max_size=12))
+def test_what_is_admitted_stays_when_nobody_may_preempt(arrivals: list[tuple[int, int]]) -> None:
+    bench = Bench([spec("a", Quota(8), "site"), spec("b", Quota(4), "site")])
+    for number, (gpus, priority) in enumerate(arrivals):
+        (decision,) = bench.decide(ask(f"w{number}", gpus, "ab"[number % 2], priority, float(number)))
+        assert decision.targets == ()
+        assert (decision.outcome is Outcome.ADMIT) == (decision.assignment.mode is Mode.FIT)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 6), st.integers(0, 2)), min_size=1, max_size=12), st.integers(1, 12))
+def test_strict_order_never_overtakes(wanted: list[tuple[int, int]], quota: int) -> None:
+    line = Line("StrictFIFO")
+    asks = [ask(f"w{n}", gpus, "a", priority, float(n)) for n, (gpus, priority) in enumerate(wanted)]
+    for one in asks:
+        line.put(one, ready=True)
+    bench = Bench([spec("a", Quota(quota))])
+    admitted: list[Ask] = []
+    while (head := line.head()) is not None:
+        (decision,) = bench.decide(head)
+        if decision.outcome is not Outcome.ADMIT:
+            assert not line.failed(head), "nobody is tried behind a head that waits"
+            assert line.head() == head
+            break
+        line.drop(head.key)
+        admitted.append(head)
+        bench.count(hold(head.key[1], head.pod_sets[0].requests[GPU]))
+    order = sorted(asks, key=lambda one: (-one.priority, one.moment))
+    assert admitted == order[: len(admitted)]
+
+
+def test_a_best_effort_line_tries_the_next() -> None:
+    line = Line("BestEffortFIFO")
+    big, small = ask("big", 9, moment=1), ask("small", 1, moment=2)
+    for one in (small, big):
+        line.put(one, ready=True)
+    assert line.head() == big
+    assert line.failed(big)
+    assert line.head() == small
+    assert [one.key[1] for one in line.in_order()] == ["big", "small"]
+    line.release(lambda _: True)
+    assert line.head() == big
+
+
+def test_one_that_others_give_way_to_stays_first() -> None:
+    line = Line("BestEffortFIFO")
+    first, later = ask("first", 1, moment=1), ask("later", 1, moment=2, priority=9)
+    line.put(first, ready=True)
+    line.stick(first)
+    line.put(later, ready=True)
+    assert line.head() == first
+    line.drop(first.key)
+    assert line.head() == later
+
+
+def test_the_assigner_asks_for_room_only_where_it_may_be_had() -> None:
+    bench = Bench([spec("a", Quota(8), "site", reclaim="Never"), spec("b", Quota(8), "site")], [hold("1", 8)])
+    asked: list[int] = []
+
+    def oracle(key: tuple[str, str], amount: int) -> tuple[Mode, int]:
+        asked.append(amount)
+        return Mode.NO_CANDIDATES, 0
+
+    node, one = bench.forest.queues["a"], bench.specs["a"]
+    node.parent.usage[KEY] = 16  # type: ignore[union-attr]
+    assigner = Assigner(one, node, H100, oracle)
+    assert assigner.assign(ask("x", 9)).mode is Mode.NO_FIT
+    assert asked == []
+    assert assigner.assign(ask("x", 8)).mode is Mode.PREEMPT
+    assert asked == [8]
