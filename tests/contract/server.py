@@ -110,7 +110,19 @@ def real(has_failed: HasFailed) -> Iterator[Server]:
         yield server
 
 
-STARTERS: dict[str, Callable[[HasFailed], AbstractContextManager[Server]]] = {"real": real}
+@contextmanager
+def embedded(has_failed: HasFailed) -> Iterator[Server]:
+    """The embedded server, in this process: needs nothing but Python."""
+    from tests.contract.embedded_server import running
+
+    with running() as server:
+        yield server
+
+
+STARTERS: dict[str, Callable[[HasFailed], AbstractContextManager[Server]]] = {
+    "real": real,
+    "embedded": embedded,
+}
 """Name of a kind of server -> how one is started; told at its end whether a case has failed."""
 
 

@@ -83,11 +83,15 @@ class Face(msgspec.Struct, kw_only=True, eq=False):
             )
         return self.client
 
+    def look_around(self) -> None:
+        """Every stream looks whether it has still something to serve: called when kinds come or go."""
+        for end in list(self.ends.values()):
+            end()
+
     async def close(self) -> None:
         """Ends every stream and closes the client."""
         self.stopping.set()
-        for end in list(self.ends.values()):
-            end()
+        self.look_around()
         if self.client is not None:
             await self.client.close()
         self.audit.close()

@@ -30,6 +30,7 @@ from cockpit.sim.server.rights.reviews import answer as answer_review
 _log = logging.getLogger(__name__)
 
 _AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+_AUDIT_ID = web.RequestKey("audit_id", str)
 _HEALTH = ("/healthz", "/livez", "/readyz")
 _REVIEW_GROUPS = ("authorization.k8s.io", "authentication.k8s.io")
 
@@ -45,7 +46,7 @@ class Front:
         face = self._face
         began = face.clock.now()
         audit_id = _audit_id(http, face)
-        http["audit_id"] = audit_id
+        http[_AUDIT_ID] = audit_id
         target = target_of(http.method, http.rel_url.raw_path, http.query)
         user: User | None = None
         code = 499
@@ -263,7 +264,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 async def mark(http: web.Request, response: web.StreamResponse) -> None:
     """Gives every answer the id under which the audit log has it."""
-    response.headers["Audit-Id"] = http.get("audit_id", "")
+    response.headers["Audit-Id"] = http.get(_AUDIT_ID, "")
 
 
 def application(face: Face) -> web.Application:

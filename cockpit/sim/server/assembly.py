@@ -1,0 +1,167 @@
+"""The server without its HTTP face: storage, kinds, admissions, rights, and what is there from the start."""
+
+from collections.abc import Callable
+from random import Random
+
+import msgspec
+
+from cockpit.clock import Clock
+from cockpit.kube.resource import NAMESPACES, Resource
+from cockpit.sim.port import PatchType, PortError, Tree
+from cockpit.sim.resources import (
+    CLUSTER_ROLE_BINDINGS,
+    CLUSTER_ROLES,
+    CONFIG_MAPS,
+    PRIORITY_CLASSES,
+    ROLE_BINDINGS,
+)
+from cockpit.sim.server.admission.limits import Limits
+from cockpit.sim.server.admission.pods import Accounts, keep_default_accounts, tolerate_outages
+from cockpit.sim.server.admission.priority import Priority, system_classes
+from cockpit.sim.server.admission.security import PodSecurity
+from cockpit.sim.server.builtin.table import built_in
+from cockpit.sim.server.core import Admission
+from cockpit.sim.server.kinds import Kind
+from cockpit.sim.server.operations import Operations
+from cockpit.sim.server.request import Request
+from cockpit.sim.server.rights.aggregation import stale_roles
+from cockpit.sim.server.rights.authoriser import RBAC_RESOURCES, Authoriser
+from cockpit.sim.server.rights.bootstrap import bootstrap_objects
+from cockpit.sim.server.rights.escalation import refuse_escalation
+from cockpit.sim.server.storage import Commit, Storage
+
+NAMESPACES_AT_START = ("default", "kube-node-lease", "kube-public", "kube-system", "team-a", "team-b")
+ENGINEER_NAMESPACE = "team-a"
+_BY_KIND = {
+    "ClusterRole": CLUSTER_ROLES,
+    "ClusterRoleBinding": CLUSTER_ROLE_BINDINGS,
+    "RoleBinding": ROLE_BINDINGS,
+}
+
+
+class Assembled(msgspec.Struct, frozen=True, eq=False):
+    """A server's inner parts; `operations` is where everything is asked of it."""
+
+    operations: Operations
+    authoriser: Authoriser
+
+
+def assemble(clock: Clock, random: Random, *, has_accounts: bool = True, root_ca: str = "") -> Assembled:
+    """A server with its own objects in it and nothing else.
+
+    `has_accounts`: pods get the service account `default`, as from the admission of that name. `root_ca` is
+    the authority that every namespace tells its pods about, in PEM.
+    """
+    storage = Storage()
+    kinds = built_in()
+    for kind in review_kinds():
+        kinds.add(kind)
+    operations = Operations(storage, kinds, clock, random)
+    authoriser = Authoriser(lambda resource: (one.tree for one in storage.shelf(resource).between("")))
+    operations.admissions += _admissions(storage, authoriser, has_accounts=has_accounts)
+    _keep_rights(operations, authoriser)
+    _create_own(operations)
+    keep_default_accounts(storage, operations.create)
+    if root_ca:
+        _keep_root_ca(operations, root_ca)
+    return Assembled(operations, authoriser)
+
+
+def review_kinds() -> list[Kind]:
+    """The reviews: asked by a POST, answered at once, never stored."""
+    access, authentication = "authorization.k8s.io", "authentication.k8s.io"
+    named = (
+        (access, "LocalSubjectAccessReview", True),
+        (access, "SelfSubjectAccessReview", False),
+        (access, "SelfSubjectRulesReview", False),
+        (access, "SubjectAccessReview", False),
+        (authentication, "SelfSubjectReview", False),
+    )
+    return [
+        Kind(
+            resource=Resource(group, "v1", f"{kind.lower()}s", kind, namespaced=namespaced),
+            singular=kind.lower(),
+            verbs=("create",),
+        )
+        for group, kind, namespaced in named
+    ]
+
+
+def _admissions(storage: Storage, authoriser: Authoriser, *, has_accounts: bool) -> list[Admission]:
+    """In the order of kube-apiserver's plugins."""
+
+    def escalation(request: Request, new: Tree, old: Tree | None) -> Tree:
+        resource = request.resource
+        if resource.group == "rbac.authorization.k8s.io":
+            refuse_escalation(
+                authoriser,
+                request.user,
+                resource.plural,
+                namespace=request.namespace,
+                new=new,
+                old=old,
+            )
+        return new
+
+    accounts: list[Admission] = [Accounts(storage)] if has_accounts else []
+    return [
+        Limits(storage),
+        *accounts,
+        PodSecurity(storage),
+        Priority(storage),
+        tolerate_outages,
+        escalation,
+    ]
+
+
+def _keep_rights(operations: Operations, authoriser: Authoriser) -> None:
+    """Tells the authoriser of changes, and keeps aggregated roles what they aggregate."""
+    storage = operations.storage
+
+    def changed(commit: Commit) -> None:
+        authoriser.changed(commit.resource)
+        if commit.resource != CLUSTER_ROLES:
+            return
+        for tree in stale_roles(one.tree for one in storage.shelf(CLUSTER_ROLES).between("")):
+            name = tree["metadata"]["name"]
+            patched = {"rules": tree["rules"]}
+            request = Request(resource=CLUSTER_ROLES, name=name, verb="patch")
+            operations.patch(request, patched, PatchType.MERGE)
+
+    for resource in RBAC_RESOURCES:
+        storage.listen(resource, changed)
+
+
+def _create_own(operations: Operations) -> None:
+    for name in NAMESPACES_AT_START:
+        operations.create(Request(resource=NAMESPACES, verb="create"), {"metadata": {"name": name}})
+    for tree in system_classes():
+        operations.create(Request(resource=PRIORITY_CLASSES, verb="create"), tree)
+    for tree in bootstrap_objects((ENGINEER_NAMESPACE,)):
+        namespace = tree["metadata"].get("namespace", "")
+        resource = _BY_KIND[tree["kind"]]
+        operations.create(Request(resource=resource, namespace=namespace, verb="create"), tree)
+
+
+def _keep_root_ca(operations: Operations, root_ca: str) -> Callable[[], None]:
+    """Every namespace has the config map `kube-root-ca.crt`, as from the controller that publishes it."""
+
+    def publish(namespace: str) -> None:
+        note = "Contains a CA bundle that can be used to verify the kube-apiserver"
+        tree = {
+            "metadata": {"name": "kube-root-ca.crt", "annotations": {"kubernetes.io/description": note}},
+            "data": {"ca.crt": root_ca},
+        }
+        try:
+            operations.create(Request(resource=CONFIG_MAPS, namespace=namespace, verb="create"), tree)
+        except PortError as error:
+            if not error.is_conflict:
+                raise
+
+    def changed(commit: Commit) -> None:
+        if commit.before is None:
+            publish(commit.after.tree["metadata"]["name"])
+
+    for stored in list(operations.storage.shelf(NAMESPACES).between("")):
+        publish(stored.tree["metadata"]["name"])
+    return operations.storage.listen(NAMESPACES, changed)

@@ -1,0 +1,184 @@
+"""Starting the embedded server: certificates, tokens, a port on loopback, a kubeconfig."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from random import Random, SystemRandom
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from cockpit.clock import Clock, SystemClock
+from cockpit.errors import BadInput
+from cockpit.sim.local_port import LocalPort
+from cockpit.sim.server.assembly import ENGINEER_NAMESPACE, Assembled, assemble
+from cockpit.sim.server.http.certificates import (
+    Certificates,
+    kubelet_context,
+    make_certificates,
+    server_context,
+)
+from cockpit.sim.server.http.kubeconfig import write_kubeconfig
+from cockpit.sim.server.operations import Operations
+from cockpit.sim.server.rights.tokens import Tokens, shipped_users
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+    from cockpit.sim.server.http.face import Face
+
+HOST = "127.0.0.1"
+_BACKLOG = 1024
+_GOODBYE_SECONDS = 0.5
+
+
+class Embedded(msgspec.Struct, frozen=True, eq=False):
+    """A server that runs. `tokens` and `usernames` are by context: admin, engineer, viewer, nobody, expired.
+
+    A kubelet endpoint that wants to know its caller trusts `certificates.ca_file` for client certificates.
+    """
+
+    url: str
+    folder: Path
+    kubeconfig: Path
+    certificates: Certificates
+    tokens: Mapping[str, str]
+    usernames: Mapping[str, str]
+    operations: Operations
+    face: "Face"
+
+    @property
+    def ca_file(self) -> Path:
+        """What clients are to trust."""
+        return self.certificates.ca_file
+
+    def port(self, manager: str = "") -> LocalPort:
+        """An actor's door past HTTP; one for each engine."""
+        return LocalPort(self.operations, manager=manager)
+
+
+@asynccontextmanager
+async def serving(
+    folder: Path,
+    clock: Clock,
+    random: Random,
+    *,
+    port: int = 0,
+    has_accounts: bool = True,
+) -> AsyncIterator[Embedded]:
+    """Serves until the block ends. `folder` gets certificates, `kubeconfig` and `audit.log`.
+
+    `clock` and `random` are the cluster's; secrets come from the machine. Port 0 means any. Raises BadInput
+    when the folder cannot be written or the port is taken.
+    """
+    listening = _listening(port)
+    try:
+        certificates = _prepared(folder)
+        pem = certificates.ca_file.read_text()
+        assembled = assemble(clock, random, has_accounts=has_accounts, root_ca=pem)
+        host, number = listening.getsockname()[:2]
+        people = shipped_users()
+        tokens = Tokens(clock, SystemRandom())
+        secrets = tokens.issue_all(people)
+        kubeconfig = folder / "kubeconfig"
+        url = f"https://{host}:{number}"
+        known = {one.context: secrets[one.context] for one in people if one.token_is_known}
+        write_kubeconfig(kubeconfig, url, certificates.ca_file, known, {"engineer": ENGINEER_NAMESPACE})
+        face = _face(
+            folder,
+            clock,
+            random,
+            assembled=assembled,
+            tokens=tokens,
+            certificates=certificates,
+            address=f"{host}:{number}",
+        )
+    except BaseException:
+        listening.close()
+        raise
+    runner = await _started(face, certificates, listening)
+    try:
+        yield Embedded(
+            url=url,
+            folder=folder,
+            kubeconfig=kubeconfig,
+            certificates=certificates,
+            tokens=secrets,
+            usernames={one.context: one.user.name for one in people},
+            operations=assembled.operations,
+            face=face,
+        )
+    finally:
+        await face.close()
+        await runner.cleanup()
+
+
+def _listening(port: int) -> socket.socket:
+    try:
+        return socket.create_server((HOST, port), backlog=_BACKLOG)
+    except (OSError, OverflowError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise BadInput(
+            f"Port {port} on {HOST} cannot be used: {why}; give another one, or 0 for any that is free."
+        ) from None
+
+
+def _prepared(folder: Path) -> Certificates:
+    try:
+        return make_certificates(folder / "pki", SystemClock())
+    except OSError as error:
+        raise BadInput(
+            f"The folder {folder} cannot be written: {error.strerror}; give one that can."
+        ) from None
+
+
+def _face(
+    folder: Path,
+    clock: Clock,
+    random: Random,
+    *,
+    assembled: Assembled,
+    tokens: Tokens,
+    certificates: Certificates,
+    address: str,
+) -> "Face":
+    from cockpit.sim.server.http.audit import AuditLog
+    from cockpit.sim.server.http.discovery import Discovery
+    from cockpit.sim.server.http.face import Face
+
+    operations = assembled.operations
+    made = Face(
+        operations=operations,
+        authoriser=assembled.authoriser,
+        tokens=tokens,
+        clock=clock,
+        # Dice of its own: what clients ask must not move the history of the cluster.
+        random=Random(random.getrandbits(64)),
+        discovery=Discovery(operations.kinds, address),
+        audit=AuditLog(folder / "audit.log", clock),
+        documents=None,
+        kubelet_tls=kubelet_context(certificates),
+        stopping=asyncio.Event(),
+        ends={},
+    )
+    operations.kinds.listeners.append(made.look_around)
+    return made
+
+
+async def _started(face: "Face", certificates: Certificates, listening: socket.socket) -> "web.AppRunner":
+    from aiohttp import web
+
+    from cockpit.sim.server.http.front import application
+
+    runner = web.AppRunner(
+        application(face),
+        access_log=None,
+        handler_cancellation=True,
+        shutdown_timeout=_GOODBYE_SECONDS,
+        keepalive_timeout=90,
+    )
+    await runner.setup()
+    await web.SockSite(runner, listening, ssl_context=server_context(certificates)).start()
+    return runner
