@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 CONTRACT = "tests/contract"
-BED_SUITES = ("tests/bed", "tests/tui")
+BED_SUITES = ("tests/bed", "tests/tui", "tests/differential")
 AT_ONCE = 2
 
 
