@@ -1,0 +1,1 @@
+"""What happens to nodes and to the pods on them: heartbeats, taints, evictions, daemons."""
