@@ -21,6 +21,7 @@ from cockpit.sim.server.admission.priority import Priority, system_classes
 from cockpit.sim.server.admission.security import PodSecurity
 from cockpit.sim.server.builtin.table import built_in
 from cockpit.sim.server.core import Admission
+from cockpit.sim.server.custom_kinds import CustomKinds
 from cockpit.sim.server.kinds import Kind
 from cockpit.sim.server.operations import Operations
 from cockpit.sim.server.request import Request
@@ -60,6 +61,7 @@ def assemble(clock: Clock, random: Random, *, has_accounts: bool = True, root_ca
     authoriser = Authoriser(lambda resource: (one.tree for one in storage.shelf(resource).between("")))
     operations.admissions += _admissions(storage, authoriser, has_accounts=has_accounts)
     _keep_rights(operations, authoriser)
+    CustomKinds(operations)
     _create_own(operations)
     keep_default_accounts(storage, operations.create)
     if root_ca:

@@ -94,10 +94,10 @@ def faults_at_create(metadata: Tree, kind: Kind) -> Iterator[Cause]:
     else:
         for fault in RULES[kind.name_rule](name):
             yield wrong("metadata.name", name, fault)
-    yield from _faults(metadata)
+    yield from _faults(metadata, kind)
 
 
-def faults_at_update(metadata: Tree, old: Tree) -> Iterator[Cause]:
+def faults_at_update(metadata: Tree, old: Tree, kind: Kind) -> Iterator[Cause]:
     """What is wrong with changed metadata."""
     for key in ("name", "uid"):
         if metadata.get(key) != old.get(key):
@@ -112,13 +112,13 @@ def faults_at_update(metadata: Tree, old: Tree) -> Iterator[Cause]:
                 f"found new finalizers []string{{{shown}}}",
             )
     if any(metadata.get(key) is not old.get(key) for key in _CHECKED):
-        yield from _faults(metadata)
+        yield from _faults(metadata, kind)
 
 
 _CHECKED = ("labels", "annotations", "finalizers", "ownerReferences")
 
 
-def _faults(metadata: Tree) -> Iterator[Cause]:
+def _faults(metadata: Tree, kind: Kind) -> Iterator[Cause]:
     yield from label_faults_at("metadata.labels", metadata.get("labels") or {})
     size = 0
     for key, value in (metadata.get("annotations") or {}).items():
@@ -127,10 +127,12 @@ def _faults(metadata: Tree) -> Iterator[Cause]:
         size += len(key) + len(value.encode())
     if size > _ANNOTATIONS_BYTES:
         yield too_long("metadata.annotations", _ANNOTATIONS_BYTES)
+    # Definitions and their objects are checked by the general rules, built-in kinds by stricter ones.
+    is_strict = not kind.is_custom and kind.resource.group != "apiextensions.k8s.io"
     for index, finalizer in enumerate(metadata.get("finalizers") or ()):
         for fault in label_key_faults(finalizer):
             yield wrong("metadata.finalizers", finalizer, fault)
-        if "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS:
+        if is_strict and "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS:
             yield wrong(
                 f"metadata.finalizers[{index}]",
                 finalizer,

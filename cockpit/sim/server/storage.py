@@ -5,6 +5,7 @@ with the one before. Its JSON is made at most once, when somebody asks for it.
 """
 
 from bisect import bisect_left, bisect_right, insort
+from collections import deque
 from collections.abc import Callable, Iterator
 
 import msgspec
@@ -95,14 +96,14 @@ class Storage:
         self.version = 1
         self._shelves: dict[Resource, Shelf] = {}
         self._history_length = history_length
-        self._compacted = 0
         self._listener_count = 0
+        self._untold: deque[tuple[Shelf, Commit]] = deque()
 
     def shelf(self, resource: Resource) -> Shelf:
         """The objects of a resource (made empty when first asked for)."""
         shelf = self._shelves.get(resource)
         if shelf is None:
-            shelf = self._shelves[resource] = Shelf(History(self._history_length, self._compacted))
+            shelf = self._shelves[resource] = Shelf(History(self._history_length, self.version))
         return shelf
 
     def get(self, resource: Resource, namespace: str, name: str) -> Stored | None:
@@ -147,15 +148,25 @@ class Storage:
 
     def compact(self) -> None:
         """Forget all history: versions before now can no longer be listed or watched from."""
-        self._compacted = self.version
         for shelf in self._shelves.values():
             shelf.history.compact(self.version)
 
     def _tell(self, shelf: Shelf, commit: Commit) -> None:
+        """Everybody hears of commits in their order, also of those that a listener makes."""
         shelf.history.append(commit)
-        if shelf.listeners:
-            for listener in tuple(shelf.listeners.values()):
-                listener(commit)
+        self._untold.append((shelf, commit))
+        if len(self._untold) > 1:
+            return
+        try:
+            while self._untold:
+                shelf, commit = self._untold[0]
+                for listener in tuple(shelf.listeners.values()):
+                    listener(commit)
+                self._untold.popleft()
+        finally:
+            # A listener that failed has its commit told to nobody else; later commits are told again.
+            if self._untold:
+                self._untold.popleft()
 
 
 def at_version(stored: Stored, version: int) -> Stored:

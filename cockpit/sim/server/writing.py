@@ -260,7 +260,7 @@ def _check_preconditions(kind: Kind, request: Request, old: Tree, wanted: Tree, 
 def _update_faults(kind: Kind, new: Tree, old: Tree, is_status: bool) -> list[Cause]:
     causes: list[Cause] = []
     if new["metadata"] is not old["metadata"]:
-        causes.extend(faults_at_update(new["metadata"], old["metadata"]))
+        causes.extend(faults_at_update(new["metadata"], old["metadata"], kind))
     for check in kind.status_checks if is_status else kind.checks:
         causes.extend(check(new, old))
     return causes

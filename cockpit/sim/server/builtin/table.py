@@ -4,7 +4,7 @@ import msgspec
 
 from cockpit.kube.resource import EVENTS, JOBS, NAMESPACES, NODES, PODS, SERVICES, Resource
 from cockpit.sim import resources as r
-from cockpit.sim.server.builtin import cluster, events, jobs, pods, workloads
+from cockpit.sim.server.builtin import cluster, definitions, events, jobs, pods, workloads
 from cockpit.sim.server.kinds import Kind, Kinds, Scale
 from cockpit.sim.server.schema import Shape, shape_of
 
@@ -248,6 +248,9 @@ def _others() -> list[Kind]:
             singular="customresourcedefinition",
             short_names=("crd", "crds"),
             categories=("api-extensions",),
+            complete=(definitions.complete,),
+            revise=(definitions.revise,),
+            checks=(definitions.check,),
             has_status=True,
             has_generation=True,
             is_update_unconditional=False,

@@ -1,0 +1,221 @@
+"""Custom resource definitions come to life: their kinds are served at once, and go with them.
+
+Facts: apiextensions-apiserver pkg/controller/establish, pkg/controller/finalizer, pkg/apiserver.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+
+from cockpit.kube.resource import Resource
+from cockpit.sim.port import PatchType, PortError, Tree
+from cockpit.sim.resources import CUSTOM_RESOURCE_DEFINITIONS
+from cockpit.sim.server.builtin.definitions import CLEANUP
+from cockpit.sim.server.kinds import Check, Decode, Kind, Scale
+from cockpit.sim.server.operations import Operations
+from cockpit.sim.server.request import Request
+from cockpit.sim.server.schema.shape import Shape
+from cockpit.sim.server.storage import Commit
+
+
+class CustomSchema(msgspec.Struct, frozen=True, eq=False):
+    """What a schema makes of the objects of one version of a custom kind."""
+
+    decode: Decode | None = None
+    checks: tuple[Check, ...] = ()
+    shape: Shape | None = None
+
+
+SchemaOf = Callable[[Resource, Tree], CustomSchema]
+"""(the kind, one entry of the definition's `spec.versions`) -> what its schema does."""
+
+
+def _no_schema(resource: Resource, version: Tree) -> CustomSchema:
+    return CustomSchema()
+
+
+class CustomKinds:
+    """Serves what definitions say. `schema_of` turns a version's schema into rules."""
+
+    def __init__(self, operations: Operations, schema_of: SchemaOf = _no_schema) -> None:
+        self._operations = operations
+        self._schema_of = schema_of
+        self._heard: set[Resource] = set()
+        for stored in list(operations.storage.shelf(CUSTOM_RESOURCE_DEFINITIONS).between("")):
+            self._serve(stored.tree)
+        self.close = operations.storage.listen(CUSTOM_RESOURCE_DEFINITIONS, self._changed)
+
+    def _changed(self, commit: Commit) -> None:
+        tree = commit.after.tree
+        before = commit.before.tree if commit.before else None
+        if commit.type == "DELETED":
+            for resource in _resources(tree):
+                self._operations.kinds.remove(resource)
+            return
+        if "deletionTimestamp" in tree["metadata"]:
+            self._clean(tree)
+            return
+        if before is None or before.get("spec") != tree.get("spec"):
+            if before is not None:
+                for resource in set(_resources(before)) - set(_resources(tree)):
+                    self._operations.kinds.remove(resource)
+            self._serve(tree)
+            self._establish(tree)
+
+    def _serve(self, definition: Tree) -> None:
+        for kind in self._kinds(definition):
+            self._operations.kinds.add(kind)
+            if kind.shelf not in self._heard:
+                self._heard.add(kind.shelf)
+                self._operations.storage.listen(kind.shelf, self._object_changed)
+
+    def _object_changed(self, commit: Commit) -> None:
+        """The last object of a kind that goes takes its definition along."""
+        if commit.type != "DELETED":
+            return
+        name = f"{commit.resource.plural}.{commit.resource.group}"
+        definition = self._operations.storage.get(CUSTOM_RESOURCE_DEFINITIONS, "", name)
+        if definition is not None and "deletionTimestamp" in definition.tree["metadata"]:
+            self._clean(definition.tree)
+
+    def _kinds(self, definition: Tree) -> Iterator[Kind]:
+        spec = definition["spec"]
+        names = spec["names"]
+        versions = {version["name"]: version for version in spec["versions"]}
+        store = next(one for one in _all_resources(definition) if versions[one.version].get("storage"))
+        for resource in _resources(definition):
+            version = versions[resource.version]
+            schema = self._schema_of(resource, version)
+            subresources = version.get("subresources") or {}
+            yield Kind(
+                resource=resource,
+                singular=names.get("singular") or names["kind"].lower(),
+                short_names=tuple(names.get("shortNames") or ()),
+                categories=tuple(names.get("categories") or ()),
+                has_status="status" in subresources,
+                scale=_scale(subresources.get("scale")),
+                has_generation=True,
+                generation_parts=(),
+                is_custom=True,
+                is_update_unconditional=False,
+                fields=_fields(version),
+                decode=schema.decode,
+                shape=schema.shape,
+                checks=schema.checks,
+                status_checks=schema.checks,
+                store=None if resource == store else store,
+                to_stored=None if resource == store else _as_version(store),
+                to_served=None if resource == store else _as_version(resource),
+            )
+
+    def _establish(self, definition: Tree) -> None:
+        """Says in its status that the definition is served."""
+        spec = definition["spec"]
+        held = definition.get("status") or {}
+        now = self._operations.now
+        stored = [one["name"] for one in spec["versions"] if one.get("storage")]
+        was = held.get("storedVersions") or []
+        wanted = {
+            "acceptedNames": _names(spec),
+            "conditions": held.get("conditions")
+            or [
+                _condition("NamesAccepted", "NoConflicts", "no conflicts found", now),
+                _condition(
+                    "Established", "InitialNamesAccepted", "the initial names have been accepted", now
+                ),
+            ],
+            "storedVersions": [*was, *(one for one in stored if one not in was)],
+        }
+        self._patch(definition, {"status": wanted}, "status")
+
+    def _clean(self, definition: Tree) -> None:
+        """Deletes every object of a kind that goes, then lets the definition go."""
+        if CLEANUP not in definition["metadata"].get("finalizers", ()):
+            return
+        operations = self._operations
+        for kind in list(operations.kinds):
+            if kind.is_custom and kind.store is None and kind.resource in _resources(definition):
+                for stored in list(operations.storage.shelf(kind.shelf).between("")):
+                    metadata = stored.tree["metadata"]
+                    space = metadata.get("namespace", "")
+                    request = Request(resource=kind.resource, namespace=space, name=metadata["name"])
+                    operations.delete(request)
+                if operations.storage.shelf(kind.shelf).objects:
+                    return
+        finalizers = [one for one in definition["metadata"]["finalizers"] if one != CLEANUP]
+        self._patch(definition, {"metadata": {"finalizers": finalizers or None}}, "")
+
+    def _patch(self, definition: Tree, patch: Tree, subresource: str) -> None:
+        name = definition["metadata"]["name"]
+        request = Request(resource=CUSTOM_RESOURCE_DEFINITIONS, name=name, subresource=subresource)
+        try:
+            self._operations.patch(request, patch, PatchType.MERGE)
+        except PortError as error:
+            if not error.is_gone:
+                raise
+
+
+def _all_resources(definition: Tree) -> list[Resource]:
+    spec = definition["spec"]
+    names = spec["names"]
+    return [
+        Resource(
+            spec["group"],
+            version["name"],
+            names["plural"],
+            names["kind"],
+            namespaced=spec["scope"] == "Namespaced",
+        )
+        for version in spec["versions"]
+    ]
+
+
+def _resources(definition: Tree) -> list[Resource]:
+    """Those that are served."""
+    versions = {one["name"] for one in definition["spec"]["versions"] if one.get("served")}
+    return [one for one in _all_resources(definition) if one.version in versions]
+
+
+def _as_version(resource: Resource) -> Callable[[Tree], Tree]:
+    """The same object under another version: what conversion strategy None means."""
+
+    def convert(tree: Tree) -> Tree:
+        return {**tree, "apiVersion": resource.api_version}
+
+    return convert
+
+
+def _path(text: str) -> tuple[str, ...]:
+    return tuple(part for part in text.split(".") if part)
+
+
+def _scale(given: Tree | None) -> Scale | None:
+    if given is None:
+        return None
+    return Scale(
+        replicas=_path(given["specReplicasPath"]),
+        status_replicas=_path(given["statusReplicasPath"]),
+        selector=_path(given.get("labelSelectorPath") or ""),
+    )
+
+
+def _fields(version: Tree) -> dict[str, tuple[str, ...]]:
+    paths = [one["jsonPath"] for one in version.get("selectableFields") or ()]
+    return {path.removeprefix("."): _path(path) for path in paths}
+
+
+def _names(spec: Tree) -> dict[str, Any]:
+    names = spec["names"]
+    kind = names["kind"]
+    return {"singular": kind.lower(), "listKind": f"{kind}List", **names}
+
+
+def _condition(name: str, reason: str, message: str, now: str) -> Tree:
+    return {
+        "type": name,
+        "status": "True",
+        "lastTransitionTime": now,
+        "reason": reason,
+        "message": message,
+    }
