@@ -10,6 +10,14 @@ from pathlib import Path
 from random import Random
 
 from cockpit.clock import SystemClock
+from cockpit.sim.actors.controllers.budgets import Budgets
+from cockpit.sim.actors.controllers.deployment.deployments import Deployments
+from cockpit.sim.actors.controllers.garbage import Garbage
+from cockpit.sim.actors.controllers.job.jobs import Jobs
+from cockpit.sim.actors.controllers.leftovers import PodLeftovers
+from cockpit.sim.actors.controllers.namespaces import NamespaceDefaults, NamespaceEnd
+from cockpit.sim.actors.controllers.nodes.daemon_sets import DaemonSets
+from cockpit.sim.actors.controllers.replica_sets import ReplicaSets
 from cockpit.sim.engine import Actor, Engine
 from cockpit.sim.server.assembly import ENGINEER_NAMESPACE
 from cockpit.sim.server.http.kubeconfig import write_kubeconfig
@@ -20,9 +28,19 @@ from tests.bed import people
 from tests.contract.server import Capability, Server
 
 
-def actors() -> Sequence[Actor]:
-    """The controllers that the suite counts on."""
-    return ()
+def actors(root_certificate: str) -> Sequence[Actor]:
+    """The controllers that kube-controller-manager runs on the real server, as far as they are modelled."""
+    return (
+        NamespaceDefaults(root_certificate),
+        NamespaceEnd(),
+        Garbage(),
+        Budgets(),
+        Deployments(),
+        ReplicaSets(),
+        Jobs(),
+        DaemonSets(),
+        PodLeftovers(),
+    )
 
 
 @dataclass
@@ -50,7 +68,8 @@ class _Thread:
         clock, random = SystemClock(), Random(1)
         async with serving(self.folder, clock, random, has_accounts=False) as self.server:
             self.tokens = _settle_people(self.server)
-            engine = Engine(self.server.port(), clock, random, actors())
+            controllers = actors(self.server.ca_file.read_text())
+            engine = Engine(self.server.port(), clock, random, controllers)
             await engine.start()
             turning = asyncio.create_task(engine.run())
             self.begun.set()
@@ -124,7 +143,7 @@ def _described(made: Embedded, tokens: dict[str, str], work: _Thread) -> Server:
         usernames=names,
         contexts={role: role for role in tokens},
         engineer_namespace=ENGINEER_NAMESPACE,
-        capabilities=frozenset({Capability.CERTIFICATES, Capability.COMPACTION}),
+        capabilities=frozenset({Capability.CERTIFICATES, Capability.COMPACTION, Capability.CONTROLLERS}),
         certificate=(admin.certificate_file, admin.key_file),
         compact=work.compact,
     )

@@ -1,17 +1,15 @@
 """The server without its HTTP face: storage, kinds, admissions, rights, and what is there from the start."""
 
-from collections.abc import Callable
 from random import Random
 
 import msgspec
 
 from cockpit.clock import Clock
 from cockpit.kube.resource import NAMESPACES, Resource
-from cockpit.sim.port import PatchType, PortError, Tree
+from cockpit.sim.port import PatchType, Tree
 from cockpit.sim.resources import (
     CLUSTER_ROLE_BINDINGS,
     CLUSTER_ROLES,
-    CONFIG_MAPS,
     PRIORITY_CLASSES,
     ROLE_BINDINGS,
 )
@@ -47,11 +45,10 @@ class Assembled(msgspec.Struct, frozen=True, eq=False):
     authoriser: Authoriser
 
 
-def assemble(clock: Clock, random: Random, *, has_accounts: bool = True, root_ca: str = "") -> Assembled:
+def assemble(clock: Clock, random: Random, *, has_accounts: bool = True) -> Assembled:
     """A server with its own objects in it and nothing else.
 
-    `has_accounts`: pods get the service account `default`, as from the admission of that name. `root_ca` is
-    the authority that every namespace tells its pods about, in PEM.
+    `has_accounts`: every namespace has the service account `default`, and its pods get that one.
     """
     storage = Storage()
     kinds = built_in()
@@ -63,9 +60,8 @@ def assemble(clock: Clock, random: Random, *, has_accounts: bool = True, root_ca
     _keep_rights(operations, authoriser)
     CustomKinds(operations)
     _create_own(operations)
-    keep_default_accounts(storage, operations.create)
-    if root_ca:
-        _keep_root_ca(operations, root_ca)
+    if has_accounts:
+        keep_default_accounts(storage, operations.create)
     return Assembled(operations, authoriser)
 
 
@@ -143,27 +139,3 @@ def _create_own(operations: Operations) -> None:
         namespace = tree["metadata"].get("namespace", "")
         resource = _BY_KIND[tree["kind"]]
         operations.create(Request(resource=resource, namespace=namespace, verb="create"), tree)
-
-
-def _keep_root_ca(operations: Operations, root_ca: str) -> Callable[[], None]:
-    """Every namespace has the config map `kube-root-ca.crt`, as from the controller that publishes it."""
-
-    def publish(namespace: str) -> None:
-        note = "Contains a CA bundle that can be used to verify the kube-apiserver"
-        tree = {
-            "metadata": {"name": "kube-root-ca.crt", "annotations": {"kubernetes.io/description": note}},
-            "data": {"ca.crt": root_ca},
-        }
-        try:
-            operations.create(Request(resource=CONFIG_MAPS, namespace=namespace, verb="create"), tree)
-        except PortError as error:
-            if not error.is_conflict:
-                raise
-
-    def changed(commit: Commit) -> None:
-        if commit.before is None:
-            publish(commit.after.tree["metadata"]["name"])
-
-    for stored in list(operations.storage.shelf(NAMESPACES).between("")):
-        publish(stored.tree["metadata"]["name"])
-    return operations.storage.listen(NAMESPACES, changed)

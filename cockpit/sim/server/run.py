@@ -76,8 +76,7 @@ async def serving(
     listening = _listening(port)
     try:
         certificates = _prepared(folder)
-        pem = certificates.ca_file.read_text()
-        assembled = assemble(clock, random, has_accounts=has_accounts, root_ca=pem)
+        assembled = assemble(clock, random, has_accounts=has_accounts)
         host, number = listening.getsockname()[:2]
         people = shipped_users()
         tokens = Tokens(clock, SystemRandom())

@@ -176,7 +176,13 @@ async def test_a_streaming_list_ends_with_its_mark_and_goes_on(client: Client) -
 
 
 async def test_a_watch_ends_at_its_time_after_a_last_bookmark(client: Client) -> None:
-    query = {"watch": "1", "timeoutSeconds": "1", "allowWatchBookmarks": "true", "resourceVersion": "1"}
+    _, listed = await client.ask("GET", "/api/v1/persistentvolumes")
+    query = {
+        "watch": "1",
+        "timeoutSeconds": "1",
+        "allowWatchBookmarks": "true",
+        "resourceVersion": listed["metadata"]["resourceVersion"],
+    }
     async with client.open("GET", "/api/v1/persistentvolumes", params=query) as answer:
         (mark,) = await _lines(answer, 1)
         assert mark["type"] == "BOOKMARK"
