@@ -181,9 +181,9 @@ class NamespaceDefaults(Controller):
 
     def _root_certificate(self, namespace: str) -> Tree:
         description = (
-            "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints "
-            "such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed "
-            "across distributions of Kubernetes clusters."
+            "Contains a CA bundle that can be used to verify the kube-apiserver when using internal "
+            "endpoints such as the internal service IP or kubernetes.default.svc. No other usage is "
+            "guaranteed across distributions of Kubernetes clusters."
         )
         return {
             "apiVersion": "v1",

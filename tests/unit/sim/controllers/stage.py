@@ -125,10 +125,12 @@ class Stage:
         self.engine = Engine(LocalPort(self.operations), self.clock, self.random, [*actors, self.puppet])
 
     async def start(self, *namespaces: str, nodes: int = 1) -> "Stage":
-        for name in namespaces or ("team-a",):
+        for name in ("default", *(namespaces or ("team-a",))):
             await self.create(NAMESPACES, {"metadata": {"name": name}})
         for number in range(1, nodes + 1):
             await self.create(NODES, node(f"gpu-{number}", self.clock.now()))
+            # As a node controller would, for the tests that have none: the taint of every new node.
+            await self.patch(NODES, f"gpu-{number}", {"spec": {"taints": None}})
         await self.engine.start()
         await self.engine.advance(0)
         return self
