@@ -74,7 +74,7 @@ class Shelf:
     def __init__(self, history: History[Commit]) -> None:
         self.objects: dict[Key, Stored] = {}
         self.keys: list[Key] = []
-        self.listeners: dict[int, Listener] = {}
+        self.listeners: dict[int, tuple[int, Listener]] = {}
         self.history = history
 
     def between(self, namespace: str, after: Key = "") -> Iterator[Stored]:
@@ -98,6 +98,7 @@ class Storage:
         self._history_length = history_length
         self._listener_count = 0
         self._untold: deque[tuple[Shelf, Commit]] = deque()
+        self._is_telling = False
 
     def shelf(self, resource: Resource) -> Shelf:
         """The objects of a resource (made empty when first asked for)."""
@@ -139,12 +140,16 @@ class Storage:
         return after
 
     def listen(self, resource: Resource, listener: Listener) -> Callable[[], None]:
-        """Tell `listener` of every commit of a resource at once; answers how to stop that."""
+        """Tell `listener` of every commit of a resource from now on, at once; answers how to stop that."""
         listeners = self.shelf(resource).listeners
         self._listener_count += 1
         number = self._listener_count
-        listeners[number] = listener
-        return lambda: listeners.pop(number, None) and None
+        listeners[number] = (self.version, listener)
+
+        def stop() -> None:
+            listeners.pop(number, None)
+
+        return stop
 
     def compact(self) -> None:
         """Forget all history: versions before now can no longer be listed or watched from."""
@@ -155,18 +160,17 @@ class Storage:
         """Everybody hears of commits in their order, also of those that a listener makes."""
         shelf.history.append(commit)
         self._untold.append((shelf, commit))
-        if len(self._untold) > 1:
+        if self._is_telling:
             return
+        self._is_telling = True
         try:
             while self._untold:
-                shelf, commit = self._untold[0]
-                for listener in tuple(shelf.listeners.values()):
-                    listener(commit)
-                self._untold.popleft()
+                shelf, commit = self._untold.popleft()
+                for since, listener in tuple(shelf.listeners.values()):
+                    if commit.version > since:
+                        listener(commit)
         finally:
-            # A listener that failed has its commit told to nobody else; later commits are told again.
-            if self._untold:
-                self._untold.popleft()
+            self._is_telling = False
 
 
 def at_version(stored: Stored, version: int) -> Stored:
