@@ -1,0 +1,124 @@
+"""What a kubelet needs from a container runtime. Two exist: `simulated` and `process`."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Protocol
+
+import msgspec
+
+from cockpit.sim.actors.kubelet.behaviour import Behaviour
+from cockpit.sim.port import Tree
+
+STDOUT = "stdout"
+STDERR = "stderr"
+
+
+class Exit(msgspec.Struct, frozen=True):
+    """How a container ended, and when (epoch seconds)."""
+
+    code: int
+    at: float
+    reason: str = ""
+    message: str = ""
+
+    @property
+    def word(self) -> str:
+        """The reason of the terminated state: `Completed`, `Error`, or what the runtime said."""
+        return self.reason or ("Error" if self.code else "Completed")
+
+
+class StartFailed(Exception):
+    """The runtime could not start the command (exit code 128, reason StartError)."""
+
+
+class LogLine(msgspec.Struct, frozen=True):
+    """One line of a container: when (epoch seconds), of which stream, its bytes without the line feed."""
+
+    at: float
+    stream: str
+    text: bytes
+    is_partial: bool = False
+
+
+class Log(Protocol):
+    """What a container wrote. Lines are made or read when somebody asks."""
+
+    def lines(self, *, since: float, tail: int | None, now: float) -> Sequence[LogLine]:
+        """Lines written from `since` until `now`, only the last `tail` of them when that is given."""
+
+    def follow(self, after: float) -> AsyncIterator[LogLine]:
+        """Lines written later than `after`, as they come, until the container has ended."""
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What one run of a probe came to; `text` is what the kubelet says of a failure."""
+
+    is_success: bool
+    text: str = ""
+
+
+class Running(Protocol):
+    """One container that was started. Ends with `ended`, which stays the same from then on."""
+
+    @property
+    def log(self) -> Log: ...
+
+    def ended(self, now: float) -> Exit | None:
+        """How it ended, or None while it runs."""
+
+    def due(self) -> float | None:
+        """When to look again: known in the simulated runtime only."""
+
+    def stop(self, now: float, grace_seconds: float) -> None:
+        """SIGTERM now, SIGKILL after the grace. Asked again with a shorter grace, the shorter one holds."""
+
+    def probe(self, kind: str, probe: Tree, now: float) -> Outcome | None:
+        """Run a probe (`liveness`, `readiness`, `startup`) once; None: asked, `wake` says when to look."""
+
+    def probe_changes_at(self, kind: str, now: float) -> float:
+        """When the outcome of a probe may next be another one; `now` where nobody knows."""
+
+    def usage(self, now: float) -> tuple[float, int]:
+        """CPU cores and memory bytes in use."""
+
+
+class Start(msgspec.Struct, frozen=True):
+    """All that is needed to start one container."""
+
+    pod: Tree
+    container: Tree
+    attempt: int
+    container_id: str
+    environment: Mapping[str, str]
+    devices: Mapping[str, Sequence[str]]
+    behaviour: Behaviour
+    pod_address: str
+    host_address: str
+
+
+class Runtime(Protocol):
+    """Starts containers."""
+
+    name: str
+    has_images: bool
+    """True when every image counts as present (the process runtime has no images)."""
+
+    async def prepare(self, pod: Tree, volumes: Mapping[str, Mapping[str, bytes]]) -> None:
+        """Make what the pod's containers share; `volumes` are the files of configMap and secret volumes."""
+
+    async def start(self, start: Start, now: float, wake: "Wake") -> Running:
+        """Start a container. Raises StartFailed."""
+
+    async def clear(self, pod: Tree) -> None:
+        """The pod is gone: end and remove everything of it at once."""
+
+    async def close(self) -> None:
+        """End everything."""
+
+    def pod_address(self) -> str:
+        """The address of pods where the runtime gives one, "" where the kubelet chooses."""
+
+
+class Wake(Protocol):
+    """Called by a runtime when something happened to a container that nobody could know in advance."""
+
+    def __call__(self) -> None: ...

@@ -1,0 +1,154 @@
+"""The simulated runtime: containers are a start, an end and what annotations say; nothing is run."""
+
+from collections.abc import Mapping
+from random import Random
+
+from cockpit.model.quantity import parse_quantity
+from cockpit.sim.actors.kubelet.behaviour import FOREVER, Habits, ProbeStory
+from cockpit.sim.actors.kubelet.runtime import Exit, Outcome, Start, StartFailed, Wake
+from cockpit.sim.actors.kubelet.training import Alarm, SimulatedLog
+from cockpit.sim.port import Tree
+
+_IDLE_MEMORY_BYTES = 64 << 20
+
+
+class SimulatedRunning:
+    """One simulated container."""
+
+    def __init__(self, start: Start, now: float, habits: Habits, seed: int, alarm: Alarm) -> None:
+        self._start = start
+        self._at = now
+        self._habits = habits
+        self._random = Random(f"{seed}/{start.container_id}")
+        behaviour = start.behaviour
+        restarts_always = (start.pod["spec"].get("restartPolicy") or "Always") == "Always"
+        if start.container.get("restartPolicy") == "Always":
+            restarts_always = True
+        lasts = behaviour.lasts(self._random, habits, restarts_always=restarts_always)
+        self._stop_seconds = (
+            behaviour.stop_seconds
+            if behaviour.stop_seconds is not None
+            else self._random.uniform(*habits.stop_seconds)
+        )
+        self._asked_at: float | None = None
+        self._exit: Exit | None = None
+        if lasts != FOREVER:
+            self._exit = Exit(behaviour.code(start.attempt), now + lasts)
+        oom = behaviour.oom_after_seconds
+        if oom is not None and (self._exit is None or now + oom < self._exit.at):
+            self._exit = Exit(137, now + oom, "OOMKilled")
+        gpus = sum(len(ids) for ids in start.devices.values())
+        kind = behaviour.log or ("service" if restarts_always and not gpus else "training")
+        self._log = SimulatedLog(
+            kind,
+            start.container_id,
+            gpus=gpus,
+            started_at=now,
+            step_seconds=behaviour.step_seconds,
+            alarm=alarm,
+        )
+        self._log.ends(self._exit)
+
+    @property
+    def log(self) -> SimulatedLog:
+        """What it prints."""
+        return self._log
+
+    def ended(self, now: float) -> Exit | None:
+        """Its end, once it has come."""
+        return self._exit if self._exit is not None and self._exit.at <= now else None
+
+    def due(self) -> float | None:
+        """When it ends, as far as is known."""
+        return None if self._exit is None else self._exit.at
+
+    def stop(self, now: float, grace_seconds: float) -> None:
+        """It takes `cockpit.dev/stop-seconds` to follow SIGTERM (143); after the grace it is killed (137)."""
+        if self._asked_at is None:
+            self._asked_at = now
+        leaves_at = self._asked_at + self._stop_seconds
+        killed_at = now + grace_seconds
+        end = Exit(143, leaves_at) if leaves_at <= killed_at else Exit(137, killed_at)
+        if self._exit is None or end.at < self._exit.at:
+            self._exit = end
+            self._log.ends(end)
+
+    def probe(self, kind: str, probe: Tree, now: float) -> Outcome:
+        """The outcome that the pod's annotation tells, well where it tells nothing."""
+        story = self._story(kind)
+        age = now - self._at
+        if story.ok_after_seconds <= age < story.fail_after_seconds:
+            return Outcome(is_success=True)
+        return Outcome(is_success=False, text=_refusal(probe, self._start.pod_address))
+
+    def probe_changes_at(self, kind: str, now: float) -> float:
+        """When the story's next part begins."""
+        story = self._story(kind)
+        later = (self._at + story.ok_after_seconds, self._at + story.fail_after_seconds)
+        return min((at for at in later if at > now), default=FOREVER)
+
+    def usage(self, now: float) -> tuple[float, int]:
+        """CPU cores and memory bytes: said, or a part of what was asked for; rising before an OOM."""
+        behaviour = self._start.behaviour
+        resources = self._start.container.get("resources") or {}
+        asked = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
+        share = 0.55 + 0.35 * Random(self._start.container_id).random()
+        cores = behaviour.cpu_cores
+        if cores is None:
+            cores = parse_quantity(str(asked.get("cpu", "0.05"))) * share
+        memory = behaviour.memory_bytes
+        if memory is None:
+            memory = int(parse_quantity(str(asked.get("memory", _IDLE_MEMORY_BYTES))) * share)
+        if self._exit is not None and self._exit.reason == "OOMKilled":
+            limit = int(parse_quantity(str((resources.get("limits") or {}).get("memory", 2 * memory))))
+            part = min(1.0, (now - self._at) / max(1e-9, self._exit.at - self._at))
+            memory = int(memory + (limit - memory) * part)
+        return cores, memory
+
+    def _story(self, kind: str) -> ProbeStory:
+        return self._start.behaviour.probes.get(kind) or ProbeStory()
+
+
+def _refusal(probe: Tree, address: str) -> str:
+    """What a failed probe of this kind says."""
+    if "httpGet" in probe:
+        return "HTTP probe failed with statuscode: 503"
+    if "tcpSocket" in probe:
+        return f"dial tcp {address}:{probe['tcpSocket'].get('port')}: connect: connection refused"
+    if "grpc" in probe:
+        return f'service unhealthy (responded with "NOT_SERVING") at {address}'
+    return "simulated: the command would have failed"
+
+
+class SimulatedRuntime:
+    """Starts simulated containers."""
+
+    name = "simulated"
+    has_images = False
+
+    def __init__(self, habits: Habits, seed: int, alarm: Alarm) -> None:
+        self._habits = habits
+        self._seed = seed
+        self._alarm = alarm
+
+    async def prepare(self, pod: Tree, volumes: Mapping[str, Mapping[str, bytes]]) -> None:
+        """Nothing to make."""
+
+    async def start(self, start: Start, now: float, wake: Wake) -> SimulatedRunning:
+        """Start a container. Raises StartFailed where the pod's annotation says so."""
+        if start.behaviour.start_error:
+            raise StartFailed(
+                "failed to create containerd task: failed to create shim task: OCI runtime create failed: "
+                f"runc create failed: {start.behaviour.start_error}"
+            )
+        return SimulatedRunning(start, now, self._habits, self._seed, self._alarm)
+
+    async def clear(self, pod: Tree) -> None:
+        """Nothing to remove."""
+
+    async def close(self) -> None:
+        """Nothing to end."""
+
+    def pod_address(self) -> str:
+        """The kubelet chooses."""
+        return ""
