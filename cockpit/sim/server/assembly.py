@@ -27,6 +27,7 @@ from cockpit.sim.server.rights.aggregation import stale_roles
 from cockpit.sim.server.rights.authoriser import RBAC_RESOURCES, Authoriser
 from cockpit.sim.server.rights.bootstrap import bootstrap_objects
 from cockpit.sim.server.rights.escalation import refuse_escalation
+from cockpit.sim.server.schema.custom_schema import schema_of
 from cockpit.sim.server.storage import Commit, Storage
 
 NAMESPACES_AT_START = ("default", "kube-node-lease", "kube-public", "kube-system", "team-a", "team-b")
@@ -58,7 +59,7 @@ def assemble(clock: Clock, random: Random, *, has_accounts: bool = True) -> Asse
     authoriser = Authoriser(lambda resource: (one.tree for one in storage.shelf(resource).between("")))
     operations.admissions += _admissions(storage, authoriser, has_accounts=has_accounts)
     _keep_rights(operations, authoriser)
-    CustomKinds(operations)
+    CustomKinds(operations, schema_of)
     _create_own(operations)
     if has_accounts:
         keep_default_accounts(storage, operations.create)

@@ -7,6 +7,7 @@ from cockpit.sim import resources as r
 from cockpit.sim.server.builtin import cluster, definitions, events, jobs, pods, workloads
 from cockpit.sim.server.kinds import Kind, Kinds, Scale
 from cockpit.sim.server.schema import Shape, shape_of
+from cockpit.sim.server.schema.crd_check import crd_faults
 
 _WORKLOAD_SCALE = Scale(selector=("spec", "selector"))
 
@@ -250,7 +251,7 @@ def _others() -> list[Kind]:
             categories=("api-extensions",),
             complete=(definitions.complete,),
             revise=(definitions.revise,),
-            checks=(definitions.check,),
+            checks=(crd_faults,),
             has_status=True,
             has_generation=True,
             is_update_unconditional=False,

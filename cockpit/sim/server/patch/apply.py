@@ -143,7 +143,8 @@ class _Step(msgspec.Struct, frozen=True):
 
 def _written_back(new: Tree, shape: Shape) -> Tree:
     if not shape.name:
-        return without_nulls(new)
+        # Of a custom kind nulls may be wanted: its schema decides (`CustomKind.decode`).
+        return new
     try:
         return normal(new, shape)
     except NotUnderstood as problem:

@@ -1,0 +1,286 @@
+"""A CustomResourceDefinition as it is used: what its objects look like and which subresources they have."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from cockpit.sim.port import PortError, Tree
+from cockpit.sim.server.refusals import Cause, wrong
+from cockpit.sim.server.schema.decode import NotUnderstood, decoded, strict
+from cockpit.sim.server.schema.notation import named
+from cockpit.sim.server.schema.pruning import defaulted, pruned
+from cockpit.sim.server.schema.shape import ANY, Field, Shape
+from cockpit.sim.server.schema.values import faults
+
+_INT32_MOST = 2**31 - 1
+_ANYTHING: Tree = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+AGE_COLUMN: Tree = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
+
+
+class ScalePaths(msgspec.Struct, frozen=True):
+    """Where the scale subresource finds its numbers, as keys from the root of an object."""
+
+    replicas: tuple[str, ...]
+    status_replicas: tuple[str, ...]
+    selector: tuple[str, ...] = ()
+
+
+class CustomVersion(msgspec.Struct, frozen=True, eq=False):
+    """One version of a custom kind. `schema` is its openAPIV3Schema, `shape` the same for patches."""
+
+    name: str
+    schema: Tree
+    shape: Shape
+    is_served: bool = True
+    is_stored: bool = False
+    is_deprecated: bool = False
+    deprecation: str = ""
+    has_status: bool = False
+    scale: ScalePaths | None = None
+    printer_columns: tuple[Tree, ...] = ()
+
+
+class CustomKind(msgspec.Struct, frozen=True, eq=False):
+    """What a CustomResourceDefinition says. Versions differ in their schemas only (conversion None)."""
+
+    group: str
+    kind: str
+    plural: str
+    singular: str
+    list_kind: str
+    namespaced: bool
+    versions: tuple[CustomVersion, ...]
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+
+    def version(self, name: str = "") -> CustomVersion:
+        """A version by name, "" for the one that is stored. Raises KeyError."""
+        for one in self.versions:
+            if one.name == name or (not name and one.is_stored):
+                return one
+        raise KeyError(name)
+
+    def validate(self, tree: Tree) -> list[Cause]:
+        """What is wrong with an object, in the server's words; CEL rules are not evaluated."""
+        version = self._version_of(tree)
+        causes = list(faults(tree, version.schema))
+        if version.scale is not None:
+            causes += _scale_faults(tree, version.scale)
+        return causes
+
+    def default_and_prune(self, tree: Tree) -> Tree:
+        """The object with the schema's defaults and without what the schema does not know."""
+        schema = self._version_of(tree).schema
+        known: Tree = defaulted(pruned(tree, schema)[0], schema)
+        return known
+
+    def decode(self, tree: Tree, validation: str = "") -> tuple[Tree, tuple[str, ...]]:
+        """An object as sent -> as understood, with warnings. PortError 400 for what cannot be understood."""
+        schema = self._version_of(tree).schema
+        known, dropped = pruned(tree, schema)
+        unknown = [f'unknown field "{path}"' for path in dropped]
+        try:
+            metadata, more = decoded(known.get("metadata") or {}, named("meta", "ObjectMeta"))
+        except NotUnderstood as problem:
+            raise self._refusal(tree, str(problem)) from problem
+        unknown = [text.replace('"', '"metadata.', 1) for text in more] + unknown
+        if unknown and validation == "Strict":
+            raise self._refusal(tree, strict(unknown))
+        filled: Tree = defaulted({**known, "metadata": metadata}, schema)
+        return filled, tuple(unknown) if validation == "Warn" else ()
+
+    def _refusal(self, tree: Tree, why: str) -> PortError:
+        version = str(tree.get("apiVersion", "")).rpartition("/")[2]
+        sentence = f'{self.kind} in version "{version}" cannot be handled as a {self.kind}: {why}'
+        return PortError(400, "BadRequest", sentence)
+
+    def scale_of(self, tree: Tree) -> Tree | None:
+        """The Scale of an object; None where the version has none."""
+        paths = self._version_of(tree).scale
+        if paths is None:
+            return None
+        metadata = tree.get("metadata") or {}
+        shown = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+        status: Tree = {"replicas": at(tree, paths.status_replicas) or 0}
+        selector = at(tree, paths.selector) if paths.selector else None
+        if selector:
+            status["selector"] = selector
+        return {
+            "kind": "Scale",
+            "apiVersion": "autoscaling/v1",
+            "metadata": {key: metadata[key] for key in shown if key in metadata},
+            "spec": {"replicas": at(tree, paths.replicas) or 0},
+            "status": status,
+        }
+
+    def with_scale(self, tree: Tree, replicas: int) -> Tree:
+        """The object with another number of replicas. Raises KeyError where the version has no scale."""
+        paths = self._version_of(tree).scale
+        if paths is None:
+            raise KeyError("scale")
+        return _with(tree, paths.replicas, replicas)
+
+    def columns(self, version: str) -> tuple[Tree, ...]:
+        """`additionalPrinterColumns` of a version; the age where it names none. Raises KeyError."""
+        return self.version(version).printer_columns or (AGE_COLUMN,)
+
+    def _version_of(self, tree: Tree) -> CustomVersion:
+        try:
+            return self.version(str(tree.get("apiVersion", "")).rpartition("/")[2])
+        except KeyError:
+            return self.version()
+
+
+def at(tree: Any, path: Iterable[str]) -> Any:
+    """What lies at a path of keys, None where it ends."""
+    for key in path:
+        if not isinstance(tree, dict):
+            return None
+        tree = tree.get(key)
+    return tree
+
+
+def _with(tree: Tree, path: tuple[str, ...], value: Any) -> Tree:
+    if len(path) == 1:
+        return {**tree, path[0]: value}
+    inner = tree.get(path[0])
+    return {**tree, path[0]: _with(inner if isinstance(inner, dict) else {}, path[1:], value)}
+
+
+def _is_no_map(value: Any) -> bool:
+    return value is not None and not isinstance(value, dict)
+
+
+def _go_name(value: Any) -> str:
+    names = {str: "string", float: "float64", bool: "bool", int: "int64", list: "[]interface {}"}
+    return names.get(type(value), "map[string]interface {}")
+
+
+def _scale_faults(tree: Tree, paths: ScalePaths) -> list[Cause]:
+    """Numbers of replicas that scale could not show (customresource: validator.go)."""
+    causes: list[Cause] = []
+    for path in (paths.replicas, paths.status_replicas):
+        where, value = "." + ".".join(path), at(tree, path)
+        above = next((held for n in range(1, len(path)) if _is_no_map(held := at(tree, path[:n]))), None)
+        if above is not None:
+            kind = _go_name(above)
+            why = f"{where} accessor error: {above} is of the type {kind}, expected map[string]interface{{}}"
+            causes.append(wrong(where, 0, why))
+        elif value is None:
+            continue
+        elif isinstance(value, bool) or not isinstance(value, int):
+            shown = value if isinstance(value, str) else str(value).removesuffix(".0")
+            why = f"{where} accessor error: {shown} is of the type {_go_name(value)}, expected int64"
+            causes.append(wrong(where, 0, why))
+        elif value < 0:
+            causes.append(wrong(where, value, "should be a non-negative integer"))
+        elif value > _INT32_MOST:
+            causes.append(wrong(where, value, f"should be less than or equal to {_INT32_MOST}"))
+    return causes
+
+
+def definition_of(crd: Tree) -> CustomKind:
+    """What a stored CustomResourceDefinition says."""
+    spec = crd["spec"]
+    names = spec["names"]
+    kind = names["kind"]
+    return CustomKind(
+        spec["group"],
+        kind,
+        names["plural"],
+        names.get("singular") or kind.lower(),
+        names.get("listKind") or f"{kind}List",
+        spec.get("scope") != "Cluster",
+        tuple(version_of(one) for one in spec["versions"]),
+        tuple(names.get("shortNames") or ()),
+        tuple(names.get("categories") or ()),
+    )
+
+
+def version_of(version: Tree) -> CustomVersion:
+    """One entry of `spec.versions`."""
+    schema = (version.get("schema") or {}).get("openAPIV3Schema") or _ANYTHING
+    subresources = version.get("subresources") or {}
+    return CustomVersion(
+        version["name"],
+        schema,
+        custom_shape(schema),
+        is_served=bool(version.get("served")),
+        is_stored=bool(version.get("storage")),
+        is_deprecated=bool(version.get("deprecated")),
+        deprecation=version.get("deprecationWarning") or "",
+        has_status=subresources.get("status") is not None,
+        scale=_scale(subresources.get("scale")),
+        printer_columns=tuple(version.get("additionalPrinterColumns") or ()),
+    )
+
+
+def _scale(scale: Tree | None) -> ScalePaths | None:
+    if not scale:
+        return None
+    return ScalePaths(
+        keys_of(scale["specReplicasPath"]),
+        keys_of(scale["statusReplicasPath"]),
+        keys_of(scale.get("labelSelectorPath") or ""),
+    )
+
+
+def keys_of(path: str) -> tuple[str, ...]:
+    """The keys of a simple JSON path: `.spec.replicas`."""
+    return tuple(re.split(r"\.", path)[1:])
+
+
+_TYPES = {"integer": "int64", "number": "double", "boolean": "bool", "string": "string"}
+
+
+def custom_shape(schema: Tree) -> Shape:
+    """The shape of whole objects of a version."""
+    shape = _shape(schema)
+    fields = dict(shape.fields)
+    fields["apiVersion"] = Field("apiVersion", Shape("string"))
+    fields["kind"] = Field("kind", Shape("string"))
+    fields["metadata"] = Field("metadata", named("meta", "ObjectMeta"))
+    return msgspec.structs.replace(shape, type="object", fields=fields)
+
+
+def _shape(schema: Tree) -> Shape:
+    is_open = bool(schema.get("x-kubernetes-preserve-unknown-fields"))
+    told = schema.get("description", "")
+    if schema.get("x-kubernetes-int-or-string"):
+        return Shape("intorstr", description=told)
+    kind = schema.get("type", "")
+    if kind == "array":
+        keys = tuple(schema.get("x-kubernetes-list-map-keys") or ())
+        return Shape(
+            "list",
+            items=_shape(schema.get("items") or {}),
+            list_type=schema.get("x-kubernetes-list-type", "atomic"),
+            keys=keys,
+            description=told,
+        )
+    if kind == "object":
+        return _object_shape(schema, is_open=is_open, told=told)
+    return Shape(_TYPES[kind], description=told) if kind in _TYPES else ANY
+
+
+def _object_shape(schema: Tree, *, is_open: bool, told: str) -> Shape:
+    is_atomic = schema.get("x-kubernetes-map-type") == "atomic"
+    others = schema.get("additionalProperties")
+    properties = schema.get("properties") or {}
+    if isinstance(others, dict) and not properties:
+        return Shape("map", items=_shape(others), atomic=is_atomic, description=told)
+    wanted = frozenset(schema.get("required") or ())
+    fields = {
+        name: Field(
+            name,
+            _shape(inner),
+            required=name in wanted,
+            default=inner.get("default"),
+            description=inner.get("description", ""),
+        )
+        for name, inner in properties.items()
+    }
+    is_open = is_open or others is True or bool(schema.get("x-kubernetes-embedded-resource"))
+    return Shape("object", fields=fields, atomic=is_atomic, open=is_open, description=told)

@@ -1,0 +1,366 @@
+"""Custom resource definitions and their objects, in the real server's words (recorded from 1.36)."""
+
+import copy
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cockpit.kube.resource import Resource
+from cockpit.sim.port import PortError, Tree
+from cockpit.sim.resources import CUSTOM_RESOURCE_DEFINITIONS
+from cockpit.sim.server.refusals import invalid
+from cockpit.sim.server.schema.crd_check import crd_faults
+from cockpit.sim.server.schema.custom import CustomKind, definition_of
+from cockpit.sim.server.schema.custom_schema import schema_of
+from cockpit.sim.server.schema.pruning import defaulted, pruned
+
+THING = Resource("y.test", "v1", "things", "Thing", namespaced=True)
+QUANTITY = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
+
+SPEC: Tree = {
+    "n": {"type": "integer", "minimum": 1, "maximum": 10, "format": "int32"},
+    "s": {"type": "string", "minLength": 2, "maxLength": 4, "pattern": "^[a-z]+$"},
+    "e": {"type": "string", "enum": ["A", "B"]},
+    "b": {"type": "boolean"},
+    "f": {"type": "number", "multipleOf": 0.5},
+    "i": {"x-kubernetes-int-or-string": True},
+    "any": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+    "nul": {"type": "string", "nullable": True},
+    "d": {"type": "string", "default": "dd"},
+    "dn": {"type": "string", "nullable": True, "default": "dd"},
+    "arr": {"type": "array", "minItems": 1, "maxItems": 2, "items": {"type": "string"}},
+    "set": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
+    "lm": {
+        "type": "array",
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["k"],
+        "items": {
+            "type": "object",
+            "required": ["k"],
+            "properties": {"k": {"type": "string"}, "v": {"type": "integer", "default": 3}},
+        },
+    },
+    "m": {"type": "object", "additionalProperties": {"type": "integer"}},
+    "o": {
+        "type": "object",
+        "properties": {
+            "x": {"type": "string", "default": "q"},
+            "y": {
+                "type": "object",
+                "default": {},
+                "properties": {"z": {"type": "integer", "default": 7}},
+            },
+        },
+    },
+    "dt": {"type": "string", "format": "date-time"},
+    "one": {"type": "integer", "oneOf": [{"minimum": 5}, {"maximum": 2}]},
+    "anyof": {
+        "type": "object",
+        "properties": {"p": {"type": "string"}, "q": {"type": "string"}},
+        "anyOf": [{"required": ["p"]}, {"required": ["q"]}],
+    },
+    "allof": {"type": "integer", "allOf": [{"minimum": 5}, {"maximum": 2}]},
+    "nt": {"type": "integer", "not": {"minimum": 5}},
+    "quan": {
+        "anyOf": [{"type": "integer"}, {"type": "string"}],
+        "pattern": QUANTITY,
+        "x-kubernetes-int-or-string": True,
+    },
+    "tmpl": {
+        "type": "object",
+        "x-kubernetes-embedded-resource": True,
+        "x-kubernetes-preserve-unknown-fields": True,
+    },
+}
+
+
+def crd(schema: Tree | None = None, **version: Any) -> Tree:
+    """A definition that is right, but for what is said."""
+    given = {"openAPIV3Schema": schema} if schema is not None else None
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "things.y.test"},
+        "spec": {
+            "group": "y.test",
+            "scope": "Namespaced",
+            "names": {"plural": "things", "kind": "Thing"},
+            "versions": [{"name": "v1", "served": True, "storage": True, "schema": given, **version}],
+        },
+    }
+
+
+def with_spec(**properties: Tree) -> Tree:
+    return crd(
+        {"type": "object", "properties": {"spec": {"type": "object", "properties": properties}}},
+    )
+
+
+FULL = crd(
+    {
+        "type": "object",
+        "required": ["spec"],
+        "properties": {
+            "spec": {"type": "object", "required": ["n"], "properties": SPEC},
+            "status": {
+                "type": "object",
+                "properties": {"replicas": {"type": "integer"}, "selector": {"type": "string"}},
+            },
+        },
+    },
+    subresources={
+        "status": {},
+        "scale": {
+            "specReplicasPath": ".spec.n",
+            "statusReplicasPath": ".status.replicas",
+            "labelSelectorPath": ".status.selector",
+        },
+    },
+)
+
+
+@pytest.fixture(scope="module")
+def things() -> CustomKind:
+    return definition_of(FULL)
+
+
+def thing(**spec: Any) -> Tree:
+    return {
+        "apiVersion": "y.test/v1",
+        "kind": "Thing",
+        "metadata": {"name": "t"},
+        "spec": {"n": 1, **spec},
+    }
+
+
+REFUSED: list[tuple[Tree, str]] = [
+    ({"n": 0}, "spec.n: Invalid value: 0: spec.n in body should be greater than or equal to 1"),
+    ({"n": 11}, "spec.n: Invalid value: 11: spec.n in body should be less than or equal to 10"),
+    (
+        {"n": "x"},
+        '[spec.n: Invalid value: "string": spec.n in body must be of type integer: "string", '
+        ".spec.n: Invalid value: 0: .spec.n accessor error: x is of the type string, expected int64]",
+    ),
+    (
+        {"n": 1.5},
+        '[spec.n: Invalid value: "float64": spec.n in body must be of type int32: "float64", '
+        '<nil>: Invalid value: "": Checked value must be of type integer with format int32 in spec.n, '
+        ".spec.n: Invalid value: 0: .spec.n accessor error: 1.5 is of the type float64, expected int64]",
+    ),
+    (
+        {"n": 1099511627776},
+        '[<nil>: Invalid value: "": Checked value must be of type integer with format int32 in spec.n, '
+        "spec.n: Invalid value: 1099511627776: spec.n in body should be less than or equal to 10, "
+        ".spec.n: Invalid value: 1099511627776: should be less than or equal to 2147483647]",
+    ),
+    ({"n": None}, "spec.n: Required value"),
+    ({"s": "a"}, 'spec.s: Invalid value: "a": spec.s in body should be at least 2 chars long'),
+    ({"s": "abcde"}, "spec.s: Too long: may not be more than 4 bytes"),
+    ({"s": "A1"}, "spec.s: Invalid value: \"A1\": spec.s in body should match '^[a-z]+$'"),
+    ({"e": "C"}, 'spec.e: Unsupported value: "C": supported values: "A", "B"'),
+    ({"b": "x"}, 'spec.b: Invalid value: "string": spec.b in body must be of type boolean: "string"'),
+    ({"f": 0.3}, "spec.f: Invalid value: 0.3: spec.f in body should be a multiple of 0.5"),
+    (
+        {"i": True},
+        'spec.i: Invalid value: "boolean": spec.i in body must be of type integer,string: "boolean"',
+    ),
+    ({"arr": []}, "spec.arr: Invalid value: 0: spec.arr in body should have at least 1 items"),
+    ({"arr": ["a", "b", "c"]}, "spec.arr: Too many: 3: must have at most 2 items"),
+    (
+        {"arr": [1]},
+        'spec.arr[0]: Invalid value: "integer": spec.arr[0] in body must be of type string: "integer"',
+    ),
+    ({"set": ["a", "a"]}, 'spec.set[1]: Duplicate value: "a"'),
+    ({"lm": [{"k": "a"}, {"k": "a"}]}, 'spec.lm[1]: Duplicate value: {"k":"a"}'),
+    ({"lm": [{"v": 1}]}, "spec.lm[0].k: Required value"),
+    (
+        {"m": {"a": "x"}},
+        'spec.m.a: Invalid value: "string": spec.m.a in body must be of type integer: "string"',
+    ),
+    ({"dt": "x"}, 'spec.dt: Invalid value: "x": spec.dt in body must be of type date-time: "x"'),
+    (
+        {"one": 3},
+        '[<nil>: Invalid value: "": "spec.one" must validate one and only one schema (oneOf). Found none '
+        "valid, spec.one: Invalid value: 3: spec.one in body should be greater than or equal to 5]",
+    ),
+    (
+        {"anyof": {}},
+        '[<nil>: Invalid value: "": "spec.anyof" must validate at least one schema (anyOf), '
+        "spec.anyof.p: Required value]",
+    ),
+    (
+        {"allof": 3},
+        "[spec.allof: Invalid value: 3: spec.allof in body should be greater than or equal to 5, "
+        "spec.allof: Invalid value: 3: spec.allof in body should be less than or equal to 2, "
+        '<nil>: Invalid value: "": "spec.allof" must validate all the schemas (allOf). None validated]',
+    ),
+    ({"nt": 7}, '<nil>: Invalid value: "": "spec.nt" must not validate the schema (not)'),
+    ({"quan": "x"}, f"spec.quan: Invalid value: \"x\": spec.quan in body should match '{QUANTITY}'"),
+    ({"tmpl": {}}, "[spec.tmpl.apiVersion: Required value, spec.tmpl.kind: Required value]"),
+]
+
+
+@pytest.mark.parametrize(("spec", "sentence"), REFUSED)
+def test_an_object_that_does_not_fit_is_refused(things: CustomKind, spec: Tree, sentence: str) -> None:
+    known, _ = things.decode(thing(**spec), "Strict")
+    causes = things.validate(known)
+    assert invalid(THING, "t", causes).message == f'Thing.y.test "t" is invalid: {sentence}'
+
+
+@pytest.mark.parametrize(
+    ("spec", "stored"),
+    [
+        ({}, {}),
+        ({"i": "5"}, {"i": "5"}),
+        ({"any": {"q": {"r": None}}}, {"any": {"q": {"r": None}}}),
+        ({"any": None, "b": None, "d": None}, {}),
+        ({"nul": None}, {"nul": None}),
+        ({"dn": None}, {"dn": None}),
+        ({"lm": [{"k": "a"}]}, {"lm": [{"k": "a", "v": 3}]}),
+        ({"m": {"a": None}}, {"m": {}}),
+        ({"o": {}}, {"o": {"x": "q", "y": {"z": 7}}}),
+        ({"quan": "5Gi", "one": 7}, {"quan": "5Gi", "one": 7}),
+    ],
+)
+def test_an_object_is_stored_with_defaults(things: CustomKind, spec: Tree, stored: Tree) -> None:
+    sent = thing(**spec)
+    before = copy.deepcopy(sent)
+    known, warnings = things.decode(sent, "Strict")
+    assert things.validate(known) == []
+    assert known["spec"] == {"d": "dd", "dn": "dd", "n": 1, **stored}
+    assert warnings == ()
+    assert sent == before
+
+
+def test_unknown_fields_are_refused_warned_of_or_dropped(things: CustomKind) -> None:
+    sent = thing(foo=1, bar={"x": 1}, o={"z": 1})
+    unknown = ('unknown field "spec.bar"', 'unknown field "spec.foo"', 'unknown field "spec.o.z"')
+    with pytest.raises(PortError) as refused:
+        things.decode(sent, "Strict")
+    assert refused.value.status == 400
+    assert refused.value.message == (
+        'Thing in version "v1" cannot be handled as a Thing: strict decoding error: ' + ", ".join(unknown)
+    )
+    known, warnings = things.decode(sent, "Warn")
+    assert warnings == unknown
+    assert known["spec"].keys() == {"n", "d", "dn", "o"}
+    assert things.decode(sent, "Ignore")[1] == ()
+
+
+def test_metadata_is_what_it_is_everywhere(things: CustomKind) -> None:
+    wrong = {**thing(), "metadata": {"name": "t", "labels": {"a": 1}}}
+    with pytest.raises(PortError) as refused:
+        things.decode(wrong)
+    assert refused.value.message == (
+        'Thing in version "v1" cannot be handled as a Thing: json: cannot unmarshal number into Go struct '
+        "field ObjectMeta.labels of type string"
+    )
+    with pytest.raises(PortError) as refused:
+        things.decode({**thing(), "metadata": {"name": "t", "foo": 1}}, "Strict")
+    assert 'unknown field "metadata.foo"' in refused.value.message
+
+
+def test_scale_reads_and_writes_by_the_paths(things: CustomKind) -> None:
+    tree = {**thing(), "status": {"replicas": 3, "selector": "a=b"}}
+    scale = things.scale_of(tree)
+    assert scale is not None
+    assert scale["spec"] == {"replicas": 1}
+    assert scale["status"] == {"replicas": 3, "selector": "a=b"}
+    assert things.with_scale(tree, 4)["spec"]["n"] == 4
+    assert tree["spec"]["n"] == 1
+
+
+def test_what_was_wrong_before_may_stay() -> None:
+    rules = schema_of(THING, FULL["spec"]["versions"][0])
+    (check,) = rules.checks
+    old = thing(s="a")
+    assert list(check({**old, "metadata": {"name": "t", "labels": {"x": "y"}}}, old)) == []
+    assert [cause["field"] for cause in check(thing(s="b"), old)] == ["spec.s"]
+
+
+DEFINITIONS: list[tuple[Tree, str]] = [
+    (crd(None), "spec.versions[0].schema.openAPIV3Schema: Required value"),
+    (
+        crd({"type": "string"}),
+        'spec.validation.openAPIV3Schema.type: Invalid value: "string": must be object at the root',
+    ),
+    (
+        with_spec(a={"type": "text"}),
+        "spec.validation.openAPIV3Schema.properties[spec].properties[a].type: Unsupported value: "
+        '"text": supported values: "array", "boolean", "integer", "number", "object", "string"',
+    ),
+    (
+        with_spec(a={"properties": {}}),
+        "spec.validation.openAPIV3Schema.properties[spec].properties[a].type: Required value: must not be "
+        "empty for specified object fields",
+    ),
+    (
+        with_spec(a={"type": "array"}),
+        "spec.validation.openAPIV3Schema.properties[spec].properties[a].items: Required value: "
+        "must be specified",
+    ),
+    (
+        with_spec(a={"type": "integer", "default": "x"}),
+        "spec.validation.openAPIV3Schema.properties[spec].properties[a].default: Invalid value: "
+        '"string":  in body must be of type integer: "string"',
+    ),
+    (
+        with_spec(a={"type": "string", "pattern": "("}),
+        "spec.validation.openAPIV3Schema.properties[spec].properties[a].pattern: Invalid value: "
+        '"(": must be a valid regular expression, but isn\'t: error parsing regexp: missing closing ): `(`',
+    ),
+    (
+        crd({"type": "object"}, subresources={"scale": {}}),
+        "[spec.subresources.scale.specReplicasPath: Required value, "
+        "spec.subresources.scale.statusReplicasPath: Required value]",
+    ),
+    (
+        crd({"type": "object"}, additionalPrinterColumns=[{"name": "A", "type": "text", "jsonPath": ".a"}]),
+        'spec.additionalPrinterColumns[0].type: Invalid value: "text": must be one of '
+        "boolean,date,integer,number,string",
+    ),
+    (
+        {**crd({"type": "object"}), "metadata": {"name": "foo"}},
+        'metadata.name: Invalid value: "foo": must be spec.names.plural+"."+spec.group',
+    ),
+]
+
+
+@pytest.mark.parametrize(("definition", "sentence"), DEFINITIONS)
+def test_a_definition_that_is_none_is_refused(definition: Tree, sentence: str) -> None:
+    name = definition["metadata"]["name"]
+    refusal = invalid(CUSTOM_RESOURCE_DEFINITIONS, name, list(crd_faults(definition)))
+    assert refusal.message == f'CustomResourceDefinition.apiextensions.k8s.io "{name}" is invalid: {sentence}'
+
+
+def test_a_definition_that_is_right_has_no_faults() -> None:
+    assert list(crd_faults(FULL)) == []
+
+
+def test_group_and_scope_stay() -> None:
+    moved = {**FULL, "spec": {**FULL["spec"], "scope": "Cluster"}}
+    assert [cause["field"] for cause in crd_faults(moved, FULL)] == ["spec.scope"]
+
+
+_VALUES = st.recursive(
+    st.none() | st.integers(-3, 20) | st.sampled_from(["", "ab", "A"]) | st.booleans(),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["k", "v", "x", "y", "z"]), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(st.sampled_from([*SPEC, "stranger"]), _VALUES, max_size=5))
+def test_defaulting_and_pruning_settle_and_change_nothing_they_were_given(spec: Tree) -> None:
+    schema = FULL["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    sent = thing(**spec)
+    before = copy.deepcopy((sent, schema))
+    once = defaulted(pruned(sent, schema)[0], schema)
+    assert defaulted(pruned(once, schema)[0], schema) == once
+    assert pruned(once, schema)[1] == []
+    assert (sent, schema) == before
+    list(definition_of(FULL).validate(once))
