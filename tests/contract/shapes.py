@@ -148,6 +148,16 @@ def crd(plural: str, kind: str, *, scale: bool = True, status: bool = True, name
     }
 
 
+def crd_in_two_versions(group: str, plural: str, kind: str) -> Tree:
+    """The same kind as v1, which is stored, and as v2."""
+    tree = crd(plural, kind)
+    tree["metadata"]["name"] = f"{plural}.{group}"
+    tree["spec"]["group"] = group
+    (first,) = tree["spec"]["versions"]
+    tree["spec"]["versions"] = [first, first | {"name": "v2", "storage": False}]
+    return tree
+
+
 def custom(kind: str, name: str, **spec: Any) -> Tree:
     return {"apiVersion": f"{GROUP}/v1", "kind": kind, "metadata": {"name": name}, "spec": spec}
 

@@ -13,14 +13,30 @@ from tests.contract.fault_proxy import Exchange, FaultProxy
 from tests.contract.faults import html, status
 from tests.contract.following import following
 from tests.contract.mirror import eventually, in_time
-from tests.contract.shapes import GROUP, crd, custom
+from tests.contract.shapes import GROUP, crd, crd_in_two_versions, custom
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
+VERSIONED = "versions.cockpit.test"
+
+
+@pytest.fixture(scope="session")
+def scalers(admin: Api) -> Resource:
+    """A kind that is served as v1 and as v2."""
+    return define(admin, crd_in_two_versions(VERSIONED, "scalers", "Scaler"))
+
+
 @pytest.fixture
-async def served(connect: Connect, pools: Resource) -> Served:
-    return await discover(await connect("viewer"))
+async def served(connect: Connect, pools: Resource, scalers: Resource) -> Served:
+    session = await connect("viewer")
+
+    async def both() -> Served | None:
+        found = await discover(session)
+        return found if found.find(VERSIONED, "Scaler") and found.find(pools.group, pools.kind) else None
+
+    told: Served = await in_time(both, "custom kinds are discovered")
+    return told
 
 
 @pytest.mark.parametrize(
@@ -52,17 +68,17 @@ async def test_groups_are_told(served: Served) -> None:
 
 async def test_scalable_kinds_are_those_with_a_scale(served: Served, pools: Resource) -> None:
     labels = [one.label for one in served.scalable()]
-    assert {"deployments.apps", "statefulsets.apps", "replicasets.apps", pools.label} <= set(labels)
+    assert {"deployments.apps", "replicasets.apps", pools.label} <= set(labels)
     assert "pods" not in labels
     assert "jobs.batch" not in labels
     assert len(labels) == len(set(labels)), "each once, whatever its versions"
 
 
 async def test_the_preferred_version_comes_first(served: Served) -> None:
-    found = served.find("autoscaling", "HorizontalPodAutoscaler")
+    found = served.find(VERSIONED, "Scaler")
     assert found is not None
     assert found.version == "v2"
-    older = served.find("autoscaling", "HorizontalPodAutoscaler", "v1")
+    older = served.find(VERSIONED, "Scaler", "v1")
     assert older is not None
     assert older.version == "v1"
 
@@ -102,8 +118,8 @@ async def test_a_server_without_aggregated_discovery_gives_the_same(
     assert len(proxy.seen) > 10
     assert {one.resource for one in again.resources} == {one.resource for one in served.resources}
     assert set(again.scalable()) == set(served.scalable())
-    assert again.find("autoscaling", "hpa") is None
-    found = again.find("autoscaling", "HorizontalPodAutoscaler")
+    assert again.find("apps", "deploy") is None, "short names are kubectl's"
+    found = again.find(VERSIONED, "Scaler")
     assert found is not None
     assert found.version == "v2"
 
