@@ -92,7 +92,7 @@ def _prepare(api: Api, situation: Situation) -> None:
 def _world(api: Api) -> World:
     world = World()
     for space in api.items("/api/v1/namespaces"):
-        world.namespaces[space["metadata"]["name"]] = space["metadata"].get("labels") or {}
+        world.put_namespace(space["metadata"]["name"], space["metadata"].get("labels") or {})
     for node in api.items("/api/v1/nodes"):
         world.put_node(node)
     for one in api.items(_CLAIMS):

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from random import Random
 
-from cockpit.sim.actors.scheduler.attempt import Attempt
+from cockpit.sim.actors.scheduler.attempt import Attempt, Neighbours
 from cockpit.sim.actors.scheduler.podinfo import PodInfo
 from cockpit.sim.actors.scheduler.preemption import preempt
 from cockpit.sim.actors.scheduler.shapes import Shapes
@@ -44,6 +44,7 @@ class Cycle:
         self.words = words
         self.random = random
         self.shapes = Shapes(world, words, random)
+        self.neighbours = Neighbours(world)
 
     def decide(
         self, pod: PodInfo, post_filter: PostFilter | None = None, gang_refusal: Status | None = None
@@ -52,7 +53,7 @@ class Cycle:
         total = len(self.world.nodes)
         if not total:
             return Verdict(message=NO_NODES, nominated="")
-        attempt = Attempt(self.world, self.shapes, pod, self.words)
+        attempt = Attempt(self.world, self.shapes, self.neighbours, pod, self.words)
         refusal = gang_refusal or self._refusal(attempt)
         then = post_filter or (lambda tried: preempt(tried, self.random))
         if refusal is not None:

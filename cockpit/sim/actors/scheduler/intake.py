@@ -36,9 +36,8 @@ class Intake:
         elif change.resource == NODES:
             self._take_node(tree, before, gone, now)
         elif change.resource == NAMESPACES:
-            labels = tree["metadata"].get("labels") or {}
-            _put(self.world.namespaces, tree["metadata"]["name"], labels, gone)
-            self.world.touch()
+            labels = None if gone else tree["metadata"].get("labels") or {}
+            self.world.put_namespace(tree["metadata"]["name"], labels)
         elif change.resource == POD_GROUPS:
             self._take_group(tree, gone, now)
         else:

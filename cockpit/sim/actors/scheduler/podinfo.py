@@ -102,7 +102,11 @@ Port = tuple[str, str, int]
 
 
 class PodInfo:
-    """A parsed pod. `shape` is equal for pods that look the same to every filter of one node alone."""
+    """A parsed pod.
+
+    `shape` is equal for pods that look the same to every filter of one node alone, `standing` for pods that
+    stand in the same relation to other pods.
+    """
 
     __slots__ = (
         "affinity",
@@ -125,6 +129,7 @@ class PodInfo:
         "scored_memory",
         "shape",
         "spreads",
+        "standing",
         "started",
         "tolerations",
         "tree",
@@ -156,6 +161,9 @@ class PodInfo:
         ]
         self.volumes: list[Tree] = spec.get("volumes") or []
         self.claims = [claim for claim in map(self._claim, self.volumes) if claim]
+        self.standing = msgspec.json.encode(
+            [self.namespace, self.labels, affinity, spec.get("topologySpreadConstraints")]
+        )
         self.shape = msgspec.json.encode(
             [
                 (self.requests, self.scored_cpu, self.scored_memory, self.ports, self.node),

@@ -7,6 +7,7 @@ feasible node is scored (the real one stops at a share of a large cluster). Ties
 """
 
 import heapq
+from collections.abc import Callable
 from random import Random
 
 from cockpit.sim.actors.scheduler.nodeinfo import NodeInfo, look_alone
@@ -71,16 +72,15 @@ class Shape:
 
     def mend(self, world: World) -> None:
         """Look again at the nodes that changed since the last look."""
-        changed = world.changed_since(self._seen) if self._seen >= 0 else None
+        changed = world.changed.since(self._seen) if self._seen >= 0 else None
         if changed is None:
             self.failed.clear()
             self.scores.clear()
             self.counts.clear()
             self._heap.clear()
-            changed = world.nodes
-        for name in changed:
+        for name in dict.fromkeys(changed) if changed is not None else world.nodes:
             self._look(name, world.nodes.get(name))
-        self._seen = world.log_end
+        self._seen = world.changed.end
         if len(self._heap) > 64 + 8 * len(self.scores):
             self._heap = [entry for entry in self._heap if self._is_current(entry)]
             heapq.heapify(self._heap)
@@ -105,19 +105,18 @@ class Shape:
     def _is_current(self, entry: tuple[int, float, str]) -> bool:
         return self.scores.get(entry[2]) == -entry[0]
 
-    def best(self, not_these: frozenset[str] = frozenset()) -> str:
-        """The feasible node with the highest score; "" when there is none."""
+    def best(self, accepts: Callable[[str], bool] | None = None) -> str:
+        """The feasible node with the highest score that `accepts` takes; "" when there is none."""
         aside: list[tuple[int, float, str]] = []
         chosen = ""
         while self._heap:
             entry = self._heap[0]
-            if not self._is_current(entry):
-                heapq.heappop(self._heap)
-            elif entry[2] in not_these:
-                aside.append(heapq.heappop(self._heap))
-            else:
-                chosen = entry[2]
-                break
+            if self._is_current(entry):
+                if accepts is None or accepts(entry[2]):
+                    chosen = entry[2]
+                    break
+                aside.append(entry)
+            heapq.heappop(self._heap)
         for entry in aside:
             heapq.heappush(self._heap, entry)
         return chosen

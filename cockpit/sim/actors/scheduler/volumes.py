@@ -115,6 +115,12 @@ class VolumeNeeds:
                     self.zones.append((key, frozenset(labels[key].split("__"))))
         return None
 
+    def copy(self) -> "VolumeNeeds":
+        """The same for a trial."""
+        other: VolumeNeeds = object.__new__(VolumeNeeds)
+        other.__dict__.update(self.__dict__)
+        return other
+
     def count(self, pod: PodInfo, by: int) -> None:
         """A trial adds (1) or removes (-1) a pod that may use the same claim."""
         self.conflicts += by * sum(name in self.only_user for name, is_own in pod.claims if not is_own)

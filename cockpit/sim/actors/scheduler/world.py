@@ -5,13 +5,41 @@ for the nodes that changed and not computed anew.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from typing import Generic, TypeVar
 
 from cockpit.sim.actors.scheduler.nodeinfo import NodeInfo
 from cockpit.sim.actors.scheduler.podinfo import PodInfo
 from cockpit.sim.port import Tree
 
-_LOG_SLACK = 4096
+_LEAST_KEPT = 4096
+T = TypeVar("T")
+
+
+class Log(Generic[T]):
+    """What happened, for readers that remember how far they have read; old entries are cut off."""
+
+    def __init__(self) -> None:
+        self._entries: list[T] = []
+        self._start = 0
+
+    @property
+    def end(self) -> int:
+        """The position behind the last entry."""
+        return self._start + len(self._entries)
+
+    def add(self, entry: T, keep: int) -> None:
+        """Append; at least `keep` entries and some thousands stay readable."""
+        self._entries.append(entry)
+        if len(self._entries) > 2 * (_LEAST_KEPT + keep):
+            half = len(self._entries) // 2
+            del self._entries[:half]
+            self._start += half
+
+    def since(self, position: int) -> list[T] | None:
+        """Entries behind `position`; None when some of them were cut off."""
+        if position < self._start:
+            return None
+        return self._entries[position - self._start :]
 
 
 class World:
@@ -30,30 +58,30 @@ class World:
         self.budgets: dict[tuple[str, str], Tree] = {}
         self.claim_users: Counter[tuple[str, str]] = Counter()
         self.version = 0
-        self.log: list[str] = []
-        self.log_start = 0
+        self.layout = 0
+        """Changes when nodes come, go or are labelled or tainted otherwise, and with labels of namespaces."""
+        self.changed: Log[str] = Log()
+        """Names of nodes that changed, or on which pods did."""
+        self.moves: Log[tuple[PodInfo, NodeInfo, int]] = Log()
+        """Pods that came to (1) or left (-1) a node."""
         self._waiting: dict[str, dict[str, PodInfo]] = {}
 
     def touch(self, node: str = "") -> None:
         """Note that something changed; `node` when it was that one."""
         self.version += 1
         if node:
-            self.log.append(node)
-            if len(self.log) > _LOG_SLACK + 4 * len(self.nodes):
-                half = len(self.log) // 2
-                del self.log[:half]
-                self.log_start += half
+            self.changed.add(node, 4 * len(self.nodes))
 
-    def changed_since(self, position: int) -> Iterable[str] | None:
-        """Names of nodes changed since `position` of the log; None when the log was cut since."""
-        if position < self.log_start:
-            return None
-        return dict.fromkeys(self.log[position - self.log_start :])
-
-    @property
-    def log_end(self) -> int:
-        """The position behind the last change."""
-        return self.log_start + len(self.log)
+    def put_namespace(self, name: str, labels: dict[str, str] | None) -> None:
+        """Note a namespace's labels; None when it is gone."""
+        before = self.namespaces.get(name)
+        if labels is None:
+            self.namespaces.pop(name, None)
+        else:
+            self.namespaces[name] = labels
+        if before != labels:
+            self.layout += 1
+            self.touch()
 
     def put_node(self, tree: Tree) -> None:
         """Add or update a node; pods that named it before it was there are counted."""
@@ -63,8 +91,12 @@ class World:
             node = self.nodes[name] = NodeInfo(tree)
             for pod in self._waiting.pop(name, {}).values():
                 node.add(pod)
+            self.layout += 1
         else:
+            before = (node.labels, node.taints)
             node.put(tree)
+            if before != (node.labels, node.taints):
+                self.layout += 1
         self.touch(name)
 
     def drop_node(self, name: str) -> None:
@@ -73,6 +105,7 @@ class World:
         if node is not None:
             if node.pods:
                 self._waiting[name] = dict(node.pods)
+            self.layout += 1
             self.touch(name)
 
     def put_pod(self, pod: PodInfo) -> None:
@@ -89,6 +122,7 @@ class World:
         node = self.nodes.get(pod.node)
         if node is not None:
             node.add(pod)
+            self.moves.add((pod, node, 1), len(self.nodes))
         else:
             self._waiting.setdefault(pod.node, {})[pod.uid] = pod
         self.touch(pod.node)
@@ -105,6 +139,7 @@ class World:
         node = self.nodes.get(pod.node)
         if node is not None:
             node.remove(uid)
+            self.moves.add((pod, node, -1), len(self.nodes))
         elif (held := self._waiting.get(pod.node)) is not None:
             held.pop(uid, None)
             if not held:
