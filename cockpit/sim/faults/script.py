@@ -1,0 +1,150 @@
+"""Faults as data: which requests, when, how often, and what happens to them; seeded, by a passed clock."""
+
+import asyncio
+from collections import deque
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from random import Random
+from typing import Any
+
+import msgspec
+
+from cockpit.clock import Clock
+from cockpit.sim.faults import kinds, mutations
+from cockpit.sim.faults.exchange import Fault, Seen
+from cockpit.sim.faults.reading import FaultRule, read_rules
+from cockpit.sim.faults.target import Target, target_of
+
+__all__ = ["FaultRule", "Fired", "Script", "read_rules"]
+
+_KEPT = 10_000
+
+
+class Fired(msgspec.Struct, frozen=True):
+    """One fault that happened: when (seconds since the script began), by which rule (from 0), to what."""
+
+    at_seconds: float
+    rule: int
+    fault: str
+    method: str
+    path: str
+    user: str
+
+
+class Script:
+    """Rules at work. The same requests at the same times and the same seed meet the same faults.
+
+    `choose` is for a `FaultProxy` or a `FaultLayer`; the first rule that takes a request has it. `fired`
+    keeps the last ten thousand faults. Delays pass in the clock's time (a clock with `speed` shortens them).
+    """
+
+    def __init__(self, rules: Sequence[FaultRule], clock: Clock, seed: int) -> None:
+        self.rules = tuple(rules)
+        self.fired: deque[Fired] = deque(maxlen=_KEPT)
+        self._clock = clock
+        self._began = clock.now()
+        self._randoms = [Random(f"faults {seed} {number}") for number in range(len(self.rules))]
+        self._met = [0] * len(self.rules)
+        self._used = [0] * len(self.rules)
+
+    @classmethod
+    def read(cls, faults: Sequence[Mapping[str, Any]], clock: Clock, seed: int) -> "Script":
+        """From the `faults` of a scenario. Raises BadFault in one sentence."""
+        return cls(read_rules(faults), clock, seed)
+
+    def choose(self, seen: Seen) -> Fault | None:
+        """What happens to this request: None for nothing."""
+        if not self.rules:
+            return None
+        now = self._clock.now() - self._began
+        target = target_of(seen.method, seen.path, seen.query)
+        for number, rule in enumerate(self.rules):
+            if self._takes(number, rule, seen, target, now):
+                self._used[number] += 1
+                self.fired.append(Fired(now, number, rule.fault, seen.method, seen.path, seen.user))
+                return self._fault(number, rule)
+        return None
+
+    def _takes(self, number: int, rule: FaultRule, seen: Seen, target: Target, now: float) -> bool:
+        if now < rule.start_seconds or (rule.last_seconds is not None and now >= rule.end_seconds):
+            return False
+        if rule.count is not None and self._used[number] >= rule.count:
+            return False
+        if not _matches(rule, seen, target):
+            return False
+        self._met[number] += 1
+        if self._met[number] <= rule.skip:
+            return False
+        return rule.chance >= 1.0 or self._randoms[number].random() < rule.chance
+
+    async def _pause(self, seconds: float) -> None:
+        await asyncio.sleep(seconds / float(getattr(self._clock, "speed", 1.0)))
+
+    def _fault(self, number: int, rule: FaultRule) -> Fault:
+        given = rule.settings
+        random = self._randoms[number]
+        match rule.fault:
+            case "status":
+                code = given["code"]
+                reason, message = _WORDS.get(code, ("", "injected"))
+                return kinds.status(
+                    code,
+                    reason=given.get("reason", reason),
+                    message=given.get("message", message),
+                    retry_after_seconds=given.get("retry_after"),
+                )
+            case "delay":
+                return kinds.delay(given["seconds"], self._pause)
+            case "cut":
+                if "after_events" in given:
+                    return mutations.cut_events(given["after_events"], orderly=given.get("orderly", False))
+                return kinds.cut(given.get("after_bytes", 0), orderly=given.get("orderly", False))
+            case "gone":
+                return mutations.gone(given.get("after_events", 0))
+            case "hang":
+                after = given.get("after_bytes", 0)
+                return kinds.silence(after) if after else kinds.hang()
+            case "slow":
+                return mutations.slow(given["bytes_per_second"], self._pause)
+            case "truncate":
+                return mutations.truncate(random)
+            case "wrong_types":
+                return mutations.wrong_types(random, given["share"])
+            case "duplicate_events":
+                return mutations.duplicate_events(random, given["share"])
+            case "reorder_events":
+                return mutations.reorder_events(random, given["share"])
+        return _PLAIN[rule.fault]
+
+
+_PLAIN: dict[str, Fault] = {
+    "drop": kinds.refuse(),
+    "lose_answer": kinds.lost_answer(),
+    "log_in_page": kinds.html(),
+    "expire_token": kinds.status(401, reason="Unauthorized", message="Unauthorized"),
+}
+_WORDS = {
+    401: ("Unauthorized", "Unauthorized"),
+    403: ("Forbidden", "forbidden: injected"),
+    404: ("NotFound", "the server could not find the requested resource"),
+    409: ("Conflict", "Operation cannot be fulfilled: injected"),
+    410: ("Expired", mutations.GONE),
+    429: ("TooManyRequests", "Too many requests, please try again later."),
+    500: ("InternalError", "Internal error occurred: etcdserver: leader changed"),
+    503: ("ServiceUnavailable", "the server is currently unable to handle the request"),
+    504: ("Timeout", "Timeout: request did not complete within the allotted timeout"),
+}
+
+
+def _matches(rule: FaultRule, seen: Seen, target: Target) -> bool:
+    on = rule.on
+    held = {
+        "method": seen.method,
+        "path": seen.path,
+        "user": seen.user,
+        "verb": target.verb,
+        "kind": target.kind,
+        "namespace": target.namespace,
+        "name": target.name,
+    }
+    return all(any(fnmatchcase(held[word], pattern) for pattern in patterns) for word, patterns in on)

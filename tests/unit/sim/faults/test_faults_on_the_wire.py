@@ -1,0 +1,270 @@
+"""Every fault on the wire, through both ways in: the proxy before a server, and the middleware inside it."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from cockpit.clock import ManualClock
+from cockpit.sim.faults.embedded import FaultLayer
+from cockpit.sim.faults.proxy import FaultProxy
+from cockpit.sim.faults.script import Script
+
+PODS = "/api/v1/pods"
+EVENTS = 6
+USERS = {"tok-viewer": "viewer", "tok-admin": "admin"}
+
+
+def pod(number: int) -> dict[str, Any]:
+    return {
+        "kind": "Pod",
+        "apiVersion": "v1",
+        "metadata": {"name": f"p{number}", "labels": {"a": "b"}, "resourceVersion": str(number)},
+        "spec": {"containers": [{"name": "c", "ports": [{"containerPort": 80}]}]},
+        "status": {"phase": "Running"},
+    }
+
+
+class Backend:
+    """A small API: a list of pods, a watch of six events, an echo of what was sent."""
+
+    def __init__(self) -> None:
+        self.requests: list[str] = []
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        self.requests.append(f"{request.method} {request.path}")
+        if request.query.get("watch"):
+            return await self._watch(request)
+        if request.method == "POST":
+            return web.json_response({"sent": (await request.read()).decode()}, status=201)
+        if request.path == "/nix":
+            raise web.HTTPNotFound(text="no such thing")
+        items = [pod(number) for number in range(EVENTS)]
+        return web.json_response({"kind": "PodList", "items": items, "asked": dict(request.query)})
+
+    async def _watch(self, request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "application/json"})
+        await response.prepare(request)
+        for number in range(EVENTS):
+            await response.write(json.dumps({"type": "ADDED", "object": pod(number)}).encode() + b"\n")
+        return response
+
+
+class Way:
+    """One way in: where to ask, and how to set the rules."""
+
+    def __init__(self, url: str, backend: Backend, clock: ManualClock, put: Callable[[Script], None]) -> None:
+        self.url = url
+        self.backend = backend
+        self.clock = clock
+        self.put = put
+        self.session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=10.0))
+
+    def script(self, do: Mapping[str, Any], seed: int = 1, **more: Any) -> Script:
+        one = Script.read([{"do": do, **more}], self.clock, seed)
+        self.put(one)
+        return one
+
+    async def get(self, path: str = PODS, **query: str) -> tuple[int, bytes, Mapping[str, str]]:
+        async with self.session.get(self.url + path, params=query) as answer:
+            return answer.status, await answer.read(), answer.headers
+
+    async def tree(self, path: str = PODS, **query: str) -> Any:
+        return json.loads((await self.get(path, **query))[1])
+
+    async def events(self) -> list[Any]:
+        return [json.loads(line) for line in (await self.get(watch="1"))[1].splitlines()]
+
+
+async def _served(app: web.Application) -> tuple[web.AppRunner, str]:
+    runner = web.AppRunner(app, shutdown_timeout=0.1, handler_cancellation=True)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    return runner, f"http://127.0.0.1:{runner.addresses[0][1]}"
+
+
+@pytest.fixture(params=["proxy", "embedded"])
+async def way(request: pytest.FixtureRequest) -> AsyncIterator[Way]:
+    clock, backend = ManualClock(), Backend()
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", backend.handle)
+    layer = FaultLayer(
+        clock, user_of=lambda one: USERS.get(one.headers.get("Authorization", "").removeprefix("Bearer "), "")
+    )
+    app.middlewares.append(layer.middleware)
+    runner, url = await _served(app)
+    proxy = FaultProxy(url, None, clock=clock, users=USERS)
+
+    def put(script: Script) -> None:
+        if request.param == "proxy":
+            proxy._choose = script.choose
+        else:
+            layer.choose = script.choose
+
+    async with proxy:
+        one = Way(proxy.url if request.param == "proxy" else url, backend, clock, put)
+        yield one
+        await one.session.close()
+    await runner.cleanup()
+
+
+async def test_without_a_fault_everything_is_as_it_was(way: Way) -> None:
+    way.script({"drop": True}, on={"path": "/elsewhere"})
+    assert len((await way.tree())["items"]) == EVENTS
+    assert len(await way.events()) == EVENTS
+    assert (await way.get("/nix"))[0] == 404
+
+
+async def test_a_status_with_a_wait_and_a_body_in_the_real_words(way: Way) -> None:
+    way.script({"status": {"code": 429, "retry_after": 7}}, count=1)
+    status, body, headers = await way.get()
+    assert (status, headers["Retry-After"]) == (429, "7")
+    assert json.loads(body)["reason"] == "TooManyRequests"
+    assert (await way.get())[0] == 200
+    assert way.backend.requests == [f"GET {PODS}"], "the server is not asked for an answer that is made up"
+
+
+async def test_a_delay_passes_in_the_clocks_time(way: Way) -> None:
+    way.clock.speed = 1000.0  # type: ignore[attr-defined]
+    way.script({"delay": "20s"})
+    async with asyncio.timeout(5.0):
+        assert (await way.get())[0] == 200
+
+
+async def test_dropped_and_lost_answers(way: Way) -> None:
+    way.script({"drop": True}, count=1)
+    with pytest.raises(aiohttp.ClientError):
+        await way.session.post(way.url + PODS, data=b"x")
+    assert way.backend.requests == []
+    way.script({"lose_answer": True}, count=1)
+    with pytest.raises(aiohttp.ClientError):
+        await way.session.post(way.url + PODS, data=b"x")
+    assert way.backend.requests == [f"POST {PODS}"]
+
+
+async def test_a_write_that_is_only_delayed_arrives_whole(way: Way) -> None:
+    way.script({"delay": 0})
+    async with way.session.post(way.url + PODS, data=b"body" * 1000) as answer:
+        assert (answer.status, (await answer.json())["sent"]) == (201, "body" * 1000)
+
+
+async def test_a_body_cut_after_bytes(way: Way) -> None:
+    way.script({"cut": 100})
+    async with way.session.get(way.url + PODS) as answer:
+        with pytest.raises(aiohttp.ClientPayloadError):
+            await answer.read()
+    way.script({"cut": {"after_bytes": 100, "orderly": True}})
+    assert len((await way.get())[1]) == 100
+
+
+async def test_a_watch_cut_after_events(way: Way) -> None:
+    way.script({"cut": {"after_events": 2, "orderly": True}})
+    assert [event["object"]["metadata"]["name"] for event in await way.events()] == ["p0", "p1"]
+    way.script({"cut": {"after_events": 2}})
+    async with way.session.get(way.url + PODS, params={"watch": "1"}) as answer:
+        assert json.loads(await answer.content.readline())["object"]["metadata"]["name"] == "p0"
+        with pytest.raises(aiohttp.ClientPayloadError):
+            await answer.content.read()
+
+
+async def test_a_storm_of_410_meets_watches_only(way: Way) -> None:
+    one = way.script({"gone": 1})
+    for _ in range(3):
+        events = await way.events()
+        assert [event["type"] for event in events] == ["ADDED", "ERROR"]
+        assert (events[1]["object"]["code"], events[1]["object"]["reason"]) == (410, "Expired")
+    assert len((await way.tree())["items"]) == EVENTS
+    way.script({"gone": 0})
+    assert [event["type"] for event in await way.events()] == ["ERROR"]
+    assert len(one.fired) == 3
+
+
+async def test_half_open_connections(way: Way) -> None:
+    way.script({"hang": 0})
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.2):
+            await way.get()
+    way.script({"hang": 50})
+    async with way.session.get(way.url + PODS) as answer:
+        assert len(await answer.content.readexactly(50)) == 50
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.2):
+                await answer.content.read()
+
+
+async def test_slow_bytes_take_their_time(way: Way) -> None:
+    way.clock.speed = 1000.0  # type: ignore[attr-defined]
+    way.script({"slow": 100})
+    began = asyncio.get_running_loop().time()
+    body = (await way.get())[1]
+    spent = asyncio.get_running_loop().time() - began
+    assert len(json.loads(body)["items"]) == EVENTS
+    assert spent >= len(body) / 100 / 1000
+
+
+async def test_truncated_json_ends_as_if_whole(way: Way) -> None:
+    way.script({"truncate": True})
+    status, body, _ = await way.get()
+    assert status == 200
+    with pytest.raises(ValueError, match=r"."):
+        json.loads(body)
+    event = (await way.get(watch="1"))[1]
+    assert event and b"\n" not in event
+    with pytest.raises(ValueError, match=r"."):
+        json.loads(event)
+
+
+async def test_wrong_types_touch_one_value_of_an_object(way: Way) -> None:
+    way.script({"wrong_types": 1})
+    for number, item in enumerate((await way.tree())["items"]):
+        assert item != pod(number)
+        assert item["kind"] == "Pod"
+    events = await way.events()
+    assert len(events) == EVENTS
+    assert all(event["object"] != pod(number) for number, event in enumerate(events))
+
+
+async def test_doubled_and_reordered_events(way: Way) -> None:
+    def numbers(events: list[Any]) -> list[int]:
+        return [int(event["object"]["metadata"]["resourceVersion"]) for event in events]
+
+    way.script({"duplicate_events": 1})
+    assert numbers(await way.events()) == [n for n in range(EVENTS) for _ in range(2)]
+    way.script({"reorder_events": 1})
+    assert numbers(await way.events()) == [1, 0, 3, 2, 5, 4]
+    way.script({"reorder_events": 0.5}, seed=3)
+    some = numbers(await way.events())
+    assert sorted(some) == list(range(EVENTS))
+    way.script({"reorder_events": 0.5}, seed=3)
+    assert numbers(await way.events()) == some
+
+
+async def test_the_same_seed_breaks_the_same_bytes(way: Way) -> None:
+    found = []
+    for _ in range(2):
+        way.script({"wrong_types": 0.5}, seed=11)
+        found.append([(await way.get())[1], (await way.get(watch="1"))[1]])
+    assert found[0] == found[1]
+
+
+async def test_a_token_that_runs_out_is_refused_for_its_user(way: Way) -> None:
+    way.script({"expire_token": True}, on={"user": "viewer"}, start="1m")
+
+    async def status(token: str) -> int:
+        async with way.session.get(way.url + PODS, headers={"Authorization": f"Bearer {token}"}) as answer:
+            return answer.status
+
+    assert await status("tok-viewer") == 200
+    way.clock.advance(60.0)
+    assert [await status(token) for token in ("tok-viewer", "tok-admin")] == [401, 200]
+
+
+async def test_a_log_in_page_stands_in_the_way(way: Way) -> None:
+    way.script({"log_in_page": True})
+    status, body, headers = await way.get()
+    assert (status, headers["Content-Type"]) == (200, "text/html; charset=utf-8")
+    assert b"Sign in" in body
