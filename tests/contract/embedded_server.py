@@ -2,10 +2,8 @@
 
 import asyncio
 import tempfile
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from random import Random
 
@@ -23,7 +21,8 @@ from cockpit.sim.server.assembly import ENGINEER_NAMESPACE
 from cockpit.sim.server.http.kubeconfig import write_kubeconfig
 from cockpit.sim.server.request import Request, User
 from cockpit.sim.server.rights.attributes import AUTHENTICATED
-from cockpit.sim.server.run import Embedded, serving
+from cockpit.sim.server.run import Embedded
+from cockpit.sim.server.threaded import Threaded, threaded
 from tests.bed import people
 from tests.contract.server import Capability, Server
 
@@ -43,72 +42,35 @@ def actors(root_certificate: str) -> Sequence[Actor]:
     )
 
 
-@dataclass
-class _Thread:
-    """Runs the server; `server` is set when `begun` is."""
-
-    folder: Path
-    begun: threading.Event = field(default_factory=threading.Event)
-    server: Embedded | None = None
-    tokens: dict[str, str] = field(default_factory=dict)
-    fault: BaseException | None = None
-    loop: asyncio.AbstractEventLoop | None = None
-    over: asyncio.Event | None = None
-
-    def run(self) -> None:
-        try:
-            asyncio.run(self._serve())
-        except BaseException as fault:
-            self.fault = fault
-        finally:
-            self.begun.set()
-
-    async def _serve(self) -> None:
-        self.loop, self.over = asyncio.get_running_loop(), asyncio.Event()
-        clock, random = SystemClock(), Random(1)
-        async with serving(self.folder, clock, random, has_accounts=False) as self.server:
-            self.tokens = _settle_people(self.server)
-            controllers = actors(self.server.ca_file.read_text())
-            engine = Engine(self.server.port(), clock, random, controllers)
-            await engine.start()
-            turning = asyncio.create_task(engine.run())
-            self.begun.set()
-            await self.over.wait()
-            turning.cancel()
-            with suppress(asyncio.CancelledError):
-                await turning
-            await engine.stop()
-
-    def compact(self) -> None:
-        assert self.loop is not None
-        assert self.server is not None
-        storage, done = self.server.operations.storage, threading.Event()
-        self.loop.call_soon_threadsafe(storage.compact)
-        self.loop.call_soon_threadsafe(done.set)
-        done.wait(10)
-
-    def end(self) -> None:
-        if self.loop is not None and self.over is not None:
-            self.loop.call_soon_threadsafe(self.over.set)
+@asynccontextmanager
+async def _controlled(server: Embedded) -> AsyncIterator[None]:
+    """The controllers at work."""
+    engine = Engine(server.port(), SystemClock(), Random(2), actors(server.ca_file.read_text()))
+    await engine.start()
+    turning = asyncio.create_task(engine.run())
+    try:
+        yield
+    finally:
+        turning.cancel()
+        with suppress(asyncio.CancelledError):
+            await turning
+        await engine.stop()
 
 
 @contextmanager
 def running() -> Iterator[Server]:
     """Starts it beside the caller and ends it."""
-    with tempfile.TemporaryDirectory(prefix="cockpit-embedded-") as name:
-        work = _Thread(Path(name))
-        thread = threading.Thread(target=work.run, name="embedded-server", daemon=True)
-        thread.start()
-        work.begun.wait(30)
-        if work.server is None or work.fault is not None:
-            raise RuntimeError(f"the embedded server did not start: {work.fault!r}")
-        try:
-            yield _described(work.server, work.tokens, work)
-        finally:
-            work.end()
-            thread.join(10)
-        if work.fault is not None:
-            raise work.fault
+    with (
+        tempfile.TemporaryDirectory(prefix="cockpit-embedded-") as name,
+        # The bed runs without the admission of service accounts, too.
+        threaded(Path(name), SystemClock(), Random(1), has_accounts=False, around=_controlled) as work,
+    ):
+        tokens = work.call(lambda: _settle_people(work.server))
+        yield _described(work.server, tokens, work)
+
+
+def _role_of(person: people.Person) -> str:
+    return "admin" if person.context == "bed" else person.context
 
 
 def _settle_people(made: Embedded) -> dict[str, str]:
@@ -122,28 +84,26 @@ def _settle_people(made: Embedded) -> dict[str, str]:
             made.operations.create(Request(resource=kind.resource, namespace=namespace, verb="create"), tree)
     issued = {}
     for person in people.PEOPLE:
-        user = User(person.user, (*person.groups, AUTHENTICATED), person.user)
-        token = tokens.issue(user)
-        issued["admin" if person.context == "bed" else person.context] = token
+        token = tokens.issue(User(person.user, (*person.groups, AUTHENTICATED), person.user))
+        issued[_role_of(person)] = token
         if not person.known:
             tokens.revoke(token)
     return issued
 
 
-def _described(made: Embedded, tokens: dict[str, str], work: _Thread) -> Server:
+def _described(made: Embedded, tokens: dict[str, str], work: Threaded) -> Server:
     admin = made.certificates.admin
     kubeconfig = made.folder / "kubeconfig-of-the-bed"
     write_kubeconfig(kubeconfig, made.url, made.ca_file, tokens, {"engineer": ENGINEER_NAMESPACE})
-    names = {"admin" if one.context == "bed" else one.context: one.user for one in people.PEOPLE}
     return Server(
         url=made.url,
         ca_file=made.ca_file,
         kubeconfig=kubeconfig,
         tokens=tokens,
-        usernames=names,
+        usernames={_role_of(one): one.user for one in people.PEOPLE},
         contexts={role: role for role in tokens},
         engineer_namespace=ENGINEER_NAMESPACE,
         capabilities=frozenset({Capability.CERTIFICATES, Capability.COMPACTION, Capability.CONTROLLERS}),
         certificate=(admin.certificate_file, admin.key_file),
-        compact=work.compact,
+        compact=lambda: work.call(made.operations.storage.compact),
     )
