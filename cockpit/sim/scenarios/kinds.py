@@ -7,13 +7,10 @@ from cockpit.sim import resources as sim
 from cockpit.sim.actors.pools.machine_template import MACHINES
 from cockpit.sim.port import Tree
 
-POD_GROUPS = Resource("scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup", namespaced=True)
-
 _EVERY: tuple[Resource, ...] = (
     *(one for one in vars(kube).values() if isinstance(one, Resource)),
     *(one for one in vars(sim).values() if isinstance(one, Resource)),
     MACHINES,
-    POD_GROUPS,
 )
 _BY_KIND = {(one.api_version, one.kind): one for one in _EVERY}
 _BY_WORD = {one.kind.lower(): one for one in reversed(_EVERY)} | {one.plural: one for one in reversed(_EVERY)}

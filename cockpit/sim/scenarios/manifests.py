@@ -17,6 +17,7 @@ MEMORY_MIB = {
     "NVIDIA-A10G": 23028, "Tesla-T4": 15360, "Tesla-V100-SXM2-16GB": 16384, "Tesla-K80": 11441,
 }  # fmt: skip
 LOCAL_QUEUE = "main"
+GANG_SCHEDULER = "gang-scheduler"
 _QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 _PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
 _GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
@@ -257,6 +258,7 @@ def _gang(job: Job, pools: dict[str, Pool]) -> list[Tree]:
     pods = [_pod(job, pools, f"{job.name}-{index}") for index in range(job.workers)]
     for pod in pods:
         pod["metadata"]["labels"][_GROUP_LABEL] = job.name
+        pod["spec"]["schedulerName"] = GANG_SCHEDULER
     return [group, *pods]
 
 

@@ -19,7 +19,15 @@ from cockpit.sim.scenarios.schema import BrokenGpu, Job, NodeJoins, Outage, Scen
 from cockpit.sim.scenarios.setup import objects_of
 from cockpit.sim.times import rfc3339, seconds_of
 
-STEP, STREAM, INCIDENT, CHURN, GPUS, PRUNE = "step", "stream", "incident", "churn", "gpus", "prune"
+STEP, STREAM, INCIDENT, CHURN, GPUS, PRUNE, BACK = (
+    "step",
+    "stream",
+    "incident",
+    "churn",
+    "gpus",
+    "prune",
+    "back",
+)
 _CHURN_SECONDS = 0.1
 _PRUNE_SECONDS = 30.0
 _KEEP_FINISHED_SECONDS = 240.0
@@ -32,7 +40,7 @@ class World(Protocol):
     """What a story can do to the machines themselves, past the API."""
 
     def break_card(self, node: str, index: int, faults: Faults) -> None: ...
-    def outage(self, node: str, seconds: float) -> None: ...
+    def outage(self, node: str, *, is_out: bool) -> None: ...
     def silence(self, node: str, *, is_silent: bool) -> None: ...
 
 
@@ -96,6 +104,8 @@ class Story(Actor):
             case (kind, index) if kind == STREAM:
                 await self._stream(self.scenario.streams[int(index)])
                 self._next(int(index))
+            case (kind, name) if kind == BACK:
+                self._world.outage(name, is_out=False)
             case (kind, name) if kind == GPUS:
                 await self._advertise(name)
             case (kind,) if kind == INCIDENT:
@@ -139,7 +149,8 @@ class Story(Actor):
 
     def _touch_machines(self, outage: Outage | None, gpu: BrokenGpu | None) -> None:
         if outage is not None:
-            self._world.outage(outage.node, seconds(outage.seconds))
+            self._world.outage(outage.node, is_out=True)
+            self.engine.after(seconds(outage.seconds), self, (BACK, outage.node))
         if gpu is not None:
             faults = Faults(
                 heat_celsius=gpu.heat,

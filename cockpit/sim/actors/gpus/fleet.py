@@ -17,6 +17,7 @@ from cockpit.sim.engine import Actor, Key
 from cockpit.sim.port import Change, ChangeType, Tree
 from cockpit.sim.times import seconds_of
 
+EXPORTER_LABELS = ("nvidia-dcgm-exporter", "dcgm-exporter", "cockpit-exporter")
 _NO_FAULTS = Faults()
 
 
@@ -69,6 +70,7 @@ class Fleet(Actor):
         self._generation_of = generation_of
         self._bodies: dict[str, list[_Body]] = {}
         self._loads: dict[str, Load] = {}
+        self._exporters: dict[str, str] = {}
 
     def wake(self, change: Change, before: Tree | None) -> Iterable[Key]:
         """Takes note at once; nothing has to be reconciled."""
@@ -107,6 +109,10 @@ class Fleet(Actor):
         """The exporter's page of a node. Raises KeyError for a node without cards."""
         return text(node, self.readings(node, at_seconds), self._generation_of(node))
 
+    def node_of_exporter(self, address: str) -> str:
+        """The node whose exporter's pod has this address, "" for none."""
+        return self._exporters.get(address, "")
+
     def break_card(self, node: str, index: int, faults: Faults) -> None:
         """Let something be wrong with a card from now on. Raises KeyError where there is none."""
         for body in self._bodies.get(node, ()):
@@ -130,6 +136,8 @@ class Fleet(Actor):
         metadata: Mapping[str, Any] = change.tree["metadata"]
         uid = metadata.get("uid", "")
         status = change.tree.get("status") or {}
+        if (metadata.get("labels") or {}).get("app") in EXPORTER_LABELS and status.get("podIP"):
+            self._exporters[status["podIP"]] = change.tree["spec"].get("nodeName", "")
         if change.type is ChangeType.DELETED or status.get("phase") != "Running":
             self._loads.pop(uid, None)
             return

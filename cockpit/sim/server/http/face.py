@@ -56,7 +56,10 @@ class Documents(Protocol):
 
 
 class Face(msgspec.Struct, kw_only=True, eq=False):
-    """The parts of one server. `clock` is the cluster's; `stopping` is set when the server ends."""
+    """The parts of one server. `clock` is the cluster's; `stopping` is set when the server ends.
+
+    `reroute` tells of the `ADDRESS:PORT` of a simulated pod where it really answers, a URL without path.
+    """
 
     operations: Operations
     authoriser: Authoriser
@@ -70,6 +73,7 @@ class Face(msgspec.Struct, kw_only=True, eq=False):
     stopping: asyncio.Event
     client: "aiohttp.ClientSession | None" = None
     ends: dict[int, Callable[[], None]] = {}
+    reroute: Callable[[str], str | None] = lambda address: None
 
     def dialler(self) -> "aiohttp.ClientSession":
         """The client for kubelets, pods and services, opened when first needed."""

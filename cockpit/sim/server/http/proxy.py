@@ -107,7 +107,8 @@ async def proxy(face: Face, asked: Asked) -> web.StreamResponse:
     finder = _of_pod if asked.kind.resource == PODS else _of_service
     address = finder(face, target.namespace, name, port)
     query = asked.http.rel_url.raw_query_string
-    url = f"{scheme}://{address}/{target.rest}" + (f"?{query}" if query else "")
+    root = face.reroute(address) or f"{scheme}://{address}"
+    url = f"{root}/{target.rest}" + (f"?{query}" if query else "")
     headers = {key: value for key, value in asked.http.headers.items() if key.lower() not in _HOP_BY_HOP}
     body = await body_of(asked) if asked.http.can_read_body else None
     import yarl

@@ -1,0 +1,46 @@
+"""`python -m cockpit.sim`: the embedded cluster alone; `cockpit demo --serve` is the way for people."""
+
+import argparse
+import asyncio
+import gc
+import sys
+from pathlib import Path
+
+from cockpit.errors import CockpitError
+from cockpit.sim.serve import Options, serve
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Serve until ended. Exit code 2 with one sentence on standard error for bad input."""
+    parser = argparse.ArgumentParser(prog="python -m cockpit.sim", allow_abbrev=False)
+    parser.add_argument("--scenario", default="default")
+    parser.add_argument("--speed", type=float, default=1.0)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--folder", type=Path)
+    parser.add_argument("--log", type=Path)
+    parser.add_argument("--warm", type=float, default=0.0)
+    parser.add_argument("--with-parent", action="store_true", help="end when standard input closes")
+    given = parser.parse_args(arguments)
+    options = Options(
+        scenario=given.scenario,
+        speed=given.speed,
+        seed=given.seed,
+        port=given.port,
+        folder=given.folder,
+        log=given.log,
+        warm_seconds=given.warm,
+        has_parent=given.with_parent,
+    )
+    # Trees live long: the collector's usual rounds over all of them would take a fifth of the time.
+    gc.set_threshold(50_000, 20, 50)
+    try:
+        asyncio.run(serve(options, sys.stdout))
+    except CockpitError as error:
+        print(f"cockpit: {error.sentence}", file=sys.stderr)
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
