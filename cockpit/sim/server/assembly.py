@@ -6,19 +6,15 @@ import msgspec
 
 from cockpit.clock import Clock
 from cockpit.kube.resource import NAMESPACES, Resource
-from cockpit.sim.port import PatchType, Tree
+from cockpit.sim.port import PatchType
 from cockpit.sim.resources import (
     CLUSTER_ROLE_BINDINGS,
     CLUSTER_ROLES,
     PRIORITY_CLASSES,
     ROLE_BINDINGS,
 )
-from cockpit.sim.server.admission.limits import Limits
-from cockpit.sim.server.admission.pods import Accounts, keep_default_accounts, tolerate_outages
-from cockpit.sim.server.admission.priority import Priority, system_classes
-from cockpit.sim.server.admission.security import PodSecurity
+from cockpit.sim.server.admission import Admissions, keep_default_accounts, system_classes
 from cockpit.sim.server.builtin.table import built_in
-from cockpit.sim.server.core import Admission
 from cockpit.sim.server.custom_kinds import CustomKinds
 from cockpit.sim.server.kinds import Kind
 from cockpit.sim.server.operations import Operations
@@ -26,7 +22,7 @@ from cockpit.sim.server.request import Request
 from cockpit.sim.server.rights.aggregation import stale_roles
 from cockpit.sim.server.rights.authoriser import RBAC_RESOURCES, Authoriser
 from cockpit.sim.server.rights.bootstrap import bootstrap_objects
-from cockpit.sim.server.rights.escalation import refuse_escalation
+from cockpit.sim.server.rights.escalation import Escalation
 from cockpit.sim.server.schema.custom_schema import schema_of
 from cockpit.sim.server.storage import Commit, Storage
 
@@ -57,7 +53,7 @@ def assemble(clock: Clock, random: Random, *, has_accounts: bool = True) -> Asse
         kinds.add(kind)
     operations = Operations(storage, kinds, clock, random)
     authoriser = Authoriser(lambda resource: (one.tree for one in storage.shelf(resource).between("")))
-    operations.admissions += _admissions(storage, authoriser, has_accounts=has_accounts)
+    _admit(operations, authoriser, has_accounts=has_accounts)
     _keep_rights(operations, authoriser)
     CustomKinds(operations, schema_of)
     _create_own(operations)
@@ -86,31 +82,17 @@ def review_kinds() -> list[Kind]:
     ]
 
 
-def _admissions(storage: Storage, authoriser: Authoriser, *, has_accounts: bool) -> list[Admission]:
-    """In the order of kube-apiserver's plugins."""
-
-    def escalation(request: Request, new: Tree, old: Tree | None) -> Tree:
-        resource = request.resource
-        if resource.group == "rbac.authorization.k8s.io":
-            refuse_escalation(
-                authoriser,
-                request.user,
-                resource.plural,
-                namespace=request.namespace,
-                new=new,
-                old=old,
-            )
-        return new
-
-    accounts: list[Admission] = [Accounts(storage)] if has_accounts else []
-    return [
-        Limits(storage),
-        *accounts,
-        PodSecurity(storage),
-        Priority(storage),
-        tolerate_outages,
-        escalation,
-    ]
+def _admit(operations: Operations, authoriser: Authoriser, *, has_accounts: bool) -> None:
+    """Sets up what stands between a write and the storage, and what is warned of."""
+    kinds = operations.kinds
+    admissions = Admissions(
+        operations.storage,
+        lambda: dict.fromkeys(kind.shelf for kind in kinds),
+        with_accounts=has_accounts,
+    )
+    operations.admissions += [Escalation(authoriser), *admissions.chain]
+    operations.warners.append(admissions.warnings)
+    kinds.listeners.append(admissions.quotas.refresh)
 
 
 def _keep_rights(operations: Operations, authoriser: Authoriser) -> None:

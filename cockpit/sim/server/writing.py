@@ -47,6 +47,7 @@ def create(core: Core, kind: Kind, request: Request, tree: Tree, *, is_applied: 
     for complete in kind.complete:
         tree = complete(tree)
     tree = core.admit(request, tree, None)
+    warnings = (*warnings, *core.warned(request, tree, None))
     if not is_applied:
         # Before the server's own additions below: those belong to nobody.
         tree = core.tracked(kind, request, None, tree)
@@ -165,6 +166,7 @@ def update_from(
     is_status = request.subresource == "status"
     new = _of_status(kind, old, wanted) if is_status else _of_spec(kind, request, old, wanted)
     new = core.admit(request, new, old)
+    warnings = (*warnings, *core.warned(request, new, old))
     causes = _update_faults(kind, new, old, is_status)
     if causes:
         raise invalid(kind.resource, request.name, causes)
