@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from aiohttp import web
 
     from cockpit.sim.server.http.face import Face
+    from cockpit.sim.server.schema.openapi import OpenAPI
 
 HOST = "127.0.0.1"
 _BACKLOG = 1024
@@ -157,7 +158,7 @@ def _face(
         random=Random(random.getrandbits(64)),
         discovery=Discovery(operations.kinds, address),
         audit=AuditLog(folder / "audit.log", clock),
-        documents=None,
+        documents=OpenAPI(operations.kinds, operations.storage),
         kubelet_tls=kubelet_context(certificates),
         stopping=asyncio.Event(),
         ends={},

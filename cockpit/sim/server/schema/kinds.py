@@ -14,6 +14,8 @@ GROUPS = {
     "coordination.k8s.io": "coordination",
     "scheduling.k8s.io": "scheduling",
     "events.k8s.io": "events",
+    "discovery.k8s.io": "discovery",
+    "storage.k8s.io": "storage",
     "rbac.authorization.k8s.io": "rbac",
     "authorization.k8s.io": "authorization",
     "authentication.k8s.io": "authentication",

@@ -28,6 +28,8 @@ TABLES = (
     "coordination",
     "scheduling",
     "events",
+    "discovery",
+    "storage",
     "rbac",
     "authorization",
     "authentication",
