@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from aiohttp import web
 
     from cockpit.sim.server.http.face import Face
-    from cockpit.sim.server.schema.openapi import OpenAPI
 
 HOST = "127.0.0.1"
 _BACKLOG = 1024
@@ -147,6 +146,7 @@ def _face(
     from cockpit.sim.server.http.audit import AuditLog
     from cockpit.sim.server.http.discovery import Discovery
     from cockpit.sim.server.http.face import Face
+    from cockpit.sim.server.schema.openapi import OpenAPI
 
     operations = assembled.operations
     made = Face(
