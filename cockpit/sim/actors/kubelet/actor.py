@@ -223,6 +223,10 @@ class Kubelets(Actor):
         self.nodes[node.name] = node
         slot = self._leases.add(node)
         self.engine.after(RENEW_SECONDS * (slot + 1) / SLOTS, self, ("lease", str(slot)))
+        # A DaemonSet's pods are bound to a node before its kubelet is there: the mark comes later.
+        for pod in self.engine.cache(PODS):
+            if pod["spec"].get("nodeName") == node.name:
+                self.engine.soon(self, ("pod", pod["metadata"].get("namespace", ""), pod["metadata"]["name"]))
         return node
 
     def _look_at(self, node: NodeRun) -> None:

@@ -1,0 +1,93 @@
+"""Probes that really look: a command, a TCP connection, an HTTP request.
+
+Source of the sentences: Kubernetes 1.36 pkg/probe/{exec,http,tcp} and pkg/kubelet/prober/prober.go.
+"""
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from cockpit.sim.actors.kubelet.runtime import Outcome, StartFailed
+from cockpit.sim.port import Tree
+
+RunCommand = Callable[[list[str], float], Awaitable[tuple[int, bytes]]]
+_HOST = "127.0.0.1"
+
+
+async def run_probe(probe: Tree, container: Tree, run: RunCommand) -> Outcome:
+    """Run one probe within its timeout; never raises."""
+    seconds = float(probe.get("timeoutSeconds") or 1)
+    try:
+        if "exec" in probe:
+            return await _exec(probe["exec"], run, seconds)
+        async with asyncio.timeout(seconds):
+            if "httpGet" in probe:
+                return await _http(probe["httpGet"], container)
+            if "tcpSocket" in probe:
+                return await _tcp(probe["tcpSocket"], container)
+    except TimeoutError:
+        return Outcome(is_success=False, text=f"probe timed out after {seconds:g}s")
+    except (OSError, StartFailed) as error:
+        return Outcome(is_success=False, text=str(error))
+    return Outcome(is_success=False, text="this runtime runs exec, httpGet and tcpSocket probes only")
+
+
+async def _exec(spec: Tree, run: RunCommand, seconds: float) -> Outcome:
+    # A Python starts before the command does; that is our time, not the probe's.
+    command = [str(one) for one in spec.get("command", ())]
+    try:
+        code, output = await run(command, seconds + 1.0)
+    except TimeoutError:
+        words = " ".join(command)
+        return Outcome(is_success=False, text=f'command timed out: "{words}" timed out after {seconds:g}s')
+    return Outcome(is_success=code == 0, text=output.decode("utf-8", "replace"))
+
+
+def _port(wanted: Any, container: Tree) -> int:
+    for one in container.get("ports", ()):
+        if one.get("name") == wanted:
+            return int(one["containerPort"])
+    with contextlib.suppress(ValueError):
+        return int(wanted)
+    raise OSError(f"couldn't find port: {wanted}")
+
+
+async def _tcp(spec: Tree, container: Tree) -> Outcome:
+    port = _port(spec.get("port"), container)
+    try:
+        _, writer = await asyncio.open_connection(spec.get("host") or _HOST, port)
+    except OSError:
+        return Outcome(is_success=False, text=f"dial tcp {_HOST}:{port}: connect: connection refused")
+    writer.close()
+    return Outcome(is_success=True)
+
+
+async def _http(spec: Tree, container: Tree) -> Outcome:
+    port = _port(spec.get("port"), container)
+    path = spec.get("path") or "/"
+    host = spec.get("host") or _HOST
+    scheme = str(spec.get("scheme") or "HTTP").lower()
+    context = None
+    if scheme == "https":
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # as the kubelet does
+    try:
+        reader, writer = await asyncio.open_connection(host, port, ssl=context)
+    except OSError:
+        text = f'Get "{scheme}://{host}:{port}{path}": dial tcp {host}:{port}: connect: connection refused'
+        return Outcome(is_success=False, text=text)
+    try:
+        headers = {"Host": f"{host}:{port}", "User-Agent": "kube-probe/1.36", "Connection": "close"}
+        headers |= {one["name"]: one["value"] for one in spec.get("httpHeaders", ())}
+        lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        writer.write(f"GET {path} HTTP/1.1\r\n{lines}\r\n".encode())
+        await writer.drain()
+        words = (await reader.readline()).split()
+        code = int(words[1]) if len(words) > 1 and words[1].isdigit() else 0
+    finally:
+        writer.close()
+    if 200 <= code < 400:
+        return Outcome(is_success=True)
+    return Outcome(is_success=False, text=f"HTTP probe failed with statuscode: {code}")

@@ -1,0 +1,129 @@
+"""Commands that really run: each below a launcher that ends all of it, whatever happens to this program."""
+
+import asyncio
+import contextlib
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from cockpit.sim.actors.kubelet.runtime import StartFailed
+
+_LAUNCHER = Path(__file__).with_name("launcher.py")
+_START_SECONDS = 20.0
+_END_SECONDS = 1.0
+KILLED_CODE = 137
+
+
+class Child:
+    """One command. With `terminal` (the slave side of a pty) its three streams are that; else pipes."""
+
+    def __init__(
+        self, process: asyncio.subprocess.Process, control: int, status: asyncio.StreamReader
+    ) -> None:
+        self.process = process
+        self._control: int | None = control
+        self._status = status
+        self.pid = 0
+
+    @classmethod
+    async def launch(
+        cls,
+        command: Sequence[str],
+        *,
+        directory: Path,
+        environment: Mapping[str, str],
+        has_stdin: bool = False,
+        terminal: int | None = None,
+    ) -> "Child":
+        """Start `command` in its own session and process group. Raises StartFailed with runc's sentence."""
+        control_read, control_write = os.pipe()
+        status_read, status_write = os.pipe()
+        pipe = asyncio.subprocess.PIPE
+        stdin = pipe if has_stdin else asyncio.subprocess.DEVNULL
+        kind = "pipe" if terminal is None else "tty"
+        try:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                *("-I", "-S", os.fspath(_LAUNCHER), str(control_read), str(status_write), kind),
+                os.fspath(directory),
+                *command,
+                env=dict(environment),
+                pass_fds=(control_read, status_write),
+                start_new_session=True,
+                stdin=stdin if terminal is None else terminal,
+                stdout=pipe if terminal is None else terminal,
+                stderr=pipe if terminal is None else terminal,
+            )
+        except (OSError, ValueError) as error:
+            os.close(control_write)
+            os.close(status_read)
+            raise StartFailed(f"failed to create containerd task: {error}") from None
+        finally:
+            os.close(control_read)
+            os.close(status_write)
+        child = cls(process, control_write, await _reader(status_read))
+        try:
+            async with asyncio.timeout(_START_SECONDS):
+                word, _, rest = (await child._status.readline()).decode("utf-8", "replace").partition(" ")
+        except TimeoutError:
+            word, rest = "error", "0 the launcher did not answer"
+        if word != "started":
+            child.let_go()
+            await process.wait()
+            raise StartFailed(_refusal(command[0], rest.strip()))
+        child.pid = int(rest)
+        return child
+
+    def signal(self, word: str) -> None:
+        """`TERM` or `INT` to the command itself, `KILL` to all that it has started."""
+        if self._control is not None:
+            with contextlib.suppress(OSError):
+                os.write(self._control, word.encode() + b"\n")
+
+    def let_go(self) -> None:
+        """Close the control: the launcher kills everything and ends."""
+        if self._control is not None:
+            os.close(self._control)
+            self._control = None
+
+    async def wait(self) -> int:
+        """The command's exit code (128 + signal for a signal), when all of it has ended."""
+        line = await self._status.readline()
+        await self.process.wait()
+        self.let_go()
+        word, _, rest = line.decode("utf-8", "replace").partition(" ")
+        if word == "exit":
+            return int(rest)
+        with contextlib.suppress(OSError):  # the launcher itself was killed
+            os.killpg(self.pid, 9)
+        return KILLED_CODE
+
+    async def end(self) -> None:
+        """Kill everything and wait until it is gone, a second at most."""
+        self.let_go()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_END_SECONDS):
+                await self.process.wait()
+
+
+async def _reader(descriptor: int) -> asyncio.StreamReader:
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader()
+    await loop.connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(descriptor, "rb", buffering=0)
+    )
+    return reader
+
+
+def _refusal(command: str, error: str) -> str:
+    number, _, text = error.partition(" ")
+    reason = f'exec: "{command}": {text.lower()}'
+    if number == "2":
+        where = "stat" if "/" in command else "exec"
+        tail = "no such file or directory" if where == "stat" else "executable file not found in $PATH"
+        reason = f'exec: "{command}": {"stat " + command + ": " if where == "stat" else ""}{tail}'
+    return (
+        "failed to create containerd task: failed to create shim task: OCI runtime create failed: "
+        f"runc create failed: unable to start container process: error during container init: {reason}"
+    )

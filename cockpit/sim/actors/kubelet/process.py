@@ -1,0 +1,275 @@
+"""The process runtime: the container's command runs here, as a process group of its own.
+
+It gets its environment (nothing of ours but PATH), its folder (`folders.py`), its log (`logfile.py`) and the
+GPUs it was given by name (`NVIDIA_VISIBLE_DEVICES`, `CUDA_VISIBLE_DEVICES`). There is no image: a container
+needs a `command`. There is no network namespace: its address is 127.0.0.1. There are no cgroups: limits are
+not enforced. Its children die with it, and with us (`launcher.py`).
+"""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from cockpit.sim.actors.kubelet.behaviour import FOREVER
+from cockpit.sim.actors.kubelet.checks import run_probe
+from cockpit.sim.actors.kubelet.children import Child
+from cockpit.sim.actors.kubelet.folders import PodFolder, mapped
+from cockpit.sim.actors.kubelet.logfile import LineCutter, LogFile
+from cockpit.sim.actors.kubelet.runtime import STDERR, STDOUT, Exit, Outcome, Start, StartFailed, Wake
+from cockpit.sim.actors.kubelet.sessions import PipeSession, Session, TerminalSession
+from cockpit.sim.actors.kubelet.settings import expand
+from cockpit.sim.port import Tree
+
+ADDRESS = "127.0.0.1"
+_DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+Now = Callable[[], float]
+
+
+class ProcessRunning:
+    """One command of one container."""
+
+    def __init__(self, child: Child, log: LogFile, room: "Room", now: Now, wake: Wake) -> None:
+        self._child = child
+        self._log = log
+        self._room = room
+        self._now = now
+        self._wake = wake
+        self._exit: Exit | None = None
+        self._kill_at = FOREVER
+        self._is_asked = False
+        self._asked_probes: dict[str, asyncio.Task[Outcome]] = {}
+        self._task = asyncio.create_task(self._watch())
+
+    @property
+    def log(self) -> LogFile:
+        """What it writes."""
+        return self._log
+
+    @property
+    def room(self) -> "Room":
+        """Where it runs."""
+        return self._room
+
+    @property
+    def pid(self) -> int:
+        """The command's process id."""
+        return self._child.pid
+
+    def ended(self, now: float) -> Exit | None:
+        """Its end; SIGKILL is sent here when the grace is over."""
+        if self._exit is None and self._kill_at <= now:
+            self._kill_at = FOREVER
+            self._child.signal("KILL")
+        return self._exit
+
+    def due(self) -> float | None:
+        """When its grace is over."""
+        return None if self._kill_at == FOREVER else self._kill_at
+
+    def stop(self, now: float, grace_seconds: float) -> None:
+        """SIGTERM to the command; SIGKILL to all of it after the grace."""
+        if not self._is_asked and grace_seconds > 0:
+            self._child.signal("TERM")
+        self._is_asked = True
+        if grace_seconds <= 0:
+            self._child.signal("KILL")
+        else:
+            self._kill_at = min(self._kill_at, now + grace_seconds)
+
+    def probe(self, kind: str, probe: Tree, now: float) -> Outcome | None:
+        """Really run the probe; None until its answer is there."""
+        task = self._asked_probes.get(kind)
+        if task is None:
+            task = asyncio.create_task(run_probe(probe, self._room.container, self._room.run))
+            task.add_done_callback(lambda _: self._wake())
+            self._asked_probes[kind] = task
+        if not task.done():
+            return None
+        del self._asked_probes[kind]
+        return task.result()
+
+    def probe_changes_at(self, kind: str, now: float) -> float:
+        """Nobody knows."""
+        return now
+
+    def usage(self, now: float) -> tuple[float, int]:
+        """CPU is not measured; memory of the command alone, from /proc."""
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            pages = int(Path(f"/proc/{self.pid}/statm").read_text(encoding="ascii").split()[1])
+            return 0.0, pages * os.sysconf("SC_PAGE_SIZE")
+        return 0.0, 0
+
+    def write(self, data: bytes) -> None:
+        """Input of an attach; only a container with `stdin: true` has one."""
+        if self._child.process.stdin is not None:
+            with contextlib.suppress(ConnectionError, RuntimeError):
+                self._child.process.stdin.write(data)
+
+    async def end(self) -> None:
+        """Kill everything and wait for it."""
+        for task in self._asked_probes.values():
+            task.cancel()
+        await self._child.end()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(1.0):
+                await asyncio.shield(self._task)
+
+    async def _watch(self) -> None:
+        process = self._child.process
+        pumps = [
+            asyncio.create_task(self._pump(process.stdout, STDOUT)),
+            asyncio.create_task(self._pump(process.stderr, STDERR)),
+        ]
+        code = await self._child.wait()
+        await asyncio.wait(pumps, timeout=1.0)
+        for pump in pumps:
+            pump.cancel()
+        self._log.close()
+        self._exit = Exit(code, self._now())
+        self._wake()
+
+    async def _pump(self, reader: asyncio.StreamReader | None, stream: str) -> None:
+        cutter = LineCutter()
+        while reader is not None:
+            data = await reader.read(65536)
+            pieces = cutter.feed(data) if data else cutter.end()
+            for text, is_partial in pieces:
+                self._log.write(self._now(), stream, text, is_partial=is_partial)
+            if not data:
+                return
+            await asyncio.sleep(0)
+
+
+class Room:
+    """What every command of one container shares: its environment and its root."""
+
+    def __init__(self, start: Start, folder: PodFolder, path: str) -> None:
+        self.container = start.container
+        root = folder.root(start.container)
+        self.root = root
+        environment = {
+            "PATH": path,
+            "HOME": os.fspath(root),
+            "LANG": "C.UTF-8",
+            "HOSTNAME": str(start.pod["spec"].get("hostname") or start.pod["metadata"]["name"]),
+            "COCKPIT_ROOT": os.fspath(root),
+        }
+        environment |= {
+            name: mapped(value, start.container, root) for name, value in start.environment.items()
+        }
+        ids = ",".join(one for held in start.devices.values() for one in held)
+        environment["NVIDIA_VISIBLE_DEVICES"] = ids or "void"
+        environment["CUDA_VISIBLE_DEVICES"] = ids
+        self.environment = environment
+        self.sessions: list[Session] = []
+        directory = str(start.container.get("workingDir") or "")
+        self.directory = Path(mapped(directory, start.container, root)) if directory else root
+        if not self.directory.is_relative_to(folder.path):
+            self.directory = root.joinpath(*[part for part in directory.split("/") if part not in ("", "..")])
+        self.directory.mkdir(parents=True, exist_ok=True)
+
+    def command(self) -> list[str]:
+        """Command and arguments, expanded and with paths mapped. Raises StartFailed without a command."""
+        words = [*self.container.get("command", ()), *self.container.get("args", ())]
+        if not self.container.get("command"):
+            raise StartFailed("failed to generate container spec: no command specified")
+        return [mapped(expand(str(one), self.environment), self.container, self.root) for one in words]
+
+    async def launch(
+        self, command: list[str], *, has_stdin: bool = False, terminal: int | None = None
+    ) -> Child:
+        """Start a command here. Raises StartFailed."""
+        return await Child.launch(
+            command,
+            directory=self.directory,
+            environment=self.environment,
+            has_stdin=has_stdin,
+            terminal=terminal,
+        )
+
+    async def run(self, command: list[str], seconds: float) -> tuple[int, bytes]:
+        """Run a command to its end: exit code and output. Raises StartFailed, TimeoutError."""
+        child = await self.launch([mapped(one, self.container, self.root) for one in command])
+        session = PipeSession(child)
+        output = b""
+        try:
+            async with asyncio.timeout(seconds):
+                while (piece := await session.read()) is not None:
+                    output = (output + piece[1])[:10240]
+                return await session.wait(), output
+        finally:
+            await session.end()
+
+    async def open(self, command: list[str], *, is_tty: bool, has_stdin: bool) -> Session:
+        """Start a command that somebody speaks with. Raises StartFailed."""
+        words = [mapped(one, self.container, self.root) for one in command]
+        session: Session
+        if not is_tty:
+            session = PipeSession(await self.launch(words, has_stdin=has_stdin))
+        else:
+            master, slave = os.openpty()
+            self.environment.setdefault("TERM", "xterm-256color")
+            try:
+                child = await self.launch(words, terminal=slave)
+            except StartFailed:
+                os.close(master)
+                raise
+            finally:
+                os.close(slave)
+            session = TerminalSession(child, master)
+        self.sessions.append(session)
+        return session
+
+
+class ProcessRuntime:
+    """Runs commands below `base`, a folder that is this program's own."""
+
+    name = "process"
+    has_images = True
+
+    def __init__(self, base: Path, now: Now, *, path: str = "") -> None:
+        """`now` is the cluster's clock; `path` the PATH of containers, by default ours."""
+        self._base = base
+        self._now = now
+        self._path = path or os.environ.get("PATH", _DEFAULT_PATH)
+        self._running: dict[str, list[ProcessRunning]] = {}
+
+    async def prepare(self, pod: Tree, volumes: Mapping[str, Mapping[str, bytes]]) -> None:
+        """Make the pod's folder."""
+        PodFolder(self._base, pod).make(volumes)
+
+    async def start(self, start: Start, now: float, wake: Wake) -> ProcessRunning:
+        """Start a container's command. Raises StartFailed."""
+        folder = PodFolder(self._base, start.pod)
+        room = Room(start, folder, self._path)
+        log = LogFile(folder.path / str(start.container["name"]) / f"{start.attempt}.log")
+        try:
+            child = await room.launch(room.command(), has_stdin=bool(start.container.get("stdin")))
+        except StartFailed:
+            log.close()
+            raise
+        running = ProcessRunning(child, log, room, self._now, wake)
+        self._running.setdefault(start.pod["metadata"]["uid"], []).append(running)
+        return running
+
+    async def clear(self, pod: Tree) -> None:
+        """End everything of the pod and remove its folder."""
+        await self._end(self._running.pop(pod["metadata"]["uid"], []))
+        PodFolder(self._base, pod).remove()
+
+    async def close(self) -> None:
+        """End everything."""
+        left = [one for running in self._running.values() for one in running]
+        self._running.clear()
+        await self._end(left)
+
+    async def _end(self, left: list[ProcessRunning]) -> None:
+        ends = [one.end() for one in left]
+        ends += [session.end() for one in left for session in one.room.sessions]
+        await asyncio.gather(*ends)
+
+    def pod_address(self) -> str:
+        """Processes listen on this machine."""
+        return ADDRESS
