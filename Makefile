@@ -1,4 +1,4 @@
-# Two commands on a fresh machine with Python 3.11+, make and a C compiler:  make test,  make demo (with the embedded cluster).
+# Two commands on a fresh machine with Python 3.11+, make and a C compiler:  make demo,  make test.
 # `make test-real` gets, builds and runs the real control plane; binaries are cached outside the checkout.
 
 PYTHON ?= python3
@@ -6,9 +6,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help test test-real test-all bench screenshots lint format lock proto bed clean
+.PHONY: help demo test test-real test-all bench screenshots lint format lock proto bed clean
 
 help:
+	@echo "make demo         an embedded cluster and the cockpit on it"
 	@echo "make test         everything that needs nothing but Python"
 	@echo "make test-real    build and run the real control plane, then the suites that need it"
 	@echo "make test-all     the suites whole"
@@ -24,6 +25,9 @@ $(STAMP): pyproject.toml requirements/dev.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	touch $(STAMP)
+
+demo: $(STAMP)
+	@$(BIN)/cockpit demo
 
 test: $(STAMP)
 	$(BIN)/ruff check .

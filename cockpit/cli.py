@@ -63,6 +63,7 @@ def build_parser() -> argparse.ArgumentParser:
     _pool(nouns, shared)
     _template(nouns, shared)
     _audit(nouns, shared)
+    _demo(nouns, shared)
     return parser
 
 
@@ -145,6 +146,57 @@ def _pool(nouns: Any, shared: argparse.ArgumentParser) -> None:
         "--dry-run", action="store_true", help="show what would change, and the server's verdict"
     )
     _acting(scale)
+
+
+def _demo(nouns: Any, shared: argparse.ArgumentParser) -> None:
+    demo = _command(nouns, "demo", shared, "open the screens on an embedded cluster", "demo:run")
+    demo.add_argument(
+        "--scenario", default="default", metavar="NAME", help="see --list; or a file (default: default)"
+    )
+    demo.add_argument("--list", action="store_true", help="the scenarios that come along")
+    demo.add_argument("--speed", type=_speed, default=1.0, metavar="N", help="how much faster than the wall")
+    demo.add_argument("--seed", type=_whole, default=1, metavar="S", help="the same seed, the same history")
+    demo.add_argument(
+        "--warm",
+        type=_warm,
+        default=30.0,
+        metavar="SECONDS",
+        help="how much has happened already (default: 30)",
+    )
+    demo.add_argument("--serve", action="store_true", help="print KUBECONFIG=PATH and stay, without screens")
+    demo.add_argument(
+        "--port", type=_whole, default=0, metavar="PORT", help="of the API server (default: any)"
+    )
+    demo.add_argument("--folder", default="", metavar="DIR", help="keep kubeconfig and logs there")
+    demo.add_argument("--read-only", action="store_true", help="begin read-only, as on a real cluster")
+
+
+def _speed(text: str) -> float:
+    return _number(text, "a speed", 0.01, 1000.0)
+
+
+def _warm(text: str) -> float:
+    return _number(text, "a number of seconds", 0.0, 86_400.0)
+
+
+def _number(text: str, what: str, least: float, most: float) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = least - 1.0
+    if not least <= value <= most:
+        raise argparse.ArgumentTypeError(f"{text!r} is not {what} from {least:g} to {most:g}")
+    return value
+
+
+def _whole(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = -1
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 0")
+    return value
 
 
 def _template(nouns: Any, shared: argparse.ArgumentParser) -> None:

@@ -1,0 +1,150 @@
+"""`cockpit demo`: an embedded cluster in a child process, and the screens on it.
+
+Without a terminal the overview is printed once; with `--serve` the cluster stays and says where it is.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from cockpit.attach import AttachOptions
+from cockpit.errors import BadInput, CockpitError
+from cockpit.keep.paths import state_folder
+
+START_SECONDS = 120.0
+"""Patience for the child: a fleet takes a while to stand."""
+_END_SECONDS = 3.0
+_MARK = "KUBECONFIG="
+
+
+def run(options: argparse.Namespace) -> int:
+    """Open the screens on a fresh embedded cluster, or do what the flags say."""
+    if options.list:
+        return _list()
+    log = state_folder(os.environ) / "demo.log"
+    command = _command(options, log)
+    if options.serve:
+        # The same process: a signal for us is one for the cluster, and there is nobody to watch.
+        from cockpit.sim.__main__ import main
+
+        return main(command[3:])
+    with _child([*command, "--with-parent"]) as kubeconfig:
+        chosen = AttachOptions(
+            kubeconfig=str(kubeconfig),
+            namespace=getattr(options, "namespace", ""),
+            write=not options.read_only,
+        )
+        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+            return _overview(options, chosen)
+        return _screens(chosen)
+
+
+def _list() -> int:
+    from cockpit.commands.paper import grid, put
+    from cockpit.sim.scenarios.loading import load, shipped
+
+    rows = [[name, load(path).title] for name, path in shipped().items()]
+    put(grid(["scenario", "what happens"], rows))
+    return 0
+
+
+def _command(options: argparse.Namespace, log: Path) -> list[str]:
+    found = [sys.executable, "-m", "cockpit.sim", "--scenario", options.scenario]
+    found += ["--speed", str(options.speed), "--seed", str(options.seed), "--port", str(options.port)]
+    found += ["--warm", str(options.warm), "--log", str(log)]
+    if options.folder:
+        found += ["--folder", options.folder]
+    return found
+
+
+@contextlib.contextmanager
+def _child(command: list[str]) -> Iterator[Path]:
+    """The cluster as a child that ends when the block does, or when we are gone.
+
+    Raises CockpitError with the child's own sentence where it does not come up.
+    """
+    child = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # Its own group: Ctrl-C in this terminal is for the screens; the child ends with its standard input.
+        start_new_session=True,
+    )
+    try:
+        yield _ready(child)
+    finally:
+        _end(child)
+
+
+def _ready(child: "subprocess.Popen[bytes]") -> Path:
+    import selectors
+
+    assert child.stdout is not None
+    with selectors.DefaultSelector() as selector:
+        selector.register(child.stdout, selectors.EVENT_READ)
+        line = child.stdout.readline().decode() if selector.select(START_SECONDS) else ""
+    if line.startswith(_MARK):
+        return Path(line.removeprefix(_MARK).strip())
+    if child.poll() is None and not line:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(_END_SECONDS)
+    assert child.stderr is not None
+    if child.poll() is None:
+        raise BadInput(
+            f"the embedded cluster did not start within {START_SECONDS:g} s; try a smaller scenario."
+        )
+    said = child.stderr.read().decode("utf-8", "replace").strip().splitlines()
+    sentence = said[-1].removeprefix("cockpit: ") if said else f"it ended with code {child.returncode}"
+    error = CockpitError(sentence if said else f"the embedded cluster did not start: {sentence}.")
+    error.exit_code = 2
+    raise error
+
+
+def _end(child: "subprocess.Popen[bytes]") -> None:
+    """Close its standard input, which it ends with; be plainer after a while."""
+    for stream in (child.stdin, child.stdout, child.stderr):
+        if stream is not None:
+            stream.close()
+    try:
+        child.wait(_END_SECONDS)
+    except subprocess.TimeoutExpired:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+
+
+def _overview(options: argparse.Namespace, chosen: AttachOptions) -> int:
+    from cockpit.commands import overview
+    from cockpit.commands.get import NEEDS
+    from cockpit.commands.live import attached
+    from cockpit.commands.paper import note, put
+
+    async def show() -> int:
+        from cockpit.clock import SystemClock
+
+        clock = SystemClock()
+        async with attached(chosen, clock) as live:
+            notes = await live.settle(NEEDS["overview"], START_SECONDS, with_gpus=True)
+            lines = overview.lines(overview.tree(live.attachment, clock.now()))
+        put(lines)
+        note(notes)
+        return 0
+
+    return asyncio.run(show())
+
+
+def _screens(chosen: AttachOptions) -> int:
+    from cockpit.app import AppOptions
+    from cockpit.app import run as run_app
+    from cockpit.commands.choose import settings_in_force
+
+    return run_app(
+        AppOptions(attach_to=chosen, settings=settings_in_force(), state_folder=state_folder(os.environ))
+    )
