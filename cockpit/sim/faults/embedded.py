@@ -20,11 +20,16 @@ Begin = Callable[[int, Mapping[str, str]], Awaitable[None]]
 
 
 class _Tap(AbstractStreamWriter):
-    """Stands where the connection would be, and hands on what a handler writes."""
+    """Stands where the connection would be, and hands on what a handler writes.
+
+    `stopped` is what the fault raised to end the answer: handlers take that for a reader who left, and end
+    in peace, so it has to be raised again behind them.
+    """
 
     def __init__(self, begin: Begin, each: Each) -> None:
         self._begin = begin
         self._each = each
+        self.stopped: Exception | None = None
         self.buffer_size = 0
         self.output_size = 0
         self.length = None
@@ -32,8 +37,14 @@ class _Tap(AbstractStreamWriter):
     async def write(self, chunk: bytes | bytearray | memoryview) -> None:
         data = bytes(chunk)
         self.output_size += len(data)
-        if data:
-            await self._each(data)
+        if self.stopped is not None:
+            raise self.stopped
+        try:
+            if data:
+                await self._each(data)
+        except Exception as error:
+            self.stopped = error
+            raise
 
     async def write_eof(self, chunk: bytes = b"") -> None:
         await self.write(chunk)
@@ -89,11 +100,15 @@ class EmbeddedExchange(Exchange):
         # Bytes are what faults count and change: they must not be compressed.
         headers = {name: value for name, value in self.headers.items() if name.lower() != "accept-encoding"}
         inner = self.request.clone(rel_url=url, headers=headers)
-        inner._payload_writer = _Tap(begin, each)
+        tap = _Tap(begin, each)
+        inner._payload_writer = tap
         try:
             answered = await self.handler(inner)
         except web.HTTPException as error:
             answered = error
+        finally:
+            if tap.stopped is not None:
+                raise tap.stopped
         await answered.prepare(inner)
         await answered.write_eof()
 

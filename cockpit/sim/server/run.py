@@ -27,6 +27,7 @@ from cockpit.sim.server.rights.tokens import Tokens, shipped_users
 if TYPE_CHECKING:
     from aiohttp import web
 
+    from cockpit.sim.faults.embedded import FaultLayer
     from cockpit.sim.server.http.face import Face
 
 HOST = "127.0.0.1"
@@ -48,6 +49,8 @@ class Embedded(msgspec.Struct, frozen=True, eq=False):
     usernames: Mapping[str, str]
     operations: Operations
     face: "Face"
+    faults: "FaultLayer"
+    """Give it something to choose from, and the server misbehaves."""
 
     @property
     def ca_file(self) -> Path:
@@ -97,7 +100,8 @@ async def serving(
     except BaseException:
         listening.close()
         raise
-    runner = await _started(face, certificates, listening)
+    faults = _fault_layer(face)
+    runner = await _started(face, faults, certificates, listening)
     try:
         yield Embedded(
             url=url,
@@ -108,6 +112,7 @@ async def serving(
             usernames={one.context: one.user.name for one in people},
             operations=assembled.operations,
             face=face,
+            faults=faults,
         )
     finally:
         await face.close()
@@ -167,13 +172,27 @@ def _face(
     return made
 
 
-async def _started(face: "Face", certificates: Certificates, listening: socket.socket) -> "web.AppRunner":
+def _fault_layer(face: "Face") -> "FaultLayer":
+    from cockpit.sim.faults.embedded import FaultLayer
+
+    def user_of(http: "web.Request") -> str:
+        user = face.tokens.user_of(http.headers.get("Authorization", "").removeprefix("Bearer "))
+        return user.name if user else ""
+
+    return FaultLayer(face.clock, user_of=user_of)
+
+
+async def _started(
+    face: "Face", faults: "FaultLayer", certificates: Certificates, listening: socket.socket
+) -> "web.AppRunner":
     from aiohttp import web
 
     from cockpit.sim.server.http.front import application
 
+    served = application(face)
+    served.middlewares.append(faults.middleware)
     runner = web.AppRunner(
-        application(face),
+        served,
         access_log=None,
         handler_cancellation=True,
         shutdown_timeout=_GOODBYE_SECONDS,
