@@ -6,7 +6,7 @@ from pathlib import Path
 from random import Random
 
 from cockpit.clock import ManualClock
-from cockpit.kube.resource import NAMESPACES, NODES, PODS, Resource
+from cockpit.kube.resource import EVENTS, NAMESPACES, NODES, PODS, Resource
 from cockpit.sim.actors.scheduler.actor import Scheduler
 from cockpit.sim.engine import Engine
 from cockpit.sim.local_port import LocalPort
@@ -61,7 +61,7 @@ async def _put(port: LocalPort, tree: Tree) -> None:
         await port.patch(resource, space, metadata["name"], patch, subresource="status")
 
 
-async def _play(situation: Situation) -> Tree:
+async def _play(situation: Situation) -> LocalPort:
     clock = ManualClock()
     operations = assemble(clock, Random(1)).operations
     port = LocalPort(operations)
@@ -81,7 +81,7 @@ async def _play(situation: Situation) -> Tree:
     await _put(port, situation.pod)
     await engine.advance(0)
     await engine.stop()
-    return await port.get(PODS, SPACE, situation.pod["metadata"]["name"])
+    return port
 
 
 def said(pod: Tree) -> tuple[str, str]:
@@ -93,7 +93,18 @@ def said(pod: Tree) -> tuple[str, str]:
 
 def embedded(situation: Situation) -> Tree:
     """The pod in question after the embedded scheduler has looked at it once."""
-    return asyncio.run(_play(situation))
+
+    async def ask() -> Tree:
+        port = await _play(situation)
+        return await port.get(PODS, SPACE, situation.pod["metadata"]["name"])
+
+    return asyncio.run(ask())
+
+
+async def played(situation: Situation) -> tuple[list[Tree], list[Tree]]:
+    """Pods and events after the embedded scheduler has looked at a situation once."""
+    port = await _play(situation)
+    return await port.list(PODS, SPACE), await port.list(EVENTS, SPACE)
 
 
 def recorded() -> dict[str, list[str]]:

@@ -70,8 +70,6 @@ class Teller:
             "firstTimestamp": None,
             "lastTimestamp": None,
         }
-        if by is not None:
-            tree["related"] = _reference(by)
         if await self._asked(self._port.create(EVENTS, tree, pod.namespace)) and reason != "Scheduled":
             self._series[key] = _Series(pod.namespace, name, now)
             if len(self._series) > _MOST_SERIES:
@@ -134,11 +132,13 @@ class Teller:
             "lastTransitionTime": rfc3339(self._clock.now()),
             "lastProbeTime": None,
         }
+        if generation := victim.tree["metadata"].get("generation"):
+            told["observedGeneration"] = generation
         await self._patch_status(victim, {"conditions": [told]})
         gone = self._port.delete(PODS, victim.namespace, victim.name, uid=victim.uid)
         if await self._asked(gone):
             note = f"Preempted by pod {preemptor.uid} on node {node}"
-            await self.event(victim, "Normal", "Preempted", "Preempting", note, by=preemptor.tree)
+            await self.event(victim, "Normal", "Preempted", "Preempting", note)
 
     async def _patch_status(self, pod: PodInfo, status: Tree) -> None:
         patch = {"metadata": {"uid": pod.uid}, "status": status}
