@@ -11,7 +11,7 @@ from cockpit.sim.scenarios.durations import seconds
 from cockpit.sim.scenarios.schema import Job, Pool, Queue, Scenario
 
 POOLS_NAMESPACE = "pools"
-POOL_LABEL = "cockpit.dev/pool"
+POOL_LABEL = "node-pool"
 MEMORY_MIB = {
     "NVIDIA-H100-80GB-HBM3": 81559, "NVIDIA-A100-SXM4-80GB": 81920, "NVIDIA-A100-SXM4-40GB": 40960,
     "NVIDIA-A10G": 23028, "Tesla-T4": 15360, "Tesla-V100-SXM2-16GB": 16384, "Tesla-K80": 11441,
