@@ -27,7 +27,9 @@ class Limits:
         self._storage = storage
 
     def __call__(self, request: Request, new: Tree, old: Tree | None) -> Tree:
-        """The pod with its defaults. Raises PortError 403 with every bound that is broken."""
+        """The pod, or a limit range itself, with defaults. Raises PortError 403 with every broken bound."""
+        if is_same(request.resource, LIMIT_RANGES) and not request.subresource:
+            return _completed(new)
         pod = is_pod(request) and old is None
         claim = is_same(request.resource, PERSISTENT_VOLUME_CLAIMS) and not request.subresource
         if not (pod or claim) or (old is not None and old["metadata"].get("deletionTimestamp")):
@@ -43,6 +45,23 @@ class Limits:
             if faults:
                 raise refused(request, new, joined(faults))
         return new
+
+
+def _completed(limit_range: Tree) -> Tree:
+    """What a limit range leaves out for containers: `default` is `max`, `defaultRequest` is `default`, or
+    `min` (pkg/apis/core/v1/defaults.go)."""
+    spec: Tree = limit_range.get("spec") or {}
+    limits = [_completed_item(item) for item in spec.get("limits") or ()]
+    return {**limit_range, "spec": {**spec, "limits": limits}}
+
+
+def _completed_item(item: Tree) -> Tree:
+    if item.get("type") != "Container":
+        return item
+    default = {**(item.get("max") or {}), **(item.get("default") or {})}
+    request = {**(item.get("min") or {}), **default, **(item.get("defaultRequest") or {})}
+    filled = {"default": default, "defaultRequest": request}
+    return {**item, **{word: values for word, values in filled.items() if values}}
 
 
 def _with_defaults(pod: Tree, limits: Any) -> Tree:

@@ -19,6 +19,7 @@ from cockpit.sim.resources import (
     RESOURCE_QUOTAS,
 )
 from cockpit.sim.server.admission import Admissions
+from cockpit.sim.server.quantity import quantity
 from cockpit.sim.server.request import Request
 from cockpit.sim.server.storage import Storage, key_of
 from tests.bed.api import Api
@@ -40,7 +41,7 @@ CLASSES = [
     {"metadata": {"name": "adm-high"}, "value": 1000},
     {"metadata": {"name": "adm-never"}, "value": 5, "preemptionPolicy": "Never"},
 ]
-LIMITS = [
+LIMITS: list[Tree] = [
     {
         "type": "Container",
         "default": {"cpu": "500m", "memory": "512Mi"},
@@ -346,3 +347,21 @@ def _compare(bed: Bed, admin: Api, ours: Admissions, case: str) -> None:
         assert mine["metadata"].get("annotations") == body["metadata"].get("annotations")
         for one, other in zip(mine["spec"]["containers"], body["spec"]["containers"], strict=True):
             assert one.get("resources", {}) == other["resources"]
+
+
+def test_a_limit_range_is_completed(admin: Api, ours: Admissions) -> None:
+    tree = {"metadata": {"name": "l", "namespace": "adm-limits"}, "spec": {"limits": LIMITS}}
+    mine: Tree = tree
+    for admission in ours.chain:
+        mine = admission(Request(resource=LIMIT_RANGES, namespace="adm-limits"), mine, None)
+    theirs = admin.get("/api/v1/namespaces/adm-limits/limitranges/l")["spec"]["limits"]
+    assert [_as_quantities(item) for item in mine["spec"]["limits"]] == [
+        _as_quantities(item) for item in theirs
+    ]
+
+
+def _as_quantities(item: Tree) -> Tree:
+    return {
+        word: {name: str(quantity(one)) for name, one in value.items()} if isinstance(value, dict) else value
+        for word, value in item.items()
+    }
