@@ -76,7 +76,8 @@ def _merge_member(merged: Tree, key: str, value: Any, shape: Shape) -> None:
     current = merged.get(key)
     field = shape.fields.get(key)
     if isinstance(current, dict) and isinstance(value, dict):
-        merged[key] = _merged(current, value, shape.below(key))
+        is_whole = field is not None and field.replaces
+        merged[key] = value if is_whole else _merged(current, value, shape.below(key))
     elif isinstance(current, list) and isinstance(value, list) and field is not None and field.merges:
         merged[key] = _merged_list(current, value, field)
     elif isinstance(current, list) and isinstance(value, list):

@@ -5,8 +5,8 @@
 
 `!` is written also when it is empty, `*` tells an absent value from a zero. TYPE is a scalar, `any`,
 `[TYPE]`, `{TYPE}` (a map from strings) or the name of a type, `table.Name` for one of another table. Flags:
-`req`, `atomic`, `set`, `map(key,...)`, `merge` or `merge(key)`, `retainKeys`, `=default`, `in(a|b)`, and
-`as(TYPE)` for a text that Go calls TYPE. A kind is a type that objects of the API have. Names, types and
+`req`, `atomic`, `set`, `map(key,...)`, `merge` or `merge(key)`, `retainKeys`, `replace`, `=default`,
+`in(a|b)` and `as(TYPE)` for a text that Go calls TYPE. A kind is a type that objects of the API have. Names, types and
 flags are those of the published OpenAPI of Kubernetes 1.36 and of its types' JSON tags.
 """
 
@@ -150,6 +150,7 @@ def _field(table: str, line: str) -> Field:
         merge_key=said.get("merge", ""),
         merges="merge" in said,
         retains="retainKeys" in said,
+        replaces="replace" in said,
         default=_default(shape, said["="]) if "=" in said else None,
         values=tuple(said["in"].split("|")) if "in" in said else (),
         description=description.strip(),

@@ -146,8 +146,11 @@ class Definitions:
                 made["x-kubernetes-patch-merge-key"] = field.merge_key
         elif field.retains:
             made["x-kubernetes-patch-strategy"] = "retainKeys"
-        if field.values and field.shape.type == "string":
-            made["enum"] = list(field.values)
+        if field.replaces:
+            made["x-kubernetes-patch-strategy"] = "replace"
+        if field.values:
+            inside = made.get("items") or made.get("additionalProperties") or made
+            inside["enum"] = list(field.values)
         if field.default is not None and field.shape.type not in ("object", "list", "map"):
             made["default"] = field.default
         return made

@@ -45,7 +45,8 @@ class Field(msgspec.Struct, frozen=True, eq=False):
     """One named member of an object.
 
     `always`: written also when empty. `pointer`: told apart from its zero value. `merge_key` and `merges`
-    belong to strategic merge patches; `retains` says that clients send `$retainKeys`.
+    belong to strategic merge patches; `retains` says that clients send `$retainKeys`, `replaces` that objects
+    are replaced, not merged.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Field(msgspec.Struct, frozen=True, eq=False):
     merge_key: str = ""
     merges: bool = False
     retains: bool = False
+    replaces: bool = False
     default: Any = None
     values: tuple[str, ...] = ()
     description: str = ""

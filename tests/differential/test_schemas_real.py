@@ -1,0 +1,152 @@
+"""Schema tables, custom resource definitions and custom objects, compared with the real kube-apiserver."""
+
+import json
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from cockpit.kube.resource import Resource
+from cockpit.sim.port import PortError
+from cockpit.sim.resources import CUSTOM_RESOURCE_DEFINITIONS
+from cockpit.sim.server.builtin.table import built_in
+from cockpit.sim.server.refusals import invalid
+from cockpit.sim.server.schema.crd_check import crd_faults
+from cockpit.sim.server.schema.custom import definition_of
+from cockpit.sim.server.schema.openapi import OpenAPI
+from cockpit.sim.server.storage import Storage
+from tests.bed.api import Api
+from tests.bed.bed import Bed
+from tests.bed.fixtures import bed_apiserver
+from tests.differential.schema_cases import DEFINITIONS, OBJECTS, THINGS
+
+__all__ = ["bed_apiserver"]
+
+Tree = dict[str, Any]
+CRDS = CUSTOM_RESOURCE_DEFINITIONS.path()
+DRY = (("dryRun", "All"), ("fieldValidation", "Strict"))
+_COMPARED = (
+    "type",
+    "format",
+    "additionalProperties",
+    "x-kubernetes-list-type",
+    "x-kubernetes-list-map-keys",
+    "x-kubernetes-map-type",
+    "x-kubernetes-patch-merge-key",
+    "x-kubernetes-patch-strategy",
+)
+
+
+@pytest.fixture(scope="module")
+def api(bed_apiserver: Bed) -> Api:
+    return bed_apiserver.api()
+
+
+@pytest.fixture(scope="module")
+def things(api: Api) -> Iterator[tuple[Tree, Resource]]:
+    """The definition served, and its resource, in a group of this run's own."""
+    group = f"t{uuid.uuid4().hex[:8]}.test"
+    definition = json.loads(json.dumps(THINGS).replace("y.test", group))
+    api.create(CRDS, definition)
+    name = definition["metadata"]["name"]
+    try:
+        # A watch that ends with the first event that says so: nobody polls.
+        watch = (("watch", "1"), ("fieldSelector", f"metadata.name={name}"), ("timeoutSeconds", "5"))
+        body = api.request("GET", CRDS, query=watch).body.decode()
+        assert '"type":"Established","status":"True"' in body
+        yield definition, Resource(group, "v1", "things", "Thing", namespaced=True)
+    finally:
+        api.delete(f"{CRDS}/{name}")
+
+
+def _told(schema: Tree, definitions: Tree) -> Tree:
+    """What is compared of one field: its parts that decide something, references by name."""
+    told = {key: schema[key] for key in _COMPARED if key in schema and key != "additionalProperties"}
+    if told.get("x-kubernetes-map-type") == "granular":
+        # What every map is that does not say.
+        del told["x-kubernetes-map-type"]
+    if isinstance(schema.get("additionalProperties"), dict):
+        told["additionalProperties"] = _told(schema["additionalProperties"], definitions)
+    if isinstance(schema.get("items"), dict):
+        told["items"] = _told(schema["items"], definitions)
+    pointers = [one["$ref"] for one in schema.get("allOf") or () if "$ref" in one]
+    if "$ref" in schema:
+        pointers.append(schema["$ref"])
+    if pointers:
+        told["$ref"] = pointers[0].rpartition("/")[2]
+    if schema.get("enum"):
+        told["enum"] = sorted(schema["enum"])
+    if set(told) == {"type"} and told["type"] == "object":
+        # An object of any content is told in several ways.
+        return {"$ref": "any"}
+    return {"$ref": "any"} if told.get("$ref", "").rpartition(".")[2] in _ANY else told
+
+
+def _ordered(causes: Any) -> list[tuple[str, str, str]]:
+    return sorted((one["field"], one["reason"], one["message"]) for one in causes)
+
+
+_ANY = (
+    "FieldsV1",
+    "RawExtension",
+    "JSON",
+    "JSONSchemaPropsOrArray",
+    "JSONSchemaPropsOrBool",
+    "JSONSchemaPropsOrStringArray",
+)
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("path", sorted(json.loads(OpenAPI(built_in(), Storage()).v3_index())["paths"]))
+def test_every_type_has_the_fields_that_the_real_server_says(api: Api, path: str) -> None:
+    here = json.loads(OpenAPI(built_in(), Storage()).v3(path) or b"")["components"]["schemas"]
+    there = api.get(f"/openapi/v3/{path}")["components"]["schemas"]
+    differing: list[str] = []
+    for name, mine in here.items():
+        real = there.get(name)
+        if real is None or "properties" not in mine:
+            continue
+        if sorted(mine.get("required", [])) != sorted(real.get("required", [])):
+            differing.append(f"{name}: required {mine.get('required')} there {real.get('required')}")
+        mine_fields, real_fields = mine["properties"], real.get("properties", {})
+        for field in sorted(mine_fields.keys() | real_fields.keys()):
+            one = _told(mine_fields[field], here) if field in mine_fields else None
+            other = _told(real_fields[field], there) if field in real_fields else None
+            if one != other:
+                differing.append(f"{name}.{field}: here {one} there {other}")
+    assert differing == []
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("case", sorted(DEFINITIONS))
+def test_a_definition_is_judged_as_there(api: Api, case: str) -> None:
+    definition = DEFINITIONS[case]
+    real = api.request("POST", CRDS, definition, query=DRY).json()
+    causes = list(crd_faults(definition))
+    name = definition["metadata"]["name"]
+    mine = invalid(CUSTOM_RESOURCE_DEFINITIONS, name, causes).message if causes else "accepted"
+    assert mine == (real["message"] if real["kind"] == "Status" else "accepted")
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("case", sorted(OBJECTS))
+def test_a_custom_object_is_judged_as_there(api: Api, things: tuple[Tree, Resource], case: str) -> None:
+    definition, resource = things
+    custom = definition_of(definition)
+    sent = {"apiVersion": resource.api_version, "kind": "Thing", "metadata": {"name": "t"}, **OBJECTS[case]}
+    real = api.request("POST", resource.path("default"), sent, query=DRY).json()
+    try:
+        known, _ = custom.decode(sent, "Strict")
+        if causes := custom.validate(known):
+            raise invalid(resource, "t", causes)
+    except PortError as refused:
+        assert real["kind"] == "Status", refused.message
+        there = (real.get("details") or {}).get("causes") or []
+        if len(there) < 2:
+            assert refused.message == real["message"]
+        # The server goes through members in any order.
+        assert _ordered(refused.causes) == _ordered(there)
+        return
+    assert real["kind"] == "Thing", real["message"]
+    assert known["spec"] == real["spec"]
