@@ -1,0 +1,52 @@
+"""`python -m cockpit.sim.faults --faults FILE`: a misbehaving proxy before the cluster of a kubeconfig."""
+
+import argparse
+import asyncio
+import contextlib
+import sys
+import tempfile
+from pathlib import Path
+
+from cockpit.errors import CockpitError
+from cockpit.kube.kubeconfig import files
+from cockpit.sim.faults.standalone import rules_in, standing_before
+
+
+def _asked(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m cockpit.sim.faults",
+        description="A misbehaving proxy before an API server. Prints KUBECONFIG=PATH, and stays.",
+    )
+    parser.add_argument("--faults", type=Path, required=True, help="YAML: a list of rules, or a scenario")
+    parser.add_argument("--kubeconfig", help="whose current context names the server (default: KUBECONFIG)")
+    parser.add_argument("--seed", type=int, default=1, help="what is drawn, is drawn by it (default: 1)")
+    parser.add_argument("--port", type=int, default=0, help="port on loopback (default: any that is free)")
+    return parser.parse_args(arguments)
+
+
+async def _stay(asked: argparse.Namespace, folder: Path) -> None:
+    rules = rules_in(asked.faults)
+    kubeconfig = files(asked.kubeconfig)[0]
+    async with standing_before(kubeconfig, rules, folder, seed=asked.seed, port=asked.port) as (_, path):
+        sys.stdout.write(f"KUBECONFIG={path}\n")
+        sys.stdout.flush()
+        await asyncio.Event().wait()
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Serve until interrupted. Answers the exit status."""
+    asked = _asked(sys.argv[1:] if arguments is None else arguments)
+    with (
+        tempfile.TemporaryDirectory(prefix="cockpit-faults-") as folder,
+        contextlib.suppress(KeyboardInterrupt),
+    ):
+        try:
+            asyncio.run(_stay(asked, Path(folder)))
+        except CockpitError as error:
+            sys.stderr.write(f"{error.sentence}\n")
+            return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
