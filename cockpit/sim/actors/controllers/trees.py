@@ -20,9 +20,11 @@ def uid_of(tree: Tree) -> str:
 
 def controller_of(tree: Tree) -> Tree | None:
     """The owner reference with `controller: true`, or None."""
-    for reference in tree["metadata"].get("ownerReferences") or ():
-        if reference.get("controller"):
-            return dict(reference)
+    references: list[Tree] | None = tree["metadata"].get("ownerReferences")
+    if references:
+        for reference in references:
+            if reference.get("controller"):
+                return reference
     return None
 
 

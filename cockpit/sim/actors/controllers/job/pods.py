@@ -49,7 +49,7 @@ def new_pod(turn: Round, index: int | None) -> Tree:
 def pods_to_remove(turn: Round, at_least: int) -> list[Tree]:
     """Pods without a valid index, or with one that another has, go first; then by how far they are."""
     if not turn.spec.is_indexed:
-        return sorted(turn.active_pods, key=removal_order)[:at_least]
+        return sorted(turn.active_pods, key=removal_order)[:at_least] if at_least else []
     by_index: dict[int, list[Tree]] = {}
     removed: list[Tree] = []
     for pod in turn.active_pods:
@@ -60,11 +60,13 @@ def pods_to_remove(turn: Round, at_least: int) -> list[Tree]:
             by_index.setdefault(index, []).append(pod)
     left: list[Tree] = []
     for pods in by_index.values():
-        pods.sort(key=removal_order)
+        if len(pods) > 1:
+            pods.sort(key=removal_order)
         removed += pods[:-1]
         left.append(pods[-1])
-    left.sort(key=removal_order)
-    return removed + left[: max(0, at_least - len(removed))]
+    if at_least <= len(removed):
+        return removed
+    return removed + sorted(left, key=removal_order)[: at_least - len(removed)]
 
 
 def _with_index_env(container: Tree) -> Tree:

@@ -291,7 +291,7 @@ def shaped_status(turn: Round) -> Tree:
     status = {
         name: value
         for name, value in turn.status.items()
-        if name not in ("active", "succeeded", "failed", "completedIndexes") or value
+        if name not in ("active", "succeeded", "failed", "completedIndexes", "conditions") or value
     }
     status["uncountedTerminatedPods"] = {name: uids for name, uids in turn.uncounted.items() if uids}
     return status

@@ -1,0 +1,40 @@
+"""The real Job, MPIJob, Deployment and disruption controllers and ours come to show the same in every play.
+
+`controller_plays` tells what is compared and what is not modelled.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.bed import sandbox
+from tests.bed.api import Api
+from tests.bed.fixtures import fresh
+from tests.differential.controller_plays import PLAYS, Play
+from tests.differential.controller_sides import Ours, Theirs
+
+pytestmark = pytest.mark.real
+
+
+@pytest.fixture(scope="module")
+def api(request: pytest.FixtureRequest) -> Iterator[Api]:
+    """kube-controller-manager and mpi-operator; no nodes, so that every pod stays as it is made."""
+    if (reason := sandbox.why_not()) is not None:
+        pytest.skip(reason)
+    for bed in fresh({"mpi"}, request):
+        yield bed.api()
+
+
+@pytest.mark.parametrize("play", PLAYS, ids=[play.__name__ for play in PLAYS])
+def test_both_show_the_same(api: Api, play: Play) -> None:
+    space = play.__name__.replace("_", "-")
+    ours = Ours(space)
+    try:
+        play(ours)
+        told = ours.events()
+    finally:
+        ours.close()
+    assert ours.sights, "a play looks at least once"
+    theirs = Theirs(api, space, ours.sights, told)
+    play(theirs)
+    theirs.check_events()
