@@ -9,6 +9,7 @@ from aiohttp.abc import AbstractStreamWriter
 
 from cockpit.clock import Clock
 from cockpit.sim.faults.exchange import HOP_BY_HOP, Answer, Each, Exchange, Fault, Seen
+from cockpit.sim.faults.sockets import is_socket
 
 if TYPE_CHECKING:
     from aiohttp.typedefs import Middleware
@@ -72,6 +73,10 @@ class EmbeddedExchange(Exchange):
     handler: Handler = field(kw_only=True)
 
     async def forward(self, each: Each | None = None, *, content_type: str | None = None) -> None:
+        if is_socket(self.seen.headers):
+            self.response = await self.handler(self.request)
+            return
+
         async def begin(status: int, headers: Mapping[str, str]) -> None:
             told = headers.get("Content-Type", "") if content_type is None else content_type
             await self.begin(status, told, headers)
@@ -117,8 +122,8 @@ class FaultLayer:
     """`app.middlewares.append(layer.middleware)`: every request is shown to `choose`, and takes its fault.
 
     `user_of` names the user of a request ("" where it cannot). What a request without fault costs is one
-    call of `choose`; a request that switches protocols (exec) takes those faults only that do not look at
-    the answer.
+    call of `choose`; a request that switches protocols (exec) meets what happens before its answer, and
+    is then left alone.
     """
 
     def __init__(

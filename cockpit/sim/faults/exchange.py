@@ -89,7 +89,7 @@ class Exchange:
 
     async def forward(self, each: Each | None = None, *, content_type: str | None = None) -> None:
         """The server's own answer; `each` takes the pieces of the body in place of `write`, `content_type`
-        stands in for the real one."""
+        stands in for the real one. A request for a WebSocket gets it, untouched."""
         raise NotImplementedError
 
     async def whole(self) -> Answer:

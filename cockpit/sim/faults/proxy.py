@@ -17,6 +17,7 @@ from aiohttp import web
 
 from cockpit.clock import Clock, SystemClock
 from cockpit.sim.faults.exchange import HOP_BY_HOP, Answer, Each, Exchange, Fault, Rule, Seen
+from cockpit.sim.faults.sockets import is_socket, pass_socket
 
 _PIECE_BYTES = 64 * 1024
 
@@ -41,6 +42,10 @@ class ProxiedExchange(Exchange):
         )
 
     async def forward(self, each: Each | None = None, *, content_type: str | None = None) -> None:
+        if is_socket(self.seen.headers):
+            url = self.proxy.upstream_url + self.request.path_qs
+            self.response = await pass_socket(self.request, self.proxy.session, url, self.proxy.upstream_ssl)
+            return
         async with self.upstream() as answer:
             kept = {k: v for k, v in answer.headers.items() if k.lower() not in HOP_BY_HOP}
             told = answer.headers.get("Content-Type", "") if content_type is None else content_type

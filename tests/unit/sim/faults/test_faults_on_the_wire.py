@@ -37,6 +37,8 @@ class Backend:
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         self.requests.append(f"{request.method} {request.path}")
+        if request.path == "/exec":
+            return await self._exec(request)
         if request.query.get("watch"):
             return await self._watch(request)
         if request.method == "POST":
@@ -45,6 +47,17 @@ class Backend:
             raise web.HTTPNotFound(text="no such thing")
         items = [pod(number) for number in range(EVENTS)]
         return web.json_response({"kind": "PodList", "items": items, "asked": dict(request.query)})
+
+    async def _exec(self, request: web.Request) -> web.StreamResponse:
+        if not request.headers.get("Authorization"):
+            return web.Response(status=403)
+        socket = web.WebSocketResponse(protocols=("v5.channel.k8s.io",))
+        await socket.prepare(request)
+        async for message in socket:
+            await socket.send_bytes(request.query["prefix"].encode() + message.data)
+            if message.data == b"end":
+                await socket.close(code=4000)
+        return socket
 
     async def _watch(self, request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
@@ -268,3 +281,31 @@ async def test_a_log_in_page_stands_in_the_way(way: Way) -> None:
     status, body, headers = await way.get()
     assert (status, headers["Content-Type"]) == (200, "text/html; charset=utf-8")
     assert b"Sign in" in body
+
+
+@pytest.mark.parametrize("do", [{"delay": 0}, {"cut": 3}, None], ids=["delay", "cut", "none"])
+async def test_a_socket_passes_untouched(way: Way, do: dict[str, Any] | None) -> None:
+    one = way.script(do or {"drop": True}, on={} if do else {"path": "/elsewhere"})
+    url, headers = f"{way.url}/exec?prefix=a%20", {"Authorization": "Bearer tok-admin"}
+    async with way.session.ws_connect(
+        url, headers=headers, protocols=("v4.channel.k8s.io", "v5.channel.k8s.io")
+    ) as socket:
+        assert socket.protocol == "v5.channel.k8s.io"
+        await socket.send_bytes(b"x" * 100_000)
+        assert (await socket.receive()).data == b"a " + b"x" * 100_000
+        await socket.send_bytes(b"end")
+        assert (await socket.receive()).data == b"a end"
+        assert (await socket.receive()).type is aiohttp.WSMsgType.CLOSE
+    assert socket.close_code == 4000
+    assert len(one.fired) == (1 if do else 0)
+
+
+async def test_a_socket_that_is_refused_or_dropped(way: Way) -> None:
+    way.script({"delay": 0})
+    with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+        await way.session.ws_connect(f"{way.url}/exec")
+    assert refused.value.status == 403
+    way.script({"status": 503})
+    with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+        await way.session.ws_connect(f"{way.url}/exec", headers={"Authorization": "x"})
+    assert refused.value.status == 503
