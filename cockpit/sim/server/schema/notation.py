@@ -6,8 +6,8 @@
 `!` is written also when it is empty, `*` tells an absent value from a zero. TYPE is a scalar, `any`,
 `[TYPE]`, `{TYPE}` (a map from strings) or the name of a type, `table.Name` for one of another table. Flags:
 `req`, `atomic`, `set`, `map(key,...)`, `merge` or `merge(key)`, `retainKeys`, `replace`, `=default`,
-`in(a|b)` and `as(TYPE)` for a text that Go calls TYPE. A kind is a type that objects of the API have. Names, types and
-flags are those of the published OpenAPI of Kubernetes 1.36 and of its types' JSON tags.
+`in(a|b)` and `as(TYPE)` for a text that Go calls TYPE. A kind is a type that objects of the API have.
+Names, types and flags are those of the published OpenAPI of Kubernetes 1.36 and of its types' JSON tags.
 """
 
 import functools

@@ -14,6 +14,7 @@ from cockpit.sim.server.builtin.table import built_in
 from cockpit.sim.server.kinds import Kind
 from cockpit.sim.server.schema import Shape, built_in_kinds, shape_of
 from cockpit.sim.server.schema.decode import accepted, accepted_patch, normal, zero
+from cockpit.sim.server.schema.doubles import checked_for_doubles
 from cockpit.sim.server.schema.notation import TABLES, blocks, named
 from cockpit.sim.server.schema.openapi import OpenAPI
 from cockpit.sim.server.schema.quantity import canonical, parsed
@@ -52,7 +53,8 @@ WRONG: list[tuple[Tree, str]] = [
     ),
     (
         job({"parallelism": 99999999999}),
-        "json: cannot unmarshal number 99999999999 into Go struct field JobSpec.spec.parallelism of type int32",
+        "json: cannot unmarshal number 99999999999 into Go struct field JobSpec.spec.parallelism of type "
+        "int32",
     ),
     (
         job({"template": []}),
@@ -107,6 +109,22 @@ def test_unknown_fields_are_warned_of_or_dropped() -> None:
     assert warnings == ('unknown field "spec.foo"',)
     assert "foo" not in known["spec"]
     assert accepted(tree, JOB, "Ignore")[1] == ()
+
+
+def test_members_that_stand_twice_are_refused_or_warned_of() -> None:
+    body = (
+        b'{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"j","name":"k"},"spec":{"template":{"spec":'
+        b'{"restartPolicy":"Never","containers":[{"name":"c","image":"i","image":"q"}]}}}}'
+    )
+    found = ('duplicate field "metadata.name"', 'duplicate field "spec.template.spec.containers[0].image"')
+    assert checked_for_doubles(body, job(), "Warn") == found
+    assert checked_for_doubles(body, job(), "Ignore") == ()
+    assert checked_for_doubles(json.dumps(job()).encode(), job(), "Strict") == ()
+    with pytest.raises(PortError) as refused:
+        checked_for_doubles(body, job(), "Strict")
+    assert refused.value.message == (
+        'Job in version "v1" cannot be handled as a Job: strict decoding error: ' + ", ".join(found)
+    )
 
 
 def test_a_patch_that_leads_nowhere_is_quoted() -> None:
