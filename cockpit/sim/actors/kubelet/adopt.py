@@ -79,6 +79,7 @@ async def _container(run: PodRun, one: ContainerRun, told: Tree, runtime: Runtim
         return
     start = Start(run.pod, one.spec, one.restarts, one.container_id, {}, {}, one.behaviour, run.address, "")
     one.running = await runtime.start(start, one.started_at, lambda: None)
+    one.logs = [one.running.log]
     one.stage, one.until = Stage.RUNNING, FOREVER
     begin_probes(one, now)
     if told.get("ready"):

@@ -168,6 +168,7 @@ class ContainerSteps:
             run.tell(WARNING, "Failed", f"Error: {failure}", one.field_path)
             self._ended(run, one, Exit(128, now, "StartError", str(failure)), now)
             return
+        one.logs = [*one.logs[-1:], one.running.log]
         run.tell(NORMAL, "Started", "Container started", one.field_path)
         one.stage, one.until = Stage.RUNNING, FOREVER
         begin_probes(one, now)
@@ -193,7 +194,6 @@ class ContainerSteps:
         if end.message:
             state["message"] = end.message
         one.terminated = state
-        one.last_log = one.running.log if one.running is not None else None
         ran_seconds = end.at - one.started_at
         one.running, one.probes = None, []
         one.is_started = False

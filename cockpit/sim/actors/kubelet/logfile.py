@@ -56,10 +56,13 @@ class LogFile:
                 kept.append(line)
         return list(kept)
 
-    async def follow(self, after: float) -> AsyncIterator[LogLine]:
-        """What is written from now on, until the file is closed. `after` is what the caller has read."""
+    def follow(self, after: float) -> AsyncIterator[LogLine]:
+        """What is written from this call on, until the file is closed."""
         mine: deque[LogLine] = deque()
         self._followers.append(mine)
+        return self._follow(mine)
+
+    async def _follow(self, mine: deque[LogLine]) -> AsyncIterator[LogLine]:
         try:
             while True:
                 while mine:

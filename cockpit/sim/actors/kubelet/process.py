@@ -17,8 +17,18 @@ from cockpit.sim.actors.kubelet.checks import run_probe
 from cockpit.sim.actors.kubelet.children import Child
 from cockpit.sim.actors.kubelet.folders import PodFolder, mapped
 from cockpit.sim.actors.kubelet.logfile import LineCutter, LogFile
-from cockpit.sim.actors.kubelet.runtime import STDERR, STDOUT, Exit, Outcome, Start, StartFailed, Wake
-from cockpit.sim.actors.kubelet.sessions import PipeSession, Session, TerminalSession
+from cockpit.sim.actors.kubelet.runtime import (
+    STDERR,
+    STDOUT,
+    Exit,
+    Outcome,
+    Running,
+    Session,
+    Start,
+    StartFailed,
+    Wake,
+)
+from cockpit.sim.actors.kubelet.sessions import PipeSession, TerminalSession
 from cockpit.sim.actors.kubelet.settings import expand
 from cockpit.sim.port import Tree
 
@@ -253,6 +263,12 @@ class ProcessRuntime:
         running = ProcessRunning(child, log, room, self._now, wake)
         self._running.setdefault(start.pod["metadata"]["uid"], []).append(running)
         return running
+
+    async def open(self, running: Running, command: list[str], *, is_tty: bool, has_stdin: bool) -> Session:
+        """Start a command in the folder and the environment of a container. Raises StartFailed."""
+        if not isinstance(running, ProcessRunning):
+            raise StartFailed("the container is of another runtime")
+        return await running.room.open(command, is_tty=is_tty, has_stdin=has_stdin)
 
     async def clear(self, pod: Tree) -> None:
         """End everything of the pod and remove its folder."""

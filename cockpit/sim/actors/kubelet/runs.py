@@ -62,7 +62,7 @@ class ContainerRun:
     container_id: str = ""
     terminated: Tree | None = None
     last: Tree | None = None
-    last_log: Log | None = None
+    logs: list[Log] = field(default_factory=list)
     restarts: int = 0
     is_started: bool = False
     is_ready: bool = False

@@ -26,6 +26,32 @@ class Exit(msgspec.Struct, frozen=True):
         return self.reason or ("Error" if self.code else "Completed")
 
 
+Piece = tuple[str, bytes]
+"""(stream, data)"""
+
+
+class Session(Protocol):
+    """What an exec speaks with: one command in a container, with its streams."""
+
+    async def read(self) -> Piece | None:
+        """The next output, None when there will be no more."""
+
+    def write(self, data: bytes) -> None:
+        """Input."""
+
+    def close_input(self) -> None:
+        """No more input."""
+
+    def resize(self, width: int, height: int) -> None:
+        """The terminal has another size (columns, rows)."""
+
+    async def wait(self) -> int:
+        """The exit code."""
+
+    async def end(self) -> None:
+        """Whoever listened is gone: end the command."""
+
+
 class StartFailed(Exception):
     """The runtime could not start the command (exit code 128, reason StartError)."""
 
@@ -77,6 +103,9 @@ class Running(Protocol):
     def probe_changes_at(self, kind: str, now: float) -> float:
         """When the outcome of a probe may next be another one; `now` where nobody knows."""
 
+    def write(self, data: bytes) -> None:
+        """Input of an attach."""
+
     def usage(self, now: float) -> tuple[float, int]:
         """CPU cores and memory bytes in use."""
 
@@ -107,6 +136,9 @@ class Runtime(Protocol):
 
     async def start(self, start: Start, now: float, wake: "Wake") -> Running:
         """Start a container. Raises StartFailed."""
+
+    async def open(self, running: Running, command: list[str], *, is_tty: bool, has_stdin: bool) -> Session:
+        """Start a command in a running container (`exec`). Raises StartFailed."""
 
     async def clear(self, pod: Tree) -> None:
         """The pod is gone: end and remove everything of it at once."""

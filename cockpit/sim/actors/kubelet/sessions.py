@@ -1,4 +1,4 @@
-"""What an exec or attach speaks with, whatever the runtime."""
+"""What an exec speaks with in the process runtime: a child with pipes, or one on a pty."""
 
 import asyncio
 import contextlib
@@ -6,35 +6,9 @@ import fcntl
 import os
 import struct
 import termios
-from typing import Protocol
 
 from cockpit.sim.actors.kubelet.children import Child
-from cockpit.sim.actors.kubelet.runtime import STDERR, STDOUT
-
-Piece = tuple[str, bytes]
-"""(stream, data)"""
-
-
-class Session(Protocol):
-    """One command in a container, with its streams."""
-
-    async def read(self) -> Piece | None:
-        """The next output, None when there will be no more."""
-
-    def write(self, data: bytes) -> None:
-        """Input."""
-
-    def close_input(self) -> None:
-        """No more input."""
-
-    def resize(self, width: int, height: int) -> None:
-        """The terminal has another size (columns, rows)."""
-
-    async def wait(self) -> int:
-        """The exit code."""
-
-    async def end(self) -> None:
-        """Whoever listened is gone: end the command."""
+from cockpit.sim.actors.kubelet.runtime import STDERR, STDOUT, Piece
 
 
 class PipeSession:

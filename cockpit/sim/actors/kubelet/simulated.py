@@ -5,7 +5,8 @@ from random import Random
 
 from cockpit.model.quantity import parse_quantity
 from cockpit.sim.actors.kubelet.behaviour import FOREVER, Habits, ProbeStory
-from cockpit.sim.actors.kubelet.runtime import Exit, Outcome, Start, StartFailed, Wake
+from cockpit.sim.actors.kubelet.runtime import Exit, Outcome, Running, Session, Start, StartFailed, Wake
+from cockpit.sim.actors.kubelet.shell import ShellSession
 from cockpit.sim.actors.kubelet.training import Alarm, SimulatedLog
 from cockpit.sim.port import Tree
 
@@ -87,6 +88,14 @@ class SimulatedRunning:
         later = (self._at + story.ok_after_seconds, self._at + story.fail_after_seconds)
         return min((at for at in later if at > now), default=FOREVER)
 
+    @property
+    def started(self) -> Start:
+        """What it was started with."""
+        return self._start
+
+    def write(self, data: bytes) -> None:
+        """Nobody reads it."""
+
     def usage(self, now: float) -> tuple[float, int]:
         """CPU cores and memory bytes: said, or a part of what was asked for; rising before an OOM."""
         behaviour = self._start.behaviour
@@ -142,6 +151,12 @@ class SimulatedRuntime:
                 f"runc create failed: {start.behaviour.start_error}"
             )
         return SimulatedRunning(start, now, self._habits, self._seed, self._alarm)
+
+    async def open(self, running: Running, command: list[str], *, is_tty: bool, has_stdin: bool) -> Session:
+        """A small shell that says that it is simulated. Raises StartFailed."""
+        if not isinstance(running, SimulatedRunning):
+            raise StartFailed("the container is of another runtime")
+        return ShellSession(running.started, command, is_tty=is_tty, has_stdin=has_stdin)
 
     async def clear(self, pod: Tree) -> None:
         """Nothing to remove."""

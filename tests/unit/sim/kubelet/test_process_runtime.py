@@ -53,9 +53,7 @@ class LiveCluster(SmallCluster):
         """All that the first container has written."""
         run = self.kubelets.run_of("a", name)
         assert run is not None
-        one = run.containers[0]
-        log = one.running.log if one.running is not None else one.last_log
-        assert log is not None
+        log = run.containers[0].logs[-1]
         return "\n".join(line.text.decode() for line in log.lines(since=0, tail=None, now=0))
 
 
