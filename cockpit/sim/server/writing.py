@@ -46,6 +46,8 @@ def create(core: Core, kind: Kind, request: Request, tree: Tree, *, is_applied: 
         tree.pop("status", None)
     for complete in kind.complete:
         tree = complete(tree)
+    # Named before it is admitted: a refusal tells the whole name.
+    tree = _named(core, kind, request, tree)
     tree = core.admit(request, tree, None)
     warnings = (*warnings, *core.warned(request, tree, None))
     if not is_applied:
@@ -54,7 +56,6 @@ def create(core: Core, kind: Kind, request: Request, tree: Tree, *, is_applied: 
     tree = dict(tree)
     namespace = request.namespace if kind.resource.namespaced else ""
     tree["metadata"] = created(tree["metadata"], kind, namespace, core.now, core.random)
-    tree = _named(core, kind, tree)
     for revise in kind.revise:
         tree = revise(tree, None)
     causes = [*faults_at_create(tree["metadata"], kind), *_faults(kind, tree, None)]
@@ -115,7 +116,7 @@ def json_text(tree: Tree) -> str:
     return msgspec.json.encode(tree).decode()
 
 
-def _named(core: Core, kind: Kind, tree: Tree) -> Tree:
+def _named(core: Core, kind: Kind, request: Request, tree: Tree) -> Tree:
     """With a name made of `generateName` where there is none, one that is free."""
     metadata = tree["metadata"]
     prefix = metadata.get("generateName")
@@ -125,7 +126,7 @@ def _named(core: Core, kind: Kind, tree: Tree) -> Tree:
     for _ in range(_TRIES):
         metadata = {**metadata, "name": generated_name(prefix, core.random)}
         tree = {**tree, "metadata": metadata}
-        if object_key(kind, tree) not in taken:
+        if key_of(request.namespace if kind.resource.namespaced else "", metadata["name"]) not in taken:
             break
     return tree
 

@@ -1,5 +1,6 @@
 """A whole embedded server: rights, admissions, warnings and faults as a client of it meets them."""
 
+import re
 import ssl
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -102,6 +103,15 @@ async def test_a_quota_is_shown_and_kept(client: Client) -> None:
     assert (await client.ask("engineer", "POST", f"{SPACE}/pods", gpu_pod("b", 2)))[0] == 201
     shown = (await client.ask("engineer", "GET", f"{SPACE}/resourcequotas/q"))[1]
     assert shown["status"]["used"] == {"requests.nvidia.com/gpu": "2"}
+
+
+async def test_a_refusal_tells_the_whole_name_that_was_made_up(client: Client) -> None:
+    tree = gpu_pod("", 1, priorityClassName="nix") | {"metadata": {"generateName": "worker-"}}
+    status, body, _ = await client.ask("engineer", "POST", f"{SPACE}/pods", tree)
+    assert status == 403
+    assert re.fullmatch(
+        r'pods "worker-[a-z0-9]{5}" is forbidden: no PriorityClass with name nix was found', body["message"]
+    )
 
 
 async def test_a_quota_counts_a_kind_that_was_defined_after_it(client: Client) -> None:
