@@ -14,6 +14,7 @@ from cockpit.kube.session import Session, SessionOptions, open_session
 from tests.bed.api import Api
 from tests.contract.asking import in_space, maps_in
 from tests.contract.fault_proxy import FaultProxy
+from tests.contract.only_on_one import table
 from tests.contract.opening import WriteUser
 from tests.contract.server import STARTERS, Server, chosen, is_known, write_kubeconfig
 from tests.contract.shapes import configmap, crd
@@ -45,6 +46,16 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(
             f"--server {name!r} is neither {', '.join(STARTERS)} nor a contract.json file"
         )
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Says which cases only one kind of server can run, and why."""
+    ran = [one for kind in ("passed", "failed") for one in terminalreporter.stats.get(kind, ())]
+    if not any(one.nodeid.startswith("tests/contract/") for one in ran):
+        return
+    terminalreporter.section(f"contract: cases of one server only (this one: {config.getoption('--server')})")
+    for line in table():
+        terminalreporter.write_line(line)
 
 
 @pytest.fixture(scope="session")

@@ -24,7 +24,7 @@ from cockpit.sim.server.rights.attributes import AUTHENTICATED
 from cockpit.sim.server.run import Embedded
 from cockpit.sim.server.threaded import Threaded, threaded
 from tests.bed import people
-from tests.contract.server import Capability, Server
+from tests.contract.server import CAPABILITIES, Server
 
 
 def actors(root_certificate: str) -> Sequence[Actor]:
@@ -103,7 +103,7 @@ def _described(made: Embedded, tokens: dict[str, str], work: Threaded) -> Server
         usernames={_role_of(one): one.user for one in people.PEOPLE},
         contexts={role: role for role in tokens},
         engineer_namespace=ENGINEER_NAMESPACE,
-        capabilities=frozenset({Capability.CERTIFICATES, Capability.COMPACTION, Capability.CONTROLLERS}),
+        capabilities=CAPABILITIES["embedded"],
         certificate=(admin.certificate_file, admin.key_file),
         compact=lambda: work.call(made.operations.storage.compact),
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.bed.bed import Bed
 from tests.bed.people import PEOPLE
-from tests.contract.server import Capability, Server
+from tests.contract.server import CAPABILITIES, Server
 
 UNCACHED = "resourcequotas"
 """Served straight from etcd, so that a compaction is felt at once by whoever reads it."""
@@ -28,14 +28,7 @@ def running(has_failed: Callable[[], bool] = lambda: False) -> Iterator[Server]:
             usernames={role: one.user for role, one in contexts.items()},
             contexts={role: one.context for role, one in contexts.items()},
             engineer_namespace="team-a",
-            capabilities=frozenset(
-                {
-                    Capability.CONTROLLERS,
-                    Capability.CERTIFICATES,
-                    Capability.COMPACTION,
-                    Capability.PROTOBUF,
-                }
-            ),
+            capabilities=CAPABILITIES["real"],
             certificate=(bed.layout.pki / "admin.crt", bed.layout.pki / "admin.key"),
             compact=lambda: _compact(bed.etcd_url),
         )

@@ -30,6 +30,17 @@ class Capability:
     CERTIFICATES = "certificates"  # client certificates are accepted
     COMPACTION = "compaction"  # history can be compacted on request
     PROTOBUF = "protobuf"  # application/vnd.kubernetes.protobuf is spoken
+    STATED_KINDS = "stated kinds"  # serves a stated list of kinds and no other
+    NO_LOOPBACK = "no loopback"  # the proxy refuses addresses of this host
+    LOOPBACK_PODS = "loopback pods"  # the proxy dials a pod whose address is on this host
+
+
+_BOTH = frozenset({Capability.CONTROLLERS, Capability.CERTIFICATES, Capability.COMPACTION})
+CAPABILITIES: Mapping[str, frozenset[str]] = {
+    "real": _BOTH | {Capability.PROTOBUF, Capability.NO_LOOPBACK},
+    "embedded": _BOTH | {Capability.LOOPBACK_PODS, Capability.STATED_KINDS},
+}
+"""Starter -> what its server can do."""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ def answer(
     content_type: str = JSON,
 ) -> web.Response:
     """A whole answer."""
-    data = body if isinstance(body, bytes) else encode(body)
+    data = body if isinstance(body, bytes) else encode(body) + b"\n"
     made = web.Response(body=data, status=status, headers={**COMMON, **(headers or {})})
     made.headers["Content-Type"] = content_type
     for text in dict.fromkeys(warnings):
@@ -41,9 +41,9 @@ def _quoted(text: str) -> str:
     return escaped.encode("ascii", "replace").decode()
 
 
-def refused(error: PortError, details: Tree | None = None) -> web.Response:
+def refused(error: PortError) -> web.Response:
     """A Status for a refusal."""
-    return answer(failure(error, details), error.status, headers=retry_after(error))
+    return answer(failure(error), error.status, headers=retry_after(error))
 
 
 async def compressed(request: web.Request, body: bytes) -> web.Response:

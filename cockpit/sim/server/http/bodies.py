@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from cockpit.sim.port import Patch, PatchType, Tree
+from cockpit.sim.port import Patch, PatchType, PortError, Tree
 from cockpit.sim.server.http.statuses import unknown_format
 from cockpit.sim.server.refusals import bad_request, unsupported_media
 
@@ -23,31 +23,50 @@ def media_of(header: str) -> str:
     return header.partition(";")[0].strip().lower()
 
 
-def object_of(body: bytes, content_type: str) -> Tree:
-    """The object in a body. Raises PortError 400 or 415."""
+_NO_KIND = "couldn't get version/kind; json parse error: "
+_HEAD = (
+    'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+)
+_QUOTED_BYTES = 30
+
+
+def object_of(body: bytes, content_type: str, kind: str = "Status") -> Tree:
+    """The object of a `kind` in a body. Raises PortError 400 or 415."""
     media = media_of(content_type)
-    if media in _JSON:
-        tree = _json(body, "couldn't get version/kind; json parse error: ")
-    elif media in _YAML:
-        tree = _yaml(body)
-    else:
-        raise unknown_format()
-    if not isinstance(tree, dict):
-        what = "array" if isinstance(tree, list) else type(tree).__name__
-        raise bad_request(
-            f"couldn't get version/kind; json parse error: json: cannot unmarshal {what} into Go value of "
-            'type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string '
-            '"json:\\"kind,omitempty\\"" }'
-        )
+    try:
+        if media in _JSON:
+            tree = _json(body, _NO_KIND)
+        elif media in _YAML:
+            tree = _yaml(body)
+        else:
+            raise unknown_format()
+        if not isinstance(tree, dict):
+            raise bad_request(f"{_NO_KIND}json: cannot unmarshal {_go(tree)} into Go value of type {_HEAD}")
+    except PortError as error:
+        if error.status != 400:
+            raise
+        why = f"the object provided is unrecognized (must be of type {kind}): {error.message}"
+        raise bad_request(f"{why} ({_quoted(body)})") from None
     return tree
+
+
+def _quoted(body: bytes) -> str:
+    """The beginning of a body, as the real server quotes one that it does not understand."""
+    if not body:
+        return "<empty>"
+    text = body[:_QUOTED_BYTES]
+    shown = text.decode("utf-8", "replace") if body[:1] == b"{" else text.hex()
+    return f"{shown} ..." if len(body) > _QUOTED_BYTES else shown
 
 
 def patch_of(body: bytes, content_type: str, *, is_custom: bool) -> tuple[Patch, PatchType]:
     """A patch and what kind it is of. Raises PortError 400 or 415."""
     kind = _PATCHES.get(media_of(content_type))
     known = _CUSTOM if is_custom else _BUILT_IN
-    if kind not in known or kind is None:
+    if kind is None or kind not in known:
         accepted = ", ".join(sorted(known))
+        if kind is None:
+            raise unsupported_media("415: Unsupported Media Type")
         raise unsupported_media(
             "the body of the request was in an unknown format - accepted media types include: " + accepted
         )
@@ -74,7 +93,8 @@ def _json(body: bytes, prefix: str) -> Any:
     try:
         return msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise bad_request(f"{prefix}{error}") from None
+        said = "unexpected end of JSON input" if "truncated" in str(error) else str(error)
+        raise bad_request(f"{prefix}{said}") from None
 
 
 def _yaml(body: bytes) -> Any:
@@ -90,5 +110,6 @@ def _yaml(body: bytes) -> Any:
     try:
         return yaml.load(body, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        where = str(error).replace("\n", " ")
-        raise bad_request(f"error decoding YAML: {where}") from None
+        mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
+        said = f"line {mark.line}: {problem}" if mark else " ".join(str(error).split())
+        raise bad_request(f"yaml: {said}") from None

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 
-from cockpit.kube.resource import Resource
 from cockpit.sim.port import Tree
 from cockpit.sim.server.kinds import Kind, Kinds
 
@@ -91,6 +90,11 @@ class Discovery:
             self._groups = grouped(self._kinds)
         return self._groups
 
+    def has_own(self, group: str, version: str) -> bool:
+        """True for a group and version of the server's own, which knows what is missing in it."""
+        kinds = self.groups().get(group, {}).get(version, ())
+        return any(not kind.is_custom for kind in kinds)
+
     def core(self) -> Tree:
         """`/api`."""
         return {
@@ -133,7 +137,7 @@ class Discovery:
             "metadata": {},
             "items": [
                 {
-                    "metadata": {"name": group, "creationTimestamp": None} if group else {},
+                    "metadata": {"name": group} if group else {},
                     "versions": [
                         {
                             "version": version,
@@ -183,18 +187,19 @@ def _subresource(kind: Kind, name: str, what: tuple[str, str, str], verbs: tuple
     return entry | {"kind": answered, "verbs": list(verbs)}
 
 
-def _response(resource: Resource | None, what: tuple[str, str, str] | None = None) -> Tree:
-    group, version, kind = what or ("", "", "")
-    if resource is not None:
-        group, version, kind = resource.group, resource.version, resource.kind
-    return {"group": group, "version": version, "kind": kind}
+def _response(kind: Kind, what: tuple[str, str, str]) -> Tree:
+    """What is answered; group and version stay empty where they are the resource's own."""
+    group, version, name = what
+    if (group, version) == (kind.resource.group, kind.resource.version):
+        group = version = ""
+    return {"group": group, "version": version, "kind": name}
 
 
 def _aggregated(kind: Kind) -> Tree:
     resource = kind.resource
     entry: Tree = {
         "resource": resource.plural,
-        "responseKind": _response(resource),
+        "responseKind": _response(kind, (resource.group, resource.version, resource.kind)),
         "scope": "Namespaced" if resource.namespaced else "Cluster",
         "singularResource": kind.singular or resource.kind.lower(),
         "verbs": sorted(kind.verbs),
@@ -204,7 +209,7 @@ def _aggregated(kind: Kind) -> Tree:
     if kind.categories:
         entry["categories"] = list(kind.categories)
     inner = [
-        {"subresource": name, "responseKind": _response(None, what), "verbs": list(verbs)}
+        {"subresource": name, "responseKind": _response(kind, what), "verbs": list(verbs)}
         for name, what, verbs in _subresources(kind)
     ]
     return entry | {"subresources": inner} if inner else entry

@@ -11,6 +11,7 @@ from cockpit.clock import Clock
 from cockpit.sim.port import PortError, Tree
 from cockpit.sim.server.http.audit import AuditLog
 from cockpit.sim.server.http.discovery import Discovery
+from cockpit.sim.server.http.statuses import retry_seconds
 from cockpit.sim.server.http.target import Target
 from cockpit.sim.server.kinds import Kind
 from cockpit.sim.server.operations import Operations
@@ -130,13 +131,8 @@ class Asked(msgspec.Struct, kw_only=True, eq=False):
             **more,
         )
 
-    def details(self) -> Tree:
-        """For the Status of a refusal: what it was about."""
-        resource = self.kind.resource
-        return {"name": self.target.name, "group": resource.group, "kind": resource.plural}
-
 
 def retry_after(error: PortError) -> Mapping[str, str]:
     """The header of a refusal that says when to come back."""
-    seconds = getattr(error, "retry_after_seconds", 0)
+    seconds = retry_seconds(error)
     return {"Retry-After": str(seconds)} if seconds else {}

@@ -56,7 +56,7 @@ class Front:
             code = response.status
         except PortError as error:
             code = error.status
-            response = refused(error, _details(target))
+            response = refused(error)
         except (web.HTTPException, ConnectionError):
             raise
         except Exception as error:  # noqa: BLE001 - a fault of one request ends no server
@@ -88,6 +88,8 @@ class Front:
         if not target.is_resource:
             return await self._plain(http, target.path)
         kind = face.operations.kinds.find(target.group, target.version, target.plural)
+        if kind is None and not face.discovery.has_own(target.group, target.version):
+            return _no_page()
         if kind is None or not _fits(kind.resource.namespaced, target):
             raise unknown_path()
         request = Asked(http=http, target=target, user=user, kind=kind)
@@ -149,8 +151,9 @@ class Front:
         if target.verb != "create" or target.name:
             raise wrong_method()
         face, http = self._face, asked.http
-        tree = object_of(await writes.body_of(asked), http.headers.get("Content-Type", ""))
         resource = asked.kind.resource
+        content_type = http.headers.get("Content-Type", "")
+        tree = object_of(await writes.body_of(asked), content_type, resource.kind)
         tree = {"kind": resource.kind, "apiVersion": resource.api_version, **tree}
         told = answer_review(
             face.authoriser,
@@ -174,7 +177,7 @@ class Front:
             return await self._openapi(http, path)
         found = self._discovered(http, path)
         if found is None:
-            return answer(b"404 page not found\n", 404, content_type="text/plain; charset=utf-8")
+            return _no_page()
         return found
 
     def _discovered(self, http: web.Request, path: str) -> web.Response | None:
@@ -215,8 +218,13 @@ class Front:
             elif name.startswith("v3/"):
                 body = documents.v3(name.removeprefix("v3/"))
         if body is None:
-            return answer(b"404 page not found\n", 404, content_type="text/plain; charset=utf-8")
+            return _no_page()
         return await compressed(http, body)
+
+
+def _no_page() -> web.Response:
+    """What is said of a path that no part of the server knows."""
+    return answer(b"404 page not found\n", 404, content_type="text/plain; charset=utf-8")
 
 
 def _tagged(http: web.Request, body: bytes, content_type: str) -> web.Response:
@@ -244,12 +252,6 @@ def _is_possible(asked: Asked) -> bool:
     if kind.resource.namespaced and not target.namespace:
         return target.verb in ("list", "watch")
     return bool(target.name) is (target.verb in ("get", "update", "patch", "delete"))
-
-
-def _details(target: Target) -> Tree:
-    if not target.is_resource:
-        return {}
-    return {"name": target.name, "group": target.group, "kind": target.plural}
 
 
 def _audit_id(http: web.Request, face: Face) -> str:

@@ -9,7 +9,7 @@ from aiohttp import web
 
 from cockpit.kube.resource import NODES, PODS
 from cockpit.sim.port import PortError, Tree
-from cockpit.sim.server.http.answers import COMMON, answer
+from cockpit.sim.server.http.answers import COMMON
 from cockpit.sim.server.http.face import Asked, Face
 from cockpit.sim.server.refusals import bad_request, not_found
 
@@ -103,7 +103,7 @@ async def log(face: Face, asked: Asked) -> web.StreamResponse:
     container = container_of(pod, asked.query.get("container", ""))
     headers = {**COMMON, "Content-Type": "text/plain"}
     if not pod["spec"].get("nodeName"):
-        return answer(b"", headers=headers, content_type="text/plain")
+        return web.Response(status=204, headers=COMMON)
     metadata = pod["metadata"]
     url = (
         f"{kubelet_of(face, pod['spec']['nodeName'])}/containerLogs/"

@@ -49,7 +49,7 @@ def _dialled(pod: Tree, port: int) -> str:
     """`ADDRESS:PORT`. A loopback address is dialled only at a port that the pod announces."""
     address = (pod.get("status") or {}).get("podIP")
     if not address:
-        raise unavailable(f"pod {pod['metadata']['name']} has no address yet")
+        raise bad_request("address not allowed")
     parsed = ipaddress.ip_address(address)
     known = {number for _, number in _announced(pod)}
     if parsed.is_link_local or parsed.is_multicast or (parsed.is_loopback and port not in known):

@@ -12,7 +12,7 @@ from cockpit.sim.server.refusals import Cause, bad_request, banned, invalid, req
 from cockpit.sim.server.request import DeleteOptions, ListOptions, WatchOptions
 
 _META = "meta.k8s.io"
-_VALIDATIONS = ("Ignore", "Strict", "Warn")
+_VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 _POLICIES = ("Foreground", "Background", "Orphan")
 _NAME_BYTES = 128
 
@@ -32,7 +32,7 @@ def _options_kind(kind: str) -> Resource:
     return Resource(_META, "v1", kind.lower(), kind, namespaced=False)
 
 
-def number(query: Query, name: str, kind: str) -> int:
+def number(query: Query, name: str) -> int:
     """A whole number of a query, 0 when it is not given. Raises PortError 400 for what is no number."""
     text = query.get(name, "")
     if not text:
@@ -40,13 +40,12 @@ def number(query: Query, name: str, kind: str) -> int:
     try:
         return int(text)
     except ValueError:
-        why = f'strconv.ParseInt: parsing "{text}": invalid syntax'
-        raise bad_request(f"unable to decode query parameters into {kind}: {why}") from None
+        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
 
 
 def list_options(query: Query) -> ListOptions:
     """The query of a list."""
-    limit = number(query, "limit", "v1.ListOptions")
+    limit = number(query, "limit")
     return ListOptions(
         labels=query.get("labelSelector", ""),
         fields=query.get("fieldSelector", ""),
@@ -144,7 +143,7 @@ def delete_options(query: Query, dry_runs: Sequence[str], body: Tree | None) -> 
 def _from_query(query: Query, dry_runs: Sequence[str]) -> dict[str, Any]:
     given: dict[str, Any] = {"dryRun": [one for one in dry_runs if one]}
     if query.get("gracePeriodSeconds"):
-        given["gracePeriodSeconds"] = number(query, "gracePeriodSeconds", "v1.DeleteOptions")
+        given["gracePeriodSeconds"] = number(query, "gracePeriodSeconds")
     if query.get("propagationPolicy"):
         given["propagationPolicy"] = query["propagationPolicy"]
     if "orphanDependents" in query:

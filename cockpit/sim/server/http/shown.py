@@ -59,7 +59,7 @@ class Shown:
             return encode(self._table([stored.tree], stored.tree["metadata"].get("resourceVersion", "")))
         if self._as.startswith("PartialObjectMetadata"):
             return encode(partial(stored.tree))
-        return stored.json
+        return stored.json + b"\n"
 
     def listing(self, listing: Listing) -> bytes:
         """A page."""
@@ -92,7 +92,7 @@ class Shown:
             pieces = (stored.json for stored in items)
         else:
             pieces = (self._bare(stored.json) for stored in items)
-        return b"".join((begin, b",".join(pieces), b"]}"))
+        return b"".join((begin, b",".join(pieces), b"]}\n"))
 
     def event(self, type_: str, stored: Stored) -> bytes:
         """A line of a watch."""

@@ -1,5 +1,6 @@
 """`Status` bodies: what the server says when it refuses, and when there is nothing else to say."""
 
+import re
 from typing import Any
 
 from cockpit.sim.port import PortError, Tree
@@ -13,26 +14,61 @@ class RetryLater(PortError):
         self.retry_after_seconds = retry_after_seconds
 
 
-def failure(error: PortError, details: Tree | None = None) -> Tree:
-    """A Status of a refusal; `details` name what it was about (name, group, kind)."""
-    told: Tree = {key: value for key, value in (details or {}).items() if value}
-    if error.causes:
-        told["causes"] = [dict(cause) for cause in error.causes]
-    seconds = getattr(error, "retry_after_seconds", 0)
-    if seconds:
-        told["retryAfterSeconds"] = seconds
+def failure(error: PortError) -> Tree:
+    """A Status of a refusal."""
+    told = details_of(error)
+    causes = [{key: value for key, value in cause.items() if value} for cause in error.causes]
+    seconds = retry_seconds(error)
+    if told is not None or causes or seconds:
+        told = dict(told or {})
+        if causes:
+            told["causes"] = causes
+        if seconds:
+            told["retryAfterSeconds"] = seconds
+    token = getattr(error, "continue_token", "")
     body: Tree = {
         "kind": "Status",
         "apiVersion": "v1",
-        "metadata": {},
+        "metadata": {"continue": token} if token else {},
         "status": "Failure",
         "message": error.message,
     }
     if error.reason:
         body["reason"] = error.reason
-    if told:
+    if told is not None:
         body["details"] = told
     return body | {"code": error.status}
+
+
+_ABOUT = re.compile(
+    r'^(?:Operation cannot be fulfilled on )?(?P<what>[a-z][a-z0-9.-]*)(?: "(?P<name>[^"]*)")?'
+    r"(?::| not found| already exists| is forbidden)"
+)
+_INVALID = re.compile(r'^(?P<what>[\w.-]*) "(?P<name>[^"]*)" is invalid')
+_NAMED = frozenset({"NotFound", "AlreadyExists", "Conflict", "Forbidden"})
+_EMPTY = frozenset({"NotFound", "MethodNotAllowed", "NotAcceptable"})
+
+
+def details_of(error: PortError) -> Tree | None:
+    """What a refusal is about, as its own sentence names it; None where the real server says nothing.
+
+    The real server makes sentence and details out of the same three words, so the sentence has them.
+    """
+    pattern = _INVALID if error.reason == "Invalid" else _ABOUT if error.reason in _NAMED else None
+    found = pattern.match(error.message) if pattern else None
+    if found is None:
+        is_generic = error.reason in _EMPTY or error.message.startswith("415: ")
+        return {} if is_generic else None
+    kind, _, group = found["what"].partition(".")
+    told = {"name": found["name"], "group": group, "kind": kind}
+    return {key: value for key, value in told.items() if value}
+
+
+def retry_seconds(error: PortError) -> int:
+    """After how many seconds a client may come back; 0 where nothing is said."""
+    if error.status == 504:
+        return 1
+    return int(getattr(error, "retry_after_seconds", 0))
 
 
 def success(code: int = 0, **details: Any) -> Tree:
@@ -51,7 +87,8 @@ def unauthorized() -> PortError:
 
 def not_acceptable() -> PortError:
     """406: an Accept header that only other encodings would satisfy."""
-    return PortError(406, "NotAcceptable", "only the following media types are accepted: application/json")
+    known = "application/json, application/json;stream=watch"
+    return PortError(406, "NotAcceptable", f"406: Not Acceptable\n\nAvailable representations: {known}")
 
 
 def unknown_format() -> PortError:

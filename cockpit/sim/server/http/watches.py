@@ -114,7 +114,7 @@ class _Timers:
 async def watch(face: Face, asked: Asked, shown: Shown) -> web.StreamResponse:
     """Serves a watch until it ends, the kind goes, or the reader leaves."""
     options = watch_options(asked.query)
-    given = number(asked.query, "timeoutSeconds", "v1.ListOptions")
+    given = number(asked.query, "timeoutSeconds")
     seconds = float(given) if given > 0 else face.random.uniform(_LEAST_SECONDS, _MOST_SECONDS)
     request = asked.request(name="", verb="watch")
     stream = Stream(shown)

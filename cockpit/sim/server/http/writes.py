@@ -22,6 +22,9 @@ _SENT_KINDS = {
     "scale": ("autoscaling/v1", "Scale"),
 }
 
+_NEED_AN_OBJECT = frozenset({PatchType.JSON, PatchType.MERGE, PatchType.STRATEGIC})
+"""Patches that create nothing: of a missing object it is said that it is missing, whatever the patch."""
+
 
 async def body_of(asked: Asked) -> bytes:
     """The body of a request. Raises PortError 413 for one that is too large."""
@@ -46,7 +49,7 @@ def _with(asked: Asked, options: WriteOptions) -> Request:
     )
 
 
-def _checked(asked: Asked, tree: Tree) -> Tree:
+def _checked(face: Face, asked: Asked, tree: Tree) -> Tree:
     """The tree if it is of the kind that belongs here; apiVersion and kind are filled in."""
     resource, subresource = asked.kind.resource, asked.target.subresource
     version, kind = _SENT_KINDS.get(subresource, (resource.api_version, resource.kind))
@@ -57,17 +60,30 @@ def _checked(asked: Asked, tree: Tree) -> Tree:
                 f"{type(tree[name]).__name__} into Go struct field .{name} of type string"
             )
     sent_version, sent_kind = tree.get("apiVersion") or version, tree.get("kind") or kind
-    if sent_kind != kind:
-        raise bad_request(
-            f'{sent_kind} in version "{sent_version.rpartition("/")[2]}" cannot be handled as a {kind}: '
-            f"no kind {sent_kind!a} is registered for this path".replace("'", '"')
-        )
-    if sent_version != version:
-        raise bad_request(
-            f"the API version in the data ({sent_version}) "
-            f"does not match the expected API version ({version})"
-        )
+    if (sent_version, sent_kind) != (version, kind):
+        raise _other_kind(face, (sent_version, sent_kind), (version, kind))
     return {**tree, "apiVersion": version, "kind": kind}
+
+
+async def _object(asked: Asked) -> Tree:
+    kind = _SENT_KINDS.get(asked.target.subresource, ("", asked.kind.resource.kind))[1]
+    return object_of(await body_of(asked), asked.http.headers.get("Content-Type", ""), kind)
+
+
+def _other_kind(face: Face, sent: tuple[str, str], wanted: tuple[str, str]) -> PortError:
+    """400 for an object of another kind than the path's."""
+    (version, kind), (own_version, own_kind) = sent, wanted
+    short = version.rpartition("/")[2]
+    if face.operations.kinds.by_kind(version, kind) is None:
+        why = f'no kind "{kind}" is registered for version "{version}" in scheme "pkg/runtime/scheme.go:111"'
+    elif kind == own_kind:
+        return bad_request(
+            f"the API version in the data ({version}) does not match the expected API version ({own_version})"
+        )
+    else:
+        group = own_version.rpartition("/")[0].partition(".")[0] or "core"
+        why = f"converting ({short}.{kind}) to ({group}.{own_kind}): unknown conversion"
+    return bad_request(f'{kind} in version "{short}" cannot be handled as a {own_kind}: {why}')
 
 
 def _written(face: Face, asked: Asked, shown: Shown, outcome: Outcome) -> web.Response:
@@ -78,7 +94,7 @@ def _written(face: Face, asked: Asked, shown: Shown, outcome: Outcome) -> web.Re
 async def create(face: Face, asked: Asked, shown: Shown) -> web.Response:
     """POST of an object, a binding or an eviction."""
     options = _options(asked, "CreateOptions")
-    tree = _checked(asked, object_of(await body_of(asked), asked.http.headers.get("Content-Type", "")))
+    tree = _checked(face, asked, await _object(asked))
     request = _with(asked, options)
     subresource = asked.target.subresource
     if subresource == "eviction":
@@ -94,15 +110,33 @@ async def create(face: Face, asked: Asked, shown: Shown) -> web.Response:
 async def replace(face: Face, asked: Asked, shown: Shown) -> web.Response:
     """PUT."""
     options = _options(asked, "UpdateOptions")
-    tree = _checked(asked, object_of(await body_of(asked), asked.http.headers.get("Content-Type", "")))
+    tree = _checked(face, asked, await _object(asked))
     return _written(face, asked, shown, face.operations.replace(_with(asked, options), tree))
+
+
+def _check_applied(asked: Asked, tree: Tree) -> None:
+    """An applied object says itself what it is, and is the one that the path names."""
+    version, kind = tree.get("apiVersion") or "", tree.get("kind") or ""
+    if not version or not kind:
+        shown = version if "/" in version else f"/{version}"
+        raise bad_request(f"invalid object type: {shown}, Kind={kind}")
+    metadata = tree.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    if name and name != asked.target.name:
+        raise bad_request(
+            f"the name of the object ({name}) does not match the name on the URL ({asked.target.name})"
+        )
 
 
 async def patch(face: Face, asked: Asked, shown: Shown) -> web.Response:
     """PATCH of every kind."""
     content_type = asked.http.headers.get("Content-Type", "")
+    if media_of(content_type) in _NEED_AN_OBJECT:
+        face.operations.get(asked.request(subresource=""))
     sent, kind = patch_of(await body_of(asked), content_type, is_custom=asked.kind.is_custom)
     options = _options(asked, "PatchOptions", kind)
+    if kind is PatchType.APPLY and isinstance(sent, dict):
+        _check_applied(asked, sent)
     return _written(face, asked, shown, face.operations.patch(_with(asked, options), sent, kind))
 
 
@@ -110,7 +144,7 @@ async def _delete_body(asked: Asked) -> Tree | None:
     body = await body_of(asked)
     if not body.strip():
         return None
-    return object_of(body, media_of(asked.http.headers.get("Content-Type", "")))
+    return object_of(body, asked.http.headers.get("Content-Type", ""), "DeleteOptions")
 
 
 async def delete(face: Face, asked: Asked, shown: Shown) -> web.Response:

@@ -116,7 +116,7 @@ async def test_a_followed_log_streams(client: Client, kubelet: Kubelet) -> None:
 
 async def test_a_pod_without_a_node_has_an_empty_log(client: Client) -> None:
     await client.make(PODS, pod("p"))
-    assert await client.ask("GET", f"{PODS}/p/log") == (200, "")
+    assert await client.ask("GET", f"{PODS}/p/log") == (204, "")
 
 
 @pytest.mark.parametrize(

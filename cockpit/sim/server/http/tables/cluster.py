@@ -56,6 +56,7 @@ def _address(tree: Tree, kind: str) -> str:
 
 def _node(tree: Tree, now_seconds: float) -> list[Any]:
     info = part(tree, "status", "nodeInfo")
+    kernel, architecture = info.get("kernelVersion"), info.get("architecture")
     return [
         tree["metadata"]["name"],
         _node_status(tree),
@@ -65,7 +66,7 @@ def _node(tree: Tree, now_seconds: float) -> list[Any]:
         _address(tree, "InternalIP"),
         _address(tree, "ExternalIP"),
         info.get("osImage") or UNKNOWN,
-        info.get("kernelVersion") or UNKNOWN,
+        f"{kernel} ({architecture})" if kernel and architecture else kernel or UNKNOWN,
         info.get("containerRuntimeVersion") or UNKNOWN,
     ]
 

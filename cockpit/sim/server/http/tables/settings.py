@@ -34,10 +34,6 @@ def _secret(tree: Tree, now_seconds: float) -> list[Any]:
     ]
 
 
-def _account(tree: Tree, now_seconds: float) -> list[Any]:
-    return [tree["metadata"]["name"], len(tree.get("secrets") or ()), age(tree, now_seconds)]
-
-
 def _external(tree: Tree, kind: str) -> str:
     spec = part(tree, "spec")
     outside = list(spec.get("externalIPs") or ())
@@ -123,7 +119,6 @@ def _binding(tree: Tree, now_seconds: float) -> list[Any]:
 
 CONFIG_MAPS = Printer((NAME, Column("Data"), AGE), _config_map)
 SECRETS = Printer((NAME, Column("Type"), Column("Data"), AGE), _secret)
-ACCOUNTS = Printer((NAME, Column("Secrets"), AGE), _account)
 SERVICES = Printer(
     (
         *(NAME, Column("Type"), Column("Cluster-IP"), Column("External-IP"), Column("Port(s)"), AGE),

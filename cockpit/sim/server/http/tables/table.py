@@ -26,7 +26,7 @@ PRINTERS: Mapping[str, Printer] = {
     "horizontalpodautoscalers.autoscaling": cluster.SCALERS,
     "configmaps": settings.CONFIG_MAPS,
     "secrets": settings.SECRETS,
-    "serviceaccounts": settings.ACCOUNTS,
+    "serviceaccounts": cluster.PLAIN,
     "services": settings.SERVICES,
     "endpoints": settings.ENDPOINTS,
     "endpointslices.discovery.k8s.io": settings.SLICES,
@@ -81,10 +81,12 @@ def table(
 ) -> Tree:
     """A Table of objects; further events of a watch leave the columns out."""
     columns = [column.definition() for column in printer.columns] if with_columns else None
+    # Go writes a list that nothing was ever put into as null, and so does the real server here.
+    rows = [row(printer, tree, now_seconds, include) for tree in trees] or None
     return {
         "kind": "Table",
         "apiVersion": META,
         "metadata": dict(metadata),
         "columnDefinitions": columns,
-        "rows": [row(printer, tree, now_seconds, include) for tree in trees],
+        "rows": rows,
     }
