@@ -5,7 +5,7 @@ holding their room, until `minMember` have room; then all are bound together. On
 those that wait, and the group backs off. A blocked group is not looked at again when room appears, only when
 a pod or its PodGroup comes or changes, or after five minutes: so does the real plugin.
 
-Not modelled: `minResources`, and the native groups of kube-scheduler 1.36 (`scheduling.k8s.io`), whose gates
+Not modelled: the native groups of kube-scheduler 1.36 (`scheduling.k8s.io`), whose gates
 are off by default.
 """
 
@@ -13,13 +13,14 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from cockpit.sim.actors.scheduler.hints import GANG_PLUGIN
+from cockpit.sim.actors.scheduler.pod_groups import GROUP_LABEL, resource_gap
 from cockpit.sim.actors.scheduler.podinfo import PodInfo
 from cockpit.sim.actors.scheduler.queue import Order, Waiting
 from cockpit.sim.actors.scheduler.verdict import Status, unresolvable
+from cockpit.sim.actors.scheduler.world import World
 from cockpit.sim.port import Tree
 from cockpit.sim.times import seconds_of
 
-GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
 NOT_FOUND = "PodGroup not found"
 OPTIMISTIC = "optimistic rejection in PostFilter"
 UNRESERVED = "rejection in Unreserve"
@@ -55,8 +56,12 @@ def group_of(pod: PodInfo) -> GroupKey | None:
 class Gangs:
     """The groups of one scheduler, and their members that wait."""
 
-    def __init__(self, rules: GangRules, members: Callable[[GroupKey], Iterable[PodInfo]]) -> None:
+    def __init__(
+        self, rules: GangRules, world: World, members: Callable[[GroupKey], Iterable[PodInfo]]
+    ) -> None:
         """`members` answers every pod, placed or not, that names a group."""
+        self._world = world
+        self._permitted: dict[GroupKey, float] = {}
         self.rules = rules
         self.groups: dict[GroupKey, Tree] = {}
         self.held: dict[GroupKey, dict[str, Held]] = {}
@@ -81,6 +86,17 @@ class Gangs:
                 f"pre-filter pod {pod.name} cannot find enough sibling pods, current pods number: {count}, "
             )
             return unresolvable(GANG_PLUGIN, f"{text}minMember of group: {minimum}")
+        return self._gap(key, now)
+
+    def _gap(self, key: GroupKey, now: float) -> Status | None:
+        """Whether `minResources` are free at all; once they were, not asked again for the time to wait."""
+        if self._permitted.get(key, 0.0) > now:
+            return None
+        self._permitted.pop(key, None)
+        if text := resource_gap(self._world, self.groups[key]):
+            return unresolvable(GANG_PLUGIN, text)
+        if (self.groups[key].get("spec") or {}).get("minResources"):
+            self._permitted[key] = now + self.rules.permit_seconds
         return None
 
     def assigned(self, key: GroupKey) -> int:
@@ -138,6 +154,7 @@ class Gangs:
         ready = self.assigned(key) + len(self.held.get(key, ()))
         if ready >= minimum or (minimum - ready) / minimum <= _CLOSE_ENOUGH:
             return None
+        self._permitted.pop(key, None)
         if sum(1 for _ in self._members(key)) >= minimum and self.rules.backoff_seconds:
             self._resting[key] = now + self.rules.backoff_seconds
         text = f"PodGroup {key[0]}/{key[1]} gets rejected due to Pod {pod.name}"

@@ -24,7 +24,7 @@ class Intake:
     def __init__(self, name: str, gangs: GangRules | None) -> None:
         self.name = name
         self.world = World()
-        self.gangs = None if gangs is None else Gangs(gangs, self.members)
+        self.gangs = None if gangs is None else Gangs(gangs, self.world, self.members)
         self.queue = Queue(by_priority if self.gangs is None else self.gangs.order())
 
     def take(self, change: Change, before: Tree | None, now: float) -> None:

@@ -8,8 +8,9 @@ from typing import Any
 from cockpit.clock import ManualClock
 from cockpit.kube.resource import EVENTS, NAMESPACES, NODES, PODS, Resource
 from cockpit.sim.actors.scheduler.actor import Scheduler
-from cockpit.sim.actors.scheduler.gangs import GROUP_LABEL, GangRules
-from cockpit.sim.engine import Engine
+from cockpit.sim.actors.scheduler.gangs import GangRules
+from cockpit.sim.actors.scheduler.pod_groups import GROUP_LABEL, PodGroupStatuses
+from cockpit.sim.engine import Actor, Engine
 from cockpit.sim.local_port import LocalPort
 from cockpit.sim.port import Tree
 from cockpit.sim.resources import BUDGETS, POD_GROUPS, PRIORITY_CLASSES
@@ -41,12 +42,13 @@ def pod(name: str, *, gpus: int = 1, group: str = "", priority: str = "", **spec
 class Estate:
     """The cluster and its doors. Made by `started`."""
 
-    def __init__(self, seed: int = 1, schedulers: Sequence[Scheduler] | None = None) -> None:
+    def __init__(self, seed: int, schedulers: Sequence[Scheduler], others: Sequence[Actor] = ()) -> None:
         self.clock = ManualClock()
         self.operations = assemble(self.clock, Random(seed)).operations
         self.port = LocalPort(self.operations)
-        self.schedulers = schedulers or [Scheduler(Random(seed))]
-        self.engine = Engine(LocalPort(self.operations), self.clock, Random(seed), self.schedulers)
+        self.schedulers = schedulers
+        actors = [*schedulers, *others]
+        self.engine = Engine(LocalPort(self.operations), self.clock, Random(seed), actors)
 
     async def put(self, *trees: Tree) -> None:
         """Create objects; a node without the taint of a new one."""
@@ -99,16 +101,20 @@ class Estate:
 async def started(seed: int = 1, *, gangs: GangRules | None = None) -> Estate:
     """A cluster with a namespace and priorities; with `gangs` a second scheduler `gang-scheduler`."""
     schedulers = [Scheduler(Random(seed))]
+    others: list[Actor] = []
     if gangs is not None:
         schedulers.append(Scheduler(Random(seed), "gang-scheduler", gangs))
-    estate = Estate(seed, schedulers)
+        others.append(PodGroupStatuses())
+    estate = Estate(seed, schedulers, others)
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}}
     await estate.port.create(NAMESPACES, namespace)
     for name, value in (("high", 1000), ("higher", 2000)):
         tree: Tree = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "value": value}
         await estate.port.create(PRIORITY_CLASSES, {**tree, "metadata": {"name": name}})
     if gangs is not None:
-        estate.operations.kinds.add(Kind(resource=POD_GROUPS, singular="podgroup", is_custom=True))
+        estate.operations.kinds.add(
+            Kind(resource=POD_GROUPS, singular="podgroup", is_custom=True, has_status=True)
+        )
     await estate.engine.start()
     return estate
 

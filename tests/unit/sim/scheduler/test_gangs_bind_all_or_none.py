@@ -5,6 +5,7 @@ import asyncio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cockpit.kube.resource import PODS
 from cockpit.sim.actors.scheduler.gangs import GangRules
 from cockpit.sim.resources import POD_GROUPS
 from tests.unit.sim.scheduler.estate import SPACE, Estate, gpu_node, pod, pod_group, started
@@ -167,3 +168,48 @@ def test_at_every_instant_a_group_has_none_or_at_least_its_minimum(
         assert bound == (len(members) if len(members) >= minimum else 0)
 
     asyncio.run(play())
+
+
+async def test_resources_that_are_not_there_at_all_are_named_as_go_prints_them() -> None:
+    estate = await started(gangs=RULES)
+    group = pod_group("pg4", 1)
+    group["spec"]["minResources"] = {"nvidia.com/gpu": "40", "cpu": "20", "memory": "100Gi"}
+    await estate.put(*(gpu_node(f"g{n}", 8) for n in range(2)), group, rank(0))
+    await estate.advance(0)
+    assert (await estate.said("rank-0")).startswith(
+        "0/2 nodes are available: resource gap: map[cpu:{{4000 -3} {<nil>}  DecimalSI} "
+        "memory:{{38654705664 0} {<nil>}  BinarySI} nvidia.com/gpu:{{24 0} {<nil>}  DecimalSI}]. preemption: "
+        "0/2 nodes are available: 2 Preemption is not helpful for scheduling."
+    )
+
+
+async def test_the_status_of_a_group_follows_its_pods() -> None:
+    estate = await started(gangs=RULES)
+    await estate.put(*(gpu_node(f"g{n}") for n in range(2)), pod_group("pg4", 2))
+
+    async def phase() -> tuple[str, int]:
+        status = (await estate.port.get(POD_GROUPS, SPACE, "pg4")).get("status") or {}
+        return status.get("phase", ""), status.get("running", 0)
+
+    async def tell(number: int, word: str) -> None:
+        status = {"status": {"phase": word}}
+        await estate.port.patch(PODS, SPACE, f"rank-{number}", status, subresource="status")
+        await estate.advance(0)
+
+    await estate.put(rank(0))
+    await estate.advance(0)
+    assert await phase() == ("Pending", 0)
+    await estate.put(rank(1))
+    await estate.advance(0)
+    assert await phase() == ("Scheduling", 0)
+    for number in range(2):
+        await tell(number, "Running")
+    assert await phase() == ("Running", 2)
+    await estate.end("rank-0")
+    await estate.advance(0)
+    assert await phase() == ("Pending", 1)
+    await estate.put(rank(0))
+    await estate.advance(0)
+    for number in range(2):
+        await tell(number, "Succeeded")
+    assert (await phase())[0] == "Finished"
