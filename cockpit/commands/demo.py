@@ -10,7 +10,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from cockpit.attach import AttachOptions
@@ -34,13 +34,14 @@ def run(options: argparse.Namespace) -> int:
         from cockpit.sim.__main__ import main
 
         return main(command[3:])
-    with _child([*command, "--with-parent"]) as kubeconfig:
+    has_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    with _child([*command, "--with-parent"], meanwhile=_prepare if has_terminal else None) as kubeconfig:
         chosen = AttachOptions(
             kubeconfig=str(kubeconfig),
             namespace=getattr(options, "namespace", ""),
             write=not options.read_only,
         )
-        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        if not has_terminal:
             return _overview(options, chosen)
         return _screens(chosen)
 
@@ -64,8 +65,9 @@ def _command(options: argparse.Namespace, log: Path) -> list[str]:
 
 
 @contextlib.contextmanager
-def _child(command: list[str]) -> Iterator[Path]:
-    """The cluster as a child that ends when the block does, or when we are gone.
+def _child(command: list[str], meanwhile: Callable[[], None] | None = None) -> Iterator[Path]:
+    """The cluster as a child that ends when the block does, or when we are gone; `meanwhile` is done while
+    it starts.
 
     Raises CockpitError with the child's own sentence where it does not come up.
     """
@@ -78,9 +80,19 @@ def _child(command: list[str]) -> Iterator[Path]:
         start_new_session=True,
     )
     try:
+        if meanwhile is not None:
+            meanwhile()
         yield _ready(child)
     finally:
         _end(child)
+
+
+def _prepare() -> None:
+    """Import what the screens need, on the other core while the cluster starts."""
+    import cockpit.app
+    import cockpit.kube.decode
+    import cockpit.kube.feed
+    import cockpit.kube.session  # noqa: F401
 
 
 def _ready(child: "subprocess.Popen[bytes]") -> Path:

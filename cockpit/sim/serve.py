@@ -12,6 +12,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -121,15 +122,16 @@ def _ending(*, watch_parent: bool) -> asyncio.Event:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, ending.set)
     if watch_parent:
-        descriptor = sys.stdin.fileno()
-
-        def read() -> None:
-            if not os.read(descriptor, 4096):
-                loop.remove_reader(descriptor)
-                ending.set()
-
-        loop.add_reader(descriptor, read)
+        # A thread, because not every kind of standard input can be waited for by a loop (/dev/null cannot).
+        threading.Thread(target=_until_closed, args=(loop, ending), daemon=True).start()
     return ending
+
+
+def _until_closed(loop: asyncio.AbstractEventLoop, ending: asyncio.Event) -> None:
+    while os.read(sys.stdin.fileno(), 4096):
+        continue
+    with contextlib.suppress(RuntimeError):  # the loop has ended before us
+        loop.call_soon_threadsafe(ending.set)
 
 
 def _log_to(path: Path | None) -> None:
