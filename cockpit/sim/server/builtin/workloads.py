@@ -89,7 +89,7 @@ def check(tree: Tree, old: Tree | None) -> Iterator[Cause]:
     template = spec.get("template") or {}
     labels = (template.get("metadata") or {}).get("labels") or {}
     yield from label_faults_at("spec.template.metadata.labels", labels)
-    if selector is not None and not object_selector(selector)(labels):
+    if not object_selector(selector)(labels):
         yield wrong("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")
     yield from pod_spec_faults(template.get("spec") or {}, "spec.template.spec")
     restarts = (template.get("spec") or {}).get("restartPolicy")
@@ -112,11 +112,22 @@ def check_budget(tree: Tree, old: Tree | None) -> Iterator[Cause]:
     spec = tree.get("spec") or {}
     if spec.get("minAvailable") is not None and spec.get("maxUnavailable") is not None:
         why = "minAvailable and maxUnavailable cannot be both set"
-        yield wrong("spec", spec, why)
+        shown = {
+            "MinAvailable": spec["minAvailable"],
+            "Selector": spec.get("selector"),
+            "MaxUnavailable": spec["maxUnavailable"],
+            "UnhealthyPodEvictionPolicy": spec.get("unhealthyPodEvictionPolicy"),
+        }
+        yield wrong("spec", shown, why)
     for key in ("minAvailable", "maxUnavailable"):
         value = spec.get(key)
         if isinstance(value, int) and value < 0:
             yield wrong(f"spec.{key}", value, "must be greater than or equal to 0")
         elif isinstance(value, str) and not (value.endswith("%") and value[:-1].isdigit()):
-            why = "must be a valid percent string (e.g. '44%')"
+            why = (
+                "a valid percent string must be a numeric string followed by an ending '%' "
+                "(e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')"
+            )
             yield wrong(f"spec.{key}", value, why)
+        elif isinstance(value, str) and int(value[:-1]) > 100:
+            yield wrong(f"spec.{key}", value, "must not be greater than 100%")
