@@ -15,7 +15,7 @@ from cockpit.sim.actors.autoscaler.actor import Autoscaler
 from cockpit.sim.actors.autoscaler.settings import Settings as AutoscalerSettings
 from cockpit.sim.actors.controllers.budgets import Budgets
 from cockpit.sim.actors.controllers.deployment.deployments import Deployments
-from cockpit.sim.actors.controllers.garbage import BUILT_IN, Garbage
+from cockpit.sim.actors.controllers.garbage import BUILT_IN, CUSTOM, Garbage
 from cockpit.sim.actors.controllers.job.jobs import Jobs
 from cockpit.sim.actors.controllers.leftovers import FinishedJobs, OldEvents, PodLeftovers
 from cockpit.sim.actors.controllers.mpijob.mpijobs import MpiJobs
@@ -124,8 +124,9 @@ class Cluster:
 
     def _actors(self, random: Random) -> Iterable[Actor]:
         """Controllers first, then who places, then who runs: the order in which they see a change."""
-        yield from (NamespaceEnd((*CONTENT, MACHINE_DEPLOYMENTS, MACHINES, POD_GROUPS)),)
-        yield Garbage((*BUILT_IN, MACHINE_DEPLOYMENTS, MACHINES))
+        machines = (MACHINE_DEPLOYMENTS, MACHINES)
+        yield NamespaceEnd((*CONTENT, *CUSTOM, LOCAL_QUEUES, *machines, POD_GROUPS))
+        yield Garbage((*BUILT_IN, *CUSTOM, *machines, POD_GROUPS))
         yield from (Deployments(), ReplicaSets(), DaemonSets(), Jobs(), MpiJobs())
         yield from (FinishedJobs(), PodLeftovers(), OldEvents(), Budgets())
         yield from (NodeLifecycle(), TaintEviction())

@@ -14,8 +14,8 @@ admission adds (tolerations, service account) |
 | events of these controllers | object, type, reason, message | counts, order, those of others |
 
 Not modelled by ours, and in no play: adoption of pods without an owner, PodGroups and Workloads that a Job
-makes for itself (alpha in 1.36), maxSurge of DaemonSets, Volcano PodGroups of MPIJobs, hash collisions of
-templates.
+makes for itself (alpha in 1.36), several budgets for one pod (the real controller keeps only one of them up to
+date), maxSurge of DaemonSets, Volcano PodGroups of MPIJobs, hash collisions of templates.
 """
 
 from collections.abc import Callable
@@ -378,17 +378,27 @@ def budget(name: str, **spec: Any) -> Tree:
     }
 
 
-def budgets_count(side: Side) -> None:
-    side.make(budget("number", minAvailable=2))
+def counted(side: Side, wish: Tree) -> None:
+    side.make(wish)
     side.look()
-    side.make(budget("share", minAvailable="60%"))
-    side.make(budget("most", maxUnavailable=1))
     side.make(deployment(3))
     side.look()
     run_all(side, "web-")
     side.look()
     side.change("deployments", "web", {"spec": {"replicas": 2}})
     side.look()
+
+
+def budget_of_a_number(side: Side) -> None:
+    counted(side, budget("number", minAvailable=2))
+
+
+def budget_of_a_share(side: Side) -> None:
+    counted(side, budget("share", minAvailable="60%"))
+
+
+def budget_of_the_most(side: Side) -> None:
+    counted(side, budget("most", maxUnavailable=1))
 
 
 def budget_of_a_job(side: Side) -> None:
@@ -428,6 +438,8 @@ PLAYS: tuple[Play, ...] = (
     deployment_rolls,
     deployment_is_scaled_and_paused,
     deployment_recreates,
-    budgets_count,
+    budget_of_a_number,
+    budget_of_a_share,
+    budget_of_the_most,
     budget_of_a_job,
 )

@@ -233,6 +233,9 @@ def chances(found: dict[Resource, list[Tree]]) -> list[tuple[str, str]]:
             words[metadata["uid"]] = f"<uid of a {resource.kind}>"
             if metadata.get("generateName"):
                 words[metadata["name"]] = f"{metadata['generateName']}*"
+            job = (metadata.get("labels") or {}).get("controller-uid")
+            if job:
+                words.setdefault(job, "<uid of a Job>")
             digest = (metadata.get("labels") or {}).get("pod-template-hash")
             revision = (metadata.get("annotations") or {}).get("deployment.kubernetes.io/revision")
             if digest and revision:

@@ -31,7 +31,11 @@ _Pods = dict[tuple[str, str], Tree]
 
 
 class Budgets(Controller):
-    """Keeps the status of each budget; evictions count it down between two rounds."""
+    """Keeps the status of each budget; evictions count it down between two rounds.
+
+    Unlike the real one, which keeps only one of several budgets for one pod up to date (and tells so as
+    MultiplePodDisruptionBudgets), all are kept.
+    """
 
     name = "controllermanager"
     watches = (BUDGETS, REPLICA_SETS, DEPLOYMENTS, PODS)
@@ -201,8 +205,8 @@ class Budgets(Controller):
             "status": str(is_allowed),
             "reason": reason,
             "message": message,
-            "observedGeneration": generation,
             "lastTransitionTime": rfc3339(self.engine.now()),
+            **({"observedGeneration": generation} if generation else {}),
         }
         found: list[Tree] = []
         for held in budget.get("status", {}).get("conditions") or ():

@@ -8,8 +8,6 @@ from collections.abc import Iterable, Sequence
 
 from cockpit.kube.resource import (
     JOBS,
-    MACHINE_DEPLOYMENTS,
-    MACHINE_SETS,
     MPIJOBS,
     NODES,
     PODS,
@@ -48,8 +46,8 @@ BUILT_IN = (
 )
 """What every cluster has and something owns or is owned by."""
 
-CUSTOM = (MPIJOBS, WORKLOADS, MACHINE_DEPLOYMENTS, MACHINE_SETS)
-"""Custom kinds of the embedded cluster; only those that are served may be followed."""
+CUSTOM = (MPIJOBS, WORKLOADS)
+"""Custom kinds that own pods, or are owned by what does; to be followed where they are served."""
 
 FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"
