@@ -22,7 +22,8 @@ async def adopt(run: PodRun, node: NodeRun, runtime: Runtime, devices: DeviceTab
     run.is_admitted = True
     run.start_time = seconds_of(known["startTime"])
     run.address = "" if runtime.name == "process" else known.get("podIP", "")
-    run.is_prepared = bool(run.address)
+    if run.address:
+        run.is_prepared, run.sandbox_at = True, run.start_time
     for one in run.pod["spec"].get("containers", ()):
         _claim(run, one, devices)
     for one in known.get("conditions", ()):
