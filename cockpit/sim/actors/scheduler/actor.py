@@ -174,9 +174,10 @@ class Scheduler(Actor):
 
     async def _claim_volumes(self, needs: VolumeNeeds, node: str) -> None:
         """Tell the volume controllers which node, or which volume, the pod's unbound claims get."""
-        if not needs.unbound:
+        chosen = self.world.nodes.get(node)
+        if not needs.unbound or chosen is None:
             return
-        for resource, namespace, name, patch in needs.bindings(self.world.nodes[node]):
+        for resource, namespace, name, patch in needs.bindings(chosen):
             await self.engine.port.patch(resource, namespace, name, patch)
 
     # --- groups --------------------------------------------------------------------------------------
