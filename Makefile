@@ -6,10 +6,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test test-real test-all bench screenshots lint format lock proto bed clean
+.PHONY: help demo demo-real test test-real test-all bench screenshots lint format lock proto bed clean
 
 help:
 	@echo "make demo         an embedded cluster and the cockpit on it"
+	@echo "make demo-real    the real control plane and the cockpit on it"
 	@echo "make test         everything that needs nothing but Python"
 	@echo "make test-real    build and run the real control plane, then the suites that need it"
 	@echo "make test-all     the suites whole"
@@ -28,6 +29,10 @@ $(STAMP): pyproject.toml requirements/dev.lock
 
 demo: $(STAMP)
 	@$(BIN)/cockpit demo
+
+demo-real: $(STAMP)
+	@$(BIN)/python -m tests.bed build
+	@$(BIN)/python -m tests.bed exec --nodes 40 -- $(BIN)/cockpit --write
 
 test: $(STAMP)
 	$(BIN)/ruff check .
