@@ -1,6 +1,6 @@
 """Rules of faults read from plain data, with one sentence about the first thing that is wrong.
 
-- on: {kind: pods, verb: [list, watch], user: viewer}   # patterns with * and ?; all must fit
+- match: {kind: pods, verb: [list, watch], user: viewer}  # patterns with * and ?; all must fit
   do: {status: {code: 429, retry_after: 2}}              # exactly one fault
   start: 30s                                             # from then on, since the script began
   last: 2m                                               # for so long
@@ -19,8 +19,8 @@ from cockpit.sim.scenarios.durations import seconds
 
 Path = tuple[str | int, ...]
 Settings = dict[str, Any]
-ON = ("method", "path", "user", "verb", "kind", "namespace", "name")
-FIELDS = ("on", "do", "start", "last", "skip", "count", "chance")
+MATCH = ("method", "path", "user", "verb", "kind", "namespace", "name")
+FIELDS = ("match", "do", "start", "last", "skip", "count", "chance")
 
 
 class BadFault(BadInput):
@@ -34,11 +34,11 @@ class BadFault(BadInput):
 
 
 class FaultRule(msgspec.Struct, frozen=True):
-    """One rule. `on` names what must fit and the patterns for it; `settings` belong to `fault`."""
+    """One rule. `match` names what must fit and the patterns for it; `settings` belong to `fault`."""
 
     fault: str
     settings: Settings
-    on: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    match: tuple[tuple[str, tuple[str, ...]], ...] = ()
     start_seconds: float = 0.0
     last_seconds: float | None = None
     skip: int = 0
@@ -137,16 +137,16 @@ def _rule(item: Any, path: Path) -> FaultRule:
     if "do" not in given:
         raise BadFault((*path, "do"), f"missing; say what happens, one of {', '.join(FAULTS)}.")
     fault, settings = _do(given["do"], (*path, "do"))
-    on = _on(given.get("on") or {}, (*path, "on"))
+    match = _match(given.get("match") or {}, (*path, "match"))
     if fault in _EVENTS_ONLY:
-        if not any(word == "verb" for word, _ in on):
-            on = (*on, ("verb", ("watch",)))
-        elif ("verb", ("watch",)) not in on:
+        if not any(word == "verb" for word, _ in match):
+            match = (*match, ("verb", ("watch",)))
+        elif ("verb", ("watch",)) not in match:
             raise BadFault(
-                (*path, "on", "verb"), f"{fault} happens to watches only; give watch or leave it out."
+                (*path, "match", "verb"), f"{fault} happens to watches only; give watch or leave it out."
             )
-    if fault == "expire_token" and not any(word == "user" for word, _ in on):
-        raise BadFault((*path, "on", "user"), "missing; name the user whose token runs out.")
+    if fault == "expire_token" and not any(word == "user" for word, _ in match):
+        raise BadFault((*path, "match", "user"), "missing; name the user whose token runs out.")
 
     def read(word: str, how: Read, default: Any) -> Any:
         return how(given[word], (*path, word)) if word in given else default
@@ -154,7 +154,7 @@ def _rule(item: Any, path: Path) -> FaultRule:
     return FaultRule(
         fault,
         settings,
-        on,
+        match,
         read("start", _duration, 0.0),
         read("last", _duration, None),
         read("skip", _COUNT, 0),
@@ -163,9 +163,9 @@ def _rule(item: Any, path: Path) -> FaultRule:
     )
 
 
-def _on(value: Any, path: Path) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _match(value: Any, path: Path) -> tuple[tuple[str, tuple[str, ...]], ...]:
     found = []
-    for word, patterns in _mapping(value, path, ON).items():
+    for word, patterns in _mapping(value, path, MATCH).items():
         several = patterns if isinstance(patterns, list | tuple) else [patterns]
         if not several:
             raise BadFault((*path, word), "an empty list fits nothing; leave the field out for all.")

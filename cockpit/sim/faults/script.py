@@ -137,7 +137,6 @@ _WORDS = {
 
 
 def _matches(rule: FaultRule, seen: Seen, target: Target) -> bool:
-    on = rule.on
     held = {
         "method": seen.method,
         "path": seen.path,
@@ -147,4 +146,4 @@ def _matches(rule: FaultRule, seen: Seen, target: Target) -> bool:
         "namespace": target.namespace,
         "name": target.name,
     }
-    return all(any(fnmatchcase(held[word], pattern) for pattern in patterns) for word, patterns in on)
+    return all(any(fnmatchcase(held[word], pattern) for pattern in patterns) for word, patterns in rule.match)

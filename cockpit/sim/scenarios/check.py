@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from cockpit.sim.faults.reading import BadFault, read_rules
 from cockpit.sim.scenarios.durations import seconds
 from cockpit.sim.scenarios.schema import VERBS, Job, Pool, Scenario, Step
 
@@ -34,6 +35,7 @@ def faults_of(scenario: Scenario) -> Iterator[Fault]:
     yield from _jobs(scenario)
     yield from _steps(scenario)
     yield from _causes(scenario)
+    yield from _misbehaviour(scenario)
 
 
 def _durations(part: Any, path: Path) -> Iterator[Fault]:
@@ -179,3 +181,11 @@ def _causes(scenario: Scenario) -> Iterator[Fault]:
 
 def _unknown(what: str, name: str, known: Iterable[str]) -> str:
     return f"there is no {what} {name!r}; there are: {', '.join(sorted(known)) or 'none'}."
+
+
+def _misbehaviour(scenario: Scenario) -> Iterator[Fault]:
+    """The faults of the server, read as the fault layer will read them."""
+    try:
+        read_rules(scenario.faults)
+    except BadFault as error:
+        yield Fault(("faults", *error.path), error.why)

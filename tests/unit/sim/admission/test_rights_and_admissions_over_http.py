@@ -188,10 +188,10 @@ async def test_new_pods_get_account_priority_and_tolerations(client: Client) -> 
 
 async def test_the_server_misbehaves_as_a_script_says(client: Client) -> None:
     rules = [
-        {"on": {"user": "viewer"}, "do": {"expire_token": True}, "start": "1m"},
-        {"on": {"verb": "list", "kind": "pods"}, "do": {"status": 429}, "count": 1},
-        {"on": {"verb": "watch", "kind": "namespaces"}, "do": {"gone": 1}},
-        {"on": {"verb": "list", "kind": "nodes"}, "do": {"truncate": True}},
+        {"match": {"user": "viewer"}, "do": {"expire_token": True}, "start": "1m"},
+        {"match": {"verb": "list", "kind": "pods"}, "do": {"status": 429}, "count": 1},
+        {"match": {"verb": "watch", "kind": "namespaces"}, "do": {"gone": 1}},
+        {"match": {"verb": "list", "kind": "nodes"}, "do": {"truncate": True}},
     ]
     client.server.faults.choose = Script.read(rules, client.clock, 1).choose
     found = [(await client.ask("viewer", "GET", "/api/v1/pods"))[0] for _ in range(2)]

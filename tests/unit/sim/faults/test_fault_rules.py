@@ -8,10 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cockpit.clock import ManualClock
+from cockpit.errors import BadInput
 from cockpit.sim.faults.exchange import Seen
 from cockpit.sim.faults.reading import FAULTS, BadFault, read_rules
 from cockpit.sim.faults.script import Script
 from cockpit.sim.faults.target import Target, target_of
+from cockpit.sim.scenarios.loading import parse
 
 PODS = "/api/v1/namespaces/team-a/pods"
 
@@ -37,8 +39,11 @@ def hits(one: Script, *requests: Seen) -> list[bool]:
     ("rule", "sentence"),
     [
         ({}, "faults[0].do: missing; say what happens, one of status, delay, "),
-        ("drop", "faults[0]: 'drop' has no fields; give some of on, do, start, last, skip, count, chance."),
-        ({"do": {"drop": True}, "onn": {}}, "faults[0].onn: no such field; known are on, do, "),
+        (
+            "drop",
+            "faults[0]: 'drop' has no fields; give some of match, do, start, last, skip, count, chance.",
+        ),
+        ({"do": {"drop": True}, "macth": {}}, "faults[0].macth: no such field; known are match, do, "),
         ({"do": {"dorp": True}}, "faults[0].do.dorp: no such field; known are status, "),
         ({"do": {"drop": True, "delay": 1}}, "faults[0].do: 2 faults at once; give exactly one of status, "),
         ({"do": {"drop": 3}}, "faults[0].do.drop: 3 says nothing here; write drop: true."),
@@ -76,18 +81,21 @@ def hits(one: Script, *requests: Seen) -> list[bool]:
         ),
         ({"do": {"drop": True}, "start": -1}, "faults[0].start: -1 is below 0."),
         (
-            {"do": {"drop": True}, "on": {"verb": []}},
-            "faults[0].on.verb: an empty list fits nothing; leave the ",
+            {"do": {"drop": True}, "match": {"verb": []}},
+            "faults[0].match.verb: an empty list fits nothing; leave the ",
         ),
         (
-            {"do": {"drop": True}, "on": {"name": 3}},
-            "faults[0].on.name: 3 is no text; give a word or a sentence.",
+            {"do": {"drop": True}, "match": {"name": 3}},
+            "faults[0].match.name: 3 is no text; give a word or a sentence.",
         ),
         (
-            {"do": {"gone": 0}, "on": {"verb": "list"}},
-            "faults[0].on.verb: gone happens to watches only; give watch ",
+            {"do": {"gone": 0}, "match": {"verb": "list"}},
+            "faults[0].match.verb: gone happens to watches only; give watch ",
         ),
-        ({"do": {"expire_token": True}}, "faults[0].on.user: missing; name the user whose token runs out."),
+        (
+            {"do": {"expire_token": True}},
+            "faults[0].match.user: missing; name the user whose token runs out.",
+        ),
     ],
 )
 def test_what_is_wrong_is_told_in_one_sentence(rule: Any, sentence: str) -> None:
@@ -106,11 +114,14 @@ def test_the_place_of_a_fault_is_given_as_a_path() -> None:
 
 @given(
     st.recursive(
-        st.none() | st.booleans() | st.integers(-5, 600) | st.sampled_from([*FAULTS, "do", "on", "10s", ""]),
+        st.none()
+        | st.booleans()
+        | st.integers(-5, 600)
+        | st.sampled_from([*FAULTS, "do", "match", "10s", ""]),
         lambda inner: (
             st.lists(inner, max_size=3)
             | st.dictionaries(
-                st.sampled_from([*FAULTS, "do", "on", "code", "share", "verb", "start"]), inner, max_size=3
+                st.sampled_from([*FAULTS, "do", "match", "code", "share", "verb", "start"]), inner, max_size=3
             )
         ),
         max_leaves=12,
@@ -156,7 +167,7 @@ def test_a_path_is_read_as_the_server_reads_it(
 
 def test_patterns_must_all_fit() -> None:
     one = script(
-        {"on": {"kind": ["pods", "pods/*"], "user": "viewer", "namespace": "team-?"}, "do": {"drop": True}}
+        {"match": {"kind": ["pods", "pods/*"], "user": "viewer", "namespace": "team-?"}, "do": {"drop": True}}
     )
     assert hits(
         one,
@@ -170,8 +181,8 @@ def test_patterns_must_all_fit() -> None:
 
 def test_the_first_rule_that_takes_a_request_has_it() -> None:
     one = script(
-        {"on": {"verb": "watch"}, "do": {"gone": 2}},
-        {"on": {"path": "/api/*"}, "do": {"status": 503}, "count": 1},
+        {"match": {"verb": "watch"}, "do": {"gone": 2}},
+        {"match": {"path": "/api/*"}, "do": {"status": 503}, "count": 1},
         {"do": {"delay": "1s"}},
     )
     for request in (seen(), seen(query={"watch": "true"}), seen()):
@@ -197,7 +208,7 @@ def test_a_rule_lives_in_its_window_of_the_clock() -> None:
 
 def test_a_token_runs_out_at_its_moment_for_its_user_only() -> None:
     clock = ManualClock()
-    one = script({"on": {"user": "viewer"}, "do": {"expire_token": True}, "start": 10}, clock=clock)
+    one = script({"match": {"user": "viewer"}, "do": {"expire_token": True}, "start": 10}, clock=clock)
     assert hits(one, seen(user="viewer")) == [False]
     clock.advance(10.0)
     assert hits(one, seen(user="viewer"), seen(user="admin"), seen(user="viewer")) == [True, False, True]
@@ -218,11 +229,36 @@ def test_chance_is_about_kept_and_another_seed_is_another_story() -> None:
 
 
 def test_a_request_that_another_rule_had_does_not_move_the_dice_of_the_next() -> None:
-    dice = {"on": {"kind": "pods"}, "do": {"drop": True}, "chance": 0.5}
-    other = {"on": {"kind": "nodes"}, "do": {"drop": True}}
+    dice = {"match": {"kind": "pods"}, "do": {"drop": True}, "chance": 0.5}
+    other = {"match": {"kind": "nodes"}, "do": {"drop": True}}
     plain = hits(script(dice, seed=4), *[seen()] * 20)
     mixed = script(other, dice, seed=4)
     # The rule's place is part of its seed: the same place, so that the same dice are thrown.
-    same = script({**other, "on": {"kind": "nix"}}, dice, seed=4)
+    same = script({**other, "match": {"kind": "nix"}}, dice, seed=4)
     assert hits(mixed, *[seen(), seen("/api/v1/nodes")] * 20)[::2] == hits(same, *[seen()] * 20)
     assert len(plain) == 20
+
+
+# ---- in a scenario
+
+
+SCENARIO = """\
+name: shaky
+title: The server has a bad day
+faults:
+- match: {verb: list, kind: pods}
+  do: {status: 503}
+- match: {user: viewer}
+  do:
+    %s
+"""
+
+
+def test_a_scenario_carries_faults_and_names_the_line_of_a_wrong_one() -> None:
+    good = parse(SCENARIO % "expire_token: true", "shaky.yaml")
+    assert [rule.fault for rule in read_rules(good.faults)] == ["status", "expire_token"]
+    with pytest.raises(BadInput) as refused:
+        parse(SCENARIO % "delay: soon", "shaky.yaml")
+    assert refused.value.sentence == (
+        "shaky.yaml, line 8, faults[1].do.delay.seconds: 'soon' is no duration; write 90, 90s or 2m30s."
+    )

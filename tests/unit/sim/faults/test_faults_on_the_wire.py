@@ -126,7 +126,7 @@ async def way(request: pytest.FixtureRequest) -> AsyncIterator[Way]:
 
 
 async def test_without_a_fault_everything_is_as_it_was(way: Way) -> None:
-    way.script({"drop": True}, on={"path": "/elsewhere"})
+    way.script({"drop": True}, match={"path": "/elsewhere"})
     assert len((await way.tree())["items"]) == EVENTS
     assert len(await way.events()) == EVENTS
     assert (await way.get("/nix"))[0] == 404
@@ -265,7 +265,7 @@ async def test_the_same_seed_breaks_the_same_bytes(way: Way) -> None:
 
 
 async def test_a_token_that_runs_out_is_refused_for_its_user(way: Way) -> None:
-    way.script({"expire_token": True}, on={"user": "viewer"}, start="1m")
+    way.script({"expire_token": True}, match={"user": "viewer"}, start="1m")
 
     async def status(token: str) -> int:
         async with way.session.get(way.url + PODS, headers={"Authorization": f"Bearer {token}"}) as answer:
@@ -285,7 +285,7 @@ async def test_a_log_in_page_stands_in_the_way(way: Way) -> None:
 
 @pytest.mark.parametrize("do", [{"delay": 0}, {"cut": 3}, None], ids=["delay", "cut", "none"])
 async def test_a_socket_passes_untouched(way: Way, do: dict[str, Any] | None) -> None:
-    one = way.script(do or {"drop": True}, on={} if do else {"path": "/elsewhere"})
+    one = way.script(do or {"drop": True}, match={} if do else {"path": "/elsewhere"})
     url, headers = f"{way.url}/exec?prefix=a%20", {"Authorization": "Bearer tok-admin"}
     async with way.session.ws_connect(
         url, headers=headers, protocols=("v4.channel.k8s.io", "v5.channel.k8s.io")

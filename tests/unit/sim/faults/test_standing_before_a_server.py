@@ -42,7 +42,7 @@ def _is_there(path: Path) -> bool:
 
 
 async def test_a_kubeconfig_leads_through_the_proxy_and_rules_know_its_users(tmp_path: Path) -> None:
-    rules = read_rules([{"on": {"user": "viewer", "kind": "pods"}, "do": {"status": 503}}])
+    rules = read_rules([{"match": {"user": "viewer", "kind": "pods"}, "do": {"status": 503}}])
     async with (
         serving(tmp_path / "server", ManualClock(), Random(1)) as server,
         standing_before(server.kubeconfig, rules, tmp_path / "proxy") as (proxy, kubeconfig),
