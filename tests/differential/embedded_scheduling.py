@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
@@ -19,6 +20,7 @@ from cockpit.sim.resources import (
 )
 from cockpit.sim.server.assembly import assemble
 from tests.differential.scheduling_situations import SPACE, Situation, Tree
+from tests.differential.scheduling_wakes import SPACES, Create, Merge, Step, Wake
 
 PRIORITIES = (("words-high", "PreemptLowerPriority"), ("words-never", "Never"))
 RESOURCES: dict[str, Resource] = {
@@ -61,7 +63,18 @@ async def _put(port: LocalPort, tree: Tree) -> None:
         await port.patch(resource, space, metadata["name"], patch, subresource="status")
 
 
-async def _play(situation: Situation) -> LocalPort:
+async def _step(port: LocalPort, step: Step) -> None:
+    if isinstance(step, Create):
+        await _put(port, step.tree)
+        return
+    resource, space = RESOURCES[step.kind], SPACES.get(step.kind, "")
+    if isinstance(step, Merge):
+        await port.patch(resource, space, step.name, step.patch, subresource=step.subresource)
+    else:
+        await port.delete(resource, space, step.name, grace_seconds=0)
+
+
+async def _play(situation: Situation, steps: Sequence[Step] = ()) -> LocalPort:
     clock = ManualClock()
     operations = assemble(clock, Random(1)).operations
     port = LocalPort(operations)
@@ -80,6 +93,11 @@ async def _play(situation: Situation) -> LocalPort:
         await engine.advance(0)
     await _put(port, situation.pod)
     await engine.advance(0)
+    for step in steps:
+        await _step(port, step)
+        await engine.advance(0)
+    if steps:
+        await engine.advance(3.0)
     await engine.stop()
     return port
 
@@ -97,6 +115,18 @@ def embedded(situation: Situation) -> Tree:
     async def ask() -> Tree:
         port = await _play(situation)
         return await port.get(PODS, SPACE, situation.pod["metadata"]["name"])
+
+    return asyncio.run(ask())
+
+
+def woken(wake: Wake) -> tuple[str, str]:
+    """What the embedded scheduler said at first, and the node that it chose after the steps."""
+
+    async def ask() -> tuple[str, str]:
+        name = wake.situation.pod["metadata"]["name"]
+        before = await (await _play(wake.situation)).get(PODS, SPACE, name)
+        after = await (await _play(wake.situation, wake.steps)).get(PODS, SPACE, name)
+        return said(before)[1], said(after)[0]
 
     return asyncio.run(ask())
 

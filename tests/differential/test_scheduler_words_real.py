@@ -18,9 +18,18 @@ from cockpit.sim.actors.scheduler.verdict import Verdict
 from cockpit.sim.actors.scheduler.world import World
 from tests.bed.api import Api
 from tests.bed.fixtures import fresh
-from tests.differential.embedded_scheduling import PRIORITIES, embedded, priority_class, recorded, said
+from tests.differential.embedded_scheduling import (
+    PRIORITIES,
+    RESOURCES,
+    embedded,
+    priority_class,
+    recorded,
+    said,
+    woken,
+)
 from tests.differential.scheduling_situations import SPACE, Situation, Tree
 from tests.differential.scheduling_table import TABLE
+from tests.differential.scheduling_wakes import SPACES, WAKES, Create, Merge, Step, Wake
 
 pytestmark = pytest.mark.real
 
@@ -136,3 +145,28 @@ def test_the_sentence_is_that_of_kube_scheduler(api: Api, situation: Situation) 
     assert recorded()[situation.name] == list(real)
     assert situation.says in real[1]
     assert bool(situation.says) == (not real[0])
+
+
+def _step(api: Api, step: Step) -> None:
+    if isinstance(step, Create):
+        _put(api, step.tree)
+        return
+    path = RESOURCES[step.kind].path(SPACES.get(step.kind, ""), step.name)
+    if isinstance(step, Merge):
+        api.merge(f"{path}/{step.subresource}" if step.subresource else path, step.patch)
+    else:
+        api.delete(path, {"gracePeriodSeconds": 0})
+
+
+@pytest.mark.parametrize("wake", WAKES, ids=lambda one: one.name)
+def test_what_wakes_a_pod_wakes_it_in_both(api: Api, wake: Wake) -> None:
+    _prepare(api, wake.situation)
+    api.create(_PODS, wake.situation.pod)
+    where = f"{_PODS}/{wake.situation.pod['metadata']['name']}"
+    before, chosen = woken(wake)
+    _wait_for(lambda: said(api.get(where))[1] == before)
+    assert said(api.get(where)) == ("", before)
+    for step in wake.steps:
+        _step(api, step)
+    _wait_for(lambda: said(api.get(where))[0])
+    assert said(api.get(where))[0] == chosen == wake.node
