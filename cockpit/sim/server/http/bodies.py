@@ -1,4 +1,4 @@
-"""Bodies of requests: JSON or YAML into trees, and what is said about those that are neither."""
+"""Bodies of requests: JSON, YAML or protobuf into trees, and what is said about those that are none."""
 
 from typing import Any
 
@@ -6,6 +6,7 @@ import msgspec
 
 from cockpit.sim.port import Patch, PatchType, PortError, Tree
 from cockpit.sim.server.http.statuses import unknown_format
+from cockpit.sim.server.http.wire import decode as wire
 from cockpit.sim.server.refusals import bad_request, unsupported_media
 
 MOST_BYTES = 3 * 1024 * 1024
@@ -38,6 +39,8 @@ def object_of(body: bytes, content_type: str, kind: str = "Status") -> Tree:
             tree = _json(body, _NO_KIND)
         elif media in _YAML:
             tree = _yaml(body)
+        elif media == wire.MEDIA:
+            tree = _wire(body)
         else:
             raise unknown_format()
         if not isinstance(tree, dict):
@@ -48,6 +51,13 @@ def object_of(body: bytes, content_type: str, kind: str = "Status") -> Tree:
         why = f"the object provided is unrecognized (must be of type {kind}): {error.message}"
         raise bad_request(f"{why} ({_quoted(body)})") from None
     return tree
+
+
+def _wire(body: bytes) -> Tree:
+    try:
+        return wire.decoded(body)
+    except wire.NotUnderstood as error:
+        raise bad_request(str(error)) from None
 
 
 def _quoted(body: bytes) -> str:

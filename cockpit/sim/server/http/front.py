@@ -31,6 +31,7 @@ _log = logging.getLogger(__name__)
 
 _AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 _AUDIT_ID = web.RequestKey("audit_id", str)
+_OPENAPI_PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 _HEALTH = ("/healthz", "/livez", "/readyz")
 _REVIEW_GROUPS = ("authorization.k8s.io", "authentication.k8s.io")
 
@@ -211,6 +212,8 @@ class Front:
         body: bytes | None = None
         if documents is not None:
             name = path.removeprefix("/openapi/").rstrip("/")
+            if name == "v2" and "protobuf" in http.headers.get("Accept", ""):
+                return answer(documents.v2_protobuf(), content_type=_OPENAPI_PROTOBUF)
             if name == "v2":
                 body = documents.v2()
             elif name == "v3":

@@ -174,7 +174,9 @@ def test_a_body_in_either_notation(kind: str) -> None:
         (b"{", "application/json", 400),
         (b"[]", "application/json", 400),
         (b"a: [", "application/yaml", 400),
-        (b"{}", "application/vnd.kubernetes.protobuf", 415),
+        (b"{}", "application/vnd.kubernetes.protobuf", 400),
+        (b"k8s\0\x0a\xff", "application/vnd.kubernetes.protobuf", 400),
+        (b"{}", "application/cbor", 415),
     ],
 )
 def test_a_body_that_is_no_object(body: bytes, kind: str, status: int) -> None:
