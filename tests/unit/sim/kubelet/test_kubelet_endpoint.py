@@ -24,7 +24,11 @@ from tests.unit.sim.kubelet.test_process_runtime import is_alive, live, until
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A certificate that signs itself, for both sides."""
-    folder = tmp_path_factory.mktemp("pki")
+    return make_pair(tmp_path_factory.mktemp("pki"))
+
+
+def make_pair(folder: Path) -> tuple[Path, Path]:
+    """Write a certificate that signs itself, and its key."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "kubelets")])
     begin = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
