@@ -163,7 +163,8 @@ def update_managed(  # noqa: PLR0917 (the call reads like the request)
     if mine:
         previous = managed.get(who)
         fields = union(mine, previous.fields) if previous is not None else mine
-        managed[who] = Owned(fields, version, rfc3339(now))
+        # The server loses the time on the way from a Scale to its object.
+        managed[who] = Owned(fields, version, "" if subresource == "scale" else rfc3339(now))
     return with_managed(new, _capped(managed))
 
 

@@ -16,7 +16,7 @@ from cockpit.sim.server.schema.notation import named
 from cockpit.sim.server.schema.openapi_types import KIND_KEY, Definitions
 from cockpit.sim.server.storage import Storage
 
-_INFO: Tree = {"title": "Kubernetes", "version": "1.36"}
+_INFO = {"title": "Kubernetes", "version": "1.36"}
 _PATCHES = ("application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml")
 _STRATEGIC = "application/strategic-merge-patch+json"
 _WRITTEN = ("dryRun", "fieldManager", "fieldValidation")
@@ -62,6 +62,16 @@ class OpenAPI:
             }
             self._made["v2"] = msgspec.json.encode(document)
         return self._made["v2"]
+
+    def v2_protobuf(self) -> bytes:
+        """`/openapi/v2` as protobuf (gnostic's openapi.v2.Document) with no definitions.
+
+        kubectl 1.36 asks for it where v3 lacks a group and version: no definition is what it expects then.
+        """
+        # Field 1 is the version of swagger, field 2 the info: its field 1 the title, field 2 the version.
+        title, version = _INFO["title"].encode(), _INFO["version"].encode()
+        info = b"\x0a" + bytes([len(title)]) + title + b"\x12" + bytes([len(version)]) + version
+        return b"\x0a\x032.0\x12" + bytes([len(info)]) + info
 
     def v3_index(self) -> bytes:
         """`/openapi/v3` as JSON: where the document of each group and version is."""

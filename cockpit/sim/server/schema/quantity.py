@@ -35,7 +35,8 @@ def parsed(text: str) -> tuple[Fraction, str]:
 def canonical(text: str) -> str:
     """The same quantity as the server writes it: no fraction, the largest suffix that loses nothing."""
     value, form = parsed(text)
-    if form == "binary" and abs(value) >= 1024:
+    # Fractions keep what they are by a decimal suffix: 1.1Ki is 1126400m.
+    if form == "binary" and abs(value) >= 1024 and value.denominator == 1:
         return _binary(value)
     return _decimal(value, "exponent" if form == "exponent" else "decimal")
 
@@ -47,7 +48,7 @@ def _rounded(value: Fraction) -> int:
 
 
 def _binary(value: Fraction) -> str:
-    whole = _rounded(value)
+    whole = value.numerator
     suffix = ""
     for name in _BINARY:
         if whole % 1024:

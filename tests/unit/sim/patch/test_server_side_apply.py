@@ -192,6 +192,15 @@ def test_a_status_write_owns_nothing_of_the_spec() -> None:
     assert entry["fieldsV1"] == {"f:status": {"f:replicas": {}}}
 
 
+def test_a_scaling_is_recorded_without_its_time() -> None:
+    live = apply(None, _deployment(1), "one", False, DEPLOYMENT, NOW)
+    new = {**live, "spec": {**live["spec"], "replicas": 4}}
+    done = update_managed(live, new, "kubectl", "Update", "scale", NOW, DEPLOYMENT)
+    entry = next(e for e in done["metadata"]["managedFields"] if e["manager"] == "kubectl")
+    assert "time" not in entry
+    assert entry["fieldsV1"] == {"f:spec": {"f:replicas": {}}}
+
+
 def test_an_eleventh_updater_makes_the_oldest_ancient() -> None:
     live: Tree = update_managed(None, _config({"k": "0"}, "u"), "m00", "Update", "", NOW, CONFIG_MAP)
     for number in range(1, 12):

@@ -282,6 +282,11 @@ def test_a_patch_takes_the_parameters_that_kubectl_looks_for(documents: OpenAPI)
     assert patch["x-kubernetes-group-version-kind"]["kind"] == "Deployment"
 
 
+def test_the_second_version_as_protobuf_is_a_document_without_definitions(documents: OpenAPI) -> None:
+    # Swagger and info, each a field with a length: what gnostic reads as an empty document.
+    assert documents.v2_protobuf() == b"\n\x032.0\x12\x12\n\nKubernetes\x12\x041.36"
+
+
 def test_the_documents_follow_the_kinds() -> None:
     kinds = built_in()
     documents = OpenAPI(kinds, Storage())
