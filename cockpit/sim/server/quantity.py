@@ -1,7 +1,7 @@
 """Quantities as the API server computes and prints them (apimachinery: api/resource)."""
 
 import re
-from decimal import ROUND_CEILING, Decimal
+from decimal import ROUND_CEILING, Context, Decimal
 from typing import Any
 
 import msgspec
@@ -11,6 +11,9 @@ _BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _SUFFIX = {power: suffix for suffix, power in _DECIMAL.items()}
 _NANO = Decimal("1e-9")
+_MILLI = Decimal("1e-3")
+_MOST_POWER = 300
+_EXACT = Context(prec=1000)
 
 
 class Quantity(msgspec.Struct, frozen=True):
@@ -55,28 +58,37 @@ def quantity(value: Any) -> Quantity:
         raise ValueError(f"{value!r} is no quantity: give a number with a suffix such as m, k, Mi or Gi.")
     number, suffix = Decimal(match[1]), match[2] or ""
     if suffix in _BINARY[1:]:
-        return Quantity(_to_nano(number * (1 << 10 * _BINARY.index(suffix))), "binary")
-    if suffix in _DECIMAL:
-        return Quantity(_to_nano(number.scaleb(_DECIMAL[suffix])))
-    return Quantity(_to_nano(number.scaleb(int(suffix[1:]))), "exponent")
+        amount = _EXACT.multiply(number, Decimal(1 << 10 * _BINARY.index(suffix)))
+        return Quantity(_no_finer(amount, _NANO), "binary")
+    power = _DECIMAL[suffix] if suffix in _DECIMAL else int(suffix[1:])
+    if abs(power) > _MOST_POWER:
+        raise ValueError(f"{value!r} is beyond what a quantity can be: give a smaller exponent.")
+    amount = _no_finer(_EXACT.scaleb(number, Decimal(power)), _NANO)
+    return Quantity(amount, "decimal" if suffix in _DECIMAL else "exponent")
 
 
-def _to_nano(amount: Decimal) -> Decimal:
-    """Nothing finer than a billionth is kept; it is rounded up."""
-    return amount if amount == amount.to_integral_value() else amount.quantize(_NANO, ROUND_CEILING)
+def _no_finer(amount: Decimal, unit: Decimal) -> Decimal:
+    """Rounded up to whole units."""
+    if amount == amount.to_integral_value():
+        return amount
+    return amount.quantize(unit, ROUND_CEILING, _EXACT)
 
 
 Amounts = dict[str, Quantity]
 
 
 def amounts(tree: Any) -> Amounts:
-    """A resource list from its JSON; what is no quantity is left out (the kind's own check names it)."""
+    """A resource list from its JSON, rounded up to thousandths as the API server's defaults round it.
+
+    What is no quantity is left out: the kind's own check names it.
+    """
     found: Amounts = {}
     for name, value in (tree or {}).items():
         try:
-            found[name] = quantity(value)
+            one = quantity(value)
         except ValueError:
             continue
+        found[name] = Quantity(_no_finer(one.amount, _MILLI), one.form)
     return found
 
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cockpit.sim.server.quantity import Quantity, quantity
+from cockpit.sim.server.quantity import Quantity, amounts, quantity
+from cockpit.sim.server.schema.quantity import canonical
 
 
 @pytest.mark.parametrize(
@@ -27,6 +28,7 @@ from cockpit.sim.server.quantity import Quantity, quantity
         (8, "8"),
         ("1.5Ki", "1536"),
         ("0.1Ki", "102400m"),
+        ("1.1Ki", "1126400m"),
         ("-1Gi", "-1Gi"),
         ("0.0000000001", "1n"),
     ],
@@ -53,3 +55,30 @@ def test_a_sum_takes_the_form_of_its_first_part_that_is_not_zero() -> None:
     assert str(Quantity() + quantity("1Gi")) == "1Gi"
     assert str(quantity("1Gi") + quantity("1G")) == "2073741824"
     assert str(quantity("1Gi") - quantity("1Gi") + quantity("1k")) == "1k"
+
+
+@given(
+    st.integers(0, 10**7),
+    st.integers(0, 4),
+    st.sampled_from(["", "m", "u", "n", "k", "M", "G", "Ki", "Mi", "Gi", "e3", "E2"]),
+)
+def test_sums_and_stored_texts_print_alike(number: int, places: int, suffix: str) -> None:
+    """What a quota sums up and what the schema writes are told in one way."""
+    text = f"{Decimal(number).scaleb(-places):f}{suffix}"
+    assert str(quantity(text)) == canonical(text)
+
+
+def test_resource_lists_are_rounded_up_to_thousandths() -> None:
+    told = {name: str(one) for name, one in amounts({"memory": "1.0001Mi", "cpu": "1u", "gpu": "x"}).items()}
+    assert told == {"memory": "1048680858m", "cpu": "1m"}
+
+
+@given(st.from_regex(r"[0-9]{1,40}(\.[0-9]{0,20})?(Ki|Ei|m|E|e[0-9]{1,4}|)", fullmatch=True))
+def test_no_text_is_too_much(text: str) -> None:
+    try:
+        one = quantity(text)
+    except ValueError as error:
+        assert "e" in text and "smaller exponent" in str(error)
+    else:
+        assert one.amount >= 0
+        assert set(amounts({"a": text, "b": None})) == {"a"}
