@@ -520,4 +520,68 @@ PREEMPTION = [
     ),
 ]
 
-TABLE = [*RESOURCES, *TAINTS, *LABELS, *PORTS, *COMPANY, *SPREADS, *VOLUMES, *PREEMPTION]
+GPU_POOL = {"pool": "gpu"}
+IN_POOL = {"matchExpressions": [{"key": "pool", "operator": "In", "values": ["gpu"]}]}
+SLOW = "slow=yes:PreferNoSchedule"
+
+
+def wished(weight: int) -> Tree:
+    """Preferred node affinity to the pool `gpu`."""
+    return {
+        "nodeAffinity": {
+            "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": weight, "preference": IN_POOL}]
+        }
+    }
+
+
+CHOICES = [
+    Situation(
+        "the emptier node",
+        "",
+        pod(cpu="1", memory="1Gi"),
+        [node("n1"), node("n2")],
+        [pod("p1", cpu="4", memory="16Gi", on="n1")],
+    ),
+    Situation(
+        "the larger node",
+        "",
+        pod(cpu="2", memory="8Gi"),
+        [node("n1", cpu="4", memory="16Gi"), node("n2", cpu="64", memory="256Gi")],
+    ),
+    Situation(
+        "the node that gets balanced",
+        "",
+        pod(cpu="2", memory="1Gi"),
+        [node("n1"), node("n2")],
+        [pod("p1", cpu="4", memory="1Gi", on="n1"), pod("p2", cpu="1", memory="13Gi", on="n2")],
+    ),
+    Situation(
+        "a small wish beats an empty node",
+        "",
+        pod(cpu="1", affinity=wished(1)),
+        [node("n1"), node("n2", labels=GPU_POOL)],
+        [pod("p1", cpu="6", memory="24Gi", on="n2")],
+    ),
+    Situation(
+        "a soft taint is avoided",
+        "",
+        pod(cpu="1"),
+        [node("n1", taints=[SLOW]), node("n2")],
+        [pod("p1", cpu="6", memory="24Gi", on="n2")],
+    ),
+    Situation(
+        "a soft taint that is tolerated",
+        "",
+        pod(cpu="1", memory="1Gi", tolerations=[{"key": "slow", "operator": "Exists"}]),
+        [node("n1", taints=[SLOW]), node("n2")],
+        [pod("p1", cpu="6", memory="24Gi", on="n2")],
+    ),
+    Situation(
+        "a wish against a soft taint",
+        "",
+        pod(cpu="1", affinity=wished(100)),
+        [node("n1", taints=[SLOW], labels=GPU_POOL), node("n2")],
+    ),
+]
+
+TABLE = [*RESOURCES, *TAINTS, *LABELS, *PORTS, *COMPANY, *SPREADS, *VOLUMES, *PREEMPTION, *CHOICES]

@@ -1,14 +1,16 @@
 """Pods that look the same share their verdicts: one table for each kind of pod, mended where nodes changed.
 
-Scoring, stated: NodeResourcesFit (least allocated) and NodeResourcesBalancedAllocation as in kube-scheduler
-1.36 over CPU and memory; preferred node affinity and PreferNoSchedule taints with their weights but without
-the real scaling by the best node; images, soft spreading and preferred pod affinity do not count. Every
-feasible node is scored (the real one stops at a share of a large cluster). Ties are broken by the seed.
+Scoring, stated: NodeResourcesFit (least allocated) and NodeResourcesBalancedAllocation over CPU and memory,
+preferred node affinity and PreferNoSchedule taints, weighted as in kube-scheduler 1.36; the last two are
+scaled by the highest value among all nodes (the real one: among those that fit). Images, soft spreading and
+preferred pod affinity do not count. Every feasible node is scored (the real one stops at a share of a large
+cluster). Ties are broken by the seed.
 """
 
 import heapq
 from collections.abc import Callable
 from random import Random
+from typing import NamedTuple
 
 from cockpit.sim.actors.scheduler.nodeinfo import NodeInfo, look_alone
 from cockpit.sim.actors.scheduler.podinfo import PodInfo
@@ -21,7 +23,30 @@ _AFFINITY_WEIGHT = 2
 _TAINT_WEIGHT = 3
 
 
-def score(pod: PodInfo, node: NodeInfo) -> int:
+class Scale(NamedTuple):
+    """The highest wish and the most soft taints that any node has for one kind of pod."""
+
+    preferred: int = 0
+    soft_taints: int = 0
+
+
+def _wished(pod: PodInfo, node: NodeInfo) -> int:
+    return sum(weight for weight, terms in pod.preferred if terms.matches(node.name, node.labels))
+
+
+def _unwished(pod: PodInfo, node: NodeInfo) -> int:
+    return sum(not any(tolerates(t, taint) for t in pod.tolerations) for taint in node.soft_taints)
+
+
+def scale_of(pod: PodInfo, world: World) -> Scale:
+    """What the scores of `pod` are measured against."""
+    preferred = max((_wished(pod, node) for node in world.nodes.values()), default=0) if pod.preferred else 0
+    return Scale(
+        preferred, max((_unwished(pod, node) for node in world.nodes.values() if node.soft_taints), default=0)
+    )
+
+
+def score(pod: PodInfo, node: NodeInfo, scale: Scale) -> int:
     """How good `node` is for `pod`; more is better."""
     cpu, memory = node.allocatable.get("cpu", 0), node.allocatable.get("memory", 0)
     before = _shares(node.scored_cpu, cpu, node.scored_memory, memory)
@@ -30,12 +55,10 @@ def score(pod: PodInfo, node: NodeInfo) -> int:
     free = [_free(used, all_) for used, all_ in ((cpu_used, cpu), (memory_used, memory)) if all_]
     total = sum(free) // len(free) if free else 0
     total += 50 + (50 + _balance(after) - _balance(before)) // 2
-    for weight, terms in pod.preferred:
-        if terms.matches(node.name, node.labels):
-            total += _AFFINITY_WEIGHT * weight
-    for taint in node.soft_taints:
-        if not any(tolerates(toleration, taint) for toleration in pod.tolerations):
-            total -= _TAINT_WEIGHT * 100
+    if scale.preferred:
+        total += _AFFINITY_WEIGHT * (_wished(pod, node) * 100 // scale.preferred)
+    if scale.soft_taints:
+        total += _TAINT_WEIGHT * (100 - _unwished(pod, node) * 100 // scale.soft_taints)
     return total
 
 
@@ -68,11 +91,18 @@ class Shape:
         self._random = random
         self._heap: list[tuple[int, float, str]] = []
         self._seen = -1
+        self._layout = -1
+        self._scale = Scale()
         self.mend(world)
 
     def mend(self, world: World) -> None:
         """Look again at the nodes that changed since the last look."""
         changed = world.changed.since(self._seen) if self._seen >= 0 else None
+        if self._layout != world.layout:
+            self._layout = world.layout
+            scale = scale_of(self.pod, world)
+            if scale != self._scale:
+                self._scale, changed = scale, None
         if changed is None:
             self.failed.clear()
             self.scores.clear()
@@ -99,7 +129,7 @@ class Shape:
             self.failed[name] = status
             self.counts[status] = self.counts.get(status, 0) + 1
             return
-        worth = self.scores[name] = score(self.pod, node)
+        worth = self.scores[name] = score(self.pod, node, self._scale)
         heapq.heappush(self._heap, (-worth, self._random.random(), name))
 
     def _is_current(self, entry: tuple[int, float, str]) -> bool:

@@ -93,9 +93,9 @@ class World:
                 node.add(pod)
             self.layout += 1
         else:
-            before = (node.labels, node.taints)
+            before = (node.labels, node.taints, node.soft_taints)
             node.put(tree)
-            if before != (node.labels, node.taints):
+            if before != (node.labels, node.taints, node.soft_taints):
                 self.layout += 1
         self.touch(name)
 
