@@ -40,6 +40,7 @@ test: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m pytest tests -m "not real"
+	$(BIN)/python -m pytest tests/contract --server embedded
 
 test-real: $(STAMP)
 	$(BIN)/python -m tests.real
