@@ -59,11 +59,11 @@ def _list_problems(value: list[Any], shape: Shape, path: str) -> list[str]:
         if shape.list_type in ("set", "map"):
             try:
                 name = item_element(item, shape)
-            except KeyError as missing:
-                key = missing.args[0]
+            except KeyError:
+                keys = " ".join(f'"{key}"' for key in shape.keys)
                 found.append(
-                    f"{path}: element {at}: associative list with keys has an element that omits key field "
-                    f'"{key}" (and doesn\'t have default value)'
+                    f"{path}: element {at}: associative list with keys has an element that omits all key "
+                    f"fields [{keys}] (and doesn't have default values for any key fields)"
                 )
                 continue
             below = path + text_of((name,))
