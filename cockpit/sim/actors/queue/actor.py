@@ -74,10 +74,9 @@ class QueueController(Actor):
         return self._desk
 
     def wake(self, change: Change, before: Tree | None) -> Iterable[Key]:
-        """Take the change into the estate; everything that it may concern is looked at."""
-        yield from self._concerned(change, before)
-        if self.estate.stirred:
-            yield _CYCLE
+        """Take the change into the estate; the cycle is the first to see it, then all that it concerns."""
+        concerned = list(self._concerned(change, before))
+        return [_CYCLE, *concerned] if self.estate.stirred else concerned
 
     def _concerned(self, change: Change, before: Tree | None) -> Iterator[Key]:
         tree, resource = change.tree, change.resource

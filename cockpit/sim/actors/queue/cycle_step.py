@@ -1,5 +1,7 @@
 """One cycle carried out: quota is reserved, those in the way are evicted, and who waits is told why."""
 
+from collections.abc import Mapping
+
 from cockpit.sim.actors.queue.assignment import Assignment
 from cockpit.sim.actors.queue.conditions import condition_of, has_quota, is_true
 from cockpit.sim.actors.queue.cycle import Decision, Outcome, decide
@@ -63,11 +65,7 @@ async def _wait(desk: Desk, ask: Ask, assignment: Assignment | None, message: st
     edit = desk.edit(tree)
     edit.unreserve("Pending", message)
     edit.status["resourceRequests"] = [
-        {
-            "name": part.name,
-            "resources": {name: text_of(name, part.requests[name]) for name in sorted(part.requests)},
-        }
-        for part in ask.pod_sets
+        {"name": part.name, **_listed("resources", part.requests)} for part in ask.pod_sets
     ]
     tree = await desk.write(tree, edit)
     await desk.event(ADMISSION, tree, "Warning", "Pending", message)
@@ -91,18 +89,18 @@ async def _admit(desk: Desk, tree: Tree, decision: Decision) -> None:
 
 def admission_of(queue: str, assignment: Assignment) -> Tree:
     """`status.admission` of a Workload."""
-    return {
-        "clusterQueue": queue,
-        "podSetAssignments": [
-            {
-                "name": part.name,
-                "count": part.count,
-                "flavors": {name: part.flavors[name].flavor for name in sorted(part.flavors)},
-                "resourceUsage": {name: text_of(name, part.requests[name]) for name in sorted(part.requests)},
-            }
-            for part in assignment.pod_sets
-        ],
-    }
+    parts = []
+    for part in assignment.pod_sets:
+        row: Tree = {"name": part.name, "count": part.count, **_listed("resourceUsage", part.requests)}
+        if part.flavors:
+            row["flavors"] = {name: part.flavors[name].flavor for name in sorted(part.flavors)}
+        parts.append(row)
+    return {"clusterQueue": queue, "podSetAssignments": parts}
+
+
+def _listed(field: str, amounts: Mapping[str, int]) -> Tree:
+    """A resource list by name; nothing for an empty one."""
+    return {field: {name: text_of(name, amounts[name]) for name in sorted(amounts)}} if amounts else {}
 
 
 async def _preempt(desk: Desk, ask: Ask, key: tuple[str, str], reason: str, path: str) -> None:

@@ -20,7 +20,7 @@ def pending_workloads(estate: Estate, queue: str, *, limit: int = DEFAULT_LIMIT,
     """A PendingWorkloadsSummary of one ClusterQueue. Raises PortError 404 when there is no such queue."""
     line = estate.lines.get(queue)
     if line is None:
-        raise _not_found("clusterqueues", queue)
+        raise _not_found("clusterqueue", queue)
     places: dict[str, int] = {}
     items: list[Tree] = []
     for place, ask in enumerate(line.in_order()):
@@ -37,12 +37,12 @@ def pending_in_local_queue(
 ) -> Tree:
     """A PendingWorkloadsSummary of one LocalQueue. Raises PortError 404 when there is no such queue."""
     found = estate.local_queue((namespace, name))
-    line = None if found is None or found[1] != "None" else estate.lines.get(found[0])
-    if line is None:
-        raise _not_found("localqueues", name)
+    if found is None or found[1] != "None":
+        raise _not_found("localqueue", name)
+    line = estate.lines.get(found[0])
     items: list[Tree] = []
     in_local = 0
-    for place, ask in enumerate(line.in_order()):
+    for place, ask in enumerate([] if line is None else line.in_order()):
         if ask.key[0] != namespace or _local(estate, ask) != f"{namespace}/{name}":
             continue
         if in_local >= offset and len(items) < limit:
@@ -132,5 +132,5 @@ def _summary(items: list[Tree]) -> Tree:
     }
 
 
-def _not_found(plural: str, name: str) -> PortError:
-    return PortError(404, "NotFound", f'{plural}.{GROUP} "{name}" not found')
+def _not_found(what: str, name: str) -> PortError:
+    return PortError(404, "NotFound", f'{what}.{GROUP} "{name}" not found')

@@ -112,6 +112,11 @@ async def settle_local_queue(desk: Desk, key: Key) -> None:
         holdings = [one for one in desk.estate.held(target) if one.key in mine]
         waiting = desk.estate.waiting_in(key)
         edit.status.update(_counts(spec, holdings, waiting, tells_borrowed=False))
+    else:
+        waiting = desk.estate.waiting_in(key)
+        edit.status.update(pendingWorkloads=waiting, reservingWorkloads=0, admittedWorkloads=0)
+        for name in ("flavorsReservation", "flavorsUsage"):
+            edit.status.pop(name, None)
     _judge(edit, desk.estate, target, stop_policy)
     if edit.changed:
         await desk.port.patch(LOCAL_QUEUES, *key, {"status": edit.patch}, subresource="status")

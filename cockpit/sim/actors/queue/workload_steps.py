@@ -76,7 +76,6 @@ async def _deactivated(desk: Desk, tree: Tree) -> None:
     if target is not None:
         cause = target["reason"]
         message += f" due to {target['message']}"
-        edit.remove("DeactivationTarget")
     await desk.evict(WORKLOAD_CONTROLLER, tree, edit, reason="Deactivated", message=message, cause=cause)
 
 

@@ -82,11 +82,11 @@ async def test_places_in_a_local_queue_page_by_page() -> None:
 @pytest.mark.parametrize(
     ("path", "status", "message"),
     [
-        ("clusterqueues/x/pendingworkloads", 404, 'clusterqueues.visibility.kueue.x-k8s.io "x" not found'),
+        ("clusterqueues/x/pendingworkloads", 404, 'clusterqueue.visibility.kueue.x-k8s.io "x" not found'),
         (
             "namespaces/team-a/localqueues/x/pendingworkloads",
             404,
-            'localqueues.visibility.kueue.x-k8s.io "x" not found',
+            'localqueue.visibility.kueue.x-k8s.io "x" not found',
         ),
         ("cohorts/x", 404, "the server could not find the requested resource"),
     ],
