@@ -59,6 +59,8 @@ class Core:
         self.clock = clock
         self.random = random
         self.admissions: list[Admission] = list(admissions)
+        for kind in kinds:
+            storage.shelf(kind.shelf)
         self.warners: list[Warner] = []
 
     @property

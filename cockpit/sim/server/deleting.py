@@ -22,7 +22,7 @@ FOREGROUND = "foregroundDeletion"
 def delete(core: Core, kind: Kind, request: Request, options: DeleteOptions) -> Outcome:
     """One object, now or when its grace period and finalizers allow it."""
     stored = core.found(kind, request)
-    _check(kind, request, options, served(kind, stored).tree)
+    check_delete(kind, request, options, served(kind, stored).tree)
     outcome = _delete(core, kind, request, options, stored)
     if kind.delete_warning and not options.propagation:
         return Outcome(
@@ -61,7 +61,7 @@ def _delete(core: Core, kind: Kind, request: Request, options: DeleteOptions, st
     if kind.resource == NAMESPACES:
         marked["status"] = {**old.get("status", {}), "phase": "Terminating"}
     if marked == old:
-        return Outcome(served(kind, stored), has_object=kind.deletion_returns_object)
+        return Outcome(served(kind, stored))
     kept = core.put(kind, stored.key, marked, request)
     if finalizers or grace or _waits(kind, old):
         return Outcome(kept)
@@ -78,7 +78,8 @@ def _waits(kind: Kind, old: Tree) -> bool:
     return kind.resource == NAMESPACES and bool(old.get("spec", {}).get("finalizers"))
 
 
-def _check(kind: Kind, request: Request, options: DeleteOptions, old: Tree) -> None:
+def check_delete(kind: Kind, request: Request, options: DeleteOptions, old: Tree) -> None:
+    """Raises PortError where options make no sense (422) or a precondition does not hold (409)."""
     if options.propagation and options.propagation not in _POLICIES:
         cause = unsupported("propagationPolicy", options.propagation, (*_POLICIES, "nil"))
         raise invalid(_OPTIONS, "", [cause])

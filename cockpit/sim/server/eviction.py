@@ -1,18 +1,23 @@
 """Eviction: a delete that disruption budgets allow (pkg/registry/core/pod/storage/eviction.go)."""
 
+import msgspec
+
 from cockpit.sim.port import PortError, Tree
 from cockpit.sim.resources import BUDGETS
 from cockpit.sim.server.core import Core, Outcome
-from cockpit.sim.server.deleting import delete
+from cockpit.sim.server.deleting import check_delete, delete
 from cockpit.sim.server.kinds import Kind
+from cockpit.sim.server.patch import update_managed
 from cockpit.sim.server.refusals import bad_request, too_many
 from cockpit.sim.server.request import DeleteOptions, Request
+from cockpit.sim.server.schema import shape_of
 from cockpit.sim.server.selectors import object_selector
 from cockpit.sim.server.storage import Stored
 
 _MANY_BUDGETS = (
     "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
 )
+_RETRY_SECONDS = 10
 _BLOCKED = "Cannot evict pod as it would violate the pod's disruption budget."
 
 
@@ -55,8 +60,33 @@ def _options(eviction: Tree) -> DeleteOptions:
 
 
 def _deleted(core: Core, kind: Kind, request: Request, options: DeleteOptions) -> Outcome:
+    stored = core.found(kind, request)
+    check_delete(kind, request, options, stored.tree)
+    if "deletionTimestamp" not in stored.tree["metadata"]:
+        marked = {**stored.tree, "metadata": dict(stored.tree["metadata"])}
+        marked["status"] = _disrupted(stored.tree.get("status") or {}, core.now)
+        options = _at_new_version(options, core.put(kind, stored.key, marked, request))
     outcome = delete(core, kind, request, options)
     return Outcome(outcome.stored, is_created=True, is_final=outcome.is_final, has_object=False)
+
+
+def _disrupted(status: Tree, now: str) -> Tree:
+    """With the condition that says who ended the pod."""
+    said = {
+        "type": "DisruptionTarget",
+        "status": "True",
+        "lastProbeTime": None,
+        "lastTransitionTime": now,
+        "reason": "EvictionByEvictionAPI",
+        "message": "Eviction API: evicting",
+    }
+    others = [one for one in status.get("conditions") or () if one["type"] != said["type"]]
+    return {**status, "conditions": [*others, said]}
+
+
+def _at_new_version(options: DeleteOptions, stored: Stored) -> DeleteOptions:
+    """The version asked for was checked; the mark above has moved it on."""
+    return msgspec.structs.replace(options, version=str(stored.version)) if options.version else options
 
 
 def _needs_no_budget(pod: Tree) -> bool:
@@ -89,7 +119,9 @@ def _spend(core: Core, request: Request, budget: Stored, pod: Tree) -> Tree | No
     name = tree["metadata"]["name"]
     status = tree.get("status") or {}
     if status.get("observedGeneration", 0) < tree["metadata"].get("generation", 0):
-        raise _refusal(f"The disruption budget {name} is still being processed by the server.")
+        refusal = _refusal(f"The disruption budget {name} is still being processed by the server.")
+        refusal.retry_after_seconds = _RETRY_SECONDS  # type: ignore[attr-defined]
+        raise refusal
     allowed = status.get("disruptionsAllowed", 0)
     if allowed < 0:
         raise PortError(
@@ -101,10 +133,34 @@ def _spend(core: Core, request: Request, budget: Stored, pod: Tree) -> Tree | No
         needed = status.get("desiredHealthy", 0)
         now = status.get("currentHealthy", 0)
         raise _refusal(f"The disruption budget {name} needs {needed} healthy pods and has {now} currently")
+    allowed -= 1
     disrupted = {**(status.get("disruptedPods") or {}), pod["metadata"]["name"]: core.now}
-    spent = {**status, "disruptionsAllowed": allowed - 1, "disruptedPods": disrupted}
-    return {**tree, "metadata": dict(tree["metadata"]), "status": spent}
+    spent = {**status, "disruptionsAllowed": allowed, "disruptedPods": disrupted}
+    spent["conditions"] = _conditions(spent, tree["metadata"].get("generation", 0), core.now)
+    fresh = {**tree, "metadata": dict(tree["metadata"]), "status": spent}
+    shape = shape_of(BUDGETS.group, BUDGETS.version, BUDGETS.kind)
+    return update_managed(tree, fresh, "kube-apiserver", "Update", "status", core.clock.now(), shape)
+
+
+def _conditions(status: Tree, generation: int, now: str) -> list[Tree]:
+    """Whether a disruption is allowed, as the budget's own controller would say it."""
+    is_allowed = status["disruptionsAllowed"] > 0
+    said: Tree = {
+        "type": "DisruptionAllowed",
+        "status": "True" if is_allowed else "False",
+        "observedGeneration": generation,
+        "lastTransitionTime": now,
+        "reason": "SufficientPods" if is_allowed else "InsufficientPods",
+        "message": "",
+    }
+    others = []
+    for held in status.get("conditions") or ():
+        if held["type"] != said["type"]:
+            others.append(held)
+        elif held["status"] == said["status"]:
+            said["lastTransitionTime"] = held["lastTransitionTime"]
+    return [*others, said]
 
 
 def _refusal(why: str) -> PortError:
-    return too_many(_BLOCKED, [{"reason": "DisruptionBudget", "message": why, "field": ""}])
+    return too_many(_BLOCKED, [{"reason": "DisruptionBudget", "message": why}])

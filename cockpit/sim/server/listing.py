@@ -120,7 +120,7 @@ def _check(options: ListOptions) -> None:
     if match not in ("", EXACT, NOT_OLDER):
         causes.append(unsupported("resourceVersionMatch", match, (EXACT, NOT_OLDER, "")))
     if match == EXACT and options.version == "0":
-        why = 'resourceVersionMatch "Exact" is forbidden for resourceVersion "0"'
+        why = 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
         causes.append(banned("resourceVersionMatch", why))
     if causes:
         raise invalid(LIST_OPTIONS, "", causes)
@@ -133,7 +133,8 @@ def version_number(text: str) -> int:
     if not text:
         return 0
     if not (text.isascii() and text.isdigit()):
-        raise bad_request(f'Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax')
+        why = f'Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
+        raise bad_request(f"invalid resource version: resourceVersion: {why}")
     return int(text)
 
 
@@ -156,7 +157,7 @@ def _opened(options: ListOptions) -> tuple[int, Key]:
         body = msgspec.json.decode(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
         version, start = body["rv"], body["start"]
     except (binascii.Error, msgspec.DecodeError, KeyError, TypeError, ValueError) as error:
-        raise bad_request(f"continue key is not valid: {error}") from error
+        raise bad_request(f"invalid continue token: continue key is not valid: {error}") from error
     if not isinstance(version, int) or not isinstance(start, str) or ".." in start:
-        raise bad_request("continue key is not valid: invalid continue token")
+        raise bad_request("invalid continue token: continue key is not valid")
     return version, start.removesuffix("\0")

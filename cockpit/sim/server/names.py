@@ -52,14 +52,16 @@ def _most(count: int) -> str:
 
 def subdomain_faults(name: str) -> list[str]:
     """What keeps it from being an RFC 1123 subdomain; empty when nothing does."""
-    faults = [] if len(name) <= 253 else [_most(253)]
+    faults = [] if len(name) <= 253 else ["must be no more than 253 characters"]
     return faults if _is_subdomain(name) else [*faults, _SUBDOMAIN_TEXT]
 
 
 def label_faults(name: str) -> list[str]:
     """What keeps it from being an RFC 1123 label (namespaces)."""
     faults = [] if len(name) <= 63 else [_most(63)]
-    return faults if _is_label(name) else [*faults, _LABEL_TEXT]
+    if _is_label(name):
+        return faults
+    return [*faults, "must not contain dots" if _is_subdomain(name) else _LABEL_TEXT]
 
 
 def label_1035_faults(name: str) -> list[str]:
@@ -95,8 +97,8 @@ def _key_faults(key: str) -> tuple[str, ...]:
     parts = key.split("/")
     if len(parts) > 2:
         return (
-            f"a valid label key {_QUALIFIED_TEXT[:-1]} with an optional DNS subdomain prefix and '/' "
-            "(e.g. 'example.com/MyName'))",
+            f"a valid label key {_QUALIFIED_TEXT} with an optional DNS subdomain prefix and '/' "
+            "(e.g. 'example.com/MyName')",
         )
     faults = []
     if len(parts) == 2:

@@ -54,7 +54,6 @@ def created(metadata: Tree, kind: Kind, namespace: str, now: str, random: Random
         made["namespace"] = namespace
     made["uid"] = new_uid(random)
     made["creationTimestamp"] = now
-    made.pop("generation", None)
     if kind.has_generation:
         made["generation"] = 1
     return _tidy(made)
@@ -73,11 +72,13 @@ def updated(metadata: Tree, old: Tree) -> Tree:
     if not made.get("name"):
         made["name"] = old["name"]
     made["resourceVersion"] = old.get("resourceVersion", "")
+    if made.get("managedFields") is None and "managedFields" in old:
+        made["managedFields"] = old["managedFields"]
     return _tidy(made)
 
 
 def _tidy(metadata: Tree) -> Tree:
-    for key in ("labels", "annotations", "finalizers", "ownerReferences", "managedFields"):
+    for key in ("labels", "annotations", "finalizers", "ownerReferences"):
         if key in metadata and not metadata[key]:
             del metadata[key]
     return metadata
@@ -155,10 +156,10 @@ def label_faults_at(field: str, labels: Any) -> Iterator[Cause]:
 
 def _owner_faults(owners: list[Tree]) -> Iterator[Cause]:
     controller = ""
-    for index, owner in enumerate(owners):
+    for owner in owners:
         for key in ("apiVersion", "kind", "name", "uid"):
             if not owner.get(key):
-                yield wrong(f"metadata.ownerReferences[{index}].{key}", "", "must not be empty")
+                yield wrong(f"metadata.ownerReferences.{key}", "", "must not be empty")
         if not owner.get("controller"):
             continue
         if controller:

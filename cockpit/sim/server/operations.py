@@ -137,7 +137,8 @@ class Operations(Core):
         applied = self._named(request, applied)
         metadata = applied["metadata"]
         if metadata["name"] != request.name:
-            why = f"metadata.name {metadata['name']} does not match the name on the URL ({request.name})"
+            given = metadata["name"]
+            why = f"the name of the object ({given}) does not match the name on the URL ({request.name})"
             raise bad_request(why)
         if kind.resource.namespaced:
             applied["metadata"] = {"namespace": request.namespace, **metadata}

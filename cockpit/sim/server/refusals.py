@@ -41,12 +41,14 @@ def not_allowed(resource: Resource, verb: str) -> PortError:
 
 def exists(resource: Resource, name: str) -> PortError:
     """409: the name is taken."""
-    return PortError(409, "AlreadyExists", f'{resource.label} "{name}" already exists')
+    message = f'{resource.label} "{name}" already exists'
+    return PortError(409, "AlreadyExists", message)
 
 
 def conflict(resource: Resource, name: str, why: str = MODIFIED) -> PortError:
     """409: the object is another than the caller thought."""
-    return PortError(409, "Conflict", f'Operation cannot be fulfilled on {resource.label} "{name}": {why}')
+    message = f'Operation cannot be fulfilled on {resource.label} "{name}": {why}'
+    return PortError(409, "Conflict", message)
 
 
 def expired(message: str) -> PortError:

@@ -65,6 +65,8 @@ class _Parser:
 
     def tests(self) -> list[LabelTest]:
         tests: list[LabelTest] = []
+        if self.peek() in _SYMBOLS and self.peek() != "!":
+            raise ValueError(f"found '{self.peek()}', expected: !, identifier, or 'end of string'")
         while self.peek():
             tests.append(self.requirement())
             token = self.next()
@@ -89,7 +91,7 @@ class _Parser:
             key = self.next()
         if key in _SYMBOLS:
             raise ValueError(f"found '{key}', expected: identifier")
-        _refuse("key", key, label_key_faults(key))
+        _refuse("<nil>", key, label_key_faults(key))
         if is_absent:
             return _holds(key, "!", frozenset())
         if self.peek() in ("", ","):
@@ -104,7 +106,7 @@ class _Parser:
         if operator in (">", "<", "gt", "lt"):
             if not re.fullmatch(r"[+-]?\d+", value):
                 why = "for 'Gt', 'Lt' operators, the value must be an integer"
-                raise ValueError(f'values[0][{key}]: Invalid value: "{value}": {why}')
+                raise ValueError(f'values[0]: Invalid value: "{value}": {why}')
             return _holds(key, ">" if operator in (">", "gt") else "<", frozenset((value,)))
         return _holds(key, "notin" if operator == "!=" else "in", frozenset((value,)))
 
@@ -115,7 +117,7 @@ class _Parser:
         expects = True
         while (token := self.next()) != ")":
             if not token or (token in _SYMBOLS and token != ","):
-                raise ValueError(f"found '{token}', expected: ',', or ')'")
+                raise ValueError(f"found '{token}', expected: ',' or ')'")
             if token == ",":
                 if expects:
                     values.append("")

@@ -3,16 +3,15 @@
 from typing import Any
 
 from cockpit.kube.resource import Resource
-from cockpit.sim.port import Tree
+from cockpit.sim.port import PortError, Tree
 from cockpit.sim.server.core import Core, Outcome, served
 from cockpit.sim.server.kinds import Kind, Scale
-from cockpit.sim.server.refusals import conflict, invalid, required, unknown_path, wrong
+from cockpit.sim.server.refusals import conflict, invalid, unknown_path, wrong
 from cockpit.sim.server.request import Request
 from cockpit.sim.server.storage import Stored
 from cockpit.sim.server.writing import Make, update_from
 
 _SCALE = Resource("autoscaling", "v1", "scales", "Scale", namespaced=True)
-_BINDING = Resource("", "v1", "bindings", "Binding", namespaced=True)
 _PODS_BINDING = Resource("", "v1", "pods/binding", "Binding", namespaced=True)
 
 
@@ -98,13 +97,17 @@ def bind(core: Core, kind: Kind, request: Request, binding: Tree) -> Outcome:
     """Put a pod on a node: once, and only what is not ending. Answers a Status of success."""
     node = (binding.get("target") or {}).get("name", "")
     if not node:
-        raise invalid(_BINDING, request.name, [required("target.name")])
+        raise PortError(500, "", "target.name: Required value")
     stored = core.found(kind, request)
     pod = stored.tree
     metadata = binding.get("metadata") or {}
     uid = metadata.get("uid")
     if uid and uid != pod["metadata"]["uid"]:
-        raise conflict(_PODS_BINDING, request.name, _other_uid(uid, pod))
+        where = f"/registry/pods/{stored.key}"
+        said = (
+            f"StorageError: invalid object, Code: 4, Key: {where}, ResourceVersion: 0, AdditionalErrorMsg: "
+        )
+        raise conflict(kind.resource, request.name, said + _other_uid(uid, pod))
     if why := _why_not(request.name, pod):
         raise conflict(_PODS_BINDING, request.name, why)
     core.admit(request, binding, None)

@@ -48,19 +48,18 @@ def create(core: Core, kind: Kind, request: Request, tree: Tree, *, is_applied: 
         tree = complete(tree)
     # Named before it is admitted: a refusal tells the whole name.
     tree = _named(core, kind, request, tree)
-    tree = core.admit(request, tree, None)
-    warnings = (*warnings, *core.warned(request, tree, None))
     if not is_applied:
-        # Before the server's own additions below: those belong to nobody.
+        # Before what admissions and the server itself add: that belongs to nobody.
         tree = core.tracked(kind, request, None, tree)
-    tree = dict(tree)
+    tree = dict(core.admit(request, tree, None))
+    warnings = (*warnings, *core.warned(request, tree, None))
     namespace = request.namespace if kind.resource.namespaced else ""
     tree["metadata"] = created(tree["metadata"], kind, namespace, core.now, core.random)
     for revise in kind.revise:
         tree = revise(tree, None)
     causes = [*faults_at_create(tree["metadata"], kind), *_faults(kind, tree, None)]
     if causes:
-        raise invalid(kind.resource, tree["metadata"].get("name", ""), causes)
+        raise invalid(kind.shelf, tree["metadata"].get("name", ""), causes)
     key = object_key(kind, tree)
     if key in core.storage.shelf(kind.shelf).objects:
         raise exists(kind.resource, tree["metadata"]["name"])
@@ -170,7 +169,7 @@ def update_from(
     warnings = (*warnings, *core.warned(request, new, old))
     causes = _update_faults(kind, new, old, is_status)
     if causes:
-        raise invalid(kind.resource, request.name, causes)
+        raise invalid(kind.shelf, request.name, causes)
     if new == old:
         return Outcome(served(kind, stored), warnings=warnings)
     new = {**new, "metadata": dict(new["metadata"])}
@@ -178,6 +177,8 @@ def update_from(
         new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
     if not how.is_applied:
         new = core.tracked(kind, request, old, new)
+    if not new["metadata"].get("managedFields"):
+        new["metadata"].pop("managedFields", None)
     if _is_freed(kind, new, old):
         core.remove(kind, stored.key, request)
         return Outcome(Stored(stored.key, new, stored.version), is_final=True, warnings=warnings)
@@ -240,13 +241,13 @@ def _check_preconditions(kind: Kind, request: Request, old: Tree, wanted: Tree, 
     metadata = wanted.get("metadata") or {}
     if metadata is old["metadata"]:
         return
-    if is_put and (given := metadata.get("name")) and given != request.name:
+    if (given := metadata.get("name")) and given != request.name:
         raise bad_request(
             f"the name of the object ({given}) does not match the name on the URL ({request.name})"
         )
     uid = metadata.get("uid")
     if is_put and uid and uid != old["metadata"]["uid"]:
-        where = f"/{kind.resource.plural}/{key_of(request.namespace, request.name)}"
+        where = f"/registry/{kind.resource.plural}/{key_of(request.namespace, request.name)}"
         said = (
             f"StorageError: invalid object, Code: 4, Key: {where}, ResourceVersion: 0, AdditionalErrorMsg: "
             f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old['metadata']['uid']}"
@@ -257,13 +258,16 @@ def _check_preconditions(kind: Kind, request: Request, old: Tree, wanted: Tree, 
         raise conflict(kind.resource, request.name, MODIFIED)
     if is_put and not version and not kind.is_update_unconditional:
         cause = wrong("metadata.resourceVersion", 0, "must be specified for an update")
-        raise invalid(kind.resource, request.name, [cause])
+        raise invalid(
+            msgspec.structs.replace(kind.resource, kind=kind.resource.plural), request.name, [cause]
+        )
 
 
 def _update_faults(kind: Kind, new: Tree, old: Tree, is_status: bool) -> list[Cause]:
     causes: list[Cause] = []
     if new["metadata"] is not old["metadata"]:
-        causes.extend(faults_at_update(new["metadata"], old["metadata"], kind))
+        # The real server checks metadata twice and tells both.
+        causes.extend(2 * list(faults_at_update(new["metadata"], old["metadata"], kind)))
     for check in kind.status_checks if is_status else kind.checks:
         causes.extend(check(new, old))
     return causes
@@ -271,10 +275,16 @@ def _update_faults(kind: Kind, new: Tree, old: Tree, is_status: bool) -> list[Ca
 
 def _has_changed(kind: Kind, new: Tree, old: Tree) -> bool:
     """True where the generation has to grow."""
+    if kind.is_generation_of_annotations and _annotations(new) != _annotations(old):
+        return True
     if kind.generation_parts:
         return any(new.get(part) != old.get(part) for part in kind.generation_parts)
     apart = ("metadata", "status") if kind.has_status else ("metadata",)
     return any(new.get(key) != old.get(key) for key in {**new, **old} if key not in apart)
+
+
+def _annotations(tree: Tree) -> Tree:
+    return tree["metadata"].get("annotations") or {}
 
 
 def _is_freed(kind: Kind, new: Tree, old: Tree) -> bool:

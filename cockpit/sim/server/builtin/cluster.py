@@ -2,6 +2,7 @@
 
 import binascii
 import re
+import string
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator
 from ipaddress import IPv4Address
@@ -19,6 +20,7 @@ _KEY_TEXT = (
     "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or "
     "'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
 )
+_BASE64 = frozenset(string.ascii_letters + string.digits + "+/")
 _HIGHEST_USER_PRIORITY = 1_000_000_000
 
 
@@ -30,6 +32,22 @@ def empty_status(tree: Tree, old: Tree | None) -> Tree:
 def pending_status(tree: Tree, old: Tree | None) -> Tree:
     """A new volume or claim waits."""
     return tree if old is not None else {**tree, "status": {"phase": "Pending"}}
+
+
+def complete_node(node: Tree) -> Tree:
+    """What a node has can be allocated, unless it says otherwise."""
+    capacity = (node.get("status") or {}).get("capacity")
+    if not capacity or (node.get("status") or {}).get("allocatable") is not None:
+        return node
+    return {**node, "status": {**node["status"], "allocatable": capacity}}
+
+
+def revise_volume(volume: Tree, old: Tree | None) -> Tree:
+    """A new volume waits, since now."""
+    if old is not None:
+        return volume
+    now = volume["metadata"]["creationTimestamp"]
+    return {**volume, "status": {"phase": "Pending", "lastPhaseTransitionTime": now}}
 
 
 def revise_node(node: Tree, old: Tree | None) -> Tree:
@@ -86,15 +104,23 @@ def service_addresses() -> Callable[[Tree, Tree | None], Tree]:
     def revise(service: Tree, old: Tree | None) -> Tree:
         nonlocal count
         if old is not None:
-            kept = {key: old["spec"][key] for key in ("clusterIP", "clusterIPs") if key in old["spec"]}
-            return {**service, "spec": {**service["spec"], **kept}}
+            given = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
+            kept = {key: old["spec"][key] for key in given if key in old["spec"]}
+            return {**service, "spec": {**kept, **service["spec"]}}
         spec = service["spec"]
         if spec["type"] != "ExternalName" and "clusterIP" not in spec:
             address = str(IPv4Address(_FIRST_ADDRESS + count % _ADDRESSES))
             count += 1
             spec = {**spec, "clusterIP": address}
         if "clusterIP" in spec:
-            spec = filled(spec, clusterIPs=[spec["clusterIP"]])
+            # Without addresses and without pods of its own a service is for both families.
+            is_bare = spec["clusterIP"] == "None" and not spec.get("selector")
+            spec = filled(
+                spec,
+                clusterIPs=[spec["clusterIP"]],
+                ipFamilies=["IPv4", "IPv6"] if is_bare else ["IPv4"],
+                ipFamilyPolicy="RequireDualStack" if is_bare else "SingleStack",
+            )
         return {**service, "spec": spec, "status": {"loadBalancer": {}}}
 
     return revise
@@ -104,11 +130,14 @@ def complete_service(service: Tree) -> Tree:
     """Type, ports, families."""
     spec = filled(service.get("spec") or {}, type="ClusterIP", sessionAffinity="None")
     if spec["type"] != "ExternalName":
-        spec = filled(
-            spec, internalTrafficPolicy="Cluster", ipFamilies=["IPv4"], ipFamilyPolicy="SingleStack"
-        )
-    spec = each(spec, "ports", lambda port: filled(port, protocol="TCP", targetPort=port.get("port", 0)))
+        spec = filled(spec, internalTrafficPolicy="Cluster")
+    spec = each(spec, "ports", _service_port)
     return {**service, "spec": spec}
+
+
+def _service_port(port: Tree) -> Tree:
+    port = filled(port, protocol="TCP")
+    return port if port.get("targetPort") else {**port, "targetPort": port.get("port", 0)}
 
 
 def _fixed_faults(tree: Tree, old: Tree | None, parts: tuple[str, ...]) -> Iterator[Cause]:
@@ -138,9 +167,9 @@ def complete_secret(secret: Tree) -> Tree:
         try:
             b64decode(value or "", validate=True)
         except (binascii.Error, TypeError, ValueError) as error:
-            raise bad_request(
-                'Secret in version "v1" cannot be handled as a Secret: illegal base64 data in data'
-            ) from error
+            at = next((n for n, char in enumerate(value) if char not in _BASE64), len(value))
+            why = f"illegal base64 data at input byte {at}"
+            raise bad_request(f'Secret in version "v1" cannot be handled as a Secret: {why}') from error
     texts = secret.get("stringData")
     if texts is None:
         return secret
@@ -167,6 +196,8 @@ def complete_claim(claim: Tree) -> Tree:
 def complete_volume(volume: Tree) -> Tree:
     """A volume is a file system and is kept when nobody claims it."""
     spec = volume.get("spec") or {}
+    if "hostPath" in spec:
+        spec = {**spec, "hostPath": filled(spec["hostPath"], type="")}
     return {**volume, "spec": filled(spec, volumeMode="Filesystem", persistentVolumeReclaimPolicy="Retain")}
 
 
@@ -189,7 +220,10 @@ def check_priority_class(tree: Tree, old: Tree | None) -> Iterator[Cause]:
         return
     if name.startswith("system-"):
         if name not in ("system-node-critical", "system-cluster-critical"):
-            why = "priority class names with 'system-' prefix are reserved for system use only"
+            why = (
+                "priority class names with 'system-' prefix are reserved for system use only. "
+                f"error: {name} is not a known system priority class"
+            )
             yield banned("metadata.name", why)
     elif value > _HIGHEST_USER_PRIORITY:
         why = f"maximum allowed value of a user defined priority is {_HIGHEST_USER_PRIORITY}"

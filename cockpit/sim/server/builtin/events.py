@@ -40,7 +40,11 @@ NEW_FIELDS: dict[str, tuple[str, ...]] = {
 
 def to_new(event: Tree) -> Tree:
     """A stored event as events.k8s.io shows it."""
-    shown = {_NAMES.get(key, key): value for key, value in event.items()}
+    shown = {
+        _NAMES.get(key, key): value
+        for key, value in event.items()
+        if value != "" or not key.startswith("reporting")
+    }
     return {**shown, "apiVersion": "events.k8s.io/v1"}
 
 
@@ -71,14 +75,27 @@ def check(event: Tree, old: Tree | None) -> Iterator[Cause]:
         yield wrong("involvedObject.namespace", about, "does not match event.namespace")
 
 
+_OPEN = ("metadata", "series", "apiVersion", "kind")
+
+
+def _change_faults(event: Tree, old: Tree) -> Iterator[Cause]:
+    """An event that has happened goes on at most: only its series changes."""
+    for key in {**event, **old}:
+        if key not in _OPEN and event.get(key) != old.get(key):
+            name = key if key == "reportingController" else _BACK.get(key, key)
+            yield wrong(name, event.get(key), "field is immutable")
+
+
 def check_new(event: Tree, old: Tree | None) -> Iterator[Cause]:
     """An event of events.k8s.io says when, by whom, what and why (pkg/apis/core/validation/events.go)."""
-    if old is not None or event.get("deprecatedCount") or event.get("deprecatedFirstTimestamp"):
+    if old is not None:
+        yield from _change_faults(event, old)
         return
     if not event.get("eventTime"):
         yield required("eventTime")
-    for key in ("reportingController", "reportingInstance", "action", "reason"):
-        if not event.get(key):
-            yield required(key)
+    else:
+        for key in ("reportingController", "reportingInstance", "action", "reason"):
+            if not event.get(key):
+                yield required(key)
     if event.get("type") not in ("Normal", "Warning"):
         yield wrong("type", event.get("type", ""), "has invalid value: " + str(event.get("type", "")))

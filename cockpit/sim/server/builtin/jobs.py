@@ -39,6 +39,7 @@ def complete(job: Tree) -> Tree:
         backoffLimit=retries,
         completionMode="NonIndexed",
         suspend=False,
+        manualSelector=False,
         podReplacementPolicy="Failed" if spec.get("podFailurePolicy") else "TerminatingOrFailed",
     )
     template = spec.get("template") or {}
@@ -72,6 +73,10 @@ def revise(job: Tree, old: Tree | None) -> Tree:
         "selector": {**selector, "matchLabels": matched},
         "template": {**template, "metadata": labelled},
     }
+    labels = job["metadata"].get("labels") or {}
+    if labels == (metadata.get("labels") or {}):
+        # What a job has no labels of its own for are those of its pods.
+        job["metadata"] = {**job["metadata"], "labels": labelled["labels"]}
     return job
 
 
@@ -92,8 +97,11 @@ def check(job: Tree, old: Tree | None) -> Iterator[Cause]:
             "spec.template.metadata.labels", (spec["template"].get("metadata") or {}).get("labels") or {}
         )
         yield from pod_spec_faults(template, "spec.template.spec")
-        if template.get("restartPolicy") == "Always":
-            yield unsupported("spec.template.spec.restartPolicy", "Always", _RESTARTS)
+        restarts = template.get("restartPolicy")
+        if restarts == "Always":
+            yield required("spec.template.spec.restartPolicy", 'valid values: "OnFailure", "Never"')
+        elif restarts not in _RESTARTS:
+            yield unsupported("spec.template.spec.restartPolicy", restarts, _RESTARTS)
         return
     yield from _change_faults(spec, old)
 

@@ -46,7 +46,7 @@ def revise(pod: Tree, old: Tree | None) -> Tree:
             "type": "PodScheduled",
             "status": "False",
             "lastProbeTime": None,
-            "lastTransitionTime": None,
+            "lastTransitionTime": pod["metadata"]["creationTimestamp"],
             "reason": "SchedulingGated",
             "message": "Scheduling is blocked due to non-empty scheduling gates",
         }

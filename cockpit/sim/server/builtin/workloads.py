@@ -47,7 +47,10 @@ def complete_daemon_set(tree: Tree) -> Tree:
     if strategy.get("type", "RollingUpdate") == "RollingUpdate":
         rolling = filled(strategy.get("rollingUpdate") or {}, maxUnavailable=1, maxSurge=0)
         spec = {**spec, "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": rolling}}
-    return {**tree, "spec": _with_template(spec)}
+    tree = {**tree, "spec": _with_template(spec)}
+    metadata = tree["metadata"]
+    has_number = _TEMPLATE_GENERATION in (metadata.get("annotations") or {})
+    return tree if has_number else _numbered(tree, 1)
 
 
 def revise_replica_set(tree: Tree, old: Tree | None) -> Tree:
@@ -59,8 +62,7 @@ def revise_daemon_set(tree: Tree, old: Tree | None) -> Tree:
     """Counts at zero, and the number of its template."""
     if old is None:
         zeros = ("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady")
-        tree = {**tree, "status": dict.fromkeys(zeros, 0)}
-        return _numbered(tree, 1)
+        return {**tree, "status": dict.fromkeys(zeros, 0)}
     number = int((old["metadata"].get("annotations") or {}).get(_TEMPLATE_GENERATION, "1"))
     return _numbered(tree, number + (tree["spec"].get("template") != old["spec"].get("template")))
 

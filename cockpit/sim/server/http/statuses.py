@@ -41,7 +41,7 @@ def failure(error: PortError) -> Tree:
 
 
 _ABOUT = re.compile(
-    r'^(?:Operation cannot be fulfilled on )?(?P<what>[a-z][a-z0-9.-]*)(?: "(?P<name>[^"]*)")?'
+    r'^(?:Operation cannot be fulfilled on )?(?P<what>[A-Za-z][A-Za-z0-9./-]*)(?: "(?P<name>[^"]*)")?'
     r"(?::| not found| already exists| is forbidden)"
 )
 _INVALID = re.compile(r'^(?P<what>[\w.-]*) "(?P<name>[^"]*)" is invalid')
