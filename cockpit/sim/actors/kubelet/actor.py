@@ -103,17 +103,18 @@ class Kubelets(Actor):
         """Nodes by name, pods of our nodes by name; what only a status says of a pod wakes nobody."""
         metadata = change.tree["metadata"]
         if change.resource == NODES:
-            if self._is_news(change, before, ("labels", "annotations", "uid")) or _capacity(
-                change.tree
-            ) != _capacity(before):
+            is_other = _told(change.tree) != _told(before)
+            if is_other or self._is_news(change, before, ("labels", "annotations", "uid")):
                 yield ("node", metadata["name"])
             return
         key = (metadata.get("namespace", ""), metadata["name"])
         node = change.tree["spec"].get("nodeName", "")
         if key not in self.pods and (not node or not self._runtime_word(node)):
             return
-        if self._is_news(change, before, ("annotations", "deletionTimestamp", "uid", "generation")) or (
-            before is not None and before["spec"].get("nodeName") != node
+        if (
+            self._is_news(change, before, ("annotations", "deletionTimestamp", "uid", "generation"))
+            or (before is not None and before["spec"].get("nodeName") != node)
+            or change.tree["spec"].get("readinessGates")
         ):
             yield ("pod", *key)
 
@@ -295,6 +296,8 @@ class Kubelets(Actor):
             run.is_known_final = True
         elif known.get("startTime"):
             await adopt(run, node, self._runtimes[node.runtime], self.devices, now)
+            if run.address:
+                self._steps.addresses.keep(run.address)
         node.pods[run.uid] = run
         self.pods[(run.namespace, run.name)] = run
         return run
@@ -343,13 +346,14 @@ class Kubelets(Actor):
                 one.running.stop(now, 0.0)
         await self._runtimes[node.runtime].clear(run.pod)
         self.devices.release(run.node, run.uid)
-        if run.address and run.address.startswith("10."):
-            self._steps.addresses.give(run.address)
+        self._steps.addresses.give(run.address)
         node.pods.pop(run.uid, None)
         if self.pods.get((run.namespace, run.name)) is run:
             del self.pods[(run.namespace, run.name)]
 
 
-def _capacity(tree: Tree | None) -> tuple[object, object]:
+def _told(tree: Tree | None) -> tuple[object, ...]:
+    """What others write into a node's status that its kubelet has to look at."""
     known = (tree or {}).get("status") or {}
-    return known.get("capacity"), known.get("allocatable")
+    ready = [one["status"] for one in known.get("conditions", ()) if one["type"] == "Ready"]
+    return known.get("capacity"), known.get("allocatable"), ready

@@ -9,7 +9,7 @@ from typing import Any
 from cockpit.sim.actors.kubelet.behaviour import FOREVER
 from cockpit.sim.actors.kubelet.devices import DevicesUnavailable, DeviceTable
 from cockpit.sim.actors.kubelet.probes import begin_probes
-from cockpit.sim.actors.kubelet.runs import INIT, ContainerRun, NodeRun, PodRun, Stage
+from cockpit.sim.actors.kubelet.runs import INIT, SIDECAR, ContainerRun, NodeRun, PodRun, Stage
 from cockpit.sim.actors.kubelet.runtime import Runtime, Start
 from cockpit.sim.actors.kubelet.texts import UNKNOWN_RESTART
 from cockpit.sim.port import Tree
@@ -69,7 +69,7 @@ async def _container(run: PodRun, one: ContainerRun, told: Tree, runtime: Runtim
         return
     one.started_at = seconds_of(state["running"]["startedAt"])
     if runtime.name == "process":
-        one.last = {
+        lost: Tree = {
             "exitCode": 137,
             "reason": "ContainerStatusUnknown",
             "message": UNKNOWN_RESTART,
@@ -77,6 +77,11 @@ async def _container(run: PodRun, one: ContainerRun, told: Tree, runtime: Runtim
             "finishedAt": rfc3339(now),
             "containerID": one.container_id,
         }
+        if run.restart_policy == "Never" and one.kind != SIDECAR:
+            one.terminated = lost
+            one.stage, one.until = Stage.DONE, FOREVER
+        else:
+            one.last = lost
         return
     start = Start(run.pod, one.spec, one.restarts, one.container_id, {}, {}, one.behaviour, run.address, "")
     one.running = await runtime.start(start, one.started_at, lambda: None)

@@ -61,7 +61,7 @@ def conditions(node: NodeRun, now: float) -> list[Tree]:
         found.append(("Ready", "False", "KubeletNotReady", _NOT_READY))
     trees = []
     for word, state, reason, message in found:
-        held = node.conditions.get(word) or _known(node.tree, word)
+        held = _known(node.tree, word) or node.conditions.get(word)
         since = held[1] if held is not None and held[0] == state else now
         node.conditions[word] = (state, since)
         trees.append(
@@ -148,13 +148,14 @@ async def write_node(
     wanted = node_status(node, endpoint, now)
     seen = {**wanted, "images": None}
     seen["conditions"] = [(one["type"], one["status"]) for one in wanted["conditions"]]
-    if not is_due and seen == node.written and now - node.written_at < STATUS_SECONDS:
+    is_ready, had_ready = node.conditions["Ready"][0] == "True", was_ready(node.tree)
+    is_same = seen == node.written and is_ready == had_ready
+    if is_same and not is_due and now - node.written_at < STATUS_SECONDS:
         return
     is_first = node.written is None
-    had_ready = was_ready(node.tree)
     await port.patch(NODES, "", node.name, {"status": wanted}, subresource="status")
     node.written, node.written_at = seen, now
-    if node.conditions["Ready"][0] == "True" and not had_ready:
+    if is_ready and not had_ready:
         if is_first:
             await recorder.event(node.tree, "Normal", "Starting", "Starting kubelet.")
         text = f"Node {node.name} status is now: NodeReady"

@@ -34,21 +34,33 @@ class Addresses:
     def __init__(self) -> None:
         self._next = 1
         self._free: deque[str] = deque()
+        self._taken: dict[str, None] = {}
 
     def take(self) -> str:
-        """An address that no living pod has."""
-        if self._next % 256 in (0, 255):
-            self._next += 1
-            return self.take()
-        if self._next < (1 << 20):
-            number = (10 << 24) + (64 << 16) + self._next
-            self._next += 1
-            return ".".join(str(number >> shift & 255) for shift in (24, 16, 8, 0))
-        return self._free.popleft()
+        """An address that no living pod has. Raises IndexError when a million pods have one each."""
+        while True:
+            address = self._another()
+            if address not in self._taken:
+                self._taken[address] = None
+                return address
+
+    def keep(self, address: str) -> None:
+        """A pod has this address already."""
+        self._taken[address] = None
 
     def give(self, address: str) -> None:
         """The pod with this address is gone."""
-        self._free.append(address)
+        if address in self._taken:
+            del self._taken[address]
+            self._free.append(address)
+
+    def _another(self) -> str:
+        while self._next < (1 << 20):
+            number = (10 << 24) + (64 << 16) + self._next
+            self._next += 1
+            if number & 255 not in (0, 255):
+                return ".".join(str(number >> shift & 255) for shift in (24, 16, 8, 0))
+        return self._free.popleft()
 
 
 def new_run(pod: Tree, node: str, now: float) -> PodRun:

@@ -100,6 +100,24 @@ async def test_an_outage_silences_the_node_and_its_end_catches_up() -> None:
     assert seconds_of(finished) < cluster.clock.now() - 200
 
 
+async def test_after_an_outage_the_node_says_at_once_that_it_is_ready() -> None:
+    cluster = await SmallCluster().started()
+    cluster.node()
+    await cluster.pass_(30)
+    cluster.kubelets.outage("gpu-0", is_out=True)
+    await cluster.pass_(60)
+    tree = dict(cluster.port.objects[(NODES, "", "gpu-0")])
+    conditions = [{**one, "status": "Unknown"} for one in tree["status"]["conditions"]]
+    cluster.port.put(NODES, {**tree, "status": {**tree["status"], "conditions": conditions}})
+    await cluster.pass_(20)
+    assert node_condition(cluster, "Ready")["status"] == "Unknown"
+    cluster.kubelets.outage("gpu-0", is_out=False)
+    await cluster.pass_(1)
+    ready = node_condition(cluster, "Ready")
+    assert ready["status"] == "True"
+    assert seconds_of(ready["lastTransitionTime"]) >= cluster.clock.now() - 2
+
+
 async def test_memory_pressure_evicts_one_pod_a_round_in_the_words_of_the_kubelet() -> None:
     cluster = await SmallCluster().started()
     cluster.node()
@@ -222,6 +240,9 @@ async def test_a_kubelet_that_starts_again_goes_on_where_it_was() -> None:
     await engine.start()
     await engine.advance(5)
     assert cluster.main() == before and again.devices.holders("gpu-0") == held
+    cluster.pod("other", duration="forever", image_size="1Mi")
+    await engine.advance(20)
+    assert cluster.status("other")["podIP"] != cluster.status()["podIP"]
     await engine.advance(100)
     assert cluster.status()["phase"] == "Succeeded"
 

@@ -235,3 +235,28 @@ async def test_stopping_the_engine_leaves_nothing(tmp_path: Path) -> None:
         await until(lambda: cluster.phase() == "Running" and cluster.output())
         pid = int(cluster.output())
     assert not is_alive(pid)
+
+
+async def test_a_kubelet_that_starts_again_has_lost_its_processes(tmp_path: Path) -> None:
+    async with live(tmp_path) as cluster:
+        cluster.run("sleep 300")
+        cluster.run("sleep 300", "again", restart="Always")
+        await until(lambda: cluster.phase() == "Running" and cluster.phase("again") == "Running")
+        cluster.kubelets.outage("gpu-0", is_out=True)  # it dies without a last word
+        await cluster.kubelets.stop()
+        kubelets = Kubelets(
+            random=Random(7), habits=QUICK, runtimes=[ProcessRuntime(tmp_path, cluster.clock.now)]
+        )
+        clock: Any = cluster.clock
+        engine = Engine(cluster.port, clock, Random(8), [kubelets])
+        cluster.port.sinks.clear()
+        await engine.start()
+        running = asyncio.create_task(engine.run())
+        try:
+            await until(lambda: cluster.phase() == "Failed")
+            assert cluster.ended()["reason"] == "ContainerStatusUnknown"
+            await until(lambda: cluster.main("again")["restartCount"] == 1)
+        finally:
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+            await kubelets.stop()
