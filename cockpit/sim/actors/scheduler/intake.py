@@ -15,6 +15,7 @@ from cockpit.sim.resources import BUDGETS, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_
 DEFAULT_NAME = "default-scheduler"
 K = TypeVar("K")
 V = TypeVar("V")
+_EAGER = 32
 _OVER = ("Succeeded", "Failed")
 
 
@@ -25,7 +26,11 @@ class Intake:
         self.name = name
         self.world = World()
         self.gangs = None if gangs is None else Gangs(gangs, self.world, self.members)
-        self.queue = Queue(by_priority if self.gangs is None else self.gangs.order())
+        if self.gangs is None:
+            self.queue = Queue(by_priority, eager=_EAGER)
+        else:
+            # A group that is rejected frees room, which would wake it again at the same instant.
+            self.queue = Queue(self.gangs.order())
 
     def take(self, change: Change, before: Tree | None, now: float) -> None:
         """Take one change over; `before` is the object as it was, `now` in seconds since the epoch."""

@@ -1,8 +1,9 @@
 """The scheduling queue: active by priority, backing off, and waiting for something to happen.
 
 Source: kubernetes 1.36 pkg/scheduler/backend/queue: first back-off 1 s, doubled up to 10 s; what waits for
-more than 5 minutes is looked at again, checked every 30 s. The real queue also takes pods out of their
-back-off while nothing else is active; this one does not.
+more than 5 minutes is looked at again, checked every 30 s. While nothing else is active, pods are taken out
+of their back-off early (errors are not); here only while few rest, because a crowd that is tried at every
+event would cost more than it shows.
 """
 
 import heapq
@@ -68,8 +69,11 @@ def by_priority(pod: PodInfo, first_seen: float) -> tuple[float, ...]:
 class Queue:
     """Every pod of this scheduler that has no node."""
 
-    def __init__(self, order: Order = by_priority) -> None:
+    def __init__(self, order: Order = by_priority, *, eager: int = 0) -> None:
+        """`eager` is how many may rest so that they are still taken out early; 0 for never."""
         self.entries: dict[str, Waiting] = {}
+        self.eager = eager
+        self._early: dict[str, Waiting] = {}
         self._order = order
         self._active: list[tuple[tuple[float, ...], int, str]] = []
         self._resting: list[tuple[float, int, str]] = []
@@ -105,6 +109,7 @@ class Queue:
     def drop(self, uid: str) -> None:
         """The pod is gone or has a node."""
         entry = self.entries.pop(uid, None)
+        self._early.pop(uid, None)
         if entry is not None and entry.place is Place.STUCK:
             self._unfile(entry)
 
@@ -117,12 +122,21 @@ class Queue:
                 entry.place = Place.FLYING
                 entry.tried = now
                 return entry
-        return None
+        if not self._takes_early:
+            return None
+        entry = min(self._early.values(), key=lambda each: (each.due, self._order(each.pod, each.first_seen)))
+        self._settle(entry, Place.FLYING)
+        entry.tried = now
+        return entry
+
+    @property
+    def _takes_early(self) -> bool:
+        return 0 < len(self._early) <= self.eager
 
     @property
     def has_active(self) -> bool:
         """True when `pop` may answer a pod."""
-        return bool(self._active)
+        return bool(self._active) or self._takes_early
 
     def refuse(self, entry: Waiting, plugins: frozenset[str], now: float) -> None:
         """Put a pod back that was not placed; without plugins (an error) it only rests."""
@@ -187,12 +201,15 @@ class Queue:
         entry.place = place
         self._count += 1
         uid = entry.pod.uid
+        self._early.pop(uid, None)
         if place is Place.ACTIVE:
             key = self._order(entry.pod, entry.first_seen)
             heapq.heappush(self._active, (key, self._count, uid))
         elif place is Place.BACKOFF:
             entry.due = entry.tried + entry.backoff_seconds
             heapq.heappush(self._resting, (entry.due, self._count, uid))
+            if entry.plugins:
+                self._early[uid] = entry
 
     def _file(self, entry: Waiting) -> None:
         self._stuck.setdefault(entry.kind, {})[entry.pod.uid] = entry

@@ -1,5 +1,7 @@
 """The scheduler on the embedded server: who is placed, when, and what is told."""
 
+import pytest
+
 from cockpit.kube.resource import NODES, PODS
 from cockpit.sim.port import PortError
 from cockpit.sim.resources import BUDGETS
@@ -56,8 +58,16 @@ async def test_a_node_that_shows_its_gpus_later_wakes_the_pod() -> None:
     assert await estate.node_of("train") == "g1"
 
 
-async def test_back_off_doubles_between_tries_that_fail() -> None:
+@pytest.mark.parametrize(
+    ("eager", "expected"),
+    [(0, [0.0, 1.0, 3.0, 7.0, 15.0]), (32, [0.5 * number for number in range(40)])],
+    ids=["a crowd", "a few"],
+)
+async def test_back_off_doubles_between_tries_that_fail_unless_few_wait(
+    eager: int, expected: list[float]
+) -> None:
     estate = await started()
+    estate.schedulers[0].queue.eager = eager
     await estate.put(gpu_node("g1"), pod("holder"))
     await estate.advance()
     await estate.put(pod("waits", gpus=2))
@@ -76,7 +86,7 @@ async def test_back_off_doubles_between_tries_that_fail() -> None:
         await estate.put(gpu_node(f"n{second}", 2))
         await estate.put(pod(f"fills{second}", gpus=2, nodeName=f"n{second}"))
         await estate.advance(0.5)
-    assert tries == [0.0, 1.0, 3.0, 7.0, 15.0]
+    assert tries == expected
 
 
 async def test_a_pod_of_another_scheduler_is_left_alone_but_counts_once_placed() -> None:
