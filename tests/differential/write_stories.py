@@ -86,8 +86,8 @@ def get(path: str, **query: str) -> Step:
     return ("GET", path, None, {"query": query})
 
 
-HELD = {"finalizers": ["stories.test/hold"]}
-NODE_GONE = {"nodeName": "no-such-node"}
+HELD: Tree = {"finalizers": ["stories.test/hold"]}
+NODE_GONE: Tree = {"nodeName": "no-such-node"}
 
 STORIES: dict[str, list[Step]] = {
     "a name that is none": [
