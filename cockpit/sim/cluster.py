@@ -167,6 +167,14 @@ class Cluster:
         is_healthy = not faults.is_lost and faults.xid not in _PLUGIN_XIDS
         self.kubelets.devices.mark(node, gpu_uuid(node, index), healthy=is_healthy)
 
+    def healthy_devices(self, node: str) -> dict[str, int]:
+        """How many devices of each resource the plugins of a node offer."""
+        devices = self.kubelets.devices
+        return {
+            resource: sum(devices.is_healthy(node, one) for one in devices.devices(node, resource))
+            for resource in devices.resources(node)
+        }
+
     def outage(self, node: str, *, is_out: bool) -> None:
         """A kubelet falls silent, or speaks again."""
         self.kubelets.outage(node, is_out=is_out)

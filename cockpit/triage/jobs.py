@@ -18,6 +18,14 @@ WAITING_SECONDS = 600.0
 """A job that has waited this long is told; shorter waits are everyday life of a queue."""
 BLOCKED_SECONDS = 30.0
 """A job that can never start as things are is told this soon: waiting will not help it."""
+HOPELESS = frozenset(
+    {
+        *("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"),
+        *("CreateContainerConfigError", "CreateContainerError", "RunContainerError", "CrashLoopBackOff"),
+    }
+)
+"""Reasons of waiting containers that do not pass by themselves (pkg/kubelet/images/types.go and
+pkg/kubelet/container/sync_result.go)."""
 FAILED_SECONDS = 3_600.0
 """Failures older than this are history, not news."""
 ENDING_SECONDS = 120.0
@@ -41,7 +49,7 @@ def _finding(job: Job, store: Store, jobs: JobIndex, now_seconds: float) -> Atte
     if job.state == JobState.RUNNING:
         return _idle(job, store, jobs, now_seconds)
     if job.state in (JobState.QUEUED, JobState.PENDING, JobState.STARTING):
-        return _waits(job, store, now_seconds)
+        return _waits(job, store, jobs, now_seconds)
     if job.state == JobState.DEGRADED:
         return _about(job, "job-degraded", True, job.why, "l logs  w why", since=_last_change(job, jobs))
     if job.state == JobState.FINISHING:
@@ -66,7 +74,7 @@ def _about(
     )
 
 
-def _waits(job: Job, store: Store, now_seconds: float) -> Attention | None:
+def _waits(job: Job, store: Store, jobs: JobIndex, now_seconds: float) -> Attention | None:
     workload: Workload | None = store.get(Kind.WORKLOAD, job.workload_uid) if job.workload_uid else None
     since = job.created_seconds
     if workload is not None:
@@ -83,6 +91,7 @@ def _waits(job: Job, store: Store, now_seconds: float) -> Attention | None:
         and job.state == JobState.QUEUED
         and kueue.verdict(workload, store, {}).state == GangState.BLOCKED
     )
+    is_blocked = is_blocked or any(pod.waiting_reason in HOPELESS for pod in jobs.members(job.key))
     if not is_blocked and now_seconds - since < WAITING_SECONDS:
         return None
     ready = "" if job.wanted is None else f"{job.ready}/{job.wanted} ready · "

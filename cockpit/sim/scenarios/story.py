@@ -15,7 +15,7 @@ from cockpit.sim.scenarios.durations import seconds
 from cockpit.sim.scenarios.incidents import CAUSES, estate_of
 from cockpit.sim.scenarios.kinds import resource_called, resource_of
 from cockpit.sim.scenarios.manifests import POOLS_NAMESPACE, capacity_of, job_objects, node
-from cockpit.sim.scenarios.schema import BrokenGpu, Job, NodeJoins, Outage, Scenario, Step, Stream
+from cockpit.sim.scenarios.schema import BrokenGpu, Job, NodeJoins, Scenario, Step, Stream
 from cockpit.sim.scenarios.setup import objects_of
 from cockpit.sim.times import rfc3339, seconds_of
 
@@ -40,6 +40,7 @@ class World(Protocol):
     """What a story can do to the machines themselves, past the API."""
 
     def break_card(self, node: str, index: int, faults: Faults) -> None: ...
+    def healthy_devices(self, node: str) -> dict[str, int]: ...
     def outage(self, node: str, *, is_out: bool) -> None: ...
     def silence(self, node: str, *, is_silent: bool) -> None: ...
 
@@ -143,22 +144,25 @@ class Story(Actor):
             await self._join(step.node)
         if step.remove_node is not None:
             await self._allowing_gone(self.engine.port.delete(NODES, "", step.remove_node))
-        self._touch_machines(step.outage, step.gpu)
+        if step.outage is not None:
+            self._world.outage(step.outage.node, is_out=True)
+            self.engine.after(seconds(step.outage.seconds), self, (BACK, step.outage.node))
+        if step.gpu is not None:
+            await self._break(step.gpu)
         if step.exporter is not None:
             self._world.silence(step.exporter.node, is_silent=step.exporter.silent)
 
-    def _touch_machines(self, outage: Outage | None, gpu: BrokenGpu | None) -> None:
-        if outage is not None:
-            self._world.outage(outage.node, is_out=True)
-            self.engine.after(seconds(outage.seconds), self, (BACK, outage.node))
-        if gpu is not None:
-            faults = Faults(
-                heat_celsius=gpu.heat,
-                xid=gpu.xid,
-                is_lost=gpu.lost,
-                remapped_rows=gpu.remapped_rows,
-            )
+    async def _break(self, gpu: BrokenGpu) -> None:
+        """A card, and what the device plugin offers from then on."""
+        faults = Faults(heat_celsius=gpu.heat, xid=gpu.xid, is_lost=gpu.lost, remapped_rows=gpu.remapped_rows)
+        try:
             self._world.break_card(gpu.node, gpu.index, Faults() if gpu.mended else faults)
+        except KeyError as error:
+            self._say(f"nothing happens: {error.args[0]}")
+            return
+        offered = {name: str(count) for name, count in self._world.healthy_devices(gpu.node).items()}
+        status = {"status": {"allocatable": offered}}
+        await self.engine.port.patch(NODES, "", gpu.node, status, subresource="status")
 
     async def _submit(self, job: Job) -> None:
         for tree in job_objects(job, self._pools):

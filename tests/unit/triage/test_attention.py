@@ -89,6 +89,17 @@ def test_a_job_that_can_never_start_is_told_soon(cluster: Cluster) -> None:
     assert found(cluster, NOW - 45) == ()
 
 
+def test_an_image_that_cannot_be_pulled_is_told_soon(cluster: Cluster) -> None:
+    job = mpijob(created_seconds=NOW - 60)
+    launcher_job, pods = gang(job, phase="Pending")
+    stuck = msgspec.structs.replace(pods[0], waiting_reason="ImagePullBackOff")
+    cluster.put(job, launcher_job, *pods)
+    assert found(cluster) == ()
+    cluster.put(stuck)
+    assert (only(cluster).finding, only(cluster).is_bad) == ("job-waits", True)
+    assert found(cluster, NOW - 45) == ()
+
+
 def test_pending_counts_from_admission_not_from_submission(cluster: Cluster) -> None:
     admitted = Condition("Admitted", "True", changed_seconds=NOW - 100)
     job = mpijob(created_seconds=0.0)
