@@ -3,18 +3,18 @@
 Nobody schedules and nobody runs: there is no node, and the play itself says what becomes of a pod. At every
 `look` both sides must come to show the same.
 
-| what | compared | not compared |
+| what | compared | left out |
 | --- | --- | --- |
-| status of Jobs, MPIJobs, ReplicaSets, Deployments, budgets | every field: counts, indexes, conditions in
-their order with status, reason and message, which times are set | the times themselves |
-| pods | how many; name up to its random end, phase, labels, annotations, finalizers, owner, host name,
-subdomain, restart policy, env, commands, volumes, mounts | uids, random ends, hashes of templates, what
-admission adds (tolerations, service account) |
-| launcher Job, Service, ConfigMap, Secret of an MPIJob | labels, owner, selectors, data | the keys of ssh |
-| events of these controllers | object, type, reason, message | counts, order, those of others |
+| every status | counts, indexes, conditions in order, which times are set | the times |
+| Job, MPIJob, ReplicaSet, Deployment, DaemonSet, budget | labels, finalizers, owners | uids, hashes |
+| Node | taints, conditions | lists of addresses and images |
+| pods | how many, phase, conditions, labels, annotations, finalizers, owners | random ends of names |
+| specs of pods | host names, env, commands, volumes, mounts, affinity | what admission adds |
+| Service, ConfigMap, Secret of an MPIJob | labels, owner, selectors, data | the ssh keys |
+| events of these controllers | object, type, reason, message | counts, order |
 
 Not modelled by ours, and in no play: adoption of pods without an owner, PodGroups and Workloads that a Job
-makes for itself (alpha in 1.36), several budgets for one pod (the real controller keeps only one of them up to
+makes for itself (alpha in 1.36), several budgets for one pod (the real controller keeps one of them up to
 date), maxSurge of DaemonSets, Volcano PodGroups of MPIJobs, hash collisions of templates.
 """
 
@@ -43,6 +43,18 @@ class Side(Protocol):
 
     def become(self, *names: str, **status: Any) -> None:
         """What becomes of these pods, together: fields of their status."""
+
+    def place(self) -> None:
+        """Every pod that only one node can take is bound to it."""
+
+    def bury(self) -> None:
+        """Every pod that is being deleted is gone now."""
+
+    def beat(self, *nodes: str) -> None:
+        """The kubelets of these nodes are heard of."""
+
+    def wait(self, seconds: float) -> None:
+        """Time passes."""
 
     def look(self) -> None:
         """Both sides show the same now, or will soon."""

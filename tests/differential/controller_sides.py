@@ -11,27 +11,36 @@ from random import Random
 from typing import Any
 
 from cockpit.clock import ManualClock
-from cockpit.kube.resource import EVENTS, JOBS, MPIJOBS, NAMESPACES, PODS, SERVICES, Resource
+from cockpit.kube.resource import EVENTS, JOBS, MPIJOBS, NAMESPACES, NODES, PODS, SERVICES, Resource
 from cockpit.sim.actors.controllers.budgets import Budgets
 from cockpit.sim.actors.controllers.deployment.deployments import Deployments
 from cockpit.sim.actors.controllers.garbage import BUILT_IN, Garbage
 from cockpit.sim.actors.controllers.job.jobs import Jobs
 from cockpit.sim.actors.controllers.leftovers import FinishedJobs
 from cockpit.sim.actors.controllers.mpijob.mpijobs import MpiJobs
+from cockpit.sim.actors.controllers.namespaces import NamespaceEnd
+from cockpit.sim.actors.controllers.nodes.daemon_sets import DaemonSets
+from cockpit.sim.actors.controllers.nodes.lifecycle import NodeLifecycle
+from cockpit.sim.actors.controllers.nodes.taint_eviction import TaintEviction
 from cockpit.sim.actors.controllers.replica_sets import ReplicaSets
 from cockpit.sim.engine import Engine
 from cockpit.sim.local_port import LocalPort
-from cockpit.sim.resources import BUDGETS, CONFIG_MAPS, DEPLOYMENTS, REPLICA_SETS, SECRETS
+from cockpit.sim.port import PatchType
+from cockpit.sim.resources import BUDGETS, CONFIG_MAPS, DAEMON_SETS, DEPLOYMENTS, REPLICA_SETS, SECRETS
 from cockpit.sim.server.assembly import assemble
 from cockpit.sim.server.kinds import Kind
 from cockpit.sim.times import rfc3339
 from tests.bed.api import MERGE, Api
 
+STRATEGIC = "application/strategic-merge-patch+json"
 Tree = dict[str, Any]
 Sight = dict[str, Any]
 List = Callable[[Resource], list[Tree]]
 
-SEEN = (JOBS, MPIJOBS, PODS, DEPLOYMENTS, REPLICA_SETS, BUDGETS, SERVICES, CONFIG_MAPS, SECRETS)
+SEEN = (
+    *(NODES, PODS, JOBS, MPIJOBS, DEPLOYMENTS, REPLICA_SETS, DAEMON_SETS),
+    *(BUDGETS, SERVICES, CONFIG_MAPS, SECRETS),
+)
 BY_KIND = {one.kind: one for one in SEEN}
 BY_PLURAL = {one.plural: one for one in SEEN}
 COMPONENTS = frozenset(
@@ -41,9 +50,11 @@ COMPONENTS = frozenset(
         "replicaset-controller",
         "deployment-controller",
         "controllermanager",
+        "daemonset-controller",
+        "node-controller",
+        "taint-eviction-controller",
     }
 )
-_SETTLE_SECONDS = 15.0
 _PATIENCE_SECONDS = 25.0
 _STEP_SECONDS = 1.2
 
@@ -51,8 +62,10 @@ _STEP_SECONDS = 1.2
 class Ours:
     """The embedded server with our controllers; records what it shows at every look."""
 
-    def __init__(self, space: str) -> None:
+    def __init__(self, space: str, *, settle_seconds: float = 15.0) -> None:
+        """`settle_seconds` pass after each step."""
         self.space = space
+        self._settle_seconds = settle_seconds
         self.sights: list[Sight] = []
         self._loop = asyncio.new_event_loop()
         self._clock = ManualClock()
@@ -66,6 +79,10 @@ class Ours:
             ReplicaSets(),
             Budgets(),
             FinishedJobs(),
+            DaemonSets(),
+            NodeLifecycle(),
+            TaintEviction(),
+            NamespaceEnd(),
             Garbage((*BUILT_IN, MPIJOBS)),
         ]
         self._engine = Engine(LocalPort(operations), self._clock, Random(2), actors)
@@ -77,11 +94,13 @@ class Ours:
         self._loop.close()
 
     def make(self, tree: Tree) -> None:
-        self._do(self._port.create(BY_KIND[tree["kind"]], tree, self.space))
+        resource = BY_KIND[tree["kind"]]
+        self._do(self._port.create(resource, tree, self.space if resource.namespaced else ""))
         self._settle()
 
     def change(self, plural: str, name: str, patch: Tree) -> None:
-        self._do(self._port.patch(BY_PLURAL[plural], self.space, name, patch))
+        resource = BY_PLURAL[plural]
+        self._do(self._port.patch(resource, self.space if resource.namespaced else "", name, patch))
         self._settle()
 
     def remove(self, plural: str, name: str, propagation: str = "Background") -> None:
@@ -103,12 +122,30 @@ class Ours:
     def events(self) -> list[str]:
         return events(self._list)
 
+    def place(self) -> None:
+        for name, node in unplaced(self._list(PODS)):
+            self._do(self._port.bind(self.space, name, node))
+        self._settle()
+
+    def bury(self) -> None:
+        for name in deleting(self._list(PODS)):
+            self._do(self._port.delete(PODS, self.space, name, grace_seconds=0))
+        self._settle()
+
+    def beat(self, *nodes: str) -> None:
+        for name in nodes:
+            patch = {"status": {"conditions": [ready(self._clock.now())]}}
+            self._do(self._port.patch(NODES, "", name, patch, type=PatchType.STRATEGIC, subresource="status"))
+
+    def wait(self, seconds: float) -> None:
+        self._do(self._engine.advance(seconds))
+
     def _list(self, resource: Resource) -> list[Tree]:
-        found: list[Tree] = self._do(self._port.list(resource, self.space))
-        return found
+        where = self.space if resource.namespaced else ""
+        return of_space(self._do(self._port.list(resource, where)), self.space)
 
     def _settle(self) -> None:
-        self._do(self._engine.advance(_SETTLE_SECONDS))
+        self._do(self._engine.advance(self._settle_seconds))
 
     def _do(self, work: Coroutine[Any, Any, Any]) -> Any:
         return self._loop.run_until_complete(work)
@@ -123,6 +160,7 @@ class Theirs:
         self._sights = iter(sights)
         self._expected: Sight = {}
         self._told = told
+        self._has_mpi = any(one["name"] == "kubeflow.org" for one in api.get("/apis")["groups"])
         api.create("/api/v1/namespaces", {"metadata": {"name": space}})
 
     def make(self, tree: Tree) -> None:
@@ -163,14 +201,75 @@ class Theirs:
             time.sleep(0.3)
         assert self._told == seen, differing(self._told, seen)
 
+    def place(self) -> None:
+        for name, node in unplaced(self._list(PODS)):
+            target = {"apiVersion": "v1", "kind": "Node", "name": node}
+            self._api.create(
+                PODS.path(self.space, name, "binding"), {"metadata": {"name": name}, "target": target}
+            )
+        time.sleep(_STEP_SECONDS)
+
+    def bury(self) -> None:
+        for name in deleting(self._list(PODS)):
+            self._api.delete(PODS.path(self.space, name), {"gracePeriodSeconds": 0})
+        time.sleep(_STEP_SECONDS)
+
+    def beat(self, *nodes: str) -> None:
+        for name in nodes:
+            patch = {"status": {"conditions": [ready(datetime.now(UTC).timestamp())]}}
+            reply = self._api.request("PATCH", NODES.path("", name, "status"), patch, content_type=STRATEGIC)
+            assert reply.status == 200, reply.body
+
+    def wait(self, seconds: float) -> None:
+        time.sleep(seconds)
+
     def _list(self, resource: Resource) -> list[Tree]:
-        return self._api.items(resource.path(self.space))
+        if resource == MPIJOBS and not self._has_mpi:
+            return []
+        where = self.space if resource.namespaced else ""
+        found = self._api.items(resource.path(where))
+        for tree in found:
+            tree.setdefault("kind", resource.kind)
+        return of_space(found, self.space)
 
 
 def differing(ours: Any, theirs: Any) -> str:
     """Lines of JSON that differ, `-` ours and `+` theirs."""
     before, after = (json.dumps(one, indent=1, sort_keys=True).splitlines() for one in (ours, theirs))
     return "\n".join(unified_diff(before, after, "ours", "theirs", n=6, lineterm=""))
+
+
+def unplaced(pods: list[Tree]) -> list[tuple[str, str]]:
+    """Pods of DaemonSets that are not bound, each with the node that it is meant for."""
+    found = []
+    for pod in pods:
+        required = ((pod["spec"].get("affinity") or {}).get("nodeAffinity") or {}).get(
+            "requiredDuringSchedulingIgnoredDuringExecution"
+        )
+        if required and not pod["spec"].get("nodeName"):
+            field = required["nodeSelectorTerms"][0]["matchFields"][0]
+            found.append((pod["metadata"]["name"], field["values"][0]))
+    return found
+
+
+def deleting(pods: list[Tree]) -> list[str]:
+    """Names of the pods that wait for their end."""
+    return [pod["metadata"]["name"] for pod in pods if "deletionTimestamp" in pod["metadata"]]
+
+
+def of_space(trees: list[Tree], space: str) -> list[Tree]:
+    """Of what has no namespace, what the play made: its names begin with that of the play."""
+    return [
+        tree
+        for tree in trees
+        if tree["metadata"].get("namespace") or tree["metadata"]["name"].startswith(space)
+    ]
+
+
+def ready(now: float) -> Tree:
+    """The condition of a node that was just heard of."""
+    at = rfc3339(now)
+    return {"type": "Ready", "status": "True", "lastHeartbeatTime": at, "lastTransitionTime": at}
 
 
 def dated(status: Tree, now: float) -> Tree:
@@ -207,7 +306,9 @@ def sight(listed: List) -> Sight:
     for resource, show in (
         (JOBS, _job),
         (MPIJOBS, _status),
+        (NODES, _node),
         (PODS, _pod),
+        (DAEMON_SETS, _status),
         (DEPLOYMENTS, _workload),
         (REPLICA_SETS, _workload),
         (BUDGETS, _status),
@@ -236,6 +337,9 @@ def chances(found: dict[Resource, list[Tree]]) -> list[tuple[str, str]]:
             job = (metadata.get("labels") or {}).get("controller-uid")
             if job:
                 words.setdefault(job, "<uid of a Job>")
+            revision_hash = (metadata.get("labels") or {}).get("controller-revision-hash")
+            if revision_hash:
+                words[revision_hash] = "<hash>"
             digest = (metadata.get("labels") or {}).get("pod-template-hash")
             revision = (metadata.get("annotations") or {}).get("deployment.kubernetes.io/revision")
             if digest and revision:
@@ -291,9 +395,30 @@ def _workload(tree: Tree) -> Tree:
     }
 
 
+def _node(tree: Tree) -> Tree:
+    return {
+        "head": {**_head(tree), "labels": None},
+        "conditions": _conditions(tree),
+        "taints": tree["spec"].get("taints"),
+    }
+
+
+def _conditions(tree: Tree) -> list[str]:
+    return [
+        f"{c['type']} {c['status']} {c.get('reason', '')} | {c.get('message', '')}"
+        for c in tree["status"].get("conditions") or ()
+        if c["type"] != "PodScheduled"
+    ]
+
+
 def _pod(tree: Tree) -> Tree:
+    owners = tree["metadata"].get("ownerReferences") or ()
     return {
         "head": _head(tree),
+        "conditions": _conditions(tree),
+        "tolerations": tree["spec"].get("tolerations")
+        if any(o["kind"] == "DaemonSet" for o in owners)
+        else None,
         "annotations": tree["metadata"].get("annotations"),
         "phase": tree["status"].get("phase"),
         "spec": _pod_spec(tree["spec"]),
@@ -301,7 +426,9 @@ def _pod(tree: Tree) -> Tree:
 
 
 def _pod_spec(spec: Tree) -> Tree:
-    shown = {key: spec.get(key) for key in ("hostname", "subdomain", "restartPolicy", "dnsConfig")}
+    shown = {
+        key: spec.get(key) for key in ("hostname", "subdomain", "restartPolicy", "dnsConfig", "affinity")
+    }
     shown["volumes"] = [v for v in spec.get("volumes") or () if not v["name"].startswith("kube-api-access")]
     shown["containers"] = [
         {
@@ -330,7 +457,7 @@ def _secret(tree: Tree) -> Tree:
 
 
 _RANDOM_END = re.compile(
-    r"\b((?:train|kept|web|allreduce-launcher)(?:-[0-9]+)?(?:-<hash>)?)-[bcdf-hj-np-tv-xz2-9]{5}\b"
+    r"\b((?:train|kept|web|dcgm|allreduce-launcher)(?:-[0-9]+)?(?:-<hash>)?)-[bcdf-hj-np-tv-xz2-9]{5}\b"
 )
 _HASH = re.compile(r"\bweb-[bcdf-hj-np-tv-xz2-9]{6,10}\b")
 
@@ -345,5 +472,7 @@ def events(listed: List) -> list[str]:
         about = event["involvedObject"]
         where = f"{about['kind']}/{about['name']}"
         line = f"{event['type']} {event['reason']} {where} {event['message']} [{component}]"
+        # Which of several daemons a play ends is chance.
+        line = re.sub(r" on node \S+,", " on node *,", line)
         lines.add(_RANDOM_END.sub(r"\1-*", _HASH.sub("web-<hash>", line)))
     return sorted(lines)

@@ -1,0 +1,29 @@
+"""The real node lifecycle, taint eviction and DaemonSet controllers and ours come to show the same.
+
+Each play has a control plane without a scheduler of its own: nodes belong to no namespace.
+"""
+
+import pytest
+
+from tests.bed.fixtures import fresh
+from tests.differential.controller_plays import Play
+from tests.differential.controller_sides import Ours, Theirs
+from tests.differential.node_plays import PLAYS
+
+pytestmark = pytest.mark.real
+
+
+@pytest.mark.parametrize("play", PLAYS, ids=[play.__name__ for play in PLAYS])
+def test_both_show_the_same(request: pytest.FixtureRequest, play: Play) -> None:
+    space = play.__name__.replace("_", "-")
+    ours = Ours(space, settle_seconds=2.0)
+    try:
+        play(ours)
+        told = ours.events()
+    finally:
+        ours.close()
+    assert ours.sights, "a play looks at least once"
+    for bed in fresh({"kcm"}, request, namespace=False):
+        theirs = Theirs(bed.api(), space, ours.sights, told)
+        play(theirs)
+        theirs.check_events()
