@@ -255,7 +255,80 @@ DEPLOYMENT_STEPS: list[Step] = [
     (A, {**applied({"replicas": 2}), "apiVersion": "v1"}, {"manager": "one"}),
 ]
 
+_READY = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "ready"}
+_KUBELET: Tree = {"manager": "kubelet", "sub": "status"}
+
 SEQUENCES: dict[str, tuple[Tree, list[Step]]] = {
+    "what a kubelet says of a node": (
+        {"apiVersion": "v1", "kind": "Node", "metadata": {"labels": {"pool": "gpu"}}},
+        [
+            (S, {"status": {"capacity": {"cpu": "8000m", "memory": "1024Mi"}}}, _KUBELET),
+            (S, {"status": {"conditions": [_READY]}}, _KUBELET),
+            (S, {"status": {"conditions": [{"type": "MemoryPressure", "status": "False"}]}}, _KUBELET),
+            (S, {"status": {"conditions": [{"type": "Ready", "status": "Unknown"}]}}, _KUBELET),
+            (S, {"status": {"addresses": [{"type": "InternalIP", "address": "10.0.0.1"}]}}, _KUBELET),
+            (S, {"status": {"capacity": {"nvidia.com/gpu": "8"}}}, {"manager": "plugin", "sub": "status"}),
+            (J, [{"op": "add", "path": "/status/capacity/nvidia.com~1mig-1g.10gb", "value": "2"}], _KUBELET),
+            (M, {"status": {"capacity": {"nvidia.com/gpu": None}}}, _KUBELET),
+            (M, {"spec": {"unschedulable": True}}, {"manager": "kubectl-cordon"}),
+            (S, {"spec": {"unschedulable": None}}, {"manager": "kubectl-cordon"}),
+            (S, {"spec": {"taints": [{"key": "gpu", "effect": "NoSchedule"}]}}, {"manager": "admin"}),
+            (S, {"spec": {"taints": [{"key": "a", "effect": "NoExecute"}]}}, {"manager": "admin"}),
+            (M, {"metadata": {"labels": {"pool": None, "zone": "a"}}}, {"manager": "admin"}),
+        ],
+    ),
+    "what a kubelet says of a pod": (
+        {"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [{"name": "c", "image": "i:1"}]}},
+        [
+            (S, {"status": {"phase": "Running", "conditions": [_READY]}}, _KUBELET),
+            (S, {"status": {"podIP": "10.1.0.1", "podIPs": [{"ip": "10.1.0.1"}]}}, _KUBELET),
+            (
+                S,
+                {
+                    "status": {
+                        "containerStatuses": [
+                            {
+                                "name": "c",
+                                "ready": True,
+                                "restartCount": 0,
+                                "image": "i:1",
+                                "imageID": "",
+                                "state": {"running": {"startedAt": "2026-01-01T00:00:00Z"}},
+                            }
+                        ]
+                    }
+                },
+                _KUBELET,
+            ),
+            (S, {"status": {"conditions": [{"type": "Ready", "$patch": "delete"}]}}, _KUBELET),
+            (M, {"status": {"message": "gone", "reason": "Evicted", "phase": "Failed"}}, _KUBELET),
+            (M, {"metadata": {"annotations": {"a": "b"}}}, {"manager": "admin"}),
+            (S, {"metadata": {"finalizers": ["a.b/c"]}}, {"manager": "admin"}),
+            (S, {"metadata": {"$deleteFromPrimitiveList/finalizers": ["a.b/c"]}}, {"manager": "admin"}),
+            (S, {"spec": {"activeDeadlineSeconds": "soon"}}, {"manager": "admin"}),
+            (S, {"spec": {"containers": [{"name": "c", "image": "i:2"}]}}, {"manager": "admin"}),
+        ],
+    ),
+    "a job is held and let go": (
+        {
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "spec": {
+                "suspend": True,
+                "template": {
+                    "spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i:1"}]}
+                },
+            },
+        },
+        [
+            (M, {"spec": {"suspend": False}}, {"manager": "queue"}),
+            (S, {"spec": {"parallelism": 3}}, {"manager": "admin"}),
+            (J, [{"op": "replace", "path": "/spec/parallelism", "value": -1}], {"manager": "admin"}),
+            (M, {"spec": {"completions": 5}}, {"manager": "admin"}),
+            (M, {"status": {"active": 2, "ready": 1}}, {"manager": "controller", "sub": "status"}),
+            (M, {"spec": {"template": {"spec": {"hostNetwork": True}}}}, {"manager": "admin"}),
+        ],
+    ),
     "two appliers share and let go": (
         CONFIG_START,
         [

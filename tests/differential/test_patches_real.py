@@ -42,7 +42,13 @@ MEDIA = {
     "strategic": "application/strategic-merge-patch+json",
     "apply": "application/apply-patch+yaml",
 }
-PLURALS = {"ConfigMap": "configmaps", "Deployment": "deployments"}
+PLURALS = {
+    "ConfigMap": "configmaps",
+    "Deployment": "deployments",
+    "Job": "jobs",
+    "Node": "nodes",
+    "Pod": "pods",
+}
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +62,8 @@ def api(bed_apiserver: Bed) -> Iterator[Api]:
 def _base(tree: Tree) -> str:
     version = tree["apiVersion"]
     root = f"/apis/{version}" if "/" in version else f"/api/{version}"
-    return f"{root}/namespaces/{NAMESPACE}/{PLURALS[tree['kind']]}"
+    plural = PLURALS[tree["kind"]]
+    return f"{root}/{plural}" if plural == "nodes" else f"{root}/namespaces/{NAMESPACE}/{plural}"
 
 
 def _named(tree: Any, name: str) -> Any:
@@ -65,7 +72,8 @@ def _named(tree: Any, name: str) -> Any:
 
 
 def _with_name(tree: Tree, name: str) -> Tree:
-    return {**tree, "metadata": {**tree.get("metadata", {}), "name": name, "namespace": NAMESPACE}}
+    place = {} if tree["kind"] == "Node" else {"namespace": NAMESPACE}
+    return {**tree, "metadata": {**tree.get("metadata", {}), "name": name, **place}}
 
 
 def _completed(tree: Tree) -> Tree:
@@ -184,7 +192,7 @@ _numbers = itertools.count()
 
 
 def _created(api: Api, start: Tree) -> tuple[str, Tree]:
-    name = f"case-{next(_numbers)}"
+    name = f"{NAMESPACE}-{next(_numbers)}"
     path = _base(start)
     tree = _with_name(_named(start, name), name)
     reply = api.request("POST", path, tree, query=[("fieldManager", "maker")])
