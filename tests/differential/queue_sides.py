@@ -26,7 +26,6 @@ from cockpit.kube.resource import (
 from cockpit.sim.actors.controllers.garbage import Garbage
 from cockpit.sim.actors.controllers.job.jobs import Jobs
 from cockpit.sim.actors.queue.actor import QueueController
-from cockpit.sim.actors.queue.admission import QueueAdmission
 from cockpit.sim.actors.queue.positions import answer
 from cockpit.sim.engine import Engine
 from cockpit.sim.local_port import LocalPort
@@ -72,8 +71,8 @@ class Ours:
         for file in sorted([*(CRDS / "kueue").glob("*.yaml"), *(CRDS / "kubeflow").glob("*.yaml")]):
             definition = yaml.safe_load(file.read_text())
             self._do(self._port.create(CUSTOM_RESOURCE_DEFINITIONS, definition))
-        operations.admissions.append(QueueAdmission(lambda _: False))
         self._controller = QueueController(Random(2))
+        operations.admissions.append(self._controller.admission())
         actors = [self._controller, Jobs(), Garbage((*CUSTOM, JOBS, PODS))]
         self._engine = Engine(LocalPort(operations), clock, Random(3), actors)
         namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}}

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from random import Random
 
 from cockpit.kube.resource import CLUSTER_QUEUES, LOCAL_QUEUES, NAMESPACES, WORKLOADS, Resource
+from cockpit.sim.actors.queue.admission import DEFAULT_QUEUE, QueueAdmission
 from cockpit.sim.actors.queue.cycle_step import run_cycle
 from cockpit.sim.actors.queue.desk import Desk, Settings
 from cockpit.sim.actors.queue.estate import Estate
@@ -72,6 +73,10 @@ class QueueController(Actor):
                 cache=engine.cache,
             )
         return self._desk
+
+    def admission(self) -> QueueAdmission:
+        """What the embedded server is to ask at every write, as it asks Kueue's webhooks."""
+        return QueueAdmission(lambda space: self.estate.local_queue((space, DEFAULT_QUEUE)) is not None)
 
     def wake(self, change: Change, before: Tree | None) -> Iterable[Key]:
         """Take the change into the estate; the cycle is the first to see it, then all that it concerns."""

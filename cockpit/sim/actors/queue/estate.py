@@ -47,6 +47,7 @@ class Estate:
         self._serials: dict[Key, int] = {}
         self._count = 0
         self._of_local: dict[Key, dict[Key, None]] = {}
+        self._waiting_of: dict[Key, set[Key]] = {}
         self._holdings: dict[str, dict[Key, Holding]] = {}
         self._held_in: dict[Key, str] = {}
         self._waits_in: dict[Key, str] = {}
@@ -126,7 +127,7 @@ class Estate:
         found = self._locals.get(local)
         if found is None or found[1] != "None":
             return 0
-        return sum(1 for key in self._of_local.get(local, {}) if is_waiting(self._workloads[key]))
+        return len(self._waiting_of.get(local, ()))
 
     # What it is told.
 
@@ -139,8 +140,15 @@ class Estate:
             self._serials[key] = self._count
         elif (old := self._local_of(before)) != self._local_of(tree):
             self._of_local.get(old, {}).pop(key, None)
+            self._waiting_of.get(old, set()).discard(key)
         self._workloads[key] = tree
-        self._of_local.setdefault(self._local_of(tree), {})[key] = None
+        local = self._local_of(tree)
+        self._of_local.setdefault(local, {})[key] = None
+        waiting = self._waiting_of.setdefault(local, set())
+        if is_waiting(tree):
+            waiting.add(key)
+        else:
+            waiting.discard(key)
         self._place(tree, before)
 
     def drop_workload(self, key: Key) -> None:
@@ -148,6 +156,7 @@ class Estate:
         tree = self._workloads.pop(key, None)
         if tree is not None:
             self._of_local.get(self._local_of(tree), {}).pop(key, None)
+            self._waiting_of.get(self._local_of(tree), set()).discard(key)
             self._leave_line(key)
             self._let_go(key)
             del self._serials[key]

@@ -15,7 +15,6 @@ from cockpit.kube.resource import (
     Resource,
 )
 from cockpit.sim.actors.queue.actor import QueueController
-from cockpit.sim.actors.queue.admission import QueueAdmission
 from cockpit.sim.actors.queue.desk import Settings
 from cockpit.sim.engine import Engine
 from cockpit.sim.local_port import LocalPort
@@ -40,9 +39,9 @@ class Scene:
             + [Kind(resource=one) for one in PLAIN]
         )
         operations = Operations(Storage(), kinds, self.clock, Random(7))
-        operations.admissions.append(QueueAdmission(lambda namespace: False))
         self.port = LocalPort(operations)
         self.controller = QueueController(Random(8), settings)
+        operations.admissions.append(self.controller.admission())
         self.engine = Engine(LocalPort(operations), self.clock, Random(9), [self.controller])
 
     async def begin(self, *namespaces: str) -> "Scene":

@@ -542,3 +542,17 @@ async def test_the_same_seed_gives_the_same_history() -> None:
         ]
 
     assert await history() == await history()
+
+
+async def test_a_job_without_a_queue_gets_the_default_one() -> None:
+    scene = await Scene().begin()
+    await scene.usual()
+    plain = await scene.job("plain", queue="")
+    assert plain["spec"]["suspend"] is False
+    await scene.door("default")
+    await scene.pass_()
+    taken = await scene.job("taken", queue="")
+    assert taken["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "default"
+    assert taken["spec"]["suspend"] is True
+    await scene.pass_()
+    assert await scene.words("taken") == [RESERVED, ADMITTED]
