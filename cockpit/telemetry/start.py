@@ -56,15 +56,7 @@ async def run_telemetry(
                 ExporterPages(read_page, clock) if read_page is not None else None,
             )
         except TelemetryError as error:
-            now = clock.now()
-            status = StreamStatus(
-                kind=Kind.GPU,
-                phase=error.phase,
-                message=error.sentence,
-                since_seconds=now,
-                retry_seconds=now + pause,
-            )
-            sink(Batch(kind=Kind.GPU, status=status))
+            sink(Batch(kind=Kind.GPU, status=_nothing(error, clock.now(), pause)))
             await sleep(pause)
             pause = min(_LONGEST_PAUSE_SECONDS, 2 * pause)
             continue
@@ -86,6 +78,16 @@ async def run_telemetry(
             source.close()
         # cards that left meanwhile must still grow old and go
         known = poller.cards
+
+
+def _nothing(error: TelemetryError, now_seconds: float, pause_seconds: float) -> StreamStatus:
+    return StreamStatus(
+        kind=Kind.GPU,
+        phase=error.phase,
+        message=error.sentence,
+        since_seconds=now_seconds,
+        retry_seconds=now_seconds + pause_seconds,
+    )
 
 
 async def find_source(
