@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from urllib.parse import quote
 
 import aiohttp
+import yarl
 from aiohttp import web
 
 from cockpit.kube.resource import NODES, PODS
@@ -77,10 +78,20 @@ def kubelet_of(face: Face, name: str) -> str:
     return f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
 
 
+def dial_fault(error: Exception, url: str) -> str:
+    """Why nobody answers at a URL, in the words of Go's dialler."""
+    target = yarl.URL(url)
+    cause = getattr(error, "os_error", None) or error
+    if isinstance(cause, ConnectionRefusedError):
+        return f"dial tcp {target.host}:{target.port}: connect: connection refused"
+    if isinstance(cause, TimeoutError):
+        return f"dial tcp {target.host}:{target.port}: i/o timeout"
+    return f"dial tcp {target.host}:{target.port}: {str(cause) or type(cause).__name__}"
+
+
 def unreachable(method: str, url: str, error: Exception) -> PortError:
     """500: nobody answers there, in the words of Go's HTTP client."""
-    why = str(getattr(error, "os_error", None) or error) or type(error).__name__
-    return PortError(500, "", f'{method} "{url}": {why}')
+    return PortError(500, "", f'{method} "{url}": {dial_fault(error, url)}')
 
 
 async def _kubelets_refusal(asked: Asked, response: aiohttp.ClientResponse) -> PortError:
@@ -148,7 +159,10 @@ async def run(face: Face, asked: Asked, verb: str) -> web.StreamResponse:
     node = pod["spec"].get("nodeName")
     if not node:
         raise bad_request(f"pod {pod['metadata']['name']} does not have a host assigned")
-    if asked.http.headers.get("Upgrade", "").lower() != "websocket":
+    upgrade = asked.http.headers.get("Upgrade", "").lower()
+    if upgrade and upgrade != "websocket":
+        await _check_reachable(kubelet_of(face, node))
+    if upgrade != "websocket":
         raise bad_request("Upgrade request required")
     query = _run_query(asked, verb)
     if not any(name in ("input", "output", "error") for name, _ in query):
@@ -165,13 +179,23 @@ async def run(face: Face, asked: Asked, verb: str) -> web.StreamResponse:
     except aiohttp.WSServerHandshakeError as error:
         raise PortError(error.status, "", f"error dialing backend: {error.message}") from None
     except aiohttp.ClientError as error:
-        raise PortError(500, "", f"error dialing backend: {error}") from None
+        raise PortError(500, "", f"error dialing backend: {dial_fault(error, url)}") from None
     async with upstream:
         chosen = (upstream.protocol,) if upstream.protocol else ()
         socket = web.WebSocketResponse(protocols=chosen, max_msg_size=_MOST_MESSAGE_BYTES, autoclose=False)
         await socket.prepare(asked.http)
         await _pass_on(socket, upstream)
         return socket
+
+
+async def _check_reachable(url: str) -> None:
+    """Says so when nobody listens: a client that falls back to SPDY shows what it heard last."""
+    target = yarl.URL(url)
+    try:
+        _, writer = await asyncio.open_connection(target.host, target.port)
+    except OSError as error:
+        raise PortError(500, "", f"error dialing backend: {dial_fault(error, url)}") from None
+    writer.close()
 
 
 def _offered(headers: Iterable[str]) -> tuple[str, ...]:

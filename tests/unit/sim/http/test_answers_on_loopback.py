@@ -15,6 +15,7 @@ import yaml
 
 from cockpit.clock import ManualClock
 from cockpit.errors import BadInput
+from cockpit.sim.server import storage
 from cockpit.sim.server.run import serving
 from tests.unit.sim.http.conftest import Client, pod
 
@@ -280,16 +281,25 @@ async def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path) -
             pass
 
 
-async def test_one_state_is_encoded_once_for_all_readers(client: Client) -> None:
-    await client.make(PODS, pod("a"))
-    storage = client.server.operations.storage
-    from cockpit.kube.resource import PODS as RESOURCE
+async def test_one_state_is_encoded_once_for_all_readers(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A list joins JSON that is there; a watch sends the same bytes to everybody."""
+    encoded: list[str] = []
+    whole = storage._encode
 
-    stored = storage.get(RESOURCE, "default", "a")
-    assert stored is not None
+    def counted(tree: dict[str, Any]) -> bytes:
+        encoded.append(tree["metadata"]["name"])
+        return whole(tree)
+
+    monkeypatch.setattr(storage, "_encode", counted)
     async with (
         client.open("GET", PODS, params={"watch": "1"}) as one,
         client.open("GET", PODS, params={"watch": "1"}) as other,
     ):
+        await client.make(PODS, pod("a"))
         assert await _lines(one, 1) == await _lines(other, 1)
-    assert stored.json is stored.json
+    for _ in range(3):
+        await client.ask("GET", PODS)
+    await client.ask("GET", f"{PODS}/a")
+    assert encoded == ["a"]

@@ -143,7 +143,10 @@ async def test_a_node_that_is_gone_or_silent_is_said(client: Client) -> None:
     await client.make("/api/v1/nodes", {"metadata": {"name": "n"}, "status": {**node, **endpoint}})
     status, told = await client.ask("GET", f"{PODS}/p/log")
     assert status == 500
-    assert told["message"].startswith('Get "https://127.0.0.1:1/containerLogs/team-a/p/main"')
+    assert told["message"] == (
+        'Get "https://127.0.0.1:1/containerLogs/team-a/p/main": '
+        "dial tcp 127.0.0.1:1: connect: connection refused"
+    )
 
 
 async def test_what_the_kubelet_refuses_is_passed_on(client: Client, kubelet: Kubelet) -> None:
@@ -262,3 +265,23 @@ async def test_the_proxy_takes_a_right_of_its_own(client: Client, serve: Serve) 
     status, told = await client.ask("GET", f"{PODS}/exporter/proxy/metrics", who="nobody")
     assert status == 403
     assert 'cannot get resource "pods/proxy"' in told["message"]
+
+
+async def test_a_client_that_falls_back_to_spdy_hears_that_the_node_is_silent(client: Client) -> None:
+    await client.make(PODS, pod("p", nodeName="n"))
+    node = {"addresses": [{"type": "InternalIP", "address": "127.0.0.1"}]}
+    endpoint = {"daemonEndpoints": {"kubeletEndpoint": {"Port": 1}}}
+    await client.make("/api/v1/nodes", {"metadata": {"name": "n"}, "status": {**node, **endpoint}})
+    path = f"{PODS}/p/exec?command=sh&stdout=1"
+    spdy = {"Connection": "Upgrade", "Upgrade": "SPDY/3.1"}
+    status, told = await client.ask("POST", path, headers=spdy)
+    assert status == 500
+    assert told["message"] == "error dialing backend: dial tcp 127.0.0.1:1: connect: connection refused"
+
+
+async def test_warnings_come_in_headers(client: Client) -> None:
+    tree = pod("odd")
+    tree["spec"]["nonsense"] = 1
+    async with client.open("POST", PODS, json=tree, params={"fieldValidation": "Warn"}) as answer:
+        assert answer.status == 201
+        assert answer.headers.getall("Warning") == ['299 - "unknown field \\"spec.nonsense\\""']
