@@ -115,6 +115,7 @@ async def _listen(socket: web.WebSocketResponse, session: Session, streams: Stre
         channel, rest = data[0], data[1:]
         if channel == STDIN_CHANNEL and streams.stdin:
             session.write(rest)
+            await session.drain()
         elif channel == RESIZE_CHANNEL:
             with contextlib.suppress(ValueError, KeyError, TypeError):
                 size = json.loads(rest)

@@ -194,6 +194,9 @@ class _Attached:
         if self._one.spec.get("stdin"):
             self._running.write(data)
 
+    async def drain(self) -> None:
+        """What a container does not read is kept by its pipe."""
+
     def close_input(self) -> None:
         """The container's input stays open (`stdinOnce` is not modelled)."""
 

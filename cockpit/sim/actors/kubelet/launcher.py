@@ -19,7 +19,6 @@ from collections.abc import Callable
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
-_TIOCSCTTY = 0x540E
 
 
 def _prctl() -> Callable[[int, int], int]:
@@ -88,8 +87,9 @@ def _become(
         prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if is_tty:
             import fcntl
+            import termios
 
-            fcntl.ioctl(0, _TIOCSCTTY, 0)
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
         for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGCHLD, signal.SIGPIPE):
             signal.signal(number, signal.SIG_DFL)
         os.chdir(directory)

@@ -137,6 +137,7 @@ class ProcessRunning:
         for pump in pumps:
             pump.cancel()
         self._log.close()
+        await self._room.close()
         self._exit = Exit(code, self._now())
         self._wake()
 
@@ -173,7 +174,7 @@ class Room:
         environment["NVIDIA_VISIBLE_DEVICES"] = ids or "void"
         environment["CUDA_VISIBLE_DEVICES"] = ids
         self.environment = environment
-        self.sessions: list[Session] = []
+        self._sessions: list[PipeSession | TerminalSession] = []
         directory = str(start.container.get("workingDir") or "")
         self.directory = Path(mapped(directory, start.container, root)) if directory else root
         if not self.directory.is_relative_to(folder.path):
@@ -215,7 +216,7 @@ class Room:
     async def open(self, command: list[str], *, is_tty: bool, has_stdin: bool) -> Session:
         """Start a command that somebody speaks with. Raises StartFailed."""
         words = [mapped(one, self.container, self.root) for one in command]
-        session: Session
+        session: PipeSession | TerminalSession
         if not is_tty:
             session = PipeSession(await self.launch(words, has_stdin=has_stdin))
         else:
@@ -229,8 +230,14 @@ class Room:
             finally:
                 os.close(slave)
             session = TerminalSession(child, master)
-        self.sessions.append(session)
+        self._sessions = [one for one in self._sessions if not one.is_over]
+        self._sessions.append(session)
         return session
+
+    async def close(self) -> None:
+        """The container has ended: so do the commands that were started in it."""
+        await asyncio.gather(*(session.end() for session in self._sessions))
+        self._sessions.clear()
 
 
 class ProcessRuntime:
@@ -254,14 +261,19 @@ class ProcessRuntime:
         """Start a container's command. Raises StartFailed."""
         folder = PodFolder(self._base, start.pod)
         room = Room(start, folder, self._path)
-        log = LogFile(folder.path / str(start.container["name"]) / f"{start.attempt}.log")
+        logs = folder.path / str(start.container["name"])
+        for old in logs.glob(f"{start.attempt - 2}.log*"):
+            old.unlink(missing_ok=True)  # only the log of the run before can be asked for
+        log = LogFile(logs / f"{start.attempt}.log")
         try:
             child = await room.launch(room.command(), has_stdin=bool(start.container.get("stdin")))
         except StartFailed:
             log.close()
             raise
         running = ProcessRunning(child, log, room, self._now, wake)
-        self._running.setdefault(start.pod["metadata"]["uid"], []).append(running)
+        uid = start.pod["metadata"]["uid"]
+        self._running[uid] = [one for one in self._running.get(uid, ()) if one.ended(now) is None]
+        self._running[uid].append(running)
         return running
 
     async def open(self, running: Running, command: list[str], *, is_tty: bool, has_stdin: bool) -> Session:
@@ -282,9 +294,7 @@ class ProcessRuntime:
         await self._end(left)
 
     async def _end(self, left: list[ProcessRunning]) -> None:
-        ends = [one.end() for one in left]
-        ends += [session.end() for one in left for session in one.room.sessions]
-        await asyncio.gather(*ends)
+        await asyncio.gather(*(one.end() for one in left), *(one.room.close() for one in left))
 
     def pod_address(self) -> str:
         """Processes listen on this machine."""

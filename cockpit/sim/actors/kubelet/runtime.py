@@ -39,6 +39,9 @@ class Session(Protocol):
     def write(self, data: bytes) -> None:
         """Input."""
 
+    async def drain(self) -> None:
+        """Wait until more input may be given."""
+
     def close_input(self) -> None:
         """No more input."""
 

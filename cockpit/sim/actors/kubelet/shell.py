@@ -56,6 +56,9 @@ class ShellSession:
             else:
                 self._line.append(byte)
 
+    async def drain(self) -> None:
+        """It reads at once."""
+
     def close_input(self) -> None:
         """The end of the input is the end of the shell."""
         if self._line and not self._code.done():

@@ -245,6 +245,38 @@ async def test_a_real_shell_with_pipes_and_on_a_terminal(tmp_path: Path, pair: t
         assert status["reason"] == "InternalError" and "executable file not found" in status["message"]
 
 
+async def test_much_in_and_much_out_lose_nothing(tmp_path: Path, pair: tuple[Path, Path]) -> None:
+    async with live(tmp_path) as cluster, served(cluster, pair) as session:
+        cluster.run("sleep 300")
+        await until(lambda: cluster.phase() == "Running")
+        lots = "yes+0123456789|head+-c+2000000"
+        out, _, status = await run_in(session, f"{OUT}&command=sh&command=-c&command={lots}")
+        assert len(out) == 2_000_000 and status["status"] == "Success"
+        out, _, _ = await run_in(session, f"output=1&tty=1&command=sh&command=-c&command={lots}")
+        assert out.replace(b"\r", b"").count(b"0123456789") == 181_818
+        script = "stty+raw+-echo;echo+go;head+-c+100000|wc+-c"
+        path = f"/exec/a/train/main?input=1&output=1&tty=1&command=sh&command=-c&command={script}"
+        async with session.ws_connect(path) as socket:
+            while b"go" not in (await socket.receive()).data:
+                pass
+            for _ in range(10):
+                await socket.send_bytes(b"\x00" + b"x" * 10_000)
+            answer = b"".join([message.data[1:] async for message in socket])
+        assert answer.startswith(b"100000")
+
+
+async def test_what_was_started_in_a_container_ends_with_it(tmp_path: Path, pair: tuple[Path, Path]) -> None:
+    async with live(tmp_path) as cluster, served(cluster, pair) as session:
+        cluster.run("read go", container={"stdin": True})
+        await until(lambda: cluster.phase() == "Running")
+        entered = asyncio.create_task(run_in(session, f"{OUT}&command=sleep&command=300"))
+        await run_in(session, "input=1&output=1", sent=[b"\x00go\n"], verb="attach")
+        await until(lambda: cluster.phase() == "Succeeded")
+        async with asyncio.timeout(5):
+            _, _, status = await entered
+        assert status["details"]["causes"][0]["message"] == "137"
+
+
 async def test_a_shell_that_is_left_alone_ends_with_its_caller(
     tmp_path: Path, pair: tuple[Path, Path]
 ) -> None:

@@ -15,6 +15,7 @@ from cockpit.clock import SystemClock
 from cockpit.kube.resource import PODS
 from cockpit.sim.actors.kubelet.actor import Kubelets
 from cockpit.sim.actors.kubelet.behaviour import Habits
+from cockpit.sim.actors.kubelet.logfile import LineCutter, LogFile
 from cockpit.sim.actors.kubelet.process import ProcessRuntime
 from cockpit.sim.engine import Engine
 from cockpit.sim.port import Tree
@@ -260,3 +261,23 @@ async def test_a_kubelet_that_starts_again_has_lost_its_processes(tmp_path: Path
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)
             await kubelets.stop()
+
+
+def test_logs_are_bounded_and_rotate(tmp_path: Path) -> None:
+    log = LogFile(tmp_path / "x.log", rotate_bytes=2000)
+    for index in range(200):
+        log.write(1000.0 + index, "stdout", b"line %d" % index)
+    kept = [line.text for line in log.lines(since=0, tail=None, now=0)]
+    assert kept[-1] == b"line 199" and kept[0] != b"line 0"
+    assert kept == [b"line %d" % index for index in range(200 - len(kept), 200)]
+    assert sum(path.stat().st_size for path in tmp_path.iterdir()) < 3 * 2100
+    assert [line.text for line in log.lines(since=1198.5, tail=None, now=0)] == [b"line 199"]
+    log.close()
+
+
+def test_lines_are_cut_where_they_are_too_long() -> None:
+    cutter = LineCutter()
+    pieces = [*cutter.feed(b"a\nbc"), *cutter.feed(b"d\n" + b"x" * 40_000), *cutter.end()]
+    assert pieces[:2] == [(b"a", False), (b"bcd", False)]
+    assert [len(text) for text, _ in pieces[2:]] == [16384, 16384, 7232]
+    assert all(is_partial for _, is_partial in pieces[2:])
