@@ -30,6 +30,7 @@ HASH_LABEL = "controller-revision-hash"
 _GENERATION_LABEL = "pod-template-generation"
 _GENERATION_KEY = "deprecated.daemonset.template.generation"
 _MOST_PER_ROUND = 250
+_BATCH_SECONDS = 0.5
 _FIRST_BACKOFF_SECONDS = 1.0
 _LAST_BACKOFF_SECONDS = 900.0
 
@@ -50,10 +51,14 @@ _HOST_NETWORK: Tree = {
 
 @dataclass(slots=True)
 class _Round:
-    """One look at a DaemonSet: its nodes, its pods by node, its template's hash."""
+    """One look at a DaemonSet: its nodes, its pods by node, its template's hash.
+
+    `runs` has for each node: does a new pod belong there, may one stay.
+    """
 
     tree: Tree
     nodes: list[Tree]
+    runs: dict[str, tuple[bool, bool]]
     pods: dict[str, list[Tree]]
     digest: str
     now: float
@@ -86,7 +91,8 @@ class DaemonSets(Controller):
         elif change.resource == PODS:
             owner = self._pods.take(change)
             if owner is not None:
-                yield (change.tree["metadata"]["namespace"], owner["name"])
+                # One look at all nodes for all pods that changed within a moment.
+                self.engine.after(_BATCH_SECONDS, self, (change.tree["metadata"]["namespace"], owner["name"]))
         elif before is None or change.type is ChangeType.DELETED or _placing(before) != _placing(change.tree):
             for tree in self.engine.cache(DAEMON_SETS):
                 yield key_of(tree)
@@ -104,10 +110,11 @@ class DaemonSets(Controller):
         digest = template_hash(tree["spec"]["template"], tree.get("status", {}).get("collisionCount", 0))
         await self._ensure_revision(tree, digest)
         turn = self._look(tree, digest)
-        await self._place(turn)
+        has_changed = await self._place(turn)
         if (tree["spec"].get("updateStrategy") or {}).get("type", "RollingUpdate") == "RollingUpdate":
-            await self._roll(self._look(tree, digest))
-        turn = self._look(tree, digest)
+            turn = self._look(tree, digest) if has_changed else turn
+            has_changed = await self._roll(turn) or has_changed
+        turn = self._look(tree, digest) if has_changed else turn
         status = _status_of(turn)
         await self.write_status(DAEMON_SETS, tree, status)
         if turn.minimum_seconds and status["numberReady"] != status.get("numberAvailable", 0):
@@ -118,7 +125,8 @@ class DaemonSets(Controller):
         for pod in self._pods.of(tree):
             pods.setdefault(_node_of(pod), []).append(pod)
         nodes = sorted(self.engine.cache(NODES), key=lambda node: str(node["metadata"]["name"]))
-        return _Round(tree, nodes, pods, digest, self.engine.now())
+        runs = {node["metadata"]["name"]: should_run_on(tree, node) for node in nodes}
+        return _Round(tree, nodes, runs, pods, digest, self.engine.now())
 
     async def _ensure_revision(self, tree: Tree, digest: str) -> None:
         """The template of the present is kept as a ControllerRevision, as `kubectl rollout` expects it."""
@@ -148,12 +156,13 @@ class DaemonSets(Controller):
                 raise
         self._revisions[uid_of(tree)] = digest
 
-    async def _place(self, turn: _Round) -> None:
+    async def _place(self, turn: _Round) -> bool:
+        """Missing pods are made, surplus ones deleted; True when there were any."""
         missing: list[str] = []
         surplus: list[Tree] = []
         for node in turn.nodes:
             name = node["metadata"]["name"]
-            should_run, may_stay = should_run_on(turn.tree, node)
+            should_run, may_stay = turn.runs[name]
             held = turn.pods.get(name, [])
             if should_run and not held:
                 missing.append(name)
@@ -165,6 +174,9 @@ class DaemonSets(Controller):
             await self.delete_pod(turn.tree, pod)
         for name in missing[:_MOST_PER_ROUND]:
             await self.create_pod(turn.tree, _daemon_pod(turn.tree, turn.digest, name), self._pods)
+        if len(missing) > _MOST_PER_ROUND or len(surplus) > _MOST_PER_ROUND:
+            self.engine.after(_BATCH_SECONDS, self, key_of(turn.tree))
+        return bool(missing or surplus)
 
     async def _surplus_on(self, turn: _Round, node: str, pods: list[Tree]) -> list[Tree]:
         """Ended pods (failed ones ever more slowly) and all but the oldest of those that run."""
@@ -200,10 +212,12 @@ class DaemonSets(Controller):
         self._failures[key] = (turn.now, grown)
         return True
 
-    async def _roll(self, turn: _Round) -> None:
+    async def _roll(self, turn: _Round) -> bool:
         """Old pods go as far as maxUnavailable allows; those that are not available go at once."""
+        if all(_is_updated(turn, pod) for pods in turn.pods.values() for pod in pods):
+            return False
         rolling = (turn.tree["spec"].get("updateStrategy") or {}).get("rollingUpdate") or {}
-        wanted = sum(should_run_on(turn.tree, node)[0] for node in turn.nodes)
+        wanted = sum(should_run for should_run, _ in turn.runs.values())
         allowed = max(1, scaled(rolling.get("maxUnavailable", 1), wanted, rounds_up=True))
         unavailable, at_once, candidates = 0, [], []
         for node in sorted(turn.pods):
@@ -215,8 +229,10 @@ class DaemonSets(Controller):
                 at_once += [pod for pod in old if pod not in fine]
             else:
                 candidates += old
-        for pod in [*at_once, *candidates[: max(0, allowed - unavailable)]]:
+        leaving = [*at_once, *candidates[: max(0, allowed - unavailable)]]
+        for pod in leaving:
             await self.delete_pod(turn.tree, pod)
+        return bool(leaving)
 
 
 def should_run_on(tree: Tree, node: Tree) -> tuple[bool, bool]:
@@ -280,7 +296,7 @@ def _status_of(turn: _Round) -> Tree:
     wanted = placed = misplaced = ready = updated = available = 0
     for node in turn.nodes:
         pods = sorted(turn.pods.get(node["metadata"]["name"], []), key=_oldest_first)
-        if not should_run_on(turn.tree, node)[0]:
+        if not turn.runs[node["metadata"]["name"]][0]:
             misplaced += bool(pods)
             continue
         wanted += 1
