@@ -37,6 +37,7 @@ from cockpit.sim.actors.queue.actor import QueueController
 from cockpit.sim.actors.queue.admission import QueueAdmission
 from cockpit.sim.actors.scheduler.actor import Scheduler
 from cockpit.sim.actors.scheduler.gangs import GangRules
+from cockpit.sim.actors.scheduler.pod_groups import PodGroupStatuses
 from cockpit.sim.devices import gpu_uuid
 from cockpit.sim.engine import Actor, Engine
 from cockpit.sim.local_port import LocalPort
@@ -133,6 +134,7 @@ class Cluster:
         yield self.queue
         yield Scheduler(Random(random.getrandbits(64)))
         yield Scheduler(Random(random.getrandbits(64)), GANG_SCHEDULER, GangRules())
+        yield PodGroupStatuses()
         yield Machines(self.scenario.runtime)
         patience = self.scenario.autoscaler
         if patience is not None:
