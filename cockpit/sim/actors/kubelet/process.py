@@ -175,6 +175,7 @@ class Room:
         environment["CUDA_VISIBLE_DEVICES"] = ids
         self.environment = environment
         self._sessions: list[PipeSession | TerminalSession] = []
+        self._is_closed = False
         directory = str(start.container.get("workingDir") or "")
         self.directory = Path(mapped(directory, start.container, root)) if directory else root
         if not self.directory.is_relative_to(folder.path):
@@ -230,12 +231,16 @@ class Room:
             finally:
                 os.close(slave)
             session = TerminalSession(child, master)
+        if self._is_closed:
+            await session.end()
+            raise StartFailed(f'container "{self.container["name"]}" has ended')
         self._sessions = [one for one in self._sessions if not one.is_over]
         self._sessions.append(session)
         return session
 
     async def close(self) -> None:
         """The container has ended: so do the commands that were started in it."""
+        self._is_closed = True
         await asyncio.gather(*(session.end() for session in self._sessions))
         self._sessions.clear()
 

@@ -269,7 +269,9 @@ async def test_what_was_started_in_a_container_ends_with_it(tmp_path: Path, pair
     async with live(tmp_path) as cluster, served(cluster, pair) as session:
         cluster.run("read go", container={"stdin": True})
         await until(lambda: cluster.phase() == "Running")
-        entered = asyncio.create_task(run_in(session, f"{OUT}&command=sleep&command=300"))
+        query = f"{OUT}&command=sh&command=-c&command=touch+here;sleep+300"
+        entered = asyncio.create_task(run_in(session, query))
+        await until(lambda: list(tmp_path.rglob("here")))
         await run_in(session, "input=1&output=1", sent=[b"\x00go\n"], verb="attach")
         await until(lambda: cluster.phase() == "Succeeded")
         async with asyncio.timeout(5):
