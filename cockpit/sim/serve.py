@@ -25,6 +25,7 @@ from cockpit.errors import BadInput
 from cockpit.sim.clock import DemoClock
 
 if TYPE_CHECKING:
+    from cockpit.sim.actors.kubelet.endpoint import KubeletServer
     from cockpit.sim.cluster import Cluster
     from cockpit.sim.scenarios.schema import Scenario
     from cockpit.sim.scenarios.story import Line, Tell
@@ -61,6 +62,8 @@ async def running(
             cluster = Cluster(scenario, embedded.operations, clock, random, tell=tell)
             cluster.install()
             await cluster.exporters.start()
+            kubelets = _kubelets(embedded, cluster)
+            await kubelets.start()
             embedded.face.reroute = cluster.reroute
             engine = cluster.engine
             await engine.start()
@@ -77,7 +80,17 @@ async def running(
                 with contextlib.suppress(asyncio.CancelledError):
                     await task
                 await engine.stop()
+                await kubelets.stop()
                 await cluster.exporters.stop()
+
+
+def _kubelets(embedded: "Embedded", cluster: "Cluster") -> "KubeletServer":
+    """The endpoint behind logs and exec; it opens to the API server's own certificate alone."""
+    from cockpit.sim.actors.kubelet.endpoint import KubeletServer, server_context
+
+    pair = embedded.certificates.server
+    context = server_context(pair.certificate_file, pair.key_file, embedded.ca_file)
+    return KubeletServer(cluster.kubelets, context)
 
 
 @contextlib.contextmanager
