@@ -15,6 +15,7 @@ from cockpit.sim.server.http.statuses import success, wrong_method
 from cockpit.sim.server.operations import Outcome
 from cockpit.sim.server.refusals import bad_request
 from cockpit.sim.server.request import Request
+from cockpit.sim.server.schema.doubles import checked_for_doubles
 
 _SENT_KINDS = {
     "binding": ("v1", "Binding"),
@@ -86,9 +87,15 @@ def _other_kind(face: Face, sent: tuple[str, str], wanted: tuple[str, str]) -> P
     return bad_request(f'{kind} in version "{short}" cannot be handled as a {own_kind}: {why}')
 
 
-def _written(face: Face, asked: Asked, shown: Shown, outcome: Outcome) -> web.Response:
+def _written(asked: Asked, shown: Shown, outcome: Outcome, doubled: tuple[str, ...] = ()) -> web.Response:
     status = 201 if outcome.is_created else 200
-    return answer(shown.one(outcome.stored), status, warnings=(*asked.warnings, *outcome.warnings))
+    warnings = (*asked.warnings, *doubled, *outcome.warnings)
+    return answer(shown.one(outcome.stored), status, warnings=warnings)
+
+
+async def _doubled(asked: Asked, tree: Tree, request: Request) -> tuple[str, ...]:
+    """Warnings about members that stand twice. Raises PortError 400 where validation is strict."""
+    return checked_for_doubles(await body_of(asked), tree, request.field_validation)
 
 
 async def create(face: Face, asked: Asked, shown: Shown) -> web.Response:
@@ -96,6 +103,7 @@ async def create(face: Face, asked: Asked, shown: Shown) -> web.Response:
     options = _options(asked, "CreateOptions")
     tree = _checked(face, asked, await _object(asked))
     request = _with(asked, options)
+    doubled = await _doubled(asked, tree, request)
     subresource = asked.target.subresource
     if subresource == "eviction":
         inner = tree.get("deleteOptions") or {}
@@ -104,14 +112,17 @@ async def create(face: Face, asked: Asked, shown: Shown) -> web.Response:
     outcome = face.operations.create(request, tree)
     if subresource in ("binding", "eviction"):
         return answer(success(201), 201, warnings=outcome.warnings)
-    return answer(shown.one(outcome.stored), 201, warnings=(*asked.warnings, *outcome.warnings))
+    warnings = (*asked.warnings, *doubled, *outcome.warnings)
+    return answer(shown.one(outcome.stored), 201, warnings=warnings)
 
 
 async def replace(face: Face, asked: Asked, shown: Shown) -> web.Response:
     """PUT."""
     options = _options(asked, "UpdateOptions")
     tree = _checked(face, asked, await _object(asked))
-    return _written(face, asked, shown, face.operations.replace(_with(asked, options), tree))
+    request = _with(asked, options)
+    doubled = await _doubled(asked, tree, request)
+    return _written(asked, shown, face.operations.replace(request, tree), doubled)
 
 
 def _check_applied(asked: Asked, tree: Tree) -> None:
@@ -137,7 +148,7 @@ async def patch(face: Face, asked: Asked, shown: Shown) -> web.Response:
     options = _options(asked, "PatchOptions", kind)
     if kind is PatchType.APPLY and isinstance(sent, dict):
         _check_applied(asked, sent)
-    return _written(face, asked, shown, face.operations.patch(_with(asked, options), sent, kind))
+    return _written(asked, shown, face.operations.patch(_with(asked, options), sent, kind))
 
 
 async def _delete_body(asked: Asked) -> Tree | None:
