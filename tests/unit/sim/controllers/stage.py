@@ -9,6 +9,7 @@ from cockpit.kube.resource import EVENTS, MPIJOBS, NAMESPACES, NODES, PODS, Reso
 from cockpit.sim.engine import Actor, Engine, Key
 from cockpit.sim.local_port import LocalPort
 from cockpit.sim.port import Change, ChangeType, PortError, Tree
+from cockpit.sim.resources import POD_GROUPS
 from cockpit.sim.server.builtin.table import built_in
 from cockpit.sim.server.kinds import Kind
 from cockpit.sim.server.operations import Operations
@@ -110,15 +111,8 @@ class Stage:
         self.clock = ManualClock()
         self.random = Random(seed)
         kinds = built_in()
-        kinds.add(
-            Kind(
-                resource=MPIJOBS,
-                singular="mpijob",
-                has_status=True,
-                has_generation=True,
-                is_custom=True,
-            )
-        )
+        for resource in (MPIJOBS, POD_GROUPS):
+            kinds.add(Kind(resource=resource, has_status=True, has_generation=True, is_custom=True))
         self.operations = Operations(Storage(), kinds, self.clock, self.random)
         self.port = LocalPort(self.operations)
         self.puppet = Puppet(fate, "gpu-1")

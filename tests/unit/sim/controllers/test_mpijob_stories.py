@@ -9,7 +9,7 @@ from cockpit.sim.actors.controllers.mpijob.mpijobs import MpiJobs
 from cockpit.sim.actors.controllers.mpijob.pod_group import pod_group
 from cockpit.sim.actors.controllers.mpijob.spec import read_spec
 from cockpit.sim.port import Tree
-from cockpit.sim.resources import CONFIG_MAPS, SECRETS
+from cockpit.sim.resources import CONFIG_MAPS, POD_GROUPS, SECRETS
 from tests.unit.sim.controllers.stage import FOR_EVER, Fate, Stage, conditions
 
 MESSAGE = "rank 2 exited with code 137"
@@ -262,6 +262,21 @@ async def test_a_restart_policy_in_the_template_is_overridden_with_a_word() -> N
         "Warning SetPodTemplateRestartPolicy Restart policy in pod template overridden by restart policy in "
         "replica spec [mpi-job-controller]" in await stage.events("allreduce")
     )
+
+
+async def test_with_a_gang_scheduler_every_job_has_a_pod_group_while_it_runs() -> None:
+    stage = await Stage([Jobs(), MpiJobs("gang-scheduler")]).start()
+    await stage.create(MPIJOBS, mpijob(run_policy={"schedulingPolicy": {"minAvailable": 2}}))
+    await stage.engine.advance(5)
+    group = await stage.get(POD_GROUPS, "allreduce")
+    assert group["spec"]["minMember"] == 2
+    assert group["spec"]["minResources"]["nvidia.com/gpu"] == "8"
+    for pod in await stage.pods():
+        assert pod["spec"]["schedulerName"] == "gang-scheduler"
+        assert pod["metadata"]["labels"]["scheduling.x-k8s.io/pod-group"] == "allreduce"
+    await stage.patch(MPIJOBS, "allreduce", {"spec": {"runPolicy": {"suspend": True}}})
+    await stage.engine.advance(5)
+    assert await stage.names(POD_GROUPS) == []
 
 
 def test_a_pod_group_asks_for_all_of_them() -> None:

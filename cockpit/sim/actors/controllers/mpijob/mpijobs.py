@@ -11,7 +11,7 @@ from cockpit.sim.actors.controllers.controller import Controller
 from cockpit.sim.actors.controllers.job.round import is_finished as is_job_finished
 from cockpit.sim.actors.controllers.mpijob import objects
 from cockpit.sim.actors.controllers.mpijob.keys import ssh_key_data
-from cockpit.sim.actors.controllers.mpijob.pod_group import POD_GROUPS, pod_group
+from cockpit.sim.actors.controllers.mpijob.pod_group import pod_group
 from cockpit.sim.actors.controllers.mpijob.spec import MANAGER, MpiSpec, read_spec, validation_message
 from cockpit.sim.actors.controllers.mpijob.status import MpiStatus, is_finished, shortened
 from cockpit.sim.actors.controllers.trees import (
@@ -24,7 +24,7 @@ from cockpit.sim.actors.controllers.trees import (
 )
 from cockpit.sim.engine import Key
 from cockpit.sim.port import Change, PortError, Tree
-from cockpit.sim.resources import CONFIG_MAPS, SECRETS
+from cockpit.sim.resources import CONFIG_MAPS, POD_GROUPS, SECRETS
 
 _OVERRIDDEN = "Restart policy in pod template overridden by restart policy in replica spec"
 

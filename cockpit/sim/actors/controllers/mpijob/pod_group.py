@@ -3,13 +3,11 @@
 from decimal import Decimal
 from typing import Any
 
-from cockpit.kube.resource import Resource
 from cockpit.sim.actors.controllers.mpijob.spec import MpiSpec
 from cockpit.sim.actors.controllers.quantities import add_up, format_quantity, parse_quantity
 from cockpit.sim.actors.controllers.trees import controller_reference
 from cockpit.sim.port import Tree
-
-POD_GROUPS = Resource("scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup", namespaced=True)
+from cockpit.sim.resources import POD_GROUPS
 
 
 def pod_group(job: Tree, spec: MpiSpec) -> Tree:

@@ -1,0 +1,138 @@
+"""The small parts: who controls what, differences as merge patches, quantities, sizes of a rollout."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cockpit.kube.resource import PODS
+from cockpit.sim.actors.controllers.children import Children
+from cockpit.sim.actors.controllers.deployment.sizes import max_surge, max_unavailable, scaled, shares
+from cockpit.sim.actors.controllers.quantities import format_quantity, parse_quantity
+from cockpit.sim.actors.controllers.trees import difference, label_selector_matches
+from cockpit.sim.port import Change, ChangeType, Tree
+from cockpit.sim.server.patch import merge
+
+trees = st.recursive(
+    st.integers() | st.text(max_size=3) | st.lists(st.integers(), max_size=3),
+    lambda inner: st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+    max_leaves=8,
+)
+objects = st.dictionaries(st.sampled_from("abc"), trees, max_size=3)
+
+
+@given(objects, objects)
+def test_a_difference_makes_one_out_of_the_other(before: Tree, after: Tree) -> None:
+    assert merge(before, difference(before, after)) == after
+    assert difference(before, before) == {}
+
+
+def owned(name: str, uid: str, version: int, owner: str = "o1", kind: str = "Job") -> Tree:
+    reference = {"apiVersion": "batch/v1", "kind": kind, "name": "j", "uid": owner, "controller": True}
+    metadata = {"namespace": "a", "name": name, "uid": uid, "resourceVersion": str(version)}
+    return {"metadata": {**metadata, "ownerReferences": [reference]}}
+
+
+OWNER: Tree = {"metadata": {"namespace": "a", "name": "j", "uid": "o1"}}
+
+
+def test_what_was_written_counts_before_the_port_has_said_so() -> None:
+    children = Children(("Job",))
+    children.put(owned("p", "u1", 5))
+    children.take(Change(ChangeType.ADDED, PODS, owned("p", "u1", 3)))
+    assert [pod["metadata"]["resourceVersion"] for pod in children.of(OWNER)] == ["5"]
+    children.gone(owned("p", "u1", 5))
+    children.take(Change(ChangeType.MODIFIED, PODS, owned("p", "u1", 6)))
+    assert children.of(OWNER) == []
+    children.take(Change(ChangeType.DELETED, PODS, owned("p", "u1", 7)))
+    children.take(Change(ChangeType.ADDED, PODS, owned("p", "u2", 8)))
+    assert [pod["metadata"]["uid"] for pod in children.of(OWNER)] == ["u2"]
+
+
+def test_only_children_of_these_kinds_and_only_of_their_owner() -> None:
+    children = Children(("Job",))
+    assert children.take(Change(ChangeType.ADDED, PODS, owned("p", "u1", 3, kind="ReplicaSet"))) is None
+    children.take(Change(ChangeType.ADDED, PODS, owned("q", "u2", 3)))
+    children.take(Change(ChangeType.MODIFIED, PODS, owned("q", "u2", 4, owner="o2")))
+    assert children.of(OWNER) == []
+    assert len(children.of({"metadata": {"uid": "o2"}})) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "amount"),
+    [("500m", "0.5"), ("8", "8"), ("1.5Gi", "1610612736"), ("1e3", "1000"), ("2k", "2000"), ("1Ki", "1024")],
+)
+def test_quantities_are_read(text: str, amount: str) -> None:
+    assert parse_quantity(text) == Decimal(amount)
+
+
+@pytest.mark.parametrize("text", ["", "x", "1Q", "Gi"])
+def test_what_is_no_quantity_says_so(text: str) -> None:
+    with pytest.raises(ValueError, match="is no quantity"):
+        parse_quantity(text)
+
+
+@given(st.integers(0, 10**15), st.sampled_from(["cpu", "memory", "nvidia.com/gpu"]))
+def test_quantities_are_written_as_they_are_read(thousandths: int, resource: str) -> None:
+    amount = Decimal(thousandths) / 1000
+    assert parse_quantity(format_quantity(resource, amount)) == amount
+
+
+def deployment(replicas: int, surge: int | str, unavailable: int | str) -> Tree:
+    rolling = {"maxSurge": surge, "maxUnavailable": unavailable}
+    return {
+        "metadata": {"name": "web"},
+        "spec": {"replicas": replicas, "strategy": {"type": "RollingUpdate", "rollingUpdate": rolling}},
+        "status": {"replicas": replicas},
+    }
+
+
+@given(st.integers(0, 50), st.integers(0, 100), st.integers(0, 100))
+def test_a_rollout_can_always_move(replicas: int, surge: int, unavailable: int) -> None:
+    tree = deployment(replicas, f"{surge}%", f"{unavailable}%")
+    assert max_surge(tree) + max_unavailable(tree) >= min(replicas, 1)
+    assert 0 <= max_unavailable(tree) <= replicas
+
+
+@given(st.integers(0, 40), st.lists(st.integers(1, 20), min_size=2, max_size=4), st.integers(0, 5))
+def test_shares_sum_up_to_what_is_allowed(wanted: int, sizes: list[int], surge: int) -> None:
+    tree = deployment(wanted, surge, 1)
+    sets: list[Tree] = [
+        {
+            "metadata": {"name": f"web-{n}", "creationTimestamp": "2026-09-21T14:13:20Z"},
+            "spec": {"replicas": size},
+        }
+        for n, size in enumerate(sizes)
+    ]
+    tree["status"]["replicas"] = sum(sizes)
+    found = shares(tree, sets)
+    allowed = wanted + surge if wanted else 0
+    assert all(size >= 0 for size in found.values())
+    # What rounding leaves over goes to the first set, which cannot have less than nothing.
+    assert sum(found.values()) == allowed or min(found.values()) == 0
+    assert sum(found.values()) >= allowed
+
+
+def test_parts_of_a_total() -> None:
+    assert scaled("25%", 5, rounds_up=True) == 2
+    assert scaled("25%", 5, rounds_up=False) == 1
+    assert scaled(3, 5, rounds_up=True) == 3
+
+
+@pytest.mark.parametrize(
+    ("selector", "matches"),
+    [
+        (None, False),
+        ({}, True),
+        ({"matchLabels": {"a": "1"}}, True),
+        ({"matchLabels": {"a": "2"}}, False),
+        ({"matchExpressions": [{"key": "a", "operator": "In", "values": ["1", "2"]}]}, True),
+        ({"matchExpressions": [{"key": "b", "operator": "NotIn", "values": ["1"]}]}, True),
+        ({"matchExpressions": [{"key": "b", "operator": "Exists"}]}, False),
+        ({"matchExpressions": [{"key": "b", "operator": "DoesNotExist"}]}, True),
+    ],
+)
+def test_label_selectors(selector: Any, matches: bool) -> None:
+    assert label_selector_matches(selector, {"a": "1"}) is matches
