@@ -18,9 +18,7 @@ KILLED_CODE = 137
 class Child:
     """One command. With `terminal` (the slave side of a pty) its three streams are that; else pipes."""
 
-    def __init__(
-        self, process: asyncio.subprocess.Process, control: int, status: asyncio.StreamReader
-    ) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, control: int, status: "_Status") -> None:
         self.process = process
         self._control: int | None = control
         self._status = status
@@ -55,25 +53,35 @@ class Child:
                 stdout=pipe if terminal is None else terminal,
                 stderr=pipe if terminal is None else terminal,
             )
-        except (OSError, ValueError) as error:
+        except BaseException as error:
             os.close(control_write)
             os.close(status_read)
-            raise StartFailed(f"failed to create containerd task: {error}") from None
+            if isinstance(error, OSError | ValueError):
+                raise StartFailed(f"failed to create containerd task: {error}") from None
+            raise
         finally:
             os.close(control_read)
             os.close(status_write)
-        child = cls(process, control_write, await _reader(status_read))
+        child = cls(process, control_write, await _Status.of(status_read))
         try:
-            async with asyncio.timeout(_START_SECONDS):
-                word, _, rest = (await child._status.readline()).decode("utf-8", "replace").partition(" ")
-        except TimeoutError:
-            word, rest = "error", "0 the launcher did not answer"
+            word, rest = await child._first_word()
+        except BaseException:  # whoever waited for it has been cancelled
+            await child.end()
+            raise
         if word != "started":
-            child.let_go()
-            await process.wait()
+            await child.end()
             raise StartFailed(_refusal(command[0], rest.strip()))
         child.pid = int(rest)
         return child
+
+    async def _first_word(self) -> tuple[str, str]:
+        try:
+            async with asyncio.timeout(_START_SECONDS):
+                line = await self._status.reader.readline()
+        except TimeoutError:
+            return "error", "0 the launcher did not answer"
+        word, _, rest = line.decode("utf-8", "replace").partition(" ")
+        return word, rest
 
     def signal(self, word: str) -> None:
         """`TERM` or `INT` to the command itself, `KILL` to all that it has started."""
@@ -89,9 +97,10 @@ class Child:
 
     async def wait(self) -> int:
         """The command's exit code (128 + signal for a signal), when all of it has ended."""
-        line = await self._status.readline()
+        line = await self._status.reader.readline()
         await self.process.wait()
         self.let_go()
+        self._status.transport.close()
         word, _, rest = line.decode("utf-8", "replace").partition(" ")
         if word == "exit":
             return int(rest)
@@ -105,15 +114,27 @@ class Child:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_END_SECONDS):
                 await self.process.wait()
+        await asyncio.sleep(0)
+        self._status.transport.close()
 
 
-async def _reader(descriptor: int) -> asyncio.StreamReader:
-    loop = asyncio.get_running_loop()
-    reader = asyncio.StreamReader()
-    await loop.connect_read_pipe(
-        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(descriptor, "rb", buffering=0)
-    )
-    return reader
+class _Status:
+    """Our end of the launcher's status pipe."""
+
+    __slots__ = ("reader", "transport")
+
+    def __init__(self, reader: asyncio.StreamReader, transport: asyncio.ReadTransport) -> None:
+        self.reader = reader
+        self.transport = transport
+
+    @classmethod
+    async def of(cls, descriptor: int) -> "_Status":
+        """Read from a descriptor; it is closed with the transport."""
+        reader = asyncio.StreamReader()
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(descriptor, "rb", buffering=0)
+        )
+        return cls(reader, transport)
 
 
 def _refusal(command: str, error: str) -> str:

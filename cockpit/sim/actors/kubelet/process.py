@@ -119,9 +119,10 @@ class ProcessRunning:
 
     async def end(self) -> None:
         """Kill everything and wait for it."""
-        for task in self._asked_probes.values():
+        asked = list(self._asked_probes.values())
+        for task in asked:
             task.cancel()
-        await self._child.end()
+        await asyncio.gather(self._child.end(), *asked, return_exceptions=True)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(1.0):
                 await asyncio.shield(self._task)
