@@ -9,6 +9,7 @@ import json
 import re
 import tempfile
 import threading
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -102,8 +103,18 @@ class Telling:
             text = text.replace(f"{{{name}.version}}", kept["resourceVersion"])
         return json.loads(text)
 
+    def until(self, path: str, status: int) -> int:
+        """What is answered in the end: the real server serves a new kind a moment later."""
+        end = time.monotonic() + 20
+        while (answered := self.api.request("GET", self.path(path)).status) != status:
+            if time.monotonic() > end:
+                break
+        return answered
+
     def step(self, step: Step) -> Any:
         method, path, body, more = step
+        if "until" in more:
+            return self.until(path, more["until"]), ""
         query = (
             {"fieldManager": "teller", **more.get("query", {})}
             if method in ("POST", "PUT", "PATCH")

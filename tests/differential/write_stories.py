@@ -89,6 +89,56 @@ def get(path: str, **query: str) -> Step:
 HELD: Tree = {"finalizers": ["stories.test/hold"]}
 NODE_GONE: Tree = {"nodeName": "no-such-node"}
 
+WIDGETS = "/apis/NS.stories.test/v1/namespaces/NS/widgets"
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+
+def widget(name: str = "w", **fields: Any) -> Tree:
+    return {"apiVersion": "NS.stories.test/v1", "kind": "Widget", "metadata": {"name": name}, **fields}
+
+
+def definition() -> Tree:
+    schema = {
+        "type": "object",
+        "properties": {
+            "spec": {
+                "type": "object",
+                "properties": {
+                    "replicas": {"type": "integer", "minimum": 0, "default": 1},
+                    "size": {"type": "string", "enum": ["small", "large"]},
+                },
+            },
+            "status": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+        },
+    }
+    version = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": schema},
+        "subresources": {
+            "status": {},
+            "scale": {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"},
+        },
+    }
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "widgets.NS.stories.test"},
+        "spec": {
+            "group": "NS.stories.test",
+            "scope": "Namespaced",
+            "names": {"plural": "widgets", "kind": "Widget"},
+            "versions": [version],
+        },
+    }
+
+
+def until(path: str, status: int) -> Step:
+    """Asks again until the answer has this status."""
+    return ("GET", path, None, {"until": status})
+
+
 STORIES: dict[str, list[Step]] = {
     "a name that is none": [
         post("C/configmaps", config("Not A Name")),
@@ -538,6 +588,31 @@ STORIES: dict[str, list[Step]] = {
         ),
         post("C/serviceaccounts", {"metadata": {"name": "a"}}),
         delete("C/serviceaccounts/a"),
+    ],
+    "custom kinds": [
+        post(DEFINITIONS, definition()),
+        until(WIDGETS, 200),
+        post(WIDGETS, widget(spec={"size": "small", "colour": "red"})),
+        post(WIDGETS, widget("x", spec={"size": "odd", "replicas": -1})),
+        post(WIDGETS, widget("Not A Name")),
+        patch(f"{WIDGETS}/w", {"spec": {"replicas": 2}, "status": {"replicas": 7}}),
+        patch(f"{WIDGETS}/w", {"metadata": {"labels": {"a": "b"}}}),
+        patch(f"{WIDGETS}/w/status", {"spec": {"replicas": 9}, "status": {"replicas": 1}}),
+        patch(f"{WIDGETS}/w/status", {"metadata": {"labels": {"c": "d"}}, "status": {"replicas": 2}}),
+        get(f"{WIDGETS}/w/scale"),
+        patch(f"{WIDGETS}/w/scale", {"spec": {"replicas": 3}}),
+        patch(f"{WIDGETS}/w/scale", {"spec": {"replicas": -3}}),
+        patch(f"{WIDGETS}/w", {"spec": {"replicas": 4}}, STRATEGIC),
+        patch(f"{WIDGETS}/w", {"metadata": {"uid": "another"}}),
+        put(f"{WIDGETS}/w", widget(spec={"size": "large"})),
+        put(f"{WIDGETS}/never", widget("never")),
+        get(WIDGETS, fieldSelector="spec.size=large"),
+        patch(f"{WIDGETS}/w", {"metadata": HELD}),
+        delete(f"{WIDGETS}/w"),
+        patch(f"{WIDGETS}/w", {"metadata": {"finalizers": None}}),
+        post(WIDGETS, widget("y")),
+        delete(f"{DEFINITIONS}/widgets.NS.stories.test"),
+        until(WIDGETS, 404),
     ],
     "applies": [
         patch("C/configmaps/c", config(data={"a": "1"}), APPLY),

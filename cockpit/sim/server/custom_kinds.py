@@ -148,7 +148,12 @@ class CustomKinds:
 
     def _patch(self, definition: Tree, patch: Tree, subresource: str) -> None:
         name = definition["metadata"]["name"]
-        request = Request(resource=CUSTOM_RESOURCE_DEFINITIONS, name=name, subresource=subresource)
+        request = Request(
+            resource=CUSTOM_RESOURCE_DEFINITIONS,
+            name=name,
+            subresource=subresource,
+            field_manager="kube-apiserver",
+        )
         try:
             self._operations.patch(request, patch, PatchType.MERGE)
         except PortError as error:

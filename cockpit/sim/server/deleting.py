@@ -53,13 +53,15 @@ def _delete(core: Core, kind: Kind, request: Request, options: DeleteOptions, st
         metadata["finalizers"] = finalizers
     else:
         metadata.pop("finalizers", None)
+    marked = {**old, "metadata": metadata}
+    if kind.mark_ending is not None and "deletionTimestamp" not in metadata:
+        metadata["deletionTimestamp"] = core.now
+        return Outcome(core.put(kind, stored.key, kind.mark_ending(marked, core.now), request))
     if grace is None:
         if not finalizers and not _waits(kind, old):
             return _gone(core, kind, stored, request)
-        _mark_waiting(core, kind, metadata)
-    marked = {**old, "metadata": metadata}
-    if kind.resource == NAMESPACES:
-        marked["status"] = {**old.get("status", {}), "phase": "Terminating"}
+        if kind.mark_ending is None:
+            _mark_waiting(core, metadata)
     if marked == old:
         return Outcome(served(kind, stored))
     kept = core.put(kind, stored.key, marked, request)
@@ -135,10 +137,7 @@ def _mark(core: Core, metadata: Tree, grace: int) -> None:
         metadata["generation"] += 1
 
 
-def _mark_waiting(core: Core, kind: Kind, metadata: Tree) -> None:
-    if kind.resource == NAMESPACES:
-        metadata.setdefault("deletionTimestamp", core.now)
-        return
+def _mark_waiting(core: Core, metadata: Tree) -> None:
     if "deletionGracePeriodSeconds" not in metadata and "generation" in metadata:
         metadata["generation"] += 1
     metadata.setdefault("deletionTimestamp", core.now)

@@ -81,6 +81,8 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """What its objects look like, for patches, managed fields and, of built-in kinds, decoding."""
     generation_parts: tuple[str, ...] = ("spec",)
     """Whose change counts as a new generation; () all but metadata and status, ("",) none."""
+    mark_ending: Callable[[Tree, str], Tree] | None = None
+    """(tree, now) -> what it says of itself once its deletion was asked for; it gets no grace period then."""
     is_generation_of_annotations: bool = False
     """Changed annotations count as a new generation, too."""
     store: Resource | None = None

@@ -186,6 +186,5 @@ class Operations(Core):
 
 _CUSTOM_PATCHES = (
     "the body of the request was in an unknown format - accepted media types include: "
-    "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml, "
-    "application/apply-patch+cbor"
+    "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"
 )

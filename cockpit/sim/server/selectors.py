@@ -208,7 +208,7 @@ def _field_test(kind: Kind, label: str, operator: str, value: str) -> TreeTest:
 def _unknown_field(kind: Kind, label: str) -> str:
     if kind.resource.group == "batch":
         return f'field label "{label}" not supported for {kind.resource.kind}'
-    if not kind.fields:
+    if not kind.fields and not kind.is_custom:
         return f'"{label}" is not a known field selector: only "metadata.name", "metadata.namespace"'
     return f"field label not supported: {label}"
 

@@ -84,7 +84,8 @@ def write_scale(core: Core, kind: Kind, request: Request, make: Make) -> Outcome
     if uid and uid != old.tree["metadata"]["uid"]:
         raise conflict(kind.resource, request.name, _other_uid(uid, old.tree))
     replicas = (wanted.get("spec") or {}).get("replicas", 0)
-    if not isinstance(replicas, int) or replicas < 0:
+    # A custom kind's own schema says what is wrong with a number.
+    if not isinstance(replicas, int) or (replicas < 0 and not kind.is_custom):
         why = "must be greater than or equal to 0"
         raise invalid(_SCALE, request.name, [wrong("spec.replicas", replicas, why)])
     assert kind.scale is not None

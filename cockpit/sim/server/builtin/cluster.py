@@ -97,6 +97,11 @@ def revise_namespace(space: Tree, old: Tree | None) -> Tree:
     return space
 
 
+def end_namespace(space: Tree, now: str) -> Tree:
+    """It takes nothing new, and waits until it is empty."""
+    return {**space, "status": {**(space.get("status") or {}), "phase": "Terminating"}}
+
+
 def service_addresses() -> Callable[[Tree, Tree | None], Tree]:
     """Gives every new service the next address of 10.96.0.0/12, one after the other."""
     count = 0

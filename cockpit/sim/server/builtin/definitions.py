@@ -1,4 +1,4 @@
-"""Custom resource definitions: names, versions, the finalizer that cleans up after them."""
+"""Custom resource definitions: names that follow from others, their state, the finalizer that cleans up."""
 
 from cockpit.sim.port import Tree
 from cockpit.sim.server.builtin.filling import filled
@@ -17,11 +17,31 @@ def complete(definition: Tree) -> Tree:
 
 
 def revise(definition: Tree, old: Tree | None) -> Tree:
-    """A new one is not served yet, and will take its objects with it."""
-    metadata = definition["metadata"]
+    """A new one is not served yet."""
     if old is not None:
         return definition
+    stored = [one["name"] for one in definition["spec"].get("versions") or () if one.get("storage")]
+    names = {"plural": "", "kind": ""}
+    return {
+        **definition,
+        "status": {"conditions": None, "acceptedNames": names, "storedVersions": stored},
+    }
+
+
+def end(definition: Tree, now: str) -> Tree:
+    """It takes its objects along before it goes itself."""
+    metadata, status = definition["metadata"], definition.get("status") or {}
     held = metadata.get("finalizers") or []
-    if CLEANUP not in held:
-        metadata = {**metadata, "finalizers": [*held, CLEANUP]}
-    return {**definition, "metadata": metadata}
+    said = {
+        "type": "Terminating",
+        "status": "True",
+        "lastTransitionTime": now,
+        "reason": "InstanceDeletionPending",
+        "message": "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+    }
+    conditions = [*(status.get("conditions") or ()), said]
+    return {
+        **definition,
+        "metadata": {**metadata, "finalizers": held if CLEANUP in held else [*held, CLEANUP]},
+        "status": {**status, "conditions": conditions},
+    }

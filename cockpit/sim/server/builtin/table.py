@@ -61,6 +61,7 @@ def _core() -> list[Kind]:
             name_rule="label",
             fields={"status.phase": ("status", "phase"), "name": ("metadata", "name")},
             complete=(cluster.complete_namespace,),
+            mark_ending=cluster.end_namespace,
             revise=(cluster.revise_namespace,),
         ),
         Kind(
@@ -249,6 +250,7 @@ def _others() -> list[Kind]:
             singular="customresourcedefinition",
             short_names=("crd", "crds"),
             categories=("api-extensions",),
+            mark_ending=definitions.end,
             complete=(definitions.complete,),
             revise=(definitions.revise,),
             checks=(crd_faults,),

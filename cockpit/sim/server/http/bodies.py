@@ -74,7 +74,8 @@ def patch_of(body: bytes, content_type: str, *, is_custom: bool) -> tuple[Patch,
     kind = _PATCHES.get(media_of(content_type))
     known = _CUSTOM if is_custom else _BUILT_IN
     if kind is None or kind not in known:
-        accepted = ", ".join(sorted(known))
+        told = (PatchType.JSON, PatchType.MERGE, PatchType.STRATEGIC, PatchType.APPLY)
+        accepted = ", ".join(one.value for one in told if one in known)
         if kind is None:
             raise unsupported_media("415: Unsupported Media Type")
         raise unsupported_media(
