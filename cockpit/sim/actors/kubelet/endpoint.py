@@ -8,7 +8,7 @@ import contextlib
 import hmac
 import logging
 import ssl
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from aiohttp import web
@@ -34,13 +34,19 @@ def server_context(certificate: Path, key: Path, client_ca: Path) -> ssl.SSLCont
 class KubeletServer:
     """Serves what `kubelets` knows. Raises ValueError where anybody on this machine could come in."""
 
-    def __init__(self, kubelets: Kubelets, context: ssl.SSLContext, *, token: str = "") -> None:
-        """Without `token` the context has to ask for client certificates (`server_context`)."""
+    def __init__(
+        self, kubelets: Kubelets, context: ssl.SSLContext, *, token: str = "", callers: Sequence[str] = ()
+    ) -> None:
+        """Without `token` the context has to ask for client certificates (`server_context`).
+
+        `callers` are the common names that may come in; without them everybody whom the CA has signed.
+        """
         if context.verify_mode is not ssl.CERT_REQUIRED and not token:
             raise ValueError("the kubelet endpoint needs client certificates or a token: it opens shells")
         self._kubelets = kubelets
         self._context = context
         self._token = token
+        self._callers = tuple(callers)
         self._runner: web.AppRunner | None = None
 
     async def start(self, host: str = "", port: int = 0) -> int:
@@ -80,6 +86,8 @@ class KubeletServer:
             given = request.headers.get("Authorization", "").removeprefix("Bearer ")
             if not hmac.compare_digest(given.encode(), self._token.encode()):
                 return web.Response(status=401, text="Unauthorized")
+        if self._callers and _caller(request) not in self._callers:
+            return web.Response(status=403, text=f"Forbidden (user={_caller(request)})")
         return await handler(request)
 
     def _find(self, request: web.Request) -> tuple[PodRun, ContainerRun]:
@@ -149,6 +157,17 @@ class KubeletServer:
 
     async def _healthz(self, request: web.Request) -> web.Response:
         return web.Response(text="ok")
+
+
+def _caller(request: web.Request) -> str:
+    """The common name of the certificate that the caller has shown, "" without one."""
+    transport = request.transport
+    certificate = transport.get_extra_info("peercert") if transport is not None else None
+    for part in (certificate or {}).get("subject", ()):
+        for key, value in part:
+            if key == "commonName":
+                return str(value)
+    return ""
 
 
 def _speakable(request: web.Request, one: ContainerRun) -> Running:

@@ -203,6 +203,18 @@ async def test_a_stranger_gets_nothing_and_no_door_is_left_open(pair: tuple[Path
                 await other.get(f"{url}pods")
 
 
+async def test_a_certificate_alone_is_not_enough_where_names_are_given(pair: tuple[Path, Path]) -> None:
+    cluster = await SmallCluster().started()
+    for name, status in (("kubelets", 200), ("kube-apiserver-kubelet-client", 403)):
+        context = server_context(*pair, pair[0])
+        server = KubeletServer(cluster.kubelets, context, callers=(name,))
+        port = await server.start()
+        connector = aiohttp.TCPConnector(ssl=client_context(pair))
+        async with aiohttp.ClientSession(f"https://127.0.0.1:{port}", connector=connector) as session:
+            await text_of(session, "/healthz", status)
+        await server.stop()
+
+
 async def test_spdy_is_refused_by_name(pair: tuple[Path, Path]) -> None:
     cluster = await SmallCluster().started()
     cluster.node()
