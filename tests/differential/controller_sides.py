@@ -472,7 +472,8 @@ def events(listed: List) -> list[str]:
         about = event["involvedObject"]
         where = f"{about['kind']}/{about['name']}"
         line = f"{event['type']} {event['reason']} {where} {event['message']} [{component}]"
-        # Which of several daemons a play ends is chance.
+        # In how many steps a rollout goes is chance, and which of several daemons a play ends.
+        line = re.sub(r"(Scaled \w+ replica set \S+) from \d+ to \d+", r"\1", line)
         line = re.sub(r" on node \S+,", " on node *,", line)
         lines.add(_RANDOM_END.sub(r"\1-*", _HASH.sub("web-<hash>", line)))
     return sorted(lines)
