@@ -64,6 +64,7 @@ class Kubelets(Actor):
         self._runtimes: dict[str, Runtime] = {one.name: one for one in runtimes}
         self._runtimes["simulated"] = SimulatedRuntime(self.habits, self._seed, self.until)
         self._recorders: dict[str, Recorder] = {}
+        self._strangers: dict[str, dict[tuple[str, str], None]] = {}
         self._alarms: dict[int, asyncio.Future[float]] = {}
         self._alarm_count = 0
 
@@ -110,6 +111,7 @@ class Kubelets(Actor):
         key = (metadata.get("namespace", ""), metadata["name"])
         node = change.tree["spec"].get("nodeName", "")
         if key not in self.pods and (not node or not self._runtime_word(node)):
+            self._note_stranger(key, node, is_gone=change.type is ChangeType.DELETED)
             return
         if (
             self._is_news(change, before, ("annotations", "deletionTimestamp", "uid", "generation"))
@@ -117,6 +119,13 @@ class Kubelets(Actor):
             or change.tree["spec"].get("readinessGates")
         ):
             yield ("pod", *key)
+
+    def _note_stranger(self, key: tuple[str, str], node: str, *, is_gone: bool) -> None:
+        """Remember a pod of a node that is not ours: the node may be marked later."""
+        if is_gone:
+            self._strangers.get(node, {}).pop(key, None)
+        elif node:
+            self._strangers.setdefault(node, {})[key] = None
 
     def _is_news(self, change: Change, before: Tree | None, fields: Sequence[str]) -> bool:
         if before is None or change.type is not ChangeType.MODIFIED:
@@ -222,6 +231,8 @@ class Kubelets(Actor):
     def _new_node(self, tree: Tree, word: str) -> NodeRun:
         node = NodeRun(tree, word, ImageStore(self.habits))
         self.nodes[node.name] = node
+        for key in self._strangers.pop(node.name, {}):
+            self.engine.soon(self, ("pod", *key))
         slot = self._leases.add(node)
         self.engine.after(RENEW_SECONDS * (slot + 1) / SLOTS, self, ("lease", str(slot)))
         # A DaemonSet's pods are bound to a node before its kubelet is there: the mark comes later.

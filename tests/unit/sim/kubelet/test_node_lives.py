@@ -73,6 +73,18 @@ async def test_a_node_without_the_mark_is_left_alone() -> None:
     assert cluster.status()["phase"] == "Pending" and "startTime" not in cluster.status()
 
 
+async def test_a_node_that_is_marked_later_takes_the_pods_that_are_bound_to_it() -> None:
+    cluster = await SmallCluster().started()
+    cluster.pod("early", node="late-0", duration="forever", image_size="1Mi")
+    cluster.port.put(NODES, {"metadata": {"name": "late-0"}, "status": {}})
+    cluster.pod(node="late-0", duration="forever", image_size="1Mi")
+    await cluster.pass_(10)
+    assert cluster.status()["phase"] == "Pending"
+    cluster.node("late-0")
+    await cluster.pass_(20)
+    assert cluster.status()["phase"] == cluster.status("early")["phase"] == "Running"
+
+
 async def test_a_node_that_joins_becomes_ready_later() -> None:
     cluster = await SmallCluster().started()
     cluster.node(ready_after="90s")
