@@ -1,0 +1,234 @@
+"""Requests that cannot be: status, reason and sentence, word by word."""
+
+from typing import Any
+
+import pytest
+
+from tests.bed.api import APPLY, JSON_PATCH, MERGE, Api
+from tests.contract.asking import in_space
+from tests.contract.shapes import configmap, pod
+
+JSON = "application/json"
+NO_METHOD = "the server does not allow this method on the requested resource"
+NO_RESOURCE = "the server could not find the requested resource"
+UNRECOGNISED = "the object provided is unrecognized (must be of type ConfigMap): "
+OPTIONS = '{}Options.meta.k8s.io "" is invalid: '
+
+CASES: list[tuple[str, str, str, Any, dict[str, Any], int, str, str]] = [
+    ("a method", "POST", "/api/v1/pods", pod("p"), {}, 405, "MethodNotAllowed", NO_METHOD),
+    ("a collection by PUT", "PUT", "MAPS", {}, {}, 405, "MethodNotAllowed", NO_METHOD),
+    ("all namespaces", "DELETE", "/api/v1/namespaces", None, {}, 405, "MethodNotAllowed", NO_METHOD),
+    ("a resource", "GET", "/api/v1/foos", None, {}, 404, "NotFound", NO_RESOURCE),
+    ("a scope", "GET", "/api/v1/namespaces/default/nodes", None, {}, 404, "NotFound", NO_RESOURCE),
+    ("a subresource", "GET", "MAPS/kept/status", None, {}, 404, "NotFound", NO_RESOURCE),
+    ("an object", "GET", "MAPS/gone", None, {}, 404, "NotFound", 'configmaps "gone" not found'),
+    (
+        "another kind",
+        "POST",
+        "MAPS",
+        {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "z"}},
+        {},
+        400,
+        "BadRequest",
+        'Secret in version "v1" cannot be handled as a ConfigMap: converting (v1.Secret) to '
+        "(core.ConfigMap): unknown conversion",
+    ),
+    (
+        "another version",
+        "POST",
+        "MAPS",
+        {"apiVersion": "v2", "kind": "ConfigMap", "metadata": {"name": "z"}},
+        {},
+        400,
+        "BadRequest",
+        'ConfigMap in version "v2" cannot be handled as a ConfigMap: no kind "ConfigMap" is registered for '
+        'version "v2" in scheme "pkg/runtime/scheme.go:111"',
+    ),
+    (
+        "a list for an object",
+        "POST",
+        "MAPS",
+        b"[1]",
+        {},
+        400,
+        "BadRequest",
+        f"{UNRECOGNISED}couldn't get version/kind; json parse error: json: cannot unmarshal array into Go "
+        'value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string '
+        '"json:\\"kind,omitempty\\"" } (5b315d)',
+    ),
+    (
+        "half an object",
+        "POST",
+        "MAPS",
+        b"{",
+        {},
+        400,
+        "BadRequest",
+        f"{UNRECOGNISED}couldn't get version/kind; json parse error: unexpected end of JSON input ({{)",
+    ),
+    (
+        "half a YAML",
+        "POST",
+        "MAPS",
+        b"a: [",
+        {"content_type": "application/yaml"},
+        400,
+        "BadRequest",
+        f"{UNRECOGNISED}yaml: line 1: did not find expected node content (613a205b)",
+    ),
+    (
+        "an encoding",
+        "POST",
+        "MAPS",
+        b"x",
+        {"content_type": "text/plain"},
+        415,
+        "UnsupportedMediaType",
+        "the body of the request was in an unknown format - accepted media types include: application/json, "
+        "application/yaml, application/vnd.kubernetes.protobuf",
+    ),
+    (
+        "a kind of patch",
+        "PATCH",
+        "MAPS/kept",
+        {},
+        {"content_type": "application/x-patch"},
+        415,
+        "UnsupportedMediaType",
+        "415: Unsupported Media Type",
+    ),
+    (
+        "a patch of nothing",
+        "PATCH",
+        "MAPS/gone",
+        [1],
+        {"content_type": MERGE},
+        404,
+        "NotFound",
+        'configmaps "gone" not found',
+    ),
+    (
+        "an apply without a manager",
+        "PATCH",
+        "MAPS/x",
+        configmap("x"),
+        {"content_type": APPLY},
+        422,
+        "Invalid",
+        f"{OPTIONS.format('Patch')}fieldManager: Required value: is required for apply patch",
+    ),
+    (
+        "force without apply",
+        "PATCH",
+        "MAPS/kept",
+        {},
+        {"content_type": MERGE, "query": [("force", "true")]},
+        422,
+        "Invalid",
+        f"{OPTIONS.format('Patch')}force: Forbidden: may not be specified for non-apply patch",
+    ),
+    (
+        "half a dry run",
+        "POST",
+        "MAPS",
+        configmap("q"),
+        {"query": [("dryRun", "Some")]},
+        422,
+        "Invalid",
+        f'{OPTIONS.format("Create")}dryRun: Unsupported value: ["Some"]: supported values: "All"',
+    ),
+    (
+        "a loose validation",
+        "POST",
+        "MAPS",
+        configmap("q"),
+        {"query": [("fieldValidation", "Loose")]},
+        422,
+        "Invalid",
+        f'{OPTIONS.format("Create")}fieldValidation: Unsupported value: "Loose": supported values: "", '
+        '"Ignore", "Strict", "Warn"',
+    ),
+    (
+        "a policy",
+        "DELETE",
+        "MAPS/kept",
+        {"propagationPolicy": "Somehow"},
+        {},
+        422,
+        "Invalid",
+        f'{OPTIONS.format("Delete")}propagationPolicy: Unsupported value: "Somehow": supported values: '
+        '"Foreground", "Background", "Orphan", "nil"',
+    ),
+    (
+        "a limit",
+        "GET",
+        "MAPS",
+        None,
+        {"query": [("limit", "many")]},
+        400,
+        "BadRequest",
+        'strconv.ParseInt: parsing "many": invalid syntax',
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[one[0] for one in CASES])
+def test_a_request_that_cannot_be_is_refused(
+    space: str, kept: str, admin: Api, case: tuple[Any, ...]
+) -> None:
+    _, method, path, body, more, status, reason, message = case
+    reply = admin.request(method, path.replace("MAPS", in_space(space, "configmaps")), body, **more)
+    told = reply.json()
+    assert (reply.status, told["reason"], told["message"]) == (status, reason, message)
+    assert (told["kind"], told["apiVersion"], told["status"], told["code"]) == (
+        "Status",
+        "v1",
+        "Failure",
+        status,
+    )
+    assert admin.get(kept)["data"] == {"a": "1", "b": "2"}, "nothing was done"
+
+
+DETAILS: list[tuple[str, str, Any, dict[str, Any], dict[str, Any] | None]] = [
+    ("GET", "MAPS/gone", None, {}, {"name": "gone", "kind": "configmaps"}),
+    ("POST", "MAPS", configmap("kept"), {}, {"name": "kept", "kind": "configmaps"}),
+    ("GET", "/api/v1/foos", None, {}, {}),
+    ("POST", "MAPS", b"{", {}, None),
+    ("PATCH", "JOBS/gone", {}, {"content_type": MERGE}, {"name": "gone", "group": "batch", "kind": "jobs"}),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "body", "more", "wanted"), DETAILS)
+def test_a_refusal_tells_what_it_is_about(
+    space: str,
+    kept: str,
+    admin: Api,
+    method: str,
+    path: str,
+    body: Any,
+    more: dict[str, Any],
+    wanted: dict[str, Any] | None,
+) -> None:
+    path = path.replace("MAPS", in_space(space, "configmaps"))
+    path = path.replace("JOBS", in_space(space, "jobs", base="/apis/batch/v1"))
+    assert admin.request(method, path, body, **more).json().get("details") == wanted
+
+
+def test_a_path_that_no_group_has_is_no_page(admin: Api) -> None:
+    for path in ("/apis/nothing.test/v1/things", "/nothing"):
+        reply = admin.request("GET", path)
+        assert (reply.status, reply.body) == (404, b"404 page not found\n")
+
+
+def test_a_json_patch_that_fails_its_test_is_refused_without_details(kept: str, admin: Api) -> None:
+    steps = [{"op": "test", "path": "/data/a", "value": "9"}]
+    reply = admin.request("PATCH", kept, steps, content_type=JSON_PATCH)
+    assert reply.status == 422
+    assert reply.json()["message"] == "the server rejected our request due to an error in our request"
+
+
+def test_what_is_deleted_is_told_by_name_and_uid(kept: str, admin: Api) -> None:
+    uid = admin.get(kept)["metadata"]["uid"]
+    told = admin.request("DELETE", kept).json()
+    assert told["status"] == "Success"
+    assert told["details"] == {"name": "kept", "kind": "configmaps", "uid": uid}
