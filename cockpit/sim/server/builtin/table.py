@@ -14,7 +14,7 @@ _WORKLOAD_SCALE = Scale(selector=("spec", "selector"))
 
 def built_in() -> Kinds:
     """A fresh registry of everything that is served without a CustomResourceDefinition."""
-    kinds = (*_core(), *_batch_and_apps(), *_others())
+    kinds = (*_nodes_and_pods(), *_core(), *_volumes(), *_batch(), *_apps(), *_others())
     return Kinds(msgspec.structs.replace(kind, shape=_shape(kind.resource)) for kind in kinds)
 
 
@@ -22,7 +22,7 @@ def _shape(resource: Resource) -> Shape | None:
     return shape_of(resource.group, resource.version, resource.kind)
 
 
-def _core() -> list[Kind]:
+def _nodes_and_pods() -> list[Kind]:
     return [
         Kind(
             resource=PODS,
@@ -64,6 +64,11 @@ def _core() -> list[Kind]:
             mark_ending=cluster.end_namespace,
             revise=(cluster.revise_namespace,),
         ),
+    ]
+
+
+def _core() -> list[Kind]:
+    return [
         Kind(
             resource=EVENTS,
             singular="event",
@@ -116,6 +121,11 @@ def _core() -> list[Kind]:
             short_names=("sa",),
             deletion_returns_object=True,
         ),
+    ]
+
+
+def _volumes() -> list[Kind]:
+    return [
         Kind(
             resource=r.PERSISTENT_VOLUME_CLAIMS,
             singular="persistentvolumeclaim",
@@ -146,7 +156,7 @@ def _core() -> list[Kind]:
     ]
 
 
-def _batch_and_apps() -> list[Kind]:
+def _batch() -> list[Kind]:
     return [
         Kind(
             resource=JOBS,
@@ -162,6 +172,11 @@ def _batch_and_apps() -> list[Kind]:
             revise=(jobs.revise,),
             checks=(jobs.check,),
         ),
+    ]
+
+
+def _apps() -> list[Kind]:
+    return [
         Kind(
             resource=r.DEPLOYMENTS,
             singular="deployment",
