@@ -10,17 +10,16 @@ from cockpit.kube.resource import EVENTS, JOBS, NAMESPACES, NODES, PODS
 from cockpit.sim.local_port import LocalPort
 from cockpit.sim.port import Change, PatchType, PortError, Tree
 from cockpit.sim.resources import BUDGETS, CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, DEPLOYMENTS, NEW_EVENTS
-from cockpit.sim.server.custom_kinds import CustomKinds
+from cockpit.sim.server.assembly import NAMESPACES_AT_START, assemble
 from cockpit.sim.server.listing import ExpiredPage
 from cockpit.sim.server.operations import Operations
 from cockpit.sim.server.request import ListOptions, Request, WatchOptions
-from cockpit.sim.server.start import new_operations
 from tests.contract.shapes import budget, configmap, crd, custom, deployment, event, job, node, pod
 
 
 @pytest.fixture
 def operations() -> Operations:
-    return new_operations(ManualClock(), Random(1))
+    return assemble(ManualClock(), Random(1), has_accounts=False).operations
 
 
 @pytest.fixture
@@ -51,7 +50,7 @@ async def test_a_follower_hears_of_a_write_before_it_returns(port: LocalPort) ->
 
 async def test_same_seed_same_history_byte_for_byte() -> None:
     def history() -> tuple[LocalPort, list[bytes]]:
-        made = new_operations(ManualClock(), Random(7))
+        made = assemble(ManualClock(), Random(7), has_accounts=False).operations
         told: list[bytes] = []
         made.storage.listen(PODS, lambda commit: told.append(commit.after.json))
         return LocalPort(made), told
@@ -182,7 +181,6 @@ async def test_a_job_keeps_its_template_and_orphans_by_default(
 
 
 async def test_custom_kinds_come_and_go_with_their_objects(port: LocalPort, operations: Operations) -> None:
-    CustomKinds(operations)
     await port.create(CUSTOM_RESOURCE_DEFINITIONS, crd("gpupools", "GpuPool"))
     served = operations.kinds.by_kind("contract.cockpit.test/v1", "GpuPool")
     assert served is not None
@@ -231,7 +229,7 @@ def test_a_streaming_list_ends_with_its_bookmark(operations: Operations) -> None
     told: list[tuple[str, Tree]] = []
     options = WatchOptions(initial_events=True, bookmarks=True, version_match="NotOlderThan")
     operations.watch(request, options, lambda kind, stored: told.append((kind, stored.tree)))
-    assert [kind for kind, _ in told] == [*["ADDED"] * 4, "BOOKMARK"]
+    assert [kind for kind, _ in told] == [*["ADDED"] * len(NAMESPACES_AT_START), "BOOKMARK"]
     assert told[-1][1]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
     assert told[-1][1]["metadata"]["resourceVersion"] == str(operations.storage.version)
 

@@ -11,9 +11,9 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 from cockpit.clock import ManualClock
 from cockpit.sim.port import PatchType, PortError, Tree
 from cockpit.sim.resources import CONFIG_MAPS
+from cockpit.sim.server.assembly import assemble
 from cockpit.sim.server.operations import Operations
 from cockpit.sim.server.request import ListOptions, Request, WatchOptions
-from cockpit.sim.server.start import new_operations
 from cockpit.sim.server.storage import Stored
 
 SPACES = ("default", "kube-public")
@@ -43,7 +43,7 @@ class History(RuleBasedStateMachine):
 
     @initialize(target=versions)
     def begin(self) -> Any:
-        self.operations: Operations = new_operations(ManualClock(), Random(1), history_length=10_000)
+        self.operations: Operations = assemble(ManualClock(), Random(1), has_accounts=False).operations
         self.model: Model = {}
         self.past: dict[int, Model] = {self.storage_version: {}}
         self.seen: Model = {}
