@@ -232,3 +232,14 @@ def test_what_is_deleted_is_told_by_name_and_uid(kept: str, admin: Api) -> None:
     told = admin.request("DELETE", kept).json()
     assert told["status"] == "Success"
     assert told["details"] == {"name": "kept", "kind": "configmaps", "uid": uid}
+
+
+def test_a_version_from_the_future_is_a_timeout_with_a_cause(kept: str, admin: Api) -> None:
+    reply = admin.request("GET", kept.rpartition("/")[0], query=[("resourceVersion", "999999999")])
+    told = reply.json()
+    assert (reply.status, told["reason"]) == (504, "Timeout")
+    assert told["message"].startswith("Timeout: Too large resource version: 999999999, current: ")
+    assert told["details"] == {
+        "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
+        "retryAfterSeconds": 1,
+    }

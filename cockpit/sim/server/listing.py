@@ -141,7 +141,9 @@ def version_number(text: str) -> int:
 def too_large(wanted: int, current: int) -> PortError:
     """504 for a version that is not there yet."""
     cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version", "field": ""}
-    return PortError(504, "Timeout", f"Too large resource version: {wanted}, current: {current}", [cause])
+    return PortError(
+        504, "Timeout", f"Timeout: Too large resource version: {wanted}, current: {current}", [cause]
+    )
 
 
 def _token(version: int, after: Key) -> str:
