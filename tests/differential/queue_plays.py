@@ -303,7 +303,7 @@ def parallel(cluster: Cluster) -> None:
 
 
 def mpi(cluster: Cluster) -> None:
-    """MPIJobs of a launcher and two workers."""
+    """MPIJobs of a launcher and two workers; one is taken off, the next gets its place."""
     _usual(cluster, gpus=8)
     for name, gpus in (("fits", 3), ("waits", 2), ("never", 6)):
         roles = {
@@ -316,6 +316,10 @@ def mpi(cluster: Cluster) -> None:
         cluster.make(
             {"apiVersion": "kubeflow.org/v2beta1", "kind": "MPIJob", "metadata": metadata, "spec": spec}
         )
+    cluster.look()
+    cluster.change("workloads", cluster.workload_of("fits"), {"spec": {"active": False}})
+    cluster.look()
+    cluster.change("workloads", cluster.workload_of("fits"), {"spec": {"active": True}})
     cluster.look()
 
 

@@ -25,6 +25,7 @@ from cockpit.kube.resource import (
 )
 from cockpit.sim.actors.controllers.garbage import Garbage
 from cockpit.sim.actors.controllers.job.jobs import Jobs
+from cockpit.sim.actors.controllers.mpijob.mpijobs import MpiJobs
 from cockpit.sim.actors.queue.actor import QueueController
 from cockpit.sim.actors.queue.positions import answer
 from cockpit.sim.engine import Engine
@@ -59,7 +60,7 @@ _PATIENCE_SECONDS = 20.0
 
 
 class Ours:
-    """The embedded server with our queue and Job controllers; records what it shows at every look."""
+    """The embedded server with our queue, Job and MPIJob controllers; records what it shows at every look."""
 
     def __init__(self, space: str) -> None:
         self.space = space
@@ -73,7 +74,7 @@ class Ours:
             self._do(self._port.create(CUSTOM_RESOURCE_DEFINITIONS, definition))
         self._controller = QueueController(Random(2))
         operations.admissions.append(self._controller.admission())
-        actors = [self._controller, Jobs(), Garbage((*CUSTOM, JOBS, PODS))]
+        actors = [self._controller, Jobs(), MpiJobs(), Garbage((*CUSTOM, JOBS, PODS))]
         self._engine = Engine(LocalPort(operations), clock, Random(3), actors)
         namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}}
         self._do(self._port.create(NAMESPACES, namespace))
