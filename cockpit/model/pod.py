@@ -1,6 +1,7 @@
 """Pods, flat: one record of strings and numbers each, because there are 50,000 of them."""
 
 from cockpit.model.record import Record
+from cockpit.model.scheduling import NO_TRAITS, Traits
 
 
 class Pod(Record, frozen=True, gc=False, kw_only=True):
@@ -49,6 +50,7 @@ class Pod(Record, frozen=True, gc=False, kw_only=True):
     exit_code: int | None = None
     pod_ip: str = ""
     host_network: bool = False
+    traits: Traits = NO_TRAITS  # what other pods' placement depends on; shared by pods that are alike
 
     @property
     def is_finished(self) -> bool:

@@ -2,6 +2,7 @@
 
 import heapq
 from collections.abc import Mapping, ValuesView
+from types import MappingProxyType
 from typing import NamedTuple
 
 from cockpit.model.event import Event
@@ -22,6 +23,7 @@ class Requests(NamedTuple):
 
 
 NO_REQUESTS = Requests()
+_NOTHING: Mapping[str, int] = MappingProxyType({})
 
 
 class PodIndex:
@@ -32,7 +34,9 @@ class PodIndex:
         self.by_owner = Multimap()
         self.by_label = Multimap()  # "namespace/job_label"
         self._with_gpus: dict[str, Pod] = {}
+        self._restrictive: dict[str, Pod] = {}
         self._sums: dict[str, list[int]] = {}
+        self._named: dict[str, dict[str, int]] = {}
 
     def put(self, old: Pod | None, new: Pod) -> None:
         """Enter `new`, which replaces `old` (same uid)."""
@@ -45,9 +49,12 @@ class PodIndex:
                 and old.gpus == new.gpus
                 and old.cpu_millicores == new.cpu_millicores
                 and old.memory_bytes == new.memory_bytes
+                and old.traits == new.traits
             ):  # nothing that is indexed moved: by far the most common change
                 if new.gpus:
                     self._with_gpus[new.uid] = new
+                if new.uid in self._restrictive:
+                    self._restrictive[new.uid] = new
                 return
             self.drop(old)
         uid = new.uid
@@ -56,6 +63,8 @@ class PodIndex:
             self.by_label.add(f"{new.namespace}/{new.job_label}", uid)
         if new.gpus:
             self._with_gpus[uid] = new
+        if new.traits.keeps_away or new.traits.host_ports:
+            self._restrictive[uid] = new
         if new.node:
             self.by_node.add(new.node, uid)
             self._charge(new, 1)
@@ -68,6 +77,7 @@ class PodIndex:
             self.by_label.discard(f"{old.namespace}/{old.job_label}", uid)
         if old.gpus:
             self._with_gpus.pop(uid, None)
+        self._restrictive.pop(uid, None)
         if old.node:
             self.by_node.discard(old.node, uid)
             self._charge(old, -1)
@@ -82,8 +92,21 @@ class PodIndex:
         sums[1] += sign * pod.memory_bytes
         sums[2] += sign * pod.gpus
         sums[3] += sign
+        named = pod.traits.resources
+        if named or pod.gpus:
+            held = self._named.setdefault(pod.node, {})
+            for name, count in named or ((pod.gpu_resource, pod.gpus),):
+                held[name] = held.get(name, 0) + sign * count
         if not sums[3]:
             del self._sums[pod.node]
+            self._named.pop(pod.node, None)
+
+    def named(self, node: str) -> Mapping[str, int]:
+        """What is asked for on the node besides cpu and memory, by resource."""
+        return self._named.get(node, _NOTHING)
+
+    def restrictive(self) -> ValuesView[Pod]:
+        return self._restrictive.values()
 
     def with_gpus(self) -> ValuesView[Pod]:
         return self._with_gpus.values()

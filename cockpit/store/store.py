@@ -251,6 +251,14 @@ class Store:
         """What the unfinished pods bound to a node ask for together; kept up to date, so O(1)."""
         return self._pods.requests(node)
 
+    def named_requests_on(self, node: str) -> Mapping[str, int]:
+        """The same for everything but cpu and memory, by the name of the resource; live."""
+        return self._pods.named(node)
+
+    def restrictive_pods(self) -> Collection[Pod]:
+        """Pods that hold host ports or keep others away (required anti-affinity), finished ones too; live."""
+        return self._pods.restrictive()
+
     def largest_node_gpus(self) -> int:
         """The most GPUs that any one node offers (allocatable), free or not; 0 where no node shows one."""
         return self._nodes.largest()

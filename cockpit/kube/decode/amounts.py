@@ -33,11 +33,17 @@ NOT_GPUS: tuple[str, ...] = (
 CPU = "cpu"
 MEMORY = "memory"
 
+Named = tuple[tuple[str, int], ...]
+"""Resources by name, in base units."""
+
 Charge = tuple[int, int, int, str]
 """Millicores, bytes, whole GPUs, name of the GPU resource ("" for none)."""
 
+FullCharge = tuple[int, int, int, str, Named]
+"""A charge, and everything but cpu and memory by name: () where that is one GPU resource or nothing."""
 
-_CHARGES: dict[bytes, Charge] = {}  # a pure function's answers, by its argument on the wire
+
+_CHARGES: dict[bytes, FullCharge] = {}  # a pure function's answers, by its argument on the wire
 _CHARGES_KEPT = 4096
 
 
@@ -76,7 +82,7 @@ def _first_name(one: str, other: str) -> str:
     return other if not one or other < one else one
 
 
-def container_charge(container: Any, amount: Callable[[Any], str]) -> Charge:
+def container_charge(container: Any, amount: Callable[[Any], str]) -> FullCharge:
     """What one container asks for: requests, and without one the limit, as the API server defaults it.
 
     GPUs cannot be overcommitted, so their limit overrides the request.
@@ -94,7 +100,7 @@ def container_charge(container: Any, amount: Callable[[Any], str]) -> Charge:
     return found
 
 
-def _charge(resources: Any, amount: Callable[[Any], str]) -> Charge:
+def _charge(resources: Any, amount: Callable[[Any], str]) -> FullCharge:
     requests = resources.requests
     limits = resources.limits
     cpu = memory = gpus = 0
@@ -119,10 +125,29 @@ def _charge(resources: Any, amount: Callable[[Any], str]) -> Charge:
             more = base_units(name, amount(limits[name])) or 0
             gpus += more
             gpu_name = _first_name(gpu_name, name) if more else gpu_name
-    return cpu, memory, gpus, WORDS[gpu_name] if gpus else ""
+    named = _named(requests, limits, amount)
+    if gpus and len(named) == 1:
+        named = ()
+    return cpu, memory, gpus, WORDS[gpu_name] if gpus else "", named
+
+
+def _named(requests: Any, limits: Any, amount: Callable[[Any], str]) -> Named:
+    """All but cpu and memory, by name; a limit stands for a request that is not there."""
+    found = {
+        WORDS[name]: base_units(name, amount(stated[name])) or 0
+        for stated in (limits, requests)
+        for name in stated
+        if name not in (CPU, MEMORY)
+    }
+    return tuple(sorted((name, count) for name, count in found.items() if count))
 
 
 def pod_charge(spec: Any, amount: Callable[[Any], str]) -> Charge:
+    """What the scheduler charges a pod, as far as cpu, memory and GPUs go."""
+    return full_charge(spec, amount)[:4]
+
+
+def full_charge(spec: Any, amount: Callable[[Any], str]) -> FullCharge:
     """What the scheduler charges a pod: containers and sidecars in sum, or the largest init container when
     that is more, plus overhead; pod-level cpu and memory override.
 
@@ -131,17 +156,20 @@ def pod_charge(spec: Any, amount: Callable[[Any], str]) -> Charge:
     containers = spec.containers
     cpu = memory = gpus = 0
     gpu_name = ""
-    if len(containers) == 1:
-        cpu, memory, gpus, gpu_name = container_charge(containers[0], amount)  # the same numbers for all
-        containers = ()
-    for container in containers:
-        more = container_charge(container, amount)
-        cpu += more[0]
-        memory += more[1]
-        gpus += more[2]
-        gpu_name = gpu_name or more[3]
-    if spec.init_containers:
-        cpu, memory, gpus, gpu_name = _with_init(spec.init_containers, (cpu, memory, gpus, gpu_name), amount)
+    named: Named = ()
+    if len(containers) == 1 and not spec.init_containers:
+        cpu, memory, gpus, gpu_name, named = container_charge(containers[0], amount)  # the same for all
+    else:
+        for container in containers:
+            more = container_charge(container, amount)
+            cpu += more[0]
+            memory += more[1]
+            gpus += more[2]
+            gpu_name = gpu_name or more[3]
+        if spec.init_containers:
+            running = (cpu, memory, gpus, gpu_name)
+            cpu, memory, gpus, gpu_name = _with_init(spec.init_containers, running, amount)
+        named = _all_named(spec, amount)
     whole = spec.resources
     if whole.requests or whole.limits:
         level = container_charge(spec, amount)
@@ -150,7 +178,35 @@ def pod_charge(spec: Any, amount: Callable[[Any], str]) -> Charge:
         over = dict(pairs(spec.overhead, amount))
         cpu += over.get(CPU, 0)
         memory += over.get(MEMORY, 0)
-    return cpu, memory, gpus, gpu_name
+    return cpu, memory, gpus, gpu_name, named
+
+
+def _all_named(spec: Any, amount: Callable[[Any], str]) -> Named:
+    """Named resources of all containers together; overhead is of cpu and memory in practice."""
+    running: dict[str, int] = {}
+    for container in spec.containers:
+        _add(running, container, amount)
+    sidecars: dict[str, int] = {}
+    peak: dict[str, int] = {}
+    for container in spec.init_containers:
+        now = dict(sidecars)
+        _add(now, container, amount)
+        for name, count in now.items():
+            peak[name] = max(peak.get(name, 0), count)
+        if container.restart_policy == "Always":
+            sidecars = now
+    for name, count in sidecars.items():
+        running[name] = running.get(name, 0) + count
+    for name, count in peak.items():
+        running[name] = max(running.get(name, 0), count)
+    if len(running) == 1 and is_gpu(next(iter(running))):
+        return ()
+    return tuple(sorted(running.items()))
+
+
+def _add(sums: dict[str, int], container: Any, amount: Callable[[Any], str]) -> None:
+    for name, count in _named(container.resources.requests, container.resources.limits, amount):
+        sums[name] = sums.get(name, 0) + count
 
 
 def _with_init(init_containers: Any, running: Charge, amount: Callable[[Any], str]) -> Charge:
@@ -159,7 +215,7 @@ def _with_init(init_containers: Any, running: Charge, amount: Callable[[Any], st
     side_cpu = side_memory = side_gpus = 0
     peak_cpu = peak_memory = peak_gpus = 0
     for container in init_containers:
-        cpu, memory, gpus, name = container_charge(container, amount)
+        cpu, memory, gpus, name, _ = container_charge(container, amount)
         gpu_name = gpu_name or name
         peak_cpu = max(peak_cpu, side_cpu + cpu)
         peak_memory = max(peak_memory, side_memory + memory)

@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from cockpit.kube.decode.amounts import pod_charge
+from cockpit.kube.decode.amounts import full_charge
 from cockpit.kube.decode.clean import SENTENCE, WORDS, clean
 from cockpit.kube.decode.reading import Reading
+from cockpit.kube.decode.traits import pod_traits
 from cockpit.model.pod import Pod
 
 JOB_LABELS: tuple[str, ...] = (
@@ -52,9 +53,10 @@ def pod_record(pod: Any, reading: Reading) -> Pod:
     """The record of one core/v1 Pod."""
     meta, spec, status = pod.metadata, pod.spec, pod.status
     words, seconds = WORDS, reading.seconds
-    job_label, role, rank, gang, queue = _membership(meta, spec)
+    pairs = list(meta.labels.items())
+    job_label, role, rank, gang, queue = _membership(pairs, meta, spec)
     owner_api, owner_kind, owner_name, owner_uid = _owner(meta)
-    cpu, memory, gpus, gpu_resource = pod_charge(spec, reading.amount)
+    cpu, memory, gpus, gpu_resource, named = full_charge(spec, reading.amount)
     names, image = _containers(spec, gpus, gpu_resource)
     is_ready, scheduled, scheduled_reason, scheduled_message = _conditions(status)
     phase = words[status.phase]
@@ -106,6 +108,7 @@ def pod_record(pod: Any, reading: Reading) -> Pod:
         exit_code=exit_code,
         pod_ip=clean(status.pod_ip),
         host_network=spec.host_network,
+        traits=pod_traits(pairs, meta, spec, named, reading),
     )
 
 
@@ -134,10 +137,9 @@ def _conditions(status: Any) -> tuple[bool, str, str, str]:
     return is_ready, scheduled, reason, message
 
 
-def _membership(meta: Any, spec: Any) -> tuple[str, str, int | None, str, str]:
+def _membership(pairs: list[tuple[str, str]], meta: Any, spec: Any) -> tuple[str, str, int | None, str, str]:
     """Job name, role, rank, gang and queue, as labels and annotations tell them."""
-    labels = meta.labels
-    found = {key: labels[key] for key in labels if key in _INTERESTING}
+    found = {key: value for key, value in pairs if key in _INTERESTING}
     notes = meta.annotations
     noted = {key: notes[key] for key in notes if key in _INTERESTING_ANNOTATIONS} if notes else {}
     if not found and not noted:

@@ -48,11 +48,18 @@ class ResourceRequirements(Shape, frozen=True, gc=False):
 NO_RESOURCES = ResourceRequirements()
 
 
+class ContainerPort(Shape, frozen=True, gc=False):
+    host_port: int = 0
+    protocol: str = ""
+    host_ip: str = msgspec.field(default="", name="hostIP")
+
+
 class Container(Shape, frozen=True, gc=False):
     name: str = ""
     image: str = ""
     command: tuple[str, ...] = ()
     args: tuple[str, ...] = ()
+    ports: tuple[ContainerPort, ...] = ()
     resources: ResourceRequirements = NO_RESOURCES
     restart_policy: str = ""
 
@@ -65,10 +72,52 @@ class PodSchedulingGroup(Shape, frozen=True, gc=False):
     pod_group_name: str = ""
 
 
+class LabelSelectorRequirement(Shape, frozen=True, gc=False):
+    key: str = ""
+    operator: str = ""
+    values: tuple[str, ...] = ()
+
+
+class LabelSelector(Shape, frozen=True, gc=False):
+    match_labels: dict[str, str] = msgspec.field(default_factory=dict)
+    match_expressions: tuple[LabelSelectorRequirement, ...] = ()
+
+
+class PodAffinityTerm(Shape, frozen=True, gc=False):
+    topology_key: str = ""
+    namespaces: tuple[str, ...] = ()
+    label_selector: LabelSelector | None = None
+    namespace_selector: LabelSelector | None = None
+
+
+class PodAntiAffinity(Shape, frozen=True, gc=False):
+    required_during_scheduling_ignored_during_execution: tuple[PodAffinityTerm, ...] = ()
+
+
+class Affinity(Shape, frozen=True, gc=False):
+    pod_anti_affinity: PodAntiAffinity | None = None
+
+
+class ClaimSource(Shape, frozen=True, gc=False):
+    claim_name: str = ""
+
+
+class Volume(Shape, frozen=True, gc=False):
+    """On this wire a volume's source lies beside its name, on the other in a message of its own."""
+
+    persistent_volume_claim: ClaimSource | None = None
+
+    @property
+    def volume_source(self) -> "Volume":
+        return self
+
+
 class PodSpec(Shape, frozen=True, gc=False):
     containers: tuple[Container, ...] = ()
+    volumes: tuple[Volume, ...] = ()
     node_name: str = ""
     host_network: bool = False
+    affinity: Affinity | None = None
     scheduler_name: str = ""
     init_containers: tuple[Container, ...] = ()
     priority_class_name: str = ""

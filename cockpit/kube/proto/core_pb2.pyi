@@ -29,21 +29,33 @@ class ResourceRequirements(_message.Message):
     requests: _containers.MessageMap[str, _meta_pb2.Quantity]
     def __init__(self, limits: _Optional[_Mapping[str, _meta_pb2.Quantity]] = ..., requests: _Optional[_Mapping[str, _meta_pb2.Quantity]] = ...) -> None: ...
 
+class ContainerPort(_message.Message):
+    __slots__ = ("host_port", "protocol", "host_ip")
+    HOST_PORT_FIELD_NUMBER: _ClassVar[int]
+    PROTOCOL_FIELD_NUMBER: _ClassVar[int]
+    HOST_IP_FIELD_NUMBER: _ClassVar[int]
+    host_port: int
+    protocol: str
+    host_ip: str
+    def __init__(self, host_port: _Optional[int] = ..., protocol: _Optional[str] = ..., host_ip: _Optional[str] = ...) -> None: ...
+
 class Container(_message.Message):
-    __slots__ = ("name", "image", "command", "args", "resources", "restart_policy")
+    __slots__ = ("name", "image", "command", "args", "ports", "resources", "restart_policy")
     NAME_FIELD_NUMBER: _ClassVar[int]
     IMAGE_FIELD_NUMBER: _ClassVar[int]
     COMMAND_FIELD_NUMBER: _ClassVar[int]
     ARGS_FIELD_NUMBER: _ClassVar[int]
+    PORTS_FIELD_NUMBER: _ClassVar[int]
     RESOURCES_FIELD_NUMBER: _ClassVar[int]
     RESTART_POLICY_FIELD_NUMBER: _ClassVar[int]
     name: str
     image: str
     command: _containers.RepeatedScalarFieldContainer[str]
     args: _containers.RepeatedScalarFieldContainer[str]
+    ports: _containers.RepeatedCompositeFieldContainer[ContainerPort]
     resources: ResourceRequirements
     restart_policy: str
-    def __init__(self, name: _Optional[str] = ..., image: _Optional[str] = ..., command: _Optional[_Iterable[str]] = ..., args: _Optional[_Iterable[str]] = ..., resources: _Optional[_Union[ResourceRequirements, _Mapping]] = ..., restart_policy: _Optional[str] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., image: _Optional[str] = ..., command: _Optional[_Iterable[str]] = ..., args: _Optional[_Iterable[str]] = ..., ports: _Optional[_Iterable[_Union[ContainerPort, _Mapping]]] = ..., resources: _Optional[_Union[ResourceRequirements, _Mapping]] = ..., restart_policy: _Optional[str] = ...) -> None: ...
 
 class PodSchedulingGate(_message.Message):
     __slots__ = ("name",)
@@ -57,8 +69,50 @@ class PodSchedulingGroup(_message.Message):
     pod_group_name: str
     def __init__(self, pod_group_name: _Optional[str] = ...) -> None: ...
 
+class PersistentVolumeClaimVolumeSource(_message.Message):
+    __slots__ = ("claim_name",)
+    CLAIM_NAME_FIELD_NUMBER: _ClassVar[int]
+    claim_name: str
+    def __init__(self, claim_name: _Optional[str] = ...) -> None: ...
+
+class VolumeSource(_message.Message):
+    __slots__ = ("persistent_volume_claim",)
+    PERSISTENT_VOLUME_CLAIM_FIELD_NUMBER: _ClassVar[int]
+    persistent_volume_claim: PersistentVolumeClaimVolumeSource
+    def __init__(self, persistent_volume_claim: _Optional[_Union[PersistentVolumeClaimVolumeSource, _Mapping]] = ...) -> None: ...
+
+class Volume(_message.Message):
+    __slots__ = ("volume_source",)
+    VOLUME_SOURCE_FIELD_NUMBER: _ClassVar[int]
+    volume_source: VolumeSource
+    def __init__(self, volume_source: _Optional[_Union[VolumeSource, _Mapping]] = ...) -> None: ...
+
+class PodAffinityTerm(_message.Message):
+    __slots__ = ("label_selector", "namespaces", "topology_key", "namespace_selector")
+    LABEL_SELECTOR_FIELD_NUMBER: _ClassVar[int]
+    NAMESPACES_FIELD_NUMBER: _ClassVar[int]
+    TOPOLOGY_KEY_FIELD_NUMBER: _ClassVar[int]
+    NAMESPACE_SELECTOR_FIELD_NUMBER: _ClassVar[int]
+    label_selector: _meta_pb2.LabelSelector
+    namespaces: _containers.RepeatedScalarFieldContainer[str]
+    topology_key: str
+    namespace_selector: _meta_pb2.LabelSelector
+    def __init__(self, label_selector: _Optional[_Union[_meta_pb2.LabelSelector, _Mapping]] = ..., namespaces: _Optional[_Iterable[str]] = ..., topology_key: _Optional[str] = ..., namespace_selector: _Optional[_Union[_meta_pb2.LabelSelector, _Mapping]] = ...) -> None: ...
+
+class PodAntiAffinity(_message.Message):
+    __slots__ = ("required_during_scheduling_ignored_during_execution",)
+    REQUIRED_DURING_SCHEDULING_IGNORED_DURING_EXECUTION_FIELD_NUMBER: _ClassVar[int]
+    required_during_scheduling_ignored_during_execution: _containers.RepeatedCompositeFieldContainer[PodAffinityTerm]
+    def __init__(self, required_during_scheduling_ignored_during_execution: _Optional[_Iterable[_Union[PodAffinityTerm, _Mapping]]] = ...) -> None: ...
+
+class Affinity(_message.Message):
+    __slots__ = ("pod_anti_affinity",)
+    POD_ANTI_AFFINITY_FIELD_NUMBER: _ClassVar[int]
+    pod_anti_affinity: PodAntiAffinity
+    def __init__(self, pod_anti_affinity: _Optional[_Union[PodAntiAffinity, _Mapping]] = ...) -> None: ...
+
 class PodSpec(_message.Message):
-    __slots__ = ("containers", "node_name", "host_network", "scheduler_name", "init_containers", "priority_class_name", "priority", "overhead", "scheduling_gates", "resources", "scheduling_group")
+    __slots__ = ("volumes", "containers", "node_name", "host_network", "affinity", "scheduler_name", "init_containers", "priority_class_name", "priority", "overhead", "scheduling_gates", "resources", "scheduling_group")
     class OverheadEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -66,9 +120,11 @@ class PodSpec(_message.Message):
         key: str
         value: _meta_pb2.Quantity
         def __init__(self, key: _Optional[str] = ..., value: _Optional[_Union[_meta_pb2.Quantity, _Mapping]] = ...) -> None: ...
+    VOLUMES_FIELD_NUMBER: _ClassVar[int]
     CONTAINERS_FIELD_NUMBER: _ClassVar[int]
     NODE_NAME_FIELD_NUMBER: _ClassVar[int]
     HOST_NETWORK_FIELD_NUMBER: _ClassVar[int]
+    AFFINITY_FIELD_NUMBER: _ClassVar[int]
     SCHEDULER_NAME_FIELD_NUMBER: _ClassVar[int]
     INIT_CONTAINERS_FIELD_NUMBER: _ClassVar[int]
     PRIORITY_CLASS_NAME_FIELD_NUMBER: _ClassVar[int]
@@ -77,9 +133,11 @@ class PodSpec(_message.Message):
     SCHEDULING_GATES_FIELD_NUMBER: _ClassVar[int]
     RESOURCES_FIELD_NUMBER: _ClassVar[int]
     SCHEDULING_GROUP_FIELD_NUMBER: _ClassVar[int]
+    volumes: _containers.RepeatedCompositeFieldContainer[Volume]
     containers: _containers.RepeatedCompositeFieldContainer[Container]
     node_name: str
     host_network: bool
+    affinity: Affinity
     scheduler_name: str
     init_containers: _containers.RepeatedCompositeFieldContainer[Container]
     priority_class_name: str
@@ -88,7 +146,7 @@ class PodSpec(_message.Message):
     scheduling_gates: _containers.RepeatedCompositeFieldContainer[PodSchedulingGate]
     resources: ResourceRequirements
     scheduling_group: PodSchedulingGroup
-    def __init__(self, containers: _Optional[_Iterable[_Union[Container, _Mapping]]] = ..., node_name: _Optional[str] = ..., host_network: _Optional[bool] = ..., scheduler_name: _Optional[str] = ..., init_containers: _Optional[_Iterable[_Union[Container, _Mapping]]] = ..., priority_class_name: _Optional[str] = ..., priority: _Optional[int] = ..., overhead: _Optional[_Mapping[str, _meta_pb2.Quantity]] = ..., scheduling_gates: _Optional[_Iterable[_Union[PodSchedulingGate, _Mapping]]] = ..., resources: _Optional[_Union[ResourceRequirements, _Mapping]] = ..., scheduling_group: _Optional[_Union[PodSchedulingGroup, _Mapping]] = ...) -> None: ...
+    def __init__(self, volumes: _Optional[_Iterable[_Union[Volume, _Mapping]]] = ..., containers: _Optional[_Iterable[_Union[Container, _Mapping]]] = ..., node_name: _Optional[str] = ..., host_network: _Optional[bool] = ..., affinity: _Optional[_Union[Affinity, _Mapping]] = ..., scheduler_name: _Optional[str] = ..., init_containers: _Optional[_Iterable[_Union[Container, _Mapping]]] = ..., priority_class_name: _Optional[str] = ..., priority: _Optional[int] = ..., overhead: _Optional[_Mapping[str, _meta_pb2.Quantity]] = ..., scheduling_gates: _Optional[_Iterable[_Union[PodSchedulingGate, _Mapping]]] = ..., resources: _Optional[_Union[ResourceRequirements, _Mapping]] = ..., scheduling_group: _Optional[_Union[PodSchedulingGroup, _Mapping]] = ...) -> None: ...
 
 class ContainerStateWaiting(_message.Message):
     __slots__ = ("reason", "message")
