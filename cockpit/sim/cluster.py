@@ -4,7 +4,7 @@ Without HTTP (`Cluster.stepped`) it is for tests and moves only when told; `cock
 the server's face and lets it run by the wall.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
 from random import Random
@@ -29,8 +29,8 @@ from cockpit.sim.actors.gpus.exposition import Generation
 from cockpit.sim.actors.gpus.fleet import Fleet
 from cockpit.sim.actors.gpus.physics import Faults
 from cockpit.sim.actors.kubelet.actor import Kubelets
+from cockpit.sim.actors.kubelet.local_images import Local
 from cockpit.sim.actors.kubelet.nodes import Endpoint as KubeletEndpoint
-from cockpit.sim.actors.kubelet.runtime import Runtime
 from cockpit.sim.actors.pools.machine_template import MACHINES
 from cockpit.sim.actors.pools.machines import Machines
 from cockpit.sim.actors.queue.actor import QueueController
@@ -80,8 +80,9 @@ class Cluster:
         *,
         tell: Tell | None = None,
         kubelet_endpoint: KubeletEndpoint | None = None,
-        runtimes: Callable[["Cluster"], tuple[Runtime, ...]] | None = None,
+        local: Local | None = None,
     ) -> None:
+        """`local` really runs pods of its images on this machine; without it nothing is ever run."""
         self.scenario = scenario
         self.operations = operations
         self.clock = clock
@@ -90,7 +91,7 @@ class Cluster:
         self.kubelets = Kubelets(
             random=Random(random.getrandbits(64)),
             endpoint=kubelet_endpoint,
-            runtimes=runtimes(self) if runtimes is not None else (),
+            local=local,
         )
         generations = {pool.name: pool.exporter for pool in scenario.pools}
         self._generation_of_pool = {

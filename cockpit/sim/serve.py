@@ -26,12 +26,16 @@ from cockpit.sim.clock import DemoClock
 
 if TYPE_CHECKING:
     from cockpit.sim.actors.kubelet.endpoint import KubeletServer
+    from cockpit.sim.actors.kubelet.local_images import Local
     from cockpit.sim.cluster import Cluster
     from cockpit.sim.scenarios.schema import Scenario
     from cockpit.sim.scenarios.story import Line, Tell
     from cockpit.sim.server.run import Embedded
 
 _STEP_SECONDS = 5.0
+_PODS = "pods"
+_API_SERVER = "kube-apiserver-kubelet-client"
+"""Who alone may ask kubelets: behind them are shells of this machine."""
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -45,6 +49,8 @@ class Options(msgspec.Struct, frozen=True):
     log: Path | None = None
     warm_seconds: float = 0.0
     has_parent: bool = False
+    runs_local_images: bool = True
+    """Pods whose images begin with `local/` run as processes of this machine; no scenario has any."""
 
 
 @asynccontextmanager
@@ -59,7 +65,8 @@ async def running(
     random = Random(options.seed)
     with _truth(folder) as tell:
         async with serving(folder, clock, random, port=options.port) as embedded:
-            cluster = Cluster(scenario, embedded.operations, clock, random, tell=tell)
+            local = _local(folder, clock) if options.runs_local_images else None
+            cluster = Cluster(scenario, embedded.operations, clock, random, tell=tell, local=local)
             cluster.install()
             await cluster.exporters.start()
             kubelets = _kubelets(embedded, cluster)
@@ -80,8 +87,17 @@ async def running(
                 with contextlib.suppress(asyncio.CancelledError):
                     await task
                 await engine.stop()
+                shutil.rmtree(folder / _PODS, ignore_errors=True)
                 await kubelets.stop()
                 await cluster.exporters.stop()
+
+
+def _local(folder: Path, clock: DemoClock) -> "Local":
+    """What runs the commands of people's own jobs, each pod in a folder of its own."""
+    from cockpit.sim.actors.kubelet.local_images import Local
+    from cockpit.sim.actors.kubelet.process import ProcessRuntime
+
+    return Local(ProcessRuntime(folder / _PODS, clock.now))
 
 
 def _kubelets(embedded: "Embedded", cluster: "Cluster") -> "KubeletServer":
@@ -90,7 +106,7 @@ def _kubelets(embedded: "Embedded", cluster: "Cluster") -> "KubeletServer":
 
     pair = embedded.certificates.server
     context = server_context(pair.certificate_file, pair.key_file, embedded.ca_file)
-    return KubeletServer(cluster.kubelets, context)
+    return KubeletServer(cluster.kubelets, context, callers=(_API_SERVER,))
 
 
 @contextlib.contextmanager

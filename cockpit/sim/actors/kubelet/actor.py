@@ -14,6 +14,7 @@ from cockpit.sim.actors.kubelet.devices import DeviceTable
 from cockpit.sim.actors.kubelet.eviction import read_pressure, send_one_away
 from cockpit.sim.actors.kubelet.images import ImageStore
 from cockpit.sim.actors.kubelet.leases import RENEW_SECONDS, SLOTS, Leases
+from cockpit.sim.actors.kubelet.local_images import Local
 from cockpit.sim.actors.kubelet.nodes import OUTAGE_ANNOTATION, STATUS_SECONDS, Endpoint, ready_at, write_node
 from cockpit.sim.actors.kubelet.pods import PodSteps, due, new_run
 from cockpit.sim.actors.kubelet.runs import Ending, NodeRun, Place, PodRun
@@ -46,11 +47,13 @@ class Kubelets(Actor):
         endpoint: Endpoint | None = None,
         devices: DeviceTable | None = None,
         runtimes: Sequence[Runtime] = (),
+        local: Local | None = None,
         mark: str = MARK,
         unmarked: str = "",
     ) -> None:
-        """`runtimes` are those besides the simulated one; `unmarked` is that of nodes without the
-        mark, "" where those are not ours."""
+        """`runtimes` are those besides the simulated one that a node's mark may name; `local` plays pods of
+        certain images wherever they run; `unmarked` is the runtime of nodes without the mark, "" where
+        those are not ours."""
         super().__init__()
         self.habits = habits or Habits()
         self.devices = devices or DeviceTable()
@@ -63,6 +66,7 @@ class Kubelets(Actor):
         self._random = random
         self._runtimes: dict[str, Runtime] = {one.name: one for one in runtimes}
         self._runtimes["simulated"] = SimulatedRuntime(self.habits, self._seed, self.until)
+        self._local = local
         self._recorders: dict[str, Recorder] = {}
         self._strangers: dict[str, dict[tuple[str, str], None]] = {}
         self._alarms: dict[int, asyncio.Future[float]] = {}
@@ -76,6 +80,8 @@ class Kubelets(Actor):
 
     def runtime_of(self, run: PodRun) -> Runtime:
         """The runtime that plays a pod's containers."""
+        if run.is_local and self._local is not None:
+            return self._local.runtime
         return self._runtimes[self.nodes[run.node].runtime]
 
     def outage(self, node: str, *, is_out: bool) -> None:
@@ -168,6 +174,8 @@ class Kubelets(Actor):
             ringing.cancel()
         for runtime in self._runtimes.values():
             await runtime.close()
+        if self._local is not None:
+            await self._local.runtime.close()
 
     # Nodes
 
@@ -283,12 +291,11 @@ class Kubelets(Actor):
         run.pod = tree
         if node.is_out:
             return
-        runtime = self._runtimes[node.runtime]
 
         def wake() -> None:
             self.engine.soon(self, ("pod", namespace, name))
 
-        await self._steps.step(run, Place(node, runtime, wake), now)
+        await self._steps.step(run, Place(node, self.runtime_of(run), wake), now)
         await self._write(run, now)
         next_at = due(run)
         if next_at != FOREVER:
@@ -302,11 +309,12 @@ class Kubelets(Actor):
             _log.warning("%s", error.sentence)
             await self.recorder(node.name).event(tree, "Warning", "FailedValidation", error.sentence)
             return None
+        run.is_local = self._local is not None and self._local.plays(tree)
         if known.get("phase") in ("Succeeded", "Failed"):
             run.is_admitted = run.is_final = True
             run.is_known_final = True
         elif known.get("startTime"):
-            await adopt(run, node, self._runtimes[node.runtime], self.devices, now)
+            await adopt(run, node, self.runtime_of(run), self.devices, now)
             if run.address:
                 self._steps.addresses.keep(run.address)
         node.pods[run.uid] = run
@@ -355,7 +363,7 @@ class Kubelets(Actor):
         for one in run.containers:
             if one.running is not None:
                 one.running.stop(now, 0.0)
-        await self._runtimes[node.runtime].clear(run.pod)
+        await self.runtime_of(run).clear(run.pod)
         self.devices.release(run.node, run.uid)
         self._steps.addresses.give(run.address)
         node.pods.pop(run.uid, None)

@@ -108,6 +108,7 @@ class PodRun:
     pod: Tree
     node: str
     containers: list[ContainerRun]
+    is_local: bool = False
     start_time: float = 0.0
     address: str = ""
     requests: dict[str, int] = field(default_factory=dict)
