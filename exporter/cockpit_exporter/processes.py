@@ -1,0 +1,88 @@
+"""Processes on a card and the pod each one is in."""
+
+from collections.abc import Callable
+from typing import Any
+
+from cockpit_exporter.driver import CallFailed, Failing, Nvml, text
+from cockpit_exporter.model import Failure, Process
+from cockpit_exporter.reads import Rate
+
+MOST_PROCESSES = 128
+"""A card is shown with at most this many, those with the most memory first."""
+
+NO_INSTANCE = 0xFFFFFFFF
+
+_KINDS = (
+    ("compute", ("nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2")),
+    ("graphics", ("nvmlDeviceGetGraphicsRunningProcesses_v3", "nvmlDeviceGetGraphicsRunningProcesses_v2")),
+    ("mps", ("nvmlDeviceGetMPSComputeRunningProcesses_v3", "nvmlDeviceGetMPSComputeRunningProcesses_v2")),
+)
+
+
+class Processes:
+    """The processes of one card, read at most once in ten seconds. Used by one thread at a time."""
+
+    def __init__(self, nvml: Nvml, pod_of: Callable[[int], str]) -> None:
+        self._nvml = nvml
+        self._pod_of = pod_of
+        self._due = 0.0
+        self._kept: tuple[Process, ...] = ()
+        self._names: dict[int, str] = {}
+        self._newest_microseconds = 0
+
+    def read(self, handle: Any, now: float, note: Failing, off: dict[str, Failure]) -> tuple[Process, ...]:
+        """By kind and pid. `note` is told what failed, `off` names what is not to be tried."""
+        if now < self._due:
+            return self._kept
+        self._due = now + Rate.PROCESSES.value
+        found: dict[tuple[str, int, int | None], Process] = {}
+        for kind, functions in _KINDS:
+            if kind in off:
+                continue
+            try:
+                listed = self._nvml.first(functions, handle)
+            except CallFailed as problem:
+                note(kind, problem)
+                continue
+            for one in listed:
+                instance = None if one.gpuInstanceId == NO_INSTANCE else int(one.gpuInstanceId)
+                used = None if one.usedGpuMemory is None else float(one.usedGpuMemory)
+                found[kind, int(one.pid), instance] = Process(int(one.pid), kind, used, instance)
+        duties = self._duties(handle, note, off) if found else {}
+        pids = {pid for _, pid, _ in found}
+        self._names = {pid: name for pid, name in self._names.items() if pid in pids}
+        chosen = sorted(found.items(), key=lambda one: (one[0][0], -(one[1].memory_bytes or 0.0), one[0][1]))
+        self._kept = tuple(
+            one._replace(
+                duty_ratio=duties.get(one.pid), name=self._name(one.pid), pod_uid=self._pod_of(one.pid)
+            )
+            for _, one in chosen[:MOST_PROCESSES]
+        )
+        return self._kept
+
+    def _duties(self, handle: Any, note: Failing, off: dict[str, Failure]) -> dict[int, float]:
+        """Share of the multiprocessors by pid, newest sample; not-found means that there is none since then."""
+        if "process duty" in off:
+            return {}
+        try:
+            samples = self._nvml.call("nvmlDeviceGetProcessUtilization", handle, self._newest_microseconds)
+        except CallFailed as problem:
+            if problem.error != "not-found":
+                note("process duty", problem)
+            return {}
+        newest: dict[int, tuple[int, float]] = {}
+        for one in samples:
+            stamp, pid = int(one.timeStamp), int(one.pid)
+            if stamp and one.smUtil <= 100 and stamp >= newest.get(pid, (0, 0.0))[0]:
+                newest[pid] = (stamp, one.smUtil / 100)
+        self._newest_microseconds = max([self._newest_microseconds, *(stamp for stamp, _ in newest.values())])
+        return {pid: duty for pid, (_, duty) in newest.items()}
+
+    def _name(self, pid: int) -> str:
+        if pid not in self._names:
+            try:
+                whole = text(self._nvml.call("nvmlSystemGetProcessName", pid))
+            except CallFailed:
+                whole = ""  # of another process namespace, or gone
+            self._names[pid] = whole.rsplit("/", 1)[-1][:64]
+        return self._names[pid]
