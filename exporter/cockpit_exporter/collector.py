@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -13,10 +14,11 @@ from cockpit_exporter.lanes import Lanes, Overrun
 from cockpit_exporter.model import Card, Device, Snapshot, Versions
 
 DRIVER_CHANGED = 3
-"""Exit status: the driver was replaced or unloaded under the running exporter, or library and driver differ."""
+"""Exit status: the driver was replaced or unloaded under the running exporter, or its library does not fit."""
 
 DRIVER_UNREACHABLE = 4
-"""Exit status: the driver library says nothing but unknown; a container that lost its device nodes needs a restart."""
+"""Exit status: the driver library says nothing but unknown. A container that lost its device nodes wants a
+restart."""
 
 MOST_UNKNOWN = 2
 
@@ -76,12 +78,8 @@ class Collector:
         """Leave the driver, where it lets us."""
         if self._is_initialised:
             self._is_initialised = False
-            try:
-                self._lanes.run(
-                    "shutdown", lambda: self._nvml.call("nvmlShutdown"), self._pace.deadline_seconds
-                )
-            except (CallFailed, Overrun):
-                pass  # the process ends anyhow
+            with suppress(CallFailed, Overrun):  # the process ends anyhow
+                self._run("shutdown", lambda: self._nvml.call("nvmlShutdown"))
         self._lanes.close()
 
     def is_stale(self) -> bool:

@@ -1,7 +1,7 @@
 """Calls into libnvidia-ml through pynvml, with every failure as a word.
 
-What can go wrong with a call: an NVMLError with a code; NVMLLibraryMismatchError, which is none; a symbol that
-an older driver lacks; bytes that are no UTF-8; a call that never returns (see lanes.py).
+What can go wrong with a call: an NVMLError with a code; NVMLLibraryMismatchError, which is none; a symbol
+that an older driver lacks; bytes that are no UTF-8; a call that never returns (see lanes.py).
 """
 
 import threading
@@ -47,7 +47,17 @@ OFF_FOR_GOOD = frozenset(
 CARD_IS_GONE = frozenset({"gpu-is-lost", "gpu-not-found"})
 
 DRIVER_IS_GONE = frozenset({"version-mismatch", "driver-not-loaded", "uninitialized"})
-"""After a good start these say that the driver was unloaded or replaced: only a new process can load its library."""
+"""After a good start these say that the driver was unloaded or replaced: only a new process loads its library."""
+
+
+_NO_FAILURES = frozenset(
+    {
+        ("nvmlEventSetWait_v2", "timeout"),  # nothing happened
+        ("nvmlDeviceGetMigDeviceHandleByIndex", "not-found"),  # an empty slot
+        ("nvmlDeviceGetProcessUtilization", "not-found"),  # no sample since then
+    }
+)
+"""Answers that come as errors and are none; they are not counted."""
 
 
 class CallFailed(Exception):
@@ -125,6 +135,8 @@ class Nvml:
         return self._functions[name]
 
     def _failed(self, function: str, error: str) -> CallFailed:
+        if (function, error) in _NO_FAILURES:
+            return CallFailed(function, error)
         with self._lock:
             self._counts[function, error] = self._counts.get((function, error), 0) + 1
         return CallFailed(function, error)

@@ -65,7 +65,7 @@ class Gpm:
         self._nvml.call("nvmlGpmMetricsGet", asked)
         for place, (_, family, factor) in enumerate(_METRICS):
             one = asked.metrics[place]
-            if one.nvmlReturn == 0 and one.value == one.value and one.value >= 0:  # noqa: PLR0124 - not NaN
+            if one.nvmlReturn == 0 and one.value == one.value and one.value >= 0:
                 yield Value(family, one.value * factor)
 
     def keep(self, instances: frozenset[int | None]) -> None:

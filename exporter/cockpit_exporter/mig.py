@@ -41,7 +41,7 @@ def instances_of(nvml: Nvml, card: Any) -> list[InstanceHandle]:
 
 
 def _profile(nvml: Nvml, handle: Any) -> str:
-    """1g.10gb, 1c.3g.20gb: from the instance's name, else from its slices and memory; "" where neither tells."""
+    """1g.10gb, 1c.3g.20gb: from the instance's name, else from its slices and memory; "" if neither tells."""
     try:
         match = _PROFILE.search(text(nvml.call("nvmlDeviceGetName", handle)))
         if match:

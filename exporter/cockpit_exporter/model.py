@@ -21,7 +21,7 @@ class Failure(NamedTuple):
 
 
 class Process(NamedTuple):
-    """A process on a card. `instance` is the GPU instance on MIG cards; numbers the driver withholds are None."""
+    """A process on a card. `instance` is the GPU instance on MIG cards; withheld numbers are None."""
 
     pid: int
     kind: str  # compute, graphics, mps
@@ -57,7 +57,7 @@ class Instance:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One card in one round. `down` is empty where it was read, else a word: hung, gpu-is-lost, missing, ..."""
+    """One card in one round. `down` is empty where it was read, else a word: hung, gpu-is-lost, missing."""
 
     device: Device
     sampled_seconds: float  # of the monotonic clock
