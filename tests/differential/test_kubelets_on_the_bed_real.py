@@ -12,13 +12,14 @@ import pytest
 
 from cockpit.clock import SystemClock
 from cockpit.kube.resource import NODES, PODS
+from cockpit.kube.session import SessionOptions, open_session
 from cockpit.sim.actors.kubelet.actor import MARK, Kubelets
 from cockpit.sim.actors.kubelet.endpoint import KubeletServer, server_context
 from cockpit.sim.actors.kubelet.process import ProcessRuntime
 from cockpit.sim.engine import Engine
+from cockpit.sim.kube_port import KubePort
 from cockpit.sim.port import PortError, Tree
 from tests.bed.bed import Bed
-from tests.unit.sim.kubelet.rest_port import RestPort
 from tests.unit.sim.kubelet.test_kubelet_endpoint import make_pair
 
 pytestmark = pytest.mark.real
@@ -39,10 +40,12 @@ def bed(pki: tuple[Path, Path]) -> Iterator[Bed]:
 
 
 @asynccontextmanager
-async def kubelets_on(bed: Bed, pki: tuple[Path, Path], folder: Path) -> AsyncIterator[RestPort]:
+async def kubelets_on(bed: Bed, pki: tuple[Path, Path], folder: Path) -> AsyncIterator[KubePort]:
     """A simulated and a process node on the bed."""
     clock = SystemClock()
-    port = RestPort(bed.server, bed.token(), bed.ca_file)
+    options = SessionOptions(kubeconfig=str(bed.kubeconfig), read_only=False)
+    session = await open_session(options, clock)
+    port = KubePort(session, clock, Random(4))
     kubelets = Kubelets(random=Random(3), runtimes=[ProcessRuntime(folder, clock.now)])
     server = KubeletServer(kubelets, server_context(*pki, pki[0]))
     await server.start()
@@ -61,6 +64,7 @@ async def kubelets_on(bed: Bed, pki: tuple[Path, Path], folder: Path) -> AsyncIt
         await asyncio.gather(running, return_exceptions=True)
         await server.stop()
         await engine.stop()
+        await session.close()
 
 
 def pod(name: str, runtime: str, *command: str, **marks: str) -> Tree:
@@ -94,7 +98,7 @@ async def kubectl(bed: Bed, *arguments: str, sent: bytes = b"") -> tuple[int, st
     return process.returncode, output.decode()
 
 
-async def until_phase(port: RestPort, name: str, phase: str) -> Tree:
+async def until_phase(port: KubePort, name: str, phase: str) -> Tree:
     """The pod once it is in a phase."""
     async with asyncio.timeout(60):
         while True:
