@@ -5,20 +5,43 @@
 | `{$param: name}` | the value, in its own type; the entry that holds it vanishes when it was left empty |
 | `{$product: [a, b, 2]}` | the product of integer parameters and whole numbers |
 | `{$text: MARKER}` | the number of a `$product` or an integer `$param` as text, for an argument |
-| `{$given: name}` | true when the parameter was filled in, else false |
+| `{$given: name}`, `{$given: [a, b]}` | true when (one of) the parameter was filled in, else false |
 | `{$splice: name}` | inside a list: the words of a command, one item each |
+| `{$when: name, $then: A, $else: B}` | A when the parameter was filled in (a switch: is on), else B or |
+| | nothing; a list as A or B inside a list is spread |
+| `{$first: [MARKER, MARKER]}` | the first that is not empty |
+| `{$lookup: table, $by: name}` | the table's value for the parameter's value, empty where it has none |
+| `{$env: name}` | inside a list: `{name, value}` of each variable |
+| `{$names: name, $before: -x}` | inside a list: the name of each variable, each after `$before` where given |
+| `{$volumes: name}`, `{$mounts: name}` | inside a list: volumes and volumeMounts of claims or host paths |
 
-There is nothing else: no conditions, no loops, no text substitution. Values are set into the parsed tree.
+Two more stand beside other keys of a mapping, because they name keys:
+
+| key | becomes |
+| --- | --- |
+| `$keyed: {parameter: VALUE}` | the parameter's value as key of VALUE; nothing where either is empty |
+| `$pairs: name`, `$pairs: [a, b]` | KEY=VALUE pairs of a parameter; a key that stands there is refused |
+
+There is nothing else: no loops, no expressions, no text substitution. Values are set into the parsed tree.
+The check of a template is `cockpit.jobs.marker_check`.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from cockpit.jobs.parameters import Parameter, Value
-from cockpit.jobs.yaml_document import Document, Path
+from cockpit.errors import BadInput
+from cockpit.jobs.parameters import Value
+from cockpit.jobs.values import Mount, Pair
 
-MARKERS: Final = ("$param", "$product", "$text", "$given", "$splice")
+ALONE: Final = (
+    *("$param", "$product", "$text", "$given", "$splice", "$when", "$first", "$lookup"),
+    *("$env", "$names", "$volumes", "$mounts"),
+)
+BESIDE: Final = ("$keyed", "$pairs")
+MARKERS: Final = (*ALONE, *BESIDE)
+COMPANIONS: Final = {"$when": ("$then", "$else"), "$lookup": ("$by",), "$names": ("$before",)}
+SPREAD: Final = ("$splice", "$env", "$names", "$volumes", "$mounts")
 
 
 class _Dropped:
@@ -26,63 +49,12 @@ class _Dropped:
 
 
 _DROPPED: Final = _Dropped()
+Values = Mapping[str, Value]
 
 
-def check_markers(document: Document, value: Any, path: Path, parameters: Mapping[str, Parameter]) -> None:
-    """Raise BadInput, naming file, line and field, for the first marker that could not be filled."""
-    if isinstance(value, list):
-        for index, one in enumerate(value):
-            check_markers(document, one, (*path, index), parameters)
-        return
-    if not isinstance(value, dict):
-        return
-    marker = next((key for key in value if key.startswith("$")), None)
-    if marker is None:
-        for key, one in value.items():
-            check_markers(document, one, (*path, key), parameters)
-        return
-    if marker not in MARKERS:
-        raise document.fault((*path, marker), f"unknown marker; known are: {', '.join(MARKERS)}")
-    if len(value) > 1:
-        raise document.fault((*path, marker), "a marker stands alone in its mapping")
-    argument = value[marker]
-    if marker == "$product":
-        _check_product(document, argument, (*path, marker), parameters)
-    elif marker == "$text":
-        _check_text(document, argument, (*path, marker), parameters)
-    else:
-        parameter = _known(document, argument, (*path, marker), parameters)
-        if marker == "$splice" and (parameter.type != "command" or not isinstance(path[-1], int)):
-            raise document.fault((*path, marker), "only a parameter of type command, inside a list")
-        if marker == "$param" and parameter.type == "command" and isinstance(path[-1], int):
-            raise document.fault((*path, marker), "inside a list a command is spread with $splice")
-
-
-def _known(document: Document, name: Any, path: Path, parameters: Mapping[str, Parameter]) -> Parameter:
-    if not isinstance(name, str) or name not in parameters:
-        raise document.fault(path, f"no parameter {name!r}; known are: {', '.join(parameters) or 'none'}")
-    return parameters[name]
-
-
-def _check_product(
-    document: Document, argument: Any, path: Path, parameters: Mapping[str, Parameter]
-) -> None:
-    if not isinstance(argument, list) or not argument:
-        raise document.fault(path, "a list of integer parameters and whole numbers is needed")
-    for index, one in enumerate(argument):
-        if isinstance(one, int) and not isinstance(one, bool):
-            continue
-        parameter = _known(document, one, (*path, index), parameters)
-        if parameter.type != "integer" or parameter.default == "":
-            raise document.fault((*path, index), f"{one!r} is no integer parameter that always has a value")
-
-
-def _check_text(document: Document, argument: Any, path: Path, parameters: Mapping[str, Parameter]) -> None:
-    if not isinstance(argument, dict) or set(argument) not in ({"$product"}, {"$param"}):
-        raise document.fault(path, "a $product or an integer $param is needed")
-    check_markers(document, argument, path, parameters)
-    if "$param" in argument and parameters[argument["$param"]].type != "integer":
-        raise document.fault(path, "only an integer needs to be turned into text")
+def marker_of(tree: Mapping[str, Any]) -> str | None:
+    """The marker that the mapping is, None for a plain mapping (which may hold `$keyed` and `$pairs`)."""
+    return next((key for key in tree if key.startswith("$") and key not in BESIDE), None)
 
 
 def used_parameters(value: Any) -> frozenset[str]:
@@ -91,46 +63,104 @@ def used_parameters(value: Any) -> frozenset[str]:
         return frozenset[str]().union(*(used_parameters(one) for one in value))
     if not isinstance(value, dict):
         return frozenset()
-    marker = next((key for key in value if key.startswith("$")), None)
-    if marker is None or marker == "$text":
-        return frozenset[str]().union(*(used_parameters(one) for one in value.values()))
-    if marker == "$product":
-        return frozenset(one for one in value[marker] if isinstance(one, str))
-    return frozenset({str(value[marker])})
+    marker = marker_of(value)
+    if marker is None:
+        found = frozenset[str]().union(*(used_parameters(one) for one in value.values()))
+        found |= frozenset(value.get("$keyed") or ())
+        return found | frozenset(_names(value.get("$pairs")))
+    argument = value[marker]
+    if marker in ("$text", "$first"):
+        return used_parameters(argument)
+    if marker == "$when":
+        inner = used_parameters(value.get("$then")) | used_parameters(value.get("$else"))
+        return inner | frozenset(_names(argument))
+    if marker == "$lookup":
+        return frozenset({str(argument), str(value["$by"])})
+    return frozenset(_names(argument))
 
 
-def fill(tree: Any, values: Mapping[str, Value]) -> Any:
-    """A new tree with every marker of a checked manifest replaced; entries of empty values are gone."""
+def _names(argument: Any) -> tuple[str, ...]:
+    listed = argument if isinstance(argument, list) else [argument]
+    return tuple(one for one in listed if isinstance(one, str))
+
+
+def fill(tree: Any, values: Values) -> Any:
+    """A new tree with every marker of a checked manifest replaced; entries of empty values are gone.
+
+    Raises BadInput for two keys that fall together.
+    """
     filled = _fill(tree, values)
     return None if isinstance(filled, _Dropped) else filled
 
 
-def _fill(value: Any, values: Mapping[str, Value]) -> Any:
+def is_given(names: Any, values: Values) -> bool:
+    """True when one of the parameters was filled in; a switch that is off counts as empty."""
+    return any(values.get(one) not in (None, "", False, ()) for one in _names(names))
+
+
+def _fill(value: Any, values: Values) -> Any:
     if isinstance(value, list):
-        items: list[Any] = []
-        for one in value:
-            if isinstance(one, dict) and "$splice" in one:
-                words = values.get(one["$splice"])
-                items.extend(words if isinstance(words, tuple) else ())
-                continue
-            filled = _fill(one, values)
-            if not isinstance(filled, _Dropped):
-                items.append(filled)
-        return items
+        return _list(value, values)
     if not isinstance(value, dict):
         return value
-    marker = next((key for key in value if key.startswith("$")), None)
+    marker = marker_of(value)
     if marker is not None:
-        return _value(marker, value[marker], values)
-    entries = {key: _fill(one, values) for key, one in value.items()}
-    return {key: one for key, one in entries.items() if not isinstance(one, _Dropped)}
+        return _value(marker, value, values)
+    entries = {key: _fill(one, values) for key, one in value.items() if key not in BESIDE}
+    made = {key: one for key, one in entries.items() if not isinstance(one, _Dropped)}
+    for name, inner in (value.get("$keyed") or {}).items():
+        key, filled = values.get(name), _fill(inner, values)
+        if isinstance(key, str) and key and not isinstance(filled, _Dropped):
+            _put(made, key, filled, name)
+    for name in _names(value.get("$pairs")):
+        for pair in _parts(values.get(name)):
+            if isinstance(pair, Pair):
+                _put(made, pair.key, pair.value, name)
+    return made
 
 
-def _value(marker: str, argument: Any, values: Mapping[str, Value]) -> Any:
-    if marker == "$product":
-        return math.prod(one if isinstance(one, int) else _integer(values[one]) for one in argument)
-    if marker == "$given":
-        return values.get(argument) not in (None, "", False)
+def _put(made: dict[str, Any], key: str, value: Any, name: str) -> None:
+    if key in made:
+        raise BadInput(f"{name}: {key} is set by another field already; give it in one place")
+    made[key] = value
+
+
+def _list(value: list[Any], values: Values) -> list[Any]:
+    items: list[Any] = []
+    for one in value:
+        marker = marker_of(one) if isinstance(one, dict) else None
+        if marker in SPREAD:
+            items.extend(_SPREADERS[marker](one, values))
+            continue
+        filled = _fill(one, values)
+        if isinstance(filled, list) and marker == "$when":
+            items.extend(filled)
+        elif not isinstance(filled, _Dropped):
+            items.append(filled)
+    return items
+
+
+def _value(marker: str, tree: Mapping[str, Any], values: Values) -> Any:
+    argument = tree[marker]
+    match marker:
+        case "$product":
+            return math.prod(one if isinstance(one, int) else _integer(values[one]) for one in argument)
+        case "$given":
+            return is_given(argument, values)
+        case "$when":
+            branch = "$then" if is_given(argument, values) else "$else"
+            return _fill(tree[branch], values) if branch in tree else _DROPPED
+        case "$first":
+            filled = (_fill(one, values) for one in argument)
+            return next((one for one in filled if not isinstance(one, _Dropped)), _DROPPED)
+        case "$lookup":
+            wanted = values.get(tree["$by"])
+            found = (
+                one.value
+                for one in _parts(values.get(argument))
+                if isinstance(one, Pair) and one.key == wanted
+            )
+            return next(found, _DROPPED)
     inner = _fill(argument, values) if marker == "$text" else values.get(argument)
     if inner is None or isinstance(inner, _Dropped):
         return _DROPPED
@@ -143,3 +173,63 @@ def _integer(value: Value) -> int:
     if isinstance(value, int):
         return value
     raise TypeError(f"a checked template multiplies integers only, got {value!r}")
+
+
+def _parts(value: Value) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else ()
+
+
+def _splice(tree: Mapping[str, Any], values: Values) -> list[Any]:
+    return [one for one in _parts(values.get(tree["$splice"])) if isinstance(one, str)]
+
+
+def _env(tree: Mapping[str, Any], values: Values) -> list[Any]:
+    return [{"name": one.key, "value": one.value} for one in _parts(values.get(tree["$env"]))]
+
+
+def _variable_names(tree: Mapping[str, Any], values: Values) -> list[Any]:
+    before = [tree["$before"]] if "$before" in tree else []
+    return [word for one in _parts(values.get(tree["$names"])) for word in (*before, one.key)]
+
+
+def _volumes(tree: Mapping[str, Any], values: Values) -> list[Any]:
+    """A volume of each thing once, though it may be mounted at several places."""
+    name = tree["$volumes"]
+    made: dict[str, Any] = {}
+    for one in _mounts_of(values.get(name)):
+        volume: dict[str, Any] = {"name": _volume_name(name, one, values)}
+        if one.source.startswith("/"):
+            volume["hostPath"] = {"path": one.source}
+        else:
+            volume["persistentVolumeClaim"] = {"claimName": one.source}
+        made.setdefault(one.source, volume)
+    return list(made.values())
+
+
+def _mounts(tree: Mapping[str, Any], values: Values) -> list[Any]:
+    name = tree["$mounts"]
+    made: list[Any] = []
+    for one in _mounts_of(values.get(name)):
+        mount: dict[str, Any] = {"name": _volume_name(name, one, values), "mountPath": one.path}
+        if one.is_read_only:
+            mount["readOnly"] = True
+        made.append(mount)
+    return made
+
+
+def _mounts_of(value: Value) -> list[Mount]:
+    return [one for one in _parts(value) if isinstance(one, Mount)]
+
+
+def _volume_name(name: str, mount: Mount, values: Values) -> str:
+    sources = list(dict.fromkeys(one.source for one in _mounts_of(values.get(name))))
+    return f"{name}-{sources.index(mount.source)}"
+
+
+_SPREADERS: Final[dict[str, Callable[[Mapping[str, Any], Values], list[Any]]]] = {
+    "$splice": _splice,
+    "$env": _env,
+    "$names": _variable_names,
+    "$volumes": _volumes,
+    "$mounts": _mounts,
+}

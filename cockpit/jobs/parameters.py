@@ -6,19 +6,28 @@ escaped and nothing can break out.
 """
 
 import re
-import shlex
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
 
 from cockpit.errors import BadInput
+from cockpit.jobs import values
+from cockpit.jobs.values import Mount, Pair
 from cockpit.model.quantity import parse_quantity
 
-Value = str | int | bool | tuple[str, ...] | None
-"""A checked value; None for an optional parameter that was left empty. A tuple is a command in words."""
+Value = str | int | bool | tuple[str, ...] | tuple[Pair, ...] | tuple[Mount, ...] | None
+"""A checked value; None for an optional parameter that was left empty. A tuple of words is a command."""
 
-TYPES: Final = ("dns-label", "text", "integer", "quantity", "command", "image", "choice", "switch")
-SOURCES: Final = ("namespaces", "localqueues", "priority-classes", "gpu-models")
+TYPES: Final = (
+    *("dns-label", "text", "integer", "quantity", "command", "image", "choice", "switch"),
+    *("environment", "labels", "resources", "table", "claims", "host-paths"),
+    *("path", "git", "revision", "resource-name", "label-value", "object-name"),
+)
+SOURCES: Final = (
+    *("namespaces", "localqueues", "priority-classes", "gpu-models"),
+    *("nodes", "pools", "claims", "secrets", "gpu-resources", "volcano-queues", "runtimes"),
+)
 """Where `choices-from` may point: lists that the screen fills from the cluster."""
 
 # RFC 1035 label, the strictest form that a job's children need (source: mpi-operator validation.go).
@@ -137,14 +146,10 @@ def _quantity(parameter: Parameter, text: str) -> Value:
 
 
 def _command(parameter: Parameter, text: str) -> Value:
-    try:
-        words = tuple(shlex.split(text))
-    except ValueError as error:
-        remedy = "close the quote" if "quotation" in str(error) else "write the backslash twice"
-        raise BadInput(f"{parameter.name}: {text!r} cannot be split into words: {remedy}") from None
-    if not words:
+    found = values.words(parameter.name, text)
+    if not found:
         raise BadInput(f"{parameter.name}: {text!r} holds no command")
-    return words
+    return found
 
 
 def _image(parameter: Parameter, text: str) -> Value:
@@ -162,7 +167,11 @@ def _switch(parameter: Parameter, text: str) -> Value:
     raise BadInput(f"{parameter.name}: {text!r} is neither true nor false")
 
 
-_READERS: Final = {
+def _of(reader: Callable[[str, str], Value]) -> Callable[[Parameter, str], Value]:
+    return lambda parameter, text: reader(parameter.name, text)
+
+
+_READERS: Final[dict[str, Callable[[Parameter, str], Value]]] = {
     "dns-label": _dns_label,
     "text": _text,
     "choice": _text,
@@ -171,4 +180,16 @@ _READERS: Final = {
     "command": _command,
     "image": _image,
     "switch": _switch,
+    "environment": _of(values.environment),
+    "labels": _of(values.labels),
+    "resources": _of(values.resources),
+    "table": _of(values.table),
+    "claims": _of(values.claims),
+    "host-paths": _of(values.host_paths),
+    "path": _of(values.path),
+    "git": _of(values.git),
+    "revision": _of(values.revision),
+    "resource-name": _of(values.resource_name),
+    "label-value": _of(values.label_value),
+    "object-name": _of(values.subdomain),
 }

@@ -6,9 +6,11 @@ from typing import Any
 import msgspec
 
 from cockpit.errors import BadInput
+from cockpit.jobs import lint_rules
 from cockpit.jobs.markers import fill, used_parameters
 from cockpit.jobs.parameters import Parameter, Value, read
 from cockpit.jobs.template import Template
+from cockpit.model.devices import is_gpu_resource
 from cockpit.model.quantity import parse_quantity
 
 GPU_RESOURCES = ("nvidia.com/gpu", "amd.com/gpu", "habana.ai/gaudi", "gpu.intel.com/i915")
@@ -22,6 +24,18 @@ _SAMPLES = {
     "image": "registry.example/train:1.0",
     "choice": "sample",
     "switch": "true",
+    "environment": "KEY=value",
+    "labels": "example.com/pool=sample",
+    "resources": "rdma/hca=1",
+    "table": "low=sample",
+    "claims": "sample:/data",
+    "host-paths": "/opt/driver:/opt/driver",
+    "path": "/sample",
+    "git": "https://example.com/code.git",
+    "revision": "main",
+    "resource-name": "nvidia.com/gpu",
+    "label-value": "sample",
+    "object-name": "sample",
 }
 
 
@@ -73,6 +87,12 @@ def render(template: Template, values: Mapping[str, str]) -> dict[str, Any]:
     return dict(tree)
 
 
+def remarks(template: Template, values: Mapping[str, str]) -> tuple[str, ...]:
+    """What the template's own lint rules say of filled-in values; () when nothing. Raises BadInput."""
+    texts = {one.name: _given(one, values) for one in template.parameters}
+    return lint_rules.remarks(template.lint, checked(template, values), texts)
+
+
 def _tree(value: Any) -> dict[str, Any]:
     """The value if it is a mapping, else an empty one: a user's manifest may hold anything anywhere."""
     return value if isinstance(value, dict) else {}
@@ -94,7 +114,8 @@ def _count(value: Any, default: int) -> int:
 
 
 def parts(manifest: Mapping[str, Any]) -> tuple[Part, ...]:
-    """The pods that a rendered manifest asks for: MPIJob and its kin, batch Job, Pod; () for other kinds."""
+    """The pods that a rendered manifest asks for: MPIJob and its kin, batch Job, JobSet, TrainJob, Volcano's
+    Job, Pod; () for other kinds."""
     spec = _tree(manifest.get("spec"))
     for key, replicas in spec.items():
         if key.endswith("ReplicaSpecs") and isinstance(replicas, dict):
@@ -102,6 +123,15 @@ def parts(manifest: Mapping[str, Any]) -> tuple[Part, ...]:
                 _part(role.lower(), _tree(one).get("replicas"), _tree(one).get("template"))
                 for role, one in replicas.items()
             )
+    if isinstance(spec.get("tasks"), list):
+        return tuple(
+            _part(str(one.get("name") or "main"), one.get("replicas"), one.get("template"))
+            for one in _items(spec["tasks"])
+        )
+    if isinstance(spec.get("replicatedJobs"), list):
+        return tuple(_replicated(one) for one in _items(spec["replicatedJobs"]))
+    if manifest.get("kind") == "TrainJob":
+        return (_trained(_tree(spec.get("trainer"))),)
     if manifest.get("kind") == "Job":
         return (_part("main", spec.get("parallelism"), spec.get("template")),)
     if manifest.get("kind") == "Pod":
@@ -109,13 +139,30 @@ def parts(manifest: Mapping[str, Any]) -> tuple[Part, ...]:
     return ()
 
 
+def _replicated(one: dict[str, Any]) -> Part:
+    """One replicatedJob of a JobSet: `replicas` Jobs of `parallelism` pods each."""
+    job = _tree(_tree(one.get("template")).get("spec"))
+    made = _part(str(one.get("name") or "main"), job.get("parallelism"), job.get("template"))
+    return msgspec.structs.replace(made, replicas=made.replicas * _count(one.get("replicas"), 1))
+
+
+def _trained(trainer: dict[str, Any]) -> Part:
+    """The nodes of a TrainJob. Their pods are made from the runtime, so only what the job overrides is seen."""
+    container = {"resources": trainer.get("resourcesPerNode"), "image": trainer.get("image")}
+    return _part("node", trainer.get("numNodes"), {"spec": {"containers": [container]}})
+
+
 def _part(role: str, replicas: Any, template: Any) -> Part:
     pod_spec = _tree(_tree(template).get("spec"))
     gpus = 0
     for container in _items(pod_spec.get("containers")):
         limits = _limits(container)
-        gpus += sum(max(0, int(_amount(limits[one]) or 0)) for one in GPU_RESOURCES if one in limits)
+        gpus += sum(max(0, int(_amount(limits[one]) or 0)) for one in limits if is_gpu_resource(one))
     return Part(role, _count(replicas, 1), gpus, pod_spec)
+
+
+def _resources(part: Part) -> frozenset[str]:
+    return frozenset(name for one in _items(part.pod_spec.get("containers")) for name in _limits(one))
 
 
 def _limits(container: dict[str, Any]) -> dict[str, Any]:
@@ -126,7 +173,9 @@ def advice(manifest: Mapping[str, Any]) -> tuple[str, ...]:
     """What a careful colleague would say about a rendered manifest before it is sent; () when nothing."""
     found = [*_job_advice(manifest)]
     for part in parts(manifest):
-        found.extend(_pod_advice(part))
+        found.extend(_image_advice(part))
+        if manifest.get("kind") != "TrainJob":  # its pods come from a runtime, which is not seen here
+            found.extend(_gpu_advice(part))
     return tuple(dict.fromkeys(found))
 
 
@@ -156,17 +205,21 @@ def _job_advice(manifest: Mapping[str, Any]) -> Iterable[str]:
             yield "launcherCreationPolicy WaitForWorkersReady is void for a job that starts suspended"
 
 
-def _pod_advice(part: Part) -> Iterable[str]:
+def _image_advice(part: Part) -> Iterable[str]:
     for container in _items(part.pod_spec.get("containers")):
         image = str(container.get("image") or "")
         tail = image.rsplit("/", 1)[-1]
         if image and "@" not in image and (":" not in tail or tail.endswith(":latest")):
             yield f"image {image} has no fixed tag: two members may run different code"
+
+
+def _gpu_advice(part: Part) -> Iterable[str]:
     if not part.gpus_each:
         return
     tolerations = _items(part.pod_spec.get("tolerations"))
     # A toleration without a key tolerates everything.
-    if not any(one.get("key") in (None, *GPU_RESOURCES) for one in tolerations):
+    known = (None, *GPU_RESOURCES, *(one for one in _resources(part) if is_gpu_resource(one)))
+    if not any(one.get("key") in known for one in tolerations):
         yield f"{part.role} pods ask for GPUs but do not tolerate the taint of GPU nodes"
     volumes = [_tree(one.get("emptyDir")) for one in _items(part.pod_spec.get("volumes"))]
     shared = [one for one in volumes if one.get("medium") == "Memory"]

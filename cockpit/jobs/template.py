@@ -7,12 +7,16 @@ parameters:
 manifest:
   apiVersion: kubeflow.org/v2beta1
   spec: {mpiReplicaSpecs: {Worker: {replicas: {$param: workers}}}}
+lint:
+  - {warn: "a launcher without a queue starts alone", missing: [queue]}
 progress:
   - {name: step, pattern: 'step (?P<step>[0-9]+)'}
+  - {name: rate, pattern: '(?P<rate>[0-9.]+) images/s', unit: images/s}
 ```
 
 The schema is strict: an unknown field, a wrong type or a marker that names no parameter is refused with a
-sentence that names file, line and field. How markers become values is told in `cockpit.jobs.render`.
+sentence that names file, line and field. How markers become values is told in
+`cockpit.jobs.markers`, lint rules in `cockpit.jobs.lint_rules`, log patterns in `cockpit.jobs.progress`.
 """
 
 import re
@@ -24,26 +28,33 @@ from typing import Any, Final
 import msgspec
 
 from cockpit.errors import BadInput
-from cockpit.jobs.markers import check_markers
+from cockpit.jobs.lint_rules import LintRule, read_rules
+from cockpit.jobs.marker_check import check_markers
 from cockpit.jobs.parameters import SOURCES, TYPES, Parameter, read
 from cockpit.jobs.yaml_document import Document, Path, parse
 from cockpit.model.quantity import parse_quantity
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,40}")
-_TOP: Final = ("template", "parameters", "manifest", "progress")
+_TOP: Final = ("template", "parameters", "manifest", "lint", "progress")
 _HEAD: Final = ("name", "title", "description")
 _FIELDS: Final = (
     *("name", "type", "title", "help", "unit", "default"),
     *("minimum", "maximum", "longest", "choices", "choices-from"),
 )
 _BOUNDED: Final = ("integer", "quantity")
+GROUPS: Final = ("epoch", "epochs", "step", "steps", "loss", "rate")
+"""What a log pattern may read; `epochs` and `steps` are how many there will be."""
 
 
 class ProgressPattern(msgspec.Struct, frozen=True, gc=False):
-    """A line of a training log that tells how far it is; the named groups of `pattern` are the numbers."""
+    """A line of a training log that tells how far it is; the named groups of `pattern` are the numbers.
+
+    `unit` is that of the group `rate`, as in images/s.
+    """
 
     name: str
     pattern: str
+    unit: str = ""
 
 
 class Template(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,6 +65,7 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
     description: str = ""
     parameters: tuple[Parameter, ...]
     manifest: Any
+    lint: tuple[LintRule, ...] = ()
     progress: tuple[ProgressPattern, ...] = ()
     source: str = ""
 
@@ -148,13 +160,15 @@ def read_template(text: str, source: str) -> Template:
     for key in ("apiVersion", "kind"):
         if not isinstance(manifest, dict) or not isinstance(manifest.get(key), str) or not manifest[key]:
             raise document.fault(("manifest", key), "a text is needed here, without markers")
-    check_markers(document, manifest, ("manifest",), {one.name: one for one in parameters})
+    known = {one.name: one for one in parameters}
+    check_markers(document, manifest, ("manifest",), known)
     return Template(
         name=name,
         title=_string(document, head["title"], ("template", "title")),
         description=_string(document, head.get("description", ""), ("template", "description")).strip(),
         parameters=parameters,
         manifest=manifest,
+        lint=read_rules(document, top.get("lint") or [], known),
         progress=_progress(document, top.get("progress") or []),
         source=source,
     )
@@ -234,7 +248,7 @@ def _progress(document: Document, value: Any) -> tuple[ProgressPattern, ...]:
     found = []
     for index, one in enumerate(value):
         path: Path = ("progress", index)
-        fields = _mapping(document, one, path, ("name", "pattern"), needed=("name", "pattern"))
+        fields = _mapping(document, one, path, ("name", "pattern", "unit"), needed=("name", "pattern"))
         pattern = _string(document, fields["pattern"], (*path, "pattern"))
         try:
             groups = re.compile(pattern).groupindex
@@ -242,7 +256,14 @@ def _progress(document: Document, value: Any) -> tuple[ProgressPattern, ...]:
             raise document.fault((*path, "pattern"), f"not a regular expression: {error}") from None
         if not groups:
             raise document.fault((*path, "pattern"), "a named group such as (?P<step>[0-9]+) is needed")
-        found.append(ProgressPattern(_string(document, fields["name"], (*path, "name")), pattern))
+        for group in groups:
+            if group not in GROUPS:
+                raise document.fault(
+                    (*path, "pattern"), f"unknown group {group}; known are: {', '.join(GROUPS)}"
+                )
+        name = _string(document, fields["name"], (*path, "name"))
+        unit = _string(document, fields.get("unit", ""), (*path, "unit"))
+        found.append(ProgressPattern(name, pattern, unit))
     return tuple(found)
 
 

@@ -62,8 +62,8 @@ def test_reads_parameters_in_order() -> None:
             "parameters[0].type: a choice needs `choices` or `choices-from`",
         ),
         (
-            text(parameters="parameters:\n  - {name: a, type: text, choices-from: secrets}\n"),
-            "choices-from: 'secrets' is not one of namespaces, localqueues",
+            text(parameters="parameters:\n  - {name: a, type: text, choices-from: moods}\n"),
+            "choices-from: 'moods' is not one of namespaces, localqueues",
         ),
         (
             text(parameters="parameters:\n  - {name: a, type: text, colour: red}\n"),

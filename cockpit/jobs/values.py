@@ -1,0 +1,209 @@
+"""Values of several parts: KEY=VALUE pairs, claims and host paths with the place where they are mounted.
+
+A person writes them in one field, words separated by spaces, a value with spaces in quotes as in a shell:
+`LR=0.1 'NOTE=two words'`, `datasets:/data models:/models:ro`.
+"""
+
+import re
+import shlex
+from collections.abc import Callable
+from typing import Final, NoReturn
+
+import msgspec
+
+from cockpit.errors import BadInput
+from cockpit.model.quantity import parse_quantity
+
+MOST_PARTS: Final = 64
+
+# Sources of the rules: kube-apiserver, IsEnvVarName, IsQualifiedName, IsValidLabelValue, IsDNS1123Subdomain.
+_ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,253}")
+_NAME_PART = r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+_PREFIX = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+_QUALIFIED = re.compile(rf"(?=.{{1,317}}$)({_PREFIX}/)?{_NAME_PART}")
+_RESOURCE = re.compile(rf"(?=.{{1,253}}$){_PREFIX}/{_NAME_PART}")
+_LABEL_VALUE = re.compile(_NAME_PART)
+_SUBDOMAIN = re.compile(rf"(?=.{{1,253}}$){_PREFIX}")
+_PATH = re.compile(r"/[^\x00:]*")
+# What git takes without running a program of the address's choice (no `ext::` and no option).
+_GIT = re.compile(
+    r"(?:https?|ssh|git)://[A-Za-z0-9][^\s\x00]*|[A-Za-z0-9][\w.-]*@[A-Za-z0-9][\w.-]*:[^\s\x00-][^\s\x00]*"
+)
+_REVISION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+-]*")
+
+
+class Pair(msgspec.Struct, frozen=True, gc=False):
+    """One KEY=VALUE."""
+
+    key: str
+    value: str
+
+
+class Mount(msgspec.Struct, frozen=True, gc=False):
+    """A claim (its name) or a host path (absolute) as `source`, and where the containers see it."""
+
+    source: str
+    path: str
+    is_read_only: bool = False
+
+
+def refuse(name: str, text: str, remedy: str) -> NoReturn:
+    """Raise BadInput that names the field, the value and what is allowed."""
+    raise BadInput(f"{name}: {text!r} {remedy}")
+
+
+def words(name: str, text: str) -> tuple[str, ...]:
+    """The words of a field, as a shell splits them. Raises BadInput."""
+    try:
+        return tuple(shlex.split(text))
+    except ValueError as error:
+        remedy = "close the quote" if "quotation" in str(error) else "write the backslash twice"
+        refuse(name, text, f"cannot be split into words: {remedy}")
+
+
+def _several(name: str, text: str) -> tuple[str, ...]:
+    found = words(name, text)
+    if len(found) > MOST_PARTS:
+        raise BadInput(f"{name}: {len(found)} parts are too many, at most {MOST_PARTS}")
+    return found
+
+
+def _pairs(name: str, text: str) -> tuple[Pair, ...]:
+    found: dict[str, Pair] = {}
+    for word in _several(name, text):
+        key, equals, value = word.partition("=")
+        if not equals or not key:
+            refuse(name, word, "is no KEY=VALUE")
+        if key in found:
+            raise BadInput(f"{name}: {key} is given twice; keep one")
+        found[key] = Pair(key, value)
+    return tuple(found.values())
+
+
+def environment(name: str, text: str) -> tuple[Pair, ...]:
+    """Environment variables; the kubelet expands `$(NAME)` in a value, as its users know it."""
+    found = _pairs(name, text)
+    for one in found:
+        if not _ENVIRONMENT_NAME.fullmatch(one.key):
+            refuse(
+                name, one.key, "is no name of a variable: letters, digits and _, not starting with a digit"
+            )
+    return found
+
+
+def labels(name: str, text: str) -> tuple[Pair, ...]:
+    """Labels that a node must carry."""
+    found = _pairs(name, text)
+    for one in found:
+        if not _QUALIFIED.fullmatch(one.key):
+            refuse(name, one.key, "is no label key such as pool or example.com/pool")
+        if one.value and not _LABEL_VALUE.fullmatch(one.value):
+            refuse(name, one.value, "is no label value: letters, digits, -, _ and ., at most 63")
+    return found
+
+
+def resources(name: str, text: str) -> tuple[Pair, ...]:
+    """Extended resources with whole numbers, as in rdma/hca=1 or hugepages-2Mi=64Mi."""
+    found = _pairs(name, text)
+    for one in found:
+        huge = re.fullmatch(r"hugepages-[0-9]+[KMG]i", one.key)
+        if not _RESOURCE.fullmatch(one.key) and huge is None:
+            refuse(name, one.key, "is no extended resource such as rdma/hca")
+        try:
+            amount = parse_quantity(one.value)
+        except ValueError:
+            refuse(name, f"{one.key}={one.value}", "needs an amount, as in rdma/hca=1")
+        if amount < 1 or (huge is None and not re.fullmatch(r"[0-9]{1,9}", one.value)):
+            refuse(name, f"{one.key}={one.value}", "needs a whole number of at least 1")
+    return found
+
+
+def table(name: str, text: str) -> tuple[Pair, ...]:
+    """A table in one field: what is looked up, and the label value that it leads to."""
+    found = _pairs(name, text)
+    for one in found:
+        if not _LABEL_VALUE.fullmatch(one.value):
+            refuse(name, one.value, "is no label value: letters, digits, -, _ and ., at most 63")
+    return found
+
+
+def _mounts(name: str, text: str, source: Callable[[str], bool], remedy: str) -> tuple[Mount, ...]:
+    found: dict[str, Mount] = {}
+    for word in _several(name, text):
+        parts = word.split(":")
+        is_read_only = len(parts) == 3 and parts[2] == "ro"
+        if len(parts) not in (2, 3) or (len(parts) == 3 and parts[2] not in ("ro", "rw")):
+            refuse(name, word, f"is not of the form {remedy}")
+        if not source(parts[0]):
+            refuse(name, parts[0], f"cannot stand before the colon: write {remedy}")
+        _refuse_path(name, parts[1])
+        if parts[1] in found:
+            raise BadInput(f"{name}: two things are mounted at {parts[1]}; give each its own path")
+        found[parts[1]] = Mount(parts[0], parts[1], is_read_only)
+    return tuple(found.values())
+
+
+def _refuse_path(name: str, path: str) -> None:
+    if not _PATH.fullmatch(path) or path.rstrip("/") == "" or ".." in path.split("/"):
+        refuse(name, path, "is no absolute path such as /data")
+
+
+def claims(name: str, text: str) -> tuple[Mount, ...]:
+    """Volume claims: `CLAIM:/path` or `CLAIM:/path:ro`."""
+    return _mounts(
+        name, text, lambda one: _SUBDOMAIN.fullmatch(one) is not None, "CLAIM:/path or CLAIM:/path:ro"
+    )
+
+
+def host_paths(name: str, text: str) -> tuple[Mount, ...]:
+    """Directories of the node, `/host/path:/path`: drivers of clusters whose runtime does not bring them."""
+
+    def is_path(one: str) -> bool:
+        return _PATH.fullmatch(one) is not None and one != "/" and ".." not in one.split("/")
+
+    return _mounts(name, text, is_path, "/host/path:/path or /host/path:/path:ro")
+
+
+def path(name: str, text: str) -> str:
+    """An absolute path in the container."""
+    _refuse_path(name, text)
+    return text
+
+
+def git(name: str, text: str) -> str:
+    """The address of a git repository."""
+    if not _GIT.fullmatch(text):
+        refuse(name, text, "is no address of a repository such as https://example.com/team/code.git")
+    return text
+
+
+def revision(name: str, text: str) -> str:
+    """A branch, a tag or a commit."""
+    if not _REVISION.fullmatch(text) or ".." in text:
+        refuse(name, text, "is no branch, tag or commit")
+    return text
+
+
+def resource_name(name: str, text: str) -> str:
+    """The name of an extended resource."""
+    if not _RESOURCE.fullmatch(text):
+        refuse(name, text, "is no extended resource such as nvidia.com/gpu")
+    return text
+
+
+def label_value(name: str, text: str) -> str:
+    """A value that a label may have."""
+    if not _LABEL_VALUE.fullmatch(text):
+        refuse(name, text, "is no label value: letters, digits, -, _ and ., at most 63")
+    return text
+
+
+def subdomain(name: str, text: str) -> str:
+    """The name of an object that may hold dots: a node, a claim, a secret, a priority class."""
+    if not _SUBDOMAIN.fullmatch(text):
+        refuse(
+            name,
+            text,
+            "is no name: lower-case letters, digits, '-' and '.', starting and ending alphanumeric",
+        )
+    return text
