@@ -73,6 +73,7 @@ lock: $(STAMP)
 
 proto: $(STAMP)
 	$(BIN)/python cockpit/kube/proto/generate.py
+	$(BIN)/python exporter/cockpit_exporter/proto/generate.py
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

@@ -14,7 +14,7 @@ from cockpit_exporter.lanes import Lanes, Overrun
 from cockpit_exporter.model import Card, Device, Snapshot, Versions
 
 DRIVER_CHANGED = 3
-"""Exit status: the driver was replaced or unloaded under the running exporter, or its library does not fit."""
+"""Exit status: the driver was replaced or unloaded under the running exporter, or library and it differ."""
 
 DRIVER_UNREACHABLE = 4
 """Exit status: the driver library says nothing but unknown. A container that lost its device nodes wants a

@@ -47,7 +47,7 @@ OFF_FOR_GOOD = frozenset(
 CARD_IS_GONE = frozenset({"gpu-is-lost", "gpu-not-found"})
 
 DRIVER_IS_GONE = frozenset({"version-mismatch", "driver-not-loaded", "uninitialized"})
-"""After a good start these say that the driver was unloaded or replaced: only a new process loads its library."""
+"""After a good start these say that the driver was unloaded or replaced: a new process loads its library."""
 
 
 _NO_FAILURES = frozenset(

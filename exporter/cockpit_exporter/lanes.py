@@ -1,8 +1,8 @@
 """Work with a deadline on threads that can be left behind.
 
 A driver call may never return, and a thread inside it cannot be ended. The work of a round runs on one
-thread; if a piece overruns, that thread is left behind with it and the rest goes on on a new one. A piece that
-is still stuck is not started again, so there are never more threads than pieces.
+thread; if a piece overruns, that thread is left behind with it and the rest goes on on a new one. A piece
+that is still stuck is not started again, so there are never more threads than pieces.
 """
 
 import queue

@@ -51,17 +51,16 @@ class Processes:
         duties = self._duties(handle, note, off) if found else {}
         pids = {pid for _, pid, _ in found}
         self._names = {pid: name for pid, name in self._names.items() if pid in pids}
-        chosen = sorted(found.items(), key=lambda one: (one[0][0], -(one[1].memory_bytes or 0.0), one[0][1]))
-        self._kept = tuple(
-            one._replace(
-                duty_ratio=duties.get(one.pid), name=self._name(one.pid), pod_uid=self._pod_of(one.pid)
-            )
-            for _, one in chosen[:MOST_PROCESSES]
-        )
+        chosen = sorted(found.values(), key=lambda one: (one.kind, -(one.memory_bytes or 0.0), one.pid))
+        self._kept = tuple(self._told(one, duties) for one in chosen[:MOST_PROCESSES])
         return self._kept
 
+    def _told(self, one: Process, duties: dict[int, float]) -> Process:
+        pid = one.pid
+        return one._replace(duty_ratio=duties.get(pid), name=self._name(pid), pod_uid=self._pod_of(pid))
+
     def _duties(self, handle: Any, note: Failing, off: dict[str, Failure]) -> dict[int, float]:
-        """Share of the multiprocessors by pid, newest sample; not-found means that there is none since then."""
+        """Share of the multiprocessors by pid, newest sample; not-found: there is none since then."""
         if "process duty" in off:
             return {}
         try:

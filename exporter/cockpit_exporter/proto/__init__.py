@@ -1,0 +1,1 @@
+"""Messages of the kubelet, generated from the `.proto` file beside them."""
