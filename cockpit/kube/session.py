@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import aiohttp
 
     from cockpit.kube.credentials import Credentials
+    from cockpit.kube.sockets import Socket
 
 __all__ = ["Answer", "Session", "SessionOptions", "StreamAnswer", "open_session"]
 
@@ -102,7 +103,7 @@ def _retry_after(text: str | None) -> float | None:
 
 
 class Session:
-    """One user on one cluster. All requests of the cockpit pass through `_send`, and so through the guard."""
+    """One user on one cluster. Whatever is sent passes through `_check`, and so through the guard."""
 
     def __init__(self, credentials: "Credentials", options: SessionOptions, clock: Clock) -> None:
         self.context = credentials.context
@@ -117,6 +118,7 @@ class Session:
         self._once_client: aiohttp.ClientSession | None = None
         self._proxy: str | None = None
         self._streams: list[aiohttp.ClientResponse] = []
+        self._sockets: list[Socket] = []
         self._is_closed = False
         self._is_lost = False
         self._returned = asyncio.Event()
@@ -207,6 +209,33 @@ class Session:
         except (aiohttp.ClientError, OSError) as error:
             raise explain(error, self.server, self._proxy or "") from None
 
+    @asynccontextmanager
+    async def socket(
+        self, path: str, *, query: Query = (), protocols: Sequence[str]
+    ) -> AsyncGenerator["Socket", None]:
+        """A WebSocket that speaks one of `protocols`; it is closed with the block, or with the session.
+
+        Raises Refused with the guard's or the server's sentence, NoConnection where no answer comes.
+        """
+        from cockpit.kube.sockets import Call, dial
+
+        self._check("GET", path, query)
+        call = Call(
+            url=self.server + path,
+            query=query,
+            protocols=tuple(protocols),
+            headers=headers_for(self._options.user_agent, self.server),
+            server_name=self._credentials.configuration.tls_server_name or None,
+            proxy=proxy_for(self.server, self._credentials.configuration.proxy),
+        )
+        made = await dial(call, self._credentials)
+        self._sockets.append(made)
+        try:
+            yield made
+        finally:
+            self._sockets.remove(made)
+            await made.close()
+
     async def _body(self, response: "aiohttp.ClientResponse", limit_bytes: int) -> bytes:
         parts: list[bytes] = []
         length = 0
@@ -223,19 +252,21 @@ class Session:
     @asynccontextmanager
     async def _send(self, request: "_Request") -> AsyncGenerator["aiohttp.ClientResponse", None]:
         """The only place where a request leaves; renews credentials once after a 401."""
-        refusal = guard.refusal(
-            request.method, request.path, request.query, read_only=self._read_only, body=request.body
-        )
-        if refusal:
-            raise Refused(refusal)
-        if self._is_closed:
-            raise NoConnection(f"The session with {host_of(self.server)} was closed; attach again.")
+        self._check(request.method, request.path, request.query, request.body)
         response = await self._once(request)
         if response.status == 401 and await self._credentials.renew(request.headers.get("Authorization", "")):
             response.close()
             response = await self._once(request)
         async with response:
             yield response
+
+    def _check(self, method: str, path: str, query: Query, body: bytes | None = None) -> None:
+        """Raises Refused where the guard forbids it, NoConnection after the session's end."""
+        refusal = guard.refusal(method, path, query, read_only=self._read_only, body=body)
+        if refusal:
+            raise Refused(refusal)
+        if self._is_closed:
+            raise NoConnection(f"The session with {host_of(self.server)} was closed; attach again.")
 
     async def _once(self, request: "_Request") -> "aiohttp.ClientResponse":
         import aiohttp
@@ -309,6 +340,8 @@ class Session:
         self._is_closed = True
         for response in self._streams:  # aiohttp's own close leaves a waiting reader asleep for ever
             response.content.set_exception(aiohttp.ClientConnectionError("the session was closed"))
+        for made in tuple(self._sockets):
+            await made.close()
         clients = (self._client, self._once_client)
         self._client = self._once_client = None
         for client in clients:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from aiohttp import web
 
@@ -69,8 +69,17 @@ class Kubelet:
 
 @asynccontextmanager
 async def listening(certificate: tuple[Path, Path]) -> AsyncIterator[Kubelet]:
-    """Serves on loopback until the block ends."""
-    made = Kubelet()
+    """A plain one, on loopback until the block ends."""
+    async with serving(Kubelet(), certificate) as made:
+        yield made
+
+
+Made = TypeVar("Made", bound=Kubelet)
+
+
+@asynccontextmanager
+async def serving(made: Made, certificate: tuple[Path, Path]) -> AsyncIterator[Made]:
+    """This one, on loopback until the block ends."""
     app = web.Application()
     app.router.add_get("/containerLogs/{namespace}/{pod}/{container}", made.log)
     app.router.add_get("/{verb:exec|attach}/{namespace}/{pod}/{container}", made.run)
