@@ -14,6 +14,7 @@ from cockpit.jobs.index import JobIndex
 from cockpit.model.batch import Batch, Phase, StreamStatus
 from cockpit.model.record import Kind
 from cockpit.store.store import Store
+from cockpit.telemetry.look import EVERYTHING, Look
 
 if TYPE_CHECKING:
     from cockpit.kube.discovery import Served
@@ -82,6 +83,14 @@ class Attachment:
         self._rng = rng
         self._changed = changed
         self._unabsorbed = 0
+        self._look = EVERYTHING
+        self._looked = asyncio.Event()
+
+    def look_at(self, look: Look) -> None:
+        """Tell telemetry what is in sight; the next round comes at once where that is something else."""
+        if look != self._look:
+            self._look = look
+            self._looked.set()
 
     @property
     def is_read_only(self) -> bool:
@@ -243,6 +252,8 @@ class Attachment:
             interval_seconds=self.options.telemetry_seconds,
             rng=self._rng,
             read_page=read_page,
+            looking=lambda: self._look,
+            nudge=self._looked,
         )
 
     # ---- questions of the screens, answered by reading

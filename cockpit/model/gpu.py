@@ -35,10 +35,11 @@ class Gpu(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     temperature_celsius: Reading = Absent.NOT_COLLECTED
     power_watts: Reading = Absent.NOT_COLLECTED
     sm_clock_hertz: Reading = Absent.NOT_COLLECTED
+    throttle: int = 0  # NVML's bits that are known to be set; 0 also where nobody collects them
     xid: int | None = None  # last code seen, 0 none; it does not clear. None: not collected
     pod_namespace: str = ""
     pod_name: str = ""
     container: str = ""
     mark: Mark = Mark.NOT_COLLECTED
     sampled_seconds: float | None = None
-    source: str = ""  # "dcgm A", "dcgm B", "dcgm C", "cockpit"
+    source: str = ""  # "dcgm A", "dcgm B", "dcgm C", "cockpit", "arena", "amd", "intel"

@@ -23,6 +23,7 @@ class Kind:
     OWNER = "owners"  # metadata of a controller that is none of the above
     NAMESPACE = "namespaces"
     GPU = "gpus"  # telemetry, keyed by GPU uuid
+    GPU_DETAIL = "gpudetails"  # what the page of a node shows besides, same keys
 
 
 class Record(msgspec.Struct, frozen=True, gc=False, kw_only=True):

@@ -17,6 +17,8 @@ from cockpit.clock import Clock
 from cockpit.errors import CockpitError
 from cockpit.model.batch import Phase
 from cockpit.model.gpu import Gpu
+from cockpit.model.gpu_detail import GpuDetail
+from cockpit.telemetry.detail_names import details
 from cockpit.telemetry.faults import TelemetryError
 from cockpit.telemetry.names import MEANINGS
 from cockpit.telemetry.normalise import gpus
@@ -149,8 +151,21 @@ class ExporterPages:
 
         return await asyncio.to_thread(work), self._clock.now()
 
+    async def details(self, cluster: Cluster, nodes: Sequence[str]) -> list[GpuDetail]:
+        """The page again, for all that `read` leaves out of it; a page that does not come gives nothing."""
+        chosen = [self._exporters[node] for node in nodes if node in self._exporters][:MOST_AT_ONCE]
+        gate = asyncio.Semaphore(MOST_AT_ONCE)
+        pages = await asyncio.gather(*(self._page(one, gate) for one in chosen))
+        texts = [page for page in pages if not isinstance(page, str)]
+        places = places_of(cluster)
+
+        def work() -> list[GpuDetail]:
+            return details([one for text, at in texts for one in parse_exposition(text, at)], places)
+
+        return await asyncio.to_thread(work) if texts else []
+
     def _chosen(self, nodes: Sequence[str]) -> list[Exporter]:
-        """Those of the nodes on screen, then the others in turn."""
+        """Those of the nodes on screen, or all; of too many a part, each in its turn."""
         if nodes:
             return [self._exporters[node] for node in nodes if node in self._exporters][:MOST_PAGES]
         every = [self._exporters[node] for node in sorted(self._exporters)]

@@ -33,14 +33,14 @@ class Holder(NamedTuple):
 NOBODY = Holder("", "", "", True)
 UNTOLD = Holder("", "", "", False)
 
-_UUID = ("UUID", "uuid", "gpu_uuid")
+_UUID = ("UUID", "uuid", "gpu_uuid", "serial_number")
 _HOST = ("Hostname", "hostname", "exported_node", "node", "node_name", "nodename", "kubernetes_node", "host")
-_INDEX = ("gpu", "index", "minor_number", "gpu_index")
-_MODEL = ("modelName", "model_name", "model", "product")
+_INDEX = ("gpu", "index", "minor_number", "gpu_index", "gpu_id")
+_MODEL = ("modelName", "model_name", "model", "product", "card_series", "dev_name")
 _PROFILE = ("GPU_I_PROFILE", "mig_profile")
 _INSTANCE = ("GPU_I_ID", "mig_instance")
 _DEVICE_NUMBER = re.compile(r"nvidia(\d+)$")
-_EXPORTER = re.compile(r"dcgm|exporter|device-plugin|node-agent|prometheus", re.IGNORECASE)
+_EXPORTER = re.compile(r"dcgm|exporter|xpumanager|xpumd|device-plugin|node-agent|prometheus", re.IGNORECASE)
 
 
 def first(labels: Labels, names: tuple[str, ...]) -> str:
@@ -121,6 +121,10 @@ def holder_of(labels: Labels) -> Holder:
         if not pod:
             return NOBODY
         return Holder(labels.get("exported_namespace", ""), pod, labels.get("exported_container", ""), True)
+    if labels.get("kube_pod"):  # Intel's exporter prints it for held cards only
+        return Holder(
+            labels.get("kube_namespace", ""), labels["kube_pod"], labels.get("kube_container", ""), True
+        )
     if "pod" in labels and not is_exporter(labels):
         pod = labels["pod"]
         if not pod:

@@ -2,7 +2,10 @@
 
 Sources: NVIDIA/dcgm-exporter etc/default-counters.csv (A, B: tags up to 4.8.4), the release note of 4.9.0
 with NVIDIA/DCGM dcgmlib/dcgm_fields.h (C: 23 names and 11 units changed), kubeflow/arena
-pkg/apis/types/gpu_metric.go and mindprince/nvidia_gpu_prometheus_exporter (the fourth family).
+pkg/apis/types/gpu_metric.go and mindprince/nvidia_gpu_prometheus_exporter (the fourth family),
+ROCm/device-metrics-exporter docs/configuration/metricslist.md (AMD: the lists print capitals, pages small
+letters, often behind the configured prefix `amd_`), intel/xpumanager rest/prometheus_exporter.py (Intel 1.x).
+What only the page of a node shows is in `cockpit.telemetry.detail_names`.
 """
 
 import enum
@@ -23,6 +26,7 @@ class Quantity(enum.Enum):
     POWER = "power, watts"
     SM_CLOCK = "SM clock, hertz"
     XID = "last XID code"
+    THROTTLE = "reasons that hold the clocks down, NVML's bits"
 
 
 class Source(enum.Enum):
@@ -32,6 +36,8 @@ class Source(enum.Enum):
     DCGM_C = "dcgm C"
     DCGM_AB = "dcgm A"  # A and B share their names; the host label tells them apart
     ARENA = "arena"
+    AMD = "amd"
+    INTEL = "intel"
 
 
 class Meaning(NamedTuple):
@@ -59,6 +65,8 @@ _AB: dict[str, tuple[Quantity, float]] = {
     f"{_DEV}POWER_USAGE": (Quantity.POWER, 1.0),
     f"{_DEV}SM_CLOCK": (Quantity.SM_CLOCK, 1e6),
     f"{_DEV}XID_ERRORS": (Quantity.XID, 1.0),
+    f"{_DEV}CLOCK_THROTTLE_REASONS": (Quantity.THROTTLE, 1.0),
+    f"{_DEV}CLOCKS_EVENT_REASONS": (Quantity.THROTTLE, 1.0),
 }
 _C: dict[str, tuple[Quantity, float]] = {
     f"{_DEV}GPU_UTIL_RATIO": (Quantity.DUTY, 1.0),
@@ -83,6 +91,7 @@ _COCKPIT: dict[str, tuple[Quantity, float]] = {
     "cockpit_gpu_power_watts": (Quantity.POWER, 1.0),
     "cockpit_gpu_sm_clock_hertz": (Quantity.SM_CLOCK, 1.0),
     "cockpit_gpu_xid": (Quantity.XID, 1.0),
+    "cockpit_gpu_throttle": (Quantity.THROTTLE, 1.0),
 }
 _ARENA: dict[str, tuple[Quantity, float]] = {
     "nvidia_gpu_duty_cycle": (Quantity.DUTY, 0.01),
@@ -90,6 +99,25 @@ _ARENA: dict[str, tuple[Quantity, float]] = {
     "nvidia_gpu_memory_total_bytes": (Quantity.MEMORY_TOTAL, 1.0),
     "nvidia_gpu_temperature_celsius": (Quantity.TEMPERATURE, 1.0),
     "nvidia_gpu_power_usage_milliwatts": (Quantity.POWER, 0.001),
+}
+_AMD_FIELDS: dict[str, tuple[Quantity, float]] = {
+    "gpu_gfx_activity": (Quantity.DUTY, 0.01),
+    "gpu_used_vram": (Quantity.MEMORY_USED, _MIB),
+    "gpu_free_vram": (Quantity.MEMORY_FREE, _MIB),
+    "gpu_total_vram": (Quantity.MEMORY_TOTAL, _MIB),
+    "gpu_junction_temperature": (Quantity.TEMPERATURE, 1.0),
+    "gpu_package_power": (Quantity.POWER, 1.0),
+    "gpu_clock": (Quantity.SM_CLOCK, 1e6),
+}
+_AMD: dict[str, tuple[Quantity, float]] = {
+    spelt: meaning for name, meaning in _AMD_FIELDS.items() for spelt in (name, f"amd_{name}", name.upper())
+}
+_INTEL: dict[str, tuple[Quantity, float]] = {
+    "xpum_engine_ratio": (Quantity.DUTY, 1.0),
+    "xpum_memory_used_bytes": (Quantity.MEMORY_USED, 1.0),
+    "xpum_temperature_celsius": (Quantity.TEMPERATURE, 1.0),
+    "xpum_power_watts": (Quantity.POWER, 1.0),
+    "xpum_frequency_mhz": (Quantity.SM_CLOCK, 1e6),
 }
 
 SLOTS: dict[Quantity, int] = {quantity: slot for slot, quantity in enumerate(Quantity)}
@@ -102,10 +130,25 @@ MEANINGS: dict[str, Meaning] = {
             (Source.DCGM_C, _C),
             (Source.DCGM_AB, _AB),
             (Source.ARENA, _ARENA),
+            (Source.AMD, _AMD),
+            (Source.INTEL, _INTEL),
         )
     )
     for name, (quantity, factor) in family.items()
 }
+
+ONLY: dict[str, tuple[str, frozenset[str]]] = {
+    **{
+        name: ("clock_type", frozenset({"GPU_CLOCK_TYPE_SYSTEM", "system"}))
+        for name in ("gpu_clock", "amd_gpu_clock", "GPU_CLOCK")
+    },
+    "xpum_temperature_celsius": ("location", frozenset({"gpu"})),
+    "xpum_frequency_mhz": ("type", frozenset({"actual"})),
+}
+"""Names that mean their quantity only where this label has one of these values."""
+
+TILED = frozenset({"xpum_memory_used_bytes"})
+"""Names that Intel's exporter prints once a tile (`sub_dev`): the card's value is the sum."""
 
 RATIO_NAMES: frozenset[str] = frozenset(name for name in MEANINGS if name.endswith("_RATIO"))
 """Names that promise 0..1 but carry an integer percent under DCGM 4.6, as aliases of field 203."""
@@ -115,6 +158,10 @@ SAMPLED_AT = (
     f"{_DEV}GPU_TEMP_CELSIUS",
     "cockpit_gpu_temperature_celsius",
     "nvidia_gpu_duty_cycle",
+    "gpu_used_vram",
+    "amd_gpu_used_vram",
+    "GPU_USED_VRAM",
+    "xpum_memory_used_bytes",
 )
 """One name a family that every card has, MIG or not: its sample time stands for the card's."""
 

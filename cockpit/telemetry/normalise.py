@@ -10,6 +10,7 @@ import msgspec
 
 from cockpit.model.gpu import Gpu, Mark
 from cockpit.model.quantity import Absent, Reading
+from cockpit.model.throttle import BIT_OF
 from cockpit.telemetry.labels import (
     NOBODY,
     UNTOLD,
@@ -23,12 +24,24 @@ from cockpit.telemetry.labels import (
     profile_of,
     uuid_of,
 )
-from cockpit.telemetry.names import MEANINGS, RATIO_NAMES, SLOTS, Meaning, Quantity, Source, generation
+from cockpit.telemetry.names import (
+    MEANINGS,
+    ONLY,
+    RATIO_NAMES,
+    SLOTS,
+    TILED,
+    Meaning,
+    Quantity,
+    Source,
+    generation,
+)
 from cockpit.telemetry.sample import Sample, is_reading
 
 _TRUST = {source: rank for rank, source in enumerate(Source)}
 
 _DUTY, _ENGINE, _XID = SLOTS[Quantity.DUTY], SLOTS[Quantity.ENGINE], SLOTS[Quantity.XID]
+_THROTTLE = SLOTS[Quantity.THROTTLE]
+_MOST_BITS = float(1 << 16)
 _TEMPERATURE, _POWER, _SM_CLOCK = (
     SLOTS[Quantity.TEMPERATURE],
     SLOTS[Quantity.POWER],
@@ -57,6 +70,8 @@ class _Card:
         "profile",
         "sampled",
         "source",
+        "throttle",
+        "tiles",
         "told",
         "values",
     )
@@ -68,7 +83,9 @@ class _Card:
         self.index: int | None = None
         self.model = ""
         self.profile = ""
-        self.source = Source.ARENA
+        self.source: Source | None = None
+        self.throttle = 0
+        self.tiles: dict[tuple[int, str], float] | None = None
         self.lower_host = False
         self.sampled = -1.0
 
@@ -153,6 +170,12 @@ def _gather(samples: Iterable[Sample], places: Places) -> dict[Key, _Card]:
             card.sampled = one.sampled_seconds
         if not is_reading(one.value):
             continue
+        if meaning.slot == _THROTTLE:
+            card.throttle |= _bits(one)
+            continue
+        if one.name in ONLY or one.name in TILED:
+            _put_special(card, one, meaning)
+            continue
         if one.name in RATIO_NAMES:
             ratios.append((key, one, meaning))
             if one.value > 1.05:
@@ -165,13 +188,35 @@ def _gather(samples: Iterable[Sample], places: Places) -> dict[Key, _Card]:
     return found
 
 
+def _bits(one: Sample) -> int:
+    """NVML's bits: a series a reason (ours), or all of them in one number (DCGM's field)."""
+    reason = one.labels.get("reason")
+    if reason is not None:
+        return BIT_OF.get(reason, 0) if one.value else 0
+    return int(one.value) if 0 <= one.value < _MOST_BITS else 0
+
+
+def _put_special(card: _Card, one: Sample, meaning: Meaning) -> None:
+    """Names whose meaning hangs on a label: another sensor's series is passed over, tiles are summed."""
+    label, wanted = ONLY.get(one.name, ("", frozenset()))
+    if label and one.labels.get(label, "") not in wanted:
+        return
+    value = scaled(one.value, meaning.factor)
+    tile = one.labels.get("sub_dev", "")
+    if one.name in TILED and tile:
+        tiles = card.tiles = card.tiles if card.tiles is not None else {}
+        tiles[meaning.slot, tile] = value
+        value = sum(of for (slot, _), of in tiles.items() if slot == meaning.slot)
+    _put(card, meaning, value, one.sampled_seconds)
+
+
 def scaled(value: float, factor: float) -> float:
     """The value in base units; 57 percent is 0.57, which a product with 0.01 is not."""
     return value / round(1.0 / factor) if factor < 1.0 else value * factor
 
 
 def _note_labels(card: _Card, labels: Mapping[str, str], source: Source) -> None:
-    if _TRUST[source] <= _TRUST[card.source]:
+    if card.source is None or _TRUST[source] <= _TRUST[card.source]:
         card.source = source
         card.lower_host = "hostname" in labels
     if card.index is None:
@@ -202,6 +247,7 @@ def _drop_parents(found: dict[Key, _Card]) -> None:
             if (of_node, of_uuid) == (node, uuid):
                 for slot in (_TEMPERATURE, _POWER, _SM_CLOCK, _XID):
                     card.values[slot] = card.values[slot] or parent.values[slot]
+                card.throttle |= parent.throttle
 
 
 def _record(uuid: str, node: str, card: _Card, at: float | None, maps_pods: bool) -> Gpu:
@@ -220,13 +266,14 @@ def _record(uuid: str, node: str, card: _Card, at: float | None, maps_pods: bool
         temperature_celsius=_between(card, _TEMPERATURE, 0.1, 250.0),
         power_watts=_between(card, _POWER, 0.0, 100_000.0),
         sm_clock_hertz=_between(card, _SM_CLOCK, 0.0, 1e11),
+        throttle=card.throttle,
         xid=int(xid[2]) if xid is not None and 0 <= xid[2] < 1e6 else None,
         pod_namespace=holder.namespace,
         pod_name=holder.pod,
         container=holder.container,
         mark=_mark(card, holder),
         sampled_seconds=at,
-        source=generation(card.source, card.lower_host),
+        source=generation(card.source, card.lower_host) if card.source is not None else "",
     )
 
 

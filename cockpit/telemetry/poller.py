@@ -4,21 +4,34 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 
+import msgspec
+
 from cockpit.clock import Clock
 from cockpit.model.batch import Batch, Phase, StreamStatus
 from cockpit.model.gpu import Gpu
+from cockpit.model.gpu_detail import GpuDetail
 from cockpit.model.node import Node
 from cockpit.model.record import Kind
 from cockpit.telemetry.attribute import attribute
 from cockpit.telemetry.faults import TelemetryError
-from cockpit.telemetry.source import Cluster, Source
+from cockpit.telemetry.look import Look, Looking, Pace, everything
+from cockpit.telemetry.source import MANY_CARDS, Cluster, Source
 from cockpit.telemetry.staleness import aged
 
 SAMPLE_INTERVAL_SECONDS = 30.0
 """dcgm-exporter's own period; with a scrape every 15 s a sample is at most 45 s old when all is well."""
 
 MOST_NODES = 100
-"""With more visible nodes than this the whole fleet is asked for: the URL of a GET has its limits."""
+"""With more nodes on screen than this the whole fleet is asked for: the URL of a GET has its limits."""
+
+FLEET_SECONDS = 30.0
+"""A large fleet is read whole no more often than its exporters sample it; nodes on screen every round."""
+
+SLOW_SECONDS = 60.0
+"""How often the fleet is read while only the sums in the header are in sight: before samples go stale."""
+
+IDLE_SECONDS = 1.0
+"""How soon it is noticed that somebody looks again, where nobody says so."""
 
 _REST = 4.0
 """A round is followed by a pause of at least so many times its length: a large fleet is polled less often."""
@@ -27,16 +40,13 @@ _CHUNK = 1_000
 _LONGEST_PAUSE_SECONDS = 60.0
 
 
-def no_nodes() -> Sequence[str]:
-    """The whole fleet."""
-    return ()
-
-
 class Poller:
     """Asks every `interval_seconds`, doubles the pause while there is no answer, emits `Batch`es of `Gpu`.
 
-    `visible` names the nodes on screen, empty for the whole fleet. Failures become the stream's status; cards
-    keep their rows and go stale. `known` are the cards that an earlier poller left in the store.
+    `looking` says what is in sight: nodes on screen are read every round, a large fleet (`many_cards`) only
+    every `FLEET_SECONDS`, details of a node only while its page is open, nothing while nobody looks. Failures
+    become the stream's status; cards keep their rows and go stale. `known` are the cards that an earlier
+    poller left in the store. `nudge` is set when somebody looks elsewhere: the pause ends then.
     """
 
     def __init__(
@@ -50,7 +60,9 @@ class Poller:
         sample_interval_seconds: float = SAMPLE_INTERVAL_SECONDS,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         rng: random.Random | None = None,
-        visible: Callable[[], Sequence[str]] = no_nodes,
+        looking: Looking = everything,
+        nudge: asyncio.Event | None = None,
+        many_cards: int = MANY_CARDS,
         known: Iterable[Gpu] = (),
     ) -> None:
         self._source = source
@@ -61,7 +73,11 @@ class Poller:
         self._sample_interval_seconds = max(sample_interval_seconds, interval_seconds)
         self._sleep = sleep
         self._rng = rng or random.Random(0)
-        self._visible = visible
+        self._looking = looking
+        self._nudge = nudge
+        self._many_cards = many_cards
+        self._whole_at: float | None = None  # monotonic: when the whole fleet was read last
+        self._details: dict[str, GpuDetail] = {}
         self._cards: dict[str, Gpu] = {card.uuid: card for card in known}
         self._heard_seconds: float | None = None
         self._nodes_met: set[str] = set()
@@ -76,19 +92,51 @@ class Poller:
     async def run(self, most_failures: int | None = None) -> None:
         """Poll until cancelled, or until `most_failures` polls in a row had no answer."""
         while most_failures is None or self.failures < most_failures:
-            await self._sleep(await self.poll())
+            pause = await self.poll() if self._is_due() else IDLE_SECONDS
+            await self._pause(pause)
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait, or until somebody looks elsewhere; a source in trouble gets its pause in full."""
+        if self._nudge is None or self.failures:
+            await self._sleep(seconds)
+            return
+        self._nudge.clear()
+        naps = {
+            asyncio.ensure_future(self._sleep(seconds)),
+            asyncio.ensure_future(self._nudge.wait()),
+        }
+        try:
+            await asyncio.wait(naps, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for nap in naps:
+                nap.cancel()
+            await asyncio.gather(*naps, return_exceptions=True)
+
+    def _is_due(self) -> bool:
+        """False while nobody looks, and between the slow rounds while only the header is in sight."""
+        look = self._looking()
+        if look.pace is Pace.LIVE:
+            return True
+        if look.pace is Pace.NONE:
+            return False
+        return self._whole_at is None or self._clock.monotonic() - self._whole_at >= SLOW_SECONDS
 
     async def poll(self) -> float:
         """One round. Returns how many seconds to wait before the next."""
         began = self._clock.monotonic()
+        look = self._looking()
+        nodes = self._asked_nodes(look, began)
         try:
-            cards, now_seconds = await self._ask()
+            cards, now_seconds = await self._ask(nodes)
+            fresh = await self._source.details(self._cluster, look.details) if look.details else []
         except TelemetryError as error:
             return self._fail(error)
         self.failures = 0
+        if not nodes:
+            self._whole_at = began
         self._answered_at = (now_seconds, self._clock.monotonic())
-        nodes = frozenset(self._visible_nodes())
-        asked_for = {uuid: one for uuid, one in self._cards.items() if not nodes or one.node in nodes}
+        wanted = frozenset(nodes)
+        asked_for = {uuid: one for uuid, one in self._cards.items() if not wanted or one.node in wanted}
         shown, gone = aged(cards, asked_for, now_seconds, self._sample_interval_seconds)
         # silent cards too: a pod on one of them is not looked for on the others, and may have ended
         shown = await self._attributed(shown)
@@ -98,18 +146,25 @@ class Poller:
         left = self._left([*shown, *kept], frozenset(card.uuid for card in cards))
         stay = [card for card in (*shown, *kept) if card.uuid not in left]
         await self._emit(stay, [*gone, *left], len(cards))
+        self._emit_details(fresh)
         return max(self._interval_seconds, _REST * (self._clock.monotonic() - began))
 
     # ---- asking
 
-    async def _ask(self) -> tuple[list[Gpu], float]:
+    async def _ask(self, nodes: Sequence[str]) -> tuple[list[Gpu], float]:
         """Cards as the exporters see them, and the source's own time."""
-        cards, now = await self._source.read(self._cluster, self._visible_nodes(), len(self._cards))
+        cards, now = await self._source.read(self._cluster, nodes, len(self._cards))
         return cards, self._clock.now() if now is None else now
 
-    def _visible_nodes(self) -> tuple[str, ...]:
-        nodes = tuple(self._visible())
-        return nodes if len(nodes) <= MOST_NODES else ()
+    def _asked_nodes(self, look: Look, now_monotonic: float) -> tuple[str, ...]:
+        """The nodes to ask for, empty for the whole fleet: always where it is small or its turn has come."""
+        if (
+            not 0 < len(look.nodes) <= MOST_NODES
+            or len(self._cards) < self._many_cards
+            or self._whole_at is None
+        ):
+            return ()
+        return look.nodes if now_monotonic - self._whole_at < FLEET_SECONDS else ()
 
     async def _attributed(self, cards: list[Gpu]) -> list[Gpu]:
         """Marks checked against the pods of each node; gives way to the loop now and then."""
@@ -167,6 +222,20 @@ class Poller:
                     status=None if changed else status,
                 )
             )
+
+    def _emit_details(self, fresh: Sequence[GpuDetail]) -> None:
+        """Second records of the nodes whose page is open; those of any other node go."""
+        known = self._cards.values() if fresh else ()
+        names = {(card.node, card.uuid.replace(f"@{card.node}", "")): card.uuid for card in known}
+        new: dict[str, GpuDetail] = {}
+        for one in fresh:
+            uuid = names.get((one.node, one.uuid), one.uuid)
+            new[uuid] = one if uuid == one.uuid else msgspec.structs.replace(one, uuid=uuid)
+        changed = tuple(one for uuid, one in new.items() if self._details.get(uuid) != one)
+        removed = tuple(uuid for uuid in self._details if uuid not in new)
+        self._details = new
+        if changed or removed:
+            self._sink(Batch(kind=Kind.GPU_DETAIL, changed=changed, removed=removed))
 
     def _live(self, found: int) -> StreamStatus:
         now = self._heard_seconds = self._clock.now()

@@ -1,6 +1,6 @@
 """The queries as text. Pure.
 
-Nothing here aggregates values: an instant vector keeps every label, and labels are resolved in Python. Sample
+No value is aggregated here: an instant vector keeps every label, and labels are resolved in Python. Sample
 times need a query of their own, because the API stamps every row of an instant vector with the time of the
 query (prometheus/promql/engine.go: "force it to the evaluation timestamp").
 """
@@ -8,7 +8,11 @@ query (prometheus/promql/engine.go: "force it to the evaluation timestamp").
 import re
 from collections.abc import Iterable
 
-from cockpit.telemetry.names import SAMPLED_AT
+from cockpit.model.throttle import HARMFUL, REASONS
+from cockpit.telemetry.names import SAMPLED_AT, Quantity, names_of
+
+REASONED = ("cockpit_gpu_throttle",)
+"""Names with a series for each reason (label `reason`)."""
 
 PROBE = "vector(1)"
 """Answered by every Prometheus whatever it scrapes; `/` is refused by many proxies."""
@@ -71,6 +75,19 @@ def sample_times(nodes: Iterable[str] = ()) -> str:
         for label in labels
     ]
     return f"max by ({', '.join(_KEY_LABELS)}) ({' or '.join(parts)})"
+
+
+def held_down(nodes: Iterable[str] = ()) -> str:
+    """Cards whose clocks something harmful holds down: our exporter's series that are 1, DCGM's bit masks."""
+    masks = tuple(name for name in names_of((Quantity.THROTTLE,)) if name not in REASONED)
+    words = any_of(word for bit, word, _ in REASONS if bit & HARMFUL)
+    chosen = tuple(nodes)
+    parts = []
+    for label in HOST_LABELS if chosen else ("",):
+        at = f",{label}=~{any_of(chosen)}" if label else ""
+        parts += [f"{name}{{reason=~{words}{at}}} == 1" for name in REASONED]
+        parts.append(f"{{__name__=~{any_of(masks)}{at}}} > 1")
+    return " or ".join(parts)
 
 
 def has_gpus(names: Iterable[str]) -> str:

@@ -4,15 +4,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from cockpit.model.gpu import Gpu
+from cockpit.model.gpu_detail import GpuDetail
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
+from cockpit.telemetry import detail_names
 from cockpit.telemetry.faults import TelemetryError
 from cockpit.telemetry.labels import Places
 from cockpit.telemetry.names import MEANINGS, Quantity, names_of
 from cockpit.telemetry.normalise import ages, gpus
-from cockpit.telemetry.promql import instant, sample_times
-from cockpit.telemetry.sample import from_prometheus, newest_seconds
+from cockpit.telemetry.promql import held_down, instant, sample_times
+from cockpit.telemetry.sample import Sample, from_prometheus, newest_seconds
 
 T = TypeVar("T")
 
@@ -45,6 +47,9 @@ class Source(Protocol):
 
         `nodes` are those on screen, empty for all. Raises TelemetryError where there is no answer at all.
         """
+
+    async def details(self, cluster: Cluster, nodes: Sequence[str]) -> list[GpuDetail]:
+        """What only the pages of these nodes show. Raises TelemetryError as `read` does."""
 
     def close(self) -> None:
         """Let go of threads and connections."""
@@ -87,8 +92,12 @@ class PrometheusSource:
         """As `Source.read`; the time is Prometheus' own."""
         places = places_of(cluster)
         rows: list[Any] = []
-        for names in _shares(cluster, cards_known):
+        shares = _shares(cluster, cards_known)
+        for names in shares:
             rows.extend(await self._asked.query(instant(names, nodes)))
+        if len(shares) > 1:
+            # nine series a card where our exporter speaks: of a large fleet only those that say something
+            rows.extend(await self._asked.query(held_down(nodes)))
         times = await self._times(nodes)
 
         def work() -> tuple[list[Gpu], float | None]:
@@ -98,6 +107,16 @@ class PrometheusSource:
             return gpus(samples, places, sampled), newest_seconds(samples)
 
         return await self._asked.apart(work)
+
+    async def details(self, cluster: Cluster, nodes: Sequence[str]) -> list[GpuDetail]:
+        """One query for all that the page of a node shows besides; as `Source.details`."""
+        if not nodes:
+            return []
+        rows = await self._asked.query(instant(detail_names.NAMES, nodes))
+        places = places_of(cluster)
+        return await self._asked.apart(
+            lambda: detail_names.details(_unstamped(from_prometheus(rows)), places)
+        )
 
     async def _times(self, nodes: Sequence[str]) -> list[Any]:
         try:
@@ -111,12 +130,17 @@ class PrometheusSource:
         self._asked.close()
 
 
+def _unstamped(samples: list[Sample]) -> list[Sample]:
+    """An instant vector carries the time of the query: none is better than that one."""
+    return [one._replace(sampled_seconds=None) for one in samples]
+
+
 def _shares(cluster: Cluster, cards_known: int) -> list[tuple[str, ...]]:
     nodes: Mapping[str, Node] = cluster.records(Kind.NODE)
     devices = sum(node.gpu_capacity or 0 for node in nodes.values())
     if cards_known < MANY_CARDS and devices < MANY_CARDS:
         return [tuple(MEANINGS)]
-    return [names_of((quantity,)) for quantity in Quantity]
+    return [names_of((quantity,)) for quantity in Quantity if quantity is not Quantity.THROTTLE]
 
 
 def places_of(cluster: Cluster) -> Places:

@@ -27,7 +27,7 @@ def stale(card: Gpu) -> Gpu:
         )
         if not isinstance(getattr(card, name), Absent)
     }
-    return msgspec.structs.replace(card, **readings) if readings else card
+    return msgspec.structs.replace(card, throttle=0, **readings) if readings else card
 
 
 def aged(

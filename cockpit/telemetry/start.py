@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from cockpit.clock import Clock
@@ -12,8 +12,9 @@ from cockpit.model.record import Kind
 from cockpit.telemetry.discovery import ListServices, Open, Target, find_prometheus
 from cockpit.telemetry.exporters import ExporterPages, ReadPage
 from cockpit.telemetry.faults import TelemetryError
+from cockpit.telemetry.look import Looking, everything
 from cockpit.telemetry.names import MEANINGS
-from cockpit.telemetry.poller import Poller, no_nodes
+from cockpit.telemetry.poller import Poller
 from cockpit.telemetry.prometheus import Prometheus
 from cockpit.telemetry.promql import has_gpus
 from cockpit.telemetry.source import Cluster, PrometheusSource, Source
@@ -36,7 +37,8 @@ async def run_telemetry(
     interval_seconds: float = 5.0,
     rng: random.Random | None = None,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    visible: Callable[[], Sequence[str]] = no_nodes,
+    looking: Looking = everything,
+    nudge: asyncio.Event | None = None,
     read_page: ReadPage | None = None,
 ) -> None:
     """Run until cancelled. Every failure becomes the status of the GPU stream, none is raised.
@@ -44,6 +46,7 @@ async def run_telemetry(
     `proxied_http` makes a `requests` session that reaches `http://cluster.local/...` through the API server
     (`cockpit.kube.proxy.http_session`); `list_services` lists the Services of the cluster and may raise
     CockpitError. `read_page` reads through the API server's pod proxy, for clusters without a Prometheus.
+    `looking` and `nudge` are the poller's: what is in sight, and that it changed.
     """
     pause = _FIRST_PAUSE_SECONDS
     known: tuple[Gpu, ...] = ()
@@ -69,7 +72,8 @@ async def run_telemetry(
             interval_seconds=interval_seconds,
             rng=rng,
             sleep=sleep,
-            visible=visible,
+            looking=looking,
+            nudge=nudge,
             known=known,
         )
         try:

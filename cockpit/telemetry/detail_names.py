@@ -1,0 +1,230 @@
+"""Raw names of what only the page of a node shows, and how its samples become `GpuDetail`. Pure.
+
+Sources: NVIDIA/dcgm-exporter etc/default-counters.csv (also what is commented out there) and the release note
+of 4.9.0 for the new spellings; NVIDIA/DCGM dcgmlib/dcgm_fields.h (limits); our exporter's families.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from cockpit.model.gpu_detail import GpuDetail, ProcessUse
+from cockpit.model.quantity import Absent, Reading
+from cockpit.model.throttle import BIT_OF
+from cockpit.telemetry.labels import Places, instance_of, node_of, uuid_of
+from cockpit.telemetry.sample import Sample, is_reading
+
+_DEV, _PROF, _OWN = "DCGM_FI_DEV_", "DCGM_FI_PROF_", "cockpit_gpu_"
+MOST_PROCESSES = 32
+"""Processes of one card that are kept: the page shows them in one line each."""
+
+
+class _Field(NamedTuple):
+    """Where a raw name goes. `only` lists label values that must all match; several series add up."""
+
+    name: str
+    factor: float = 1.0
+    only: tuple[tuple[str, str], ...] = ()
+
+
+FIELDS: dict[str, tuple[_Field, ...]] = {
+    # ours
+    f"{_OWN}power_limit_watts": (_Field("power_cap_watts"),),
+    f"{_OWN}sm_clock_max_hertz": (_Field("sm_clock_max_hertz"),),
+    f"{_OWN}memory_clock_hertz": (_Field("memory_clock_hertz"),),
+    f"{_OWN}memory_temperature_celsius": (_Field("memory_temperature_celsius"),),
+    f"{_OWN}temperature_margin_celsius": (_Field("margin_celsius"),),
+    f"{_OWN}temperature_limit_celsius": (
+        _Field("slowdown_celsius", only=(("limit", "slowdown"),)),
+        _Field("shutdown_celsius", only=(("limit", "shutdown"),)),
+    ),
+    f"{_OWN}tensor_active_ratio": (_Field("tensor_ratio"),),
+    f"{_OWN}dram_active_ratio": (_Field("dram_ratio"),),
+    f"{_OWN}sm_active_ratio": (_Field("sm_ratio"),),
+    f"{_OWN}energy_joules_total": (_Field("energy_joules"),),
+    f"{_OWN}ecc_errors_total": (
+        _Field("ecc_double", only=(("kind", "uncorrected"), ("counter", "volatile"))),
+    ),
+    f"{_OWN}remapped_rows_total": (_Field("remapped_rows"),),
+    f"{_OWN}row_remap_pending": (_Field("remap_pending"),),
+    f"{_OWN}row_remap_failed": (_Field("remap_failed"),),
+    f"{_OWN}nvlink_errors_total": (_Field("nvlink_errors"),),
+    f"{_OWN}pcie_replays_total": (_Field("pcie_replays"),),
+    # dcgm, generations A and B
+    f"{_DEV}ENFORCED_POWER_LIMIT": (_Field("power_cap_watts"),),
+    f"{_DEV}POWER_MGMT_LIMIT": (_Field("power_cap_watts"),),
+    f"{_DEV}MAX_SM_CLOCK": (_Field("sm_clock_max_hertz", 1e6),),
+    f"{_DEV}MEM_CLOCK": (_Field("memory_clock_hertz", 1e6),),
+    f"{_DEV}MEMORY_TEMP": (_Field("memory_temperature_celsius"),),
+    f"{_DEV}SLOWDOWN_TEMP": (_Field("slowdown_celsius"),),
+    f"{_DEV}SHUTDOWN_TEMP": (_Field("shutdown_celsius"),),
+    f"{_PROF}PIPE_TENSOR_ACTIVE": (_Field("tensor_ratio"),),
+    f"{_PROF}DRAM_ACTIVE": (_Field("dram_ratio"),),
+    f"{_PROF}SM_ACTIVE": (_Field("sm_ratio"),),
+    f"{_DEV}TOTAL_ENERGY_CONSUMPTION": (_Field("energy_joules", 0.001),),
+    f"{_DEV}ECC_DBE_VOL_TOTAL": (_Field("ecc_double"),),
+    f"{_DEV}UNCORRECTABLE_REMAPPED_ROWS": (_Field("remapped_rows"),),
+    f"{_DEV}CORRECTABLE_REMAPPED_ROWS": (_Field("remapped_rows"),),
+    f"{_DEV}ROW_REMAP_PENDING": (_Field("remap_pending"),),
+    f"{_DEV}ROW_REMAP_FAILURE": (_Field("remap_failed"),),
+    f"{_DEV}NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL": (_Field("nvlink_errors"),),
+    f"{_DEV}NVLINK_CRC_DATA_ERROR_COUNT_TOTAL": (_Field("nvlink_errors"),),
+    f"{_DEV}NVLINK_REPLAY_ERROR_COUNT_TOTAL": (_Field("nvlink_errors"),),
+    f"{_DEV}NVLINK_RECOVERY_ERROR_COUNT_TOTAL": (_Field("nvlink_errors"),),
+    f"{_DEV}PCIE_REPLAY_COUNTER": (_Field("pcie_replays"),),
+    # dcgm, generation C
+    f"{_DEV}ENFORCED_POWER_LIMIT_WATTS": (_Field("power_cap_watts"),),
+    f"{_DEV}MEMORY_CLOCK_HERTZ": (_Field("memory_clock_hertz"),),
+    f"{_DEV}MEMORY_TEMP_CELSIUS": (_Field("memory_temperature_celsius"),),
+    f"{_PROF}TENSOR_UTIL_RATIO": (_Field("tensor_ratio"),),
+    f"{_PROF}DRAM_UTIL_RATIO": (_Field("dram_ratio"),),
+    f"{_PROF}SM_UTIL_RATIO": (_Field("sm_ratio"),),
+    f"{_DEV}GPU_ENERGY_JOULES_TOTAL": (_Field("energy_joules"),),
+    f"{_DEV}ROW_REMAP_UNCORRECTABLE_TOTAL": (_Field("remapped_rows"),),
+    f"{_DEV}ROW_REMAP_CORRECTABLE_TOTAL": (_Field("remapped_rows"),),
+    f"{_DEV}ROW_REMAP_FAILED": (_Field("remap_failed"),),
+    f"{_DEV}PCIE_REPLAY_TOTAL": (_Field("pcie_replays"),),
+}
+"""Raw name -> field of `GpuDetail` and factor to its base unit."""
+
+_ADD_UP = frozenset({"remapped_rows", "nvlink_errors"})
+_THROTTLE = f"{_OWN}throttle"
+_BITS = frozenset({f"{_DEV}CLOCK_THROTTLE_REASONS", f"{_DEV}CLOCKS_EVENT_REASONS"})
+_EVENTS = "DCGM_EXP_CLOCK_EVENTS_COUNT"
+_RECOVERY = f"{_OWN}recovery_action"
+_LINK = f"{_OWN}nvlink_up"
+_PROCESS_MEMORY, _PROCESS_DUTY = f"{_OWN}process_memory_bytes", f"{_OWN}process_duty_ratio"
+_PROCESSES = f"{_OWN}processes"
+
+NAMES: tuple[str, ...] = (
+    *FIELDS,
+    *(_THROTTLE, *sorted(_BITS), _EVENTS, _RECOVERY, _LINK, _PROCESS_MEMORY, _PROCESS_DUTY, _PROCESSES),
+)
+"""Everything that is asked for when the page of a node is open."""
+
+
+class _Heard:
+    """What was heard of one card so far; `seen` keeps a series that comes twice from counting twice."""
+
+    __slots__ = ("at", "links", "links_up", "processes", "recovery", "seen", "throttle", "values")
+
+    def __init__(self) -> None:
+        self.values: dict[str, float] = {}
+        self.seen: dict[str, dict[tuple[str, ...], float]] = {}
+        self.throttle: int | None = None
+        self.recovery: str | None = None
+        self.links: dict[str, bool] = {}
+        self.processes: dict[int, ProcessUse] | None = None
+        self.at: float | None = None
+
+
+def details(samples: Iterable[Sample], places: Places | None = None) -> list[GpuDetail]:
+    """One record a card, keyed as `normalise.gpus` keys the same card, by node and uuid."""
+    places = places or Places()
+    found: dict[tuple[str, str], _Heard] = {}
+    for one in samples:
+        if one.name not in _READ:
+            continue
+        uuid = uuid_of(one.labels)
+        if not uuid or not is_reading(one.value):
+            continue
+        instance = instance_of(one.labels)
+        key = (node_of(one.labels, places), f"{uuid}/{instance}" if instance else uuid)
+        heard = found.setdefault(key, _Heard())
+        _note(heard, one)
+        if one.sampled_seconds is not None:
+            heard.at = max(heard.at or 0.0, one.sampled_seconds)
+    return [_record(node, uuid, heard) for (node, uuid), heard in sorted(found.items())]
+
+
+_READ = frozenset(NAMES)
+
+
+def _note(heard: _Heard, one: Sample) -> None:
+    labels = one.labels
+    fields = FIELDS.get(one.name)
+    if fields is not None:
+        for field in fields:
+            if all(_plain(labels, label) == value for label, value in field.only):
+                _put(heard, field, one)
+    elif one.name == _THROTTLE:
+        heard.throttle = (heard.throttle or 0) | (BIT_OF.get(labels.get("reason", ""), 0) if one.value else 0)
+    elif one.name == _EVENTS:
+        event = BIT_OF.get(labels.get("clock_event", ""), 0)
+        heard.throttle = (heard.throttle or 0) | (event if one.value else 0)
+    elif one.name in _BITS:
+        heard.throttle = (heard.throttle or 0) | int(one.value)
+    elif one.name == _RECOVERY:
+        if one.value:
+            heard.recovery = labels.get("action", "")
+    elif one.name == _LINK:
+        heard.links[labels.get("link", "")] = bool(one.value)
+    else:
+        _note_process(heard, one)
+
+
+def _plain(labels: Mapping[str, str], label: str) -> str:
+    """Prometheus renames a label that its scrape configuration has already."""
+    return labels.get(f"exported_{label}") or labels.get(label, "")
+
+
+def _put(heard: _Heard, field: _Field, one: Sample) -> None:
+    value = one.value / round(1.0 / field.factor) if field.factor < 1.0 else one.value * field.factor
+    if field.name not in _ADD_UP:
+        had = heard.values.get(field.name)
+        heard.values[field.name] = value if had is None else max(had, value)
+        return
+    series = (one.name, *(_plain(one.labels, label) for label in ("kind", "link", "nvlink")))
+    seen = heard.seen.setdefault(field.name, {})
+    seen[series] = max(seen.get(series, 0.0), value)
+    heard.values[field.name] = sum(seen.values())
+
+
+def _note_process(heard: _Heard, one: Sample) -> None:
+    known = heard.processes = heard.processes if heard.processes is not None else {}
+    pid = one.labels.get("pid", "")
+    if one.name == _PROCESSES or not (pid.isascii() and pid.isdigit()):
+        return
+    number = int(pid)
+    if number not in known and len(known) >= MOST_PROCESSES:
+        return
+    old = known.get(number) or ProcessUse(number, one.labels.get("name", ""), one.labels.get("pod_uid", ""))
+    is_memory = one.name == _PROCESS_MEMORY
+    known[number] = ProcessUse(
+        old.pid,
+        old.name,
+        old.pod_uid or one.labels.get("pod_uid", ""),
+        one.value if is_memory else old.memory_bytes,
+        old.duty_ratio if is_memory else one.value,
+    )
+
+
+_LIMITS: dict[str, tuple[float, float]] = {
+    "tensor_ratio": (0.0, 1.05),
+    "dram_ratio": (0.0, 1.05),
+    "sm_ratio": (0.0, 1.05),
+    "memory_temperature_celsius": (0.1, 250.0),
+    "slowdown_celsius": (1.0, 250.0),
+    "shutdown_celsius": (1.0, 250.0),
+    "margin_celsius": (-250.0, 250.0),
+    "power_cap_watts": (1.0, 100_000.0),
+}
+
+
+def _record(node: str, uuid: str, heard: _Heard) -> GpuDetail:
+    values: dict[str, Reading] = {}
+    for name, value in heard.values.items():
+        least, most = _LIMITS.get(name, (0.0, 1e18))
+        values[name] = value if least <= value <= most else Absent.NOT_COLLECTED
+    if heard.links:
+        values["nvlinks"] = float(len(heard.links))
+        values["nvlinks_up"] = float(sum(heard.links.values()))
+    processes = heard.processes
+    return GpuDetail(
+        uuid=uuid,
+        node=node,
+        throttle=heard.throttle,
+        recovery=heard.recovery,
+        processes=None if processes is None else tuple(processes[pid] for pid in sorted(processes)),
+        sampled_seconds=heard.at,
+        **values,
+    )

@@ -1,0 +1,35 @@
+"""What somebody looks at now, as far as telemetry is concerned: it decides what is asked, and how often."""
+
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+class Pace(enum.Enum):
+    """How much the numbers matter now."""
+
+    LIVE = "live"
+    """A page of GPU numbers is open."""
+    SLOW = "slow"
+    """Only the sums in the header are in sight."""
+    NONE = "none"
+    """No number is in sight, or nobody is there: nothing is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """`nodes` are those on screen (empty: no node in particular), `details` those whose page is open."""
+
+    pace: Pace = Pace.LIVE
+    nodes: tuple[str, ...] = ()
+    details: tuple[str, ...] = ()
+
+
+EVERYTHING = Look()
+"""The whole fleet at full pace: what a command of the command line wants."""
+
+Looking = Callable[[], Look]
+
+
+def everything() -> Look:
+    return EVERYTHING
