@@ -2,7 +2,7 @@
 
 import argparse
 import asyncio
-import contextlib
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -30,16 +30,18 @@ async def _stay(asked: argparse.Namespace, folder: Path) -> None:
     async with standing_before(kubeconfig, rules, folder, seed=asked.seed, port=asked.port) as (_, path):
         sys.stdout.write(f"KUBECONFIG={path}\n")
         sys.stdout.flush()
-        await asyncio.Event().wait()
+        # A handler of our own: under nohup and in background jobs SIGINT comes ignored, and a proxy that
+        # nobody can end stays for ever.
+        ending = asyncio.Event()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            asyncio.get_running_loop().add_signal_handler(number, ending.set)
+        await ending.wait()
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Serve until interrupted. Answers the exit status."""
     asked = _asked(sys.argv[1:] if arguments is None else arguments)
-    with (
-        tempfile.TemporaryDirectory(prefix="cockpit-faults-") as folder,
-        contextlib.suppress(KeyboardInterrupt),
-    ):
+    with tempfile.TemporaryDirectory(prefix="cockpit-faults-") as folder:
         try:
             asyncio.run(_stay(asked, Path(folder)))
         except CockpitError as error:
