@@ -98,7 +98,7 @@ class NowScreen(JobVerbs):
         self._say()
         self._name_fleet()
         self.query_one("#fleet", Heatmap).set_groups(
-            heat.groups(store, self._metric, self.state.namespace), self._legend()
+            heat.groups(store, self._metric, self.state.namespace), self._legend(), ramp=self._metric.ramp
         )
         self._fit_fleet()
         if not self.has_class("small"):
@@ -115,8 +115,8 @@ class NowScreen(JobVerbs):
         return "" if attachment.trouble else why_empty(what, attachment.store.status(kind))
 
     def _legend(self) -> str:
-        wide = self.size.width >= LEGEND_CELLS
-        return f"{self._metric.legend}   {heat.CELLS}" if wide else self._metric.legend
+        told = heat.legend(self.deck.attachment.store, self._metric)
+        return f"{told}   {heat.CELLS}" if self.size.width >= LEGEND_CELLS else told
 
     def _quiet(self) -> str:
         """What an empty list means: nothing is wrong only when everything was listed."""

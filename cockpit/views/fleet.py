@@ -1,5 +1,6 @@
 """The fleet in a few numbers: nodes, and what became of every GPU."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import is_
@@ -9,17 +10,19 @@ from cockpit.model.gpu import Gpu
 from cockpit.model.node import Node
 from cockpit.model.quantity import Absent, Reading
 from cockpit.model.record import Kind
-from cockpit.views import cards
+from cockpit.views import cards, physical
 from cockpit.views import format as fmt
 from cockpit.views.source import StoreReader
 
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
-    """Devices sum up: `gpus` = busy + idle_held + held_unknown + free + unseen + lost. `unseen` are held or
+    """Physical cards: `gpus` = busy + idle_held + held_unknown + free + unseen + lost. `unseen` are held or
     free, nobody can say: not every pod of the cluster may be read (or was read yet). `joining` are promised
     ones of nodes that do not show theirs yet and are not part of `gpus`. `duty` is the mean over held cards
-    that telemetry knows; `sampled_seconds` the time of the newest sample."""
+    that telemetry knows; `sampled_seconds` the time of the newest sample. `shares` are MIG instances and
+    time-sliced replicas, which pods ask for instead of cards; their cards are part of `gpus`, they are not.
+    `watts` sums the cards that tell their power, None where none does."""
 
     nodes: int = 0
     gpu_nodes: int = 0
@@ -31,7 +34,12 @@ class Fleet:
     unseen: int = 0
     lost: int = 0
     joining: int = 0
+    shares: int = 0
+    shares_held: int = 0
     duty: Reading = Absent.NOT_COLLECTED
+    watts: float | None = None
+    memory_used_bytes: float | None = None
+    memory_total_bytes: float | None = None
     sampled_seconds: float | None = None
 
     @property
@@ -41,7 +49,7 @@ class Fleet:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What became of one node's devices."""
+    """What became of one node's cards, and of the shares of them where it offers such."""
 
     busy: int = 0
     idle_held: int = 0
@@ -49,18 +57,21 @@ class Share:
     free: int = 0
     lost: int = 0
     joining: int = 0
+    shares: int = 0
+    shares_held: int = 0
 
 
 def share(node: Node, held: int, gpus: Sequence[Gpu]) -> Share:
-    """Devices of one node. Time-sliced capacity is counted as the scheduler counts it.
+    """Cards of one node; `held` is what its pods were charged, in devices or shares as the scheduler counts.
 
     Lost are devices that the node showed or was promised and that nothing can be put on: no longer
     allocatable, or on a node whose kubelet is not Ready, as far as no pod holds them.
     """
     if node.gpu_capacity is None or (node.gpu_capacity == 0 and node.gpus_expected):
         return Share(joining=node.gpus_expected or 0)
-    replicas = max(1, node.gpu_replicas)
-    total = max(node.gpu_capacity, (node.gpus_expected or 0) * replicas)
+    if physical.is_split(node, gpus):
+        return _split_share(node, held, gpus)
+    total = max(node.gpu_capacity, node.gpus_expected or 0)
     usable = min(node.gpu_allocatable or 0, total)
     # pods keep devices that fell out of allocatable until they end
     held = min(held, total)
@@ -82,6 +93,31 @@ def share(node: Node, held: int, gpus: Sequence[Gpu]) -> Share:
     )
 
 
+def _split_share(node: Node, held: int, gpus: Sequence[Gpu]) -> Share:
+    """Cards of which pods hold shares: a card is held where telemetry names a pod on it or sees it work, in
+    between what the number of held shares allows."""
+    total = physical.cards_promised(node, gpus)
+    shares = node.gpu_capacity or 0
+    held = min(held, shares)
+    usable = physical.usable_cards(node, total) if node.ready == "True" else 0
+    whole = physical.whole_cards(gpus)
+    taken = [one for one in whole if cards.is_held(one) or _duty(one) >= fmt.DUTY_IDLE_RATIO]
+    least = math.ceil(held / node.gpu_replicas) if node.gpu_replicas > 1 else min(1, held)
+    held_cards = min(max(len(taken), least), held, total)
+    known = [one for one in taken if not isinstance(one.duty_ratio, Absent)][:held_cards]
+    busy = sum(1 for one in known if _duty(one) >= fmt.DUTY_IDLE_RATIO)
+    free = max(0, usable - held_cards)
+    return Share(
+        busy=busy,
+        idle_held=len(known) - busy,
+        held_unknown=held_cards - len(known),
+        free=free,
+        lost=total - held_cards - free,
+        shares=shares,
+        shares_held=held,
+    )
+
+
 def _duty(card: Gpu) -> float:
     return 0.0 if isinstance(card.duty_ratio, Absent) else card.duty_ratio
 
@@ -89,7 +125,7 @@ def _duty(card: Gpu) -> float:
 class _Node:
     """What is remembered of one node: valid while record, cards and requests stay the same."""
 
-    __slots__ = ("duties", "duty_sum", "gpus", "held", "node", "sampled", "share")
+    __slots__ = ("duties", "duty_sum", "gpus", "held", "memory", "node", "sampled", "share", "watts")
 
     def __init__(self, node: Node, held: int, gpus: tuple[Gpu, ...]) -> None:
         self.node = node
@@ -98,14 +134,26 @@ class _Node:
         self.share = share(node, held, gpus)
         self.duties, self.duty_sum = 0, 0.0
         self.sampled: float | None = None
+        self.watts: float | None = None
+        self.memory: tuple[float, float] | None = None
         if gpus:
-            self._read(held, gpus)
+            self._read(held, physical.whole_cards(gpus))
 
     def _read(self, held: int, gpus: tuple[Gpu, ...]) -> None:
+        watts = cards.numbers(gpus, cards.power)
+        self.watts = sum(watts) if watts else None
+        memory = [
+            (card.memory_used_bytes, card.memory_total_bytes)
+            for card in gpus
+            if not isinstance(card.memory_used_bytes, Absent)
+            and not isinstance(card.memory_total_bytes, Absent)
+        ]
+        self.memory = (sum(one[0] for one in memory), sum(one[1] for one in memory)) if memory else None
         duties = [
             card.duty_ratio
             for card in gpus
-            if not isinstance(card.duty_ratio, Absent) and (cards.is_held(card) or held >= len(gpus))
+            if not isinstance(card.duty_ratio, Absent)
+            and (cards.is_held(card) or (held >= len(gpus) and self.node.gpu_replicas == 1))
         ]
         self.duties = len(duties)
         self.duty_sum = sum(duties)
@@ -169,6 +217,8 @@ def _count(store: StoreReader, memo: _Memo) -> Fleet:
     free = sum(one.share.free for one in parts)
     lost = sum(one.share.lost for one in parts)
     duties = sum(one.duties for one in parts)
+    watts = [one.watts for one in parts if one.watts is not None]
+    memory = [one.memory for one in parts if one.memory is not None]
     unseen = 0 if sees_all_pods(store) else free
     return Fleet(
         nodes=len(nodes),
@@ -181,6 +231,11 @@ def _count(store: StoreReader, memo: _Memo) -> Fleet:
         unseen=unseen,
         lost=lost,
         joining=sum(one.share.joining for one in parts),
+        shares=sum(one.share.shares for one in parts),
+        shares_held=sum(one.share.shares_held for one in parts),
+        watts=sum(watts) if watts else None,
+        memory_used_bytes=sum(one[0] for one in memory) if memory else None,
+        memory_total_bytes=sum(one[1] for one in memory) if memory else None,
         duty=sum(one.duty_sum for one in parts) / duties if duties else _why_none(store),
         sampled_seconds=max((one.sampled for one in parts if one.sampled is not None), default=None),
     )

@@ -2,16 +2,20 @@
 
 from collections.abc import Sequence
 from enum import Enum
+from typing import Literal
 from weakref import WeakKeyDictionary
 
+from cockpit_widgets.glyphs import TOP_LEVEL, heat_glyph
 from cockpit_widgets.types import HeatBlock, HeatGroup
 
 from cockpit.model.gpu import Gpu, Mark
 from cockpit.model.node import Node
+from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent, Reading
 from cockpit.model.record import Kind
+from cockpit.model.throttle import HARMFUL
 from cockpit.model.xid import xid_class
-from cockpit.views import cards
+from cockpit.views import cards, physical
 from cockpit.views import format as fmt
 from cockpit.views.fleet import sees_all_pods
 from cockpit.views.order import natural
@@ -30,6 +34,7 @@ class Metric(Enum):
     POWER = "power"
     HEALTH = "health"
     OWNER = "owner"
+    PRIORITY = "priority"
 
     @property
     def next(self) -> "Metric":
@@ -38,9 +43,9 @@ class Metric(Enum):
         return every[(every.index(self) + 1) % len(every)]
 
     @property
-    def legend(self) -> str:
-        """What the darkest and the lightest shade mean."""
-        return _LEGEND[self]
+    def ramp(self) -> Literal["calm", "alarm"]:
+        """How the shades are coloured: where much is bad, as an alarm."""
+        return "alarm" if self in (Metric.TEMPERATURE, Metric.HEALTH) else "calm"
 
 
 _LEGEND = {
@@ -48,12 +53,42 @@ _LEGEND = {
     Metric.MEMORY: "shade: share of GPU memory in use, 0 to 100%",
     Metric.TEMPERATURE: "shade: 25°C to 90°C (display scale, not the card's own limits)",
     Metric.POWER: "shade: 0 W to the most drawn by a card of this pool",
-    Metric.HEALTH: "shade: last Xid none, to watch, to be taken out",
-    Metric.OWNER: "shade: one a namespace",
+    Metric.HEALTH: "shade: last Xid none ▁, to watch or clocks held down ▅, to be taken out █",
 }
 CELLS = f"{fmt.FREE} free  {fmt.LOST} lost  {fmt.NOT_COLLECTED} not collected  {fmt.STALE} stale"
 
+_NAMES_TOLD = 6
+"""Names that the legend has room for; a fleet of more owners or classes tells how many more."""
+
 _COLD_CELSIUS, _HOT_CELSIUS = 25.0, 90.0
+
+
+def legend(store: StoreReader, metric: Metric) -> str:
+    """What the shades mean: the ends of a scale, or who has which."""
+    if metric not in _NAMED:
+        return _LEGEND[metric]
+    names = _named(store, metric)
+    said = [f"{heat_glyph(level)} {name}" for name, level in names.items()][:_NAMES_TOLD]
+    more = f" and {len(names) - _NAMES_TOLD} more" if len(names) > _NAMES_TOLD else ""
+    what = "owner" if metric is Metric.OWNER else "priority, lowest first"
+    return f"{what}: {'  '.join(said)}{more}" if said else f"{what}: no GPU is held"
+
+
+def _named(store: StoreReader, metric: Metric) -> dict[str, int]:
+    """Namespaces by name, or priorities from low to high, that hold GPUs now: each with its shade."""
+    if metric is Metric.OWNER:
+        held = {card.pod_namespace for card in store.records(Kind.GPU).values() if card.pod_name}
+        names = sorted(held, key=natural)
+    else:
+        pods = [pod for pod in store.gpu_pods() if pod.holds_gpus and pod.node]
+        by_number = {pod.priority or 0: _class_of(pod) for pod in sorted(pods, key=lambda one: one.key)}
+        names = list(dict.fromkeys(by_number[number] for number in sorted(by_number)))
+    step = TOP_LEVEL / max(1, len(names))
+    return {name: max(1, min(TOP_LEVEL, round((place + 1) * step))) for place, name in enumerate(names)}
+
+
+def _class_of(pod: Pod) -> str:
+    return pod.priority_class or str(pod.priority or 0)
 
 
 def groups(store: StoreReader, metric: Metric = Metric.DUTY, namespace: str = "") -> tuple[HeatGroup, ...]:
@@ -93,20 +128,23 @@ class _Shades:
         self._namespace = namespace
         self._sees_all = sees_all_pods(store)
         self._most_watts = 0.0
+        self._names = _named(store, metric) if metric in _NAMED else {}
         if metric is Metric.POWER:
             every = [card for node in nodes for card in store.gpus_on(node.name)]
             self._most_watts = max(cards.numbers(every, cards.power), default=0.0)
 
     def levels(self, node: Node) -> tuple[int, ...]:
-        """One level a device of the node, cards by index; devices without telemetry at the end."""
-        known = self._store.gpus_on(node.name)
+        """One level a card by index, whatever it is cut into; cards without telemetry at the end."""
+        found = self._store.gpus_on(node.name)
+        known = physical.whole_cards(found)
+        promised = physical.cards_promised(node, found)
         if node.ready != "True" and node.gpu_capacity is not None:
-            return (LOST,) * max(len(known), node.gpu_capacity, node.gpus_expected or 0)
+            return (LOST,) * max(len(known), promised)
         levels = [self._level(card) for card in known]
-        usable = node.gpu_allocatable if node.gpu_allocatable is not None else 0
+        usable = promised if node.gpu_allocatable is not None else 0
+        if not physical.is_split(node, found):
+            usable = node.gpu_allocatable or 0
         levels += [self._without_telemetry(node, place) for place in range(len(levels), usable)]
-        shown = node.gpu_capacity or 0
-        promised = max(shown, node.gpus_expected or 0)
         coming = LOST if node.gpu_capacity else NOT_COLLECTED
         levels += [coming] * max(0, promised - len(levels))
         return tuple(levels)
@@ -116,9 +154,11 @@ class _Shades:
         if not self._sees_all:
             return NOT_COLLECTED
         held = self._store.requests_on(node.name).gpus
-        return NOT_COLLECTED if place < held else FREE
+        return NOT_COLLECTED if place < held else FREE  # shares: as many cards at the most
 
     def _level(self, card: Gpu) -> int:
+        if self._metric in _NAMED:
+            return self._named_level(card)
         if self._namespace and card.pod_namespace not in ("", self._namespace):
             return FREE
         value = self._ratio(card)
@@ -128,6 +168,17 @@ class _Shades:
         if card.mark is Mark.UNALLOCATED and is_idle and self._metric in _OF_USE:
             return FREE
         return fmt.level(value)
+
+    def _named_level(self, card: Gpu) -> int:
+        """The shade of who holds the card: free where nobody does, not collected where nobody tells."""
+        if self._namespace and card.pod_namespace not in ("", self._namespace):
+            return FREE
+        if not card.pod_name:
+            return FREE if card.mark is Mark.UNALLOCATED else NOT_COLLECTED
+        if self._metric is Metric.OWNER:
+            return self._names.get(card.pod_namespace, NOT_COLLECTED)
+        pod = self._store.by_key(Kind.POD, f"{card.pod_namespace}/{card.pod_name}")
+        return self._names.get(_class_of(pod), NOT_COLLECTED) if isinstance(pod, Pod) else NOT_COLLECTED
 
     def _ratio(self, card: Gpu) -> Reading:
         metric = self._metric
@@ -139,12 +190,13 @@ class _Shades:
             return _scaled(card.temperature_celsius, _COLD_CELSIUS, _HOT_CELSIUS)
         if metric is Metric.POWER:
             return _scaled(card.power_watts, 0.0, self._most_watts)
-        if metric is Metric.HEALTH:
-            return _health(card)
-        return _owner(card)
+        return _health(card)
 
 
-_OF_USE = (Metric.DUTY, Metric.MEMORY, Metric.OWNER)
+_NAMED = (Metric.OWNER, Metric.PRIORITY)
+"""Metrics whose shades stand for names."""
+
+_OF_USE = (Metric.DUTY, Metric.MEMORY)
 """Metrics of what a holder does: a free card has none. Heat, power and health every card has."""
 
 
@@ -155,15 +207,9 @@ def _scaled(value: Reading, low: float, high: float) -> Reading:
 
 
 def _health(card: Gpu) -> Reading:
+    is_held_down = bool(card.throttle & HARMFUL)
     if card.xid is None:
-        return Absent.NOT_COLLECTED
-    if card.xid == 0:
-        return 0.1
-    return 1.0 if xid_class(card.xid).is_bad else 0.6
-
-
-def _owner(card: Gpu) -> Reading:
-    if not card.pod_namespace:
-        return 0.0 if card.mark is Mark.UNALLOCATED else Absent.NOT_COLLECTED
-    # a shade that stays the same from one start to the next: no salted hash()
-    return (sum(card.pod_namespace.encode()) % 8 + 1) / 8
+        return 0.6 if is_held_down else Absent.NOT_COLLECTED
+    if card.xid and xid_class(card.xid).is_bad:
+        return 1.0
+    return 0.6 if card.xid or is_held_down else 0.1

@@ -11,7 +11,7 @@ from cockpit.model.node import Node
 from cockpit.model.quantity import Absent, Reading
 from cockpit.model.record import Kind
 from cockpit.pools.stage import node_stage
-from cockpit.views import cards
+from cockpit.views import cards, physical
 from cockpit.views import format as fmt
 from cockpit.views.fleet import sees_all_pods
 from cockpit.views.lazy_table import Field, LazyTable, Memory, View
@@ -54,7 +54,7 @@ class NodeRow:
 
     @cached_property
     def duty(self) -> Reading:
-        return cards.fold(self.gpus, cards.duty, cards.mean)
+        return cards.fold(physical.whole_cards(self.gpus), cards.duty, cards.mean)
 
     @cached_property
     def hottest(self) -> Reading:
@@ -85,7 +85,12 @@ def _allocated(row: NodeRow, now_seconds: float) -> Cell:
 def _bars(row: NodeRow, now_seconds: float) -> Cell:
     if not row.node.has_gpus and not row.gpus:
         return fmt.NOTHING
-    return Cell(cards.mini_bars(row.gpus, row.node.gpu_allocatable, row.total), "dim")
+    node = row.node
+    if not physical.is_split(node, row.gpus) or node.gpu_allocatable is None:
+        return Cell(cards.mini_bars(row.gpus, node.gpu_allocatable, row.total), "dim")
+    promised = physical.cards_promised(node, row.gpus)
+    usable = physical.usable_cards(node, promised)
+    return Cell(cards.mini_bars(physical.whole_cards(row.gpus), usable, promised), "dim")
 
 
 def _health(row: NodeRow, now_seconds: float) -> Cell:

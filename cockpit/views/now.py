@@ -85,7 +85,8 @@ def header(
 def fleet_segments(found: Fleet) -> Segments:
     """`312 nodes · 2,101/2,496 GPUs busy · 203 idle-held · 164 free · 28 lost · duty 71%`.
 
-    Devices that are held while nobody knows what they do are told as such, never as idle or busy.
+    GPUs are cards; MIG instances and replicas are told beside them as shares. Cards that are held while
+    nobody knows what they do are told as such, never as idle or busy.
     """
     if not found.nodes:
         return ()
@@ -107,6 +108,8 @@ def fleet_segments(found: Fleet) -> Segments:
     segments.append(StatusSegment("free not known" if found.unseen else f"{found.free:,} free", "", 2))
     if found.lost:
         segments.append(StatusSegment(f"{found.lost:,} lost", "bad", 1))
+    if found.shares:
+        segments.append(StatusSegment(f"{found.shares_held:,}/{found.shares:,} shares held", "dim", 4))
     if found.joining:
         segments.append(StatusSegment(f"{found.joining:,} joining", "info", 3))
     if isinstance(found.duty, Absent):

@@ -348,12 +348,38 @@ def test_metrics(metric: heat.Metric, levels: tuple[int, ...]) -> None:
     assert heat.groups(made, metric)[0].blocks[0].levels == levels
 
 
-def test_owners_keep_their_shade_and_differ_in_most_cases() -> None:
-    made = store(node(gpus=3), card(0, "a"), card(1, "b"), card(2, duty=0.0))
-    first, second, free = heat.groups(made, heat.Metric.OWNER)[0].blocks[0].levels
-    assert first == second
-    assert 1 <= first <= 8
-    assert free == -1
+def test_owners_differ_in_their_shade_and_the_legend_names_them() -> None:
+    made = store(
+        node(gpus=4),
+        card(0, "a"),
+        card(1, "b", pod_namespace="team-b"),
+        card(2, "c"),
+        card(3, duty=0.0),
+    )
+    first, other, again, free = heat.groups(made, heat.Metric.OWNER)[0].blocks[0].levels
+    assert first == again != other
+    assert {first, other} <= set(range(1, 9))
+    assert free == heat.FREE
+    assert heat.legend(made, heat.Metric.OWNER) == "owner: ▄ team-a  █ team-b"
+
+
+def test_priorities_rise_with_the_shade() -> None:
+    made = store(
+        node(gpus=3),
+        pod("low", gpus=1, priority=10, priority_class="low"),
+        pod("high", gpus=1, priority=1_000, priority_class="high"),
+        card(0, "low"),
+        card(1, "high"),
+        card(2, "unheard-of"),
+    )
+    levels = heat.groups(made, heat.Metric.PRIORITY)[0].blocks[0].levels
+    assert levels == (4, 8, heat.NOT_COLLECTED)
+    assert heat.legend(made, heat.Metric.PRIORITY) == "priority, lowest first: ▄ low  █ high"
+
+
+def test_a_card_whose_clocks_are_held_down_is_worth_watching_even_without_xid() -> None:
+    made = store(node(gpus=2), card(0, "w", xid=None, throttle=0x40), card(1, "w", xid=0, throttle=0x4))
+    assert heat.groups(made, heat.Metric.HEALTH)[0].blocks[0].levels == (5, 1)
 
 
 def test_a_namespace_leaves_only_its_own_cards_shaded() -> None:
@@ -374,4 +400,4 @@ def test_metrics_cycle() -> None:
     while seen[-1].next is not heat.Metric.DUTY:
         seen.append(seen[-1].next)
     assert seen == list(heat.Metric)
-    assert all(one.legend for one in seen)
+    assert all(heat.legend(store(), one) for one in seen)

@@ -1,0 +1,131 @@
+"""Cards that can be touched, where Kubernetes counts shares of them: MIG instances and time-sliced replicas.
+
+A share is what a pod asks for: a whole card, a MIG instance, a replica. Sums of GPUs count cards; shares are
+told apart. With replicas, capacity is cards times replicas; with the MIG strategy `mixed` each profile is a
+resource of its own, with `single` capacity and labels count instances
+(NVIDIA/k8s-device-plugin README.md, docs/gpu-feature-discovery/README.md).
+"""
+
+import math
+from collections.abc import Sequence
+
+import msgspec
+
+from cockpit.model.gpu import Gpu, Mark
+from cockpit.model.node import Node
+from cockpit.model.quantity import Absent, Reading
+
+_MIG_PREFIX = "nvidia.com/mig-"
+_FULL_SLICES = 7
+"""Compute slices of the full profile on A100, H100 and later; an A30 has four."""
+_A30_SLICES = 4
+
+
+def has_mig(node: Node) -> bool:
+    """True for a node whose cards are cut into MIG instances, as capacity or product label tell."""
+    return "-MIG-" in node.gpu_model or any(
+        name.startswith(_MIG_PREFIX) and count for name, count in node.capacity
+    )
+
+
+def is_split(node: Node, gpus: Sequence[Gpu] = ()) -> bool:
+    """True where what pods ask for are shares of cards."""
+    return node.gpu_replicas > 1 or has_mig(node) or any(card.mig_profile for card in gpus)
+
+
+def card_key(card: Gpu) -> str:
+    """The same for every MIG instance of one card."""
+    return card.uuid.rsplit("/", 1)[0] if card.mig_profile or "/" in card.uuid else card.uuid
+
+
+def cards_promised(node: Node, gpus: Sequence[Gpu] = ()) -> int:
+    """Physical cards of a node, seen or promised: the count label, else capacity by replicas, else telemetry.
+
+    With the MIG strategy `single` labels and capacity count instances; then only telemetry knows the cards.
+    """
+    seen = len({card_key(card) for card in gpus})
+    if "-MIG-" in node.gpu_model and seen:
+        return seen
+    if has_mig(node):
+        return max(node.gpus_expected or 0, seen) or (node.gpu_capacity or 0)
+    by_capacity = math.ceil((node.gpu_capacity or 0) / max(1, node.gpu_replicas))
+    return max(node.gpus_expected or 0, by_capacity)
+
+
+def usable_cards(node: Node, promised: int) -> int:
+    """Cards on which at least one share can still be placed."""
+    capacity, usable = node.gpu_capacity or 0, node.gpu_allocatable or 0
+    return min(promised, math.ceil(promised * usable / capacity)) if capacity else 0
+
+
+def slices(profile: str) -> int:
+    """Compute slices of a MIG profile: 3 of `3g.20gb`; 1 where it tells none."""
+    head = profile.partition("g")[0]
+    return int(head) if head.isascii() and head.isdigit() and head != "0" else 1
+
+
+def whole_cards(gpus: Sequence[Gpu]) -> tuple[Gpu, ...]:
+    """One record a physical card: MIG instances of a card become one by their shares of it."""
+    if not any(card.mig_profile or "/" in card.uuid for card in gpus):
+        return tuple(gpus)
+    parts: dict[str, list[Gpu]] = {}
+    for card in gpus:
+        parts.setdefault(card_key(card), []).append(card)
+    return tuple(
+        part[0] if len(part) == 1 and not part[0].mig_profile else _joined(key, part)
+        for key, part in parts.items()
+    )
+
+
+def _joined(key: str, parts: Sequence[Gpu]) -> Gpu:
+    held = [one for one in parts if one.pod_name and one.mark is not Mark.UNALLOCATED]
+    names = {(one.pod_namespace, one.pod_name) for one in held}
+    worst_xid = max((one.xid for one in parts if one.xid is not None), default=None)
+    first = held[0] if held else parts[0]
+    return msgspec.structs.replace(
+        first,
+        uuid=key,
+        mig_profile=f"{len(parts)} MIG",
+        duty_ratio=_duty(parts),
+        memory_used_bytes=_sum([one.memory_used_bytes for one in parts]),
+        memory_total_bytes=_sum([one.memory_total_bytes for one in parts]),
+        temperature_celsius=_most([one.temperature_celsius for one in parts]),
+        power_watts=_most([one.power_watts for one in parts]),
+        xid=worst_xid,
+        mark=_mark(parts, len(names)),
+    )
+
+
+def _mark(parts: Sequence[Gpu], holders: int) -> Mark:
+    if holders > 1:
+        return Mark.SHARED
+    if holders == 1:
+        return next(one.mark for one in parts if one.pod_name and one.mark is not Mark.UNALLOCATED)
+    every = {one.mark for one in parts}
+    return Mark.UNALLOCATED if every == {Mark.UNALLOCATED} else Mark.NOT_COLLECTED
+
+
+def _duty(parts: Sequence[Gpu]) -> Reading:
+    """Each instance's duty by its share of the card: `3g` at 100% is 3/7 of an A100."""
+    known = [
+        (one.duty_ratio, slices(one.mig_profile)) for one in parts if not isinstance(one.duty_ratio, Absent)
+    ]
+    if not known:
+        return _reason([one.duty_ratio for one in parts])
+    full = _A30_SLICES if "A30" in parts[0].model.split("-") else _FULL_SLICES
+    return min(1.0, sum(duty * share for duty, share in known) / max(full, sum(share for _, share in known)))
+
+
+def _sum(values: Sequence[Reading]) -> Reading:
+    """A sum over some instances only would pass for one over all."""
+    missing = [one for one in values if isinstance(one, Absent)]
+    return _reason(missing) if missing else sum(one for one in values if not isinstance(one, Absent))
+
+
+def _most(values: Sequence[Reading]) -> Reading:
+    known = [one for one in values if not isinstance(one, Absent)]
+    return max(known) if known else _reason(values)
+
+
+def _reason(values: Sequence[Reading]) -> Reading:
+    return Absent.STALE if Absent.STALE in values else Absent.NOT_COLLECTED
