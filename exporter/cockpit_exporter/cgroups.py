@@ -6,12 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 _POD = re.compile(
-    r"[/-]pod(?P<uid>[0-9a-f]{8}(?P<dash>[-_])[0-9a-f]{4}(?P=dash)[0-9a-f]{4}(?P=dash)[0-9a-f]{4}(?P=dash)[0-9a-f]{12}"
+    r"[/-]pod(?P<uid>[0-9a-f]{8}(?P<dash>[-_])[0-9a-f]{4}(?P=dash)[0-9a-f]{4}(?P=dash)[0-9a-f]{4}"
+    r"(?P=dash)[0-9a-f]{12}"
     r"|[0-9a-f]{32})(?=[/.]|$)",
     re.MULTILINE,
 )
-"""kubepods-burstable-pod1c2d_....slice (systemd driver) or kubepods/burstable/pod1c2d-... (cgroupfs); pods from
-files have 32 digits."""
+"""kubepods-burstable-pod1c2d_....slice (systemd driver) or kubepods/burstable/pod1c2d-... (cgroupfs); pods
+from files have 32 digits."""
 
 MOST_BYTES = 65_536
 

@@ -112,6 +112,9 @@ class Nvml:
             raise self._failed(function, "library-mismatch") from None
         except UnicodeDecodeError:
             raise self._failed(function, "bad-bytes") from None
+        except (ArithmeticError, AttributeError, LookupError, MemoryError, OSError, TypeError, ValueError):
+            # a library that answers what pynvml does not expect fails one call, not the exporter
+            raise self._failed(function, "bad-answer") from None
 
     def first(self, functions: tuple[str, ...], *arguments: object) -> Any:
         """The value of the first of these functions that this driver has."""

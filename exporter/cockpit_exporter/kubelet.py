@@ -91,7 +91,7 @@ class KubeletWatch:
         return replace(found, assignments=(), allocatable=None, reason=found.reason or "stale")
 
     def step(self) -> float:
-        """Ask once. Gives the seconds to wait until the next time: more when the kubelet was asked too much."""
+        """Ask once. Gives the seconds to wait until the next time: longer where the kubelet had too much."""
         try:
             listed = self._list(wire.Empty(), timeout=CALL_SECONDS)
             assignments = tuple(self._assignments(listed))
