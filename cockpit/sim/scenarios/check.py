@@ -15,7 +15,7 @@ Path = tuple[str | int, ...]
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _DURATIONS = {
     "seconds", "at", "launch", "join", "ready", "gpus_after", "every", "after", "until", "first", "scan",
-    "unneeded", "after_add", "provision", "day_seconds",
+    "unneeded", "after_add", "provision", "day_seconds", "keep", "gives_up",
 }  # fmt: skip
 
 

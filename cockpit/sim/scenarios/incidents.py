@@ -4,7 +4,7 @@ Each cause does something to the cluster through the same verbs as a scenario's 
 sentence what the truth is. The truth is recorded apart; nothing in the cluster tells it by name.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import Random
 
 import msgspec
@@ -12,14 +12,26 @@ import msgspec
 from cockpit.sim.port import Tree
 from cockpit.sim.scenarios.schema import BrokenGpu, Job, Outage, Scenario, Silence, Step
 
+_COUNT_LABEL = "nvidia.com/gpu.count"
+
 
 class Estate(msgspec.Struct, frozen=True):
-    """What a cause may choose from: names of GPU nodes with cards, namespaces with and without a queue."""
+    """What a cause may choose from: GPU nodes and how many cards each has, namespaces with and without a
+    queue."""
 
-    nodes: Sequence[str]
-    cards_each: int
+    cards: Mapping[str, int]
     namespaces: Sequence[str]
     queued: Sequence[str]
+
+    @property
+    def nodes(self) -> Sequence[str]:
+        """Names of the GPU nodes, in their order."""
+        return sorted(self.cards)
+
+    @property
+    def most_cards(self) -> int:
+        """Of the node with the most."""
+        return max(self.cards.values(), default=1)
 
 
 class Incident(msgspec.Struct, frozen=True):
@@ -41,6 +53,12 @@ def _job(name: str, namespace: str, **more: object) -> Job:
 
 def _submit(job: Job) -> Step:
     return Step(at=0, submit=job)
+
+
+def _card(random: Random, estate: Estate) -> tuple[str, int]:
+    """A node and one of its cards."""
+    node = random.choice(estate.nodes)
+    return node, random.randrange(estate.cards[node])
 
 
 def _about(job: Job) -> str:
@@ -90,9 +108,9 @@ def crash_loop(random: Random, estate: Estate, number: int) -> Incident:
 
 def too_many_gpus(random: Random, estate: Estate, number: int) -> Incident:
     """More GPUs on one node than any node has."""
-    wanted = 2 * estate.cards_each
+    wanted = 2 * estate.most_cards
     job = _job(f"wide-{number}", random.choice(estate.namespaces), gpus=wanted)
-    truth = f"asks {wanted} GPUs on one node, no node has more than {estate.cards_each}"
+    truth = f"asks {wanted} GPUs on one node, no node has more than {estate.most_cards}"
     return _of_job("too-many-gpus", job, truth)
 
 
@@ -184,14 +202,14 @@ def node_lost(random: Random, estate: Estate, number: int) -> Incident:
 
 def gpu_lost(random: Random, estate: Estate, number: int) -> Incident:
     """A card that falls off the bus (XID 79)."""
-    node, index = random.choice(estate.nodes), random.randrange(estate.cards_each)
+    node, index = _card(random, estate)
     step = Step(at=0, gpu=BrokenGpu(node=node, index=index, lost=True, xid=79))
     return Incident("gpu-lost", f"gpu/{node}/{index}", f"GPU {index} of {node} fell off the bus", (step,))
 
 
 def gpu_memory_fault(random: Random, estate: Estate, number: int) -> Incident:
     """A double-bit error (XID 48)."""
-    node, index = random.choice(estate.nodes), random.randrange(estate.cards_each)
+    node, index = _card(random, estate)
     step = Step(at=0, gpu=BrokenGpu(node=node, index=index, xid=48, remapped_rows=1))
     return Incident(
         "gpu-memory-fault", f"gpu/{node}/{index}", f"double-bit ECC error on GPU {index} of {node}", (step,)
@@ -200,7 +218,7 @@ def gpu_memory_fault(random: Random, estate: Estate, number: int) -> Incident:
 
 def hot_gpu(random: Random, estate: Estate, number: int) -> Incident:
     """A fan that died: the card throttles under load."""
-    node, index = random.choice(estate.nodes), random.randrange(estate.cards_each)
+    node, index = _card(random, estate)
     step = Step(at=0, gpu=BrokenGpu(node=node, index=index, heat=38))
     return Incident("hot-gpu", f"gpu/{node}/{index}", f"GPU {index} of {node} cannot be cooled", (step,))
 
@@ -223,7 +241,7 @@ def cordoned(random: Random, estate: Estate, number: int) -> Incident:
 def starved(random: Random, estate: Estate, number: int) -> Incident:
     """A job whose GPUs wait for data."""
     job = _job(
-        f"augment-{number}", random.choice(estate.namespaces), load="data-starved:0.12", seconds=86_400,
+        f"augment-{number}", random.choice(estate.namespaces), load="saw-teeth:0.12", seconds=86_400,
     )  # fmt: skip
     return _of_job("starved", job, "the data loader is slower than the GPU")
 
@@ -259,11 +277,11 @@ CAUSES: dict[str, Draw] = {
 """By the name that a scenario uses."""
 
 
-def estate_of(scenario: Scenario, nodes: Sequence[str]) -> Estate:
-    """What causes may choose from, given the names of the GPU nodes that are there."""
+def estate_of(scenario: Scenario, nodes: Iterable[Tree]) -> Estate:
+    """What causes may choose from, given the nodes that are there."""
+    labels = {tree["metadata"]["name"]: tree["metadata"].get("labels") or {} for tree in nodes}
     return Estate(
-        nodes=sorted(nodes),
-        cards_each=max((pool.gpus for pool in scenario.pools), default=1) or 1,
+        cards={name: int(own[_COUNT_LABEL]) for name, own in labels.items() if _COUNT_LABEL in own},
         namespaces=[one.name for one in scenario.namespaces],
         queued=[one.name for one in scenario.namespaces if one.queue],
     )

@@ -5,7 +5,11 @@ from typing import Any
 
 from cockpit.sim.actors.autoscaler.groups import MAXIMUM, MINIMUM
 from cockpit.sim.actors.gpus.load import ANNOTATION as LOAD_ANNOTATION
-from cockpit.sim.actors.pools.machine_template import KUBELET_ANNOTATION
+from cockpit.sim.actors.pools.machine_template import (
+    KUBELET_ANNOTATION,
+    RACK_SIZE_ANNOTATION,
+    ZONES_ANNOTATION,
+)
 from cockpit.sim.port import Tree
 from cockpit.sim.scenarios.durations import seconds
 from cockpit.sim.scenarios.schema import Job, Pool, Queue, Scenario
@@ -85,6 +89,10 @@ def machine_deployment(pool: Pool) -> Tree:
     said = {f"cockpit.dev/{stage}-seconds": f"{seconds(getattr(pool.stages, stage)):g}" for stage in _STAGES}
     if pool.launch_fails:
         said["cockpit.dev/launch-fails"] = pool.launch_fails
+    if pool.zones:
+        said[ZONES_ANNOTATION] = ",".join(pool.zones)
+    if pool.rack_size:
+        said[RACK_SIZE_ANNOTATION] = str(pool.rack_size)
     if pool.min is not None and pool.max is not None:
         said |= {MINIMUM: str(pool.min), MAXIMUM: str(pool.max)}
     if pool.gpus:

@@ -221,7 +221,8 @@ class Stream(_Part, frozen=True):
     """Jobs that keep coming: `every` seconds on average (exponential), from `after` on until `until`.
 
     With `day-seconds` the rate rises and falls like the hours of a day of that length; `most` is how many of
-    its jobs exist at a time.
+    its jobs wait or run at a time. One that has ended goes after `keep`; one that has not ended `gives-up`
+    after it came is deleted by its owner.
     """
 
     name: str
@@ -230,6 +231,8 @@ class Stream(_Part, frozen=True):
     after: Duration = 0
     until: Duration | None = None
     most: int = 40
+    keep: Duration = 240
+    gives_up: Duration | None = None
     day_seconds: Duration | None = None
 
 

@@ -1,6 +1,5 @@
 """Plays a scenario: creates what is there at the start, and does each step when its time comes."""
 
-import math
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
@@ -10,14 +9,15 @@ from cockpit.kube.resource import JOBS, MACHINE_DEPLOYMENTS, MPIJOBS, NODES, POD
 from cockpit.sim.actors.gpus.physics import Faults
 from cockpit.sim.engine import Actor, Key
 from cockpit.sim.port import Change, PortError, Tree
-from cockpit.sim.resources import DEPLOYMENTS
+from cockpit.sim.resources import DEPLOYMENTS, POD_GROUPS
 from cockpit.sim.scenarios.durations import seconds
 from cockpit.sim.scenarios.incidents import CAUSES, estate_of
 from cockpit.sim.scenarios.kinds import resource_called, resource_of
 from cockpit.sim.scenarios.manifests import POOLS_NAMESPACE, capacity_of, job_objects, node
-from cockpit.sim.scenarios.schema import BrokenGpu, Job, NodeJoins, Scenario, Step, Stream
+from cockpit.sim.scenarios.schema import BrokenGpu, Job, NodeJoins, Scenario, Step
 from cockpit.sim.scenarios.setup import objects_of
-from cockpit.sim.times import rfc3339, seconds_of
+from cockpit.sim.scenarios.streams import Arrival, Comings, Name, draw, wait_seconds
+from cockpit.sim.times import rfc3339
 
 STEP, STREAM, INCIDENT, CHURN, GPUS, PRUNE, BACK = (
     "step",
@@ -30,10 +30,7 @@ STEP, STREAM, INCIDENT, CHURN, GPUS, PRUNE, BACK = (
 )
 _CHURN_SECONDS = 0.1
 _PRUNE_SECONDS = 30.0
-_KEEP_FINISHED_SECONDS = 240.0
 _BEAT = "cockpit.dev/beat"
-_KINDS = {"job": JOBS, "mpijob": MPIJOBS, "deployment": DEPLOYMENTS, "pod": PODS, "gang": PODS}
-_FINISHED = ("Complete", "Failed", "Succeeded")
 
 
 class World(Protocol):
@@ -62,7 +59,7 @@ class Story(Actor):
     """One scenario on one cluster."""
 
     name = "story"
-    watches: tuple[Resource, ...] = (JOBS, MPIJOBS, PODS, NODES)
+    watches: tuple[Resource, ...] = (JOBS, MPIJOBS, PODS, NODES, DEPLOYMENTS, POD_GROUPS)
 
     def __init__(self, scenario: Scenario, world: World, tell: Tell) -> None:
         super().__init__()
@@ -72,7 +69,7 @@ class Story(Actor):
         self._began = 0.0
         self._pools = {pool.name: pool for pool in scenario.pools}
         self._count = 0
-        self._alive: dict[str, dict[tuple[str, str, str], None]] = {}
+        self._comings = [Comings(stream) for stream in scenario.streams]
         self._causes: list[str] = []
 
     def wake(self, change: Change, before: Tree | None) -> Iterable[Key]:
@@ -103,7 +100,7 @@ class Story(Actor):
             case (kind, index) if kind == STEP:
                 await self._step(self.scenario.steps[int(index)])
             case (kind, index) if kind == STREAM:
-                await self._stream(self.scenario.streams[int(index)])
+                await self._stream(int(index))
                 self._next(int(index))
             case (kind, name) if kind == BACK:
                 self._world.outage(name, is_out=False)
@@ -219,56 +216,34 @@ class Story(Actor):
     # ---- streams
 
     def _next(self, index: int) -> None:
-        stream = self.scenario.streams[index]
-        if stream.until is not None and self._elapsed() > seconds(stream.until):
-            return
-        mean = seconds(stream.every)
-        if stream.day_seconds is not None:
-            hour = math.sin(2 * math.pi * self._elapsed() / seconds(stream.day_seconds) - math.pi / 2)
-            mean /= max(0.05, 1.0 + 0.95 * hour)
-        self.engine.after(self.engine.random.expovariate(1.0 / mean), self, (STREAM, str(index)))
+        wait = wait_seconds(self.scenario.streams[index], self._elapsed(), self.engine.random)
+        if wait is not None:
+            self.engine.after(wait, self, (STREAM, str(index)))
 
-    async def _stream(self, stream: Stream) -> None:
-        alive = self._alive.setdefault(stream.name, {})
-        if len(alive) >= stream.most:
+    async def _stream(self, index: int) -> None:
+        comings = self._comings[index]
+        if not comings.has_room(self._look):
             return
-        random = self.engine.random
-        (choice,) = random.choices(stream.jobs, [one.weight for one in stream.jobs])
-        job = choice.job
-        if choice.seconds_between is not None:
-            low, high = (seconds(one) for one in choice.seconds_between)
-            job = msgspec.structs.replace(job, seconds=round(random.uniform(low, high), 1))
         self._count += 1
-        job = msgspec.structs.replace(job, name=f"{job.name}-{self._count}")
-        await self._submit(job)
-        alive[(job.kind, job.namespace, job.name)] = None
+        job = draw(comings.stream, self._count, self.engine.random)
+        trees = job_objects(job, self._pools)
+        for tree in trees:
+            await self._create(tree)
+        names = tuple((resource_of(tree), job.namespace, tree["metadata"]["name"]) for tree in trees)
+        comings.note(Arrival(self.engine.now(), names))
+
+    def _look(self, name: Name) -> Tree | None:
+        resource, namespace, own = name
+        return self.engine.cache(resource).get(namespace, own)
 
     async def _prune(self) -> None:
-        """Take away what ended a while ago, as a ttl would; forget what is gone."""
+        """Take away what ended a while ago, as a ttl would, and what its owner gave up."""
         self.engine.after(_PRUNE_SECONDS, self, (PRUNE,))
-        for alive in self._alive.values():
-            for entry in list(alive):
-                kind, namespace, name = entry
-                resource = _KINDS[kind]
-                tree = self.engine.cache(resource).get(namespace, name) if kind != "deployment" else None
-                if tree is None:
-                    del alive[entry]
-                elif self._is_over(tree):
-                    del alive[entry]
-                    await self._allowing_gone(
-                        self.engine.port.delete(resource, namespace, name, propagation="Background")
-                    )
-
-    def _is_over(self, tree: Tree) -> bool:
-        status = tree.get("status") or {}
-        if status.get("phase") in ("Succeeded", "Failed"):
-            return True
-        return any(
-            one["type"] in _FINISHED
-            and one["status"] == "True"
-            and self.engine.now() - seconds_of(one["lastTransitionTime"]) > _KEEP_FINISHED_SECONDS
-            for one in status.get("conditions") or ()
-        )
+        for comings in self._comings:
+            for resource, namespace, name in comings.leaving(self.engine.now(), self._look):
+                await self._allowing_gone(
+                    self.engine.port.delete(resource, namespace, name, propagation="Background")
+                )
 
     # ---- incidents
 
@@ -286,14 +261,10 @@ class Story(Actor):
             return
         incidents = self.scenario.incidents
         assert incidents is not None
-        nodes = [
-            tree["metadata"]["name"]
-            for tree in self.engine.cache(NODES)
-            if "nvidia.com/gpu.count" in (tree["metadata"].get("labels") or {})
-        ]
         cause = self._causes.pop(0)
         self._count += 1
-        incident = CAUSES[cause](self.engine.random, estate_of(self.scenario, nodes), self._count)
+        estate = estate_of(self.scenario, self.engine.cache(NODES))
+        incident = CAUSES[cause](self.engine.random, estate, self._count)
         for step in incident.steps:
             await self._step(step)
         self._say(incident.truth, about=incident.about, cause=cause)

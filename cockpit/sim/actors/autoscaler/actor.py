@@ -8,8 +8,9 @@ pkg/core/scaledown/actuation/actuator.go and delete_in_batch.go.
 from collections.abc import Iterable, Mapping, Sequence
 
 from cockpit.kube.resource import MACHINE_DEPLOYMENTS, NAMESPACES, NODES, PODS, Resource
-from cockpit.sim.actors.autoscaler.groups import Group, groups_of
-from cockpit.sim.actors.autoscaler.scale_down import Candidate, candidates
+from cockpit.sim.actors.autoscaler.groups import Group, groups_of, is_ready
+from cockpit.sim.actors.autoscaler.room import Room
+from cockpit.sim.actors.autoscaler.scale_down import Candidate, candidates, has_ended
 from cockpit.sim.actors.autoscaler.scale_up import Growth, plan, waiting
 from cockpit.sim.actors.autoscaler.settings import Settings
 from cockpit.sim.actors.autoscaler.status_text import (
@@ -157,6 +158,7 @@ class Autoscaler(Actor):
             backing_off=self._backing_off(),
             nodes_total=len(self.engine.cache(NODES)),
             max_nodes_total=self.settings.max_nodes_total,
+            standing=self._standing(groups),
         )
         for pod, why in decided.unhelped:
             text = f"pod didn't trigger scale-up: {why}" if why else "pod didn't trigger scale-up:"
@@ -165,6 +167,19 @@ class Autoscaler(Actor):
             return False
         await self._grow(decided.growth)
         return True
+
+    def _standing(self, groups: Sequence[Group]) -> list[Room]:
+        """What is free on nodes that take pods now; those of a group count when all their devices show."""
+        ready = {node["metadata"]["name"] for group in groups for node in group.ready}
+        upcoming = {node["metadata"]["name"] for group in groups for node in group.nodes} - ready
+        pods_on = self._pods_by_node()
+        return [
+            Room(node, [pod for pod in pods_on.get(name, ()) if not has_ended(pod)])
+            for node in self.engine.cache(NODES)
+            if (name := node["metadata"]["name"]) not in upcoming
+            and is_ready(node)
+            and not (node.get("spec") or {}).get("unschedulable")
+        ]
 
     def _daemons(self) -> list[Tree]:
         """One pod of each DaemonSet: what stands on every fresh node."""

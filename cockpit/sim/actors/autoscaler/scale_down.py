@@ -66,7 +66,7 @@ def _judge(
     if not all(_is_movable(pod) for pod in pods):
         return None
     rooms = [
-        Room(other, [pod for pod in pods_on.get(own, ()) if not _has_ended(pod)])
+        Room(other, [pod for pod in pods_on.get(own, ()) if not has_ended(pod)])
         for own, other in sorted(nodes.items())
         if own != name and not (other.get("spec") or {}).get("unschedulable")
     ]
@@ -83,7 +83,8 @@ def _allocatable(node: Mapping[str, Any]) -> Mapping[str, Any]:
     return found
 
 
-def _has_ended(pod: Mapping[str, Any]) -> bool:
+def has_ended(pod: Mapping[str, Any]) -> bool:
+    """True for a pod that holds nothing any more."""
     return (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
 
 

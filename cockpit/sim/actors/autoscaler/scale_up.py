@@ -63,12 +63,14 @@ def plan(
     backing_off: Mapping[str, str],
     nodes_total: int,
     max_nodes_total: int,
+    standing: Sequence[Room] = (),
 ) -> Plan:
-    """One scan. `pods` are waiting ones; nodes that were asked for and are not ready yet take theirs first.
+    """One scan. `pods` are waiting ones; what is free on the nodes that stand (`standing`) and on those that
+    were asked for and are not ready yet takes theirs first.
 
     `daemons` stand on every fresh node; `backing_off` names groups that failed lately.
     """
-    left = _without_upcoming(groups, pods, daemons)
+    left = _without_placeable(groups, pods, daemons, standing)
     awaiting = tuple(pod for pod in pods if pod not in left)
     options: list[tuple[float, float, str, Growth]] = []
     reasons: dict[tuple[str, str], Counter[str]] = {_key(pod): Counter() for pod in left}
@@ -143,9 +145,12 @@ def _main_resource(pods: Sequence[Tree]) -> str:
     return "cpu"
 
 
-def _without_upcoming(groups: Sequence[Group], pods: Sequence[Tree], daemons: Sequence[Tree]) -> list[Tree]:
-    """Pods that do not fit on what is on its way already."""
-    rooms: list[Room] = []
+def _without_placeable(
+    groups: Sequence[Group], pods: Sequence[Tree], daemons: Sequence[Tree], standing: Sequence[Room]
+) -> list[Tree]:
+    """Pods that fit neither on what stands (the scheduler has only not come to them yet: cluster-autoscaler's
+    filter_out_schedulable.go) nor on what is on its way already."""
+    rooms = list(standing)
     for group in groups:
         coming = max(0, group.target - len(group.ready))
         if not coming:

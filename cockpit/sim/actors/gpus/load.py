@@ -32,6 +32,8 @@ class Pattern(StrEnum):
     STEADY = "steady"  # a burn-in
 
 
+_ALIASES = {"saw-teeth": Pattern.DATA_STARVED}
+"""What it looks like, for whoever must not be told why."""
 _MEAN = {
     Pattern.TRAINING: 0.93,
     Pattern.DATA_STARVED: 0.34,
@@ -65,6 +67,7 @@ class Load(msgspec.Struct, frozen=True):
 def load_of(annotations: Mapping[str, str], seed: str, since_seconds: float) -> Load:
     """The load that annotations ask for; what cannot be read counts as not said."""
     name, _, number = annotations.get(ANNOTATION, "").partition(":")
+    name = _ALIASES.get(name, name)
     pattern = Pattern(name) if name in set(Pattern) else Pattern.TRAINING
     return Load(
         seed=seed,

@@ -12,9 +12,15 @@ How long each stage takes, and what goes wrong, is said by annotations of the de
     cockpit.dev/ready-seconds    from there until its kubelet is Ready        (default 10)
     cockpit.dev/gpus-seconds     from there until its GPUs are advertised     (default 15)
     cockpit.dev/launch-fails     the provider's sentence: no instance comes
+
+and where they stand: machines are dealt to zones (`spec.failureDomain`) and racks in turn.
+
+    cockpit.dev/zones            zone-a,zone-b
+    cockpit.dev/rack-size        so many machines to a rack
 """
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -33,6 +39,11 @@ OWNER_NAME_ANNOTATION = "cluster.x-k8s.io/owner-name"
 CLUSTER_NAMESPACE_ANNOTATION = "cluster.x-k8s.io/cluster-namespace"
 FINALIZER = "machine.cluster.x-k8s.io"
 KUBELET_ANNOTATION = "cockpit.dev/kubelet"
+
+ZONES_ANNOTATION = "cockpit.dev/zones"
+RACK_SIZE_ANNOTATION = "cockpit.dev/rack-size"
+RACK_LABEL = "cockpit.dev/rack"
+ZONE_LABEL = "topology.kubernetes.io/zone"
 
 GPU_PREFIXES = ("nvidia.com/", "amd.com/gpu", "gpu.intel.com/", "habana.ai/")
 
@@ -66,6 +77,26 @@ def _seconds(said: Mapping[str, Any], stage: str, default: float) -> float:
     except (KeyError, ValueError):
         return default
     return value if 0 <= value <= 86_400 else default
+
+
+def place_of(deployment: Mapping[str, Any], machines: Iterable[Mapping[str, Any]]) -> tuple[str, str]:
+    """Zone and rack of the next machine beside those that there are: the zone with the fewest, the first rack
+    with room; "" where the deployment says nothing."""
+    said = deployment["metadata"].get("annotations") or {}
+    there = list(machines)
+    zones = [zone for zone in str(said.get(ZONES_ANNOTATION, "")).split(",") if zone]
+    zone = ""
+    if zones:
+        in_zone = Counter((one.get("spec") or {}).get("failureDomain", "") for one in there)
+        zone = min(zones, key=lambda one: (in_zone[one], zones.index(one)))
+    size = str(said.get(RACK_SIZE_ANNOTATION, ""))
+    if not size.isdigit() or int(size) < 1:
+        return zone, ""
+    in_rack = Counter((one["metadata"].get("labels") or {}).get(RACK_LABEL, "") for one in there)
+    name, number = deployment["metadata"]["name"], 0
+    while in_rack[f"{name}-rack-{number}"] >= int(size):
+        number += 1
+    return zone, f"{name}-rack-{number}"
 
 
 def is_gpu(resource: str) -> bool:
@@ -114,9 +145,14 @@ def full_node(deployment: Mapping[str, Any], name: str) -> Tree:
     }
 
 
-def joining_node(deployment: Mapping[str, Any], name: str, at: str) -> Tree:
-    """The same node as it joins: no kubelet has reported yet and no GPU is advertised. `at` is RFC 3339."""
-    node = full_node(deployment, name)
+def joining_node(deployment: Mapping[str, Any], machine: Mapping[str, Any], at: str) -> Tree:
+    """The node of a machine as it joins: no kubelet has reported yet and no GPU is advertised. `at` is RFC
+    3339."""
+    node = full_node(deployment, machine["metadata"]["name"])
+    labels = node["metadata"]["labels"]
+    zone = (machine.get("spec") or {}).get("failureDomain", "")
+    rack = (machine["metadata"].get("labels") or {}).get(RACK_LABEL, "")
+    labels |= ({ZONE_LABEL: zone} if zone else {}) | ({RACK_LABEL: rack} if rack else {})
     plain = {key: value for key, value in node["status"]["capacity"].items() if not is_gpu(key)}
     node["status"] = {
         "capacity": plain,

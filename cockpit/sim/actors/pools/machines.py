@@ -5,7 +5,7 @@ Running, Deleting, Failed. A Machine that is deleted drains its node first: cord
 owns, delete the Node, then let the Machine go.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from cockpit.kube.resource import MACHINE_DEPLOYMENTS, NODES, PODS, Resource
 from cockpit.sim.actors.pools.drain import to_evict
@@ -16,9 +16,11 @@ from cockpit.sim.actors.pools.machine_template import (
     FINALIZER,
     KUBELET_ANNOTATION,
     MACHINES,
+    RACK_LABEL,
     full_node,
     is_gpu,
     joining_node,
+    place_of,
     timing_of,
 )
 from cockpit.sim.engine import Actor, Key
@@ -28,7 +30,7 @@ from cockpit.sim.times import rfc3339, seconds_of
 _DRAIN_RETRY_SECONDS = 5.0
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 DEPLOYMENT, MACHINE = "deployment", "machine"
-_FAILED = "CreateError"
+_FAILED, _REFUSED = "Failed", "CreateError"
 
 
 class Machines(Actor):
@@ -103,9 +105,11 @@ class Machines(Actor):
             return
         wanted = int(deployment.get("spec", {}).get("replicas", 0) or 0)
         for _ in range(wanted - len(staying)):
-            await self.engine.port.create(MACHINES, self._new_machine(deployment), namespace)
-        for machine in sorted(staying, key=self._usefulness)[: max(0, len(staying) - wanted)]:
-            await self._end(machine)
+            staying.append(self._new_machine(deployment, staying))
+            await self.engine.port.create(MACHINES, staying[-1], namespace)
+        if len(staying) > wanted:
+            for machine in sorted(staying, key=self._usefulness)[: len(staying) - wanted]:
+                await self._end(machine)
         await self._report(deployment)
 
     def _own(self, namespace: str, name: str) -> list[Tree]:
@@ -113,13 +117,16 @@ class Machines(Actor):
         found = (cache.get(namespace, one) for one in self._machines.get((namespace, name), {}))
         return [one for one in found if one is not None]
 
-    def _new_machine(self, deployment: Tree) -> Tree:
+    def _new_machine(self, deployment: Tree, others: Sequence[Tree]) -> Tree:
         metadata = deployment["metadata"]
         suffix = "".join(self.engine.random.choice(_LETTERS) for _ in range(5))
         labels = {DEPLOYMENT_LABEL: metadata["name"]}
         cluster = (deployment.get("spec") or {}).get("clusterName", "")
         if cluster:
             labels[CLUSTER_LABEL] = cluster
+        zone, rack = place_of(deployment, others)
+        if rack:
+            labels[RACK_LABEL] = rack
         return {
             "apiVersion": MACHINES.api_version,
             "kind": MACHINES.kind,
@@ -139,8 +146,10 @@ class Machines(Actor):
                     }
                 ],
             },
-            "spec": {"clusterName": cluster or metadata["namespace"]},
-            "status": {"phase": "Pending"},
+            "spec": {
+                "clusterName": cluster or metadata["namespace"],
+                **({"failureDomain": zone} if zone else {}),
+            },
         }
 
     def _usefulness(self, machine: Tree) -> tuple[int, int, float]:
@@ -209,8 +218,11 @@ class Machines(Actor):
         name = machine["metadata"]["name"]
         age = self.engine.now() - seconds_of(machine["metadata"]["creationTimestamp"])
         key = (MACHINE, machine["metadata"]["namespace"], name)
-        if timing.failure and (machine.get("status") or {}).get("phase") not in ("Provisioned", "Running"):
-            await self._set_phase(machine, "Failed", failureReason=_FAILED, failureMessage=timing.failure)
+        phase = (machine.get("status") or {}).get("phase")
+        if phase == _FAILED:
+            return  # as in Cluster API: a machine that failed is replaced, never tried again
+        if timing.failure and phase not in ("Provisioned", "Running"):
+            await self._set_phase(machine, _FAILED, failureReason=_REFUSED, failureMessage=timing.failure)
             return
         due = timing.launch_seconds
         if age < due:
@@ -234,7 +246,7 @@ class Machines(Actor):
         if (machine.get("status") or {}).get("nodeRef"):
             return  # somebody deleted the Node: the machine does not join twice
         at = rfc3339(self.engine.now())
-        node = await self.engine.port.create(NODES, joining_node(deployment, name, at))
+        node = await self.engine.port.create(NODES, joining_node(deployment, machine, at))
         reference = {
             "apiVersion": "v1", "kind": "Node", "name": name, "uid": node["metadata"].get("uid", ""),
         }  # fmt: skip
