@@ -20,6 +20,7 @@ Lookup = Callable[[str, str], Addressed | None]
 _PLURALS: Final = {
     ("v1", "Pod"): "pods",
     ("batch/v1", "Job"): "jobs",
+    ("batch.volcano.sh/v1alpha1", "Job"): "jobs",
     ("kubeflow.org/v2beta1", "MPIJob"): "mpijobs",
     ("kubeflow.org/v1", "MPIJob"): "mpijobs",
     ("kubeflow.org/v1", "PyTorchJob"): "pytorchjobs",
@@ -27,6 +28,8 @@ _PLURALS: Final = {
     ("jobset.x-k8s.io/v1alpha2", "JobSet"): "jobsets",
     ("trainer.kubeflow.org/v1alpha1", "TrainJob"): "trainjobs",
     ("ray.io/v1", "RayJob"): "rayjobs",
+    ("kueue.x-k8s.io/v1beta2", "Workload"): "workloads",
+    ("scheduling.x-k8s.io/v1alpha1", "PodGroup"): "podgroups",
     ("apps/v1", "Deployment"): "deployments",
     ("apps/v1", "StatefulSet"): "statefulsets",
     ("apps/v1", "ReplicaSet"): "replicasets",

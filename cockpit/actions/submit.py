@@ -7,13 +7,14 @@ from typing import Any, Protocol
 from cockpit.actions.address import Lookup, object_path
 from cockpit.actions.shell import submit_line
 from cockpit.errors import BadInput
-from cockpit.jobs.render import advice, parts, queue_of, render
+from cockpit.jobs.render import advice, parts, queue_of, remarks, render
 from cockpit.jobs.template import Template
 from cockpit.model.plan import Call, Plan
 from cockpit.model.record import Kind
 
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-_TABLES = {"MPIJob": (Kind.MPIJOB,), "Job": (Kind.JOB,), "Pod": (Kind.POD,)}
+_TABLES = {"kubeflow.org/MPIJob": Kind.MPIJOB, "batch/Job": Kind.JOB, "/Pod": Kind.POD}
+"""The store's table of a kind, by group and kind: Volcano has a Job, too."""
 
 
 class Taken(Protocol):
@@ -51,9 +52,9 @@ def plan_submit(
     target = f"{template.kind.lower()} {where}/{name}"
     path = object_path(template.api_version, template.kind, where, lookup=lookup)
     _refuse_version(template, path)
-    warnings = list(advice(manifest))
+    warnings = [*remarks(template, given), *advice(manifest)]
     if store is not None:
-        _refuse_taken(store, template.kind, f"{where}/{name}")
+        _refuse_taken(store, template, f"{where}/{name}")
         warnings += _queue_warning(store, queue_of(manifest), where)
     return Plan(
         verb="submit",
@@ -87,10 +88,10 @@ def _refuse_version(template: Template, path: str) -> None:
         )
 
 
-def _refuse_taken(store: Taken, kind: str, key: str) -> None:
-    for table in _TABLES.get(kind, ()):
-        if store.by_key(table, key) is not None:
-            raise BadInput(taken_sentence(f"{kind.lower()} {key}"))
+def _refuse_taken(store: Taken, template: Template, key: str) -> None:
+    table = _TABLES.get(f"{template.api_version.rpartition('/')[0]}/{template.kind}", "")
+    if table and store.by_key(table, key) is not None:
+        raise BadInput(taken_sentence(f"{template.kind.lower()} {key}"))
 
 
 def _queue_warning(store: Taken, queue: str, namespace: str) -> list[str]:

@@ -46,6 +46,7 @@ class Part(msgspec.Struct, frozen=True):
     replicas: int
     gpus_each: int
     pod_spec: dict[str, Any]
+    template: dict[str, Any] = {}  # metadata and spec
 
 
 def checked(template: Template, values: Mapping[str, str]) -> dict[str, Value]:
@@ -147,7 +148,7 @@ def _replicated(one: dict[str, Any]) -> Part:
 
 
 def _trained(trainer: dict[str, Any]) -> Part:
-    """The nodes of a TrainJob. Their pods are made from the runtime, so only what the job overrides is seen."""
+    """The nodes of a TrainJob: their pods are made from the runtime, only what the job overrides is seen."""
     container = {"resources": trainer.get("resourcesPerNode"), "image": trainer.get("image")}
     return _part("node", trainer.get("numNodes"), {"spec": {"containers": [container]}})
 
@@ -158,7 +159,7 @@ def _part(role: str, replicas: Any, template: Any) -> Part:
     for container in _items(pod_spec.get("containers")):
         limits = _limits(container)
         gpus += sum(max(0, int(_amount(limits[one]) or 0)) for one in limits if is_gpu_resource(one))
-    return Part(role, _count(replicas, 1), gpus, pod_spec)
+    return Part(role, _count(replicas, 1), gpus, pod_spec, _tree(template))
 
 
 def _resources(part: Part) -> frozenset[str]:

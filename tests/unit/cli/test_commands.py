@@ -213,7 +213,7 @@ def test_submit_dry_run_needs_no_write_and_prints_the_manifest(cluster: Cluster,
 @pytest.mark.parametrize(
     ("words", "part"),
     [
-        (("job", "submit", "nothing"), "there is no template 'nothing'; known are: job, mpijob, pod"),
+        (("job", "submit", "nothing"), "there is no template 'nothing'; known are: job, jobset, mpijob"),
         (("job", "submit", "mpijob", "--image", "a:1"), "name: a value is needed"),
         ((*SUBMIT, "--workers", "0"), "workers: 0 is too small, at least 1"),
         ((*SUBMIT, "--set", "workers"), "--set 'workers': write NAME=VALUE"),

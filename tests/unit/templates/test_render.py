@@ -116,7 +116,7 @@ def test_mpijob_is_a_gang_of_workers_with_one_launcher() -> None:
     assert "nvidia.com/gpu" not in launcher["resources"]["limits"]
     worker = spec["mpiReplicaSpecs"]["Worker"]["template"]["spec"]
     assert worker["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] == 2
-    assert "command" not in worker["containers"][0]
+    assert worker["containers"][0]["command"] == ["/usr/sbin/sshd", "-De", "-p", "22"]
     assert worker["tolerations"] == [{"key": "nvidia.com/gpu", "operator": "Exists"}]
     assert worker["volumes"][0]["emptyDir"]["medium"] == "Memory"
     assert [(one.role, one.replicas, one.gpus_each) for one in parts(tree)] == [

@@ -128,7 +128,7 @@ def test_a_users_folder_adds_and_replaces_and_a_broken_file_harms_only_itself(tm
     assert len(library.problems) == 3
     with pytest.raises(BadInput, match=r"template 'broken' cannot be used: .*broken\.yaml:1"):
         library.named("broken")
-    with pytest.raises(BadInput, match="there is no template 'nothing'; known are: job, mpijob, pod, small"):
+    with pytest.raises(BadInput, match="there is no template 'nothing'; known are: job, jobset, mpijob"):
         library.named("nothing")
 
 

@@ -1,0 +1,395 @@
+"""The templates that come with the cockpit: every parameter, with values good, wrong and hostile."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cockpit.actions.submit import plan_submit
+from cockpit.errors import BadInput
+from cockpit.jobs.parameters import Parameter, read
+from cockpit.jobs.render import advice, lint, parts, remarks, render, sample_values
+from cockpit.jobs.template import Template, load_library
+from cockpit.jobs.yaml_document import parse
+
+LIBRARY = load_library()
+TEMPLATES = LIBRARY.templates
+EACH = [(template, one) for template in TEMPLATES.values() for one in template.parameters]
+EVERY_TYPE = sorted({one.type for _, one in EACH})
+
+WRONG = {
+    "dns-label": "Not A Name",
+    "integer": "four",
+    "quantity": "16 Gi",
+    "image": "a b",
+    "switch": "maybe",
+    "command": "echo 'open",
+    "choice": "nobody",
+    "environment": "1KEY=x",
+    "labels": "pool",
+    "resources": "rdma/hca=one",
+    "table": "low",
+    "claims": "data",
+    "host-paths": "relative:/x",
+    "path": "relative/path",
+    "git": "ext::sh -c id",
+    "revision": "--upload-pack=x",
+    "resource-name": "gpu",
+    "label-value": "two words",
+    "object-name": "Not_A_Name",
+}
+GOOD = {
+    "dns-label": "chosen",
+    "integer": "7",
+    "quantity": "3Gi",
+    "image": "registry.example/other:2",
+    "switch": "true",
+    "command": "run 'a b' c",
+    "environment": "LR=0.1 'NOTE=two words'",
+    "labels": "example.com/pool=new zone-kind=b",
+    "resources": "rdma/hca=2",
+    "table": "low=Tesla-V100 high=H100",
+    "claims": "datasets:/data models:/models:ro",
+    "host-paths": "/opt/driver:/usr/local/driver:ro",
+    "path": "/logs",
+    "git": "git@example.com:team/code.git",
+    "revision": "release/1.0",
+    "resource-name": "amd.com/gpu",
+    "label-value": "NVIDIA-H100-80GB-HBM3",
+    "object-name": "gpu-7.example.com",
+}
+
+
+def ids(pair: tuple[Template, Parameter]) -> str:
+    return f"{pair[0].name}-{pair[1].name}"
+
+
+def leaves(tree: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """Every scalar of a tree, and every key, with where it stands."""
+    if isinstance(tree, dict):
+        for key, value in tree.items():
+            yield (*path, "key"), key
+            yield from leaves(value, (*path, key))
+    elif isinstance(tree, list):
+        for index, value in enumerate(tree):
+            yield from leaves(value, (*path, index))
+    else:
+        yield path, tree
+
+
+def texts_of(tree: Any) -> list[str]:
+    return sorted(str(leaf) for _, leaf in leaves(tree))
+
+
+def good(one: Parameter) -> str:
+    if one.choices:
+        return one.choices[-1]
+    if one.type == "integer" and one.minimum and int(one.minimum) > 7:
+        return one.minimum
+    return GOOD[one.type]
+
+
+def everything(template: Template) -> dict[str, str]:
+    """A good value in every field; claims and mounts of different fields at different places."""
+    values = {one.name: good(one) for one in template.parameters}
+    for at, one in enumerate(template.parameters):
+        if one.type == "image":
+            values[one.name] = f"registry.example/{one.name}:2"
+        if one.type in ("claims", "host-paths"):
+            values[one.name] = values[one.name].replace(":/", f":/mount-{at}/")
+    return values
+
+
+def test_the_set_is_whole_and_without_a_remark() -> None:
+    assert LIBRARY.problems == ()
+    assert {template.kind for template in TEMPLATES.values()} == {
+        "MPIJob",
+        "Job",
+        "JobSet",
+        "TrainJob",
+        "Pod",
+    }
+    assert {template.api_version for template in TEMPLATES.values()} >= {
+        "batch.volcano.sh/v1alpha1",
+        "batch/v1",
+    }
+    assert [sentence for template in TEMPLATES.values() for sentence in lint(template)] == []
+    assert set(EVERY_TYPE) <= set(WRONG) | {"text"}
+
+
+COVERED = (
+    *("workers", "gpus", "gpu-model", "node", "pool", "queue", "priority", "image", "pull-secret", "command"),
+    *("environment", "git", "data", "checkpoint", "shared-memory", "rdma", "ssh-port", "tensorboard"),
+    *("gpu-resource", "driver-mounts", "cards", "clean-pods", "deadline", "keep-seconds", "suspended"),
+)
+
+
+def test_everything_that_was_asked_for_can_be_filled_in() -> None:
+    assert {one.name for one in TEMPLATES["mpijob"].parameters} >= set(COVERED)
+
+
+@pytest.mark.parametrize("template", TEMPLATES.values(), ids=lambda one: str(one.name))
+def test_every_field_filled_in_renders_and_reaches_the_manifest(template: Template) -> None:
+    assert parts(render(template, everything(template)))
+    for one in template.parameters:
+        # A queue suspends, too, so that leaving the switch out is seen only without one.
+        filled = {**everything(template), **({"queue": ""} if one.name == "suspended" else {})}
+        full = render(template, filled)
+        without = {name: text for name, text in filled.items() if name != one.name}
+        if one.is_required:
+            with pytest.raises(BadInput, match=f"^{one.name}: a value is needed"):
+                render(template, without)
+        elif one.name != "cards" and filled[one.name] != one.default:
+            assert texts_of(render(template, without)) != texts_of(full), one.name
+
+
+@pytest.mark.parametrize("pair", EACH, ids=ids)
+def test_a_wrong_type_is_refused_by_name(pair: tuple[Template, Parameter]) -> None:
+    template, one = pair
+    with pytest.raises(BadInput) as caught:
+        render(template, {**sample_values(template), one.name: WRONG[one.type]})
+    assert caught.value.sentence.startswith(f"{one.name}: ")
+
+
+BOUNDED = [
+    (template, one, bound, by)
+    for template, one in EACH
+    for bound, by in ((one.minimum, -1), (one.maximum, 1))
+    if bound
+]
+
+
+@pytest.mark.parametrize(("template", "one", "bound", "by"), BOUNDED)
+def test_a_value_beyond_its_bounds_is_refused(
+    template: Template, one: Parameter, bound: str, by: int
+) -> None:
+    beyond = str(int(bound) + by) if one.type == "integer" else "1"
+    if one.type == "quantity":
+        beyond = {"100m": "99m", "64Mi": "67108863"}[bound]
+    with pytest.raises(BadInput, match=f"^{one.name}: .*(too small|too large)"):
+        render(template, {**sample_values(template), one.name: beyond})
+    assert render(template, {**sample_values(template), one.name: bound})
+
+
+HOSTILE = st.one_of(
+    st.text(max_size=40),
+    st.sampled_from(
+        [
+            "$(rm -rf /)",
+            "`id`",
+            "; id #",
+            "a\nb: c",
+            "{$param: name}",
+            "!!python/object:os.system",
+            "&a *a",
+            "--help",
+            "-oProxyCommand=id",
+            "' || id '",
+            '"; id; "',
+            "../../etc",
+            "/..",
+            "\u202egnp",
+            "\ud7ff\uffff",
+            "=",
+            ":",
+            "a=b=c",
+            "a=$(X)",
+            "x:/y:/z",
+            "[]",
+            "null",
+            "true",
+            "1e9",
+            "0x10",
+            "٣",
+            "name: x\nkind: Pod",
+        ]
+    ),
+)
+
+
+def difference(before: Any, after: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where two trees differ; a key that is on one side only stands for all below it."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        for key in before.keys() | after.keys():
+            if key not in before or key not in after:
+                yield (*path, key)
+            else:
+                yield from difference(before[key], after[key], (*path, key))
+    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        for index, pair in enumerate(zip(before, after, strict=True)):
+            yield from difference(*pair, (*path, index))
+    elif before != after:
+        yield path
+
+
+MARK = {
+    **GOOD,
+    "dns-label": "zebra",
+    "object-name": "zebra",
+    "label-value": "zebra",
+    "text": "zebra",
+    "integer": "13",
+    "quantity": "7777Mi",
+}
+
+
+def intended(template: Template, one: Parameter, base: Mapping[str, str]) -> set[tuple[Any, ...]]:
+    """Where a harmless value of the field changes the manifest, list positions left out."""
+    bare = render(template, base)
+    marked = dict(base)
+    marked[one.name] = next((each for each in one.choices if each != one.default), MARK.get(one.type, ""))
+    if one.type == "integer" and one.minimum and int(one.minimum) > 13:
+        marked[one.name] = str(int(one.minimum) + 1)
+    return {places(path) for path in difference(bare, render(template, marked))}
+
+
+def places(path: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(part for part in path if isinstance(part, str))
+
+
+@pytest.mark.parametrize("pair", EACH, ids=ids)
+@given(data=st.data())
+@settings(deadline=None, max_examples=200)
+def test_a_hostile_value_changes_its_own_leaf_only(
+    pair: tuple[Template, Parameter], data: st.DataObject
+) -> None:
+    template, one = pair
+    value = data.draw(HOSTILE)
+    base = sample_values(template)
+    bare = render(template, base)
+    try:
+        after = render(template, {**base, one.name: value})
+    except BadInput as error:
+        assert error.sentence.startswith(f"{one.name}: ")
+        assert "\n" not in error.sentence
+        return
+    allowed = _ALLOWED.setdefault(ids(pair), intended(template, one, base))
+    for path in difference(bare, after):
+        assert any(places(path)[: len(one_)] == one_ for one_ in allowed), (value, path, allowed)
+
+
+_ALLOWED: dict[str, set[tuple[Any, ...]]] = {}
+
+
+@pytest.mark.parametrize("type_", EVERY_TYPE)
+@given(value=HOSTILE)
+@settings(deadline=None, max_examples=200)
+def test_whatever_is_typed_is_read_or_refused_in_one_sentence(type_: str, value: str) -> None:
+    one = Parameter(name="field", type=type_, default="")
+    try:
+        read(one, value)
+    except BadInput as error:
+        assert error.sentence.startswith("field: ")
+        assert "\n" not in error.sentence
+
+
+TALK = {
+    "name": "resnet",
+    "namespace": "research",
+    "image": "registry.example/horovod:0.28.1-torch2.4",
+    "workers": "6",
+    "gpus": "2",
+    "ssh-port": "33",
+    "git": "https://git.example.com/team/resnet.git",
+    "data": "imagenet:/data",
+    "environment": "NCCL_DEBUG=INFO BATCH=256",
+    "mpirun": "false",
+    "command": "sh train.sh 12 2",
+}
+
+
+def test_the_submit_example_of_the_talk_is_reproduced() -> None:
+    tree = render(TEMPLATES["mpijob"], TALK)
+    assert tree["spec"]["slotsPerWorker"] == 2
+    replicas = tree["spec"]["mpiReplicaSpecs"]
+    assert [(one.role, one.replicas, one.gpus_each) for one in parts(tree)] == [
+        ("launcher", 1, 0),
+        ("worker", 6, 2),
+    ]
+    worker = replicas["Worker"]["template"]["spec"]
+    launcher = replicas["Launcher"]["template"]["spec"]
+    assert worker["containers"][0]["command"] == ["/usr/sbin/sshd", "-De", "-p", "33"]
+    assert launcher["containers"][0]["args"] == ["sh", "train.sh", "12", "2"]
+    assert launcher["containers"][0]["command"][-1] == "33"
+    for spec in (worker, launcher):
+        clone = spec["initContainers"][0]
+        assert clone["command"][-2:] == ["https://git.example.com/team/resnet.git", "HEAD"]
+        assert {"name": "data-0", "mountPath": "/data"} in spec["containers"][0]["volumeMounts"]
+        assert {"name": "data-0", "persistentVolumeClaim": {"claimName": "imagenet"}} in spec["volumes"]
+        assert spec["containers"][0]["env"] == [
+            {"name": "NCCL_DEBUG", "value": "INFO"},
+            {"name": "BATCH", "value": "256"},
+        ]
+    assert launcher["containers"][0]["workingDir"] == "/code"
+    assert advice(tree) == ()
+    assert remarks(TEMPLATES["mpijob"], TALK) == ()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"workers": "4"}, ("command says 12 ranks, but workers x gpus is 8",)),
+        (
+            {"gpus": "4"},
+            ("command says 12 ranks, but workers x gpus is 24", "command says 2 each, but gpus is 4"),
+        ),
+        ({"command": "sh train.sh 24 2"}, ("command says 24 ranks, but workers x gpus is 12",)),
+        ({"command": "mpirun -np 6 python a.py"}, ("command says 6 ranks, but workers x gpus is 12",)),
+        ({"command": "python a.py --steps 30 60"}, ()),
+        ({"command": "python a.py"}, ()),
+    ],
+)
+def test_numbers_in_the_command_that_disagree_are_told(change: dict[str, str], said: tuple[str, ...]) -> None:
+    values = {**TALK, **change}
+    assert remarks(TEMPLATES["mpijob"], values) == said
+    assert set(said) <= set(plan_submit(TEMPLATES["mpijob"], values).warnings)
+
+
+@pytest.mark.parametrize("template", TEMPLATES.values(), ids=lambda one: str(one.name))
+def test_form_command_line_and_yaml_give_the_same_object(template: Template) -> None:
+    """The command line of a filled-in form leads to the object of the form, and so does its YAML."""
+    import shlex
+
+    from cockpit.cli import build_parser
+    from cockpit.commands.job import values_given
+    from cockpit.commands.paper import tree_text
+
+    values = everything(template)
+    plan = plan_submit(template, values)
+    words = shlex.split(plan.shell)
+    assert words[:4] == ["cockpit", "job", "submit", template.name]
+    options = build_parser().parse_args(words[1:])
+    assert plan_submit(template, values_given(options)).calls == plan.calls
+    assert parse(tree_text(plan.calls[0].body, "yaml"), "printed.yaml").tree == plan.calls[0].body
+
+
+def test_cards_follow_the_priority_where_no_model_is_chosen() -> None:
+    base = {"name": "a", "image": "a:1", "cards": "low=Tesla-K80 high=NVIDIA-H100"}
+
+    def model(**more: str) -> str | None:
+        tree = render(TEMPLATES["mpijob"], {**base, **more})
+        selector = tree["spec"]["mpiReplicaSpecs"]["Worker"]["template"]["spec"]["nodeSelector"]
+        found: str | None = selector.get("nvidia.com/gpu.product")
+        return found
+
+    assert model(priority="low") == "Tesla-K80"
+    assert model(priority="high") == "NVIDIA-H100"
+    assert model(priority="middle") is None
+    assert model(priority="low", **{"gpu-model": "A100"}) == "A100"
+
+
+def test_two_fields_may_not_set_the_same_key() -> None:
+    values = {"name": "a", "image": "a:1", "node": "n1", "pool": "kubernetes.io/hostname=n2"}
+    with pytest.raises(BadInput, match=r"^pool: kubernetes.io/hostname is set by another field already"):
+        render(TEMPLATES["job"], values)
+
+
+def test_other_vendors_cards_are_asked_for_and_tolerated() -> None:
+    tree = render(TEMPLATES["job"], {"name": "a", "image": "a:1", "gpu-resource": "amd.com/gpu", "gpus": "4"})
+    pod = tree["spec"]["template"]["spec"]
+    assert pod["containers"][0]["resources"]["limits"]["amd.com/gpu"] == 4
+    assert pod["tolerations"] == [{"key": "amd.com/gpu", "operator": "Exists"}]
+    assert parts(tree)[0].gpus_each == 4
+    assert advice(tree) == ()
