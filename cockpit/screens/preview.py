@@ -42,17 +42,17 @@ def _folded(lines: list[str], width: int) -> list[str]:
 
 
 def _fit(plan: Plan, store: Store) -> list[str]:
-    from cockpit.fit.gang import fit_sentence
-    from cockpit.jobs.render import parts
+    from cockpit.fit.gang import fit
+    from cockpit.fit.words import fit_lines
+    from cockpit.jobs.planned import planned_gang
+    from cockpit.jobs.render import queue_of
     from cockpit.views.fleet import sees_all_pods
 
     if not sees_all_pods(store):
         return ["whether it fits now is not known: not every pod may be read"]
-    return [
-        fit_sentence(store, part.replicas, part.gpus_each)
-        for part in parts(plan.calls[0].body)
-        if part.gpus_each
-    ]
+    manifest = plan.calls[0].body
+    gang = planned_gang(manifest)
+    return fit_lines(fit(store, gang, queue=queue_of(manifest))) if gang else []
 
 
 def manifest_lines(tree: Any) -> list[str]:

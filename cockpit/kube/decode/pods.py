@@ -59,10 +59,9 @@ def pod_record(pod: Any, reading: Reading) -> Pod:
     cpu, memory, gpus, gpu_resource, named = full_charge(spec, reading.amount)
     names, image = _containers(spec, gpus, gpu_resource)
     is_ready, scheduled, scheduled_reason, scheduled_message = _conditions(status)
-    phase = words[status.phase]
+    phase, priority = words[status.phase], spec.priority
     ready, total, restarts = _counts(spec, status)
     waiting_reason, waiting_message, ended_reason, exit_code, finished = _states(status, reading)
-    priority = spec.priority
     return Pod(
         uid=clean(meta.uid),
         name=clean(meta.name),

@@ -1,0 +1,186 @@
+"""Which single change would make a gang fit, the smallest first. Every one is tried before it is offered."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from cockpit.fit.domains import Seats, Wishes, seat, seats_of
+from cockpit.fit.looks import Block, Look, room_for
+from cockpit.fit.scene import Scene
+from cockpit.fit.shape import Part
+from cockpit.model.devices import resource_word
+
+HOSTNAME = "kubernetes.io/hostname"
+_NAMED_NODES = 3
+_MOST_NODES = 64
+_DROPS = {
+    "selector": "remove the node selector {}",
+    "affinity": "remove the required node affinity",
+    "taint": "tolerate the taint {}",
+    "name": "remove the fixed node {}",
+    "port": "remove the host port {}",
+    "apart": "remove the anti-affinity over {}",
+    "company": "remove the affinity over {}",
+    "unlabelled": "remove the spread over {}",
+}
+
+
+class Remedy(NamedTuple):
+    """One change. `cost` orders: nodes healed, a line of the job changed, less of something, more nodes."""
+
+    cost: int
+    words: str
+
+
+def remedies(scene: Scene, part: Part, looks: Sequence[Look], most: int) -> tuple[Remedy, ...]:
+    """Changes after which all members of `part` find a seat; the last resort is a smaller gang."""
+    found = [
+        *_healed(scene, part, looks),
+        *_dropped(scene, part, looks),
+        *_unwished(scene, part, looks),
+        *_smaller_members(scene, part, looks),
+        *_more_nodes(scene, part, looks, most),
+    ]
+    if most > 0:
+        fewer = part.count - most
+        found.append(Remedy(5, f"{fewer} {part.role}{'s' * (fewer != 1)} fewer"))
+    return tuple(sorted(dict.fromkeys(found)))
+
+
+def _seats(scene: Scene, looks: Sequence[Look], also: Sequence[Look] = ()) -> list[Seats]:
+    return seats_of(scene, [*looks, *(one._replace(blocks=()) for one in also)])
+
+
+def _fits(scene: Scene, part: Part, seats: Sequence[Seats], wishes: Wishes | None = None) -> bool:
+    return seat(seats, wishes or Wishes(scene, part.shape), part.count).most >= part.count
+
+
+def _healed(scene: Scene, part: Part, looks: Sequence[Look]) -> Iterator[Remedy]:
+    """Nodes that would take members were they not cordoned, or not ready: the roomiest first."""
+    for kind, words in (("cordoned", "uncordon {}"), ("not ready", "{} ready")):
+        alone = [one for one in looks if one.room > 0 and one.blocks == (Block(kind),)]
+        alone.sort(key=lambda one: (-one.room, one.node.name))
+        wishes = Wishes(scene, part.shape)
+        for count in range(1, min(len(alone), part.count) + 1):
+            if _fits(scene, part, _seats(scene, looks, alone[:count]), wishes):
+                names = [one.node.name for one in alone[:count]]
+                yield Remedy(count, words.format(_named(names)))
+                break
+
+
+def _named(names: Sequence[str]) -> str:
+    if len(names) <= _NAMED_NODES:
+        return ", ".join(names)
+    return f"{len(names)} nodes ({', '.join(names[:_NAMED_NODES])}, ...)"
+
+
+def _dropped(scene: Scene, part: Part, looks: Sequence[Look]) -> Iterator[Remedy]:
+    """One line of the job that keeps it off nodes."""
+    alone: dict[Block, list[Look]] = {}
+    for one in looks:
+        if one.room > 0 and len(set(one.blocks)) == 1 and one.blocks[0].kind in _DROPS:
+            alone.setdefault(one.blocks[0], []).append(one)
+    for block, more in sorted(alone.items()):
+        if _fits(scene, part, _seats(scene, looks, more), _without(scene, part, block)):
+            yield Remedy(2, _DROPS[block.kind].format(block.detail))
+
+
+def _without(scene: Scene, part: Part, block: Block) -> Wishes:
+    wishes = Wishes(scene, part.shape)
+    if block.kind == "unlabelled":
+        wishes.spreads = [one for one in wishes.spreads if one.key != block.detail]
+    elif block.kind == "apart":
+        wishes.alone_in = tuple(key for key in wishes.alone_in if key != block.detail)
+    elif block.kind == "company":
+        wishes.together_in = ()
+    return wishes
+
+
+def _unwished(scene: Scene, part: Part, looks: Sequence[Look]) -> Iterator[Remedy]:
+    """What the members mind about each other."""
+    wishes = Wishes(scene, part.shape)
+    blocks = [Block("unlabelled", one.key) for one in wishes.spreads]
+    blocks += [Block("apart", key) for key in wishes.alone_in]
+    blocks += [Block("company", key) for key in wishes.together_in[:1]]
+    for block in blocks:
+        if _fits(scene, part, _seats(scene, looks), _without(scene, part, block)):
+            yield Remedy(2, _DROPS[block.kind].format(block.detail))
+
+
+def _smaller_members(scene: Scene, part: Part, looks: Sequence[Look]) -> Iterator[Remedy]:
+    """Fewer GPUs for each member, at least one."""
+    shape = part.shape
+    resource, gpus = shape.gpu_resource, shape.gpus
+    if gpus < 2:
+        return
+    open_ = [one for one in looks if not one.blocks]
+    wishes = Wishes(scene, shape)
+    limit = 1 if shape.host_ports else part.count
+    low, high = 0, gpus - 1  # the most GPUs with which it fits; 0: with none
+
+    def enough(each: int) -> bool:
+        asked = {**dict(shape.requests), resource: each, "pods": 1}
+        seats = [one._replace(room=room_for(scene, one.node, asked, limit)[0]) for one in open_]
+        return _fits(scene, part, seats_of(scene, seats), wishes)
+
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if enough(middle) else (low, middle - 1)
+    if low:
+        fewer = gpus - low
+        yield Remedy(3, f"{fewer} {resource_word(resource, fewer)} fewer for each {part.role}")
+
+
+def _more_nodes(scene: Scene, part: Part, looks: Sequence[Look], most: int) -> Iterator[Remedy]:
+    """More nodes of the pool that most of the fitting nodes belong to."""
+    asked = {**dict(part.shape.requests), "pods": 1}
+    pools: dict[str, list[tuple[int, str]]] = {}
+    for one in looks:
+        if all(block.kind in ("cordoned", "not ready", "port", "apart", "unwelcome") for block in one.blocks):
+            room = _empty_room(one, asked)
+            if room > 0:
+                pools.setdefault(_pool(one), []).append((room, one.node.name))
+    if not pools:
+        return
+    words = min(pools, key=lambda pool: (-len(pools[pool]), pool))
+    room, name = max(pools[words], key=lambda pair: (pair[0], pair[1]))
+    if part.shape.host_ports:
+        room = 1
+    count = _nodes_needed(scene, part, looks, most, Seats(name, room, scene.labels(name)))
+    if count:
+        yield Remedy(3 + count, f"{count} more node{'s' * (count != 1)} {words}")
+
+
+def _pool(look: Look) -> str:
+    node = look.node
+    if node.pool:
+        return f"of pool {node.pool}"
+    return f"with {node.gpu_model}" if node.gpu_model else f"like {node.instance_type or node.name}"
+
+
+def _empty_room(look: Look, asked: Mapping[str, int]) -> int:
+    """Members on such a node with nothing on it."""
+    offered = dict(look.node.allocatable)
+    if not offered:
+        return look.room
+    return min(offered.get(name, 0) // each for name, each in asked.items())
+
+
+def _nodes_needed(scene: Scene, part: Part, looks: Sequence[Look], most: int, like: Seats) -> int:
+    """How many such nodes it takes; 0 where more of them do not help."""
+    if Wishes(scene, part.shape).is_empty:
+        return math.ceil((part.count - most) / like.room)
+    seats = _seats(scene, looks)
+    for count in range(1, min(part.count, _MOST_NODES) + 1):
+        wishes = Wishes(scene, part.shape)
+        more = []
+        for number in range(count):
+            name = f"{like.node} again {number}"
+            labels = {**like.labels, HOSTNAME: name} if HOSTNAME in like.labels else like.labels
+            more.append(Seats(name, like.room, labels))
+            for spread in wishes.spreads:
+                if spread.key in labels:
+                    spread.add_domain(labels[spread.key])
+        if _fits(scene, part, [*seats, *more], wishes):
+            return count
+    return 0

@@ -1,0 +1,116 @@
+"""A fit answer in plain words: one sentence for a narrow place, lines for a form."""
+
+from cockpit.fit.gang import FitAnswer
+from cockpit.fit.pushing import Push
+from cockpit.fit.quota import Shortage
+from cockpit.model.devices import is_gpu_resource, resource_word
+
+_NAMED_JOBS = 3
+_NAMED_NODES = 6
+_MOST_REMEDIES = 4
+_MIB = 1 << 20
+
+
+def fit_sentence(answer: FitAnswer) -> str:
+    """Fits now and where, or what is missing and the smallest change that would help."""
+    if not answer.wanted:
+        return "nothing asked for"
+    if answer.missing == 0:
+        if answer.shortage is not None:
+            return f"pending: {shortage_words(answer.shortage)}"
+        count = len(answer.places)
+        where = f"on node {answer.places[0][0]}" if count == 1 else f"on {count} nodes"
+        if answer.is_sure:
+            return f"fits now {where}"
+        return f"may fit now {where}: it depends on which node the scheduler takes first"
+    text = f"pending: {_need(answer)}"
+    return f"{text}; would start if: {answer.remedies[0].words}" if answer.remedies else text
+
+
+def _need(answer: FitAnswer) -> str:
+    main = answer.parts[answer.main]
+    each, resource, pieces = answer.shape.gpus, answer.shape.gpu_resource, answer.pieces
+    room = f"room for {answer.wanted - answer.missing} of {answer.wanted} members"
+    if not each:
+        return room
+    unit = resource_word(resource)
+    if not pieces.matching_nodes:
+        return "no node shows a GPU" if unit == "GPUs" else f"no node shows {unit}"
+    total = each * main.part.count
+    text = f"needs {total} {resource_word(resource, total)} as {main.part.count} x {each}"
+    text = f"{text}, {pieces.free_gpus} free"
+    if pieces.largest_block < each:
+        return f"{text}, largest free block {pieces.largest_block}"
+    return f"{text}, {room}"
+
+
+def fit_lines(answer: FitAnswer) -> list[str]:
+    """The sentence, and below it why, what would help, what is possible today and whom it would cost."""
+    lines = [fit_sentence(answer)]
+    if answer.missing == 0:
+        lines += [f"  {place_words(answer)}"] if len(answer.places) > 1 else []
+        return lines + [f"  {note}" for note in answer.notes]
+    lines += [f"  {line}" for line in _why(answer)]
+    if answer.shortage is not None:
+        lines.append(f"  {shortage_words(answer.shortage)}")
+    if len(answer.remedies) > 1:
+        others = [one.words for one in answer.remedies[1:_MOST_REMEDIES]]
+        lines.append(f"  or: {'; or '.join(others)}")
+    if answer.push is not None:
+        lines.append(f"  {push_words(answer.push)}")
+    return lines + [f"  {note}" for note in answer.notes]
+
+
+def _why(answer: FitAnswer) -> list[str]:
+    reasons = [f"{count} node{'s' * (count != 1)} {why}" for why, count in answer.pieces.obstacles]
+    missed = [one for one in answer.parts if one.missing]
+    lines = []
+    for one in missed:
+        text = f"misses {one.missing} of {one.part.count} {one.part.role}s"
+        lines.append(f"{text}: {', '.join(reasons)}" if reasons else text)
+        reasons = []
+    each, resource = answer.shape.gpus, answer.shape.gpu_resource
+    if answer.largest:
+        size = f"{answer.largest} x {each} {resource_word(resource, each)}" if each else str(answer.largest)
+        lines.append(f"largest such gang today: {size}")
+    scattered = answer.pieces.scattered_gpus
+    if scattered and each > 1:
+        what = resource_word(resource, scattered)
+        lines.append(f"{scattered} free {what} lie in pieces too small for {each}")
+    return lines
+
+
+def place_words(answer: FitAnswer) -> str:
+    """Which members go where: `gpu-1 x 4, gpu-2 x 4`."""
+    named = [f"{node} x {count}" for node, count in answer.places[:_NAMED_NODES]]
+    more = len(answer.places) - _NAMED_NODES
+    return ", ".join(named) + (f" and {more} more nodes" if more > 0 else "")
+
+
+def shortage_words(short: Shortage) -> str:
+    """What a queue's quota lacks."""
+    if short.words:
+        return short.words
+    what = resource_word(short.resource)
+    if not short.flavor:
+        return f"queue {short.queue} has no quota for {what}"
+    asked, left = _amount(short.resource, short.asked), _amount(short.resource, short.left)
+    return f"queue {short.queue} has {left} of the {asked} {what} left (flavor {short.flavor})"
+
+
+def _amount(resource: str, count: int) -> str:
+    if resource == "cpu":
+        return f"{count / 1000:g}"
+    if is_gpu_resource(resource) or resource == "pods" or count < _MIB:
+        return str(count)
+    return f"{count / _MIB / 1024:.1f} GiB"
+
+
+def push_words(push: Push) -> str:
+    """Whom it would cost."""
+    pods = f"{len(push.victims)} pod{'s' * (len(push.victims) != 1)}"
+    jobs = ", ".join(push.jobs[:_NAMED_JOBS]) + (", ..." if len(push.jobs) > _NAMED_JOBS else "")
+    text = f"by its priority it would push aside {pods} of {jobs} for {push.members} of its members"
+    if push.protected:
+        text += f", {push.protected} of them against a disruption budget"
+    return text if push.knows_budgets else f"{text}; disruption budgets were not looked at"

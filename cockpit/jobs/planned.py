@@ -1,0 +1,38 @@
+"""A rendered manifest as a gang for the fit: the pods its controller would make, with the labels it adds."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from cockpit.fit.shape import Part, shape_of
+from cockpit.jobs.render import parts
+
+
+def planned_gang(manifest: Mapping[str, Any], namespace: str = "default") -> tuple[Part, ...]:
+    """The parts of the gang; () for a kind whose pods are not known beforehand.
+
+    The namespace of the manifest goes before `namespace`. Labels of controllers: mpi-operator
+    pkg/controller/mpi_job_controller.go, training-operator pkg/apis common.go, batch/v1 labels.
+    """
+    metadata = manifest.get("metadata")
+    meta: Mapping[str, Any] = metadata if isinstance(metadata, dict) else {}
+    where = str(meta.get("namespace") or namespace or "default")
+    name = str(meta.get("name") or "")
+    kind, version = str(manifest.get("kind") or ""), str(manifest.get("apiVersion") or "")
+    return tuple(
+        Part(one.role, one.replicas, shape_of(one.template, where, _added(kind, version, name, one.role)))
+        for one in parts(manifest)
+        if one.replicas
+    )
+
+
+def _added(kind: str, api_version: str, name: str, role: str) -> dict[str, str]:
+    if kind == "Pod":
+        return {}
+    if api_version.startswith("batch.volcano.sh/"):
+        return {"volcano.sh/job-name": name, "volcano.sh/task-spec": role}
+    if kind == "Job":
+        return {"batch.kubernetes.io/job-name": name, "job-name": name}
+    if kind in ("JobSet", "TrainJob"):
+        return {"jobset.sigs.k8s.io/jobset-name": name, "jobset.sigs.k8s.io/replicatedjob-name": role}
+    added = {"training.kubeflow.org/job-name": name, "training.kubeflow.org/job-role": role}
+    return {**added, "training.kubeflow.org/operator-name": "mpi-operator"} if kind == "MPIJob" else added
