@@ -60,6 +60,7 @@ def build_parser() -> argparse.ArgumentParser:
     nouns = parser.add_subparsers(title="commands", metavar="COMMAND")
     _get(nouns, shared)
     _job(nouns, shared)
+    _queue(nouns, shared)
     _pool(nouns, shared)
     _template(nouns, shared)
     _audit(nouns, shared)
@@ -118,7 +119,7 @@ def _acting(parser: Any) -> None:
 
 
 def _job(nouns: Any, shared: argparse.ArgumentParser) -> None:
-    verbs = _noun(nouns, "job", "submit and kill training jobs")
+    verbs = _noun(nouns, "job", "submit, hold, resize and kill training jobs")
     submit = _command(verbs, "submit", shared, "make a job from a template", "job:submit")
     submit.add_argument("template", metavar="TEMPLATE", help="see cockpit template list")
     submit.add_argument(
@@ -131,10 +132,79 @@ def _job(nouns: Any, shared: argparse.ArgumentParser) -> None:
         submit.add_argument(f"--{name}", dest=f"set_{name}", metavar=metavar, help=f"short for --set {name}=")
     submit.add_argument("--dry-run", action="store_true", help="show the manifest and the server's verdict")
     _acting(submit)
-    kill = _command(verbs, "kill", shared, "delete a job and its pods", "job:kill")
-    kill.add_argument("name", metavar="NAME", help="name, namespace/name or kind/namespace/name")
-    kill.add_argument("--dry-run", action="store_true", help="show what would go, and the server's verdict")
-    _acting(kill)
+    _enter(verbs, shared)
+    _on_jobs(verbs, shared)
+
+
+def _enter(verbs: Any, shared: argparse.ArgumentParser) -> None:
+    enter = _command(verbs, "exec", shared, "run a command in a member of a job, or a shell", "enter:run")
+    enter.usage = "%(prog)s [options] NAME [-- COMMAND ...]"
+    enter.add_argument("name", metavar="NAME", help="name, namespace/name or kind/namespace/name")
+    enter.add_argument("--rank", type=_whole, metavar="N", help="which member (default: the first that runs)")
+    enter.add_argument("--container", default="", metavar="NAME", help="where a pod has several")
+    _waiting(enter)
+
+
+def _on_jobs(verbs: Any, shared: argparse.ArgumentParser) -> None:
+    """Verbs on one job or many that are there."""
+
+    def verb(name: str, what: str) -> Any:
+        parser = _command(verbs, name, shared, what, f"lifecycle:{name}")
+        parser.add_argument(
+            "names", nargs="*", metavar="NAME", help="name, namespace/name or kind/namespace/name; several"
+        )
+        parser.add_argument(
+            "--filter", default="", metavar="TEXT", help="as typed after / on the jobs screen"
+        )
+        _dry_run(parser)
+        _acting(parser)
+        return parser
+
+    verb("kill", "delete jobs and their pods")
+    verb("suspend", "hold jobs until they are resumed, as their engine wants it")
+    verb("resume", "let held jobs go on")
+    retry = verb("retry", "run failed jobs once more; have a waiting gang looked at now")
+    retry.add_argument(
+        "--memory", default="", metavar="QUANTITY", help="(default: half as much again after OOM)"
+    )
+    scale = verb("scale", "give an elastic job another number of workers")
+    scale.add_argument("--to", required=True, type=_whole, metavar="COUNT", help="wanted number of workers")
+    prioritise = verb("prioritise", "give jobs another priority class or queue")
+    prioritise.add_argument("--priority", default="", metavar="CLASS", help="Kueue's or the pods' class")
+    prioritise.add_argument("--queue", dest="to_queue", default="", metavar="QUEUE", help="a LocalQueue")
+    prune = verb("prune", "delete jobs that ended long ago")
+    prune.add_argument("--older-than", required=True, metavar="AGE", help="12h, 7d ... since their end")
+    clone = _command(verbs, "clone", shared, "make a job like one that is there", "lifecycle:clone")
+    clone.add_argument("source", metavar="NAME", help="name, namespace/name or kind/namespace/name")
+    clone.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="what shall differ; repeat"
+    )
+    for name, metavar in (
+        ("name", "NAME"), ("workers", "COUNT"), ("gpus", "COUNT"), ("image", "IMAGE"),
+        ("command", "COMMAND"), ("queue", "QUEUE"),
+    ):  # fmt: skip
+        clone.add_argument(f"--{name}", dest=f"set_{name}", metavar=metavar, help=f"short for --set {name}=")
+    _dry_run(clone)
+    _acting(clone)
+
+
+def _dry_run(parser: Any) -> None:
+    parser.add_argument(
+        "--dry-run", action="store_true", help="show what would change, and the server's verdict"
+    )
+
+
+def _queue(nouns: Any, shared: argparse.ArgumentParser) -> None:
+    verbs = _noun(nouns, "queue", "stop and resume queues")
+    for name, what in (("stop", "stop a queue for new jobs"), ("resume", "let a stopped queue admit again")):
+        parser = _command(verbs, name, shared, what, f"queue:{name}")
+        parser.add_argument(
+            "name", metavar="NAME", help="namespace/name, or a ClusterQueue; see cockpit get queues"
+        )
+        if name == "stop":
+            parser.add_argument("--drain", action="store_true", help="also take off what it admitted")
+        _dry_run(parser)
+        _acting(parser)
 
 
 def _pool(nouns: Any, shared: argparse.ArgumentParser) -> None:
@@ -212,15 +282,37 @@ def _template(nouns: Any, shared: argparse.ArgumentParser) -> None:
 
 
 def _audit(nouns: Any, shared: argparse.ArgumentParser) -> None:
-    verbs = _noun(nouns, "audit", "read the audit lines of this host")
-    show = _command(verbs, "show", shared, "print what was changed from here, newest last", "audit:show")
-    show.add_argument("--last", type=int, default=50, metavar="COUNT", help="how many lines (default: 50)")
-    _output(show)
+    verbs = _noun(nouns, "audit", "read the audit lines of this host, and repeat what they tell")
+    for name in ("list", "show"):
+        show = _command(verbs, name, shared, "print what was changed from here, newest last", "audit:show")
+        show.add_argument(
+            "--last", type=int, default=50, metavar="COUNT", help="how many lines (default: 50)"
+        )
+        _output(show)
+    apply = _command(verbs, "apply", shared, "repeat recorded actions on another cluster", "audit:apply")
+    apply.set_defaults(parse=lambda words: build_parser().parse_args(words))
+    apply.add_argument("file", metavar="FILE", help="audit lines, one JSON object each")
+    _dry_run(apply)
+    _acting(apply)
+
+
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """The options. What follows `--` behind `job exec` is a command's own words, whatever they look like."""
+    parser = build_parser()
+    own, words = list(arguments), list[str]()
+    end = own.index("--") if "--" in own else len(own)
+    if "exec" in own[:end]:
+        own, words = own[:end], own[end + 1 :]
+    options = parser.parse_args(own)
+    if words and options.command != "enter:run":
+        parser.error("only job exec takes a command behind --")
+    options.words = words
+    return options
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the answer is the exit code."""
-    options = build_parser().parse_args(arguments)
+    options = _parse(sys.argv[1:] if arguments is None else list(arguments))
     module_name, _, function_name = options.command.partition(":")
     try:
         module = importlib.import_module(f"cockpit.commands.{module_name}")

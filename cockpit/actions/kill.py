@@ -5,7 +5,7 @@ preconditions (uid and resource version) refuse it when the object became anothe
 shown.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from cockpit.actions.address import Lookup, object_path
@@ -16,6 +16,7 @@ from cockpit.model.plan import Call, Plan
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 
+REMAINS = "what it wrote stays: claims and their data are not deleted"
 _TABLES = {"MPIJob": Kind.MPIJOB, "Job": Kind.JOB, "Pod": Kind.POD}
 
 
@@ -23,14 +24,41 @@ class Truth(Protocol):
     """The store, as far as the members of a job are looked up."""
 
     def get(self, kind: str, uid: str) -> Any | None: ...
+    def records(self, kind: str) -> Mapping[str, Any]: ...
+
+
+def members_of(job: Job, store: Truth) -> tuple[Pod, ...]:
+    """The pods of the job; those of all its siblings where it is one pod of a gang of bare pods."""
+    pods = tuple(one for one in (store.get(Kind.POD, uid) for uid in job.pod_uids) if isinstance(one, Pod))
+    if job.kind != "Pod" or not pods or not pods[0].gang:
+        return pods
+    first = pods[0]
+    alike = (
+        one
+        for one in store.records(Kind.POD).values()
+        if one.gang == first.gang and one.namespace == first.namespace and not one.owner_uid
+    )
+    return tuple(sorted(alike, key=lambda one: (one.rank if one.rank is not None else 1 << 30, one.name)))
+
+
+def gang_key(job: Job, store: Truth) -> str:
+    """What a verb on the job reaches: the job itself, or the gang of bare pods that it is one pod of."""
+    pods = members_of(job, store)
+    is_gang = job.kind == "Pod" and len(pods) > 1 and bool(pods[0].gang)
+    return f"gang/{job.namespace}/{pods[0].gang}" if is_gang else job.key
 
 
 def plan_kill(job: Job, store: Truth, *, lookup: Lookup | None = None, context: str = "") -> Plan:
-    """The plan that deletes the job. Raises BadInput when it is being deleted or has no path."""
+    """The plan that deletes the job. Raises BadInput when it is being deleted or has no path.
+
+    One pod of a gang of bare pods stands for all of them: half a gang would only hold its GPUs for nothing.
+    """
     target = f"{job.kind.lower()} {job.namespace}/{job.name}"
     if job.state == JobState.FINISHING:
         raise BadInput(f"{target} is being deleted already; its pods need a moment to end")
-    pods = tuple(one for one in (store.get(Kind.POD, uid) for uid in job.pod_uids) if isinstance(one, Pod))
+    pods = members_of(job, store)
+    if job.kind == "Pod" and len(pods) > 1 and pods[0].gang:
+        return _gang_plan(job, pods, lookup, context)
     calls = _pod_calls(pods, lookup) if job.kind == "Pod" and pods else (_job_call(job, target, lookup),)
     return Plan(
         verb="kill",
@@ -43,6 +71,34 @@ def plan_kill(job: Job, store: Truth, *, lookup: Lookup | None = None, context: 
     )
 
 
+def _gang_plan(job: Job, pods: Sequence[Pod], lookup: Lookup | None, context: str) -> Plan:
+    target = f"gang {job.namespace}/{pods[0].gang}"
+    # Pods of a gang that starts change all the time: who they are is guarded, not how they stand.
+    calls = tuple(
+        _delete(
+            object_path("v1", "Pod", one.namespace, one.name, lookup=lookup), one.uid, "", f"pod {one.key}"
+        )
+        for one in pods
+        if one.deleting_seconds is None
+    )
+    if not calls:
+        raise BadInput(f"{target} is being deleted already; its pods need a moment to end")
+    lines = (
+        f"delete all {_count(len(calls), 'pod')} of {target}: a gang goes whole",
+        *_ends(pods, sum(one.holds_gpus for one in pods)),
+        f"its PodGroup {pods[0].gang} stays: it holds nothing",
+    )
+    return Plan(
+        verb="kill",
+        title=f"Kill {target}",
+        calls=calls,
+        lines=lines,
+        shell=kill_line(job, context),
+        is_destructive=True,
+        is_whole=True,
+    )
+
+
 def confirmed(shown: Plan, now: Plan) -> Plan:
     """The plan to carry out: `now`, made after the person said yes, if it says what was shown.
 
@@ -50,13 +106,22 @@ def confirmed(shown: Plan, now: Plan) -> Plan:
     that the same would be lost. Raises Refused when not.
     """
     same = (shown.title, shown.lines, shown.warnings) == (now.title, now.lines, now.warnings)
-    if same and [_identity(one) for one in shown.calls] == [_identity(one) for one in now.calls]:
+    if same and means_the_same(shown, now):
         return now
     raise Refused(f"{shown.title}: it changed while you read; look again")
 
 
-def _identity(call: Call) -> tuple[str, str, Any]:
-    return call.method, call.path, ((call.body or {}).get("preconditions") or {}).get("uid")
+def means_the_same(shown: Plan, now: Plan) -> bool:
+    """True where both send the same change to the same objects, whatever their resource versions."""
+    return [_identity(one) for one in shown.calls] == [_identity(one) for one in now.calls]
+
+
+def _identity(call: Call) -> tuple[Any, ...]:
+    body = dict(call.body) if isinstance(call.body, Mapping) else {"": call.body}
+    for part in ("preconditions", "metadata"):
+        if isinstance(body.get(part), Mapping):
+            body[part] = {key: value for key, value in body[part].items() if key != "resourceVersion"}
+    return call.method, call.path, body
 
 
 def _job_call(job: Job, target: str, lookup: Lookup | None) -> Call:
@@ -96,24 +161,29 @@ def _delete(path: str, uid: str, resource_version: str, target: str) -> Call:
 
 
 def _lines(job: Job, pods: Sequence[Pod], target: str) -> tuple[str, ...]:
-    alive = [one for one in pods if not one.is_finished]
-    running = sum(one.phase == "Running" for one in alive)
-    lines = [f"delete {target} ({job.state or 'state unknown'})"]
-    if alive:
-        lines.append(f"{_count(len(alive), 'pod')} end with it, {running} of them running")
-    elif pods:
-        lines.append(f"{_count(len(pods), 'finished pod')} and their logs go with it")
-    else:
-        lines.append("it has no pods")
-    if job.gpus_held:
-        holding = {one.node for one in alive if one.holds_gpus}
-        nodes = f" on {_count(len(holding), 'node')}" if holding else ""
-        lines.append(f"{_count(job.gpus_held, 'GPU')} become free{nodes}")
-    elif job.state not in JobState.ENDED:
+    lines = [f"delete {target} ({job.state or 'state unknown'})", *_ends(pods, job.gpus_held)]
+    if not job.gpus_held and job.state not in JobState.ENDED:
         lines.append("it holds no GPU")
     if job.queue and job.state in JobState.WAITING:
         lines.append(f"it leaves queue {job.queue}")
-    return tuple(lines)
+    return (*lines, REMAINS)
+
+
+def _ends(pods: Iterable[Pod], gpus_held: int) -> list[str]:
+    pods = tuple(pods)
+    alive = [one for one in pods if not one.is_finished]
+    running = sum(one.phase == "Running" for one in alive)
+    if alive:
+        lines = [f"{_count(len(alive), 'pod')} end with it, {running} of them running"]
+    elif pods:
+        lines = [f"{_count(len(pods), 'finished pod')} and their logs go with it"]
+    else:
+        lines = ["it has no pods"]
+    if gpus_held:
+        holding = {one.node for one in alive if one.holds_gpus}
+        nodes = f" on {_count(len(holding), 'node')}" if holding else ""
+        lines.append(f"{_count(gpus_held, 'GPU')} become free{nodes}")
+    return lines
 
 
 def _count(number: int, noun: str) -> str:

@@ -4,6 +4,7 @@ When an answer is lost the object is looked at (a read), and what is found there
 not sent again.
 """
 
+import asyncio
 import copy
 import secrets
 from collections.abc import Awaitable, Callable
@@ -19,7 +20,13 @@ from cockpit.model.plan import Call, Outcome, Plan
 
 READ_ONLY = "read-only: press :write or start with --write"
 AUDIT_ANNOTATION = "gpu-cockpit/audit-id"
-_PAST = {"Submit": "Submitted", "Kill": "Killed", "Grow": "Growing", "Shrink": "Shrinking"}
+AT_ONCE = 8
+"""Dry runs and actions under way at once; an API server shares its patience among all who ask."""
+_PAST = {
+    **{"Submit": "Submitted", "Kill": "Killed", "Grow": "Growing", "Shrink": "Shrinking"},
+    **{"Suspend": "Suspended", "Resume": "Resumed", "Retry": "Retried", "Clone": "Cloned"},
+    **{"Resize": "Resized", "Prioritise": "Prioritised", "Move": "Moved", "Stop": "Stopped"},
+}
 
 
 class Answer(Protocol):
@@ -63,14 +70,20 @@ def _kube_perform() -> Perform:
 async def rehearse(plan: Plan, session: Any, *, perform: Perform | None = None) -> Outcome:
     """Ask the server what it would say (dryRun=All): allowed in read-only mode, changes nothing."""
     send = perform or _kube_perform()
-    for call in plan.calls:
-        try:
-            await send(session, call, dry_run=True)
-        except Refused as error:
-            return Outcome(state="refused", sentence=refusal_sentence(call, error.sentence))
-        except NoConnection as error:
-            return Outcome(state="failed", sentence=error.sentence)
-    return Outcome(state="done", sentence="the cluster would accept it")
+    slots = asyncio.Semaphore(AT_ONCE)
+
+    async def one(call: Call) -> Outcome | None:
+        async with slots:
+            try:
+                await send(session, call, dry_run=True)
+            except Refused as error:
+                return Outcome(state="refused", sentence=refusal_sentence(call, error.sentence))
+            except NoConnection as error:
+                return Outcome(state="failed", sentence=error.sentence)
+        return None
+
+    said = await asyncio.gather(*(one(call) for call in plan.calls))
+    return next((it for it in said if it), Outcome(state="done", sentence="the cluster would accept it"))
 
 
 async def carry_out(
@@ -84,6 +97,8 @@ async def carry_out(
     local_user: str = "",
 ) -> Outcome:
     """Send the calls of a confirmed plan in order, and stop at the first that is refused.
+
+    Calls of one gang (`plan.is_whole`) are tried dry before; then all are sent whatever comes of one.
 
     Never raises for what a cluster may answer: every end is an Outcome (done, unchanged, refused, failed)
     with one sentence. Without a written audit line nothing is sent.
@@ -125,24 +140,55 @@ class _Run:
         self._local_user = local_user
 
     async def go(self) -> Outcome:
+        if self._plan.is_whole:
+            verdict = await rehearse(self._plan, self._session, perform=self._send)
+            if not verdict.is_done and not is_gone(verdict.sentence):
+                return Outcome(state=verdict.state, sentence=f"nothing was done: {verdict.sentence}")
+            return await self._whole()
+        return await self._in_order()
+
+    async def _whole(self) -> Outcome:
+        """Every call, also after one was refused: what is left out is told by name."""
+        left: list[tuple[str, str]] = []
+        total = len(self._plan.calls)
+        for call in self._plan.calls:
+            marked = _marked(call, self._audit_id)
+            state, sentence = await self._noted(marked)
+            if state not in ("done", "unchanged"):
+                left.append((state, sentence))
+        if not left:
+            return Outcome(state="done", sentence=_past(self._plan.title), audit_id=self._audit_id)
+        told = "; ".join(sentence for _state, sentence in left[:3])
+        return Outcome(
+            state=left[0][0],
+            sentence=f"{total - len(left)} of {total} done; left: {told}",
+            audit_id=self._audit_id,
+        )
+
+    async def _noted(self, call: Call) -> tuple[str, str]:
+        """One call between its two audit lines."""
+        entry = self._entry(call)
+        try:
+            self._audit.append(entry)
+        except CockpitError as error:
+            return "failed", error.sentence
+        state, sentence = await self._one(call)
+        told = msgspec.structs.replace(
+            entry, step="outcome", at_seconds=self._clock.now(), state=state, sentence=sentence
+        )
+        try:
+            self._audit.append(told)
+        except CockpitError as error:
+            return (
+                state if state != "done" else "failed",
+                f"{sentence}; its audit line is missing: {error.sentence}",
+            )
+        return state, sentence
+
+    async def _in_order(self) -> Outcome:
         gone = 0
         for number, call in enumerate(self._plan.calls, 1):
-            marked = _marked(call, self._audit_id)
-            entry = self._entry(marked)
-            try:
-                self._audit.append(entry)
-            except CockpitError as error:
-                return self._end("failed", error.sentence, number)
-            state, sentence = await self._one(marked)
-            try:
-                self._audit.append(
-                    msgspec.structs.replace(
-                        entry, step="outcome", at_seconds=self._clock.now(), state=state, sentence=sentence
-                    )
-                )
-            except CockpitError as error:
-                sentence = f"{sentence}; its audit line is missing: {error.sentence}"
-                return self._end(state if state != "done" else "failed", sentence, number)
+            state, sentence = await self._noted(_marked(call, self._audit_id))
             if state == "unchanged":
                 gone += 1
             elif state != "done":
@@ -228,8 +274,26 @@ def _took_place(call: Call, status: int, tree: Any) -> bool:
         return status == 404 or (
             status == 200 and (metadata.get("uid") != wanted or bool(metadata.get("deletionTimestamp")))
         )
-    wanted = (call.body or {}).get("spec", {})
-    return status == 200 and all((tree.get("spec") or {}).get(key) == value for key, value in wanted.items())
+    if not isinstance(call.body, dict) or status != 200:
+        return False
+    guarded = call.body.get("metadata") or {}
+    if guarded.get("uid") and metadata.get("uid", guarded["uid"]) != guarded["uid"]:
+        return False
+    wanted = {key: value for key, value in call.body.items() if key not in ("apiVersion", "kind", "metadata")}
+    own = {key: guarded[key] for key in ("labels", "annotations") if key in guarded}
+    return _holds(tree, wanted) and _holds(metadata, own)
+
+
+def _holds(tree: Any, wanted: Any) -> bool:
+    """Whether the merge patch `wanted` has taken place in `tree`: null means that the entry is gone."""
+    if not isinstance(wanted, dict):
+        return bool(tree == wanted)
+    if not isinstance(tree, dict):
+        return False
+    return all(
+        tree.get(key) is None if value is None else _holds(tree.get(key), value)
+        for key, value in wanted.items()
+    )
 
 
 def _past(title: str) -> str:

@@ -24,9 +24,30 @@ def kill_line(job: Job, context: str = "") -> str:
     return _line(["cockpit", "job", "kill", f"{job.kind.lower()}/{job.namespace}/{job.name}"], context)
 
 
+def job_line(verb: str, job: Job, context: str = "", *more: str) -> str:
+    """`cockpit job suspend mpijob/team-a/llm --write`; `more` are the words after the name."""
+    name = f"{job.kind.lower()}/{job.namespace}/{job.name}"
+    return _line(["cockpit", "job", verb, name, *more], context)
+
+
+def jobs_line(verb: str, names: Iterable[str], context: str = "", *more: str) -> str:
+    """One line for several jobs, each named in full."""
+    return _line(["cockpit", "job", verb, *names, *more], context)
+
+
+def queue_line(verb: str, name: str, context: str = "", *more: str) -> str:
+    """`cockpit queue stop team-a/main --drain --write`."""
+    return _line(["cockpit", "queue", verb, name, *more], context)
+
+
 def scale_line(pool: Pool, replicas: int, context: str = "") -> str:
     """`cockpit pool scale h100 --to 6 --write`."""
     return _line(["cockpit", "pool", "scale", pool.name, "--to", str(replicas)], context)
+
+
+def words_line(words: Iterable[str], context: str = "") -> str:
+    """These words, with the context and `--write`."""
+    return _line(words, context)
 
 
 def _line(words: Iterable[str], context: str) -> str:

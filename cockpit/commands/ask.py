@@ -5,16 +5,19 @@ import asyncio
 import getpass
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
+from cockpit.actions.kubectl import kubectl_lines
 from cockpit.actions.perform import READ_ONLY, carry_out, rehearse
+from cockpit.actions.sweep import Result, Sweep, carry_all, summary
 from cockpit.clock import Clock
 from cockpit.commands.paper import put
 from cockpit.errors import BadInput, NoConnection, Refused
 from cockpit.keep.audit import Audit
 from cockpit.model.plan import Outcome, Plan
 
+MOST_KUBECTL = 6
 CODES = {"done": 0, "unchanged": 0, "refused": 1, "failed": 2}
 
 
@@ -34,6 +37,7 @@ def plan_lines(plan: Plan) -> list[str]:
     lines += [f"  ! {warning}" for warning in plan.warnings]
     if plan.shell:
         lines.append(f"  $ {plan.shell}")
+    lines += [f"  # {line}" for line in kubectl_lines(plan)[:MOST_KUBECTL]]
     return lines
 
 
@@ -42,7 +46,7 @@ async def confirm_and_carry(
     options: argparse.Namespace,
     session: Any,
     clock: Clock,
-    again: Callable[[], Plan] | None = None,
+    again: Callable[[], Plan | Awaitable[Plan]] | None = None,
 ) -> int:
     """Rehearse on the server, show, ask, make the plan anew, carry out; the answer is the exit code.
 
@@ -61,9 +65,29 @@ async def confirm_and_carry(
             put(["nothing was changed"])
             return 0
     if again is not None:
-        plan = again()
-    outcome = await carry_out(plan, session, Audit(), clock, local_user=_local_user())
+        made = again()
+        plan = await made if isinstance(made, Awaitable) else made
+    outcome = await carry_out(plan, session, Audit(), clock, local_user=local_user())
     return tell(outcome)
+
+
+async def confirm_and_carry_all(sweep: Sweep, options: argparse.Namespace, session: Any, clock: Clock) -> int:
+    """Show one verb on many jobs, ask once, carry it out, tell each result; the answer is the exit code."""
+    told = [f"  - left out: {sentence}" for sentence in sweep.left_out]
+    if options.dry_run:
+        put([*plan_lines(sweep.face), *told, "  server: the cluster would accept it"])
+        return 0
+    if not options.yes:
+        put([*plan_lines(sweep.face), *told])
+        if not await _yes():
+            put(["nothing was changed"])
+            return 0
+
+    def tell_one(result: Result) -> None:
+        put([f"{result.name}: {result.outcome.sentence}"])
+
+    results = await carry_all(sweep, session, Audit(), clock, local_user=local_user(), told=tell_one)
+    return tell(summary(sweep.verb, results, len(sweep.left_out)))
 
 
 def tell(outcome: Outcome) -> int:
@@ -83,7 +107,8 @@ async def _yes() -> bool:
     return answer.strip().lower() in ("y", "yes")
 
 
-def _local_user() -> str:
+def local_user() -> str:
+    """Who sits here, for audit lines: `name@host`, "" where the system does not say."""
     try:
         return f"{getpass.getuser()}@{socket.gethostname()}"
     except (OSError, KeyError):

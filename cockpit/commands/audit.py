@@ -1,11 +1,20 @@
-"""`cockpit audit show`."""
+"""`cockpit audit list` (also `show`) and `cockpit audit apply`."""
 
 import argparse
+import importlib
+import shlex
 from datetime import UTC, datetime
+from pathlib import Path
 
-from cockpit.commands.paper import grid, plain, put, tree_text
-from cockpit.errors import BadInput
-from cockpit.keep.audit import Audit, Entry
+import msgspec
+
+from cockpit.commands.paper import grid, note, plain, put, tree_text
+from cockpit.errors import BadInput, CockpitError
+from cockpit.keep.audit import LONGEST_TEXT, Audit, Entry
+from cockpit.keep.redact import HIDDEN
+
+REPEATABLE = ("job:submit", "lifecycle:", "queue:", "pool:scale")
+"""Commands that an audit line may name; anything else in a file is refused, not run."""
 
 
 def show(options: argparse.Namespace) -> int:
@@ -35,3 +44,86 @@ def _row(entry: Entry) -> list[str]:
         entry.state,
         entry.sentence or entry.shell,
     ]
+
+
+def apply(options: argparse.Namespace) -> int:
+    """Repeat the recorded actions that were done, in their order, on the cluster of `--context`.
+
+    Only their command lines are taken: every plan is made anew on that cluster, shown, and asked for. It ends
+    at the first that fails; the answer is the exit code.
+    """
+    if not getattr(options, "context", None):
+        raise BadInput("on which cluster? give --context NAME")
+    lines = recorded(options.file)
+    # All are read before the first is done: a line that cannot be repeated is told while nothing has changed.
+    actions = [_parsed(line, options) for line in lines]
+    if not actions:
+        put([f"{options.file}: no action in it was done"])
+        return 0
+    for number, (line, action) in enumerate(zip(lines, actions, strict=True), 1):
+        put([f"{number} of {len(actions)}: {line}"])
+        try:
+            code = _repeat(action)
+        except CockpitError:
+            note([f"{number - 1} of {len(actions)} repeated"])
+            raise
+        if code:
+            return code
+    return 0
+
+
+def recorded(file: str) -> list[str]:
+    """The command lines of the actions in an audit file that were done, each once, in the order of the file.
+
+    Raises BadInput for a file that cannot be read, a line that is no audit line, and one that was not kept
+    whole.
+    """
+    try:
+        text = Path(file).read_bytes()
+    except OSError as error:
+        raise BadInput(f"{file} cannot be read: {error.strerror}") from None
+    found: dict[str, str] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            entry = msgspec.json.decode(line, type=Entry)
+        except msgspec.DecodeError as error:
+            raise BadInput(f"{file} line {number} is no audit line: {error}") from None
+        if entry.step == "outcome" and entry.state == "done" and entry.audit_id not in found:
+            found[entry.audit_id] = _whole(entry, f"{file} line {number}")
+    return list(found.values())
+
+
+def _whole(entry: Entry, place: str) -> str:
+    if HIDDEN in entry.shell:
+        raise BadInput(
+            f"{place}: {entry.verb} {entry.target} held a secret, which was not kept: do it by hand"
+        )
+    if not entry.shell or len(entry.shell) >= LONGEST_TEXT:
+        raise BadInput(f"{place}: {entry.verb} {entry.target} was not kept whole: do it by hand")
+    return entry.shell
+
+
+def _parsed(line: str, options: argparse.Namespace) -> argparse.Namespace:
+    try:
+        words = shlex.split(line)
+        action: argparse.Namespace = options.parse(words[1:])
+    except (ValueError, IndexError, SystemExit):
+        raise BadInput(f"{line!r} is no command that this cockpit knows") from None
+    if words[0] != "cockpit" or not action.command.startswith(REPEATABLE):
+        raise BadInput(f"{line!r} changes no cluster: it cannot be repeated")
+    action.context = options.context
+    for name in ("kubeconfig", "write"):
+        if hasattr(options, name):
+            setattr(action, name, getattr(options, name))
+        elif hasattr(action, name):
+            delattr(action, name)  # what the line says was said of another cluster
+    action.yes, action.dry_run, action.timeout = options.yes, options.dry_run, options.timeout
+    return action
+
+
+def _repeat(action: argparse.Namespace) -> int:
+    module, _, function = action.command.partition(":")
+    run = getattr(importlib.import_module(f"cockpit.commands.{module}"), function)
+    return int(run(action))

@@ -1,20 +1,16 @@
-"""`cockpit job submit` and `cockpit job kill`."""
+"""`cockpit job submit`; what is done to a job that is there stands in `lifecycle`."""
 
 import argparse
 import asyncio
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from cockpit.actions.address import Lookup
-from cockpit.actions.find import job_named
-from cockpit.actions.kill import confirmed, plan_kill
 from cockpit.actions.submit import plan_submit
 from cockpit.attach import AttachOptions
 from cockpit.clock import Clock, SystemClock
 from cockpit.commands.ask import confirm_and_carry, refuse_without_right
 from cockpit.commands.choose import attach_options, settings_in_force
-from cockpit.commands.live import Live, attached
-from cockpit.commands.paper import note, put, tree_text
+from cockpit.commands.paper import put, tree_text
 from cockpit.errors import BadInput, NoConnection
 from cockpit.jobs.render import queue_of
 from cockpit.jobs.template import Template, load_library
@@ -26,7 +22,6 @@ if TYPE_CHECKING:
 
 SHORTS = ("name", "workers", "gpus", "image", "command", "queue")
 QUEUES = "kueue.x-k8s.io/v1beta2"
-JOB_KINDS = (Kind.POD, Kind.MPIJOB, Kind.JOB, Kind.WORKLOAD)
 
 
 def submit(options: argparse.Namespace) -> int:
@@ -65,7 +60,7 @@ async def _submit(
     template: Template, values: dict[str, str], options: argparse.Namespace, chosen: AttachOptions
 ) -> int:
     clock = SystemClock()
-    session = await _session(chosen, clock, options.timeout)
+    session = await open_for(chosen, clock, options.timeout)
     try:
         lookup = await served_lookup(session)
         namespace = chosen.namespace or session.namespace
@@ -103,7 +98,8 @@ async def _queue_known(session: "Session", lookup: Lookup, plan: Plan, namespace
     return _Queues(is_there=answer.status != 404)
 
 
-async def _session(chosen: AttachOptions, clock: Clock, timeout_seconds: float) -> "Session":
+async def open_for(chosen: AttachOptions, clock: Clock, timeout_seconds: float) -> "Session":
+    """A session without watches, for a command. Raises NoConnection where no answer comes in time."""
     from cockpit.kube.session import SessionOptions, open_session
 
     wanted = SessionOptions(kubeconfig=chosen.kubeconfig, context=chosen.context, read_only=not chosen.write)
@@ -127,36 +123,3 @@ async def served_lookup(session: "Session") -> Lookup:
         return served.find(group, kind, version) or served.find(group, kind)
 
     return lookup  # type: ignore[return-value]
-
-
-def kill(options: argparse.Namespace) -> int:
-    """Delete a job and its pods."""
-    settings = settings_in_force()
-    words = options.name.split("/")
-    chosen = attach_options(options, settings, words[-2] if len(words) in (2, 3) else "")
-    job_named((), options.name) if not all(words) else None
-    refuse_without_right(options, may_write=chosen.write)
-    return asyncio.run(_kill(options, chosen))
-
-
-async def _kill(options: argparse.Namespace, chosen: AttachOptions) -> int:
-    clock = SystemClock()
-    async with attached(chosen, clock) as live:
-        note(await live.settle(JOB_KINDS, options.timeout))
-        attachment = live.attachment
-        session = attachment.session
-        if session is None:
-            raise NoConnection(attachment.sentence or "the connection was lost")
-        lookup = await served_lookup(session)
-        make = _kill_plan(live, options.name, chosen.namespace, lookup, session.context)
-        shown = make()
-        return await confirm_and_carry(shown, options, session, clock, lambda: confirmed(shown, make()))
-
-
-def _kill_plan(live: Live, name: str, namespace: str, lookup: Lookup, context: str) -> Callable[[], Plan]:
-    def make() -> Plan:
-        live.attachment.absorb()
-        job = job_named(live.attachment.jobs.jobs.values(), name, namespace)
-        return plan_kill(job, live.attachment.store, lookup=lookup, context=context)
-
-    return make

@@ -1,6 +1,12 @@
 """Kueue: what other rooms use of this engine."""
 
-from cockpit.gangs.kueue_plans import plan_hold, plan_release, plan_resume_queue, plan_stop_queue
+from cockpit.gangs.kueue_plans import (
+    admitted_through,
+    plan_hold,
+    plan_release,
+    plan_resume_queue,
+    plan_stop_queue,
+)
 from cockpit.gangs.kueue_queues import queue_rows
 from cockpit.gangs.kueue_verdict import estimate_positions, gang_state, gpus_asked, is_in_line, verdict
 
@@ -8,6 +14,7 @@ NAME = "Kueue"
 
 __all__ = [
     "NAME",
+    "admitted_through",
     "estimate_positions",
     "gang_state",
     "gpus_asked",

@@ -4,11 +4,12 @@ A job is held through its Workload's `spec.active`: Kueue un-suspends at once a 
 suspends, and all its pods start anew. Source: kueue site/content/en/docs/concepts/workload.md.
 """
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from cockpit.errors import BadInput
 from cockpit.gangs.kueue_verdict import gang_state, gpus_asked
-from cockpit.gangs.sentence import counted
+from cockpit.gangs.sentence import counted, listed
 from cockpit.gangs.verdict import GangState
 from cockpit.model.gang import ClusterQueue, LocalQueue, Workload
 from cockpit.model.plan import Call, Plan
@@ -59,12 +60,38 @@ def plan_release(workload: Workload, version: str = VERSION) -> Plan:
     )
 
 
-def plan_stop_queue(queue: LocalQueue | ClusterQueue, *, drain: bool = False, version: str = VERSION) -> Plan:
-    """Stop a queue for new jobs; with `drain` also take off what it admitted."""
+def admitted_through(queue: LocalQueue | ClusterQueue, workloads: Iterable[Workload]) -> tuple[Workload, ...]:
+    """The workloads that hold quota through this queue, by name: what draining it takes off."""
+    is_local = isinstance(queue, LocalQueue)
+    found = (
+        one
+        for one in workloads
+        if gang_state(one) in (GangState.ADMITTED, GangState.STARTED)
+        and (
+            (one.namespace, one.queue) == (queue.namespace, queue.name)
+            if is_local
+            else one.cluster_queue == queue.name
+        )
+    )
+    return tuple(sorted(found, key=_job))
+
+
+def plan_stop_queue(
+    queue: LocalQueue | ClusterQueue,
+    *,
+    drain: bool = False,
+    version: str = VERSION,
+    holders: Sequence[Workload] | None = None,
+) -> Plan:
+    """Stop a queue for new jobs; with `drain` also take off what it admitted.
+
+    `holders` are the workloads that it admitted (`admitted_through`), named in the confirmation; None where
+    they are not known and only the queue's own count is.
+    """
     policy = "HoldAndDrain" if drain else "Hold"
     if queue.stop_policy == policy:
         raise BadInput(f"queue {queue.key} is stopped already ({policy})")
-    admitted = queue.admitted or 0
+    admitted = len(holders) if holders is not None else queue.admitted or 0
     effect = (
         f"{counted(admitted, 'admitted job')} will be taken off and queue again"
         if drain
@@ -74,13 +101,25 @@ def plan_stop_queue(queue: LocalQueue | ClusterQueue, *, drain: bool = False, ve
         verb="stop",
         title=f"Stop queue {queue.key}",
         calls=(_patch_policy(queue, policy, version),),
-        lines=(f"{_kind(queue)} {queue.key}: spec.stopPolicy becomes {policy}", effect),
+        lines=(
+            f"{_kind(queue)} {queue.key}: spec.stopPolicy becomes {policy}",
+            effect,
+            *_holders(holders or (), drain=drain),
+        ),
         warnings=(f"{counted(admitted, 'job')} will lose progress since the last checkpoint",)
         if drain and admitted
         else (),
         shell=f"cockpit queue stop {queue.key}" + (" --drain" if drain else "") + " --write",
         is_destructive=drain,
     )
+
+
+def _holders(holders: Sequence[Workload], *, drain: bool) -> tuple[str, ...]:
+    if not holders:
+        return ()
+    gpus = sum(gpus_asked(one) for one in holders)
+    names = listed("taken off: " if drain else "they are: ", [_job(one) for one in holders])
+    return (f"{counted(gpus, 'GPU')} {'become free' if drain else 'stay held'}", names)
 
 
 def plan_resume_queue(queue: LocalQueue | ClusterQueue, version: str = VERSION) -> Plan:

@@ -19,7 +19,7 @@ from cockpit.keep.paths import make_private_folder, state_folder
 from cockpit.keep.redact import redact
 
 LARGEST_BYTES = 4 * 1024 * 1024
-_LONGEST_TEXT = 2000
+LONGEST_TEXT = 2000
 _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
@@ -67,7 +67,7 @@ class Audit:
     def append(self, entry: Entry) -> None:
         """Write one line and wait until it is on the disk. Raises BadInput when that cannot be."""
         texts: dict[str, Any] = {
-            name: redact(value)[:_LONGEST_TEXT]
+            name: redact(value)[:LONGEST_TEXT]
             for name, value in msgspec.structs.asdict(entry).items()
             if isinstance(value, str)
         }

@@ -23,13 +23,16 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """A verb with everything that is shown before "yes"."""
 
-    verb: str  # submit, kill, scale
+    verb: str  # submit, kill, suspend, resume, scale, ...
     title: str  # "Kill mpijob team-a/llm"
     calls: tuple[Call, ...]
     lines: tuple[str, ...] = ()  # what will happen, one sentence a line
     warnings: tuple[str, ...] = ()
     shell: str = ""  # the command line that would do the same
     is_destructive: bool = False
+    is_whole: bool = False
+    """The calls belong together (a gang of bare pods): all are tried dry before the first is sent, and a
+    refusal of one does not keep the others from being sent."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):

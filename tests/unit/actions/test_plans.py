@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cockpit.actions.find import job_named
-from cockpit.actions.kill import confirmed, plan_kill
+from cockpit.actions.kill import REMAINS, confirmed, plan_kill
 from cockpit.actions.scale import plan_pool_scale, read_replicas
 from cockpit.actions.submit import plan_submit
 from cockpit.errors import BadInput, Refused
@@ -126,6 +126,7 @@ def test_kill_deletes_this_very_object_and_says_what_goes_with_it() -> None:
         "delete mpijob team-a/llm (running)",
         "3 pods end with it, 2 of them running",
         "4 GPUs become free on 1 node",
+        REMAINS,
     )
     assert plan.is_destructive
     assert plan.shell == "cockpit job kill mpijob/team-a/llm --context prod --write"
@@ -133,7 +134,7 @@ def test_kill_deletes_this_very_object_and_says_what_goes_with_it() -> None:
 
 def test_killing_a_queued_job_says_that_it_holds_nothing() -> None:
     plan = plan_kill(job(state=JobState.QUEUED, queue="gpu-lq"), store_of())
-    assert plan.lines[1:] == ("it has no pods", "it holds no GPU", "it leaves queue gpu-lq")
+    assert plan.lines[1:] == ("it has no pods", "it holds no GPU", "it leaves queue gpu-lq", REMAINS)
 
 
 def test_bare_pods_are_deleted_one_by_one_each_with_its_own_preconditions() -> None:

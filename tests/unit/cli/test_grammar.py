@@ -51,7 +51,7 @@ def test_version(capsys: Capture) -> None:
         (("get", "jobs", "-o", "xml"), "invalid choice: 'xml'"),
         (("frobnicate",), "invalid choice: 'frobnicate'"),
         (("job",), "the following arguments are required: VERB"),
-        (("job", "kill"), "the following arguments are required: NAME"),
+        (("job", "kill"), "which jobs? give names, or --filter"),
         (("pool", "scale", "h100"), "the following arguments are required: --to"),
         (("get", "jobs", "--timeout", "soon"), "'soon' is not a number of seconds"),
         (("get", "jobs", "--timeout", "-1"), "is not a number of seconds above 0"),

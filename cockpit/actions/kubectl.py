@@ -1,0 +1,65 @@
+"""The kubectl command that would send the same call: shown beside the cockpit's own line.
+
+It is the same change without the guard: kubectl is not told which object was meant (uid, resourceVersion).
+"""
+
+import json
+import shlex
+from collections.abc import Mapping
+from typing import Any, Final
+
+from cockpit.model.plan import Plan
+
+_TYPES: Final = {
+    "application/merge-patch+json": "merge",
+    "application/strategic-merge-patch+json": "strategic",
+}
+_GUARD: Final = ("uid", "resourceVersion")
+_MOST_NAMES: Final = 5
+
+
+def kubectl_lines(plan: Plan, context: str = "") -> tuple[str, ...]:
+    """One line a call; deletions of one kind in one namespace stand on one line."""
+    lines: dict[str, None] = {}
+    deletions: dict[tuple[str, str], list[str]] = {}
+    for call in plan.calls:
+        namespace, resource, name, subresource = _place(call.path)
+        if call.method == "DELETE":
+            deletions.setdefault((namespace, resource), []).append(name)
+        elif call.method == "POST":
+            lines[_line(["create", "-f", "-"], context, namespace)] = None
+        else:
+            words = ["patch", resource, name, "--type", _TYPES.get(call.content_type, "merge")]
+            words += ["--subresource", subresource] if subresource else []
+            lines[_line([*words, "-p", _unguarded(call.body)], context, namespace)] = None
+    for (namespace, resource), names in deletions.items():
+        more = [f"... {len(names) - _MOST_NAMES} more"] if len(names) > _MOST_NAMES else []
+        line = _line(["delete", resource, *names[:_MOST_NAMES]], context, namespace)
+        lines[" ".join([line, *more])] = None
+    return tuple(lines)
+
+
+def _line(words: list[str], context: str, namespace: str) -> str:
+    where = ["--context", context] if context else []
+    return shlex.join(["kubectl", *where, *(["-n", namespace] if namespace else []), *words])
+
+
+def _place(path: str) -> tuple[str, str, str, str]:
+    """(namespace, resource.group, name, subresource) of a path below the host."""
+    parts = path.strip("/").split("/")
+    group, rest = ("", parts[2:]) if parts[0] == "api" else (parts[1], parts[3:])
+    namespace = ""
+    if len(rest) > 2 and rest[0] == "namespaces":
+        namespace, rest = rest[1], rest[2:]
+    resource = f"{rest[0]}.{group}" if group and group not in ("batch", "apps") else rest[0]
+    return namespace, resource, rest[1] if len(rest) > 1 else "", "/".join(rest[2:])
+
+
+def _unguarded(body: Any) -> str:
+    if isinstance(body, Mapping):
+        metadata = {k: v for k, v in (body.get("metadata") or {}).items() if k not in _GUARD}
+        body = {
+            **{k: v for k, v in body.items() if k != "metadata"},
+            **({"metadata": metadata} if metadata else {}),
+        }
+    return json.dumps(body, separators=(",", ":"), ensure_ascii=False)

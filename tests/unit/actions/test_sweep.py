@@ -1,0 +1,176 @@
+"""One verb on many jobs: one confirmation, bounded parallelism, each result told."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from cockpit.actions.ground import Make
+from cockpit.actions.kill import plan_kill
+from cockpit.actions.perform import AT_ONCE
+from cockpit.actions.sweep import Result, carry_all, make_sweep, reached, summary
+from cockpit.clock import ManualClock
+from cockpit.errors import BadInput, NoConnection, Refused
+from cockpit.model.job import Job, JobState
+from cockpit.model.plan import Call, Outcome, Plan
+from tests.unit.actions.builders import Line, Lines, Reply, Server, job, pod, store_of
+from tests.unit.actions.test_lifecycle_plans import gang_of
+
+
+def many(count: int) -> tuple[list[Job], Any]:
+    """Jobs of one pod with two GPUs each, and their store."""
+    jobs = [
+        job(f"j{at:02d}", pod_uids=(f"uid-p{at:02d}",), gpus_held=2, resource_version=str(at))
+        for at in range(count)
+    ]
+    return jobs, store_of(*(pod(f"p{at:02d}") for at in range(count)))
+
+
+def killing(store: Any, jobs: dict[str, Job] | None = None) -> Any:
+    """How each plan is made anew; `jobs` by key are what they are by then."""
+
+    def of(one: Job) -> Make:
+        async def make() -> Plan:
+            now = (jobs or {}).get(one.key, one)
+            return plan_kill(now, store)
+
+        return make
+
+    return of
+
+
+class Counted(Server):
+    """Counts how many calls are under way at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = self.most = 0
+
+    async def __call__(self, session: Any, call: Call, *, dry_run: bool = False) -> Reply:
+        self.now += 1
+        self.most = max(self.most, self.now)
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        self.now -= 1
+        return await super().__call__(session, call, dry_run=dry_run)
+
+
+async def test_fifty_jobs_go_under_one_confirmation_a_few_at_a_time() -> None:
+    jobs, store = many(50)
+    sweep = await make_sweep("kill", jobs, killing(store), store, context="prod")
+    assert sweep.face.title == "Kill 50 jobs"
+    assert sweep.face.lines[:5] == (
+        "50 MPIJob in team-a (50)",
+        "now: 50 running",
+        "50 pods end",
+        "100 GPUs become free on 1 node",
+        "what it wrote stays: claims and their data are not deleted",
+    )
+    assert sweep.face.lines[5].startswith("jobs: team-a/j00, team-a/j01")
+    assert sweep.face.is_destructive and len(sweep.face.calls) == 50
+    assert sweep.face.shell.startswith("cockpit job kill mpijob/team-a/j00 mpijob/team-a/j01")
+    server, lines, told = Counted(), Lines(), list[Result]()
+    results = await carry_all(sweep, Line(), lines, ManualClock(0.0), perform=server, told=told.append)
+    assert 1 < server.most <= AT_ONCE
+    assert len(server.calls) == 50 and len(told) == 50
+    assert [one.name for one in results] == [f"mpijob/team-a/j{at:02d}" for at in range(50)]
+    assert len(lines.entries) == 100
+    assert summary("kill", results) == Outcome(state="done", sentence="50 jobs killed")
+
+
+async def test_who_cannot_be_part_of_it_is_left_out_and_told() -> None:
+    jobs, store = many(3)
+    ending = job("j01", state=JobState.FINISHING)
+    sweep = await make_sweep("kill", [jobs[0], ending, jobs[2]], killing(store), store)
+    assert len(sweep.items) == 2
+    assert sweep.left_out == ("mpijob team-a/j01 is being deleted already; its pods need a moment to end",)
+    assert sweep.face.warnings[0].startswith("1 job left out: mpijob team-a/j01")
+    with pytest.raises(BadInput, match="being deleted already"):
+        await make_sweep("kill", [ending], killing(store), store)
+    with pytest.raises(BadInput, match="no job to kill"):
+        await make_sweep("kill", [], killing(store), store)
+
+
+async def test_what_the_server_would_refuse_is_left_out() -> None:
+    jobs, store = many(2)
+
+    async def check(plan: Plan) -> Outcome:
+        return Outcome(state="refused" if "j00" in plan.title else "done", sentence="no right")
+
+    sweep = await make_sweep("kill", jobs, killing(store), store, check=check)
+    assert (len(sweep.items), sweep.left_out) == (1, ("no right",))
+
+
+async def test_a_job_that_became_another_while_one_read_is_left_alone() -> None:
+    jobs, store = many(2)
+    now = {jobs[0].key: job("j00", uid="uid-new")}
+    sweep = await make_sweep("kill", jobs, killing(store), store)
+    again = await make_sweep("kill", jobs, killing(store, now), store)
+    changed = [
+        item.__class__(item.name, item.shown, new.make)
+        for item, new in zip(sweep.items, again.items, strict=True)
+    ]
+    server = Server()
+    results = await carry_all(
+        sweep.__class__("kill", tuple(changed), sweep.face), Line(), Lines(), ManualClock(0.0), perform=server
+    )
+    assert [one.outcome.state for one in results] == ["refused", "done"]
+    assert "changed while you read" in results[0].outcome.sentence
+    assert len(server.calls) == 1
+    told = summary("kill", results)
+    assert told.state == "refused"
+    assert told.sentence.startswith("1 of 2 jobs killed; 1 refused: Kill mpijob team-a/j00: it changed")
+
+
+async def test_a_newer_version_of_the_same_job_is_no_reason_to_leave_it() -> None:
+    jobs, store = many(1)
+    now = {jobs[0].key: job("j00", resource_version="99", gpus_held=1)}
+    sweep = await make_sweep("kill", jobs, killing(store, {}), store)
+    newer = await make_sweep("kill", jobs, killing(store, now), store)
+    item = sweep.items[0].__class__("j", sweep.items[0].shown, newer.items[0].make)
+    server = Server()
+    await carry_all(
+        sweep.__class__("kill", (item,), sweep.face), Line(), Lines(), ManualClock(0.0), perform=server
+    )
+    assert server.calls[0][0].body["preconditions"]["resourceVersion"] == "99"
+
+
+async def test_one_refusal_does_not_stop_the_others_and_a_lost_connection_does() -> None:
+    jobs, store = many(40)
+    sweep = await make_sweep("kill", jobs, killing(store), store)
+    server = Server(Refused("mpijobs is forbidden"))
+    results = await carry_all(sweep, Line(), Lines(), ManualClock(0.0), perform=server)
+    assert [one.outcome.state for one in results].count("done") == 39
+    line = Line()
+    line.is_cut = True
+    lost = Server(*(NoConnection("the connection was cut") for _ in range(40)))
+    results = await carry_all(sweep, line, Lines(), ManualClock(0.0), perform=lost)
+    assert len(lost.calls) <= AT_ONCE
+    assert "is not known: look first" in results[0].outcome.sentence
+    assert results[-1].outcome.sentence == "not tried: the connection was lost before"
+    assert summary("kill", results).state == "failed"
+
+
+async def test_pods_of_one_gang_are_one_plan() -> None:
+    store = store_of(*gang_of(4))
+    jobs = [job(f"r{rank}", kind="Pod", pod_uids=(f"uid-r{rank}",)) for rank in range(4)]
+    assert len(reached(jobs, store)) == 1
+    sweep = await make_sweep("kill", jobs[2:], killing(store), store)
+    assert len(sweep.face.calls) == 4
+
+
+@pytest.mark.parametrize("number", range(5))
+async def test_a_gang_is_tried_dry_before_the_first_of_it_goes(number: int) -> None:
+    """Whatever member is refused, either nothing is sent or everything is."""
+    store = store_of(*gang_of(4))
+    sweep = await make_sweep("kill", [job("r0", kind="Pod", pod_uids=("uid-r0",))], killing(store), store)
+    refusals: list[Exception | None] = [None] * 4
+    if number < 4:
+        refusals[number] = Refused("pods is forbidden")
+    server = Server(*refusals)
+    (result,) = await carry_all(sweep, Line(), Lines(), ManualClock(0.0), perform=server)
+    sent = [call for call, dry in server.calls if not dry]
+    if number < 4:
+        assert sent == [] and result.outcome.sentence.startswith("nothing was done: ")
+    else:
+        assert len(sent) == 4 and result.outcome.is_done
