@@ -269,4 +269,5 @@ class Poller:
             retry_seconds=now + pause,
         )
         self._sink(Batch(kind=Kind.GPU, changed=tuple(changed), status=status))
+        self._emit_details(())  # nobody can say how old they are
         return pause

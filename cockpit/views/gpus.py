@@ -1,11 +1,12 @@
 """GPUs as rows: what telemetry says of each, and *not collected* where nothing does."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cockpit_widgets.types import Cell, Column
 
 from cockpit.model.gpu import Gpu, Mark
+from cockpit.model.gpu_detail import GpuDetail
 from cockpit.model.node import Node
 from cockpit.model.quantity import Absent, Reading
 from cockpit.model.record import Kind
@@ -19,10 +20,18 @@ from cockpit.views.view_state import Measure, ViewState
 
 @dataclass(frozen=True, slots=True)
 class GpuRow:
-    """One device. `is_lost` is one that the node promised and does not offer (any more)."""
+    """One device. `is_lost` is one that the node promised and does not offer (any more); `detail` is there
+    for the devices of a node whose page is open."""
 
     card: Gpu
     is_lost: bool = False
+    detail: GpuDetail | None = None
+
+
+def index_text(row: GpuRow) -> str:
+    """The card's index on its node, with the instance where it is cut: `3`, `0/2`."""
+    _, _, instance = row.card.uuid.partition("/")
+    return f"{row.card.index}/{instance}" if row.card.mig_profile and instance else str(row.card.index)
 
 
 def rows_of(node: Node, store: StoreReader) -> list[GpuRow]:
@@ -95,10 +104,10 @@ _NODE: Field[GpuRow] = Field(
     lambda r, _: r.card.node,
 )
 
-_FIELDS: tuple[Field[GpuRow], ...] = (
+FIELDS: tuple[Field[GpuRow], ...] = (
     Field(
-        Column("gpu", "GPU", 3, "right"),
-        lambda r, _: Cell(str(r.card.index)),
+        Column("gpu", "GPU", 4, "right"),
+        lambda r, _: Cell(index_text(r)),
         lambda r, _: float(r.card.index),
         Measure.COUNT,
     ),
@@ -170,20 +179,17 @@ _FIELDS: tuple[Field[GpuRow], ...] = (
 )
 
 
-def _haystack(row: GpuRow) -> str:
+def haystack(row: GpuRow) -> str:
     card = row.card
     return f"{card.node} {card.model} {card.mig_profile} {_holder_text(row)} {card.mark.value} {card.uuid}"
 
 
-DEVICES: View[GpuRow] = View(
-    fields=_FIELDS, key=lambda row: row.card.uuid, haystack=_haystack, token=lambda row: row.card
-)
 VIEW: View[GpuRow] = View(
-    fields=(_NODE, *_FIELDS),
+    fields=(_NODE, *FIELDS),
     key=lambda row: row.card.uuid,
     name=lambda row: f"{row.card.node}/{row.card.index}",
     namespace=lambda row: row.card.pod_namespace,
-    haystack=_haystack,
+    haystack=haystack,
     token=lambda row: row.card,
 )
 
@@ -193,10 +199,3 @@ def table(
 ) -> LazyTable[GpuRow]:
     """Every GPU of the cluster as a row keyed by uuid (`node/index` where telemetry has none)."""
     return VIEW.table(rows(store), state, now_seconds, memory)
-
-
-def devices_table(
-    devices: Iterable[GpuRow], state: ViewState, now_seconds: float, memory: Memory | None = None
-) -> LazyTable[GpuRow]:
-    """The devices of one node, by index, without the node's column."""
-    return DEVICES.table(devices, state, now_seconds, memory)

@@ -5,9 +5,10 @@ from cockpit_widgets.types import Pair, Tone
 from cockpit.model.batch import Phase, StreamStatus
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
+from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind
 from cockpit.pools.stage import node_stage
-from cockpit.views import cards, gpus
+from cockpit.views import cards, devices, gpus, physical
 from cockpit.views import format as fmt
 from cockpit.views.fleet import sees_all_pods
 from cockpit.views.lazy_table import LazyTable
@@ -23,8 +24,13 @@ def devices_table(
     node: Node | None, store: StoreReader, state: ViewState, now_seconds: float
 ) -> LazyTable[gpus.GpuRow]:
     """Each GPU of the node: readings, last Xid, who holds it and how sure we are; keyed by uuid."""
-    devices = gpus.rows_of(node, store) if node is not None else []
-    return gpus.devices_table(devices, state, now_seconds)
+    return devices.table(devices.rows(node, store) if node is not None else [], state, now_seconds)
+
+
+def said(node: Node | None, store: StoreReader, key: str) -> str:
+    """What is to be said of the device under the cursor, in one line."""
+    found = devices.rows(node, store) if node is not None else []
+    return next((devices.sentence(row) for row in found if row.card.uuid == key), "")
 
 
 def holder_of(node: Node | None, store: StoreReader, key: str) -> Pod | None:
@@ -88,22 +94,49 @@ def _devices(node: Node, store: StoreReader) -> list[Pair]:
         return [Pair("GPUs", "none")]
     held = sum(pod.holds_gpus for pod in store.pods_on(node.name))
     shown = node.gpus_expected if node.gpu_capacity is None else node.gpu_capacity
+    is_split = physical.is_split(node, known)
     model = cards.short_model(node.gpu_model)
-    words = [f"{fmt.count(shown)} {model}".strip()]
+    words = [f"{fmt.count(physical.cards_promised(node, known) if is_split else shown)} {model}".strip()]
+    held_words = held if sees_all_pods(store) else "?"
     if node.gpu_allocatable is None:
         words.append("not advertised yet")
+    elif is_split:
+        words.append(
+            "cut into MIG instances" if physical.has_mig(node) else f"each shared by {node.gpu_replicas}"
+        )
+        words.append(f"{node.gpu_allocatable} shares allocatable, {held_words} held")
     else:
-        words.append(f"{node.gpu_allocatable} allocatable, {held if sees_all_pods(store) else '?'} held")
-    if node.gpu_replicas > 1:
-        words.append(f"each shared by {node.gpu_replicas}")
+        words.append(f"{node.gpu_allocatable} allocatable, {held_words} held")
     missing = (shown or 0) - (node.gpu_allocatable or 0)
     pairs = [Pair("GPUs", " · ".join(words), "warn" if missing > 0 else "")]
-    duty = fmt.duty_cell(cards.fold(known, cards.duty, cards.mean), is_held=held > 0)
+    whole = physical.whole_cards(known)
+    duty = fmt.duty_cell(cards.fold(whole, cards.duty, cards.mean), is_held=held > 0)
     hottest = fmt.temperature_cell(cards.fold(known, cards.temperature, max))
     power = fmt.power_cell(cards.power_sum(known))
-    health = cards.health_cell(known)
     if trouble := telemetry_trouble(store.status(Kind.GPU)):
         pairs.append(Pair("telemetry", trouble, "warn"))
     pairs.append(Pair("now", f"duty {duty.text} · hottest {hottest.text} · power {power.text}"))
-    pairs.append(Pair("health", f"{health.text} (from last Xid; ECC is not read)", health.tone))
+    pairs.append(_health(node, store))
     return pairs
+
+
+def _health(node: Node, store: StoreReader) -> Pair:
+    """The worst of what is known, and what nobody collects: silence is not health."""
+    found = [gpus.GpuRow(card, detail=devices.detail_of(card, store)) for card in store.gpus_on(node.name)]
+    health = cards.health_cell([row.card for row in found])
+    text, tone = health.text, health.tone
+    memory = [devices.ecc_cell(row.detail) for row in found]
+    for worse in ("bad", "warn"):
+        bad = [(row, cell) for row, cell in zip(found, memory, strict=True) if cell.tone == worse]
+        if bad and tone != "bad":
+            row, cell = bad[0]
+            text, tone = f"{cell.text} on GPU {gpus.index_text(row)}", cell.tone
+    missing = [
+        what
+        for what, is_missing in (
+            ("ECC", all(row.detail is None or isinstance(row.detail.ecc_double, Absent) for row in found)),
+            ("throttle", all(devices.bits_of(row) is None for row in found)),
+        )
+        if is_missing
+    ]
+    return Pair("health", text + (f" · not collected: {', '.join(missing)}" if missing else ""), tone)

@@ -13,7 +13,7 @@ from cockpit.model.event import Event
 from cockpit.model.gpu import Gpu, Mark
 from cockpit.model.job import Job
 from cockpit.model.quantity import Absent
-from cockpit.views import events, gpus, job_page, jobs, nodes, pods, pools, queues
+from cockpit.views import devices, events, gpus, job_page, jobs, nodes, pods, pools, queues
 from cockpit.views.lazy_table import LazyTable, View
 from cockpit.views.view_state import ViewState
 from tests.unit.views.builders import (
@@ -39,7 +39,7 @@ VIEWS: dict[str, View[Any]] = {
     "pools": pools.VIEW,
     "events": events.VIEW,
     "gpus": gpus.VIEW,
-    "devices": gpus.DEVICES,
+    "devices": devices.VIEW,
     "members": job_page.VIEW,
 }
 
@@ -153,7 +153,7 @@ plain = st.text(st.characters(exclude_categories=("C", "Z")), max_size=12)
     )
 )
 def test_any_card_is_drawn_in_clean_cells(known: list[Gpu]) -> None:
-    made = gpus.devices_table([gpus.GpuRow(one) for one in known], ViewState(), NOW)
+    made = devices.table([gpus.GpuRow(one) for one in known], ViewState(), NOW)
     assert all(text.isprintable() for text in every_text(made))
 
 

@@ -1,0 +1,262 @@
+"""The devices of one node with all that is known of them: the first record of each, and the second."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import msgspec
+from cockpit_widgets.types import Cell, Column, Tone
+
+from cockpit.model import throttle
+from cockpit.model.gpu import Gpu, Mark
+from cockpit.model.gpu_detail import GpuDetail
+from cockpit.model.node import Node
+from cockpit.model.quantity import Absent, Reading
+from cockpit.model.record import Kind
+from cockpit.model.xid import xid_sentence
+from cockpit.views import format as fmt
+from cockpit.views import gpus, physical
+from cockpit.views.lazy_table import Field, LazyTable, Memory, View
+from cockpit.views.source import StoreReader
+from cockpit.views.view_state import Measure, ViewState
+
+NEAR_CELSIUS = 5.0
+"""A card so near to the temperature at which it slows down is told as hot."""
+
+
+def detail_of(card: Gpu, store: StoreReader) -> GpuDetail | None:
+    """The second record of a card; an instance has what its card tells, where it tells nothing itself."""
+    own = store.get(Kind.GPU_DETAIL, card.uuid)
+    parent = store.get(Kind.GPU_DETAIL, physical.card_key(card)) if "/" in card.uuid else None
+    if own is None or parent is None:
+        return own if own is not None else parent
+    missing = {
+        name: getattr(parent, name)
+        for name in own.__struct_fields__
+        if getattr(own, name) is None or isinstance(getattr(own, name), Absent)
+    }
+    merged: GpuDetail = msgspec.structs.replace(own, **missing)
+    return merged
+
+
+def _value(row: gpus.GpuRow, name: str) -> Reading:
+    if row.detail is None:
+        return Absent.NOT_COLLECTED
+    found: Reading = getattr(row.detail, name)
+    return found
+
+
+def _temperature(row: gpus.GpuRow, now_seconds: float) -> Cell:
+    now, limit = row.card.temperature_celsius, _value(row, "slowdown_celsius")
+    cell = fmt.temperature_cell(now)
+    if isinstance(now, Absent) or isinstance(limit, Absent):
+        return cell
+    tone: Tone = "bad" if now >= limit else "warn" if now >= limit - NEAR_CELSIUS else ""
+    return Cell(f"{now:.0f}/{limit:.0f}°C", tone)
+
+
+def _power(row: gpus.GpuRow, now_seconds: float) -> Cell:
+    cap = _value(row, "power_cap_watts")
+    cell = fmt.power_cell(row.card.power_watts)
+    if isinstance(cap, Absent) or isinstance(row.card.power_watts, Absent):
+        return cell
+    return Cell(f"{row.card.power_watts:.0f}/{cap:.0f}W", cell.tone)
+
+
+def _clock(row: gpus.GpuRow, now_seconds: float) -> Cell:
+    most = _value(row, "sm_clock_max_hertz")
+    now = row.card.sm_clock_hertz
+    if isinstance(most, Absent) or isinstance(now, Absent):
+        return fmt.clock_cell(now)
+    return Cell(f"{now / 1e6:.0f}/{most / 1e6:.0f}MHz")
+
+
+def bits_of(row: gpus.GpuRow) -> int | None:
+    """What holds the clocks down (NVML's bits), None where nobody tells."""
+    if row.detail is not None and row.detail.throttle is not None:
+        return row.detail.throttle
+    return row.card.throttle or None
+
+
+_WORDS = {0x1: "idle", 0x2: "set", 0x4: "cap", 0x8: "hw", 0x10: "sync"} | {
+    0x20: "hot",
+    0x40: "hot",
+    0x80: "brake",
+}
+
+
+def _throttle(row: gpus.GpuRow, now_seconds: float) -> Cell:
+    bits = bits_of(row)
+    if bits is None:
+        return fmt.absent_cell(Absent.NOT_COLLECTED)
+    words = dict.fromkeys(word for bit, word in _WORDS.items() if bits & bit)
+    if bits & throttle.HARMFUL:
+        return Cell(" ".join(word for word in words if word not in ("idle", "cap", "set")), "bad")
+    return Cell(" ".join(words) or "none", "dim" if not bits & throttle.POWER_CAP else "")
+
+
+def _ecc(row: gpus.GpuRow, now_seconds: float) -> Cell:
+    return ecc_cell(row.detail)
+
+
+def ecc_cell(detail: GpuDetail | None) -> Cell:
+    """What is known of the memory's health; `ok` only where somebody counts errors."""
+    if detail is None:
+        return fmt.absent_cell(Absent.NOT_COLLECTED)
+    double, failed = detail.ecc_double, detail.remap_failed
+    pending, rows = detail.remap_pending, detail.remapped_rows
+    if _is_more(failed):
+        return Cell("× remap failed", "bad")
+    if _is_more(double):
+        return Cell(f"× {_number(double):.0f} double-bit", "bad")
+    if _is_more(pending):
+        return Cell("▲ remap waits", "warn")
+    if _is_more(rows):
+        return Cell(f"▲ {_number(rows):.0f} remapped", "warn")
+    known = [one for one in (double, failed, rows) if not isinstance(one, Absent)]
+    if not known:
+        return fmt.absent_cell(Absent.NOT_COLLECTED)
+    # errors that nobody counts are not no errors
+    return Cell("ok", "good") if not isinstance(double, Absent) else Cell("no remaps", "dim")
+
+
+def _number(value: Reading) -> float:
+    return 0.0 if isinstance(value, Absent) else value
+
+
+def _is_more(value: Reading) -> bool:
+    return _number(value) > 0
+
+
+def _ratio(name: str) -> Field[gpus.GpuRow]:
+    title = {"tensor_ratio": "Tensor", "dram_ratio": "DRAM"}[name]
+
+    def cell(row: gpus.GpuRow, now_seconds: float) -> Cell:
+        value = _value(row, name)
+        return fmt.absent_cell(value) if isinstance(value, Absent) else Cell(fmt.percent(value))
+
+    return Field(
+        Column(name.removesuffix("_ratio"), title, 6, "right", priority=4),
+        cell,
+        lambda row, _: _sortable(_value(row, name)),
+        Measure.RATIO,
+    )
+
+
+def _sortable(value: Reading) -> float | None:
+    return None if isinstance(value, Absent) else value
+
+
+def _memory_celsius(row: gpus.GpuRow, now_seconds: float) -> Cell:
+    return fmt.temperature_cell(_value(row, "memory_temperature_celsius"))
+
+
+def _links(row: gpus.GpuRow, now_seconds: float) -> Cell:
+    errors, up, every = (_value(row, name) for name in ("nvlink_errors", "nvlinks_up", "nvlinks"))
+    if isinstance(errors, Absent) and isinstance(every, Absent):
+        return fmt.absent_cell(Absent.NOT_COLLECTED)
+    if _is_more(errors):
+        return Cell(f"{_number(errors):.0f} errors", "warn")
+    if isinstance(every, Absent):
+        return Cell("no errors", "good")
+    return Cell(f"{_number(up):.0f}/{_number(every):.0f} up", "good" if up == every else "bad")
+
+
+def _energy(row: gpus.GpuRow, now_seconds: float) -> Cell:
+    joules = _value(row, "energy_joules")
+    return fmt.absent_cell(joules) if isinstance(joules, Absent) else Cell(f"{joules / 3.6e6:,.1f}kWh", "dim")
+
+
+def _lost(field: Field[gpus.GpuRow]) -> Field[gpus.GpuRow]:
+    """A lost device has no numbers."""
+    draw = field.cell
+    return Field(
+        field.column,
+        lambda row, now: Cell("×", "bad") if row.is_lost else draw(row, now),
+        field.value,
+        field.measure,
+    )
+
+
+_MORE: tuple[Field[gpus.GpuRow], ...] = (
+    Field(
+        Column("throttle", "Throttle", 8, priority=3), _throttle, lambda row, _: bits_of(row), Measure.COUNT
+    ),
+    Field(Column("ecc", "Memory errors", 14, priority=3), _ecc),
+    _ratio("tensor_ratio"),
+    _ratio("dram_ratio"),
+)
+_LAST: tuple[Field[gpus.GpuRow], ...] = (
+    Field(Column("hbm", "Mem °C", 6, "right", priority=5), _memory_celsius),
+    Field(Column("nvlink", "NVLink", 9, priority=5), _links),
+    Field(Column("energy", "Energy", 9, "right", priority=6), _energy),
+)
+
+
+def _fields() -> tuple[Field[gpus.GpuRow], ...]:
+    named = {field.column.id: field for field in gpus.FIELDS}
+    cells = {"temperature": _temperature, "power": _power, "clock": _clock}
+    widths = {"temperature": 8, "power": 9, "clock": 12}
+    found: list[Field[gpus.GpuRow]] = []
+    for name, field in named.items():
+        draw = cells.get(name)
+        if draw is not None:
+            column = replace(field.column, width=widths[name])
+            found.append(_lost(Field(column, draw, field.value, field.measure)))
+        else:
+            found.append(field)
+        if name == "clock":
+            found += [_lost(one) for one in _MORE]
+        if name == "uuid":
+            found += [_lost(one) for one in _LAST]
+    return tuple(found)
+
+
+VIEW: View[gpus.GpuRow] = View(
+    fields=_fields(),
+    key=lambda row: row.card.uuid,
+    haystack=gpus.haystack,
+    token=lambda row: (row.card, row.detail),
+)
+
+
+def rows(node: Node, store: StoreReader) -> list[gpus.GpuRow]:
+    """The devices of a node by index, each with its second record where there is one."""
+    return [
+        gpus.GpuRow(row.card, row.is_lost, detail_of(row.card, store)) for row in gpus.rows_of(node, store)
+    ]
+
+
+def table(
+    devices: Sequence[gpus.GpuRow], state: ViewState, now_seconds: float, memory: Memory | None = None
+) -> LazyTable[gpus.GpuRow]:
+    """The devices of one node, without the node's column."""
+    return VIEW.table(devices, state, now_seconds, memory)
+
+
+def sentence(row: gpus.GpuRow) -> str:
+    """What is to be said of one device beyond its numbers: errors with meaning and advice, what holds its
+    clocks down, who is on it; "" where there is nothing to say."""
+    words: list[str] = []
+    card, detail = row.card, row.detail
+    if row.is_lost:
+        words.append("the node does not offer it any more")
+    if card.xid:
+        words.append(xid_sentence(card.xid))
+    bits = bits_of(row) or 0
+    if bits & ~throttle.IDLE:
+        words.append(f"clocks held down: {throttle.sentence(bits & ~throttle.IDLE)}")
+    if detail is not None:
+        if ecc_cell(detail).tone in ("bad", "warn"):
+            words.append(f"memory: {ecc_cell(detail).text[2:]}")
+        if detail.recovery not in (None, "", "none"):
+            words.append(f"the driver advises: {str(detail.recovery).replace('_', ' ')}")
+        if detail.processes:
+            named = (_process(one.name, one.pid, one.memory_bytes) for one in detail.processes)
+            words.append(f"processes: {', '.join(named)}")
+    if card.mark is Mark.SHARED:
+        words.append("several pods share it: what one of them does cannot be told")
+    return f"GPU {gpus.index_text(row)}: {' · '.join(words)}" if words else ""
+
+
+def _process(name: str, pid: int, memory_bytes: float | None) -> str:
+    return f"{name or 'process'} {pid}" + (f" {fmt.byte_size(memory_bytes)}" if memory_bytes else "")
