@@ -142,7 +142,7 @@ def _slices_url(is_wanted: bool) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The exit status: 0 stopped, 1 nothing to read in --check, 2 bad flags, 3 driver changed, 4 no driver."""
+    """Exit status: 0 stopped, 1 nothing to read in --check, 2 bad flags, 3 driver changed, 4 no driver."""
     told = parser().parse_args(arguments)
     if told.version:
         sys.stdout.write(f"cockpit-exporter {_version()}\n")

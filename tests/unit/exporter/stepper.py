@@ -1,0 +1,98 @@
+"""The exporter's parts on the library that LD_LIBRARY_PATH names, moved by lines of JSON on the input."""
+
+import gc
+import json
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from cockpit_exporter.agent import Agent, Settings
+from cockpit_exporter.collector import Pace
+from cockpit_exporter.driver import Nvml
+from cockpit_exporter.web import PageCollector
+from prometheus_client.exposition import generate_latest
+
+
+class _Clock:
+    def __init__(self) -> None:
+        self.seconds = 1000.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+def _lent() -> int:
+    import pynvml
+
+    function = getattr(pynvml.nvmlLib, "standin_samples_lent", None)
+    return int(function()) if function is not None else 0
+
+
+def _counts() -> dict[str, int]:
+    gc.collect()
+    return {
+        "objects": len(gc.get_objects()),
+        "descriptors": len(os.listdir("/proc/self/fd")),
+        "threads": threading.active_count(),
+        "lent": _lent(),
+    }
+
+
+def _answer(agent: Agent, clock: _Clock, order: dict[str, Any]) -> dict[str, Any]:
+    match order["do"]:
+        case "step":
+            clock.seconds += order["advance"]
+            agent.collector.step()
+        case "xid":
+            agent.xids.step()
+        case "kubelet":
+            clock.seconds += order.get("advance", 0.0)
+            return {"wait": agent.kubelet.step() if agent.kubelet else None, "page": _page(agent)}
+        case "rounds":
+            for _ in range(order["count"]):
+                clock.seconds += 5.0
+                agent.collector.step()
+                _page(agent)
+            return _counts()
+        case "counts":
+            return _counts()
+        case "close":
+            agent.collector.close()
+        case "advance":
+            clock.seconds += order["seconds"]
+    return {
+        "page": _page(agent),
+        "exit": agent.exit_status,
+        "health": agent.health(),
+        "xid": agent.xids.state,
+        "snapshot": agent.collector.snapshot.reason,
+    }
+
+
+def _page(agent: Agent) -> str:
+    return generate_latest(PageCollector(agent.page)).decode()
+
+
+def main() -> None:
+    told = json.loads(sys.argv[1])
+    settings = Settings(
+        node=told.get("node", "node-7"),
+        pace=Pace(5.0, told.get("deadline", 0.25), 60.0),
+        dcgm_names=told.get("dcgm_names", ""),
+        pod_resources=told.get("pod_resources", ""),
+        pod_logs=told.get("pod_logs", ""),
+        proc=Path(told.get("proc", "/nowhere")),
+        version="0",
+    )
+    clock = _Clock()
+    agent = Agent(settings, Nvml(), clock)
+    for line in sys.stdin:
+        sys.stdout.write(json.dumps(_answer(agent, clock, json.loads(line))) + "\n")
+        sys.stdout.flush()
+    os._exit(0)  # calls may hang on
+
+
+if __name__ == "__main__":
+    main()
