@@ -59,6 +59,7 @@ async def running(
 ) -> AsyncIterator[tuple["Embedded", "Cluster"]]:
     """The cluster, alive, while the block runs. Raises BadInput for a port or folder that cannot be used."""
     from cockpit.sim.cluster import Cluster
+    from cockpit.sim.faults.script import Script
     from cockpit.sim.server.run import serving
 
     clock = DemoClock(options.warm_seconds)
@@ -79,6 +80,8 @@ async def running(
                 await engine.advance(min(left, _STEP_SECONDS))
                 left -= _STEP_SECONDS
             clock.release(options.speed)
+            if scenario.faults:
+                embedded.faults.choose = Script.read(scenario.faults, clock, options.seed).choose
             task = asyncio.create_task(engine.run(), name="engine")
             try:
                 yield embedded, cluster
