@@ -59,7 +59,8 @@ class KubeletWatch:
             ("grpc.enable_retries", 0),
             ("grpc.enable_http_proxy", 0),
             ("grpc.service_config_disable_resolution", 1),
-            ("grpc.initial_reconnect_backoff_ms", 1000),
+            ("grpc.initial_reconnect_backoff_ms", 250),
+            ("grpc.min_reconnect_backoff_ms", 250),
             ("grpc.max_reconnect_backoff_ms", int(LIST_SECONDS * 1000)),
         )
         self._channel = grpc.insecure_channel(f"unix://{socket}", options=options)
