@@ -20,6 +20,7 @@ from cockpit.errors import BadInput, CockpitError
 from cockpit.keep.config import Settings
 from cockpit.keep.state import Choice, Choices
 from cockpit.model.plan import Outcome, Plan
+from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.screens.now import NowScreen
 from cockpit.store.signal import Signal
@@ -277,6 +278,13 @@ class CockpitApp(App[int]):
         )
         if then is not None:
             then(outcome)
+
+    # ---- shells
+
+    def enter_pod(self, pod: Pod) -> None:
+        from cockpit.screens.enter import enter_pod
+
+        self.run_soon(enter_pod(self, pod), "enter")
 
     async def _carry(self, plan: Plan) -> Outcome:
         """Carry a confirmed plan out; what the server says becomes an outcome."""

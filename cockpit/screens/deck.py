@@ -10,6 +10,7 @@ from cockpit.actions.address import Addressed
 from cockpit.attach import Attachment
 from cockpit.clock import Clock
 from cockpit.model.plan import Outcome, Plan
+from cockpit.model.pod import Pod
 from cockpit.views.view_state import ViewState
 
 
@@ -48,6 +49,9 @@ class Deck(Protocol):
         then: Callable[[Outcome], None] | None = None,
     ) -> None:
         """Show the plan; on yes carry it out (made anew by `again`, where given), tell the outcome."""
+
+    def enter_pod(self, pod: Pod) -> None:
+        """A shell in the pod, in this terminal; the screens come back when it ends."""
 
     def run_soon(self, work: Coroutine[Any, Any, None], name: str) -> None: ...
     async def read_yaml(self, api_version: str, kind: str, namespace: str, name: str) -> list[str]:

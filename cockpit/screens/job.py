@@ -15,7 +15,7 @@ from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.table_place import TablePlace
-from cockpit.screens.verbs import JobVerbs
+from cockpit.screens.verbs import JobVerbs, PodVerbs
 from cockpit.views import events as events_view
 from cockpit.views import job_page as view
 from cockpit.views.states import why_empty
@@ -25,7 +25,7 @@ SHORT_LINES = 30
 NO_EVENTS = "No events of this job or its members are kept by the server."
 
 
-class JobScreen(TablePlace, JobVerbs):
+class JobScreen(TablePlace, JobVerbs, PodVerbs):
     DEFAULT_CSS = """
     JobScreen #facts { height: auto; max-height: 45%; padding: 0 1; }
     JobScreen #table { height: 1fr; min-height: 4; }
@@ -37,7 +37,7 @@ class JobScreen(TablePlace, JobVerbs):
     JobScreen.short.eventful #table, JobScreen.short.eventful #members-title { display: none; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings("open", "why", "logs", "events", "job.kill", "yaml", "back", "help", "filter"),
+        *bindings("open", "why", "logs", "events", "job.kill", "pod.enter", "yaml", "back", "help", "filter"),
         *bindings("panel", "job.new", "sort", "reverse", "mark", *EVERYWHERE[3:]),
     ]
     place = "job"
@@ -58,6 +58,11 @@ class JobScreen(TablePlace, JobVerbs):
 
     def chosen_job(self) -> Job | None:
         return self.deck.attachment.jobs.job(self._key)
+
+    def chosen_pod(self) -> Pod | None:
+        """The member under the cursor."""
+        found = self.deck.attachment.store.get(Kind.POD, self.table.cursor_key or "")
+        return found if isinstance(found, Pod) else None
 
     def source(self) -> tuple[TableSource, str]:
         attachment = self.deck.attachment

@@ -108,6 +108,7 @@ KEYS: tuple[Key, ...] = (
     Key("quit", "q", "quit", "quit", "Leave; ctrl+c leaves from anywhere", "Places"),
     Key("job.new", "N", "new_job", "new job", "New job from a template", "Changing the cluster", True),
     Key("job.kill", "K", "kill", "kill", "Kill the job with all its members", "Changing the cluster", True),
+    Key("pod.enter", "E", "enter_pod", "shell", "A shell in the pod", "Changing the cluster", True),
     Key(
         "pool.scale",
         "S",

@@ -10,16 +10,18 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from cockpit.model.node import Node
+from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.table_place import TablePlace
+from cockpit.screens.verbs import PodVerbs
 from cockpit.views import node_page as view
 from cockpit.views import pods as pods_view
 from cockpit.views.states import why_empty
 from cockpit.views.view_state import ViewState
 
 
-class NodeScreen(TablePlace):
+class NodeScreen(TablePlace, PodVerbs):
     DEFAULT_CSS = """
     NodeScreen #facts { height: auto; max-height: 40%; padding: 0 1; }
     NodeScreen #table { height: 1fr; min-height: 5; }
@@ -27,7 +29,8 @@ class NodeScreen(TablePlace):
     NodeScreen #pods { height: 1fr; min-height: 3; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings("open", "yaml", "filter", "sort", "back", "help", "panel", "reverse", "mark", *EVERYWHERE)
+        *bindings("open", "yaml", "filter", "pod.enter", "sort", "back", "help", "panel", "reverse", "mark"),
+        *bindings(*EVERYWHERE),
     ]
     place = "node"
 
@@ -90,6 +93,14 @@ class NodeScreen(TablePlace):
         job = attachment.jobs.job_of_pod(pod) if pod is not None else None
         if job is not None:
             self.app.push_screen(JobScreen(job.key))
+
+    def chosen_pod(self) -> Pod | None:
+        """The pod under the cursor, or the one that holds the device under it."""
+        store, pods = self.deck.attachment.store, self.query_one("#pods", ResourceTable)
+        if pods.has_focus:
+            found = store.get(Kind.POD, pods.cursor_key or "")
+            return found if isinstance(found, Pod) else None
+        return view.holder_of(self.node, store, self.table.cursor_key or "")
 
     def action_panel(self) -> None:
         self.focus_next()

@@ -10,13 +10,16 @@ from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.table_place import TablePlace
+from cockpit.screens.verbs import PodVerbs
 from cockpit.views import pods as view
 from cockpit.views.states import why_empty
 
 
-class PodsScreen(TablePlace):
+class PodsScreen(TablePlace, PodVerbs):
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings("open", "filter", "yaml", "sort", "back", "help", "reverse", "mark", *EVERYWHERE)
+        *bindings(
+            "open", "filter", "pod.enter", "yaml", "sort", "back", "help", "reverse", "mark", *EVERYWHERE
+        )
     ]
     place = "pods"
 
@@ -47,6 +50,9 @@ class PodsScreen(TablePlace):
             self.app.push_screen(JobScreen(job.key))
         elif pod is not None and pod.node:
             self.app.push_screen(NodeScreen(pod.node))
+
+    def chosen_pod(self) -> Pod | None:
+        return self._pod(self.table.cursor_key or "")
 
     def action_yaml(self) -> None:
         from cockpit.screens.text import YamlScreen

@@ -3,6 +3,7 @@
 from cockpit.errors import CockpitError
 from cockpit.model.job import Job
 from cockpit.model.plan import Outcome, Plan
+from cockpit.model.pod import Pod
 from cockpit.model.pool import Pool
 from cockpit.screens.place import Place
 
@@ -75,6 +76,21 @@ class JobVerbs(Place):
     def say(self, sentence: str) -> None:
         """A small remark that changes nothing."""
         self.app.notify(sentence, markup=False, timeout=5)
+
+
+class PodVerbs(Place):
+    """A shell in the pod that `chosen_pod` names."""
+
+    def chosen_pod(self) -> Pod | None:
+        """The pod that the keys mean now; None when there is none."""
+        return None
+
+    def action_enter_pod(self) -> None:
+        pod = self.chosen_pod()
+        if pod is None:
+            self.app.notify("no pod under the cursor to enter", markup=False)
+        else:
+            self.deck.enter_pod(pod)
 
 
 class PoolVerbs(Place):

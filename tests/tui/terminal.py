@@ -26,7 +26,7 @@ class Terminal:
         size: tuple[int, int] = (140, 40),
     ) -> None:
         self.folder = folder
-        self._size = size
+        self.size = size
         self._program = str(ensure_program("tmux", print))
         self._environment = dict(environment)
         self._arguments = list(arguments)
@@ -44,7 +44,7 @@ class Terminal:
         }
         self._code_file.unlink(missing_ok=True)
         words = ["env", *(f"{name}={value}" for name, value in settings.items()), *command]
-        width, height = self._size
+        width, height = self.size
         self._tmux(
             "-f",
             "/dev/null",

@@ -1,12 +1,15 @@
 """The shell of a simulated container: a few commands about it, and plain words about what it is."""
 
 import asyncio
+import re
 import shlex
 from collections.abc import Callable
 
 from cockpit.sim.actors.kubelet.runtime import STDERR, STDOUT, Piece, Start
 
 BANNER = "simulated container: nothing runs here; `help` lists the commands\n"
+_BECOMES_SHELL = re.compile(r"\bexec (?:/\S*/)?(?:ba|a|z)?sh\s*$")
+"""How tools open the best shell of an image: a script that tries one and becomes another."""
 _SHELLS = ("sh", "bash", "ash", "zsh", "/bin/sh", "/bin/bash", "/usr/bin/bash")
 
 
@@ -30,8 +33,9 @@ class ShellSession:
             "false": lambda words: 1,
             "help": lambda words: self._say("echo env false help hostname nvidia-smi printenv true exit"),
         }
-        if command and command[0] in _SHELLS and "-c" in command[:-1]:
-            self._finish(self._script(command[command.index("-c") + 1]))
+        script = command[command.index("-c") + 1] if "-c" in command[:-1] else ""
+        if command and command[0] in _SHELLS and script and not _BECOMES_SHELL.search(script):
+            self._finish(self._script(script))
         elif command and command[0] in _SHELLS:
             self._say(BANNER.rstrip("\n"))
             self._prompt()

@@ -1,0 +1,156 @@
+"""Enter: run a command in a container of a pod, a shell where none is named; audited like a change."""
+
+import secrets
+import shlex
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Protocol
+
+import msgspec
+
+from cockpit.actions.perform import READ_ONLY, AuditLog
+from cockpit.clock import Clock
+from cockpit.errors import BadInput, CockpitError, Refused
+from cockpit.keep.audit import Entry
+from cockpit.model.pod import Pod
+
+SHELL = ("sh", "-c", "command -v bash >/dev/null 2>&1 && exec bash || exec sh")
+"""bash where the image has it, else sh: one attempt, whatever the image."""
+
+
+class Entrance(msgspec.Struct, frozen=True, kw_only=True):
+    """What is run, and where."""
+
+    namespace: str
+    pod: str
+    uid: str
+    container: str
+    words: tuple[str, ...]
+    is_tty: bool
+    has_stdin: bool = True
+
+    @property
+    def target(self) -> str:
+        """As audit lines and headings name it."""
+        return f"pod {self.namespace}/{self.pod}"
+
+    def line(self, context: str = "") -> str:
+        """`kubectl exec -it -n team-a llm-worker-0 -c main -- sh`: what would do the same."""
+        found = ["kubectl", *(["--context", context] if context else []), "exec"]
+        found += ["-it" if self.is_tty else "-i", "-n", self.namespace, self.pod]
+        return shlex.join([*found, *(["-c", self.container] if self.container else []), "--", *self.words])
+
+
+def containers_of(pod: Pod) -> tuple[str, ...]:
+    """Names of the containers that one may enter."""
+    return tuple(name for name in pod.containers.split(",") if name)
+
+
+def plan_entrance(
+    pod: Pod, *, container: str = "", words: tuple[str, ...] = (), is_tty: bool = True
+) -> Entrance:
+    """Where to enter. Raises BadInput where nothing runs, or a container is unknown or has to be named."""
+    where = f"pod {pod.namespace}/{pod.name}"
+    if pod.is_finished:
+        raise BadInput(f"{where} has ended ({pod.phase}): there is nothing to enter; its logs are kept")
+    if not pod.node:
+        raise BadInput(f"{where} has no node yet: there is nothing to enter")
+    names = containers_of(pod)
+    if container and container not in names:
+        raise BadInput(f"{where} has no container {container!r}; it has {', '.join(names)}")
+    if not container and len(names) > 1:
+        raise BadInput(f"{where} has several containers: name one of {', '.join(names)}")
+    return Entrance(
+        namespace=pod.namespace,
+        pod=pod.name,
+        uid=pod.uid,
+        container=container or (names[0] if names else ""),
+        words=words or SHELL,
+        is_tty=is_tty,
+    )
+
+
+class Running(Protocol):
+    """A command that runs, and its streams (cockpit.kube.exec.Exec)."""
+
+    @property
+    def exit_code(self) -> int | None: ...
+    async def read(self) -> tuple[str, bytes] | None: ...
+    async def write(self, data: bytes) -> None: ...
+    async def close_input(self) -> None: ...
+    async def resize(self, columns: int, rows: int) -> None: ...
+
+
+Join = Callable[[Running], Awaitable[None]]
+"""Carries the streams until the command has ended."""
+Open = Callable[[Any, Entrance], AbstractAsyncContextManager[Running]]
+
+
+def _kube_open(session: Any, entrance: Entrance) -> AbstractAsyncContextManager[Running]:
+    from cockpit.kube.exec import Command, open_exec
+
+    command = Command(
+        namespace=entrance.namespace,
+        pod=entrance.pod,
+        container=entrance.container,
+        words=entrance.words,
+        is_tty=entrance.is_tty,
+        has_stdin=entrance.has_stdin,
+    )
+    return open_exec(session, command)
+
+
+async def enter(
+    entrance: Entrance,
+    session: Any,
+    audit: AuditLog,
+    clock: Clock,
+    join: Join,
+    *,
+    opened: Open = _kube_open,
+    new_id: Callable[[], str] = lambda: secrets.token_hex(6),
+    local_user: str = "",
+) -> int:
+    """Run it and give its streams to `join` once it stands; answers its exit code.
+
+    Raises CockpitError with one sentence: read-only, no audit line, refused, broken off.
+    """
+    if session.read_only:
+        raise Refused(READ_ONLY)
+    entry = _entry(entrance, session, clock, new_id(), local_user)
+    audit.append(entry)
+    state, sentence = "failed", "broken off"
+    try:
+        async with opened(session, entrance) as running:
+            await join(running)
+            code = running.exit_code or 0
+        state, sentence = "done", f"ended with exit code {code}"
+    except CockpitError as error:
+        state = "refused" if isinstance(error, Refused) else "failed"
+        sentence = error.sentence
+        raise
+    finally:
+        audit.append(
+            msgspec.structs.replace(
+                entry, step="outcome", at_seconds=clock.now(), state=state, sentence=sentence
+            )
+        )
+    return code
+
+
+def _entry(entrance: Entrance, session: Any, clock: Clock, audit_id: str, local_user: str) -> Entry:
+    return Entry(
+        audit_id=audit_id,
+        step="intent",
+        at_seconds=clock.now(),
+        verb="enter",
+        target=entrance.target,
+        context=session.context,
+        server=session.server,
+        user=session.user,
+        local_user=local_user,
+        uid=entrance.uid,
+        method="GET",
+        path=f"/api/v1/namespaces/{entrance.namespace}/pods/{entrance.pod}/exec",
+        shell=entrance.line(session.context),
+    )

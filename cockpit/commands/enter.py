@@ -1,0 +1,79 @@
+"""`cockpit job exec NAME [--rank N] [--container NAME] [-- COMMAND ...]`: a command in a member of a job."""
+
+import argparse
+import asyncio
+from collections.abc import Sequence
+
+from cockpit import terminal
+from cockpit.actions.enter import Entrance, Running, enter, plan_entrance
+from cockpit.actions.find import job_named
+from cockpit.actions.perform import READ_ONLY
+from cockpit.attach import AttachOptions
+from cockpit.clock import Clock, SystemClock
+from cockpit.commands.ask import local_user
+from cockpit.commands.choose import attach_options, settings_in_force
+from cockpit.commands.job import open_for
+from cockpit.commands.live import attached
+from cockpit.commands.paper import note
+from cockpit.errors import BadInput
+from cockpit.keep.audit import Audit
+from cockpit.model.pod import Pod
+from cockpit.model.record import Kind
+
+KINDS = (Kind.POD, Kind.MPIJOB, Kind.JOB)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command, a shell where none is given; the answer is its exit code, as with kubectl and ssh."""
+    settings = settings_in_force()
+    words = options.name.split("/")
+    chosen = attach_options(options, settings, words[-2] if len(words) in (2, 3) else "")
+    job_named((), options.name) if not all(words) else None
+    if not chosen.write:
+        raise BadInput(f"{READ_ONLY} (or set write = true for this context in the configuration)")
+    return asyncio.run(_run(options, chosen))
+
+
+async def _run(options: argparse.Namespace, chosen: AttachOptions) -> int:
+    clock = SystemClock()
+    is_tty = terminal.is_terminal()
+    entrance = await _entrance(options, chosen, clock, is_tty=is_tty)
+
+    async def join(running: Running) -> None:
+        await terminal.join(running, is_tty=is_tty)
+
+    session = await open_for(chosen, clock, options.timeout)
+    try:
+        return await enter(entrance, session, Audit(), clock, join, local_user=local_user())
+    finally:
+        await session.close()
+
+
+async def _entrance(
+    options: argparse.Namespace, chosen: AttachOptions, clock: Clock, *, is_tty: bool
+) -> Entrance:
+    """Which pod is meant. The watches end with the look: while the command runs nobody needs them."""
+    async with attached(chosen, clock) as live:
+        note(await live.settle(KINDS, options.timeout))
+        jobs = live.attachment.jobs
+        job = job_named(jobs.jobs.values(), options.name, chosen.namespace)
+        pod = member(jobs.members(job.key), options.rank, f"{job.kind.lower()} {job.namespace}/{job.name}")
+    return plan_entrance(pod, container=options.container, words=tuple(options.words), is_tty=is_tty)
+
+
+def member(pods: Sequence[Pod], rank: int | None, job: str) -> Pod:
+    """The member of that rank; without one the first that runs, by rank.
+
+    Raises BadInput where there is none, naming the ranks there are.
+    """
+    if not pods:
+        raise BadInput(f"{job} has no pods: there is nothing to enter")
+    if rank is not None:
+        found = [one for one in pods if one.rank == rank and one.role != "launcher"]
+        if not found:
+            ranks = sorted({one.rank for one in pods if one.rank is not None})
+            known = f"it has {ranks[0]} to {ranks[-1]}" if ranks else "its members have none"
+            raise BadInput(f"{job} has no member of rank {rank}; {known}")
+        return found[0]
+    running = [one for one in pods if one.phase == "Running"]
+    return running[0] if running else pods[0]

@@ -1,0 +1,87 @@
+"""A shell in a pod: the screens give the terminal away, and come back as they were."""
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from cockpit_widgets import ChoiceDialog
+from cockpit_widgets.text import plain
+from textual.app import SuspendNotSupported
+
+from cockpit import terminal
+from cockpit.actions.enter import Entrance, Running, containers_of, enter, plan_entrance
+from cockpit.errors import BadInput, CockpitError
+from cockpit.keep.audit import Audit
+from cockpit.model.pod import Pod
+
+if TYPE_CHECKING:
+    from cockpit.app import CockpitApp
+
+NO_TERMINAL = "a shell needs a terminal of its own, and these screens have none to give"
+
+
+async def enter_pod(app: "CockpitApp", pod: Pod) -> None:
+    """Ask which container where there are several, then hand the terminal to a shell in it."""
+    try:
+        container = await _container(app, pod)
+        if container is None:
+            return
+        code = await _enter(app, plan_entrance(pod, container=container))
+    except CockpitError as error:
+        app.notify(error.sentence, severity="error", timeout=8)
+    else:
+        if code:
+            app.notify(f"the shell ended with exit code {code}", timeout=5)
+
+
+async def _container(app: "CockpitApp", pod: Pod) -> str | None:
+    """The one to enter, "" for the only one; None when the person left."""
+    names = containers_of(pod)
+    if len(names) < 2:
+        return ""
+    plan_entrance(pod, container=names[0])  # a pod that cannot be entered asks nothing
+    chosen: str | None = await app.push_screen_wait(ChoiceDialog(f"Shell in {pod.name}", names))
+    return chosen
+
+
+async def _enter(app: "CockpitApp", entrance: Entrance) -> int:
+    session = app.attachment.session
+    if session is None:
+        raise BadInput("not attached to a cluster: there is nothing to enter")
+    if app.options.state_folder is None:
+        raise BadInput("no state folder: without an audit line nothing is sent")
+    audit = Audit(app.options.state_folder / "audit.jsonl")
+
+    async def join(running: Running) -> None:
+        with given_away(app):
+            _say(f"shell in {entrance.target}, container {entrance.container}; exit or ctrl+d comes back")
+            await terminal.join(running, is_tty=True)
+
+    return await enter(entrance, session, audit, app.clock, join)
+
+
+@contextlib.contextmanager
+def given_away(app: "CockpitApp") -> Iterator[None]:
+    """The terminal as it was before the app; nothing of the app is painted meanwhile, though it lives on.
+
+    Raises BadInput where there is no terminal to give. What the block raises is raised once the app is back.
+    """
+    raised: Exception | None = None
+    try:
+        with app.batch_update(), app.suspend():
+            # Textual resumes only after a block that ended well.
+            try:
+                yield
+            except Exception as error:  # noqa: BLE001 - kept, and raised below
+                raised = error
+    except SuspendNotSupported:
+        raise BadInput(NO_TERMINAL) from None
+    app.refresh(layout=True)
+    if raised is not None:
+        raise raised
+
+
+def _say(sentence: str) -> None:
+    sys.stdout.write(f"{plain(sentence)}\r\n")
+    sys.stdout.flush()

@@ -1,0 +1,148 @@
+"""A person's own terminal, or pipes, joined to a command that runs elsewhere."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+import termios
+import tty
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import asynccontextmanager
+from typing import Protocol
+
+from cockpit.errors import NoConnection
+
+STDERR = "stderr"
+_READ_BYTES = 16 << 10
+
+
+class Conversation(Protocol):
+    """A command's streams (cockpit.kube.exec.Exec)."""
+
+    async def read(self) -> tuple[str, bytes] | None:
+        """Stream and output, None at its end."""
+
+    async def write(self, data: bytes) -> None:
+        """Input."""
+
+    async def close_input(self) -> None:
+        """No more input."""
+
+    async def resize(self, columns: int, rows: int) -> None:
+        """The terminal's size."""
+
+
+def is_terminal() -> bool:
+    """True when somebody sits at both ends: standard input and output are a terminal."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+async def join(conversation: Conversation, *, is_tty: bool) -> None:
+    """Carry standard input, output and errors until the command ends; what `read` raises passes through.
+
+    With `is_tty` the terminal is raw meanwhile, every key (ctrl+c, too) goes to the command, and the command
+    is told each new size. The terminal is as it was before at every end.
+    """
+    if not is_tty:
+        await _carry(conversation)
+        return
+    with _raw(sys.stdin.fileno()):
+        async with _sizes(conversation):
+            await _carry(conversation)
+
+
+async def _carry(conversation: Conversation) -> None:
+    typing = asyncio.create_task(_type(conversation), name="terminal input")
+    try:
+        while (piece := await conversation.read()) is not None:
+            stream, data = piece
+            # In a thread: a slow terminal, or a reader that stops, must not hold up everything else.
+            await asyncio.to_thread(_put, 2 if stream == STDERR else 1, data)
+    finally:
+        typing.cancel()
+        await asyncio.gather(typing, return_exceptions=True)
+
+
+def _put(descriptor: int, data: bytes) -> None:
+    left = memoryview(data)
+    while left:
+        try:
+            left = left[os.write(descriptor, left) :]
+        except BlockingIOError:  # somebody made our terminal non-blocking
+            import select
+
+            select.select((), (descriptor,), ())
+
+
+async def _type(conversation: Conversation) -> None:
+    """Input as it comes; its end is told. Where the connection is gone the reader of output says so."""
+    with contextlib.suppress(NoConnection):
+        descriptor = sys.stdin.fileno()
+        while data := await _read(descriptor):
+            await conversation.write(data)
+        await conversation.close_input()
+
+
+async def _read(descriptor: int) -> bytes:
+    """The next input, b"" at its end. Waits without a thread: one that reads could not be called off."""
+    loop = asyncio.get_running_loop()
+    ready = loop.create_future()
+
+    def note() -> None:
+        if not ready.done():
+            ready.set_result(None)
+
+    try:
+        loop.add_reader(descriptor, note)
+    except PermissionError:  # a file: it is always ready, and epoll does not take it
+        await asyncio.sleep(0)
+    else:
+        try:
+            await ready
+        finally:
+            loop.remove_reader(descriptor)
+    try:
+        return os.read(descriptor, _READ_BYTES)
+    except OSError:  # EIO: the terminal has been closed
+        return b""
+
+
+@contextlib.contextmanager
+def _raw(descriptor: int) -> Iterator[None]:
+    """The terminal gives every key at once and makes nothing of it."""
+    before = termios.tcgetattr(descriptor)
+    tty.setraw(descriptor, termios.TCSADRAIN)
+    try:
+        yield
+    finally:
+        # Not drained: what hangs on a terminal that is gone would hang for ever.
+        with contextlib.suppress(termios.error):
+            termios.tcsetattr(descriptor, termios.TCSANOW, before)
+
+
+@asynccontextmanager
+async def _sizes(conversation: Conversation) -> AsyncGenerator[None, None]:
+    """Tell the command the terminal's size now, and each time it changes."""
+    loop = asyncio.get_running_loop()
+    changed = asyncio.Event()
+    changed.set()
+
+    async def tell() -> None:
+        with contextlib.suppress(NoConnection):
+            while await changed.wait():
+                changed.clear()
+                with contextlib.suppress(OSError):
+                    columns, rows = os.get_terminal_size(sys.stdout.fileno())
+                    await conversation.resize(columns, rows)
+
+    before = signal.getsignal(signal.SIGWINCH)
+    loop.add_signal_handler(signal.SIGWINCH, changed.set)
+    telling = asyncio.create_task(tell(), name="terminal size")
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGWINCH)
+        signal.signal(signal.SIGWINCH, before)
+        telling.cancel()
+        await asyncio.gather(telling, return_exceptions=True)
