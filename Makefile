@@ -45,6 +45,7 @@ test: $(STAMP)
 test-real: $(STAMP)
 	$(BIN)/python -m tests.real
 
+test-all: export GPU_COCKPIT_FIT_CASES ?= 300
 test-all: test test-real
 
 bench: $(STAMP)

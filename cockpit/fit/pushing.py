@@ -15,7 +15,6 @@ from cockpit.fit.shape import Part
 from cockpit.fit.surroundings import Budget
 from cockpit.model.pod import Pod
 
-
 _FEWEST_CANDIDATES = 100
 """The scheduler too looks at a tenth of the nodes, at least so many (DefaultPreemptionArgs)."""
 
