@@ -14,6 +14,7 @@ from cockpit.jobs.index import JobIndex
 from cockpit.model.batch import Batch, Phase, StreamStatus
 from cockpit.model.record import Kind
 from cockpit.store.store import Store
+from cockpit.store.trends import Trends
 from cockpit.telemetry.look import EVERYTHING, Look
 
 if TYPE_CHECKING:
@@ -83,13 +84,15 @@ class Attachment:
         self._rng = rng
         self._changed = changed
         self._unabsorbed = 0
+        self.trends = Trends()
         self._look = EVERYTHING
         self._looked = asyncio.Event()
 
     def look_at(self, look: Look) -> None:
-        """Tell telemetry what is in sight; the next round comes at once where that is something else."""
-        if look != self._look:
-            self._look = look
+        """Tell telemetry what is in sight; a page that was just opened has its round at once."""
+        is_new = (look.pace, look.details) != (self._look.pace, self._look.details)
+        self._look = look
+        if is_new:
             self._looked.set()
 
     @property
@@ -254,7 +257,11 @@ class Attachment:
             read_page=read_page,
             looking=lambda: self._look,
             nudge=self._looked,
+            after_round=self._note_trends,
         )
+
+    def _note_trends(self, now_seconds: float) -> None:
+        self.trends.note(self.store, now_seconds, (*self._look.nodes, *self._look.details))
 
     # ---- questions of the screens, answered by reading
 

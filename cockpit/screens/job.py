@@ -16,6 +16,7 @@ from cockpit.model.record import Kind
 from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.table_place import TablePlace
 from cockpit.screens.verbs import JobVerbs, PodVerbs
+from cockpit.telemetry.look import Look
 from cockpit.views import events as events_view
 from cockpit.views import job_page as view
 from cockpit.views.states import why_empty
@@ -91,6 +92,11 @@ class JobScreen(TablePlace, JobVerbs, PodVerbs):
     def holds_top(self) -> bool:
         """The first member stays under the cursor until somebody moves it, also while members come."""
         return True
+
+    def look(self) -> Look:
+        """The nodes of the members."""
+        job = self.chosen_job()
+        return Look(nodes=tuple(job.nodes) if job is not None else ())
 
     def open_row(self, key: str) -> None:
         """A member opens its node."""

@@ -10,6 +10,7 @@ from cockpit.model.record import Kind
 from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.table_place import TablePlace
 from cockpit.screens.verbs import JobVerbs
+from cockpit.telemetry.look import Look
 from cockpit.views import jobs as view
 from cockpit.views.states import why_empty
 
@@ -41,6 +42,14 @@ class JobsScreen(TablePlace, JobVerbs):
     def chosen_job(self) -> Job | None:
         key = self.table.cursor_key
         return None if key is None else self.deck.attachment.jobs.job(key)
+
+    def look(self) -> Look:
+        """The nodes of the jobs on screen before all others."""
+        jobs = self.deck.attachment.jobs
+        shown = (jobs.job(key) for key in self.table.visible_keys)
+        return Look(
+            nodes=tuple(dict.fromkeys(node for job in shown if job is not None for node in job.nodes))
+        )
 
     def said(self, key: str) -> str:
         job = self.deck.attachment.jobs.job(key)

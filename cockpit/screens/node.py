@@ -15,6 +15,7 @@ from cockpit.model.record import Kind
 from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.table_place import TablePlace
 from cockpit.screens.verbs import PodVerbs
+from cockpit.telemetry.look import Look
 from cockpit.views import node_page as view
 from cockpit.views import pods as pods_view
 from cockpit.views.states import why_empty
@@ -70,6 +71,13 @@ class NodeScreen(TablePlace, PodVerbs):
         pods.set_placeholder(why_empty("pods on this node", store.status(Kind.POD)))
         pods.set_source(pods_view.table(store, ViewState(), now_seconds, pods=store.pods_on(self._node_name)))
         super().project()
+
+    def look(self) -> Look:
+        """This node with all its details."""
+        return Look(nodes=(self._node_name,), details=(self._node_name,))
+
+    def said(self, key: str) -> str:
+        return view.said(self.node, self.deck.attachment.store, key)
 
     def open_row(self, key: str) -> None:
         """A device opens the job that holds it."""

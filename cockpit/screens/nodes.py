@@ -9,6 +9,7 @@ from cockpit.model.node import Node
 from cockpit.model.record import Kind
 from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.table_place import TablePlace
+from cockpit.telemetry.look import Look
 from cockpit.views import nodes as view
 from cockpit.views.states import why_empty
 
@@ -30,6 +31,10 @@ class NodesScreen(TablePlace):
         return source, why_empty(
             "nodes", store.status(Kind.NODE), total=source.total, filter_text=self.state.filter
         )
+
+    def look(self) -> Look:
+        """The nodes on screen before all others."""
+        return Look(nodes=self.table.visible_keys)
 
     def open_row(self, key: str) -> None:
         from cockpit.screens.node import NodeScreen

@@ -16,6 +16,7 @@ from cockpit.model.record import Kind
 from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.said import SaidLine
 from cockpit.screens.verbs import JobVerbs
+from cockpit.telemetry.look import EVERYTHING, Look
 from cockpit.views import heat
 from cockpit.views import now as view
 from cockpit.views.states import telemetry_trouble, why_empty
@@ -151,6 +152,9 @@ class NowScreen(JobVerbs):
     def on_resource_table_row_highlighted(self, event: ResourceTable.RowHighlighted) -> None:
         if event.table.id == "attention":
             self._say()
+
+    def look(self) -> Look:
+        return EVERYTHING
 
     # ---- keys
 

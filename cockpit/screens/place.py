@@ -20,6 +20,7 @@ from cockpit.screens.deck import Deck, deck_of
 from cockpit.screens.help import entries
 from cockpit.screens.keymap import BEFORE_TYPING, EVERYWHERE, WRITE_ACTIONS, bindings
 from cockpit.store.signal import SHARE_OF_TIME
+from cockpit.telemetry.look import Look, Pace
 from cockpit.views.now import header
 from cockpit.views.view_state import ViewState
 
@@ -134,7 +135,12 @@ class Place(Screen[None]):
             self._leave = self.deck.on_change(self.show)
         self.show()
 
+    def look(self) -> Look:
+        """What telemetry is to read for this place: what the header needs, where its body has no GPUs."""
+        return Look(Pace.SLOW)
+
     def on_screen_suspend(self) -> None:
+        self.deck.attachment.look_at(Look(Pace.SLOW))
         if self._leave is not None:
             self._leave()
             self._leave = None
@@ -156,6 +162,8 @@ class Place(Screen[None]):
         heading = [StatusSegment(self.heading, "accent", 2)] if self.heading else []
         self.query_one("#header", StatusLine).set_segments((*left[:1], *heading, *left[1:]), right)
         self.project()
+        if self.is_current:
+            attachment.look_at(self.look())
         self._show_seconds = self.deck.clock.monotonic() - self._shown_at
 
     # ---- keys that every place knows

@@ -46,7 +46,8 @@ class Poller:
     `looking` says what is in sight: nodes on screen are read every round, a large fleet (`many_cards`) only
     every `FLEET_SECONDS`, details of a node only while its page is open, nothing while nobody looks. Failures
     become the stream's status; cards keep their rows and go stale. `known` are the cards that an earlier
-    poller left in the store. `nudge` is set when somebody looks elsewhere: the pause ends then.
+    poller left in the store. `nudge` is set when somebody looks elsewhere: the pause ends then. `after_round`
+    is told the source's time at the end of every round.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class Poller:
         looking: Looking = everything,
         nudge: asyncio.Event | None = None,
         many_cards: int = MANY_CARDS,
+        after_round: Callable[[float], None] | None = None,
         known: Iterable[Gpu] = (),
     ) -> None:
         self._source = source
@@ -76,6 +78,7 @@ class Poller:
         self._looking = looking
         self._nudge = nudge
         self._many_cards = many_cards
+        self._after_round = after_round
         self._whole_at: float | None = None  # monotonic: when the whole fleet was read last
         self._details: dict[str, GpuDetail] = {}
         self._cards: dict[str, Gpu] = {card.uuid: card for card in known}
@@ -115,11 +118,15 @@ class Poller:
     def _is_due(self) -> bool:
         """False while nobody looks, and between the slow rounds while only the header is in sight."""
         look = self._looking()
-        if look.pace is Pace.LIVE:
-            return True
         if look.pace is Pace.NONE:
             return False
-        return self._whole_at is None or self._clock.monotonic() - self._whole_at >= SLOW_SECONDS
+        if self._whole_at is None:
+            return True
+        since = self._clock.monotonic() - self._whole_at
+        if look.pace is Pace.SLOW:
+            return since >= SLOW_SECONDS
+        is_whole = not 0 < len(look.nodes) <= MOST_NODES
+        return not is_whole or len(self._cards) < self._many_cards or since >= FLEET_SECONDS
 
     async def poll(self) -> float:
         """One round. Returns how many seconds to wait before the next."""
@@ -147,6 +154,8 @@ class Poller:
         stay = [card for card in (*shown, *kept) if card.uuid not in left]
         await self._emit(stay, [*gone, *left], len(cards))
         self._emit_details(fresh)
+        if self._after_round is not None:
+            self._after_round(now_seconds)
         return max(self._interval_seconds, _REST * (self._clock.monotonic() - began))
 
     # ---- asking

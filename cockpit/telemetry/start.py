@@ -39,6 +39,7 @@ async def run_telemetry(
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     looking: Looking = everything,
     nudge: asyncio.Event | None = None,
+    after_round: Callable[[float], None] | None = None,
     read_page: ReadPage | None = None,
 ) -> None:
     """Run until cancelled. Every failure becomes the status of the GPU stream, none is raised.
@@ -46,7 +47,7 @@ async def run_telemetry(
     `proxied_http` makes a `requests` session that reaches `http://cluster.local/...` through the API server
     (`cockpit.kube.proxy.http_session`); `list_services` lists the Services of the cluster and may raise
     CockpitError. `read_page` reads through the API server's pod proxy, for clusters without a Prometheus.
-    `looking` and `nudge` are the poller's: what is in sight, and that it changed.
+    `looking`, `nudge` and `after_round` are the poller's: what is in sight, that it changed, a round is over.
     """
     pause = _FIRST_PAUSE_SECONDS
     known: tuple[Gpu, ...] = ()
@@ -74,6 +75,7 @@ async def run_telemetry(
             sleep=sleep,
             looking=looking,
             nudge=nudge,
+            after_round=after_round,
             known=known,
         )
         try:

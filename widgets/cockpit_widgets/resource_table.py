@@ -144,6 +144,14 @@ class ResourceTable(LineScroll, can_focus=True):
         columns = self._source.columns
         return tuple(columns[place.index] for place in self._layout())
 
+    @property
+    def visible_keys(self) -> tuple[str, ...]:
+        """Keys of the rows that stand on the screen now."""
+        top = max(0, self.scroll_offset.y)
+        return tuple(
+            self._source.key(at) for at in range(top, min(len(self._source), top + self._body_lines))
+        )
+
     def set_source(self, source: TableSource) -> None:
         """Swap all rows at once. The cursor stays on its key, or at its index when the key is gone.
 

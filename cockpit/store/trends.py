@@ -1,0 +1,102 @@
+"""How GPU numbers moved lately: in full for aggregates and for what is on screen, not at all for the rest.
+
+20,000 cards times five quantities for an hour would be 96 MB; this is `KEYS` series of `SAMPLES` samples of
+16 bytes at the most, 7 MB. Longer ranges are Prometheus' job.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Protocol
+
+from cockpit.model.gpu import Gpu, Mark
+from cockpit.model.node import Node
+from cockpit.model.quantity import Absent
+from cockpit.model.record import Kind
+from cockpit.store.series import SeriesShelf
+
+KEYS = 1_200
+SAMPLES = 360
+"""Half an hour of rounds of five seconds."""
+
+MOST_CARDS = 800
+"""Cards of nodes on screen that are followed one by one; aggregates of pools need the rest of the keys."""
+
+FLEET = "fleet"
+
+
+class Source(Protocol):
+    """What is read of the store."""
+
+    def records(self, kind: str, /) -> Mapping[str, Any]: ...
+    def gpus_on(self, node: str, /) -> tuple[Gpu, ...]: ...
+
+
+class _Sum:
+    """Duty of held cards and power of cards, as they add up."""
+
+    __slots__ = ("cards", "duty", "held", "watts", "watts_known")
+
+    def __init__(self) -> None:
+        self.cards: set[str] = set()
+        self.duty, self.held = 0.0, 0
+        self.watts, self.watts_known = 0.0, False
+
+    def add(self, card: Gpu) -> None:
+        if card.pod_name and card.mark is not Mark.UNALLOCATED and not isinstance(card.duty_ratio, Absent):
+            self.duty += card.duty_ratio
+            self.held += 1
+        if isinstance(card.power_watts, Absent):
+            return
+        if card.mig_profile:  # instances repeat the draw of their card
+            whole = f"{card.node}/{card.uuid.rsplit('/', 1)[0]}"
+            if whole in self.cards:
+                return
+            self.cards.add(whole)
+        self.watts += card.power_watts
+        self.watts_known = True
+
+
+class Trends:
+    """Series by what they are about; `note` adds a sample after every round."""
+
+    def __init__(self, keys: int = KEYS, samples: int = SAMPLES) -> None:
+        self._shelf = SeriesShelf(keys, samples)
+
+    def note(self, store: Source, seconds: float, nodes: Collection[str] = ()) -> None:
+        """Samples of this round, taken at `seconds`; cards one by one only on `nodes`."""
+        pools = {node.name: node.pool for node in _nodes(store)}
+        sums: dict[str, _Sum] = {FLEET: _Sum()}
+        for card in store.records(Kind.GPU).values():
+            sums[FLEET].add(card)
+            pool = pools.get(card.node)
+            if pool:
+                sums.setdefault(f"pool/{pool}", _Sum()).add(card)
+        for name, found in sums.items():
+            self._shelf.add(f"{name}/duty", seconds, found.duty / found.held if found.held else None)
+            self._shelf.add(f"{name}/watts", seconds, found.watts if found.watts_known else None)
+        followed = [card for node in nodes for card in store.gpus_on(node)][:MOST_CARDS]
+        for card in followed:
+            duty = card.duty_ratio
+            at = card.sampled_seconds if card.sampled_seconds is not None else seconds
+            self._shelf.add(f"gpu/{card.uuid}", at, None if isinstance(duty, Absent) else duty)
+
+    def fleet(self, what: str = "duty") -> tuple[float | None, ...]:
+        """Of all cards, the oldest first: `duty` of those held (0..1), or `watts`."""
+        return self._of(f"{FLEET}/{what}")
+
+    def pool(self, name: str, what: str = "duty") -> tuple[float | None, ...]:
+        return self._of(f"pool/{name}/{what}")
+
+    def card(self, uuid: str) -> tuple[float | None, ...]:
+        """Duty of one card while its node was on screen."""
+        return self._of(f"gpu/{uuid}")
+
+    def _of(self, key: str) -> tuple[float | None, ...]:
+        return self._shelf.series(key).values() if key in self._shelf else ()
+
+    def __len__(self) -> int:
+        return len(self._shelf)
+
+
+def _nodes(store: Source) -> Iterable[Node]:
+    found: Iterable[Node] = store.records(Kind.NODE).values()
+    return found
