@@ -132,8 +132,21 @@ def _job(nouns: Any, shared: argparse.ArgumentParser) -> None:
         submit.add_argument(f"--{name}", dest=f"set_{name}", metavar=metavar, help=f"short for --set {name}=")
     submit.add_argument("--dry-run", action="store_true", help="show the manifest and the server's verdict")
     _acting(submit)
+    _smoke(verbs, shared)
     _enter(verbs, shared)
     _on_jobs(verbs, shared)
+
+
+def _smoke(verbs: Any, shared: argparse.ArgumentParser) -> None:
+    smoke = _command(verbs, "smoke", shared, "let a node's cards answer, and say pass or fail", "smoke:run")
+    smoke.add_argument("node", metavar="NODE")
+    smoke.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of smoke-test; repeat"
+    )
+    for name, metavar in (("name", "NAME"), ("gpus", "COUNT"), ("image", "IMAGE"), ("command", "COMMAND")):
+        smoke.add_argument(f"--{name}", dest=f"set_{name}", metavar=metavar, help=f"short for --set {name}=")
+    _dry_run(smoke)
+    _acting(smoke)
 
 
 def _enter(verbs: Any, shared: argparse.ArgumentParser) -> None:
@@ -275,6 +288,14 @@ def _template(nouns: Any, shared: argparse.ArgumentParser) -> None:
     _output(listing)
     show = _command(verbs, "show", shared, "show the parameters and the file of a template", "template:show")
     show.add_argument("name", metavar="NAME")
+    new = _command(verbs, "new", shared, "write a template of one's own", "template:new")
+    new.add_argument("name", metavar="NAME")
+    new.add_argument(
+        "--from", dest="source", default="mpijob", metavar="TEMPLATE", help="the one to begin with (mpijob)"
+    )
+    new.add_argument(
+        "--folder", default="", metavar="DIR", help="where (default: the first of template-folders)"
+    )
     lint = _command(verbs, "lint", shared, "check templates", "template:lint_all")
     lint.add_argument(
         "files", nargs="*", metavar="FILE", help="files to check (default: all known templates)"

@@ -47,7 +47,7 @@ def values_given(options: argparse.Namespace) -> dict[str, str]:
             raise BadInput(f"--set {name}: given twice")
         values[name] = value
     for name in SHORTS:
-        short: str | None = getattr(options, f"set_{name}")
+        short: str | None = getattr(options, f"set_{name}", None)
         if short is None:
             continue
         if name in values:

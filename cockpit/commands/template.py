@@ -1,6 +1,7 @@
-"""`cockpit template list`, `show` and `lint`."""
+"""`cockpit template list`, `show`, `new` and `lint`."""
 
 import argparse
+import os
 from pathlib import Path
 
 from cockpit.commands.choose import settings_in_force
@@ -8,7 +9,8 @@ from cockpit.commands.paper import grid, note, plain, put, tree_text
 from cockpit.errors import BadInput
 from cockpit.jobs.parameters import Parameter
 from cockpit.jobs.render import lint
-from cockpit.jobs.template import Template, load_library, read_template
+from cockpit.jobs.template import Template, load_library, read_template, renamed
+from cockpit.keep.paths import config_folder, write_private
 
 
 def listing(options: argparse.Namespace) -> int:
@@ -64,6 +66,28 @@ def _bounds(one: Parameter) -> str:
     if one.longest is not None:
         return f"at most {one.longest} characters"
     return f"from {one.choices_from}" if one.choices_from else ""
+
+
+def new(options: argparse.Namespace) -> int:
+    """Write a template to begin with: a copy of a known one under another name."""
+    settings = settings_in_force()
+    source = load_library(settings.template_folders).named(options.source)
+    text = renamed(Path(source.source).read_text(encoding="utf-8"), source.source, options.name)
+    own = config_folder(os.environ) / "templates"
+    folder = (
+        Path(options.folder).expanduser() if options.folder else next(iter(settings.template_folders), own)
+    )
+    path = folder / f"{options.name}.yaml"
+    if path.exists():
+        raise BadInput(f"{path} exists already: choose another name, or edit that one")
+    try:
+        write_private(path, text)
+    except OSError as error:
+        raise BadInput(f"{path} cannot be written: {error.strerror}") from None
+    put([str(path)])
+    if folder not in settings.template_folders:
+        note([f'to have it found, add it to the configuration: template-folders = ["{folder}"]'])
+    return 0
 
 
 def lint_all(options: argparse.Namespace) -> int:

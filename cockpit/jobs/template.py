@@ -174,6 +174,21 @@ def read_template(text: str, source: str) -> Template:
     )
 
 
+def renamed(text: str, source: str, name: str) -> str:
+    """The text of a template under another name, comments and all. Raises BadInput for a name that is none,
+    and for a file whose name does not stand on a line of its own."""
+    if not _NAME.fullmatch(name):
+        raise BadInput(f"{name!r} is not a name: a-z, 0-9, '-', at most 41")
+    line = parse(text, source).lines.get(("template", "name"), 0)
+    lines = text.split("\n")
+    if line:
+        lines[line - 1] = re.sub(r"(\bname:\s*)[a-z][a-z0-9-]*", rf"\g<1>{name}", lines[line - 1], count=1)
+    made = "\n".join(lines)
+    if read_template(made, source).name != name:
+        raise BadInput(f"{source}:{line}: the template's name must stand there as `name: NAME`")
+    return made
+
+
 def _parameters(document: Document, value: Any) -> tuple[Parameter, ...]:
     if not isinstance(value, list):
         raise document.fault(("parameters",), "a list is needed here")
