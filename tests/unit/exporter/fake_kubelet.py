@@ -53,7 +53,6 @@ class FakeKubelet:
     def holds(self, pod: str, *ids: str, resource: str = "nvidia.com/gpu", container: str = "main") -> None:
         """A container that has these devices."""
         namespace, name = pod.split("/")
-        nic = wire.Devices(resource="example.com/nic", ids=["n0"])
         self.listed.pods.append(
             wire.Pod(
                 name=name,

@@ -1,0 +1,347 @@
+"""The command as it is run: pages over HTTP and HTTPS, who may see them, flags, signals and exit statuses."""
+
+import base64
+import gzip
+import http.client
+import re
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from cockpit_exporter.passwords import Gate, hashed
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
+
+from tests.unit.exporter.standin import Box, Page
+
+COMMAND = (sys.executable, "-c", "import sys; from cockpit_exporter.cli import main; sys.exit(main())")
+
+
+@dataclass
+class Answer:
+    status: int
+    headers: dict[str, str]
+    body: bytes
+    seconds: float
+
+
+class Running:
+    """A running exporter."""
+
+    def __init__(self, box: Box, *flags: str) -> None:
+        listen = ("--listen", "127.0.0.1:0", "--pod-resources", "off", "--interval", "1")
+        self.process = subprocess.Popen(
+            [*COMMAND, *listen, *flags], env=box.environment, stderr=subprocess.PIPE, text=True
+        )
+        assert self.process.stderr is not None
+        line = self.process.stderr.readline()
+        match = re.search(r"serving on 127\.0\.0\.1:(\d+)", line)
+        assert match is not None, line
+        self.port = int(match[1])
+
+    def get(self, path: str, context: ssl.SSLContext | None = None, **headers: str) -> Answer:
+        began = time.monotonic()
+        connection = (
+            http.client.HTTPSConnection("127.0.0.1", self.port, timeout=30, context=context)
+            if context
+            else http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        )
+        connection.request(
+            "GET", path, headers={name.replace("_", "-"): value for name, value in headers.items()}
+        )
+        answer = connection.getresponse()
+        body = answer.read()
+        connection.close()
+        return Answer(answer.status, dict(answer.getheaders()), body, time.monotonic() - began)
+
+    def page_with(self, name: str) -> Page:
+        """The first page that has this family: the collector starts when the server does."""
+        patience = time.monotonic() + 30
+        while time.monotonic() < patience:
+            page = Page(self.get("/metrics").body.decode())
+            if name in page.names():
+                return page
+        raise AssertionError(f"{name} never came")
+
+    def end(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(timeout=30)
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait(timeout=30)
+        assert self.process.stderr is not None
+        self.process.stderr.close()
+
+
+@pytest.fixture
+def running(box: Box) -> Iterator[Running]:
+    made = Running(box)
+    yield made
+    made.close()
+
+
+def run(command: list[str], box: Box) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        command, env=box.environment, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def basic(user: str, password: str) -> str:
+    return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
+
+
+def test_pages_are_made_on_scrape_in_the_asked_format(running: Running) -> None:
+    page = running.page_with("cockpit_gpu_power_watts")
+    assert len(page.samples("cockpit_gpu_power_watts")) == 8
+    zipped = running.get("/metrics", Accept_Encoding="gzip")
+    assert zipped.headers["Content-Encoding"] == "gzip"
+    assert b"cockpit_gpu_power_watts" in gzip.decompress(zipped.body)
+    modern = running.get("/metrics", Accept="application/openmetrics-text;version=1.0.0")
+    assert modern.headers["Content-Type"].startswith("application/openmetrics-text")
+    names = {family.name for family in openmetrics(modern.body.decode())}  # type: ignore[no-untyped-call]
+    assert {"cockpit_gpu_energy_joules", "cockpit_gpu_power_watts"} <= names
+    assert running.get("/livez").status == 200
+    assert running.get("/healthz").status == 200
+    assert running.get("/nowhere").status == 404
+    assert running.end() == 0
+
+
+def test_scrapes_are_answered_within_a_second_while_the_driver_hangs(box: Box, running: Running) -> None:
+    running.page_with("cockpit_gpu_power_watts")
+    box.write("hang nvmlDeviceGetCount_v2 *", "hang nvmlEventSetWait_v2 *", "hang nvmlShutdown *")
+    answers = []
+    patience = time.monotonic() + 30
+    while time.monotonic() < patience:
+        answers.append(running.get("/metrics"))
+        if 'cockpit_nvml_up{reason="hung"} 0.0' in answers[-1].body.decode():
+            break
+    assert Page(answers[-1].body.decode()).value("cockpit_nvml_up", reason="hung") == 0.0
+    assert {one.status for one in answers} == {200}
+    assert max(one.seconds for one in answers) < 1.0
+    assert running.end() == 0, "it ends although the driver does not answer"
+
+
+def test_a_replaced_driver_ends_the_command_with_its_own_status(box: Box, running: Running) -> None:
+    running.page_with("cockpit_gpu_power_watts")
+    box.write("fail nvmlDeviceGetCount_v2 * 18")
+    assert running.process.wait(timeout=30) == 3
+    assert running.process.stderr is not None
+    assert "version-mismatch: a new process is needed" in running.process.stderr.read()
+
+
+def test_more_connections_than_it_takes_are_closed_and_the_rest_is_served(running: Running) -> None:
+    idle = [socket.create_connection(("127.0.0.1", running.port), timeout=30) for _ in range(40)]
+    closed = 0
+    for one in idle[16:]:
+        one.settimeout(5)
+        try:
+            closed += one.recv(1) == b""
+        except ConnectionResetError:
+            closed += 1
+        except TimeoutError:
+            continue
+    for one in idle:
+        one.close()
+    assert closed == 24
+    patience = time.monotonic() + 30
+    while time.monotonic() < patience:
+        try:
+            assert running.get("/livez").status == 200
+            return
+        except (OSError, http.client.HTTPException):
+            continue
+    raise AssertionError("it did not recover")
+
+
+def test_without_credentials_there_is_401_and_probes_need_none(box: Box, tmp_path: Path) -> None:
+    users = tmp_path / "users"
+    users.write_text(f"prometheus:{hashed('a secret', b'0123456789abcdef')}\nplain:open:sesame\n")
+    running = Running(box, "--basic-auth-file", str(users))
+    try:
+        bare = running.get("/metrics")
+        assert (bare.status, bare.headers["WWW-Authenticate"]) == (401, 'Basic realm="cockpit-exporter"')
+        wrong = [
+            basic("prometheus", "a secre"),
+            basic("nobody", "a secret"),
+            "Basic !!!",
+            "Bearer a secret",
+            basic("prometheus", "")[:-3],
+        ]
+        assert {running.get("/metrics", Authorization=one).status for one in wrong} == {401}
+        for right in (basic("prometheus", "a secret"), basic("plain", "open:sesame")):
+            assert [running.get("/metrics", Authorization=right).status for _ in range(2)] == [200, 200]
+        assert running.get("/healthz").status == 200
+    finally:
+        running.close()
+
+
+def test_a_gate_forgets_rather_than_grow() -> None:
+    gate = Gate({f"user{number}": "p" for number in range(200)})
+    assert all(gate.opens(basic(f"user{number}", "p")) for number in range(200))
+    assert len(gate._good) <= 64
+
+
+def certificate(folder: Path, name: str) -> tuple[Path, Path]:
+    key = ec.generate_private_key(ec.SECP256R1())
+    who = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(who)
+        .issuer_name(who)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(_day(-1))
+        .not_valid_after(_day(30))
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    written = (folder / f"{name}.crt", folder / f"{name}.key")
+    written[0].write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    pem, pkcs8 = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+    written[1].write_bytes(key.private_bytes(pem, pkcs8, serialization.NoEncryption()))
+    return written
+
+
+def _day(days: int) -> datetime:
+    return datetime.now(UTC) + timedelta(days=days)
+
+
+def test_https_renews_its_certificate_and_may_ask_for_the_clients(box: Box, tmp_path: Path) -> None:
+    first, key = certificate(tmp_path, "first")
+    client, client_key = certificate(tmp_path, "client")
+    flags = ("--tls-cert", str(first), "--tls-key", str(key), "--client-ca", str(client))
+    running = Running(box, *flags)
+    try:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False
+        context.load_verify_locations(first)
+        with pytest.raises(OSError, match=r"(?i)certificate|reset|eof|alert"):
+            running.get("/livez", context)
+        context.load_cert_chain(client, client_key)
+        assert running.get("/livez", context).status == 200
+        with pytest.raises((OSError, http.client.HTTPException)):
+            running.get("/livez")
+        second, second_key = certificate(tmp_path, "second")
+        key.write_bytes(second_key.read_bytes())
+        first.write_bytes(second.read_bytes())
+        with pytest.raises(ssl.SSLCertVerificationError):
+            running.get("/livez", context)
+        context.load_verify_locations(second)
+        assert running.get("/livez", context).status == 200
+    finally:
+        running.close()
+
+
+BAD = [
+    (["--interval", "0"], "--interval is 0 and must be between 1 and 3600 seconds"),
+    (["--interval", "often"], "--interval is 'often' and must be a number of seconds"),
+    (["--deadline", "nan"], "--deadline is nan and must be between 0.1 and 60 seconds"),
+    (["--listen", "9400"], "--listen is '9400' and must be HOST:PORT or :PORT, such as :9400"),
+    (["--listen", "::1:9400"], "--listen is '::1:9400': an IPv6 address needs brackets, such as [::1]:9400"),
+    (["--listen", ":70000"], "--listen is ':70000' and must be HOST:PORT or :PORT, such as :9400"),
+    (["--dcgm-names", "B"], "--dcgm-names is 'B' and must be A (names up to 4.8.4) or C (since 4.9.0)"),
+    (["--tls-cert", "x"], "--tls-cert and --tls-key go together: name both or neither"),
+    (["--client-ca", "x"], "--client-ca needs --tls-cert and --tls-key"),
+    (["--frob"], "unrecognized arguments: --frob"),
+    (
+        ["--basic-auth-file", "/nowhere"],
+        "--basic-auth-file /nowhere cannot be read: [Errno 2] No such file or directory: '/nowhere'",
+    ),
+    (
+        ["--resource-slices"],
+        "--resource-slices needs KUBERNETES_SERVICE_HOST, which a pod has: leave the flag out elsewhere",
+    ),
+]
+
+
+@pytest.mark.parametrize(("flags", "sentence"), BAD, ids=[" ".join(one[0]) for one in BAD])
+def test_bad_flags_get_one_sentence_and_status_2(box: Box, flags: list[str], sentence: str) -> None:
+    environment = {name: value for name, value in box.environment.items() if "KUBERNETES" not in name}
+    done = subprocess.run(
+        [*COMMAND, *flags], env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"cockpit-exporter: {sentence}\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "names no user"),
+        ("user\n", "line 1 is not user:password"),
+        ("a:b\nc:$2y$10$abc\n", "line 2 has a hash that is not of the form $scrypt$ln=12,r=8,p=1$SALT$HASH"),
+        ("c:$scrypt$ln=30,r=8,p=1$c2FsdA==$aGFzaA==\n", "line 1 has a hash that is not of the form"),
+    ],
+)
+def test_a_bad_file_of_users_names_the_line(box: Box, tmp_path: Path, text: str, sentence: str) -> None:
+    users = tmp_path / "users"
+    users.write_text(text)
+    done = subprocess.run(
+        [*COMMAND, "--basic-auth-file", str(users)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 2
+    assert sentence in done.stderr
+
+
+def test_an_address_in_use_is_named(box: Box, running: Running) -> None:
+    taken = f"127.0.0.1:{running.port}"
+    command = [*COMMAND, "--listen", taken, "--pod-resources", "off"]
+    done = subprocess.run(
+        command, env=box.environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"cockpit-exporter: --listen {taken} cannot be used: ")
+
+
+def test_check_tells_what_would_be_collected(box: Box) -> None:
+    box.write("gpus 2", "mig 1 0 3 0 1g.10gb 9728", "fail nvmlDeviceGetPowerUsage 0 4")
+    command = [*COMMAND, "--check", "--pod-resources", "off", "--node", "node-7"]
+    done = subprocess.run(
+        command, env=box.environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0
+    words = [line.split() for line in done.stdout.splitlines()]
+    assert ["node", "node-7"] in words
+    assert ["driver", "580.95.05,", "NVML", "13.580.95.05,", "CUDA", "13.0"] in words
+    assert [line[0] for line in words if len(line) > 1 and line[1].startswith("MIG-")] == ["1/3"]
+    assert ["cockpit_gpu_power_watts", "1", "of", "2"] in [line[:4] for line in words]
+    assert ["cockpit_gpu_retired_pages", "none"] in [line[:2] for line in words]
+    assert "refused      nvmlDeviceGetPowerUsage: no-permission (1 of 2 cards)" in done.stdout
+    assert "pods         not asked: no pod-resources socket was named" in done.stdout
+    assert "XIDs         watching" in done.stdout
+
+
+def test_check_without_a_driver_says_so_and_fails(box: Box, tmp_path: Path) -> None:
+    box.environment["LD_LIBRARY_PATH"] = str(tmp_path)
+    command = [*COMMAND, "--check", "--pod-resources", str(tmp_path / "none.sock")]
+    done = subprocess.run(
+        command, env=box.environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 1
+    assert "driver       not usable: nvmlInitWithFlags: library-not-found" in done.stdout
+    assert "pods         not known: unavailable" in done.stdout
+
+
+def test_a_hashed_password_opens(box: Box) -> None:
+    done = subprocess.run(
+        [*COMMAND, "--hash-password"],
+        input="pass word\n",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    gate = Gate({"me": done.stdout.strip()})
+    assert gate.opens(basic("me", "pass word"))
+    assert not gate.opens(basic("me", "password"))
