@@ -2,21 +2,17 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import msgspec
 
+from cockpit.errors import BadInput
 from cockpit.sim.faults.reading import BadFault, read_rules
-from cockpit.sim.scenarios.durations import seconds
+from cockpit.sim.scenarios.amounts import Path, amounts_of
+from cockpit.sim.scenarios.kinds import resource_called, resource_of
 from cockpit.sim.scenarios.schema import VERBS, Job, Pool, Scenario, Step
 
-Path = tuple[str | int, ...]
-
-_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
-_DURATIONS = {
-    "seconds", "at", "launch", "join", "ready", "gpus_after", "every", "after", "until", "first", "scan",
-    "unneeded", "after_add", "provision", "day_seconds", "keep", "gives_up",
-}  # fmt: skip
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,48}[a-z0-9])?")
+"""Short enough for what is put behind it: the number in a bulk, the index and the suffix of a pod."""
 
 
 class Fault(msgspec.Struct, frozen=True):
@@ -28,34 +24,15 @@ class Fault(msgspec.Struct, frozen=True):
 
 def faults_of(scenario: Scenario) -> Iterator[Fault]:
     """Everything wrong, in the order of the fields; usually only the first is told."""
-    yield from _durations(scenario, ())
+    yield from (Fault(path, text) for path, text in amounts_of(scenario))
     yield from _names(scenario)
     yield from _pools(scenario)
     yield from _queues(scenario)
     yield from _jobs(scenario)
     yield from _steps(scenario)
+    yield from _streams(scenario)
     yield from _causes(scenario)
     yield from _misbehaviour(scenario)
-
-
-def _durations(part: Any, path: Path) -> Iterator[Fault]:
-    """Every duration, wherever it stands."""
-    if isinstance(part, msgspec.Struct):
-        names = zip(part.__struct_fields__, part.__struct_encode_fields__, strict=True)
-        for attribute, name in names:
-            value = getattr(part, attribute)
-            here = (*path, name)
-            is_stage = attribute == "gpus" and type(part).__name__ == "Stages"
-            if (attribute in _DURATIONS or is_stage) and value is not None:
-                try:
-                    seconds(value)
-                except ValueError as error:
-                    yield Fault(here, f"{error}.")
-            else:
-                yield from _durations(value, here)
-    elif isinstance(part, tuple):
-        for index, item in enumerate(part):
-            yield from _durations(item, (*path, index))
 
 
 def _names(scenario: Scenario) -> Iterator[Fault]:
@@ -69,7 +46,7 @@ def _names(scenario: Scenario) -> Iterator[Fault]:
         seen: set[str] = set()
         for index, name in enumerate(names):
             if not _NAME.fullmatch(name):
-                yield Fault((field, index, "name"), f"{name!r} is no name; use a-z, 0-9 and -.")
+                yield Fault((field, index, "name"), _no_name(name))
             if name in seen:
                 yield Fault((field, index, "name"), f"{name!r} is there twice; rename one.")
             seen.add(name)
@@ -81,12 +58,8 @@ def _pools(scenario: Scenario) -> Iterator[Fault]:
 
 
 def _pool(pool: Pool) -> Iterator[tuple[str, str]]:
-    if pool.nodes < 0:
-        yield "nodes", f"{pool.nodes} is below 0."
     if pool.gpus and not pool.product:
         yield "gpus", f"{pool.gpus} GPUs of which kind? Add product, for instance NVIDIA-H100-80GB-HBM3."
-    if pool.replicas < 1:
-        yield "replicas", f"{pool.replicas} is below 1."
     if (pool.min is None) != (pool.max is None):
         yield "max" if pool.max is not None else "min", "min and max go together."
     if pool.min is not None and pool.max is not None:
@@ -132,7 +105,7 @@ def jobs_of(scenario: Scenario) -> Iterator[tuple[Path, Job]]:
 def _job(scenario: Scenario, job: Job) -> Iterator[tuple[str, str]]:
     namespaces = {one.name: one for one in scenario.namespaces}
     if not _NAME.fullmatch(job.name):
-        yield "name", f"{job.name!r} is no name; use a-z, 0-9 and -."
+        yield "name", _no_name(job.name)
     if job.namespace not in namespaces:
         yield "namespace", _unknown("namespace", job.namespace, namespaces)
     elif job.queue and job.queue == "main" and not namespaces[job.namespace].queue:
@@ -143,10 +116,6 @@ def _job(scenario: Scenario, job: Job) -> Iterator[tuple[str, str]]:
     pools = {pool.name for pool in scenario.pools}
     if job.pool and job.pool not in pools:
         yield "pool", _unknown("pool", job.pool, pools)
-    if job.workers < 1:
-        yield "workers", f"{job.workers} is below 1."
-    if job.gpus < 0:
-        yield "gpus", f"{job.gpus} is below 0."
 
 
 def _steps(scenario: Scenario) -> Iterator[Fault]:
@@ -162,6 +131,34 @@ def _steps(scenario: Scenario) -> Iterator[Fault]:
             yield Fault(("steps", index, "scale", "pool"), _unknown("pool", step.scale.pool, owned))
         if step.node is not None and step.node.pool not in pools:
             yield Fault(("steps", index, "node", "pool"), _unknown("pool", step.node.pool, pools))
+        if step.node is not None and not _NAME.fullmatch(step.node.name):
+            yield Fault(("steps", index, "node", "name"), _no_name(step.node.name))
+        yield from _objects(step, ("steps", index))
+
+
+def _objects(step: Step, path: Path) -> Iterator[Fault]:
+    """What a step names by kind."""
+    if step.apply is not None:
+        metadata = step.apply.get("metadata")
+        if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
+            yield Fault((*path, "apply"), "metadata.name is missing; say what it is called.")
+        try:
+            resource_of(step.apply)
+        except BadInput as error:
+            yield Fault((*path, "apply"), error.sentence)
+    if step.delete is not None:
+        try:
+            resource_called(step.delete.kind)
+        except BadInput as error:
+            yield Fault((*path, "delete", "kind"), error.sentence)
+
+
+def _streams(scenario: Scenario) -> Iterator[Fault]:
+    for index, stream in enumerate(scenario.streams):
+        if not stream.jobs:
+            yield Fault(("streams", index, "jobs"), "a stream needs at least one job.")
+        elif not sum(one.weight for one in stream.jobs):
+            yield Fault(("streams", index, "jobs"), "every weight is 0; give one job a weight above it.")
 
 
 def verbs_of(step: Step) -> list[str]:
@@ -174,9 +171,17 @@ def _causes(scenario: Scenario) -> Iterator[Fault]:
 
     if scenario.incidents is None:
         return
+    if not scenario.incidents.causes:
+        yield Fault(
+            ("incidents", "causes"), f"no cause to draw from; there are: {', '.join(sorted(CAUSES))}."
+        )
     for index, cause in enumerate(scenario.incidents.causes):
         if cause not in CAUSES:
             yield Fault(("incidents", "causes", index), _unknown("cause", cause, CAUSES))
+
+
+def _no_name(name: str) -> str:
+    return f"{name!r} is no name; use at most 50 of a-z, 0-9 and -."
 
 
 def _unknown(what: str, name: str, known: Iterable[str]) -> str:

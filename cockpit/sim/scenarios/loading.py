@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -15,6 +15,12 @@ from cockpit.sim.scenarios.schema import Scenario
 _AT = re.compile(r"^(?P<what>.*?)(?: - at `\$(?P<path>[^`]*)`)?$", re.DOTALL)
 _PART = re.compile(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]")
 _UNKNOWN = re.compile(r"contains unknown field `([^`]+)`")
+
+_EXPECTED = re.compile(r"Expected `([^`]+)`")
+_PLAIN = {
+    "array": "a list", "object": "a mapping", "str": "a text", "int": "a whole number", "float": "a number",
+    "bool": "true or false", "null": "nothing",
+}  # fmt: skip
 
 Path_ = tuple[str | int, ...]
 
@@ -63,6 +69,10 @@ def parse(text: str, where: str) -> Scenario:
         tree = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise BadInput(_syntax(error, where)) from None
+    except (RecursionError, ValueError) as error:  # a date that no calendar has, a nest of brackets
+        raise BadInput(f"{where}: {' '.join(str(error).split())}.") from None
+    for line, key in _twice(root):
+        raise BadInput(f"{where}, line {line}, {key}: it is there twice; keep one.")
     if not isinstance(tree, dict):
         raise BadInput(f"{where}, line 1: a scenario is a mapping with name, title, pools and steps.")
     try:
@@ -91,9 +101,52 @@ def _told(error: msgspec.ValidationError, root: Any, tree: Any, where: str) -> s
         what = "no such field"
     value = _value(tree, path)
     shown = "" if unknown is not None or isinstance(value, (dict, list)) else f", got {value!r}"
+    choices = _choices(path)
+    if what.startswith("Invalid enum value") and choices:
+        what, shown = f"{value!r} is none of {', '.join(choices)}", ""
+    what = _EXPECTED.sub(lambda found: f"it must be {_words(found[1])}", what)
     what = what.replace("Object missing required field", "missing field").replace("Object ", "it ")
-    what = re.sub(r", got `[^`]*`", "", what)
+    what = re.sub(r", got `[^`]*`| - at `[^`]*` in `[^`]*`", "", what)
     return f"{where}, line {_line(root, path)}, {_field(path)}: {what}{shown}."
+
+
+def _words(types: str) -> str:
+    """`int | null` -> `a whole number or nothing`."""
+    return " or ".join(dict.fromkeys(_PLAIN.get(one.strip(), one.strip()) for one in types.split("|")))
+
+
+def _choices(path: Path_) -> tuple[str, ...]:
+    """The words that a field may be, () for a field that is free."""
+    here: Any = Scenario
+    for part in path:
+        here = next((one for one in get_args(here) if one is not type(None)), here)
+        if isinstance(part, str):
+            hints = (
+                get_type_hints(here) if isinstance(here, type) and issubclass(here, msgspec.Struct) else {}
+            )
+            here = hints.get(part.replace("-", "_"))
+    return tuple(get_args(here)) if get_origin(here) is Literal else ()
+
+
+def _twice(root: Any) -> Iterator[tuple[int, str]]:
+    """Keys of a mapping that stand there before: YAML takes the last one in silence."""
+    pending, met = [root], set[int]()
+    while pending:
+        node = pending.pop()
+        if node is None or id(node) in met:
+            continue
+        met.add(id(node))
+        if isinstance(node.value, list):
+            keys = set[str]()
+            for one in node.value:
+                if isinstance(one, tuple):
+                    key, value = one
+                    if isinstance(key.value, str) and key.value in keys and key.value != "<<":
+                        yield key.start_mark.line + 1, key.value
+                    keys.add(str(key.value))
+                    pending.append(value)
+                else:
+                    pending.append(one)
 
 
 def _path(text: str, tree: Any) -> Path_:

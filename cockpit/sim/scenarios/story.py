@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from cockpit.errors import BadInput
 from cockpit.kube.resource import JOBS, MACHINE_DEPLOYMENTS, MPIJOBS, NODES, PODS, Resource
 from cockpit.sim.actors.gpus.physics import Faults
 from cockpit.sim.engine import Actor, Key
@@ -30,6 +31,7 @@ STEP, STREAM, INCIDENT, CHURN, GPUS, PRUNE, BACK = (
 )
 _CHURN_SECONDS = 0.1
 _PRUNE_SECONDS = 30.0
+_REFUSED = (400, 403, 404, 405, 422)
 _BEAT = "cockpit.dev/beat"
 
 
@@ -81,7 +83,7 @@ class Story(Actor):
         engine, scenario = self.engine, self.scenario
         self._began = engine.now()
         for tree in objects_of(scenario):
-            await self._create(tree)
+            await self._begin_with(tree)
         for index, step in enumerate(scenario.steps):
             engine.after(seconds(step.at), self, (STEP, str(index)))
         for index, stream in enumerate(scenario.streams):
@@ -98,7 +100,7 @@ class Story(Actor):
         """What the key's timer was set for."""
         match key:
             case (kind, index) if kind == STEP:
-                await self._step(self.scenario.steps[int(index)])
+                await self._attempt(self.scenario.steps[int(index)])
             case (kind, index) if kind == STREAM:
                 await self._stream(int(index))
                 self._next(int(index))
@@ -113,7 +115,24 @@ class Story(Actor):
             case (kind,) if kind == PRUNE:
                 await self._prune()
 
+    async def _begin_with(self, tree: Tree) -> None:
+        """One of the objects at the start. Raises BadInput where the server refuses it."""
+        try:
+            await self._create(tree)
+        except PortError as error:
+            said = f"{tree['kind']} {tree['metadata']['name']!r} is refused: {error.message}"
+            raise BadInput(f"scenario {self.scenario.name}: {said}") from None
+
     # ---- steps
+
+    async def _attempt(self, step: Step) -> None:
+        """A step; what the server refuses for good is told instead of tried again."""
+        try:
+            await self._step(step)
+        except PortError as error:
+            if error.status not in _REFUSED:
+                raise
+            self._say(f"nothing happens: {error.message}")
 
     async def _step(self, step: Step) -> None:
         if step.say:
@@ -266,7 +285,7 @@ class Story(Actor):
         estate = estate_of(self.scenario, self.engine.cache(NODES))
         incident = CAUSES[cause](self.engine.random, estate, self._count)
         for step in incident.steps:
-            await self._step(step)
+            await self._attempt(step)
         self._say(incident.truth, about=incident.about, cause=cause)
         if self._causes:
             self.engine.after(seconds(incidents.every), self, (INCIDENT,))
