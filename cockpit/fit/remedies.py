@@ -4,15 +4,19 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from cockpit.fit.domains import Seats, Wishes, seat, seats_of
-from cockpit.fit.looks import Block, Look, room_for
+from cockpit.fit.looks import Block, Look, look_at_all, room_for
+from cockpit.fit.matching import Toleration
 from cockpit.fit.scene import Scene
-from cockpit.fit.shape import Part
+from cockpit.fit.shape import Part, Shape
 from cockpit.model.devices import resource_word
 
 HOSTNAME = "kubernetes.io/hostname"
 _NAMED_NODES = 3
 _MOST_NODES = 64
+_MOST_DROPS = 6
 _DROPS = {
     "selector": "remove the node selector {}",
     "affinity": "remove the required node affinity",
@@ -37,7 +41,6 @@ def remedies(scene: Scene, part: Part, looks: Sequence[Look], most: int) -> tupl
     found = [
         *_healed(scene, part, looks),
         *_dropped(scene, part, looks),
-        *_unwished(scene, part, looks),
         *_smaller_members(scene, part, looks),
         *_more_nodes(scene, part, looks, most),
     ]
@@ -75,36 +78,44 @@ def _named(names: Sequence[str]) -> str:
 
 
 def _dropped(scene: Scene, part: Part, looks: Sequence[Look]) -> Iterator[Remedy]:
-    """One line of the job that keeps it off nodes."""
-    alone: dict[Block, list[Look]] = {}
+    """One line of the job that keeps it off nodes, or that makes its members mind each other."""
+    alone: dict[Block, int] = {}
     for one in looks:
         if one.room > 0 and len(set(one.blocks)) == 1 and one.blocks[0].kind in _DROPS:
-            alone.setdefault(one.blocks[0], []).append(one)
-    for block, more in sorted(alone.items()):
-        if _fits(scene, part, _seats(scene, looks, more), _without(scene, part, block)):
+            alone[one.blocks[0]] = alone.get(one.blocks[0], 0) + one.room
+    wishes = Wishes(scene, part.shape)
+    minded = [Block("unlabelled", one.key) for one in wishes.spreads]
+    minded += [Block("apart", key) for key in wishes.alone_in]
+    minded += [Block("company", key) for key in wishes.together_in[:1]]
+    tried = sorted(alone, key=lambda block: (-alone[block], block))[:_MOST_DROPS]
+    for block in dict.fromkeys((*tried, *minded)):
+        shape = _without(part.shape, block)
+        limit = 1 if shape.host_ports else part.count
+        changed = Part(part.role, part.count, shape)
+        if _fits(scene, changed, seats_of(scene, look_at_all(scene, shape, limit))):
             yield Remedy(2, _DROPS[block.kind].format(block.detail))
 
 
-def _without(scene: Scene, part: Part, block: Block) -> Wishes:
-    wishes = Wishes(scene, part.shape)
-    if block.kind == "unlabelled":
-        wishes.spreads = [one for one in wishes.spreads if one.key != block.detail]
-    elif block.kind == "apart":
-        wishes.alone_in = tuple(key for key in wishes.alone_in if key != block.detail)
-    elif block.kind == "company":
-        wishes.together_in = ()
-    return wishes
-
-
-def _unwished(scene: Scene, part: Part, looks: Sequence[Look]) -> Iterator[Remedy]:
-    """What the members mind about each other."""
-    wishes = Wishes(scene, part.shape)
-    blocks = [Block("unlabelled", one.key) for one in wishes.spreads]
-    blocks += [Block("apart", key) for key in wishes.alone_in]
-    blocks += [Block("company", key) for key in wishes.together_in[:1]]
-    for block in blocks:
-        if _fits(scene, part, _seats(scene, looks), _without(scene, part, block)):
-            yield Remedy(2, _DROPS[block.kind].format(block.detail))
+def _without(shape: Shape, block: Block) -> Shape:
+    """The shape without the line that the block comes from."""
+    kind, detail = block
+    change = msgspec.structs.replace
+    if kind == "selector":
+        kept = tuple(pair for pair in shape.node_selector if "=".join(pair) != detail)
+        return change(shape, node_selector=kept)
+    if kind == "affinity":
+        return change(shape, node_terms=None)
+    if kind == "taint":
+        return change(shape, tolerations=(*shape.tolerations, Toleration(detail.partition("=")[0], "Exists")))
+    if kind == "name":
+        return change(shape, node_name="")
+    if kind == "port":
+        return change(shape, host_ports=tuple(one for one in shape.host_ports if str(one.port) != detail))
+    if kind == "apart":
+        return change(shape, keeps_away=tuple(one for one in shape.keeps_away if one.topology_key != detail))
+    if kind == "company":
+        return change(shape, near=())
+    return change(shape, spreads=tuple(one for one in shape.spreads if one.key != detail))
 
 
 def _smaller_members(scene: Scene, part: Part, looks: Sequence[Look]) -> Iterator[Remedy]:
@@ -134,9 +145,12 @@ def _smaller_members(scene: Scene, part: Part, looks: Sequence[Look]) -> Iterato
 def _more_nodes(scene: Scene, part: Part, looks: Sequence[Look], most: int) -> Iterator[Remedy]:
     """More nodes of the pool that most of the fitting nodes belong to."""
     asked = {**dict(part.shape.requests), "pods": 1}
+    by_host = any(one.topology_key == HOSTNAME for one in part.shape.near)
+    if by_host and not Wishes(scene, part.shape).together_in:
+        return  # the pods that it must share a node with are on other nodes
     pools: dict[str, list[tuple[int, str]]] = {}
     for one in looks:
-        if all(block.kind in ("cordoned", "not ready", "port", "apart", "unwelcome") for block in one.blocks):
+        if all(_is_of_the_node(block) for block in one.blocks):
             room = _empty_room(one, asked)
             if room > 0:
                 pools.setdefault(_pool(one), []).append((room, one.node.name))
@@ -149,6 +163,13 @@ def _more_nodes(scene: Scene, part: Part, looks: Sequence[Look], most: int) -> I
     count = _nodes_needed(scene, part, looks, most, Seats(name, room, scene.labels(name)))
     if count:
         yield Remedy(3 + count, f"{count} more node{'s' * (count != 1)} {words}")
+
+
+def _is_of_the_node(block: Block) -> bool:
+    """A new node would not have it."""
+    if block.kind in ("apart", "unwelcome"):
+        return block.detail == HOSTNAME
+    return block.kind in ("cordoned", "not ready", "port")
 
 
 def _pool(look: Look) -> str:
