@@ -45,8 +45,8 @@ test: $(STAMP)
 test-real: $(STAMP)
 	$(BIN)/python -m tests.real
 
-test-all: export GPU_COCKPIT_FIT_CASES ?= 300
-test-all: test test-real
+test-all: test
+	$(BIN)/python -m tests.real --whole --table tests/RESULTS.md
 
 bench: $(STAMP)
 	$(BIN)/python -m tests.bed build

@@ -5,12 +5,17 @@ bed run two at a time, each on a bed of its own in namespaces of its own, becaus
 needs and most of their time is waiting for controllers.
 """
 
+import argparse
+import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
+from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parents[1]
 CONTRACT = "tests/contract"
@@ -18,16 +23,54 @@ BED_SUITES = ("tests/bed", "tests/tui", "tests/differential")
 AT_ONCE = 2
 
 
-def pytest(suite: str) -> bool:
-    """Run one suite of real tests, print what it printed in one piece; True when it passed."""
+WHOLE = {"GPU_COCKPIT_FIT_CASES": "300", "GPU_COCKPIT_SEQUENCES": "200"}
+"""What the heavy suites look for: without these they run a seeded part."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of one suite. `seconds` is wall time beside one other suite."""
+
+    suite: str
+    passed: int
+    failed: int
+    skipped: int
+    seconds: float
+    is_good: bool
+
+
+def pytest(suite: str, *, is_whole: bool = False) -> Result:
+    """Run one suite of real tests, print what it printed in one piece."""
     begun = time.monotonic()
-    command = [sys.executable, "-m", "pytest", "-m", "real", "-p", "no:cacheprovider", suite]
-    done = subprocess.run(
-        command, cwd=ROOT, check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
+    with tempfile.TemporaryDirectory() as folder:
+        counts = Path(folder) / "counts.xml"
+        command = [sys.executable, "-m", "pytest", "-m", "real", "-p", "no:cacheprovider", suite]
+        done = subprocess.run(
+            [*command, f"--junitxml={counts}"],
+            cwd=ROOT,
+            check=False,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=os.environ | (WHOLE if is_whole else {}),
+        )
+        found = ElementTree.parse(counts).getroot().iter("testsuite") if counts.exists() else iter(())
+        tally = [
+            (int(one.get(name, "0")) for name in ("tests", "failures", "errors", "skipped")) for one in found
+        ]
     seconds = time.monotonic() - begun
     print(f":: {suite} ({seconds:.0f} s)\n{done.stdout.rstrip()}", flush=True)
-    return done.returncode == 0
+    tests, failures, errors, skipped = (
+        (sum(each) for each in zip(*tally, strict=True)) if tally else (0, 0, 0, 0)
+    )
+    return Result(
+        suite=suite,
+        passed=tests - failures - errors - skipped,
+        failed=failures + errors,
+        skipped=skipped,
+        seconds=seconds,
+        is_good=done.returncode == 0,
+    )
 
 
 def suites() -> list[str]:
@@ -36,29 +79,53 @@ def suites() -> list[str]:
     return [str(path.relative_to(ROOT)) for path in found]
 
 
-def run_all(names: Sequence[str]) -> list[str]:
-    """Those that failed."""
+def run_all(names: Sequence[str], *, is_whole: bool) -> list[Result]:
+    """Each suite alone, `AT_ONCE` at a time."""
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        return [name for name, passed in zip(names, pool.map(pytest, names), strict=True) if not passed]
+        return list(pool.map(lambda name: pytest(name, is_whole=is_whole), names))
 
 
-def main() -> int:
+def table(results: Sequence[Result]) -> str:
+    """The results as the committed page."""
+    rows = [
+        f"| {one.suite} | {one.passed} | {one.failed} | {one.skipped} | {one.seconds:.0f} |"
+        for one in sorted(results, key=lambda one: one.suite)
+    ]
+    head = [
+        "# Suites on the real parts, run whole",
+        "",
+        "Written by `make test-all`; the heavy suites with "
+        + ", ".join(f"{name}={value}" for name, value in WHOLE.items())
+        + ". Seconds are wall time of a suite that shares the machine with another one.",
+        "",
+        "| suite | passed | failed | skipped | seconds |",
+        "| --- | ---: | ---: | ---: | ---: |",
+    ]
+    return "\n".join([*head, *rows]) + "\n"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
     """0 when the build and every suite went well; what failed is named at the end."""
+    parser = argparse.ArgumentParser(prog="python -m tests.real")
+    parser.add_argument("--whole", action="store_true", help="the heavy suites whole, not a seeded part")
+    parser.add_argument("--table", type=Path, help="write the results to this file")
+    given = parser.parse_args(arguments)
     begun = time.monotonic()
     build = subprocess.Popen([sys.executable, "-m", "tests.bed", "build"], cwd=ROOT)
     try:
         with ThreadPoolExecutor(1) as pool:
-            contract = pool.submit(pytest, CONTRACT)
+            contract = pool.submit(pytest, CONTRACT, is_whole=given.whole)
             if build.wait() != 0:
                 print("the real parts could not be built", flush=True)
                 return 1
-            failed = run_all(suites())
-            if not contract.result():
-                failed.append(CONTRACT)
+            results = [*run_all(suites(), is_whole=given.whole), contract.result()]
     finally:
         if build.poll() is None:
             build.terminate()
             build.wait()
+    if given.table:
+        given.table.write_text(table(results))
+    failed = [one.suite for one in results if not one.is_good]
     minutes = (time.monotonic() - begun) / 60
     verdict = f"failed: {', '.join(failed)}" if failed else "all passed"
     print(f":: real suites: {verdict}, {minutes:.1f} min", flush=True)
