@@ -33,6 +33,9 @@ def test_every_quantity_has_a_name_in_every_dcgm_generation() -> None:
         names = names_of((quantity,))
         sources = {MEANINGS[name].source.value for name in names}
         # the throttle reasons are no default field: their name did not change with generation C
+        if quantity is Quantity.HOLDER:
+            assert sources == {"cockpit"}  # dcgm repeats a card's series for each of its pods
+            continue
         assert ({"cockpit", "dcgm A", "dcgm C"} - sources) <= (
             {"dcgm C"} if quantity is Quantity.THROTTLE else set()
         )
