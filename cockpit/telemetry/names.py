@@ -27,6 +27,7 @@ class Quantity(enum.Enum):
     SM_CLOCK = "SM clock, hertz"
     XID = "last XID code"
     THROTTLE = "reasons that hold the clocks down, NVML's bits"
+    HOLDER = "1 for each container on the card: a shared card has all its pods here and its numbers once"
 
 
 class Source(enum.Enum):
@@ -92,6 +93,7 @@ _COCKPIT: dict[str, tuple[Quantity, float]] = {
     "cockpit_gpu_sm_clock_hertz": (Quantity.SM_CLOCK, 1.0),
     "cockpit_gpu_xid": (Quantity.XID, 1.0),
     "cockpit_gpu_throttle": (Quantity.THROTTLE, 1.0),
+    "cockpit_gpu_holder": (Quantity.HOLDER, 1.0),
 }
 _ARENA: dict[str, tuple[Quantity, float]] = {
     "nvidia_gpu_duty_cycle": (Quantity.DUTY, 0.01),

@@ -75,6 +75,7 @@ _CARD: tuple[Family, ...] = (
     Family("nvlink_receive_bytes_total", "counter", "NVLink payload received, all links"),
     Family("nvlink_transmit_bytes_per_second", "gauge", "NVLink traffic sent, all links"),
     Family("nvlink_receive_bytes_per_second", "gauge", "NVLink traffic received, all links"),
+    Family("nvlink_errors_total", "counter", "NVLink errors by link and kind", ("link", "kind")),
     Family("ecc_enabled", "gauge", "1 where ECC is on", ()),
     Family(
         "ecc_errors_total",

@@ -50,6 +50,7 @@ _POLICIES = (
     (5, "reliability"),
 )
 _LIMITS = ((0, "shutdown"), (1, "slowdown"), (2, "memory_max"), (3, "gpu_max"))
+_LINK_ERRORS = ((0, "replay"), (1, "recovery"), (2, "crc_flit"), (3, "crc_data"))
 _CAUSES = ((0, "multiple_single_bit"), (1, "double_bit"))
 _ECC = (
     (0, 0, "corrected", "volatile"),
@@ -231,6 +232,19 @@ def _nvlinks(nvml: Nvml, handle: Any) -> Values:
         yield Value("nvlink_up", float(bool(state)), (("link", str(link)),))
 
 
+def _nvlink_errors(nvml: Nvml, handle: Any) -> Values:
+    """Of each link; newer drivers have the counters of fields only and say not-supported here."""
+    for link in range(MOST_LINKS):
+        for counter, word in _LINK_ERRORS:
+            try:
+                count = nvml.call("nvmlDeviceGetNvLinkErrorCounter", handle, link, counter)
+            except CallFailed as problem:
+                if link == 0 or problem.error not in ("not-supported", "invalid-argument"):
+                    raise
+                return
+            yield Value("nvlink_errors_total", float(count), (("link", str(link)), ("kind", word)))
+
+
 def _ecc(nvml: Nvml, handle: Any) -> Values:
     enabled = nvml.call("nvmlDeviceGetEccMode", handle)[0]
     yield Value("ecc_enabled", float(enabled))
@@ -294,6 +308,7 @@ READS: tuple[Read, ...] = (
     Read("pcie replays", Rate.SLOW, _pcie_replays),
     Read("pcie traffic", Rate.SLOW, _pcie_traffic),
     Read("nvlinks", Rate.SLOW, _nvlinks),
+    Read("nvlink errors", Rate.SLOW, _nvlink_errors),
     Read("ecc", Rate.SLOW, _ecc),
     Read("row remaps", Rate.SLOW, _remaps),
     Read("retired pages", Rate.SLOW, _retired),

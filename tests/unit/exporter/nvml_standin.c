@@ -240,6 +240,10 @@ int nvmlDeviceGetNvLinkState(device h, u32 link, u32 *out) {
     ASK_CARD(h); if (link >= (u32)number("nvlinks", card_of(h), 2)) return INVALID;
     *out = (int)link != (int)number("nvlink_down", card_of(h), -1); return OK;
 }
+int nvmlDeviceGetNvLinkErrorCounter(device h, u32 link, u32 counter, u64 *out) {
+    ASK_CARD(h); if (link >= (u32)number("nvlinks", card_of(h), 2)) return INVALID;
+    *out = (u64)number("nvlink_errors", card_of(h), 0) * (counter + 1); return OK;
+}
 int nvmlDeviceGetEccMode(device h, u32 *now, u32 *pending) { ASK_CARD(h); *now = *pending = (u32)number("ecc", card_of(h), 1); return OK; }
 int nvmlDeviceGetTotalEccErrors(device h, u32 kind, u32 counter, u64 *out) { (void)counter; ASK_CARD(h); *out = (u64)number(kind ? "ecc_double" : "ecc_single", card_of(h), 0); return OK; }
 int nvmlDeviceGetEncoderUtilization(device h, u32 *out, u32 *period) { ASK_CARD(h); *out = (u32)number("encoder", card_of(h), 0); *period = 167000; return OK; }

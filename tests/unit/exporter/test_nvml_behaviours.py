@@ -412,6 +412,13 @@ def test_memory_health_is_told_and_what_is_not_collected_is_absent(box: Box) -> 
     assert page.samples("cockpit_gpu_ecc_errors_total", gpu="2") == [], "ECC is off: no count is a good sign"
 
 
+def test_errors_of_links_are_told_by_kind(box: Box) -> None:
+    box.write("gpus 1", "set nvlink_errors 0 2")
+    page = box.step()
+    assert page.value("cockpit_gpu_nvlink_errors_total", link="1", kind="crc_data") == 8.0
+    assert len(page.samples("cockpit_gpu_nvlink_errors_total")) == 8
+
+
 def test_links_and_advice_of_the_driver(box: Box) -> None:
     box.write("gpus 1", "set nvlinks 0 4", "set nvlink_down 0 2", "set field_230 0 4", "set field_82 0 -1")
     page = box.step()
