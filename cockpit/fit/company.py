@@ -54,7 +54,10 @@ class Company:
         shape, scene = self._shape, self._scene
         has_friends = False
         known: dict[tuple[str, Labels], tuple[bool, tuple[PodTerm, ...]]] = {}
-        for one in scene.present():
+        terms = (*shape.near, *shape.keeps_away)
+        spaces = {name for term in terms for name in term.namespaces}
+        reaches_further = any(term.namespace_selector is not None for term in terms)
+        for one in scene.present(None if reaches_further else spaces):
             key = (one.namespace, one.labels)
             verdict = known.get(key)
             if verdict is None:

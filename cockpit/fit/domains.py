@@ -82,8 +82,8 @@ class SpreadCount:
 
     def _count(self, scene: Scene, shape: Shape, spread: Spread, eligible: set[str]) -> None:
         known: dict[Labels, bool] = {}
-        for one in scene.present():
-            if one.namespace != shape.namespace or one.is_leaving or one.node not in eligible:
+        for one in scene.present((shape.namespace,)):
+            if one.is_leaving or one.node not in eligible:
                 continue
             minds = known.get(one.labels)
             if minds is None:

@@ -1,18 +1,18 @@
 """The cluster as a placement sees it: nodes and pods of the store, and members that were put already."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from cockpit.fit.shape import Shape
 from cockpit.fit.surroundings import UNKNOWN, Surroundings
 from cockpit.model.devices import is_gpu_resource
 from cockpit.model.node import Node
-from cockpit.model.pod import Pod
 from cockpit.model.record import Kind, Labels
 from cockpit.model.scheduling import HostPort, PodTerm
 from cockpit.store.store import Store
 
 UNBOUNDED = 1 << 62
+_FINISHED = ("Succeeded", "Failed")
 
 
 class Present(NamedTuple):
@@ -82,17 +82,16 @@ class Scene:
             out.append((offered.get(name, 0) if offered else _unstated(node, name)) - used)
         return out
 
-    def present(self) -> Iterator[Present]:
-        """Every pod that is on a node and not finished, and members put there."""
-        for pod in self._bound():
-            yield Present(pod.namespace, pod.traits.labels, pod.node, 1, pod.deleting_seconds is not None)
-        for shape, node, count in self.put:
-            yield Present(shape.namespace, shape.labels, node, count)
-
-    def _bound(self) -> Iterator[Pod]:
+    def present(self, namespaces: Collection[str] | None = None) -> Iterator[Present]:
+        """Every pod that is on a node and not finished, and members put there; None: of all namespaces."""
         for pod in self.store.records(Kind.POD).values():
-            if pod.node and pod.phase not in ("Succeeded", "Failed"):
-                yield pod
+            if namespaces is not None and pod.namespace not in namespaces:
+                continue
+            if pod.node and pod.phase not in _FINISHED:
+                yield Present(pod.namespace, pod.traits.labels, pod.node, 1, pod.deleting_seconds is not None)
+        for shape, node, count in self.put:
+            if namespaces is None or shape.namespace in namespaces:
+                yield Present(shape.namespace, shape.labels, node, count)
 
     def keeping_away(self) -> Iterator[tuple[PodTerm, str]]:
         """Required anti-affinity terms of pods that are there, with the node of each."""
@@ -117,7 +116,14 @@ class Scene:
 
     def claim_users(self, namespace: str, claim: str) -> int:
         """Pods that use a claim now, leaving ones too."""
-        users = sum(1 for pod in self._bound() if pod.namespace == namespace and claim in pod.traits.claims)
+        users = sum(
+            1
+            for pod in self.store.records(Kind.POD).values()
+            if pod.namespace == namespace
+            and claim in pod.traits.claims
+            and pod.node
+            and pod.phase not in _FINISHED
+        )
         return users + sum(
             count for shape, _, count in self.put if shape.namespace == namespace and claim in shape.claims
         )
