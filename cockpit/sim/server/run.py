@@ -70,6 +70,7 @@ async def serving(
     *,
     port: int = 0,
     has_accounts: bool = True,
+    has_quotas: bool = True,
 ) -> AsyncIterator[Embedded]:
     """Serves until the block ends. `folder` gets certificates, `kubeconfig` and `audit.log`.
 
@@ -79,7 +80,7 @@ async def serving(
     listening = _listening(port)
     try:
         certificates = _prepared(folder)
-        assembled = assemble(clock, random, has_accounts=has_accounts)
+        assembled = assemble(clock, random, has_accounts=has_accounts, has_quotas=has_quotas)
         host, number = listening.getsockname()[:2]
         people = shipped_users()
         tokens = Tokens(clock, SystemRandom())
@@ -123,7 +124,7 @@ def _listening(port: int) -> socket.socket:
     try:
         return socket.create_server((HOST, port), backlog=_BACKLOG)
     except (OSError, OverflowError) as error:
-        why = getattr(error, "strerror", None) or str(error)
+        why = getattr(error, "strerror", None) or str(error).rstrip(".")
         raise BadInput(
             f"Port {port} on {HOST} cannot be used: {why}; give another one, or 0 for any that is free."
         ) from None

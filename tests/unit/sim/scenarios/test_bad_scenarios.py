@@ -104,8 +104,9 @@ def test_all_that_is_shipped_can_be_read_and_says_what_it_is() -> None:
 
 _VALUES: st.SearchStrategy[Any] = st.one_of(
     st.none(), st.booleans(), st.sampled_from([-1, 0, 1, 3, 1.5, 10**12, float("nan"), float("inf")]),
-    st.sampled_from(["", "x", "-", "a b", "10s", "1Gi", "none", "machines", "é", "\u0000", "a" * 300, "!!"]),
-    st.text(max_size=6), st.just([]), st.just({}), st.just([[]]), st.just({"x": "y"}), st.just([{"name": "z"}]),
+    st.sampled_from(["", "x", "-", "a b", "10s", "1Gi", "none", "machines", "é", "\u0000", "a" * 300]),
+    st.text(max_size=6), st.just([]), st.just({}), st.just([[]]), st.just({"x": "y"}),
+    st.just([{"name": "z"}]),
 )  # fmt: skip
 SMALL = ["two-nodes", "gang-on-two", "late-gpus", "old-and-new", "shared-and-mig", "bad-day"]
 
@@ -124,10 +125,8 @@ def _places(tree: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 @st.composite
 def harmed(draw: st.DrawFn) -> str:
-    """A shipped scenario in which something is replaced, taken away, doubled or renamed, up to three times."""
-    tree = copy.deepcopy(
-        yaml.safe_load((shipped_folder() / f"{draw(st.sampled_from(SMALL))}.yaml").read_text())
-    )
+    """A shipped scenario with up to three parts replaced, taken away, doubled or renamed."""
+    tree = yaml.safe_load((shipped_folder() / f"{draw(st.sampled_from(SMALL))}.yaml").read_text())
     for _ in range(draw(st.integers(1, 3))):
         places = _places(tree)
         if not places:
