@@ -7,9 +7,11 @@ import argparse
 import asyncio
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -19,7 +21,8 @@ from cockpit.keep.paths import state_folder
 
 START_SECONDS = 120.0
 """Patience for the child: a fleet takes a while to stand."""
-_END_SECONDS = 3.0
+_END_SECONDS = 0.7
+_SAY_SECONDS = 3.0
 _MARK = "KUBECONFIG="
 
 
@@ -35,7 +38,10 @@ def run(options: argparse.Namespace) -> int:
 
         return main(command[3:])
     has_terminal = sys.stdin.isatty() and sys.stdout.isatty()
-    with _child([*command, "--with-parent"], meanwhile=_prepare if has_terminal else None) as kubeconfig:
+    with (
+        _folder(options.folder) as words,
+        _child([*command, *words, "--with-parent"], _prepare if has_terminal else None) as kubeconfig,
+    ):
         chosen = AttachOptions(
             kubeconfig=str(kubeconfig),
             namespace=getattr(options, "namespace", ""),
@@ -59,9 +65,28 @@ def _command(options: argparse.Namespace, log: Path) -> list[str]:
     found = [sys.executable, "-m", "cockpit.sim", "--scenario", options.scenario]
     found += ["--speed", str(options.speed), "--seed", str(options.seed), "--port", str(options.port)]
     found += ["--warm", str(options.warm), "--log", str(log)]
-    if options.folder:
+    if options.serve and options.folder:
         found += ["--folder", options.folder]
     return found
+
+
+@contextlib.contextmanager
+def _folder(chosen: str) -> Iterator[list[str]]:
+    """Words for the child that say where it may write. A folder of our own is gone at the end, although the
+    child removes it, too: one of us may be killed."""
+    if chosen:
+        yield ["--folder", chosen]
+        return
+    try:
+        made = tempfile.mkdtemp(prefix="cockpit-demo-")
+    except OSError as error:
+        raise BadInput(
+            f"no folder can be made in {tempfile.gettempdir()}: {error.strerror}; give one by --folder"
+        ) from None
+    try:
+        yield ["--folder", made, "--fleeting"]
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
 
 
 @contextlib.contextmanager
@@ -106,7 +131,7 @@ def _ready(child: "subprocess.Popen[bytes]") -> Path:
         return Path(line.removeprefix(_MARK).strip())
     if child.poll() is None and not line:
         with contextlib.suppress(subprocess.TimeoutExpired):
-            child.wait(_END_SECONDS)
+            child.wait(_SAY_SECONDS)
     assert child.stderr is not None
     if child.poll() is None:
         raise BadInput(

@@ -18,6 +18,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--folder", type=Path)
+    parser.add_argument("--fleeting", action="store_true", help="remove --folder at the end")
     parser.add_argument("--log", type=Path)
     parser.add_argument("--warm", type=float, default=0.0)
     parser.add_argument("--with-parent", action="store_true", help="end when standard input closes")
@@ -28,6 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
         seed=given.seed,
         port=given.port,
         folder=given.folder,
+        is_fleeting=given.fleeting,
         log=given.log,
         warm_seconds=given.warm,
         has_parent=given.with_parent,

@@ -13,7 +13,7 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from random import Random
@@ -34,18 +34,21 @@ if TYPE_CHECKING:
 
 _STEP_SECONDS = 5.0
 _PODS = "pods"
+_ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _API_SERVER = "kube-apiserver-kubelet-client"
 """Who alone may ask kubelets: behind them are shells of this machine."""
 
 
 class Options(msgspec.Struct, frozen=True):
-    """What was asked for; `folder` None makes a temporary one that goes at the end."""
+    """What was asked for; `folder` None makes a temporary one. That goes at the end, and so does one that
+    `is_fleeting`."""
 
     scenario: str = "default"
     speed: float = 1.0
     seed: int = 1
     port: int = 0
     folder: Path | None = None
+    is_fleeting: bool = False
     log: Path | None = None
     warm_seconds: float = 0.0
     has_parent: bool = False
@@ -131,39 +134,72 @@ def _truth(folder: Path) -> Iterator["Tell"]:
 
 
 async def serve(options: Options, out: TextIO) -> None:
-    """Run until told to end. Raises BadInput before anything is started."""
+    """Run until told to end. Raises BadInput before anything is started, SystemExit where it is told to end
+    while it still starts."""
     from cockpit.sim.scenarios.loading import find, load
 
     scenario = load(find(options.scenario))
     _log_to(options.log)
-    folder = options.folder or Path(tempfile.mkdtemp(prefix="cockpit-demo-"))
+    with _endable(watch_parent=options.has_parent) as ending:
+        folder = options.folder or _own_folder()
+        try:
+            async with running(scenario, folder, options) as (embedded, _):
+                print(f"KUBECONFIG={embedded.kubeconfig}", file=out, flush=True)
+                await ending()
+        finally:
+            if options.folder is None or options.is_fleeting:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _own_folder() -> Path:
     try:
-        async with running(scenario, folder, options) as (embedded, _):
-            ending = _ending(watch_parent=options.has_parent)
-            print(f"KUBECONFIG={embedded.kubeconfig}", file=out, flush=True)
-            await ending.wait()
-    finally:
-        if options.folder is None:
-            shutil.rmtree(folder, ignore_errors=True)
+        return Path(tempfile.mkdtemp(prefix="cockpit-demo-"))
+    except OSError as error:
+        raise BadInput(
+            f"No folder can be made in {tempfile.gettempdir()}: {error.strerror}; give one by --folder."
+        ) from None
 
 
-def _ending(*, watch_parent: bool) -> asyncio.Event:
-    """Set when a signal asks us to end, or when the parent has gone."""
-    ending = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(number, ending.set)
+@contextlib.contextmanager
+def _endable(*, watch_parent: bool) -> Iterator[Callable[[], Awaitable[None]]]:
+    """Gives a wait for the end: a signal asks for it, or the parent has gone.
+
+    Before somebody waits, the same raises SystemExit wherever the program is: a large cluster stands up for a
+    minute without ever looking at its loop.
+    """
+    told = threading.Event()
+
+    def interrupt(number: int, _frame: object) -> None:
+        if not told.is_set():
+            told.set()
+            raise SystemExit(128 + number)
+
+    before = {number: signal.signal(number, interrupt) for number in _ENDS}
     if watch_parent:
-        # A thread, because not every kind of standard input can be waited for by a loop (/dev/null cannot).
-        threading.Thread(target=_until_closed, args=(loop, ending), daemon=True).start()
-    return ending
+        threading.Thread(target=_until_closed, daemon=True).start()
+
+    async def wait() -> None:
+        loop = asyncio.get_running_loop()
+        ending = asyncio.Event()
+        for number in _ENDS:
+            loop.add_signal_handler(number, ending.set)
+        await ending.wait()
+
+    try:
+        yield wait
+    finally:
+        told.set()  # whoever asks once more does not disturb the tidying up
+        loop = asyncio.get_running_loop()
+        for number, handler in before.items():
+            loop.remove_signal_handler(number)
+            signal.signal(number, handler)
 
 
-def _until_closed(loop: asyncio.AbstractEventLoop, ending: asyncio.Event) -> None:
+def _until_closed() -> None:
+    """A thread, because not every kind of standard input can be waited for by a loop (/dev/null cannot)."""
     while os.read(sys.stdin.fileno(), 4096):
         continue
-    with contextlib.suppress(RuntimeError):  # the loop has ended before us
-        loop.call_soon_threadsafe(ending.set)
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _log_to(path: Path | None) -> None:
@@ -178,4 +214,6 @@ def _log_to(path: Path | None) -> None:
             filename=path, level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
         )
     except OSError as error:
-        raise BadInput(f"The log {path} cannot be written: {error.strerror}; give another --log.") from None
+        raise BadInput(
+            f"The log {path} cannot be written: {error.strerror}; set XDG_STATE_HOME elsewhere."
+        ) from None
