@@ -142,13 +142,47 @@ IDLE_DUTY_RATIO = 0.05
 """A card below this share of time is taken for idle; housekeeping of drivers stays below it."""
 
 
+MEAN_SECONDS = 600.0
+"""Over how long the mean duty of a card reaches back."""
+
+
+class DutyMean(NamedTuple):
+    """Mean duty (0..1) of a card under its present holder, from `since_seconds` to `seconds`, of which the
+    last ten minutes count most."""
+
+    since_seconds: float
+    seconds: float
+    ratio: float
+
+
 class GpuIndex:
-    """GPUs by node and by the pod that holds them, and since when each has been idle without a break."""
+    """GPUs by node and by the pod that holds them, since when each has been idle without a break, and how
+    busy it was lately."""
 
     def __init__(self) -> None:
         self.by_node = Multimap()
         self.by_pod = Multimap()  # "namespace/name"
         self._idle_since: dict[str, float] = {}
+        self._means: dict[str, DutyMean] = {}
+
+    def duty_mean(self, uuid: str) -> DutyMean | None:
+        return self._means.get(uuid)
+
+    def _watch_mean(self, old: Gpu | None, new: Gpu) -> None:
+        """A gap in the samples or another holder begins anew; what nobody holds has no mean."""
+        at, duty = new.sampled_seconds, new.duty_ratio
+        is_other = old is not None and (old.pod_namespace, old.pod_name) != (new.pod_namespace, new.pod_name)
+        if is_other or isinstance(duty, Absent) or at is None or not new.pod_name:
+            self._means.pop(new.uuid, None)
+        if isinstance(duty, Absent) or at is None or not new.pod_name:
+            return
+        had = self._means.get(new.uuid)
+        if had is None:
+            self._means[new.uuid] = DutyMean(at, at, duty)
+        elif at > had.seconds:
+            weight = (at - had.seconds) / max(at - had.seconds, min(at - had.since_seconds, MEAN_SECONDS))
+            ratio = had.ratio + (duty - had.ratio) * weight
+            self._means[new.uuid] = DutyMean(had.since_seconds, at, ratio)
 
     def idle_since(self, uuid: str) -> float | None:
         return self._idle_since.get(uuid)
@@ -165,6 +199,7 @@ class GpuIndex:
 
     def put(self, old: Gpu | None, new: Gpu) -> None:
         self._watch_idle(old, new)
+        self._watch_mean(old, new)
         if old is not None:
             if (
                 old.node == new.node
@@ -179,6 +214,7 @@ class GpuIndex:
 
     def drop(self, old: Gpu) -> None:
         self._idle_since.pop(old.uuid, None)
+        self._means.pop(old.uuid, None)
         self._forget(old)
 
     def _forget(self, old: Gpu) -> None:

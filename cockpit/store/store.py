@@ -13,7 +13,7 @@ from cockpit.model.gpu import Gpu
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind, Record
 from cockpit.store.delta import Delta, DeltaLog
-from cockpit.store.indexes import EventIndex, GpuIndex, NodeIndex, PodIndex, Requests, event_age
+from cockpit.store.indexes import DutyMean, EventIndex, GpuIndex, NodeIndex, PodIndex, Requests, event_age
 from cockpit.store.multimap import Multimap
 
 EVENTS_PER_OBJECT = 50
@@ -274,6 +274,10 @@ class Store:
     def idle_since(self, uuid: str) -> float | None:
         """Since when the card's samples have shown no work for its present holder; None while it works."""
         return self._gpus.idle_since(uuid)
+
+    def duty_mean(self, uuid: str) -> DutyMean | None:
+        """How busy the card was lately under its present holder; None where nobody holds or measures it."""
+        return self._gpus.duty_mean(uuid)
 
     def _gpus_in(self, uuids: tuple[str, ...]) -> tuple[Gpu, ...]:
         if not uuids:

@@ -7,6 +7,7 @@ from cockpit.gangs.sentence import counted, one_line
 from cockpit.gangs.verdict import GangState
 from cockpit.jobs.index import JobIndex
 from cockpit.model.gang import Workload
+from cockpit.model.gpu import Mark
 from cockpit.model.job import Job, JobState
 from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent
@@ -31,6 +32,12 @@ FAILED_SECONDS = 3_600.0
 ENDING_SECONDS = 120.0
 """Pods that have been going for this long, beyond any usual grace period, are stuck."""
 IDLE_SECONDS = 600.0
+STARVED_SECONDS = 600.0
+"""A job is called starved of work only after so long: loading and warming up look the same at first."""
+STARVED_RATIO = 0.4
+"""Mean duty below which a card that is full of somebody's data waits more than it works (own choice)."""
+FULL_RATIO = 0.3
+"""Share of a card's memory that says that a job means to use it."""
 
 
 def job_findings(
@@ -47,7 +54,7 @@ def job_findings(
 
 def _finding(job: Job, store: Store, jobs: JobIndex, now_seconds: float) -> Attention | None:
     if job.state == JobState.RUNNING:
-        return _idle(job, store, jobs, now_seconds)
+        return _idle(job, store, jobs, now_seconds) or _starved(job, store)
     if job.state in (JobState.QUEUED, JobState.PENDING, JobState.STARTING):
         return _waits(job, store, jobs, now_seconds)
     if job.state == JobState.DEGRADED:
@@ -156,3 +163,35 @@ def _idle(job: Job, store: Store, jobs: JobIndex, now_seconds: float) -> Attenti
     kept = f", {memory_bytes / 2**30:.0f} GiB of memory kept" if memory_bytes >= 2**30 else ""
     sentence = f"{counted(job.gpus_held, 'GPU')} held, duty 0%{kept}"
     return _about(job, "job-idle", False, sentence, "K kill", since=latest, gpus=job.gpus_held)
+
+
+def _starved(job: Job, store: Store) -> Attention | None:
+    """Memory is held and little is computed: the cards wait, for data or for the network."""
+    if not job.gpus_held:
+        return None
+    ratios: list[float] = []
+    fullness: list[float] = []
+    since = 0.0
+    for uid in job.pod_uids:
+        pod: Pod | None = store.get(Kind.POD, uid)
+        if pod is None or not pod.gpus:
+            continue
+        for gpu in store.gpus_of_pod(pod.namespace, pod.name):
+            mean = store.duty_mean(gpu.uuid)
+            if mean is None or mean.seconds - mean.since_seconds < STARVED_SECONDS:
+                return None
+            if gpu.mark is not Mark.SURE:  # what a shared card does is not this job's doing alone
+                return None
+            used, total = gpu.memory_used_bytes, gpu.memory_total_bytes
+            if isinstance(used, Absent) or isinstance(total, Absent) or total <= 0:
+                return None
+            ratios.append(mean.ratio)
+            fullness.append(used / total)
+            since = max(since, mean.since_seconds)
+    if len(ratios) < job.gpus_held:
+        return None
+    duty, full = sum(ratios) / len(ratios), sum(fullness) / len(fullness)
+    if duty >= STARVED_RATIO or full < FULL_RATIO:
+        return None
+    sentence = f"{counted(job.gpus_held, 'GPU')} wait more than they work: duty {duty:.0%} lately, memory {full:.0%} held"
+    return _about(job, "job-starved", False, sentence, "enter open", since=since, gpus=job.gpus_held)

@@ -1,12 +1,15 @@
 """GPU nodes that need a human: not ready, fewer GPUs than promised, errors, cards that fell silent."""
 
 from collections.abc import Iterator
+from statistics import median
 
 from cockpit.gangs.sentence import counted, one_line
 from cockpit.model.gpu import Gpu
 from cockpit.model.node import Node
 from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind, condition
+from cockpit.model.throttle import HARMFUL
+from cockpit.model.throttle import sentence as sentence_of
 from cockpit.model.xid import xid_class
 from cockpit.pools.stage import NodeStage, node_stage
 from cockpit.store.store import Store
@@ -14,6 +17,13 @@ from cockpit.triage.finding import Attention
 
 JOINING_SECONDS = 900.0
 """Driver, toolkit and device plugin may take this long after the node joined before it is strange."""
+
+WARM_CELSIUS = 80.0
+"""From here on a low clock is put down to heat; slowdown begins at 83 to 93 degrees on data centre cards."""
+HOT_CELSIUS = 90.0
+"""Told without any other sign: above the slowdown of nearly all cards."""
+BUSY_RATIO = 0.5
+SLOW_RATIO = 0.8
 
 
 def node_findings(store: Store, now_seconds: float) -> Iterator[Attention]:
@@ -46,6 +56,8 @@ def _finding(node: Node, store: Store, now_seconds: float) -> Attention | None:
         return _about(node, "node-gpus-lost", sentence, "enter open", since=None, gpus=expected - shown)
     if errors:
         return _about(node, "node-xid", errors, "enter open", since=None, gpus=1)
+    if heat := _held_down(cards):
+        return _about(node, "node-hot", heat, "enter open", since=None, gpus=1, is_bad=False)
     silent = sum(1 for card in cards if card.duty_ratio is Absent.STALE)
     if silent:
         oldest = min((card.sampled_seconds for card in cards if card.sampled_seconds), default=None)
@@ -55,7 +67,42 @@ def _finding(node: Node, store: Store, now_seconds: float) -> Attention | None:
 
 
 def _is_remarkable(card: Gpu) -> bool:
-    return bool(card.xid) or card.duty_ratio is Absent.STALE
+    return (
+        bool(card.xid)
+        or card.duty_ratio is Absent.STALE
+        or bool(card.throttle & HARMFUL)
+        or _celsius(card) >= WARM_CELSIUS
+    )
+
+
+def _celsius(card: Gpu) -> float:
+    return 0.0 if isinstance(card.temperature_celsius, Absent) else card.temperature_celsius
+
+
+def _clock(card: Gpu) -> float:
+    """SM clock of a card at work, 0 where it rests or nobody tells."""
+    if isinstance(card.duty_ratio, Absent) or isinstance(card.sm_clock_hertz, Absent):
+        return 0.0
+    return card.sm_clock_hertz if card.duty_ratio >= BUSY_RATIO else 0.0
+
+
+def _held_down(cards: tuple[Gpu, ...]) -> str:
+    """ "GPU 2 at 88°C: too hot: the hardware slows it" for the first card that something holds down: its own
+    word where that is collected, else heat together with a clock far below that of its neighbours at work.
+    """
+    for card in cards:
+        if card.throttle & HARMFUL:
+            heat = f" at {_celsius(card):.0f}°C" if _celsius(card) else ""
+            return f"GPU {card.index}{heat}: {sentence_of(card.throttle & HARMFUL)}"
+    hot = [card for card in cards if _celsius(card) >= WARM_CELSIUS and _clock(card)]
+    for card in hot:
+        others = [_clock(one) for one in cards if one is not card and one.model == card.model and _clock(one)]
+        usual = median(others) if others else 0.0
+        if _clock(card) < SLOW_RATIO * usual:
+            clock = f"{_clock(card) / 1e6:.0f} MHz where its neighbours run at {usual / 1e6:.0f}"
+            return f"GPU {card.index} at {_celsius(card):.0f}°C is slowed down, most likely by heat: {clock}"
+    too_hot = [card for card in cards if _celsius(card) >= HOT_CELSIUS]
+    return f"GPU {too_hot[0].index} is hot: {_celsius(too_hot[0]):.0f}°C" if too_hot else ""
 
 
 def _not_ready(node: Node, store: Store) -> Attention:

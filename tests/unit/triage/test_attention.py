@@ -253,3 +253,94 @@ def test_broken_goes_before_wasteful_and_larger_before_smaller(cluster: Cluster)
         "job-waits:mpijob.kubeflow.org/team-a/small",
         "job-idle:mpijob.kubeflow.org/team-a/llm",
     ]
+
+
+# ---- cards that wait, cards that are held down
+
+
+def worked(index: int, at: float, duty: float, **fields: Any) -> Gpu:
+    return msgspec.structs.replace(
+        idle_card(index, at, duty), memory_used_bytes=57.0 * 2**30, memory_total_bytes=80.0 * 2**30, **fields
+    )
+
+
+def saw_teeth(cluster: Cluster, seconds: int, duties: tuple[float, float], **fields: Any) -> None:
+    """Samples every 30 s until NOW that swing between two duties."""
+    for at in range(0, seconds + 1, 30):
+        now = NOW - seconds + at
+        cluster.store.apply(
+            Batch(
+                kind=Kind.GPU, changed=tuple(worked(i, now, duties[at // 30 % 2], **fields) for i in (0, 1))
+            )
+        )
+    cluster.put()
+
+
+def test_gpus_that_are_full_and_wait_are_told_after_a_while(cluster: Cluster) -> None:
+    idle_job(cluster)
+    saw_teeth(cluster, 900, (0.1, 0.4))
+    one = only(cluster)
+    assert (one.finding, one.is_bad, one.gpus, one.since_seconds) == ("job-starved", False, 2, NOW - 900)
+    assert one.sentence == "2 GPUs wait more than they work: duty 25% lately, memory 71% held"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "duties", "fields"),
+    [
+        (480, (0.1, 0.4), {}),  # too early to tell
+        (900, (0.3, 0.9), {}),  # swings, and works
+        (900, (0.1, 0.4), {"mark": Mark.SHARED}),  # whose doing is it
+        (900, (0.1, 0.4), {"mark": Mark.GUESSED}),
+    ],
+)
+def test_what_is_not_called_starved(
+    cluster: Cluster, seconds: int, duties: tuple[float, float], fields: dict[str, Any]
+) -> None:
+    idle_job(cluster)
+    saw_teeth(cluster, seconds, duties, **fields)
+    assert [one.finding for one in found(cluster)] == []
+
+
+def test_the_mean_forgets_another_holder_and_gaps(cluster: Cluster) -> None:
+    store = cluster.store
+    for at, duty in ((0.0, 0.1), (100.0, 0.1)):
+        store.apply(Batch(kind=Kind.GPU, changed=(worked(0, at, duty),)))
+    mean = store.duty_mean("g0")
+    assert mean is not None
+    assert mean.ratio == pytest.approx(0.1)
+    store.apply(Batch(kind=Kind.GPU, changed=(worked(0, 130.0, 0.9, pod_name="next"),)))
+    assert store.duty_mean("g0") == (130.0, 130.0, 0.9)
+    store.apply(Batch(kind=Kind.GPU, changed=(msgspec.structs.replace(worked(0, 130.0, 0.9), pod_name=""),)))
+    assert store.duty_mean("g0") is None
+
+
+def hot(index: int, celsius: float, megahertz: float = 1_980.0, **fields: Any) -> Gpu:
+    return card(index, duty_ratio=0.95, temperature_celsius=celsius, sm_clock_hertz=megahertz * 1e6, **fields)
+
+
+def test_a_card_that_heat_slows_down_is_told_by_its_neighbours_clocks(cluster: Cluster) -> None:
+    add_nodes(cluster, gpu_node())
+    cards(cluster, hot(0, 64.0), hot(1, 66.0), hot(2, 88.0, 1_188.0))
+    one = only(cluster)
+    assert (one.finding, one.is_bad) == ("node-hot", False)
+    assert one.sentence == (
+        "GPU 2 at 88°C is slowed down, most likely by heat: 1188 MHz where its neighbours run at 1980"
+    )
+
+
+def test_a_card_says_itself_what_holds_it_down(cluster: Cluster) -> None:
+    add_nodes(cluster, gpu_node())
+    cards(cluster, hot(0, 64.0), hot(1, 86.0, throttle=0x44))
+    assert only(cluster).sentence == "GPU 1 at 86°C: too hot: the hardware slows it"
+
+
+def test_a_card_at_its_power_cap_or_warm_at_full_clock_is_well(cluster: Cluster) -> None:
+    add_nodes(cluster, gpu_node())
+    cards(cluster, hot(0, 64.0, throttle=0x4), hot(1, 84.0), hot(2, 60.0, 1_000.0))
+    assert found(cluster) == ()
+
+
+def test_very_hot_is_told_without_any_other_sign(cluster: Cluster) -> None:
+    add_nodes(cluster, gpu_node())
+    cards(cluster, hot(0, 93.0))
+    assert only(cluster).sentence == "GPU 0 is hot: 93°C"
