@@ -20,7 +20,7 @@ from pathlib import Path
 from cockpit.views.order import natural
 from tests.bed.bed import Bed
 from tests.bed.cache import BedError
-from tests.bench import load, plant, report
+from tests.bench import fitting, load, plant, report
 from tests.bench.contest import CONTESTANTS, ROOT, Course, Result, run_one
 from tests.bench.measure import yardstick_seconds
 
@@ -119,6 +119,9 @@ def main(arguments: Sequence[str]) -> int:
                 "yardstick_seconds_after": yardstick_seconds(),
             }
             _tell(results, about)
+            _say("")
+            for line in fitting.table(options.pods, options.nodes, options.seed):
+                _say(line)
             if options.keep and not options.bed:
                 _say(f"The bed stays up until Ctrl-C: python -m tests.bench --bed {bed.run_dir}")
                 bed.watch()
