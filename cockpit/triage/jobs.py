@@ -193,5 +193,6 @@ def _starved(job: Job, store: Store) -> Attention | None:
     duty, full = sum(ratios) / len(ratios), sum(fullness) / len(fullness)
     if duty >= STARVED_RATIO or full < FULL_RATIO:
         return None
-    sentence = f"{counted(job.gpus_held, 'GPU')} wait more than they work: duty {duty:.0%} lately, memory {full:.0%} held"
+    gpus = counted(job.gpus_held, "GPU")
+    sentence = f"{gpus} wait more than they work: duty {duty:.0%} lately, memory {full:.0%} held"
     return _about(job, "job-starved", False, sentence, "enter open", since=since, gpus=job.gpus_held)
