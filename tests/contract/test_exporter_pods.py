@@ -1,0 +1,128 @@
+"""The exporter's Pods in a namespace that enforces the restricted pod security level."""
+
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from cockpit.sim.server.patch import strategic
+from cockpit.sim.server.schema import shape_of
+from tests.bed.api import Api, Reply
+from tests.bed.cache import cache_root
+from tests.contract.asking import in_space
+
+KUSTOMIZE = Path(__file__).resolve().parents[2] / "exporter/kustomize"
+README = KUSTOMIZE.parent / "README.md"
+VARIANTS = ("non-root", "with-attribution")
+Tree = dict[str, Any]
+
+
+def daemon_set(variant: str) -> Tree:
+    """The variant's DaemonSet: the base's, its labels, and the variant's own patches."""
+    told = yaml.safe_load((KUSTOMIZE / variant / "kustomization.yaml").read_text())
+    base = yaml.safe_load((KUSTOMIZE / "base/kustomization.yaml").read_text())
+    tree: Tree = yaml.safe_load((KUSTOMIZE / "base/daemonset.yaml").read_text())
+    labels = base["labels"][0]["pairs"]
+    tree["metadata"]["labels"] = labels
+    tree["spec"]["selector"] = {"matchLabels": labels}
+    tree["spec"]["template"]["metadata"] = {"labels": labels}
+    shape = shape_of("apps", "v1", "DaemonSet")
+    for one in told.get("patches", ()):
+        patch = yaml.safe_load((KUSTOMIZE / variant / one["path"]).read_text())
+        tree = strategic(tree, patch, shape)
+    return tree
+
+
+def pod_of(tree: Tree, name: str) -> Tree:
+    template = tree["spec"]["template"]
+    meta = {**template["metadata"], "name": name}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": template["spec"]}
+
+
+def documented(variant: str) -> list[str]:
+    """The violations that README.md lists for the variant."""
+    section = README.read_text().split(f"#### {variant}\n", 1)[1].split("\n#", 1)[0]
+    return re.findall(r"^- `(.+)`$", section, re.MULTILINE)
+
+
+@pytest.fixture
+def restricted(space: str, admin: Api) -> Iterator[str]:
+    """A namespace that enforces the level, with what the Pods name."""
+    label = {"pod-security.kubernetes.io/enforce": "restricted"}
+    admin.merge(f"/api/v1/namespaces/{space}", {"metadata": {"labels": label}})
+    admin.create(in_space(space, "serviceaccounts"), {"metadata": {"name": "cockpit-exporter"}})
+    runtime = {"metadata": {"name": "nvidia"}, "handler": "nvidia"}
+    made = admin.request("POST", "/apis/node.k8s.io/v1/runtimeclasses", runtime)
+    yield space
+    if made.status == 201:
+        admin.delete("/apis/node.k8s.io/v1/runtimeclasses/nvidia")
+
+
+def rehearsed(admin: Api, path: str, tree: Tree) -> Reply:
+    return admin.request("POST", path, tree, query=(("dryRun", "All"),))
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_rehearsed_pod_is_refused_with_exactly_the_documented_violations(
+    restricted: str, admin: Api, variant: str
+) -> None:
+    wanted = documented(variant)
+    reply = rehearsed(admin, in_space(restricted, "pods"), pod_of(daemon_set(variant), "exporter-x"))
+    if not wanted:
+        assert reply.status == 201, reply.body
+        return
+    message = reply.json()["message"]
+    head = 'pods "exporter-x" is forbidden: violates PodSecurity "restricted:latest": '
+    assert (reply.status, message) == (403, head + ", ".join(wanted))
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_rehearsed_daemon_set_is_only_warned_about(restricted: str, admin: Api, variant: str) -> None:
+    path = f"/apis/apps/v1/namespaces/{restricted}/daemonsets"
+    reply = rehearsed(admin, path, daemon_set(variant))
+    assert reply.status == 201, reply.body
+    warned = "".join(reply.warnings).replace('\\"', '"')
+    assert ("PodSecurity" in warned) == bool(documented(variant))
+    assert ", ".join(documented(variant)) in warned
+
+
+def test_every_other_manifest_is_taken(space: str, admin: Api) -> None:
+    for path in ("base/service.yaml", "base/rbac.yaml", "with-attribution/slices.yaml"):
+        for tree in yaml.safe_load_all((KUSTOMIZE / path).read_text()):
+            if tree["kind"] == "Service":
+                tree["spec"]["selector"] = {"app.kubernetes.io/name": "cockpit-exporter"}
+            if tree["kind"] != "ClusterRole":
+                tree["metadata"]["namespace"] = space
+            where = admin.path_of(tree).rsplit("/", 1)[0]
+            reply = rehearsed(admin, where, tree)
+            assert reply.status == 201, (path, reply.body)
+
+
+def kubectl() -> str | None:
+    """The bed's kubectl, where it has been built."""
+    found = sorted(cache_root().glob("*/kubectl"))
+    return str(found[0]) if found else None
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_kustomize_makes_the_same_of_the_folder_as_we_do(variant: str) -> None:
+    program = kubectl()
+    if program is None:
+        pytest.skip("the bed's kubectl has not been built")
+    done = subprocess.run(
+        [program, "kustomize", str(KUSTOMIZE / variant)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    trees = {tree["kind"]: tree for tree in yaml.safe_load_all(done.stdout)}
+    assert trees["DaemonSet"] == daemon_set(variant)
+    assert trees["ServiceMonitor"]["spec"]["endpoints"][0]["honorLabels"] is True
+    labels = {"app.kubernetes.io/name": "cockpit-exporter"}
+    assert trees["Service"]["spec"]["selector"] == labels
+    assert trees["ServiceMonitor"]["spec"]["selector"]["matchLabels"] == labels
