@@ -42,6 +42,12 @@ def cluster_queue_name(workload: Workload, store: Store) -> str:
     return "" if queue is None else queue.cluster_queue
 
 
+def cluster_queue_of(store: Store, namespace: str, queue: str) -> str:
+    """The ClusterQueue that a LocalQueue leads to, "" where it is not known."""
+    found: LocalQueue | None = store.by_key(Kind.LOCAL_QUEUE, f"{namespace}/{queue}")
+    return "" if found is None else found.cluster_queue
+
+
 def is_true(workload: Workload, type_: str) -> bool:
     found = condition(workload.conditions, type_)
     return found is not None and found.status == "True"

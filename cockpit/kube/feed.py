@@ -38,6 +38,15 @@ POOL_KINDS: tuple[tuple[str, str], ...] = (
 """Group and plural of what owns machines (sources: cluster-api, karpenter, cluster-autoscaler coreweave)."""
 
 
+POD_GROUP_KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("scheduling.x-k8s.io", ("v1alpha1",)),
+    ("scheduling.volcano.sh", ("v1beta1",)),
+    ("scheduling.k8s.io", ("v1beta1", "v1alpha3", "v1alpha2")),
+    ("scheduling.run.ai", ("v2alpha2",)),
+)
+"""API groups that serve `podgroups` of a placement engine, with the versions whose shape is known."""
+
+
 class Known(msgspec.Struct, frozen=True):
     """One kind the cockpit reads. `versions` are those whose shape is known, "" for any."""
 
@@ -47,6 +56,9 @@ class Known(msgspec.Struct, frozen=True):
     decoder: Decoder
     versions: tuple[str, ...] = ()
 
+
+_GATHERED = (Kind.POOL, Kind.POD_GROUP)
+"""Kinds of record that several resources become, each with a stream and a scope of its own."""
 
 CORE: tuple[tuple[Resource, Decoder], ...] = (
     (NODES, decoders.NODE),
@@ -143,11 +155,12 @@ class Feed:
 
     def _start_served(self, group: asyncio.TaskGroup, served: Served) -> None:
         for known in CUSTOM:
-            resource = _served_version(served, known)
+            resource = _served_version(served, known.group, known.plural, known.versions)
             if resource is None:
                 self._tell_absent(known.kind, f"The server does not serve {known.plural}.{known.group}.")
             else:
                 self._start(group, resource, known.decoder)
+        self._start_groups(group, served)
         pools = [served.entry(group_name, plural) for group_name, plural in POOL_KINDS]
         found = [one.resource for one in pools if one is not None and one.can_watch]
         if not found and not any(kind in self._running for kind in POOL_KINDS):
@@ -155,6 +168,15 @@ class Feed:
         for resource in found:
             scope = f"{resource.label}/{self._namespace}" if self._namespace else resource.label
             self._start(group, resource, decoders.pool_decoder(resource), scope)
+
+    def _start_groups(self, group: asyncio.TaskGroup, served: Served) -> None:
+        found = [_served_version(served, name, "podgroups", versions) for name, versions in POD_GROUP_KINDS]
+        if not any(found):
+            self._tell_absent(Kind.POD_GROUP, "The server knows no groups of pods.")
+        for resource in found:
+            if resource is not None:
+                scope = f"{resource.label}/{self._namespace}" if self._namespace else resource.label
+                self._start(group, resource, decoders.pod_group_decoder(resource), scope)
 
     def _tell_absent(self, kind: str, message: str) -> None:
         if kind not in self._absent:
@@ -164,14 +186,14 @@ class Feed:
     def _tell_unknown(self, message: str) -> None:
         """Discovery failed: nothing is known about the kinds that need it."""
         if self.served is None:
-            for kind in (*(known.kind for known in CUSTOM), Kind.POOL):
+            for kind in (*(known.kind for known in CUSTOM), *_GATHERED):
                 self._tell(kind, Phase.BACKING_OFF, message)
 
     def _tell(self, kind: str, phase: Phase, message: str) -> None:
         now = self._clock.now()
         status = StreamStatus(
             kind=kind,
-            scope=self._namespace if kind != Kind.POOL else "",
+            scope=self._namespace if kind not in _GATHERED else "",
             phase=phase,
             message=message,
             since_seconds=now,
@@ -179,10 +201,10 @@ class Feed:
         self._deliver(Batch(kind=kind, scope=status.scope, status=status))
 
 
-def _served_version(served: Served, known: Known) -> Resource | None:
+def _served_version(served: Served, group: str, plural: str, versions: tuple[str, ...]) -> Resource | None:
     """The resource in the first version whose shape is known; another version is better than none."""
-    for version in known.versions:
-        resource = served.find(known.group, known.plural, version)
+    for version in versions:
+        resource = served.find(group, plural, version)
         if resource is not None:
             return resource
-    return served.find(known.group, known.plural)
+    return served.find(group, plural)

@@ -60,3 +60,21 @@ class LocalQueue(Record, frozen=True, gc=False, kw_only=True):
     reserving: int | None = None
     admitted: int | None = None
     conditions: tuple[Condition, ...] = ()
+
+
+class PodGroup(Record, frozen=True, gc=False, kw_only=True):
+    """The group object of a placement engine: scheduler-plugins, Volcano, kube-scheduler's own, or KAI.
+
+    `phase` as the engine writes it ("" for those that write conditions only); `running` may be stale: after
+    its pods were deleted a group of scheduler-plugins still counts them.
+    """
+
+    engine: str  # the engine's NAME in cockpit.gangs
+    api_version: str = ""
+    owner: OwnerRef | None = None
+    min_member: int | None = None
+    phase: str = ""
+    queue: str = ""
+    priority_class: str = ""
+    running: int | None = None
+    conditions: tuple[Condition, ...] = ()

@@ -17,6 +17,7 @@ class Kind:
     JOB = "jobs"  # batch/v1 Job
     MPIJOB = "mpijobs"  # kubeflow.org/v2beta1 MPIJob
     WORKLOAD = "workloads"  # kueue.x-k8s.io Workload
+    POD_GROUP = "podgroups"  # the group object of any placement engine
     LOCAL_QUEUE = "localqueues"
     CLUSTER_QUEUE = "clusterqueues"
     POOL = "pools"  # any object that owns a number of machines and has a scale subresource

@@ -8,6 +8,7 @@ import msgspec
 from cockpit.kube.decode import shapes
 from cockpit.kube.decode.common import controller, identity, labels
 from cockpit.kube.decode.events import event_record
+from cockpit.kube.decode.groups import PodGroupShape, pod_group_record
 from cockpit.kube.decode.jobs import MpiJob, job_record, mpijob_record
 from cockpit.kube.decode.kueue import (
     ClusterQueueShape,
@@ -127,3 +128,8 @@ OWNER = Decoder(Kind.OWNER, _json(shapes.AnyObject, owner_record))
 def pool_decoder(resource: Resource) -> Decoder:
     """The decoder of one resource that owns machines."""
     return Decoder(Kind.POOL, _json(PoolShape, pool_record(resource)))
+
+
+def pod_group_decoder(resource: Resource) -> Decoder:
+    """The decoder of one engine's group objects."""
+    return Decoder(Kind.POD_GROUP, _json(PodGroupShape, pod_group_record(resource)))

@@ -1,0 +1,71 @@
+"""Coscheduling of scheduler-plugins: a second scheduler that binds a PodGroup together, through Permit.
+
+Source: scheduler-plugins apis/scheduling/v1alpha1, pkg/coscheduling.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from cockpit.errors import BadInput
+from cockpit.gangs.manifests import Attached, copied, label_pods, members_of, set_scheduler
+from cockpit.model.gang import PodGroup
+from cockpit.model.pod import Pod
+
+NAME = "Coscheduling"
+GROUP = "scheduling.x-k8s.io"
+API_VERSION = f"{GROUP}/v1alpha1"
+LABEL = f"{GROUP}/pod-group"
+SCHEDULER = "scheduler-plugins-scheduler"
+MEANING = (
+    "Binds together or not at all. A group that was refused is not tried again when room appears, only when"
+    " something touches it: retry now does."
+)
+RETRIES_BY_ITSELF = False
+
+
+def attach(
+    manifest: Mapping[str, Any],
+    *,
+    scheduler: str = SCHEDULER,
+    minimum: int | None = None,
+    timeout_seconds: int = 120,
+) -> Attached:
+    """The manifest with its pods in a PodGroup of its name, and that PodGroup, which comes first.
+
+    Raises BadInput where fewer pods exist than `minimum`, and for a job whose last pod waits for the others.
+    """
+    tree, members = copied(manifest), members_of(manifest)
+    least = members if minimum is None else minimum
+    if least > members:
+        raise BadInput(f"minMember {least} is more than the job's {members} pods: it would wait for ever")
+    if least == members and _launcher_waits(tree):
+        raise BadInput(
+            "launcherCreationPolicy WaitForWorkersReady makes the launcher only when the workers run, and the"
+            f" group waits for all {members}: use AtStartup, or a minMember of {members - 1}"
+        )
+    name, namespace = tree["metadata"]["name"], tree["metadata"].get("namespace", "")
+    set_scheduler(tree, scheduler)
+    label_pods(tree, LABEL, name)
+    group: dict[str, Any] = {
+        "apiVersion": API_VERSION,
+        "kind": "PodGroup",
+        "metadata": {
+            "name": name,
+            "namespace": namespace,
+            "labels": {"app.kubernetes.io/managed-by": "gpu-cockpit"},
+        },
+        "spec": {"minMember": least, "scheduleTimeoutSeconds": timeout_seconds},
+    }
+    return Attached(tree, (group,), (MEANING,))
+
+
+def _launcher_waits(tree: Mapping[str, Any]) -> bool:
+    return (tree.get("spec") or {}).get("launcherCreationPolicy") == "WaitForWorkersReady"
+
+
+def reason(group: PodGroup, pods: tuple[Pod, ...]) -> str:
+    """What the group itself tells: members that are missing. The rest stands on its pods only."""
+    there = sum(1 for pod in pods if not pod.is_finished)
+    if group.min_member is not None and there < group.min_member:
+        return f"its group has {there} of {group.min_member} pods"
+    return ""

@@ -1,0 +1,82 @@
+"""A job put into a Kueue queue, and the warning for a gang that its quota admits beyond the free GPUs."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from cockpit.errors import BadInput
+from cockpit.gangs.kueue_verdict import cluster_queue_of
+from cockpit.gangs.manifests import Attached, copied, templates
+from cockpit.gangs.sentence import counted
+from cockpit.model.devices import is_gpu_resource
+from cockpit.model.gang import ClusterQueue
+from cockpit.model.record import Kind
+from cockpit.store.store import Store
+
+QUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
+PRIORITY_LABEL: Final = "kueue.x-k8s.io/priority-class"
+TOPOLOGY: Final = (
+    "kueue.x-k8s.io/podset-required-topology",
+    "kueue.x-k8s.io/podset-preferred-topology",
+    "kueue.x-k8s.io/podset-unconstrained-topology",
+)
+_POLICY: Final = ("MPIJob", "PyTorchJob", "TFJob", "XGBoostJob", "JAXJob", "PaddleJob")
+_MANAGED: Final = (*_POLICY, "Job", "JobSet", "TrainJob", "RayJob", "RayCluster")
+
+
+def attach(manifest: Mapping[str, Any], *, queue: str, priority: str = "") -> Attached:
+    """The manifest in a LocalQueue, suspended. Raises BadInput for what Kueue does not manage."""
+    kind, version = str(manifest.get("kind")), str(manifest.get("apiVersion"))
+    if version.startswith("batch.volcano.sh/") or kind not in (*_MANAGED, "Pod"):
+        raise BadInput(f"Kueue does not manage {kind} of {version}: take the engine that it belongs to")
+    if not queue:
+        raise BadInput("queue: name a LocalQueue of the namespace")
+    tree = copied(manifest)
+    labels = tree.setdefault("metadata", {}).setdefault("labels", {})
+    labels[QUEUE_LABEL] = queue
+    if priority:
+        labels[PRIORITY_LABEL] = priority
+    spec = tree.setdefault("spec", {})
+    if kind in _POLICY:
+        spec.setdefault("runPolicy", {})["suspend"] = True
+    elif kind != "Pod":  # a pod is held by a gate, which Kueue's webhook sets
+        spec["suspend"] = True
+    return Attached(tree)
+
+
+def is_topology_aware(manifest: Mapping[str, Any]) -> bool:
+    """True when a pod template asks Kueue for a topology: then it binds together or not at all."""
+    for template, _ in templates(manifest):
+        notes = (template.get("metadata") or {}).get("annotations") or {}
+        if any(key in notes for key in TOPOLOGY):
+            return True
+    return False
+
+
+def half_bind_warning(
+    manifest: Mapping[str, Any], namespace: str, gpus: int, free: int | None, store: Store
+) -> str:
+    """A sentence when Kueue would admit `gpus` although only `free` can be bound now; "" else.
+
+    `free` None: not known, nothing is said. The quota is that of the LocalQueue's ClusterQueue as it stands.
+    """
+    labels = (manifest.get("metadata") or {}).get("labels") or {}
+    queue = str(labels.get(QUEUE_LABEL) or "")
+    if not queue or free is None or gpus <= free or is_topology_aware(manifest):
+        return ""
+    name = cluster_queue_of(store, namespace, queue)
+    target: ClusterQueue | None = store.by_key(Kind.CLUSTER_QUEUE, name) if name else None
+    room = None if target is None else unused_quota(target)
+    if room is not None and gpus > room:
+        return ""  # it waits for quota first, and nothing of it starts
+    return (
+        f"Kueue counts quota, not places: it may admit all {counted(gpus, 'GPU')} while {free} are free,"
+        " so a part starts and holds its GPUs while the rest waits (unless its flavor has a topology)"
+    )
+
+
+def unused_quota(queue: ClusterQueue) -> int | None:
+    """GPUs that are left of a ClusterQueue's own quota, over all flavors; None where it does not say."""
+    rows = [row for row in queue.quotas if is_gpu_resource(row.resource)]
+    if not rows or any(row.used is None for row in rows):
+        return None
+    return sum(max(0, row.nominal - (row.used or 0)) for row in rows)
