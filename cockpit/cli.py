@@ -59,6 +59,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.set_defaults(command="screens:run")
     nouns = parser.add_subparsers(title="commands", metavar="COMMAND")
     _get(nouns, shared)
+    _top(nouns, shared)
     _job(nouns, shared)
     _queue(nouns, shared)
     _pool(nouns, shared)
@@ -109,6 +110,21 @@ def _get(nouns: Any, shared: argparse.ArgumentParser) -> None:
     parser.add_argument("--filter", default="", metavar="TEXT", help="as typed after / on the screen")
     parser.add_argument("--sort", default="", metavar="COLUMN", help="order by this column")
     parser.add_argument("--descending", action="store_true", help="largest first")
+    _output(parser)
+    _waiting(parser)
+
+
+def _top(nouns: Any, shared: argparse.ArgumentParser) -> None:
+    parser = _command(nouns, "top", shared, "print what works hardest now", "top:run")
+    parser.add_argument("kind", choices=("node", "job", "gpu"), metavar="KIND", help="node, job, gpu")
+    parser.add_argument("--watch", action="store_true", help="again and again, until interrupted")
+    parser.add_argument(
+        "--interval", type=_seconds, default=5.0, metavar="SECONDS", help="between rounds (default: 5)"
+    )
+    parser.add_argument("--most", type=_whole, default=0, metavar="COUNT", help="so many rows (default: all)")
+    parser.add_argument("--filter", default="", metavar="TEXT", help="as typed after / on the screen")
+    parser.add_argument("--sort", default="", metavar="COLUMN", help="another order (default: the busiest)")
+    parser.add_argument("--descending", action="store_true", help="with --sort: the largest first")
     _output(parser)
     _waiting(parser)
 

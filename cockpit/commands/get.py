@@ -64,11 +64,11 @@ def _lines(kind: str, output: str, attachment: Attachment, state: ViewState, now
     if kind == "overview":
         tree = overview.tree(attachment, now_seconds)
         return overview.lines(tree) if output == "table" else [tree_text(plain(tree), output)]
-    source = _tables()[kind](attachment, state, now_seconds)
-    _refuse_view(source, state)
+    source = tables()[kind](attachment, state, now_seconds)
+    refuse_view(source, state)
     if output == "table":
         return table_lines(source) if len(source) else [_why_empty(kind, attachment, state)]
-    items = [_item(source.row(at), attachment) for at in range(len(source))]
+    items = [item(source.row(at), attachment) for at in range(len(source))]
     session = attachment.session
     tree = {
         "kind": kind,
@@ -79,7 +79,7 @@ def _lines(kind: str, output: str, attachment: Attachment, state: ViewState, now
     return [tree_text(tree, output)]
 
 
-def _refuse_view(source: Any, state: ViewState) -> None:
+def refuse_view(source: Any, state: ViewState) -> None:
     if source.problem:
         raise BadInput(f"--filter: {source.problem}")
     columns = [one.id for one in source.columns]
@@ -98,7 +98,7 @@ def _why_empty(kind: str, attachment: Attachment, state: ViewState) -> str:
 Table = Callable[[Attachment, ViewState, float], Any]
 
 
-def _tables() -> dict[str, Table]:
+def tables() -> dict[str, Table]:
     return {
         "nodes": lambda one, state, now: nodes.table(one.store, state, now),
         "gpus": lambda one, state, now: gpus.table(one.store, state, now),
@@ -110,7 +110,7 @@ def _tables() -> dict[str, Table]:
     }
 
 
-def _item(row: Any, attachment: Attachment) -> Any:
+def item(row: Any, attachment: Attachment) -> Any:
     """The record behind a row, with what the cockpit computed beside it."""
     store = attachment.store
     if isinstance(row, nodes.NodeRow):

@@ -64,6 +64,14 @@ class NodeRow:
     def power(self) -> Reading:
         return cards.power_sum(self.gpus)
 
+    @cached_property
+    def memory_used(self) -> Reading:
+        return cards.fold(self.gpus, cards.memory_used, sum)
+
+    @cached_property
+    def memory_total(self) -> Reading:
+        return cards.fold(self.gpus, cards.memory_total, sum)
+
 
 def _reading(value: Reading) -> Value:
     return None if isinstance(value, Absent) else value
@@ -144,6 +152,12 @@ _FIELDS: tuple[Field[NodeRow], ...] = (
         lambda r, _: _only_gpu_nodes(r, fmt.power_cell(r.power)),
         lambda r, _: _reading(r.power),
         Measure.COUNT,
+    ),
+    Field(
+        Column("memory", "GPU memory", 13, "right", priority=4),
+        lambda r, _: _only_gpu_nodes(r, fmt.memory_cell(r.memory_used, r.memory_total)),
+        lambda r, _: _reading(r.memory_used),
+        Measure.BYTES,
     ),
     Field(Column("health", "Health", 8, priority=2), _health),
     Field(Column("state", "State", 13), _state),
