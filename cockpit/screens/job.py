@@ -18,6 +18,7 @@ from cockpit.screens.table_place import TablePlace
 from cockpit.screens.verbs import JobVerbs, PodVerbs
 from cockpit.telemetry.look import Look
 from cockpit.views import events as events_view
+from cockpit.views import job_grid
 from cockpit.views import job_page as view
 from cockpit.views.states import why_empty
 from cockpit.views.view_state import ViewState
@@ -38,7 +39,19 @@ class JobScreen(TablePlace, JobVerbs, PodVerbs):
     JobScreen.short.eventful #table, JobScreen.short.eventful #members-title { display: none; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings("open", "why", "logs", "events", "job.kill", "pod.enter", "yaml", "back", "help", "filter"),
+        *bindings(
+            "open",
+            "why",
+            "logs",
+            "events",
+            "devices",
+            "job.kill",
+            "pod.enter",
+            "yaml",
+            "back",
+            "help",
+            "filter",
+        ),
         *bindings("panel", "job.new", "sort", "reverse", "mark", *EVERYWHERE[3:]),
     ]
     place = "job"
@@ -62,17 +75,35 @@ class JobScreen(TablePlace, JobVerbs, PodVerbs):
 
     def chosen_pod(self) -> Pod | None:
         """The member under the cursor."""
-        found = self.deck.attachment.store.get(Kind.POD, self.table.cursor_key or "")
+        found = self.deck.attachment.store.get(Kind.POD, job_grid.pod_uid(self.table.cursor_key or ""))
         return found if isinstance(found, Pod) else None
 
     def source(self) -> tuple[TableSource, str]:
         attachment = self.deck.attachment
         members = attachment.jobs.members(self._key)
+        if self.has_class("devices"):
+            return self._devices(members)
         source = view.members_table(members, attachment.store, self.state, self.deck.clock.now(), self.memory)
         self.say_problem(source.problem)
         return source, why_empty(
             "members", attachment.store.status(Kind.POD), total=source.total, filter_text=self.state.filter
         )
+
+    def _devices(self, members: Iterable[Pod]) -> tuple[TableSource, str]:
+        """Rank by device instead of members."""
+        store = self.deck.attachment.store
+        source = job_grid.table(members, store, self.state, self.deck.clock.now())
+        self.say_problem(source.problem)
+        return source, why_empty(
+            "GPUs of this job", store.status(Kind.POD), total=source.total, filter_text=self.state.filter
+        )
+
+    def action_devices(self) -> None:
+        """Members, or each of their devices; the title says which."""
+        self.toggle_class("devices")
+        title = "Rank by device" if self.has_class("devices") else "Members by rank"
+        self.query_one("#members-title", Static).update(title, layout=False)
+        self.set_sort("", descending=False)
 
     def project(self) -> None:
         attachment, now_seconds = self.deck.attachment, self.deck.clock.now()
@@ -102,7 +133,7 @@ class JobScreen(TablePlace, JobVerbs, PodVerbs):
         """A member opens its node."""
         from cockpit.screens.node import NodeScreen
 
-        pod = self.deck.attachment.store.get(Kind.POD, key)
+        pod = self.deck.attachment.store.get(Kind.POD, job_grid.pod_uid(key))
         if isinstance(pod, Pod) and pod.node:
             self.app.push_screen(NodeScreen(pod.node))
 

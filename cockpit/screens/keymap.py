@@ -98,6 +98,7 @@ KEYS: tuple[Key, ...] = (
     Key("logs", "l", "logs", "logs", "Logs of the members, followed"),
     Key("yaml", "y", "yaml", "yaml", "The object as the server tells it"),
     Key("events", "e", "object_events", "events", "Events of the object", shown=False),
+    Key("devices", "d", "devices", "devices", "Each GPU of each member, or the members"),
     Key("metric", "m", "metric", "metric", "Shade the fleet by the next quantity"),
     Key("panel", "tab", "panel", "panel", "To the next panel", shown=False),
     Key("back", "escape", "back", "back", "Back, or clear the filter"),

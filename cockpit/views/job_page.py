@@ -93,6 +93,13 @@ def _devices(row: MemberRow, now_seconds: float) -> Cell:
     return Cell(row.devices, "warn" if row.devices.endswith("?") else "")
 
 
+def _bars(row: MemberRow, now_seconds: float) -> Cell:
+    """Duty of each device, a glyph each: the row of the rank in the grid."""
+    if not row.pod.holds_gpus:
+        return fmt.NOTHING
+    return Cell("".join(fmt.bar(card.duty_ratio) for card in row.gpus) or fmt.NOT_COLLECTED, "dim")
+
+
 _FIELDS: tuple[Field[MemberRow], ...] = (
     Field(
         Column("rank", "Rank", 10),
@@ -121,6 +128,7 @@ _FIELDS: tuple[Field[MemberRow], ...] = (
         Measure.COUNT,
     ),
     Field(Column("devices", "Devices", 8, grow=1, most=16), _devices, lambda r, _: r.devices),
+    Field(Column("bars", "GPUs", 8, priority=3), _bars, lambda r, _: _reading(r.duty), Measure.RATIO),
     Field(
         Column("duty", "Duty", 6, "right"),
         lambda r, _: _held(r, fmt.duty_cell(r.duty)),

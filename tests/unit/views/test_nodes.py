@@ -34,6 +34,7 @@ def test_a_node_that_works() -> None:
         "duty": "50%",
         "temperature": "81°C",
         "power": "884W",
+        "memory": "120Gi/240Gi",
         "health": "ok",
         "state": "● ready",
         "age": "24h",
