@@ -1,10 +1,12 @@
 """Wiring: one attachment, one signal, the places, and the way a confirmed plan is carried out."""
 
+import asyncio
 import random
-from collections.abc import Callable, Coroutine
+import signal
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from cockpit_widgets.calm_theme import CALM_DARK
 from cockpit_widgets.text import plain
@@ -25,6 +27,10 @@ from cockpit.model.record import Kind
 from cockpit.screens.now import NowScreen
 from cockpit.store.signal import Signal
 from cockpit.views.view_state import ViewState
+
+if TYPE_CHECKING:
+    from cockpit.actions.sweep import Sweep
+    from cockpit.keep.audit import Audit
 
 WATCHED = (Kind.NODE, Kind.POD)
 
@@ -75,6 +81,9 @@ class CockpitApp(App[int]):
             self.go(self.options.first_place)
 
     def on_ready(self) -> None:
+        if not self.is_headless:
+            # whoever ends us from outside finds the terminal as it was, too
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self.exit, 128 + signal.SIGTERM)
         if self.options.attach:
             self._start()
 
@@ -242,7 +251,7 @@ class CockpitApp(App[int]):
         self,
         plan: Plan,
         *,
-        again: Callable[[], Plan] | None = None,
+        again: Callable[[], Plan | Awaitable[Plan]] | None = None,
         then: Callable[[Outcome], None] | None = None,
     ) -> None:
         """Show the plan; on yes carry it out, tell the outcome, and hand it to `then`."""
@@ -251,9 +260,19 @@ class CockpitApp(App[int]):
     async def _confirm_and_carry(
         self,
         plan: Plan,
-        again: Callable[[], Plan] | None,
+        again: Callable[[], Plan | Awaitable[Plan]] | None,
         then: Callable[[Outcome], None] | None,
     ) -> None:
+        if not await self._confirmed(plan):
+            return
+        try:
+            made = again() if again is not None else plan
+            outcome = await self._carry(await made if isinstance(made, Awaitable) else made)
+        except CockpitError as error:
+            outcome = Outcome(state="refused", sentence=error.sentence)
+        self._tell(outcome, then)
+
+    async def _confirmed(self, plan: Plan) -> bool:
         from cockpit_widgets import ConfirmDialog
 
         dialog = ConfirmDialog(
@@ -264,12 +283,34 @@ class CockpitApp(App[int]):
             danger=plan.is_destructive,
             confirm_label=plan.verb,
         )
-        if not await self.push_screen_wait(dialog):
+        return await self.push_screen_wait(dialog) is True
+
+    def confirm_and_carry_all(self, sweep: "Sweep", *, then: Callable[[Outcome], None] | None = None) -> None:
+        """Show one verb on many jobs; on yes carry it out and tell what became of each."""
+        self.run_soon(self._carry_all(sweep, then), sweep.verb)
+
+    async def _carry_all(self, sweep: "Sweep", then: Callable[[Outcome], None] | None) -> None:
+        from cockpit.actions.sweep import carry_all, summary
+
+        if not await self._confirmed(sweep.face):
+            return
+        session = self.attachment.session
+        if session is None:
+            self._tell(Outcome(state="failed", sentence="not attached to a cluster: nothing was sent"), then)
             return
         try:
-            outcome = await self._carry(again() if again is not None else plan)
+            results = await carry_all(sweep, session, self._audit(), self.clock)
         except CockpitError as error:
-            outcome = Outcome(state="refused", sentence=error.sentence)
+            self._tell(Outcome(state="failed", sentence=error.sentence), then)
+            return
+        outcome = summary(sweep.verb, results, len(sweep.left_out))
+        self._tell(outcome, then)
+        if not outcome.is_done or sweep.left_out:
+            from cockpit.screens.results import ResultsScreen
+
+            self.push_screen(ResultsScreen(sweep.verb, results, sweep.left_out))
+
+    def _tell(self, outcome: Outcome, then: Callable[[Outcome], None] | None) -> None:
         self.notify(
             outcome.sentence,
             severity="information" if outcome.is_done else "error",
@@ -289,14 +330,19 @@ class CockpitApp(App[int]):
     async def _carry(self, plan: Plan) -> Outcome:
         """Carry a confirmed plan out; what the server says becomes an outcome."""
         from cockpit.actions.perform import carry_out
-        from cockpit.keep.audit import Audit
 
         session = self.attachment.session
         if session is None:
             return Outcome(state="failed", sentence="not attached to a cluster: nothing was sent")
+        return await carry_out(plan, session, self._audit(), self.clock)
+
+    def _audit(self) -> "Audit":
+        """Where what is done is noted. Raises BadInput where nothing is kept on this host."""
+        from cockpit.keep.audit import Audit
+
         if self.options.state_folder is None:
             raise BadInput("no state folder: without an audit line nothing is sent")
-        return await carry_out(plan, session, Audit(self.options.state_folder / "audit.jsonl"), self.clock)
+        return Audit(self.options.state_folder / "audit.jsonl")
 
 
 def run(options: AppOptions) -> int:

@@ -1,8 +1,8 @@
 """What a screen may ask of the app: the attachment, choices that stay, how a plan is carried out."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from textual.app import App
 
@@ -12,6 +12,9 @@ from cockpit.clock import Clock
 from cockpit.model.plan import Outcome, Plan
 from cockpit.model.pod import Pod
 from cockpit.views.view_state import ViewState
+
+if TYPE_CHECKING:
+    from cockpit.actions.sweep import Sweep
 
 
 class Deck(Protocol):
@@ -45,10 +48,13 @@ class Deck(Protocol):
         self,
         plan: Plan,
         *,
-        again: Callable[[], Plan] | None = None,
+        again: Callable[[], Plan | Awaitable[Plan]] | None = None,
         then: Callable[[Outcome], None] | None = None,
     ) -> None:
         """Show the plan; on yes carry it out (made anew by `again`, where given), tell the outcome."""
+
+    def confirm_and_carry_all(self, sweep: "Sweep", *, then: Callable[[Outcome], None] | None = None) -> None:
+        """Show one verb on many jobs; on yes carry it out and tell what became of each."""
 
     def enter_pod(self, pod: Pod) -> None:
         """A shell in the pod, in this terminal; the screens come back when it ends."""

@@ -13,7 +13,7 @@ from cockpit.model.batch import Phase
 from cockpit.model.job import Job
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
-from cockpit.screens.keymap import EVERYWHERE, bindings
+from cockpit.screens.keymap import EVERYWHERE, LIFE, bindings
 from cockpit.screens.table_place import TablePlace
 from cockpit.screens.verbs import JobVerbs, PodVerbs
 from cockpit.telemetry.look import Look
@@ -52,7 +52,7 @@ class JobScreen(TablePlace, JobVerbs, PodVerbs):
             "help",
             "filter",
         ),
-        *bindings("panel", "job.new", "sort", "reverse", "mark", *EVERYWHERE[3:]),
+        *bindings("panel", "job.new", *LIFE, "sort", "reverse", "mark", *EVERYWHERE[3:]),
     ]
     place = "job"
 

@@ -7,7 +7,7 @@ from textual.binding import BindingType
 
 from cockpit.model.job import Job
 from cockpit.model.record import Kind
-from cockpit.screens.keymap import EVERYWHERE, bindings
+from cockpit.screens.keymap import EVERYWHERE, LIFE, bindings
 from cockpit.screens.table_place import TablePlace
 from cockpit.screens.verbs import JobVerbs
 from cockpit.telemetry.look import Look
@@ -19,7 +19,7 @@ JOB_KEYS = ("open", "why", "job.new", "job.kill", "logs", "filter")
 
 class JobsScreen(TablePlace, JobVerbs):
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings(*JOB_KEYS, "back", "help", "yaml", "sort", "reverse", "mark", *EVERYWHERE)
+        *bindings(*JOB_KEYS, "back", "help", "yaml", *LIFE, "sort", "reverse", "mark", *EVERYWHERE)
     ]
     place = "jobs"
     said_column = "why"
@@ -50,6 +50,14 @@ class JobsScreen(TablePlace, JobVerbs):
         return Look(
             nodes=tuple(dict.fromkeys(node for job in shown if job is not None for node in job.nodes))
         )
+
+    def marked_jobs(self) -> tuple[Job, ...]:
+        jobs = self.deck.attachment.jobs
+        found = (jobs.job(key) for key in sorted(self.table.marked))
+        return tuple(job for job in found if job is not None)
+
+    def clear_marks(self) -> None:
+        self.table.clear_marks()
 
     def said(self, key: str) -> str:
         job = self.deck.attachment.jobs.job(key)

@@ -111,6 +111,35 @@ KEYS: tuple[Key, ...] = (
     Key("job.kill", "K", "kill", "kill", "Kill the job with all its members", "Changing the cluster", True),
     Key("pod.enter", "E", "enter_pod", "shell", "A shell in the pod", "Changing the cluster", True),
     Key(
+        "hold",
+        "P",
+        "hold",
+        "suspend",
+        "Suspend the job, or resume it; stop a queue, or resume it",
+        "Changing the cluster",
+        True,
+    ),
+    Key("job.clone", "C", "clone", "clone", "The job once more, in the form", "Changing the cluster", True),
+    Key(
+        "job.retry",
+        "T",
+        "retry",
+        "retry",
+        "Try again now; what failed runs anew, with more memory after OOM",
+        "Changing the cluster",
+        True,
+    ),
+    Key("job.resize", "Z", "resize", "resize", "Workers of an elastic job", "Changing the cluster", True),
+    Key(
+        "job.prioritise",
+        "I",
+        "prioritise",
+        "priority",
+        "Another priority class or queue",
+        "Changing the cluster",
+        True,
+    ),
+    Key(
         "pool.scale",
         "S",
         "scale",
@@ -121,6 +150,8 @@ KEYS: tuple[Key, ...] = (
     ),
 )
 
+LIFE = ("hold", "job.clone", "job.retry", "job.resize", "job.prioritise")
+"""What is done to a job that is there, besides killing it."""
 _BY_ID = {key.id: key for key in KEYS}
 EVERYWHERE = (
     "back",

@@ -13,7 +13,7 @@ from textual.widgets import Static
 from cockpit.model.batch import Phase
 from cockpit.model.job import Job
 from cockpit.model.record import Kind
-from cockpit.screens.keymap import EVERYWHERE, bindings
+from cockpit.screens.keymap import EVERYWHERE, LIFE, bindings
 from cockpit.screens.said import SaidLine
 from cockpit.screens.verbs import JobVerbs
 from cockpit.telemetry.look import EVERYTHING, Look
@@ -41,7 +41,8 @@ class NowScreen(JobVerbs):
     NowScreen.small #panels { display: none; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings("open", "why", "job.new", "job.kill", "logs", "metric", "panel", "help", *EVERYWHERE)
+        *bindings("open", "why", "job.new", "job.kill", "logs", "metric", "panel", "help", *LIFE),
+        *bindings(*EVERYWHERE),
     ]
     place = "now"
 

@@ -91,6 +91,8 @@ def _items(app: "CockpitApp") -> list[ChoiceItem]:
         if key.id in here and key.id not in ("palette", "back", "open", "mark")
     ]
     space = attachment.options.namespace
+    if hasattr(app.screen, "action_prune") and not attachment.is_read_only:
+        verbs.append(ChoiceItem("key prune", "prune", "Delete finished jobs older than an age"))
     return [
         lock,
         *verbs,

@@ -10,7 +10,8 @@ from textual.widget import Widget
 
 from cockpit.model.job import Job
 from cockpit.model.record import Kind
-from cockpit.screens.keymap import EVERYWHERE, bindings
+from cockpit.screens.keymap import EVERYWHERE, LIFE, bindings
+from cockpit.screens.queue_verbs import QueueVerbs
 from cockpit.screens.table_place import TablePlace
 from cockpit.screens.verbs import JobVerbs
 from cockpit.views import queue_page
@@ -18,9 +19,9 @@ from cockpit.views import queues as view
 from cockpit.views.states import why_empty
 
 
-class QueuesScreen(TablePlace):
+class QueuesScreen(TablePlace, QueueVerbs):
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings("open", "filter", "sort", "back", "help", "reverse", "mark", *EVERYWHERE)
+        *bindings("open", "filter", "sort", "back", "help", "hold", "reverse", "mark", *EVERYWHERE)
     ]
     place = "queues"
 
@@ -39,6 +40,9 @@ class QueuesScreen(TablePlace):
     def open_row(self, key: str) -> None:
         self.app.push_screen(QueueScreen(key))
 
+    def chosen_queue(self) -> view.QueueRow | None:
+        return queue_page.row_of(self.deck.attachment.store, self.table.cursor_key or "")
+
 
 class QueueScreen(TablePlace, JobVerbs):
     """One queue: its quota by flavor, and its jobs in the order in which they will start."""
@@ -48,7 +52,7 @@ class QueueScreen(TablePlace, JobVerbs):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings("open", "why", "job.new", "job.kill", "filter", "back", "help", "yaml", "sort"),
-        *bindings("reverse", "mark", *EVERYWHERE[2:]),
+        *bindings(*LIFE, "reverse", "mark", *EVERYWHERE[2:]),
     ]
     place = "queue"
     said_column = "why"
@@ -80,8 +84,18 @@ class QueueScreen(TablePlace, JobVerbs):
         job = self.chosen_job()
         return job.why if job is not None else ""
 
+    def marked_jobs(self) -> tuple[Job, ...]:
+        found = (self._job_of(key) for key in sorted(self.table.marked))
+        return tuple(job for job in found if job is not None)
+
+    def clear_marks(self) -> None:
+        self.table.clear_marks()
+
     def chosen_job(self) -> Job | None:
-        workload = self.deck.attachment.store.get(Kind.WORKLOAD, self.table.cursor_key or "")
+        return self._job_of(self.table.cursor_key or "")
+
+    def _job_of(self, workload_uid: str) -> Job | None:
+        workload = self.deck.attachment.store.get(Kind.WORKLOAD, workload_uid)
         owner_uid = workload.owner.uid if workload is not None and workload.owner is not None else ""
         for job in self.deck.attachment.jobs.jobs.values():
             if job.uid == owner_uid:

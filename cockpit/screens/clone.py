@@ -1,0 +1,42 @@
+"""`C`: the form of a new job, filled with what another one is."""
+
+from typing import Any
+
+from cockpit.errors import BadInput, CockpitError
+from cockpit.jobs.template import Template
+from cockpit.model.job import Job
+from cockpit.model.plan import Plan
+from cockpit.screens.acting import ground_of
+from cockpit.screens.submit import SubmitScreen
+
+
+class CloneScreen(SubmitScreen):
+    """The form of the job once more; every leaf that is no field stays as it was."""
+
+    def __init__(self, job: Job, template: Template) -> None:
+        values = {one.name: one.default or "" for one in template.parameters}
+        super().__init__(template.name, values)
+        self._job = job
+        self._form = template
+
+    @property
+    def template(self) -> Template:
+        return self._form
+
+    @property
+    def heading(self) -> str:
+        return f"clone {self._job.namespace}/{self._job.name}"
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Its template is the job: there is no other to pick."""
+        return False if action == "template" else super().check_action(action, parameters)
+
+    def _make(self, *_unused: Any) -> tuple[Plan | None, str]:
+        from cockpit.actions import ground
+
+        try:
+            return ground.clone(ground_of(self.deck), self._job, self._form, self._values), ""
+        except BadInput as error:
+            return None, error.sentence
+        except CockpitError as error:
+            return None, error.sentence

@@ -1,0 +1,281 @@
+"""The life of a job by keys, on the scripted estate: what is planned, shown, sent, and told."""
+
+import copy
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from cockpit_widgets import ConfirmDialog, Form
+from textual.pilot import Pilot
+
+from cockpit.jobs.render import render
+from cockpit.jobs.template import load_templates
+from cockpit.model.gang import LocalQueue
+from cockpit.model.job import Job, JobState
+from cockpit.model.record import Kind
+from cockpit.screens.clone import CloneScreen
+from cockpit.screens.job import JobScreen
+from cockpit.screens.resize import ResizeScreen
+from cockpit.screens.results import ResultsScreen
+from cockpit.screens.table_place import TablePlace
+from tests.tui import looking
+from tests.tui.deck import ScriptedApp, settle
+from tests.tui.estate import Estate
+
+
+class Wire:
+    """Stands for the session's requests: remembers writes, answers reads with the object of that path."""
+
+    def __init__(self, app: ScriptedApp) -> None:
+        self._app = app
+        self.writes: list[tuple[str, str, Any]] = []
+        self.refused: set[str] = set()
+        self.told: list[str] = []
+        self.is_held = False
+
+    async def request(self, method: str, path: str, **more: Any) -> SimpleNamespace:
+        if method == "GET":
+            is_workload = "/workloads/" in path
+            return self._answer(200, {"metadata": {}} if is_workload else self._tree(path.rsplit("/", 1)[1]))
+        if ("dryRun", "All") in more.get("query", ()):
+            return self._answer(201, {})
+        name = path.rsplit("/", 1)[1]
+        if name in self.refused:
+            return self._answer(403, {}, f'cannot {method.lower()} resource "mpijobs" in "{name}"')
+        self.writes.append((method, path, more.get("body")))
+        return self._answer(200, {})
+
+    def _answer(self, status: int, tree: Any, message: str = "") -> SimpleNamespace:
+        return SimpleNamespace(
+            status=status,
+            ok=status < 300,
+            json=lambda: copy.deepcopy(tree),
+            message=lambda: message,
+            server_status=lambda: SimpleNamespace(reason="", causes=(), retry_after_seconds=None),
+            retry_after_seconds=None,
+        )
+
+    def _tree(self, name: str) -> dict[str, Any]:
+        job = next(one for one in self._app.attachment.jobs.jobs.values() if one.name == name)
+        values = {"name": job.name, "namespace": job.namespace, "image": "r.example/hvd:1"}
+        tree = render(load_templates()["mpijob"], {**values, "workers": "2", "gpus": "8"})
+        tree["metadata"] |= {"uid": job.uid, "resourceVersion": "7"}
+        if self.is_held:
+            tree["spec"]["runPolicy"]["suspend"] = True
+        return tree
+
+
+@asynccontextmanager
+async def jobs(
+    tmp_path: Path, size: tuple[int, int] = (120, 40)
+) -> AsyncIterator[tuple[ScriptedApp, Pilot[Any], Wire]]:
+    """The jobs place, writes unlocked, with a wire that remembers."""
+    app = ScriptedApp(Estate(), write=True, place="jobs", state_folder=tmp_path)
+    wire = Wire(app)
+    tell = app.notify
+    app.notify = lambda text, **more: (wire.told.append(text), tell(text, **more))[1]  # type: ignore[method-assign]
+    app.attachment.session.request = wire.request  # type: ignore[union-attr, method-assign]
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot)
+        yield app, pilot, wire
+
+
+def table(app: ScriptedApp) -> Any:
+    assert isinstance(app.screen, TablePlace)
+    return app.screen.table
+
+
+def named(app: ScriptedApp, kind: str = "MPIJob", **wanted: Any) -> Job:
+    """A job of that kind whose fields are these."""
+    for job in app.attachment.jobs.jobs.values():
+        if job.kind == kind and all(getattr(job, key) == value for key, value in wanted.items()):
+            return job
+    raise AssertionError(f"no {kind} with {wanted}")
+
+
+async def on(app: ScriptedApp, pilot: Pilot[Any], job: Job) -> None:
+    table(app).move_to(job.key)
+    await settle(pilot)
+
+
+async def until(app: ScriptedApp, pilot: Pilot[Any], what: Callable[[], bool]) -> None:
+    """Let messages and workers run until `what` holds. Fails with the screen."""
+    for _ in range(60):
+        await settle(pilot)
+        if what():
+            return
+    raise AssertionError(f"it never came\n{looking.text(app).rstrip()}")
+
+
+async def shown(app: ScriptedApp, pilot: Pilot[Any]) -> str:
+    """The text of the confirmation that stands now."""
+    await until(app, pilot, lambda: isinstance(app.screen, ConfirmDialog))
+    return said(app)
+
+
+def said(app: ScriptedApp) -> str:
+    """The screen on one line."""
+    return " ".join(looking.text(app).split())
+
+
+async def done(app: ScriptedApp, pilot: Pilot[Any]) -> None:
+    """Yes, and what follows."""
+    await pilot.press("y")
+    await until(app, pilot, lambda: not [one for one in app.workers if one.group == "commands"])
+
+
+async def test_a_job_of_kueue_is_suspended_and_resumed_through_its_workload(tmp_path: Path) -> None:
+    async with jobs(tmp_path) as (app, pilot, wire):
+        job = named(app, engine="Kueue", state=JobState.RUNNING)
+        await on(app, pilot, job)
+        await pilot.press("P")
+        text = await shown(app, pilot)
+        assert f"Suspend mpijob {job.namespace}/{job.name}" in text
+        assert "become free" in text and "cockpit job suspend" in text
+        await done(app, pilot)
+        ((method, path, body),) = wire.writes
+        assert method == "PATCH" and "/workloads/" in path
+        assert body["spec"] == {"active": False} and body["metadata"]["uid"]
+        audit = (tmp_path / "audit.jsonl").read_text().splitlines()
+        assert len(audit) == 2 and '"verb":"suspend"' in audit[0]
+
+
+async def test_keys_that_change_are_gone_while_read_only(tmp_path: Path) -> None:
+    async with jobs(tmp_path) as (app, pilot, wire):
+        app.attachment.session.lock()  # type: ignore[union-attr]
+        app.redraw()
+        await settle(pilot)
+        for key in "PTCZIK":
+            await pilot.press(key)
+        await settle(pilot)
+        assert not isinstance(app.screen, ConfirmDialog) and wire.writes == []
+        listed = {entry.keys for entry in app.screen.help_entries()}  # type: ignore[attr-defined]
+        assert not listed & set("PTCZIK")
+
+
+async def test_many_marked_jobs_are_killed_under_one_confirmation(tmp_path: Path) -> None:
+    async with jobs(tmp_path) as (app, pilot, wire):
+        await pilot.press("home")
+        count = 4
+        for _ in range(count):
+            await pilot.press("space", "down")
+        await settle(pilot)
+        marked = table(app).marked
+        gpus = sum(one.gpus_held for key, one in app.attachment.jobs.jobs.items() if key in marked)
+        await pilot.press("K")
+        text = await shown(app, pilot)
+        assert f"Kill {count} jobs" in text
+        assert f"{gpus} GPUs become free" in text or "no GPU is held" in text
+        assert "what it wrote stays" in text
+        await done(app, pilot)
+        assert len(wire.writes) >= count
+        assert {method for method, _path, _body in wire.writes} == {"DELETE"}
+        assert table(app).marked == frozenset()
+        assert not isinstance(app.screen, ResultsScreen)
+
+
+async def test_what_was_refused_of_many_is_told_by_name(tmp_path: Path) -> None:
+    async with jobs(tmp_path) as (app, pilot, wire):
+        await pilot.press("home", "space", "down", "space", "down", "space")
+        await settle(pilot)
+        chosen = [app.attachment.jobs.job(key) for key in table(app).marked]
+        victim = next(job for job in chosen if job is not None and job.kind != "Pod")
+        wire.refused.add(victim.name)
+        await pilot.press("K")
+        await shown(app, pilot)
+        await done(app, pilot)
+        assert isinstance(app.screen, ResultsScreen)
+        text = looking.text(app)
+        assert f"× {victim.kind.lower()}/{victim.namespace}/{victim.name}" in text
+        assert text.count("✓") == 2
+
+
+async def test_clone_opens_the_form_with_everything_in_it(tmp_path: Path) -> None:
+    async with jobs(tmp_path) as (app, pilot, wire):
+        job = named(app, state=JobState.RUNNING)
+        await on(app, pilot, job)
+        await pilot.press("C")
+        await until(app, pilot, lambda: isinstance(app.screen, CloneScreen))
+        values = app.screen.query_one("#fields", Form).values
+        assert values["name"] == f"{job.name}-r2" and values["namespace"] == job.namespace
+        assert values["workers"] == "2" and values["gpus"] == "8"
+        await pilot.press("ctrl+s")
+        assert f"Clone mpijob {job.namespace}/{job.name} as" in await shown(app, pilot)
+        await done(app, pilot)
+        ((method, path, body),) = wire.writes
+        assert method == "POST" and path.endswith("/mpijobs")
+        assert body["metadata"]["name"] == f"{job.name}-r2"
+        assert isinstance(app.screen, JobScreen)
+
+
+async def test_resize_shows_what_it_means_and_sends_the_new_size(tmp_path: Path) -> None:
+    async with jobs(tmp_path) as (app, pilot, wire):
+        job = named(app, state=JobState.RUNNING)
+        wire.is_held = True  # while it is admitted its size is fixed
+        await on(app, pilot, job)
+        await pilot.press("Z")
+        await until(app, pilot, lambda: isinstance(app.screen, ResizeScreen))
+        await pilot.press("ctrl+u", "4")
+        await settle(pilot)
+        text = looking.text(app)
+        assert "from 2 to 4 workers" in text and "16 GPUs more are asked for" in text
+        await pilot.press("ctrl+s")
+        await shown(app, pilot)
+        await done(app, pilot)
+        ((method, _path, body),) = wire.writes
+        assert method == "PATCH"
+        assert body["spec"] == {"mpiReplicaSpecs": {"Worker": {"replicas": 4}}}
+        assert not isinstance(app.screen, ResizeScreen)
+
+
+async def test_what_cannot_be_is_said_and_nothing_is_sent(tmp_path: Path) -> None:
+    async with jobs(tmp_path) as (app, pilot, wire):
+        job = named(app, state=JobState.RUNNING)
+        await on(app, pilot, job)
+        await pilot.press("T")
+        await until(app, pilot, lambda: "has not failed" in "".join(wire.told))
+        assert wire.writes == []
+
+
+async def test_a_queue_is_stopped_with_what_it_takes_off(tmp_path: Path) -> None:
+    async with jobs(tmp_path) as (app, pilot, wire):
+        await pilot.press("4", "home", "P")
+        await settle(pilot)
+        text = looking.text(app)
+        assert "stop LocalQueue" in text and "stop and drain" in text
+        await pilot.press("down", "enter")
+        text = await shown(app, pilot)
+        assert "spec.stopPolicy becomes HoldAndDrain" in text
+        queue = next(
+            one
+            for one in app.attachment.store.records(Kind.LOCAL_QUEUE).values()
+            if isinstance(one, LocalQueue) and f"localqueue/{one.key}" in text
+        )
+        await done(app, pilot)
+        ((method, path, body),) = wire.writes
+        assert (method, body["spec"]) == ("PATCH", {"stopPolicy": "HoldAndDrain"})
+        assert path.endswith(f"/localqueues/{queue.name}")
+
+
+async def test_prune_stands_in_the_palette(tmp_path: Path) -> None:
+    async with jobs(tmp_path) as (app, pilot, wire):
+        await pilot.press("colon")
+        await settle(pilot)
+        await pilot.press(*"prune", "enter")
+        await settle(pilot)
+        assert "older than a day" in looking.text(app)
+        await pilot.press("enter")
+        await until(app, pilot, lambda: "no job ended more than" in "".join(wire.told))
+
+
+@pytest.mark.parametrize("key", ["P", "T", "Z", "C", "I", "K"])
+async def test_every_verb_without_a_job_says_so(tmp_path: Path, key: str) -> None:
+    async with jobs(tmp_path) as (app, pilot, wire):
+        await pilot.press("slash", *"nothing-has-this-name", "enter")
+        await settle(pilot)
+        await pilot.press(key)
+        await until(app, pilot, lambda: "no job under the cursor" in "".join(wire.told))
+        assert wire.writes == []
