@@ -68,7 +68,11 @@ async def _submit(
         known = await _queue_known(session, lookup, plan, namespace or "default")
         plan = plan_submit(template, values, namespace, store=known, lookup=lookup, context=session.context)
         if options.dry_run:
-            put([tree_text(plan.calls[0].body, "yaml"), ""])
+            from cockpit.commands.fitting import fit_of
+
+            manifest = plan.calls[0].body
+            put([tree_text(manifest, "yaml"), ""])
+            put(await fit_of(manifest, chosen, namespace or "default", clock, options.timeout))
         return await confirm_and_carry(plan, options, session, clock)
     finally:
         await session.close()

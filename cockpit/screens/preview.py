@@ -1,19 +1,19 @@
 """The right half of a form: verdict, what fits, the command line, the manifest."""
 
 import textwrap
+from collections.abc import Sequence
 from typing import Any
 
 from cockpit_widgets.types import Tone
 
 from cockpit.model.plan import Plan
-from cockpit.store.store import Store
 
 
-def preview_lines(plan: Plan | None, problem: str, verdict: str, store: Store, width: int) -> list[str]:
+def preview_lines(plan: Plan | None, problem: str, verdict: str, fit: Sequence[str], width: int) -> list[str]:
     """Lines of the preview, words broken at `width` cells; the manifest last, because it is the longest."""
     if plan is None:
         return _folded(["not ready to be sent", "", problem], width)
-    lines = [f"server: {verdict or 'asking for a dry run ...'}", *_fit(plan, store), ""]
+    lines = [f"server: {verdict or 'asking for a dry run ...'}", *fit, ""]
     lines += [f"  {line}" for line in plan.lines]
     lines += [f"! {line}" for line in plan.warnings]
     lines += ["", "$ " + plan.shell, ""]
@@ -39,20 +39,6 @@ def _folded(lines: list[str], width: int) -> list[str]:
         for part in textwrap.wrap(line, max(20, width), subsequent_indent="    ", break_on_hyphens=False)
         or [""]
     ]
-
-
-def _fit(plan: Plan, store: Store) -> list[str]:
-    from cockpit.fit.gang import fit
-    from cockpit.fit.words import fit_lines
-    from cockpit.jobs.planned import planned_gang
-    from cockpit.jobs.render import queue_of
-    from cockpit.views.fleet import sees_all_pods
-
-    if not sees_all_pods(store):
-        return ["whether it fits now is not known: not every pod may be read"]
-    manifest = plan.calls[0].body
-    gang = planned_gang(manifest)
-    return fit_lines(fit(store, gang, queue=queue_of(manifest))) if gang else []
 
 
 def manifest_lines(tree: Any) -> list[str]:

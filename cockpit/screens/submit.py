@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from cockpit_widgets import ChoiceDialog, Form, LogView
 from cockpit_widgets.types import FieldSpec
@@ -13,17 +13,24 @@ from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 from textual.worker import WorkType
 
-from cockpit.errors import BadInput
+from cockpit.errors import BadInput, NoConnection
+from cockpit.fit.surroundings import UNKNOWN, Surroundings
 from cockpit.jobs.parameters import Parameter
 from cockpit.jobs.template import Library, Template, load_library
 from cockpit.model.plan import Outcome, Plan
+from cockpit.model.record import Kind
 from cockpit.screens.keymap import bindings
 from cockpit.screens.place import Place
 from cockpit.screens.preview import preview_lines, preview_tone
 
+if TYPE_CHECKING:
+    from cockpit.actions.surroundings import Needs
+
 NARROW_CELLS = 100
 QUIET_SECONDS = 0.4
 """The server is asked for its dry run only after the typing paused this long."""
+MANY_NODES = 500
+"""On more nodes the fit waits for that pause too: it would be felt at every key."""
 
 
 class SubmitScreen(Place):
@@ -48,6 +55,8 @@ class SubmitScreen(Place):
         self._verdict = ""
         self._plan: Plan | None = None
         self._fault = ""
+        self._fit: list[str] = []
+        self._around: tuple[Needs | None, Surroundings] = (None, UNKNOWN)
         self._has_tried = False
 
     @cached_property
@@ -134,6 +143,10 @@ class SubmitScreen(Place):
     def _recompute(self) -> None:
         self._plan, self._fault = self._make()
         self._verdict = ""
+        if len(self.deck.attachment.store.records(Kind.NODE)) <= MANY_NODES:
+            self._weigh()
+        else:
+            self._fit = ["looking where it fits ..."]
         self._draw()
         if self._plan is not None and self.deck.attachment.session is not None:
             # the function, not its coroutine: one that is superseded before it began was never made
@@ -164,17 +177,41 @@ class SubmitScreen(Place):
         session = self.deck.attachment.session
         if session is None or plan is None:
             return
+        await self._look_around(plan)
+        self._draw()
         outcome = await rehearse(plan, session)
         if self._plan is plan:
             self._verdict = outcome.sentence if outcome.is_done else f"refused: {outcome.sentence}"
             self._draw()
 
+    async def _look_around(self, plan: Plan) -> None:
+        """Claims, budgets and the like are asked for once for what the gang needs; then the fit is told."""
+        from cockpit.actions.surroundings import Needs, ask_surroundings, needs_of
+        from cockpit.jobs.planned import planned_gang
+
+        needs = needs_of(planned_gang(plan.calls[0].body, self.deck.default_namespace))
+        if needs not in (self._around[0], Needs()):
+            try:
+                self._around = (needs, await ask_surroundings(self.deck.attachment.session, needs))
+            except NoConnection:
+                self._around = (None, UNKNOWN)
+        if self._plan is plan:
+            self._weigh()
+
+    def _weigh(self) -> None:
+        """Where the gang would go now, as lines."""
+        from cockpit.views.fit import fit_report
+
+        store, namespace = self.deck.attachment.store, self.deck.default_namespace
+        self._fit = (
+            fit_report(self._plan.calls[0].body, store, self._around[1], namespace) if self._plan else []
+        )
+
     def _draw(self) -> None:
         """The preview, and at the foot what is missing: where no preview says it, or after a try."""
         preview = self.query_one("#preview", LogView)
         room = preview.line_width or self.size.width - 4
-        store = self.deck.attachment.store
-        preview.replace(preview_lines(self._plan, self._fault, self._verdict, store, room))
+        preview.replace(preview_lines(self._plan, self._fault, self._verdict, self._fit, room))
         self.say_problem(self._fault if self.is_narrow or self._has_tried else "")
 
     # ---- keys

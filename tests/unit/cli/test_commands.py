@@ -284,9 +284,21 @@ def test_a_queue_that_is_not_there_is_a_warning(cluster: Cluster, capsys: Captur
     assert "! no queue nowhere is known in namespace team-a" in out
     _code, out, _err = run(capsys, *SUBMIT, "--queue", "main", "--dry-run")
     assert "no queue" not in out
-    assert cluster.sessions[-1].asked == [
-        "GET /apis/kueue.x-k8s.io/v1beta2/namespaces/team-a/localqueues/main"
-    ]
+    asked = [one.asked for one in cluster.sessions]
+    assert ["GET /apis/kueue.x-k8s.io/v1beta2/namespaces/team-a/localqueues/main"] in asked
+
+
+def test_a_dry_run_says_whether_it_fits(cluster: Cluster, capsys: Capture) -> None:
+    _code, out, _err = run(capsys, *SUBMIT, "--dry-run")
+    assert "pending: no node shows a GPU" in out
+    cluster.add(Kind.NODE, node("n1", gpus=2))
+    _code, out, _err = run(capsys, *SUBMIT, "--gpus", "1", "--workers", "2", "--dry-run")
+    assert "fits now on node n1" in out
+    _code, out, _err = run(capsys, *SUBMIT, "--gpus", "1", "--workers", "3", "--dry-run")
+    assert "pending: needs 3 GPUs as 3 x 1, 2 free, room for 3 of 4 members; would start if: " in out
+    cluster.phases[Kind.POD] = Phase.DENIED
+    _code, out, _err = run(capsys, *SUBMIT, "--dry-run")
+    assert "whether it fits now is not known" in out
 
 
 def test_a_queue_without_kueue_is_refused(cluster: Cluster, capsys: Capture) -> None:

@@ -1,0 +1,84 @@
+"""Asks the server for what a fit depends on and the store does not hold: only for gangs that need it."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from cockpit.fit.shape import Part
+from cockpit.fit.surroundings import (
+    Budget,
+    Surroundings,
+    budget_of,
+    claim_of,
+    storage_class_of,
+    volume_of,
+)
+from cockpit.kube.resource import NAMESPACES, Resource
+
+CLAIMS = Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", namespaced=True)
+VOLUMES = Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False)
+CLASSES = Resource("storage.k8s.io", "v1", "storageclasses", "StorageClass", namespaced=False)
+BUDGETS = Resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", namespaced=True)
+PRIORITIES = Resource("scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", namespaced=False)
+
+Made = TypeVar("Made")
+
+
+class Needs(NamedTuple):
+    """What has to be asked for a gang; equal needs have equal answers for a while."""
+
+    claims_in: str = ""  # the namespace, "" for none
+    priorities: bool = False
+    namespaces: bool = False
+
+
+def needs_of(parts: Sequence[Part]) -> Needs:
+    """Claims where a member has one, priorities and budgets where one has a priority, labels of namespaces
+    where a term selects by them."""
+    shapes = [one.shape for one in parts]
+    return Needs(
+        next((one.namespace for one in shapes if one.claims), ""),
+        any(one.priority_class or one.priority for one in shapes),
+        any(term.namespace_selector for one in shapes for term in (*one.near, *one.keeps_away)),
+    )
+
+
+async def ask_surroundings(session: Any, needs: Needs) -> Surroundings:
+    """What the server says; what it does not let us read stays None. Raises NoConnection."""
+    claims = await _list(session, CLAIMS, claim_of, needs.claims_in) if needs.claims_in else None
+    volumes = await _list(session, VOLUMES, volume_of) if claims is not None else None
+    classes = await _list(session, CLASSES, storage_class_of) if claims is not None else None
+    budgets: list[Budget] | None = None
+    priorities: list[tuple[str, int]] | None = None
+    if needs.priorities:
+        budgets = await _list(session, BUDGETS, budget_of)
+        priorities = await _list(session, PRIORITIES, lambda one: (_name(one), int(one.get("value") or 0)))
+    spaces = None
+    if needs.namespaces:
+        spaces = await _list(
+            session, NAMESPACES, lambda one: (_name(one), dict(one["metadata"].get("labels") or {}))
+        )
+    if volumes is None or classes is None:
+        claims = None  # claims alone say nothing about nodes
+    return Surroundings(
+        claims=None if claims is None else {one.name: one for one in claims},
+        volumes=None if volumes is None else {one.name: one for one in volumes},
+        classes=None if classes is None else {one.name: one for one in classes},
+        budgets=None if budgets is None else tuple(budgets),
+        namespaces=None if spaces is None else dict(spaces),
+        priorities=None if priorities is None else dict(priorities),
+    )
+
+
+def _name(tree: Any) -> str:
+    return str(tree["metadata"]["name"])
+
+
+async def _list(
+    session: Any, resource: Resource, make: Callable[[Any], Made], namespace: str = ""
+) -> list[Made] | None:
+    answer = await session.request("GET", resource.path(namespace))
+    if answer.status >= 300:
+        return None
+    tree = answer.json()
+    items = tree.get("items") if isinstance(tree, dict) else None
+    return [make(one) for one in items or () if isinstance(one, dict) and one.get("metadata")]
