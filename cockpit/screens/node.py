@@ -53,7 +53,8 @@ class NodeScreen(TablePlace, PodVerbs):
 
     def source(self) -> tuple[TableSource, str]:
         store = self.deck.attachment.store
-        source = view.devices_table(self.node, store, self.state, self.deck.clock.now())
+        trends = self.deck.attachment.trends
+        source = view.devices_table(self.node, store, self.state, self.deck.clock.now(), trends.card)
         self.say_problem(source.problem)
         return source, why_empty(
             "GPUs on this node", store.status(Kind.NODE), total=source.total, filter_text=self.state.filter

@@ -19,6 +19,7 @@ from cockpit.screens.verbs import JobVerbs
 from cockpit.telemetry.look import EVERYTHING, Look
 from cockpit.views import heat
 from cockpit.views import now as view
+from cockpit.views.fleet import fleet
 from cockpit.views.states import telemetry_trouble, why_empty
 
 NARROW_CELLS = 100
@@ -108,7 +109,7 @@ class NowScreen(JobVerbs):
             queues = self.query_one("#queues", ResourceTable)
             pools.set_placeholder(self._why_no("pools", Kind.NODE))
             queues.set_placeholder(self._why_no("queues", Kind.LOCAL_QUEUE))
-            pools.set_source(view.pools_panel(pools_of(store), now_seconds))
+            pools.set_source(view.pools_panel(pools_of(store), now_seconds, attachment.trends))
             queues.set_source(view.queues_panel(store, now_seconds, self.state.namespace))
 
     def _why_no(self, what: str, kind: str) -> str:
@@ -140,7 +141,9 @@ class NowScreen(JobVerbs):
         is_denied = nodes is not None and nodes.phase is Phase.DENIED
         trouble = nodes.message if nodes is not None and is_denied else ""
         trouble = trouble or telemetry_trouble(store.status(Kind.GPU))
-        title = f"Fleet by {self._metric.value}" + (f": {trouble}" if trouble else "")
+        sums = view.fleet_sums(fleet(store), self.deck.attachment.trends)
+        title = f"Fleet by {self._metric.value}"
+        title += f": {trouble}" if trouble else f"  {sums}" if sums else ""
         if title != self._fleet_title:
             self._fleet_title = title
             self.query_one("#fleet-title", Static).update(plain(title), layout=False)

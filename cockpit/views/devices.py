@@ -1,9 +1,10 @@
 """The devices of one node with all that is known of them: the first record of each, and the second."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import msgspec
+from cockpit_widgets.glyphs import spark
 from cockpit_widgets.types import Cell, Column, Tone
 
 from cockpit.model import throttle
@@ -21,6 +22,14 @@ from cockpit.views.view_state import Measure, ViewState
 
 NEAR_CELSIUS = 5.0
 """A card so near to the temperature at which it slows down is told as hot."""
+
+
+TrendOf = Callable[[str], tuple[float | None, ...]]
+"""Duty of a card lately by its uuid, the oldest first; empty where nobody followed it."""
+
+
+def no_trend(uuid: str) -> tuple[float | None, ...]:
+    return ()
 
 
 def detail_of(card: Gpu, store: StoreReader) -> GpuDetail | None:
@@ -177,6 +186,10 @@ def _lost(field: Field[gpus.GpuRow]) -> Field[gpus.GpuRow]:
     )
 
 
+_TREND: Field[gpus.GpuRow] = Field(
+    Column("trend", "Lately", 10, priority=4, sortable=False),
+    lambda row, _: Cell(spark(row.trend, 10, 0.0, 1.0) if row.trend else "", "info"),
+)
 _MORE: tuple[Field[gpus.GpuRow], ...] = (
     Field(
         Column("throttle", "Throttle", 8, priority=3), _throttle, lambda row, _: bits_of(row), Measure.COUNT
@@ -204,6 +217,8 @@ def _fields() -> tuple[Field[gpus.GpuRow], ...]:
             found.append(_lost(Field(column, draw, field.value, field.measure)))
         else:
             found.append(field)
+        if name == "duty":
+            found.append(_lost(_TREND))
         if name == "clock":
             found += [_lost(one) for one in _MORE]
         if name == "uuid":
@@ -215,14 +230,15 @@ VIEW: View[gpus.GpuRow] = View(
     fields=_fields(),
     key=lambda row: row.card.uuid,
     haystack=gpus.haystack,
-    token=lambda row: (row.card, row.detail),
+    token=lambda row: (row.card, row.detail, row.trend),
 )
 
 
-def rows(node: Node, store: StoreReader) -> list[gpus.GpuRow]:
-    """The devices of a node by index, each with its second record where there is one."""
+def rows(node: Node, store: StoreReader, trend_of: TrendOf = no_trend) -> list[gpus.GpuRow]:
+    """The devices of a node by index, each with its second record and how it went lately, where known."""
     return [
-        gpus.GpuRow(row.card, row.is_lost, detail_of(row.card, store)) for row in gpus.rows_of(node, store)
+        gpus.GpuRow(row.card, row.is_lost, detail_of(row.card, store), trend_of(row.card.uuid))
+        for row in gpus.rows_of(node, store)
     ]
 
 

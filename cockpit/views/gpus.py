@@ -21,11 +21,12 @@ from cockpit.views.view_state import Measure, ViewState
 @dataclass(frozen=True, slots=True)
 class GpuRow:
     """One device. `is_lost` is one that the node promised and does not offer (any more); `detail` is there
-    for the devices of a node whose page is open."""
+    for the devices of a node whose page is open, and so is `trend`: its duty lately, the oldest first."""
 
     card: Gpu
     is_lost: bool = False
     detail: GpuDetail | None = None
+    trend: tuple[float | None, ...] = ()
 
 
 def index_text(row: GpuRow) -> str:

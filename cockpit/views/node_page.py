@@ -21,10 +21,14 @@ MOST_TAINTS = 4
 
 
 def devices_table(
-    node: Node | None, store: StoreReader, state: ViewState, now_seconds: float
+    node: Node | None,
+    store: StoreReader,
+    state: ViewState,
+    now_seconds: float,
+    trend_of: devices.TrendOf = devices.no_trend,
 ) -> LazyTable[gpus.GpuRow]:
     """Each GPU of the node: readings, last Xid, who holds it and how sure we are; keyed by uuid."""
-    return devices.table(devices.rows(node, store) if node is not None else [], state, now_seconds)
+    return devices.table(devices.rows(node, store, trend_of) if node is not None else [], state, now_seconds)
 
 
 def said(node: Node | None, store: StoreReader, key: str) -> str:

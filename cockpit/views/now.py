@@ -1,8 +1,10 @@
 """The header of every place and the panels of *Now*: what needs a human, the fleet, pools and queues."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
+from cockpit_widgets.glyphs import spark
 from cockpit_widgets.types import Cell, Column, StatusSegment
 
 from cockpit.model.batch import Phase, StreamStatus
@@ -224,6 +226,38 @@ def attention_table(
     return (READ_ONLY_VIEW if is_read_only else ATTENTION_VIEW).table(found, state, now_seconds)
 
 
+# ---- the fleet in a line
+
+_TREND_CELLS = 16
+
+
+class Trends(Protocol):
+    """How duty (0..1) and power moved lately, the oldest first: `cockpit.store.trends.Trends`."""
+
+    def fleet(self, what: str = "duty") -> tuple[float | None, ...]: ...
+    def pool(self, name: str, what: str = "duty") -> tuple[float | None, ...]: ...
+
+
+def fleet_sums(found: Fleet, trends: Trends) -> str:
+    """`duty ▅▆▆▇ 76% · power ▂▃▅▆ 39.5kW · memory 5.3Ti/6.3Ti`; what nobody measures is left out."""
+    words = []
+    if not isinstance(found.duty, Absent):
+        words.append(f"duty {_trend(trends.fleet('duty'), 0.0, 1.0)}{fmt.percent(found.duty)}")
+    if found.watts is not None:
+        watts = trends.fleet("watts")
+        most = max((one for one in watts if one is not None), default=0.0)
+        words.append(f"power {_trend(watts, 0.0, most)}{fmt.watts(found.watts)}")
+    if found.memory_used_bytes is not None and found.memory_total_bytes is not None:
+        words.append(f"memory {fmt.memory_cell(found.memory_used_bytes, found.memory_total_bytes).text}")
+    return " · ".join(words)
+
+
+def _trend(values: tuple[float | None, ...], low: float, high: float) -> str:
+    """A line of blocks and a blank; nothing before there are two samples."""
+    known = sum(one is not None for one in values)
+    return f"{spark(values, min(_TREND_CELLS, len(values)), low, high)} " if known > 1 else ""
+
+
 # ---- panels: a line a pool, a line a queue
 
 
@@ -280,9 +314,20 @@ QUEUE_PANEL: View[queues.QueueRow] = View(
 )
 
 
-def pools_panel(pools: Sequence[Pool], now_seconds: float) -> LazyTable[Pool]:
-    """A short line a pool, those with GPUs first."""
-    return POOL_PANEL.table(pools, ViewState(), now_seconds)
+def pools_panel(pools: Sequence[Pool], now_seconds: float, trends: Trends | None = None) -> LazyTable[Pool]:
+    """A short line a pool, those with GPUs first; with `trends` also how busy its held GPUs were lately."""
+    if trends is None:
+        return POOL_PANEL.table(pools, ViewState(), now_seconds)
+
+    def duty(pool: Pool, _: float) -> Cell:
+        values = trends.pool(pool.name)
+        if not values or values[-1] is None:
+            return fmt.NOTHING
+        return Cell(f"{_trend(values[-8:], 0.0, 1.0)}{fmt.percent(values[-1])}", "info")
+
+    field = Field[Pool](Column("duty", "Duty", 13, "right", priority=2), duty)
+    fields = (*_POOL_PANEL[:-1], field, _POOL_PANEL[-1])
+    return replace(POOL_PANEL, fields=fields).table(pools, ViewState(), now_seconds)
 
 
 def queues_panel(store: StoreReader, now_seconds: float, namespace: str = "") -> LazyTable[queues.QueueRow]:
