@@ -82,7 +82,7 @@ def _deadlocks(manifest: Mapping[str, Any]) -> Iterator[str]:
         and least >= members
     ):
         yield (
-            f"WaitForWorkersReady makes the launcher last, minAvailable {least} counts it: both wait for ever;"
+            f"WaitForWorkersReady makes the launcher last, minAvailable {least} counts it: they never meet;"
             f" use AtStartup or minAvailable {members - 1}"
         )
     elif isinstance(least, int) and least > members:

@@ -29,7 +29,7 @@ def row(job: JobObject, root: Root, pods: tuple[Pod, ...], store: Store, positio
         pods=pods,
         counted=pods,
         wanted=wanted,
-        gang=gang_of(workload, store, positions),
+        gang=gang_of(workload, store, positions, pods),
         is_deleting=job.deleting_seconds is not None,
         is_suspended=job.is_suspended,
         queue=label(job.labels, QUEUE_LABEL),

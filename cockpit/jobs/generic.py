@@ -41,7 +41,7 @@ def row(
         pods=pods,
         counted=counted,
         wanted=wanted,
-        gang=gang_of(workload, store, positions),
+        gang=gang_of(workload, store, positions, pods),
         is_deleting=deleting,
         warning="" if pods else newest_warning(store, root.uid),
     )

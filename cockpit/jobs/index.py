@@ -1,13 +1,15 @@
 """Job rows, kept up to date: a delta recomputes only the jobs it touches."""
 
+from collections import ChainMap
 from collections.abc import Iterable, Mapping
 
-from cockpit.gangs import kueue
+from cockpit.gangs import kueue, pod_group
 from cockpit.jobs import batch_job, generic, mpijob
 from cockpit.jobs.members import current
 from cockpit.jobs.root import Root, climb, from_ref, of_object, of_pod
+from cockpit.jobs.row import Place
 from cockpit.model.event import Event
-from cockpit.model.gang import Workload
+from cockpit.model.gang import PodGroup, Workload
 from cockpit.model.job import Job, JobObject, JobState, OwnerObject
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
@@ -35,7 +37,13 @@ class JobIndex:
         self._node_ready: dict[str, str] = {}
         self._largest_node_gpus = 0
         self._in_line: set[str] = set()  # uids of Workloads without quota
-        self._positions: dict[str, int] = {}
+        self._positions: dict[str, Place] = {}
+        self._estimates: dict[str, int] = {}
+        self._told: dict[str, int] = {}  # places that Kueue itself told
+        self._gang_rows = Multimap()  # "namespace/name" of a pod group -> keys of rows whose pods name it
+        self._gangs_of: dict[str, tuple[str, ...]] = {}
+        self._group_keys: dict[str, str] = {}  # uid of a PodGroup -> "namespace/name"
+        self._group_places: dict[str, Place] = {}
         self.touched: frozenset[str] = frozenset()
 
     @property
@@ -76,6 +84,7 @@ class JobIndex:
             self._touch_pod(touched, uid)
         for uid in delta.changed.get(Kind.WORKLOAD, ()):
             self._touch_workload(touched, uid)
+        self._touch_by_groups(touched, delta)
         self._touch_by_events(touched, delta)
         self._touch_by_nodes(touched, delta)
         self._move_line(touched, delta)
@@ -136,6 +145,26 @@ class JobIndex:
         self._touch_key(touched, self._key_of.get(uid, ""))
         self._touch_root(touched, climb(self._store, from_ref(workload.owner, workload.namespace)))
 
+    def _touch_by_groups(self, touched: dict[str, Root], delta: Delta) -> None:
+        """Rows whose pods name a group that moved, and those whose place in its line is another now."""
+        if not delta.touches(Kind.POD_GROUP):
+            return
+        for uid in (*delta.changed.get(Kind.POD_GROUP, ()), *delta.removed.get(Kind.POD_GROUP, ())):
+            group: PodGroup | None = self._store.get(Kind.POD_GROUP, uid)
+            if group is not None:
+                self._group_keys[uid] = group.key
+            for key in self._gang_rows.get(self._group_keys.get(uid, "")):
+                self._touch_key(touched, key)
+            if group is None:
+                self._group_keys.pop(uid, None)
+        found = pod_group.estimate_positions(self._store, self._group_keys.values())
+        places = {uid: Place(number) for uid, number in found.items()}
+        for uid in places.keys() | self._group_places.keys():
+            if places.get(uid) != self._group_places.get(uid):
+                for key in self._gang_rows.get(self._group_keys.get(uid, "")):
+                    self._touch_key(touched, key)
+        self._group_places = places
+
     def _touch_by_events(self, touched: dict[str, Root], delta: Delta) -> None:
         for uid in delta.changed.get(Kind.EVENT, ()):
             event: Event | None = self._store.get(Kind.EVENT, uid)
@@ -179,16 +208,41 @@ class JobIndex:
         if has_line_moved or has_queue_moved:
             table = self._store.records(Kind.WORKLOAD)
             waiting = [table[uid] for uid in self._in_line]
-            self._positions = kueue.estimate_positions(self._store, among=waiting)
+            found = kueue.estimate_positions(self._store, among=waiting)
+            self._estimates = found
+            self._positions = {uid: self._place(uid, number) for uid, number in found.items()}
             self._touch_queued(touched, has_queue_moved=has_queue_moved)
 
     def _touch_queued(self, touched: dict[str, Root], *, has_queue_moved: bool) -> None:
         """Jobs in line whose place or, after a queue changed, whose reason may be another now."""
         for key, job in self._jobs.items():
-            if job.state == JobState.QUEUED and (
-                has_queue_moved or self._positions.get(job.workload_uid) != job.position
-            ):
+            if job.state == JobState.QUEUED and (has_queue_moved or self._has_moved(job)):
                 self._touch_key(touched, key)
+
+    def _has_moved(self, job: Job) -> bool:
+        place = self._positions.get(job.workload_uid)
+        shown = None if job.position is None else Place(job.position, not job.is_position_estimate)
+        return bool(job.workload_uid) and place != shown
+
+    def _place(self, uid: str, estimate: int) -> Place:
+        told = self._told.get(uid)
+        return Place(estimate) if told is None else Place(told, True)
+
+    def tell_positions(self, told: Mapping[str, int]) -> None:
+        """Places that Kueue's visibility API told, by uid of the Workload, 1 is next.
+
+        Who is not named keeps an estimate. Rows that moved are recomputed and named by `touched`.
+        """
+        if told == self._told:
+            self.touched = frozenset()
+            return
+        self._told = dict(told)
+        self._positions = {uid: self._place(uid, number) for uid, number in self._estimates.items()}
+        touched: dict[str, Root] = {}
+        self._touch_queued(touched, has_queue_moved=False)
+        for key, root in touched.items():
+            self._recompute(key, root)
+        self.touched = frozenset(touched)
 
     # ---- the tree of controllers
 
@@ -237,6 +291,7 @@ class JobIndex:
         for uid in self._parts.pop(key, ()):
             if self._key_of.get(uid) == key:
                 del self._key_of[uid]
+        self._enter_gangs(key, pods if job is not None else ())
         if job is None:
             self._jobs.pop(key, None)
             self._roots.pop(key, None)
@@ -248,22 +303,35 @@ class JobIndex:
         for uid in parts:
             self._key_of[uid] = key
 
+    def _enter_gangs(self, key: str, pods: Iterable[Pod]) -> None:
+        gangs = tuple(sorted({f"{pod.namespace}/{pod.gang}" for pod in pods if pod.gang}))
+        former = self._gangs_of.pop(key, ())
+        if gangs:
+            self._gangs_of[key] = gangs
+        if gangs == former:
+            return
+        for gang in former:
+            self._gang_rows.discard(gang, key)
+        for gang in gangs:
+            self._gang_rows.add(gang, key)
+
     def _row(self, root: Root, pods: list[Pod]) -> Job | None:
         """The row, None where the object is gone, asks for no GPU, or belongs to a job above it."""
         store = self._store
+        places = ChainMap(self._positions, self._group_places)
         if climb(store, root) != root:
             return None
         if root.kind == "MPIJob":
             mpi: JobObject | None = store.get(Kind.MPIJOB, root.uid)
             if mpi is not None:
-                return mpijob.row(mpi, root, current(pods), store, self._positions)
+                return mpijob.row(mpi, root, current(pods), store, places)
         elif root.kind == "Job":
             batch: JobObject | None = store.get(Kind.JOB, root.uid)
             if batch is not None:
                 if not batch_job.is_row(batch, pods, store):
                     return None
-                return batch_job.row(batch, root, current(pods), store, self._positions)
+                return batch_job.row(batch, root, current(pods), store, places)
         if not generic.is_row(root, pods, store):
             return None
         owner: OwnerObject | None = store.get(Kind.OWNER, root.uid)
-        return generic.row(owner, root, current(pods), store, self._positions)
+        return generic.row(owner, root, current(pods), store, places)

@@ -43,7 +43,7 @@ def _judge(facts: Facts, store: Store) -> tuple[str, str]:
     gang = facts.gang
     if gang is not None and gang.is_waiting:
         state = JobState.SUSPENDED if gang.state == GangState.HELD else JobState.QUEUED
-        return state, gang.reason or "waits for its queue"
+        return state, gang.reason or unbound_why(facts.pods, store) or "waits for its queue"
     if facts.is_suspended:
         if gang is not None and gang.state in (GangState.ADMITTED, GangState.STARTED):
             return JobState.STARTING, "admitted: its pods are about to be made"

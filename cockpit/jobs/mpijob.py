@@ -26,7 +26,7 @@ def row(job: JobObject, root: Root, pods: tuple[Pod, ...], store: Store, positio
         pods=pods,
         counted=tuple(pod for pod in pods if pod.role in roles or (not pod.role and pod.gpus)),
         wanted=sum(role.replicas for role in with_gpus or job.replicas) or None,
-        gang=gang_of(workload, store, positions),
+        gang=gang_of(workload, store, positions, pods),
         is_deleting=job.deleting_seconds is not None,
         is_suspended=job.is_suspended,
         ended=ended,

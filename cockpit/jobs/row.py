@@ -1,8 +1,9 @@
 """From the facts to the row: what every kind of job shares."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
-from cockpit.gangs import kueue
+from cockpit.gangs import kueue, pod_group
 from cockpit.gangs.detect import engine_of
 from cockpit.gangs.verdict import GangVerdict
 from cockpit.jobs.judge import Facts, judge
@@ -25,8 +26,16 @@ PERSON_LABELS = (
     "submitter",
 )
 
-Positions = Mapping[str, int]
-"""Workload uid to place in line, 1 is next."""
+
+class Place(NamedTuple):
+    """A place in line, 1 is next; `is_told` where the engine said it, else it was estimated."""
+
+    number: int
+    is_told: bool = False
+
+
+Positions = Mapping[str, Place]
+"""Uid of a Workload or PodGroup to its place."""
 
 
 def workload_of(store: Store, uid: str) -> Workload | None:
@@ -36,8 +45,23 @@ def workload_of(store: Store, uid: str) -> Workload | None:
     return (alive or found or (None,))[-1]
 
 
-def gang_of(workload: Workload | None, store: Store, positions: Positions) -> GangVerdict | None:
-    return None if workload is None else kueue.verdict(workload, store, positions)
+def gang_of(
+    workload: Workload | None, store: Store, positions: Positions, pods: tuple[Pod, ...] = ()
+) -> GangVerdict | None:
+    """What holds the gang: Kueue while its Workload waits, then the engine that places its pods."""
+    queued = None
+    if workload is not None:
+        place = positions.get(workload.uid)
+        told = {} if place is None else {workload.uid: place.number}
+        queued = kueue.verdict(workload, store, told, is_told=place is not None and place.is_told)
+        if queued.is_waiting:
+            return queued
+    group = pod_group.group_of(pods, store)
+    if group is None:
+        return queued
+    place = positions.get(group.uid)
+    placed = pod_group.verdict(group, pods, None if place is None else place.number)
+    return placed if placed is not None and placed.is_waiting else queued
 
 
 def person_of(labels: Labels) -> str:
@@ -74,6 +98,7 @@ def make_row(  # the one place where a Job is put together
         engine=engine.name,
         queue=engine.queue,
         position=gang.position if gang is not None and state == JobState.QUEUED else None,
+        is_position_estimate=gang is not None and gang.is_estimate,
         state=state,
         why="" if state == JobState.RUNNING else why,
         ready=sum(1 for pod in facts.counted if is_up(pod)),

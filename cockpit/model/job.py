@@ -68,6 +68,7 @@ class Job(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     engine: str = ""  # Kueue, Coscheduling, none ...
     queue: str = ""
     position: int | None = None  # place in the queue, 1 is next
+    is_position_estimate: bool = False  # computed here, not told by the engine
     state: str = ""
     why: str = ""
     ready: int = 0

@@ -210,7 +210,8 @@ def facts(job: Job, store: StoreReader, now_seconds: float) -> tuple[Pair, ...]:
     if job.why:
         pairs.append(Pair("why", job.why, "warn" if job.state in JobState.WAITING else state.tone))
     if job.queue:
-        place = "" if job.position is None else f", number {job.position} in line"
+        about = "about " if job.is_position_estimate else ""
+        place = "" if job.position is None else f", {about}number {job.position} in line"
         pairs.append(Pair("queue", f"{job.queue}{place}" + (f" ({job.engine})" if job.engine else "")))
     pairs.append(Pair("members", f"{fmt.of(job.ready, job.wanted)} ready"))
     pairs.append(Pair("GPUs", f"{fmt.of(job.gpus_held, job.gpus_wanted)} held"))

@@ -89,7 +89,12 @@ def _memory(row: JobRow, now_seconds: float) -> Cell:
 
 
 def _position(row: JobRow, now_seconds: float) -> Cell:
-    return fmt.NOTHING if row.job.position is None else Cell(f"#{row.job.position}")
+    """`#3` where the engine told the place, `~3` where it was estimated."""
+    if row.job.position is None:
+        return fmt.NOTHING
+    if row.job.is_position_estimate:
+        return Cell(f"~{row.job.position}", "dim")
+    return Cell(f"#{row.job.position}")
 
 
 def _age(row: JobRow, now_seconds: float) -> Value:

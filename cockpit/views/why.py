@@ -51,7 +51,8 @@ def _counts(job: Job) -> list[str]:
     asked = "?" if job.gpus_wanted is None else str(job.gpus_wanted)
     text = [f"state {job.state}, {job.ready} of {wanted} members ready, {job.gpus_held} of {asked} GPUs held"]
     if job.queue:
-        place = "" if job.position is None else f", number {job.position} in line"
+        about = "about " if job.is_position_estimate else ""
+        place = "" if job.position is None else f", {about}number {job.position} in line"
         text.append(f"queue {job.queue} ({job.engine or 'no engine'}){place}")
     return text
 

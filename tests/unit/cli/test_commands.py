@@ -406,10 +406,21 @@ def test_scale_to_what_is_set_already_is_done(cluster: Cluster, capsys: Capture)
 def test_templates_can_be_listed_and_shown(capsys: Capture) -> None:
     code, out, _err = run(capsys, "template", "list")
     assert code == 0
-    assert [line.split()[0] for line in out.splitlines()] == ["NAME", "job", "mpijob", "pod"]
-    assert [one["name"] for one in read_json(run(capsys, "template", "list", "-o", "json")[1])] == [
-        "job", "mpijob", "pod",
-    ]  # fmt: skip
+    known = [
+        *(
+            "job",
+            "jobset",
+            "mpijob",
+            "mpijob-ddp",
+            "mpijob-elastic",
+            "pod",
+            "smoke-test",
+            "trainjob",
+            "volcano",
+        ),
+    ]
+    assert [line.split()[0] for line in out.splitlines()] == ["NAME", *known]
+    assert [one["name"] for one in read_json(run(capsys, "template", "list", "-o", "json")[1])] == known
     code, out, _err = run(capsys, "template", "show", "mpijob")
     assert code == 0
     assert "makes MPIJob of kubeflow.org/v2beta1" in out
@@ -417,9 +428,15 @@ def test_templates_can_be_listed_and_shown(capsys: Capture) -> None:
 
 
 def test_lint(capsys: Capture, home: Path) -> None:
-    assert run(capsys, "template", "lint")[:2] == (0, "3 templates without a remark\n")
+    assert run(capsys, "template", "lint")[:2] == (0, "9 templates without a remark\n")
     broken = home / "broken.yaml"
     broken.write_text("template: {name: x, title: X}\nparameters: []\nmanifest: {kind: Pod}\n")
+    own = str(home / "own")
+    code, out, err = run(capsys, "template", "new", "mine", "--from", "jobset", "--folder", own)
+    assert (code, out) == (0, f"{own}/mine.yaml\n")
+    assert "add it to the configuration" in err
+    assert run(capsys, "template", "lint", f"{own}/mine.yaml")[0] == 0
+    assert "exists already" in run(capsys, "template", "new", "mine", "--folder", own)[2]
     code, out, err = run(capsys, "template", "lint", str(broken), str(home / "missing.yaml"))
     assert (code, out) == (2, "")
     assert "broken.yaml:3: manifest.apiVersion" in err
