@@ -55,6 +55,7 @@ class PortError(Exception):
         self.reason = reason
         self.message = message
         self.causes = tuple(causes)
+        self.warnings: tuple[str, ...] = ()
 
     @property
     def is_gone(self) -> bool:

@@ -34,6 +34,8 @@ class Reply:
     status: int
     content_type: str
     body: bytes
+    warnings: tuple[str, ...] = ()
+    """Its Warning headers."""
 
     def json(self) -> Tree:
         tree: Tree = json.loads(self.body)
@@ -100,7 +102,8 @@ class Api:
         try:
             connection.request(method, target, payload, headers)
             answer = connection.getresponse()
-            return Reply(answer.status, answer.getheader("Content-Type", ""), answer.read())
+            warnings = tuple(answer.headers.get_all("Warning") or ())
+            return Reply(answer.status, answer.getheader("Content-Type", ""), answer.read(), warnings)
         except BaseException:
             self.close()
             raise

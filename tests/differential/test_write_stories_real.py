@@ -53,14 +53,15 @@ def both(bed_apiserver: Bed) -> Iterator[tuple[Api, Api]]:
 
 
 @contextmanager
-def embedded() -> Iterator[Api]:
+def embedded(*, has_quotas: bool = True) -> Iterator[Api]:
     """A server in a thread with a loop of its own."""
     begun, made = threading.Event(), list[Embedded]()
     over, loop = asyncio.Event(), asyncio.new_event_loop()
 
     async def serve(folder: Path) -> None:
         try:
-            async with serving(folder, SystemClock(), Random(1), has_accounts=False) as server:
+            started = serving(folder, SystemClock(), Random(1), has_accounts=False, has_quotas=has_quotas)
+            async with started as server:
                 made.append(server)
                 begun.set()
                 await over.wait()

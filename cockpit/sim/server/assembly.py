@@ -42,10 +42,13 @@ class Assembled(msgspec.Struct, frozen=True, eq=False):
     authoriser: Authoriser
 
 
-def assemble(clock: Clock, random: Random, *, has_accounts: bool = True) -> Assembled:
+def assemble(
+    clock: Clock, random: Random, *, has_accounts: bool = True, has_quotas: bool = True
+) -> Assembled:
     """A server with its own objects in it and nothing else.
 
     `has_accounts`: every namespace has the service account `default`, and its pods get that one.
+    `has_quotas`: quotas have a status and are kept.
     """
     storage = Storage()
     kinds = built_in()
@@ -53,7 +56,7 @@ def assemble(clock: Clock, random: Random, *, has_accounts: bool = True) -> Asse
         kinds.add(kind)
     operations = Operations(storage, kinds, clock, random)
     authoriser = Authoriser(lambda resource: (one.tree for one in storage.shelf(resource).between("")))
-    _admit(operations, authoriser, has_accounts=has_accounts)
+    _admit(operations, authoriser, has_accounts=has_accounts, has_quotas=has_quotas)
     _keep_rights(operations, authoriser)
     CustomKinds(operations, schema_of)
     _create_own(operations)
@@ -82,13 +85,14 @@ def review_kinds() -> list[Kind]:
     ]
 
 
-def _admit(operations: Operations, authoriser: Authoriser, *, has_accounts: bool) -> None:
+def _admit(operations: Operations, authoriser: Authoriser, *, has_accounts: bool, has_quotas: bool) -> None:
     """Sets up what stands between a write and the storage, and what is warned of."""
     kinds = operations.kinds
     admissions = Admissions(
         operations.storage,
         lambda: dict.fromkeys(kind.shelf for kind in kinds),
         with_accounts=has_accounts,
+        with_quotas=has_quotas,
     )
     operations.admissions += [Escalation(authoriser), *admissions.chain]
     operations.warners.append(admissions.warnings)

@@ -96,9 +96,13 @@ class Core:
         """Managed fields brought up to date, where the request names a manager."""
         if not request.field_manager:
             return new
-        return update_managed(
-            old, new, request.field_manager, "Update", request.subresource, self.clock.now(), kind.shape
-        )
+        try:
+            return update_managed(
+                old, new, request.field_manager, "Update", request.subresource, self.clock.now(), kind.shape
+            )
+        except KeyError:
+            # A member of a list without its key: its schema will refuse it, in better words.
+            return new
 
     def put(self, kind: Kind, key: Key, tree: Tree, request: Request) -> Stored:
         """Store (but for a dry run); `tree` as served, its metadata the caller's own. Answers as served."""

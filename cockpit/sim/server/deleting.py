@@ -3,6 +3,8 @@
 Facts: apiserver pkg/registry/rest/delete.go and pkg/registry/generic/registry/store.go.
 """
 
+import msgspec
+
 from cockpit.kube.resource import NAMESPACES, Resource
 from cockpit.sim.port import Tree
 from cockpit.sim.server.core import Core, Outcome, served
@@ -10,6 +12,7 @@ from cockpit.sim.server.kinds import Kind
 from cockpit.sim.server.refusals import conflict, forbidden, invalid, unsupported
 from cockpit.sim.server.request import DeleteOptions, Request
 from cockpit.sim.server.storage import Stored
+from cockpit.sim.server.writing import warned_of
 from cockpit.sim.times import rfc3339, seconds_of
 
 _OPTIONS = Resource("meta.k8s.io", "v1", "deleteoptions", "DeleteOptions", namespaced=False)
@@ -21,17 +24,18 @@ FOREGROUND = "foregroundDeletion"
 
 def delete(core: Core, kind: Kind, request: Request, options: DeleteOptions) -> Outcome:
     """One object, now or when its grace period and finalizers allow it."""
+    warnings = (kind.delete_warning,) if kind.delete_warning and not options.propagation else ()
+    with warned_of(warnings):
+        outcome = _checked(core, kind, request, options)
+    if warnings:
+        return msgspec.structs.replace(outcome, warnings=warnings)
+    return outcome
+
+
+def _checked(core: Core, kind: Kind, request: Request, options: DeleteOptions) -> Outcome:
     stored = core.found(kind, request)
     check_delete(kind, request, options, served(kind, stored).tree)
-    outcome = _delete(core, kind, request, options, stored)
-    if kind.delete_warning and not options.propagation:
-        return Outcome(
-            outcome.stored,
-            is_final=outcome.is_final,
-            has_object=outcome.has_object,
-            warnings=(kind.delete_warning,),
-        )
-    return outcome
+    return _delete(core, kind, request, options, stored)
 
 
 def _delete(core: Core, kind: Kind, request: Request, options: DeleteOptions, stored: Stored) -> Outcome:
@@ -67,6 +71,8 @@ def _delete(core: Core, kind: Kind, request: Request, options: DeleteOptions, st
     kept = core.put(kind, stored.key, marked, request)
     if finalizers or grace or _waits(kind, old):
         return Outcome(kept)
+    if request.dry_run:
+        return Outcome(kept, is_final=True, has_object=kind.deletion_returns_object)
     return _gone(core, kind, stored, request)
 
 

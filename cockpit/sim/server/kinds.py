@@ -67,6 +67,10 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     absent_fields: dict[str, str] = {}
     """What a field label reads where the object has no such field ("" if not named here)."""
     keeps_status_at_create: bool = False
+    complete_status: tuple[Complete, ...] = ()
+    """Of the whole object, after a write of its status."""
+    kept_status: tuple[str, ...] = ()
+    """Members of a status that a write without them leaves as they were."""
     is_update_unconditional: bool = True
     """A PUT may leave out the resource version."""
     delete_warning: str = ""

@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 from uuid import UUID
 
+from cockpit.kube.resource import EVENTS
 from cockpit.sim.port import Tree
 from cockpit.sim.server.kinds import Kind
 from cockpit.sim.server.names import (
@@ -71,6 +72,8 @@ def updated(metadata: Tree, old: Tree) -> Tree:
         made["uid"] = old["uid"]
     if not made.get("name"):
         made["name"] = old["name"]
+    if "namespace" in old:
+        made["namespace"] = old["namespace"]
     made["resourceVersion"] = old.get("resourceVersion", "")
     if made.get("managedFields") is None and "managedFields" in old:
         made["managedFields"] = old["managedFields"]
@@ -129,7 +132,8 @@ def _faults(metadata: Tree, kind: Kind) -> Iterator[Cause]:
     if size > _ANNOTATIONS_BYTES:
         yield too_long("metadata.annotations", _ANNOTATIONS_BYTES)
     # Definitions and their objects are checked by the general rules, built-in kinds by stricter ones.
-    is_strict = not kind.is_custom and kind.resource.group != "apiextensions.k8s.io"
+    is_strict = not kind.is_custom and kind.resource != EVENTS
+    is_strict = is_strict and kind.resource.group not in ("apiextensions.k8s.io", "policy")
     for index, finalizer in enumerate(metadata.get("finalizers") or ()):
         for fault in label_key_faults(finalizer):
             yield wrong("metadata.finalizers", finalizer, fault)

@@ -26,7 +26,18 @@ from cockpit.sim.server.request import DeleteOptions, ListOptions, Request, Watc
 from cockpit.sim.server.storage import Stored
 from cockpit.sim.server.subresources import bind, scale_of, write_scale
 from cockpit.sim.server.watching import BOOKMARK, Watched, bookmark, watch
-from cockpit.sim.server.writing import BY_APPLY, BY_PUT, How, create, update
+from cockpit.sim.server.writing import (
+    BY_APPLY,
+    BY_PUT,
+    How,
+    check_name,
+    check_place,
+    create,
+    other_uid,
+    update,
+    warned_of,
+    warnings_of,
+)
 
 __all__ = [
     "BOOKMARK",
@@ -83,9 +94,16 @@ class Operations(Core):
         self._known(kind, request)
         if request.subresource == "scale":
             return write_scale(self, kind, request, lambda _: tree)
-        if kind.is_path_creatable and not request.subresource and self._is_missing(kind, request):
-            return create(self, kind, request, self._named(request, tree))
-        return update(self, kind, request, lambda _: tree, BY_PUT)
+        if not self._is_missing(kind, request):
+            return update(self, kind, request, lambda _: tree, BY_PUT)
+        with warned_of(warnings_of(kind, request, tree)):
+            check_place(request, tree)
+            check_name(request, tree)
+            if not kind.is_path_creatable:
+                raise not_found(kind.resource, request.name)
+            if uid := (tree.get("metadata") or {}).get("uid"):
+                raise other_uid(kind, request, uid, "")
+        return create(self, kind, request, self._unversioned(self._named(request, tree)))
 
     def patch(self, request: Request, patch: Patch, type: PatchType) -> Outcome:  # noqa: A002
         """PATCH: of the object, its `status` or its `scale`."""
@@ -140,12 +158,13 @@ class Operations(Core):
             given = metadata["name"]
             why = f"the name of the object ({given}) does not match the name on the URL ({request.name})"
             raise bad_request(why)
-        if kind.resource.namespaced:
-            applied["metadata"] = {"namespace": request.namespace, **metadata}
         if request.subresource == "scale":
             return write_scale(self, kind, request, lambda tree: merge(tree, applied))
         now, shape = self.clock.now(), kind.shape
         manager, force = request.field_manager, request.force
+        ignored = None
+        if kind.is_custom and kind.has_status:
+            ignored = _OF_STATUS if request.subresource else _OF_SPEC
         if self._is_missing(kind, request):
             if request.subresource:
                 raise not_found(kind.resource, request.name)
@@ -154,11 +173,20 @@ class Operations(Core):
                     f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
                 )
                 raise conflict(kind.resource, request.name, why)
-            made = apply(None, applied, manager, force, shape, now)
-            return create(self, kind, request, made, is_applied=True)
+            made = apply(None, applied, manager, force, shape, now, ignored=ignored)
+            return create(self, kind, request, self._unversioned(made), is_applied=True)
 
         def wanted(tree: Tree) -> Tree:
-            return apply(tree, applied, manager, force, shape, now, subresource=request.subresource)
+            return apply(
+                tree,
+                applied,
+                manager,
+                force,
+                shape,
+                now,
+                subresource=request.subresource,
+                ignored=ignored,
+            )
 
         return update(self, kind, request, wanted, BY_APPLY)
 
@@ -178,11 +206,19 @@ class Operations(Core):
     def _is_missing(self, kind: Kind, request: Request) -> bool:
         return self.storage.get(kind.shelf, request.namespace, request.name) is None
 
+    def _unversioned(self, tree: Tree) -> Tree:
+        metadata = {key: value for key, value in tree["metadata"].items() if key != "resourceVersion"}
+        return {**tree, "metadata": metadata}
+
     def _named(self, request: Request, tree: Tree) -> Tree:
         metadata = dict(tree.get("metadata") or {})
         metadata["name"] = metadata.get("name") or request.name
         return {**tree, "metadata": metadata}
 
+
+_OF_SPEC = (("f:status",),)
+_OF_STATUS = (("f:spec",), ("f:metadata",))
+"""What an apply to a custom object, or to its status, never touches."""
 
 _CUSTOM_PATCHES = (
     "the body of the request was in an unknown format - accepted media types include: "

@@ -1,6 +1,6 @@
 """The API server's refusals in its own words (apimachinery: api/errors, util/validation/field)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from cockpit.kube.resource import Resource
 from cockpit.sim.port import PortError
@@ -39,9 +39,10 @@ def not_allowed(resource: Resource, verb: str) -> PortError:
     )
 
 
-def exists(resource: Resource, name: str) -> PortError:
-    """409: the name is taken."""
-    message = f'{resource.label} "{name}" already exists'
+def exists(resource: Resource, name: str, held: Mapping[str, object] | None = None) -> PortError:
+    """409: the name is taken, by an object with metadata `held`."""
+    is_ending = "deletionTimestamp" in (held or {})
+    message = f'{"object is being deleted: " if is_ending else ""}{resource.label} "{name}" already exists'
     return PortError(409, "AlreadyExists", message)
 
 

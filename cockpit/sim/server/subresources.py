@@ -30,6 +30,12 @@ def scale_of(kind: Kind, stored: Stored) -> Stored:
     if selector := _selector(tree, scale):
         status["selector"] = selector
     replicas = _at(tree, scale.replicas)
+    if replicas is None and kind.is_custom:
+        path = "." + ".".join(scale.replicas)
+        why = f'Internal error occurred: the spec replicas field "{path}" does not exist'
+        raise PortError(
+            500, "InternalError", why, [{"message": f'the spec replicas field "{path}" does not exist'}]
+        )
     shown: Tree = {
         "kind": "Scale",
         "apiVersion": "autoscaling/v1",

@@ -4,12 +4,14 @@ create: what is known of it -> defaults, namespace, admissions -> metadata -> ru
 update: the new tree over the old -> what may not be changed is put back -> rules -> stored, if it differs.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import msgspec
 
-from cockpit.kube.resource import NAMESPACES
+from cockpit.kube.resource import EVENTS, NAMESPACES
 from cockpit.sim.port import PortError, Tree
+from cockpit.sim.resources import BUDGETS
 from cockpit.sim.server.core import Core, Outcome, object_key, served
 from cockpit.sim.server.kinds import Kind
 from cockpit.sim.server.object_meta import (
@@ -25,6 +27,7 @@ from cockpit.sim.server.schema.decode import accepted, accepted_patch
 from cockpit.sim.server.storage import Stored, key_of
 
 _TRIES = 8
+_SHELVES = {"nodes": "minions", "services": "services/specs"}
 
 Make = Callable[[Tree], Tree]
 """Old tree -> tree that is wanted."""
@@ -37,9 +40,32 @@ Decoded = tuple[Tree, tuple[str, ...]]
 def create(core: Core, kind: Kind, request: Request, tree: Tree, *, is_applied: bool = False) -> Outcome:
     """A new object; `is_applied` when its managed fields are kept already."""
     tree, warnings = _understood(kind, request, _typed(kind, request, tree), is_applied=is_applied)
+    with warned_of(warnings):
+        return _create(core, kind, request, tree, warnings, is_applied=is_applied)
+
+
+@contextmanager
+def warned_of(warnings: tuple[str, ...]) -> Iterator[None]:
+    """A refusal inside carries what its answer warns of all the same."""
+    try:
+        yield
+    except PortError as error:
+        error.warnings = (*warnings, *error.warnings)
+        raise
+
+
+def _create(
+    core: Core,
+    kind: Kind,
+    request: Request,
+    tree: Tree,
+    warnings: tuple[str, ...],
+    *,
+    is_applied: bool,
+) -> Outcome:
+    check_place(request, tree)
     metadata: Tree = tree["metadata"]
-    if metadata.get("resourceVersion"):
-        raise PortError(500, "", "resourceVersion should not be set on objects to be created")
+    version = metadata.get("resourceVersion")
     name = metadata.get("name", "")
     core.check_namespace(request, name or metadata.get("generateName", ""))
     if kind.has_status and not kind.keeps_status_at_create:
@@ -51,27 +77,45 @@ def create(core: Core, kind: Kind, request: Request, tree: Tree, *, is_applied: 
     if not is_applied:
         # Before what admissions and the server itself add: that belongs to nobody.
         tree = core.tracked(kind, request, None, tree)
-    tree = dict(core.admit(request, tree, None))
+    try:
+        tree = dict(core.admit(request, tree, None))
+    except PortError:
+        # What is invalid is told before what admissions refuse.
+        if causes := _create_faults(kind, tree):
+            raise invalid(kind.shelf, name, causes) from None
+        raise
     warnings = (*warnings, *core.warned(request, tree, None))
     namespace = request.namespace if kind.resource.namespaced else ""
     tree["metadata"] = created(tree["metadata"], kind, namespace, core.now, core.random)
     for revise in kind.revise:
         tree = revise(tree, None)
-    causes = [*faults_at_create(tree["metadata"], kind), *_faults(kind, tree, None)]
+    causes = _create_faults(kind, tree)
     if causes:
         raise invalid(kind.shelf, tree["metadata"].get("name", ""), causes)
     key = object_key(kind, tree)
-    if key in core.storage.shelf(kind.shelf).objects:
-        raise exists(kind.resource, tree["metadata"]["name"])
+    if version and not request.dry_run:
+        raise PortError(500, "", "resourceVersion should not be set on objects to be created")
+    if (held := core.storage.shelf(kind.shelf).objects.get(key)) is not None:
+        raise exists(kind.resource, tree["metadata"]["name"], held.tree["metadata"])
     stored = core.put(kind, key, tree, request)
     return Outcome(stored, is_created=True, warnings=warnings)
+
+
+def _create_faults(kind: Kind, tree: Tree) -> list[Cause]:
+    own, general = _faults(kind, tree, None), list(faults_at_create(tree["metadata"], kind))
+    # Where the rules of a kind leave metadata alone, the general ones are asked only after them.
+    return (own or general) if kind.resource in (BUDGETS, EVENTS) else [*general, *own]
 
 
 def _typed(kind: Kind, request: Request, tree: Tree) -> Tree:
     """A tree of the caller's own, of the right type and in the right place."""
     resource = kind.resource
     if not isinstance(tree.get("metadata", {}), dict):
-        raise bad_request(f"{resource.kind} in version {resource.version!r} cannot be handled: no metadata")
+        given = {list: "array", str: "string", bool: "bool"}.get(type(tree["metadata"]), "number")
+        raise bad_request(
+            f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: json: '
+            f"cannot unmarshal {given} into Go struct field {resource.kind}.metadata of type v1.ObjectMeta"
+        )
     for field, wanted in (("apiVersion", resource.api_version), ("kind", resource.kind)):
         given = tree.get(field) or wanted
         if given != wanted:
@@ -81,14 +125,43 @@ def _typed(kind: Kind, request: Request, tree: Tree) -> Tree:
             )
     tree = {**tree, "apiVersion": resource.api_version, "kind": resource.kind}
     tree["metadata"] = metadata = dict(tree.get("metadata") or {})
-    place = metadata.get("namespace") or request.namespace
-    if resource.namespaced and place != request.namespace:
-        raise bad_request(
-            "the namespace of the provided object does not match the namespace sent on the request"
-        )
     if not resource.namespaced:
         metadata.pop("namespace", None)
     return tree
+
+
+def check_place(request: Request, tree: Tree) -> None:
+    """Raises PortError 400 where an object is of another namespace than the path."""
+    place = (tree.get("metadata") or {}).get("namespace") or request.namespace
+    if request.resource.namespaced and place != request.namespace:
+        raise bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+
+
+def warnings_of(kind: Kind, request: Request, tree: Tree) -> tuple[str, ...]:
+    """What is warned of a tree. Raises PortError 400 for what is not understood."""
+    known, warnings = _understood(kind, request, _typed(kind, request, tree))
+    for complete in kind.complete:
+        known = complete(known)
+    return warnings
+
+
+def check_name(request: Request, tree: Tree) -> None:
+    """Raises PortError 400 where an object is not the one that the path names (apiserver rest.checkName)."""
+    metadata = tree.get("metadata") or {}
+    if not isinstance(metadata, dict):
+        return
+    given = metadata.get("name")
+    if not given:
+        why = (
+            f"the name of the object ({request.name} based on URL) was undeterminable: name must be provided"
+        )
+        raise bad_request(why)
+    if given != request.name:
+        raise bad_request(
+            f"the name of the object ({given}) does not match the name on the URL ({request.name})"
+        )
 
 
 def _understood(kind: Kind, request: Request, tree: Tree, *, is_applied: bool = False) -> Decoded:
@@ -163,6 +236,23 @@ def update_from(
         return Outcome(served(kind, stored))
     _check_preconditions(kind, request, old, wanted, is_put=how.is_put)
     wanted, warnings = _taken(kind, request, wanted, how)
+    with warned_of(warnings):
+        return _stored(core, kind, request, stored, wanted, how=how, warnings=warnings)
+
+
+def _stored(
+    core: Core,
+    kind: Kind,
+    request: Request,
+    stored: Stored,
+    wanted: Tree,
+    *,
+    how: How,
+    warnings: tuple[str, ...],
+) -> Outcome:
+    if isinstance(wanted.get("metadata"), dict):
+        check_place(request, wanted)
+    old = served(kind, stored).tree
     is_status = request.subresource == "status"
     new = _of_status(kind, old, wanted) if is_status else _of_spec(kind, request, old, wanted)
     new = core.admit(request, new, old)
@@ -220,6 +310,11 @@ def _of_status(kind: Kind, old: Tree, wanted: Tree) -> Tree:
         new["status"] = wanted["status"]
     else:
         new.pop("status", None)
+    for complete in kind.complete_status:
+        new = complete(new)
+    if kind.kept_status and (held := old.get("status")):
+        kept = {key: held[key] for key in kind.kept_status if key in held}
+        new["status"] = {**kept, **(new.get("status") or {})}
     metadata = wanted.get("metadata")
     if metadata is None or metadata is old["metadata"]:
         return new
@@ -241,18 +336,10 @@ def _check_preconditions(kind: Kind, request: Request, old: Tree, wanted: Tree, 
     metadata = wanted.get("metadata") or {}
     if metadata is old["metadata"]:
         return
-    if (given := metadata.get("name")) and given != request.name:
-        raise bad_request(
-            f"the name of the object ({given}) does not match the name on the URL ({request.name})"
-        )
+    check_name(request, wanted)
     uid = metadata.get("uid")
     if is_put and uid and uid != old["metadata"]["uid"]:
-        where = f"/registry/{kind.resource.plural}/{key_of(request.namespace, request.name)}"
-        said = (
-            f"StorageError: invalid object, Code: 4, Key: {where}, ResourceVersion: 0, AdditionalErrorMsg: "
-            f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old['metadata']['uid']}"
-        )
-        raise conflict(kind.resource, request.name, said)
+        raise other_uid(kind, request, uid, old["metadata"]["uid"])
     version = metadata.get("resourceVersion", "")
     if version and version != old["metadata"]["resourceVersion"]:
         raise conflict(kind.resource, request.name, MODIFIED)
@@ -261,6 +348,17 @@ def _check_preconditions(kind: Kind, request: Request, old: Tree, wanted: Tree, 
         raise invalid(
             msgspec.structs.replace(kind.resource, kind=kind.resource.plural), request.name, [cause]
         )
+
+
+def other_uid(kind: Kind, request: Request, uid: str, held: str) -> PortError:
+    """409 for a PUT over another object than the caller thought."""
+    group = _SHELVES.get(kind.shelf.plural, kind.shelf.plural)
+    where = f"/registry/{group}/{key_of(request.namespace, request.name)}"
+    said = (
+        f"StorageError: invalid object, Code: 4, Key: {where}, ResourceVersion: 0, AdditionalErrorMsg: "
+        f"Precondition failed: UID in precondition: {uid}, UID in object meta: {held}"
+    )
+    return conflict(kind.resource, request.name, said)
 
 
 def _update_faults(kind: Kind, new: Tree, old: Tree, is_status: bool) -> list[Cause]:

@@ -21,14 +21,22 @@ class Admissions:
     """The plugins of kube-apiserver that are served here, in its order: first those that write, then those
     that refuse. `chain` is what operations run; quotas come last and should stay last.
 
-    `with_accounts` False leaves service accounts alone, as `--disable-admission-plugins ServiceAccount`.
+    `with_accounts` False leaves service accounts alone, as `--disable-admission-plugins ServiceAccount`;
+    `with_quotas` False leaves quotas without status and effect, as they are while no controller runs.
     """
 
     def __init__(
-        self, storage: Storage, served: Callable[[], Iterable[Resource]], *, with_accounts: bool = True
+        self,
+        storage: Storage,
+        served: Callable[[], Iterable[Resource]],
+        *,
+        with_accounts: bool = True,
+        with_quotas: bool = True,
     ) -> None:
         self.security = PodSecurity(storage)
         self.quotas = Quotas(storage, served)
+        if not with_quotas:
+            self.quotas.close()
         self.chain: tuple[Admission, ...] = (
             *((Accounts(storage),) if with_accounts else ()),
             Priority(storage),

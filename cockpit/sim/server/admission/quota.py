@@ -71,12 +71,14 @@ class Quotas:
         self._served = served
         self._accounts: dict[str, dict[str, _Account]] = {}
         self._stops: dict[Resource, Callable[[], None]] = {}
+        self._is_closed = False
         self._stop_quotas = storage.listen(RESOURCE_QUOTAS, self._quota_changed)
         for stored in list(storage.shelf(RESOURCE_QUOTAS).between("")):
             self._open(stored.key, stored.tree)
 
     def close(self) -> None:
         """Hear no more commits."""
+        self._is_closed = True
         self._stop_quotas()
         for stop in self._stops.values():
             stop()
@@ -84,6 +86,8 @@ class Quotas:
 
     def refresh(self) -> None:
         """Look again at what is served: a quota may count a kind that was not there before."""
+        if self._is_closed:
+            return
         for stored in list(self._storage.shelf(RESOURCE_QUOTAS).between("")):
             self._open(stored.key, stored.tree)
 

@@ -4,14 +4,16 @@ import binascii
 import re
 import string
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from ipaddress import IPv4Address
 
 from cockpit.sim.port import Tree
 from cockpit.sim.server.builtin.filling import each, filled
-from cockpit.sim.server.refusals import Cause, bad_request, banned, duplicate, wrong
+from cockpit.sim.server.builtin.services import with_affinity
+from cockpit.sim.server.refusals import Cause, bad_request, banned, duplicate, unsupported, wrong
 
 _NAME_LABEL = "kubernetes.io/metadata.name"
+_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
 _FIRST_ADDRESS = int(IPv4Address("10.96.0.10"))
 _ADDRESSES = 2**20 - 16
@@ -36,6 +38,9 @@ def pending_status(tree: Tree, old: Tree | None) -> Tree:
 
 def complete_node(node: Tree) -> Tree:
     """What a node has can be allocated, unless it says otherwise."""
+    spec = node.get("spec") or {}
+    if spec.get("podCIDR") and not spec.get("podCIDRs"):
+        node = {**node, "spec": {**spec, "podCIDRs": [spec["podCIDR"]]}}
     capacity = (node.get("status") or {}).get("capacity")
     if not capacity or (node.get("status") or {}).get("allocatable") is not None:
         return node
@@ -65,15 +70,37 @@ def check_node(node: Tree, old: Tree | None) -> Iterator[Cause]:
     spec = node.get("spec") or {}
     if old is not None and spec is old.get("spec"):
         return
-    seen: set[tuple[str, str]] = set()
-    for index, taint in enumerate(spec.get("taints") or ()):
-        pair = (taint.get("key", ""), taint.get("effect", ""))
-        if pair in seen:
-            yield duplicate(f"metadata.taints[{index}]", taint)
-        seen.add(pair)
+    # The real server looks at the taints of a changed node twice.
+    for _ in range(1 if old is None else 2):
+        yield from _taint_faults(spec.get("taints") or ())
     held = ((old or {}).get("spec") or {}).get("podCIDR")
     if held and spec.get("podCIDR") != held:
         yield banned("spec.podCIDRs", 'node updates may not change podCIDR except from "" to valid')
+    held = ((old or {}).get("spec") or {}).get("providerID")
+    if held and spec.get("providerID") != held:
+        yield banned("spec.providerID", 'node updates may not change providerID except from "" to valid')
+
+
+def _taint_faults(taints: Sequence[Tree]) -> Iterator[Cause]:
+    seen: set[tuple[str, str]] = set()
+    for index, taint in enumerate(taints):
+        pair = (taint.get("key", ""), taint.get("effect", ""))
+        if pair[1] not in _EFFECTS:
+            yield unsupported(f"metadata.taints[{index}].effect", pair[1], _EFFECTS)
+        if pair in seen:
+            yield _second_taint(f"metadata.taints[{index}]", taint)
+        seen.add(pair)
+
+
+def _second_taint(field: str, taint: Tree) -> Cause:
+    shown = {
+        "Key": taint.get("key", ""),
+        "Value": taint.get("value", ""),
+        "Effect": taint.get("effect", ""),
+        "TimeAdded": taint.get("timeAdded"),
+    }
+    cause = duplicate(field, shown)
+    return {**cause, "message": f"{cause['message']}: taints must be unique by key and effect pair"}
 
 
 def complete_namespace(space: Tree) -> Tree:
@@ -109,7 +136,10 @@ def service_addresses() -> Callable[[Tree, Tree | None], Tree]:
     def revise(service: Tree, old: Tree | None) -> Tree:
         nonlocal count
         if old is not None:
-            given = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
+            given = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy")
+            if service["spec"].get("type") == "ExternalName":
+                left = {key: value for key, value in service["spec"].items() if key not in given}
+                return {**service, "spec": left}
             kept = {key: old["spec"][key] for key in given if key in old["spec"]}
             return {**service, "spec": {**kept, **service["spec"]}}
         spec = service["spec"]
@@ -136,7 +166,7 @@ def complete_service(service: Tree) -> Tree:
     spec = filled(service.get("spec") or {}, type="ClusterIP", sessionAffinity="None")
     if spec["type"] != "ExternalName":
         spec = filled(spec, internalTrafficPolicy="Cluster")
-    spec = each(spec, "ports", _service_port)
+    spec = with_affinity(each(spec, "ports", _service_port))
     return {**service, "spec": spec}
 
 
@@ -156,6 +186,22 @@ def _fixed_faults(tree: Tree, old: Tree | None, parts: tuple[str, ...]) -> Itera
             yield banned(part, why)
 
 
+def complete_config_map(tree: Tree) -> Tree:
+    """Raises PortError 400 for binary data that is not base64."""
+    _check_base64(tree.get("binaryData") or {}, "ConfigMap")
+    return tree
+
+
+def _check_base64(data: Tree, kind: str) -> None:
+    for value in data.values():
+        try:
+            b64decode(value or "", validate=True)
+        except (binascii.Error, TypeError, ValueError) as error:
+            at = next((n for n, char in enumerate(value) if char not in _BASE64), len(value))
+            why = f"illegal base64 data at input byte {at}"
+            raise bad_request(f'{kind} in version "v1" cannot be handled as a {kind}: {why}') from error
+
+
 def check_config_map(tree: Tree, old: Tree | None) -> Iterator[Cause]:
     """Keys that can be file names."""
     yield from _fixed_faults(tree, old, ("data", "binaryData"))
@@ -163,18 +209,20 @@ def check_config_map(tree: Tree, old: Tree | None) -> Iterator[Cause]:
         for key in tree.get(part) or {}:
             if not _KEY(key):
                 yield wrong(f"{part}[{key}]", key, _KEY_TEXT)
+            if part == "data" and key in (tree.get("binaryData") or {}):
+                yield wrong(f"data[{key}]", key, "duplicate of key present in binaryData")
+
+
+def complete_limits(tree: Tree) -> Tree:
+    """No limits are null."""
+    spec = tree.get("spec") or {}
+    return tree if spec.get("limits") else {**tree, "spec": {**spec, "limits": None}}
 
 
 def complete_secret(secret: Tree) -> Tree:
     """Its type; what was given as text becomes data. Raises PortError 400 for data that is not base64."""
     secret = filled(secret, type="Opaque")
-    for value in (secret.get("data") or {}).values():
-        try:
-            b64decode(value or "", validate=True)
-        except (binascii.Error, TypeError, ValueError) as error:
-            at = next((n for n, char in enumerate(value) if char not in _BASE64), len(value))
-            why = f"illegal base64 data at input byte {at}"
-            raise bad_request(f'Secret in version "v1" cannot be handled as a Secret: {why}') from error
+    _check_base64(secret.get("data") or {}, "Secret")
     texts = secret.get("stringData")
     if texts is None:
         return secret

@@ -9,6 +9,7 @@ from cockpit.sim.server.builtin.pod_rules import pod_spec_faults
 from cockpit.sim.server.builtin.pod_spec import complete_template
 from cockpit.sim.server.object_meta import label_faults_at
 from cockpit.sim.server.refusals import Cause, required, unsupported, wrong
+from cockpit.sim.server.selectors import object_selector
 
 DELETE_WARNING = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove "
@@ -17,7 +18,6 @@ DELETE_WARNING = (
 _UID_LABEL = "batch.kubernetes.io/controller-uid"
 _MOST_RETRIES = 2**31 - 1
 _FIXED = (
-    "selector",
     "completionMode",
     "podFailurePolicy",
     "backoffLimitPerIndex",
@@ -85,40 +85,72 @@ def check(job: Tree, old: Tree | None) -> Iterator[Cause]:
     spec = job["spec"]
     if old is not None and spec is old["spec"]:
         return
-    for key in ("parallelism", "completions", "backoffLimit", "activeDeadlineSeconds"):
+    if old is None:
+        yield from _spec_faults(spec)
+        return
+    # The real server checks a changed job twice.
+    faults = tuple(_spec_faults(spec))
+    yield from faults
+    yield from faults
+    yield from _change_faults(spec, old)
+
+
+def _spec_faults(spec: Tree) -> Iterator[Cause]:
+    for key in (
+        "parallelism",
+        "completions",
+        "activeDeadlineSeconds",
+        "backoffLimit",
+        "ttlSecondsAfterFinished",
+    ):
         value = spec.get(key)
         if value is not None and value < 0:
             yield wrong(f"spec.{key}", value, "must be greater than or equal to 0")
-    if spec.get("completionMode") == "Indexed" and spec.get("completions") is None:
-        yield required("spec.completions", "when completion mode is Indexed")
+    manager = spec.get("managedBy")
+    if manager is not None and "/" not in manager:
+        yield wrong("spec.managedBy", manager, 'must be a domain-prefixed path (such as "acme.io/foo")')
+    if spec.get("completionMode") == "Indexed":
+        if spec.get("completions") is None:
+            yield required("spec.completions", "when completion mode is Indexed")
+    elif (limit := spec.get("backoffLimitPerIndex")) is not None:
+        yield wrong("spec.backoffLimitPerIndex", limit, "requires indexed completion mode")
     template = spec["template"].get("spec") or {}
-    if old is None:
-        yield from label_faults_at(
-            "spec.template.metadata.labels", (spec["template"].get("metadata") or {}).get("labels") or {}
-        )
-        yield from pod_spec_faults(template, "spec.template.spec")
-        restarts = template.get("restartPolicy")
-        if restarts == "Always":
-            yield required("spec.template.spec.restartPolicy", 'valid values: "OnFailure", "Never"')
-        elif restarts not in _RESTARTS:
-            yield unsupported("spec.template.spec.restartPolicy", restarts, _RESTARTS)
-        return
-    yield from _change_faults(spec, old)
+    labels = (spec["template"].get("metadata") or {}).get("labels") or {}
+    yield from label_faults_at("spec.template.metadata.labels", labels)
+    yield from pod_spec_faults(template, "spec.template.spec")
+    restarts = template.get("restartPolicy")
+    if restarts == "Always":
+        yield required("spec.template.spec.restartPolicy", 'valid values: "OnFailure", "Never"')
+    elif restarts not in _RESTARTS:
+        yield unsupported("spec.template.spec.restartPolicy", restarts, _RESTARTS)
+    elif restarts == "OnFailure" and spec.get("podFailurePolicy"):
+        why = 'only "Never" is supported when podFailurePolicy is specified'
+        yield wrong("spec.template.spec.restartPolicy", restarts, why)
+    selector = spec.get("selector")
+    if selector is None:
+        yield required("spec.selector")
+    if not selector or not object_selector(selector)(labels):
+        why = "`selector` does not match template `labels`"
+        yield wrong("spec.template.metadata.labels", labels or None, why)
 
 
 def _change_faults(spec: Tree, old_job: Tree) -> Iterator[Cause]:
     old = old_job["spec"]
-    for key in _FIXED:
-        if spec.get(key) != old.get(key):
-            yield wrong(f"spec.{key}", spec.get(key), "field is immutable")
     if spec.get("completions") != old.get("completions") and not _is_elastic(spec, old):
-        yield wrong("spec.completions", spec.get("completions"), "field is immutable")
+        is_indexed = spec.get("completionMode") == "Indexed"
+        why = "can only be modified in tandem with spec.parallelism" if is_indexed else "field is immutable"
+        yield wrong("spec.completions", spec.get("completions"), why)
+    if spec.get("selector") != old.get("selector"):
+        yield wrong("spec.selector", spec.get("selector"), "field is immutable")
     is_open = old.get("suspend") and "startTime" not in (old_job.get("status") or {})
     before, after = old["template"], spec["template"]
     if is_open:
         before, after = _fixed_part(before), _fixed_part(after)
     if before != after:
         yield wrong("spec.template", spec["template"], "field is immutable")
+    for key in _FIXED:
+        if spec.get(key) != old.get(key):
+            yield wrong(f"spec.{key}", spec.get(key), "field is immutable")
 
 
 def _is_elastic(spec: Tree, old: Tree) -> bool:

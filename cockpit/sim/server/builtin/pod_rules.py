@@ -9,6 +9,8 @@ from cockpit.sim.server.refusals import Cause, duplicate, required, unsupported,
 
 _RESTARTS = ("Always", "OnFailure", "Never")
 _DNS = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
+_PROBES = ("exec", "grpc", "httpGet", "tcpSocket")
+_OPERATORS = ("Equal", "Exists")
 _PULLS = ("Always", "IfNotPresent", "Never")
 
 
@@ -18,13 +20,16 @@ def pod_spec_faults(spec: Tree, field: str) -> Iterator[Cause]:
         yield required(f"{field}.containers")
     names: set[str] = set()
     volumes = {volume.get("name") for volume in spec.get("volumes") or ()}
-    for part in ("initContainers", "containers"):
+    for part in ("containers", "initContainers"):
         for index, container in enumerate(spec.get(part) or ()):
             yield from _container_faults(container, f"{field}.{part}[{index}]", names, volumes)
     if spec.get("restartPolicy") not in _RESTARTS:
         yield unsupported(f"{field}.restartPolicy", spec.get("restartPolicy"), _RESTARTS)
     if spec.get("dnsPolicy") not in _DNS:
         yield unsupported(f"{field}.dnsPolicy", spec.get("dnsPolicy"), _DNS)
+    if spec.get("dnsPolicy") == "None" and not (spec.get("dnsConfig") or {}).get("nameservers"):
+        why = "must provide `dnsConfig` when `dnsPolicy` is None"
+        yield required(f"{field}.dnsConfig", why)
     if (node := spec.get("nodeName")) is not None:
         for fault in subdomain_faults(node) if node else ():
             yield wrong(f"{field}.nodeName", node, fault)
@@ -32,6 +37,10 @@ def pod_spec_faults(spec: Tree, field: str) -> Iterator[Cause]:
     if deadline is not None and not 1 <= deadline <= 2**31 - 1:
         why = "must be between 1 and 2147483647, inclusive"
         yield wrong(f"{field}.activeDeadlineSeconds", deadline, why)
+    for index, toleration in enumerate(spec.get("tolerations") or ()):
+        operator = toleration.get("operator")
+        if operator and operator not in _OPERATORS:
+            yield unsupported(f"{field}.tolerations[{index}].operator", operator, _OPERATORS)
     yield from _volume_faults(spec.get("volumes") or [], field)
 
 
@@ -68,6 +77,10 @@ def _container_faults(
         yield wrong(f"{field}.image", image, "must not have leading or trailing whitespace")
     if (pull := container.get("imagePullPolicy")) not in _PULLS:
         yield unsupported(f"{field}.imagePullPolicy", pull, _PULLS)
+    for key in ("livenessProbe", "readinessProbe", "startupProbe"):
+        probe = container.get(key)
+        if probe is not None and not any(one in probe for one in _PROBES):
+            yield required(f"{field}.{key}", "must specify a handler type")
     for index, mount in enumerate(container.get("volumeMounts") or ()):
         if mount.get("name") not in volumes:
             yield {

@@ -7,7 +7,7 @@ from cockpit.sim.port import Tree
 from cockpit.sim.server.builtin.filling import filled
 from cockpit.sim.server.builtin.pod_rules import pod_spec_faults
 from cockpit.sim.server.builtin.pod_spec import complete_spec
-from cockpit.sim.server.refusals import Cause, banned
+from cockpit.sim.server.refusals import Cause, banned, wrong
 
 FIELDS: dict[str, tuple[str, ...]] = {
     "spec.nodeName": ("spec", "nodeName"),
@@ -32,6 +32,8 @@ def complete(pod: Tree) -> Tree:
     """A pod with its defaults."""
     spec = pod.get("spec") or {}
     done = filled(complete_spec(spec), enableServiceLinks=True)
+    if (done.get("terminationGracePeriodSeconds") or 0) < 0:
+        done = {**done, "terminationGracePeriodSeconds": 1}
     return pod if done is spec else {**pod, "spec": done}
 
 
@@ -80,16 +82,26 @@ def check(pod: Tree, old: Tree | None) -> Iterator[Cause]:
     if old is None:
         yield from pod_spec_faults(pod["spec"], "spec")
     elif pod["spec"] is not old["spec"] and pod["spec"] != old["spec"]:
+        yield from pod_spec_faults(pod["spec"], "spec")
         yield from _change_faults(pod["spec"], old["spec"])
 
 
 def _change_faults(spec: Tree, old: Tree) -> Iterator[Cause]:
+    for key in ("containers", "initContainers"):
+        if len(spec.get(key) or ()) != len(old.get(key) or ()):
+            yield banned(f"spec.{key}", "pod updates may not add or remove containers")
+            return
     late = spec.get("tolerations") or []
     if any(one not in late for one in old.get("tolerations") or ()):
         yield banned(
             "spec.tolerations", "existing toleration can not be modified except its tolerationSeconds"
         )
         return
+    gates = [one["name"] for one in old.get("schedulingGates") or ()]
+    for index, one in enumerate(spec.get("schedulingGates") or ()):
+        if one["name"] not in gates:
+            why = f"only deletion is allowed, but found new scheduling gate '{one['name']}'"
+            yield banned(f"spec.schedulingGates[{index}].name", why)
     if not _same_but_images(spec, old):
         yield banned("spec", _FIXED)
 
@@ -106,7 +118,7 @@ def _same_but_images(spec: Tree, old: Tree) -> bool:
         if len(now) != len(before):
             return False
         for one, other in zip(now, before, strict=True):
-            if {**one, "image": "", "imagePullPolicy": ""} != {**other, "image": "", "imagePullPolicy": ""}:
+            if {**one, "image": ""} != {**other, "image": ""}:
                 return False
     return True
 
@@ -115,5 +127,8 @@ _PHASES = ("Failed", "Pending", "Running", "Succeeded", "Unknown")
 
 
 def check_status(pod: Tree, old: Tree | None) -> Iterator[Cause]:
-    """Nothing: the server takes what a kubelet says of a pod's phase."""
-    return iter(())
+    """The class of service stands; the server takes what a kubelet says of a pod's phase."""
+    held = ((old or {}).get("status") or {}).get("qosClass")
+    given = (pod.get("status") or {}).get("qosClass")
+    if held and given != held:
+        yield wrong("status.qosClass", given, "field is immutable")

@@ -4,7 +4,7 @@ import msgspec
 
 from cockpit.kube.resource import EVENTS, JOBS, NAMESPACES, NODES, PODS, SERVICES, Resource
 from cockpit.sim import resources as r
-from cockpit.sim.server.builtin import cluster, definitions, events, jobs, pods, workloads
+from cockpit.sim.server.builtin import bounds, cluster, definitions, events, jobs, pods, services, workloads
 from cockpit.sim.server.kinds import Kind, Kinds, Scale
 from cockpit.sim.server.schema import Shape, shape_of
 from cockpit.sim.server.schema.crd_check import crd_faults
@@ -35,6 +35,7 @@ def _nodes_and_pods() -> list[Kind]:
             deletion_returns_object=True,
             fields=pods.FIELDS,
             absent_fields={"spec.hostNetwork": "false"},
+            kept_status=("qosClass",),
             complete=(pods.complete,),
             revise=(pods.revise,),
             checks=(pods.check,),
@@ -49,6 +50,7 @@ def _nodes_and_pods() -> list[Kind]:
             fields={"spec.unschedulable": ("spec", "unschedulable")},
             absent_fields={"spec.unschedulable": "false"},
             complete=(cluster.complete_node,),
+            complete_status=(cluster.complete_node,),
             revise=(cluster.revise_node,),
             checks=(cluster.check_node,),
         ),
@@ -98,14 +100,19 @@ def _core() -> list[Kind]:
             categories=("all",),
             has_status=True,
             name_rule="label",
+            is_path_creatable=True,
             deletion_returns_object=True,
+            fields={"spec.clusterIP": ("spec", "clusterIP"), "spec.type": ("spec", "type")},
             complete=(cluster.complete_service,),
             revise=(cluster.service_addresses(),),
+            checks=(services.check,),
+            status_checks=(services.check_status,),
         ),
         Kind(
             resource=r.CONFIG_MAPS,
             singular="configmap",
             short_names=("cm",),
+            complete=(cluster.complete_config_map,),
             checks=(cluster.check_config_map,),
         ),
         Kind(
@@ -151,8 +158,16 @@ def _volumes() -> list[Kind]:
             has_status=True,
             deletion_returns_object=True,
             revise=(cluster.empty_status,),
+            checks=(bounds.check_quota,),
         ),
-        Kind(resource=r.LIMIT_RANGES, singular="limitrange", short_names=("limits",)),
+        Kind(
+            resource=r.LIMIT_RANGES,
+            singular="limitrange",
+            short_names=("limits",),
+            is_path_creatable=True,
+            complete=(cluster.complete_limits,),
+            checks=(bounds.check_limits,),
+        ),
     ]
 
 
@@ -188,7 +203,8 @@ def _apps() -> list[Kind]:
             is_generation_of_annotations=True,
             complete=(workloads.complete_deployment,),
             revise=(cluster.empty_status,),
-            checks=(workloads.check,),
+            checks=(workloads.check, workloads.check_progress),
+            status_checks=(workloads.check_deployment_status,),
         ),
         Kind(
             resource=r.REPLICA_SETS,
@@ -217,6 +233,19 @@ def _apps() -> list[Kind]:
     ]
 
 
+def _rights() -> list[Kind]:
+    named = (
+        (r.ROLES, "role"),
+        (r.ROLE_BINDINGS, "rolebinding"),
+        (r.CLUSTER_ROLES, "clusterrole"),
+        (r.CLUSTER_ROLE_BINDINGS, "clusterrolebinding"),
+    )
+    return [
+        Kind(resource=resource, singular=singular, name_rule="path", is_path_creatable=True)
+        for resource, singular in named
+    ]
+
+
 def _others() -> list[Kind]:
     return [
         Kind(
@@ -229,7 +258,13 @@ def _others() -> list[Kind]:
             revise=(workloads.revise_budget,),
             checks=(workloads.check_budget,),
         ),
-        Kind(resource=r.LEASES, singular="lease", is_path_creatable=True, is_update_unconditional=False),
+        Kind(
+            resource=r.LEASES,
+            singular="lease",
+            is_path_creatable=True,
+            is_update_unconditional=False,
+            checks=(bounds.check_lease,),
+        ),
         Kind(
             resource=r.PRIORITY_CLASSES,
             singular="priorityclass",
@@ -251,15 +286,7 @@ def _others() -> list[Kind]:
             has_generation=True,
             generation_parts=("addressType", "endpoints", "ports"),
         ),
-        Kind(resource=r.ROLES, singular="role", name_rule="path", is_path_creatable=True),
-        Kind(resource=r.ROLE_BINDINGS, singular="rolebinding", name_rule="path", is_path_creatable=True),
-        Kind(resource=r.CLUSTER_ROLES, singular="clusterrole", name_rule="path", is_path_creatable=True),
-        Kind(
-            resource=r.CLUSTER_ROLE_BINDINGS,
-            singular="clusterrolebinding",
-            name_rule="path",
-            is_path_creatable=True,
-        ),
+        *_rights(),
         Kind(
             resource=r.CUSTOM_RESOURCE_DEFINITIONS,
             singular="customresourcedefinition",

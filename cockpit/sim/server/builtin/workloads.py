@@ -7,9 +7,11 @@ from cockpit.sim.server.builtin.filling import filled
 from cockpit.sim.server.builtin.pod_rules import pod_spec_faults
 from cockpit.sim.server.builtin.pod_spec import complete_template
 from cockpit.sim.server.object_meta import label_faults_at
-from cockpit.sim.server.refusals import Cause, required, unsupported, wrong
+from cockpit.sim.server.refusals import Cause, banned, required, unsupported, wrong
 from cockpit.sim.server.selectors import object_selector
 
+_EVICTION_POLICIES = ("AlwaysAllow", "IfHealthyBudget")
+_STRATEGIES = ("Recreate", "RollingUpdate")
 _TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 
 
@@ -92,13 +94,62 @@ def check(tree: Tree, old: Tree | None) -> Iterator[Cause]:
     labels = (template.get("metadata") or {}).get("labels") or {}
     yield from label_faults_at("spec.template.metadata.labels", labels)
     if not object_selector(selector)(labels):
-        yield wrong("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")
+        yield wrong(
+            "spec.template.metadata.labels", labels or None, "`selector` does not match template `labels`"
+        )
     yield from pod_spec_faults(template.get("spec") or {}, "spec.template.spec")
     restarts = (template.get("spec") or {}).get("restartPolicy")
     if restarts in ("OnFailure", "Never"):
         yield unsupported("spec.template.spec.restartPolicy", restarts, ("Always",))
     if old is not None and selector != old["spec"].get("selector"):
         yield wrong("spec.selector", selector, "field is immutable")
+
+
+def check_progress(tree: Tree, old: Tree | None) -> Iterator[Cause]:
+    """Times of a deployment are no less than nothing, and it may take longer than its pods must be ready."""
+    spec = tree["spec"]
+    if old is not None and spec == old["spec"]:
+        return
+    least, most = spec.get("minReadySeconds", 0), spec.get("progressDeadlineSeconds")
+    if least < 0:
+        yield wrong("spec.minReadySeconds", least, "must be greater than or equal to 0")
+    if (kept := spec.get("revisionHistoryLimit")) is not None and kept < 0:
+        yield wrong("spec.revisionHistoryLimit", kept, "must be greater than or equal to 0")
+    yield from _strategy_faults(spec.get("strategy") or {})
+    if most is not None and most <= least:
+        yield wrong("spec.progressDeadlineSeconds", most, "must be greater than minReadySeconds")
+
+
+def _strategy_faults(strategy: Tree) -> Iterator[Cause]:
+    kind, rolling = strategy.get("type"), strategy.get("rollingUpdate")
+    if kind == "Recreate" and rolling is not None:
+        why = "may not be specified when strategy `type` is 'Recreate'"
+        yield banned("spec.strategy.rollingUpdate", why)
+    elif kind == "RollingUpdate" and rolling:
+        if {str(rolling.get(key)).rstrip("%") for key in ("maxSurge", "maxUnavailable")} == {"0"}:
+            yield wrong("spec.strategy.rollingUpdate.maxUnavailable", 0, "may not be 0 when `maxSurge` is 0")
+    elif kind not in _STRATEGIES:
+        inner = rolling and {
+            "MaxUnavailable": rolling.get("maxUnavailable", 0),
+            "MaxSurge": rolling.get("maxSurge", 0),
+        }
+        yield unsupported("spec.strategy", {"Type": kind, "RollingUpdate": inner}, _STRATEGIES)
+
+
+def check_deployment_status(tree: Tree, old: Tree | None) -> Iterator[Cause]:
+    """Counts that can be true of one deployment at once."""
+    status = tree.get("status") or {}
+    keys = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas", "unavailableReplicas")
+    for key in ("observedGeneration", *keys):
+        if status.get(key, 0) < 0:
+            yield wrong(f"status.{key}", status[key], "must be greater than or equal to 0")
+    total, ready = status.get("replicas", 0), status.get("readyReplicas", 0)
+    for key in ("updatedReplicas", "readyReplicas", "availableReplicas"):
+        if status.get(key, 0) > total:
+            yield wrong(f"status.{key}", status.get(key, 0), "cannot be greater than status.replicas")
+    if status.get("availableReplicas", 0) > ready:
+        why = "cannot be greater than readyReplicas"
+        yield wrong("status.availableReplicas", status["availableReplicas"], why)
 
 
 def revise_budget(tree: Tree, old: Tree | None) -> Tree:
@@ -110,7 +161,7 @@ def revise_budget(tree: Tree, old: Tree | None) -> Tree:
 
 
 def check_budget(tree: Tree, old: Tree | None) -> Iterator[Cause]:
-    """Either of the two limits, not both."""
+    """Either of the two limits, not both; a policy for the unhealthy that is known."""
     spec = tree.get("spec") or {}
     if spec.get("minAvailable") is not None and spec.get("maxUnavailable") is not None:
         why = "minAvailable and maxUnavailable cannot be both set"
@@ -133,3 +184,6 @@ def check_budget(tree: Tree, old: Tree | None) -> Iterator[Cause]:
             yield wrong(f"spec.{key}", value, why)
         elif isinstance(value, str) and int(value[:-1]) > 100:
             yield wrong(f"spec.{key}", value, "must not be greater than 100%")
+    policy = spec.get("unhealthyPodEvictionPolicy")
+    if policy is not None and policy not in _EVICTION_POLICIES:
+        yield unsupported("spec.unhealthyPodEvictionPolicy", policy, _EVICTION_POLICIES)

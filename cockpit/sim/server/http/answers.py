@@ -43,7 +43,7 @@ def _quoted(text: str) -> str:
 
 def refused(error: PortError) -> web.Response:
     """A Status for a refusal."""
-    return answer(failure(error), error.status, headers=retry_after(error))
+    return answer(failure(error), error.status, warnings=error.warnings, headers=retry_after(error))
 
 
 async def compressed(request: web.Request, body: bytes) -> web.Response:

@@ -28,7 +28,9 @@ _NO_KIND = "couldn't get version/kind; json parse error: "
 _HEAD = (
     'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 )
+_NO_YAML = "error decoding YAML: error converting YAML to JSON: "
 _QUOTED_BYTES = 30
+_BEGINNINGS = b'{["-0123456789tfn'
 
 
 def object_of(body: bytes, content_type: str, kind: str = "Status") -> Tree:
@@ -43,6 +45,8 @@ def object_of(body: bytes, content_type: str, kind: str = "Status") -> Tree:
             tree = _wire(body)
         else:
             raise unknown_format()
+        if tree is None and body.strip() == b"null":
+            tree = {}
         if not isinstance(tree, dict):
             raise bad_request(f"{_NO_KIND}json: cannot unmarshal {_go(tree)} into Go value of type {_HEAD}")
     except PortError as error:
@@ -51,6 +55,15 @@ def object_of(body: bytes, content_type: str, kind: str = "Status") -> Tree:
         why = f"the object provided is unrecognized (must be of type {kind}): {error.message}"
         raise bad_request(f"{why} ({_quoted(body)})") from None
     return tree
+
+
+def without_kind(body: bytes, kind: str) -> PortError:
+    """400 for a custom object that does not say what it is."""
+    text = body.decode("utf-8", "replace")
+    why = (
+        f"the object provided is unrecognized (must be of type {kind}): Object 'Kind' is missing in '{text}'"
+    )
+    return bad_request(f"{why} ({_quoted(body)})")
 
 
 def _wire(body: bytes) -> Tree:
@@ -69,26 +82,39 @@ def _quoted(body: bytes) -> str:
     return f"{shown} ..." if len(body) > _QUOTED_BYTES else shown
 
 
-def patch_of(body: bytes, content_type: str, *, is_custom: bool) -> tuple[Patch, PatchType]:
-    """A patch and what kind it is of. Raises PortError 400 or 415."""
+def patch_type_of(content_type: str, *, is_custom: bool) -> PatchType:
+    """What kind of patch a body is. Raises PortError 415."""
     kind = _PATCHES.get(media_of(content_type))
     known = _CUSTOM if is_custom else _BUILT_IN
     if kind is None or kind not in known:
         told = (PatchType.JSON, PatchType.MERGE, PatchType.STRATEGIC, PatchType.APPLY)
         accepted = ", ".join(one.value for one in told if one in known)
-        if kind is None:
+        if kind is None and not is_custom:
             raise unsupported_media("415: Unsupported Media Type")
         raise unsupported_media(
             "the body of the request was in an unknown format - accepted media types include: " + accepted
         )
-    tree = _yaml(body) if kind is PatchType.APPLY else _json(body, "error decoding patch: ")
+    return kind
+
+
+def patch_of(body: bytes, kind: PatchType) -> Patch:
+    """The patch in a body. Raises PortError 400."""
+    prefix = "" if kind is PatchType.STRATEGIC else "error decoding patch: "
+    tree = _yaml(body, _NO_YAML) if kind is PatchType.APPLY else _json(body, prefix)
+    if tree is None and kind is PatchType.APPLY:
+        tree = {}
     wanted = list if kind is PatchType.JSON else dict
+    if not isinstance(tree, wanted) and kind is PatchType.APPLY:
+        raise bad_request(
+            "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal "
+            f"{_go(tree)} into Go value of type map[string]interface {{}}"
+        )
     if not isinstance(tree, wanted):
         raise bad_request(
-            f"error decoding patch: json: cannot unmarshal {_go(tree)} into Go value of type {_go_type(kind)}"
+            f"{prefix}json: cannot unmarshal {_go(tree)} into Go value of type {_go_type(kind)}"
         )
     patch: Patch = tree
-    return patch, kind
+    return patch
 
 
 def _go(tree: Any) -> str:
@@ -105,10 +131,13 @@ def _json(body: bytes, prefix: str) -> Any:
         return msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         said = "unexpected end of JSON input" if "truncated" in str(error) else str(error)
+        first = body.lstrip()[:1]
+        if first and first not in _BEGINNINGS:
+            said = f"invalid character '{first.decode('latin-1')}' looking for beginning of value"
         raise bad_request(f"{prefix}{said}") from None
 
 
-def _yaml(body: bytes) -> Any:
+def _yaml(body: bytes, prefix: str = "") -> Any:
     stripped = body.lstrip()
     if stripped[:1] in (b"{", b"["):
         # Most clients send JSON, which is YAML too; reading it as such is a hundred times faster.
@@ -123,4 +152,4 @@ def _yaml(body: bytes) -> Any:
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
         said = f"line {mark.line}: {problem}" if mark else " ".join(str(error).split())
-        raise bad_request(f"yaml: {said}") from None
+        raise bad_request(f"{prefix}yaml: {said}") from None

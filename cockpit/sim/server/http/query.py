@@ -122,7 +122,7 @@ def delete_options(query: Query, dry_runs: Sequence[str], body: Tree | None) -> 
         faults.append(
             wrong("propagationPolicy", policy, "orphanDependents and deletionPropagation cannot be both set")
         )
-    elif policy and policy not in _POLICIES:
+    if policy and policy not in _POLICIES:
         faults.append(unsupported("propagationPolicy", policy, (*_POLICIES, "nil")))
     if faults:
         raise invalid(_options_kind("DeleteOptions"), "", faults)

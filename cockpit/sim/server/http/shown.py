@@ -82,6 +82,9 @@ class Shown:
     def joined(self, items: Iterable[Stored], metadata: Tree) -> bytes:
         """A plain list out of JSON that is there already."""
         resource = self._kind.resource
+        if self._kind.is_custom:
+            # An untyped list says also that there is no more.
+            metadata = {"continue": "", **metadata}
         begin = b'{"kind":%b,"apiVersion":%b,"metadata":%b,"items":[' % (
             encode(self._kind.list_kind),
             encode(resource.api_version),

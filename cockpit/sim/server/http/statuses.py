@@ -41,11 +41,13 @@ def failure(error: PortError) -> Tree:
 
 
 _ABOUT = re.compile(
-    r'^(?:Operation cannot be fulfilled on )?(?P<what>[A-Za-z][A-Za-z0-9./-]*)(?: "(?P<name>[^"]*)")?'
+    r"^(?:Operation cannot be fulfilled on |object is being deleted: )?"
+    r'(?P<what>[A-Za-z][A-Za-z0-9./-]*)(?: "(?P<name>[^"]*)")?'
     r"(?::| not found| already exists| is forbidden)"
 )
 _INVALID = re.compile(r'^(?P<what>[\w.-]*) "(?P<name>[^"]*)" is invalid')
 _NAMED = frozenset({"NotFound", "AlreadyExists", "Conflict", "Forbidden"})
+_REJECTED = "the server rejected our request due to an error"
 _EMPTY = frozenset({"NotFound", "MethodNotAllowed", "NotAcceptable"})
 
 
@@ -57,7 +59,7 @@ def details_of(error: PortError) -> Tree | None:
     pattern = _INVALID if error.reason == "Invalid" else _ABOUT if error.reason in _NAMED else None
     found = pattern.match(error.message) if pattern else None
     if found is None:
-        is_generic = error.reason in _EMPTY or error.message.startswith("415: ")
+        is_generic = error.reason in _EMPTY or error.message.startswith(("415: ", _REJECTED))
         return {} if is_generic else None
     kind, _, group = found["what"].partition(".")
     told = {"name": found["name"], "group": group, "kind": kind}

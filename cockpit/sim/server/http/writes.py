@@ -7,7 +7,7 @@ from aiohttp import web
 
 from cockpit.sim.port import PatchType, PortError, Tree
 from cockpit.sim.server.http.answers import answer
-from cockpit.sim.server.http.bodies import media_of, object_of, patch_of
+from cockpit.sim.server.http.bodies import object_of, patch_of, patch_type_of, without_kind
 from cockpit.sim.server.http.face import Asked, Face
 from cockpit.sim.server.http.query import WriteOptions, delete_options, list_options, write_options
 from cockpit.sim.server.http.shown import Shown
@@ -16,6 +16,7 @@ from cockpit.sim.server.operations import Outcome
 from cockpit.sim.server.refusals import bad_request
 from cockpit.sim.server.request import Request
 from cockpit.sim.server.schema.doubles import checked_for_doubles
+from cockpit.sim.server.writing import warned_of
 
 _SENT_KINDS = {
     "binding": ("v1", "Binding"),
@@ -68,7 +69,10 @@ def _checked(face: Face, asked: Asked, tree: Tree) -> Tree:
 
 async def _object(asked: Asked) -> Tree:
     kind = _SENT_KINDS.get(asked.target.subresource, ("", asked.kind.resource.kind))[1]
-    return object_of(await body_of(asked), asked.http.headers.get("Content-Type", ""), kind)
+    tree = object_of(await body_of(asked), asked.http.headers.get("Content-Type", ""), kind)
+    if asked.kind.is_custom and not asked.target.subresource and not tree.get("kind"):
+        raise without_kind(await body_of(asked), kind)
+    return tree
 
 
 def _other_kind(face: Face, sent: tuple[str, str], wanted: tuple[str, str]) -> PortError:
@@ -109,7 +113,8 @@ async def create(face: Face, asked: Asked, shown: Shown) -> web.Response:
         inner = tree.get("deleteOptions") or {}
         if inner.get("dryRun"):
             request = msgspec.structs.replace(request, dry_run=True)
-    outcome = face.operations.create(request, tree)
+    with warned_of(doubled):
+        outcome = face.operations.create(request, tree)
     if subresource in ("binding", "eviction"):
         return answer(success(201), 201, warnings=outcome.warnings)
     warnings = (*asked.warnings, *doubled, *outcome.warnings)
@@ -122,7 +127,8 @@ async def replace(face: Face, asked: Asked, shown: Shown) -> web.Response:
     tree = _checked(face, asked, await _object(asked))
     request = _with(asked, options)
     doubled = await _doubled(asked, tree, request)
-    return _written(asked, shown, face.operations.replace(request, tree), doubled)
+    with warned_of(doubled):
+        return _written(asked, shown, face.operations.replace(request, tree), doubled)
 
 
 def _check_applied(asked: Asked, tree: Tree) -> None:
@@ -133,7 +139,12 @@ def _check_applied(asked: Asked, tree: Tree) -> None:
         raise bad_request(f"invalid object type: {shown}, Kind={kind}")
     metadata = tree.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else None
-    if name and name != asked.target.name:
+    if not name:
+        raise bad_request(
+            f"the name of the object ({asked.target.name} based on URL) was undeterminable: "
+            "name must be provided"
+        )
+    if name != asked.target.name:
         raise bad_request(
             f"the name of the object ({name}) does not match the name on the URL ({asked.target.name})"
         )
@@ -142,13 +153,17 @@ def _check_applied(asked: Asked, tree: Tree) -> None:
 async def patch(face: Face, asked: Asked, shown: Shown) -> web.Response:
     """PATCH of every kind."""
     content_type = asked.http.headers.get("Content-Type", "")
-    if media_of(content_type) in _NEED_AN_OBJECT:
-        face.operations.get(asked.request(subresource=""))
-    sent, kind = patch_of(await body_of(asked), content_type, is_custom=asked.kind.is_custom)
+    kind = patch_type_of(content_type, is_custom=asked.kind.is_custom)
     options = _options(asked, "PatchOptions", kind)
+    if kind in _NEED_AN_OBJECT:
+        face.operations.get(asked.request(subresource=""))
+    sent = patch_of(await body_of(asked), kind)
     if kind is PatchType.APPLY and isinstance(sent, dict):
         _check_applied(asked, sent)
-    return _written(asked, shown, face.operations.patch(_with(asked, options), sent, kind))
+    request = _with(asked, options)
+    doubled = await _doubled(asked, sent, request) if isinstance(sent, dict) else ()
+    with warned_of(doubled):
+        return _written(asked, shown, face.operations.patch(request, sent, kind), doubled)
 
 
 async def _delete_body(asked: Asked) -> Tree | None:
@@ -178,9 +193,11 @@ async def delete_collection(face: Face, asked: Asked, shown: Shown) -> web.Respo
     query: Any = asked.http.query
     options, dry_run = delete_options(query, query.getall("dryRun", []), await _delete_body(asked))
     request = asked.request(dry_run=dry_run)
-    deleted = face.operations.delete_collection(request, list_options(query), options)
     version = str(face.operations.storage.version)
-    return answer(shown.joined(deleted, {"resourceVersion": version}))
+    deleted = face.operations.delete_collection(request, list_options(query), options)
+    warning = asked.kind.delete_warning
+    warnings = (warning,) if warning and not options.propagation else ()
+    return answer(shown.joined(deleted, {"resourceVersion": version}), warnings=warnings)
 
 
 async def write(face: Face, asked: Asked, shown: Shown) -> web.Response:

@@ -77,7 +77,7 @@ def apply(  # noqa: PLR0917 (the call reads like the request)
     _check(live, applied, shape)
     applied = without_managed(applied)
     if live is not None and not (live.get("metadata") or {}).get("managedFields"):
-        empty = {"apiVersion": live.get("apiVersion"), "kind": live.get("kind")}
+        empty = {**zero(shape), "apiVersion": live.get("apiVersion"), "kind": live.get("kind")}
         live = update_managed(
             empty, without_managed(live), BEFORE_FIRST_APPLY, "Update", subresource, now, shape, ignored=()
         )
@@ -138,17 +138,20 @@ class _Step(msgspec.Struct, frozen=True):
         if kept:
             time = rfc3339(self.now) if is_changed else last.time if last is not None else ""
             managed[who] = Owned(kept, version, time)
-        return with_managed(_written_back(new, self.shape) if is_changed else live, managed)
+        return with_managed(_written_back(new, self.applied, self.shape) if is_changed else live, managed)
 
 
-def _written_back(new: Tree, shape: Shape) -> Tree:
+def _written_back(new: Tree, applied: Tree, shape: Shape) -> Tree:
     if not shape.name:
         # Of a custom kind nulls may be wanted: its schema decides (`CustomKind.decode`).
         return new
     try:
         return normal(new, shape)
     except NotUnderstood as problem:
-        message = f"failed to convert new typed object to object: {problem}"
+        metadata = applied.get("metadata") or {}
+        name = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
+        said, kind = "unable to convert unstructured object to", kind_text(new)
+        message = f"failed to convert new object ({name}; {kind}) to proper version: {said} {kind}: {problem}"
         raise PortError(500, "", message) from problem
 
 

@@ -7,6 +7,7 @@ there, a "." that it ends there and goes on too. Sets are never changed in place
 
 import json
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 Fields = dict[str, Any]
@@ -45,7 +46,16 @@ def element(name: str) -> str:
 
 def key_element(values: dict[str, Any]) -> str:
     """The element of a list item known by its keys."""
-    return "k:" + _json({key: values[key] for key in sorted(values)})
+    ordered = tuple((key, values[key]) for key in sorted(values))
+    if all(isinstance(item, str) for _, item in ordered):
+        return _text_keys(ordered)
+    return "k:" + _json(dict(ordered))
+
+
+@lru_cache(4096)
+def _text_keys(ordered: tuple[tuple[str, str], ...]) -> str:
+    """Conditions, addresses and containers are named alike in every object."""
+    return "k:" + _json(dict(ordered))
 
 
 def value_element(value: Any) -> str:

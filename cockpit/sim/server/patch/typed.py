@@ -117,8 +117,8 @@ def _compare(old: Any, new: Any, shape: Shape) -> tuple[Fields | None, Fields | 
         if new is NOTHING:
             return None, {}, None
         return None, None, None if same(old, new) else {}
-    before = {name: (item, below) for name, item, below in parts(old, shape)} if old_form != "leaf" else {}
-    after = {name: (item, below) for name, item, below in parts(new, shape)} if new_form != "leaf" else {}
+    before = _named(old, shape, other=new) if old_form != "leaf" else {}
+    after = _named(new, shape, other=old) if new_form != "leaf" else {}
     gathered: tuple[Fields, Fields, Fields] = ({}, {}, {})
     for name in sorted(before.keys() | after.keys()):
         one, below = before.get(name) or (NOTHING, after[name][1])
@@ -131,6 +131,21 @@ def _compare(old: Any, new: Any, shape: Shape) -> tuple[Fields | None, Fields | 
         node_of(new is NOTHING, gathered[1]),
         node_of(False, gathered[2]),
     )
+
+
+def _named(value: Any, shape: Shape, *, other: Any) -> dict[str, tuple[Any, Shape]]:
+    """The parts of a map or list by their elements, without those members that `other` has the same of.
+
+    Versions of an object share what is equal in them, so this is where most of it is left out.
+    """
+    if not isinstance(value, dict):
+        return {name: (item, below) for name, item, below in parts(value, shape)}
+    theirs = other if isinstance(other, dict) else {}
+    return {
+        element(key): (item, shape.below(key))
+        for key, item in value.items()
+        if theirs.get(key, NOTHING) is not item
+    }
 
 
 def merged(live: Any, config: Any, shape: Shape) -> Any:

@@ -45,7 +45,7 @@ class NotUnderstood(Exception):
 def decoded(tree: Tree, shape: Shape) -> tuple[Tree, list[str]]:
     """The object as understood, and `unknown field "PATH"` for each field dropped. Raises NotUnderstood."""
     reading = _Reading()
-    return reading.object(tree, shape, (), (_kind_name(shape),)), reading.unknown
+    return reading.object(tree, shape, None, None), reading.unknown
 
 
 def normal(tree: Tree, shape: Shape) -> Tree:
@@ -55,7 +55,7 @@ def normal(tree: Tree, shape: Shape) -> Tree:
 
 def zero(shape: Shape) -> Tree:
     """An object of this shape with nothing in it, as the server would write it."""
-    return _Reading().object({}, shape, (), ("",)) if shape.type == "object" else {}
+    return _Reading().object({}, shape, None, None) if shape.type == "object" else {}
 
 
 def accepted(tree: Tree, shape: Shape, validation: str = "") -> tuple[Tree, tuple[str, ...]]:
@@ -138,39 +138,63 @@ def _json_type(value: Any) -> str:
     return "string" if isinstance(value, str) else "array" if isinstance(value, list) else "object"
 
 
+_Where = tuple[Any, str] | None
+"""Where a value is: what it is in, and the member or [index] there. Made into a path only for a complaint."""
+
+_Told = tuple[Any, Shape, str] | None
+"""The same as the decoder tells it: with the structs on the way, without indexes."""
+
+
+def _path(where: _Where) -> str:
+    keys: list[str] = []
+    while where is not None:
+        where, key = where
+        keys.append(key)
+    return ".".join(reversed(keys)).replace(".[", "[")
+
+
+def _told(told: _Told) -> str:
+    keys: list[str] = []
+    name = _kind_name(told[1]) if told is not None else ""
+    while told is not None:
+        told, shape, key = told
+        keys.append(key)
+        struct, inner = _EMBEDDED.get(shape.name, ("", frozenset()))
+        if key in inner:
+            keys.append(struct)
+    return ".".join((name, *reversed(keys)))
+
+
 class _Reading:
     def __init__(self) -> None:
         self.unknown: list[str] = []
 
-    def object(self, tree: Any, shape: Shape, path: tuple[str, ...], told: tuple[str, ...]) -> Tree:
-        """`path` is where the object is, with indexes; `told` the same as the decoder tells it."""
+    def object(self, tree: Any, shape: Shape, path: _Where, told: _Told) -> Tree:
+        """What is understood already is answered as it is, so that versions go on sharing it."""
         out: Tree = {}
         fields = shape.fields
+        is_same = True
         for key, value in tree.items():
             field = fields.get(key)
             if field is None:
                 if shape.open or shape.items is not None:
                     out[key] = value
                 else:
-                    self.unknown.append(f'unknown field "{_dotted((*path, key))}"')
+                    self.unknown.append(f'unknown field "{_path((path, key))}"')
                 continue
             if value is None:
                 continue
-            below = self._told(shape, told, key)
-            read = self.value(value, field.shape, (*path, key), below)
+            read = self.value(value, field.shape, (path, key), (told, shape, key))
             if field.always or field.pointer or read not in _EMPTY or _is_number(read):
                 out[key] = read
+                is_same = is_same and read is value
         for key, field in fields.items():
             if field.always and key not in out:
                 out[key] = _empty(field)
-        return out
+                is_same = False
+        return tree if is_same and len(out) == len(tree) else out
 
-    def _told(self, shape: Shape, told: tuple[str, ...], key: str) -> tuple[str, ...]:
-        struct, inner = _EMBEDDED.get(shape.name, ("", frozenset()))
-        name = (_kind_name(shape),)
-        return (*name, *told[1:], struct, key) if key in inner else (*name, *told[1:], key)
-
-    def value(self, value: Any, shape: Shape, path: tuple[str, ...], told: tuple[str, ...]) -> Any:
+    def value(self, value: Any, shape: Shape, path: _Where, told: _Told) -> Any:
         match shape.type:
             case "any":
                 return value
@@ -185,26 +209,28 @@ class _Reading:
             case _:
                 return self.scalar(value, shape, told)
 
-    def _map(self, value: Tree, item: Shape, path: tuple[str, ...], told: tuple[str, ...]) -> Tree:
+    def _map(self, value: Tree, item: Shape, path: _Where, told: _Told) -> Tree:
         if item.type == "string":
             for text in value.values():
                 if not isinstance(text, str) and text is not None:
                     raise self._wrong(text, _go_type(item), told)
             return value if None not in value.values() else {k: v or "" for k, v in value.items()}
-        return {
-            key: self.value(inner, item, (*path, key), told) if inner is not None else _zero_of(item)
+        read = {
+            key: self.value(inner, item, (path, key), told) if inner is not None else _zero_of(item)
             for key, inner in value.items()
         }
+        return value if all(read[key] is inner for key, inner in value.items()) else read
 
-    def _list(self, value: list[Any], item: Shape, path: tuple[str, ...], told: tuple[str, ...]) -> list[Any]:
+    def _list(self, value: list[Any], item: Shape, path: _Where, told: _Told) -> list[Any]:
         if item.type == "string" and all(isinstance(text, str) for text in value):
             return value
-        return [
-            self.value(inner, item, (*path, f"[{at}]"), told) if inner is not None else _zero_of(item)
+        read = [
+            self.value(inner, item, (path, f"[{at}]"), told) if inner is not None else _zero_of(item)
             for at, inner in enumerate(value)
         ]
+        return value if all(one is inner for one, inner in zip(read, value, strict=True)) else read
 
-    def scalar(self, value: Any, shape: Shape, told: tuple[str, ...]) -> Any:
+    def scalar(self, value: Any, shape: Shape, told: _Told) -> Any:
         """A value that has no parts, in the form in which it is written back."""
         kind = shape.type
         if kind == "quantity":
@@ -223,7 +249,7 @@ class _Reading:
             return value
         raise self._wrong(value, _go_type(shape), told)
 
-    def _integer(self, value: Any, shape: Shape, told: tuple[str, ...]) -> int:
+    def _integer(self, value: Any, shape: Shape, told: _Told) -> int:
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise self._wrong(value, _go_type(shape), told)
         bits = _INT_BITS.get(shape.type, 31)
@@ -231,10 +257,10 @@ class _Reading:
             raise self._wrong(value, _go_type(shape), told, f"number {value}")
         return value
 
-    def _wrong(self, value: Any, wanted: str, told: tuple[str, ...], what: str = "") -> NotUnderstood:
+    def _wrong(self, value: Any, wanted: str, told: _Told, what: str = "") -> NotUnderstood:
         found = what or _json_type(value)
         return NotUnderstood(
-            f"json: cannot unmarshal {found} into Go struct field {'.'.join(told)} of type {wanted}",
+            f"json: cannot unmarshal {found} into Go struct field {_told(told)} of type {wanted}",
             _unconverted(value, wanted),
         )
 
@@ -274,16 +300,13 @@ def _zero_of(shape: Shape) -> Any:
     return zero(shape) if shape.type == "object" else _ZEROS.get(shape.type)
 
 
-def _dotted(path: tuple[str, ...]) -> str:
-    return ".".join(path).replace(".[", "[")
-
-
 def _quantity(value: Any) -> str:
     text = value if isinstance(value, str) else "?" if isinstance(value, bool) else str(value)
     try:
-        return quantity.canonical(text)
+        written = quantity.canonical(text)
     except ValueError as problem:
         raise NotUnderstood(str(problem)) from problem
+    return text if written == text else written
 
 
 def _time(text: str, kind: str) -> str:
@@ -292,4 +315,5 @@ def _time(text: str, kind: str) -> str:
     except ValueError:
         layout = "2006-01-02T15:04:05Z07:00" if kind == "time" else "2006-01-02T15:04:05.000000Z07:00"
         raise NotUnderstood(f'parsing time "{text}" as "{layout}": cannot parse "{text}" as "2006"') from None
-    return rfc3339(seconds) if kind == "time" else rfc3339_micro(seconds)
+    written = rfc3339(seconds) if kind == "time" else rfc3339_micro(seconds)
+    return text if written == text else written

@@ -2,6 +2,7 @@
 
 import re
 from fractions import Fraction
+from functools import lru_cache
 
 REGEXP = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
 MUST_MATCH = f"quantities must match the regular expression '{REGEXP}'"
@@ -15,6 +16,11 @@ _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "
 _SIGN = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
 
 
+_REMEMBERED = 4096
+"""An estate says the same few amounts over and over."""
+
+
+@lru_cache(_REMEMBERED)
 def parsed(text: str) -> tuple[Fraction, str]:
     """The value, and how it was written: "binary", "decimal" or "exponent".
 
@@ -32,6 +38,7 @@ def parsed(text: str) -> tuple[Fraction, str]:
     return value * Fraction(10) ** int(suffix[1:]), "exponent"
 
 
+@lru_cache(_REMEMBERED)
 def canonical(text: str) -> str:
     """The same quantity as the server writes it: no fraction, the largest suffix that loses nothing."""
     value, form = parsed(text)

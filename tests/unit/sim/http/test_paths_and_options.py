@@ -7,7 +7,7 @@ from multidict import MultiDict
 
 from cockpit.sim.port import PatchType, PortError
 from cockpit.sim.server.http.accept import form_of
-from cockpit.sim.server.http.bodies import object_of, patch_of
+from cockpit.sim.server.http.bodies import object_of, patch_of, patch_type_of
 from cockpit.sim.server.http.proxy import parse
 from cockpit.sim.server.http.query import delete_options, list_options, watch_options, write_options
 from cockpit.sim.server.http.target import target_of
@@ -186,8 +186,10 @@ def test_a_body_that_is_no_object(body: bytes, kind: str, status: int) -> None:
 
 
 def test_a_patch_is_of_the_kind_that_its_header_says() -> None:
-    assert patch_of(b"[]", PatchType.JSON, is_custom=False) == ([], PatchType.JSON)
-    assert patch_of(b"a: 1", PatchType.APPLY, is_custom=False) == ({"a": 1}, PatchType.APPLY)
+    for kind in PatchType:
+        assert patch_type_of(kind.value, is_custom=False) is kind
+    assert patch_of(b"[]", PatchType.JSON) == []
+    assert patch_of(b"a: 1", PatchType.APPLY) == {"a": 1}
 
 
 @pytest.mark.parametrize(
@@ -201,5 +203,5 @@ def test_a_patch_is_of_the_kind_that_its_header_says() -> None:
 )
 def test_a_patch_that_is_refused(body: bytes, kind: Any, is_custom: bool, status: int) -> None:
     with pytest.raises(PortError) as caught:
-        patch_of(body, kind, is_custom=is_custom)
+        patch_of(body, patch_type_of(kind, is_custom=is_custom))
     assert caught.value.status == status

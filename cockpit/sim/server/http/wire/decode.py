@@ -59,7 +59,7 @@ def decoded(body: bytes) -> Tree:
     """The object in a body. Raises NotUnderstood."""
     if not body.startswith(MAGIC):
         raise NotUnderstood(
-            "provided data does not appear to be a protobuf message, expected prefix 6b387300"
+            "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]"
         )
     envelope = dict(_parts(body[len(MAGIC) :]))
     head = {number: _text(value) for number, value in _parts(envelope.get(1, b""))}

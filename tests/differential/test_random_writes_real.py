@@ -1,0 +1,92 @@
+"""Seeded random sequences of requests: both servers answer and tell the same, with all controllers stopped.
+
+What is compared: every answer (status, warnings, body or Status with reason, message, causes and details) and
+what a watcher of every kind is told from before the sequence to its end. What is not: `NOT_COMPARED`,
+`NOT_COMPARED_FIELDS` in `random_sides`, and what is not drawn at all, here. `RANDOM_SEEDS=200` draws all;
+`RANDOM_SEED=17` that one alone.
+"""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from tests.bed.bed import Bed
+from tests.bed.fixtures import bed_apiserver
+from tests.differential.random_objects import SORTS
+from tests.differential.random_sides import NOT_COMPARED, NOT_COMPARED_FIELDS, Pair
+from tests.differential.random_writes import Step, sequence
+from tests.differential.test_write_stories_real import embedded
+
+__all__ = ["bed_apiserver"]
+
+pytestmark = pytest.mark.real
+
+AT_ONCE = 10
+SEEDS = int(os.environ.get("RANDOM_SEEDS", "40"))
+ONLY = os.environ.get("RANDOM_SEED")
+
+NOT_DRAWN = {
+    "status of quotas, and what they refuse": "here the server keeps it itself, there a controller "
+    "does that is stopped; test_quota_status_real and test_admissions_real compare them with it running",
+    "jobs without labels of their own": "the real server writes such a job anew at its first empty change, "
+    "because defaults give it the labels of its pods only when it is read",
+    "bodies in protobuf of custom kinds": "the real server ends the connection",
+    "pages of nodes": "they have no namespace, so other sequences stand on the next page",
+    "deleting collections with drawn names": "the order is that of the names",
+    "status of services, by PUT or apply, where there is none": "the real server creates a service by it",
+    "an event in two groups": "managed fields are lost on the way between the versions",
+    "headless services, and those of type ExternalName": "their families, warnings and owners of fields",
+    "hostNetwork with other host ports, limits of unknown resources, wrong spread constraints": "rules "
+    "of values of pods that are not modelled",
+    "scopes of quotas, data that is not base64 by apply, owners without a name": "rules, not modelled",
+    "an eviction with a wrong policy": "the real server has marked the pod by then",
+}
+"""What the sequences leave out, and why."""
+
+
+@pytest.fixture(scope="module")
+def pair(bed_apiserver: Bed) -> Iterator[Pair]:
+    """The real server and the embedded one, both without controllers."""
+    with embedded(has_quotas=False) as api:
+        yield Pair(bed_apiserver.api(), api)
+
+
+def _told(seed: int, pair: Pair, steps: list[Step]) -> str:
+    kept, lines = pair.smallest(steps)
+    shown = "\n".join(f"    {step}" for step in kept)
+    return f"seed {seed}, the smallest sequence that differs:\n{shown}\n" + "\n".join(lines)
+
+
+@pytest.mark.parametrize("first", range(0, SEEDS, AT_ONCE))
+def test_sequences_are_answered_and_told_alike(pair: Pair, first: int) -> None:
+    seeds = [int(ONLY)] if ONLY else list(range(first, min(first + AT_ONCE, SEEDS)))
+    sequences = [sequence(seed) for seed in seeds]
+    found = [
+        _told(seed, pair, steps)
+        for seed, steps, lines in zip(seeds, sequences, pair.differences(sequences), strict=True)
+        if lines
+    ]
+    assert not found, "\n\n".join(found)
+
+
+def test_a_sequence_is_the_same_every_time() -> None:
+    assert [sequence(seed) for seed in range(5)] == [sequence(seed) for seed in range(5)]
+
+
+def test_every_kind_and_verb_is_drawn() -> None:
+    steps = [step for seed in range(40) for step in sequence(seed)]
+    assert {method for method, *_ in steps} == {"GET", "POST", "PUT", "PATCH", "DELETE"}
+    assert all(any(path.startswith(sort.path) for _, path, *_ in steps) for sort in SORTS)
+    assert {more.get("type", "").partition("/")[2] for _, _, _, more in steps} >= {
+        "merge-patch+json",
+        "strategic-merge-patch+json",
+        "json-patch+json",
+        "apply-patch+yaml",
+    }
+
+
+def test_what_is_left_out_says_why() -> None:
+    assert all(why for _, _, why in NOT_COMPARED)
+    assert all(NOT_COMPARED_FIELDS.values())
+    assert all(NOT_DRAWN.values())
