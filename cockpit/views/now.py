@@ -325,7 +325,7 @@ def pools_panel(pools: Sequence[Pool], now_seconds: float, trends: Trends | None
             return fmt.NOTHING
         return Cell(f"{_trend(values[-8:], 0.0, 1.0)}{fmt.percent(values[-1])}", "info")
 
-    field = Field[Pool](Column("duty", "Duty", 13, "right", priority=2), duty)
+    field: Field[Pool] = Field(Column("duty", "Duty", 13, "right", priority=2), duty)
     fields = (*_POOL_PANEL[:-1], field, _POOL_PANEL[-1])
     return replace(POOL_PANEL, fields=fields).table(pools, ViewState(), now_seconds)
 
