@@ -51,6 +51,7 @@ test-all: test
 bench: $(STAMP)
 	$(BIN)/python -m tests.bed build
 	$(BIN)/python -m tests.bench
+	$(BIN)/python -m tests.bench.exporter
 
 screenshots: $(STAMP)
 	$(BIN)/python -m tests.screenshots

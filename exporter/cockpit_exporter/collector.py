@@ -30,6 +30,7 @@ class Pace:
     interval_seconds: float = 5.0
     deadline_seconds: float = 2.0
     retry_seconds: float = 60.0
+    start_seconds: float = 30.0  # without persistence mode the driver wakes every card when it is opened
 
 
 class _Waiting(Exception):
@@ -163,7 +164,11 @@ class Collector:
         if now < self._retry_at:
             raise _Waiting
         self._retry_at = now + self._pace.retry_seconds
-        self._run("init", lambda: self._nvml.call("nvmlInitWithFlags", 0))
+        try:
+            self._lanes.run("init", lambda: self._nvml.call("nvmlInitWithFlags", 0), self._pace.start_seconds)
+        except Overrun:
+            self._retry_at = now  # at the next round: is it still stuck
+            raise
         self._is_initialised = True
         self._unknowns = 0
         self._loaded = self._version()

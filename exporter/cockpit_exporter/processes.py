@@ -5,7 +5,7 @@ from typing import Any
 
 from cockpit_exporter.driver import CallFailed, Failing, Nvml, text
 from cockpit_exporter.model import Failure, Process
-from cockpit_exporter.reads import Rate
+from cockpit_exporter.reads import BLANK_UNSIGNED, Rate
 
 MOST_PROCESSES = 128
 """A card is shown with at most this many, those with the most memory first."""
@@ -46,7 +46,8 @@ class Processes:
                 continue
             for one in listed:
                 instance = None if one.gpuInstanceId == NO_INSTANCE else int(one.gpuInstanceId)
-                used = None if one.usedGpuMemory is None else float(one.usedGpuMemory)
+                used = one.usedGpuMemory
+                used = None if used is None or used == BLANK_UNSIGNED else float(used)
                 found[kind, int(one.pid), instance] = Process(int(one.pid), kind, used, instance)
         duties = self._duties(handle, note, off) if found else {}
         pids = {pid for _, pid, _ in found}

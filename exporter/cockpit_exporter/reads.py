@@ -171,7 +171,8 @@ def _fields(*wanted: tuple[int | tuple[int, int], str, float]) -> Callable[[Nvml
         answer = nvml.call("nvmlDeviceGetFieldValues", handle, [one[0] for one in wanted])
         for one, (_, family, factor) in zip(answer, wanted, strict=True):
             number = field_number(nvml, one)
-            if number is not None:
+            # chips without a sensor in their memory may answer 0 degrees
+            if number is not None and not (family == "memory_temperature_celsius" and number == 0):
                 yield Value(family, number * factor)
 
     return run

@@ -1,6 +1,7 @@
 """The exporter's parts on the library that LD_LIBRARY_PATH names, moved by lines of JSON on the input."""
 
 import gc
+import http.client
 import json
 import os
 import sys
@@ -11,8 +12,10 @@ from typing import Any
 from cockpit_exporter.agent import Agent, Settings
 from cockpit_exporter.collector import Pace
 from cockpit_exporter.driver import Nvml
-from cockpit_exporter.web import PageCollector
+from cockpit_exporter.web import PageCollector, Server
 from prometheus_client.exposition import generate_latest
+
+_SERVERS: list[Server] = []
 
 
 class _Clock:
@@ -52,9 +55,11 @@ def _answer(agent: Agent, clock: _Clock, order: dict[str, Any]) -> dict[str, Any
             return {"wait": agent.kubelet.step() if agent.kubelet else None, "page": _page(agent)}
         case "rounds":
             for _ in range(order["count"]):
-                clock.seconds += 5.0
+                clock.seconds += order["advance"]
                 agent.collector.step()
-                _page(agent)
+                if agent.kubelet is not None:
+                    agent.kubelet.step()
+                _scraped(agent)
             return _counts()
         case "counts":
             return _counts()
@@ -71,6 +76,17 @@ def _answer(agent: Agent, clock: _Clock, order: dict[str, Any]) -> dict[str, Any
     }
 
 
+def _scraped(agent: Agent) -> None:
+    """One scrape over HTTP; the server stays for the next ones."""
+    if not _SERVERS:
+        _SERVERS.append(Server("127.0.0.1", 0, agent.page, agent.health))
+        threading.Thread(target=_SERVERS[0].serve_forever, daemon=True).start()
+    connection = http.client.HTTPConnection("127.0.0.1", _SERVERS[0].server_port, timeout=30)
+    connection.request("GET", "/metrics")
+    assert b"cockpit_gpu_power_watts" in connection.getresponse().read()
+    connection.close()
+
+
 def _page(agent: Agent) -> str:
     return generate_latest(PageCollector(agent.page)).decode()
 
@@ -79,7 +95,7 @@ def main() -> None:
     told = json.loads(sys.argv[1])
     settings = Settings(
         node=told.get("node", "node-7"),
-        pace=Pace(5.0, told.get("deadline", 0.25), 60.0),
+        pace=Pace(5.0, told.get("deadline", 0.25), 60.0, told.get("deadline", 0.25)),
         dcgm_names=told.get("dcgm_names", ""),
         pod_resources=told.get("pod_resources", ""),
         pod_logs=told.get("pod_logs", ""),

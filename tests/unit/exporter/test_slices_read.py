@@ -1,0 +1,111 @@
+"""ResourceSlices over HTTP: which version is asked for, with what token, and what a failure costs."""
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from cockpit_exporter.slices import MOST_BYTES, SliceWatch
+
+SLICE = {
+    "spec": {
+        "driver": "gpu.nvidia.com",
+        "pool": {"name": "node-7", "generation": 1, "resourceSliceCount": 1},
+        "devices": [{"name": "gpu-0", "attributes": {"uuid": {"string": "GPU-a"}}}],
+    }
+}
+
+
+class FakeServer(ThreadingHTTPServer):
+    """Answers by version: a status, or a body."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.answers: dict[str, int | bytes] = {}
+        self.asked: list[tuple[str, str, str]] = []
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: FakeServer
+
+    def do_GET(self) -> None:
+        asked = urlsplit(self.path)
+        version = asked.path.split("/")[3]
+        selector = parse_qs(asked.query)["fieldSelector"][0]
+        self.server.asked.append((version, selector, self.headers.get("Authorization", "")))
+        answer = self.server.answers.get(version, 404)
+        body = answer if isinstance(answer, bytes) else b"{}"
+        self.send_response(200 if isinstance(answer, bytes) else answer)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Quiet."""
+
+
+@pytest.fixture
+def server() -> Iterator[FakeServer]:
+    made = FakeServer()
+    thread = threading.Thread(target=made.serve_forever, daemon=True)
+    thread.start()
+    yield made
+    made.shutdown()
+    made.server_close()
+    thread.join(30)
+
+
+@pytest.fixture
+def watch(server: FakeServer, tmp_path: Path) -> SliceWatch:
+    (tmp_path / "token").write_text("abc\n")
+    return SliceWatch("node-7", f"http://127.0.0.1:{server.server_port}", tmp_path)
+
+
+def test_only_this_nodes_slices_are_asked_for_with_the_pods_token(
+    server: FakeServer, watch: SliceWatch, tmp_path: Path
+) -> None:
+    server.answers["v1"] = json.dumps({"items": [SLICE]}).encode()
+    watch.step()
+    assert (dict(watch.slices), watch.reason) == ({("node-7", "gpu-0"): "GPU-a"}, "")
+    (tmp_path / "token").write_text("renewed")
+    watch.step()
+    assert server.asked == [
+        ("v1", "spec.nodeName=node-7", "Bearer abc"),
+        ("v1", "spec.nodeName=node-7", "Bearer renewed"),
+    ]
+
+
+def test_an_older_api_server_is_asked_in_its_own_version(server: FakeServer, watch: SliceWatch) -> None:
+    server.answers["v1beta2"] = json.dumps({"items": [SLICE]}).encode()
+    watch.step()
+    assert dict(watch.slices) == {("node-7", "gpu-0"): "GPU-a"}
+    assert [version for version, _, _ in server.asked] == ["v1", "v1beta2"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (403, "http-403"),
+        (500, "http-500"),
+        (b"<html>log in</html>", "JSONDecodeError"),
+        (b" " * (MOST_BYTES + 1), "ValueError"),
+    ],
+)
+def test_a_failure_is_named_and_keeps_what_was_known(
+    server: FakeServer, watch: SliceWatch, answer: int | bytes, reason: str
+) -> None:
+    server.answers["v1"] = json.dumps({"items": [SLICE]}).encode()
+    watch.step()
+    server.answers["v1"] = answer
+    watch.step()
+    assert watch.reason == reason
+    assert dict(watch.slices) == {("node-7", "gpu-0"): "GPU-a"}
+
+
+def test_a_server_that_is_not_there_is_named(tmp_path: Path) -> None:
+    watch = SliceWatch("node-7", "http://127.0.0.1:1", tmp_path)
+    watch.step()
+    assert watch.reason == "URLError"
