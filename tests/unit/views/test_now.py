@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 
 from cockpit.model.batch import Batch, Phase, StreamStatus
 from cockpit.model.gpu import Mark
+from cockpit.model.pool import Pool
 from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind
 from cockpit.pools.index import pools_of
 from cockpit.store.store import Store
+from cockpit.store.trends import Trends
 from cockpit.triage.finding import Attention
 from cockpit.views import heat, now
 from cockpit.views.fleet import Fleet, fleet, share
@@ -401,3 +403,15 @@ def test_metrics_cycle() -> None:
         seen.append(seen[-1].next)
     assert seen == list(heat.Metric)
     assert all(heat.legend(store(), one) for one in seen)
+
+
+def test_sums_of_fleet_and_pools_with_how_they_went_lately() -> None:
+    made = store(node(gpus=2), card(0, "w", duty=0.5), card(1, duty=0.0))
+    trends = Trends()
+    trends.note(made, NOW)
+    assert now.fleet_sums(fleet(made), trends) == "duty 50% · power 824W · memory 80Gi/160Gi"
+    made.apply(Batch(kind=Kind.GPU, changed=(card(0, "w", duty=1.0),)))
+    trends.note(made, NOW + 5)
+    assert now.fleet_sums(fleet(made), trends).startswith("duty ▄█ 100% · power ██ 824W")
+    table = now.pools_panel([Pool(name="h100", gpus_total=2), Pool(name="none")], NOW, trends)
+    assert texts(table, "duty") == ["▄█ 100%", ""]
