@@ -244,8 +244,9 @@ class Kubelets(Actor):
         slot = self._leases.add(node)
         self.engine.after(RENEW_SECONDS * (slot + 1) / SLOTS, self, ("lease", str(slot)))
         # A DaemonSet's pods are bound to a node before its kubelet is there: the mark comes later.
+        name = node.name
         for pod in self.engine.cache(PODS):
-            if pod["spec"].get("nodeName") == node.name:
+            if pod["spec"].get("nodeName") == name:
                 self.engine.soon(self, ("pod", pod["metadata"].get("namespace", ""), pod["metadata"]["name"]))
         return node
 
