@@ -412,6 +412,6 @@ def test_sums_of_fleet_and_pools_with_how_they_went_lately() -> None:
     assert now.fleet_sums(fleet(made), trends) == "duty 50% · power 824W · memory 80Gi/160Gi"
     made.apply(Batch(kind=Kind.GPU, changed=(card(0, "w", duty=1.0),)))
     trends.note(made, NOW + 5)
-    assert now.fleet_sums(fleet(made), trends).startswith("duty ▄█ 100% · power ██ 824W")
+    assert now.fleet_sums(fleet(made), trends).startswith("duty ▅█ 100% · power ██ 824W")
     table = now.pools_panel([Pool(name="h100", gpus_total=2), Pool(name="none")], NOW, trends)
-    assert texts(table, "duty") == ["▄█ 100%", ""]
+    assert texts(table, "duty") == ["▅█ 100%", ""]
