@@ -4,12 +4,11 @@ NUMA is not told by labels of nodes and therefore not judged here.
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from cockpit.fit.gang import FitAnswer
 from cockpit.model.node import Node
 from cockpit.model.record import Kind, label
-from cockpit.store.store import Store
 
 RACK_LABELS: tuple[str, ...] = (
     "topology.kubernetes.io/rack",
@@ -25,6 +24,12 @@ AWS network topology, Kueue's topology examples)."""
 KNOWN_COST = "badly placed GPUs were 2 to 5 times slower in Arena's own figures"
 """Source: kubeflow/arena docs/training/mpijob/gputopology.md (ResNet-50 1471.6 to 745.4, VGG16 991.9 to 200.5
 images a second)."""
+
+
+class Nodes(Protocol):
+    """The store, as far as a node is looked up by its name."""
+
+    def by_key(self, kind: str, key: str, /) -> Any: ...
 
 
 class Placement(NamedTuple):
@@ -89,7 +94,7 @@ class Placement(NamedTuple):
         return text
 
 
-def placement_of(store: Store, nodes: Iterable[str]) -> Placement:
+def placement_of(store: Nodes, nodes: Iterable[str]) -> Placement:
     """The placement of members on the named nodes; nodes that are gone are not judged."""
     names = sorted(set(nodes))
     found: list[Node] = [one for one in (store.by_key(Kind.NODE, name) for name in names) if one is not None]
@@ -103,7 +108,7 @@ def placement_of(store: Store, nodes: Iterable[str]) -> Placement:
     )
 
 
-def planned_placement(store: Store, answer: FitAnswer) -> Placement:
+def planned_placement(store: Nodes, answer: FitAnswer) -> Placement:
     """Where the members that ask for most would lie."""
     return placement_of(store, answer.parts[answer.main].places)
 

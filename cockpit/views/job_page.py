@@ -4,8 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from cockpit_widgets.types import Cell, Column, Pair
+from cockpit_widgets.types import Cell, Column, Pair, Tone
 
+from cockpit.fit.placement import placement_of
 from cockpit.model.event import Event
 from cockpit.model.gpu import Gpu, Mark
 from cockpit.model.job import Job, JobState
@@ -219,6 +220,10 @@ def facts(job: Job, store: StoreReader, now_seconds: float) -> tuple[Pair, ...]:
     if job.nodes:
         more = f" and {len(job.nodes) - MOST_NODES} more" if len(job.nodes) > MOST_NODES else ""
         pairs.append(Pair("nodes", ", ".join(job.nodes[:MOST_NODES]) + more))
+        placed = placement_of(store, job.nodes if job.gpus_held else ())
+        if placed.nodes:
+            tone: Tone = "warn" if placed.is_mixed or placed.is_spread else ""
+            pairs.append(Pair("placed", placed.sentence, tone))
     pairs.append(Pair("time", _times(job, now_seconds)))
     if job.owner:
         pairs.append(Pair("owner", job.owner))

@@ -6,6 +6,7 @@ from functools import cached_property
 
 from cockpit_widgets.types import Cell, Column
 
+from cockpit.fit.placement import Placement, placement_of
 from cockpit.model.gpu import Gpu
 from cockpit.model.job import Job, JobState
 from cockpit.model.pod import Pod
@@ -51,6 +52,11 @@ class JobRow:
         """Sum over the job's cards, in bytes."""
         return cards.fold(self.gpus, cards.memory_used, sum)
 
+    @cached_property
+    def placement(self) -> Placement:
+        """Where its members lie; nothing for a job that holds no GPU."""
+        return placement_of(self.store, self.job.nodes if self.job.gpus_held else ())
+
     @property
     def has_cards(self) -> bool:
         """False for a job that holds no GPU: its telemetry columns do not apply."""
@@ -86,6 +92,11 @@ def _duty_least(row: JobRow, now_seconds: float) -> Cell:
 
 def _memory(row: JobRow, now_seconds: float) -> Cell:
     return fmt.memory_cell(row.memory_used) if row.has_cards else fmt.NOTHING
+
+
+def _placement(row: JobRow, now_seconds: float) -> Cell:
+    placement = row.placement
+    return Cell(placement.words, "warn" if placement.is_mixed or placement.is_spread else "dim")
 
 
 def _position(row: JobRow, now_seconds: float) -> Cell:
@@ -166,6 +177,12 @@ _FIELDS: tuple[Field[JobRow], ...] = (
         Measure.SECONDS,
     ),
     Field(Column("runs", "Runs", 5, "right", priority=7), _runs, _ran_seconds, Measure.SECONDS),
+    Field(
+        Column("placement", "Placed", 9, priority=7),
+        _placement,
+        lambda r, _: r.placement.cost if r.placement.nodes else None,
+        Measure.COUNT,
+    ),
     Field(Column("owner", "Owner", 10, priority=6), lambda r, _: Cell(r.job.owner), lambda r, _: r.job.owner),
     Field(Column("why", "Why", 32, grow=10, wish=80), lambda r, _: Cell(r.job.why), lambda r, _: r.job.why),
 )

@@ -8,7 +8,7 @@ from cockpit.store.store import Store
 from cockpit.views import job_page, jobs
 from cockpit.views.lazy_table import LazyTable
 from cockpit.views.view_state import ViewState
-from tests.unit.views.builders import NOW, card, cells, event, job, line, pod, store, texts
+from tests.unit.views.builders import NOW, card, cells, event, job, line, node, pod, store, texts
 
 RUNNING = job(
     "llm-70b",
@@ -57,6 +57,7 @@ def test_a_running_job() -> None:
         "position": "",
         "age": "41m",
         "runs": "40m",
+        "placement": "",  # its node is not known
         "owner": "",
         "why": "",
     }
@@ -144,3 +145,15 @@ def test_events_of_a_job_are_those_of_its_members_too_each_once() -> None:
     member = made.records(Kind.POD)["uid-w-0"]
     found = job_page.events_of(RUNNING, [member, member], made)
     assert sorted(one.uid for one in found) == ["1", "2"]
+
+
+def test_members_in_two_racks_with_mixed_cards_are_warned_of() -> None:
+    where = job("llm-70b", "running", gpus_held=3, gpus_wanted=3, nodes=("a", "b"))
+    nodes = [
+        node(name, labels=(("topology.kubernetes.io/rack", rack),), gpu_model=model)
+        for name, rack, model in (("a", "r1", "H100"), ("b", "r2", "A100"))
+    ]
+    made = jobs.table([where], store(*nodes), ViewState(), NOW)
+    assert line(made)["placement"] == "2 racks, mixed"
+    (pair,) = (one for one in job_page.facts(where, store(*nodes), NOW) if one.name == "placed")
+    assert (pair.tone, pair.value.partition(";")[0]) == ("warn", "2 nodes, 2 racks")
