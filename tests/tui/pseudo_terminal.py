@@ -63,7 +63,18 @@ class PseudoTerminal:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._pid, signal.SIGKILL)
             os.waitpid(self._pid, 0)
-        os.close(self._fd)
+        self.hang_up()
+
+    @property
+    def pid(self) -> int:
+        """The program's process id."""
+        return self._pid
+
+    def hang_up(self) -> None:
+        """Close the terminal, as a window that is closed does."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
 
     def _window(self) -> bytes:
         columns, lines = self.size
@@ -125,6 +136,8 @@ class PseudoTerminal:
 
     def _read(self, seconds: float) -> bool:
         """Take what comes next; False when nothing comes any more."""
+        if self._fd < 0:
+            return False
         if not select.select([self._fd], [], [], max(0.0, seconds))[0]:
             return True
         try:
