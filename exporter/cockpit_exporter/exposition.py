@@ -53,7 +53,7 @@ def add_node(found: Page, seen: Seen, names: str) -> None:
     if versions.driver:
         add("cockpit_gpu_driver_info", 1.0, driver=versions.driver, nvml=versions.nvml, cuda=versions.cuda)
     if not snapshot.reason:
-        add("cockpit_gpu_count", float(sum(card.down != "missing" for card in snapshot.cards)))
+        add("cockpit_gpus", float(sum(card.down != "missing" for card in snapshot.cards)))
     add(
         "cockpit_attribution_up",
         float(attribution.is_up),

@@ -132,7 +132,7 @@ _NODE: tuple[Family, ...] = (
         "1; versions of driver, library and CUDA",
         ("driver", "nvml", "cuda"),
     ),
-    Family("cockpit_gpu_count", "gauge", "Cards that the driver lists"),
+    Family("cockpit_gpus", "gauge", "Cards that the driver lists"),
     Family(
         "cockpit_attribution_up",
         "gauge",

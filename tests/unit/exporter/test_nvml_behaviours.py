@@ -78,7 +78,7 @@ def test_a_machine_without_the_library_stays_up_and_says_so(box: Box, tmp_path: 
     box.environment["LD_LIBRARY_PATH"] = str(tmp_path)
     page = box.step()
     assert page.value("cockpit_nvml_up", reason="library-not-found") == 0.0
-    assert "cockpit_gpu_count" not in page.names()
+    assert "cockpit_gpus" not in page.names()
     box.steps(5)
     tries = box.step().value(FAILURES, error="library-not-found")
     assert tries == 1.0, "tried once a minute, not every round"
@@ -208,7 +208,7 @@ def test_cards_behind_a_lost_one_move_up_and_stay_themselves(box: Box) -> None:
     )
     assert after.value(UP, uuid=uuid(2), reason="missing") == 0.0
     assert after.value(LOST, uuid=uuid(2)) == 1.0
-    assert after.value("cockpit_gpu_count") == 3.0
+    assert after.value("cockpit_gpus") == 3.0
 
 
 def test_a_call_that_hangs_takes_down_its_card_only(box: Box) -> None:
@@ -442,7 +442,7 @@ def test_slow_numbers_are_read_once_a_minute(box: Box) -> None:
 def test_a_machine_without_cards_is_no_failure(box: Box) -> None:
     box.write("gpus 0")
     page = box.step()
-    assert page.value("cockpit_gpu_count") == 0.0
+    assert page.value("cockpit_gpus") == 0.0
     assert page.value("cockpit_nvml_up") == 1.0
 
 
