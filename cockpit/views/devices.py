@@ -226,12 +226,22 @@ def _fields() -> tuple[Field[gpus.GpuRow], ...]:
     return tuple(found)
 
 
+_PROFILE: Field[gpus.GpuRow] = Field(
+    Column("profile", "Profile", 8),
+    lambda row, _: Cell(row.card.mig_profile),
+    lambda row, _: row.card.mig_profile,
+)
+
 VIEW: View[gpus.GpuRow] = View(
     fields=_fields(),
     key=lambda row: row.card.uuid,
     haystack=gpus.haystack,
     token=lambda row: (row.card, row.detail, row.trend),
 )
+
+
+MIG_VIEW: View[gpus.GpuRow] = replace(VIEW, fields=(VIEW.fields[0], _PROFILE, *VIEW.fields[1:]))
+"""The same where a card is cut: which instance of which size comes first of all."""
 
 
 def rows(node: Node, store: StoreReader, trend_of: TrendOf = no_trend) -> list[gpus.GpuRow]:
@@ -245,8 +255,9 @@ def rows(node: Node, store: StoreReader, trend_of: TrendOf = no_trend) -> list[g
 def table(
     devices: Sequence[gpus.GpuRow], state: ViewState, now_seconds: float, memory: Memory | None = None
 ) -> LazyTable[gpus.GpuRow]:
-    """The devices of one node, without the node's column."""
-    return VIEW.table(devices, state, now_seconds, memory)
+    """The devices of one node, without the node's column; instances with their profile."""
+    view = MIG_VIEW if any(row.card.mig_profile for row in devices) else VIEW
+    return view.table(devices, state, now_seconds, memory)
 
 
 def sentence(row: gpus.GpuRow) -> str:

@@ -12,6 +12,7 @@ from tests.tui import looking
 from tests.tui.bare import Bare
 from tests.tui.deck import ScriptedApp, settle
 from tests.tui.estate import Estate
+from tests.tui.shared_estate import SharedEstate
 
 PATIENCE_SECONDS = 30.0
 SMALL, WIDE = (80, 24), (200, 60)
@@ -59,6 +60,13 @@ SCENES = (
     Scene("now", ("1",)),
     Scene("now-80x24", ("1",), SMALL),
     Scene("now-200x60", ("1",), WIDE),
+    Scene("heat-memory", ("1", "m")),
+    Scene("heat-temperature", ("1", *"mm")),
+    Scene("heat-power", ("1", *"mmm")),
+    Scene("heat-health", ("1", *"mmmm")),
+    Scene("heat-owner", ("1", *"mmmmm")),
+    Scene("heat-priority", ("1", *"mmmmmm")),
+    Scene("heat-shared", ("1",), estate=SharedEstate),
     Scene("now-denied", ("1",), estate=denied),
     Scene("now-unreachable", ("1",), estate=nothing, link=Link.WAITING, sentence=UNREACHABLE),
     Scene("jobs", ("2",)),
@@ -68,11 +76,16 @@ SCENES = (
     Scene("jobs-empty", ("2",), SMALL, estate=empty),
     Scene("job", JOB),
     Scene("job-80x24", JOB, SMALL),
+    Scene("job-devices", (*JOB, "d")),
+    Scene("job-devices-80x24", (*JOB, "d"), SMALL),
     Scene("job-pending", ("2", "enter")),
     Scene("nodes", ("3",)),
     Scene("nodes-80x24", ("3",), SMALL),
     Scene("node", ("3", "enter")),
     Scene("node-80x24", ("3", "enter"), SMALL),
+    Scene("node-200x60", ("3", "enter", "down", "down"), WIDE),
+    Scene("node-mig", ("3", "slash", *"cut", "enter", "enter"), estate=SharedEstate),
+    Scene("node-shared", ("3", "slash", *"shared", "enter", "enter"), estate=SharedEstate),
     Scene("queues", ("4",)),
     Scene("queue", ("4", "enter")),
     Scene("queue-80x24", ("4", "enter"), SMALL),

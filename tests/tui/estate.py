@@ -9,6 +9,7 @@ from cockpit.model.batch import Batch, ListMark, Phase, StreamStatus
 from cockpit.model.event import Event
 from cockpit.model.gang import ClusterQueue, LocalQueue, PodSet, QuotaRow, Workload
 from cockpit.model.gpu import Gpu, Mark
+from cockpit.model.gpu_detail import GpuDetail, ProcessUse
 from cockpit.model.job import JobObject, OwnerObject, ReplicaSpec
 from cockpit.model.node import Node, Taint
 from cockpit.model.pod import Pod
@@ -31,7 +32,7 @@ class Estate:
 
     def __init__(self, seed: int = 7) -> None:
         self.rng = random.Random(seed)
-        self.records: dict[str, list[Record | Gpu]] = {}
+        self.records: dict[str, list[Record | Gpu | GpuDetail]] = {}
         self._free: dict[str, int] = {}
         self._held: dict[str, list[tuple[str, str]]] = {}
         for pool, count, gpus, model, memory_gib, machine in POOLS:
@@ -39,9 +40,11 @@ class Estate:
         self._queues()
         self._jobs()
         self._cards()
+        self._details("gpu-a100-00", hot=2)
+        self._details("gpu-h100-07", hot=-1)
         self._events()
 
-    def add(self, kind: str, record: Record | Gpu) -> None:
+    def add(self, kind: str, record: Record | Gpu | GpuDetail) -> None:
         self.records.setdefault(kind, []).append(record)
 
     def batches(self) -> list[Batch]:
@@ -421,6 +424,24 @@ class Estate:
                 continue
             holder = holders[index] if index < len(holders) else None
             self.add(Kind.GPU, self._card(uuid, node, index, model, memory_bytes, holder))
+
+    def _details(self, node: str, *, hot: int) -> None:
+        """Second records of one node's cards, as our exporter tells them: one card is held down by heat."""
+        for index in range(8):
+            is_hot = index == hot
+            self.add(
+                Kind.GPU_DETAIL,
+                GpuDetail(
+                    uuid=f"GPU-{node}-{index}", node=node, power_cap_watts=700.0, sm_clock_max_hertz=1.98e9,
+                    memory_clock_hertz=2.619e9, memory_temperature_celsius=71.0 + index, slowdown_celsius=87.0,
+                    shutdown_celsius=92.0, tensor_ratio=0.58 - index / 100, dram_ratio=0.44, sm_ratio=0.86,
+                    energy_joules=3.1e9 + index * 1e8, ecc_double=0.0, remapped_rows=float(index == 5),
+                    remap_pending=0.0, remap_failed=0.0, nvlink_errors=0.0, nvlinks=18.0, nvlinks_up=18.0,
+                    pcie_replays=0.0, throttle=0x48 if is_hot else 0x4 if index % 3 == 0 else 0, recovery="none",
+                    processes=(ProcessUse(4711 + index, "python3", "", 68.0 * 2**30, 0.86),),
+                    sampled_seconds=NOW - 8,
+                ),
+            )  # fmt: skip
 
     def _silent(self, uuid: str, node: str, index: int, model: str, *, xid: int | None) -> Gpu:
         stale = Absent.STALE
