@@ -188,6 +188,10 @@ async def test_the_shell_of_a_simulated_container(pair: tuple[Path, Path]) -> No
         out, err, status = await run_in(session, "input=1&output=1&tty=1&command=sh", sent=typed)
         assert b"simulated container" in out and b"b\r\ntrain\r\n" in out
         assert status["reason"] == "NonZeroExitCode" and status["message"].endswith("exit status 3")
+        best = "command=sh&command=-c&command=command+-v+bash+%26%26+exec+bash+%7C%7C+exec+sh"
+        out, err, status = await run_in(session, f"input=1&output=1&tty=1&{best}", sent=typed)
+        assert b"simulated container" in out and b"b\r\ntrain\r\n" in out
+        assert status["message"].endswith("exit status 3")
 
 
 async def test_a_stranger_gets_nothing_and_no_door_is_left_open(pair: tuple[Path, Path]) -> None:
