@@ -159,7 +159,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         deadline_seconds=_seconds("--deadline", told.deadline, 0.1, 60),
     )
     where = address(told.listen)
-    return _run(told, pace, where, _guards(told))
+    try:
+        return _run(told, pace, where, _guards(told))
+    except ModuleNotFoundError as problem:
+        fail(f"the Python package {problem.name} is missing: install gpu-cockpit[exporter]")
 
 
 def _guards(told: argparse.Namespace) -> Guards:
@@ -187,24 +190,21 @@ def _guards(told: argparse.Namespace) -> Guards:
 
 
 def _run(told: argparse.Namespace, pace: Pace, where: tuple[str, int], guards: Guards) -> int:
-    try:
-        from cockpit_exporter.agent import Agent, Settings
-        from cockpit_exporter.driver import Nvml
+    from cockpit_exporter.agent import Agent, Settings
+    from cockpit_exporter.driver import Nvml
 
-        settings = Settings(
-            node=told.node or socket.gethostname(),
-            pace=pace,
-            dcgm_names=told.dcgm_names,
-            pod_resources="" if told.pod_resources == "off" else told.pod_resources,
-            resources=tuple(told.resource),
-            slices_url=_slices_url(told.resource_slices),
-            pod_logs=told.pod_logs,
-            proc=Path(told.proc),
-            version=_version(),
-        )
-        agent = Agent(settings, Nvml(), time.monotonic)
-    except ModuleNotFoundError as problem:
-        fail(f"the Python package {problem.name} is missing: install gpu-cockpit[exporter]")
+    settings = Settings(
+        node=told.node or socket.gethostname(),
+        pace=pace,
+        dcgm_names=told.dcgm_names,
+        pod_resources="" if told.pod_resources == "off" else told.pod_resources,
+        resources=tuple(told.resource),
+        slices_url=_slices_url(told.resource_slices),
+        pod_logs=told.pod_logs,
+        proc=Path(told.proc),
+        version=_version(),
+    )
+    agent = Agent(settings, Nvml(), time.monotonic)
     if told.check:
         return _check(agent)
     return _serve(agent, where, guards)

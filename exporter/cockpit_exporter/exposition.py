@@ -85,8 +85,9 @@ def _device_labels(seen: Seen, card: Card) -> Labels:
 
 
 def _holder_labels(seen: Seen, holders: tuple[Holder, ...]) -> Labels:
-    """Of one holder; empty where there is none or several, absent where nobody tells."""
-    if seen.joined is None:
+    """Of one holder; empty where there is none or several, absent where nobody tells. Processes alone tell
+    who uses a card, and never that nobody holds it."""
+    if seen.joined is None or (not holders and seen.attribution.source == "off"):
         return {}
     one = holders[0] if len(holders) == 1 else Holder("", "", "", "")
     return {"namespace": one.namespace, "pod": one.pod, "container": one.container}

@@ -3,7 +3,9 @@
 import gzip
 import socket
 import ssl
+import sys
 import threading
+import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -117,7 +119,10 @@ class Server(ThreadingHTTPServer):
             self._free.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that goes away is no error of ours."""
+        """A client that goes away is no error of ours; anything else is told in the log."""
+        problem = sys.exception()
+        if problem is not None and not isinstance(problem, OSError):
+            sys.stderr.write("".join(traceback.format_exception(problem)))
 
     def _renewed(self) -> ssl.SSLContext:
         """The TLS context; of the new files where they were renewed and can be read."""

@@ -275,6 +275,17 @@ def test_bad_flags_get_one_sentence_and_status_2(box: Box, flags: list[str], sen
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"cockpit-exporter: {sentence}\n")
 
 
+@pytest.mark.parametrize("package", ["pynvml", "grpc", "prometheus_client"])
+def test_a_missing_package_is_named_with_the_remedy(package: str, tmp_path: Path) -> None:
+    program = f"import sys; sys.modules[{package!r}] = None; from cockpit_exporter.cli import main; main()"
+    command = [sys.executable, "-c", program, "--listen", "127.0.0.1:0"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert "is missing: install gpu-cockpit[exporter]" in done.stderr
+    assert package in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [

@@ -323,7 +323,7 @@ def test_processes_have_their_memory_duty_and_pod(box: Box, tmp_path: Path) -> N
     logs = tmp_path / "logs" / f"team-a_trainer-0_{pod}"
     logs.mkdir(parents=True)
     box.write(
-        "gpus 1",
+        "gpus 2",
         "process 0 compute 100 500 -1",
         "process 0 graphics 101 20 -1",
         "process 0 mps 102 -1 -1",
@@ -344,6 +344,8 @@ def test_processes_have_their_memory_duty_and_pod(box: Box, tmp_path: Path) -> N
     assert page.samples("cockpit_gpu_process_memory_bytes", pid="102") == [], "withheld is not zero"
     assert page.value("cockpit_gpu_holder", source="process", namespace="team-a", pod="trainer-0") == 1.0
     assert page.value("cockpit_gpu_power_watts", pod="trainer-0") == 100.5
+    idle = page.samples("cockpit_gpu_power_watts", gpu="1")
+    assert ["pod" in one[1] for one in idle] == [False], "no process is no proof that nobody holds it"
 
 
 def test_process_lists_that_fail_leave_the_rest(box: Box) -> None:
