@@ -117,6 +117,10 @@ def _compare(old: Any, new: Any, shape: Shape) -> tuple[Fields | None, Fields | 
         if new is NOTHING:
             return None, {}, None
         return None, None, None if same(old, new) else {}
+    if old is NOTHING:
+        return _whole(new, shape), None, None
+    if new is NOTHING:
+        return None, _whole(old, shape), None
     before = _named(old, shape, other=new) if old_form != "leaf" else {}
     after = _named(new, shape, other=old) if new_form != "leaf" else {}
     gathered: tuple[Fields, Fields, Fields] = ({}, {}, {})
@@ -126,11 +130,15 @@ def _compare(old: Any, new: Any, shape: Shape) -> tuple[Fields | None, Fields | 
         for node, into in zip(_compare(one, other, below), gathered, strict=True):
             if node is not None:
                 into[name] = node
-    return (
-        node_of(old is NOTHING, gathered[0]),
-        node_of(new is NOTHING, gathered[1]),
-        node_of(False, gathered[2]),
-    )
+    return node_of(False, gathered[0]), node_of(False, gathered[1]), node_of(False, gathered[2])
+
+
+def _whole(value: Any, shape: Shape) -> Fields:
+    """The node of a value that is there on one side only: itself and all that is in it."""
+    if not value or holds(value, shape) == "leaf":
+        return {}
+    below = {name: _whole(item, inner) for name, item, inner in parts(value, shape)}
+    return node_of(True, below) or {}
 
 
 def _named(value: Any, shape: Shape, *, other: Any) -> dict[str, tuple[Any, Shape]]:
