@@ -5,6 +5,8 @@ that no exhausted budget protects before others. The scheduler chooses for each 
 other victims of the same standing. Source: kube-scheduler 1.36, framework/preemption.
 """
 
+import heapq
+import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -15,6 +17,10 @@ from cockpit.fit.shape import Part
 from cockpit.fit.surroundings import Budget
 from cockpit.model.pod import Pod
 
+_PRIORITY_OFFSET = 1 << 31
+"""Added to each victim's priority before they are summed, so that fewer victims weigh less."""
+_MOST_MEMBERS = 256
+"""Seats are made one by one; of a larger gang the cost of so many is told."""
 _FEWEST_CANDIDATES = 100
 """The scheduler too looks at a tenth of the nodes, at least so many (DefaultPreemptionArgs)."""
 
@@ -30,13 +36,15 @@ class Push(NamedTuple):
 
 
 class _Way(NamedTuple):
-    """How one node gains `gain` seats."""
+    """How one node makes a seat for one more member; in the scheduler's order of preference."""
 
     protected: int
     highest: int
-    victims: tuple[Pod, ...]
-    gain: int
+    weight: int
+    size: int
+    minus_start: float  # the youngest of the earliest started among the most important victims is preferred
     node: str
+    victims: tuple[Pod, ...]
 
 
 def push_aside(scene: Scene, part: Part, looks: Sequence[Look], missing: int) -> Push | None:
@@ -48,33 +56,32 @@ def push_aside(scene: Scene, part: Part, looks: Sequence[Look], missing: int) ->
     if priority is None or not part.shape.preempts:
         return None
     ruler = _Ruler(scene, part, priority)
-    open_looks = {one.node.name: one for one in looks if not one.blocks}
     ways: list[_Way] = []
-    candidates = max(_FEWEST_CANDIDATES, len(looks) // 10)
-    for one in open_looks.values():
-        way = ruler.way(one, missing)
+    candidates = max(_FEWEST_CANDIDATES, len(looks) // 10, min(missing, _MOST_MEMBERS))
+    for one in looks:
+        way = None if one.blocks else ruler.way(one.node.name)
         if way is not None:
-            ways.append(way)
-        if len(ways) >= candidates and sum(each.gain for each in ways) >= missing:
+            heapq.heappush(ways, way)
+        if len(ways) >= candidates:
             break
-    ways.sort(key=lambda one: (one.protected, one.highest, len(one.victims) / one.gain, one.node))
     victims: list[Pod] = []
     placed = protected = 0
-    for each in ways:
-        if placed >= missing:
-            break
-        is_more = placed + each.gain > missing
-        chosen = (is_more and ruler.way(open_looks[each.node], missing - placed)) or each
-        victims += chosen.victims
-        placed += chosen.gain
-        protected += chosen.protected
+    while ways and placed < min(missing, _MOST_MEMBERS):
+        way = heapq.heappop(ways)
+        ruler.take(way)
+        victims += way.victims
+        protected += way.protected
+        placed += 1
+        more = ruler.way(way.node)
+        if more is not None:
+            heapq.heappush(ways, more)
     if not victims:
         return None
     keys = tuple(sorted(one.key for one in victims))
     jobs = tuple(
         sorted({f"{one.namespace}/{one.job_label or one.owner_name or one.name}" for one in victims})
     )
-    return Push(min(placed, missing), keys, jobs, protected, scene.around.budgets is not None)
+    return Push(placed, keys, jobs, protected, scene.around.budgets is not None)
 
 
 class _Guard:
@@ -83,75 +90,76 @@ class _Guard:
     def __init__(self, budgets: Sequence[Budget]) -> None:
         self._budgets = budgets
 
-    def allows(self, pods: Sequence[Pod]) -> list[bool]:
-        """For each pod in turn: may it go, after those before it have gone."""
-        left = {id(one): one.allowed for one in self._budgets}
+    def protects(self, pods: Sequence[Pod]) -> list[bool]:
+        """For each pod in turn: would it break a budget, after those before it have gone."""
+        left = [one.allowed for one in self._budgets]
         out: list[bool] = []
         for pod in pods:
             labels = dict(pod.traits.labels)
             mine = [
-                one
-                for one in self._budgets
+                at
+                for at, one in enumerate(self._budgets)
                 if one.namespace == pod.namespace and selects(one.selector, labels)
             ]
-            out.append(all(left[id(one)] > 0 for one in mine))
-            for one in mine:
-                left[id(one)] -= 1
+            for at in mine:
+                left[at] -= 1
+            out.append(any(left[at] < 0 for at in mine))
         return out
 
 
 class _Ruler:
-    """Measures how one node after the other gains seats for members of one part."""
+    """Measures how nodes make seats for members of one part, one seat after the other."""
 
     def __init__(self, scene: Scene, part: Part, priority: int) -> None:
         self._scene = scene
         self._priority = priority
         self._guard = _Guard(scene.around.budgets or ())
         self._asked = {**dict(part.shape.requests), "pods": 1}
+        self._gone: dict[str, list[Pod]] = {}
+        self._seated: dict[str, int] = {}
 
-    def way(self, look: Look, wanted: int) -> _Way | None:
-        """How the node gains up to `wanted` seats; None where no pod of lower priority makes any."""
+    def take(self, way: _Way) -> None:
+        """The victims go and the member sits down."""
+        self._gone.setdefault(way.node, []).extend(way.victims)
+        self._seated[way.node] = self._seated.get(way.node, 0) + 1
+
+    def way(self, name: str) -> _Way | None:
+        """How the node makes one seat more; None where pods of lower priority do not suffice."""
+        gone = self._gone.get(name, [])
         lower = [
             pod
-            for pod in self._scene.store.pods_on(look.node.name)
-            if not pod.is_finished and (pod.priority or 0) < self._priority
+            for pod in self._scene.store.pods_on(name)
+            if not pod.is_finished and (pod.priority or 0) < self._priority and pod not in gone
         ]
-        if not lower:
-            return None
-        lower.sort(key=lambda pod: (pod.priority or 0, -(pod.started_seconds or 0.0), pod.key))
-        may_go = self._guard.allows(lower)
-        kept = [pod for pod, may in zip(lower, may_go, strict=True) if not may]
-        order = [pod for pod, may in zip(lower, may_go, strict=True) if may] + kept
-        free = self._free(look)
-        before = _rooms(free, self._asked)
-        best: _Way | None = None
-        for count, pod in enumerate(order, 1):
-            _give_back(free, pod)
-            gain = _rooms(free, self._asked) - before
-            if gain > (best.gain if best else 0):
-                needed = self._needed(look, order[:count], before + gain)
-                shielded = sum(1 for one in needed if one in kept)
-                highest = max(one.priority or 0 for one in needed)
-                best = _Way(shielded, highest, needed, gain, look.node.name)
-                if gain >= wanted:
-                    break
-        return best
-
-    def _free(self, look: Look) -> dict[str, int]:
-        return dict(zip(self._asked, self._scene.free(look.node, self._asked), strict=True))
-
-    def _needed(self, look: Look, gone: Sequence[Pod], wanted: int) -> tuple[Pod, ...]:
-        """Those who have to go for `wanted` seats: the most important are spared first."""
-        free = self._free(look)
+        free = dict(zip(self._asked, self._scene.free(self._scene.nodes[name], self._asked), strict=True))
         for pod in gone:
             _give_back(free, pod)
-        needed: list[Pod] = []
-        for pod in reversed(gone):
+        for pod in lower:
+            _give_back(free, pod)
+        wanted = self._seated.get(name, 0) + 1
+        if _rooms(free, self._asked) < wanted:
+            return None
+        lower.sort(key=lambda pod: (-(pod.priority or 0), _start(pod), pod.key))
+        shielded = self._guard.protects(lower)
+        order = [(pod, True) for pod, is_in in zip(lower, shielded, strict=True) if is_in]
+        order += [(pod, False) for pod, is_in in zip(lower, shielded, strict=True) if not is_in]
+        victims: list[Pod] = []
+        protected = 0
+        for pod, is_protected in order:  # the most important are spared first, the protected before others
             _give_back(free, pod, -1)
             if _rooms(free, self._asked) < wanted:
                 _give_back(free, pod)
-                needed.append(pod)
-        return tuple(needed)
+                victims.append(pod)
+                protected += is_protected
+        highest = max((pod.priority or 0 for pod in victims), default=0)
+        weight = sum((pod.priority or 0) + _PRIORITY_OFFSET for pod in victims)
+        first = min((_start(pod) for pod in victims if (pod.priority or 0) == highest), default=0.0)
+        return _Way(protected, highest, weight, len(victims), -first, name, tuple(victims))
+
+
+def _start(pod: Pod) -> float:
+    """A pod that has not started counts as started now."""
+    return math.inf if pod.started_seconds is None else pod.started_seconds
 
 
 def _rooms(free: Mapping[str, int], asked: Mapping[str, int]) -> int:
