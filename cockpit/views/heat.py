@@ -51,7 +51,7 @@ class Metric(Enum):
 _LEGEND = {
     Metric.DUTY: "shade: share of time in use, 0 to 100%",
     Metric.MEMORY: "shade: share of GPU memory in use, 0 to 100%",
-    Metric.TEMPERATURE: "shade: 25°C to 90°C (display scale, not the card's own limits)",
+    Metric.TEMPERATURE: "shade: 25°C to 90°C, not the card's own limits",
     Metric.POWER: "shade: 0 W to the most drawn by a card of this pool",
     Metric.HEALTH: "shade: last Xid none ▁, to watch or clocks held down ▅, to be taken out █",
 }
