@@ -53,6 +53,9 @@ def _answer(agent: Agent, clock: _Clock, order: dict[str, Any]) -> dict[str, Any
         case "kubelet":
             clock.seconds += order.get("advance", 0.0)
             return {"wait": agent.kubelet.step() if agent.kubelet else None, "page": _page(agent)}
+        case "slices":
+            if agent.slices is not None:
+                agent.slices.step()
         case "rounds":
             for _ in range(order["count"]):
                 clock.seconds += order["advance"]
@@ -98,6 +101,7 @@ def main() -> None:
         pace=Pace(5.0, told.get("deadline", 0.25), 60.0, told.get("deadline", 0.25)),
         dcgm_names=told.get("dcgm_names", ""),
         pod_resources=told.get("pod_resources", ""),
+        slices_url=told.get("slices_url", ""),
         pod_logs=told.get("pod_logs", ""),
         proc=Path(told.get("proc", "/nowhere")),
         version="0",

@@ -441,6 +441,21 @@ def test_slow_numbers_are_read_once_a_minute(box: Box) -> None:
     assert box.step(advance=60.0).value("cockpit_gpu_power_limit_watts") == 500.0
 
 
+@pytest.mark.parametrize(
+    ("generation", "name", "value", "host"),
+    [("A", "DCGM_FI_DEV_GPU_UTIL", 57.0, "Hostname"), ("C", "DCGM_FI_DEV_GPU_UTIL_RATIO", 0.57, "hostname")],
+)
+def test_dcgms_names_come_where_they_are_asked_for(
+    box: Box, generation: str, name: str, value: float, host: str
+) -> None:
+    box.write("gpus 1", "set util 0 57")
+    box.start(dcgm_names=generation)
+    page = box.step()
+    assert page.value(name, **{"UUID": uuid(0), host: "node-7"}) == value
+    assert not any(one.startswith("cockpit_gpu_power") for one in page.names())
+    assert page.value("cockpit_exporter_info", names=f"dcgm {generation}") == 1.0
+
+
 def test_a_machine_without_cards_is_no_failure(box: Box) -> None:
     box.write("gpus 0")
     page = box.step()

@@ -10,6 +10,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from cockpit_exporter.slices import MOST_BYTES, SliceWatch
 
+from tests.unit.exporter.fake_kubelet import FakeKubelet
+from tests.unit.exporter.standin import Box, Page
+
 SLICE = {
     "spec": {
         "driver": "gpu.nvidia.com",
@@ -103,6 +106,23 @@ def test_a_failure_is_named_and_keeps_what_was_known(
     watch.step()
     assert watch.reason == reason
     assert dict(watch.slices) == {("node-7", "gpu-0"): "GPU-a"}
+
+
+def test_a_claimed_card_finds_its_pod_through_its_slice(server: FakeServer, box: Box, tmp_path: Path) -> None:
+    uuid = "GPU-00000002-1111-2222-3333-444444444444"
+    named = {"name": "odd-name", "attributes": {"uuid": {"string": uuid}}}
+    listed = {"items": [{"spec": {**SLICE["spec"], "devices": [named]}}]}
+    server.answers["v1"] = json.dumps(listed).encode()
+    kubelet = FakeKubelet(tmp_path)
+    kubelet.claims("team-a/claimed", "odd-name")
+    try:
+        box.start(pod_resources=str(kubelet.socket), slices_url=f"http://127.0.0.1:{server.server_port}")
+        box.step()
+        assert Page(box.ask("kubelet")["page"]).value("cockpit_attribution_unmatched") == 1.0
+        page = Page(box.ask("slices")["page"])
+        assert page.value("cockpit_gpu_power_watts", gpu="2", pod="claimed") == 102.5
+    finally:
+        kubelet.close()
 
 
 def test_a_server_that_is_not_there_is_named(tmp_path: Path) -> None:
