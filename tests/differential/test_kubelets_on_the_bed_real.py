@@ -1,6 +1,7 @@
 """Kubelets as actors on a real control plane: kubectl's logs, exec and delete against both runtimes."""
 
 import asyncio
+import contextlib
 import os
 import subprocess
 from collections.abc import AsyncIterator, Iterator
@@ -11,10 +12,13 @@ from random import Random
 import pytest
 
 from cockpit.clock import SystemClock
+from cockpit.kube.exec import Command, open_exec
+from cockpit.kube.logs import follow
 from cockpit.kube.resource import NODES, PODS
 from cockpit.kube.session import SessionOptions, open_session
 from cockpit.sim.actors.kubelet.actor import MARK, Kubelets
 from cockpit.sim.actors.kubelet.endpoint import KubeletServer, server_context
+from cockpit.sim.actors.kubelet.local_images import Local
 from cockpit.sim.actors.kubelet.process import ProcessRuntime
 from cockpit.sim.engine import Engine
 from cockpit.sim.kube_port import KubePort
@@ -46,7 +50,11 @@ async def kubelets_on(bed: Bed, pki: tuple[Path, Path], folder: Path) -> AsyncIt
     options = SessionOptions(kubeconfig=str(bed.kubeconfig), read_only=False)
     session = await open_session(options, clock)
     port = KubePort(session, clock, Random(4))
-    kubelets = Kubelets(random=Random(3), runtimes=[ProcessRuntime(folder, clock.now)])
+    kubelets = Kubelets(
+        random=Random(3),
+        runtimes=[ProcessRuntime(folder / "marked", clock.now)],
+        local=Local(ProcessRuntime(folder / "local", clock.now)),
+    )
     server = KubeletServer(kubelets, server_context(*pki, pki[0]))
     await server.start()
     engine = Engine(port, clock, Random(3), [kubelets])
@@ -56,7 +64,9 @@ async def kubelets_on(bed: Bed, pki: tuple[Path, Path], folder: Path) -> AsyncIt
     for runtime in ("simulated", "process"):
         metadata = {"name": runtime, "labels": {"runtime": runtime}, "annotations": {MARK: runtime}}
         status = {"capacity": room, "allocatable": room}
-        await port.create(NODES, {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "status": status})
+        node = {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "status": status}
+        with contextlib.suppress(PortError):  # a test before us has made it
+            await port.create(NODES, node)
     try:
         yield port
     finally:
@@ -108,18 +118,23 @@ async def until_phase(port: KubePort, name: str, phase: str) -> Tree:
             await asyncio.sleep(0.1)
 
 
+async def create(port: KubePort, tree: Tree) -> None:
+    """The first pod of a namespace: its service account comes from the controller manager."""
+    async with asyncio.timeout(60):
+        while True:
+            try:
+                await port.create(PODS, tree, "default")
+                return
+            except PortError:
+                await asyncio.sleep(0.2)
+
+
 async def test_kubectl_sees_reads_enters_and_ends_pods_of_both_runtimes(
     bed: Bed, pki: tuple[Path, Path], tmp_path: Path
 ) -> None:
     async with kubelets_on(bed, pki, tmp_path) as port:
         script = "echo on $CUDA_VISIBLE_DEVICES; while :; do sleep 0.1; echo tick; done"
-        async with asyncio.timeout(60):
-            while True:  # the namespace's service account comes from the controller manager
-                try:
-                    await port.create(PODS, pod("real", "process", "sh", "-c", script), "default")
-                    break
-                except PortError:
-                    await asyncio.sleep(0.2)
+        await create(port, pod("real", "process", "sh", "-c", script))
         await port.create(PODS, pod("told", "simulated", duration="forever"), "default")
         await port.create(PODS, pod("short", "simulated", duration="1s"), "default")
         await until_phase(port, "short", "Succeeded")
@@ -144,3 +159,31 @@ async def test_kubectl_sees_reads_enters_and_ends_pods_of_both_runtimes(
         code, text = await kubectl(bed, "delete", "pod", "real", "told", "short", "--timeout=30s")
         assert code == 0
         assert (await port.list(PODS, "default")) == []
+
+
+async def test_the_cockpits_own_shell_in_a_pod_of_a_local_image(
+    bed: Bed, pki: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """Real kube-apiserver in the middle: a simulated node runs what says that it is local."""
+    tree = pod("mine", "simulated", "bash", "-c", "echo begun; sleep 600")
+    tree["spec"]["containers"][0]["image"] = "local/shell"
+    async with kubelets_on(bed, pki, tmp_path) as port:
+        await create(port, tree)
+        await until_phase(port, "mine", "Running")
+        session = await open_session(
+            SessionOptions(kubeconfig=str(bed.kubeconfig), read_only=False), SystemClock()
+        )
+        lines = follow(session, "default", "mine")
+        assert await asyncio.wait_for(anext(lines), 20) == "begun"
+        words = ("sh", "-c", "command -v bash >/dev/null 2>&1 && exec bash || exec sh")
+        wanted = Command(namespace="default", pod="mine", words=words, is_tty=True, has_stdin=True)
+        said = b""
+        async with asyncio.timeout(30), open_exec(session, wanted) as shell:
+            await shell.resize(100, 30)
+            await shell.write(b"stty size; echo on-$HOSTNAME; exit 4\r")
+            while (piece := await shell.read()) is not None:
+                said += piece[1]
+            assert shell.exit_code == 4
+        assert b"30 100\r\n" in said and b"on-mine\r\n" in said
+        await session.close()
+        await port.delete(PODS, "default", "mine", grace_seconds=0)
