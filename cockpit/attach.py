@@ -181,6 +181,7 @@ class Attachment:
         async with asyncio.TaskGroup() as group:
             group.create_task(feed.run(), name="feed")
             group.create_task(self._discover(session), name="discovery")
+            group.create_task(self._places(session), name="places")
             group.create_task(self._measure(session), name="latency")
             group.create_task(self._telemetry(session), name="telemetry")
 
@@ -207,6 +208,13 @@ class Attachment:
             self.served = await discover(session)
         except CockpitError:
             self.served = None  # the feed tells the same trouble as the status of its streams
+
+    async def _places(self, session: "Session") -> None:
+        """Places in line as Kueue tells them, while somebody waits."""
+        from cockpit.gangs.kueue import lines
+        from cockpit.kube.visibility import Places
+
+        await Places(session, lambda: lines(self.store), self.sink).run()
 
     async def _measure(self, session: "Session") -> None:
         """How long the API server takes to answer, and since when it does not: both for the header."""

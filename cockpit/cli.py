@@ -146,6 +146,12 @@ def _job(nouns: Any, shared: argparse.ArgumentParser) -> None:
         ("command", "COMMAND"), ("queue", "QUEUE"),
     ):  # fmt: skip
         submit.add_argument(f"--{name}", dest=f"set_{name}", metavar=metavar, help=f"short for --set {name}=")
+    submit.add_argument(
+        "--engine",
+        default="",
+        metavar="ENGINE",
+        help="coscheduling[:SCHEDULER], volcano[:QUEUE], kai:QUEUE, native",
+    )
     submit.add_argument("--dry-run", action="store_true", help="show the manifest and the server's verdict")
     _acting(submit)
     _smoke(verbs, shared)

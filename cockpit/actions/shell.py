@@ -8,7 +8,7 @@ from cockpit.model.job import Job
 from cockpit.model.pool import Pool
 
 
-def submit_line(template: Template, values: Mapping[str, str], context: str = "") -> str:
+def submit_line(template: Template, values: Mapping[str, str], context: str = "", engine: str = "") -> str:
     """`cockpit job submit mpijob --set name=llm ... --write`: the values that differ from the defaults."""
     words = ["cockpit", "job", "submit", template.name]
     for one in template.parameters:
@@ -16,6 +16,8 @@ def submit_line(template: Template, values: Mapping[str, str], context: str = ""
         # What is empty takes the default, so it needs no word.
         if value and value != one.default:
             words += ["--set", f"{one.name}={value}"]
+    if engine:
+        words += ["--engine", engine]
     return _line(words, context)
 
 

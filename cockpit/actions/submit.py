@@ -7,6 +7,8 @@ from typing import Any, Protocol
 from cockpit.actions.address import Lookup, object_path
 from cockpit.actions.shell import submit_line
 from cockpit.errors import BadInput
+from cockpit.gangs.attach import attach
+from cockpit.gangs.manifests import Attached
 from cockpit.jobs.render import advice, parts, queue_of, remarks, render
 from cockpit.jobs.template import Template
 from cockpit.model.plan import Call, Plan
@@ -31,16 +33,19 @@ def plan_submit(
     store: Taken | None = None,
     lookup: Lookup | None = None,
     context: str = "",
+    engine: str = "",
 ) -> Plan:
     """The plan that creates the object.
 
     `namespace` is used when `values` names none. With a `store`, a name that is taken and a queue that does
-    not exist are told before anything is sent. Raises BadInput with one sentence.
+    not exist are told before anything is sent. `engine` (see `cockpit.gangs.attach`) may name its queue or
+    scheduler behind a colon. Raises BadInput with one sentence.
     """
     given = dict(values)
     if namespace and template.parameter("namespace") is not None and not given.get("namespace", "").strip():
         given["namespace"] = namespace
-    manifest = render(template, given)
+    made = _attached(render(template, given), engine)
+    manifest = made.manifest
     metadata = manifest.get("metadata")
     if not isinstance(metadata, dict):
         metadata = {}
@@ -66,11 +71,24 @@ def plan_submit(
                 body=manifest,
                 target=target,
             ),
+            *(_before(one, where, lookup) for one in made.before),
         ),
-        lines=_lines(manifest, target),
+        lines=(*_lines(manifest, target), *made.lines),
         warnings=tuple(warnings),
-        shell=submit_line(template, given, context),
+        shell=submit_line(template, given, context, engine),
     )
+
+
+def _attached(manifest: Mapping[str, Any], engine: str) -> Attached:
+    name, _, more = engine.partition(":")
+    return attach(name, manifest, queue=more, scheduler=more)
+
+
+def _before(tree: dict[str, Any], where: str, lookup: Lookup | None) -> Call:
+    """The call that makes a group object: its pods wait for it, so it may come second."""
+    name = tree["metadata"]["name"]
+    path = object_path(tree["apiVersion"], tree["kind"], where, lookup=lookup)
+    return Call(method="POST", path=path, body=tree, target=f"{tree['kind'].lower()} {where}/{name}")
 
 
 def taken_sentence(target: str) -> str:

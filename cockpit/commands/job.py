@@ -31,7 +31,7 @@ def submit(options: argparse.Namespace) -> int:
     values = values_given(options)
     chosen = attach_options(options, settings)
     # Checked before anything is asked of the cluster: a wrong value needs no connection to be told.
-    plan_submit(template, values, chosen.namespace)
+    plan_submit(template, values, chosen.namespace, engine=options.engine)
     refuse_without_right(options, may_write=chosen.write)
     return asyncio.run(_submit(template, values, options, chosen))
 
@@ -64,9 +64,19 @@ async def _submit(
     try:
         lookup = await served_lookup(session)
         namespace = chosen.namespace or session.namespace
-        plan = plan_submit(template, values, namespace, lookup=lookup, context=session.context)
+        plan = plan_submit(
+            template, values, namespace, lookup=lookup, context=session.context, engine=options.engine
+        )
         known = await _queue_known(session, lookup, plan, namespace or "default")
-        plan = plan_submit(template, values, namespace, store=known, lookup=lookup, context=session.context)
+        plan = plan_submit(
+            template,
+            values,
+            namespace,
+            store=known,
+            lookup=lookup,
+            context=session.context,
+            engine=options.engine,
+        )
         if options.dry_run:
             from cockpit.commands.fitting import fit_of
 

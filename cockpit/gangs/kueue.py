@@ -8,7 +8,14 @@ from cockpit.gangs.kueue_plans import (
     plan_stop_queue,
 )
 from cockpit.gangs.kueue_queues import queue_rows
-from cockpit.gangs.kueue_verdict import estimate_positions, gang_state, gpus_asked, is_in_line, verdict
+from cockpit.gangs.kueue_verdict import (
+    estimate_positions,
+    gang_state,
+    gpus_asked,
+    is_in_line,
+    lines,
+    verdict,
+)
 
 NAME = "Kueue"
 
@@ -19,6 +26,7 @@ __all__ = [
     "gang_state",
     "gpus_asked",
     "is_in_line",
+    "lines",
     "plan_hold",
     "plan_release",
     "plan_resume_queue",

@@ -17,14 +17,14 @@ from cockpit.model.record import Kind
 from cockpit.store.store import Store
 
 
-def queue_rows(store: Store, positions: Mapping[str, int] | None = None) -> tuple[QueueView, ...]:
+def queue_rows(store: Store) -> tuple[QueueView, ...]:
     """LocalQueues by namespace and name, then ClusterQueues by name.
 
-    `positions` are those that Kueue's visibility API told (workload uid to place, 1 is next); those that
-    it does not name, or all without it, are estimated.
+    Places are those that Kueue's visibility API told; those that it does not name, or all without it, are
+    estimated.
     """
     estimates = estimate_positions(store)
-    told = positions or {}
+    told = {uid: one.position for uid, one in store.records(Kind.PLACE).items()}
     by_local: dict[str, list[WaitingView]] = {}
     by_cluster: dict[str, list[WaitingView]] = {}
     for workload in store.records(Kind.WORKLOAD).values():

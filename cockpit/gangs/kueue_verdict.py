@@ -306,6 +306,17 @@ def queue_order(workload: Workload) -> tuple[int, float, str]:
     return (-workload.priority, moment if moment is not None else 0.0, workload.key)
 
 
+def lines(store: Store) -> dict[str, dict[tuple[str, str], str]]:
+    """Who stands in which ClusterQueue's line: (namespace, name) of each Workload to its uid."""
+    found: dict[str, dict[tuple[str, str], str]] = {}
+    for workload in store.records(Kind.WORKLOAD).values():
+        if is_in_line(workload):
+            name = cluster_queue_name(workload, store)
+            if name:
+                found.setdefault(name, {})[workload.namespace, workload.name] = workload.uid
+    return found
+
+
 def estimate_positions(
     store: Store, cluster_queue: str | None = None, *, among: Iterable[Workload] | None = None
 ) -> dict[str, int]:

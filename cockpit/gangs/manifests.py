@@ -20,27 +20,32 @@ def copied(manifest: Mapping[str, Any]) -> dict[str, Any]:
     return copy.deepcopy(dict(manifest))
 
 
-def _mapping(value: Any) -> dict[str, Any]:
+def mapping(value: Any) -> dict[str, Any]:
+    """The value if it is a mapping, else an empty one: a user's manifest may hold anything anywhere."""
     return value if isinstance(value, dict) else {}
 
 
 def templates(tree: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], int]]:
     """(pod template, how many pods are made of it), in place, of every kind that the templates make."""
-    spec = _mapping(tree.get("spec"))
+    spec = mapping(tree.get("spec"))
     if tree.get("kind") == "Pod":
         yield tree if isinstance(tree, dict) else dict(tree), 1
         return
     for key, replicas in spec.items():
         if key.endswith("ReplicaSpecs"):
-            for one in _mapping(replicas).values():
-                yield _mapping(_mapping(one).get("template")), _count(_mapping(one).get("replicas"))
-    for one in spec.get("tasks") or ():
-        yield _mapping(one.get("template")), _count(one.get("replicas"))
-    for one in spec.get("replicatedJobs") or ():
-        job = _mapping(_mapping(one.get("template")).get("spec"))
-        yield _mapping(job.get("template")), _count(one.get("replicas")) * _count(job.get("parallelism"))
+            for one in mapping(replicas).values():
+                yield mapping(mapping(one).get("template")), _count(mapping(one).get("replicas"))
+    for one in _items(spec.get("tasks")):
+        yield mapping(one.get("template")), _count(one.get("replicas"))
+    for one in _items(spec.get("replicatedJobs")):
+        job = mapping(mapping(one.get("template")).get("spec"))
+        yield mapping(job.get("template")), _count(one.get("replicas")) * _count(job.get("parallelism"))
     if tree.get("kind") == "Job" and isinstance(spec.get("template"), dict):
         yield spec["template"], _count(spec.get("parallelism"))
+
+
+def _items(value: Any) -> list[dict[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def _count(value: Any) -> int:
@@ -50,7 +55,7 @@ def _count(value: Any) -> int:
 def members_of(tree: Mapping[str, Any]) -> int:
     """How many pods the manifest makes at once; the nodes of a TrainJob, whose pods come from its runtime."""
     if tree.get("kind") == "TrainJob":
-        return _count(_mapping(_mapping(tree.get("spec")).get("trainer")).get("numNodes"))
+        return _count(mapping(mapping(tree.get("spec")).get("trainer")).get("numNodes"))
     return sum(count for _, count in templates(tree))
 
 

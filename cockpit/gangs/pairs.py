@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cockpit.gangs import coscheduling, kai, kueue_attach, volcano
-from cockpit.gangs.manifests import members_of, templates
+from cockpit.gangs.manifests import mapping, members_of, templates
 
 _DEFAULT = ("", "default-scheduler")
 
@@ -21,13 +21,17 @@ def refusals(manifest: Mapping[str, Any]) -> tuple[str, ...]:
 def _pods(manifest: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]]:
     """(labels, annotations, spec) of each pod template."""
     for template, _ in templates(manifest):
-        metadata = template.get("metadata") or {}
-        yield metadata.get("labels") or {}, metadata.get("annotations") or {}, template.get("spec") or {}
+        metadata = mapping(template.get("metadata"))
+        yield (
+            mapping(metadata.get("labels")),
+            mapping(metadata.get("annotations")),
+            mapping(template.get("spec")),
+        )
 
 
 def engines_named(manifest: Mapping[str, Any]) -> tuple[str, ...]:
     """Engines that the manifest's labels, annotations and schedulers ask for, in the order of their names."""
-    labels = (manifest.get("metadata") or {}).get("labels") or {}
+    labels = mapping(mapping(manifest.get("metadata")).get("labels"))
     found = set()
     if labels.get(kueue_attach.QUEUE_LABEL):
         found.add("Kueue")
@@ -72,9 +76,9 @@ def _schedulers(manifest: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _deadlocks(manifest: Mapping[str, Any]) -> Iterator[str]:
-    spec = manifest.get("spec") or {}
+    spec = mapping(manifest.get("spec"))
     members = members_of(manifest)
-    policy = (spec.get("runPolicy") or {}).get("schedulingPolicy") or {}
+    policy = mapping(mapping(spec.get("runPolicy")).get("schedulingPolicy"))
     least = policy.get("minAvailable")
     if (
         spec.get("launcherCreationPolicy") == "WaitForWorkersReady"
@@ -97,7 +101,7 @@ def _volcano_job(spec: Mapping[str, Any], members: int) -> Iterator[str]:
         return
     if least > members:
         yield f"minAvailable {least} is more than its {members} pods: it would wait for ever"
-    elif least == members and "mpi" in (spec.get("plugins") or {}):
+    elif least == members and "mpi" in mapping(spec.get("plugins")):
         yield (
             f"the mpi plugin makes the master after the workers and minAvailable {least} counts it: both wait"
             f" for ever; use {members - 1}"

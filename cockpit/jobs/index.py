@@ -9,7 +9,7 @@ from cockpit.jobs.members import current
 from cockpit.jobs.root import Root, climb, from_ref, of_object, of_pod
 from cockpit.jobs.row import Place
 from cockpit.model.event import Event
-from cockpit.model.gang import PodGroup, Workload
+from cockpit.model.gang import PodGroup, QueuePlace, Workload
 from cockpit.model.job import Job, JobObject, JobState, OwnerObject
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
@@ -39,7 +39,6 @@ class JobIndex:
         self._in_line: set[str] = set()  # uids of Workloads without quota
         self._positions: dict[str, Place] = {}
         self._estimates: dict[str, int] = {}
-        self._told: dict[str, int] = {}  # places that Kueue itself told
         self._gang_rows = Multimap()  # "namespace/name" of a pod group -> keys of rows whose pods name it
         self._gangs_of: dict[str, tuple[str, ...]] = {}
         self._group_keys: dict[str, str] = {}  # uid of a PodGroup -> "namespace/name"
@@ -208,8 +207,9 @@ class JobIndex:
         if has_line_moved or has_queue_moved:
             table = self._store.records(Kind.WORKLOAD)
             waiting = [table[uid] for uid in self._in_line]
-            found = kueue.estimate_positions(self._store, among=waiting)
-            self._estimates = found
+            self._estimates = kueue.estimate_positions(self._store, among=waiting)
+        if has_line_moved or has_queue_moved or delta.touches(Kind.PLACE):
+            found = self._estimates
             self._positions = {uid: self._place(uid, number) for uid, number in found.items()}
             self._touch_queued(touched, has_queue_moved=has_queue_moved)
 
@@ -225,24 +225,8 @@ class JobIndex:
         return bool(job.workload_uid) and place != shown
 
     def _place(self, uid: str, estimate: int) -> Place:
-        told = self._told.get(uid)
-        return Place(estimate) if told is None else Place(told, True)
-
-    def tell_positions(self, told: Mapping[str, int]) -> None:
-        """Places that Kueue's visibility API told, by uid of the Workload, 1 is next.
-
-        Who is not named keeps an estimate. Rows that moved are recomputed and named by `touched`.
-        """
-        if told == self._told:
-            self.touched = frozenset()
-            return
-        self._told = dict(told)
-        self._positions = {uid: self._place(uid, number) for uid, number in self._estimates.items()}
-        touched: dict[str, Root] = {}
-        self._touch_queued(touched, has_queue_moved=False)
-        for key, root in touched.items():
-            self._recompute(key, root)
-        self.touched = frozenset(touched)
+        told: QueuePlace | None = self._store.get(Kind.PLACE, uid)
+        return Place(estimate) if told is None else Place(told.position, True)
 
     # ---- the tree of controllers
 

@@ -78,3 +78,9 @@ class PodGroup(Record, frozen=True, gc=False, kw_only=True):
     priority_class: str = ""
     running: int | None = None
     conditions: tuple[Condition, ...] = ()
+
+
+class QueuePlace(Record, frozen=True, gc=False, kw_only=True):
+    """A place in line as the engine itself told it; uid, name and namespace are those of the Workload."""
+
+    position: int  # 1 is next

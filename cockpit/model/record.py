@@ -18,6 +18,7 @@ class Kind:
     MPIJOB = "mpijobs"  # kubeflow.org/v2beta1 MPIJob
     WORKLOAD = "workloads"  # kueue.x-k8s.io Workload
     POD_GROUP = "podgroups"  # the group object of any placement engine
+    PLACE = "places"  # in line, as the engine told it; keyed by the uid of the Workload
     LOCAL_QUEUE = "localqueues"
     CLUSTER_QUEUE = "clusterqueues"
     POOL = "pools"  # any object that owns a number of machines and has a scale subresource

@@ -4,7 +4,7 @@ Without HTTP (`Cluster.stepped`) it is for tests and moves only when told; `cock
 the server's face and lets it run by the wall.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib import resources
 from pathlib import Path
 from random import Random
@@ -33,6 +33,7 @@ from cockpit.sim.actors.kubelet.local_images import Local
 from cockpit.sim.actors.kubelet.nodes import Endpoint as KubeletEndpoint
 from cockpit.sim.actors.pools.machine_template import MACHINES
 from cockpit.sim.actors.pools.machines import Machines
+from cockpit.sim.actors.queue import positions
 from cockpit.sim.actors.queue.actor import QueueController
 from cockpit.sim.actors.queue.admission import QueueAdmission
 from cockpit.sim.actors.scheduler.actor import Scheduler
@@ -41,11 +42,13 @@ from cockpit.sim.actors.scheduler.pod_groups import PodGroupStatuses
 from cockpit.sim.devices import gpu_uuid
 from cockpit.sim.engine import Actor, Engine
 from cockpit.sim.local_port import LocalPort
+from cockpit.sim.port import Tree
 from cockpit.sim.resources import CUSTOM_RESOURCE_DEFINITIONS, POD_GROUPS
 from cockpit.sim.scenarios.durations import seconds
 from cockpit.sim.scenarios.manifests import GANG_SCHEDULER, POOL_LABEL
 from cockpit.sim.scenarios.schema import Scenario
 from cockpit.sim.scenarios.story import Line, Story, Tell
+from cockpit.sim.server.http.mounts import Mount
 from cockpit.sim.server.operations import Operations
 from cockpit.sim.server.request import Request
 
@@ -120,6 +123,14 @@ class Cluster:
         """Serve the custom kinds and put the queue's admission in its place, before the engine starts."""
         install_definitions(self.operations)
         self.operations.admissions.append(QueueAdmission(self._has_default_queue))
+
+    def visibility(self) -> Mount:
+        """Kueue's visibility API: who waits in which place (of a real Kueue, its own server answers it)."""
+
+        def told(path: str, query: Mapping[str, str]) -> Tree:
+            return positions.answer(self.queue.estate, path, query)
+
+        return Mount(positions.GROUP, positions.VERSION, positions.resource_list, told)
 
     def _has_default_queue(self, namespace: str) -> bool:
         return self.operations.storage.get(LOCAL_QUEUES, namespace, "default") is not None

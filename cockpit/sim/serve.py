@@ -63,9 +63,11 @@ async def running(
     """The cluster, alive, while the block runs. Raises BadInput for a port or folder that cannot be used."""
     from cockpit.sim.cluster import Cluster
     from cockpit.sim.faults.script import Script
+    from cockpit.sim.scenarios.durations import seconds
     from cockpit.sim.server.run import serving
 
-    clock = DemoClock(options.warm_seconds)
+    warm = min(options.warm_seconds, seconds(scenario.warm_most))
+    clock = DemoClock(warm)
     random = Random(options.seed)
     with _truth(folder) as tell:
         async with serving(folder, clock, random, port=options.port) as embedded:
@@ -76,9 +78,10 @@ async def running(
             kubelets = _kubelets(embedded, cluster)
             await kubelets.start()
             embedded.face.reroute = cluster.reroute
+            embedded.face.discovery.mounts.append(cluster.visibility())
             engine = cluster.engine
             await engine.start()
-            left = options.warm_seconds
+            left = warm
             while left > 0:
                 await engine.advance(min(left, _STEP_SECONDS))
                 left -= _STEP_SECONDS

@@ -3,7 +3,7 @@
 from typing import Any
 
 from cockpit.model.batch import Batch
-from cockpit.model.gang import ClusterQueue, LocalQueue, PodSet, QuotaRow, Workload
+from cockpit.model.gang import ClusterQueue, LocalQueue, PodSet, QueuePlace, QuotaRow, Workload
 from cockpit.model.record import Condition, Kind, OwnerRef, Record
 from cockpit.store.store import Store
 
@@ -50,6 +50,7 @@ _TABLES: dict[type[Record], str] = {
     Workload: Kind.WORKLOAD,
     LocalQueue: Kind.LOCAL_QUEUE,
     ClusterQueue: Kind.CLUSTER_QUEUE,
+    QueuePlace: Kind.PLACE,
 }
 
 

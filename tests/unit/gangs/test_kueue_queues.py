@@ -5,8 +5,9 @@ import pytest
 from cockpit.errors import BadInput
 from cockpit.gangs.detect import engine_of
 from cockpit.gangs.kueue import plan_hold, plan_release, plan_resume_queue, plan_stop_queue, queue_rows
-from cockpit.model.gang import QuotaRow
+from cockpit.model.gang import QueuePlace, QuotaRow
 from cockpit.model.pod import Pod
+from cockpit.model.record import Uid
 from tests.unit.gangs.builders import (
     MORE_4,
     NVIDIA,
@@ -45,8 +46,11 @@ def test_rows_of_a_local_queue_and_its_cluster_queue() -> None:
 
 def test_places_that_kueue_told_go_before_estimates() -> None:
     first, second = workload("a", pending(MORE_4), created_seconds=1.0), workload("b", pending(MORE_4))
-    store = store_of(local_queue(), cluster_queue(), first, second)
-    (local, _) = queue_rows(store, {"wl-b": 1, "wl-a": 2})
+    told = [
+        QueuePlace(uid=Uid(uid), name=uid, namespace="team-a", position=place)
+        for uid, place in (("wl-b", 1), ("wl-a", 2))
+    ]
+    (local, _) = queue_rows(store_of(local_queue(), cluster_queue(), first, second, *told))
     assert [one.job for one in local.waiting] == ["team-a/b", "team-a/a"]
     assert not any(one.is_estimate for one in local.waiting)
 

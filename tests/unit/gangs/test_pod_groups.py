@@ -46,7 +46,7 @@ RECORDED: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
      "queue gpu has not let it in yet"),
     ("scheduling.volcano.sh", {"minMember": 4, "queue": "gpu"},
      {"phase": "Inqueue", "conditions": [{**CONDITION, "type": "Unschedulable",
-      "reason": "NotEnoughResources", "message": "1/4 tasks in gang unschedulable: pod group is not ready, 4 Pending"}]},
+      "reason": "NotEnoughResources", "message": "1/4 tasks in gang unschedulable: 4 Pending"}]},
      "1 of 4 pods of its group find no node"),
     ("scheduling.volcano.sh", {"minMember": 4, "queue": "gpu"},
      {"phase": "Inqueue", "conditions": [{**CONDITION, "type": "Unschedulable", "reason": "NotEnoughTasks",

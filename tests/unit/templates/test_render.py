@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cockpit.errors import BadInput
+from cockpit.gangs.pairs import refusals
 from cockpit.jobs.parameters import Parameter, read
 from cockpit.jobs.render import advice, checked, lint, parts, problems, render, sample_values
 from cockpit.jobs.template import Template, load_templates
@@ -246,6 +247,7 @@ def test_whatever_a_users_manifest_holds_it_can_be_judged(kind: str, spec: objec
     manifest = {"apiVersion": "v1", "kind": kind, "spec": spec, "metadata": metadata}
     assert all(isinstance(one, str) for one in advice(manifest))
     assert all(one.replicas >= 0 and one.gpus_each >= 0 for one in parts(manifest))
+    assert all(isinstance(one, str) for one in refusals(manifest))
 
 
 def test_quantities_that_are_none_are_not_guessed() -> None:

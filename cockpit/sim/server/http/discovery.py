@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from cockpit.sim.port import Tree
+from cockpit.sim.server.http.mounts import Mount, aggregated_item
 from cockpit.sim.server.kinds import Kind, Kinds
 
 _WEIGHTS = (
@@ -82,6 +83,7 @@ class Discovery:
         self._address = address
         self._groups: dict[str, dict[str, list[Kind]]] = {}
         self._at = -1
+        self.mounts: list[Mount] = []
 
     def groups(self) -> dict[str, dict[str, list[Kind]]]:
         """Group -> version -> kinds."""
@@ -106,17 +108,22 @@ class Discovery:
     def others(self) -> Tree:
         """`/apis`."""
         groups = [_group(group, list(versions)) for group, versions in self.groups().items() if group]
+        groups += [_group(one.group, [one.version]) for one in self.mounts]
         return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
 
     def group(self, name: str) -> Tree | None:
         """`/apis/GROUP`; None when there is none."""
-        versions = self.groups().get(name)
-        if not name or versions is None:
+        mounted = [one.version for one in self.mounts if one.group == name]
+        versions = list(self.groups().get(name) or mounted)
+        if not name or not versions:
             return None
-        return {"kind": "APIGroup", "apiVersion": "v1", **_group(name, list(versions))}
+        return {"kind": "APIGroup", "apiVersion": "v1", **_group(name, versions)}
 
     def resources(self, group: str, version: str) -> Tree | None:
         """`/api/v1` and `/apis/GROUP/VERSION`; None when there is none."""
+        for one in self.mounts:
+            if (one.group, one.version) == (group, version):
+                return one.resources()
         kinds = self.groups().get(group, {}).get(version)
         if kinds is None:
             return None
@@ -149,7 +156,8 @@ class Discovery:
                 }
                 for group, versions in self.groups().items()
                 if (not group) is core
-            ],
+            ]
+            + [aggregated_item(one) for one in self.mounts if not core],
         }
 
 

@@ -17,6 +17,7 @@ from cockpit.sim.server.http.bodies import object_of
 from cockpit.sim.server.http.certificates import subject_of
 from cockpit.sim.server.http.discovery import SUBRESOURCES
 from cockpit.sim.server.http.face import VERSION, Asked, Face
+from cockpit.sim.server.http.mounts import mount_of
 from cockpit.sim.server.http.query import list_options
 from cockpit.sim.server.http.shown import Shown, encode
 from cockpit.sim.server.http.statuses import wrong_method
@@ -88,6 +89,12 @@ class Front:
             raise forbidden(user, asked, decision.reason)
         if not target.is_resource:
             return await self._plain(http, target.path)
+        mount = mount_of(face.discovery.mounts, http.path)
+        if mount is not None:
+            if http.method not in ("GET", "HEAD"):
+                raise wrong_method()
+            rest = http.path.removeprefix(mount.prefix)
+            return await compressed(http, encode(mount.answer(rest, http.query)))
         kind = face.operations.kinds.find(target.group, target.version, target.plural)
         if kind is None and not face.discovery.has_own(target.group, target.version):
             return _no_page()
