@@ -268,12 +268,14 @@ class Patience(_Part, frozen=True):
 
 
 class Scenario(_Part, frozen=True):
-    """A whole scenario. `seconds` is how long its story takes; it goes on living after that."""
+    """A whole scenario. `seconds` is how long its story takes; it goes on living after that. It is stepped
+    by at most `warm-most` before anybody may look at it: a large estate comes up before one's eyes."""
 
     name: str
     title: str
     story: str = ""
     seconds: Duration = 180
+    warm_most: Duration = 86_400
     runtime: Literal["simulated", "process"] = "simulated"
     namespaces: tuple[Namespace, ...] = ()
     priorities: tuple[Priority, ...] = ()
