@@ -156,7 +156,8 @@ class Autoscaler(Actor):
             pods,
             self._daemons(),
             backing_off=self._backing_off(),
-            nodes_total=len(self.engine.cache(NODES)),
+            nodes_total=len(self.engine.cache(NODES))
+            + sum(max(0, one.target - len(one.nodes)) for one in groups),
             max_nodes_total=self.settings.max_nodes_total,
             standing=self._standing(groups),
         )
