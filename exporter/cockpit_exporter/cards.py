@@ -56,10 +56,6 @@ class CardReader:
         finally:
             state.lock.release()
 
-    def forget(self) -> None:
-        """The driver was shut down: what was lent is not ours any more."""
-        self._states.clear()
-
     def expect_identity(self, uuid: str) -> None:
         """Read the card's identity anew in the next round (after an XID)."""
         state = self._states.get(uuid)

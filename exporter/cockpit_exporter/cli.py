@@ -1,6 +1,7 @@
 """The command `cockpit-exporter`."""
 
 import argparse
+import gc
 import os
 import secrets
 import signal
@@ -243,6 +244,8 @@ def _serve(agent: "Agent", where: tuple[str, int], guards: "Guards") -> int:
 
     signal.signal(signal.SIGTERM, on_signal)
     signal.signal(signal.SIGINT, on_signal)
+    gc.collect()
+    gc.freeze()  # what is imported stays: a collection during a scrape need not look at it again
     agent.start()
     threading.Thread(target=server.serve_forever, name="http", daemon=True).start()
     sys.stderr.write(f"cockpit-exporter: serving on {server.server_name}:{server.server_port}\n")
