@@ -30,6 +30,7 @@ pytestmark = pytest.mark.real
 CASES = 40
 SEED = 5
 SECONDS = 60.0
+QUIET_SECONDS = 0.5
 PRIORITIES = {"low": 10, "middle": 100, "high": 1000}
 
 
@@ -117,14 +118,22 @@ def _foreseen(api: Api, store: Store, number: int) -> Push:
 
 
 def _evicted(api: Api, number: int) -> frozenset[str]:
-    """Pods with a time of deletion, as soon as a node is nominated."""
+    """Pods with a time of deletion, once a node is nominated and no more have come for a while.
+
+    The scheduler nominates first and evicts one after the other.
+    """
     path = f"/api/v1/namespaces/{_space(number)}/pods"
     end = time.monotonic() + SECONDS
-    while not api.get(f"{path}/asked")["status"].get("nominatedNodeName"):
-        assert time.monotonic() < end, f"case {number}: no node was nominated"
+    gone: frozenset[str] = frozenset()
+    quiet_since = time.monotonic()
+    while time.monotonic() - quiet_since < QUIET_SECONDS or not gone:
+        assert time.monotonic() < end, f"case {number}: nobody was evicted"
+        found = [one for one in api.items(path) if one["metadata"].get("deletionTimestamp")]
+        now = frozenset(f"{_space(number)}/{one['metadata']['name']}" for one in found)
+        if now != gone or not api.get(f"{path}/asked")["status"].get("nominatedNodeName"):
+            gone, quiet_since = now, time.monotonic()
         time.sleep(0.05)
-    gone = [one for one in api.items(path) if one["metadata"].get("deletionTimestamp")]
-    return frozenset(f"{_space(number)}/{one['metadata']['name']}" for one in gone)
+    return gone
 
 
 def _worth(store: Store, victims: frozenset[str]) -> tuple[int, int, int]:
