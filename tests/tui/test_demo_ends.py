@@ -142,8 +142,15 @@ def test_who_ends_it_while_it_starts_waits_no_longer(folder: Path, how: tuple[st
         assert b"Traceback" not in started.stderr.read()
 
 
-def test_a_shell_ends_with_the_terminal(folder: Path) -> None:
-    """Somebody closes the window while a shell has it."""
+@pytest.mark.parametrize(
+    ("end", "code"),
+    [(hang_up, -signal.SIGHUP), (by_signal(signal.SIGTERM), 128 + signal.SIGTERM)],
+    ids=["closed terminal", "SIGTERM"],
+)
+def test_it_ends_while_a_shell_has_the_terminal(
+    folder: Path, end: Callable[[PseudoTerminal, int], None], code: int
+) -> None:
+    """Somebody closes the window, or the machine goes down."""
     left = Leftovers(folder)
     with PseudoTerminal(["-m", "cockpit", "demo", *SMALL], (100, 30)) as terminal:
         terminal.shows("live")
@@ -157,7 +164,8 @@ def test_a_shell_ends_with_the_terminal(folder: Path) -> None:
         terminal.shows("shell in pod default/real-")
         terminal.press("echo $((40+2))-$HOSTNAME", "enter")
         terminal.shows("42-real-")
-        terminal.hang_up()
+        end(terminal, terminal.pid)
         began = time.monotonic()
-        terminal.ends()
+        assert terminal.ends() == code
         wait("nothing is left", lambda: not left.found(), END_SECONDS - (time.monotonic() - began))
+        assert terminal.modes()["1049"] is False
