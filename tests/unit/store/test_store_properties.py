@@ -1,5 +1,6 @@
 """Whatever order batches and lists come in, tables and indexes equal a naive rebuild."""
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 
@@ -10,10 +11,13 @@ from cockpit.model.batch import Batch, ListMark
 from cockpit.model.event import Event
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
+from cockpit.model.scheduling import NO_TRAITS, HostPort, Traits
 from cockpit.store.store import Store
 from tests.unit.store.builders import event, pod
 
 SCOPES = ("x", "y")
+RDMA = Traits(resources=(("nvidia.com/gpu", 2), ("rdma/hca", 1)))
+PORT = Traits(host_ports=(HostPort(22),))
 
 
 @st.composite
@@ -29,6 +33,8 @@ def some_pod(draw: st.DrawFn) -> Pod:
         job_label=draw(st.sampled_from(("", "j1"))),
         gpus=draw(st.sampled_from((0, 0, 4))),
         cpu_millicores=draw(st.sampled_from((0, 250))),
+        gpu_resource="nvidia.com/gpu",
+        traits=draw(st.sampled_from((NO_TRAITS, RDMA, PORT))),
         phase=draw(st.sampled_from(("Pending", "Running", "Succeeded"))),
     )
 
@@ -101,11 +107,17 @@ def assert_indexes(store: Store, table: dict[str, Pod]) -> None:
             sum(one.gpus for one in busy),
             len(busy),
         )
+        sums = Counter[str]()
+        for one in busy:
+            sums.update(dict(one.traits.resources or ((one.gpu_resource, one.gpus),)))
+        assert +Counter(store.named_requests_on(node)) == +sums
     for owner in ("o1", "o2"):
         assert list(store.pods_of(owner)) == [one for one in everyone if one.owner_uid == owner]
     for scope in SCOPES:
         labelled = [one for one in everyone if one.namespace == scope and one.job_label == "j1"]
         assert list(store.pods_labelled(scope, "j1")) == labelled
+    restrictive = {uid: one for uid, one in table.items() if one.traits.host_ports}
+    assert {one.uid: one for one in store.restrictive_pods()} == restrictive
     assert {one.uid: one for one in store.gpu_pods()} == {u: p for u, p in table.items() if p.gpus}
 
 
