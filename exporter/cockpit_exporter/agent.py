@@ -78,8 +78,9 @@ class Agent:
         for part in (self.collector, self.xids, self.kubelet, self.slices):
             if part is not None:
                 part.stop()
+        until = self._clock() + STOP_SECONDS  # for all together: a pod has ten seconds to end
         for thread in self._threads:
-            thread.join(STOP_SECONDS)
+            thread.join(max(0.0, until - self._clock()))
         self.collector.close()
 
     def health(self) -> str:
