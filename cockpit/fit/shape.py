@@ -198,8 +198,8 @@ def _with_label_keys(selector: Selector, one: dict[str, Any], labels: Mapping[st
     for field, operator in (("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn")):
         keys = one.get(field)
         for key in keys if isinstance(keys, list) else ():
-            if key in labels:
-                selector = (*selector, Requirement(str(key), operator, (labels[key],)))
+            if isinstance(key, str) and key in labels:
+                selector = (*selector, Requirement(key, operator, (labels[key],)))
     return selector
 
 
