@@ -103,6 +103,7 @@ class ExporterPages:
         self._listed_at: float | None = None
         self._turn = 0
         self.complaint = ""
+        self.asked: frozenset[str] | None = frozenset()
 
     async def find(self) -> int:
         """Look for exporter pods; answers on how many nodes there is one. Raises TelemetryError."""
@@ -132,6 +133,7 @@ class ExporterPages:
         chosen = self._chosen(nodes)
         if not chosen:
             raise TelemetryError("No exporter pod runs on any node any more.", Phase.ABSENT)
+        self.asked = frozenset(one.node for one in chosen)
         gate = asyncio.Semaphore(MOST_AT_ONCE)
         pages = await asyncio.gather(*(self._page(one, gate) for one in chosen))
         faults = [page for page in pages if isinstance(page, str)]
@@ -165,15 +167,16 @@ class ExporterPages:
         return await asyncio.to_thread(work) if texts else []
 
     def _chosen(self, nodes: Sequence[str]) -> list[Exporter]:
-        """Those of the nodes on screen, or all; of too many a part, each in its turn."""
-        if nodes:
-            return [self._exporters[node] for node in nodes if node in self._exporters][:MOST_PAGES]
-        every = [self._exporters[node] for node in sorted(self._exporters)]
-        if len(every) <= MOST_PAGES:
-            return every
-        start = self._turn % len(every)
-        self._turn = start + MOST_PAGES
-        return (every[start:] + every[:start])[:MOST_PAGES]
+        """Those of the nodes on screen first; others as far as there is room, each in its turn."""
+        first = [self._exporters[node] for node in nodes if node in self._exporters][:MOST_PAGES]
+        taken = {one.node for one in first}
+        others = [self._exporters[node] for node in sorted(self._exporters) if node not in taken]
+        room = MOST_PAGES - len(first)
+        if len(others) <= room:
+            return first + others
+        start = self._turn % len(others)
+        self._turn = start + room
+        return first + (others[start:] + others[:start])[:room]
 
     async def _page(self, exporter: Exporter, gate: asyncio.Semaphore) -> tuple[str, float] | str:
         """The page and when it was read, or the sentence why there is none."""

@@ -16,7 +16,7 @@ from cockpit.telemetry.attribute import attribute
 from cockpit.telemetry.faults import TelemetryError
 from cockpit.telemetry.look import Look, Looking, Pace, everything
 from cockpit.telemetry.source import MANY_CARDS, Cluster, Source
-from cockpit.telemetry.staleness import aged
+from cockpit.telemetry.staleness import aged, is_forgotten
 
 SAMPLE_INTERVAL_SECONDS = 30.0
 """dcgm-exporter's own period; with a scrape every 15 s a sample is at most 45 s old when all is well."""
@@ -142,13 +142,20 @@ class Poller:
         if not nodes:
             self._whole_at = began
         self._answered_at = (now_seconds, self._clock.monotonic())
-        wanted = frozenset(nodes)
-        asked_for = {uuid: one for uuid, one in self._cards.items() if not wanted or one.node in wanted}
+        spoken = self._source.asked
+        asked_for = {
+            uuid: one
+            for uuid, one in self._cards.items()
+            if (one.node in spoken if spoken is not None else not nodes or one.node in nodes)
+        }
         shown, gone = aged(cards, asked_for, now_seconds, self._sample_interval_seconds)
         # silent cards too: a pod on one of them is not looked for on the others, and may have ended
         shown = await self._attributed(shown)
         # cards that were not asked for keep their numbers for as long as their samples allow
         others = [one for uuid, one in self._cards.items() if uuid not in asked_for]
+        old = {one.uuid for one in others if one.sampled_seconds and is_forgotten(one, now_seconds)}
+        gone += sorted(old)
+        others = [one for one in others if one.uuid not in old]
         kept, _ = aged(others, {}, now_seconds, self._sample_interval_seconds)
         left = self._left([*shown, *kept], frozenset(card.uuid for card in cards))
         stay = [card for card in (*shown, *kept) if card.uuid not in left]

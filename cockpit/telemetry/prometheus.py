@@ -44,21 +44,23 @@ class Prometheus:
         self._connect: Any = None
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="prometheus")
 
-    async def query(self, promql: str) -> list[Any]:
-        """Rows of an instant query (`data.result`). Raises TelemetryError with one sentence."""
-        return await self.apart(lambda: self.query_now(promql))
+    async def query(self, promql: str, at_seconds: float | None = None) -> list[Any]:
+        """Rows of an instant query (`data.result`), as of a moment of the server's own time (epoch seconds),
+        None for now. Raises TelemetryError with one sentence."""
+        return await self.apart(lambda: self.query_now(promql, at_seconds))
 
     async def apart(self, work: Callable[[], T]) -> T:
         """Run `work` in this Prometheus' thread: parsing and joining large answers belongs there too."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
-    def query_now(self, promql: str) -> list[Any]:
+    def query_now(self, promql: str, at_seconds: float | None = None) -> list[Any]:
         """The same, blocking."""
         import requests
         from prometheus_api_client.exceptions import PrometheusApiClientException
 
         try:
-            rows = self._client().custom_query(promql, timeout=self._timeout_seconds)
+            when = {} if at_seconds is None else {"time": f"{at_seconds:.3f}"}
+            rows = self._client().custom_query(promql, params=when, timeout=self._timeout_seconds)
         except TelemetryError:
             raise
         except Refused as error:

@@ -13,7 +13,7 @@ from cockpit.telemetry.faults import TelemetryError
 from cockpit.telemetry.labels import Places
 from cockpit.telemetry.names import MEANINGS, Quantity, names_of
 from cockpit.telemetry.normalise import ages, gpus
-from cockpit.telemetry.promql import held_down, instant, sample_times
+from cockpit.telemetry.promql import PROBE, held_down, instant, sample_times
 from cockpit.telemetry.sample import Sample, from_prometheus, newest_seconds
 
 T = TypeVar("T")
@@ -31,7 +31,8 @@ class Cluster(Protocol):
 
 class Source(Protocol):
     """One place to ask. `nothing` is what to say when it answers but knows no GPU; `complaint` what is wrong
-    with a part of it, "" when nothing is."""
+    with a part of it, "" when nothing is; `asked` names the nodes that the last round spoke to, None where
+    that is exactly those it was given (all, where it was given none)."""
 
     @property
     def who(self) -> str: ...
@@ -39,6 +40,8 @@ class Source(Protocol):
     def nothing(self) -> str: ...
     @property
     def complaint(self) -> str: ...
+    @property
+    def asked(self) -> frozenset[str] | None: ...
 
     async def read(
         self, cluster: Cluster, nodes: Sequence[str], cards_known: int
@@ -60,15 +63,23 @@ class Asked(Protocol):
 
     @property
     def who(self) -> str: ...
-    async def query(self, promql: str) -> list[Any]: ...
+    async def query(self, promql: str, at_seconds: float | None = None) -> list[Any]: ...
     async def apart(self, work: Callable[[], T]) -> T: ...
     def close(self) -> None: ...
 
 
+LAG_SECONDS = 1.0
+"""How far behind the server's time a round looks: scrapes that began earlier have ended, or nearly all."""
+
+
 class PrometheusSource:
-    """Two instant queries a round: the values, and when they were sampled."""
+    """Two instant queries a round: the values, and when they were sampled; both as of one moment.
+
+    Otherwise a scrape between the two would give a new time to an old value.
+    """
 
     complaint = ""
+    asked = None
 
     def __init__(self, asked: Asked) -> None:
         self._asked = asked
@@ -91,14 +102,15 @@ class PrometheusSource:
     ) -> tuple[list[Gpu], float | None]:
         """As `Source.read`; the time is Prometheus' own."""
         places = places_of(cluster)
+        at = await self._moment()
         rows: list[Any] = []
         shares = _shares(cluster, cards_known)
         for names in shares:
-            rows.extend(await self._asked.query(instant(names, nodes)))
+            rows.extend(await self._asked.query(instant(names, nodes), at))
         if len(shares) > 1:
             # nine series a card where our exporter speaks: of a large fleet only those that say something
-            rows.extend(await self._asked.query(held_down(nodes)))
-        times = await self._times(nodes)
+            rows.extend(await self._asked.query(held_down(nodes), at))
+        times = await self._times(nodes, at)
 
         def work() -> tuple[list[Gpu], float | None]:
             samples = from_prometheus(rows)
@@ -118,9 +130,15 @@ class PrometheusSource:
             lambda: detail_names.details(_unstamped(from_prometheus(rows)), places)
         )
 
-    async def _times(self, nodes: Sequence[str]) -> list[Any]:
+    async def _moment(self) -> float | None:
+        """A moment a little before the server's now; None where it does not tell its time."""
+        found = from_prometheus(await self._asked.query(PROBE))
+        now = newest_seconds(found)
+        return None if now is None else now - LAG_SECONDS
+
+    async def _times(self, nodes: Sequence[str], at: float | None) -> list[Any]:
         try:
-            return await self._asked.query(sample_times(nodes))
+            return await self._asked.query(sample_times(nodes), at)
         except TelemetryError:
             # numbers without their age are better than none; the next round asks again
             return []

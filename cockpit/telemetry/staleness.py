@@ -30,6 +30,11 @@ def stale(card: Gpu) -> Gpu:
     return msgspec.structs.replace(card, throttle=0, **readings) if readings else card
 
 
+def is_forgotten(card: Gpu, now_seconds: float) -> bool:
+    """True for a card that was not heard of for so long that it is not shown any more."""
+    return card.sampled_seconds is None or now_seconds - card.sampled_seconds > FORGET_SECONDS
+
+
 def aged(
     seen: Iterable[Gpu], before: Mapping[str, Gpu], now_seconds: float, interval_seconds: float
 ) -> tuple[list[Gpu], list[str]]:
@@ -47,7 +52,7 @@ def aged(
     for uuid, card in before.items():
         if uuid in shown:
             continue
-        if card.sampled_seconds is None or now_seconds - card.sampled_seconds > FORGET_SECONDS:
+        if is_forgotten(card, now_seconds):
             gone.append(uuid)
         else:
             shown[uuid] = stale(card)

@@ -114,25 +114,38 @@ def wrong(watched: Watched, cells: dict[str, dict[str, str]], node: str, one: Ca
     if not isinstance(card, Gpu):
         # a node that joined a moment ago: its exporter is not known yet, and no number is shown
         return [f"{uuid}: not there"] if node in watched.answered else []
-    duty = one.engine_ratio if one.slot is not None else one.state.duty_ratio
-    total = one.memory_total_bytes
-    # A and B state no total: used + free + reserved, each rounded down to whole MiB
+    duty = duty_of(one)
     checks = {
         "node": card.node == node,
         "time": card.sampled_seconds == watched.cluster.clock.now(),
-        "duty": near(card.duty_ratio, duty, 0.005),
-        "used": near(card.memory_used_bytes, one.memory_used_bytes, MIB),
-        "total": near(card.memory_total_bytes, total, 3 * MIB),
-        "temperature": near(card.temperature_celsius, one.state.temperature_celsius, 0.5),
-        "power": near(card.power_watts, one.state.power_watts, 1e-6),
-        "clock": near(card.sm_clock_hertz, one.state.sm_clock_hertz, 0.5e6),
-        "xid": (card.xid or 0) == one.faults.xid or one.slot is not None,
         "duty on screen": row.get("duty") in {fmt.percent(max(0.0, duty + by)) for by in (-0.005, 0, 0.005)},
         "power on screen": row.get("power") == fmt.watts(one.state.power_watts),
         "temperature on screen": row.get("temperature") == fmt.celsius(round(one.state.temperature_celsius)),
         "holder": _is_right_holder(card, watched.holders(node, one)),
     }
-    return [f"{uuid}: {what}: {card}" for what, is_right in checks.items() if not is_right]
+    return [f"{uuid}: {what}: {card}" for what, is_right in checks.items() if not is_right] + differs(
+        card, one
+    )
+
+
+def duty_of(one: CardReading) -> float:
+    """The duty that a card or an instance truly has."""
+    return one.engine_ratio if one.slot is not None else one.state.duty_ratio
+
+
+def differs(card: Gpu, one: CardReading) -> list[str]:
+    """Numbers that are not the true ones, each as near as the exporter's own unit allows."""
+    checks = {
+        "duty": near(card.duty_ratio, duty_of(one), 0.005),
+        "used": near(card.memory_used_bytes, one.memory_used_bytes, MIB),
+        # A and B state no total: used + free + reserved, each rounded down to whole MiB
+        "total": near(card.memory_total_bytes, one.memory_total_bytes, 3 * MIB),
+        "temperature": near(card.temperature_celsius, one.state.temperature_celsius, 0.5),
+        "power": near(card.power_watts, one.state.power_watts, 1e-6),
+        "clock": near(card.sm_clock_hertz, one.state.sm_clock_hertz, 0.5e6),
+        "xid": (card.xid or 0) == one.faults.xid or one.slot is not None,
+    }
+    return [f"{card.uuid}: {what}: {card}, truly {one}" for what, is_right in checks.items() if not is_right]
 
 
 def _is_right_holder(card: Gpu, true: set[tuple[str, str]]) -> bool:

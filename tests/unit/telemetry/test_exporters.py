@@ -8,9 +8,11 @@ import pytest
 from cockpit.clock import ManualClock
 from cockpit.errors import Refused
 from cockpit.model.batch import Phase
+from cockpit.model.gpu import Gpu
 from cockpit.telemetry.discovery import Service
 from cockpit.telemetry.exporters import MOST_PAGES, Exporter, ExporterPages, exporters_of
 from cockpit.telemetry.faults import TelemetryError
+from cockpit.telemetry.poller import Poller
 from cockpit.telemetry.start import find_source
 from tests.unit.telemetry.builders import NOW, SmallCluster
 
@@ -101,13 +103,40 @@ async def test_every_page_is_read_and_joined() -> None:
     assert pages.complaint == ""
 
 
-async def test_only_what_is_on_screen_is_asked_for() -> None:
-    cluster = Cluster(pod("a"), pod("b"))
+async def test_what_is_on_screen_is_asked_for_in_every_round_and_others_in_turn() -> None:
+    cluster = Cluster(*(pod(f"p{number:03}") for number in range(250)))
     pages = ExporterPages(cluster.read, ManualClock(NOW))
     await pages.find()
-    cluster.asked.clear()
-    assert set(await read(pages, "node-of-b", "no-such-node")) == {"node-of-b"}
-    assert cluster.asked == ["/api/v1/namespaces/gpu/pods/b:9400/proxy/metrics"]
+    seen: set[str] = set()
+    for _ in range(3):
+        found = await read(pages, "node-of-p249", "no-such-node")
+        assert len(found) == MOST_PAGES
+        assert "node-of-p249" in found
+        assert pages.asked == frozenset(found)
+        seen |= set(found)
+    assert len(seen) == 250
+
+
+async def test_cards_whose_turn_has_not_come_keep_their_numbers() -> None:
+    clock, shown = ManualClock(NOW), dict[str, Gpu]()
+    cluster = Cluster(*(pod(f"p{number:03}") for number in range(150)))
+    pages = ExporterPages(cluster.read, clock)
+    poller = Poller(
+        pages, lambda batch: shown.update((one.uuid, one) for one in batch.changed), clock, SmallCluster()
+    )
+    for _ in range(4):
+        await poller.poll()
+        clock.advance(5.0)
+    assert len(shown) == 150
+    assert {one.duty_ratio for one in shown.values()} == {0.57}
+
+
+async def test_a_page_that_is_too_long_is_a_silent_exporter_and_no_zero() -> None:
+    cluster = Cluster(pod("a"), pod("b"))
+    cluster.silent["b"] = "the answer is larger than 4 MiB"
+    pages = ExporterPages(cluster.read, ManualClock(NOW))
+    assert set(await read(pages)) == {"node-of-a"}
+    assert "larger than 4 MiB" in pages.complaint
 
 
 async def test_a_large_fleet_is_read_in_turn() -> None:

@@ -203,6 +203,7 @@ class Pages:
 
     who = "the exporters' pods"
     nothing = complaint = ""
+    asked = None
 
     def __init__(self, case: Case) -> None:
         self.case = case

@@ -15,7 +15,8 @@ from cockpit.telemetry.faults import TelemetryError
 from cockpit.telemetry.look import Look, Looking, Pace
 from cockpit.telemetry.names import Quantity
 from cockpit.telemetry.poller import FLEET_SECONDS, SLOW_SECONDS, Poller
-from cockpit.telemetry.source import MANY_CARDS, PrometheusSource
+from cockpit.telemetry.promql import PROBE
+from cockpit.telemetry.source import LAG_SECONDS, MANY_CARDS, PrometheusSource
 from tests.unit.telemetry.builders import NOW, A, Row, SmallCluster, card_a, family, node, pod
 
 T = TypeVar("T")
@@ -32,11 +33,16 @@ class Scripted:
         self.fault: TelemetryError | None = None
         self.times_fault: TelemetryError | None = None
         self.asked: list[str] = []
+        self.moments: list[float | None] = []
+        self.now_seconds: float | None = None
         self.took_seconds = 0.0
         self.clock = ManualClock(NOW)
 
-    async def query(self, promql: str) -> list[Any]:
+    async def query(self, promql: str, at_seconds: float | None = None) -> list[Any]:
+        if promql == PROBE and self.fault is None:
+            return [] if self.now_seconds is None else [{"metric": {}, "value": [self.now_seconds, "1"]}]
         self.asked.append(promql)
+        self.moments.append(at_seconds)
         self.clock.advance(self.took_seconds)
         if self.fault is not None:
             raise self.fault
@@ -391,3 +397,29 @@ async def test_details_are_read_for_the_open_page_only_and_go_with_it() -> None:
     await poller.poll()
     assert shown.batches[-1].kind == Kind.GPU_DETAIL
     assert shown.batches[-1].removed == ("GPU-gpu-1-0",)
+
+
+async def test_values_and_their_times_are_of_one_moment() -> None:
+    poller, asked, _, _ = rig()
+    asked.rows, asked.now_seconds = family(A, card_a(0)), NOW + 7
+    await poller.poll()
+    assert asked.moments == [NOW + 7 - LAG_SECONDS] * 2
+
+
+async def test_a_clock_that_is_hours_ahead_does_not_make_samples_old() -> None:
+    """Ages are told by the server's own clock."""
+    poller, asked, shown, clock = rig()
+    clock.advance(7_200.0)
+    asked.rows = family(A, card_a(0), NOW)
+    await poller.poll()
+    assert shown.cards["GPU-gpu-1-0"].duty_ratio == pytest.approx(0.71)
+
+
+async def test_an_exporter_whose_stamps_are_ahead_is_not_stale_before_its_time() -> None:
+    poller, asked, shown, _ = rig()
+    asked.rows = family(A, card_a(0), NOW)
+    asked.times = [{"metric": card_a(0), "value": [NOW, str(NOW + 3_600)]}]
+    await poller.poll()
+    card = shown.cards["GPU-gpu-1-0"]
+    assert card.duty_ratio == pytest.approx(0.71)
+    assert card.sampled_seconds == NOW + 3_600
