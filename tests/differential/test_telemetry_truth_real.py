@@ -1,0 +1,166 @@
+"""Debian's Prometheus scrapes 250 embedded nodes every 15 s.
+
+What the cockpit shows is what the cards did when they were sampled, not only what Prometheus answers.
+"""
+
+import asyncio
+from bisect import bisect_left
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from random import Random
+
+import pytest
+import yaml
+
+from cockpit.attach import AttachOptions
+from cockpit.clock import SystemClock
+from cockpit.commands.live import Live, attached
+from cockpit.model.gpu import Gpu, Mark
+from cockpit.model.quantity import Absent
+from cockpit.model.record import Kind
+from cockpit.sim.actors.gpus.exposition import CardReading
+from cockpit.sim.actors.gpus.fleet import Fleet
+from cockpit.sim.cluster import Cluster
+from cockpit.sim.scenarios.loading import load
+from cockpit.sim.serve import Options, running
+from cockpit.views.fleet import fleet
+from tests.bed.distro import ensure_program
+from tests.unit.telemetry.embedded_truth import differs, uuid_of
+
+pytestmark = pytest.mark.real
+
+SCRAPE_SECONDS = 15
+CHOICES = 200
+PATIENCE_SECONDS = 120.0
+NODES = 250
+SCENARIO = """
+name: wide
+title: Many nodes
+story: Nodes of three exporter generations, shared and cut cards among them, all at work.
+seconds: 1m
+namespaces:
+  - {name: work}
+pools:
+  - {name: a, nodes: 120, gpus: 8, product: NVIDIA-H100-80GB-HBM3, cpu: "96", memory: 1Ti, exporter: A}
+  - {name: b, nodes: 60, gpus: 8, product: NVIDIA-A100-SXM4-80GB, cpu: "96", memory: 1Ti, exporter: B}
+  - {name: c, nodes: 50, gpus: 8, product: NVIDIA-A100-SXM4-40GB, cpu: "96", memory: 1Ti, exporter: C}
+  - {name: shared, nodes: 10, gpus: 2, product: NVIDIA-A10G, cpu: "32", memory: 128Gi, replicas: 4,
+     exporter: B}
+  - {name: cut, nodes: 10, gpus: 2, product: NVIDIA-A100-SXM4-40GB, cpu: "64", memory: 512Gi, exporter: C,
+     mig: {1g.5gb: 4, 3g.20gb: 2}}
+bulk:
+  - {count: 100, job: {name: train, namespace: work, kind: pod, gpus: 8, cpu: "8", memory: 8Gi, pool: a,
+     load: training, seconds: 10h}}
+  - {count: 80, job: {name: starved, namespace: work, kind: pod, gpus: 4, cpu: "8", memory: 8Gi, pool: b,
+     load: data-starved, seconds: 10h}}
+  - {count: 60, job: {name: net, namespace: work, kind: pod, gpus: 4, cpu: "8", memory: 8Gi, pool: c,
+     load: network-bound, seconds: 10h}}
+  - {count: 20, job: {name: note, namespace: work, kind: pod, cpu: "1", memory: 1Gi, pool: shared,
+     load: notebook, seconds: 10h}}
+  - {count: 20, job: {name: serve, namespace: work, kind: pod, resource: nvidia.com/mig-3g.20gb, cpu: "1",
+     memory: 1Gi, load: inference, seconds: 10h}}
+"""
+
+
+class Witness(Fleet):
+    """Notes what every card truly did whenever an exporter's page was asked for."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._fleet = fleet
+        self._clock = SystemClock()
+        self._times: dict[str, list[float]] = {}
+        self._seen: dict[str, list[list[CardReading]]] = {}
+
+    def nodes(self) -> list[str]:
+        return self._fleet.nodes()
+
+    def metrics(self, node: str, at_seconds: float) -> str:
+        self._times.setdefault(node, []).append(self._clock.now())
+        self._seen.setdefault(node, []).append(self._fleet.readings(node, at_seconds))
+        return self._fleet.metrics(node, at_seconds)
+
+    def at(self, node: str, sampled_seconds: float) -> Sequence[CardReading]:
+        """What was true on the page of a scrape that began then; empty where no page followed soon."""
+        times = self._times.get(node, [])
+        place = bisect_left(times, sampled_seconds)
+        if place == len(times) or times[place] - sampled_seconds > SCRAPE_SECONDS / 2:
+            return ()
+        return self._seen[node][place]
+
+
+@asynccontextmanager
+async def prometheus(folder: Path, port: int, targets: str) -> AsyncIterator[str]:
+    """Debian's Prometheus on these targets; answers its URL."""
+    program = await asyncio.to_thread(ensure_program, "prometheus", print)
+    file = folder / "prometheus.yaml"
+    sd = {"url": targets, "refresh_interval": "5s"}
+    job = {"job_name": "dcgm", "honor_labels": False, "http_sd_configs": [sd]}
+    scrape = {"scrape_interval": f"{SCRAPE_SECONDS}s", "scrape_timeout": "10s"}
+    file.write_text(yaml.safe_dump({"global": scrape, "scrape_configs": [job]}))
+    process = await asyncio.create_subprocess_exec(
+        str(program),
+        f"--config.file={file}",
+        f"--storage.tsdb.path={folder / 'tsdb'}",
+        f"--web.listen-address=127.0.0.1:{port}",
+        "--log.level=warn",
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        await process.wait()
+
+
+def free_port() -> int:
+    import socket
+
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+        return port
+
+
+async def until_all_are_known(live: Live, cluster: Cluster) -> None:
+    wanted = sum(len(cluster.fleet.readings(one, cluster.clock.now())) for one in cluster.fleet.nodes())
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while len(live.attachment.store.records(Kind.GPU)) < wanted:  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(1.0)
+
+
+async def test_200_choices_through_prometheus_are_true_at_the_samples_time(tmp_path: Path) -> None:
+    file = tmp_path / "wide.yaml"
+    file.write_text(SCENARIO)
+    random, mistakes, marks = Random(11), list[str](), set[Mark]()
+    async with running(load(file), tmp_path / "cluster", Options(seed=11, warm_seconds=60.0)) as (_, cluster):
+        witness = Witness(cluster.fleet)
+        cluster.exporters._fleet = witness
+        assert len(cluster.fleet.nodes()) == NODES
+        targets = f"http://127.0.0.1:{cluster.exporters.port}/targets"
+        kubeconfig = str(tmp_path / "cluster" / "kubeconfig")
+        async with prometheus(tmp_path, free_port(), targets) as url:
+            options = AttachOptions(kubeconfig=kubeconfig, prometheus_url=url)
+            async with attached(options, SystemClock()) as live:
+                await live.settle((Kind.NODE, Kind.POD), 60.0)
+                await until_all_are_known(live, cluster)
+                checked = 0
+                while checked < CHOICES:
+                    await asyncio.sleep(4.0)
+                    cards: list[Gpu] = list(live.attachment.store.records(Kind.GPU).values())
+                    for card in random.sample(cards, 20):
+                        true = {
+                            uuid_of(one): one for one in witness.at(card.node, card.sampled_seconds or 0.0)
+                        }
+                        if card.uuid not in true:
+                            continue
+                        mistakes += differs(card, true[card.uuid])
+                        marks.add(card.mark)
+                        checked += 1
+                found = fleet(live.attachment.store)
+    assert mistakes == []
+    assert {Mark.SURE, Mark.SHARED, Mark.UNALLOCATED} <= marks
+    assert found.gpus == 230 * 8 + 20 * 2
+    assert found.shares == 10 * 8 + 10 * 6
+    assert not isinstance(found.duty, Absent)
