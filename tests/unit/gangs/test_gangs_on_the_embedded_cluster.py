@@ -14,6 +14,7 @@ from cockpit.actions.perform import carry_out
 from cockpit.actions.submit import plan_submit
 from cockpit.attach import Attachment, AttachOptions
 from cockpit.clock import SystemClock
+from cockpit.commands.smoke import watch
 from cockpit.jobs.template import load_templates
 from cockpit.kube.resource import PODS
 from cockpit.model.job import Job, JobState
@@ -155,3 +156,17 @@ async def test_a_gang_of_pods_that_does_not_fit_binds_nothing(seat: Seat) -> Non
     assert seat.bound("late") == []
     assert late.is_position_estimate
     await seat.until(lambda: "GPU" in (seat.job("late") or _NOBODY).why, "the cause is told")
+
+
+async def test_a_smoke_test_lists_the_cards_of_its_node_and_leaves_nothing(seat: Seat) -> None:
+    template = load_templates()["smoke-test"]
+    values = {"node": "h100-1", "name": "smoke-h100-1", "namespace": "team-a", "gpus": "4"}
+    plan = plan_submit(template, values)
+    session = seat.attachment.session
+    assert session is not None
+    assert (await carry_out(plan, session, _Audit(), SystemClock())).is_done
+    verdict, lines = await watch(template, values, session, SystemClock(), plan)
+    assert verdict.is_pass, verdict
+    assert verdict.sentence == "4 of 4 cards answered: simulated"
+    assert len(lines) == 4
+    await seat.until(lambda: seat.job("smoke-h100-1") is None, "the job is gone")

@@ -150,7 +150,10 @@ class SimulatedRuntime:
                 "failed to create containerd task: failed to create shim task: OCI runtime create failed: "
                 f"runc create failed: {start.behaviour.start_error}"
             )
-        return SimulatedRunning(start, now, self._habits, self._seed, self._alarm)
+        from cockpit.sim.actors.kubelet.card_list import CardList, lists_cards
+
+        made = CardList if lists_cards(start) else SimulatedRunning
+        return made(start, now, self._habits, self._seed, self._alarm)
 
     async def open(self, running: Running, command: list[str], *, is_tty: bool, has_stdin: bool) -> Session:
         """A small shell that says that it is simulated. Raises StartFailed."""
