@@ -76,6 +76,12 @@ class CockpitApp(App[int]):
     def on_mount(self) -> None:
         self.register_theme(CALM_DARK)
         self.theme = self.options.settings.theme or CALM_DARK.name
+        self.app_suspend_signal.subscribe(
+            self, lambda _: self.attachment.step_away(is_away=True), immediate=True
+        )
+        self.app_resume_signal.subscribe(
+            self, lambda _: self.attachment.step_away(is_away=False), immediate=True
+        )
         self.push_screen(NowScreen())
         if self.options.first_place != "now":
             self.go(self.options.first_place)

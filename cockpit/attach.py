@@ -15,7 +15,7 @@ from cockpit.model.batch import Batch, Phase, StreamStatus
 from cockpit.model.record import Kind
 from cockpit.store.store import Store
 from cockpit.store.trends import Trends
-from cockpit.telemetry.look import EVERYTHING, Look
+from cockpit.telemetry.look import EVERYTHING, NOBODY, Look
 
 if TYPE_CHECKING:
     from cockpit.kube.discovery import Served
@@ -87,6 +87,7 @@ class Attachment:
         self.trends = Trends()
         self._look = EVERYTHING
         self._looked = asyncio.Event()
+        self.is_away = False  # the screens are suspended: a shell or another program has the terminal
 
     def look_at(self, look: Look) -> None:
         """Tell telemetry what is in sight; a page that was just opened has its round at once."""
@@ -94,6 +95,11 @@ class Attachment:
         self._look = look
         if is_new:
             self._looked.set()
+
+    def step_away(self, *, is_away: bool) -> None:
+        """Tell telemetry that nobody can see the screens, or that somebody is back."""
+        self.is_away = is_away
+        self._looked.set()
 
     @property
     def is_read_only(self) -> bool:
@@ -263,7 +269,7 @@ class Attachment:
             interval_seconds=self.options.telemetry_seconds,
             rng=self._rng,
             read_page=read_page,
-            looking=lambda: self._look,
+            looking=lambda: NOBODY if self.is_away else self._look,
             nudge=self._looked,
             after_round=self._note_trends,
         )

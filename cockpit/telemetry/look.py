@@ -28,6 +28,8 @@ class Look:
 EVERYTHING = Look()
 """The whole fleet at full pace: what a command of the command line wants."""
 
+NOBODY = Look(Pace.NONE)
+
 Looking = Callable[[], Look]
 
 
