@@ -75,6 +75,7 @@ async def running(
             cluster = Cluster(scenario, embedded.operations, clock, random, tell=tell, local=local)
             cluster.install()
             await cluster.exporters.start()
+            _tell_prometheus(folder, cluster.exporters.port)
             kubelets = _kubelets(embedded, cluster)
             await kubelets.start()
             embedded.face.reroute = cluster.reroute
@@ -116,6 +117,17 @@ def _kubelets(embedded: "Embedded", cluster: "Cluster") -> "KubeletServer":
     pair = embedded.certificates.server
     context = server_context(pair.certificate_file, pair.key_file, embedded.ca_file)
     return KubeletServer(cluster.kubelets, context, callers=(_API_SERVER,))
+
+
+def _tell_prometheus(folder: Path, port: int) -> None:
+    """A configuration for whoever has a Prometheus at hand: every node's exporter is a target of it."""
+    (folder / "prometheus.yaml").write_text(
+        "scrape_configs:\n"
+        "  - job_name: dcgm-exporter\n"
+        "    scrape_interval: 15s\n"
+        "    honor_labels: true\n"
+        f"    http_sd_configs: [{{url: 'http://127.0.0.1:{port}/targets'}}]\n"
+    )
 
 
 @contextlib.contextmanager

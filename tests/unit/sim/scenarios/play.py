@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+import msgspec
+
 from cockpit.kube.resource import EVENTS, JOBS, MACHINE_DEPLOYMENTS, NODES, PODS, WORKLOADS, Resource
 from cockpit.sim.actors.pools.machine_template import MACHINES
 from cockpit.sim.cluster import Cluster
@@ -10,7 +12,7 @@ from cockpit.sim.local_port import LocalPort
 from cockpit.sim.port import Change, ChangeType, Tree
 from cockpit.sim.resources import POD_GROUPS
 from cockpit.sim.scenarios.loading import find, load
-from cockpit.sim.scenarios.schema import Scenario
+from cockpit.sim.scenarios.schema import Churn, Scenario
 
 WATCHED = (NODES, PODS, EVENTS, JOBS, WORKLOADS, MACHINE_DEPLOYMENTS, MACHINES, POD_GROUPS)
 
@@ -148,3 +150,14 @@ def node_of(pod: Tree) -> str:
 def gpus_of(node: Tree) -> int:
     """Whole or shared GPUs that a node offers now."""
     return int(node["status"].get("allocatable", {}).get("nvidia.com/gpu", 0))
+
+
+def small_fleet(changes_per_second: float) -> Scenario:
+    """The fleet at a fiftieth of its size."""
+    fleet = load(find("fleet"))
+    return msgspec.structs.replace(
+        fleet,
+        pools=tuple(msgspec.structs.replace(pool, nodes=25) for pool in fleet.pools),
+        churn=Churn(per_second=changes_per_second),
+        bulk=tuple(msgspec.structs.replace(bulk, count=max(1, bulk.count // 50)) for bulk in fleet.bulk),
+    )

@@ -11,7 +11,15 @@ from cockpit.sim.port import ChangeType
 from cockpit.sim.resources import CONFIG_MAPS
 from cockpit.telemetry.normalise import gpus
 from cockpit.telemetry.sample import parse_exposition
-from tests.unit.sim.scenarios.play import Play, condition, gpus_of, is_true, node_of, phase
+from tests.unit.sim.scenarios.play import (
+    Play,
+    condition,
+    gpus_of,
+    is_true,
+    node_of,
+    phase,
+    small_fleet,
+)
 
 ZONE = "topology.kubernetes.io/zone"
 
@@ -224,3 +232,20 @@ async def test_bursty_day_nodes_follow_the_hours() -> None:
     assert sum(1200 <= at < 2400 for at in queued) > 4 * sum(at >= 3000 for at in queued)
     status = (await play.get(CONFIG_MAPS, "kube-system", "cluster-autoscaler-status"))["data"]["status"]
     assert "autoscalerStatus: Running" in status
+
+
+async def test_fleet_comes_up_and_then_changes_as_often_as_it_says() -> None:
+    """At a fiftieth of its size; the whole one is the bench's."""
+    play = Play(small_fleet(changes_per_second=100))
+    await play.begin()
+    await play.to(120)
+    pods = [one for name in ("research", "prod", "platform") for one in await play.list(PODS, name)]
+    assert len(pods) == 50 + 80 + 80
+    assert {phase(one) for one in pods} == {"Running"}
+    assert len(await play.list(NODES)) == 50
+    before = len(play.seen)
+    await play.to(130)
+    changed = [one for one in play.seen[before:] if one.resource == PODS]
+    assert 990 <= len(changed) <= 1010
+    assert {one.type for one in changed} == {ChangeType.MODIFIED}
+    assert len({one.name for one in changed}) > 150, "all over the fleet"

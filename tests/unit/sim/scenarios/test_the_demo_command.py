@@ -10,8 +10,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import aiohttp
 import msgspec
 import pytest
+import yaml
 
 from cockpit import cli
 from cockpit.clock import ManualClock
@@ -152,6 +154,21 @@ async def test_running_steps_the_warm_up_first_and_lives_on(tmp_path: Path) -> N
         assert cluster.clock.now() > began + 60
     with pytest.raises(OSError):
         await asyncio.open_connection("127.0.0.1", int(embedded.url.rpartition(":")[2]))
+
+
+async def test_the_exporters_are_targets_for_a_prometheus(tmp_path: Path) -> None:
+    options = Options(scenario="shared-and-mig", warm_seconds=30)
+    async with running(load(find("shared-and-mig")), tmp_path, options), aiohttp.ClientSession() as http:
+        config = yaml.safe_load((tmp_path / "prometheus.yaml").read_text())
+        ((discovery,),) = [one["http_sd_configs"] for one in config["scrape_configs"]]
+        async with http.get(discovery["url"]) as answer:
+            targets = await answer.json()
+        assert [one["labels"]["instance"] for one in targets] == [
+            "mig-0:9400", "mig-1:9400", "shared-0:9400", "whole-0:9400",
+        ]  # fmt: skip
+        for one in targets:
+            async with http.get(f"http://{one['targets'][0]}{one['labels']['__metrics_path__']}") as answer:
+                assert "DCGM_FI_" in await answer.text()
 
 
 async def test_what_the_server_refuses_at_the_start_is_told(tmp_path: Path) -> None:

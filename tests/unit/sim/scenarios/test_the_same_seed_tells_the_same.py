@@ -6,12 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from cockpit.sim.scenarios.loading import find, load, shipped
-from cockpit.sim.scenarios.schema import Churn, Scenario
 from tests.unit.sim.scenarios.event_log import digest, event_log
+from tests.unit.sim.scenarios.play import small_fleet
 
 ROOT = Path(__file__).resolve().parents[4]
 SECONDS = {
@@ -21,25 +20,14 @@ SECONDS = {
 """How long each is played; the fleet is played small."""
 
 
-def small_fleet() -> Scenario:
-    """The fleet at a fiftieth of its size."""
-    fleet = load(find("fleet"))
-    return msgspec.structs.replace(
-        fleet,
-        pools=tuple(msgspec.structs.replace(pool, nodes=25) for pool in fleet.pools),
-        churn=Churn(per_second=10),
-        bulk=tuple(msgspec.structs.replace(bulk, count=max(1, bulk.count // 50)) for bulk in fleet.bulk),
-    )
-
-
 def test_every_scenario_is_played() -> None:
     assert set(shipped()) == {*SECONDS, "fleet"}
 
 
 async def test_the_fleet_is_the_same_twice_and_another_with_another_seed() -> None:
-    first = await event_log(small_fleet(), 3, 20)
-    assert first == await event_log(small_fleet(), 3, 20)
-    assert first != await event_log(small_fleet(), 4, 20)
+    first = await event_log(small_fleet(changes_per_second=10), 3, 20)
+    assert first == await event_log(small_fleet(changes_per_second=10), 3, 20)
+    assert first != await event_log(small_fleet(changes_per_second=10), 4, 20)
 
 
 @pytest.mark.parametrize("name", sorted(SECONDS))
