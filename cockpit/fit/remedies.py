@@ -30,7 +30,7 @@ _DROPS = {
 
 
 class Remedy(NamedTuple):
-    """One change. `cost` orders: nodes healed, a line of the job changed, less of something, more nodes."""
+    """One change. `cost` orders: nodes healed, a line of the job changed, less of something or more nodes."""
 
     cost: int
     words: str
@@ -46,7 +46,7 @@ def remedies(scene: Scene, part: Part, looks: Sequence[Look], most: int) -> tupl
     ]
     if most > 0:
         fewer = part.count - most
-        found.append(Remedy(5, f"{fewer} {part.role}{'s' * (fewer != 1)} fewer"))
+        found.append(Remedy(4 + fewer, f"{fewer} {part.role}{'s' * (fewer != 1)} fewer"))
     return tuple(sorted(dict.fromkeys(found)))
 
 
@@ -139,7 +139,7 @@ def _smaller_members(scene: Scene, part: Part, looks: Sequence[Look]) -> Iterato
         low, high = (middle, high) if enough(middle) else (low, middle - 1)
     if low:
         fewer = gpus - low
-        yield Remedy(3, f"{fewer} {resource_word(resource, fewer)} fewer for each {part.role}")
+        yield Remedy(2 + fewer, f"{fewer} {resource_word(resource, fewer)} fewer for each {part.role}")
 
 
 def _more_nodes(scene: Scene, part: Part, looks: Sequence[Look], most: int) -> Iterator[Remedy]:
