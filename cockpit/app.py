@@ -272,8 +272,7 @@ class CockpitApp(App[int]):
         if not await self._confirmed(plan):
             return
         try:
-            made = again() if again is not None else plan
-            outcome = await self._carry(await made if isinstance(made, Awaitable) else made)
+            outcome = await self._carry(again or (lambda: plan))
         except CockpitError as error:
             outcome = Outcome(state="refused", sentence=error.sentence)
         self._tell(outcome, then)
@@ -333,14 +332,14 @@ class CockpitApp(App[int]):
 
         self.run_soon(enter_pod(self, pod), "enter")
 
-    async def _carry(self, plan: Plan) -> Outcome:
-        """Carry a confirmed plan out; what the server says becomes an outcome."""
-        from cockpit.actions.perform import carry_out
+    async def _carry(self, again: Callable[[], Plan | Awaitable[Plan]]) -> Outcome:
+        """Carry a confirmed plan out, as it is made now; what the server says becomes an outcome."""
+        from cockpit.actions.anew import carry_anew
 
         session = self.attachment.session
         if session is None:
             return Outcome(state="failed", sentence="not attached to a cluster: nothing was sent")
-        return await carry_out(plan, session, self._audit(), self.clock)
+        return await carry_anew(again, session, self._audit(), self.clock)
 
     def _audit(self) -> "Audit":
         """Where what is done is noted. Raises BadInput where nothing is kept on this host."""

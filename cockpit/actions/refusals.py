@@ -14,6 +14,8 @@ _NO_NAMESPACE = re.compile(r'namespaces "(?P<name>[^"]+)" not found')
 _STALE = ("precondition", "object has been modified", "has changed since it was read")
 _STATUS = re.compile(r" \(\d{3}\)\.?$")
 _LONGEST = 300
+CHANGED = "changed meanwhile: look again"
+"""How a refusal ends that only says that the object is newer than the plan."""
 
 
 def refusal_sentence(call: Call, said: str) -> str:
@@ -26,7 +28,7 @@ def refusal_sentence(call: Call, said: str) -> str:
     if ("uid in" in lower and "precondition" in lower) or "is another object than" in lower:
         return f"{target} is another object of the same name now: look again"
     if any(one in lower for one in _STALE):
-        return f"{target} changed meanwhile: look again"
+        return f"{target} {CHANGED}"
     if found := _NO_NAMESPACE.search(said):
         return f"{target}: there is no namespace {found['name']}; choose another one"
     if found := _WEBHOOK.search(said):

@@ -10,12 +10,13 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from cockpit.actions.anew import carry_anew
 from cockpit.actions.ground import Make
 from cockpit.actions.kill import REMAINS, Truth, gang_key, means_the_same, members_of
-from cockpit.actions.perform import AT_ONCE, Perform, carry_out
+from cockpit.actions.perform import AT_ONCE, Perform
 from cockpit.actions.shell import jobs_line
 from cockpit.clock import Clock
-from cockpit.errors import BadInput, CockpitError, NoConnection
+from cockpit.errors import BadInput, CockpitError, NoConnection, Refused
 from cockpit.gangs.sentence import counted, listed
 from cockpit.model.job import Job
 from cockpit.model.plan import Outcome, Plan
@@ -30,7 +31,7 @@ _DONE = {
     "scale": "resized",
     "prioritise": "prioritised",
 }
-Check = Callable[[Plan], Awaitable[Outcome]]
+Check = Callable[[Plan, Make], Awaitable[Outcome]]
 _MOST_SHOWN = 400  # characters of a line of names
 
 
@@ -98,7 +99,7 @@ async def make_sweep(
         async with slots:
             try:
                 item = Item(_name(job), await again(), again)
-                said = await check(item.shown) if check is not None else None
+                said = await check(item.shown, again) if check is not None else None
             except CockpitError as error:
                 return error.sentence
         return item if said is None or said.is_done else said.sentence
@@ -196,15 +197,17 @@ async def carry_all(
         return result
 
     async def _one(item: Item) -> Outcome:
-        try:
+        async def again() -> Plan:
             plan = await item.make()
+            if not means_the_same(item.shown, plan):
+                raise Refused(f"{plan.title}: it changed while you read; look again")
+            return plan
+
+        try:
+            return await carry_anew(again, session, audit, clock, perform=perform, local_user=local_user)
         except CockpitError as error:
-            return Outcome(
-                state="failed" if isinstance(error, NoConnection) else "refused", sentence=error.sentence
-            )
-        if not means_the_same(item.shown, plan):
-            return Outcome(state="refused", sentence=f"{plan.title}: it changed while you read; look again")
-        return await carry_out(plan, session, audit, clock, perform=perform, local_user=local_user)
+            is_lost_now = isinstance(error, NoConnection)
+            return Outcome(state="failed" if is_lost_now else "refused", sentence=error.sentence)
 
     return tuple(await asyncio.gather(*map(one, sweep.items)))
 

@@ -8,8 +8,9 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from cockpit.actions.anew import carry_anew, rehearse_anew
 from cockpit.actions.kubectl import kubectl_lines
-from cockpit.actions.perform import READ_ONLY, carry_out, rehearse
+from cockpit.actions.perform import READ_ONLY
 from cockpit.actions.sweep import Result, Sweep, carry_all, summary
 from cockpit.clock import Clock
 from cockpit.commands.paper import put
@@ -53,7 +54,7 @@ async def confirm_and_carry(
     With `--dry-run` it ends after the rehearsal. Raises Refused when the server would refuse, or when what
     was shown is not what would happen any more.
     """
-    verdict = await rehearse(plan, session)
+    verdict = await rehearse_anew(plan, again, session)
     if options.dry_run:
         put([*plan_lines(plan), f"  server: {verdict.sentence}"])
         return CODES[verdict.state]
@@ -64,10 +65,7 @@ async def confirm_and_carry(
         if not await _yes():
             put(["nothing was changed"])
             return 0
-    if again is not None:
-        made = again()
-        plan = await made if isinstance(made, Awaitable) else made
-    outcome = await carry_out(plan, session, Audit(), clock, local_user=local_user())
+    outcome = await carry_anew(again or (lambda: plan), session, Audit(), clock, local_user=local_user())
     return tell(outcome)
 
 

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from functools import partial
 
 from cockpit.actions import ground as verbs
+from cockpit.actions.anew import rehearse_anew
 from cockpit.actions.find import job_named
 from cockpit.actions.ground import Ground, Make
 from cockpit.actions.kill import confirmed
-from cockpit.actions.perform import rehearse
 from cockpit.actions.prune import ended_before, prune_line
 from cockpit.actions.sweep import make_sweep, reached
 from cockpit.attach import AttachOptions
@@ -124,7 +124,7 @@ async def _act(
             scene.ground.store,
             context=scene.context,
             shell=shell,
-            check=lambda plan: rehearse(plan, session),
+            check=lambda plan, again: rehearse_anew(plan, again, session),
         )
         return await confirm_and_carry_all(sweep, options, session, clock)
 

@@ -19,7 +19,9 @@ JOB_KEYS = ("open", "why", "job.new", "job.kill", "logs", "filter")
 
 class JobsScreen(TablePlace, JobVerbs):
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings(*JOB_KEYS, "back", "help", "yaml", *LIFE, "sort", "reverse", "mark", *EVERYWHERE)
+        *bindings(
+            *JOB_KEYS, "back", "help", "yaml", *LIFE, "sort", "reverse", "mark", "mark.all", *EVERYWHERE
+        )
     ]
     place = "jobs"
     said_column = "why"

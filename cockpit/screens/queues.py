@@ -52,7 +52,7 @@ class QueueScreen(TablePlace, JobVerbs):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings("open", "why", "job.new", "job.kill", "filter", "back", "help", "yaml", "sort"),
-        *bindings(*LIFE, "reverse", "mark", *EVERYWHERE[2:]),
+        *bindings(*LIFE, "reverse", "mark", "mark.all", *EVERYWHERE[2:]),
     ]
     place = "queue"
     said_column = "why"

@@ -76,7 +76,12 @@ async def jobs(
     app = ScriptedApp(Estate(), write=True, place="jobs", state_folder=tmp_path)
     wire = Wire(app)
     tell = app.notify
-    app.notify = lambda text, **more: (wire.told.append(text), tell(text, **more))[1]  # type: ignore[method-assign]
+
+    def remember(message: str, **more: Any) -> None:
+        wire.told.append(message)
+        tell(message, **more)
+
+    app.notify = remember  # type: ignore[method-assign]
     app.attachment.session.request = wire.request  # type: ignore[union-attr, method-assign]
     async with app.run_test(size=size) as pilot:
         await settle(pilot)

@@ -85,7 +85,7 @@ def test_every_bound_action_has_a_method() -> None:
     for screen in SCREENS:
         for binding in own_bindings(screen):
             name = binding.action.split("(")[0]
-            if binding.id in ("open", "mark"):
+            if binding.id in ("open", "mark", "mark.all"):
                 continue  # the table under the cursor carries them out
             assert hasattr(screen, f"action_{name}"), f"{screen.__name__}: {binding.key} does nothing"
 
@@ -120,7 +120,7 @@ async def test_help_lists_exactly_the_keys_that_work_here(write: bool) -> None:
                 if is_listed:
                     assert listed[help_page.pretty(one.keys)].dangerous == one.is_write
             dangerous = {entry.keys for entry in listed.values() if entry.dangerous}
-            assert bool(dangerous) == (write and keys not in (("7",), ("2", "w")))
+            assert bool(dangerous) == (write and keys != ("2", "w"))
             await visit(app, pilot, "question_mark")
             drawn = looking.text(app)
             for entry in listed.values():

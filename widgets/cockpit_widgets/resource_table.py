@@ -58,6 +58,7 @@ class ResourceTable(LineScroll, can_focus=True):
         Binding("end", "last", "Last row", show=False),
         Binding("enter", "activate", "open", id="open", key_display="enter"),
         Binding("space", "mark", "mark", id="mark", show=False),
+        Binding("ctrl+a", "mark_all", "mark all", id="mark.all", show=False),
         Binding("less_than_sign", "sort_by(-1)", "Sort by the column to the left", show=False),
         Binding("greater_than_sign", "sort_by(1)", "Sort by the column to the right", show=False),
         Binding("circumflex_accent", "sort_by(0)", "Turn the sort order round", show=False),
@@ -230,6 +231,11 @@ class ResourceTable(LineScroll, can_focus=True):
     def action_activate(self) -> None:
         if self._cursor_key is not None:
             self.post_message(self.RowActivated(self, self._cursor_key))
+
+    def action_mark_all(self) -> None:
+        """Mark every row of the source, or none where all are marked already."""
+        every = frozenset(self._source.key(index) for index in range(len(self._source)))
+        self._set_marked(frozenset() if every <= self._marked else every)
 
     def action_mark(self) -> None:
         if self._cursor_key is not None:

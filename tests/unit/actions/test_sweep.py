@@ -94,7 +94,7 @@ async def test_who_cannot_be_part_of_it_is_left_out_and_told() -> None:
 async def test_what_the_server_would_refuse_is_left_out() -> None:
     jobs, store = many(2)
 
-    async def check(plan: Plan) -> Outcome:
+    async def check(plan: Plan, _again: Make) -> Outcome:
         return Outcome(state="refused" if "j00" in plan.title else "done", sentence="no right")
 
     sweep = await make_sweep("kill", jobs, killing(store), store, check=check)
