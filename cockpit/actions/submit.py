@@ -8,11 +8,13 @@ from cockpit.actions.address import Lookup, object_path
 from cockpit.actions.shell import submit_line
 from cockpit.errors import BadInput
 from cockpit.gangs.attach import attach
+from cockpit.gangs.kueue_attach import free_gpus, half_bind_warning
 from cockpit.gangs.manifests import Attached
 from cockpit.jobs.render import advice, parts, queue_of, remarks, render
 from cockpit.jobs.template import Template
 from cockpit.model.plan import Call, Plan
 from cockpit.model.record import Kind
+from cockpit.store.store import Store
 
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _TABLES = {"kubeflow.org/MPIJob": Kind.MPIJOB, "batch/Job": Kind.JOB, "/Pod": Kind.POD}
@@ -61,6 +63,7 @@ def plan_submit(
     if store is not None:
         _refuse_taken(store, template, f"{where}/{name}")
         warnings += _queue_warning(store, queue_of(manifest), where)
+        warnings += _half_bind_warning(store, manifest, where)
     return Plan(
         verb="submit",
         title=f"Submit {target}",
@@ -116,6 +119,15 @@ def _queue_warning(store: Taken, queue: str, namespace: str) -> list[str]:
     if not queue or store.by_key(Kind.LOCAL_QUEUE, f"{namespace}/{queue}") is not None:
         return []
     return [f"no queue {queue} is known in namespace {namespace}: the job would wait for ever"]
+
+
+def _half_bind_warning(store: Taken, manifest: Mapping[str, Any], namespace: str) -> list[str]:
+    """Where the whole store is at hand: a gang that its quota admits and the free GPUs do not hold."""
+    if not isinstance(store, Store):
+        return []
+    gpus = sum(one.replicas * one.gpus_each for one in parts(manifest))
+    said = half_bind_warning(manifest, namespace, gpus, free_gpus(store), store)
+    return [said] if said else []
 
 
 def _lines(manifest: Mapping[str, Any], target: str) -> tuple[str, ...]:

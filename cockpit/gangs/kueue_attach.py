@@ -9,6 +9,7 @@ from cockpit.gangs.manifests import Attached, copied, templates
 from cockpit.gangs.sentence import counted
 from cockpit.model.devices import is_gpu_resource
 from cockpit.model.gang import ClusterQueue
+from cockpit.model.node import Node
 from cockpit.model.record import Kind
 from cockpit.store.store import Store
 
@@ -80,3 +81,16 @@ def unused_quota(queue: ClusterQueue) -> int | None:
     if not rows or any(row.used is None for row in rows):
         return None
     return sum(max(0, row.nominal - (row.used or 0)) for row in rows)
+
+
+def free_gpus(store: Store) -> int | None:
+    """GPUs that no pod holds on nodes that take pods; None where not every pod is known."""
+    status = store.status(Kind.POD)
+    if status is None or not status.is_whole:
+        return None
+    nodes: list[Node] = [one for one in store.records(Kind.NODE).values() if one.gpu_allocatable]
+    return sum(
+        max(0, (one.gpu_allocatable or 0) - store.requests_on(one.name).gpus)
+        for one in nodes
+        if not one.unschedulable and one.ready == "True"
+    )

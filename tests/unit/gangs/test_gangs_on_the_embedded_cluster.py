@@ -145,6 +145,22 @@ async def test_a_queued_gang_waits_whole_and_knows_its_place(seat: Seat) -> None
     assert third.gpus_held == 0
 
 
+async def test_a_gang_within_its_quota_but_beyond_the_free_gpus_is_warned_of(seat: Seat) -> None:
+    await seat.submit(
+        "pod", name="holder-0", **{**SIZE, "gpus": "4"}
+    )  # no queue: the quota knows nothing of it
+    await seat.until_state("holder-0", JobState.RUNNING)
+    template = load_templates()["job"]
+
+    def warnings(workers: str) -> str:
+        values = {"namespace": "team-a", "name": "ring", "queue": "main", "workers": workers, **SIZE}
+        return " / ".join(plan_submit(template, values, store=seat.attachment.store).warnings)
+
+    assert "it may admit all 8 GPUs while 4 are free" in warnings("4")
+    assert "may admit" not in warnings("2")  # fits
+    assert "may admit" not in warnings("5")  # the quota holds it back
+
+
 async def test_a_gang_of_pods_that_does_not_fit_binds_nothing(seat: Seat) -> None:
     await seat.submit("job", name="whole", engine="coscheduling:gang-scheduler", workers="3", **SIZE)
     running = await seat.until_state("whole", JobState.RUNNING)
