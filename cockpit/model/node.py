@@ -1,5 +1,7 @@
 """Nodes and their devices as the API server tells them."""
 
+import math
+
 import msgspec
 
 from cockpit.model.record import Condition, Labels, Record
@@ -54,3 +56,20 @@ class Node(Record, frozen=True, gc=False, kw_only=True):
     def has_gpus(self) -> bool:
         """True for a node that shows or is promised GPUs."""
         return bool(self.gpu_capacity) or bool(self.gpus_expected)
+
+    @property
+    def has_mig(self) -> bool:
+        """True where cards are cut into MIG instances, as capacity or product label tell."""
+        return "-MIG-" in self.gpu_model or any(
+            name.startswith("nvidia.com/mig-") and count for name, count in self.capacity
+        )
+
+    @property
+    def usable_cards(self) -> int:
+        """Physical cards of which something can be placed; with the MIG strategy `single` the API server
+        counts instances and nobody but telemetry knows the cards."""
+        offered = self.gpu_allocatable or 0
+        if self.gpu_replicas <= 1 and not self.has_mig:
+            return offered
+        by_replicas = math.ceil(offered / max(1, self.gpu_replicas))
+        return min(offered, self.gpus_expected or by_replicas)

@@ -98,6 +98,7 @@ def _row(group: Group, store: Truth) -> Pool:
         maximum=says.maximum,
         gpus_total=sum(node.gpu_allocatable or 0 for node in nodes),
         gpus_held=sum(held),
+        cards=sum(node.usable_cards for node in nodes),
         idle_nodes=sum(
             stage in (NodeStage.GPUS_UP, NodeStage.CORDONED) and not taken
             for stage, taken in zip(stages, held, strict=True)

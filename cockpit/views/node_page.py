@@ -105,9 +105,7 @@ def _devices(node: Node, store: StoreReader) -> list[Pair]:
     if node.gpu_allocatable is None:
         words.append("not advertised yet")
     elif is_split:
-        words.append(
-            "cut into MIG instances" if physical.has_mig(node) else f"each shared by {node.gpu_replicas}"
-        )
+        words.append("cut into MIG instances" if node.has_mig else f"each shared by {node.gpu_replicas}")
         words.append(f"{node.gpu_allocatable} shares allocatable, {held_words} held")
     else:
         words.append(f"{node.gpu_allocatable} allocatable, {held_words} held")

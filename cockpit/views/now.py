@@ -263,6 +263,8 @@ def _trend(values: tuple[float | None, ...], low: float, high: float) -> str:
 
 def _pool_words(pool: Pool) -> str:
     words = []
+    if 0 < pool.cards < pool.gpus_total:
+        words.append(f"{pool.gpus_total:,} shares")
     if pool.nodes_joining:
         words.append(f"+{pool.nodes_joining} joining")
     if pool.idle_nodes and pool.is_use_known:
@@ -275,7 +277,7 @@ _POOL_PANEL: tuple[Field[Pool], ...] = (
     Field(Column("now", "Nodes", 9, "right"), lambda r, _: Cell(size_text(r))),
     Field(
         Column("gpus", "GPUs", 6, "right"),
-        lambda r, _: Cell(fmt.count(r.gpus_total)) if r.gpus_total else Cell("none", "dim"),
+        lambda r, _: Cell(fmt.count(r.cards or r.gpus_total)) if r.gpus_total else Cell("none", "dim"),
     ),
     Field(
         Column("share", "Held", 5, "right"),

@@ -15,22 +15,14 @@ from cockpit.model.gpu import Gpu, Mark
 from cockpit.model.node import Node
 from cockpit.model.quantity import Absent, Reading
 
-_MIG_PREFIX = "nvidia.com/mig-"
 _FULL_SLICES = 7
 """Compute slices of the full profile on A100, H100 and later; an A30 has four."""
 _A30_SLICES = 4
 
 
-def has_mig(node: Node) -> bool:
-    """True for a node whose cards are cut into MIG instances, as capacity or product label tell."""
-    return "-MIG-" in node.gpu_model or any(
-        name.startswith(_MIG_PREFIX) and count for name, count in node.capacity
-    )
-
-
 def is_split(node: Node, gpus: Sequence[Gpu] = ()) -> bool:
     """True where what pods ask for are shares of cards."""
-    return node.gpu_replicas > 1 or has_mig(node) or any(card.mig_profile for card in gpus)
+    return node.gpu_replicas > 1 or node.has_mig or any(card.mig_profile for card in gpus)
 
 
 def card_key(card: Gpu) -> str:
@@ -46,7 +38,7 @@ def cards_promised(node: Node, gpus: Sequence[Gpu] = ()) -> int:
     seen = len({card_key(card) for card in gpus})
     if "-MIG-" in node.gpu_model and seen:
         return seen
-    if has_mig(node):
+    if node.has_mig:
         return max(node.gpus_expected or 0, seen) or (node.gpu_capacity or 0)
     by_capacity = math.ceil((node.gpu_capacity or 0) / max(1, node.gpu_replicas))
     return max(node.gpus_expected or 0, by_capacity)

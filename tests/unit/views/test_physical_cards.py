@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from cockpit.model.gpu import Gpu, Mark
 from cockpit.model.quantity import Absent
+from cockpit.pools.index import pools_of
 from cockpit.views import heat, now, physical
 from cockpit.views.fleet import Fleet, fleet, share
-from tests.unit.views.builders import GIB, card, node, pod, store
+from tests.unit.views.builders import GIB, NOW, card, node, pod, store
 
 MIG = (("nvidia.com/mig-1g.5gb", 8), ("nvidia.com/mig-3g.20gb", 2))
 
@@ -147,3 +148,23 @@ def test_cards_of_shared_nodes_always_add_up(
 
 def test_an_empty_fleet_says_nothing_of_shares() -> None:
     assert not any("shares" in one.text for one in now.fleet_segments(Fleet(nodes=1, gpus=1, free=1)))
+
+
+def test_pools_count_cards_and_name_their_shares() -> None:
+    made = store(
+        node("gpu-1", 8, pool="whole"),
+        node("gpu-2", 8, gpu_replicas=4, gpus_expected=2, pool="shared"),
+        node("gpu-3", 10, gpus_expected=2, capacity=MIG, pool="cut"),
+    )
+    pools = pools_of(made)
+    assert {one.name: (one.cards, one.gpus_total) for one in pools} == {
+        "whole": (8, 8),
+        "shared": (2, 8),
+        "cut": (2, 10),
+    }
+    panel = now.pools_panel(pools, NOW)
+    columns = [one.id for one in panel.columns]
+    shown = {panel.cells(at)[0].text: panel.cells(at) for at in range(len(panel))}
+    assert shown["shared"][columns.index("gpus")].text == "2"
+    assert "8 shares" in shown["shared"][columns.index("words")].text
+    assert "shares" not in shown["whole"][columns.index("words")].text
