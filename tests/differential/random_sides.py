@@ -32,7 +32,11 @@ NOT_COMPARED: tuple[tuple[str, str, str], ...] = (
         "members stand in another order",
     ),
     (r"Invalid value: \{[\s\S]*?\}: (?=[a-z])", "Invalid value: OBJECT: ", "Go prints its own structures"),
-    (r'(Invalid value: "map\[[\s\S]*\]"): [\s\S]*', r"\1", "Go's converter and its decoder differ"),
+    (
+        r'Invalid value: "map\[[\s\S]*\]"[\s\S]*',
+        'Invalid value: "MAP"',
+        "Go's converter and its decoder differ",
+    ),
     (r"(pod updates may not change fields other than)[\s\S]*", r"\1", "Go prints its structures after it"),
 )
 """What is not compared: a pattern in texts, what stands for it, and why."""

@@ -75,7 +75,9 @@ def _parts(dice: Random, sort: Sort) -> Tree:
         good = META[:9] if dice.random() < 0.8 else META
         tree = merged(tree, dice.choice(good))
     if dice.random() < 0.06:
-        tree = merged(tree, dice.choice(UNKNOWN))
+        strange = dice.choice(UNKNOWN)
+        if sort.kind != "LimitRange" or strange != {"metadata": {"name": ""}}:
+            tree = merged(tree, strange)
     return tree
 
 
@@ -214,7 +216,7 @@ def _scale(dice: Random, sort: Sort) -> Step:
     path = f"{sort.path}/{name}/scale"
     if not sort.has_scale and dice.random() < 0.9:
         return _patched(dice, sort)
-    count = dice.choice((0, 1, 2, 5, -1))
+    count = dice.choice((4, 1, 2, 5, -1))
     match dice.choice(("get", "put", "patch", "patch")):
         case "get":
             return ("GET", path, None, {})

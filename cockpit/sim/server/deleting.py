@@ -9,10 +9,10 @@ from cockpit.kube.resource import NAMESPACES, Resource
 from cockpit.sim.port import Tree
 from cockpit.sim.server.core import Core, Outcome, served
 from cockpit.sim.server.kinds import Kind
+from cockpit.sim.server.preconditions import warned_of
 from cockpit.sim.server.refusals import conflict, forbidden, invalid, unsupported
 from cockpit.sim.server.request import DeleteOptions, Request
 from cockpit.sim.server.storage import Stored
-from cockpit.sim.server.writing import warned_of
 from cockpit.sim.times import rfc3339, seconds_of
 
 _OPTIONS = Resource("meta.k8s.io", "v1", "deleteoptions", "DeleteOptions", namespaced=False)

@@ -15,6 +15,7 @@ from cockpit.sim.server.kinds import Kind
 from cockpit.sim.server.listing import Listing, list_page
 from cockpit.sim.server.patch import apply, json_patch, merge, strategic
 from cockpit.sim.server.patch.strategic import go_map
+from cockpit.sim.server.preconditions import check_name, check_place, other_uid, warned_of
 from cockpit.sim.server.refusals import (
     bad_request,
     conflict,
@@ -26,18 +27,7 @@ from cockpit.sim.server.request import DeleteOptions, ListOptions, Request, Watc
 from cockpit.sim.server.storage import Stored
 from cockpit.sim.server.subresources import bind, scale_of, write_scale
 from cockpit.sim.server.watching import BOOKMARK, Watched, bookmark, watch
-from cockpit.sim.server.writing import (
-    BY_APPLY,
-    BY_PUT,
-    How,
-    check_name,
-    check_place,
-    create,
-    other_uid,
-    update,
-    warned_of,
-    warnings_of,
-)
+from cockpit.sim.server.writing import BY_APPLY, BY_PUT, How, create, update, warnings_of
 
 __all__ = [
     "BOOKMARK",
@@ -61,7 +51,7 @@ class Operations(Core):
         kind = self.kind(request)
         stored = served(kind, self.found(kind, request))
         self._known(kind, request)
-        return scale_of(kind, stored) if request.subresource == "scale" else stored
+        return scale_of(kind, stored, is_read=True) if request.subresource == "scale" else stored
 
     def list(self, request: Request, options: ListOptions = ALL) -> Listing:
         """The objects of a namespace, or of all (""). Raises PortError 400, 410, 422, 504."""
@@ -152,12 +142,10 @@ class Operations(Core):
 
     def _apply(self, kind: Kind, request: Request, applied: Tree) -> Outcome:
         """What a manager wants of an object, made where there is none."""
-        applied = self._named(request, applied)
-        metadata = applied["metadata"]
-        if metadata["name"] != request.name:
-            given = metadata["name"]
-            why = f"the name of the object ({given}) does not match the name on the URL ({request.name})"
-            raise bad_request(why)
+        if not request.field_validation:
+            # An actor's; who comes over HTTP says the name.
+            applied = self._named(request, applied)
+        metadata = applied.get("metadata") or {}
         if request.subresource == "scale":
             return write_scale(self, kind, request, lambda tree: merge(tree, applied))
         now, shape = self.clock.now(), kind.shape
@@ -168,13 +156,16 @@ class Operations(Core):
         if self._is_missing(kind, request):
             if request.subresource:
                 raise not_found(kind.resource, request.name)
+            made = apply(None, applied, manager, force, shape, now, ignored=ignored)
+            check_name(request, applied)
             if uid := metadata.get("uid"):
                 why = (
                     f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
                 )
                 raise conflict(kind.resource, request.name, why)
-            made = apply(None, applied, manager, force, shape, now, ignored=ignored)
-            return create(self, kind, request, self._unversioned(made), is_applied=True)
+            return create(
+                self, kind, request, made if request.dry_run else self._unversioned(made), is_applied=True
+            )
 
         def wanted(tree: Tree) -> Tree:
             return apply(

@@ -15,8 +15,9 @@ _SCALE = Resource("autoscaling", "v1", "scales", "Scale", namespaced=True)
 _PODS_BINDING = Resource("", "v1", "pods/binding", "Binding", namespaced=True)
 
 
-def scale_of(kind: Kind, stored: Stored) -> Stored:
-    """The `autoscaling/v1` Scale of an object. Raises PortError 404 where the kind has none."""
+def scale_of(kind: Kind, stored: Stored, *, is_read: bool = False) -> Stored:
+    """The `autoscaling/v1` Scale of an object. Raises PortError 404 where the kind has none, and 500 for a
+    custom object without a number, where that is read."""
     scale = kind.scale
     if scale is None:
         raise unknown_path()
@@ -30,7 +31,7 @@ def scale_of(kind: Kind, stored: Stored) -> Stored:
     if selector := _selector(tree, scale):
         status["selector"] = selector
     replicas = _at(tree, scale.replicas)
-    if replicas is None and kind.is_custom:
+    if replicas is None and kind.is_custom and is_read:
         path = "." + ".".join(scale.replicas)
         why = f'Internal error occurred: the spec replicas field "{path}" does not exist'
         raise PortError(

@@ -4,14 +4,13 @@ create: what is known of it -> defaults, namespace, admissions -> metadata -> ru
 update: the new tree over the old -> what may not be changed is put back -> rules -> stored, if it differs.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 import msgspec
 
 from cockpit.kube.resource import EVENTS, NAMESPACES
 from cockpit.sim.port import PortError, Tree
-from cockpit.sim.resources import BUDGETS
+from cockpit.sim.resources import BUDGETS, NEW_EVENTS
 from cockpit.sim.server.core import Core, Outcome, object_key, served
 from cockpit.sim.server.kinds import Kind
 from cockpit.sim.server.object_meta import (
@@ -21,13 +20,13 @@ from cockpit.sim.server.object_meta import (
     generated_name,
     updated,
 )
-from cockpit.sim.server.refusals import MODIFIED, Cause, bad_request, conflict, exists, invalid, wrong
+from cockpit.sim.server.preconditions import check_place, check_preconditions, warned_of
+from cockpit.sim.server.refusals import Cause, bad_request, exists, invalid
 from cockpit.sim.server.request import Request
 from cockpit.sim.server.schema.decode import accepted, accepted_patch
 from cockpit.sim.server.storage import Stored, key_of
 
 _TRIES = 8
-_SHELVES = {"nodes": "minions", "services": "services/specs"}
 
 Make = Callable[[Tree], Tree]
 """Old tree -> tree that is wanted."""
@@ -42,16 +41,6 @@ def create(core: Core, kind: Kind, request: Request, tree: Tree, *, is_applied: 
     tree, warnings = _understood(kind, request, _typed(kind, request, tree), is_applied=is_applied)
     with warned_of(warnings):
         return _create(core, kind, request, tree, warnings, is_applied=is_applied)
-
-
-@contextmanager
-def warned_of(warnings: tuple[str, ...]) -> Iterator[None]:
-    """A refusal inside carries what its answer warns of all the same."""
-    try:
-        yield
-    except PortError as error:
-        error.warnings = (*warnings, *error.warnings)
-        raise
 
 
 def _create(
@@ -79,9 +68,10 @@ def _create(
         tree = core.tracked(kind, request, None, tree)
     try:
         tree = dict(core.admit(request, tree, None))
-    except PortError:
-        # What is invalid is told before what admissions refuse.
-        if causes := _create_faults(kind, tree):
+    except PortError as refusal:
+        # What is invalid is told before what admissions refuse; but before priorities nothing is.
+        is_early = "PriorityClass" in refusal.message
+        if not is_early and (causes := _create_faults(kind, tree)):
             raise invalid(kind.shelf, name, causes) from None
         raise
     warnings = (*warnings, *core.warned(request, tree, None))
@@ -98,11 +88,17 @@ def _create(
     if (held := core.storage.shelf(kind.shelf).objects.get(key)) is not None:
         raise exists(kind.resource, tree["metadata"]["name"], held.tree["metadata"])
     stored = core.put(kind, key, tree, request)
+    if is_applied and version and request.dry_run:
+        # As sent: only what is stored gets a version of its own.
+        stored.tree["metadata"]["resourceVersion"] = version
     return Outcome(stored, is_created=True, warnings=warnings)
 
 
 def _create_faults(kind: Kind, tree: Tree) -> list[Cause]:
     own, general = _faults(kind, tree, None), list(faults_at_create(tree["metadata"], kind))
+    if kind.resource == NEW_EVENTS:
+        story = list(kind.checks[0](tree, None))
+        return [*story, *general, *own[len(story) :]]
     # Where the rules of a kind leave metadata alone, the general ones are asked only after them.
     return (own or general) if kind.resource in (BUDGETS, EVENTS) else [*general, *own]
 
@@ -130,38 +126,12 @@ def _typed(kind: Kind, request: Request, tree: Tree) -> Tree:
     return tree
 
 
-def check_place(request: Request, tree: Tree) -> None:
-    """Raises PortError 400 where an object is of another namespace than the path."""
-    place = (tree.get("metadata") or {}).get("namespace") or request.namespace
-    if request.resource.namespaced and place != request.namespace:
-        raise bad_request(
-            "the namespace of the provided object does not match the namespace sent on the request"
-        )
-
-
 def warnings_of(kind: Kind, request: Request, tree: Tree) -> tuple[str, ...]:
     """What is warned of a tree. Raises PortError 400 for what is not understood."""
     known, warnings = _understood(kind, request, _typed(kind, request, tree))
     for complete in kind.complete:
         known = complete(known)
     return warnings
-
-
-def check_name(request: Request, tree: Tree) -> None:
-    """Raises PortError 400 where an object is not the one that the path names (apiserver rest.checkName)."""
-    metadata = tree.get("metadata") or {}
-    if not isinstance(metadata, dict):
-        return
-    given = metadata.get("name")
-    if not given:
-        why = (
-            f"the name of the object ({request.name} based on URL) was undeterminable: name must be provided"
-        )
-        raise bad_request(why)
-    if given != request.name:
-        raise bad_request(
-            f"the name of the object ({given}) does not match the name on the URL ({request.name})"
-        )
 
 
 def _understood(kind: Kind, request: Request, tree: Tree, *, is_applied: bool = False) -> Decoded:
@@ -234,10 +204,12 @@ def update_from(
     old = served(kind, stored).tree
     if wanted is old:
         return Outcome(served(kind, stored))
-    _check_preconditions(kind, request, old, wanted, is_put=how.is_put)
-    wanted, warnings = _taken(kind, request, wanted, how)
+    if how.is_put and isinstance(wanted.get("metadata"), dict):
+        check_place(request, wanted)
+    taken, warnings = _taken(kind, request, wanted, how)
     with warned_of(warnings):
-        return _stored(core, kind, request, stored, wanted, how=how, warnings=warnings)
+        check_preconditions(kind, request, old, wanted, is_put=how.is_put)
+        return _stored(core, kind, request, stored, taken, how=how, warnings=warnings)
 
 
 def _stored(
@@ -330,35 +302,6 @@ def _of_status(kind: Kind, old: Tree, wanted: Tree) -> Tree:
         fresh.pop("ownerReferences", None)
     new["metadata"] = fresh
     return new
-
-
-def _check_preconditions(kind: Kind, request: Request, old: Tree, wanted: Tree, *, is_put: bool) -> None:
-    metadata = wanted.get("metadata") or {}
-    if metadata is old["metadata"]:
-        return
-    check_name(request, wanted)
-    uid = metadata.get("uid")
-    if is_put and uid and uid != old["metadata"]["uid"]:
-        raise other_uid(kind, request, uid, old["metadata"]["uid"])
-    version = metadata.get("resourceVersion", "")
-    if version and version != old["metadata"]["resourceVersion"]:
-        raise conflict(kind.resource, request.name, MODIFIED)
-    if is_put and not version and not kind.is_update_unconditional:
-        cause = wrong("metadata.resourceVersion", 0, "must be specified for an update")
-        raise invalid(
-            msgspec.structs.replace(kind.resource, kind=kind.resource.plural), request.name, [cause]
-        )
-
-
-def other_uid(kind: Kind, request: Request, uid: str, held: str) -> PortError:
-    """409 for a PUT over another object than the caller thought."""
-    group = _SHELVES.get(kind.shelf.plural, kind.shelf.plural)
-    where = f"/registry/{group}/{key_of(request.namespace, request.name)}"
-    said = (
-        f"StorageError: invalid object, Code: 4, Key: {where}, ResourceVersion: 0, AdditionalErrorMsg: "
-        f"Precondition failed: UID in precondition: {uid}, UID in object meta: {held}"
-    )
-    return conflict(kind.resource, request.name, said)
 
 
 def _update_faults(kind: Kind, new: Tree, old: Tree, is_status: bool) -> list[Cause]:

@@ -51,7 +51,7 @@ def _completed(limit_range: Tree) -> Tree:
     """What a limit range leaves out for containers: `default` is `max`, `defaultRequest` is `default`, or
     `min` (pkg/apis/core/v1/defaults.go)."""
     spec: Tree = limit_range.get("spec") or {}
-    limits = [_completed_item(item) for item in spec.get("limits") or ()]
+    limits = [_completed_item(item) for item in spec.get("limits") or ()] or None
     return {**limit_range, "spec": {**spec, "limits": limits}}
 
 

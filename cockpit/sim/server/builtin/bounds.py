@@ -34,10 +34,6 @@ def check_lease(lease: Tree, old: Tree | None) -> Iterator[Cause]:
 def check_quota(quota: Tree, old: Tree | None) -> Iterator[Cause]:
     """Known amounts that are none below nought; scopes that stay."""
     spec = quota.get("spec") or {}
-    if any(one not in _SCOPES for one in spec.get("scopes") or ()):
-        yield wrong("spec.scopes", spec["scopes"], "unsupported scope")
-    if old is not None and (spec.get("scopes") or []) != ((old.get("spec") or {}).get("scopes") or []):
-        yield wrong("spec.scopes", spec.get("scopes"), "field is immutable")
     for name, text in sorted((spec.get("hard") or {}).items()):
         field = f"spec.hard[{name}]"
         if "/" not in name and name not in _STANDARD:
@@ -48,6 +44,10 @@ def check_quota(quota: Tree, old: Tree | None) -> Iterator[Cause]:
         amount = amount_of(text)
         if amount is not None and amount < 0:
             yield wrong(field, text, "must be greater than or equal to 0")
+    if any(one not in _SCOPES for one in spec.get("scopes") or ()):
+        yield wrong("spec.scopes", spec["scopes"], "unsupported scope")
+    if old is not None and (spec.get("scopes") or []) != ((old.get("spec") or {}).get("scopes") or []):
+        yield wrong("spec.scopes", spec.get("scopes"), "field is immutable")
 
 
 def check_limits(limits: Tree, old: Tree | None) -> Iterator[Cause]:

@@ -116,9 +116,13 @@ def _change_faults(event: Tree, old: Tree) -> Iterator[Cause]:
             yield wrong(name, given if given is not None or name in _TIMES else "", "field is immutable")
 
 
-def check_new(event: Tree, old: Tree | None) -> Iterator[Cause]:
-    """An event of events.k8s.io says when, by whom, what and why."""
+def check_story(event: Tree, old: Tree | None) -> Iterator[Cause]:
+    """An event of events.k8s.io says by whom, what and why."""
     yield from _old_faults(event, NEW)
+
+
+def check_new(event: Tree, old: Tree | None) -> Iterator[Cause]:
+    """An event of events.k8s.io says when it was, and of what type (after `check_story`)."""
     if old is not None:
         yield from _change_faults(event, old)
         return

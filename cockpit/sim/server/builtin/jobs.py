@@ -90,9 +90,22 @@ def check(job: Tree, old: Tree | None) -> Iterator[Cause]:
         return
     # The real server checks a changed job twice.
     faults = tuple(_spec_faults(spec))
+    yield from _label_faults(job)
     yield from faults
     yield from faults
     yield from _change_faults(spec, old)
+
+
+def _label_faults(job: Tree) -> Iterator[Cause]:
+    """A job that selects by its uid keeps its marks on its pods."""
+    if job["spec"].get("manualSelector") or job["spec"].get("selector") is None:
+        return
+    labels = (job["spec"]["template"].get("metadata") or {}).get("labels") or {}
+    uid, name = job["metadata"].get("uid", ""), job["metadata"].get("name", "")
+    own = {"controller-uid": uid, "job-name": name, _UID_LABEL: uid, "batch.kubernetes.io/job-name": name}
+    for key, value in own.items():
+        if labels.get(key) != value:
+            yield required(f"spec.template.metadata.labels[{key}]", f"must be '{value}'")
 
 
 def _spec_faults(spec: Tree) -> Iterator[Cause]:
@@ -147,7 +160,8 @@ def _change_faults(spec: Tree, old_job: Tree) -> Iterator[Cause]:
     if is_open:
         before, after = _fixed_part(before), _fixed_part(after)
     if before != after:
-        yield wrong("spec.template", spec["template"], "field is immutable")
+        field = "spec.template.spec" if is_open else "spec.template"
+        yield wrong(field, spec["template"], "field is immutable")
     for key in _FIXED:
         if spec.get(key) != old.get(key):
             yield wrong(f"spec.{key}", spec.get(key), "field is immutable")

@@ -16,6 +16,7 @@ _PULLS = ("Always", "IfNotPresent", "Never")
 
 def pod_spec_faults(spec: Tree, field: str) -> Iterator[Cause]:
     """What is wrong with a spec that stands at `field`."""
+    yield from _volume_faults(spec.get("volumes") or [], field)
     if not spec.get("containers"):
         yield required(f"{field}.containers")
     names: set[str] = set()
@@ -41,7 +42,6 @@ def pod_spec_faults(spec: Tree, field: str) -> Iterator[Cause]:
         operator = toleration.get("operator")
         if operator and operator not in _OPERATORS:
             yield unsupported(f"{field}.tolerations[{index}].operator", operator, _OPERATORS)
-    yield from _volume_faults(spec.get("volumes") or [], field)
 
 
 def _volume_faults(volumes: list[Tree], field: str) -> Iterator[Cause]:

@@ -91,7 +91,7 @@ def _core() -> list[Kind]:
             store=EVENTS,
             to_stored=events.to_core,
             to_served=events.to_new,
-            checks=(events.check_new,),
+            checks=(events.check_story, events.check_new),
         ),
         Kind(
             resource=SERVICES,
@@ -203,7 +203,7 @@ def _apps() -> list[Kind]:
             is_generation_of_annotations=True,
             complete=(workloads.complete_deployment,),
             revise=(cluster.empty_status,),
-            checks=(workloads.check, workloads.check_progress),
+            checks=(workloads.check, workloads.check_progress, workloads.check_selector),
             status_checks=(workloads.check_deployment_status,),
         ),
         Kind(
@@ -216,7 +216,7 @@ def _apps() -> list[Kind]:
             scale=_WORKLOAD_SCALE,
             complete=(workloads.complete_replica_set,),
             revise=(workloads.revise_replica_set,),
-            checks=(workloads.check,),
+            checks=(workloads.check, workloads.check_selector),
         ),
         Kind(
             resource=r.DAEMON_SETS,
@@ -227,7 +227,7 @@ def _apps() -> list[Kind]:
             has_generation=True,
             complete=(workloads.complete_daemon_set,),
             revise=(workloads.revise_daemon_set,),
-            checks=(workloads.check,),
+            checks=(workloads.check, workloads.check_selector),
         ),
         Kind(resource=r.CONTROLLER_REVISIONS, singular="controllerrevision"),
     ]

@@ -101,8 +101,6 @@ def check(tree: Tree, old: Tree | None) -> Iterator[Cause]:
     restarts = (template.get("spec") or {}).get("restartPolicy")
     if restarts in ("OnFailure", "Never"):
         yield unsupported("spec.template.spec.restartPolicy", restarts, ("Always",))
-    if old is not None and selector != old["spec"].get("selector"):
-        yield wrong("spec.selector", selector, "field is immutable")
 
 
 def check_progress(tree: Tree, old: Tree | None) -> Iterator[Cause]:
@@ -150,6 +148,13 @@ def check_deployment_status(tree: Tree, old: Tree | None) -> Iterator[Cause]:
     if status.get("availableReplicas", 0) > ready:
         why = "cannot be greater than readyReplicas"
         yield wrong("status.availableReplicas", status["availableReplicas"], why)
+
+
+def check_selector(tree: Tree, old: Tree | None) -> Iterator[Cause]:
+    """What a workload selects stands."""
+    selector = tree["spec"].get("selector")
+    if old is not None and selector != old["spec"].get("selector"):
+        yield wrong("spec.selector", selector, "field is immutable")
 
 
 def revise_budget(tree: Tree, old: Tree | None) -> Tree:

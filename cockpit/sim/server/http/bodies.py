@@ -123,7 +123,7 @@ def _go(tree: Any) -> str:
 
 
 def _go_type(kind: PatchType) -> str:
-    return "jsonpatch.Patch" if kind is PatchType.JSON else "map[string]interface {}"
+    return "[]handlers.jsonPatchOp" if kind is PatchType.JSON else "map[string]interface {}"
 
 
 def _json(body: bytes, prefix: str) -> Any:

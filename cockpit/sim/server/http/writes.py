@@ -13,10 +13,10 @@ from cockpit.sim.server.http.query import WriteOptions, delete_options, list_opt
 from cockpit.sim.server.http.shown import Shown
 from cockpit.sim.server.http.statuses import success, wrong_method
 from cockpit.sim.server.operations import Outcome
+from cockpit.sim.server.preconditions import warned_of
 from cockpit.sim.server.refusals import bad_request
 from cockpit.sim.server.request import Request
 from cockpit.sim.server.schema.doubles import checked_for_doubles
-from cockpit.sim.server.writing import warned_of
 
 _SENT_KINDS = {
     "binding": ("v1", "Binding"),
@@ -131,23 +131,12 @@ async def replace(face: Face, asked: Asked, shown: Shown) -> web.Response:
         return _written(asked, shown, face.operations.replace(request, tree), doubled)
 
 
-def _check_applied(asked: Asked, tree: Tree) -> None:
-    """An applied object says itself what it is, and is the one that the path names."""
+def _check_applied(tree: Tree) -> None:
+    """An applied object says itself what it is."""
     version, kind = tree.get("apiVersion") or "", tree.get("kind") or ""
     if not version or not kind:
         shown = version if "/" in version else f"/{version}"
         raise bad_request(f"invalid object type: {shown}, Kind={kind}")
-    metadata = tree.get("metadata")
-    name = metadata.get("name") if isinstance(metadata, dict) else None
-    if not name:
-        raise bad_request(
-            f"the name of the object ({asked.target.name} based on URL) was undeterminable: "
-            "name must be provided"
-        )
-    if name != asked.target.name:
-        raise bad_request(
-            f"the name of the object ({name}) does not match the name on the URL ({asked.target.name})"
-        )
 
 
 async def patch(face: Face, asked: Asked, shown: Shown) -> web.Response:
@@ -159,7 +148,7 @@ async def patch(face: Face, asked: Asked, shown: Shown) -> web.Response:
         face.operations.get(asked.request(subresource=""))
     sent = patch_of(await body_of(asked), kind)
     if kind is PatchType.APPLY and isinstance(sent, dict):
-        _check_applied(asked, sent)
+        _check_applied(sent)
     request = _with(asked, options)
     doubled = await _doubled(asked, sent, request) if isinstance(sent, dict) else ()
     with warned_of(doubled):

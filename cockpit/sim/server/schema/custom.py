@@ -66,6 +66,8 @@ class CustomKind(msgspec.Struct, frozen=True, eq=False):
         """What is wrong with an object, in the server's words; CEL rules are not evaluated."""
         version = self._version_of(tree)
         causes = list(faults(tree, version.schema))
+        # Lists as sets and maps are looked at after everything else.
+        causes.sort(key=lambda cause: cause["reason"] == "FieldValueDuplicate")
         if version.scale is not None:
             causes += _scale_faults(tree, version.scale)
         return causes
