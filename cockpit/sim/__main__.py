@@ -2,12 +2,24 @@
 
 import argparse
 import asyncio
+import atexit
 import gc
+import os
 import sys
 from pathlib import Path
 
 from cockpit.errors import CockpitError
 from cockpit.sim.serve import Options, serve
+
+_KEPT: list[object] = []
+"""The cluster that has ended: to take a fleet's objects apart one by one takes Python many seconds."""
+
+
+def _leave() -> None:
+    """End at once; everything is closed and written, and the machine frees memory faster."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -37,10 +49,11 @@ def main(arguments: list[str] | None = None) -> int:
     # Trees live long: the collector's usual rounds over all of them would take a fifth of the time.
     gc.set_threshold(50_000, 20, 50)
     try:
-        asyncio.run(serve(options, sys.stdout))
+        asyncio.run(serve(options, sys.stdout, _KEPT))
     except CockpitError as error:
         print(f"cockpit: {error.sentence}", file=sys.stderr)
         return error.exit_code
+    atexit.register(_leave)
     return 0
 
 

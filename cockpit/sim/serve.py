@@ -148,8 +148,8 @@ def _truth(folder: Path) -> Iterator["Tell"]:
         yield tell
 
 
-async def serve(options: Options, out: TextIO) -> None:
-    """Run until told to end. Raises BadInput before anything is started, SystemExit where it is told to end
+async def serve(options: Options, out: TextIO, kept: list[object] | None = None) -> None:
+    """Run until told to end; `kept` gets the cluster. Raises BadInput before anything is started, SystemExit where it is told to end
     while it still starts."""
     from cockpit.sim.scenarios.loading import find, load
 
@@ -158,7 +158,9 @@ async def serve(options: Options, out: TextIO) -> None:
     with _endable(watch_parent=options.has_parent) as ending:
         folder = options.folder or _own_folder()
         try:
-            async with running(scenario, folder, options) as (embedded, _):
+            async with running(scenario, folder, options) as (embedded, cluster):
+                if kept is not None:
+                    kept += (embedded, cluster)
                 print(f"KUBECONFIG={embedded.kubeconfig}", file=out, flush=True)
                 await ending()
         finally:
