@@ -228,6 +228,15 @@ class CockpitApp(App[int]):
         if source == "gpu-models":
             models = {node.gpu_model for node in store.records(Kind.NODE).values()}
             return tuple(sorted(models - {""}))
+        if source == "nodes":
+            return tuple(sorted(node.name for node in store.records(Kind.NODE).values() if node.has_gpus))
+        if source == "gpu-resources":
+            named = {node.gpu_resource for node in store.records(Kind.NODE).values()}
+            return tuple(sorted(named - {""}))
+        if source == "pools":
+            pools = store.records(Kind.NODE).values()
+            told = {f"{node.pool_label}={node.pool}" for node in pools if node.pool_label and node.pool}
+            return tuple(sorted(told))
         return ()
 
     def redraw(self) -> None:

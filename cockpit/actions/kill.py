@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from cockpit.actions.address import Lookup, object_path
 from cockpit.actions.shell import kill_line
 from cockpit.errors import BadInput, Refused
+from cockpit.model.gang import PodGroup
 from cockpit.model.job import Job, JobState
 from cockpit.model.plan import Call, Plan
 from cockpit.model.pod import Pod
@@ -60,15 +61,31 @@ def plan_kill(job: Job, store: Truth, *, lookup: Lookup | None = None, context: 
     if job.kind == "Pod" and len(pods) > 1 and pods[0].gang:
         return _gang_plan(job, pods, lookup, context)
     calls = _pod_calls(pods, lookup) if job.kind == "Pod" and pods else (_job_call(job, target, lookup),)
+    groups = _own_groups(job, pods, store)
+    calls = (*calls, *(_group_call(one, lookup) for one in groups))
     return Plan(
         verb="kill",
         title=f"Kill {target}",
         calls=calls,
-        lines=_lines(job, pods, target),
+        lines=(*_lines(job, pods, target), *(f"delete its PodGroup {one.key}" for one in groups)),
         warnings=_warnings(job, store),
         shell=kill_line(job, context),
         is_destructive=True,
     )
+
+
+def _own_groups(job: Job, pods: Sequence[Pod], store: Truth) -> tuple[PodGroup, ...]:
+    """PodGroups that the cockpit made beside the job: no controller takes them away."""
+    keys = {f"{job.namespace}/{job.name}", *(f"{one.namespace}/{one.gang}" for one in pods if one.gang)}
+    found = (one for one in store.records(Kind.POD_GROUP).values() if isinstance(one, PodGroup))
+    ours = (one for one in found if one.key in keys and one.is_ours and one.owner is None)
+    return tuple(sorted((one for one in ours if one.deleting_seconds is None), key=lambda one: one.uid))
+
+
+def _group_call(group: PodGroup, lookup: Lookup | None) -> Call:
+    path = object_path(group.api_version, "PodGroup", group.namespace, group.name, lookup=lookup)
+    # Its scheduler writes it all the time: who it is is guarded, not how it stands.
+    return _delete(path, group.uid, "", f"podgroup {group.key}")
 
 
 def _gang_plan(job: Job, pods: Sequence[Pod], lookup: Lookup | None, context: str) -> Plan:

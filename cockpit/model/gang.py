@@ -77,6 +77,7 @@ class PodGroup(Record, frozen=True, gc=False, kw_only=True):
     queue: str = ""
     priority_class: str = ""
     running: int | None = None
+    is_ours: bool = False  # made by the cockpit beside a job: nobody owns it, so it goes with the job
     conditions: tuple[Condition, ...] = ()
 
 

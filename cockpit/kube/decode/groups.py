@@ -95,6 +95,7 @@ def pod_group_record(resource: Resource) -> Callable[[PodGroupShape], PodGroup]:
             queue=WORDS[spec.queue],
             priority_class=WORDS[spec.priority_class_name],
             running=status.running,
+            is_ours=shape.metadata.labels.get("app.kubernetes.io/managed-by") == "gpu-cockpit",
             conditions=(
                 *conditions(status.conditions, JSON),
                 *(_kai(one) for one in status.scheduling_conditions),

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from cockpit.actions.kill import plan_kill
 from cockpit.actions.perform import carry_out
 from cockpit.actions.submit import plan_submit
 from cockpit.attach import Attachment, AttachOptions
@@ -86,6 +87,13 @@ class Seat:
         session = self.attachment.session
         assert session is not None
         outcome = await carry_out(plan, session, _Audit(), SystemClock())
+        assert outcome.is_done, outcome.sentence
+
+    async def kill(self, name: str) -> None:
+        job = self.job(name)
+        assert job is not None
+        plan = plan_kill(job, self.attachment.store)
+        outcome = await carry_out(plan, self.attachment.session, _Audit(), SystemClock())
         assert outcome.is_done, outcome.sentence
 
     def bound(self, job: str) -> list[str]:
@@ -172,6 +180,13 @@ async def test_a_gang_of_pods_that_does_not_fit_binds_nothing(seat: Seat) -> Non
     assert seat.bound("late") == []
     assert late.is_position_estimate
     await seat.until(lambda: "GPU" in (seat.job("late") or _NOBODY).why, "the cause is told")
+    await seat.kill("late")
+    await seat.until(lambda: seat.job("late") is None, "late is gone")
+    groups = seat.attachment.store.records
+    await seat.until(
+        lambda: [one.name for one in groups(Kind.POD_GROUP).values()] == ["whole"],
+        "its PodGroup is gone, too",
+    )
 
 
 async def test_a_smoke_test_lists_the_cards_of_its_node_and_leaves_nothing(seat: Seat) -> None:
