@@ -149,7 +149,9 @@ def _truth(folder: Path) -> Iterator["Tell"]:
 
 
 async def serve(options: Options, out: TextIO, kept: list[object] | None = None) -> None:
-    """Run until told to end; `kept` gets the cluster. Raises BadInput before anything is started, SystemExit where it is told to end
+    """Run until told to end; `kept` gets the cluster.
+
+    Raises BadInput before anything is started, SystemExit where it is told to end
     while it still starts."""
     from cockpit.sim.scenarios.loading import find, load
 
