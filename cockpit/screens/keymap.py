@@ -122,7 +122,7 @@ KEYS: tuple[Key, ...] = (
         "hold",
         "P",
         "hold",
-        "suspend",
+        "hold",
         "Suspend the job, or resume it; stop a queue, or resume it",
         "Changing the cluster",
         True,

@@ -41,16 +41,16 @@ class QueueVerbs(Place):
         from cockpit.actions.queue import is_stopped
 
         kind = "LocalQueue" if isinstance(queue, LocalQueue) else "ClusterQueue"
-        title = f"{kind} {queue.key}"
+        title = kind if isinstance(queue, LocalQueue) else f"{kind} {queue.name}"
         items = []
         if is_stopped(queue):
-            items.append(ChoiceItem(f"resume {name}", f"resume {title}", f"is stopped: {queue.stop_policy}"))
-        if queue.stop_policy != "Hold":
-            items.append(ChoiceItem(f"hold {name}", f"stop {title} for new jobs", "Hold: what runs stays"))
-        if queue.stop_policy != "HoldAndDrain":
             items.append(
-                ChoiceItem(f"drain {name}", f"stop and drain {title}", "HoldAndDrain: what runs is taken off")
+                ChoiceItem(f"resume {name}", f"resume {title}", f"it is stopped ({queue.stop_policy})")
             )
+        if queue.stop_policy != "Hold":
+            items.append(ChoiceItem(f"hold {name}", f"stop {title}", "what runs stays"))
+        if queue.stop_policy != "HoldAndDrain":
+            items.append(ChoiceItem(f"drain {name}", f"drain {title}", "what runs is taken off"))
         return items
 
     def _ask(self, what: str, uid: str, is_local: bool) -> None:

@@ -107,6 +107,11 @@ SCENES = (
     Scene("submit-80x24", FORM, SMALL, write=True),
     Scene("unlock", ("2", "colon", *"write", "enter")),
     Scene("kill", ("2", "end", "K"), write=True),
+    Scene("kill-many", ("2", "ctrl+a", "K"), write=True, until="The same from a shell"),
+    Scene("suspend", ("2", "end", "P"), write=True, until="The same from a shell"),
+    Scene("queue-stop", ("4", "P"), write=True),
+    Scene("queue-drain", ("4", "P", "down", "enter"), write=True, until="The same from a shell"),
+    Scene("queue-drain-80x24", ("4", "P", "down", "enter"), SMALL, write=True, until="The same from a shell"),
     Scene("scale", ("5", "S", "ctrl+u", "1", "6"), write=True),
 )
 

@@ -250,7 +250,7 @@ async def test_a_queue_is_stopped_with_what_it_takes_off(tmp_path: Path) -> None
         await pilot.press("4", "home", "P")
         await settle(pilot)
         text = looking.text(app)
-        assert "stop LocalQueue" in text and "stop and drain" in text
+        assert "stop LocalQueue" in text and "drain ClusterQueue" in text
         await pilot.press("down", "enter")
         text = await shown(app, pilot)
         assert "spec.stopPolicy becomes HoldAndDrain" in text
