@@ -7,7 +7,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from cockpit.errors import BadInput
-from cockpit.gangs.manifests import Attached, copied, label_pods, members_of, set_scheduler
+from cockpit.gangs.manifests import (
+    Attached,
+    copied,
+    label_pods,
+    members_of,
+    refuse_without_pods,
+    set_scheduler,
+)
 from cockpit.model.gang import PodGroup
 from cockpit.model.pod import Pod
 
@@ -44,6 +51,7 @@ def attach(
             f" group waits for all {members}: use AtStartup, or a minMember of {members - 1}"
         )
     name, namespace = tree["metadata"]["name"], tree["metadata"].get("namespace", "")
+    refuse_without_pods(tree, NAME)
     set_scheduler(tree, scheduler)
     label_pods(tree, LABEL, name)
     group: dict[str, Any] = {

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cockpit.errors import BadInput
-from cockpit.gangs.manifests import Attached, copied, label_pods, set_scheduler
+from cockpit.gangs.manifests import Attached, copied, label_pods, refuse_without_pods, set_scheduler
 from cockpit.model.gang import PodGroup
 from cockpit.model.pod import Pod
 from cockpit.model.record import condition
@@ -31,6 +31,7 @@ def attach(manifest: Mapping[str, Any], *, queue: str) -> Attached:
     if not queue:
         raise BadInput("queue: KAI places nothing without a queue; name a leaf queue")
     tree = copied(manifest)
+    refuse_without_pods(tree, NAME)
     set_scheduler(tree, SCHEDULER)
     tree.setdefault("metadata", {}).setdefault("labels", {})[QUEUE_LABEL] = queue
     label_pods(tree, QUEUE_LABEL, queue)

@@ -6,6 +6,8 @@ from typing import Any
 
 import msgspec
 
+from cockpit.errors import BadInput
+
 
 class Attached(msgspec.Struct, frozen=True):
     """A manifest with its engine: the tree, objects that are made before it, and what is said of it."""
@@ -57,6 +59,16 @@ def members_of(tree: Mapping[str, Any]) -> int:
     if tree.get("kind") == "TrainJob":
         return _count(mapping(mapping(tree.get("spec")).get("trainer")).get("numNodes"))
     return sum(count for _, count in templates(tree))
+
+
+def refuse_without_pods(tree: Mapping[str, Any], engine: str) -> None:
+    """Raise BadInput for a kind whose pods are not made from its own manifest: nothing could be attached."""
+    if not any(True for _ in templates(tree)):
+        kind = tree.get("kind")
+        raise BadInput(
+            f"the pods of a {kind} are not in its manifest: attach {engine} where they are made"
+            + (", by podGroupPolicy and schedulerName of its runtime" if kind == "TrainJob" else "")
+        )
 
 
 def set_scheduler(tree: Mapping[str, Any], name: str) -> None:

@@ -8,7 +8,14 @@ from typing import Any
 
 from cockpit.errors import BadInput
 from cockpit.gangs import scheduler as sentences
-from cockpit.gangs.manifests import Attached, annotate_pods, copied, members_of, set_scheduler
+from cockpit.gangs.manifests import (
+    Attached,
+    annotate_pods,
+    copied,
+    members_of,
+    refuse_without_pods,
+    set_scheduler,
+)
 from cockpit.model.gang import PodGroup
 from cockpit.model.plan import Call, Plan
 from cockpit.model.pod import Pod
@@ -40,6 +47,7 @@ def attach(manifest: Mapping[str, Any], *, queue: str = "default", minimum: int 
         spec.setdefault("minAvailable", least)
         return Attached(tree, (), (MEANING,))
     name, namespace = tree["metadata"]["name"], tree["metadata"].get("namespace", "")
+    refuse_without_pods(tree, NAME)
     set_scheduler(tree, SCHEDULER)
     annotate_pods(tree, GROUP_ANNOTATION, name)
     annotate_pods(tree, QUEUE_ANNOTATION, queue)

@@ -255,6 +255,16 @@ def test_the_native_gang_takes_jobs_and_refuses_kinds_that_drop_its_field() -> N
         attached("native gang", "mpijob")
 
 
+@pytest.mark.parametrize("engine", ["Coscheduling", "Volcano", "KAI", "native gang"])
+def test_a_train_job_is_attached_in_its_runtime_or_by_kueue(engine: str) -> None:
+    with pytest.raises(BadInput, match="TrainJob"):
+        attached(engine, "trainjob")
+    made = attached("Kueue", "trainjob").manifest
+    assert made["spec"]["suspend"] is True
+    assert made["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "gpu-lq"
+    assert (engines_named(made), refusals(made), members_of(made)) == (("Kueue",), (), 4)
+
+
 def test_bad_pairs_are_refused_in_words() -> None:
     both = volcano.attach(attached("Kueue").manifest, queue="gpu").manifest
     assert any("a Kueue queue and Volcano's scheduler" in one for one in refusals(both))
