@@ -158,4 +158,6 @@ def _scheduled(status: Tree, now: str) -> Tree:
             break
     else:
         held.append(scheduled)
-    return {**status, "conditions": held}
+    # A node that was only proposed is of no interest any more (ClearingNominatedNodeNameAfterBinding).
+    rest = {key: value for key, value in status.items() if key != "nominatedNodeName"}
+    return {**rest, "conditions": held}
