@@ -2,8 +2,8 @@
 
 What is compared: every answer (status, warnings, body or Status with reason, message, causes and details) and
 what a watcher of every kind is told from before the sequence to its end. What is not: `NOT_COMPARED`,
-`NOT_COMPARED_FIELDS` in `random_sides`, and what is not drawn at all, here. `RANDOM_SEEDS=200` draws all;
-`RANDOM_SEED=17` that one alone.
+`NOT_COMPARED_FIELDS` in `random_sides`, and what is not drawn at all, here. `GPU_COCKPIT_SEQUENCES=200` draws all;
+`GPU_COCKPIT_SEQUENCE=17` that one alone.
 """
 
 import os
@@ -23,8 +23,8 @@ __all__ = ["bed_apiserver"]
 pytestmark = pytest.mark.real
 
 AT_ONCE = 10
-SEEDS = int(os.environ.get("RANDOM_SEEDS", "40"))
-ONLY = os.environ.get("RANDOM_SEED")
+SEEDS = int(os.environ.get("GPU_COCKPIT_SEQUENCES", "40"))
+ONLY = os.environ.get("GPU_COCKPIT_SEQUENCE")
 
 NOT_DRAWN = {
     "status of quotas, and what they refuse": "here the server keeps it itself, there a controller "
