@@ -2,7 +2,7 @@
 
 What is compared: every answer (status, warnings, body or Status with reason, message, causes and details) and
 what a watcher of every kind is told from before the sequence to its end. What is not: `NOT_COMPARED`,
-`NOT_COMPARED_FIELDS` in `random_sides`, and what is not drawn at all, here. `GPU_COCKPIT_SEQUENCES=200` draws all;
+`NOT_COMPARED_FIELDS` in `random_sides`, and what is not drawn, here. `GPU_COCKPIT_SEQUENCES=200` draws all;
 `GPU_COCKPIT_SEQUENCE=17` that one alone.
 """
 
