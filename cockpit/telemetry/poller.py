@@ -95,15 +95,18 @@ class Poller:
     async def run(self, most_failures: int | None = None) -> None:
         """Poll until cancelled, or until `most_failures` polls in a row had no answer."""
         while most_failures is None or self.failures < most_failures:
-            pause = await self.poll() if self._is_due() else IDLE_SECONDS
-            await self._pause(pause)
+            if self._is_due():
+                await self._pause(await self.poll())
+            else:
+                await self._sleep(IDLE_SECONDS)
 
     async def _pause(self, seconds: float) -> None:
         """Wait, or until somebody looks elsewhere; a source in trouble gets its pause in full."""
         if self._nudge is None or self.failures:
             await self._sleep(seconds)
             return
-        self._nudge.clear()
+        if self._nudge.is_set():
+            return  # somebody looked elsewhere while the round was under way
         naps = {
             asyncio.ensure_future(self._sleep(seconds)),
             asyncio.ensure_future(self._nudge.wait()),
@@ -131,6 +134,8 @@ class Poller:
     async def poll(self) -> float:
         """One round. Returns how many seconds to wait before the next."""
         began = self._clock.monotonic()
+        if self._nudge is not None:
+            self._nudge.clear()
         look = self._looking()
         nodes = self._asked_nodes(look, began)
         try:
