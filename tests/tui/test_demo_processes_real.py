@@ -1,4 +1,4 @@
-"""A real command in the demo, by keys alone: it runs, its log streams, a shell opens in it, a kill ends it."""
+"""A real command in the demo, by keys alone: it runs, its log streams, a shell opens, a kill ends it."""
 
 import os
 from collections.abc import Iterator
