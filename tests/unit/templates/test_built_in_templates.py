@@ -204,7 +204,12 @@ def intended(template: Template, one: Parameter, base: Mapping[str, str]) -> set
     marked[one.name] = next((each for each in one.choices if each != one.default), MARK.get(one.type, ""))
     if one.type == "integer" and one.minimum and int(one.minimum) > 13:
         marked[one.name] = str(int(one.minimum) + 1)
-    return {places(path) for path in difference(bare, render(template, marked))}
+    if one.type == "switch":
+        marked[one.name] = "false" if one.default == "true" else "true"
+    found = {places(path) for path in difference(bare, render(template, marked))}
+    # Where the value is a key, another value makes another key in the same mapping.
+    keyed = {path[:-1] for path in found if path[-2:-1] in (("limits",), ("nodeSelector",))}
+    return found | keyed if one.type in ("resource-name", "resources", "labels") else found
 
 
 def places(path: tuple[Any, ...]) -> tuple[Any, ...]:
