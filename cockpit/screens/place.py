@@ -162,7 +162,7 @@ class Place(Screen[None]):
         heading = [StatusSegment(self.heading, "accent", 2)] if self.heading else []
         self.query_one("#header", StatusLine).set_segments((*left[:1], *heading, *left[1:]), right)
         self.project()
-        if self.is_current:
+        if self.app.screen is self:  # `is_current` holds for screens behind this one, too
             attachment.look_at(self.look())
         self._show_seconds = self.deck.clock.monotonic() - self._shown_at
 
