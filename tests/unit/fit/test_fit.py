@@ -68,8 +68,7 @@ def test_fragmentation_is_told_apart_from_want() -> None:
     assert (answer.fits, answer.missing) == (False, 1)
     assert answer.pieces[:3] == (8, 4, 8)
     assert fit_sentence(answer) == (
-        "pending: needs 8 GPUs as 1 x 8, 8 free, largest free block 4; "
-        "would start if: 1 more node like a"
+        "pending: needs 8 GPUs as 1 x 8, 8 free, largest free block 4; would start if: 1 more node like a"
     )
     assert "  or: 4 GPUs fewer for each worker" in fit_lines(answer)
     four = fits(store, 4, shape(4))
