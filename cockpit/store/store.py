@@ -8,7 +8,7 @@ import msgspec
 
 from cockpit.model.batch import Batch, ListMark, Phase, StreamStatus
 from cockpit.model.event import Event
-from cockpit.model.gang import Workload
+from cockpit.model.gang import PodGroup, Workload
 from cockpit.model.gpu import Gpu
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind, Record
@@ -19,7 +19,7 @@ from cockpit.store.multimap import Multimap
 EVENTS_PER_OBJECT = 50
 EVENTS_IN_ALL = 20_000
 
-_MANY_RESOURCES = (Kind.OWNER, Kind.POOL)
+_MANY_RESOURCES = (Kind.OWNER, Kind.POOL, Kind.POD_GROUP)
 """Kinds that gather several API resources: a name may occur twice, so a newcomer replaces nobody."""
 
 _WORST_FIRST = (
@@ -56,12 +56,14 @@ class Store:
         self._nodes = NodeIndex()
         self._events = EventIndex(events_per_object, events_in_all)
         self._workloads = Multimap()
+        self._groups = Multimap()  # "namespace/name" -> uids of PodGroups, of whichever engine
         self._put_in: dict[str, Callable[[Any, Any], None]] = {
             Kind.POD: self._pods.put,
             Kind.GPU: self._gpus.put,
             Kind.NODE: self._nodes.put,
             Kind.EVENT: self._events.put,
             Kind.WORKLOAD: self._put_workload,
+            Kind.POD_GROUP: self._put_group,
         }
         self._drop_from: dict[str, Callable[[Any], None]] = {
             Kind.POD: self._pods.drop,
@@ -69,6 +71,7 @@ class Store:
             Kind.NODE: self._nodes.drop,
             Kind.EVENT: self._events.drop,
             Kind.WORKLOAD: self._drop_workload,
+            Kind.POD_GROUP: self._drop_group,
         }
 
     # ---- the one writer
@@ -187,6 +190,12 @@ class Store:
         if old.owner is not None:
             self._workloads.discard(old.owner.uid, old.uid)
 
+    def _put_group(self, old: PodGroup | None, new: PodGroup) -> None:
+        self._groups.add(new.key, new.uid)
+
+    def _drop_group(self, old: PodGroup) -> None:
+        self._groups.discard(old.key, old.uid)
+
     def take_delta(self) -> Delta:
         """What moved since the last call. There is one consumer: the app."""
         return self._log.take(self.revision)
@@ -290,6 +299,11 @@ class Store:
         table = self._tables.get(Kind.EVENT, {})
         found = [table[one] for one in self._events.by_object.get(uid)]
         return tuple(sorted(found, key=event_age, reverse=True))
+
+    def pod_groups_named(self, key: str) -> tuple[PodGroup, ...]:
+        """PodGroups "namespace/name" of all engines, in the order of their uids."""
+        table = self._tables.get(Kind.POD_GROUP, {})
+        return tuple(table[uid] for uid in sorted(self._groups.get(key)))
 
     def workloads_of(self, owner_uid: str) -> tuple[Workload, ...]:
         """Kueue Workloads of a job object, oldest first."""
