@@ -365,6 +365,9 @@ def run(options: AppOptions) -> int:
     Raises what nobody expected, once the terminal is as it was: the caller tells it in a sentence.
     """
     collector.expect_many()
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        # Under nohup and in some job runners: screens whose terminal is gone would spin for ever.
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
     app = CockpitApp(options)
     code = app.run()
     if app.fault is not None:
