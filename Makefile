@@ -39,7 +39,7 @@ test: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/python -m pytest tests -m "not real" -n auto --maxprocesses 8
+	$(BIN)/python -m pytest tests -m "not real" -n auto --maxprocesses 8 --dist worksteal
 	$(BIN)/python -m pytest tests/contract --server embedded
 
 test-real: $(STAMP)
