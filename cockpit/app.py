@@ -26,6 +26,7 @@ from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.screens.now import NowScreen
 from cockpit.store.signal import Signal
+from cockpit.terminal import end_with_terminal
 from cockpit.views.view_state import ViewState
 
 if TYPE_CHECKING:
@@ -365,9 +366,7 @@ def run(options: AppOptions) -> int:
     Raises what nobody expected, once the terminal is as it was: the caller tells it in a sentence.
     """
     collector.expect_many()
-    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
-        # Under nohup and in some job runners: screens whose terminal is gone would spin for ever.
-        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    end_with_terminal()
     app = CockpitApp(options)
     code = app.run()
     if app.fault is not None:

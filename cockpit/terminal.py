@@ -38,6 +38,15 @@ def is_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
+def end_with_terminal() -> None:
+    """Let a hang-up end this process also where it comes ignored (under nohup, in some job runners).
+
+    Screens whose terminal is gone would spin for ever.
+    """
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 async def join(conversation: Conversation, *, is_tty: bool) -> None:
     """Carry standard input, output and errors until the command ends; what `read` raises passes through.
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from cockpit.attach import AttachOptions
 from cockpit.errors import BadInput, CockpitError
 from cockpit.keep.paths import state_folder
+from cockpit.terminal import end_with_terminal, is_terminal
 
 START_SECONDS = 120.0
 """Patience for the child: a fleet takes a while to stand."""
@@ -37,7 +38,9 @@ def run(options: argparse.Namespace) -> int:
         from cockpit.sim.__main__ import main
 
         return main(command[3:])
-    has_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    has_terminal = is_terminal()
+    if has_terminal:
+        end_with_terminal()
     with (
         _folder(options.folder) as words,
         _child([*command, *words, "--with-parent"], _prepare if has_terminal else None) as kubeconfig,
