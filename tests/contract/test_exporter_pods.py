@@ -1,7 +1,6 @@
 """The exporter's Pods in a namespace that enforces the restricted pod security level."""
 
 import re
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ import yaml
 from cockpit.sim.server.patch import strategic
 from cockpit.sim.server.schema import shape_of
 from tests.bed.api import Api, Reply
-from tests.bed.cache import cache_root
 from tests.contract.asking import in_space
 
 KUSTOMIZE = Path(__file__).resolve().parents[2] / "exporter/kustomize"
@@ -100,29 +98,3 @@ def test_every_other_manifest_is_taken(space: str, admin: Api) -> None:
             where = admin.path_of(tree).rsplit("/", 1)[0]
             reply = rehearsed(admin, where, tree)
             assert reply.status == 201, (path, reply.body)
-
-
-def kubectl() -> str | None:
-    """The bed's kubectl, where it has been built."""
-    found = sorted(cache_root().glob("*/kubectl"))
-    return str(found[0]) if found else None
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_kustomize_makes_the_same_of_the_folder_as_we_do(variant: str) -> None:
-    program = kubectl()
-    if program is None:
-        pytest.skip("the bed's kubectl has not been built")
-    done = subprocess.run(
-        [program, "kustomize", str(KUSTOMIZE / variant)],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
-    trees = {tree["kind"]: tree for tree in yaml.safe_load_all(done.stdout)}
-    assert trees["DaemonSet"] == daemon_set(variant)
-    assert trees["ServiceMonitor"]["spec"]["endpoints"][0]["honorLabels"] is True
-    labels = {"app.kubernetes.io/name": "cockpit-exporter"}
-    assert trees["Service"]["spec"]["selector"] == labels
-    assert trees["ServiceMonitor"]["spec"]["selector"]["matchLabels"] == labels
