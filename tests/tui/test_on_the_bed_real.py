@@ -79,8 +79,11 @@ def unlock(terminal: Terminal) -> None:
     terminal.until("· rw", "new job")
 
 
-def submit(terminal: Terminal, name: str) -> None:
-    """`N` on the jobs place, the form for 4 workers x 2 GPUs in queue main of team-a, and yes."""
+def submit(terminal: Terminal, name: str, foresight: str = "fits now") -> None:
+    """`N` on the jobs place, the form for 4 workers x 2 GPUs in queue main of team-a, and yes.
+
+    `foresight` is what the form must say of the fit before.
+    """
     terminal.keys("2")
     terminal.until("State", "Why")
     terminal.keys("N")
@@ -93,7 +96,7 @@ def submit(terminal: Terminal, name: str) -> None:
         if text is not None:
             terminal.type(text)
     seen = terminal.until("server: the cluster would accept it", "4 workers x 2 GPUs", "8 GPUs in all")
-    assert "fits now" in seen
+    assert foresight in seen
     terminal.keys("C-s")
     terminal.until(f"Submit mpijob team-a/{name}", "waits in queue main")
     terminal.keys("y")
@@ -108,7 +111,7 @@ def test_a_gang_from_the_form_to_running_and_killed(estate: Bed, terminal: Termi
         assert line_with(seen, f"worker {rank}", f"first-worker-{rank}", "gpu-"), seen
 
     # a second gang beyond the quota: nothing is bound, and it says in words how much is missing
-    submit(terminal, "second")
+    submit(terminal, "second", "queue research has 4 of the 8 GPUs left")
     terminal.until("◌ queued", "needs 8 GPUs, quota research/h100 has 4 unused: 4 more needed", "0/8 held")
     assert bound_pods(estate, "second") == []
     terminal.keys("2")
