@@ -47,7 +47,7 @@ class PseudoTerminal:
             environment = {
                 name: value
                 for name, value in os.environ.items()
-                if not name.startswith(("TEXTUAL", "LC_", "LANG", "COLORTERM", "TERM"))
+                if not name.startswith(("TEXTUAL", "LC_", "LANG", "COLORTERM", "TERM", "COLUMNS", "LINES"))
             }
             environment |= {"TERM": "xterm-256color", "LANG": "C.UTF-8", "TEXTUAL_ANIMATIONS": "none"}
             try:
