@@ -87,6 +87,7 @@ def make_row(  # the one place where a Job is put together
     state, why = judge(facts, store)
     engine = engine_of(labels, facts.pods, workload)
     gang = facts.gang
+    place = gang.position if gang is not None and state == JobState.QUEUED else None
     return Job(
         key=root.key,
         uid=root.uid,
@@ -97,8 +98,8 @@ def make_row(  # the one place where a Job is put together
         resource_version=resource_version,
         engine=engine.name,
         queue=engine.queue,
-        position=gang.position if gang is not None and state == JobState.QUEUED else None,
-        is_position_estimate=gang is not None and gang.is_estimate,
+        position=place,
+        is_position_estimate=place is not None and gang is not None and gang.is_estimate,
         state=state,
         why="" if state == JobState.RUNNING else why,
         ready=sum(1 for pod in facts.counted if is_up(pod)),
