@@ -34,6 +34,7 @@ pytestmark = pytest.mark.real
 JOBS = "/apis/kubeflow.org/v2beta1/namespaces/team-b/mpijobs"
 WIDE, NARROW = "wide", "narrow"
 SIZE = (200, 60)
+_DRAWN = frozenset("▁▂▃▄▅▆▇█_·")
 
 
 # ---- what a GPU must read, worked out from what its exporter said
@@ -45,7 +46,8 @@ def devices(lines: list[str]) -> dict[int, tuple[str, ...]]:
     for line in lines:
         words = line.lstrip(" ▌").split()
         if len(words) > 6 and words[0].isdecimal() and words[1].startswith("H100"):
-            found[int(words[0])] = tuple(words[1:])
+            # The line of the last minutes is drawn, not written.
+            found[int(words[0])] = tuple(word for word in words[1:] if not set(word) <= _DRAWN)
     return found
 
 
