@@ -1,0 +1,89 @@
+"""A form of one number with its live preview: what it would mean stands there before it is asked for."""
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from typing import ClassVar
+
+from cockpit_widgets import Form, LogView
+from cockpit_widgets.types import FieldSpec
+from textual.binding import BindingType
+from textual.widget import Widget
+
+from cockpit.errors import BadInput
+from cockpit.model.plan import Outcome, Plan
+from cockpit.screens.keymap import bindings
+from cockpit.screens.place import Place
+
+
+class OneNumberScreen(Place):
+    """What the form of a job's workers and that of a pool's machines share; leaves once it is done."""
+
+    DEFAULT_CSS = """
+    OneNumberScreen #fields { height: 4; padding: 1 1 0 1; }
+    OneNumberScreen #preview { height: 1fr; padding: 0 1; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("form.submit", "back", "help")]
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__()
+        self._text = text
+        self._drawn: list[str] = []
+
+    @abstractmethod
+    def field(self) -> FieldSpec:
+        """The one field; its id is `to`."""
+
+    @abstractmethod
+    def plan(self) -> Plan:
+        """The plan for `_text`. Raises BadInput with what is wrong with it."""
+
+    @abstractmethod
+    def carry(self, plan: Plan) -> None:
+        """Show the plan for "yes"; `_done` hears what became of it."""
+
+    def body(self) -> Iterable[Widget]:
+        yield Form((self.field(),), id="fields")
+        yield LogView(id="preview", follow=False)
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.query_one("#fields", Form).focus_first()
+
+    def project(self) -> None:
+        plan, problem = self._make()
+        lines = [problem] if plan is None else [plan.title, "", *(f"  {one}" for one in plan.lines)]
+        if plan is not None:
+            lines += [f"! {one}" for one in plan.warnings] + ["", "$ " + plan.shell]
+        if lines != self._drawn:
+            self._drawn = lines
+            self.query_one("#preview", LogView).replace(lines)
+
+    def on_form_changed(self, event: Form.Changed) -> None:
+        event.stop()
+        self._text = event.values.get("to", "")
+        self.project()
+
+    def on_form_submitted(self, event: Form.Submitted) -> None:
+        event.stop()
+        self._text = event.values.get("to", "")
+        self.action_submit()
+
+    def _make(self) -> tuple[Plan | None, str]:
+        try:
+            return self.plan(), ""
+        except BadInput as error:
+            return None, error.sentence
+
+    def action_submit(self) -> None:
+        plan, problem = self._make()
+        if plan is None:
+            self.say_problem(problem)
+            return
+        self.carry(plan)
+
+    def _done(self, outcome: Outcome) -> None:
+        if outcome.is_done:
+            self.dismiss(None)
+
+    def action_back(self) -> None:
+        self.dismiss(None)
