@@ -151,10 +151,14 @@ class Place(Screen[None]):
         if self.is_current and since >= max(AGE_SECONDS * 0.9, self._show_seconds / SHARE_OF_TIME):
             self.show()
 
+    @property
+    def is_going(self) -> bool:
+        """Taken down or about to be: it has lost its widgets, whatever answer still reaches it."""
+        return not self.is_mounted or not self.display
+
     def show(self) -> None:
         """Header and body anew; widgets repaint only the lines that changed."""
-        # a screen that is being taken down is not displayed any more and has lost its children
-        if not self.is_mounted or not self.display:
+        if self.is_going:
             return
         self._shown_at = self.deck.clock.monotonic()
         attachment = self.deck.attachment

@@ -209,6 +209,8 @@ class SubmitScreen(Place):
 
     def _draw(self) -> None:
         """The preview, and at the foot what is missing: where no preview says it, or after a try."""
+        if self.is_going:  # the dry run may be answered after the form was left
+            return
         preview = self.query_one("#preview", LogView)
         room = preview.line_width or self.size.width - 4
         preview.replace(preview_lines(self._plan, self._fault, self._verdict, self._fit, room))
@@ -243,7 +245,7 @@ class SubmitScreen(Place):
         self.deck.confirm_and_carry(plan, then=self._submitted)
 
     def _submitted(self, outcome: Outcome) -> None:
-        if not outcome.is_done or self._plan is None:
+        if not outcome.is_done or self._plan is None or self.app.screen is not self:
             return
         body = self._plan.calls[0].body
         metadata = body["metadata"]

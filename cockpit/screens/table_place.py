@@ -73,6 +73,8 @@ class TablePlace(Place):
         self._say()
 
     def _say(self) -> None:
+        if self.is_going:
+            return
         key = self.table.cursor_key
         is_needed = key is not None and (not self.said_column or self.table.is_cut(self.said_column))
         self.query_one(SaidLine).say(self.said(key) if key is not None and is_needed else "")

@@ -33,6 +33,8 @@ class TextScreen(Place):
 
     def put(self, lines: Iterable[str]) -> None:
         """Replace the whole text."""
+        if self.is_going:
+            return
         self.query_one("#text", LogView).replace(lines)
 
 

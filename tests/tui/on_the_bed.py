@@ -179,6 +179,8 @@ class Headless:
         """What `look` makes of the lines once it is not None. Fails with the screen it saw last."""
         deadline = time.monotonic() + seconds
         while (found := look(self.lines())) is None:
+            if self.app._exception is not None:  # the screen will not move any more: this is why
+                raise self.app._exception
             assert time.monotonic() < deadline, f"not within {seconds:g} s: {what}\n{self.screen()}"
             await asyncio.sleep(0.05)
         return found
