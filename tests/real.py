@@ -111,7 +111,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--table", type=Path, help="write the results to this file")
     given = parser.parse_args(arguments)
     begun = time.monotonic()
-    build = subprocess.Popen([sys.executable, "-m", "tests.bed", "build"], cwd=ROOT)
+    everything = ["--all"] if given.whole else []
+    build = subprocess.Popen([sys.executable, "-m", "tests.bed", "build", *everything], cwd=ROOT)
     try:
         with ThreadPoolExecutor(1) as pool:
             contract = pool.submit(pytest, CONTRACT, is_whole=given.whole)

@@ -26,6 +26,7 @@ from typing import IO, Any
 
 from tests.bed import builder, sandbox
 from tests.bed.api import Api
+from tests.bed.binaries import BINARIES
 from tests.bed.cache import BedError
 from tests.bed.credentials import write_credentials
 from tests.bed.distro import ensure_program
@@ -104,7 +105,7 @@ class Bed:
         manifests = {
             name: str(builder.manifests_dir(name))
             for part, name in PROGRAM_OF.items()
-            if part in self.parts and name in ("kueue", "mpi-operator")
+            if part in self.parts and BINARIES[name].manifests
         }
         layout = Layout(
             run_dir, self.namespaced, self.parts, ports, programs, manifests, self._flags, descriptors

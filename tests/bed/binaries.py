@@ -32,6 +32,7 @@ class Binary:
     ldflags: str = _STRIP
     manifests: tuple[Manifests, ...] = field(default=())
     in_kubebuilder_assets: bool = False
+    is_optional: bool = False  # built only when it is asked for; what needs it says so and is skipped
 
     @property
     def module_dir(self) -> Path:
@@ -55,6 +56,9 @@ def _kubernetes(name: str, *, in_assets: bool = False) -> Binary:
         in_kubebuilder_assets=in_assets,
     )
 
+
+_SCHEDULER_PLUGINS = "sigs.k8s.io/scheduler-plugins"
+_JOBSET = "sigs.k8s.io/jobset"
 
 # The order is the order of building: what the contract suite needs first, the slowest last.
 _ALL = (
@@ -90,4 +94,33 @@ _ALL = (
         ),
     ),
 )
-BINARIES: dict[str, Binary] = {binary.name: binary for binary in _ALL}
+# Engines beyond those that every run meets: half an hour of compiling on two cores where nothing is cached.
+_OPTIONAL = (
+    Binary(
+        "sp-scheduler",
+        "scheduler-plugins",
+        f"{_SCHEDULER_PLUGINS}/cmd/scheduler",
+        is_optional=True,
+    ),
+    Binary(
+        "sp-controller",
+        "scheduler-plugins",
+        f"{_SCHEDULER_PLUGINS}/cmd/controller",
+        manifests=(Manifests(_SCHEDULER_PLUGINS, ("config/crd/bases/*.yaml",)),),
+        is_optional=True,
+    ),
+    Binary(
+        "jobset",
+        "jobset",
+        _JOBSET,
+        manifests=(
+            Manifests(
+                _JOBSET,
+                ("config/components/crd/bases/*.yaml", "config/components/webhook/manifests.yaml"),
+            ),
+        ),
+        is_optional=True,
+    ),
+)
+BINARIES: dict[str, Binary] = {binary.name: binary for binary in (*_ALL, *_OPTIONAL)}
+REQUIRED: tuple[str, ...] = tuple(binary.name for binary in _ALL)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.bed.binaries import BINARIES, Binary, Manifests
+from tests.bed.binaries import BINARIES, REQUIRED, Binary, Manifests
 from tests.bed.cache import BedError, cache_root, locked
 from tests.bed.toolchain import ensure_go
 
@@ -83,7 +83,7 @@ def ensure(name: str, report: Report = quiet, root: Path | None = None) -> Built
 
 
 def ensure_all(
-    names: Iterable[str] = tuple(BINARIES), report: Report = quiet, root: Path | None = None
+    names: Iterable[str] = REQUIRED, report: Report = quiet, root: Path | None = None
 ) -> list[Built]:
     """Every named program, in the order of `BINARIES` (the API server early, the slowest last)."""
     wanted = set(names)

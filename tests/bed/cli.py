@@ -13,7 +13,7 @@ from types import FrameType
 
 from tests.bed import builder, doctor
 from tests.bed.bed import ENVIRONMENT_NAME, Bed
-from tests.bed.binaries import BINARIES
+from tests.bed.binaries import BINARIES, REQUIRED
 from tests.bed.cache import BedError, cache_root
 from tests.bed.distro import ensure_program
 from tests.bed.estate import Estate
@@ -67,8 +67,11 @@ def _parser() -> argparse.ArgumentParser:
 
     up = command("up", "start a bed, print how to reach it, stay until Ctrl-C")
     shape(up)
-    build = command("build", "compile everything into the cache")
+    build = command("build", "compile what every test run needs into the cache")
     build.add_argument("names", nargs="*", metavar="PROGRAM", help=f"some of {', '.join(BINARIES)}")
+    build.add_argument(
+        "--all", action="store_true", help="the optional engines, too: scheduler-plugins, JobSet"
+    )
     run = command("exec", "run a command inside a fresh bed, end the bed with it")
     shape(run)
     run.add_argument("--bed", type=Path, help="the run folder of a bed that is up, instead of a fresh one")
@@ -146,7 +149,8 @@ def _build(options: argparse.Namespace) -> int:
     for name in options.names:
         if name not in BINARIES:
             raise BedError(f"program {name!r} is not one of {', '.join(BINARIES)}")
-    for built in builder.ensure_all(options.names or BINARIES, _report):
+    wanted = options.names or (tuple(BINARIES) if options.all else REQUIRED)
+    for built in builder.ensure_all(wanted, _report):
         print(f"{built.name:26} {built.how:20} {built.seconds:7.1f} s  {built.path}", flush=True)
     if not options.names:
         for name in ("prometheus", "tmux"):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import yaml
 
-from tests.bed import pod_logs
+from tests.bed import engines, pod_logs
 from tests.bed.layout import ADVERTISED_ADDRESS, POD_RANGE, Layout
 from tests.bed.part import Part, http_probe
 
@@ -59,6 +59,7 @@ def apiserver(layout: Layout) -> Part:
             *("--proxy-client-key-file", f"{pki}/front-proxy-client.key"),
             # For logs it dials the address that kwok gave the node; names of nodes are in no resolver.
             *("--kubelet-preferred-address-types", "InternalIP"),
+            *(engines.NATIVE_API_FLAGS if "native" in layout.parts else ()),
             *layout.apiserver_flags,
         ),
         http_probe(f"{layout.server}/readyz"),
@@ -80,6 +81,7 @@ def controller_manager(layout: Layout) -> Part:
             *("--bind-address", "127.0.0.1", "--secure-port", str(port)),
             # nodelifecycle stays on: without it new nodes keep the not-ready taint of the admission.
             *("--controllers", "*,-nodeipam,-bootstrapsigner,-tokencleaner,-serviceaccount-token"),
+            *(engines.NATIVE_FLAGS if "native" in layout.parts else ()),
         ),
         http_probe(f"https://127.0.0.1:{port}/healthz"),
         layout.run_dir,
@@ -96,6 +98,7 @@ def scheduler(layout: Layout) -> Part:
             *("--kubeconfig", kubeconfig, "--leader-elect=false"),
             *("--bind-address", "127.0.0.1", "--secure-port", str(port)),
             *("--authentication-kubeconfig", kubeconfig, "--authorization-kubeconfig", kubeconfig),
+            *(engines.NATIVE_FLAGS if "native" in layout.parts else ()),
         ),
         http_probe(f"https://127.0.0.1:{port}/healthz"),
         layout.run_dir,

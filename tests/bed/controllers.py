@@ -11,6 +11,7 @@ from tests.bed.part import Part, http_probe
 VISIBILITY_PORT = 8082  # fixed in Kueue's source
 MPI_HEALTH_PORT = 8080  # fixed in mpi-operator's source
 FRAMEWORKS = ("batch/job", "kubeflow.org/mpijob")
+JOBSET = "jobset.x-k8s.io/jobset"  # only beside its controller: Kueue waits for the CRD otherwise
 _ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -34,7 +35,7 @@ def kueue_configuration(layout: Layout) -> dict[str, object]:
         "leaderElection": {"leaderElect": False},
         "internalCertManagement": {"enable": False},
         "clientConnection": {"qps": 50, "burst": 100},
-        "integrations": {"frameworks": list(FRAMEWORKS)},
+        "integrations": {"frameworks": [*FRAMEWORKS, *((JOBSET,) if "jobset" in layout.parts else ())]},
     }
 
 

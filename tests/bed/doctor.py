@@ -4,7 +4,7 @@ import shutil
 from dataclasses import dataclass
 
 from tests.bed import builder, sandbox, toolchain
-from tests.bed.binaries import BINARIES
+from tests.bed.binaries import BINARIES, REQUIRED
 
 
 @dataclass(frozen=True)
@@ -18,11 +18,14 @@ class Finding:
 def findings() -> list[Finding]:
     """All that was looked at, the best first read as a list."""
     found: list[Finding] = []
-    missing = [name for name in BINARIES if builder.cached(name) is None]
+    missing = [name for name in REQUIRED if builder.cached(name) is None]
     if missing:
         found.append(Finding(True, f"to be compiled on first use: {', '.join(missing)}"))
     else:
         found.append(Finding(True, "every program is in the cache"))
+    if optional := [name for name in BINARIES if name not in REQUIRED and builder.cached(name) is None]:
+        sentence = f"optional and not built: {', '.join(optional)} (python -m tests.bed build --all)"
+        found.append(Finding(True, sentence))
     if go := toolchain.go_on_path():
         found.append(Finding(True, f"Go on PATH: {go}"))
     elif missing:

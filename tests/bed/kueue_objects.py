@@ -44,11 +44,12 @@ def definitions(layout: Layout) -> list[Tree]:
 def webhooks(layout: Layout) -> list[Tree]:
     """The mutating and validating configurations, for the frameworks in use, in url form."""
     found: list[Tree] = []
+    wanted_paths = (*_HOOK_PATHS, *(("jobset",) if "jobset" in layout.parts else ()))
     for tree in documents(_components(layout) / "webhook" / "manifests.yaml"):
         kept = []
         for hook in tree["webhooks"]:
             path = hook["clientConfig"]["service"]["path"]
-            if any(wanted in path for wanted in _HOOK_PATHS):
+            if any(wanted in path for wanted in wanted_paths):
                 kept.append({**hook, "clientConfig": _client_config(layout, path)})
         tree["metadata"]["name"] = f"kueue-{tree['metadata']['name']}"
         tree["webhooks"] = kept

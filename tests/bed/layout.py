@@ -25,8 +25,14 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "exposition": ("apiserver", "kcm"),
     "prometheus": ("apiserver", "kcm", "kwok", "exposition"),
     "machines": ("apiserver", "kcm", "kwok"),
+    "native": ("apiserver", "kcm", "scheduler"),
+    "pod-groups": ("apiserver", "kcm"),
+    "coscheduling": ("apiserver", "kcm", "scheduler", "kwok", "pod-groups"),
+    "jobset": ("apiserver", "kcm", "scheduler", "kwok"),
 }
-FULL: frozenset[str] = frozenset(NEEDS)
+# Not in a full bed: "native" is no program but gates of the others, the rest is compiled only on request.
+OPTIONAL: frozenset[str] = frozenset({"native", "pod-groups", "coscheduling", "jobset"})
+FULL: frozenset[str] = frozenset(NEEDS) - OPTIONAL
 CONTROL_PLANE: frozenset[str] = frozenset({"etcd", "apiserver", "kcm", "scheduler"})
 # These use fixed ports, fixed paths under /etc and addresses of a local range: only in a namespace.
 NAMESPACE_ONLY: frozenset[str] = frozenset({"kueue", "mpi", "prometheus"})
@@ -39,6 +45,9 @@ PROGRAM_OF: dict[str, str] = {
     "kwok": "kwok",
     "kueue": "kueue",
     "mpi": "mpi-operator",
+    "pod-groups": "sp-controller",
+    "coscheduling": "sp-scheduler",
+    "jobset": "jobset",
 }
 # Ports that every part in need of one gets; in a namespace the first three are also answered outside.
 FORWARDED: tuple[str, ...] = ("apiserver", "exposition", "prometheus")
@@ -54,6 +63,12 @@ PORTS: tuple[str, ...] = (
     "kueue-webhook",
     "mpi-metrics",
     "machines",
+    "pod-groups",
+    "pod-groups-metrics",
+    "coscheduling",
+    "jobset-health",
+    "jobset-metrics",
+    "jobset-webhook",
 )
 # Pods get addresses from the lower half of the range that is local inside the namespace.
 POD_RANGE = "10.64.0.0/17"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tests.bed import kueue_objects, machine_objects, people, telemetry
+from tests.bed import engines, kueue_objects, machine_objects, people, telemetry
 from tests.bed.api import Api, ApiError, Tree
 from tests.bed.cache import BedError
 from tests.bed.layout import Layout
@@ -69,7 +69,7 @@ def _base(layout: Layout) -> None:
     """Namespaces and rights, then the CRDs: controllers must find them when they start."""
     api = _api(layout)
     spaces = [*people.NAMESPACES]
-    for part, name in (("kueue", "kueue-system"), ("mpi", "mpi-operator")):
+    for part, name in (("kueue", "kueue-system"), ("mpi", "mpi-operator"), ("jobset", "jobset-system")):
         if part in layout.parts:
             spaces.append(name)
     apply_all(
@@ -85,6 +85,7 @@ def _base(layout: Layout) -> None:
         definitions.append(document(file))
     if "machines" in layout.parts:
         definitions.append(machine_objects.definition())
+    definitions += engines.definitions(layout)
     apply_all(api, [*people.objects(), *definitions], fresh=True)
     wait_established(api, [tree["metadata"]["name"] for tree in definitions])
 
@@ -125,6 +126,8 @@ def steps_after(wave: Sequence[str], layout: Layout) -> list[Callable[[], None]]
         steps.append(lambda: _base(layout))
     if "kueue" in wave:
         steps.append(lambda: _kueue(layout))
+    if "jobset" in wave:
+        steps.append(lambda: apply_all(_api(layout), engines.jobset_webhooks(layout), fresh=True))
     if "prometheus" in wave:
         steps.append(lambda: _prometheus(layout))
     return steps

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.bed import builder, toolchain
-from tests.bed.binaries import BINARIES, Binary
+from tests.bed.binaries import BINARIES, REQUIRED, Binary
 from tests.bed.cache import cache_root, content_key, locked
 from tests.bed.distro import parse_simulation
 
@@ -40,7 +40,14 @@ def test_the_key_changes_with_flags_and_not_with_the_name() -> None:
 
 def test_the_api_server_is_built_before_the_slow_ones() -> None:
     assert list(BINARIES)[:2] == ["etcd", "kube-apiserver"]
-    assert list(BINARIES)[-1] == "kueue"
+    assert REQUIRED[-1] == "kueue"
+
+
+def test_the_optional_engines_are_built_only_when_they_are_named() -> None:
+    optional = {"sp-scheduler", "sp-controller", "jobset"}
+    assert {name for name, binary in BINARIES.items() if binary.is_optional} == optional
+    assert set(REQUIRED) == set(BINARIES) - optional
+    assert list(BINARIES)[: len(REQUIRED)] == list(REQUIRED)
 
 
 def test_a_cached_program_is_found_without_building(tmp_path: Path) -> None:

@@ -1,15 +1,16 @@
 """Parts, ports, people and the commands that enter a bed."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
 from cryptography import x509
 
-from tests.bed import credentials, kueue_objects, parts, people, pod_logs, sandbox
+from tests.bed import control_plane, credentials, kueue_objects, parts, people, pod_logs, sandbox
 from tests.bed.bed import Bed, runner_environment
 from tests.bed.cache import BedError
-from tests.bed.layout import FULL, PORTS, Layout, closure, free_ports
+from tests.bed.layout import FULL, NEEDS, OPTIONAL, PORTS, PROGRAM_OF, Layout, closure, free_ports
 
 
 def make_layout(run_dir: Path, names: tuple[str, ...] = ("etcd", "apiserver")) -> Layout:
@@ -30,6 +31,7 @@ def test_a_part_brings_what_it_needs_in_order_of_starting() -> None:
     assert closure({"apiserver"}) == ("etcd", "apiserver")
     assert closure({"kueue"}) == ("etcd", "apiserver", "kcm", "scheduler", "kwok", "kueue")
     assert set(closure(FULL)) == FULL
+    assert set(NEEDS) == FULL | OPTIONAL and not FULL & OPTIONAL
 
 
 def test_an_unknown_part_is_named() -> None:
@@ -66,6 +68,28 @@ def test_every_part_is_started_once_after_what_it_needs(tmp_path: Path) -> None:
     started = [name for wave in waves for name in wave]
     assert sorted(started) == sorted(FULL)
     assert waves[0] == ("etcd", "apiserver")
+
+
+def test_optional_engines_start_after_the_control_plane_and_bring_no_part_of_the_full_bed(
+    tmp_path: Path,
+) -> None:
+    names = closure({"native", "coscheduling", "jobset"})
+    layout = make_layout(tmp_path, names)
+    waves = parts.waves(layout)
+    assert {name for wave in waves for name in wave} == set(names) & (set(PROGRAM_OF) | {"kwok"})
+    assert set(waves[-1]) == {"pod-groups", "coscheduling", "jobset"}
+    assert not set(names) & {"kueue", "mpi", "prometheus"}
+
+
+def test_the_gate_of_the_native_gang_is_switched_on_only_where_it_is_asked_for(tmp_path: Path) -> None:
+    layout = make_layout(tmp_path, closure({"native"}))
+    programs = (control_plane.apiserver, control_plane.controller_manager, control_plane.scheduler)
+    for describe in programs:
+        argv = describe(layout).argv
+        assert "GenericWorkload=true" in argv[argv.index("--feature-gates") + 1]
+    assert "scheduling.k8s.io/v1alpha2=true" in control_plane.apiserver(layout).argv
+    plain = replace(layout, parts=closure({"scheduler"}))
+    assert not any("--feature-gates" in describe(plain).argv for describe in programs)
 
 
 def test_the_people_and_their_kubeconfig(tmp_path: Path) -> None:
