@@ -25,6 +25,8 @@ POOLS = (
     ("l40s", 6, 4, "NVIDIA-L40S", 48, "gpu-l40s-4x"),
 )
 MPI_API = "kubeflow.org/v2beta1"
+AMOUNTS = (("cpu", 190_000), ("memory", 2 << 40), ("pods", 110))
+"""What a node offers beside its GPUs, in base units."""
 
 
 class Estate:
@@ -126,8 +128,8 @@ class Estate:
                 ),
                 kubelet_version="v1.36.3",
                 internal_ip=f"10.64.{number}.10",
-                capacity=(("cpu", 192_000), ("memory", 2 << 40), ("pods", 110)),
-                allocatable=(("cpu", 190_000), ("memory", 2 << 40), ("pods", 110)),
+                capacity=(*AMOUNTS, *(() if is_joining else ((GPU, gpus),))),
+                allocatable=(*AMOUNTS, *(() if is_joining else ((GPU, shown),))),
                 gpu_resource=GPU,
                 gpu_capacity=None if is_joining else gpus,
                 gpu_allocatable=None if is_joining else shown,
@@ -161,7 +163,11 @@ class Estate:
                     strategy="BestEffortFIFO",
                     stop_policy="None",
                     preemption="lower priority in the queue",
-                    quotas=(QuotaRow(flavor, GPU, nominal, used, 0, 32, used),),
+                    quotas=(
+                        QuotaRow(flavor, GPU, nominal, used, 0, 32, used),
+                        QuotaRow(flavor, "cpu", 4_000_000, used * 1_000, 0, None, used * 1_000),
+                        QuotaRow(flavor, "memory", 64 << 40, used << 33, 0, None, used << 33),
+                    ),
                     pending=pending,
                     reserving=5,
                     admitted=5,
