@@ -154,11 +154,11 @@ class Place(Screen[None]):
     @property
     def is_going(self) -> bool:
         """Taken down or about to be: it has lost its widgets, whatever answer still reaches it."""
-        return not self.is_mounted or not self.display
+        return not self.display
 
     def show(self) -> None:
         """Header and body anew; widgets repaint only the lines that changed."""
-        if self.is_going:
+        if self.is_going or not self.is_mounted:
             return
         self._shown_at = self.deck.clock.monotonic()
         attachment = self.deck.attachment
