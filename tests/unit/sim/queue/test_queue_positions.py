@@ -1,6 +1,5 @@
-"""Places in the visibility API's shape, the cockpit's own reading of it all, and what a cycle costs."""
+"""Places in the visibility API's shape, the cockpit's own reading of it all, and what a cycle decides."""
 
-import time
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -140,7 +139,7 @@ def test_the_definitions_serve_both_versions() -> None:
     ]  # fmt: skip
 
 
-def test_a_cycle_over_a_hundred_queues_takes_milliseconds() -> None:
+def test_a_cycle_decides_the_head_of_each_of_a_hundred_queues() -> None:
     estate = Estate(lambda: 1_790_000_000.0)
     estate.put_namespace("ns", {})
     estate.put_flavor({"metadata": {"name": "h100"}}, "h100")
@@ -158,15 +157,9 @@ def test_a_cycle_over_a_hundred_queues_takes_milliseconds() -> None:
         metadata = {"namespace": "ns", "name": f"w{number}", "creationTimestamp": "2026-09-21T14:13:20Z"}
         estate.put_workload({"metadata": metadata, "spec": spec})
     assert sum(len(line) for line in estate.lines.values()) == 1000
-    times = []
-    for _ in range(5):
-        begin = time.perf_counter()
-        heads = estate.heads(estate.stirred)
-        done = decide(estate.forest, estate.specs, estate.flavors, estate.held, heads)
-        times.append(time.perf_counter() - begin)
-        assert len(done) == 100
-    print(f"a cycle over 100 heads of 1,000 pending: {min(times) * 1000:.1f} ms")
-    assert min(times) < 0.1
+    heads = estate.heads(estate.stirred)
+    done = decide(estate.forest, estate.specs, estate.flavors, estate.held, heads)
+    assert len(done) == 100
 
 
 async def test_only_the_queues_that_changed_are_looked_at() -> None:

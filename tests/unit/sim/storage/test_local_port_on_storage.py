@@ -248,23 +248,3 @@ def test_a_commit_by_a_listener_is_told_after_its_cause(operations: Operations) 
     operations.create(request, configmap("cause"))
     assert [key for key, _ in told] == ["default/cause", "default/effect"]
     assert told[0][1] < told[1][1]
-
-
-async def test_a_status_of_ten_thousand_pods_is_written_in_no_time(port: LocalPort) -> None:
-    """Prints writes a second; wanted are 5,000, asked for here is what a busy machine reaches as well."""
-    import time
-
-    pods = 2_000
-    for number in range(pods):
-        await port.create(PODS, pod(f"p{number}", node="n"), "default")
-    begin = time.process_time()
-    for number in range(pods):
-        status = {
-            "phase": "Running",
-            "podIP": "10.0.0.1",
-            "conditions": [{"type": "Ready", "status": "True"}],
-        }
-        await port.patch(PODS, "default", f"p{number}", {"status": status}, subresource="status")
-    pace = pods / (time.process_time() - begin)
-    print(f"status writes: {pace:,.0f} a second")
-    assert pace > 5_000

@@ -1,6 +1,5 @@
-"""How long one pod takes at 2,500 nodes with 10,000 pods on them; printed, and bounded by processor time."""
+"""Bursts of like pods on a filled cluster: each is placed, or none (what one costs: tests/bench/rooms.py)."""
 
-import time
 from collections.abc import Callable
 from random import Random
 
@@ -12,8 +11,7 @@ from cockpit.sim.actors.scheduler.world import World
 from cockpit.sim.port import Tree
 from tests.differential.scheduling_situations import ZONE, near, node, pod, spread
 
-NODES = 2500
-WANTED_MILLISECONDS = 5.0
+NODES = 400
 
 
 @pytest.fixture(scope="module")
@@ -42,19 +40,15 @@ BURSTS: dict[str, Callable[[], Tree]] = {
 
 
 @pytest.mark.parametrize("burst", BURSTS)
-def test_a_pod_of_a_burst_takes_less_than_wanted(world: World, burst: str) -> None:
+def test_every_pod_of_a_burst_is_placed_or_none(world: World, burst: str) -> None:
     cycle = Cycle(world, Random(1))
     trees = [BURSTS[burst]() for _ in range(300)]
-    begun = time.process_time()
     placed: list[str] = []
     for number, tree in enumerate(trees):
         asked = _named(tree, f"{burst}-{number}")
         if node_name := cycle.decide(asked).node:
             world.put_pod(asked.on(node_name))
             placed.append(asked.uid)
-    milliseconds = (time.process_time() - begun) * 1000 / len(trees)
     for uid in placed:
         world.drop_pod(uid)
-    print(f"{burst}: {milliseconds:.2f} ms for each of {len(trees)} pods at {NODES} nodes")
     assert len(placed) == (0 if burst == "fits nowhere" else len(trees))
-    assert milliseconds < WANTED_MILLISECONDS

@@ -1,7 +1,6 @@
-"""Applying 500 pod changes stays far below one frame; the bound is loose because machines are shared."""
+"""Changes of the store leave nothing for the garbage collector (what they cost: tests/bench/rooms.py)."""
 
 import gc
-import time
 
 from cockpit.model.batch import Batch
 from cockpit.model.pod import Pod
@@ -25,22 +24,14 @@ def fleet(count: int, phase: str, version: str) -> tuple[Pod, ...]:
     )
 
 
-def test_500_changes_and_no_garbage_for_the_collector() -> None:
+def test_500_changes_leave_no_garbage_for_the_collector() -> None:
     store = Store()
     store.apply(Batch(kind=Kind.POD, changed=fleet(5_000, "Running", "1")))
     store.take_delta()
     gc.collect()
     tracked = len(gc.get_objects())
-    best = min(timed(store, str(version)) for version in range(2, 7))
-    assert best < 0.020, f"500 pod changes took {best * 1000:.1f} ms"
+    for version in range(2, 7):
+        store.apply(Batch(kind=Kind.POD, changed=fleet(500, "Running", str(version))))
+        store.take_delta()
     gc.collect()
     assert len(gc.get_objects()) - tracked < 100
-
-
-def timed(store: Store, version: str) -> float:
-    batch = Batch(kind=Kind.POD, changed=fleet(500, "Running", version))
-    start = time.perf_counter()
-    store.apply(batch)
-    took = time.perf_counter() - start
-    store.take_delta()
-    return took

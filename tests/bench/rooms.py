@@ -1,0 +1,266 @@
+"""What one piece of work costs in the quick rooms: `python -m tests.bench.rooms`, also part of `make bench`.
+
+Processor seconds of the quickest of a few rounds, beside the bound that keeps the screen fluent or the fleet
+scenario at its pace, and in *yardsticks*: the same divided by what a fixed pure-Python loop takes at that
+moment, by which runs on two machines can be compared. No test asserts any of it: machines are shared.
+"""
+
+import asyncio
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from cockpit_widgets.heatmap import Heatmap
+from cockpit_widgets.log_view import LogView
+from cockpit_widgets.resource_table import ResourceTable
+from cockpit_widgets.types import Column
+from textual.widget import Widget
+
+from cockpit.clock import ManualClock
+from cockpit.kube.resource import PODS
+from cockpit.model.batch import Batch
+from cockpit.model.pod import Pod
+from cockpit.model.record import Kind
+from cockpit.sim.actors.queue.cycle import decide
+from cockpit.sim.actors.queue.estate import Estate
+from cockpit.sim.actors.scheduler.cycle import Cycle
+from cockpit.sim.actors.scheduler.podinfo import PodInfo
+from cockpit.sim.actors.scheduler.world import World
+from cockpit.sim.local_port import LocalPort
+from cockpit.sim.port import Tree
+from cockpit.sim.server.assembly import assemble
+from cockpit.store.store import Store
+from tests.bench.measure import yardstick_seconds
+from tests.bench.report import aligned
+from tests.contract.shapes import pod as stored_pod
+from tests.differential.scheduling_situations import ZONE, near, node, pod, spread
+from tests.unit.sim.queue.scene import GPU, cluster_queue
+from tests.unit.widgets.builders import Host, Rows, heat, rows
+
+ROUNDS = 5
+NODES = 2_500
+
+
+@dataclass(frozen=True)
+class Cost:
+    """One measured piece of work. `wanted_seconds` is the bound it is compared with."""
+
+    what: str
+    seconds: float
+    wanted_seconds: float
+
+
+def best_seconds(work: Callable[[], object]) -> float:
+    """Processor seconds of the quickest of several rounds."""
+    found = []
+    for _ in range(ROUNDS):
+        start = time.process_time()
+        work()
+        found.append(time.process_time() - start)
+    return min(found)
+
+
+# ---- widgets
+
+
+@asynccontextmanager
+async def _shown(widget: Widget) -> AsyncIterator[Any]:
+    async with Host(widget).run_test(size=(200, 60)) as pilot:
+        await pilot.pause()
+        yield pilot
+
+
+async def table_costs() -> list[Cost]:
+    """A line drawn cold, and fifty thousand rows put in place of fifty thousand others."""
+    columns = tuple(Column(f"c{number}", f"Col {number}", 12, grow=1) for number in range(12))
+    texts = ("team-a/llm-70b", "▇▇▁▂", "日本語", "12/16", "● running")
+    source = Rows(
+        ((f"k{n}", 0, [texts[(n + c) % 5] + str(n) for c in range(12)]) for n in range(60)), columns
+    )
+    table = ResourceTable(source)
+
+    def draw() -> None:
+        table.notify_style_update()
+        for y in range(1, 60):
+            table.render_line(y)
+
+    async with _shown(table):
+        line = best_seconds(draw) / 59
+    big = ResourceTable(rows(50_000))
+    async with _shown(big):
+        sources = iter([rows(50_000, version=n) for n in range(ROUNDS)])
+        swap = best_seconds(lambda: big.set_source(next(sources)))
+    return [Cost("a table line drawn cold", line, 200e-6), Cost("50,000 rows swapped", swap, 0.005)]
+
+
+async def heat_costs() -> list[Cost]:
+    """A frame of 2,500 nodes of 8, folded by node and not."""
+    heatmap, groups, found = Heatmap(), heat(250, groups=10), []
+
+    def frame() -> None:
+        heatmap.set_groups(groups)
+        for y in range(60):
+            heatmap.render_line(y)
+
+    async with _shown(heatmap) as pilot:
+        for is_folded in (True, False):
+            heatmap.set_fold("node" if is_folded else "gpu")
+            await pilot.pause()
+            words = "by node" if is_folded else "by GPU"
+            found.append(Cost(f"a frame of {NODES:,} nodes of 8, {words}", best_seconds(frame), 0.050))
+    return found
+
+
+async def log_costs() -> list[Cost]:
+    """Twenty thousand lines appended in batches."""
+    log = LogView()
+    batch = [f"rank {number % 8} step {number} loss 1.234" for number in range(200)]
+
+    def pour() -> None:
+        for _ in range(100):
+            log.append(batch)
+
+    async with _shown(log):
+        return [Cost("20,000 log lines taken", best_seconds(pour), 0.200)]
+
+
+# ---- the store
+
+
+def store_costs() -> list[Cost]:
+    """Five hundred changed pods of five thousand."""
+
+    def fleet(count: int, version: str) -> tuple[Pod, ...]:
+        return tuple(
+            Pod(
+                uid=f"u{number}",
+                name=f"p{number}",
+                namespace=f"ns{number % 50}",
+                resource_version=version,
+                phase="Running",
+                node=f"n{number % 250}",
+                owner_uid=f"o{number // 4}",
+                gpus=number % 2,
+            )
+            for number in range(count)
+        )
+
+    store = Store()
+    store.apply(Batch(kind=Kind.POD, changed=fleet(5_000, "1")))
+    store.take_delta()
+    batches = iter([Batch(kind=Kind.POD, changed=fleet(500, str(2 + n))) for n in range(ROUNDS)])
+    return [Cost("500 pod changes stored", best_seconds(lambda: store.apply(next(batches))), 0.020)]
+
+
+# ---- the embedded cluster
+
+
+def queue_costs() -> list[Cost]:
+    """A cycle over the heads of a hundred queues in ten cohorts, a thousand workloads pending."""
+    estate, random = Estate(lambda: 1_790_000_000.0), Random(1)
+    estate.put_namespace("ns", {})
+    estate.put_flavor({"metadata": {"name": "h100"}}, "h100")
+    template = {"spec": {"containers": [{"resources": {"limits": {GPU: "8"}}}]}}
+    for number in range(100):
+        estate.put_queue(cluster_queue(f"q{number}", gpus=16, cohortName=f"c{number // 10}"))
+        estate.put_local_queue({"spec": {"clusterQueue": f"q{number}"}}, ("ns", f"l{number}"))
+    for number in range(1_000):
+        spec = {
+            "queueName": f"l{number % 100}",
+            "priority": random.randrange(3),
+            "podSets": [{"name": "main", "count": 1 + number % 4, "template": template}],
+        }
+        metadata = {"namespace": "ns", "name": f"w{number}", "creationTimestamp": "2026-09-21T14:13:20Z"}
+        estate.put_workload({"metadata": metadata, "spec": spec})
+
+    def cycle() -> None:
+        heads = estate.heads(estate.stirred)
+        decide(estate.forest, estate.specs, estate.flavors, estate.held, heads)
+
+    return [Cost("a queue cycle over 100 heads of 1,000 pending", best_seconds(cycle), 0.100)]
+
+
+BURSTS: dict[str, Callable[[], Tree]] = {
+    "plain": lambda: pod(cpu="8", gpus=1),
+    "that fits nowhere": lambda: pod(cpu="8", gpus=8),
+    "spread over zones": lambda: pod(labels={"app": "s"}, topologySpreadConstraints=spread("s")),
+    "away from its like": lambda: pod(labels={"app": "w"}, affinity=near("w", away=True)),
+    "near its like": lambda: pod(labels={"app": "z"}, affinity=near("z", ZONE)),
+}
+
+
+def _named(tree: Tree, name: str) -> PodInfo:
+    metadata = {**tree["metadata"], "name": name, "uid": name}
+    return PodInfo({**tree, "metadata": metadata})
+
+
+def scheduling_costs() -> list[Cost]:
+    """One pod of a burst of 300 at 2,500 nodes with 10,000 pods on them."""
+    world, found = World(), []
+    for number in range(NODES):
+        labels = {ZONE: "abc"[number % 3]}
+        world.put_node(node(f"n{number:04}", cpu="96", memory="768Gi", gpus=8, labels=labels))
+    for number in range(4 * NODES):
+        world.put_pod(_named(pod(cpu="8", gpus=1, on=f"n{number % NODES:04}"), f"filler-{number}"))
+    for burst, make in BURSTS.items():
+        cycle = Cycle(world, Random(1))
+        asked = [_named(make(), f"{burst}-{number}") for number in range(300)]
+        placed: list[str] = []
+        start = time.process_time()
+        for one in asked:
+            if where := cycle.decide(one).node:
+                world.put_pod(one.on(where))
+                placed.append(one.uid)
+        seconds = (time.process_time() - start) / len(asked)
+        for uid in placed:
+            world.drop_pod(uid)
+        found.append(Cost(f"a pod {burst} scheduled", seconds, 0.005))
+    return found
+
+
+async def write_costs() -> list[Cost]:
+    """A status written through the port, of 2,000 pods."""
+    port, count = LocalPort(assemble(ManualClock(), Random(1), has_accounts=False).operations), 2_000
+    for number in range(count):
+        await port.create(PODS, stored_pod(f"p{number}", node="n"), "default")
+    status = {"phase": "Running", "podIP": "10.0.0.1", "conditions": [{"type": "Ready", "status": "True"}]}
+    start = time.process_time()
+    for number in range(count):
+        await port.patch(PODS, "default", f"p{number}", {"status": status}, subresource="status")
+    return [Cost("a pod status written", (time.process_time() - start) / count, 0.0002)]
+
+
+async def costs() -> list[Cost]:
+    """Every piece of work, in the order of the table."""
+    found = [*await table_costs(), *await heat_costs(), *await log_costs()]
+    return [*found, *store_costs(), *queue_costs(), *scheduling_costs(), *await write_costs()]
+
+
+def table(found: list[Cost], yardstick: float) -> list[str]:
+    """One line for each cost."""
+    lines = [("work", "ms", "yardsticks", "wanted ms", "")]
+    for one in found:
+        verdict = "met" if one.seconds <= one.wanted_seconds else "missed"
+        share = one.seconds / yardstick
+        lines.append(
+            (one.what, f"{one.seconds * 1e3:.3f}", f"{share:.5f}", f"{one.wanted_seconds * 1e3:.3f}", verdict)
+        )
+    return aligned(lines)
+
+
+def main() -> int:
+    before = yardstick_seconds()
+    found = asyncio.run(costs())
+    yardstick = min(before, yardstick_seconds())
+    print(f"a yardstick is {yardstick:.3f} s")
+    for line in table(found, yardstick):
+        print(line, flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
