@@ -103,7 +103,7 @@ def _reason(workload: Workload, state: str, store: Store) -> str:
         return texts.HELD_WORDS.get(evicted.reason if evicted else "", texts.HELD_BY_PERSON)
     if state == GangState.EVICTED and evicted is not None:
         words = _preempted(evicted, store) or texts.EVICTED_WORDS.get(evicted.reason)
-        return words or evicted.message or "is being taken off by Kueue"
+        return words or evicted.message.strip() or "is being taken off by Kueue"
     if state == GangState.CHECKING:
         admitted = condition(workload.conditions, "Admitted")
         if admitted is not None and admitted.reason == "PendingDelayedTopologyRequests":
@@ -184,7 +184,7 @@ def _from_table(workload: Workload, cluster_queue: str, reserved: Condition | No
         found = text.pattern.search(reserved.message)
         if found is not None:
             return text.words.format(**names, **found.groupdict()), text.is_blocked
-    if reserved.message:
+    if reserved.message.strip():
         return reserved.message, False
     words, is_blocked = texts.REASON_WORDS.get(reserved.reason, (reserved.reason, False))
     return words.format(**names) or "waits for Kueue to look at it", is_blocked

@@ -64,12 +64,16 @@ def _has_group(tree: Any) -> bool:
 
 
 def reason(group: PodGroup, pods: tuple[Pod, ...]) -> str:
-    """The group's condition, else how many of its pods are missing."""
+    """How many of its pods are missing, else the group's condition.
+
+    "" where that says no more than that the group is unschedulable (1.36 says only this): the cause stands on
+    the member that found no node.
+    """
     there = sum(1 for pod in pods if not pod.is_finished)
     if group.min_member is not None and there < group.min_member:
         return f"its group has {there} of {group.min_member} pods"
     for type_ in _CONDITIONS:
         told = condition(group.conditions, type_)
         if told is not None and told.status == "False":
-            return sentences.plain(told.message)
+            return "" if sentences.is_consequence(told.message) else sentences.plain(told.message)
     return ""

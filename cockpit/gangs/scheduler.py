@@ -17,6 +17,8 @@ _HEAD = re.compile(r"0/(\d+) nodes are (?:un)?available: ?(.*)", re.DOTALL)
 _PART = re.compile(r"(?:^|, )(\d+) (.*?)(?=, \d+ |$)", re.DOTALL)
 _NOISE = re.compile(r"^(?:no new claims to deallocate|still not schedulable),\s*")
 _TAIL = re.compile(r"[.,]?\s*(?:no new claims to deallocate,? ?)?\s*preemption: (.*)$", re.DOTALL)
+# What a scheduler of gangs says in place of a node's reason: the pod itself would have had one.
+_OF_THE_GROUP = re.compile(r"optimistic rejection|PodGroup not found", re.IGNORECASE)
 _INSUFFICIENT = re.compile(r"Insufficient (\S+)", re.IGNORECASE)
 
 
@@ -221,7 +223,7 @@ def plain(message: str, *, gpus: int = 0) -> str:
     if not message.strip():
         return ""
     text = parse(message)
-    if not text.parts or all("optimistic rejection" in reason for _, reason in text.parts):
+    if not text.parts or all(_OF_THE_GROUP.search(reason) for _, reason in text.parts):
         whole = _whole_cause(text.rest) or _whole_cause(message)
         return one_line(whole or text.rest or message)
     phrases = _phrases(text)
@@ -234,10 +236,10 @@ def plain(message: str, *, gpus: int = 0) -> str:
 def is_consequence(message: str) -> bool:
     """True where the pod only waits for another member of its group; the cause stands on that one."""
     text = parse(message)
-    if any("optimistic rejection" not in reason.lower() for _, reason in text.parts):
-        return False
+    if text.parts:
+        return all(_OF_THE_GROUP.search(reason) for _, reason in text.parts)
     whole = _match(message)
-    return bool(text.parts) if whole is None else whole.is_consequence
+    return whole is not None and whole.is_consequence
 
 
 def names_gpus(message: str) -> bool:

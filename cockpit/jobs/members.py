@@ -4,13 +4,12 @@ from collections.abc import Iterable
 
 from cockpit.gangs import scheduler
 from cockpit.gangs.sentence import counted, one_line
-from cockpit.model.event import Event
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.store.store import Store
 
-_LEADERS = ("launcher", "leader", "master", "head", "driver", "coordinator", "chief")
+LEADERS = ("launcher", "leader", "master", "head", "driver", "coordinator", "chief")
 
 
 def in_order(pods: Iterable[Pod]) -> tuple[Pod, ...]:
@@ -19,7 +18,7 @@ def in_order(pods: Iterable[Pod]) -> tuple[Pod, ...]:
         sorted(
             pods,
             key=lambda pod: (
-                pod.role not in _LEADERS,
+                pod.role not in LEADERS,
                 pod.role,
                 pod.rank is None,
                 pod.rank or 0,
@@ -38,7 +37,7 @@ def current(pods: Iterable[Pod]) -> tuple[Pod, ...]:
     newest: dict[tuple[str, object], Pod] = {}
     others: list[Pod] = []
     for pod in pods:
-        if pod.rank is None and pod.role not in _LEADERS:
+        if pod.rank is None and pod.role not in LEADERS:
             others.append(pod)
             continue
         seat = (pod.role, pod.owner_uid if pod.rank is None else pod.rank)
@@ -69,7 +68,7 @@ def short_name(pod: Pod) -> str:
     """What tells the member from its siblings: "worker-3", "launcher", else the pod's name."""
     if pod.role and pod.rank is not None:
         return f"{pod.role}-{pod.rank}"
-    if pod.role in _LEADERS:
+    if pod.role in LEADERS:
         return pod.role
     return pod.name if pod.rank is None else f"rank {pod.rank}"
 
@@ -103,10 +102,10 @@ def unbound_why(pods: tuple[Pod, ...], store: Store) -> str:
     for pod in told:
         if not scheduler.is_consequence(pod.scheduled_message):
             return _refusal(pod, pod.scheduled_message, store)
-    for pod in waiting:  # the cause may survive only in the event of one member of the group
-        event = _scheduling_event(store.events_of(pod.uid))
-        if event is not None and not scheduler.is_consequence(event.message):
-            return _refusal(pod, event.message, store)
+    for pod in waiting:  # the cause may survive only in an older event of one member of the group
+        for event in store.events_of(pod.uid):
+            if event.reason == "FailedScheduling" and not scheduler.is_consequence(event.message):
+                return _refusal(pod, event.message, store)
     if told:
         return scheduler.plain(told[0].scheduled_message, gpus=told[0].gpus)
     gated = [pod for pod in waiting if pod.is_gated]
@@ -123,10 +122,6 @@ def _refusal(pod: Pod, message: str, store: Store) -> str:
     if pod.gpus > largest > 0 and scheduler.names_gpus(message):
         return f"needs {counted(pod.gpus, 'GPU')} on one node, no node has more than {largest}"
     return scheduler.plain(message, gpus=pod.gpus)
-
-
-def _scheduling_event(events: tuple[Event, ...]) -> Event | None:
-    return next((one for one in events if one.reason == "FailedScheduling"), None)
 
 
 _WAITING_WORDS = {

@@ -1,7 +1,7 @@
 """Kueue's verdicts: state from conditions, reason with the numbers; texts are the real controller's."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cockpit.gangs.kueue import estimate_positions, gang_state, verdict
@@ -327,6 +327,8 @@ def test_positions_are_counted_per_cluster_queue() -> None:
     ),
     st.booleans(),
 )
+@example([is_("QuotaReserved", "True", "Pending", "\r")], True)
+@example([is_("Evicted", "True", "Preempted", " ")], True)
 def test_any_workload_gets_one_short_sentence(conditions: list[Condition], active: bool) -> None:
     one = workload("x", *conditions, is_active=active)
     found = verdict(one, store_of(*QUEUES, one))

@@ -56,6 +56,11 @@ RECORDED: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
      {"conditions": [{**CONDITION, "status": "False", "type": "PodGroupScheduled", "reason": "Unschedulable",
       "message": "minCount (4) cannot be satisfied: 3 scheduled, 1 remaining"}]},
      "its group needs 4 pods placed: 3 are, 1 find no node"),
+    # what kube-scheduler 1.36.3 writes: the cause stands on one member only
+    ("scheduling.k8s.io", {"schedulingPolicy": {"gang": {"minCount": 4}}},
+     {"conditions": [{**CONDITION, "status": "False", "type": "PodGroupScheduled", "reason": "Unschedulable",
+      "message": "pod group is unschedulable"}]},
+     "needs 4 GPUs on one node: all 3 nodes lack free GPUs"),
     ("scheduling.run.ai", {"minMember": 4, "queue": "team-a"},
      {"schedulingConditions": [{**CONDITION, "type": "UnschedulableOnNodePool",
       "reasons": [{"reason": "OverLimit", "message": "Workload requested 16 GPUs, quota is 8"}]}]},

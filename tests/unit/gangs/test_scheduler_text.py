@@ -98,6 +98,7 @@ SENTENCES = [
         f"DecimalSI}}]. {UNHELPFUL}",
         "its group asks for more than is free",
     ),
+    ("0/1 nodes are available: 1 PodGroup not found.", "its pod group does not exist"),
     (
         "0/1 nodes are available: 1 optimistic rejection in PostFilter.",
         "its group cannot be placed as a whole",
@@ -195,6 +196,12 @@ def test_parts_numbers_and_tail() -> None:
             "to Pod rank-3 is "
             "unschedulable even after PostFilter",
             False,
+        ),
+        ("0/1 nodes are available: 1 PodGroup not found.", True),
+        (
+            "pod group is unschedulable, waiting for minCount pods from a gang to be scheduled, one or more"
+            " plugins asked to wait and no plugin rejected pod",
+            True,
         ),
         ("something else", False),
     ],
