@@ -1,11 +1,12 @@
 """Which decoder belongs to which resource."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from cockpit.kube.decode import shapes
+from cockpit.kube.decode.alike import remembering
 from cockpit.kube.decode.common import controller, identity, labels
 from cockpit.kube.decode.events import event_record
 from cockpit.kube.decode.groups import PodGroupShape, pod_group_record
@@ -29,6 +30,8 @@ from cockpit.kube.proto import batch_pb2, core_pb2, meta_pb2
 from cockpit.kube.resource import Resource
 from cockpit.model.job import OwnerObject
 from cockpit.model.record import Kind, Record
+
+R = TypeVar("R", bound=Record)
 
 Decode = Callable[[bytes], Record | None]
 """Raw bytes of one object to its record; None for an object that is no row. Raises UndecodableError."""
@@ -77,12 +80,12 @@ def _json(shape: type[Any], record: Callable[[Any], Record | None]) -> Decode:
     return decode
 
 
-def _protobuf(message: Any, record: Callable[[Any, Reading], Record]) -> Decode:
+def _protobuf(message: Any, record: Callable[[Any, Reading], R]) -> Callable[[bytes], R]:
     from google.protobuf.message import DecodeError
 
     parse = message.FromString
 
-    def decode(raw: bytes) -> Record | None:
+    def decode(raw: bytes) -> R:
         try:
             made = record(parse(raw), PROTOBUF)
         except (DecodeError, UnicodeDecodeError) as error:
@@ -114,7 +117,11 @@ def owner_record(thing: shapes.AnyObject) -> OwnerObject:
 
 
 NODE = _both(Kind.NODE, shapes.Node, core_pb2.Node, node_record)
-POD = _both(Kind.POD, shapes.Pod, core_pb2.Pod, pod_record)
+POD = Decoder(
+    Kind.POD,
+    _json(shapes.Pod, lambda tree: pod_record(tree, JSON)),
+    remembering(_protobuf(core_pb2.Pod, pod_record)),
+)
 EVENT = _both(Kind.EVENT, shapes.Event, core_pb2.Event, event_record)
 JOB = _both(Kind.JOB, shapes.Job, batch_pb2.Job, job_record)
 NAMESPACE = _both(Kind.NAMESPACE, shapes.AnyObject, meta_pb2.AnyObject, _plain_record)

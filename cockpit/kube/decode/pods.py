@@ -143,17 +143,26 @@ def _membership(pairs: list[tuple[str, str]], meta: Any, spec: Any) -> tuple[str
     noted = {key: notes[key] for key in notes if key in _INTERESTING_ANNOTATIONS} if notes else {}
     if not found and not noted:
         return "", "", None, WORDS[spec.scheduling_group.pod_group_name], ""
-    rank = _first(found, RANK_LABELS) or _first(noted, RANK_ANNOTATIONS)
     gang = (
         _first(found, GANG_LABELS) or _first(noted, GANG_ANNOTATIONS) or spec.scheduling_group.pod_group_name
     )
     return (
         WORDS[_first(found, JOB_LABELS)],
         WORDS[WORDS[_first(found, ROLE_LABELS)].lower()],
-        int(rank) if rank.isascii() and rank.isdecimal() and len(rank) < 10 else None,
+        _rank(found, noted),
         WORDS[gang],
         WORDS[found.get(QUEUE_LABEL, "")],
     )
+
+
+def _rank(found: dict[str, str], noted: dict[str, str]) -> int | None:
+    rank = _first(found, RANK_LABELS) or _first(noted, RANK_ANNOTATIONS)
+    return int(rank) if rank.isascii() and rank.isdecimal() and len(rank) < 10 else None
+
+
+def rank_of(meta: Any) -> int | None:
+    """The rank that labels and annotations tell, None where they tell none."""
+    return _rank(dict(meta.labels), dict(meta.annotations))
 
 
 def _first(found: dict[str, str], keys: tuple[str, ...]) -> str:

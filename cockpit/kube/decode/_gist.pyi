@@ -1,0 +1,3 @@
+def gist(
+    raw: bytes, member_labels: bytes, rank_notes: bytes, notes: bytes
+) -> tuple[bytes, str, str, str, str, str, bytes, bytes, bytes] | None: ...
