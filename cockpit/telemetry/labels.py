@@ -34,7 +34,8 @@ NOBODY = Holder("", "", "", True)
 UNTOLD = Holder("", "", "", False)
 
 _UUID = ("UUID", "uuid", "gpu_uuid", "serial_number")
-_HOST = ("Hostname", "hostname", "exported_node", "node", "node_name", "nodename", "kubernetes_node", "host")
+HOSTS = ("Hostname", "hostname", "exported_node", "node", "node_name", "nodename", "kubernetes_node", "host")
+"""Labels that name a node, the most trusted first."""
 _INDEX = ("gpu", "index", "minor_number", "gpu_index", "gpu_id")
 _MODEL = ("modelName", "model_name", "model", "product", "card_series", "dev_name")
 _PROFILE = ("GPU_I_PROFILE", "mig_profile")
@@ -53,7 +54,7 @@ def first(labels: Labels, names: tuple[str, ...]) -> str:
 
 
 def uuid_of(labels: Labels) -> str:
-    return first(labels, _UUID)
+    return labels.get("UUID") or first(labels, _UUID)
 
 
 def instance_of(labels: Labels) -> str:
@@ -82,12 +83,13 @@ def index_of(labels: Labels) -> int | None:
 def node_of(labels: Labels, places: Places) -> str:
     """The node's name. A host label that names no node (an exporter without NODE_NAME tells its pod) is
     resolved through the exporter's pod or address."""
-    told = [value for name in _HOST if (value := labels.get(name))]
+    for label in HOSTS:
+        value = labels.get(label)
+        if value and value in places.nodes:
+            return value
+    told = [value for name in HOSTS if (value := labels.get(name))]
     if not places.nodes:
         return told[0] if told else _host(labels)
-    for name in told:
-        if name in places.nodes:
-            return name
     for name in told:
         short = name.split(".", 1)[0]
         if short in places.nodes:
@@ -100,6 +102,12 @@ def node_of(labels: Labels, places: Places) -> str:
     return (
         places.node_by_ip.get(host) or (host if host in places.nodes else "") or (told[0] if told else host)
     )
+
+
+def is_placed(labels: Labels, places: Places) -> bool:
+    """True where a host label names a node that the cluster knows: nothing else is needed to find it."""
+    told = [value for name in HOSTS if (value := labels.get(name))]
+    return any(name in places.nodes or name.split(".", 1)[0] in places.nodes for name in told)
 
 
 def _host(labels: Labels) -> str:

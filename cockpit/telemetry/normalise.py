@@ -95,12 +95,15 @@ class _Card:
 
 
 def ages(samples: Iterable[Sample], places: Places | None = None) -> dict[Key, float]:
-    """Sample times by card: the answer of a `timestamp(...)` query, whose values are epoch seconds."""
+    """Sample times by card: the answer of a `timestamp(...)` query, whose values are epoch seconds.
+
+    A row without a card speaks of all cards of its node (`("node", "", "")`).
+    """
     places = places or Places()
     found: dict[Key, float] = {}
     for one in samples:
         uuid = uuid_of(one.labels)
-        if uuid and is_reading(one.value):
+        if is_reading(one.value):
             key = (node_of(one.labels, places), uuid, instance_of(one.labels))
             found[key] = max(found.get(key, 0.0), one.value)
     return found
@@ -110,14 +113,16 @@ def gpus(
     samples: Iterable[Sample],
     places: Places | None = None,
     sampled_seconds: Mapping[Key, float] | None = None,
+    trimmed: Iterable[Sample] = (),
 ) -> list[Gpu]:
-    """One record a card or MIG instance, by node and index. `sampled_seconds` overrides the answer's time.
+    """One record a card or MIG instance, by node and index. `sampled_seconds` overrides the answer's time;
+    `trimmed` are samples of the same cards with no more labels than tell cards apart.
 
     Marks are those that labels alone allow: GUESSED for a named pod (`attribute` makes it SURE), SHARED for
     several, UNALLOCATED where the exporter says nobody, NOT_COLLECTED where it maps no pods.
     """
     places = places or Places()
-    found = _gather(samples, places)
+    found = _gather(samples, trimmed, places)
     _drop_parents(found)
     maps_pods = {node for (node, _, _), card in found.items() if card.told}
     nodes_of_uuid: dict[str, set[str]] = {}
@@ -128,7 +133,7 @@ def gpus(
     for key, card in sorted(found.items(), key=lambda one: one[0]):
         node, uuid, instance = key
         name = uuid if len(nodes_of_uuid[uuid]) == 1 else f"{uuid}@{node}"
-        at = times.get(key, card.sampled if card.sampled >= 0 else None)
+        at = times.get(key) or times.get((node, "", "")) or (card.sampled if card.sampled >= 0 else None)
         records.append(_record(f"{name}/{instance}" if instance else name, node, card, at, node in maps_pods))
     return _numbered(records)
 
@@ -150,12 +155,65 @@ def _signature(trust: int, labels: Mapping[str, str]) -> tuple[object, ...]:
     )
 
 
-def _gather(samples: Iterable[Sample], places: Places) -> dict[Key, _Card]:
-    found: dict[Key, _Card] = {}
+class _Gathering:
+    """Cards as their samples come in."""
+
+    __slots__ = ("found", "percents", "places", "ratios")
+
+    def __init__(self, places: Places) -> None:
+        self.places = places
+        self.found: dict[Key, _Card] = {}
+        self.percents: set[tuple[str, str]] = set()
+        self.ratios: list[tuple[Key, Sample, Meaning]] = []
+
+    def entry(self, labels: Mapping[str, str]) -> tuple[Key, _Card] | None:
+        """The card that these labels speak of; None where they speak of none."""
+        uuid = uuid_of(labels)
+        if not uuid:
+            return None
+        key = (node_of(labels, self.places), uuid, instance_of(labels))
+        card = self.found.get(key)
+        if card is None:
+            card = self.found[key] = _Card()
+        return key, card
+
+    def take(self, entry: tuple[Key, _Card], one: Sample, meaning: Meaning) -> None:
+        """A sample of this card."""
+        key, card = entry
+        at = one.sampled_seconds
+        if at is not None and at > card.sampled:
+            card.sampled = at
+        if not is_reading(one.value):
+            return
+        if one.name not in _SPECIAL:
+            _put(card, meaning, scaled(one.value, meaning.factor), at)
+        elif meaning.slot == _THROTTLE:
+            card.throttle |= _bits(one)
+        elif one.name in RATIO_NAMES:
+            self.ratios.append((key, one, meaning))
+            if one.value > 1.05:
+                self.percents.add((key[0], one.name))
+        else:
+            _put_special(card, one, meaning)
+
+    def settle(self) -> None:
+        """Ratios, once it is known which nodes mean percents by them."""
+        for key, one, meaning in self.ratios:
+            factor = 0.01 if (key[0], one.name) in self.percents else meaning.factor
+            _put(self.found[key], meaning, scaled(one.value, factor), one.sampled_seconds)
+
+
+def _short(labels: Mapping[str, str]) -> tuple[object, ...] | None:
+    """Labels that tell cards apart where there is nothing else to tell; None where they do not suffice."""
+    get = labels.get
+    uuid, host = get("UUID") or get("uuid"), get("hostname") or get("Hostname") or get("node")
+    return (uuid, host, get("GPU_I_ID") or get("mig_instance")) if uuid and host else None
+
+
+def _gather(samples: Iterable[Sample], trimmed: Iterable[Sample], places: Places) -> dict[Key, _Card]:
+    gathering = _Gathering(places)
     # a card has ten series with the same labels: they are looked into once
     known: dict[tuple[object, ...], tuple[Key, _Card]] = {}
-    percents: set[tuple[str, str]] = set()
-    ratios: list[tuple[Key, Sample, Meaning]] = []
     for one in samples:
         meaning = MEANINGS.get(one.name)
         if meaning is None:
@@ -163,32 +221,28 @@ def _gather(samples: Iterable[Sample], places: Places) -> dict[Key, _Card]:
         signature = _signature(meaning.trust, one.labels)
         entry = known.get(signature) if signature[1] else None
         if entry is None:
-            uuid = uuid_of(one.labels)
-            if not uuid:
+            entry = gathering.entry(one.labels)
+            if entry is None:
                 continue
-            key = (node_of(one.labels, places), uuid, instance_of(one.labels))
-            entry = known[signature] = (key, found.setdefault(key, _Card()))
+            known[signature] = entry
             _note_labels(entry[1], one.labels, meaning.source)
-        key, card = entry
-        if one.sampled_seconds is not None and one.sampled_seconds > card.sampled:
-            card.sampled = one.sampled_seconds
-        if not is_reading(one.value):
+        gathering.take(entry, one, meaning)
+    by_short: dict[tuple[object, ...], tuple[Key, _Card]] = {}
+    for one in trimmed:
+        meaning = MEANINGS.get(one.name)
+        if meaning is None:
             continue
-        if one.name in _SPECIAL:
-            if meaning.slot == _THROTTLE:
-                card.throttle |= _bits(one)
-            elif one.name in RATIO_NAMES:
-                ratios.append((key, one, meaning))
-                if one.value > 1.05:
-                    percents.add((key[0], one.name))
-            else:
-                _put_special(card, one, meaning)
-            continue
-        _put(card, meaning, scaled(one.value, meaning.factor), one.sampled_seconds)
-    for key, one, meaning in ratios:
-        factor = 0.01 if (key[0], one.name) in percents else meaning.factor
-        _put(found[key], meaning, scaled(one.value, factor), one.sampled_seconds)
-    return found
+        short = _short(one.labels)
+        entry = by_short.get(short) if short is not None else None
+        if entry is None:
+            entry = gathering.entry(one.labels)
+            if entry is None:
+                continue
+            if short is not None:
+                by_short[short] = entry
+        gathering.take(entry, one, meaning)
+    gathering.settle()
+    return gathering.found
 
 
 def _bits(one: Sample) -> int:
@@ -242,15 +296,18 @@ def _put(card: _Card, meaning: Meaning, value: float, at_seconds: float | None) 
 
 def _drop_parents(found: dict[Key, _Card]) -> None:
     """A card cut into MIG instances is not a device of its own; its heat and power are its instances'."""
-    for node, uuid in {(node, uuid) for node, uuid, instance in found if instance}:
+    instances: dict[tuple[str, str], list[_Card]] = {}
+    for (node, uuid, instance), card in found.items():
+        if instance:
+            instances.setdefault((node, uuid), []).append(card)
+    for (node, uuid), cards in instances.items():
         parent = found.pop((node, uuid, ""), None)
         if parent is None:
             continue
-        for (of_node, of_uuid, _), card in found.items():
-            if (of_node, of_uuid) == (node, uuid):
-                for slot in (_TEMPERATURE, _POWER, _SM_CLOCK, _XID):
-                    card.values[slot] = card.values[slot] or parent.values[slot]
-                card.throttle |= parent.throttle
+        for card in cards:
+            for slot in (_TEMPERATURE, _POWER, _SM_CLOCK, _XID):
+                card.values[slot] = card.values[slot] or parent.values[slot]
+            card.throttle |= parent.throttle
 
 
 def _record(uuid: str, node: str, card: _Card, at: float | None, maps_pods: bool) -> Gpu:

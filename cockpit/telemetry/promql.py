@@ -1,14 +1,16 @@
 """The queries as text. Pure.
 
-No value is aggregated here: an instant vector keeps every label, and labels are resolved in Python. Sample
-times need a query of their own, because the API stamps every row of an instant vector with the time of the
-query (prometheus/promql/engine.go: "force it to the evaluation timestamp").
+No value is added up here: an instant vector keeps every label, and labels are resolved in Python; of a large
+fleet the server leaves out labels that say nothing new (`trimmed`). Sample times need a query of their own,
+because the API stamps every row of an instant vector with the time of the query (prometheus/promql/engine.go:
+"force it to the evaluation timestamp").
 """
 
 import re
 from collections.abc import Iterable
 
 from cockpit.model.throttle import HARMFUL, REASONS
+from cockpit.telemetry.labels import HOSTS
 from cockpit.telemetry.names import SAMPLED_AT, Quantity, names_of
 
 REASONED = ("cockpit_gpu_throttle",)
@@ -20,20 +22,21 @@ PROBE = "vector(1)"
 HOST_LABELS = ("Hostname", "hostname", "node")
 """Labels that name a node, generation A first."""
 
-_KEY_LABELS = (
+_CARD_LABELS = (
     "UUID",
     "uuid",
     "gpu_uuid",
+    "serial_number",
     "GPU_I_ID",
     "mig_instance",
-    *HOST_LABELS,
-    "exported_node",
-    "node_name",
-    "kubernetes_node",
-    "instance",
-    "namespace",
-    "pod",
+    *HOSTS,
 )
+_SENSOR_LABELS = ("clock_type", "location", "type", "sub_dev", "reason")
+"""Labels that say which of a card's sensors a series is of (`names.ONLY`, `names.TILED`)."""
+
+_SCRAPE_LABELS = ("instance", "namespace", "pod")
+"""Labels that lead to a card's node where no host label names one."""
+
 _RE2_SPECIAL = re.compile(r"([\\.+*?()|\[\]{}^$])")
 
 
@@ -63,8 +66,18 @@ def instant(names: Iterable[str], nodes: Iterable[str] = ()) -> str:
     return " or ".join(f"{{{by_name},{label}=~{pattern}}}" for label in HOST_LABELS)
 
 
-def sample_times(nodes: Iterable[str] = ()) -> str:
-    """When each card was last sampled, as epoch seconds, one row a card."""
+def trimmed(names: Iterable[str], *, is_placed: bool) -> str:
+    """These names of the whole fleet with no more labels than tell cards apart: a quarter of the bytes.
+
+    `is_placed`: host labels name every node, so what the scrape adds is left out too.
+    """
+    labels = ("__name__", *_CARD_LABELS, *_SENSOR_LABELS, *(() if is_placed else _SCRAPE_LABELS))
+    return f"max by ({', '.join(labels)}) ({instant(names)})"
+
+
+def sample_times(nodes: Iterable[str] = (), *, is_placed: bool = False) -> str:
+    """When each card was last sampled, as epoch seconds, one row a card; where host labels name every node
+    (`is_placed`) one row a node: a page is scraped whole, and a series that left it ends at once."""
     chosen = tuple(nodes)
     # `node` and `Hostname` cannot be asked in one selector, and timestamp() takes a selector only
     labels: tuple[str, ...] = HOST_LABELS if chosen else ("",)
@@ -74,7 +87,8 @@ def sample_times(nodes: Iterable[str] = ()) -> str:
         for name in SAMPLED_AT
         for label in labels
     ]
-    return f"max by ({', '.join(_KEY_LABELS)}) ({' or '.join(parts)})"
+    by = HOSTS if is_placed else (*_CARD_LABELS, *_SCRAPE_LABELS)
+    return f"max by ({', '.join(by)}) ({' or '.join(parts)})"
 
 
 def held_down(nodes: Iterable[str] = ()) -> str:

@@ -21,21 +21,30 @@ def from_prometheus(result: Iterable[Any]) -> list[Sample]:
     prometheus.io/docs/prometheus/latest/querying/api/#expression-query-result-formats."""
     samples: list[Sample] = []
     for row in result:
-        if not isinstance(row, dict):
-            continue
-        labels = row.get("metric")
-        pair = row.get("value")
-        if pair is None:
-            values = row.get("values")
-            pair = values[-1] if isinstance(values, list) and values else None
-        if not isinstance(labels, dict) or not isinstance(pair, (list, tuple)) or len(pair) != 2:
-            continue
-        try:
-            at, value = float(pair[0]), float(pair[1])
-        except (TypeError, ValueError):
-            continue
-        samples.append(Sample(str(labels.get("__name__", "")), labels, value, at))
+        try:  # nearly all of 100,000 rows are as they should be
+            labels, (at, value) = row["metric"], row["value"]
+            samples.append(Sample(labels.get("__name__", ""), labels, float(value), float(at)))
+        except (TypeError, KeyError, ValueError, AttributeError):
+            samples += _odd(row)
     return samples
+
+
+def _odd(row: Any) -> list[Sample]:
+    """The sample of a row that is no plain one of a vector; none where it cannot be read."""
+    if not isinstance(row, dict):
+        return []
+    labels = row.get("metric")
+    pair = row.get("value")
+    if pair is None:
+        values = row.get("values")
+        pair = values[-1] if isinstance(values, list) and values else None
+    if not isinstance(labels, dict) or not isinstance(pair, (list, tuple)) or len(pair) != 2:
+        return []
+    try:
+        at, value = float(pair[0]), float(pair[1])
+    except (TypeError, ValueError):
+        return []
+    return [Sample(str(labels.get("__name__", "")), labels, value, at)]
 
 
 _LINE = re.compile(r"([a-zA-Z_:][a-zA-Z0-9_:]*)[ \t]*(?:\{(.*)\})?[ \t]+(\S+)(?:[ \t]+(-?\d+))?[ \t]*$")
@@ -88,11 +97,14 @@ def _unescape(match: re.Match[str]) -> str:
 # DCGM's "blank" readings (dcgmlib/dcgm_structs.h): not measured, not supported, no permission, not found.
 _INT32_BLANKS = frozenset(float(2**31 - 16 + step) for step in range(4))
 _DOUBLE_BLANKS = frozenset(float(2**47 + step) for step in range(4))
+_LEAST_BLANK = float(2**31 - 16)
 _INT64_BLANK_FROM = float(2**63 - 16)  # as a double 2^63 itself; no honest counter gets there
 
 
 def is_reading(value: float) -> bool:
     """False for NaN, infinities and the numbers by which DCGM says that it has none."""
+    if -_LEAST_BLANK < value < _LEAST_BLANK:
+        return True
     if not math.isfinite(value):
         return False
     return value not in _INT32_BLANKS and value not in _DOUBLE_BLANKS and value < _INT64_BLANK_FROM

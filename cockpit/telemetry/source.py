@@ -1,6 +1,7 @@
 """Where samples come from, as the poller sees it; and the first of them, a Prometheus."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from cockpit.model.gpu import Gpu
@@ -8,7 +9,7 @@ from cockpit.model.gpu_detail import GpuDetail
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
-from cockpit.telemetry import detail_names
+from cockpit.telemetry import detail_names, lean
 from cockpit.telemetry.faults import TelemetryError
 from cockpit.telemetry.labels import Places
 from cockpit.telemetry.names import MEANINGS, Quantity, names_of
@@ -19,7 +20,8 @@ from cockpit.telemetry.sample import Sample, from_prometheus, newest_seconds
 T = TypeVar("T")
 
 MANY_CARDS = 2_000
-"""From here on each quantity is asked for by itself: an answer of 8 MB parses in 60 ms, 40 MB in 400."""
+"""From here on each quantity is asked for by itself (8 MB parse in 60 ms, 40 MB in 400), and most rounds are
+lean ones (`cockpit.telemetry.lean`)."""
 
 
 class Cluster(Protocol):
@@ -73,16 +75,18 @@ LAG_SECONDS = 1.0
 
 
 class PrometheusSource:
-    """Two instant queries a round: the values, and when they were sampled; both as of one moment.
+    """Values, and when they were sampled: instant queries as of one moment.
 
-    Otherwise a scrape between the two would give a new time to an old value.
+    Otherwise a scrape between two of them would give a new time to an old value.
     """
 
     complaint = ""
     asked = None
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: Asked, many_cards: int = MANY_CARDS) -> None:
         self._asked = asked
+        self._many_cards = many_cards
+        self._whole: lean.Whole | None = None
 
     @property
     def who(self) -> str:
@@ -103,20 +107,47 @@ class PrometheusSource:
         """As `Source.read`; the time is Prometheus' own."""
         places = places_of(cluster)
         at = await self._moment()
-        rows: list[Any] = []
-        shares = _shares(cluster, cards_known)
-        for names in shares:
-            rows.extend(await self._asked.query(instant(names, nodes), at))
-        if len(shares) > 1:
-            # nine series a card where our exporter speaks: of a large fleet only those that say something
-            rows.extend(await self._asked.query(held_down(nodes), at))
-        times = await self._times(nodes, at)
+        if nodes or max(cards_known, _devices(cluster)) < self._many_cards:
+            samples = await self._samples([instant(MEANINGS, nodes)], at)
+            return await self._cards(samples, places, sample_times(nodes), at)
+        known = self._whole
+        if known is not None and at is not None and known.is_good(at):
+            samples = await self._samples(lean.labelled(known), at)
+            more = await self._samples(lean.trimmed(known), at)
+            times = sample_times(is_placed=known.is_placed)
+            found, newest = await self._cards(samples, places, times, at, more)
+            cards = await self._asked.apart(lambda: lean.completed(found, known))
+            if cards is not None:
+                return cards, newest
+        samples = await self._samples(_whole_queries(), at)
+        found, newest = await self._cards(samples, places, sample_times(), at)
+        self._whole = None
+        if at is not None:
+            self._whole = await self._asked.apart(lambda: lean.whole(found, samples, places, at))
+        return found, newest
+
+    async def _samples(self, queries: Iterable[str], at: float | None) -> list[Sample]:
+        """The samples of these queries; each answer is taken apart before the next is asked for."""
+        found: list[Sample] = []
+        for query in queries:
+            rows = await self._asked.query(query, at)
+            found += await self._asked.apart(partial(from_prometheus, rows))
+        return found
+
+    async def _cards(
+        self,
+        samples: list[Sample],
+        places: Places,
+        times: str,
+        at: float | None,
+        trimmed: Sequence[Sample] = (),
+    ) -> tuple[list[Gpu], float | None]:
+        rows = await self._times(times, at)
 
         def work() -> tuple[list[Gpu], float | None]:
-            samples = from_prometheus(rows)
             # under timestamp() the value is the time, so what is stamped on its rows is of no use
-            sampled = ages(from_prometheus(times), places)
-            return gpus(samples, places, sampled), newest_seconds(samples)
+            sampled = ages(from_prometheus(rows), places)
+            return gpus(samples, places, sampled, trimmed), newest_seconds(samples)
 
         return await self._asked.apart(work)
 
@@ -136,9 +167,9 @@ class PrometheusSource:
         now = newest_seconds(found)
         return None if now is None else now - LAG_SECONDS
 
-    async def _times(self, nodes: Sequence[str], at: float | None) -> list[Any]:
+    async def _times(self, query: str, at: float | None) -> list[Any]:
         try:
-            return await self._asked.query(sample_times(nodes), at)
+            return await self._asked.query(query, at)
         except TelemetryError:
             # numbers without their age are better than none; the next round asks again
             return []
@@ -153,12 +184,15 @@ def _unstamped(samples: list[Sample]) -> list[Sample]:
     return [one._replace(sampled_seconds=None) for one in samples]
 
 
-def _shares(cluster: Cluster, cards_known: int) -> list[tuple[str, ...]]:
+def _devices(cluster: Cluster) -> int:
     nodes: Mapping[str, Node] = cluster.records(Kind.NODE)
-    devices = sum(node.gpu_capacity or 0 for node in nodes.values())
-    if cards_known < MANY_CARDS and devices < MANY_CARDS:
-        return [tuple(MEANINGS)]
-    return [names_of((quantity,)) for quantity in Quantity if quantity is not Quantity.THROTTLE]
+    return sum(node.gpu_capacity or 0 for node in nodes.values())
+
+
+def _whole_queries() -> list[str]:
+    """Each quantity by itself; of nine series a card (our exporter's) those that say something."""
+    quantities = (one for one in Quantity if one is not Quantity.THROTTLE)
+    return [*(instant(names_of((one,))) for one in quantities), held_down()]
 
 
 def places_of(cluster: Cluster) -> Places:
