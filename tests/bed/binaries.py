@@ -100,6 +100,7 @@ _OPTIONAL = (
         "sp-scheduler",
         "scheduler-plugins",
         f"{_SCHEDULER_PLUGINS}/cmd/scheduler",
+        manifests=(Manifests(_SCHEDULER_PLUGINS, ("config/crd/bases/*.yaml",)),),
         is_optional=True,
     ),
     Binary(

@@ -11,6 +11,7 @@ from tests.bed.layout import Layout
 from tests.bed.manifests import document, documents
 from tests.bed.part import Part, http_probe
 
+NOT_BUILT = "{} is not in the cache: python -m tests.bed build --all, or make test-all, compiles it"
 # What the chart of scheduler-plugins calls its second scheduler.
 COSCHEDULING_SCHEDULER = "scheduler-plugins-scheduler"
 # A gate of 1.36 that is off by default, and an alpha version that is not served by default.
@@ -118,8 +119,8 @@ def jobset(layout: Layout) -> Part:
 def definitions(layout: Layout) -> list[Tree]:
     """The CRDs of the optional parts of this bed."""
     found: list[Tree] = []
-    if "pod-groups" in layout.parts:
-        base = Path(layout.manifests["sp-controller"]) / "config" / "crd" / "bases"
+    if plugins := layout.manifests.get("sp-scheduler") or layout.manifests.get("sp-controller"):
+        base = Path(plugins) / "config" / "crd" / "bases"
         found += [document(file) for file in sorted(base.glob("*.yaml"))]
     if "jobset" in layout.parts:
         base = Path(layout.manifests["jobset"]) / "config" / "components" / "crd" / "bases"

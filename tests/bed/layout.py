@@ -26,8 +26,8 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "prometheus": ("apiserver", "kcm", "kwok", "exposition"),
     "machines": ("apiserver", "kcm", "kwok"),
     "native": ("apiserver", "kcm", "scheduler"),
-    "pod-groups": ("apiserver", "kcm"),
-    "coscheduling": ("apiserver", "kcm", "scheduler", "kwok", "pod-groups"),
+    "pod-groups": ("apiserver",),
+    "coscheduling": ("apiserver",),
     "jobset": ("apiserver", "kcm", "scheduler", "kwok"),
 }
 # Not in a full bed: "native" is no program but gates of the others, the rest is compiled only on request.

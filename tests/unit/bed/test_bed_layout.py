@@ -73,7 +73,7 @@ def test_every_part_is_started_once_after_what_it_needs(tmp_path: Path) -> None:
 def test_optional_engines_start_after_the_control_plane_and_bring_no_part_of_the_full_bed(
     tmp_path: Path,
 ) -> None:
-    names = closure({"native", "coscheduling", "jobset"})
+    names = closure({"native", "pod-groups", "coscheduling", "jobset"})
     layout = make_layout(tmp_path, names)
     waves = parts.waves(layout)
     assert {name for wave in waves for name in wave} == set(names) & (set(PROGRAM_OF) | {"kwok"})
