@@ -51,13 +51,13 @@ class Side(Protocol):
         """Every pod that is being deleted is gone now."""
 
     def beat(self, *nodes: str) -> None:
-        """The kubelets of these nodes are heard of."""
+        """From now on the kubelets of these nodes are heard of, and those of no other."""
 
     def wait(self, seconds: float) -> None:
         """Time passes."""
 
-    def look(self) -> None:
-        """Both sides show the same now, or will soon."""
+    def look(self, *alike: str) -> None:
+        """Both sides show the same now, or will soon. Which of the names `alike` is which is chance."""
 
 
 Play = Callable[[Side], None]
