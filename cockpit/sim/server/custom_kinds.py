@@ -4,7 +4,6 @@ Facts: apiextensions-apiserver pkg/controller/establish, pkg/controller/finalize
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import msgspec
 
@@ -12,6 +11,14 @@ from cockpit.kube.resource import Resource
 from cockpit.sim.port import PatchType, PortError, Tree
 from cockpit.sim.resources import CUSTOM_RESOURCE_DEFINITIONS
 from cockpit.sim.server.builtin.definitions import CLEANUP
+from cockpit.sim.server.custom_names import (
+    accepted,
+    condition,
+    established,
+    is_established,
+    settled,
+    with_condition,
+)
 from cockpit.sim.server.kinds import Check, Decode, Kind, Scale
 from cockpit.sim.server.operations import Operations
 from cockpit.sim.server.request import Request
@@ -43,7 +50,8 @@ class CustomKinds:
         self._schema_of = schema_of
         self._heard: set[Resource] = set()
         for stored in list(operations.storage.shelf(CUSTOM_RESOURCE_DEFINITIONS).between("")):
-            self._serve(stored.tree)
+            if is_established(stored.tree):
+                self._serve(stored.tree)
         self.close = operations.storage.listen(CUSTOM_RESOURCE_DEFINITIONS, self._changed)
 
     def _changed(self, commit: Commit) -> None:
@@ -52,16 +60,17 @@ class CustomKinds:
         if commit.type == "DELETED":
             for resource in _resources(tree):
                 self._operations.kinds.remove(resource)
+            self._settle_others(tree)
             return
         if "deletionTimestamp" in tree["metadata"]:
-            self._clean(tree)
+            self._end(tree)
             return
-        if before is None or before.get("spec") != tree.get("spec"):
-            if before is not None:
-                for resource in set(_resources(before)) - set(_resources(tree)):
-                    self._operations.kinds.remove(resource)
+        if is_established(tree) and (before is None or _shown(before) != _shown(tree)):
+            for resource in set(_resources(before) if before else ()) - set(_resources(tree)):
+                self._operations.kinds.remove(resource)
             self._serve(tree)
-            self._establish(tree)
+        if self._settle(tree) and accepted(before or {}) != accepted(tree):
+            self._settle_others(tree)
 
     def _serve(self, definition: Tree) -> None:
         for kind in self._kinds(definition):
@@ -81,7 +90,7 @@ class CustomKinds:
 
     def _kinds(self, definition: Tree) -> Iterator[Kind]:
         spec = definition["spec"]
-        names = spec["names"]
+        names = accepted(definition)
         versions = {version["name"]: version for version in spec["versions"]}
         store = next(one for one in _all_resources(definition) if versions[one.version].get("storage"))
         for resource in _resources(definition):
@@ -109,25 +118,49 @@ class CustomKinds:
                 to_served=None if resource == store else _as_version(resource),
             )
 
-    def _establish(self, definition: Tree) -> None:
-        """Says in its status that the definition is served."""
-        spec = definition["spec"]
-        held = definition.get("status") or {}
+    def _settle(self, definition: Tree) -> bool:
+        """One step on the way to being served; True where there is none left."""
         now = self._operations.now
-        stored = [one["name"] for one in spec["versions"] if one.get("storage")]
-        was = held.get("storedVersions") or []
-        wanted = {
-            "acceptedNames": _names(spec),
-            "conditions": held.get("conditions")
-            or [
-                _condition("NamesAccepted", "NoConflicts", "no conflicts found", now),
-                _condition(
-                    "Established", "InitialNamesAccepted", "the initial names have been accepted", now
-                ),
-            ],
-            "storedVersions": [*was, *(one for one in stored if one not in was)],
-        }
-        self._patch(definition, {"status": wanted}, "status")
+        status = settled(definition, self._others(definition), now)
+        if status == definition.get("status"):
+            status = established(definition, now) or status
+        if status == definition.get("status"):
+            return True
+        # The write is heard of here, which is the next step.
+        self._put_status(definition, status)
+        return False
+
+    def _settle_others(self, definition: Tree) -> None:
+        """Names may have become free, or taken."""
+        for other in self._others(definition):
+            if "deletionTimestamp" not in other["metadata"]:
+                self._settle(other)
+
+    def _others(self, definition: Tree) -> list[Tree]:
+        """The other definitions of its group."""
+        shelf = self._operations.storage.shelf(CUSTOM_RESOURCE_DEFINITIONS)
+        return [
+            one.tree
+            for one in shelf.between("")
+            if one.tree["spec"]["group"] == definition["spec"]["group"]
+            and one.tree["metadata"]["uid"] != definition["metadata"]["uid"]
+        ]
+
+    def _end(self, definition: Tree) -> None:
+        """Says that its objects go, then lets them go."""
+        status = definition["status"]
+        held = next((one for one in status["conditions"] if one["type"] == "Terminating"), None)
+        if held is None or held["reason"] != "InstanceDeletionPending":
+            self._clean(definition)
+            return
+        told = condition(
+            "Terminating",
+            "True",
+            "InstanceDeletionInProgress",
+            "CustomResource deletion is in progress",
+            self._operations.now,
+        )
+        self._put_status(definition, {**status, "conditions": with_condition(status["conditions"], told)})
 
     def _clean(self, definition: Tree) -> None:
         """Deletes every object of a kind that goes, then lets the definition go."""
@@ -145,6 +178,14 @@ class CustomKinds:
                     return
         finalizers = [one for one in definition["metadata"]["finalizers"] if one != CLEANUP]
         self._patch(definition, {"metadata": {"finalizers": finalizers or None}}, "")
+
+    def _put_status(self, definition: Tree, status: Tree) -> None:
+        held = definition.get("status") or {}
+        gone = {key: None for key in accepted(definition) if key not in status["acceptedNames"]}
+        patch = {key: value for key, value in status.items() if held.get(key) != value}
+        if gone and "acceptedNames" in patch:
+            patch["acceptedNames"] = {**status["acceptedNames"], **gone}
+        self._patch(definition, {"status": patch}, "status")
 
     def _patch(self, definition: Tree, patch: Tree, subresource: str) -> None:
         name = definition["metadata"]["name"]
@@ -182,6 +223,11 @@ def _resources(definition: Tree) -> list[Resource]:
     return [one for one in _all_resources(definition) if one.version in versions]
 
 
+def _shown(definition: Tree) -> tuple[Tree, Tree, bool]:
+    """What its kinds are made of."""
+    return definition["spec"], accepted(definition), is_established(definition)
+
+
 def _as_version(resource: Resource) -> Callable[[Tree], Tree]:
     """The same object under another version: what conversion strategy None means."""
 
@@ -208,19 +254,3 @@ def _scale(given: Tree | None) -> Scale | None:
 def _fields(version: Tree) -> dict[str, tuple[str, ...]]:
     paths = [one["jsonPath"] for one in version.get("selectableFields") or ()]
     return {path.removeprefix("."): _path(path) for path in paths}
-
-
-def _names(spec: Tree) -> dict[str, Any]:
-    names = spec["names"]
-    kind = names["kind"]
-    return {"singular": kind.lower(), "listKind": f"{kind}List", **names}
-
-
-def _condition(name: str, reason: str, message: str, now: str) -> Tree:
-    return {
-        "type": name,
-        "status": "True",
-        "lastTransitionTime": now,
-        "reason": reason,
-        "message": message,
-    }
