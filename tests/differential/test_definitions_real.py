@@ -28,24 +28,23 @@ _PATIENCE_SECONDS = 120.0
 """Only a failure waits so long."""
 
 
-def _definition(group: str, plural: str, kind: str, short: tuple[str, ...] = (), **names: str) -> Tree:
+def _definition(group: str, plural: str, kind: str, short: tuple[str, ...], **names: str) -> Tree:
     schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
-    shorts = {"shortNames": list(short)} if short else {}
     return {
         "metadata": {"name": f"{plural}.{group}"},
         "spec": {
             "group": group,
             "scope": "Namespaced",
-            "names": {"plural": plural, "kind": kind, **shorts, **names},
+            "names": {"plural": plural, "kind": kind, "shortNames": list(short), **names},
             "versions": [version],
         },
     }
 
 
-def _make(*given: Any, **names: str) -> Callable[[Api, str], None]:
+def _make(plural: str, kind: str, short: tuple[str, ...], **names: str) -> Callable[[Api, str], None]:
     def step(api: Api, group: str) -> None:
-        api.create(CRDS, _definition(group, *given, **names))
+        api.create(CRDS, _definition(group, plural, kind, short, **names))
 
     return step
 
