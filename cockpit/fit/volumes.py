@@ -104,6 +104,11 @@ class VolumeNeeds:
         )
 
 
+def has_volume(volume: Volume, node: Node, labels: Mapping[str, str]) -> bool:
+    """Whether a bound volume can be used on the node: its node affinity and its zone."""
+    return _reaches(volume, node, labels) and _in_zone(volume, labels)
+
+
 def _reaches(volume: Volume, node: Node, labels: Mapping[str, str]) -> bool:
     return volume.node_terms is None or any(meets(one, node.name, labels) for one in volume.node_terms)
 

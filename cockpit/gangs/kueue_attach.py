@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from cockpit.errors import BadInput
+from cockpit.gangs.kueue_topology import Topologies, asks_for_topology, topology_of
 from cockpit.gangs.kueue_verdict import cluster_queue_of
-from cockpit.gangs.manifests import Attached, copied, templates
+from cockpit.gangs.manifests import Attached, copied
 from cockpit.gangs.sentence import counted
 from cockpit.model.devices import is_gpu_resource
 from cockpit.model.gang import ClusterQueue
@@ -15,24 +16,28 @@ from cockpit.store.store import Store
 
 QUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
 PRIORITY_LABEL: Final = "kueue.x-k8s.io/priority-class"
-TOPOLOGY: Final = (
-    "kueue.x-k8s.io/podset-required-topology",
-    "kueue.x-k8s.io/podset-preferred-topology",
-    "kueue.x-k8s.io/podset-unconstrained-topology",
-)
 _POLICY: Final = ("MPIJob", "PyTorchJob", "TFJob", "XGBoostJob", "JAXJob", "PaddleJob")
 _MANAGED: Final = (*_POLICY, "Job", "JobSet", "TrainJob", "RayJob", "RayCluster")
 
 
-def attach(manifest: Mapping[str, Any], *, queue: str, priority: str = "") -> Attached:
-    """The manifest in a LocalQueue, suspended. Raises BadInput for what Kueue does not manage."""
+def is_managed(api_version: str, kind: str) -> bool:
+    """True for the kinds of jobs that Kueue takes as it comes; plain pods it takes only where told to."""
+    return kind in _MANAGED and not api_version.startswith("batch.volcano.sh/")
+
+
+def attach(manifest: Mapping[str, Any], *, queue: str = "", priority: str = "") -> Attached:
+    """The manifest in a LocalQueue, suspended; "" leaves the queue that it names already.
+
+    Raises BadInput without a queue and for what Kueue does not manage.
+    """
     kind, version = str(manifest.get("kind")), str(manifest.get("apiVersion"))
-    if version.startswith("batch.volcano.sh/") or kind not in (*_MANAGED, "Pod"):
+    if not is_managed(version, kind) and (kind, version) != ("Pod", "v1"):
         raise BadInput(f"Kueue does not manage {kind} of {version}: take the engine that it belongs to")
-    if not queue:
-        raise BadInput("queue: name a LocalQueue of the namespace")
     tree = copied(manifest)
     labels = tree.setdefault("metadata", {}).setdefault("labels", {})
+    queue = queue or str(labels.get(QUEUE_LABEL) or "")
+    if not queue:
+        raise BadInput("queue: Kueue needs one; name a LocalQueue of the namespace, or take engine none")
     labels[QUEUE_LABEL] = queue
     if priority:
         labels[PRIORITY_LABEL] = priority
@@ -44,25 +49,26 @@ def attach(manifest: Mapping[str, Any], *, queue: str, priority: str = "") -> At
     return Attached(tree)
 
 
-def is_topology_aware(manifest: Mapping[str, Any]) -> bool:
-    """True when a pod template asks Kueue for a topology: then it binds together or not at all."""
-    for template, _ in templates(manifest):
-        notes = (template.get("metadata") or {}).get("annotations") or {}
-        if any(key in notes for key in TOPOLOGY):
-            return True
-    return False
-
-
 def half_bind_warning(
-    manifest: Mapping[str, Any], namespace: str, gpus: int, free: int | None, store: Store
+    manifest: Mapping[str, Any],
+    namespace: str,
+    gpus: int,
+    free: int | None,
+    store: Store,
+    *,
+    topologies: Topologies | None = None,
 ) -> str:
     """A sentence when Kueue would admit `gpus` although only `free` can be bound now; "" else.
 
     `free` None: not known, nothing is said. The quota is that of the LocalQueue's ClusterQueue as it stands.
+    With `topologies` (None: not known) it is silent where the queue places what it admits.
     """
     labels = (manifest.get("metadata") or {}).get("labels") or {}
     queue = str(labels.get(QUEUE_LABEL) or "")
-    if not queue or free is None or gpus <= free or is_topology_aware(manifest):
+    if not queue or free is None or gpus <= free:
+        return ""
+    topology = topology_of(manifest, namespace, queue, store, topologies)
+    if topology or (topology is None and asks_for_topology(manifest)):
         return ""
     name = cluster_queue_of(store, namespace, queue)
     target: ClusterQueue | None = store.by_key(Kind.CLUSTER_QUEUE, name) if name else None
@@ -71,7 +77,8 @@ def half_bind_warning(
         return ""  # it waits for quota first, and nothing of it starts
     return (
         f"Kueue counts quota, not places: it may admit all {counted(gpus, 'GPU')} while {free} are free,"
-        " so a part starts and holds its GPUs while the rest waits (unless its flavor has a topology)"
+        " so a part starts and holds its GPUs while the rest waits"
+        + (" (unless its flavor has a topology)" if topology is None else "")
     )
 
 

@@ -22,13 +22,14 @@ Value = str | int | bool | tuple[str, ...] | tuple[Pair, ...] | tuple[Mount, ...
 TYPES: Final = (
     *("dns-label", "text", "integer", "quantity", "command", "image", "choice", "switch"),
     *("environment", "labels", "resources", "table", "claims", "host-paths"),
-    *("path", "git", "revision", "resource-name", "label-value", "object-name"),
+    *("path", "git", "revision", "resource-name", "label-value", "label-key", "object-name"),
 )
 SOURCES: Final = (
-    *("namespaces", "localqueues", "priority-classes", "gpu-models"),
-    *("nodes", "pools", "claims", "secrets", "gpu-resources", "volcano-queues", "runtimes"),
+    *("namespaces", "localqueues", "priority-classes", "pod-priority-classes", "gpu-models"),
+    *("nodes", "pools", "claims", "secrets", "gpu-resources", "volcano-queues", "kai-queues"),
+    *("runtimes", "topology-levels"),
 )
-"""Where `choices-from` may point: lists that the screen fills from the cluster."""
+"""Where `choices-from` may point: lists that are filled from the cluster. Secrets are typed, never listed."""
 
 # RFC 1035 label, the strictest form that a job's children need (source: mpi-operator validation.go).
 _DNS_LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
@@ -191,5 +192,6 @@ _READERS: Final[dict[str, Callable[[Parameter, str], Value]]] = {
     "revision": _of(values.revision),
     "resource-name": _of(values.resource_name),
     "label-value": _of(values.label_value),
+    "label-key": _of(values.label_key),
     "object-name": _of(values.subdomain),
 }

@@ -35,6 +35,7 @@ _SAMPLES = {
     "revision": "main",
     "resource-name": "nvidia.com/gpu",
     "label-value": "sample",
+    "label-key": "kubernetes.io/hostname",
     "object-name": "sample",
 }
 

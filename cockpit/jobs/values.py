@@ -198,6 +198,13 @@ def label_value(name: str, text: str) -> str:
     return text
 
 
+def label_key(name: str, text: str) -> str:
+    """The key of a label."""
+    if not _QUALIFIED.fullmatch(text):
+        refuse(name, text, "is no label key such as kubernetes.io/hostname")
+    return text
+
+
 def subdomain(name: str, text: str) -> str:
     """The name of an object that may hold dots: a node, a claim, a secret, a priority class."""
     if not _SUBDOMAIN.fullmatch(text):

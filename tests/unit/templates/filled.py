@@ -21,6 +21,7 @@ GOOD = {
     "revision": "release/1.0",
     "resource-name": "amd.com/gpu",
     "label-value": "NVIDIA-H100-80GB-HBM3",
+    "label-key": "example.com/rack",
     "object-name": "gpu-7.example.com",
 }
 

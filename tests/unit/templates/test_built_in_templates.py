@@ -39,6 +39,7 @@ WRONG = {
     "revision": "--upload-pack=x",
     "resource-name": "gpu",
     "label-value": "two words",
+    "label-key": "two words",
     "object-name": "Not_A_Name",
 }
 
@@ -191,6 +192,7 @@ MARK = {
     "dns-label": "zebra",
     "object-name": "zebra",
     "label-value": "zebra",
+    "label-key": "zebra",
     "text": "zebra",
     "integer": "13",
     "quantity": "7777Mi",
