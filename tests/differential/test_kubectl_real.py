@@ -216,6 +216,36 @@ def test_what_each_person_may(demo: Kubectl) -> None:
     )
 
 
+def _rights(demo: Kubectl, person: str, namespace: str) -> dict[str, set[str]]:
+    """What `auth can-i --list` tells: verbs by resource, without paths and named objects."""
+    rights: dict[str, set[str]] = {}
+    for line in demo("auth", "can-i", "--list", "-n", namespace, context=person).splitlines()[1:]:
+        found = re.fullmatch(r"(\S+) +\[\] +\[\] +\[(.*)\]", line)
+        if found:
+            rights.setdefault(found[1], set()).update(found[2].split())
+    return rights
+
+
+def test_what_each_person_may_is_listed(demo: Kubectl) -> None:
+    reviews = {
+        "selfsubjectaccessreviews.authorization.k8s.io",
+        "selfsubjectrulesreviews.authorization.k8s.io",
+    }
+    listed = {
+        (person, namespace): _rights(demo, person, namespace)
+        for person in ("admin", "engineer", "viewer", "nobody")
+        for namespace in ("team-a", "team-b")
+    }
+    assert all(reviews <= rights.keys() for rights in listed.values())
+    assert listed["admin", "team-b"]["*.*"] == {"*"}
+    own, foreign = listed["engineer", "team-a"], listed["engineer", "team-b"]
+    assert {"create", "delete", "get", "watch"} <= own["jobs.batch"]
+    assert "jobs.batch" not in foreign
+    seen = listed["viewer", "team-b"]
+    assert {"get", "list", "watch"} == seen["pods"] and "secrets" not in seen
+    assert {name for name in listed["nobody", "team-a"] if "review" not in name} == set()
+
+
 def test_what_is_served(demo: Kubectl) -> None:
     kinds = {line.split()[0] for line in demo("api-resources").splitlines()}
     assert {"pods", "nodes", "jobs", "deployments", "mpijobs", "leases", "poddisruptionbudgets"} <= kinds
@@ -274,6 +304,8 @@ CONVERSATION: tuple[tuple[tuple[str, ...], str | None], ...] = (
     (("expose", "deployment", "web", "-n", "try", "--port=80", "--dry-run=server"), None),
     (("auth", "can-i", "delete", "nodes"), None),
     (("auth", "can-i", "create", "pods", "--subresource=exec"), None),
+    (("auth", "can-i", "--list"), None),
+    (("auth", "can-i", "--list", "-n", "default"), None),
     (("top", "pods", "-n", "try"), None),
     (("get", "nonsense", "-n", "try"), None),
     (("get", "pods", "-n", "try", "--field-selector=spec.nonsense=1"), None),
