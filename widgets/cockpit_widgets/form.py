@@ -1,7 +1,7 @@
 """A form made from field specifications, checked in place while one types."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from textual import events, on
@@ -19,6 +19,7 @@ from cockpit_widgets.form_fields import (
     FieldLabel,
     FieldNote,
     ParagraphField,
+    TextField,
     editor_for,
 )
 from cockpit_widgets.form_rules import faults, normal
@@ -49,6 +50,23 @@ class FieldRow(Vertical):
             yield self.label
             yield self.editor
         yield self.note
+
+    async def become(self, spec: FieldSpec) -> None:
+        """Another kind, other choices or another help, in the same place; what was entered stays."""
+        former, spec = self.editor, replace(spec, value=self.editor.text)
+        is_other = spec.kind != self.spec.kind
+        self.spec = spec
+        self.note.set_help(spec.help)
+        if not is_other:
+            if isinstance(former, (ChoiceField, TextField)):
+                former.set_choices(spec.choices)
+            return
+        had_focus = former.has_focus
+        self.editor = editor_for(spec)
+        await self.query_one(Horizontal).mount(self.editor, after=former)
+        if had_focus:
+            self.screen.set_focus(self.editor)
+        await former.remove()
 
 
 class Form(VerticalScroll, can_focus=False):
@@ -151,6 +169,13 @@ class Form(VerticalScroll, can_focus=False):
         if isinstance(row.editor, ChoiceField):
             row.editor.set_choices(choices)
         self._show_faults()
+
+    async def change_field(self, spec: FieldSpec) -> None:
+        """Make another field of one that is there; value and focus stay. Raises KeyError for a new one."""
+        row = self._row(spec.id)
+        if replace(row.spec, value="") != replace(spec, value=""):
+            await row.become(spec)
+            self._show_faults()
 
     def set_errors(self, errors: Mapping[str, str]) -> None:
         """Show sentences that others found, such as a server; each goes when its field is edited."""

@@ -8,6 +8,7 @@ from rich.text import Text
 from textual import events, on
 from textual.binding import Binding, BindingType
 from textual.message import Message
+from textual.suggester import SuggestFromList
 from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
@@ -35,6 +36,10 @@ class Edited(Message):
     text: str
 
 
+def _suggestions(choices: tuple[str, ...]) -> SuggestFromList | None:
+    return SuggestFromList(choices) if choices else None
+
+
 class TextField(LineInput):
     """One line of text or a number."""
 
@@ -49,7 +54,9 @@ class TextField(LineInput):
     """
 
     def __init__(self, spec: FieldSpec) -> None:
-        super().__init__(compact=True, select_on_focus=spec.kind == "integer")
+        super().__init__(
+            compact=True, select_on_focus=spec.kind == "integer", suggester=_suggestions(spec.choices)
+        )
         # Set without its watchers: they want a running app, and a form may be made before there is one.
         self.set_reactive(TextField.value, plain(spec.value))
 
@@ -67,6 +74,10 @@ class TextField(LineInput):
     def put(self, text: str) -> None:
         """Set the text from outside."""
         self.value = text
+
+    def set_choices(self, choices: tuple[str, ...]) -> None:
+        """Complete to one of these from now on, with `right` at the end of what was typed."""
+        self.suggester = _suggestions(choices)
 
     @on(Input.Changed)
     def _tell(self, event: Input.Changed) -> None:
@@ -343,6 +354,12 @@ class FieldNote(OneLine):
         self._help = text
         self._indent = indent
         self.fault = ""
+
+    def set_help(self, text: str) -> None:
+        """Another help text."""
+        if text != self._help:
+            self._help = text
+            self.refresh()
 
     def set_fault(self, sentence: str) -> None:
         """Say what is wrong; empty shows the help again."""

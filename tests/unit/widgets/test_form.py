@@ -264,3 +264,37 @@ async def test_a_pasted_control_character_is_not_drawn() -> None:
                 name.value = bad
                 command.text = f"{bad}\n\tc"
                 await pilot.pause()
+
+
+async def test_a_field_becomes_another_kind_and_keeps_value_and_focus() -> None:
+    form = Form((FieldSpec("a", "A"), FieldSpec("queue", "Queue", help="typed", required=False)))
+    async with Host(form).run_test(size=(80, 24)) as pilot:
+        await pilot.press("tab", *"main")
+        offered = FieldSpec(
+            "queue", "Queue", "choice", choices=("", "main", "side"), help="2 there", required=False
+        )
+        await form.change_field(offered)
+        await pilot.pause()
+        assert (focused(form), form.values["queue"]) == ("queue", "main")
+        await pilot.press("right")
+        assert form.values["queue"] == "side"
+        assert isinstance(editor(form, "queue"), ChoiceField)
+        await form.change_field(FieldSpec("queue", "Queue", help="denied: type the name", required=False))
+        await pilot.press("end", "2")
+        assert (focused(form), form.values["queue"]) == ("queue", "side2")
+        assert any("denied: type the name" in line for one in form.query(FieldNote) for line in texts_of(one))
+        with pytest.raises(KeyError):
+            await form.change_field(FieldSpec("nobody", "Nobody"))
+
+
+async def test_a_text_is_completed_to_what_is_offered() -> None:
+    form = Form((FieldSpec("data", "Data", required=False),))
+    async with Host(form).run_test(size=(80, 24)) as pilot:
+        await form.change_field(FieldSpec("data", "Data", choices=("corpus:/data",), required=False))
+        await pilot.press(*"cor")
+        await pilot.app.workers.wait_for_complete()
+        await pilot.pause()
+        await pilot.press("right")
+        assert form.values["data"] == "corpus:/data"
+        await pilot.press("backspace", *"x other:/o")
+        assert form.values["data"] == "corpus:/datx other:/o", "anything else may be typed"
