@@ -3,7 +3,7 @@
 import asyncio
 import enum
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -12,6 +12,8 @@ from cockpit.clock import Clock
 from cockpit.errors import BadInput, CockpitError, NoConnection, Refused
 from cockpit.jobs.index import JobIndex
 from cockpit.model.batch import Batch, Phase, StreamStatus
+from cockpit.model.log import Life, LogLine, LogWish
+from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.store.store import Store
 from cockpit.store.trends import Trends
@@ -19,6 +21,7 @@ from cockpit.telemetry.look import EVERYTHING, NOBODY, Look
 
 if TYPE_CHECKING:
     from cockpit.kube.discovery import Served
+    from cockpit.kube.log_crowd import Crowd
     from cockpit.kube.session import Session
 
 ABSORB_OBJECTS = 1_500
@@ -307,12 +310,17 @@ class Attachment:
         text: str = await asyncio.to_thread(lambda: str(dump()))
         return text.splitlines()
 
-    async def follow_logs(self, namespace: str, pod: str, tail: int) -> AsyncIterator[str]:
-        """Lines of a pod's log, followed. Raises CockpitError with one sentence."""
-        from cockpit.kube.logs import follow
+    def crowd(self, wish: LogWish, sink: Callable[[list[LogLine]], None]) -> "Crowd":
+        """A reader of many logs; it says itself what it cannot read."""
+        from cockpit.kube.log_crowd import Crowd
 
-        async for line in follow(self._connected(), namespace, pod, tail=tail):
-            yield line
+        return Crowd(self._connected, wish, sink, self._life)
+
+    def _life(self, uid: str) -> Life:
+        pod = self.store.get(Kind.POD, uid)
+        if not isinstance(pod, Pod):
+            return Life(is_over=True)
+        return Life(is_over=pod.is_finished, restarts=pod.restarts)
 
     def _set(self, link: Link, sentence: str) -> None:
         self.link, self.sentence = link, sentence

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from cockpit import __version__
+from cockpit.cli_values import seconds, speed, warm, whole
 from cockpit.errors import CockpitError
 
 KINDS = ("overview", "nodes", "gpus", "pods", "jobs", "queues", "pools", "events")
@@ -87,21 +88,11 @@ def _output(parser: Any) -> None:
 def _waiting(parser: Any) -> None:
     parser.add_argument(
         "--timeout",
-        type=_seconds,
+        type=seconds,
         default=30.0,
         metavar="SECONDS",
         help="patience for the cluster (default: 30)",
     )
-
-
-def _seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 < value <= 3600:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0, at most 3600")
-    return value
 
 
 def _get(nouns: Any, shared: argparse.ArgumentParser) -> None:
@@ -119,9 +110,9 @@ def _top(nouns: Any, shared: argparse.ArgumentParser) -> None:
     parser.add_argument("kind", choices=("node", "job", "gpu"), metavar="KIND", help="node, job, gpu")
     parser.add_argument("--watch", action="store_true", help="again and again, until interrupted")
     parser.add_argument(
-        "--interval", type=_seconds, default=5.0, metavar="SECONDS", help="between rounds (default: 5)"
+        "--interval", type=seconds, default=5.0, metavar="SECONDS", help="between rounds (default: 5)"
     )
-    parser.add_argument("--most", type=_whole, default=0, metavar="COUNT", help="so many rows (default: all)")
+    parser.add_argument("--most", type=whole, default=0, metavar="COUNT", help="so many rows (default: all)")
     parser.add_argument("--filter", default="", metavar="TEXT", help="as typed after / on the screen")
     parser.add_argument("--sort", default="", metavar="COLUMN", help="another order (default: the busiest)")
     parser.add_argument("--descending", action="store_true", help="with --sort: the largest first")
@@ -156,6 +147,7 @@ def _job(nouns: Any, shared: argparse.ArgumentParser) -> None:
     _acting(submit)
     _smoke(verbs, shared)
     _enter(verbs, shared)
+    _logs(verbs, shared)
     _on_jobs(verbs, shared)
 
 
@@ -175,9 +167,26 @@ def _enter(verbs: Any, shared: argparse.ArgumentParser) -> None:
     enter = _command(verbs, "exec", shared, "run a command in a member of a job, or a shell", "enter:run")
     enter.usage = "%(prog)s [options] NAME [-- COMMAND ...]"
     enter.add_argument("name", metavar="NAME", help="name, namespace/name or kind/namespace/name")
-    enter.add_argument("--rank", type=_whole, metavar="N", help="which member (default: the first that runs)")
+    enter.add_argument("--rank", type=whole, metavar="N", help="which member (default: the first that runs)")
     enter.add_argument("--container", default="", metavar="NAME", help="where a pod has several")
     _waiting(enter)
+
+
+def _logs(verbs: Any, shared: argparse.ArgumentParser) -> None:
+    logs = _command(verbs, "logs", shared, "print the logs of all members together", "logs:run")
+    add = logs.add_argument
+    add("name", metavar="NAME", help="name, namespace/name or kind/namespace/name")
+    add("-f", "--follow", action="store_true", help="go on until the job ends, or until interrupted")
+    add("--since", default="", metavar="AGE", help="30s, 10m, 2h: only lines since then")
+    add("--tail", type=whole, metavar="COUNT", help="so many last lines of each (default: 20 to 1000)")
+    add("--previous", action="store_true", help="the run before the last restart")
+    add("--grep", action="append", default=[], metavar="RE", help="only lines that match; repeat")
+    add("--not", dest="unwanted", action="append", default=[], metavar="RE", help="no lines that match")
+    add("--rank", action="append", default=[], metavar="N", help="0, 0-3,7 or launcher: only these members")
+    add("--container", default="", metavar="NAME", help="where pods have several")
+    add("--times", action="store_true", help="the moment of each line, UTC")
+    add("--save", default="", metavar="FILE", help="to a new file instead")
+    _waiting(logs)
 
 
 def _on_jobs(verbs: Any, shared: argparse.ArgumentParser) -> None:
@@ -203,7 +212,7 @@ def _on_jobs(verbs: Any, shared: argparse.ArgumentParser) -> None:
         "--memory", default="", metavar="QUANTITY", help="(default: half as much again after OOM)"
     )
     scale = verb("scale", "give an elastic job another number of workers")
-    scale.add_argument("--to", required=True, type=_whole, metavar="COUNT", help="wanted number of workers")
+    scale.add_argument("--to", required=True, type=whole, metavar="COUNT", help="wanted number of workers")
     prioritise = verb("prioritise", "give jobs another priority class or queue")
     prioritise.add_argument("--priority", default="", metavar="CLASS", help="Kueue's or the pods' class")
     prioritise.add_argument("--queue", dest="to_queue", default="", metavar="QUEUE", help="a LocalQueue")
@@ -259,49 +268,21 @@ def _demo(nouns: Any, shared: argparse.ArgumentParser) -> None:
         "--scenario", default="default", metavar="NAME", help="see --list; or a file (default: default)"
     )
     demo.add_argument("--list", action="store_true", help="the scenarios that come along")
-    demo.add_argument("--speed", type=_speed, default=1.0, metavar="N", help="how much faster than the wall")
-    demo.add_argument("--seed", type=_whole, default=1, metavar="S", help="the same seed, the same history")
+    demo.add_argument("--speed", type=speed, default=1.0, metavar="N", help="how much faster than the wall")
+    demo.add_argument("--seed", type=whole, default=1, metavar="S", help="the same seed, the same history")
     demo.add_argument(
         "--warm",
-        type=_warm,
+        type=warm,
         default=30.0,
         metavar="SECONDS",
         help="how much has happened already (default: 30)",
     )
     demo.add_argument("--serve", action="store_true", help="print KUBECONFIG=PATH and stay, without screens")
     demo.add_argument(
-        "--port", type=_whole, default=0, metavar="PORT", help="of the API server (default: any)"
+        "--port", type=whole, default=0, metavar="PORT", help="of the API server (default: any)"
     )
     demo.add_argument("--folder", default="", metavar="DIR", help="keep kubeconfig and logs there")
     demo.add_argument("--read-only", action="store_true", help="begin read-only, as on a real cluster")
-
-
-def _speed(text: str) -> float:
-    return _number(text, "a speed", 0.01, 1000.0)
-
-
-def _warm(text: str) -> float:
-    return _number(text, "a number of seconds", 0.0, 86_400.0)
-
-
-def _number(text: str, what: str, least: float, most: float) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = least - 1.0
-    if not least <= value <= most:
-        raise argparse.ArgumentTypeError(f"{text!r} is not {what} from {least:g} to {most:g}")
-    return value
-
-
-def _whole(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        value = -1
-    if value < 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 0")
-    return value
 
 
 def _template(nouns: Any, shared: argparse.ArgumentParser) -> None:

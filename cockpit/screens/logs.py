@@ -2,59 +2,248 @@
 
 import asyncio
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from typing import ClassVar
 
-from cockpit_widgets import LogView
+from cockpit_widgets import ChoiceDialog, LogView, StatusLine
+from cockpit_widgets.types import ChoiceItem, StatusSegment, Tone
 from textual.binding import BindingType
+from textual.timer import Timer
 from textual.widget import Widget
+from textual.widgets import Input
 
-from cockpit.errors import CockpitError
+from cockpit.errors import BadInput, CockpitError
+from cockpit.keep.save import save_lines
+from cockpit.model.log import LogLine, LogSource, LogWish
 from cockpit.model.pod import Pod
+from cockpit.model.record import Kind
 from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.place import Place
+from cockpit.views import log_book as view
+from cockpit.views.log_filter import parse_log_filter
+from cockpit.views.view_state import Measure, read_number
 
-MOST_MEMBERS = 64
-"""Streams held open at once: each is a connection of the API server's."""
-TAIL_LINES = 200
+REFILTER_SECONDS = 0.1
+"""Typing goes on while 50,000 lines are looked through anew."""
+SINCE = ("1m", "10m", "1h", "6h", "1d")
+LAST_LINES = "last lines"
 
 
 class LogsScreen(Place):
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings(*EVERYWHERE)]
+    DEFAULT_CSS = "LogsScreen #said { background: $surface; } LogsScreen #log { padding: 0 0 0 1; }"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *bindings("filter", "log.since", "log.previous", "log.search", "log.save", "back", "help"),
+        *bindings("log.times", *EVERYWHERE),
+    ]
+    place = "logs"
+    has_filter = True
 
-    def __init__(self, key: str) -> None:
+    def __init__(self, key: str, uid: str = "") -> None:
+        """Logs of the job `key`; of one pod, where its `uid` is given."""
         super().__init__()
         self._key = key
+        self._uid = uid
+        self._since = ""
+        self._is_previous = False
+        self._searched = ""
+        self._mistake = ""
+        self._refilter: Timer | None = None
+        self._sources: list[LogSource] = []
+        self._read = 0
 
     @property
     def heading(self) -> str:
         return f"logs of {self._key.split('/', 1)[-1]}"
 
     def body(self) -> Iterable[Widget]:
-        yield LogView(id="log", follow=True)
+        yield StatusLine(id="said")
+        yield LogView(id="log", follow=True, tone_of=tone_of)
+
+    @property
+    def log_view(self) -> LogView:
+        return self.query_one("#log", LogView)
 
     def on_mount(self) -> None:
+        self.book = view.LogBook()
         super().on_mount()
-        self.query_one("#log").focus()
-        self.run_worker(self._follow_all(), name="logs", group="logs", exclusive=True)
+        self.query_one("#filter", Input).placeholder = 'regex  !regex  rank:0-3,7  "two words"'
+        self.log_view.focus()
+        self._filter_now()
+        self._start()
 
-    async def _follow_all(self) -> None:
-        view = self.query_one("#log", LogView)
-        members = self.deck.attachment.jobs.members(self._key)
-        if not members:
-            view.append([f"{self._key} has no pods: there is no log yet"])
-            return
-        if len(members) > MOST_MEMBERS:
-            view.append([f"following the first {MOST_MEMBERS} of {len(members)} members"])
-        async with asyncio.TaskGroup() as group:
-            for pod in members[:MOST_MEMBERS]:
-                group.create_task(self._follow(pod, view))
+    def focus_body(self) -> None:
+        self.set_focus(self.log_view)
 
-    async def _follow(self, pod: Pod, view: LogView) -> None:
-        from cockpit.views.pods import rank_text
+    # ---- reading
 
-        prefix = rank_text(pod) or pod.name
+    def members(self) -> tuple[Pod, ...]:
+        """The pods whose logs are shown, launcher first, then by rank."""
+        attachment = self.deck.attachment
+        if not self._uid:
+            return tuple(attachment.jobs.members(self._key))
+        pod = attachment.store.get(Kind.POD, self._uid)
+        return (pod,) if isinstance(pod, Pod) else ()
+
+    def _start(self) -> None:
+        """Read anew, as far back as is wished now."""
+        self._sources = view.sources_of(self.members())
+        self.book.clear()
+        self.book.name(self._sources)
+        self.log_view.clear()
+        self.log_view.set_placeholder("reading ..." if self._sources else self._why_empty())
+        tail = view.tail_lines(len(self._sources))
+        seconds = read_number(self._since, Measure.SECONDS) if self._since else None
+        wish = LogWish(
+            tail_lines=None if seconds else tail,
+            since_seconds=int(seconds) if seconds else None,
+            is_previous=self._is_previous,
+        )
+        self.crowd = self.deck.attachment.crowd(wish, self._take)
+        self.crowd.want(self._sources)
+        self.run_worker(self._read_all(), name="logs", group="logs", exclusive=True)
+        self.show()
+
+    async def _read_all(self) -> None:
+        crowd = self.crowd
+        crowd.when_read = self._is_read
+        await crowd.run()
+
+    def _is_read(self) -> None:
+        self.log_view.set_placeholder(self._why_empty())
+        self.show()
+
+    def _why_empty(self) -> str:
+        if not self._sources:
+            return f"{self._key.split('/', 1)[-1]} has no pods: there is no log yet"
+        if len(self.book):
+            return "No line passes the filter."
+        for label, sentence in self.crowd.troubles.items():
+            return f"{label}: {sentence}"
+        return "Nothing was written yet."
+
+    def _take(self, lines: list[LogLine]) -> None:
+        if self.is_attached:
+            self.log_view.append(self.book.add(lines))
+
+    # ---- drawing
+
+    def project(self) -> None:
+        sources = view.sources_of(self.members())
+        if sources and sources != self._sources:
+            known = {(one.uid, one.container) for one in self._sources}
+            self._sources += [one for one in sources if (one.uid, one.container) not in known]
+            if self.book.name(sources):
+                self.log_view.replace(self.book.shown())
+            self.crowd.want(sources)
+        self.query_one("#said", StatusLine).set_segments(self._segments())
+
+    def _segments(self) -> list[StatusSegment]:
+        parts = view.summary(
+            members=len(self._sources),
+            book=self.book,
+            shown=len(self.log_view),
+            how_far=self._how_far(),
+            is_following=None if self._is_previous else self.log_view.following,
+            troubles=tuple(self.crowd.troubles.items()),
+        )
+        return [StatusSegment(text, tone, at + 1) for at, (text, tone) in enumerate(parts)]
+
+    def _how_far(self) -> str:
+        if self._is_previous:
+            return "the run before the last restart"
+        if self._since:
+            return f"since {self._since} ago"
+        return f"last {view.tail_lines(len(self._sources)):,} lines each"
+
+    # ---- keys
+
+    def set_filter(self, text: str) -> None:
+        super().set_filter(text)
+        if self._refilter is not None:
+            self._refilter.stop()
+        self._refilter = self.set_timer(REFILTER_SECONDS, self._filter_now)
+
+    def _filter_now(self) -> None:
+        """The last filter that could be read stays in force while a mistake is told."""
+        self._refilter = None
         try:
-            async for line in self.deck.attachment.follow_logs(pod.namespace, pod.name, TAIL_LINES):
-                view.append([f"{prefix:>10} {line}"])
+            wanted = parse_log_filter(self.state.filter)
+        except BadInput as error:
+            self.say_problem(error.sentence)
+            return
+        self.say_problem("")
+        if wanted != self.book.filter:
+            self.book.filter = wanted
+            self.log_view.replace(self.book.shown())
+            self.log_view.set_placeholder(self._why_empty() if self._sources else "")
+        self.show()
+
+    def on_log_view_follow_changed(self) -> None:
+        self.show()
+
+    def action_times(self) -> None:
+        self.book.has_times = not self.book.has_times
+        self.log_view.replace(self.book.shown())
+        self.show()
+
+    def action_previous(self) -> None:
+        self._is_previous = not self._is_previous
+        self._start()
+
+    def action_since(self) -> None:
+        items = [ChoiceItem("", LAST_LINES), *(ChoiceItem(one, f"since {one} ago") for one in SINCE)]
+        dialog = ChoiceDialog("Logs since", items, current=self._since, placeholder="30s, 2h", is_free=True)
+        self.app.push_screen(dialog, self._set_since)
+
+    def _set_since(self, text: str | None) -> None:
+        if text is None:
+            return
+        seconds = read_number(text, Measure.SECONDS) if text else 1.0
+        if seconds is None or not 1 <= seconds <= 366 * 86_400:
+            self.notify(f"{text!r} is no time span; write for example 10m or 2h", severity="error")
+            return
+        self._since, self._is_previous = text, False
+        self._start()
+
+    def action_search(self) -> None:
+        """Mark a text, or no more where one is marked."""
+        if self._searched:
+            self._set_search("")
+            return
+        dialog = ChoiceDialog("Mark", (), placeholder="a text, in either case", is_free=True)
+        self.app.push_screen(dialog, self._set_search)
+
+    def _set_search(self, text: str | None) -> None:
+        if text is None:
+            return
+        self._searched = text
+        self.log_view.set_search(text)
+        if text and not self.log_view.action_hit(-1) and not self.log_view.action_hit(1):
+            self.notify(f"{text!r} stands in no line that is shown", markup=False)
+
+    def action_save(self) -> None:
+        moment = datetime.fromtimestamp(self.deck.clock.now(), UTC)
+        name = self._key.split("/", 1)[-1].replace("/", "-")
+        path = f"{name}-{moment:%Y%m%d-%H%M%SZ}.log"
+        dialog = ChoiceDialog("Save the lines to a new file", [path], placeholder="a path", is_free=True)
+        self.app.push_screen(dialog, self._save_to)
+
+    def _save_to(self, path: str | None) -> None:
+        if path is not None:
+            self.run_worker(self._save(path), name="save", group="save", exclusive=False)
+
+    async def _save(self, path: str) -> None:
+        lines = self.book.shown()
+        try:
+            made, count = await asyncio.to_thread(save_lines, path, lines)
         except CockpitError as error:
-            view.append([f"{prefix:>10} -- {error.sentence}"])
+            self.notify(error.sentence, severity="error", markup=False)
+            return
+        self.notify(f"{count:,} lines are in {made}", markup=False)
+
+
+def tone_of(line: str) -> Tone:
+    """Failures stand out, remarks of the cockpit's own step back."""
+    if view.looks_bad(line):
+        return "bad"
+    return "dim" if line.endswith(" --") and "  -- " in line else ""

@@ -18,7 +18,17 @@ from cockpit.views.states import why_empty
 class PodsScreen(TablePlace, PodVerbs):
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings(
-            "open", "filter", "pod.enter", "yaml", "sort", "back", "help", "reverse", "mark", *EVERYWHERE
+            "open",
+            "filter",
+            "logs",
+            "pod.enter",
+            "yaml",
+            "sort",
+            "back",
+            "help",
+            "reverse",
+            "mark",
+            *EVERYWHERE,
         )
     ]
     place = "pods"

@@ -43,11 +43,20 @@ class JobVerbs(LifeVerbs):
 
 
 class PodVerbs(Place):
-    """A shell in the pod that `chosen_pod` names."""
+    """A shell in the pod that `chosen_pod` names, and its log."""
 
     def chosen_pod(self) -> Pod | None:
         """The pod that the keys mean now; None when there is none."""
         return None
+
+    def action_logs(self) -> None:
+        from cockpit.screens.logs import LogsScreen
+
+        pod = self.chosen_pod()
+        if pod is None:
+            self.app.notify("no pod under the cursor whose log could be shown", markup=False)
+        else:
+            self.app.push_screen(LogsScreen(f"pod/{pod.namespace}/{pod.name}", pod.uid))
 
     def action_enter_pod(self) -> None:
         pod = self.chosen_pod()

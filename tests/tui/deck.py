@@ -9,6 +9,7 @@ from typing import Any, cast
 from cockpit.app import AppOptions, CockpitApp
 from cockpit.attach import AttachOptions, Link
 from cockpit.clock import ManualClock
+from tests.tui import scripted_logs
 from tests.tui.estate import NOW, Estate
 
 
@@ -64,6 +65,7 @@ def _session(write: bool) -> SimpleNamespace:
         return SimpleNamespace(status=201, body=b"{}", ok=True, json=dict, message=lambda: "")
 
     session.unlock, session.lock, session.request = unlock, lock, request
+    session.stream = scripted_logs.stream
     return session
 
 

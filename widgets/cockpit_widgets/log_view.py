@@ -16,14 +16,16 @@ from cockpit_widgets.text import fit, window
 from cockpit_widgets.types import Tone
 
 MOST_LINES = 50_000
+MOST_CHARACTERS = 32 << 20
 _SLACK_LINES = 4_096
 _TAB = " " * 4
 _WIDEST_CELLS = 4_096
 
 
 class LogView(LineScroll, can_focus=True):
-    """A ring of at most 50,000 lines. Follows the end until one scrolls up; `end` or `f` follows again.
+    """A ring of at most 50,000 lines and 32 million characters.
 
+    Follows the end until one scrolls up; `end` or `f` follows again.
     Left and right move along long lines. A search marks every hit; `n` and `p` go from hit to hit.
     """
 
@@ -73,6 +75,7 @@ class LogView(LineScroll, can_focus=True):
         self,
         *,
         most_lines: int = MOST_LINES,
+        most_characters: int = MOST_CHARACTERS,
         follow: bool = True,
         tone_of: Callable[[str], Tone] | None = None,
         placeholder: str = "",
@@ -85,6 +88,8 @@ class LogView(LineScroll, can_focus=True):
         if not 1 <= most_lines <= MOST_LINES:
             raise ValueError(f"most_lines is {most_lines}: give 1 to {MOST_LINES}")
         self._most = most_lines
+        self._most_characters = most_characters
+        self._characters = 0
         self._tone_of = tone_of
         self._placeholder = placeholder
         self._palette = Palette(self)
@@ -130,8 +135,10 @@ class LogView(LineScroll, can_focus=True):
         if not fresh:
             return
         self._lines.extend(fresh)
-        over = len(self) - self._most
+        self._characters += sum(map(len, fresh))
+        over = self._surplus()
         if over > 0:
+            self._lines[self._first : self._first + over] = [""] * over
             self._first += over
             self._dropped += over
             if self._first > _SLACK_LINES:
@@ -140,9 +147,20 @@ class LogView(LineScroll, can_focus=True):
         self._widest = max(self._widest, min(_WIDEST_CELLS, max(map(len, fresh))))
         self._show_growth(before, max(0, over))
 
+    def _surplus(self) -> int:
+        """How many lines have to leave at the top; the newest always stays."""
+        over = max(0, len(self) - self._most)
+        left = self._characters - sum(map(len, self._lines[self._first : self._first + over]))
+        while left > self._most_characters and over < len(self) - 1:
+            left -= len(self._lines[self._first + over])
+            over += 1
+        self._characters = left
+        return over
+
     def clear(self) -> None:
         """Forget every line."""
         self._lines.clear()
+        self._characters = 0
         self._first = self._dropped = self._widest = self._left = 0
         self.resize_lines(0)
         self.refresh()
@@ -192,17 +210,23 @@ class LogView(LineScroll, can_focus=True):
         self._left = max(0, min(self._left + steps * 16, max(0, self._widest - 16)))
         self.refresh()
 
-    def action_hit(self, step: int) -> None:
-        """Bring the next hit below the first line on the screen, or the previous one above it, to the top."""
+    def action_hit(self, step: int) -> bool:
+        """Bring the next hit below the first line on the screen, or the previous one above it, to the top.
+
+        Beside a view that is at its end the last hit that is shown is the previous one. False without a hit.
+        """
         if self._pattern is None:
-            return
+            return False
         at = self.scroll_offset.y + step
+        if self._following and step < 0:
+            at = len(self) - 1
         while 0 <= at < len(self):
             if self._pattern.search(self.line(at)):
                 self._set_following(False)
                 self.jump(at)
-                return
+                return True
             at += step
+        return False
 
     # Drawing
 
@@ -219,7 +243,8 @@ class LogView(LineScroll, can_focus=True):
             return Strip([Segment(fit(self._placeholder, width), style)], width)
         if number >= len(self):
             return Strip.blank(width, base)
-        raw = self.line(number)
+        # three characters a cell at most; a line of a megabyte is not walked through for each paint
+        raw = self.line(number)[: 3 * (self._left + width)]
         text = raw.replace("\t", _TAB)
         shown = window(text, self._left, width)
         style = self._palette.tone(self._tone_of(raw) if self._tone_of is not None else "")

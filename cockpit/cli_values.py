@@ -1,0 +1,45 @@
+"""How words on the command line become numbers; what is none is told in one sentence."""
+
+import argparse
+
+
+def seconds(text: str) -> float:
+    """Above 0, at most an hour."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 < value <= 3600:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0, at most 3600")
+    return value
+
+
+def speed(text: str) -> float:
+    """How much faster than the wall."""
+    return _number(text, "a speed", 0.01, 1000.0)
+
+
+def warm(text: str) -> float:
+    """Seconds of a day."""
+    return _number(text, "a number of seconds", 0.0, 86_400.0)
+
+
+def _number(text: str, what: str, least: float, most: float) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = least - 1.0
+    if not least <= value <= most:
+        raise argparse.ArgumentTypeError(f"{text!r} is not {what} from {least:g} to {most:g}")
+    return value
+
+
+def whole(text: str) -> int:
+    """A number of at least 0."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = -1
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 0")
+    return value

@@ -1,0 +1,160 @@
+"""`cockpit job logs NAME`: the logs of all members of a job together, as the logs page shows them."""
+
+import argparse
+import asyncio
+import contextlib
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from cockpit.actions.find import job_named
+from cockpit.attach import AttachOptions
+from cockpit.clock import SystemClock
+from cockpit.commands.choose import attach_options, settings_in_force
+from cockpit.commands.live import Live, attached
+from cockpit.commands.paper import note
+from cockpit.errors import BadInput, Refused
+from cockpit.keep.save import open_new, path_of
+from cockpit.model.job import Job, JobState
+from cockpit.model.log import LogLine, LogSource, LogWish
+from cockpit.model.record import Kind
+from cockpit.views.log_book import LogBook, sources_of, tail_lines
+from cockpit.views.log_filter import LogFilter, parse_ranks, pattern
+from cockpit.views.view_state import Measure, read_number
+
+if TYPE_CHECKING:
+    from cockpit.kube.log_crowd import Crowd
+
+KINDS = (Kind.POD, Kind.MPIJOB, Kind.JOB)
+LOOK_SECONDS = 1.0
+LONGEST_SINCE_SECONDS = 366 * 86_400
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the lines; with `--follow` until interrupted, or until every member has ended."""
+    wanted = filter_of(options)
+    since = since_seconds(options.since)
+    if options.previous and options.follow:
+        raise BadInput("--previous with --follow: the run before has ended; give one of them")
+    settings = settings_in_force()
+    words = options.name.split("/")
+    chosen = attach_options(options, settings, words[-2] if len(words) in (2, 3) else "")
+    job_named((), options.name) if not all(words) else None
+    put, close = _writer(options.save)
+    try:
+        return asyncio.run(_run(options, chosen, wanted, since, put))
+    finally:
+        close()
+
+
+def filter_of(options: argparse.Namespace) -> LogFilter:
+    """`--grep`, `--not` and `--rank` as a filter. Raises BadInput."""
+    ranks = tuple(parse_ranks(one) for one in options.rank)
+    return LogFilter(
+        tuple(pattern(one) for one in options.grep),
+        tuple(pattern(one) for one in options.unwanted),
+        ranks,
+    )
+
+
+def since_seconds(text: str) -> int | None:
+    """`--since` in seconds, None where it was not given. Raises BadInput."""
+    if not text:
+        return None
+    seconds = read_number(text, Measure.SECONDS)
+    if seconds is None or not 1 <= seconds <= LONGEST_SINCE_SECONDS:
+        raise BadInput(f"--since {text!r} is no time span; write for example 30s, 10m, 2h or 1d")
+    return int(seconds)
+
+
+def _writer(path: str) -> tuple[Callable[[str], None], Callable[[], None]]:
+    """Where lines go: a new file, or standard output."""
+    if not path:
+
+        def put(line: str) -> None:
+            sys.stdout.write(f"{line}\n")
+
+        return put, lambda: None
+    file = open_new(path)
+
+    def keep(line: str) -> None:
+        file.write(f"{line}\n")
+
+    return keep, file.close
+
+
+async def _run(
+    options: argparse.Namespace,
+    chosen: AttachOptions,
+    wanted: LogFilter,
+    since: int | None,
+    put: Callable[[str], None],
+) -> int:
+    async with attached(chosen, SystemClock()) as live:
+        note(await live.settle(KINDS, options.timeout))
+        jobs = live.attachment.jobs
+        job = job_named(jobs.jobs.values(), options.name, chosen.namespace)
+        sources = _sources(live, job, options, wanted)
+        tail = options.tail
+        if tail is None and since is None:
+            tail = tail_lines(len(sources))
+        wish = LogWish(tail, since, options.previous, options.follow)
+        printer = _Printer(wanted, put, has_times=options.times)
+        printer.book.name(sources)
+        crowd = live.attachment.crowd(wish, printer.take)
+        crowd.want(sources)
+        reading = asyncio.create_task(crowd.run())
+        try:
+            while not (await asyncio.wait({reading}, timeout=LOOK_SECONDS))[0]:
+                if options.follow and _is_over(live, job.key, options, wanted, crowd):
+                    break
+        finally:
+            reading.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await reading
+        note(f"{label}: {sentence}" for label, sentence in crowd.troubles.items())
+        if options.save:
+            note([f"{printer.count:,} lines are in {path_of(options.save)}"])
+        if crowd.troubles and not printer.count and len(crowd.troubles) == len(sources):
+            raise Refused(f"no log of {options.name} could be read")
+    return 0
+
+
+def _sources(live: Live, job: Job, options: argparse.Namespace, wanted: LogFilter) -> list[LogSource]:
+    """The members that are asked for. Raises BadInput where there is none."""
+    found = sources_of(live.attachment.jobs.members(job.key), options.container)
+    if not found:
+        raise BadInput(f"{job.kind.lower()} {job.namespace}/{job.name} has no pods: there is no log yet")
+    kept = [one for one in found if wanted.takes(one)]
+    if not kept:
+        labels = ", ".join(one.label for one in found[:8]) + (", ..." if len(found) > 8 else "")
+        raise BadInput(f"--rank {' '.join(options.rank)}: no such member; there are {labels}")
+    return kept
+
+
+def _is_over(live: Live, key: str, options: argparse.Namespace, wanted: LogFilter, crowd: "Crowd") -> bool:
+    """Have members that came meanwhile followed, too; True once the job ended and all was read."""
+    live.attachment.absorb()
+    jobs = live.attachment.jobs
+    members = sources_of(jobs.members(key), options.container)
+    crowd.want([one for one in members if wanted.takes(one)])
+    job = jobs.job(key)
+    return crowd.is_idle and (job is None or job.state in JobState.ENDED)
+
+
+class _Printer:
+    """Writes what passes, at once."""
+
+    def __init__(self, wanted: LogFilter, put: Callable[[str], None], *, has_times: bool) -> None:
+        self.book = LogBook()
+        self.book.filter = wanted
+        self.book.has_times = has_times
+        self.count = 0
+        self._put = put
+
+    def take(self, lines: list[LogLine]) -> None:
+        for line in lines:
+            if self.book.filter.passes(line):
+                self._put(self.book.drawn(line))
+                self.count += 1
+        sys.stdout.flush()
