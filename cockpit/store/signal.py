@@ -60,6 +60,10 @@ class Signal:
         self._is_booked = True
         self._call_later(wait_seconds, self._due)
 
+    def at_once(self) -> None:
+        """Something moved that a person waits for, such as the end of a list: the interval does not count."""
+        self._fire()
+
     def _remaining(self) -> float:
         return 0.0 if self._rests_until is None else self._rests_until - self._clock.monotonic()
 

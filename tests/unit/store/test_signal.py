@@ -122,3 +122,15 @@ def test_the_screen_is_renewed_every_two_seconds_where_half_the_time_allows() ->
     signal.notify()
     signal.notify()
     assert booked == [pytest.approx(LONGEST_SECONDS - 0.8)]
+
+
+def test_what_cannot_wait_fires_within_the_interval_and_what_was_booked_still_comes() -> None:
+    signal, loop, fired = build()
+    start = loop.clock.monotonic()
+    signal.notify()
+    signal.notify()
+    loop.run(0.1)
+    signal.at_once()
+    assert fired == [start, start + 0.1]
+    loop.run(1.0)
+    assert fired == [start, start + 0.1, start + 0.25]
