@@ -14,7 +14,7 @@ from cockpit.kube.decode.decoders import _protobuf
 from cockpit.kube.decode.pods import RANK_ANNOTATIONS, RANK_LABELS, pod_record
 from cockpit.kube.decode.traits import MEMBER_LABELS
 from cockpit.kube.decode.wire import UndecodableError
-from cockpit.kube.proto import core_pb2
+from cockpit.kube.proto import core_pb2, meta_pb2
 from cockpit.model.pod import Pod
 
 ODD = (UndecodableError, TypeError, ValueError, AttributeError, KeyError, IndexError, OverflowError)
@@ -46,7 +46,7 @@ class Counting:
 
 
 def _value(name: str) -> str:
-    fixed = {"status": "True", "type": "PodScheduled", "string": "2", "phase": "Pending", "uid": "uid-0"}
+    fixed = {"status": "False", "type": "PodScheduled", "string": "2", "phase": "Pending", "uid": "uid-0"}
     return fixed.get(name, f"{name.replace('_', '-')}-0")
 
 
@@ -181,6 +181,66 @@ def test_a_pod_that_cannot_be_read_is_remembered_by_nobody() -> None:
         with pytest.raises(ODD):
             fast(raw)
     assert parser.asked == 2
+
+
+def metadata(**fields: Any) -> bytes:
+    """More of the metadata, to be put behind a pod: the parser merges what comes twice."""
+    more = core_pb2.Pod()
+    for name, value in fields.items():
+        if isinstance(value, str):
+            setattr(more.metadata, name, value)
+        else:
+            getattr(more.metadata, name).CopyFrom(value)
+    raw: bytes = more.SerializePartialToString()
+    return raw
+
+
+def raw_field(path: tuple[int, ...], inner: bytes) -> bytes:
+    """`inner` as the content of the message at that path of field numbers."""
+    for number in reversed(path):
+        inner = bytes((number << 3 | 2, len(inner))) + inner
+    return inner
+
+
+@needs_gist
+@pytest.mark.parametrize(
+    "behind",
+    [
+        metadata(name="other"),
+        metadata(creation_timestamp=meta_pb2.Time(nanos=500_000_000)),
+        metadata(namespace="other"),
+        raw_field((3, 2, 4), b"\xff"),  # a condition's time, which no record reads, and which is no message
+        raw_field((3, 8, 2, 3, 5), b"\xff"),  # the same where a container started
+        raw_field((3, 8, 2, 3, 6), b"\xff"),
+        raw_field((1, 8), b"\xff"),
+        raw_field((1,), b"\x0d\x00\x00\x00\x00"),  # the name as a number of four bytes
+        raw_field((2,), b"\x58\x00"),
+        b"\x1b\x1c",  # a group
+        b"\x05",
+    ],
+)
+def test_what_comes_twice_or_is_broken_is_merged_or_refused_as_the_parser_does(behind: bytes) -> None:
+    fast = alike.remembering(PARSER)
+    plain = base().SerializePartialToString()
+    for raw in (plain, plain + behind, plain + behind + behind, plain):
+        assert outcome(fast, raw) == outcome(PARSER, raw)
+        assert outcome(fast, raw) == outcome(PARSER, raw)
+
+
+@needs_gist
+def test_a_key_tells_a_field_of_a_container_from_one_of_the_pod() -> None:
+    """The restart policy of a container and the priority class of a pod have the same number, 24."""
+    fast = alike.remembering(PARSER)
+    of_container, of_pod = core_pb2.Pod(), core_pb2.Pod()
+    for pod in (of_container, of_pod):
+        pod.metadata.uid = "uid"
+        pod.spec.init_containers.add()
+    of_container.spec.init_containers[0].restart_policy = "Always"
+    of_pod.spec.priority_class_name = "Always"
+    for made in (of_container, of_pod, of_container):
+        raw = made.SerializePartialToString()
+        assert fast(raw) == PARSER(raw)
+    assert fast(of_pod.SerializePartialToString()).priority_class == "Always"
 
 
 @needs_gist
