@@ -94,7 +94,8 @@ class Attachment:
 
     def look_at(self, look: Look) -> None:
         """Tell telemetry what is in sight; a page that was just opened has its round at once."""
-        is_new = (look.pace, look.details) != (self._look.pace, self._look.details)
+        before = self._look
+        is_new = (look.pace, look.details, look.pods) != (before.pace, before.details, before.pods)
         self._look = look
         if is_new:
             self._looked.set()

@@ -26,6 +26,7 @@ class Kind:
     NAMESPACE = "namespaces"
     GPU = "gpus"  # telemetry, keyed by GPU uuid
     GPU_DETAIL = "gpudetails"  # what the page of a node shows besides, same keys
+    POD_USE = "poduses"  # CPU and network of the pods on screen, keyed by the pod's uid
 
 
 class Record(msgspec.Struct, frozen=True, gc=False, kw_only=True):

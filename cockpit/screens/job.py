@@ -109,7 +109,9 @@ class JobScreen(TablePlace, JobVerbs, PodVerbs):
         attachment, now_seconds = self.deck.attachment, self.deck.clock.now()
         job = self.chosen_job()
         self.query_one("#facts", KeyValues).set_pairs(
-            view.facts(job, attachment.store, now_seconds) if job else view.gone(self._key)
+            view.facts(job, attachment.store, now_seconds, attachment.jobs.members(self._key))
+            if job
+            else view.gone(self._key)
         )
         events = self.query_one("#events", ResourceTable)
         events.hold_top(True)
@@ -125,9 +127,13 @@ class JobScreen(TablePlace, JobVerbs, PodVerbs):
         return True
 
     def look(self) -> Look:
-        """The nodes of the members."""
+        """The nodes of the members, and the members that hold GPUs."""
         job = self.chosen_job()
-        return Look(nodes=tuple(job.nodes) if job is not None else ())
+        members = self.deck.attachment.jobs.members(self._key)
+        return Look(
+            nodes=tuple(job.nodes) if job is not None else (),
+            pods=tuple(pod.uid for pod in members if pod.holds_gpus),
+        )
 
     def open_row(self, key: str) -> None:
         """A member opens its node."""

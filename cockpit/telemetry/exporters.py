@@ -18,6 +18,8 @@ from cockpit.errors import CockpitError
 from cockpit.model.batch import Phase
 from cockpit.model.gpu import Gpu
 from cockpit.model.gpu_detail import GpuDetail
+from cockpit.model.pod import Pod
+from cockpit.model.pod_use import PodUse
 from cockpit.telemetry.detail_names import details
 from cockpit.telemetry.faults import TelemetryError
 from cockpit.telemetry.names import MEANINGS
@@ -165,6 +167,10 @@ class ExporterPages:
             return details([one for text, at in texts for one in parse_exposition(text, at)], places)
 
         return await asyncio.to_thread(work) if texts else []
+
+    async def uses(self, pods: Sequence[Pod]) -> list[PodUse]:
+        """Exporters tell of cards only: CPU and network are not collected."""
+        return []
 
     def _chosen(self, nodes: Sequence[str]) -> list[Exporter]:
         """Those of the nodes on screen first; others as far as there is room, each in its turn."""

@@ -18,11 +18,13 @@ class Pace(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """`nodes` are those on screen (empty: no node in particular), `details` those whose page is open."""
+    """`nodes` are those on screen (empty: no node in particular), `details` those whose page is open, `pods`
+    the uids of pods whose CPU and network are on screen."""
 
     pace: Pace = Pace.LIVE
     nodes: tuple[str, ...] = ()
     details: tuple[str, ...] = ()
+    pods: tuple[str, ...] = ()
 
 
 EVERYTHING = Look()

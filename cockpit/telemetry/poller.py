@@ -11,12 +11,15 @@ from cockpit.model.batch import Batch, Phase, StreamStatus
 from cockpit.model.gpu import Gpu
 from cockpit.model.gpu_detail import GpuDetail
 from cockpit.model.node import Node
+from cockpit.model.pod import Pod
+from cockpit.model.pod_use import PodUse
 from cockpit.model.record import Kind
 from cockpit.telemetry.attribute import attribute
 from cockpit.telemetry.faults import TelemetryError
 from cockpit.telemetry.look import Look, Looking, Pace, everything
 from cockpit.telemetry.source import MANY_CARDS, Cluster, Source
 from cockpit.telemetry.staleness import aged, is_forgotten
+from cockpit.telemetry.uses import MOST_PODS
 
 SAMPLE_INTERVAL_SECONDS = 30.0
 """dcgm-exporter's own period; with a scrape every 15 s a sample is at most 45 s old when all is well."""
@@ -81,6 +84,7 @@ class Poller:
         self._after_round = after_round
         self._whole_at: float | None = None  # monotonic: when the whole fleet was read last
         self._details: dict[str, GpuDetail] = {}
+        self._uses: dict[str, PodUse] = {}
         self._cards: dict[str, Gpu] = {card.uuid: card for card in known}
         self._heard_seconds: float | None = None
         self._nodes_met: set[str] = set()
@@ -141,6 +145,7 @@ class Poller:
         try:
             cards, now_seconds = await self._ask(nodes)
             fresh = await self._source.details(self._cluster, look.details) if look.details else []
+            uses = await self._source.uses(self._pods(look)) if look.pods else []
         except TelemetryError as error:
             return self._fail(error)
         self.failures = 0
@@ -166,6 +171,7 @@ class Poller:
         stay = [card for card in (*shown, *kept) if card.uuid not in left]
         await self._emit(stay, [*gone, *left], len(cards))
         self._emit_details(fresh)
+        self._emit_uses(uses)
         if self._after_round is not None:
             self._after_round(now_seconds)
         return max(self._interval_seconds, _REST * (self._clock.monotonic() - began))
@@ -186,6 +192,10 @@ class Poller:
         ):
             return ()
         return look.nodes if now_monotonic - self._whole_at < FLEET_SECONDS else ()
+
+    def _pods(self, look: Look) -> list[Pod]:
+        pods: Mapping[str, Pod] = self._cluster.records(Kind.POD)
+        return [pods[uid] for uid in look.pods[:MOST_PODS] if uid in pods]
 
     async def _attributed(self, cards: list[Gpu]) -> list[Gpu]:
         """Marks checked against the pods of each node; gives way to the loop now and then."""
@@ -258,6 +268,15 @@ class Poller:
         if changed or removed:
             self._sink(Batch(kind=Kind.GPU_DETAIL, changed=changed, removed=removed))
 
+    def _emit_uses(self, fresh: Sequence[PodUse]) -> None:
+        """CPU and network of the pods on screen; those of any other go."""
+        new = {one.uid: one for one in fresh}
+        changed = tuple(one for uid, one in new.items() if self._uses.get(uid) != one)
+        removed = tuple(uid for uid in self._uses if uid not in new)
+        self._uses = new
+        if changed or removed:
+            self._sink(Batch(kind=Kind.POD_USE, changed=changed, removed=removed))
+
     def _live(self, found: int) -> StreamStatus:
         now = self._heard_seconds = self._clock.now()
         message = self._source.complaint
@@ -291,4 +310,5 @@ class Poller:
         )
         self._sink(Batch(kind=Kind.GPU, changed=tuple(changed), status=status))
         self._emit_details(())  # nobody can say how old they are
+        self._emit_uses(())
         return pause

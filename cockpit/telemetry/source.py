@@ -8,8 +8,10 @@ from cockpit.model.gpu import Gpu
 from cockpit.model.gpu_detail import GpuDetail
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
+from cockpit.model.pod_use import PodUse
 from cockpit.model.record import Kind
 from cockpit.telemetry import detail_names, lean
+from cockpit.telemetry import uses as pod_uses
 from cockpit.telemetry.faults import TelemetryError
 from cockpit.telemetry.labels import Places
 from cockpit.telemetry.names import MEANINGS, Quantity, names_of
@@ -55,6 +57,9 @@ class Source(Protocol):
 
     async def details(self, cluster: Cluster, nodes: Sequence[str]) -> list[GpuDetail]:
         """What only the pages of these nodes show. Raises TelemetryError as `read` does."""
+
+    async def uses(self, pods: Sequence[Pod]) -> list[PodUse]:
+        """CPU and network of these pods, as far as somebody collects them; raises nothing."""
 
     def close(self) -> None:
         """Let go of threads and connections."""
@@ -160,6 +165,17 @@ class PrometheusSource:
         return await self._asked.apart(
             lambda: detail_names.details(_unstamped(from_prometheus(rows)), places)
         )
+
+    async def uses(self, pods: Sequence[Pod]) -> list[PodUse]:
+        """One query for all of them; as `Source.uses`."""
+        if not pods:
+            return []
+        try:
+            rows = await self._asked.query(pod_uses.query(pods))
+        except TelemetryError:
+            # GPU numbers without them are better than none; the next round asks again
+            return []
+        return await self._asked.apart(lambda: pod_uses.uses(rows, pods))
 
     async def _moment(self) -> float | None:
         """A moment a little before the server's now; None where it does not tell its time."""

@@ -1,7 +1,7 @@
 """Rank by device: each GPU of each member of a job as a row, and who lags behind."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import median
 
 from cockpit_widgets.types import Cell, Column
@@ -9,8 +9,9 @@ from cockpit_widgets.types import Cell, Column
 from cockpit.model import throttle
 from cockpit.model.gpu import Gpu, Mark
 from cockpit.model.pod import Pod
+from cockpit.model.pod_use import PodUse
 from cockpit.model.quantity import Absent, Reading
-from cockpit.views import cards, gpus
+from cockpit.views import cards, gpus, worker_use
 from cockpit.views import format as fmt
 from cockpit.views.lazy_table import Field, LazyTable, Memory, View
 from cockpit.views.order import Value
@@ -31,6 +32,7 @@ class DeviceRow:
     pod: Pod
     card: Gpu | None
     lags: bool = False
+    use: PodUse = field(default_factory=lambda: PodUse(uid=""))
 
     @property
     def key(self) -> str:
@@ -46,7 +48,11 @@ def rows(members: Iterable[Pod], store: StoreReader) -> list[DeviceRow]:
         own: Sequence[Gpu | None] = store.gpus_of_pod(pod.namespace, pod.name) or (None,)
         found += [(pod, card) for card in own]
     usual = usual_duty([card for _, card in found if card is not None])
-    return [DeviceRow(pod, card, card is not None and lags(card.duty_ratio, usual)) for pod, card in found]
+    uses = {pod.uid: worker_use.use_of(pod, store) for pod, _ in found}
+    return [
+        DeviceRow(pod, card, card is not None and lags(card.duty_ratio, usual), uses[pod.uid])
+        for pod, card in found
+    ]
 
 
 def usual_duty(known: Sequence[Gpu]) -> float | None:
@@ -74,6 +80,18 @@ def _duty(row: DeviceRow, now_seconds: float) -> Cell:
         return fmt.absent_cell(Absent.NOT_COLLECTED)
     cell = fmt.duty_cell(row.card.duty_ratio)
     return Cell(f"▼ {cell.text}", "warn") if row.lags else cell
+
+
+def _plain(value: Reading) -> Value:
+    return None if isinstance(value, Absent) else value
+
+
+_SHORT = {worker_use.NETWORK: "network", worker_use.DATA: "data", worker_use.EITHER: "either"}
+
+
+def _waits(row: DeviceRow, now_seconds: float) -> Cell:
+    duty = row.card.duty_ratio if row.card is not None else Absent.NOT_COLLECTED
+    return Cell(_SHORT.get(worker_use.waits_for(duty, row.pod, row.use), ""), "warn")
 
 
 def _index(row: DeviceRow, now_seconds: float) -> Cell:
@@ -125,6 +143,25 @@ _FIELDS: tuple[Field[DeviceRow], ...] = (
         lambda r, _: _number(r, lambda one: one.sm_clock_hertz),
         Measure.COUNT,
     ),
+    Field(
+        Column("cpu", "CPU", 9, "right", priority=3),
+        lambda r, _: worker_use.cpu_cell(r.pod, r.use),
+        lambda r, _: _plain(r.use.cpu_cores),
+        Measure.COUNT,
+    ),
+    Field(
+        Column("received", "Net in", 8, "right", priority=3),
+        lambda r, _: worker_use.rate_cell(r.use.receive_bytes_per_second),
+        lambda r, _: _plain(r.use.receive_bytes_per_second),
+        Measure.BYTES,
+    ),
+    Field(
+        Column("sent", "Net out", 8, "right", priority=3),
+        lambda r, _: worker_use.rate_cell(r.use.transmit_bytes_per_second),
+        lambda r, _: _plain(r.use.transmit_bytes_per_second),
+        Measure.BYTES,
+    ),
+    Field(Column("waits", "Waits for", 9, priority=3), _waits, lambda r, _: _waits(r, 0.0).text),
     Field(Column("health", "Health", 11, priority=3), _health),
     Field(
         Column("mark", "How sure", 8),

@@ -13,7 +13,7 @@ from cockpit.model.job import Job, JobState
 from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent, Reading
 from cockpit.model.record import Kind
-from cockpit.views import cards
+from cockpit.views import cards, worker_use
 from cockpit.views import format as fmt
 from cockpit.views.jobs import JobRow
 from cockpit.views.lazy_table import Field, LazyTable, Memory, View
@@ -200,8 +200,8 @@ def gone(key: str) -> tuple[Pair, ...]:
     return (Pair("job", name, "strong"), Pair("state", "gone: it was deleted, or its last pod was", "warn"))
 
 
-def facts(job: Job, store: StoreReader, now_seconds: float) -> tuple[Pair, ...]:
-    """Names and values: what the job is, where it stands and why, what its GPUs do together."""
+def facts(job: Job, store: StoreReader, now_seconds: float, members: Iterable[Pod] = ()) -> tuple[Pair, ...]:
+    """Names and values: what the job is, where it stands and why, what its GPUs and workers do together."""
     state = job_cell(job.state)
     pairs = [
         Pair("job", f"{job.namespace}/{job.name}", "strong"),
@@ -217,6 +217,8 @@ def facts(job: Job, store: StoreReader, now_seconds: float) -> tuple[Pair, ...]:
     pairs.append(Pair("members", f"{fmt.of(job.ready, job.wanted)} ready"))
     pairs.append(Pair("GPUs", f"{fmt.of(job.gpus_held, job.gpus_wanted)} held"))
     pairs += _readings(job, store)
+    if (workers := worker_use.fact(members, store)) is not None:
+        pairs.append(workers)
     if job.nodes:
         more = f" and {len(job.nodes) - MOST_NODES} more" if len(job.nodes) > MOST_NODES else ""
         pairs.append(Pair("nodes", ", ".join(job.nodes[:MOST_NODES]) + more))

@@ -214,6 +214,9 @@ class Pages:
     async def details(self, *_: Any) -> list[Any]:
         return []
 
+    async def uses(self, *_: Any) -> list[Any]:
+        return []
+
     def close(self) -> None:
         """Nothing."""
 
