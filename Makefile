@@ -52,6 +52,7 @@ bench: $(STAMP)
 	$(BIN)/python -m tests.bed build
 	$(BIN)/python -m tests.bench
 	$(BIN)/python -m tests.bench.exporter
+	$(BIN)/python -m tests.bench.demo
 	$(BIN)/python -m tests.bench.telemetry
 	$(BIN)/python -m tests.bench.rooms
 	$(BIN)/python -m tests.bench.ends
