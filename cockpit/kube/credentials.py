@@ -1,6 +1,7 @@
 """Kubeconfig, in-cluster and plugin credentials, by way of `kubernetes.aio` configuration.
 
-Importing this module imports the `kubernetes` package (0.4 s): only `cockpit.kube.session` does, in a thread.
+Importing this module imports the part of the `kubernetes` package that it needs (`cockpit.kube.stock`):
+only `cockpit.kube.session` does, in a thread.
 Client keys that the loader has to write to files for the ssl module live in a private directory that is
 removed as soon as the TLS context holds them.
 """
@@ -12,21 +13,20 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from kubernetes.aio.client import Configuration
-from kubernetes.aio.config import kube_config
-from kubernetes.aio.config.config_exception import ConfigException
-from kubernetes.aio.config.incluster_config import (
-    SERVICE_CERT_FILENAME,
-    SERVICE_HOST_ENV_NAME,
-    SERVICE_TOKEN_FILENAME,
-    load_incluster_config,
-)
-
 from cockpit.clock import Clock
 from cockpit.errors import NoConnection
 from cockpit.kube.decode.clean import clean
 from cockpit.kube.exec_plugin import run_plugin
 from cockpit.kube.kubeconfig import Chosen, choose
+from cockpit.kube.stock import (
+    SERVICE_CERT_FILENAME,
+    SERVICE_HOST_ENV_NAME,
+    SERVICE_TOKEN_FILENAME,
+    ConfigException,
+    Configuration,
+    kube_config,
+    load_incluster_config,
+)
 
 RENEW_SHARE = 0.8  # of a credential's life, after which it is renewed (reliability.md row 21)
 REREAD_SECONDS = 60.0  # token files and OIDC tokens, as client-go does

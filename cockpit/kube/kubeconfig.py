@@ -142,6 +142,6 @@ def _check_parts(shown: str, context: str, picked: dict[str, Any], trees: list[d
 
 
 def _merged(paths: list[Path]) -> Any:
-    from kubernetes.aio.config.kube_config import KubeConfigMerger
+    from cockpit.kube.stock import kube_config
 
-    return KubeConfigMerger(os.pathsep.join(str(path) for path in paths)).config
+    return kube_config.KubeConfigMerger(os.pathsep.join(str(path) for path in paths)).config
