@@ -13,7 +13,7 @@ from cockpit.model.job import Job, JobState
 from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent, Reading
 from cockpit.model.record import Kind
-from cockpit.views import cards, worker_use
+from cockpit.views import cards, rdma, worker_use
 from cockpit.views import format as fmt
 from cockpit.views.jobs import JobRow
 from cockpit.views.lazy_table import Field, LazyTable, Memory, View
@@ -152,6 +152,12 @@ _FIELDS: tuple[Field[MemberRow], ...] = (
         Column("power", "Power", 7, "right", priority=3),
         lambda r, _: _held(r, fmt.power_cell(r.power)),
         lambda r, _: _reading(r.power),
+        Measure.COUNT,
+    ),
+    Field(
+        Column("rdma", "RDMA", 6, priority=5, grow=1, most=28),
+        lambda r, _: rdma.cell(r.pod),
+        lambda r, _: rdma.count(r.pod) or None,
         Measure.COUNT,
     ),
     Field(

@@ -7,6 +7,7 @@ from cockpit_widgets.types import Cell, Column
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.views import format as fmt
+from cockpit.views import rdma
 from cockpit.views.lazy_table import Field, LazyTable, Memory, View
 from cockpit.views.source import StoreReader
 from cockpit.views.states import pod_cell, pod_words
@@ -70,6 +71,12 @@ _FIELDS: tuple[Field[Pod], ...] = (
         lambda r, now: fmt.age_cell(r.created_seconds, now),
         lambda r, now: None if r.created_seconds is None else now - r.created_seconds,
         Measure.SECONDS,
+    ),
+    Field(
+        Column("rdma", "RDMA", 6, priority=5, grow=1, most=28),
+        lambda r, _: rdma.cell(r),
+        lambda r, _: rdma.count(r) or None,
+        Measure.COUNT,
     ),
     Field(Column("queue", "Queue", 10, priority=6), lambda r, _: Cell(r.queue), lambda r, _: r.queue),
     Field(

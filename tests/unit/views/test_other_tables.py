@@ -52,6 +52,7 @@ def test_a_pod() -> None:
         "ready": "1/1",
         "restarts": "3",
         "age": "10m",
+        "rdma": "",
         "queue": "",
         "priority": "",
         "image": "x/y:1",
