@@ -23,22 +23,18 @@ from textual.widget import Widget
 from cockpit.clock import ManualClock
 from cockpit.kube.resource import PODS
 from cockpit.model.batch import Batch
-from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.sim.actors.queue.cycle import decide
-from cockpit.sim.actors.queue.estate import Estate
 from cockpit.sim.actors.scheduler.cycle import Cycle
-from cockpit.sim.actors.scheduler.podinfo import PodInfo
-from cockpit.sim.actors.scheduler.world import World
 from cockpit.sim.local_port import LocalPort
-from cockpit.sim.port import Tree
 from cockpit.sim.server.assembly import assemble
 from cockpit.store.store import Store
 from tests.bench.measure import yardstick_seconds
 from tests.bench.report import aligned
 from tests.contract.shapes import pod as stored_pod
-from tests.differential.scheduling_situations import ZONE, near, node, pod, spread
-from tests.unit.sim.queue.scene import GPU, cluster_queue
+from tests.unit.sim.queue.crowd import crowded
+from tests.unit.sim.scheduler.bursts import BURSTS, filled, named
+from tests.unit.store.builders import fleet
 from tests.unit.widgets.builders import Host, Rows, heat, rows
 
 ROUNDS = 5
@@ -134,25 +130,10 @@ async def log_costs() -> list[Cost]:
 def store_costs() -> list[Cost]:
     """Five hundred changed pods of five thousand."""
 
-    def fleet(count: int, version: str) -> tuple[Pod, ...]:
-        return tuple(
-            Pod(
-                uid=f"u{number}",
-                name=f"p{number}",
-                namespace=f"ns{number % 50}",
-                resource_version=version,
-                phase="Running",
-                node=f"n{number % 250}",
-                owner_uid=f"o{number // 4}",
-                gpus=number % 2,
-            )
-            for number in range(count)
-        )
-
     store = Store()
-    store.apply(Batch(kind=Kind.POD, changed=fleet(5_000, "1")))
+    store.apply(Batch(kind=Kind.POD, changed=fleet(5_000, "Running", "1")))
     store.take_delta()
-    batches = iter([Batch(kind=Kind.POD, changed=fleet(500, str(2 + n))) for n in range(ROUNDS)])
+    batches = iter([Batch(kind=Kind.POD, changed=fleet(500, "Running", str(2 + n))) for n in range(ROUNDS)])
     return [Cost("500 pod changes stored", best_seconds(lambda: store.apply(next(batches))), 0.020)]
 
 
@@ -161,21 +142,7 @@ def store_costs() -> list[Cost]:
 
 def queue_costs() -> list[Cost]:
     """A cycle over the heads of a hundred queues in ten cohorts, a thousand workloads pending."""
-    estate, random = Estate(lambda: 1_790_000_000.0), Random(1)
-    estate.put_namespace("ns", {})
-    estate.put_flavor({"metadata": {"name": "h100"}}, "h100")
-    template = {"spec": {"containers": [{"resources": {"limits": {GPU: "8"}}}]}}
-    for number in range(100):
-        estate.put_queue(cluster_queue(f"q{number}", gpus=16, cohortName=f"c{number // 10}"))
-        estate.put_local_queue({"spec": {"clusterQueue": f"q{number}"}}, ("ns", f"l{number}"))
-    for number in range(1_000):
-        spec = {
-            "queueName": f"l{number % 100}",
-            "priority": random.randrange(3),
-            "podSets": [{"name": "main", "count": 1 + number % 4, "template": template}],
-        }
-        metadata = {"namespace": "ns", "name": f"w{number}", "creationTimestamp": "2026-09-21T14:13:20Z"}
-        estate.put_workload({"metadata": metadata, "spec": spec})
+    estate = crowded(Random(1))
 
     def cycle() -> None:
         heads = estate.heads(estate.stirred)
@@ -184,31 +151,12 @@ def queue_costs() -> list[Cost]:
     return [Cost("a queue cycle over 100 heads of 1,000 pending", best_seconds(cycle), 0.100)]
 
 
-BURSTS: dict[str, Callable[[], Tree]] = {
-    "plain": lambda: pod(cpu="8", gpus=1),
-    "that fits nowhere": lambda: pod(cpu="8", gpus=8),
-    "spread over zones": lambda: pod(labels={"app": "s"}, topologySpreadConstraints=spread("s")),
-    "away from its like": lambda: pod(labels={"app": "w"}, affinity=near("w", away=True)),
-    "near its like": lambda: pod(labels={"app": "z"}, affinity=near("z", ZONE)),
-}
-
-
-def _named(tree: Tree, name: str) -> PodInfo:
-    metadata = {**tree["metadata"], "name": name, "uid": name}
-    return PodInfo({**tree, "metadata": metadata})
-
-
 def scheduling_costs() -> list[Cost]:
     """One pod of a burst of 300 at 2,500 nodes with 10,000 pods on them."""
-    world, found = World(), []
-    for number in range(NODES):
-        labels = {ZONE: "abc"[number % 3]}
-        world.put_node(node(f"n{number:04}", cpu="96", memory="768Gi", gpus=8, labels=labels))
-    for number in range(4 * NODES):
-        world.put_pod(_named(pod(cpu="8", gpus=1, on=f"n{number % NODES:04}"), f"filler-{number}"))
+    world, found = filled(NODES), []
     for burst, make in BURSTS.items():
         cycle = Cycle(world, Random(1))
-        asked = [_named(make(), f"{burst}-{number}") for number in range(300)]
+        asked = [named(make(), f"{burst}-{number}") for number in range(300)]
         placed: list[str] = []
         start = time.process_time()
         for one in asked:

@@ -32,3 +32,20 @@ def gpu(uuid: str, node: str, index: int, holder: str = "", **fields: Any) -> Gp
     return Gpu(
         uuid=uuid, node=node, index=index, pod_namespace="team-a" if holder else "", pod_name=holder, **fields
     )
+
+
+def fleet(count: int, phase: str, version: str) -> tuple[Pod, ...]:
+    """Pods over 50 namespaces and 250 nodes, four to an owner."""
+    return tuple(
+        Pod(
+            uid=f"u{number}",
+            name=f"p{number}",
+            namespace=f"ns{number % 50}",
+            resource_version=version,
+            phase=phase,
+            node=f"n{number % 250}",
+            owner_uid=f"o{number // 4}",
+            gpus=number % 2,
+        )
+        for number in range(count)
+    )

@@ -3,25 +3,9 @@
 import gc
 
 from cockpit.model.batch import Batch
-from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.store.store import Store
-
-
-def fleet(count: int, phase: str, version: str) -> tuple[Pod, ...]:
-    return tuple(
-        Pod(
-            uid=f"u{i}",
-            name=f"p{i}",
-            namespace=f"ns{i % 50}",
-            resource_version=version,
-            phase=phase,
-            node=f"n{i % 250}",
-            owner_uid=f"o{i // 4}",
-            gpus=i % 2,
-        )
-        for i in range(count)
-    )
+from tests.unit.store.builders import fleet
 
 
 def test_500_changes_leave_no_garbage_for_the_collector() -> None:

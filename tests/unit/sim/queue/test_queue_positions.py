@@ -19,10 +19,10 @@ from cockpit.kube.decode.kueue import (
 )
 from cockpit.kube.resource import CLUSTER_QUEUES, LOCAL_QUEUES
 from cockpit.sim.actors.queue.cycle import decide
-from cockpit.sim.actors.queue.estate import Estate
 from cockpit.sim.actors.queue.positions import answer
 from cockpit.sim.port import PortError, Tree
-from tests.unit.sim.queue.scene import GPU, Scene, cluster_queue
+from tests.unit.sim.queue.crowd import QUEUES, WORKLOADS, crowded
+from tests.unit.sim.queue.scene import GPU, Scene
 
 
 async def _waiting() -> Scene:
@@ -140,26 +140,11 @@ def test_the_definitions_serve_both_versions() -> None:
 
 
 def test_a_cycle_decides_the_head_of_each_of_a_hundred_queues() -> None:
-    estate = Estate(lambda: 1_790_000_000.0)
-    estate.put_namespace("ns", {})
-    estate.put_flavor({"metadata": {"name": "h100"}}, "h100")
-    random = Random(1)
-    pod = {"containers": [{"resources": {"limits": {GPU: "8"}}}]}
-    for number in range(100):
-        estate.put_queue(cluster_queue(f"q{number}", gpus=16, cohortName=f"c{number // 10}"))
-        estate.put_local_queue({"spec": {"clusterQueue": f"q{number}"}}, ("ns", f"l{number}"))
-    for number in range(1000):
-        spec = {
-            "queueName": f"l{number % 100}",
-            "priority": random.randrange(3),
-            "podSets": [{"name": "main", "count": 1 + number % 4, "template": {"spec": pod}}],
-        }
-        metadata = {"namespace": "ns", "name": f"w{number}", "creationTimestamp": "2026-09-21T14:13:20Z"}
-        estate.put_workload({"metadata": metadata, "spec": spec})
-    assert sum(len(line) for line in estate.lines.values()) == 1000
+    estate = crowded(Random(1))
+    assert sum(len(line) for line in estate.lines.values()) == WORKLOADS
     heads = estate.heads(estate.stirred)
     done = decide(estate.forest, estate.specs, estate.flavors, estate.held, heads)
-    assert len(done) == 100
+    assert len(done) == QUEUES
 
 
 async def test_only_the_queues_that_changed_are_looked_at() -> None:
