@@ -7,7 +7,7 @@ from typing import Any
 from cockpit.model.batch import Batch, ListMark, Phase, StreamStatus
 from tests.bed.api import Api
 
-DEADLINE_SECONDS = 20.0
+DEADLINE_SECONDS = 120.0
 _POLL_SECONDS = 0.02
 
 
