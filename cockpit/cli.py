@@ -16,7 +16,7 @@ from cockpit import __version__
 from cockpit.cli_values import seconds, speed, warm, whole
 from cockpit.errors import CockpitError
 
-KINDS = ("overview", "nodes", "gpus", "pods", "jobs", "queues", "pools", "events")
+KINDS = ("overview", "nodes", "gpus", "pods", "jobs", "queues", "engines", "pools", "events")
 OUTPUTS = ("table", "json", "yaml")
 _INTERRUPTED = 130
 
@@ -141,7 +141,7 @@ def _job(nouns: Any, shared: argparse.ArgumentParser) -> None:
         "--engine",
         default="",
         metavar="ENGINE",
-        help="coscheduling[:SCHEDULER], volcano[:QUEUE], kai:QUEUE, native",
+        help="kueue, coscheduling[:SCHEDULER], volcano[:QUEUE], kai:QUEUE, native, none; else as detected",
     )
     submit.add_argument("--dry-run", action="store_true", help="show the manifest and the server's verdict")
     _acting(submit)
@@ -291,6 +291,10 @@ def _template(nouns: Any, shared: argparse.ArgumentParser) -> None:
     _output(listing)
     show = _command(verbs, "show", shared, "show the parameters and the file of a template", "template:show")
     show.add_argument("name", metavar="NAME")
+    choices = _command(verbs, "choices", shared, "what the cluster offers for a template", "choices:show")
+    choices.add_argument("name", metavar="NAME")
+    choices.add_argument("parameter", nargs="?", default="", metavar="PARAMETER", help="(default: all)")
+    _waiting(choices)
     new = _command(verbs, "new", shared, "write a template of one's own", "template:new")
     new.add_argument("name", metavar="NAME")
     new.add_argument(

@@ -38,6 +38,10 @@ WITH_GPUS: Final = ("overview", "nodes", "gpus", "jobs")
 def run(options: argparse.Namespace) -> int:
     """Print one kind as a table, JSON or YAML."""
     chosen = attach_options(options, settings_in_force())
+    if options.kind == "engines":
+        from cockpit.commands import engines
+
+        return engines.run(options, chosen)
     return asyncio.run(_run(options, chosen))
 
 

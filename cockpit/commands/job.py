@@ -10,18 +10,17 @@ from cockpit.attach import AttachOptions
 from cockpit.clock import Clock, SystemClock
 from cockpit.commands.ask import confirm_and_carry, refuse_without_right
 from cockpit.commands.choose import attach_options, settings_in_force
+from cockpit.commands.fitting import FIT_KINDS, fit_told
+from cockpit.commands.live import attached
 from cockpit.commands.paper import put, tree_text
-from cockpit.errors import BadInput, NoConnection
-from cockpit.jobs.render import queue_of
+from cockpit.commands.submitting import Wish, lookup_in, planned
+from cockpit.errors import BadInput, NoConnection, Refused
 from cockpit.jobs.template import Template, load_library
-from cockpit.model.plan import Plan
-from cockpit.model.record import Kind
 
 if TYPE_CHECKING:
     from cockpit.kube.session import Session
 
 SHORTS = ("name", "workers", "gpus", "image", "command", "queue")
-QUEUES = "kueue.x-k8s.io/v1beta2"
 
 
 def submit(options: argparse.Namespace) -> int:
@@ -59,57 +58,43 @@ def values_given(options: argparse.Namespace) -> dict[str, str]:
 async def _submit(
     template: Template, values: dict[str, str], options: argparse.Namespace, chosen: AttachOptions
 ) -> int:
+    from cockpit.kube.discovery import discover
+
     clock = SystemClock()
+    if options.dry_run:
+        return await _rehearse(template, values, options, chosen)
     session = await open_for(chosen, clock, options.timeout)
     try:
-        lookup = await served_lookup(session)
-        namespace = chosen.namespace or session.namespace
-        plan = plan_submit(
-            template, values, namespace, lookup=lookup, context=session.context, engine=options.engine
-        )
-        known = await _queue_known(session, lookup, plan, namespace or "default")
-        plan = plan_submit(
-            template,
-            values,
-            namespace,
-            store=known,
-            lookup=lookup,
-            context=session.context,
-            engine=options.engine,
-        )
-        if options.dry_run:
-            from cockpit.commands.fitting import fit_of
-
-            manifest = plan.calls[0].body
-            put([tree_text(manifest, "yaml"), ""])
-            put(await fit_of(manifest, chosen, namespace or "default", clock, options.timeout))
-        return await confirm_and_carry(plan, options, session, clock)
+        served = await discover(session)
+        wish = Wish(template, values, options.engine, chosen.namespace or session.namespace)
+        return await confirm_and_carry(await planned(wish, session, served, None), options, session, clock)
     finally:
         await session.close()
 
 
-class _Queues:
-    """Stands for the store where only one queue was asked for."""
+async def _rehearse(
+    template: Template, values: dict[str, str], options: argparse.Namespace, chosen: AttachOptions
+) -> int:
+    """The manifest, where it would go and the server's verdict, all over one attachment."""
+    from cockpit.kube.discovery import discover
 
-    def __init__(self, *, is_there: bool) -> None:
-        self._is_there = is_there
-
-    def by_key(self, kind: str, key: str) -> object | None:
-        return key if kind == Kind.LOCAL_QUEUE and self._is_there else None
-
-
-async def _queue_known(session: "Session", lookup: Lookup, plan: Plan, namespace: str) -> _Queues:
-    """Whether the queue that the plan names exists; where nobody may look it counts as there."""
-    manifest = plan.calls[0].body
-    queue = queue_of(manifest)
-    served = lookup(QUEUES, "LocalQueue")
-    if not queue:
-        return _Queues(is_there=False)
-    if served is None:
-        raise BadInput(f"queue {queue}: this cluster has no Kueue; leave the queue empty")
-    where = str(manifest["metadata"].get("namespace") or namespace)
-    answer = await session.request("GET", served.path(where, queue))
-    return _Queues(is_there=answer.status != 404)
+    clock = SystemClock()
+    async with attached(chosen, clock) as live:
+        trouble, notes = "", tuple[str, ...]()
+        try:
+            notes = await live.settle(FIT_KINDS, options.timeout)
+        except Refused as error:
+            trouble = error.sentence
+        session = live.attachment.session
+        if session is None:
+            raise NoConnection(live.attachment.sentence or "not attached to a cluster")
+        served = live.attachment.served or await discover(session)
+        wish = Wish(template, values, options.engine, chosen.namespace or session.namespace)
+        plan = await planned(wish, session, served, live.attachment.store)
+        put([tree_text(plan.calls[0].body, "yaml"), ""])
+        told = await fit_told(plan.calls[0].body, live.attachment, wish.namespace or "default", trouble)
+        put([*told, *notes])
+        return await confirm_and_carry(plan, options, session, clock)
 
 
 async def open_for(chosen: AttachOptions, clock: Clock, timeout_seconds: float) -> "Session":
@@ -130,10 +115,4 @@ async def served_lookup(session: "Session") -> Lookup:
     """From apiVersion and kind to the resource that this cluster serves."""
     from cockpit.kube.discovery import discover
 
-    served = await discover(session)
-
-    def lookup(api_version: str, kind: str) -> object:
-        group, _, version = api_version.rpartition("/")
-        return served.find(group, kind, version) or served.find(group, kind)
-
-    return lookup  # type: ignore[return-value]
+    return lookup_in(await discover(session))

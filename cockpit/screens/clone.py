@@ -27,6 +27,11 @@ class CloneScreen(SubmitScreen):
     def heading(self) -> str:
         return f"clone {self._job.namespace}/{self._job.name}"
 
+    @property
+    def has_engine(self) -> bool:
+        """Its engine is that of the job, in what the job's object says."""
+        return False
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Its template is the job: there is no other to pick."""
         return False if action == "template" else super().check_action(action, parameters)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
+import msgspec
 from cockpit_widgets import ChoiceDialog, Form, LogView
 from cockpit_widgets.types import FieldSpec
 from textual.app import ComposeResult
@@ -25,6 +26,7 @@ from cockpit.screens.preview import preview_lines, preview_tone
 
 if TYPE_CHECKING:
     from cockpit.actions.surroundings import Needs
+    from cockpit.screens.offered import Offered
 
 NARROW_CELLS = 100
 QUIET_SECONDS = 0.4
@@ -58,6 +60,7 @@ class SubmitScreen(Place):
         self._fit: list[str] = []
         self._around: tuple[Needs | None, Surroundings] = (None, UNKNOWN)
         self._has_tried = False
+        self._asked_for = ""  # the namespace whose choices the form shows
 
     @cached_property
     def library(self) -> Library:
@@ -81,16 +84,55 @@ class SubmitScreen(Place):
     def compose(self) -> ComposeResult:
         yield from super().compose()
 
+    # ---- fields
+
+    @cached_property
+    def offered(self) -> "Offered":
+        """What the cluster offers for this form."""
+        from cockpit.screens.offered import Offered
+
+        return Offered(self.deck, self.template)
+
+    @property
+    def has_engine(self) -> bool:
+        """True where the form asks for an engine; a clone has that of the job."""
+        return self.template.parameter("engine") is None
+
     def fields(self) -> tuple[FieldSpec, ...]:
-        """The template's parameters as form fields, choices filled from what the store knows."""
-        return tuple(self._field(one) for one in self.template.parameters)
+        """The template's parameters as form fields, the engine among them, choices as far as known."""
+        from cockpit.screens.offered import AFTER, ENGINE
+
+        self.offered.namespace = self._asked_for = self._namespace()
+        if self.has_engine:
+            self._values.update(self.offered.follow(self._values))
+        found = [self._field(one) for one in self.template.parameters]
+        if self.has_engine:
+            names = [one.name for one in self.template.parameters]
+            at = next((names.index(name) + 1 for name in AFTER if name in names), len(found))
+            found.insert(at, self.offered.engine_field(self._values.get(ENGINE, "")))
+        return tuple(found)
+
+    def _namespace(self) -> str:
+        """Where the object would go, as the form stands."""
+        one = self.template.parameter("namespace")
+        given = self._values.get("namespace", "").strip()
+        if not given and one is not None and one.name not in self._values:
+            given = self._namespace_shown() or one.default or ""
+        return given or self.deck.default_namespace
+
+    def _namespace_shown(self) -> str:
+        return self.deck.attachment.options.namespace or self.deck.default_namespace
 
     def _field(self, one: Parameter) -> FieldSpec:
+        from cockpit.screens.offered import ENGINE, offered_help, offered_values
+
         value = self._values.get(one.name, one.default or "")
-        choices = one.choices or self.deck.choices(one.choices_from)
+        offer = self.offered.offer(one, self._values.get(ENGINE, ""))
+        choices = one.choices or offered_values(one, offer)
         if one.name == "namespace" and one.name not in self._values:
-            value = self.deck.attachment.options.namespace or self.deck.default_namespace or value
-        kind = {"integer": "integer", "switch": "switch"}.get(one.type, "choice" if choices else "text")
+            value = self._namespace_shown() or value
+        is_choice = bool(choices) and one.type != "claims"
+        kind = {"integer": "integer", "switch": "switch"}.get(one.type, "choice" if is_choice else "text")
         if kind == "choice" and one.type != "choice" and value and value not in choices:
             choices = (value, *choices)
         if kind == "choice" and not one.is_required and "" not in choices:
@@ -100,13 +142,36 @@ class SubmitScreen(Place):
             one.title or one.name,
             kind,  # type: ignore[arg-type] # the mapping above yields only FieldSpec kinds
             value,
-            one.help,
+            offered_help(one, offer),
             one.unit,
             one.minimum_integer,
             one.maximum_integer,
             choices,
             one.is_required,
         )
+
+    async def _learn(self) -> None:
+        """Fields for the namespace from the tables at once, then from what the server is asked."""
+        await self._renew_fields()
+        if await self.offered.ask(self._asked_for):
+            await self._renew_fields()
+
+    async def _renew_fields(self) -> None:
+        from cockpit.screens.offered import ENGINE
+
+        if self.is_going:
+            return
+        form = self.query_one("#fields", Form)
+        changes = self.offered.follow(self._values) if self.has_engine else {}
+        self._values.update(changes)
+        for one in self.template.parameters:
+            if one.choices_from:
+                await form.change_field(self._field(one))
+        if self.has_engine:
+            await form.change_field(self.offered.engine_field(self._values.get(ENGINE, "")))
+        for name, text in changes.items():
+            form.set_value(name, text)
+        self._recompute()
 
     # ---- live preview
 
@@ -115,6 +180,11 @@ class SubmitScreen(Place):
         self._fold()
         self.query_one("#fields", Form).focus_first()
         self._recompute()
+        self._ask_cluster()
+
+    def _ask_cluster(self) -> None:
+        work: WorkType[None] = self._learn
+        self.run_worker(work, name="offers", group="offers", exclusive=True)
 
     def on_resize(self) -> None:
         self._fold()
@@ -138,6 +208,14 @@ class SubmitScreen(Place):
     def on_form_changed(self, event: Form.Changed) -> None:
         event.stop()
         self._values = dict(event.values)
+        if (where := self._namespace()) != self._asked_for:
+            self.offered.namespace = self._asked_for = where
+            self._ask_cluster()
+        elif self.has_engine and (changes := self.offered.follow(self._values)):
+            form = self.query_one("#fields", Form)
+            for name, text in changes.items():  # each comes back here as a change of its own
+                form.set_value(name, text)
+            self._ask_cluster()
         self._recompute()
 
     def _recompute(self) -> None:
@@ -157,17 +235,33 @@ class SubmitScreen(Place):
         from cockpit.actions.submit import plan_submit
 
         attachment = self.deck.attachment
+        engine, given = self._chosen()
         try:
             return plan_submit(
                 self.template,
-                self._values,
+                given,
                 self.deck.default_namespace,
                 store=attachment.store,
                 lookup=self.deck.lookup,
                 context=self.deck.context,
+                engine=engine,
+                findings=self.offered.findings(given, engine),
             ), ""
         except BadInput as error:
             return None, error.sentence
+
+    def _chosen(self) -> tuple[str, dict[str, str]]:
+        """The engine as a command names it, and the values of the template's own parameters."""
+        from cockpit.gangs.follow import engine_word
+        from cockpit.screens.offered import ENGINE
+
+        given = dict(self._values)
+        if not self.has_engine:
+            return "", given
+        engine = given.pop(ENGINE, "")
+        if self.template.api_version == "batch.volcano.sh/v1alpha1":
+            return "", given
+        return engine_word(engine, given, self.offered.detected())
 
     async def _ask(self) -> None:
         from cockpit.actions.perform import rehearse
@@ -203,9 +297,15 @@ class SubmitScreen(Place):
         from cockpit.views.fit import fit_report
 
         store, namespace = self.deck.attachment.store, self.deck.default_namespace
-        self._fit = (
-            fit_report(self._plan.calls[0].body, store, self._around[1], namespace) if self._plan else []
-        )
+        if self._plan is None:
+            self._fit = []
+            return
+        told = fit_report(self._plan.calls[0].body, store, self._around[1], namespace)
+        self._fit = [*told, *(f"! {line}" for line in self._conflicts(self._plan))]
+
+    def _conflicts(self, plan: Plan) -> tuple[str, ...]:
+        """Claims that the chosen nodes cannot reach, as far as they were read."""
+        return self.offered.conflicts(plan, self._around[1], self.deck.default_namespace)
 
     def _draw(self) -> None:
         """The preview, and at the foot what is missing: where no preview says it, or after a try."""
@@ -229,7 +329,14 @@ class SubmitScreen(Place):
             ChoiceDialog("Template", tuple(sorted(self.library.templates)))
         )
         if chosen and chosen != self._template_name:
-            self.app.switch_screen(SubmitScreen(chosen, self._values))
+            # what was filled in by itself follows the new template; what a person chose stays
+            kept = {name: text for name, text in self._values.items() if text != self._own(name)}
+            self.app.switch_screen(SubmitScreen(chosen, kept))
+
+    def _own(self, name: str) -> str | None:
+        """What the form itself put into engine or queue; None for other fields."""
+        auto = self.offered.auto
+        return {"engine": auto.engine, "queue": auto.queue}.get(name)
 
     def on_form_submitted(self, event: Form.Submitted) -> None:
         event.stop()
@@ -242,7 +349,8 @@ class SubmitScreen(Place):
         if plan is None:
             self.say_problem(problem)
             return
-        self.deck.confirm_and_carry(plan, then=self._submitted)
+        warnings = tuple(dict.fromkeys((*plan.warnings, *self._conflicts(plan))))
+        self.deck.confirm_and_carry(msgspec.structs.replace(plan, warnings=warnings), then=self._submitted)
 
     def _submitted(self, outcome: Outcome) -> None:
         if not outcome.is_done or self._plan is None or self.app.screen is not self:

@@ -11,14 +11,14 @@ from cockpit import cli
 from cockpit.attach import Attachment, Link
 from cockpit.errors import CockpitError
 from cockpit.kube.answer import Answer
-from cockpit.kube.resource import JOBS, LOCAL_QUEUES, MPIJOBS, PODS, Resource
+from cockpit.kube.resource import JOBS, LOCAL_QUEUES, MPIJOBS, PODS, WORKLOADS, Resource
 from cockpit.model.batch import Batch, Phase, StreamStatus
 from cockpit.model.plan import Call
 from cockpit.model.record import Kind
 
 ALL_KINDS = (
     Kind.NODE, Kind.POD, Kind.EVENT, Kind.JOB, Kind.MPIJOB, Kind.WORKLOAD, Kind.LOCAL_QUEUE,
-    Kind.CLUSTER_QUEUE, Kind.POOL, Kind.NAMESPACE, Kind.GPU,
+    Kind.CLUSTER_QUEUE, Kind.POOL, Kind.NAMESPACE, Kind.GPU, Kind.POD_GROUP,
 )  # fmt: skip
 
 
@@ -37,7 +37,7 @@ class Line:
 
     async def request(self, method: str, path: str, **_more: Any) -> Answer:
         self.asked.append(f"{method} {path}")
-        return Answer(404 if path.endswith("/nowhere") else 200)
+        return Answer(404) if path.endswith("/nowhere") else Answer(200, body=b'{"items": []}')
 
     async def close(self) -> None:
         self.is_closed = True
@@ -56,7 +56,7 @@ class Cluster:
         self.sent: list[Call] = []
         self.sessions: list[Line] = []
         self.namespaces: list[str] = []
-        self.resources: list[Resource] = [MPIJOBS, JOBS, PODS, LOCAL_QUEUES]
+        self.resources: list[Resource] = [MPIJOBS, JOBS, PODS, LOCAL_QUEUES, WORKLOADS]
 
     def add(self, kind: str, *records: Any) -> None:
         self.records.setdefault(kind, []).extend(records)
@@ -79,7 +79,8 @@ class Cluster:
             raise answer
 
     def find(self, group: str, kind: str, _version: str = "") -> Resource | None:
-        return next((one for one in self.resources if one.group == group and one.kind == kind), None)
+        words = {one: (one.kind, one.plural) for one in self.resources if one.group == group}
+        return next((one for one, names in words.items() if kind in names), None)
 
 
 class Attached(Attachment):

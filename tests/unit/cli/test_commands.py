@@ -10,6 +10,7 @@ import yaml
 from cockpit.cli import KINDS
 from cockpit.errors import NoConnection, Refused
 from cockpit.model.batch import Phase
+from cockpit.model.gang import LocalQueue
 from cockpit.model.job import JobObject, ReplicaSpec
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
@@ -282,10 +283,51 @@ def test_a_person_is_shown_the_plan_and_asked(
 def test_a_queue_that_is_not_there_is_a_warning(cluster: Cluster, capsys: Capture) -> None:
     _code, out, _err = run(capsys, *SUBMIT, "--queue", "nowhere", "--dry-run")
     assert "! no queue nowhere is known in namespace team-a" in out
+    queue = LocalQueue(uid="lq", name="main", namespace="team-a", cluster_queue="research")
+    cluster.add(Kind.LOCAL_QUEUE, queue)
     _code, out, _err = run(capsys, *SUBMIT, "--queue", "main", "--dry-run")
     assert "no queue" not in out
-    asked = [one.asked for one in cluster.sessions]
-    assert ["GET /apis/kueue.x-k8s.io/v1beta2/namespaces/team-a/localqueues/main"] in asked
+    assert len(cluster.sessions) == 2, "each dry run attaches once"
+
+
+def test_a_submit_without_an_engine_goes_where_the_cluster_queues(cluster: Cluster, capsys: Capture) -> None:
+    queue = LocalQueue(uid="lq", name="main", namespace="team-a", cluster_queue="research")
+    cluster.add(Kind.LOCAL_QUEUE, queue)
+    out = run(capsys, *SUBMIT, "--dry-run")[1]
+    assert "kueue.x-k8s.io/queue-name: main" in out
+    assert "queue main is there; --engine none starts it without" in out
+    assert "--set queue=main" in out
+    for words in (("--engine", "none"), ("--queue", "")):
+        assert "queue-name" not in run(capsys, *SUBMIT, *words, "--dry-run")[1]
+    code, _out, err = run(capsys, *SUBMIT, "--engine", "none", "--queue", "main", "--dry-run")
+    assert code == 2 and "engine none, and the manifest names Kueue" in err
+    code, _out, err = run(capsys, *SUBMIT, "--engine", "native", "--dry-run")
+    assert code == 2 and "MPIJob drops the pods' spec.schedulingGroup" in err
+    code, _out, err = run(capsys, *SUBMIT, "--engine", "coscheduling", "--dry-run")
+    assert code == 2 and "Coscheduling is not installed" in err
+
+
+def test_engines_are_told_as_two_facts(cluster: Cluster, capsys: Capture) -> None:
+    code, out, _err = run(capsys, "get", "engines")
+    assert code == 0
+    (line,) = (one for one in out.splitlines() if one.startswith("Kueue"))
+    assert line.split()[1:4] == ["yes", "not", "known"]
+    assert "Volcano is not installed: podgroups.scheduling.volcano.sh is not served" in out
+    pod = Pod(
+        uid="k", name="kueue-controller-manager-1", namespace="kueue-system", phase="Running", is_ready=True
+    )
+    cluster.add(Kind.POD, pod)
+    items = read_json(run(capsys, "get", "engines", "-o", "json")[1])["items"]
+    assert {one["engine"]: (one["is_served"], one["is_alive"]) for one in items}["Kueue"] == (True, True)
+
+
+def test_choices_of_a_template(cluster: Cluster, capsys: Capture) -> None:
+    cluster.add(Kind.NODE, node("n1", pool="h100"))
+    code, out, _err = run(capsys, "template", "choices", "mpijob")
+    assert code == 0
+    assert "n1" in out and "this cluster serves no PersistentVolumeClaim" in out
+    code, _out, err = run(capsys, "template", "choices", "mpijob", "workers")
+    assert code == 2 and "has no choices of the cluster; namespace, queue" in err
 
 
 def test_a_dry_run_says_whether_it_fits(cluster: Cluster, capsys: Capture) -> None:

@@ -1,0 +1,65 @@
+"""`cockpit template choices NAME [PARAMETER]`: what the cluster offers where a form would let one choose."""
+
+import argparse
+import asyncio
+
+from cockpit.actions.offers import ASKED, Offer, ask_offers, known_offer
+from cockpit.attach import AttachOptions
+from cockpit.clock import SystemClock
+from cockpit.commands.choose import attach_options, settings_in_force
+from cockpit.commands.live import attached
+from cockpit.commands.paper import grid, note, put
+from cockpit.commands.submitting import lookup_in
+from cockpit.errors import BadInput, NoConnection, Refused
+from cockpit.jobs.parameters import Parameter
+from cockpit.jobs.template import Template, load_library
+from cockpit.model.record import Kind
+
+KINDS = (Kind.NODE, Kind.NAMESPACE, Kind.LOCAL_QUEUE)
+
+
+def show(options: argparse.Namespace) -> int:
+    """Print the choices of one parameter, or of all that have any."""
+    settings = settings_in_force()
+    template = load_library(settings.template_folders).named(options.name)
+    wanted = [one for one in template.parameters if one.choices_from]
+    if options.parameter:
+        one = template.parameter(options.parameter)
+        if one is None or not one.choices_from:
+            names = ", ".join(each.name for each in wanted)
+            what = f"parameter {options.parameter!r} of {template.name}"
+            raise BadInput(f"{what} has no choices of the cluster; {names} have")
+        wanted = [one]
+    return asyncio.run(_show(template, wanted, options, attach_options(options, settings)))
+
+
+async def _show(
+    template: Template, wanted: list[Parameter], options: argparse.Namespace, chosen: AttachOptions
+) -> int:
+    from cockpit.kube.discovery import discover
+
+    async with attached(chosen, SystemClock()) as live:
+        try:
+            note(await live.settle(KINDS, options.timeout))
+        except Refused as error:
+            note((error.sentence,))
+        session = live.attachment.session
+        if session is None:
+            raise NoConnection(live.attachment.sentence or "not attached to a cluster")
+        served = live.attachment.served or await discover(session)
+        where = chosen.namespace or session.namespace or "default"
+        sources = sorted({one.choices_from for one in wanted})
+        offers = await ask_offers(session, lookup_in(served), sources, where)
+        for source in sources:
+            if source not in ASKED:
+                offers[source] = known_offer(source, live.attachment.store, where)
+    rows = [[one.name, *row] for one in wanted for row in _rows(offers[one.choices_from])]
+    put(grid(["parameter", "value", "note"], rows))
+    if len(wanted) == 1 and (offer := offers[wanted[0].choices_from]).told.startswith("denied"):
+        raise Refused(f"{wanted[0].name}: {offer.told}")
+    return 0
+
+
+def _rows(offer: Offer) -> list[list[str]]:
+    found = [[name, offer.notes.get(name, "")] for name in offer.values]
+    return [*found, ["", offer.told]] if offer.told else found or [["", "nothing is offered"]]
