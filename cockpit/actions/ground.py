@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from cockpit.actions.address import Lookup, object_path
 from cockpit.actions.again import plan_clone, plan_retry, template_of
 from cockpit.actions.hold import WORKLOADS, is_through_workload, plan_resume, plan_suspend
@@ -26,6 +28,7 @@ from cockpit.store.store import Store
 
 Make = Callable[[], Awaitable[Plan]]
 COSCHEDULING = "Coscheduling"
+_WATCHED = (Kind.MPIJOB, Kind.JOB, Kind.POD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,10 @@ class Ground:
 
 
 async def kill(ground: Ground, job: Job) -> Plan:
-    """Delete the job; needs no read."""
+    """Delete the job. One of a kind that is not watched (a JobSet) is read again: its version is old."""
+    if job.uid and not any(ground.store.get(kind, job.uid) for kind in _WATCHED):
+        tree = await tree_of(ground, job)
+        job = msgspec.structs.replace(job, resource_version=tree["metadata"].get("resourceVersion", ""))
     return plan_kill(job, ground.store, lookup=ground.lookup, context=ground.context)
 
 
@@ -65,11 +71,10 @@ async def retry(ground: Ground, job: Job, *, memory: str = "", at: str = "") -> 
     if group and job.state in JobState.WAITING and not memory:
         path = object_path(GROUP_VERSION, "PodGroup", job.namespace, group, lookup=ground.lookup)
         tree = await read_tree(ground.session, path, f"podgroup {job.namespace}/{group}")
-        from msgspec.structs import replace
-
         from cockpit.actions.shell import job_line
 
-        return replace(plan_retry_now(tree, path, at), shell=job_line("retry", job, ground.context))
+        plan = plan_retry_now(tree, path, at)
+        return msgspec.structs.replace(plan, shell=job_line("retry", job, ground.context))
     return plan_retry(
         job,
         await tree_of(ground, job),
