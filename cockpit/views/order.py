@@ -21,7 +21,19 @@ def _with_length(match: re.Match[str]) -> str:
 
 
 def natural_uncached(text: str) -> str:
-    """As `natural`, for texts asked about once: the names of all objects would only fill the cache."""
+    """As `natural`, for texts asked about once: the names of all objects would only fill the cache.
+
+    Members of a job differ in the number at their end alone, so what stands before it is asked about often.
+    """
+    stem = text.rstrip("0123456789")
+    if len(stem) == len(text):
+        return _DIGITS.sub(_with_length, text.casefold())
+    digits = text[len(stem) :].lstrip("0") or "0"
+    return f"{_stem(stem)}{len(digits):03d}{digits}"
+
+
+@lru_cache(maxsize=4_096)
+def _stem(text: str) -> str:
     return _DIGITS.sub(_with_length, text.casefold())
 
 

@@ -1,11 +1,12 @@
 """Natural order, stable sorts, the unknown last."""
 
 import math
+import re
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cockpit.views.order import Value, natural, sort_rows
+from cockpit.views.order import Value, natural, natural_uncached, sort_rows
 
 
 def test_natural() -> None:
@@ -20,6 +21,14 @@ def test_natural() -> None:
         "gpu-2-b",
         "gpu-10",
     ]
+
+
+@given(st.text(max_size=12) | st.from_regex(r"[a-zA-Z\u0660İ-]{0,6}[0-9]{0,6}", fullmatch=True))
+def test_every_run_of_digits_is_led_by_its_length(text: str) -> None:
+    parts = re.split("([0-9]+)", text.casefold())
+    numbers = [one.lstrip("0") or "0" for one in parts[1::2]]
+    parts[1::2] = [f"{len(one):03d}{one}" for one in numbers]
+    assert natural_uncached(text) == natural(text) == "".join(parts)
 
 
 def test_unknown_last_in_either_direction() -> None:
