@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from cockpit.gangs import kueue, pod_group
 from cockpit.jobs import batch_job, generic, mpijob
 from cockpit.jobs.members import current
-from cockpit.jobs.root import Root, climb, from_ref, of_object, of_pod
+from cockpit.jobs.root import NOT_JOBS, Root, climb, from_ref, of_object, of_pod
 from cockpit.jobs.row import Place
 from cockpit.model.event import Event
 from cockpit.model.gang import PodGroup, QueuePlace, Workload
@@ -79,8 +79,9 @@ class JobIndex:
                 self._touch_below(touched, uid)
             for uid in delta.changed.get(kind, ()):
                 self._touch_object(touched, kind, uid)
+        climbed: set[tuple[str, str, bool]] = set()
         for uid in delta.changed.get(Kind.POD, ()):
-            self._touch_pod(touched, uid)
+            self._touch_pod(touched, uid, climbed)
         for uid in delta.changed.get(Kind.WORKLOAD, ()):
             self._touch_workload(touched, uid)
         self._touch_by_groups(touched, delta)
@@ -120,9 +121,17 @@ class JobIndex:
         for child in (uid, *self._descend(uid)):
             self._touch_key(touched, self._key_of.get(child, ""))
             for pod in self._store.pods_of(child):
-                self._touch_pod(touched, pod.uid, is_chain_new=True)
+                self._touch_pod(touched, pod.uid, set(), is_chain_new=True)
 
-    def _touch_pod(self, touched: dict[str, Root], uid: str, *, is_chain_new: bool = False) -> None:
+    def _touch_pod(
+        self,
+        touched: dict[str, Root],
+        uid: str,
+        climbed: set[tuple[str, str, bool]],
+        *,
+        is_chain_new: bool = False,
+    ) -> None:
+        """The row of a pod; siblings of a new one, whose owners are in `climbed`, have the same."""
         pod: Pod | None = self._store.get(Kind.POD, uid)
         if pod is None:
             return
@@ -133,6 +142,11 @@ class JobIndex:
                 return
         if not pod.gpus and not pod.owner_uid:
             return
+        if pod.owner_uid and pod.owner_kind not in NOT_JOBS:
+            siblings = (pod.owner_uid, pod.namespace, pod.gpus > 0)
+            if siblings in climbed:
+                return
+            climbed.add(siblings)
         root = of_pod(self._store, pod)
         if pod.gpus or root.uid in self._key_of:
             self._touch_root(touched, root)
