@@ -9,7 +9,7 @@ from typing import Any
 
 from cockpit.clock import Clock
 
-SHARE_OF_TIME = 0.125
+SHARE_OF_TIME = 0.0625
 """Subscribers get at most this share of the time, as long as the screen is renewed every `LONGEST_SECONDS`
 that way; beyond that they get half of it."""
 LONGEST_SECONDS = 2.0
