@@ -354,13 +354,14 @@ def _mpijob(job: Job, pools: dict[str, Pool]) -> Tree:
 
 
 def exporter_daemon_set(pool: Pool) -> Tree:
-    """The exporter of a pool, as the GPU Operator runs it."""
-    labels = {"app": "nvidia-dcgm-exporter", POOL_LABEL: pool.name}
+    """The exporter of a pool: dcgm-exporter as the GPU Operator runs it, or our own."""
+    name = "cockpit-exporter" if pool.exporter == "cockpit" else "nvidia-dcgm-exporter"
+    labels = {"app": name, POOL_LABEL: pool.name}
     return {
         "apiVersion": "apps/v1",
         "kind": "DaemonSet",
         "metadata": {
-            "name": f"nvidia-dcgm-exporter-{pool.name}", "namespace": "gpu-operator", "labels": labels,
+            "name": f"{name}-{pool.name}", "namespace": "gpu-operator", "labels": labels,
         },
         "spec": {
             "selector": {"matchLabels": labels},
@@ -371,8 +372,8 @@ def exporter_daemon_set(pool: Pool) -> Tree:
                     "tolerations": [{"operator": "Exists"}],
                     "containers": [
                         {
-                            "name": "nvidia-dcgm-exporter",
-                            "image": f"nvcr.example/nvidia/k8s/dcgm-exporter:{_IMAGES[pool.exporter]}",
+                            "name": name,
+                            "image": _IMAGES[pool.exporter],
                             "ports": [{"name": "metrics", "containerPort": 9400}],
                             "resources": {"requests": {"cpu": "50m", "memory": "128Mi"}},
                         }
@@ -383,4 +384,10 @@ def exporter_daemon_set(pool: Pool) -> Tree:
     }  # fmt: skip
 
 
-_IMAGES = {"A": "4.5.3-4.8.2-distroless", "B": "4.6.0-4.8.3-distroless", "C": "4.9.0-4.9.1-distroless"}
+_DCGM = "nvcr.example/nvidia/k8s/dcgm-exporter"
+_IMAGES = {
+    "A": f"{_DCGM}:4.5.3-4.8.2-distroless",
+    "B": f"{_DCGM}:4.6.0-4.8.3-distroless",
+    "C": f"{_DCGM}:4.9.0-4.9.1-distroless",
+    "cockpit": "ghcr.example/gpu-cockpit/cockpit-exporter:0.1.0",
+}

@@ -55,7 +55,7 @@ class Pool(_Part, frozen=True):
     max: int | None = None
     stages: Stages = Stages()
     launch_fails: str = ""
-    exporter: Literal["A", "B", "C", "none"] = "A"
+    exporter: Literal["A", "B", "C", "cockpit", "none"] = "A"
 
 
 class Namespace(_Part, frozen=True):

@@ -1,4 +1,4 @@
-"""What dcgm-exporter would print for a node, in each of its three generations.
+"""What dcgm-exporter would print for a node, in each of its three generations (ours: `own_exposition`).
 
 Names, units, labels and their order follow NVIDIA/dcgm-exporter: etc/default-counters.csv and
 internal/pkg/rendermetrics/render_metrics.go (A up to 4.5; B: label `hostname`; C: 4.9.0, base units).
@@ -19,11 +19,12 @@ _BUSES = ("19", "3b", "4c", "5d", "9b", "bb", "cb", "db")
 
 
 class Generation(StrEnum):
-    """Which dcgm-exporter speaks."""
+    """Which exporter speaks: dcgm-exporter's three generations, or our own."""
 
     A = "A"
     B = "B"
     C = "C"
+    COCKPIT = "cockpit"
 
 
 class Holder(msgspec.Struct, frozen=True):
@@ -46,6 +47,8 @@ class CardReading(msgspec.Struct, frozen=True):
     engine_ratio: float
     slot: Slot | None = None
     holder: Holder | None = None
+    sharers: tuple[Holder, ...] = ()
+    """Every container on the device; `holder` is the one that dcgm-exporter names."""
 
     @property
     def memory_reserved_bytes(self) -> int:
@@ -212,12 +215,17 @@ _NEW: tuple[_Family, ...] = (
 _FAMILIES = {Generation.A: _OLD, Generation.B: _OLD, Generation.C: _NEW}
 
 
+def pci_address(index: int) -> str:
+    """Where a card sits, as the driver spells it."""
+    return f"00000000:{_BUSES[index % len(_BUSES)]}:00.{index // len(_BUSES)}"
+
+
 def _labels(node: str, one: CardReading, generation: Generation) -> str:
     index = one.card.index
     pairs = {
         "gpu": str(index),
         "UUID": one.card.uuid,
-        "pci_bus_id": f"00000000:{_BUSES[index % len(_BUSES)]}:00.{index // len(_BUSES)}",
+        "pci_bus_id": pci_address(index),
         "device": f"nvidia{index}",
         "modelName": one.model.name,
     }
@@ -231,14 +239,16 @@ def _labels(node: str, one: CardReading, generation: Generation) -> str:
             "namespace": one.holder.namespace,
             "pod": one.holder.pod,
         }
-    return ",".join(f'{name}="{_escaped(value)}"' for name, value in pairs.items())
+    return ",".join(f'{name}="{escaped(value)}"' for name, value in pairs.items())
 
 
-def _escaped(value: str) -> str:
+def escaped(value: str) -> str:
+    """A label's value as the text format wants it."""
     return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
-def _written(value: float) -> str:
+def written(value: float) -> str:
+    """A sample's value; whole numbers without a point."""
     return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))
 
 
@@ -257,7 +267,7 @@ def text(node: str, readings: Iterable[CardReading], generation: Generation = Ge
             if family.name.endswith(("XID_ERRORS", "XID_ERROR")):
                 message = "No Error" if value == 0 else f"XID {int(value)}"
                 labels = f'{labels},err_code="{int(value)}",err_msg="{message}"'  # noqa: PLW2901
-            rows.append(f"{family.name}{{{labels}}} {_written(value)}")
+            rows.append(f"{family.name}{{{labels}}} {written(value)}")
         if rows:
             lines += [f"# HELP {family.name} {family.text}", f"# TYPE {family.name} {family.kind}", *rows]
     return "\n".join(lines) + "\n" if lines else ""

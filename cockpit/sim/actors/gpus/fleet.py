@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from cockpit.kube.resource import NODES, PODS, Resource
+from cockpit.sim.actors.gpus import own_exposition
 from cockpit.sim.actors.gpus.exposition import CardReading, Generation, Holder, text
 from cockpit.sim.actors.gpus.load import Load, duty_at, load_of, memory_at
 from cockpit.sim.actors.gpus.models import Model, model_of
@@ -107,7 +108,10 @@ class Fleet(Actor):
 
     def metrics(self, node: str, at_seconds: float) -> str:
         """The exporter's page of a node. Raises KeyError for a node without cards."""
-        return text(node, self.readings(node, at_seconds), self._generation_of(node))
+        readings, generation = self.readings(node, at_seconds), self._generation_of(node)
+        if generation is Generation.COCKPIT:
+            return own_exposition.text(node, readings)
+        return text(node, readings, generation)
 
     def node_of_exporter(self, address: str) -> str:
         """The node whose exporter's pod has this address, "" for none."""
@@ -196,7 +200,8 @@ def _read(
     usable = model.memory_bytes - model.reserved_bytes
     if card.slots:
         for slot in card.slots:
-            owner = _first(held.get(slot.uuid, ()))
+            of_slot = held.get(slot.uuid, ())
+            owner = _first(of_slot)
             load = loads.get(owner.uid) if owner is not None else None
             total = _slot_bytes(slot, model)
             yield CardReading(
@@ -204,7 +209,7 @@ def _read(
                 memory_total_bytes=total,
                 memory_used_bytes=memory_at(load, at, total) if load is not None else 0,
                 engine_ratio=duty_at(load, at) if load is not None else 0.0,
-                holder=_holder(owner),
+                holder=_holder(owner), sharers=_sharers(of_slot),
             )  # fmt: skip
         return
     owners = held.get(card.uuid, ())
@@ -216,7 +221,7 @@ def _read(
         memory_total_bytes=model.memory_bytes,
         memory_used_bytes=min(usable, used),
         engine_ratio=state.duty_ratio,
-        holder=_holder(owner),
+        holder=_holder(owner), sharers=_sharers(owners),
     )  # fmt: skip
 
 
@@ -226,3 +231,7 @@ def _first(owners: Sequence[Held]) -> Held | None:
 
 def _holder(held: Held | None) -> Holder | None:
     return None if held is None else Holder(held.namespace, held.pod, held.container)
+
+
+def _sharers(owners: Sequence[Held]) -> tuple[Holder, ...]:
+    return tuple(Holder(one.namespace, one.pod, one.container) for one in owners)
