@@ -23,7 +23,7 @@ def row(job: JobObject, root: Root, pods: tuple[Pod, ...], store: Store, positio
     """The row of a batch Job; `pods` are the current ones, by completion index where it has one."""
     workload = workload_of(store, job.uid)
     wanted = sum(role.replicas for role in job.replicas)
-    ended, message = _ended(job)
+    ended, message = ended_as(job)
     facts = Facts(
         kind=job.kind,
         pods=pods,
@@ -51,7 +51,8 @@ def row(job: JobObject, root: Root, pods: tuple[Pod, ...], store: Store, positio
     )
 
 
-def _ended(job: JobObject) -> tuple[str, str]:
+def ended_as(job: JobObject) -> tuple[str, str]:
+    """(JobState.SUCCEEDED or FAILED, message), ("", "") while it has not ended."""
     for type_, state in (("Complete", JobState.SUCCEEDED), ("Failed", JobState.FAILED)):
         found = condition(job.conditions, type_)
         if found is not None and found.status == "True":

@@ -1,38 +1,55 @@
 """Any other controller whose pods ask for GPUs (PyTorchJob, RayCluster, JobSet, Notebook ...), and bare pods.
 
-Nothing is known of its spec: what it wants is what its Workload asks for, else the pods that exist.
+Nothing is known of its spec: what it wants is what its Workload asks for, else what the batch Jobs below it
+ask for (a JobSet and a TrainJob have them also while they are suspended), else the pods that exist.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from cockpit.gangs import kueue
+from cockpit.gangs.detect import QUEUE_LABEL
+from cockpit.jobs.batch_job import ended_as
 from cockpit.jobs.judge import Facts
-from cockpit.jobs.root import Root
+from cockpit.jobs.root import NOT_JOBS, Root
 from cockpit.jobs.row import Positions, gang_of, last_finish, make_row, newest_warning, workload_of
 from cockpit.model.devices import is_gpu_resource
 from cockpit.model.gang import PodSet, Workload
-from cockpit.model.job import Job, OwnerObject
+from cockpit.model.job import Job, JobObject, JobState, OwnerObject
 from cockpit.model.pod import Pod
-from cockpit.model.record import Labels
+from cockpit.model.record import Labels, label
 from cockpit.store.store import Store
 
 
-def is_row(root: Root, pods: Iterable[Pod], store: Store) -> bool:
-    """True where pods ask for GPUs, or where a Workload that does stands for the controller."""
+def is_row(root: Root, pods: Iterable[Pod], store: Store, children: Iterable[JobObject] = ()) -> bool:
+    """True where pods ask for GPUs, where the Jobs below do, or a Workload that stands for the controller."""
     if any(pod.gpus for pod in pods):
+        return True
+    if root.kind not in NOT_JOBS and _with_gpus(children):
         return True
     return any(kueue.gpus_asked(one) for one in store.workloads_of(root.uid))
 
 
 def row(
-    owner: OwnerObject | None, root: Root, pods: tuple[Pod, ...], store: Store, positions: Positions
+    owner: OwnerObject | None,
+    root: Root,
+    pods: tuple[Pod, ...],
+    store: Store,
+    positions: Positions,
+    *,
+    children: Sequence[JobObject] = (),
 ) -> Job:
-    """The row of any controller; `owner` is its metadata where it was read."""
+    """The row of any controller; `owner` is its metadata where it was read, `children` the Jobs below it."""
     workload = workload_of(store, root.uid)
     counted = tuple(pod for pod in pods if pod.gpus) or pods
     wanted, gpus_wanted = len(counted), sum(pod.gpus for pod in counted)
+    asking = _with_gpus(children)
     if workload is not None:
         wanted, gpus_wanted = _asked(workload)
+    elif asking:
+        roles = [role for one in asking for role in one.replicas if role.gpus_each]
+        wanted = sum(role.replicas for role in roles)
+        gpus_wanted = sum(role.replicas * role.gpus_each for role in roles)
+    ended, message = ("", "") if any(not pod.is_finished for pod in pods) else _end_of(asking)
     deleting = owner is not None and owner.deleting_seconds is not None
     if owner is None and any(pod.deleting_seconds is not None for pod in pods):
         deleting = all(pod.deleting_seconds is not None or pod.is_finished for pod in pods)
@@ -43,6 +60,10 @@ def row(
         wanted=wanted,
         gang=gang_of(workload, store, positions, pods),
         is_deleting=deleting,
+        is_suspended=bool(asking) and all(one.is_suspended for one in asking),
+        ended=ended,
+        end_message=message,
+        queue="" if owner is None else label(owner.labels, QUEUE_LABEL),
         warning="" if pods else newest_warning(store, root.uid),
     )
     labels: Labels = () if owner is None else owner.labels
@@ -60,6 +81,18 @@ def row(
         created_seconds=created,
         finished_seconds=last_finish(pods),
     )
+
+
+def _with_gpus(children: Iterable[JobObject]) -> list[JobObject]:
+    return [one for one in children if any(role.gpus_each for role in one.replicas)]
+
+
+def _end_of(children: Sequence[JobObject]) -> tuple[str, str]:
+    """How the Jobs ended once all of them have; a controller that begins anew has others by then."""
+    ends = [ended_as(one) for one in children]
+    if not ends or not all(state for state, _ in ends):
+        return "", ""
+    return next((end for end in ends if end[0] == JobState.FAILED), ends[0])
 
 
 def _version(owner: OwnerObject | None, root: Root, pods: tuple[Pod, ...]) -> str:

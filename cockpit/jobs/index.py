@@ -75,6 +75,7 @@ class JobIndex:
             self._touch_key(touched, self._key_of.get(uid, ""))
         for kind in _OBJECTS:
             for uid in delta.removed.get(kind, ()):
+                self._touch_above(touched, uid)
                 self._unlink(uid)
                 self._touch_below(touched, uid)
             for uid in delta.changed.get(kind, ()):
@@ -115,6 +116,13 @@ class JobIndex:
         self._touch_root(touched, climb(self._store, of_object(record)))
         if kind == Kind.OWNER:
             self._touch_below(touched, uid)
+
+    def _touch_above(self, touched: dict[str, Root], uid: str) -> None:
+        """Rows of the controllers above a Job: what they want is what the Jobs below them ask for."""
+        seen = {uid}
+        while (uid := self._parent_of.get(uid, "")) and uid not in seen:
+            seen.add(uid)
+            self._touch_key(touched, self._key_of.get(uid, ""))
 
     def _touch_below(self, touched: dict[str, Root], uid: str) -> None:
         """Rows that stood for something below a controller whose own chain became known or broke."""
@@ -329,7 +337,9 @@ class JobIndex:
                 if not batch_job.is_row(batch, pods, store):
                     return None
                 return batch_job.row(batch, root, current(pods), store, places)
-        if not generic.is_row(root, pods, store):
+        below = (store.get(Kind.JOB, uid) for uid in self._descend(root.uid))
+        children = [one for one in below if one is not None]
+        if not generic.is_row(root, pods, store, children):
             return None
         owner: OwnerObject | None = store.get(Kind.OWNER, root.uid)
-        return generic.row(owner, root, current(pods), store, places)
+        return generic.row(owner, root, current(pods), store, places, children=children)
