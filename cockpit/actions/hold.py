@@ -1,6 +1,7 @@
 """Suspend and resume: the engine of the job decides how.
 
-A job that Kueue manages is held through its Workload, any other one by its own suspend field.
+A job that Kueue manages is held through its Workload, Volcano's own Job by a Command that Volcano takes in,
+any other one by its own suspend field.
 """
 
 from collections.abc import Mapping
@@ -12,7 +13,8 @@ from cockpit.actions.address import Lookup, object_path
 from cockpit.actions.kill import Truth, members_of
 from cockpit.actions.shell import job_line
 from cockpit.errors import BadInput
-from cockpit.gangs import kueue
+from cockpit.gangs import kueue, volcano
+from cockpit.gangs.attach import is_own_kind
 from cockpit.gangs.hold import hold_call
 from cockpit.gangs.sentence import counted
 from cockpit.model.gang import Workload
@@ -49,6 +51,9 @@ def plan_suspend(
         plan = kueue.plan_hold(workload, workload_version(lookup))
         lines = (plan.lines[0], *_lost(job, store)) if plan.is_destructive else plan.lines
         plan = msgspec.structs.replace(plan, lines=lines, warnings=())
+    elif is_own_kind(tree or {}):
+        plan = volcano.plan_command(tree or {}, "AbortJob")
+        plan = msgspec.structs.replace(plan, lines=(*plan.lines, *_lost(job, store)), warnings=())
     else:
         call = hold_call(tree or {}, _path(job, lookup), target, suspend=True)
         field = "its suspend field becomes true; it stays until somebody resumes it"
@@ -71,6 +76,8 @@ def plan_resume(
     workload = store.get(Kind.WORKLOAD, job.workload_uid)
     if tree is None and isinstance(workload, Workload):
         plan = kueue.plan_release(workload, workload_version(lookup))
+    elif is_own_kind(tree or {}):
+        plan = volcano.plan_command(tree or {}, "ResumeJob")
     else:
         call = hold_call(tree or {}, _path(job, lookup), target, suspend=False)
         gpus = f"; it asks for {counted(job.gpus_wanted, 'GPU')}" if job.gpus_wanted else ""

@@ -74,7 +74,10 @@ def reason(group: PodGroup, pods: tuple[Pod, ...]) -> str:
 
 
 def plan_command(job: Mapping[str, Any], action: str) -> Plan:
-    """Suspend (`AbortJob`) or resume (`ResumeJob`) a Volcano Job, by a Command that Volcano takes in."""
+    """Suspend (`AbortJob`) or resume (`ResumeJob`) a Volcano Job, by a Command that Volcano takes in.
+
+    The Command is named after the version of the job that was read: sent twice, the second is refused.
+    """
     metadata = job["metadata"]
     name, namespace = metadata["name"], metadata["namespace"]
     verb = {"AbortJob": "suspend", "ResumeJob": "resume"}.get(action)
@@ -92,10 +95,15 @@ def plan_command(job: Mapping[str, Any], action: str) -> Plan:
         "uid": metadata["uid"],
         "controller": True,
     }
+    version = str(metadata.get("resourceVersion") or "0")
     body = {
         "apiVersion": "bus.volcano.sh/v1alpha1",
         "kind": "Command",
-        "metadata": {"generateName": f"{name}-{verb}-", "namespace": namespace, "ownerReferences": [owner]},
+        "metadata": {
+            "name": f"{name}-{verb}-{version}",
+            "namespace": namespace,
+            "ownerReferences": [owner],
+        },
         "action": action,
         "target": owner,
     }
