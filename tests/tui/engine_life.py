@@ -1,0 +1,204 @@
+"""A gang under one engine from the form to nothing left, by keys in tmux; the truth is asked of kubectl."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tests.bed.bed import Bed
+from tests.tui.on_the_bed import until
+from tests.tui.terminal import Terminal, line_with
+
+NAMESPACE = "team-a"
+GPUS_EACH = 4
+FITS, LATE = 2, 3
+"""Pods of the gang that fits, and of the one for which there is room only when that one is gone."""
+DEADLINE_SECONDS = 120.0
+
+
+@dataclass(frozen=True)
+class Way:
+    """How gangs go under one engine. `values` are form fields by label, beside name, namespace, image, size.
+
+    `says` is what the form must say of its all or nothing, `foresees` what of the gang that does not fit,
+    `why` one of what its row says while it waits. `retries` is False where only *retry now* helps.
+    """
+
+    template: str
+    values: Mapping[str, str]
+    says: tuple[str, ...]
+    foresees: tuple[str, ...]
+    why: tuple[str, ...]
+    kinds: str
+    retries: bool = True
+    workers: str = "Pods"
+    is_held_by_quota: bool = False  # no scheduler sees a pod of it before it is admitted
+
+    @property
+    def kind(self) -> str:
+        return self.template
+
+
+# ---- the truth
+
+
+def pods(bed: Bed, prefix: str) -> list[dict[str, Any]]:
+    """Pods of the gang as kubectl sees them."""
+    tree = json.loads(bed.kubectl("get", "pods", "--namespace", NAMESPACE, "-o", "json"))
+    return [one for one in tree["items"] if one["metadata"]["name"].startswith(f"{prefix}-")]
+
+
+def bound(bed: Bed, prefix: str) -> list[str]:
+    """Nodes that pods of the gang sit on, one entry a pod."""
+    return [one["spec"]["nodeName"] for one in pods(bed, prefix) if one["spec"].get("nodeName")]
+
+
+def running(bed: Bed, prefix: str) -> int:
+    return sum((one.get("status") or {}).get("phase") == "Running" for one in pods(bed, prefix))
+
+
+def refused(bed: Bed, prefix: str, count: int) -> bool | None:
+    """True once a scheduler said of each pod that it cannot be placed now."""
+    said = 0
+    for one in pods(bed, prefix):
+        conditions = (one.get("status") or {}).get("conditions") or []
+        said += any(it["type"] == "PodScheduled" and it["status"] == "False" for it in conditions)
+    return True if said == count else None
+
+
+def left(bed: Bed, kinds: str, prefix: str) -> list[str]:
+    """Objects of these kinds that still carry the gang's name."""
+    names = bed.kubectl("get", kinds, "--namespace", NAMESPACE, "-o", "name").split()
+    return [one for one in names if prefix in one]
+
+
+# ---- by keys
+
+
+def fields(screen: str) -> dict[str, bool]:
+    """Labels of the form's fields in their order, as they stand on the screen: whether each is a choice."""
+    found = {}
+    for line in screen.splitlines()[1:]:
+        match = re.match(r" {0,3}([A-Z][A-Za-z ]*?(?: \([A-Za-z]+\))?)(?: \*)? {2,}(◂?)", line)
+        if match is not None:
+            found[match.group(1)] = bool(match.group(2))
+    return found
+
+
+def fill(terminal: Terminal, wanted: Mapping[str, str]) -> None:
+    """From the first field on: each wanted one takes its text in place of what it holds."""
+    shown = fields(terminal.screen())
+    missing = [label for label in wanted if label not in shown]
+    assert not missing, f"the form has no field {missing}: {list(shown)}\n{terminal.screen()}"
+    order = list(shown)
+    for at, label in enumerate(order[: 1 + max(order.index(label) for label in wanted)]):
+        if at:
+            terminal.keys("Tab")
+        if label in wanted:
+            if not shown[label]:
+                terminal.keys("C-u")
+            terminal.type(wanted[label])
+
+
+def open_form(terminal: Terminal, way: Way) -> None:
+    """`N` on the jobs place, and the engine's template."""
+    terminal.keys("2")
+    terminal.until("State", "Why")
+    terminal.keys("N")
+    terminal.until("Name *", "Image *", "new mpijob")
+    if way.template != "mpijob":
+        terminal.keys("F2")
+        terminal.until("Template", "type to search")
+        terminal.type(way.template)
+        terminal.keys("Enter")
+        terminal.until(f"new {way.template}", "Name *", "Image *", without=("type to search",))
+
+
+def submit(terminal: Terminal, way: Way, name: str, workers: int, foresight: tuple[str, ...]) -> None:
+    """The gang through the form; the form says what the engine means and whether it fits now."""
+    open_form(terminal, way)
+    values = {"Name": name, "Namespace": NAMESPACE, "Image": "example/train:1"}
+    sizes = {f"{way.workers}": str(workers), "GPUs each": str(GPUS_EACH)}
+    fill(terminal, {**values, **sizes, **way.values})
+    terminal.until("server: the cluster would accept it", f"{workers * GPUS_EACH} GPUs in all")
+    for said in (*way.says, *foresight):
+        terminal.until_body(said)
+    terminal.keys("C-s")
+    terminal.until(f"Submit {way.kind} {NAMESPACE}/{name}", "y or enter")
+    terminal.keys("y")
+    terminal.until(f"{NAMESPACE}/{name}", "Members by rank")
+
+
+def find(terminal: Terminal, name: str, other: str) -> None:
+    """The jobs place with the cursor on that job alone."""
+    terminal.keys("2")
+    terminal.until("State", "Why", without=("Members by rank",))
+    terminal.keys("/")
+    terminal.until("esc drop it")
+    terminal.keys("Escape")  # what was filtered before; a key right behind would be taken as alt and that key
+    terminal.until(without=("esc drop it",))
+    terminal.find(f"{NAMESPACE}/{name}")
+    terminal.until(f"{NAMESPACE}/{name}", without=(f"{NAMESPACE}/{other}",))
+
+
+def do(terminal: Terminal, key: str, asked: str, told: str) -> None:
+    """A capital key, its confirmation, yes, and what is told after it."""
+    terminal.keys(key)
+    terminal.until(asked, "The same from a shell")
+    terminal.keys("y")
+    terminal.until(told)
+
+
+def says_why(terminal: Terminal, job: str, why: tuple[str, ...]) -> bool | None:
+    """True once the row is queued with one of the sentences."""
+    line = line_with(terminal.screen(), job, "queued")
+    return True if any(one in line for one in why) else None
+
+
+def life(terminal: Terminal, bed: Bed, way: Way, word: str) -> None:
+    """Fits and runs; does not fit and binds nothing; starts when there is room; is held, resumed, killed."""
+    first, late = f"{word}-first", f"{word}-late"
+    held, wanted = FITS * GPUS_EACH, LATE * GPUS_EACH
+    submit(terminal, way, first, FITS, ("fits now",))
+    terminal.until("● running", f"{FITS}/{FITS} ready", f"{held}/{held} held", seconds=DEADLINE_SECONDS)
+    assert len(bound(bed, first)) == running(bed, first) == FITS
+
+    submit(terminal, way, late, LATE, way.foresees)
+    terminal.until("◌ queued", f"0/{wanted} held", seconds=DEADLINE_SECONDS)
+    if not way.is_held_by_quota:
+        until("a scheduler refused all of it", lambda: refused(bed, late, LATE), DEADLINE_SECONDS)
+    assert bound(bed, late) == []
+    terminal.keys("2")
+    until(f"its row says one of {way.why}", lambda: says_why(terminal, f"{NAMESPACE}/{late}", way.why))
+    assert bound(bed, late) == []
+
+    find(terminal, first, late)
+    do(terminal, "K", f"Kill {way.kind} {NAMESPACE}/{first}", f"Killed {way.kind} {NAMESPACE}/{first}")
+    until("nothing of the first is left", lambda: None if left(bed, way.kinds, first) else True)
+
+    find(terminal, late, first)
+    if not way.retries:
+        retry(terminal, bed, way, late)
+    terminal.until_line(("running", f"{wanted}/{wanted}"), f"{NAMESPACE}/{late}", seconds=DEADLINE_SECONDS)
+    assert len(bound(bed, late)) == running(bed, late) == LATE
+
+    hold_and_resume(terminal, bed, way, late)
+    do(terminal, "K", f"Kill {way.kind} {NAMESPACE}/{late}", f"Killed {way.kind} {NAMESPACE}/{late}")
+    until("nothing of either is left", lambda: None if left(bed, way.kinds, f"{word}-") else True)
+
+
+def retry(terminal: Terminal, bed: Bed, way: Way, name: str) -> None:
+    """`T`: the blocked group is touched, and binds whole."""
+    assert bound(bed, name) == []
+    do(terminal, "T", f"Retry podgroup {NAMESPACE}/{name}", f"Retried podgroup {NAMESPACE}/{name}")
+
+
+def hold_and_resume(terminal: Terminal, bed: Bed, way: Way, name: str) -> None:
+    """`P` takes it off its nodes, and `P` again brings it back whole."""
+    do(terminal, "P", f"Suspend {way.kind} {NAMESPACE}/{name}", f"Suspended {way.kind} {NAMESPACE}/{name}")
+    until("no pod of it holds a node", lambda: None if bound(bed, name) else True, DEADLINE_SECONDS)
+    terminal.until_line(("suspended",), f"{NAMESPACE}/{name}")
+    do(terminal, "P", f"Resume {way.kind} {NAMESPACE}/{name}", f"Resumed {way.kind} {NAMESPACE}/{name}")
+    terminal.until_line(("running",), f"{NAMESPACE}/{name}", seconds=DEADLINE_SECONDS)
+    until("all of it runs", lambda: True if running(bed, name) == LATE else None, DEADLINE_SECONDS)
