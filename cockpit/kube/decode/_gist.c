@@ -261,7 +261,36 @@ static PyObject *gist_of(PyObject *self, PyObject *const *given, Py_ssize_t coun
     return answer(&g);
 }
 
+/* A field of bytes that has to be the next one; its content is all that is left, where `is_last`. */
+static int next_bytes(const uint8_t **at, const uint8_t *end, uint8_t tag, int is_last, text *content) {
+    uint64_t size;
+    if (*at >= end || *(*at)++ != tag || !varint(at, end, &size) || size > (uint64_t)(end - *at)) return 0;
+    if (is_last && size != (uint64_t)(end - *at)) return 0;
+    content->at = *at;
+    content->size = (size_t)size;
+    *at += size;
+    return 1;
+}
+
+static PyObject *opened(PyObject *self, PyObject *frame) {
+    (void)self;
+    text whole = text_of(frame), type, object, raw, about, inner;
+    if (PyErr_Occurred()) return NULL;
+    const uint8_t *at = whole.at, *end = at + whole.size;
+    if (!next_bytes(&at, end, 0x0A, 0, &type) || !next_bytes(&at, end, 0x12, 1, &object)) Py_RETURN_NONE;
+    at = object.at;
+    if (!next_bytes(&at, end, 0x0A, 1, &raw) || raw.size < 4 || memcmp(raw.at, "k8s", 4) != 0) Py_RETURN_NONE;
+    at = raw.at + 4;
+    if (!next_bytes(&at, end, 0x0A, 0, &about) || !next_bytes(&at, end, 0x12, 0, &inner)) Py_RETURN_NONE;
+    /* contentEncoding and contentType follow, which the server leaves empty */
+    if (at != end && !(end - at == 4 && memcmp(at, "\x1a\x00\x22\x00", 4) == 0)) Py_RETURN_NONE;
+    if (type.size > TEXT_BYTES || !is_plain(type)) Py_RETURN_NONE;
+    return Py_BuildValue("(s#y#)", (const char *)type.at, (Py_ssize_t)type.size, (const char *)inner.at,
+                         (Py_ssize_t)inner.size);
+}
+
 static PyMethodDef METHODS[] = {
+    {"opened", opened, METH_O, "Type and raw object of a watch event, or None (cockpit.kube.decode.envelope)."},
     {"gist", (PyCFunction)(void (*)(void))gist_of, METH_FASTCALL, "The gist of a Pod on the wire, or None."},
     {NULL, NULL, 0, NULL}};
 
