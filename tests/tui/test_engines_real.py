@@ -8,12 +8,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from cockpit.gangs.coscheduling import API_VERSION, LABEL
 from tests.bed import builder, engines, sandbox
 from tests.bed.bed import Bed
 from tests.bed.estate import Estate, gpu_node
 from tests.bed.fixtures import fresh
-from tests.tui.engine_life import Way, life
-from tests.tui.on_the_bed import Opened, opened
+from tests.tui.engine_life import DEADLINE_SECONDS, NAMESPACE, Way, life, pods, running
+from tests.tui.on_the_bed import Opened, opened, until
 from tests.tui.terminal import Terminal
 
 __all__ = ["opened"]
@@ -59,8 +60,16 @@ def built(*names: str) -> None:
 
 
 def with_nodes(bed: Bed) -> Bed:
+    """Nodes that are ready: a group that coscheduling refused before that would not be tried again."""
+    api = bed.api()
     for index in range(NODES):
-        bed.api().create("/api/v1/nodes", gpu_node(f"gpu-{index:03d}", index))
+        api.create("/api/v1/nodes", gpu_node(f"gpu-{index:03d}", index))
+
+    def are_ready() -> bool | None:
+        trees = api.items("/api/v1/nodes")
+        return None if any(tree["spec"].get("taints") for tree in trees) else True
+
+    until("the nodes are ready", are_ready, DEADLINE_SECONDS)
     return bed
 
 
@@ -99,6 +108,38 @@ def test_a_gang_of_the_native_engine(native: Bed, opened: Opened) -> None:
 
 def test_a_gang_of_coscheduling(coscheduling: Bed, opened: Opened) -> None:
     life(at_work(opened, coscheduling), coscheduling, COSCHEDULING, "cos")
+
+
+def bare_gang(bed: Bed, name: str, count: int) -> None:
+    """Pods without a controller, in one group."""
+    api = bed.api()
+    group = f"/apis/{API_VERSION}/namespaces/{NAMESPACE}/podgroups"
+    tree = {"apiVersion": API_VERSION, "kind": "PodGroup", "metadata": {"name": name}}
+    api.create(group, {**tree, "spec": {"minMember": count}})
+    resources = {"limits": {"nvidia.com/gpu": "4", "cpu": "1", "memory": "1Gi"}}
+    for rank in range(count):
+        metadata = {"name": f"{name}-{rank}", "labels": {LABEL: name}}
+        container = {"name": "main", "image": "example/train:1", "resources": resources}
+        spec = {"schedulerName": engines.COSCHEDULING_SCHEDULER, "containers": [container]}
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+        api.create(f"/api/v1/namespaces/{NAMESPACE}/pods", pod)
+
+
+def test_a_gang_of_bare_pods_cannot_be_held_and_says_so(coscheduling: Bed, opened: Opened) -> None:
+    bare_gang(coscheduling, "bare", 2)
+    until("both run", lambda: True if running(coscheduling, "bare") == 2 else None, DEADLINE_SECONDS)
+    terminal = at_work(opened, coscheduling)
+    terminal.keys("2")
+    terminal.until("State", "Why", f"{NAMESPACE}/bare-0", f"{NAMESPACE}/bare-1")
+    terminal.find(f"{NAMESPACE}/bare-0")
+    terminal.until(f"{NAMESPACE}/bare-0", without=(f"{NAMESPACE}/bare-1",))
+    terminal.keys("P")
+    terminal.until("cannot be suspended")
+    assert running(coscheduling, "bare") == 2
+    terminal.keys("K")
+    terminal.until(f"Kill gang {NAMESPACE}/bare", "delete all 2 pods", "The same from a shell")
+    terminal.keys("y")
+    until("none is left", lambda: True if not pods(coscheduling, "bare") else None, DEADLINE_SECONDS)
 
 
 def test_a_jobset_under_kueue(jobset: Bed, opened: Opened) -> None:
