@@ -73,11 +73,11 @@ class Offered:
 
     def follow(self, values: Mapping[str, str]) -> dict[str, str]:
         """Fields that change because the form follows the cluster."""
-        engine, queue = values.get(ENGINE, ""), values.get("queue", "")
+        engine, queue = values.get(ENGINE) or self.auto.engine, values.get("queue", "")
         if self.template.api_version == JOB_API_VERSION:
             return {}
         wanted, its_queue, self.auto = follow(engine, queue, self.auto, self.detected())
-        changes = {ENGINE: wanted} if wanted != engine else {}
+        changes = {ENGINE: wanted} if wanted != values.get(ENGINE) else {}
         if its_queue != queue and self.template.parameter("queue") is not None:
             changes["queue"] = its_queue
         return changes

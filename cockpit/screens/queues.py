@@ -8,6 +8,7 @@ from cockpit_widgets.types import TableSource
 from textual.binding import BindingType
 from textual.widget import Widget
 
+from cockpit.gangs.presence import presences
 from cockpit.model.job import Job
 from cockpit.model.record import Kind
 from cockpit.screens.keymap import EVERYWHERE, LIFE, bindings
@@ -16,7 +17,10 @@ from cockpit.screens.table_place import TablePlace
 from cockpit.screens.verbs import JobVerbs
 from cockpit.views import queue_page
 from cockpit.views import queues as view
+from cockpit.views.engines import engine_pairs
 from cockpit.views.states import why_empty
+
+ENGINES_SECONDS = 10.0
 
 
 class QueuesScreen(TablePlace, QueueVerbs):
@@ -24,6 +28,31 @@ class QueuesScreen(TablePlace, QueueVerbs):
         *bindings("open", "filter", "sort", "back", "help", "hold", "reverse", "mark", *EVERYWHERE)
     ]
     place = "queues"
+    DEFAULT_CSS = """
+    QueuesScreen #engines { height: auto; max-height: 6; padding: 0 1; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._looked_at = float("-inf")
+
+    def foot(self) -> Iterable[Widget]:
+        yield KeyValues(id="engines")
+        yield from super().foot()
+
+    def project(self) -> None:
+        super().project()
+        self._tell_engines()
+
+    def _tell_engines(self) -> None:
+        """Which engines are there and at work: both facts, looked up now and then, for it reads every pod."""
+        served, now = self.deck.attachment.served, self.deck.clock.monotonic()
+        if served is None or now - self._looked_at < ENGINES_SECONDS:
+            return
+        self._looked_at = now
+        store = self.deck.attachment.store
+        found = presences(store, lambda group, plural: served.find(group, plural) is not None)
+        self.query_one("#engines", KeyValues).set_pairs(engine_pairs(found))
 
     def source(self) -> tuple[TableSource, str]:
         store = self.deck.attachment.store

@@ -213,6 +213,7 @@ class SubmitScreen(Place):
             self._ask_cluster()
         elif self.has_engine and (changes := self.offered.follow(self._values)):
             form = self.query_one("#fields", Form)
+            self._values.update(changes)
             for name, text in changes.items():  # each comes back here as a change of its own
                 form.set_value(name, text)
             self._ask_cluster()

@@ -1,0 +1,85 @@
+"""The scripted cockpit before a server that offers claims, classes and engines, or denies them."""
+
+from types import SimpleNamespace
+from typing import Any
+
+from cockpit.kube.discovery import Served, ServedResource
+from cockpit.kube.resource import CLUSTER_QUEUES, JOBS, LOCAL_QUEUES, MPIJOBS, PODS, WORKLOADS, Resource
+from tests.tui.deck import ScriptedApp
+from tests.tui.estate import Estate
+
+CLAIMS = Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", namespaced=True)
+VOLUMES = Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False)
+QUEUE_CLASSES = Resource(
+    "kueue.x-k8s.io", "v1beta2", "workloadpriorityclasses", "WorkloadPriorityClass", namespaced=False
+)
+FLAVORS = Resource("kueue.x-k8s.io", "v1beta2", "resourceflavors", "ResourceFlavor", namespaced=False)
+POD_CLASSES = Resource("scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", namespaced=False)
+VOLCANO = Resource("scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup", namespaced=True)
+EVERYTHING = (
+    *(MPIJOBS, JOBS, PODS, WORKLOADS, LOCAL_QUEUES, CLUSTER_QUEUES),
+    *(CLAIMS, VOLUMES, QUEUE_CLASSES, FLAVORS, POD_CLASSES, VOLCANO),
+)
+ZONE = "topology.kubernetes.io/zone"
+
+
+def _claim(name: str, *, is_bound: bool = True) -> dict[str, Any]:
+    marks = {"pv.kubernetes.io/bind-completed": "yes"} if is_bound else {}
+    volume = f"v-{name}" if is_bound else ""
+    modes = ["ReadWriteMany"]
+    return {
+        "metadata": {"name": name, "namespace": "team-a", "annotations": marks},
+        "spec": {"volumeName": volume, "accessModes": modes, "storageClassName": "fast"},
+    }
+
+
+def _only_in(zone: str) -> dict[str, Any]:
+    term = {"matchExpressions": [{"key": ZONE, "operator": "In", "values": [zone]}]}
+    return {"required": {"nodeSelectorTerms": [term]}}
+
+
+LISTS: dict[str, list[dict[str, Any]]] = {
+    "persistentvolumeclaims": [_claim("corpus"), _claim("runs"), _claim("new", is_bound=False)],
+    "persistentvolumes": [
+        {
+            "metadata": {"name": f"v-{name}"},
+            "spec": {"claimRef": {"namespace": "team-a", "name": name}, "nodeAffinity": _only_in(zone)},
+        }
+        for name, zone in (("corpus", "eu-1a"), ("runs", "eu-1b"))
+    ],
+    "storageclasses": [{"metadata": {"name": "fast"}, "provisioner": "csi.example.com"}],
+    "workloadpriorityclasses": [
+        {"metadata": {"name": "high"}, "value": 1000},
+        {"metadata": {"name": "low"}, "value": 10},
+    ],
+    "resourceflavors": [
+        {"metadata": {"name": "h100"}, "spec": {}},
+        {"metadata": {"name": "a100"}, "spec": {}},
+    ],
+    "priorityclasses": [{"metadata": {"name": "batch"}, "value": 5}],
+}
+
+
+class OfferingApp(ScriptedApp):
+    """The same, with discovery done and lists to choose from; `denied` names plurals that answer 403."""
+
+    def __init__(self, estate: Estate | None, *, denied: tuple[str, ...] = (), **options: Any) -> None:
+        super().__init__(estate, **options)
+        self.asked: list[str] = []
+        self._denied = denied
+        self.attachment.served = Served(tuple(ServedResource(one, ("list",)) for one in EVERYTHING))
+        session: Any = self.attachment.session
+        if session is not None:
+            session.request = self._answer
+
+    async def _answer(self, method: str, path: str, **_: object) -> SimpleNamespace:
+        self.asked.append(f"{method} {path}")
+        plural = path.partition("?")[0].rpartition("/")[2]
+        status = (
+            201 if method != "GET" else 403 if plural in self._denied else 200 if plural in LISTS else 404
+        )
+        tree = {"items": LISTS.get(plural, [])} if status == 200 else {}
+        said = f"{plural} is forbidden to user ada" if status == 403 else ""
+        return SimpleNamespace(
+            status=status, body=b"{}", ok=status < 300, json=lambda: tree, message=lambda: said
+        )

@@ -1,0 +1,138 @@
+"""The form before a cluster that offers: choices, engines, claims out of reach, and what may not be seen."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from cockpit_widgets.form import FieldRow, Form
+from cockpit_widgets.form_fields import ChoiceField
+from textual.pilot import Pilot
+
+from cockpit.screens.submit import SubmitScreen
+from tests.tui import looking
+from tests.tui.deck import settle
+from tests.tui.estate import Estate
+from tests.tui.offering import OfferingApp
+
+PATIENCE_SECONDS = 90.0
+SIZE = (200, 60)
+
+
+async def until(pilot: Pilot[int], what: str, holds: Callable[[], bool]) -> None:
+    try:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while not holds():
+                await pilot.pause(0.05)
+    except TimeoutError:
+        raise AssertionError(f"never: {what}\n{looking.text(pilot.app)}") from None
+
+
+async def opened(pilot: Pilot[int], app: OfferingApp) -> Form:
+    """The form of a new job, once everything was asked for."""
+    await settle(pilot)
+    await pilot.press("2", "N")
+    await until(pilot, "the form", lambda: isinstance(app.screen, SubmitScreen))
+    form = app.screen.query_one("#fields", Form)
+    await until(pilot, "flavors were asked for", lambda: any("resourceflavors" in one for one in app.asked))
+    await until(pilot, "offers are shown", lambda: "offer" not in {one.group for one in app.workers})
+    await settle(pilot)
+    return form
+
+
+def row(form: Form, name: str) -> FieldRow:
+    return next(one for one in form.query(FieldRow) if one.spec.id == name)
+
+
+def screen_of(app: OfferingApp) -> SubmitScreen:
+    assert isinstance(app.screen, SubmitScreen)
+    return app.screen
+
+
+def plan_of(app: OfferingApp) -> Any:
+    plan, problem = screen_of(app)._make()
+    assert plan is not None, problem
+    return plan
+
+
+async def fill(pilot: Pilot[int], form: Form, **values: str) -> None:
+    for name, text in {"name": "llm", "image": "r.example/t:1", **values}.items():
+        form.set_value(name.replace("_", "-"), text)
+        await settle(pilot)
+
+
+async def test_engine_and_queue_are_those_of_the_cluster_and_follow_the_person() -> None:
+    app = OfferingApp(Estate(), write=True)
+    async with app.run_test(size=SIZE) as pilot:
+        form = await opened(pilot, app)
+        assert (form.values["engine"], form.values["queue"]) == ("kueue", "gpu-lq")
+        await fill(pilot, form)
+        body = plan_of(app).calls[0].body
+        assert body["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "gpu-lq"
+        # another engine is not left with a queue that nobody chose
+        form.set_value("engine", "none")
+        await until(pilot, "no queue", lambda: form.values["queue"] == "")
+        assert plan_of(app).shell.endswith("--engine none --context prod-eu --write")
+        form.set_value("queue", "gpu-lq")
+        await settle(pilot)
+        plan, problem = screen_of(app)._make()
+        assert plan is None and "engine none, and the manifest names Kueue" in problem
+        form.set_value("engine", "native")
+        await settle(pilot)
+        assert "MPIJob drops the pods' spec.schedulingGroup" in screen_of(app)._make()[1]
+        form.set_value("engine", "volcano")
+        await settle(pilot)
+        plan = plan_of(app)
+        assert "--engine volcano:gpu-lq" in plan.shell
+        assert "queue-name" not in str(plan.calls[0].body["metadata"]["labels"])
+        form.set_value("engine", "coscheduling")
+        form.set_value("queue", "")
+        await settle(pilot)
+        assert "Coscheduling is not installed" in screen_of(app)._make()[1]
+
+
+async def test_choices_come_from_the_cluster_and_secrets_are_never_asked_for() -> None:
+    app = OfferingApp(Estate(), write=True)
+    async with app.run_test(size=SIZE) as pilot:
+        form = await opened(pilot, app)
+        await until(pilot, "classes", lambda: isinstance(row(form, "priority").editor, ChoiceField))
+        assert row(form, "priority").spec.choices == ("", "high", "low")
+        assert row(form, "pod-priority").spec.choices == ("", "batch")
+        assert row(form, "data").spec.help.startswith("bound: corpus, runs; as in corpus:/data; not bound")
+        assert row(form, "pull-secret").spec.kind == "text"
+        assert not [one for one in app.asked if "secret" in one]
+
+
+async def test_denied_is_said_and_leaves_a_field_to_type_in() -> None:
+    app = OfferingApp(Estate(), write=True, denied=("persistentvolumeclaims", "workloadpriorityclasses"))
+    async with app.run_test(size=SIZE) as pilot:
+        form = await opened(pilot, app)
+        wanted = "denied: workloadpriorityclasses is forbidden to user ada; type the name"
+        await until(pilot, "denied", lambda: row(form, "priority").spec.help == wanted)
+        assert row(form, "priority").spec.kind == "text"
+        assert row(form, "data").spec.help.startswith("denied: persistentvolumeclaims is forbidden")
+        await fill(pilot, form, priority="high")
+        assert plan_of(app).calls[0].body["metadata"]["labels"]["kueue.x-k8s.io/priority-class"] == "high"
+        assert any("whether high is there is not known" in one for one in plan_of(app).warnings)
+
+
+async def test_a_claim_in_another_zone_than_the_pinned_node_is_warned_of() -> None:
+    app = OfferingApp(Estate(), write=True)
+    async with app.run_test(size=SIZE) as pilot:
+        form = await opened(pilot, app)
+        await fill(pilot, form, data="corpus:/data new:/n", node="gpu-h100-01", queue="")
+        wanted = "claim corpus lies in eu-1a, the chosen nodes (gpu-h100-01) lie in eu-1b"
+        seen = lambda: any(wanted in line for line in screen_of(app)._fit)  # noqa: E731
+        await until(pilot, "the conflict", seen)
+        assert any("new is not offered by the cluster" in one for one in plan_of(app).warnings)
+
+
+async def test_the_queues_place_tells_which_engines_are_there_and_at_work() -> None:
+    app = OfferingApp(Estate())
+    async with app.run_test(size=(140, 40)) as pilot:
+        await settle(pilot)
+        await pilot.press("4")
+        await until(pilot, "engines", lambda: "not installed" in looking.text(app))
+        text = looking.text(app)
+        assert "● runs: it wrote the status of" in text
+        assert "? is installed; whether its controller runs is not known" in text
+        assert "Coscheduling, native gang, KAI" in text
