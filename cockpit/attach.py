@@ -12,8 +12,9 @@ from cockpit.clock import Clock
 from cockpit.errors import BadInput, CockpitError, NoConnection, Refused
 from cockpit.jobs.index import JobIndex
 from cockpit.model.batch import Batch, Phase, StreamStatus
-from cockpit.model.log import Life, LogLine, LogWish
+from cockpit.model.log import Life, LogLine, LogSource, LogWish
 from cockpit.model.pod import Pod
+from cockpit.model.pod_times import PodTimes
 from cockpit.model.record import Kind
 from cockpit.store.store import Store
 from cockpit.store.trends import Trends
@@ -316,6 +317,31 @@ class Attachment:
         from cockpit.kube.log_crowd import Crowd
 
         return Crowd(self._connected, wish, sink, self._life)
+
+    async def read_log(
+        self,
+        source: LogSource,
+        *,
+        tail_lines: int | None = None,
+        limit_bytes: int | None = None,
+        is_previous: bool = False,
+    ) -> list[LogLine]:
+        """The last or the first lines of one log. Raises CockpitError with one sentence."""
+        from cockpit.kube.log_crowd import read_once
+
+        return await read_once(
+            self._connected(),
+            source,
+            tail_lines=tail_lines,
+            limit_bytes=limit_bytes,
+            is_previous=is_previous,
+        )
+
+    async def read_times(self, namespace: str, pod: str) -> PodTimes:
+        """When a pod was bound and started. Raises CockpitError with one sentence."""
+        from cockpit.kube.pod_times import read_times
+
+        return await read_times(self._connected(), namespace, pod)
 
     def _life(self, uid: str) -> Life:
         pod = self.store.get(Kind.POD, uid)

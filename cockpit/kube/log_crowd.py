@@ -310,3 +310,24 @@ NEXT_RUN = "the container ended; this is its next run"
 
 def _note(source: LogSource, text: str, before_nanoseconds: int, after: Told) -> LogLine:
     return LogLine(source, text, max(before_nanoseconds, after.at_nanoseconds), is_note=True)
+
+
+async def read_once(
+    session: Session,
+    source: LogSource,
+    *,
+    tail_lines: int | None = None,
+    limit_bytes: int | None = None,
+    is_previous: bool = False,
+) -> list[LogLine]:
+    """The last lines of one log, or with `limit_bytes` alone its first ones, as far as the node keeps them.
+
+    Raises Refused with the server's sentence, NoConnection.
+    """
+    wish = LogWish(tail_lines, None, is_previous, is_following=False)
+    query = query_of(source, wish, Resume(), limit_bytes=limit_bytes)
+    found: list[LogLine] = []
+    async with aclosing(told_by(session, source, query, limit_bytes=limit_bytes)) as chunks:
+        async for told in chunks:
+            found += (LogLine(source, one.text, one.at_nanoseconds) for one in told)
+    return found

@@ -13,12 +13,13 @@ from cockpit.model.batch import Phase
 from cockpit.model.job import Job
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
+from cockpit.screens.job_run import RunReader
 from cockpit.screens.keymap import EVERYWHERE, LIFE, bindings
 from cockpit.screens.table_place import TablePlace
 from cockpit.screens.verbs import JobVerbs, PodVerbs
 from cockpit.telemetry.look import Look
 from cockpit.views import events as events_view
-from cockpit.views import job_grid
+from cockpit.views import job_grid, timeline
 from cockpit.views import job_page as view
 from cockpit.views.states import why_empty
 from cockpit.views.view_state import ViewState
@@ -27,7 +28,7 @@ SHORT_LINES = 30
 NO_EVENTS = "No events of this job or its members are kept by the server."
 
 
-class JobScreen(TablePlace, JobVerbs, PodVerbs):
+class JobScreen(TablePlace, JobVerbs, PodVerbs, RunReader):
     DEFAULT_CSS = """
     JobScreen #facts { height: auto; max-height: 45%; padding: 0 1; }
     JobScreen #table { height: 1fr; min-height: 4; }
@@ -70,6 +71,14 @@ class JobScreen(TablePlace, JobVerbs, PodVerbs):
     def on_resize(self) -> None:
         self.set_class(self.size.height < SHORT_LINES, "short")
 
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.read_run()
+
+    def run_job(self) -> tuple[Job, tuple[Pod, ...]] | None:
+        job = self.chosen_job()
+        return None if job is None else (job, tuple(self.deck.attachment.jobs.members(self._key)))
+
     def chosen_job(self) -> Job | None:
         return self.deck.attachment.jobs.job(self._key)
 
@@ -108,11 +117,12 @@ class JobScreen(TablePlace, JobVerbs, PodVerbs):
     def project(self) -> None:
         attachment, now_seconds = self.deck.attachment, self.deck.clock.now()
         job = self.chosen_job()
-        self.query_one("#facts", KeyValues).set_pairs(
-            view.facts(job, attachment.store, now_seconds, attachment.jobs.members(self._key))
-            if job
-            else view.gone(self._key)
-        )
+        members = attachment.jobs.members(self._key)
+        pairs = view.gone(self._key)
+        if job is not None:
+            run = timeline.facts(job, members, attachment.store, self.run)
+            pairs = timeline.merged(view.facts(job, attachment.store, now_seconds, members), run)
+        self.query_one("#facts", KeyValues).set_pairs(pairs)
         events = self.query_one("#events", ResourceTable)
         events.hold_top(True)
         status = attachment.store.status(Kind.EVENT)

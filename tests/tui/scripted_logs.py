@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
+
 from tests.tui.estate import NOW
 
 STEPS = 40
@@ -69,3 +71,18 @@ async def stream(path: str, *, query: Sequence[tuple[str, str]] = (), **_: objec
             await asyncio.Event().wait()
 
     yield SimpleNamespace(status=200, chunks=chunks())
+
+
+@asynccontextmanager
+async def refuse(path: str, **_: object) -> AsyncIterator[Any]:
+    """Stands for `Session.stream` where no log can be read."""
+
+    async def answer() -> Any:
+        return SimpleNamespace(message=lambda: "the kubelet is out")
+
+    yield SimpleNamespace(status=503, answer=answer)
+
+
+def changed(record: Any, **fields: Any) -> Any:
+    """The record with these fields."""
+    return msgspec.structs.replace(record, **fields)

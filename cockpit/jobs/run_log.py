@@ -1,0 +1,59 @@
+"""What the logs of a run tell: how far it is, when its first step was, and what its last words were."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import msgspec
+
+from cockpit.jobs.progress import LONGEST_LINE, Patterns, Progress
+from cockpit.jobs.template import ProgressPattern, Template
+from cockpit.model.log import LogLine
+
+_NAMED: Final = re.compile(
+    r"(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Interrupt|Warning)\b\s*(?::|$)"
+)
+_WORDS: Final = re.compile(
+    r"(?i)\b(?:error|fatal|panic|killed|abort(?:ed|ing)?|out of memory|segmentation fault|core dumped|refused"
+    r"|timed out|no space left|permission denied|cannot allocate)\b"
+)
+_IDLE: Final = re.compile(r"[\W_]*$")
+"""Lines of rulers and blanks: mpirun frames its messages in dashes."""
+
+
+class FirstStep(msgspec.Struct, frozen=True, gc=False):
+    """The first line that tells of a step; the log may begin later than the run (`is_first` False)."""
+
+    at_seconds: float | None
+    progress: Progress
+    is_first: bool = True
+
+
+def patterns_for(kind: str, api_version: str, templates: Iterable[Template]) -> tuple[ProgressPattern, ...]:
+    """The patterns of all templates that make such an object; of all templates where none does. Each once."""
+    known = tuple(templates)
+    group = api_version.rpartition("/")[0]
+    same = [one for one in known if one.kind == kind and one.api_version.rpartition("/")[0] == group]
+    found = {one.pattern: one for template in same or known for one in template.progress}
+    return tuple(found.values())
+
+
+def first_step(patterns: Patterns, lines: Sequence[LogLine]) -> FirstStep | None:
+    """The first line that tells a step or an epoch; None where no line does."""
+    for line in lines:
+        found = patterns.read(line.text)
+        if found.step is not None or found.epoch is not None:
+            is_first = (found.epoch or 0) <= 1 and (found.epoch is not None or (found.step or 0) <= 1_000)
+            return FirstStep(line.at_seconds, found, is_first)
+    return None
+
+
+def last_error(lines: Sequence[str]) -> str:
+    """The line that says best why it ended: the last that names an exception, else the last that tells of a
+    failure, else the last that says anything; "" where nothing was said."""
+    said = [line[:LONGEST_LINE].strip() for line in lines if not _IDLE.match(line[:LONGEST_LINE])]
+    for looks in (_NAMED, _WORDS):
+        for line in reversed(said):
+            if looks.search(line):
+                return line
+    return said[-1] if said else ""

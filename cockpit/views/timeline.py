@@ -1,0 +1,227 @@
+"""The way of a job from submit to its first step, and how its members ended."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from cockpit_widgets.types import Pair
+
+from cockpit.jobs.members import LEADERS, short_name
+from cockpit.jobs.progress import Progress
+from cockpit.jobs.root import owner_record
+from cockpit.jobs.run_log import FirstStep
+from cockpit.model.event import Event
+from cockpit.model.gang import Workload
+from cockpit.model.job import Job
+from cockpit.model.pod import Pod
+from cockpit.model.pod_times import PodTimes
+from cockpit.model.record import Kind, condition
+from cockpit.views import format as fmt
+from cockpit.views.source import StoreReader
+
+DEEPEST = 8
+MOST_NAMED = 3
+NOT_YET, NOT_SEEN = "not yet", "not seen"
+
+
+class Step(NamedTuple):
+    """One station; `at_seconds` None: nobody tells any more (events are kept for an hour)."""
+
+    name: str
+    at_seconds: float | None
+    note: str = ""
+
+
+class Run(NamedTuple):
+    """What was read of the logs; `trouble` is why nothing could be."""
+
+    progress: Progress = Progress()
+    first: FirstStep | None = None
+    last_words: str = ""
+    whose: str = ""
+    trouble: str = ""
+    times: Mapping[str, PodTimes] = {}
+
+
+def steps(
+    job: Job, workload: Workload | None, members: Sequence[Pod], store: StoreReader, run: Run
+) -> tuple[Step, ...]:
+    """The stations in their order; those that cannot apply (a queue, a launcher) are left out."""
+    first, times = run.first, run.times
+    found = [Step("submitted", job.created_seconds)]
+    if workload is not None:
+        admitted = condition(workload.conditions, "Admitted")
+        is_in = admitted is not None and admitted.status == "True"
+        found.append(Step("admitted", admitted.changed_seconds if admitted and is_in else None, NOT_YET))
+    told = {pod.uid: _by_reason(store.events_of(pod.uid)) for pod in members}
+    bound = [_bound(pod, told[pod.uid], times.get(pod.uid)) for pod in members]
+    known = [at for at in bound if at is not None]
+    if not any(pod.node for pod in members):
+        is_held = len(found) > 1 and found[-1].at_seconds is None
+        return tuple(found if is_held else (*found, Step("bound", None, NOT_YET)))
+    found.append(Step("first bound", min(known, default=None)))
+    if len(members) > 1:
+        is_whole = all(pod.node for pod in members)
+        found.append(
+            Step("all bound", max(known) if len(known) == len(members) else None, "" if is_whole else NOT_YET)
+        )
+    found += _image(members, told)
+    started = [_started(pod, told[pod.uid], times.get(pod.uid)) for pod in members]
+    is_all = bool(started) and None not in started
+    note = NOT_YET if any(pod.phase == "Pending" for pod in members) else ""
+    found.append(Step("containers", max(at for at in started if at is not None) if is_all else None, note))
+    leader = next((pod for pod in members if pod.role in LEADERS), None)
+    if leader is not None:
+        note = NOT_YET if leader.phase == "Pending" else ""
+        found.append(Step(leader.role, started[members.index(leader)], note))
+    if first is None:
+        found.append(Step("first step", None, NOT_SEEN))
+    else:  # of a long run only the end of the log is kept on the node
+        found.append(Step("first step" if first.is_first else "first step before", first.at_seconds))
+    return tuple(found)
+
+
+def _by_reason(events: Iterable[Event]) -> dict[str, Event]:
+    """The earliest event of each reason."""
+    found: dict[str, Event] = {}
+    for event in events:
+        held = found.get(event.reason)
+        if held is None or (event.first_seconds or 0.0) < (held.first_seconds or 0.0):
+            found[event.reason] = event
+    return found
+
+
+def _first(told: dict[str, Event], reason: str) -> float | None:
+    return told[reason].first_seconds if reason in told else None
+
+
+def _bound(pod: Pod, told: dict[str, Event], times: PodTimes | None) -> float | None:
+    """As its condition tells, else the scheduler's event, else the moment at which the node took the pod."""
+    if not pod.node:
+        return None
+    if times is not None and times.bound_seconds is not None:
+        return times.bound_seconds
+    return _first(told, "Scheduled") or pod.started_seconds
+
+
+def _started(pod: Pod, told: dict[str, Event], times: PodTimes | None) -> float | None:
+    """The first start of its containers: by its event, else by its status, where it was never restarted."""
+    event = _first(told, "Started")
+    if event is not None or times is None or times.restarts:
+        return event
+    return times.started_seconds
+
+
+def _image(members: Sequence[Pod], told: dict[str, dict[str, Event]]) -> list[Step]:
+    """When the last image was there, with the longest pull; nothing where nobody tells."""
+    ends = [(_first(told[pod.uid], "Pulled"), _first(told[pod.uid], "Pulling")) for pod in members]
+    pulled = [end for end, _ in ends if end is not None]
+    if not pulled:
+        return []
+    longest = max((end - begin for end, begin in ends if end is not None and begin is not None), default=None)
+    note = "it was there" if longest is None else f"{fmt.age(longest)} to pull"
+    return [Step("image", max(pulled) if len(pulled) == len(members) else None, note)]
+
+
+def words(found: Sequence[Step]) -> str:
+    """`admitted +2s → first bound +5s → ...`: each from the submit on; `?` where it is not told."""
+    begun = found[0].at_seconds
+    parts = []
+    for step in found[1:]:
+        if step.at_seconds is None or begun is None:
+            text = f"{step.name} {step.note if step.note in (NOT_YET, NOT_SEEN) else '?'}"
+        else:
+            text = f"{step.name} +{fmt.age(step.at_seconds - begun)}"
+        is_told = step.note and step.at_seconds is not None and step.note != NOT_YET
+        parts.append(f"{text} ({step.note})" if is_told else text)
+    return " → ".join(parts)
+
+
+def progress_words(now: Progress) -> str:
+    """`epoch 31/90 · step 1,590/5,005 · 34% · loss 2.154 · 9,919 images/s`."""
+    parts = []
+    for name, at, end in (("epoch", now.epoch, now.epochs), ("step", now.step, now.steps)):
+        if at is not None:
+            parts.append(f"{name} {at:,}" + (f"/{end:,}" if end else ""))
+    if now.fraction is not None:
+        parts.append(fmt.percent(now.fraction))
+    if now.loss is not None:
+        parts.append(f"loss {now.loss:.4g}")
+    if now.rate is not None:
+        parts.append(
+            f"{now.rate:,.0f} {now.rate_unit}" if now.rate >= 100 else f"{now.rate:.3g} {now.rate_unit}"
+        )
+    return " · ".join(parts)
+
+
+def end_words(members: Iterable[Pod]) -> str:
+    """`137 OOMKilled: worker 3, worker 5 · 0: 6 members`; "" while no container has ended."""
+    groups: dict[tuple[int, str], list[str]] = {}
+    for pod in members:
+        if pod.exit_code is None:
+            continue
+        reason = "" if pod.terminated_reason in ("Error", "Completed") else pod.terminated_reason
+        groups.setdefault((pod.exit_code, reason), []).append(short_name(pod))
+    parts = []
+    for (code, reason), names in sorted(
+        groups.items(), key=lambda one: (one[0][0] == 0, -len(one[1]), one[0])
+    ):
+        who = ", ".join(names) if len(names) <= MOST_NAMED else f"{len(names)} members"
+        parts.append(f"{code} {reason}: {who}" if reason else f"{code}: {who}")
+    return " · ".join(parts)
+
+
+def chain(job: Job, members: Sequence[Pod], store: StoreReader) -> str:
+    """Who owns whom, from the pods up: `3 pods → Job llm-launcher → MPIJob llm → Workflow nightly`."""
+    parts: list[str] = []
+    begin = next((pod for pod in members if pod.owner_uid and pod.owner_uid != job.uid), None)
+    uid = begin.owner_uid if begin is not None else job.uid
+    seen: set[str] = set()
+    while uid and uid not in seen and len(parts) < DEEPEST:
+        seen.add(uid)
+        record = owner_record(store, uid)  # type: ignore[arg-type] # it only looks
+        if record is None:
+            break
+        parts.append(f"{record.kind} {record.name}")
+        if record.owner is None:
+            break
+        uid = record.owner.uid
+        if owner_record(store, uid) is None:  # type: ignore[arg-type] # it only looks
+            parts.append(f"{record.owner.kind} {record.owner.name}")
+    if len(parts) < 2:
+        return ""
+    return " → ".join([f"{len(members)} pod{'s' if len(members) != 1 else ''}", *parts])
+
+
+def facts(job: Job, members: Sequence[Pod], store: StoreReader, run: Run) -> list[Pair]:
+    """What logs and events tell of the run; nothing for what nobody tells."""
+    pairs: list[Pair] = []
+    if not run.progress.is_empty:
+        pairs.append(Pair("progress", progress_words(run.progress), "good"))
+    elif run.trouble:
+        pairs.append(Pair("log", run.trouble, "dim"))
+    if ends := end_words(members):
+        is_bad = any(pod.exit_code for pod in members)
+        pairs.append(Pair("exit codes", ends, "bad" if is_bad else ""))
+    if run.last_words:
+        pairs.append(Pair("last words", f"{run.whose}: {run.last_words}", "bad"))
+    if members:
+        workload = _workload(job, store)
+        pairs.append(Pair("timeline", words(steps(job, workload, members, store, run))))
+    if owners := chain(job, members, store):
+        pairs.append(Pair("owned by", owners, "dim"))
+    return pairs
+
+
+def _workload(job: Job, store: StoreReader) -> Workload | None:
+    found = store.get(Kind.WORKLOAD, job.workload_uid) if job.workload_uid else None
+    return found if isinstance(found, Workload) else None
+
+
+def merged(pairs: Sequence[Pair], more: Sequence[Pair]) -> tuple[Pair, ...]:
+    """The page's pairs with those of the run: what it does now and how it ended stand before its nodes, its
+    way behind its times."""
+    late = [one for one in more if one.name in ("timeline", "owned by")]
+    early = [one for one in more if one not in late]
+    at = next((n for n, one in enumerate(pairs) if one.name in ("nodes", "placed", "time")), len(pairs))
+    end = next((n + 1 for n, one in enumerate(pairs) if one.name == "time"), len(pairs))
+    return (*pairs[:at], *early, *pairs[at:end], *late, *pairs[end:])
