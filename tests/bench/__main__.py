@@ -81,7 +81,7 @@ def _fill(bed: Bed, options: argparse.Namespace) -> float:
         asyncio.run(
             plant.plant(place, pods=options.pods, nodes=options.nodes, seed=options.seed, report=_say)
         )
-    count, mean = asyncio.run(plant.count_and_mean_bytes(place))
+    count, mean = asyncio.run(plant.count_and_mean_bytes(place, options.pods))
     if count != options.pods:
         raise BedError(f"the bed holds {count:,} pods, not {options.pods:,}: fill a new one without --bed")
     _say(f"filled after {time.monotonic() - started:.0f} s; a pod is {mean:,.0f} bytes of JSON")

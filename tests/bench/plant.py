@@ -216,14 +216,23 @@ def _replaced(raw: bytes, *pairs: tuple[str, str]) -> bytes:
     return raw
 
 
-async def count_and_mean_bytes(place: Place) -> tuple[int, float]:
-    """How many pods the server holds, and the mean length of 200 of them as JSON."""
-    async with (
-        client_of(place) as client,
-        client.get(f"{place.server}/api/v1/pods?limit=200", headers={"Accept": "application/json"}) as answer,
-    ):
-        body = await answer.read()
-        tree: dict[str, Any] = json.loads(body)
-    items = tree.get("items") or []
-    total = len(items) + int(tree.get("metadata", {}).get("remainingItemCount") or 0)
-    return total, len(body) / len(items) if items else 0.0
+async def count_and_mean_bytes(place: Place, wanted: int) -> tuple[int, float]:
+    """How many pods the server holds, and the mean length of 200 of them as JSON.
+
+    What was written into etcd behind its back reaches the server's cache by and by, on a busy machine seconds
+    later: it is asked again for a minute until it shows as many as are wanted.
+    """
+    total, mean = 0, 0.0
+    async with client_of(place) as client:
+        for _ in range(120):
+            url = f"{place.server}/api/v1/pods?limit=200"
+            async with client.get(url, headers={"Accept": "application/json"}) as answer:
+                body = await answer.read()
+            tree: dict[str, Any] = json.loads(body)
+            items = tree.get("items") or []
+            total = len(items) + int(tree.get("metadata", {}).get("remainingItemCount") or 0)
+            mean = len(body) / len(items) if items else 0.0
+            if total == wanted:
+                break
+            await asyncio.sleep(0.5)
+    return total, mean
