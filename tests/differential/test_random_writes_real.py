@@ -74,7 +74,7 @@ KINDS_NOT_DRAWN = {
 
 PATHS_NOT_DRAWN = {
     "pods/log, exec, attach, proxy, nodes/proxy, services/proxy": "need a kubelet: contract suite",
-    "pods/portforward, pods/resize, pods/ephemeralcontainers, serviceaccounts/token": "not served: 404 by name",
+    "pods/portforward, resize and ephemeralcontainers, serviceaccounts/token": "not served: 404",
     "namespaces/finalize, namespaces/status": "a controller's; the frame of every sequence",
     "customresourcedefinitions/status": "kube-apiserver's own",
     "lists as tables, discovery, OpenAPI": "contract suite, and test_kubectl_real in kubectl's eyes",
