@@ -277,6 +277,7 @@ class Attachment:
             looking=lambda: NOBODY if self.is_away else self._look,
             nudge=self._looked,
             after_round=self._note_trends,
+            remember=self.trends.remember,
         )
 
     def _note_trends(self, now_seconds: float) -> None:

@@ -18,6 +18,7 @@ from cockpit.screens.keymap import EVERYWHERE, LIFE, bindings
 from cockpit.screens.table_place import TablePlace
 from cockpit.screens.verbs import JobVerbs, PodVerbs
 from cockpit.telemetry.look import Look
+from cockpit.telemetry.past import Past
 from cockpit.views import events as events_view
 from cockpit.views import job_grid, timeline
 from cockpit.views import job_page as view
@@ -121,7 +122,8 @@ class JobScreen(TablePlace, JobVerbs, PodVerbs, RunReader):
         pairs = view.gone(self._key)
         if job is not None:
             run = timeline.facts(job, members, attachment.store, self.run)
-            pairs = timeline.merged(view.facts(job, attachment.store, now_seconds, members), run)
+            past = attachment.trends.job(self._key)
+            pairs = timeline.merged(view.facts(job, attachment.store, now_seconds, members, past), run)
         self.query_one("#facts", KeyValues).set_pairs(pairs)
         events = self.query_one("#events", ResourceTable)
         events.hold_top(True)
@@ -139,10 +141,12 @@ class JobScreen(TablePlace, JobVerbs, PodVerbs, RunReader):
     def look(self) -> Look:
         """The nodes of the members, and the members that hold GPUs."""
         job = self.chosen_job()
-        members = self.deck.attachment.jobs.members(self._key)
+        holding = [pod for pod in self.deck.attachment.jobs.members(self._key) if pod.holds_gpus]
+        names = tuple((pod.namespace, pod.name) for pod in holding)
         return Look(
             nodes=tuple(job.nodes) if job is not None else (),
-            pods=tuple(pod.uid for pod in members if pod.holds_gpus),
+            pods=tuple(pod.uid for pod in holding),
+            past=Past(key=f"job/{self._key}", pods=names) if names else None,
         )
 
     def open_row(self, key: str) -> None:

@@ -16,6 +16,7 @@ from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.table_place import TablePlace
 from cockpit.screens.verbs import PodVerbs
 from cockpit.telemetry.look import Look
+from cockpit.telemetry.past import Past
 from cockpit.views import node_page as view
 from cockpit.views import pods as pods_view
 from cockpit.views.states import why_empty
@@ -74,8 +75,9 @@ class NodeScreen(TablePlace, PodVerbs):
         super().project()
 
     def look(self) -> Look:
-        """This node with all its details."""
-        return Look(nodes=(self._node_name,), details=(self._node_name,))
+        """This node with all its details, and its cards' last hour."""
+        name = self._node_name
+        return Look(nodes=(name,), details=(name,), past=Past(node=name))
 
     def said(self, key: str) -> str:
         return view.said(self.node, self.deck.attachment.store, key)

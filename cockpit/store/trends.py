@@ -60,6 +60,12 @@ class Trends:
 
     def __init__(self, keys: int = KEYS, samples: int = SAMPLES) -> None:
         self._shelf = SeriesShelf(keys, samples)
+        self._past: Mapping[str, tuple[float | None, ...]] = {}
+
+    def remember(self, lines: Mapping[str, tuple[float | None, ...]]) -> None:
+        """The last hour as a Prometheus remembers it, by `gpu/UUID` or `job/KEY`, of what is in sight now:
+        what was kept of other things goes."""
+        self._past = lines
 
     def note(self, store: Source, seconds: float, nodes: Collection[str] = ()) -> None:
         """Samples of this round, taken at `seconds`; cards one by one only on `nodes`."""
@@ -87,8 +93,18 @@ class Trends:
         return self._of(f"pool/{name}/{what}")
 
     def card(self, uuid: str) -> tuple[float | None, ...]:
-        """Duty of one card while its node was on screen."""
-        return self._of(f"gpu/{uuid}")
+        """Duty of one card: over the last hour where a Prometheus remembers it, else while its node was on
+        screen."""
+        return self._with_past(f"gpu/{uuid}")
+
+    def job(self, key: str) -> tuple[float | None, ...]:
+        """Mean duty of a job's cards over the last hour, () where nobody remembers it."""
+        return self._with_past(f"job/{key}")
+
+    def _with_past(self, key: str) -> tuple[float | None, ...]:
+        """What was, and at its end the newest sample."""
+        seen, past = self._of(key), self._past.get(key, ())
+        return (*past, *seen[-1:]) if past else seen
 
     def _of(self, key: str) -> tuple[float | None, ...]:
         return self._shelf.series(key).values() if key in self._shelf else ()

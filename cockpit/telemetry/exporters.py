@@ -24,6 +24,7 @@ from cockpit.telemetry.detail_names import details
 from cockpit.telemetry.faults import TelemetryError
 from cockpit.telemetry.names import MEANINGS
 from cockpit.telemetry.normalise import gpus
+from cockpit.telemetry.past import Line, Past
 from cockpit.telemetry.sample import Sample, parse_exposition
 from cockpit.telemetry.source import Cluster, places_of
 
@@ -171,6 +172,10 @@ class ExporterPages:
     async def uses(self, pods: Sequence[Pod]) -> list[PodUse]:
         """Exporters tell of cards only: CPU and network are not collected."""
         return []
+
+    async def past(self, asked: Past, now_seconds: float) -> dict[str, Line]:
+        """Exporters remember nothing."""
+        return {}
 
     def _chosen(self, nodes: Sequence[str]) -> list[Exporter]:
         """Those of the nodes on screen first; others as far as there is room, each in its turn."""

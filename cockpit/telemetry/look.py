@@ -4,6 +4,8 @@ import enum
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from cockpit.telemetry.past import Past
+
 
 class Pace(enum.Enum):
     """How much the numbers matter now."""
@@ -19,12 +21,13 @@ class Pace(enum.Enum):
 @dataclass(frozen=True, slots=True)
 class Look:
     """`nodes` are those on screen (empty: no node in particular), `details` those whose page is open, `pods`
-    the uids of pods whose CPU and network are on screen."""
+    the uids of pods whose CPU and network are on screen, `past` whose last hour is drawn."""
 
     pace: Pace = Pace.LIVE
     nodes: tuple[str, ...] = ()
     details: tuple[str, ...] = ()
     pods: tuple[str, ...] = ()
+    past: Past | None = None
 
 
 EVERYTHING = Look()

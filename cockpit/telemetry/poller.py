@@ -17,6 +17,7 @@ from cockpit.model.record import Kind
 from cockpit.telemetry.attribute import attribute
 from cockpit.telemetry.faults import TelemetryError
 from cockpit.telemetry.look import Look, Looking, Pace, everything
+from cockpit.telemetry.past import AGAIN_SECONDS, Line, Past
 from cockpit.telemetry.source import MANY_CARDS, Cluster, Source
 from cockpit.telemetry.staleness import aged, is_forgotten
 from cockpit.telemetry.uses import MOST_PODS
@@ -39,6 +40,9 @@ IDLE_SECONDS = 1.0
 _REST = 4.0
 """A round is followed by a pause of at least so many times its length: a large fleet is polled less often."""
 
+Remember = Callable[[Mapping[str, Line]], None]
+"""Takes the lines of the last hour by what they are about (`gpu/UUID`, `job/KEY`), instead of the former."""
+
 _CHUNK = 1_000
 _LONGEST_PAUSE_SECONDS = 60.0
 
@@ -50,7 +54,7 @@ class Poller:
     every `FLEET_SECONDS`, details of a node only while its page is open, nothing while nobody looks. Failures
     become the stream's status; cards keep their rows and go stale. `known` are the cards that an earlier
     poller left in the store. `nudge` is set when somebody looks elsewhere: the pause ends then. `after_round`
-    is told the source's time at the end of every round.
+    is told the source's time at the end of every round, `remember` the lines of the last hour.
     """
 
     def __init__(
@@ -68,6 +72,7 @@ class Poller:
         nudge: asyncio.Event | None = None,
         many_cards: int = MANY_CARDS,
         after_round: Callable[[float], None] | None = None,
+        remember: Remember | None = None,
         known: Iterable[Gpu] = (),
     ) -> None:
         self._source = source
@@ -82,6 +87,8 @@ class Poller:
         self._nudge = nudge
         self._many_cards = many_cards
         self._after_round = after_round
+        self._remember = remember
+        self._past: tuple[Past, float] | None = None  # what was asked for, and when (monotonic)
         self._whole_at: float | None = None  # monotonic: when the whole fleet was read last
         self._details: dict[str, GpuDetail] = {}
         self._uses: dict[str, PodUse] = {}
@@ -174,6 +181,7 @@ class Poller:
         self._emit_uses(uses)
         if self._after_round is not None:
             self._after_round(now_seconds)
+        await self._recall(look, now_seconds)
         return max(self._interval_seconds, _REST * (self._clock.monotonic() - began))
 
     # ---- asking
@@ -192,6 +200,16 @@ class Poller:
         ):
             return ()
         return look.nodes if now_monotonic - self._whole_at < FLEET_SECONDS else ()
+
+    async def _recall(self, look: Look, now_seconds: float) -> None:
+        """The last hour of what is in sight, once a minute and after the numbers of now."""
+        if self._remember is None or look.past is None:
+            return
+        at = self._clock.monotonic()
+        if self._past is not None and self._past[0] == look.past and at - self._past[1] < AGAIN_SECONDS:
+            return
+        self._past = (look.past, at)
+        self._remember(await self._source.past(look.past, now_seconds))
 
     def _pods(self, look: Look) -> list[Pod]:
         pods: Mapping[str, Pod] = self._cluster.records(Kind.POD)

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cockpit.errors import CockpitError, Refused
@@ -53,14 +54,34 @@ class Prometheus:
         """Run `work` in this Prometheus' thread: parsing and joining large answers belongs there too."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
+    async def query_range(
+        self, promql: str, start_seconds: float, end_seconds: float, step_seconds: int
+    ) -> list[Any]:
+        """Rows of a range query, a point each `step_seconds` (times are epoch seconds, whole ones); raises as
+        `query` does."""
+
+        def ask() -> Any:
+            start, end = (datetime.fromtimestamp(at, UTC) for at in (start_seconds, end_seconds))
+            return self._client().custom_query_range(
+                promql, start, end, f"{step_seconds}s", timeout=self._timeout_seconds
+            )
+
+        return await self.apart(lambda: self._rows(ask))
+
     def query_now(self, promql: str, at_seconds: float | None = None) -> list[Any]:
-        """The same, blocking."""
+        """As `query`, blocking."""
+        when = {} if at_seconds is None else {"time": f"{at_seconds:.3f}"}
+        return self._rows(
+            lambda: self._client().custom_query(promql, params=when, timeout=self._timeout_seconds)
+        )
+
+    def _rows(self, ask: Callable[[], Any]) -> list[Any]:
+        """What was asked for; every failure in one sentence."""
         import requests
         from prometheus_api_client.exceptions import PrometheusApiClientException
 
         try:
-            when = {} if at_seconds is None else {"time": f"{at_seconds:.3f}"}
-            rows = self._client().custom_query(promql, params=when, timeout=self._timeout_seconds)
+            rows = ask()
         except TelemetryError:
             raise
         except Refused as error:

@@ -10,12 +10,13 @@ from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.pod_use import PodUse
 from cockpit.model.record import Kind
-from cockpit.telemetry import detail_names, lean
+from cockpit.telemetry import detail_names, lean, past
 from cockpit.telemetry import uses as pod_uses
 from cockpit.telemetry.faults import TelemetryError
 from cockpit.telemetry.labels import Places
 from cockpit.telemetry.names import MEANINGS, Quantity, names_of
 from cockpit.telemetry.normalise import ages, gpus
+from cockpit.telemetry.past import Line, Past
 from cockpit.telemetry.promql import PROBE, held_down, instant, sample_times
 from cockpit.telemetry.sample import Sample, from_prometheus, newest_seconds
 
@@ -61,6 +62,9 @@ class Source(Protocol):
     async def uses(self, pods: Sequence[Pod]) -> list[PodUse]:
         """CPU and network of these pods, as far as somebody collects them; raises nothing."""
 
+    async def past(self, asked: Past, now_seconds: float) -> dict[str, Line]:
+        """Lines of the last hour, where somebody remembers it; raises nothing."""
+
     def close(self) -> None:
         """Let go of threads and connections."""
 
@@ -71,6 +75,9 @@ class Asked(Protocol):
     @property
     def who(self) -> str: ...
     async def query(self, promql: str, at_seconds: float | None = None) -> list[Any]: ...
+    async def query_range(
+        self, promql: str, start_seconds: float, end_seconds: float, step_seconds: int
+    ) -> list[Any]: ...
     async def apart(self, work: Callable[[], T]) -> T: ...
     def close(self) -> None: ...
 
@@ -176,6 +183,27 @@ class PrometheusSource:
             # GPU numbers without them are better than none; the next round asks again
             return []
         return await self._asked.apart(lambda: pod_uses.uses(rows, pods))
+
+    async def past(self, asked: Past, now_seconds: float) -> dict[str, Line]:
+        """One range query for the cards of a node, two for the pods of a job; as `Source.past`."""
+        end = past.end_of(now_seconds)
+        start = end - past.RANGE_SECONDS
+        try:
+            if asked.node:
+                query = past.card_query(asked.node)
+                rows = await self._asked.query_range(query, start, end, past.STEP_SECONDS)
+                return await self._asked.apart(lambda: past.card_lines(rows, end))
+            if not asked.pods:
+                return {}
+            sums, counts = [
+                await self._asked.query_range(query, start, end, past.STEP_SECONDS)
+                for query in past.pod_queries(asked.pods)
+            ]
+        except TelemetryError:
+            # what is now matters more than what was; the next round asks again
+            return {}
+        line = past.mean_line(sums, counts, end)
+        return {asked.key: line} if line else {}
 
     async def _moment(self) -> float | None:
         """A moment a little before the server's now; None where it does not tell its time."""

@@ -14,7 +14,7 @@ from cockpit.telemetry.exporters import ExporterPages, ReadPage
 from cockpit.telemetry.faults import TelemetryError
 from cockpit.telemetry.look import Looking, everything
 from cockpit.telemetry.names import MEANINGS
-from cockpit.telemetry.poller import Poller
+from cockpit.telemetry.poller import Poller, Remember
 from cockpit.telemetry.prometheus import Prometheus
 from cockpit.telemetry.promql import has_gpus
 from cockpit.telemetry.source import Cluster, PrometheusSource, Source
@@ -40,6 +40,7 @@ async def run_telemetry(
     looking: Looking = everything,
     nudge: asyncio.Event | None = None,
     after_round: Callable[[float], None] | None = None,
+    remember: Remember | None = None,
     read_page: ReadPage | None = None,
 ) -> None:
     """Run until cancelled. Every failure becomes the status of the GPU stream, none is raised.
@@ -47,7 +48,8 @@ async def run_telemetry(
     `proxied_http` makes a `requests` session that reaches `http://cluster.local/...` through the API server
     (`cockpit.kube.proxy.http_session`); `list_services` lists the Services of the cluster and may raise
     CockpitError. `read_page` reads through the API server's pod proxy, for clusters without a Prometheus.
-    `looking`, `nudge` and `after_round` are the poller's: what is in sight, that it changed, a round is over.
+    `looking`, `nudge`, `after_round` and `remember` are the poller's: what is in sight, that it changed, a
+    round is over, what the last hour was like.
     """
     pause = _FIRST_PAUSE_SECONDS
     known: tuple[Gpu, ...] = ()
@@ -76,6 +78,7 @@ async def run_telemetry(
             looking=looking,
             nudge=nudge,
             after_round=after_round,
+            remember=remember,
             known=known,
         )
         try:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from cockpit_widgets.glyphs import spark
 from cockpit_widgets.types import Cell, Column, Pair, Tone
 
 from cockpit.fit.placement import placement_of
@@ -24,6 +25,8 @@ from cockpit.views.states import job_cell, pod_cell, pod_words, telemetry_troubl
 from cockpit.views.view_state import Measure, ViewState
 
 MOST_NODES = 6
+_PAST_CELLS = 30
+"""Two minutes each."""
 
 
 @dataclass(frozen=True)
@@ -206,8 +209,17 @@ def gone(key: str) -> tuple[Pair, ...]:
     return (Pair("job", name, "strong"), Pair("state", "gone: it was deleted, or its last pod was", "warn"))
 
 
-def facts(job: Job, store: StoreReader, now_seconds: float, members: Iterable[Pod] = ()) -> tuple[Pair, ...]:
-    """Names and values: what the job is, where it stands and why, what its GPUs and workers do together."""
+def facts(
+    job: Job,
+    store: StoreReader,
+    now_seconds: float,
+    members: Iterable[Pod] = (),
+    past: Sequence[float | None] = (),
+) -> tuple[Pair, ...]:
+    """Names and values: what the job is, where it stands and why, what its GPUs and workers do together.
+
+    `past` is its mean duty over the last hour, the oldest first.
+    """
     state = job_cell(job.state)
     pairs = [
         Pair("job", f"{job.namespace}/{job.name}", "strong"),
@@ -223,6 +235,8 @@ def facts(job: Job, store: StoreReader, now_seconds: float, members: Iterable[Po
     pairs.append(Pair("members", f"{fmt.of(job.ready, job.wanted)} ready"))
     pairs.append(Pair("GPUs", f"{fmt.of(job.gpus_held, job.gpus_wanted)} held"))
     pairs += _readings(job, store)
+    if job.gpus_held and any(one is not None for one in past):
+        pairs.append(Pair("last hour", f"duty {spark(past, _PAST_CELLS, 0.0, 1.0)}"))
     if (workers := worker_use.fact(members, store)) is not None:
         pairs.append(workers)
     if job.nodes:

@@ -9,6 +9,7 @@ from cockpit.attach import Attachment
 from cockpit.model.record import Kind
 from cockpit.screens.place import Place
 from cockpit.telemetry.look import EVERYTHING, Look, Pace
+from cockpit.telemetry.past import Past
 from tests.tui import looking
 from tests.tui.deck import ScriptedApp, settle
 from tests.tui.estate import Estate
@@ -39,7 +40,8 @@ async def test_each_place_says_what_is_in_sight() -> None:
         await visit(pilot, "end")
         assert look_of(app.attachment).nodes != nodes, "other nodes came in sight"
         await visit(pilot, "home", "enter")
-        assert look_of(app.attachment) == Look(nodes=("gpu-a100-00",), details=("gpu-a100-00",))
+        first = "gpu-a100-00"
+        assert look_of(app.attachment) == Look(nodes=(first,), details=(first,), past=Past(node=first))
         await visit(pilot, "escape", "6")
         assert look_of(app.attachment).pace is Pace.SLOW
 
@@ -53,6 +55,8 @@ async def test_a_job_looks_at_the_nodes_of_its_members() -> None:
         assert look.pace is Pace.LIVE
         assert set(look.nodes) <= {one.name for one in app.attachment.store.records(Kind.NODE).values()}
         assert look.nodes
+        assert look.past is not None
+        assert len(look.past.pods) == len(look.pods) > 0
 
 
 async def test_while_a_shell_has_the_terminal_nothing_is_polled() -> None:

@@ -62,3 +62,18 @@ def test_cards_are_followed_only_on_screen_and_never_more_than_so_many() -> None
     assert len(trends) == 4
     trends.note(made, NOW + 5, [one.name for one in nodes])
     assert len(trends) == 4 + MOST_CARDS
+
+
+def test_what_prometheus_remembers_comes_before_what_was_seen() -> None:
+    made = store(node("gpu-1", 1), card(0, "w", duty=0.8, sampled_seconds=NOW))
+    trends = Trends()
+    assert trends.job("llm") == ()
+    trends.note(made, NOW, ("gpu-1",))
+    assert trends.card("GPU-gpu-1-0") == (0.8,)
+    trends.remember({"gpu/GPU-gpu-1-0": (0.1, None, 0.3), "job/llm": (0.5, 0.6)})
+    assert trends.card("GPU-gpu-1-0") == (0.1, None, 0.3, 0.8)
+    assert trends.job("llm") == (0.5, 0.6)
+    # another page is open: what was kept for the last one goes
+    trends.remember({})
+    assert trends.card("GPU-gpu-1-0") == (0.8,)
+    assert trends.job("llm") == ()

@@ -62,6 +62,11 @@ class SmallPrometheus:
     def _named(self, pattern: str) -> list[Row]:
         return [one for one in self.rows if re.fullmatch(pattern, one["metric"]["__name__"])]
 
+    async def query_range(
+        self, promql: str, start_seconds: float, end_seconds: float, step_seconds: int
+    ) -> list[Any]:
+        return []
+
     async def apart(self, work: Callable[[], T]) -> T:
         return work()
 

@@ -217,6 +217,9 @@ class Pages:
     async def uses(self, *_: Any) -> list[Any]:
         return []
 
+    async def past(self, *_: Any) -> dict[str, Any]:
+        return {}
+
     def close(self) -> None:
         """Nothing."""
 

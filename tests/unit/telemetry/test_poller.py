@@ -52,6 +52,11 @@ class Scripted:
             return self.times
         return self.rows
 
+    async def query_range(
+        self, promql: str, start_seconds: float, end_seconds: float, step_seconds: int
+    ) -> list[Any]:
+        return []
+
     async def apart(self, work: Callable[[], T]) -> T:
         return work()
 

@@ -1,5 +1,6 @@
 """What a GPU waits for, by the CPU and the network of its worker; nothing is told where nothing tells."""
 
+import msgspec
 import pytest
 from cockpit_widgets.types import Cell, Pair
 
@@ -9,10 +10,11 @@ from cockpit.model.pod_use import PodUse
 from cockpit.model.quantity import Absent, Reading
 from cockpit.model.record import Kind
 from cockpit.store.store import Store
-from cockpit.views import job_grid, worker_use
+from cockpit.views import job_grid, job_page, worker_use
 from cockpit.views.view_state import ViewState
 from cockpit.views.worker_use import DATA, EITHER, NETWORK
 from tests.unit.views.builders import NOW, card, node, pod, store
+from tests.unit.views.builders import job as job_row
 
 NC = Absent.NOT_COLLECTED
 
@@ -99,3 +101,16 @@ def test_the_grid_has_it_beside_each_card() -> None:
         ("n/c", "n/c", "n/c", ""),
     ]
     assert rows[0]["cpu"] == Cell("7.6/8", "warn")
+
+
+def test_the_jobs_page_draws_its_last_hour_where_somebody_remembers_it() -> None:
+    made, members = job()
+    one = job_row("llm", gpus_held=3)
+    pairs = {pair.name: pair for pair in job_page.facts(one, made, NOW, members, (0.0, 0.5, None, 1.0) * 15)}
+    line = pairs["last hour"].value.removeprefix("duty ")
+    assert len(line) == 30
+    assert len(set(line)) > 1
+    assert "workers" in pairs
+    assert "last hour" not in {pair.name for pair in job_page.facts(one, made, NOW, members, (None, None))}
+    idle = msgspec.structs.replace(one, gpus_held=0)
+    assert "last hour" not in {pair.name for pair in job_page.facts(idle, made, NOW, members, (0.5,))}
