@@ -53,7 +53,10 @@ def _fleet(folder: Path) -> Iterator[tuple["subprocess.Popen[bytes]", float]]:
     """The cluster alone, and how long it took until it said where it is."""
     began = time.monotonic()
     command = [sys.executable, "-m", "cockpit.sim", "--scenario", "fleet", "--folder", str(folder)]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT)
+    # With a pipe to us it ends with us, whatever becomes of us.
+    child = subprocess.Popen(
+        [*command, "--with-parent"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT
+    )
     try:
         assert child.stdout is not None
         line = child.stdout.readline()
@@ -128,6 +131,7 @@ def fleet(hold_seconds: float) -> dict[str, Any]:
                 "fleet_pods_running": watch.running,
                 "fleet_changes_per_second": counted / took,
                 "fleet_cpu_share": share,
+                "fleet_cpu_share_per_500_changes": share * 500.0 / (counted / took),
                 "fleet_peak_bytes": tree.peak_bytes,
             }
 
