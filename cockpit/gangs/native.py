@@ -20,7 +20,8 @@ VERSIONS: Final = ("v1beta1", "v1alpha2")
 MEANING = "Binds minCount pods together or none; there is no queue, no quota and no place in a line."
 RETRIES_BY_ITSELF = True
 _CONDITIONS: Final = ("PodGroupInitiallyScheduled", "PodGroupScheduled")
-# Their pod templates in the CRD know no schedulingGroup: the API server would drop it.
+# Their pod templates in the CRD know no schedulingGroup: the API server would drop it. So does JobSet's
+# before 0.12 (seen with 0.10.1): submitting asks for strict fields, the server refuses, nothing is made.
 _PRUNING: Final = ("MPIJob", "TrainJob")
 
 
@@ -30,7 +31,8 @@ def attach(manifest: Mapping[str, Any], *, version: str = "v1alpha2", minimum: i
     kind = str(tree.get("kind"))
     if kind in _PRUNING:
         raise BadInput(
-            f"{kind} drops the pods' spec.schedulingGroup: take another engine, or a Job or JobSet"
+            f"{kind} drops the pods' spec.schedulingGroup: take another engine, a Job, or a JobSet of 0.12"
+            " or newer"
         )
     if version not in VERSIONS:
         raise BadInput(f"{GROUP}/{version} has another form; known are {' and '.join(VERSIONS)}")

@@ -5,6 +5,7 @@ what every run has; the others are played where they are in the cache (`python -
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -13,8 +14,8 @@ from tests.bed import builder, engines, sandbox
 from tests.bed.bed import Bed
 from tests.bed.estate import Estate, gpu_node
 from tests.bed.fixtures import fresh
-from tests.tui.engine_life import DEADLINE_SECONDS, NAMESPACE, Way, life, pods, running
-from tests.tui.on_the_bed import Opened, opened, until
+from tests.tui.engine_life import DEADLINE_SECONDS, NAMESPACE, Way, left, life, pods, running
+from tests.tui.on_the_bed import Opened, Shell, opened, until
 from tests.tui.terminal import Terminal
 
 __all__ = ["opened"]
@@ -140,6 +141,18 @@ def test_a_gang_of_bare_pods_cannot_be_held_and_says_so(coscheduling: Bed, opene
     terminal.until(f"Kill gang {NAMESPACE}/bare", "delete all 2 pods", "The same from a shell")
     terminal.keys("y")
     until("none is left", lambda: True if not pods(coscheduling, "bare") else None, DEADLINE_SECONDS)
+
+
+def test_a_jobset_whose_pods_know_no_native_group_is_refused_whole(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """JobSet 0.10 drops the field: its pods would start one by one. Neither it nor its group is made."""
+    built("jobset")
+    for bed in fresh({"native", "jobset"}, request, namespace=False):
+        words = ("job", "submit", "jobset", "--engine", "native", "--name", "odd", "-n", NAMESPACE)
+        done = Shell(bed.kubeconfig, tmp_path).run(*words, "--image", "example/train:1", "--write", "--yes")
+        assert done.returncode == 1 and "unknown field" in done.stderr and "schedulingGroup" in done.stderr
+        assert left(bed, "jobsets,jobs,pods,podgroups.scheduling.k8s.io", "odd") == []
 
 
 def test_a_jobset_under_kueue(jobset: Bed, opened: Opened) -> None:
