@@ -144,24 +144,24 @@ _FIELDS: tuple[Field[DeviceRow], ...] = (
         Measure.COUNT,
     ),
     Field(
-        Column("cpu", "CPU", 9, "right", priority=3),
+        Column("cpu", "CPU", 9, "right", priority=4),
         lambda r, _: worker_use.cpu_cell(r.pod, r.use),
         lambda r, _: _plain(r.use.cpu_cores),
         Measure.COUNT,
     ),
     Field(
-        Column("received", "Net in", 8, "right", priority=3),
+        Column("received", "Net in", 8, "right", priority=4),
         lambda r, _: worker_use.rate_cell(r.use.receive_bytes_per_second),
         lambda r, _: _plain(r.use.receive_bytes_per_second),
         Measure.BYTES,
     ),
     Field(
-        Column("sent", "Net out", 8, "right", priority=3),
+        Column("sent", "Net out", 8, "right", priority=4),
         lambda r, _: worker_use.rate_cell(r.use.transmit_bytes_per_second),
         lambda r, _: _plain(r.use.transmit_bytes_per_second),
         Measure.BYTES,
     ),
-    Field(Column("waits", "Waits for", 9, priority=3), _waits, lambda r, _: _waits(r, 0.0).text),
+    Field(Column("waits", "Waits for", 9, priority=4), _waits, lambda r, _: _waits(r, 0.0).text),
     Field(Column("health", "Health", 11, priority=3), _health),
     Field(
         Column("mark", "How sure", 8),
