@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +28,14 @@ END_SECONDS = 20.0
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Folders of its own for state and temporary files."""
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Folders of its own for state and temporary files; children hear ctrl+c even if the runner does not."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     for name, variable in (("state", "XDG_STATE_HOME"), ("config", "XDG_CONFIG_HOME"), ("tmp", "TMPDIR")):
         (tmp_path / name).mkdir()
         monkeypatch.setenv(variable, str(tmp_path / name))
-    return tmp_path
+    yield tmp_path
+    signal.signal(signal.SIGINT, before)
 
 
 def wait(what: str, look: Callable[[], object], seconds: float = PATIENCE_SECONDS) -> None:

@@ -19,6 +19,9 @@ from textual.widget import Widget
 
 from tests.unit.widgets.builders import HOSTILE, SIZES, Host, assert_sound, texts_of
 
+PATIENCE = 200
+"""Rounds of messages within which something comes into sight on any machine."""
+
 
 async def answer(dialog: ModalScreen[Any], *keys: str) -> list[Any]:
     """What the dialog gave after these keys; empty while it still asks."""
@@ -222,8 +225,12 @@ async def test_the_help_scrolls_and_any_leaving_key_leaves() -> None:
             assert "k3 ▲  does 3" in texts_of(dialog.query_one(HelpText))
             assert "▲ changes the cluster" in texts_of(dialog.query_one(KeyFooter))[0]
             await pilot.press("end")
-            await pilot.pause()
-            assert any("k79" in line for line in texts_of(dialog.query_one(HelpText)))
+            for _ in range(PATIENCE):
+                if any("k79" in line for line in texts_of(dialog.query_one(HelpText))):
+                    break
+                await pilot.pause()
+            else:
+                raise AssertionError("the last entry does not come into sight")
             await pilot.press(key)
             await pilot.pause()
             assert app.screen is not dialog
