@@ -40,11 +40,7 @@ def run(options: argparse.Namespace) -> int:
     words = options.name.split("/")
     chosen = attach_options(options, settings, words[-2] if len(words) in (2, 3) else "")
     job_named((), options.name) if not all(words) else None
-    put, close = _writer(options.save)
-    try:
-        return asyncio.run(_run(options, chosen, wanted, since, put))
-    finally:
-        close()
+    return asyncio.run(_run(options, chosen, wanted, since))
 
 
 def filter_of(options: argparse.Namespace) -> LogFilter:
@@ -88,7 +84,6 @@ async def _run(
     chosen: AttachOptions,
     wanted: LogFilter,
     since: int | None,
-    put: Callable[[str], None],
 ) -> int:
     async with attached(chosen, SystemClock()) as live:
         note(await live.settle(KINDS, options.timeout))
@@ -99,6 +94,7 @@ async def _run(
         if tail is None and since is None:
             tail = tail_lines(len(sources))
         wish = LogWish(tail, since, options.previous, options.follow)
+        put, close = _writer(options.save)  # not before: a name that means no job shall leave no file
         printer = _Printer(wanted, put, has_times=options.times)
         printer.book.name(sources)
         crowd = live.attachment.crowd(wish, printer.take)
@@ -110,6 +106,7 @@ async def _run(
                     break
         finally:
             reading.cancel()
+            close()
         with contextlib.suppress(asyncio.CancelledError):
             await reading
         note(f"{label}: {sentence}" for label, sentence in crowd.troubles.items())
