@@ -1,5 +1,7 @@
 """The scale subresource of whatever has one, and eviction under a disruption budget."""
 
+from contextlib import suppress
+
 import pytest
 
 from cockpit.errors import Refused
@@ -11,7 +13,7 @@ from tests.bed.api import Api
 from tests.contract.asking import JSON_PATCH, MERGE, in_space, patch
 from tests.contract.conftest import Connect, needs
 from tests.contract.following import following
-from tests.contract.mirror import eventually
+from tests.contract.mirror import eventually, in_time
 from tests.contract.server import Capability, Server
 from tests.contract.shapes import binding, budget, custom, deployment, pod, role
 
@@ -137,7 +139,13 @@ async def test_scaling_takes_a_right_of_its_own(
     admin.create(f"{rights}/rolebindings", binding("scaler", server.usernames["nobody"]))
     nobody = await connect("nobody", write=True)
     call = Call(method="PATCH", path=scale_of_pool, body=_to(3), content_type=MERGE)
-    assert (await perform(nobody, call)).ok
+
+    async def is_scaled() -> bool:
+        with suppress(Refused):  # the server's authorizer learns of a new right by and by
+            return (await perform(nobody, call)).ok
+        return False
+
+    await in_time(is_scaled, "the new right is known")
     direct = Call(method="PATCH", path=pools.path(space, "pool"), body=_to(4), content_type=MERGE)
     with pytest.raises(Refused, match="cannot patch"):
         await perform(nobody, direct)

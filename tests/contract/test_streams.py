@@ -117,7 +117,8 @@ async def test_a_server_without_streaming_lists_is_read_in_pages(
         assert len(pages) == 5
         assert all(seen.query["limit"] == "5" for seen in pages)
         assert all("continue" in seen.query for seen in pages[1:])
-        assert one.mirror.lists_begun == one.mirror.lists_ended == 1
+        await one.mirror.until(lambda: one.mirror.lists_ended == 1, "the end of the list")
+        assert one.mirror.lists_begun == 1
         admin.create(maps_in(space), configmap("late"))
         await one.mirror.until(lambda: "late" in one.mirror.names)
 
