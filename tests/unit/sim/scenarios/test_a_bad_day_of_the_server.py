@@ -17,7 +17,9 @@ from cockpit.sim.serve import Options, running
 from cockpit.sim.server.operations import Operations
 from cockpit.store.store import Store
 
-SPEED = 15.0
+SPEEDS = (15.0, 4.0, 1.5)
+"""A busy machine opens few streams in a fast day: then it is played again, slower."""
+_PATIENCE_SECONDS = 300.0
 LAST_FAULT_SECONDS = 190.0
 MIRRORED = ((Kind.POD, PODS), (Kind.NODE, NODES), (Kind.JOB, JOBS))
 
@@ -40,7 +42,7 @@ class Reading:
         """Wait for batches until something holds."""
         while not holds():
             self._stirred.clear()
-            await asyncio.wait_for(self._stirred.wait(), 60)
+            await asyncio.wait_for(self._stirred.wait(), _PATIENCE_SECONDS)
 
 
 def _versions(operations: Operations, resource: Resource) -> dict[str, str]:
@@ -49,9 +51,22 @@ def _versions(operations: Operations, resource: Resource) -> dict[str, str]:
 
 
 async def test_the_feed_lives_through_it_and_ends_with_the_truth(tmp_path: Path) -> None:
+    for speed in SPEEDS:
+        folder = tmp_path / f"{speed}"
+        fired, troubles = await _day(folder, speed)
+        assert (folder / "truth.jsonl").read_text().startswith("{")
+        if len(set(fired)) >= 3 and len(fired) >= 10:
+            assert troubles, "what went wrong was told"
+            return
+    # Which windows a stream meets depends on the wall; that it meets several does not.
+    raise AssertionError(f"hardly anything went wrong: {fired}")
+
+
+async def _day(folder: Path, speed: float) -> tuple[list[str], set[str]]:
+    """One day with a feed that survives it: the faults that it met, and what it told of them."""
     scenario = load(find("bad-day"))
-    options = Options(scenario="bad-day", speed=SPEED, seed=3)
-    async with running(scenario, tmp_path, options) as (embedded, cluster):
+    options = Options(scenario="bad-day", speed=speed, seed=3)
+    async with running(scenario, folder, options) as (embedded, cluster):
         choose = embedded.faults.choose
         script = getattr(choose, "__self__", None)
         assert isinstance(script, Script), "the scenario's faults are at work"
@@ -80,8 +95,4 @@ async def test_the_feed_lives_through_it_and_ends_with_the_truth(tmp_path: Path)
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
             await session.close()
-        fired = {one.fault for one in script.fired}
-        # Which windows a stream meets depends on the wall; that it meets several does not.
-        assert len(fired) >= 3 and len(script.fired) >= 10, fired
-        assert reading.troubles, "what went wrong was told"
-        assert (tmp_path / "truth.jsonl").read_text().startswith("{")
+        return [str(one.fault) for one in script.fired], reading.troubles

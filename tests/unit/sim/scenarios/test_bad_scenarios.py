@@ -137,7 +137,8 @@ def harmed(draw: st.DrawFn) -> str:
             parent = parent[one]
         match draw(st.sampled_from(["replace", "replace", "remove", "rename", "double"])):
             case "replace":
-                parent[last] = draw(_VALUES)
+                # A copy: what is drawn is one object for all examples, and may be harmed itself.
+                parent[last] = copy.deepcopy(draw(_VALUES))
             case "remove":
                 del parent[last]
             case "rename" if isinstance(parent, dict):
