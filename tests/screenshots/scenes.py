@@ -12,6 +12,7 @@ from tests.tui import looking
 from tests.tui.bare import Bare
 from tests.tui.deck import ScriptedApp, settle
 from tests.tui.estate import Estate
+from tests.tui.offering import OfferingApp
 from tests.tui.shared_estate import SharedEstate
 
 PATIENCE_SECONDS = 30.0
@@ -31,6 +32,7 @@ class Scene:
     sentence: str = ""
     until: str = ""
     """A text to wait for: what comes by a timer is not there at once."""
+    app: type[ScriptedApp] = ScriptedApp
 
 
 def denied() -> Estate:
@@ -54,7 +56,7 @@ def nothing() -> None:
 
 UNREACHABLE = "The API server at https://10.20.0.7:6443 does not answer within 10 s; check the network."
 JOB = ("2", "down", "down", "down", "down", "down", "enter")
-FORM = ("2", "N", *"llama-sft", "tab", "tab", "right", "tab", "tab", "4", "tab", "8", "tab", *"hub/train")
+FORM = ("2", "N", *"llama-sft", "tab", "tab", "tab", "tab", "4", "tab", "8", "tab", *"hub/train")
 
 SCENES = (
     Scene("now", ("1",)),
@@ -107,8 +109,9 @@ SCENES = (
     Scene("namespaces", ("2", "ctrl+n")),
     Scene("filter", ("2", "slash", *"state:queued")),
     Scene("filter-mistake", ("2", "slash", *"gpus>many"), SMALL),
-    Scene("submit", FORM, write=True, until="server: the cluster would accept it"),
-    Scene("submit-80x24", FORM, SMALL, write=True),
+    Scene("submit", FORM, write=True, until="server: the cluster would accept it", app=OfferingApp),
+    Scene("submit-80x24", FORM, SMALL, write=True, until="1/3", app=OfferingApp),
+    Scene("queues-engines", ("4",), until="not installed", app=OfferingApp),
     Scene("unlock", ("2", "colon", *"write", "enter")),
     Scene("kill", ("2", "end", "K"), write=True),
     Scene("kill-many", ("2", "ctrl+a", "K"), write=True, until="The same from a shell"),
@@ -122,7 +125,7 @@ SCENES = (
 
 async def draw(scene: Scene) -> str:
     """The scene as SVG text; the same text every time."""
-    app = ScriptedApp(scene.estate(), write=scene.write)
+    app = scene.app(scene.estate(), write=scene.write)
     app.attachment.link, app.attachment.sentence = scene.link, scene.sentence
     async with app.run_test(size=scene.size) as pilot:
         await settle(pilot)
