@@ -96,7 +96,7 @@ def test_a_gang_of_kueue_is_held_through_its_workload_and_leaves_nothing(bed: Be
 
 def test_a_gang_without_a_queue_is_held_by_its_own_field_and_resized(bed: Bed, shell: Shell) -> None:
     name = "plain"
-    do(shell, *SUBMIT, "--name", name, "-n", "team-a")
+    do(shell, *SUBMIT, "--name", name, "--engine", "none", "-n", "team-a")
     until("launcher and workers run", lambda: True if running(bed, name) == 3 else None)
     do(shell, "job", "suspend", f"team-a/{name}")
     (mpijob,) = items(bed, "mpijobs", name)
