@@ -184,3 +184,14 @@ async def test_tones_are_asked_only_for_lines_on_the_screen() -> None:
         log.append(f"{n}" for n in range(10_000))
         await pilot.pause()
         assert set(asked) <= {f"{n}" for n in range(9_995, 10_000)}
+
+
+async def test_the_ring_is_bounded_in_characters_and_the_newest_line_stays() -> None:
+    log = LogView(most_characters=1_000)
+    async with Host(log).run_test(size=(40, 5)) as pilot:
+        log.append("x" * 100 for _ in range(50))
+        assert (len(log), log.dropped) == (10, 40)
+        log.append(["y" * 5_000])
+        assert (len(log), log.line(0)[0]) == (1, "y")
+        await pilot.pause()
+        assert texts_of(log)[0].startswith("yyy")
