@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from cockpit.clock import Clock
@@ -53,14 +54,11 @@ async def run_telemetry(
     """
     pause = _FIRST_PAUSE_SECONDS
     known: tuple[Gpu, ...] = ()
+    reach = partial(open_target, proxied_http=proxied_http)
     while True:
         try:
-            source = await find_source(
-                configured_url,
-                list_services,
-                lambda target: open_target(target, proxied_http),
-                ExporterPages(read_page, clock) if read_page is not None else None,
-            )
+            pages = ExporterPages(read_page, clock) if read_page is not None else None
+            source = await find_source(configured_url, list_services, reach, pages)
         except TelemetryError as error:
             sink(Batch(kind=Kind.GPU, status=_nothing(error, clock.now(), pause)))
             await sleep(pause)
