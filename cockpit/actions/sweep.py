@@ -33,6 +33,7 @@ _DONE = {
 }
 Check = Callable[[Plan, Make], Awaitable[Outcome]]
 _MOST_SHOWN = 400  # characters of a line of names
+_REASONS = 2  # told before one says yes; all of them are told afterwards
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +123,19 @@ def _name(job: Job) -> str:
     return f"{job.kind.lower()}/{job.namespace}/{job.name}"
 
 
+def _left_out(reasons: Sequence[str]) -> list[str]:
+    """Who cannot be part of it: two of the reasons, and how many jobs have others."""
+    found = Counter(reasons).most_common()
+    told = [f"{counted(count, 'job')} left out: {reason}" for reason, count in found[:_REASONS]]
+    if more := sum(count for _, count in found[_REASONS:]):
+        told.append(f"{counted(more, 'more job')} left out: why is told when it is done")
+    return told
+
+
 def _face(verb: str, jobs: Sequence[Job], sorting: _Sorting, store: Truth, shell: str) -> Plan:
     plans = [one.shown for one in sorting.items]
     warnings = [*dict.fromkeys(line for one in plans for line in one.warnings)]
-    if sorting.left_out:
-        warnings.insert(0, f"{counted(len(sorting.left_out), 'job')} left out: {sorting.left_out[0]}")
+    warnings[:0] = _left_out(sorting.left_out)
     return Plan(
         verb=verb,
         title=f"{verb.capitalize()} {counted(len(jobs), 'job')}",

@@ -7,8 +7,9 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from cockpit.app import AppOptions, CockpitApp
-from cockpit.attach import AttachOptions, Link
+from cockpit.attach import Attachment, AttachOptions, Link
 from cockpit.clock import ManualClock
+from cockpit.model.job import Job
 from tests.tui import scripted_logs
 from tests.tui.estate import NOW, Estate
 
@@ -38,7 +39,7 @@ class ScriptedApp(CockpitApp):
         if estate is None:
             return
         attachment = self.attachment
-        attachment.session = cast(Any, _session(write))
+        attachment.session = cast(Any, _session(write, attachment))
         attachment.link = Link.ATTACHED
         attachment.api_seconds = 0.012
         for batch in estate.batches():
@@ -46,7 +47,7 @@ class ScriptedApp(CockpitApp):
         attachment.absorb()
 
 
-def _session(write: bool) -> SimpleNamespace:
+def _session(write: bool, attachment: Attachment) -> SimpleNamespace:
     session = SimpleNamespace(
         context="prod-eu",
         namespace="team-a",
@@ -61,12 +62,26 @@ def _session(write: bool) -> SimpleNamespace:
     def lock() -> None:
         session.read_only = True
 
-    async def request(*_: object, **__: object) -> SimpleNamespace:
-        return SimpleNamespace(status=201, body=b"{}", ok=True, json=dict, message=lambda: "")
+    async def request(method: str = "", path: str = "", *_: object, **__: object) -> SimpleNamespace:
+        """A job is read as the store has it; whatever is written is taken."""
+        jobs = attachment.jobs.jobs.values() if method == "GET" else ()
+        tree = next((_as_read(one) for one in jobs if _is_at(one, path)), {})
+        return SimpleNamespace(status=201, body=b"{}", ok=True, json=lambda: tree, message=lambda: "")
 
     session.unlock, session.lock, session.request = unlock, lock, request
     session.stream = scripted_logs.stream
     return session
+
+
+def _is_at(job: Job, path: str) -> bool:
+    """Whether a job's object has that path, whatever its kind is called there."""
+    return f"/namespaces/{job.namespace}/" in path and path.endswith(f"/{job.name}")
+
+
+def _as_read(job: Job) -> dict[str, Any]:
+    """The job's object, as far as a verb looks at it."""
+    metadata = {"name": job.name, "namespace": job.namespace, "uid": job.uid}
+    return {"metadata": {**metadata, "resourceVersion": job.resource_version}}
 
 
 async def settle(pilot: Any) -> None:

@@ -78,6 +78,17 @@ async def test_fifty_jobs_go_under_one_confirmation_a_few_at_a_time() -> None:
     assert summary("kill", results) == Outcome(state="done", sentence="50 jobs killed")
 
 
+async def test_different_reasons_are_told_apart_and_the_rest_counted() -> None:
+    jobs, store = many(6)
+    ending = [job(f"j{at:02d}", state=JobState.FINISHING) for at in range(1, 5)]
+    sweep = await make_sweep("kill", [jobs[0], *ending, jobs[5]], killing(store), store)
+    assert len(sweep.left_out) == 4
+    first, second, more = sweep.face.warnings[:3]
+    assert first.startswith("1 job left out: mpijob team-a/j01 is being deleted")
+    assert second.startswith("1 job left out: mpijob team-a/j02 is being deleted")
+    assert more == "2 more jobs left out: why is told when it is done"
+
+
 async def test_who_cannot_be_part_of_it_is_left_out_and_told() -> None:
     jobs, store = many(3)
     ending = job("j01", state=JobState.FINISHING)
