@@ -132,7 +132,7 @@ _FIELDS: tuple[Field[MemberRow], ...] = (
         Measure.COUNT,
     ),
     Field(Column("devices", "Devices", 8, grow=1, most=16), _devices, lambda r, _: r.devices),
-    Field(Column("bars", "GPUs", 8, priority=3), _bars, lambda r, _: _reading(r.duty), Measure.RATIO),
+    Field(Column("bars", "By GPU", 8, priority=3), _bars, lambda r, _: _reading(r.duty), Measure.RATIO),
     Field(
         Column("duty", "Duty", 6, "right"),
         lambda r, _: _held(r, fmt.duty_cell(r.duty)),
