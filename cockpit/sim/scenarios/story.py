@@ -71,6 +71,7 @@ class Story(Actor):
         self._began = 0.0
         self._pools = {pool.name: pool for pool in scenario.pools}
         self._count = 0
+        self._churned_until = 0.0  # the moment up to which changes were made, 0 before there were pods
         self._comings = [Comings(stream) for stream in scenario.streams]
         self._causes: list[str] = []
 
@@ -293,12 +294,15 @@ class Story(Actor):
     # ---- churn
 
     async def _churn(self) -> None:
-        """Small changes of pods at a steady rate."""
+        """Small changes of pods at a steady rate; what a late timer left out is made up for."""
         self.engine.after(_CHURN_SECONDS, self, (CHURN,))
         churn = self.scenario.churn
         assert churn is not None
-        pods = self.engine.cache(PODS).keys()
-        for _ in range(round(churn.per_second * _CHURN_SECONDS) if pods else 0):
+        pods, now = self.engine.cache(PODS).keys(), self.engine.now()
+        since = max(self._churned_until or now - _CHURN_SECONDS, now - max(1.0, 2 / churn.per_second))
+        due = round(churn.per_second * (now - since)) if pods else 0
+        self._churned_until = since + due / churn.per_second if pods else 0.0
+        for _ in range(due):
             namespace, name = pods[self.engine.random.randrange(len(pods))]
             self._count += 1
             patch = {"metadata": {"annotations": {_BEAT: str(self._count)}}}
