@@ -16,7 +16,7 @@ from cockpit.errors import BadInput
 from cockpit.gangs import kueue, volcano
 from cockpit.gangs.attach import is_own_kind
 from cockpit.gangs.hold import hold_call
-from cockpit.gangs.sentence import counted
+from cockpit.gangs.sentence import counted, freed
 from cockpit.model.gang import Workload
 from cockpit.model.job import Job, JobState
 from cockpit.model.plan import Plan
@@ -111,11 +111,7 @@ def _lost(job: Job, store: Truth) -> tuple[str, ...]:
     if not alive:
         return ("no pod runs now, so nothing is lost",)
     nodes = {one.node for one in alive if one.holds_gpus}
-    free = (
-        f" and {counted(job.gpus_held, 'GPU')} become free on {counted(len(nodes), 'node')}"
-        if job.gpus_held
-        else ""
-    )
+    free = f" and {freed(job.gpus_held)} on {counted(len(nodes), 'node')}" if job.gpus_held else ""
     return (
         f"{counted(len(alive), 'pod')} end{'s' * (len(alive) == 1)}{free}",
         "progress since the last checkpoint is lost; the object, its queue and its claims stay",

@@ -10,7 +10,7 @@ from cockpit.actions.shell import job_line
 from cockpit.errors import BadInput
 from cockpit.gangs import kueue
 from cockpit.gangs.hold import ended_as, is_suspended, patch_call
-from cockpit.gangs.sentence import counted
+from cockpit.gangs.sentence import counted, freed
 from cockpit.jobs.pod_templates import mapping
 from cockpit.jobs.render import parts
 from cockpit.model.job import Job
@@ -98,7 +98,8 @@ def _lines(size: Size, workers: int, each: int) -> tuple[str, ...]:
     more = workers > size.now
     lines = [f"from {size.now} to {counted(workers, 'worker')}"]
     if each:
-        lines.append(f"{counted(gpus, 'GPU')} {'more are asked for' if more else 'become free'}")
+        asked = f"{counted(gpus, 'GPU')} more {'is' if gpus == 1 else 'are'} asked for"
+        lines.append(asked if more else freed(gpus))
     if not more:
         lines.append("the members with the highest ranks end")
     return tuple(lines)

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from cockpit.actions.address import Lookup, object_path
 from cockpit.actions.shell import kill_line
 from cockpit.errors import BadInput, Refused
+from cockpit.gangs.sentence import counted, freed
 from cockpit.model.gang import PodGroup
 from cockpit.model.job import Job, JobState
 from cockpit.model.plan import Call, Plan
@@ -101,7 +102,7 @@ def _gang_plan(job: Job, pods: Sequence[Pod], lookup: Lookup | None, context: st
     if not calls:
         raise BadInput(f"{target} is being deleted already; its pods need a moment to end")
     lines = (
-        f"delete all {_count(len(calls), 'pod')} of {target}: a gang goes whole",
+        f"delete all {counted(len(calls), 'pod')} of {target}: a gang goes whole",
         *_ends(pods, sum(one.holds_gpus for one in pods)),
         f"its PodGroup {pods[0].gang} stays: it holds nothing",
     )
@@ -186,25 +187,27 @@ def _lines(job: Job, pods: Sequence[Pod], target: str) -> tuple[str, ...]:
     return (*lines, REMAINS)
 
 
+def _end_of(pods: int, running: int) -> str:
+    if pods == 1:
+        return "1 pod ends with it, " + ("and it runs" if running else "it does not run")
+    return f"{pods} pods end with it, {running} of them running"
+
+
 def _ends(pods: Iterable[Pod], gpus_held: int) -> list[str]:
     pods = tuple(pods)
     alive = [one for one in pods if not one.is_finished]
     running = sum(one.phase == "Running" for one in alive)
     if alive:
-        lines = [f"{_count(len(alive), 'pod')} end with it, {running} of them running"]
+        lines = [_end_of(len(alive), running)]
     elif pods:
-        lines = [f"{_count(len(pods), 'finished pod')} and their logs go with it"]
+        lines = [f"{counted(len(pods), 'finished pod')} and their logs go with it"]
     else:
         lines = ["it has no pods"]
     if gpus_held:
         holding = {one.node for one in alive if one.holds_gpus}
-        nodes = f" on {_count(len(holding), 'node')}" if holding else ""
-        lines.append(f"{_count(gpus_held, 'GPU')} become free{nodes}")
+        nodes = f" on {counted(len(holding), 'node')}" if holding else ""
+        lines.append(f"{freed(gpus_held)}{nodes}")
     return lines
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def _warnings(job: Job, store: Truth) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from cockpit.actions.perform import AT_ONCE, Perform
 from cockpit.actions.shell import jobs_line
 from cockpit.clock import Clock
 from cockpit.errors import BadInput, CockpitError, NoConnection, Refused
-from cockpit.gangs.sentence import counted, listed
+from cockpit.gangs.sentence import counted, freed, listed
 from cockpit.model.job import Job
 from cockpit.model.plan import Outcome, Plan
 
@@ -161,11 +161,7 @@ def _lines(verb: str, jobs: Sequence[Job], store: Truth) -> Iterable[str]:
         gpus = sum(one.holds_gpus for one in alive)
         nodes = {one.node for one in alive if one.holds_gpus}
         yield f"{counted(len(alive), 'pod')} end{'s' * (len(alive) == 1)}"
-        yield (
-            f"{counted(gpus, 'GPU')} become free on {counted(len(nodes), 'node')}"
-            if gpus
-            else "no GPU is held"
-        )
+        yield f"{freed(gpus)} on {counted(len(nodes), 'node')}" if gpus else "no GPU is held"
         yield (
             REMAINS
             if verb != "suspend"

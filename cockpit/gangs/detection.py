@@ -43,19 +43,27 @@ class Detected(NamedTuple):
 
 
 def detect(
-    api_version: str, kind: str, present: Sequence[Presence], queues: Sequence[str], pods: Iterable[Pod] = ()
+    api_version: str,
+    kind: str,
+    present: Sequence[Presence],
+    queues: Sequence[str] | None,
+    pods: Iterable[Pod] = (),
 ) -> Detected:
-    """The engine for a job of that kind. `queues` are the LocalQueues of its namespace."""
+    """The engine for a job of that kind. `queues` are the LocalQueues of its namespace, None: not known."""
     if api_version == volcano.JOB_API_VERSION:
         return Detected("volcano", "", "a Volcano Job is Volcano's own kind")
     told = {one.engine: one for one in present}
     kueue = told.get("Kueue")
     apart = ""
-    if kueue is not None and kueue.is_usable and is_managed(api_version, kind) and queues:
+    if kueue is not None and kueue.is_usable and is_managed(api_version, kind) and queues is not None:
         queue = queues[0] if len(queues) == 1 else "default" if "default" in queues else ""
         if queue:
             return Detected("kueue", queue, f"{kueue.sentence}; queue {queue} is there")
-        apart = f"Kueue has {counted(len(queues), 'queue')} here: choose one to start as a gang"
+        apart = (
+            f"Kueue has {counted(len(queues), 'queue')} here: choose one to start as a gang"
+            if queues
+            else "Kueue has no queue in this namespace: choose one where it has, to start as a gang"
+        )
     if kind not in _WITHOUT_PODS:
         for engine in ("coscheduling", "volcano", "native"):
             one = told.get(NAMES[engine])

@@ -9,7 +9,7 @@ from typing import Any
 
 from cockpit.errors import BadInput
 from cockpit.gangs.kueue_verdict import gang_state, gpus_asked
-from cockpit.gangs.sentence import counted, listed
+from cockpit.gangs.sentence import counted, freed, listed
 from cockpit.gangs.verdict import GangState
 from cockpit.model.gang import ClusterQueue, LocalQueue, Workload
 from cockpit.model.plan import Call, Plan
@@ -119,7 +119,8 @@ def _holders(holders: Sequence[Workload], *, drain: bool) -> tuple[str, ...]:
         return ()
     gpus = sum(gpus_asked(one) for one in holders)
     names = listed("taken off: " if drain else "they are: ", [_job(one) for one in holders])
-    return (f"{counted(gpus, 'GPU')} {'become free' if drain else 'stay held'}", names)
+    stay = f"{counted(gpus, 'GPU')} {'stays' if gpus == 1 else 'stay'} held"
+    return (freed(gpus) if drain else stay, names)
 
 
 def plan_resume_queue(queue: LocalQueue | ClusterQueue, version: str = VERSION) -> Plan:

@@ -20,6 +20,11 @@ def counted(number: int, one: str, many: str = "") -> str:
     return f"{number} {one if number == 1 else many or one + 's'}"
 
 
+def freed(gpus: int) -> str:
+    """ "1 GPU becomes free", "3 GPUs become free"."""
+    return f"{counted(gpus, 'GPU')} {'becomes' if gpus == 1 else 'become'} free"
+
+
 def listed(head: str, parts: list[str], limit: int = SENTENCE_LIMIT) -> str:
     """The head and as many parts as fit, separated by commas; what does not fit is counted."""
     text = head

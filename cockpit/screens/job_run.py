@@ -9,7 +9,6 @@ from cockpit.jobs.progress import Patterns
 from cockpit.jobs.run_log import first_step, last_error, patterns_for
 from cockpit.jobs.template import Library, load_library
 from cockpit.model.job import Job, JobState
-from cockpit.model.log import LogLine, LogSource
 from cockpit.model.pod import Pod
 from cockpit.model.pod_times import PodTimes
 from cockpit.screens.place import Place
@@ -56,11 +55,11 @@ class RunReader(Place):
         source = sources_of(members)[0]
         run = self.run
         try:
-            lines = await self._lines(source, tail_lines=TAIL_LINES)
+            lines = await self.deck.attachment.read_log(source, tail_lines=TAIL_LINES)
             progress = patterns.read_all((line.text for line in lines), run.progress)
             run = run._replace(progress=progress, trouble="" if lines else run.trouble)
             if run.first is None and not progress.is_empty:
-                head = await self._lines(source, limit_bytes=HEAD_BYTES)
+                head = await self.deck.attachment.read_log(source, limit_bytes=HEAD_BYTES)
                 run = run._replace(first=first_step(patterns, head))
         except CockpitError as error:
             run = run._replace(trouble=error.sentence)
@@ -78,7 +77,9 @@ class RunReader(Place):
         pod = min(failed, key=lambda one: (one.finished_seconds or 0.0, one.name))
         source = sources_of([pod])[0]
         try:
-            lines = await self._lines(source, tail_lines=TAIL_LINES, is_previous=not pod.is_finished)
+            lines = await self.deck.attachment.read_log(
+                source, tail_lines=TAIL_LINES, is_previous=not pod.is_finished
+            )
         except CockpitError:
             return run
         return run._replace(last_words=last_error([line.text for line in lines]), whose=source.label)
@@ -93,15 +94,3 @@ class RunReader(Place):
                 except CockpitError:
                     break  # the timeline goes by events, then
         return known
-
-    async def _lines(
-        self,
-        source: LogSource,
-        *,
-        tail_lines: int | None = None,
-        limit_bytes: int | None = None,
-        is_previous: bool = False,
-    ) -> list[LogLine]:
-        return await self.deck.attachment.read_log(
-            source, tail_lines=tail_lines, limit_bytes=limit_bytes, is_previous=is_previous
-        )

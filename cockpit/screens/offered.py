@@ -61,13 +61,13 @@ class Offered:
         """The engine for a job of this template in the form's namespace."""
         store = self._deck.attachment.store
         template = self.template
-        queues = known_offer("localqueues", store, self.namespace).values if self.namespace else ()
-        has_queue = template.parameter("queue") is not None
+        offer = known_offer("localqueues", store, self.namespace)
+        can_say = self.namespace and offer.is_known and template.parameter("queue") is not None
         return detect(
             template.api_version,
             template.kind,
             self.present,
-            queues if has_queue else (),
+            offer.values if can_say else None,
             store.records(Kind.POD).values(),
         )
 

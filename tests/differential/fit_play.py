@@ -77,7 +77,8 @@ def _prepare(api: Api, cases: list[FitCase]) -> None:
             api.delete(f"{pods_path(case.namespace)}/{name}")
 
 
-def _store(api: Api) -> Store:
+def store_of(api: Api) -> Store:
+    """Nodes and pods of the bed as the cockpit holds them."""
     store = Store()
     for kind, decoder, path in ((Kind.NODE, NODE, "/api/v1/nodes"), (Kind.POD, POD, "/api/v1/pods")):
         made = [decoder.from_json(json.dumps(one).encode()) for one in api.items(path)]
@@ -131,7 +132,7 @@ def play(
     nothing moves any more; what it sets in motion counts.
     """
     _prepare(api, cases)
-    store = _store(api)
+    store = store_of(api)
     answers = [_answer(api, store, case) for case in cases]
     if before is not None:
         before(api, cases)

@@ -5,7 +5,6 @@ runs, so a victim stays and carries its time of deletion. Where two sets of vict
 scheduler's own order, either is right: then only that worth is compared.
 """
 
-import json
 import time
 from collections.abc import Iterator
 from random import Random
@@ -16,14 +15,13 @@ from cockpit.fit.gang import fit
 from cockpit.fit.pushing import Push
 from cockpit.fit.shape import Part, shape_of
 from cockpit.fit.surroundings import Surroundings, budget_of
-from cockpit.kube.decode.decoders import NODE, POD
-from cockpit.model.batch import Batch
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.store.store import Store
 from tests.bed.api import Api
 from tests.bed.bed import Bed
 from tests.differential.fit_cases import CASE, GPU, Tree
+from tests.differential.fit_play import store_of
 
 pytestmark = pytest.mark.real
 
@@ -100,14 +98,6 @@ def _asked(number: int) -> Tree:
     return _pod("asked", number, gpus, "high", nodeSelector={CASE: f"push{number}"})
 
 
-def _store(api: Api) -> Store:
-    store = Store()
-    for kind, decoder, path in ((Kind.NODE, NODE, "/api/v1/nodes"), (Kind.POD, POD, "/api/v1/pods")):
-        made = [decoder.from_json(json.dumps(one).encode()) for one in api.items(path)]
-        store.apply(Batch(kind=kind, changed=tuple(one for one in made if one is not None)))
-    return store
-
-
 def _foreseen(api: Api, store: Store, number: int) -> Push:
     budgets = api.items(f"/apis/policy/v1/namespaces/{_space(number)}/poddisruptionbudgets")
     around = Surroundings(budgets=tuple(budget_of(one) for one in budgets), priorities=PRIORITIES)
@@ -155,7 +145,7 @@ def test_those_who_are_pushed_aside_are_foreseen(api: Api) -> None:
         api.create("/apis/scheduling.k8s.io/v1/priorityclasses", body)
     for number in range(CASES):
         _make(api, number)
-    store = _store(api)
+    store = store_of(api)
     pushes = [_foreseen(api, store, number) for number in range(CASES)]
     # What a budget allows counts down with every eviction, so it is read before.
     protected = [_protected(store, api, number, frozenset(pushes[number].victims)) for number in range(CASES)]

@@ -78,6 +78,13 @@ async def test_fifty_jobs_go_under_one_confirmation_a_few_at_a_time() -> None:
     assert summary("kill", results) == Outcome(state="done", sentence="50 jobs killed")
 
 
+async def test_one_is_told_as_one() -> None:
+    jobs, store = many(1)
+    plan = await killing(store)(jobs[0])()
+    assert plan.lines[1] == "1 pod ends with it, and it runs"
+    assert plan.lines[2].startswith("2 GPUs become free on 1 node")
+
+
 async def test_different_reasons_are_told_apart_and_the_rest_counted() -> None:
     jobs, store = many(6)
     ending = [job(f"j{at:02d}", state=JobState.FINISHING) for at in range(1, 5)]

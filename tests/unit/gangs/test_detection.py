@@ -70,6 +70,12 @@ def test_several_queues_are_said() -> None:
     assert "2 queues here: choose one" in detect(*MPI, (KUEUE,), ("a", "b")).because
 
 
+def test_that_a_namespace_has_no_queue_is_said_only_where_it_is_known() -> None:
+    assert detect(*MPI, (KUEUE,), ()).because.startswith("Kueue has no queue in this namespace")
+    for queues, present in ((None, KUEUE), ((), engine("Kueue", False))):
+        assert detect(*MPI, (present,), queues).because == "no engine is seen at work that takes this kind"
+
+
 def submit(engine_word: str, findings: Findings = Findings(), **more: str) -> Any:  # noqa: B008 - never changed
     return plan_submit(TEMPLATES["mpijob"], {**VALUES, **more}, engine=engine_word, findings=findings)
 
