@@ -23,8 +23,9 @@ MARK = "86395"
 """Seconds that a job's child sleeps: nobody else on this machine does."""
 
 
-END_SECONDS = 20.0
-"""Long enough for any machine: that it takes a second where a core is to spare is told by the bench."""
+def end_seconds() -> float:
+    """A second on a machine that has a core to spare; where more wait for one, as much longer."""
+    return min(20.0, max(1.0, 2 * os.getloadavg()[0] / (os.cpu_count() or 1)))
 
 
 @pytest.fixture(autouse=True)
@@ -94,8 +95,9 @@ def test_screens_leave_nothing(folder: Path, end: Callable[[PseudoTerminal, int]
         run_a_job(folder)
         assert any("cockpit.sim" in one for one in left.found())
         end(terminal, terminal.pid)
+        began = time.monotonic()
         assert terminal.ends() == code
-        wait("nothing is left", lambda: not left.found(), END_SECONDS)
+        wait("nothing is left", lambda: not left.found(), end_seconds() - (time.monotonic() - began))
         if code in (0, 128 + signal.SIGTERM):
             assert terminal.modes()["1049"] is False, "the person's own screen is back"
     assert (folder / "state/gpu-cockpit/demo.log").exists()
@@ -110,7 +112,7 @@ def test_a_served_cluster_leaves_nothing(folder: Path, number: int) -> None:
         assert served.stdout.readline().startswith(b"KUBECONFIG=")
         run_a_job(folder)
         served.send_signal(number)
-        assert served.wait(END_SECONDS) == 0
+        assert served.wait(end_seconds()) == 0
         assert left.found() == []
         assert served.stderr.read() == b""
     assert (folder / "state/gpu-cockpit/demo.log").exists()
@@ -123,7 +125,7 @@ def test_a_cluster_that_is_killed_takes_its_jobs_along(folder: Path) -> None:
         served.stdout.readline()
         run_a_job(folder)
         served.kill()
-        wait("no process is left", lambda: not Leftovers(folder).processes(), END_SECONDS)
+        wait("no process is left", lambda: not Leftovers(folder).processes(), end_seconds())
 
 
 @pytest.mark.parametrize("after", ["said nothing", "made its folder"])
@@ -139,8 +141,10 @@ def test_who_ends_it_while_it_starts_waits_no_longer(folder: Path, how: tuple[st
         else:
             wait("it has begun", lambda: left.found())
         started.send_signal(signal.SIGINT)
-        assert started.wait(END_SECONDS) == 130, "it does not stand up first"
-        wait("nothing is left", lambda: not left.found(), END_SECONDS)
+        began = time.monotonic()
+        assert started.wait(PATIENCE_SECONDS) == 130
+        assert time.monotonic() - began < 2 * end_seconds(), "a second, and one for a busy machine"
+        wait("nothing is left", lambda: not left.found(), end_seconds())
         assert b"Traceback" not in started.stderr.read()
 
 
@@ -167,6 +171,7 @@ def test_it_ends_while_a_shell_has_the_terminal(
         terminal.press("echo $((40+2))-$HOSTNAME", "enter")
         terminal.shows("42-real-")
         end(terminal, terminal.pid)
+        began = time.monotonic()
         assert terminal.ends() == code
-        wait("nothing is left", lambda: not left.found(), END_SECONDS)
+        wait("nothing is left", lambda: not left.found(), end_seconds() - (time.monotonic() - began))
         assert terminal.modes()["1049"] is False

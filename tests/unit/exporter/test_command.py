@@ -129,7 +129,7 @@ def test_scrapes_are_answered_within_a_second_while_the_driver_hangs(box: Box, r
             break
     assert Page(answers[-1].body.decode()).value("cockpit_nvml_up", reason="hung") == 0.0
     assert {one.status for one in answers} == {200}
-    assert max(one.seconds for one in answers) < 10.0, "the driver would have hung for good"
+    assert max(one.seconds for one in answers) < 1.0
     assert running.end() == 0, "it ends although the driver does not answer"
 
 
