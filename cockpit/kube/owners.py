@@ -1,18 +1,25 @@
 """Who stands at the top: metadata of controllers that are not watched, for pods that ask for GPUs.
 
 A pod of a PyTorchJob, a RayJob or a notebook names its controller; that one may name another. Each is
-fetched once, as metadata alone (PartialObjectMetadata), a few at a time, and told as OWNER records.
+read once, as metadata alone (PartialObjectMetadata), and told as an OWNER record: many of one kind by a list
+of it, what that does not show one by one, a few at a time. While pods are being listed nothing is asked:
+several hundred small requests would hold up the list, here and at the server.
 """
 
 import asyncio
+import contextlib
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any, Never
+from typing import Never
+
+import msgspec
 
 from cockpit.errors import CockpitError
 from cockpit.kube.decode.decoders import OWNER
-from cockpit.kube.decode.wire import UndecodableError
+from cockpit.kube.decode.frames import FramingError
+from cockpit.kube.decode.wire import Page, UndecodableError, wire_of
 from cockpit.kube.discovery import Served
+from cockpit.kube.resource import Resource
 from cockpit.kube.session import Session
 from cockpit.model.batch import Batch, ListMark
 from cockpit.model.job import JobObject, OwnerObject
@@ -23,7 +30,15 @@ AT_ONCE = 4
 PAUSE_SECONDS = 0.1
 REMEMBERED = 20_000
 DEEPEST = 6
+MANY = 8
+"""So many of one kind are read as a list of that kind."""
+PAGE_OBJECTS = 500
+MOST_PAGES = 20
+"""Finished jobs of years may lie about; past so many pages the rest is asked for by name."""
+LISTING_SECONDS = 15.0
+"""A list of pods that takes longer is not waited for."""
 METADATA_ONLY = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json;q=0.5"
+METADATA_LIST = METADATA_ONLY.replace("PartialObjectMetadata", "PartialObjectMetadataList")
 
 WATCHED = frozenset(
     {("batch", "Job"), ("kubeflow.org", "MPIJob"), ("", "Pod"), ("", "Node"), ("kueue.x-k8s.io", "Workload")}
@@ -47,16 +62,23 @@ class Owners:
         *,
         watched: frozenset[tuple[str, str]] = WATCHED,
         pause_seconds: float = PAUSE_SECONDS,
+        listing_seconds: float = LISTING_SECONDS,
     ) -> None:
         self._session = session
         self._sink = sink
         self._watched = watched
         self._pause = pause_seconds
+        self._patience = listing_seconds
         self._served: Served | None = None
-        self._queue: asyncio.Queue[Wanted] = asyncio.Queue()
+        self._wanted: asyncio.Queue[Wanted] = asyncio.Queue()
+        self._queue: asyncio.Queue[Wanted] = asyncio.Queue()  # those to be asked for one by one
+        self._listing: set[Stream] = set()
+        self._listed = asyncio.Event()
+        self._listed.set()
         self._known: OrderedDict[str, None] = OrderedDict()
         self._ready = asyncio.Event()
         self._holders = Holders()
+        self._watched_names: dict[tuple[str, str], bool] = {}
 
     def serve(self, served: Served) -> None:
         """What the server serves: needed to turn a kind into a path."""
@@ -70,17 +92,41 @@ class Owners:
         stream = (batch.kind, batch.scope)
         if batch.mark is ListMark.BEGIN:
             self._holders.list_begins(stream)
+            self._listing.add(stream)
+            self._listed.clear()
         for record in batch.changed:
-            reference = _owner_of(record)
-            if reference is not None:
-                self._want(reference, record.namespace, 0, (record.uid, stream))
+            if isinstance(record, Pod):
+                if record.gpus and record.owner_uid and not self._is_watched(record):
+                    self._want_of(record, stream)
+            elif isinstance(record, JobObject) and record.owner is not None and _has_gpus(record):
+                self._want(record.owner, record.namespace, 0, (record.uid, stream))
         gone = [owner for uid in batch.removed for owner in self._holders.let_go(uid)]
         if batch.mark is ListMark.END:
             gone += self._holders.list_ends(stream)
+            self._listing.discard(stream)
+            if not self._listing:
+                self._listed.set()
         if gone:
             for uid in gone:
                 self._known.pop(uid, None)
             self._sink(Batch(kind=Kind.OWNER, removed=tuple(gone)))
+
+    def _is_watched(self, pod: Pod) -> bool:
+        """True where the pod's controller is of a kind that is watched: asked for every pod."""
+        named = (pod.owner_api_version, pod.owner_kind)
+        found = self._watched_names.get(named)
+        if found is None:
+            found = (named[0].rpartition("/")[0], named[1]) in self._watched
+            if len(self._watched_names) < REMEMBERED:
+                self._watched_names[named] = found
+        return found
+
+    def _want_of(self, pod: Pod, stream: Stream) -> None:
+        if pod.owner_uid in self._known:
+            self._holders.hold(pod.uid, pod.owner_uid, stream)
+            return
+        reference = OwnerRef(pod.owner_api_version, pod.owner_kind, pod.owner_name, pod.owner_uid)
+        self._want(reference, pod.namespace, 0, (pod.uid, stream))
 
     def _want(self, reference: OwnerRef, namespace: str, depth: int, holder: tuple[str, Stream]) -> None:
         group = reference.api_version.rpartition("/")[0]
@@ -92,19 +138,78 @@ class Owners:
         self._known[reference.uid] = None
         if len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
-        self._queue.put_nowait((reference, namespace, depth))
+        self._wanted.put_nowait((reference, namespace, depth))
 
     async def run(self) -> Never:
         """Fetch what is wanted until cancelled."""
         await self._ready.wait()
         async with asyncio.TaskGroup() as group:
+            group.create_task(self._sort())
             for _ in range(AT_ONCE):
                 group.create_task(self._work())
         raise AssertionError("the workers never end")
 
+    async def _sort(self) -> Never:
+        """What is wanted by kind: many by a list, the others one by one."""
+        while True:
+            wanted = [await self._wanted.get()]
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._listed.wait(), self._patience)
+            while not self._wanted.empty():
+                wanted.append(self._wanted.get_nowait())
+            kinds: dict[Resource | None, list[Wanted]] = {}
+            for one in wanted:
+                kinds.setdefault(self._resource_of(one[0]), []).append(one)
+            for resource, some in kinds.items():
+                if resource is None:
+                    self._tell([(_missing(one[0], one[1]), one) for one in some])
+                    continue
+                for one in some if len(some) < MANY else await self._read_list(resource, some):
+                    self._queue.put_nowait(one)
+
+    async def _read_list(self, resource: Resource, wanted: list[Wanted]) -> list[Wanted]:
+        """Tell those that a list of the resource shows; gives the others, all of them where it is refused."""
+        left = {one[0].uid: one for one in wanted}
+        spaces = {namespace for _, namespace, _ in wanted}
+        path = resource.path(spaces.pop() if len(spaces) == 1 else "")
+        token = ""
+        for _ in range(MOST_PAGES):
+            page = await self._page(path, token)
+            if page is None:
+                break
+            found = []
+            for raw in page.items:
+                made = _decoded(raw)
+                one = left.pop(made.uid, None) if made is not None else None
+                if made is not None and one is not None:
+                    found.append((_as_named(made, one[0]), one))
+            self._tell(found)
+            token = page.continue_token
+            if not token or not left:
+                break
+        return list(left.values())
+
+    async def _page(self, path: str, token: str) -> Page | None:
+        query = [("limit", str(PAGE_OBJECTS)), *([("continue", token)] if token else [])]
+        try:
+            answer = await self._session.request("GET", path, query=query, accept=METADATA_LIST)
+            return wire_of(answer.content_type).page(answer.body) if answer.ok else None
+        except (CockpitError, FramingError, UndecodableError):
+            return None
+
+    def _tell(self, found: list[tuple[OwnerObject, Wanted]]) -> None:
+        """Hand over records, and note the owners that they name themselves."""
+        if not found:
+            return
+        self._sink(Batch(kind=Kind.OWNER, changed=tuple(owner for owner, _ in found)))
+        for owner, (_, namespace, depth) in found:
+            if owner.owner is not None:
+                self._want(owner.owner, namespace, depth + 1, (owner.uid, ("", "")))
+
     async def _work(self) -> Never:
         while True:
-            reference, namespace, depth = await self._queue.get()
+            wanted = await self._queue.get()
+            reference, namespace, _ = wanted
             owner = await self._fetch(reference, namespace)
             if owner is None:
                 self._known.pop(
@@ -112,17 +217,12 @@ class Owners:
                 )  # the server could not be asked: the next batch asks again
                 await asyncio.sleep(self._pause * 20)
                 continue
-            self._sink(Batch(kind=Kind.OWNER, changed=(owner,)))
-            if owner.owner is not None:
-                self._want(owner.owner, namespace, depth + 1, (owner.uid, ("", "")))
+            self._tell([(owner, wanted)])
             await asyncio.sleep(self._pause)
 
     async def _fetch(self, reference: OwnerRef, namespace: str) -> OwnerObject | None:
         """The owner's record, marked missing where the server does not show it; None without an answer."""
-        group, _, version = reference.api_version.rpartition("/")
-        resource = self._served.find(group, reference.kind, version) if self._served else None
-        if resource is None and self._served is not None:
-            resource = self._served.find(group, reference.kind)
+        resource = self._resource_of(reference)
         if resource is None:
             return _missing(reference, namespace)
         try:
@@ -134,24 +234,31 @@ class Owners:
             return None
         if not answer.ok:
             return _missing(reference, namespace)
-        try:
-            made = OWNER.from_json(answer.body)
-        except UndecodableError:
-            return _missing(reference, namespace)
-        if not isinstance(made, OwnerObject) or made.uid != reference.uid:
+        made = _decoded(answer.body)
+        if made is None or made.uid != reference.uid:
             return _missing(reference, namespace)  # another object of the same name
-        return OwnerObject(
-            uid=made.uid,
-            name=made.name,
-            namespace=made.namespace,
-            resource_version=made.resource_version,
-            created_seconds=made.created_seconds,
-            deleting_seconds=made.deleting_seconds,
-            api_version=reference.api_version,
-            kind=reference.kind,  # a PartialObjectMetadata calls itself so
-            labels=made.labels,
-            owner=made.owner,
-        )
+        return _as_named(made, reference)
+
+    def _resource_of(self, reference: OwnerRef) -> Resource | None:
+        """The resource of a kind, in its own version where that is served; None where the kind is not."""
+        if self._served is None:
+            return None
+        group, _, version = reference.api_version.rpartition("/")
+        return self._served.find(group, reference.kind, version) or self._served.find(group, reference.kind)
+
+
+def _decoded(raw: bytes) -> OwnerObject | None:
+    """The object's record; None where it cannot be read."""
+    try:
+        made = OWNER.from_json(raw)
+    except UndecodableError:
+        return None
+    return made if isinstance(made, OwnerObject) else None
+
+
+def _as_named(made: OwnerObject, reference: OwnerRef) -> OwnerObject:
+    """The record under the kind that its holder gives it: a PartialObjectMetadata calls itself so."""
+    return msgspec.structs.replace(made, api_version=reference.api_version, kind=reference.kind)
 
 
 class Holders:
@@ -196,15 +303,8 @@ class Holders:
         return [owner for holder in self._unseen.pop(stream, set()) for owner in self.let_go(holder)]
 
 
-def _owner_of(record: Any) -> OwnerRef | None:
-    """The controller of what asks for GPUs, None for everything else."""
-    if isinstance(record, Pod):
-        if not record.gpus or not record.owner_uid:
-            return None
-        return OwnerRef(record.owner_api_version, record.owner_kind, record.owner_name, record.owner_uid)
-    if isinstance(record, JobObject) and any(part.gpus_each for part in record.replicas):
-        return record.owner
-    return None
+def _has_gpus(job: JobObject) -> bool:
+    return any(part.gpus_each for part in job.replicas)
 
 
 def _missing(reference: OwnerRef, namespace: str) -> OwnerObject:
