@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 KEY_SECONDS = 0.1
 QUIET_KEYS_SECONDS = 4.0
 LOAD_SECONDS = 180.0
+SCROLLED = "cockpit, scrolled"
 DOWN, PAGE_DOWN, END = b"\x1b[B", b"\x1b[6~", b"\x1b[F"
 
 
@@ -156,21 +157,34 @@ def _kubectl(name: str, course: Course, *options: str) -> Result:
 
 
 def cockpit(course: Course) -> Result:
-    """The cockpit in a terminal, opened by a person who presses 7 and then scrolls all the while."""
+    """The cockpit in a terminal, opened by a person who presses 7 and waits for the list."""
+    return _in_a_terminal("cockpit", course, is_scrolled=False)
+
+
+def scrolled(course: Course) -> Result:
+    """The same by a person who scrolls all the while: how long keys take, and what they cost the list."""
+    return _in_a_terminal(SCROLLED, course, is_scrolled=True)
+
+
+def _in_a_terminal(name: str, course: Course, *, is_scrolled: bool) -> Result:
     argv = [sys.executable, "-m", "cockpit", "--kubeconfig", str(course.bed.kubeconfig), "--context", "bed"]
     terminal = Terminal(argv, course.environment())
     try:
         terminal.read_until(30.0, screen.has_words)
         terminal.press("7", b"7")
         terminal.read_until(60.0, lambda chunk: screen.POD_ROW_BYTES.search(chunk) is not None)
-        _scroll(terminal, LOAD_SECONDS, screen.has_loaded)
+        if is_scrolled:
+            _scroll(terminal, LOAD_SECONDS, screen.has_loaded)
+        else:
+            terminal.read_until(LOAD_SECONDS, screen.has_loaded)
         _scroll(terminal, terminal.seconds + QUIET_KEYS_SECONDS, lambda _: False)
         terminal.press("end", END)
         terminal.read_until(terminal.seconds + 2.0)
     finally:
         recording = terminal.close()
-    (course.folder / "cockpit.recording").write_bytes(b"".join(chunk for _, chunk in recording.chunks))
-    return judge(recording, course.keys)
+    file = f"{name.replace(', ', '-')}.recording"
+    (course.folder / file).write_bytes(b"".join(chunk for _, chunk in recording.chunks))
+    return judge(name, recording, course.keys)
 
 
 def _scroll(terminal: Terminal, deadline_seconds: float, saw: Callable[[bytes], bool]) -> None:
@@ -189,7 +203,7 @@ def _scroll(terminal: Terminal, deadline_seconds: float, saw: Callable[[bytes], 
             return
 
 
-def judge(recording: Any, keys: tuple[str, ...]) -> Result:
+def judge(name: str, recording: Any, keys: tuple[str, ...]) -> Result:
     """Reads the moments off the recording of a cockpit run."""
     sights, last_lines = screen.replay(recording)
     ranks = {key: rank for rank, key in enumerate(keys)}
@@ -210,7 +224,7 @@ def judge(recording: Any, keys: tuple[str, ...]) -> Result:
         if sights[-1].cursor != keys[-1]:
             problem = f"after End the cursor is on {sights[-1].cursor!r}, not on the last pod {keys[-1]!r}"
     return Result(
-        "cockpit",
+        name,
         first_seconds=full_at,
         all_seconds=loaded_at,
         peak_bytes=recording.peak_bytes,
@@ -237,6 +251,7 @@ def judge(recording: Any, keys: tuple[str, ...]) -> Result:
 
 CONTESTANTS: dict[str, Contestant] = {
     "cockpit": cockpit,
+    SCROLLED: scrolled,
     "feed": feed,
     "bare": bare,
     "kubectl": kubectl,
