@@ -126,10 +126,11 @@ class JobIndex:
 
     def _touch_below(self, touched: dict[str, Root], uid: str) -> None:
         """Rows that stood for something below a controller whose own chain became known or broke."""
+        climbed: set[tuple[str, str, bool]] = set()
         for child in (uid, *self._descend(uid)):
             self._touch_key(touched, self._key_of.get(child, ""))
             for pod in self._store.pods_of(child):
-                self._touch_pod(touched, pod.uid, set(), is_chain_new=True)
+                self._touch_pod(touched, pod.uid, climbed, is_chain_new=True)
 
     def _touch_pod(
         self,
