@@ -177,6 +177,10 @@ class CockpitApp(App[int]):
     def template_folders(self) -> tuple[Path, ...]:
         return self.options.settings.template_folders
 
+    @property
+    def state_folder(self) -> Path | None:
+        return self.options.state_folder
+
     def on_change(self, fn: Callable[[], None]) -> Callable[[], None]:
         """Call `fn` when the store moved, coalesced; the answer ends the subscription."""
 

@@ -147,6 +147,7 @@ def _job(nouns: Any, shared: argparse.ArgumentParser) -> None:
     _acting(submit)
     _smoke(verbs, shared)
     _enter(verbs, shared)
+    _board(verbs, shared)
     _logs(verbs, shared)
     _on_jobs(verbs, shared)
 
@@ -170,6 +171,18 @@ def _enter(verbs: Any, shared: argparse.ArgumentParser) -> None:
     enter.add_argument("--rank", type=whole, metavar="N", help="which member (default: the first that runs)")
     enter.add_argument("--container", default="", metavar="NAME", help="where a pod has several")
     _waiting(enter)
+
+
+def _board(verbs: Any, shared: argparse.ArgumentParser) -> None:
+    what = "a job's TensorBoard, or another port of a member, at a port of this machine"
+    board = _command(verbs, "tensorboard", shared, what, "board:run")
+    board.add_argument("name", metavar="NAME", help="name, namespace/name or kind/namespace/name")
+    board.add_argument("--rank", type=whole, metavar="N", help="this member (default: who serves it)")
+    board.add_argument("--port", type=whole, metavar="PORT", help="of the pod (default: as its pod tells)")
+    board.add_argument(
+        "--local-port", type=whole, default=0, metavar="PORT", help="of this machine (default: any)"
+    )
+    _waiting(board)
 
 
 def _logs(verbs: Any, shared: argparse.ArgumentParser) -> None:

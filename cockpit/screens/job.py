@@ -13,6 +13,7 @@ from cockpit.model.batch import Phase
 from cockpit.model.job import Job
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
+from cockpit.screens.board import BoardForward
 from cockpit.screens.job_run import RunReader
 from cockpit.screens.keymap import EVERYWHERE, LIFE, bindings
 from cockpit.screens.table_place import TablePlace
@@ -29,7 +30,7 @@ SHORT_LINES = 30
 NO_EVENTS = "No events of this job or its members are kept by the server."
 
 
-class JobScreen(TablePlace, JobVerbs, PodVerbs, RunReader):
+class JobScreen(TablePlace, JobVerbs, PodVerbs, RunReader, BoardForward):
     DEFAULT_CSS = """
     JobScreen #facts { height: auto; max-height: 45%; padding: 0 1; }
     JobScreen #table { height: 1fr; min-height: 4; }
@@ -54,7 +55,7 @@ class JobScreen(TablePlace, JobVerbs, PodVerbs, RunReader):
             "help",
             "filter",
         ),
-        *bindings("panel", "job.new", *LIFE, "sort", "reverse", "mark", *EVERYWHERE[3:]),
+        *bindings("panel", "job.board", "job.new", *LIFE, "sort", "reverse", "mark", *EVERYWHERE[3:]),
     ]
     place = "job"
 
@@ -79,6 +80,12 @@ class JobScreen(TablePlace, JobVerbs, PodVerbs, RunReader):
     def run_job(self) -> tuple[Job, tuple[Pod, ...]] | None:
         job = self.chosen_job()
         return None if job is None else (job, tuple(self.deck.attachment.jobs.members(self._key)))
+
+    def board_job(self) -> Job | None:
+        return self.chosen_job()
+
+    def board_members(self) -> tuple[Pod, ...]:
+        return tuple(self.deck.attachment.jobs.members(self._key))
 
     def chosen_job(self) -> Job | None:
         return self.deck.attachment.jobs.job(self._key)
@@ -119,12 +126,13 @@ class JobScreen(TablePlace, JobVerbs, PodVerbs, RunReader):
         attachment, now_seconds = self.deck.attachment, self.deck.clock.now()
         job = self.chosen_job()
         members = attachment.jobs.members(self._key)
+        self.watch_board()
         pairs = view.gone(self._key)
         if job is not None:
             run = timeline.facts(job, members, attachment.store, self.run)
             past = attachment.trends.job(self._key)
             pairs = timeline.merged(view.facts(job, attachment.store, now_seconds, members, past), run)
-        self.query_one("#facts", KeyValues).set_pairs(pairs)
+        self.query_one("#facts", KeyValues).set_pairs((*pairs[:3], *self.board_pairs(), *pairs[3:]))
         events = self.query_one("#events", ResourceTable)
         events.hold_top(True)
         status = attachment.store.status(Kind.EVENT)

@@ -124,6 +124,16 @@ KEYS: tuple[Key, ...] = (
     Key("job.kill", "K", "kill", "kill", "Kill the job with all its members", "Changing the cluster", True),
     Key("pod.enter", "E", "enter_pod", "shell", "A shell in the pod", "Changing the cluster", True),
     Key(
+        "job.board",
+        "B",
+        "tensorboard",
+        "tensorboard",
+        "The job's TensorBoard at a port of this machine, or its end",
+        "Changing the cluster",
+        True,
+        shown=False,
+    ),
+    Key(
         "hold",
         "P",
         "hold",

@@ -50,6 +50,26 @@ class Kubelet:
         await socket.close()
         return socket
 
+    async def forward(self, request: web.Request) -> web.WebSocketResponse:
+        """The number of the port, then every piece back in capitals; port 9 is one where nobody listens, and
+        `bye` ends the connection."""
+        self._note(request)
+        port = int(request.query["port"])
+        socket = web.WebSocketResponse(protocols=(PROTOCOL,))
+        await socket.prepare(request)
+        for channel in (b"\x00", b"\x01"):
+            await socket.send_bytes(channel + port.to_bytes(2, "little"))
+        if port == 9:
+            await socket.send_bytes(b"\x01error forwarding port 9 to pod p: connection \x1b[31mrefused")
+            await socket.close()
+            return socket
+        async for message in socket:
+            if message.data[1:] == b"bye":
+                break
+            await socket.send_bytes(b"\x00" + message.data[1:].upper())
+        await socket.close()
+        return socket
+
     def _note(self, request: web.Request) -> None:
         query: dict[str, Any] = dict(request.query)
         if "command" in query:
@@ -84,6 +104,8 @@ async def serving(made: Made, certificate: tuple[Path, Path]) -> AsyncIterator[M
     app.router.add_get("/containerLogs/{namespace}/{pod}/{container}", made.log)
     app.router.add_get("/{verb:exec|attach}/{namespace}/{pod}/{container}", made.run)
     app.router.add_post("/{verb:exec|attach}/{namespace}/{pod}/{container}", made.run)
+    app.router.add_get("/portForward/{namespace}/{pod}", made.forward)
+    app.router.add_post("/portForward/{namespace}/{pod}", made.forward)
     tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     tls.load_cert_chain(*certificate)
     runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)

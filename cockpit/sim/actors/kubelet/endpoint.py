@@ -1,4 +1,5 @@
-"""The HTTPS endpoint of all kubelets of one actor, on one port: logs, exec, attach, pods, resource metrics.
+"""The HTTPS endpoint of all kubelets of one actor, on one port: logs, exec, attach, port forwarding, pods,
+resource metrics.
 
 Who may speak to it is proved by a client certificate (or a bearer token): shells on this machine hang on it.
 SPDY is not spoken: a kube-apiserver hands `kubectl exec` through as a WebSocket from 1.36 on.
@@ -15,8 +16,10 @@ from aiohttp import web
 
 from cockpit.sim.actors.kubelet.actor import Kubelets
 from cockpit.sim.actors.kubelet.channels import Streams, converse, open_socket, refuse
+from cockpit.sim.actors.kubelet.forwarding import forward, ports_of
 from cockpit.sim.actors.kubelet.logs import NoLog, find_log, options_from, told
 from cockpit.sim.actors.kubelet.metrics import pod_list, resource_metrics
+from cockpit.sim.actors.kubelet.ports import Line
 from cockpit.sim.actors.kubelet.runs import ContainerRun, PodRun
 from cockpit.sim.actors.kubelet.runtime import Piece, Running, StartFailed
 
@@ -61,6 +64,9 @@ class KubeletServer:
             for path in (f"/{verb}{place}", f"/{verb}/{{namespace}}/{{pod}}/{{uid}}/{{container}}"):
                 app.router.add_get(path, handler)
                 app.router.add_post(path, handler)
+        for path in ("/portForward/{namespace}/{pod}", "/portForward/{namespace}/{pod}/{uid}"):
+            app.router.add_get(path, self._port_forward)
+            app.router.add_post(path, self._port_forward)
         app.router.add_get("/pods", self._pods)
         app.router.add_get("/metrics/resource", self._metrics)
         app.router.add_get("/healthz", self._healthz)
@@ -90,18 +96,23 @@ class KubeletServer:
             return web.Response(status=403, text=f"Forbidden (user={_caller(request)})")
         return await handler(request)
 
-    def _find(self, request: web.Request) -> tuple[PodRun, ContainerRun]:
-        """The pod and container of a path. Raises HTTP errors with the kubelet's sentences."""
+    def _pod(self, request: web.Request) -> PodRun:
+        """The pod of a path. Raises HTTP errors with the kubelet's sentences."""
         namespace, name = request.match_info["namespace"], request.match_info["pod"]
-        container = request.match_info["container"]
         run = self._kubelets.run_of(namespace, name)
         if run is None:
             raise web.HTTPNotFound(text=f'pod "{name}" does not exist')
         if self._kubelets.nodes[run.node].is_out:
             raise web.HTTPServiceUnavailable(text=f"the kubelet of node {run.node} is out")
+        return run
+
+    def _find(self, request: web.Request) -> tuple[PodRun, ContainerRun]:
+        """The pod and container of a path. Raises HTTP errors with the kubelet's sentences."""
+        container = request.match_info["container"]
+        run = self._pod(request)
         one = run.container(container)
         if one is None:
-            raise web.HTTPNotFound(text=f'container "{container}" not found in pod "{name}"')
+            raise web.HTTPNotFound(text=f'container "{container}" not found in pod "{run.name}"')
         return run, one
 
     async def _logs(self, request: web.Request) -> web.StreamResponse:
@@ -147,6 +158,25 @@ class KubeletServer:
         socket = await open_socket(request, streams)
         await converse(socket, _Attached(one, running, self._kubelets.engine.now()), streams)
         return socket
+
+    async def _port_forward(self, request: web.Request) -> web.StreamResponse:
+        if request.headers.get("Upgrade", "").lower() != "websocket":
+            raise web.HTTPBadRequest(
+                text="this kubelet forwards over WebSockets (v4.channel.k8s.io), not SPDY"
+            )
+        try:
+            ports = ports_of(request.query.getall("port", []))
+        except ValueError as error:
+            raise web.HTTPBadRequest(text=str(error)) from None
+        run = self._pod(request)
+        runtime = self._kubelets.runtime_of(run)
+
+        async def dial(port: int) -> Line:
+            now = self._kubelets.engine.now()
+            running = [(one.name, one.running) for one in run.containers if one.running is not None]
+            return await runtime.dial(run.pod, running, port, now)
+
+        return await forward(request, run.name, ports, dial)
 
     async def _pods(self, request: web.Request) -> web.Response:
         return web.json_response(pod_list(self._kubelets, request.query.get("node", "")))

@@ -9,7 +9,7 @@ not enforced. Its children die with it, and with us (`launcher.py`).
 import asyncio
 import contextlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from cockpit.sim.actors.kubelet.behaviour import FOREVER
@@ -17,6 +17,7 @@ from cockpit.sim.actors.kubelet.checks import run_probe
 from cockpit.sim.actors.kubelet.children import Child
 from cockpit.sim.actors.kubelet.folders import PodFolder, mapped
 from cockpit.sim.actors.kubelet.logfile import LineCutter, LogFile
+from cockpit.sim.actors.kubelet.ports import ProcessLine, dial_process
 from cockpit.sim.actors.kubelet.runtime import (
     STDERR,
     STDOUT,
@@ -287,6 +288,12 @@ class ProcessRuntime:
         if not isinstance(running, ProcessRunning):
             raise StartFailed("the container is of another runtime")
         return await running.room.open(command, is_tty=is_tty, has_stdin=has_stdin)
+
+    async def dial(
+        self, pod: Tree, running: Sequence[tuple[str, Running]], port: int, now: float
+    ) -> ProcessLine:
+        """Connect to a port that the pod announces, on this machine. Raises DialFailed."""
+        return await dial_process(pod, port)
 
     async def clear(self, pod: Tree) -> None:
         """End everything of the pod and remove its folder."""

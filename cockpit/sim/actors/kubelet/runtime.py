@@ -1,12 +1,15 @@
 """What a kubelet needs from a container runtime. Two exist: `simulated` and `process`."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
 from cockpit.sim.actors.kubelet.behaviour import Behaviour
 from cockpit.sim.port import Tree
+
+if TYPE_CHECKING:
+    from cockpit.sim.actors.kubelet.ports import Line
 
 STDOUT = "stdout"
 STDERR = "stderr"
@@ -142,6 +145,11 @@ class Runtime(Protocol):
 
     async def open(self, running: Running, command: list[str], *, is_tty: bool, has_stdin: bool) -> Session:
         """Start a command in a running container (`exec`). Raises StartFailed."""
+
+    async def dial(
+        self, pod: Tree, running: "Sequence[tuple[str, Running]]", port: int, now: float
+    ) -> "Line":
+        """Connect to a port of a pod whose containers (by name) run. Raises ports.DialFailed."""
 
     async def clear(self, pod: Tree) -> None:
         """The pod is gone: end and remove everything of it at once."""

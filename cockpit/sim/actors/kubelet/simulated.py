@@ -1,10 +1,11 @@
 """The simulated runtime: containers are a start, an end and what annotations say; nothing is run."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from random import Random
 
 from cockpit.model.quantity import parse_quantity
 from cockpit.sim.actors.kubelet.behaviour import FOREVER, Habits, ProbeStory
+from cockpit.sim.actors.kubelet.ports import SimulatedLine, dial_simulated
 from cockpit.sim.actors.kubelet.runtime import Exit, Outcome, Running, Session, Start, StartFailed, Wake
 from cockpit.sim.actors.kubelet.shell import ShellSession
 from cockpit.sim.actors.kubelet.training import Alarm, SimulatedLog
@@ -160,6 +161,12 @@ class SimulatedRuntime:
         if not isinstance(running, SimulatedRunning):
             raise StartFailed("the container is of another runtime")
         return ShellSession(running.started, command, is_tty=is_tty, has_stdin=has_stdin)
+
+    async def dial(
+        self, pod: Tree, running: Sequence[tuple[str, Running]], port: int, now: float
+    ) -> SimulatedLine:
+        """A page that says that it is simulated, where a container announces the port. Raises DialFailed."""
+        return dial_simulated(pod, running, port, now)
 
     async def clear(self, pod: Tree) -> None:
         """Nothing to remove."""

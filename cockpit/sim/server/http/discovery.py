@@ -20,6 +20,7 @@ SUBRESOURCES: dict[str, dict[str, tuple[tuple[str, str, str], tuple[str, ...]]]]
         "eviction": (("policy", "v1", "Eviction"), ("create",)),
         "exec": (("", "v1", "PodExecOptions"), ("create", "get")),
         "log": (("", "v1", "Pod"), ("get",)),
+        "portforward": (("", "v1", "PodPortForwardOptions"), ("create", "get")),
         "proxy": (("", "v1", "PodProxyOptions"), ("create", "delete", "get", "patch", "update")),
     },
     "services": {

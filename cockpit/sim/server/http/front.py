@@ -143,6 +143,9 @@ class Front:
         if target.subresource in ("exec", "attach"):
             self._may_also_create(asked)
             return await nodes.run(face, asked, target.subresource)
+        if target.subresource == "portforward":
+            self._may_also_create(asked)
+            return await nodes.forward(face, asked)
         if target.subresource == "proxy":
             return await proxy.proxy(face, asked)
         return await writes.create(face, asked, self._shown(asked))

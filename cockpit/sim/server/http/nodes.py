@@ -1,4 +1,4 @@
-"""What only the node of a pod can answer: its log, and commands in its containers."""
+"""What only the node of a pod can answer: its log, commands in its containers, and its ports."""
 
 import asyncio
 from collections.abc import Iterable
@@ -26,6 +26,7 @@ _LOG_QUERY = (
 )
 _RUN_QUERY = {"stdin": "input", "stdout": "output", "stderr": "error", "tty": "tty"}
 _PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
+_FORWARD_PROTOCOLS = ("v4.channel.k8s.io",)
 _PIECE_BYTES = 64 * 1024
 _MOST_MESSAGE_BYTES = 64 * 1024 * 1024
 _DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container"
@@ -156,6 +157,35 @@ async def run(face: Face, asked: Asked, verb: str) -> web.StreamResponse:
     """`exec` and `attach`: a websocket to the client, one to the kubelet, and every message passed on."""
     pod = _pod(face, asked)
     container = container_of(pod, asked.query.get("container", ""), heed_annotation=True)
+    kubelet = await _upgraded(face, asked, pod)
+    query = _run_query(asked, verb)
+    if not any(name in ("input", "output", "error") for name, _ in query):
+        raise bad_request("you must specify at least 1 of stdin, stdout, stderr")
+    metadata = pod["metadata"]
+    place = f"{metadata['namespace']}/{metadata['name']}/{quote(container, safe='')}"
+    offered = _offered(_protocol_headers(asked))
+    return await _through(face, asked, f"{kubelet}/{verb}/{place}", query, offered)
+
+
+async def forward(face: Face, asked: Asked) -> web.StreamResponse:
+    """`portforward`, as `run`: `ports` of the API is `port` for the kubelet."""
+    pod = _pod(face, asked)
+    kubelet = await _upgraded(face, asked, pod)
+    ports = [one for one in asked.http.query.getall("ports", []) if one]
+    query = [("port", ",".join(ports))] if ports else []
+    given = {one.strip() for header in _protocol_headers(asked) for one in header.split(",")}
+    offered = tuple(one for one in _FORWARD_PROTOCOLS if one in given)
+    metadata = pod["metadata"]
+    url = f"{kubelet}/portForward/{metadata['namespace']}/{metadata['name']}"
+    return await _through(face, asked, url, query, offered)
+
+
+def _protocol_headers(asked: Asked) -> list[str]:
+    return list(asked.http.headers.getall("Sec-WebSocket-Protocol", []))
+
+
+async def _upgraded(face: Face, asked: Asked, pod: Tree) -> str:
+    """The kubelet of a pod for a request that asks for a websocket. Raises PortError."""
     node = pod["spec"].get("nodeName")
     if not node:
         raise bad_request(f"pod {pod['metadata']['name']} does not have a host assigned")
@@ -164,13 +194,13 @@ async def run(face: Face, asked: Asked, verb: str) -> web.StreamResponse:
         await _check_reachable(kubelet_of(face, node))
     if upgrade != "websocket":
         raise bad_request("Upgrade request required")
-    query = _run_query(asked, verb)
-    if not any(name in ("input", "output", "error") for name, _ in query):
-        raise bad_request("you must specify at least 1 of stdin, stdout, stderr")
-    metadata = pod["metadata"]
-    place = f"{metadata['namespace']}/{metadata['name']}/{quote(container, safe='')}"
-    url = f"{kubelet_of(face, node)}/{verb}/{place}"
-    offered = _offered(asked.http.headers.getall("Sec-WebSocket-Protocol", []))
+    return kubelet_of(face, node)
+
+
+async def _through(
+    face: Face, asked: Asked, url: str, query: list[tuple[str, str]], offered: tuple[str, ...]
+) -> web.StreamResponse:
+    """Dial the kubelet, then pass every message on."""
     client = face.dialler()
     try:
         upstream = await client.ws_connect(

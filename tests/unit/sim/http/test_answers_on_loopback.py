@@ -144,7 +144,8 @@ async def test_discovery_names_what_it_serves_and_knows_who_has_it_already(clien
         assert answer.status == 304
     _, plain = await client.ask("GET", "/api/v1")
     assert "pods/eviction" in [one["name"] for one in plain["resources"]]
-    assert "pods/portforward" not in [one["name"] for one in plain["resources"]]
+    assert "pods/portforward" in [one["name"] for one in plain["resources"]]
+    assert "pods/ephemeralcontainers" not in [one["name"] for one in plain["resources"]]
 
 
 # ---- watches

@@ -1,0 +1,86 @@
+"""`cockpit job tensorboard NAME`: its TensorBoard, or another port of a member, at a port of this machine."""
+
+import argparse
+import asyncio
+
+from cockpit.actions.find import job_named
+from cockpit.actions.forward import Passage, board_candidates, find_board, hold_open, plan_passage
+from cockpit.actions.perform import READ_ONLY
+from cockpit.attach import AttachOptions
+from cockpit.clock import SystemClock
+from cockpit.commands.ask import local_user
+from cockpit.commands.choose import attach_options, settings_in_force
+from cockpit.commands.enter import member
+from cockpit.commands.live import Live, attached
+from cockpit.commands.paper import note, put
+from cockpit.errors import BadInput, NoConnection
+from cockpit.keep.audit import Audit
+from cockpit.listener import LOOPBACK, Listener
+from cockpit.model.job import Job
+from cockpit.model.pod import Pod
+from cockpit.model.record import Kind
+
+KINDS = (Kind.POD, Kind.MPIJOB, Kind.JOB)
+LOOK_SECONDS = 1.0
+
+
+def run(options: argparse.Namespace) -> int:
+    """Listen until interrupted, or until the pod has ended."""
+    settings = settings_in_force()
+    words = options.name.split("/")
+    chosen = attach_options(options, settings, words[-2] if len(words) in (2, 3) else "")
+    job_named((), options.name) if not all(words) else None
+    if not chosen.write:
+        raise BadInput(f"{READ_ONLY} (or set write = true for this context in the configuration)")
+    return asyncio.run(_run(options, chosen))
+
+
+async def _run(options: argparse.Namespace, chosen: AttachOptions) -> int:
+    clock = SystemClock()
+    async with attached(chosen, clock) as live:
+        note(await live.settle(KINDS, options.timeout))
+        jobs = live.attachment.jobs
+        job = job_named(jobs.jobs.values(), options.name, chosen.namespace)
+        passage = await _passage(live, job, options)
+        session = live.attachment.session
+        if session is None:
+            raise NoConnection(live.attachment.sentence or "not attached to a cluster")
+
+        async def stay(listener: Listener) -> str:
+            put([f"http://{LOOPBACK}:{listener.port}/"])
+            note([f"{passage.target}; ctrl+c ends it"])
+            return await _until_over(live, passage, listener)
+
+        why = await hold_open(passage, session, Audit(), clock, stay, local_user=local_user())
+        note([why])
+    return 0
+
+
+async def _passage(live: Live, job: Job, options: argparse.Namespace) -> Passage:
+    """Which port of which member. Raises BadInput, Refused."""
+    name = f"{job.kind.lower()} {job.namespace}/{job.name}"
+    members = live.attachment.jobs.members(job.key)
+    if options.rank is not None:
+        members = (member(members, options.rank, name),)
+    if options.port is None:
+        return await find_board(live.attachment.session, name, members, options.local_port)
+    candidates = list(members) if options.rank is not None else board_candidates(members)
+    if not candidates:
+        raise BadInput(f"no member of {name} runs: no port can be reached")
+    return plan_passage(candidates[0], options.port, options.local_port)
+
+
+async def _until_over(live: Live, passage: Passage, listener: Listener) -> str:
+    """Wait until the pod has ended or is gone; troubles are told as they come."""
+    told = ""
+    while True:
+        live.attachment.absorb()
+        pod = live.attachment.store.get(Kind.POD, passage.uid)
+        if not isinstance(pod, Pod):
+            return f"ended: pod {passage.pod} is gone"
+        if pod.is_finished:
+            return f"ended: pod {passage.pod} has ended ({pod.phase})"
+        if listener.trouble != told:
+            told = listener.trouble
+            note([told] if told else [])
+        await asyncio.sleep(LOOK_SECONDS)
