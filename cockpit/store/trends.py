@@ -70,12 +70,14 @@ class Trends:
     def note(self, store: Source, seconds: float, nodes: Collection[str] = ()) -> None:
         """Samples of this round, taken at `seconds`; cards one by one only on `nodes`."""
         pools = {node.name: node.pool for node in _nodes(store)}
-        sums: dict[str, _Sum] = {FLEET: _Sum()}
+        whole = _Sum()
+        sums: dict[str, _Sum] = {FLEET: whole}
+        by_pool = {pool: sums.setdefault(f"pool/{pool}", _Sum()) for pool in set(pools.values()) if pool}
         for card in store.records(Kind.GPU).values():
-            sums[FLEET].add(card)
-            pool = pools.get(card.node)
-            if pool:
-                sums.setdefault(f"pool/{pool}", _Sum()).add(card)
+            whole.add(card)
+            of_pool = by_pool.get(pools.get(card.node, ""))
+            if of_pool is not None:
+                of_pool.add(card)
         for name, found in sums.items():
             self._shelf.add(f"{name}/duty", seconds, found.duty / found.held if found.held else None)
             self._shelf.add(f"{name}/watts", seconds, found.watts if found.watts_known else None)

@@ -3,7 +3,7 @@ apart from an answer. Imports `requests`: import this module late."""
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -22,9 +22,13 @@ _SENTENCE = 160
 class _Answer(Response):
     """An answer whose JSON is read three times faster than by the standard library."""
 
+    def __init__(self, read: Callable[[bytes], Any]) -> None:
+        super().__init__()
+        self._decoded = read
+
     def json(self, **_: Any) -> Any:
         try:
-            return msgspec.json.decode(self.content)
+            return self._decoded(self.content)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise JSONDecodeError(str(error), "", 0) from None
 
@@ -38,6 +42,8 @@ class Bounded(BaseAdapter):
         self._inner = inner
         self._limit_bytes = limit_bytes
         self._who = who
+        self.read: Callable[[bytes], Any] = msgspec.json.decode
+        """How the next answer's JSON is read; raises msgspec.DecodeError."""
 
     def send(  # noqa: PLR0917 - the signature is requests'
         self,
@@ -56,7 +62,7 @@ class Bounded(BaseAdapter):
         finally:
             answer.close()
         self._check(answer, body)
-        whole = _Answer()
+        whole = _Answer(self.read)
         whole.status_code = answer.status_code
         whole.headers = CaseInsensitiveDict(answer.headers)
         # the body below is unpacked already

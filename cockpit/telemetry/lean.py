@@ -1,9 +1,9 @@
-"""Reading a large fleet again at a fraction of the cost of reading it for the first time. Pure.
+"""What a round asks of a large fleet: for the whole reading, and for less than that in between. Pure.
 
-A whole reading asks for every quantity with every label. Most of that does not move: memory in all, model,
-index, and which exporters there are. So for `WHOLE_SECONDS` after one, a round asks for one quantity with all
-labels (who holds the card may change at any time) and for the others with no more labels than tell cards
-apart; what stands still is filled in from the whole reading. A card that it did not know ends its time.
+One quantity comes with all its labels: it tells index, model and who holds the card, which may change at any
+time. The others come with no more labels than tell cards apart. A whole reading asks for every quantity;
+for `WHOLE_SECONDS` after one a round leaves out what stands still (memory in all) or says nothing (XIDs that
+are 0). A card that the whole reading did not know ends its time.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,16 +14,13 @@ import msgspec
 from cockpit.model.gpu import Gpu
 from cockpit.model.quantity import Absent
 from cockpit.telemetry import promql
-from cockpit.telemetry.labels import Places, is_placed
-from cockpit.telemetry.names import MEANINGS, SLOTS, Quantity, names_of
-from cockpit.telemetry.sample import Sample
+from cockpit.telemetry.names import Quantity, names_of
 
 WHOLE_SECONDS = 600.0
 """How long what stands still is taken from one whole reading."""
 
-_ALWAYS = (Quantity.DUTY, Quantity.MEMORY_USED, Quantity.POWER, Quantity.SM_CLOCK)
-_WITH_ALL_LABELS = Quantity.TEMPERATURE  # every card has one, MIG instances by way of their card
-_HOLDER, _TEMPERATURE = SLOTS[Quantity.HOLDER], SLOTS[Quantity.TEMPERATURE]
+_ALWAYS = (Quantity.DUTY, Quantity.TEMPERATURE, Quantity.POWER, Quantity.SM_CLOCK)
+_WITH_ALL_LABELS = Quantity.MEMORY_USED  # every exporter tells it of cards and MIG instances alike
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,24 +38,16 @@ class Whole:
         return 0.0 <= now_seconds - self.at_seconds < WHOLE_SECONDS
 
 
-def whole(cards: Iterable[Gpu], samples: Iterable[Sample], places: Places, at_seconds: float) -> Whole | None:
-    """What is to be kept of a whole reading; None where some card has no temperature: the query that brings
-    all labels might miss it, and such a fleet is read whole every time."""
+def whole(cards: Iterable[Gpu], at_seconds: float, *, is_placed: bool, has_holders: bool) -> Whole | None:
+    """What is to be kept of a whole reading; None where some card's labels are not known: the quantity that
+    brings them does not tell of it, and such a fleet is read with all labels every time."""
     by_uuid = {card.uuid: card for card in cards}
-    if any(isinstance(card.temperature_celsius, Absent) for card in by_uuid.values()):
+    if not all(card.source for card in by_uuid.values()):
         return None
-    placed, has_holders = True, False
-    for one in samples:
-        meaning = MEANINGS.get(one.name)
-        if meaning is None:
-            continue
-        has_holders = has_holders or meaning.slot == _HOLDER
-        if placed and meaning.slot == _TEMPERATURE:
-            placed = is_placed(one.labels, places)
     return Whole(
         at_seconds=at_seconds,
         cards=by_uuid,
-        is_placed=placed,
+        is_placed=is_placed,
         needs_engine=any(
             not _has_duty(card) or card.mig_profile or "/" in card.uuid for card in by_uuid.values()
         ),
@@ -66,18 +55,21 @@ def whole(cards: Iterable[Gpu], samples: Iterable[Sample], places: Places, at_se
     )
 
 
-def labelled(known: Whole) -> list[str]:
-    """What a round asks for with all labels: it tells who holds which card."""
-    holders = (Quantity.HOLDER,) if known.has_holders else ()
+def labelled(known: Whole | None) -> list[str]:
+    """What a round asks for with all labels: it tells who holds which card, last those that share one."""
+    holders = (Quantity.HOLDER,) if known is None or known.has_holders else ()
     return [promql.instant(names_of((one,))) for one in (_WITH_ALL_LABELS, *holders)]
 
 
-def trimmed(known: Whole) -> list[str]:
-    """What it asks for with labels that tell cards apart; of XIDs and reasons those that say something."""
+def trimmed(known: Whole | None) -> list[str]:
+    """What it asks for with labels that tell cards apart, for a whole reading or, with `known`, for less."""
 
     def of(quantity: Quantity) -> str:
-        return promql.trimmed(names_of((quantity,)), is_placed=known.is_placed)
+        return promql.trimmed(names_of((quantity,)), is_placed=known is not None and known.is_placed)
 
+    if known is None:
+        left = (_WITH_ALL_LABELS, Quantity.HOLDER, Quantity.THROTTLE)
+        return [*(of(one) for one in Quantity if one not in left), promql.held_down()]
     some = [*_ALWAYS, *((Quantity.ENGINE,) if known.needs_engine else ())]
     return [*(of(one) for one in some), f"{of(Quantity.XID)} != 0", promql.held_down()]
 

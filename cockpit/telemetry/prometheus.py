@@ -6,12 +6,18 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import msgspec
+
 from cockpit.errors import CockpitError, Refused
 from cockpit.model.batch import Phase
+from cockpit.telemetry import rows
 from cockpit.telemetry.faults import TelemetryError
+from cockpit.telemetry.rows import Row
 
 if TYPE_CHECKING:
     import requests
+
+    from cockpit.telemetry.bounded import Bounded
 
 T = TypeVar("T")
 
@@ -43,12 +49,27 @@ class Prometheus:
         self._timeout_seconds = timeout_seconds
         self._limit_bytes = limit_bytes
         self._connect: Any = None
+        self._guard: Bounded | None = None
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="prometheus")
 
     async def query(self, promql: str, at_seconds: float | None = None) -> list[Any]:
         """Rows of an instant query (`data.result`), as of a moment of the server's own time (epoch seconds),
         None for now. Raises TelemetryError with one sentence."""
         return await self.apart(lambda: self.query_now(promql, at_seconds))
+
+    async def series(self, promql: str, at_seconds: float | None = None) -> list[Row]:
+        """As `query`, for large answers: rows whose labels were not taken apart."""
+
+        def ask() -> list[Row]:
+            self._client()
+            assert self._guard is not None
+            self._guard.read = rows.answer
+            try:
+                return self.query_now(promql, at_seconds)
+            finally:
+                self._guard.read = msgspec.json.decode
+
+        return await self.apart(ask)
 
     async def apart(self, work: Callable[[], T]) -> T:
         """Run `work` in this Prometheus' thread: parsing and joining large answers belongs there too."""
@@ -81,7 +102,7 @@ class Prometheus:
         from prometheus_api_client.exceptions import PrometheusApiClientException
 
         try:
-            rows = ask()
+            found = ask()
         except TelemetryError:
             raise
         except Refused as error:
@@ -102,9 +123,9 @@ class Prometheus:
             raise TelemetryError(
                 f"{self.who} answers in a form that is not Prometheus'; check the URL."
             ) from None
-        if not isinstance(rows, list):
+        if not isinstance(found, list):
             raise TelemetryError(f"{self.who} answers in a form that is not Prometheus'; check the URL.")
-        return rows
+        return found
 
     def close(self) -> None:
         """Stop the thread after the query in flight; nothing waits for it."""
@@ -123,7 +144,8 @@ class Prometheus:
                 url=self.url, session=self._http, retry=Retry(total=0), timeout=self._timeout_seconds
             )
             # PrometheusConnect puts a plain adapter before the session's own; the guarded one takes its place
-            self._http.mount(self.url, Bounded(inner, self._limit_bytes, self.who))
+            self._guard = Bounded(inner, self._limit_bytes, self.who)
+            self._http.mount(self.url, self._guard)
         return self._connect
 
 

@@ -1,7 +1,6 @@
 """Where samples come from, as the poller sees it; and the first of them, a Prometheus."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from cockpit.model.gpu import Gpu
@@ -10,21 +9,25 @@ from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.pod_use import PodUse
 from cockpit.model.record import Kind
-from cockpit.telemetry import detail_names, lean, past
+from cockpit.telemetry import detail_names, past
 from cockpit.telemetry import uses as pod_uses
 from cockpit.telemetry.faults import TelemetryError
+from cockpit.telemetry.fleet import FleetReader
 from cockpit.telemetry.labels import Places
-from cockpit.telemetry.names import MEANINGS, Quantity, names_of
+from cockpit.telemetry.names import MEANINGS
 from cockpit.telemetry.normalise import ages, gpus
 from cockpit.telemetry.past import Line, Past
-from cockpit.telemetry.promql import PROBE, held_down, instant, sample_times
+from cockpit.telemetry.promql import PROBE, instant, sample_times
+from cockpit.telemetry.rows import Row
 from cockpit.telemetry.sample import Sample, from_prometheus, newest_seconds
 
 T = TypeVar("T")
 
 MANY_CARDS = 2_000
-"""From here on each quantity is asked for by itself (8 MB parse in 60 ms, 40 MB in 400), and most rounds are
-lean ones (`cockpit.telemetry.lean`)."""
+"""From here on each quantity is asked for by itself and few labels are (`cockpit.telemetry.fleet`)."""
+
+Answer = tuple[list[Gpu], float | None]
+"""Cards, and the source's own time."""
 
 
 class Cluster(Protocol):
@@ -75,6 +78,7 @@ class Asked(Protocol):
     @property
     def who(self) -> str: ...
     async def query(self, promql: str, at_seconds: float | None = None) -> list[Any]: ...
+    async def series(self, promql: str, at_seconds: float | None = None) -> list[Row]: ...
     async def query_range(
         self, promql: str, start_seconds: float, end_seconds: float, step_seconds: int
     ) -> list[Any]: ...
@@ -98,7 +102,7 @@ class PrometheusSource:
     def __init__(self, asked: Asked, many_cards: int = MANY_CARDS) -> None:
         self._asked = asked
         self._many_cards = many_cards
-        self._whole: lean.Whole | None = None
+        self._fleet = FleetReader(asked)
 
     @property
     def who(self) -> str:
@@ -120,46 +124,18 @@ class PrometheusSource:
         places = places_of(cluster)
         at = await self._moment()
         if nodes or max(cards_known, _devices(cluster)) < self._many_cards:
-            samples = await self._samples([instant(MEANINGS, nodes)], at)
-            return await self._cards(samples, places, sample_times(nodes), at)
-        known = self._whole
-        if known is not None and at is not None and known.is_good(at):
-            samples = await self._samples(lean.labelled(known), at)
-            more = await self._samples(lean.trimmed(known), at)
-            times = sample_times(is_placed=known.is_placed)
-            found, newest = await self._cards(samples, places, times, at, more)
-            cards = await self._asked.apart(lambda: lean.completed(found, known))
-            if cards is not None:
-                return cards, newest
-        samples = await self._samples(_whole_queries(), at)
-        found, newest = await self._cards(samples, places, sample_times(), at)
-        self._whole = None
-        if at is not None:
-            self._whole = await self._asked.apart(lambda: lean.whole(found, samples, places, at))
-        return found, newest
+            rows = await self._asked.query(instant(MEANINGS, nodes), at)
+            return await self._cards(rows, places, sample_times(nodes), at)
+        return await self._fleet.read(places, at)
 
-    async def _samples(self, queries: Iterable[str], at: float | None) -> list[Sample]:
-        """The samples of these queries; each answer is taken apart before the next is asked for."""
-        found: list[Sample] = []
-        for query in queries:
-            rows = await self._asked.query(query, at)
-            found += await self._asked.apart(partial(from_prometheus, rows))
-        return found
+    async def _cards(self, rows: list[Any], places: Places, times: str, at: float | None) -> Answer:
+        asked = await self._times(times, at)
 
-    async def _cards(
-        self,
-        samples: list[Sample],
-        places: Places,
-        times: str,
-        at: float | None,
-        trimmed: Sequence[Sample] = (),
-    ) -> tuple[list[Gpu], float | None]:
-        rows = await self._times(times, at)
-
-        def work() -> tuple[list[Gpu], float | None]:
+        def work() -> Answer:
             # under timestamp() the value is the time, so what is stamped on its rows is of no use
-            sampled = ages(from_prometheus(rows), places)
-            return gpus(samples, places, sampled, trimmed), newest_seconds(samples)
+            sampled = ages(from_prometheus(asked), places)
+            samples = from_prometheus(rows)
+            return gpus(samples, places, sampled), newest_seconds(samples)
 
         return await self._asked.apart(work)
 
@@ -231,12 +207,6 @@ def _unstamped(samples: list[Sample]) -> list[Sample]:
 def _devices(cluster: Cluster) -> int:
     nodes: Mapping[str, Node] = cluster.records(Kind.NODE)
     return sum(node.gpu_capacity or 0 for node in nodes.values())
-
-
-def _whole_queries() -> list[str]:
-    """Each quantity by itself; of nine series a card (our exporter's) those that say something."""
-    quantities = (one for one in Quantity if one is not Quantity.THROTTLE)
-    return [*(instant(names_of((one,))) for one in quantities), held_down()]
 
 
 def places_of(cluster: Cluster) -> Places:

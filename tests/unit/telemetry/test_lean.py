@@ -13,8 +13,14 @@ from hypothesis import strategies as st
 from cockpit.model.gpu import Gpu, Mark
 from cockpit.model.quantity import Absent
 from cockpit.telemetry.lean import WHOLE_SECONDS
+from cockpit.telemetry.names import SAMPLED_AT
+from cockpit.telemetry.normalise import ages, gpus
 from cockpit.telemetry.promql import PROBE
-from cockpit.telemetry.source import LAG_SECONDS, PrometheusSource
+from cockpit.telemetry.register import Register
+from cockpit.telemetry.rows import Row as RowOfBytes
+from cockpit.telemetry.rows import answer, samples
+from cockpit.telemetry.sample import from_prometheus
+from cockpit.telemetry.source import LAG_SECONDS, PrometheusSource, places_of
 from tests.unit.telemetry.builders import COCKPIT, NOW, A, C, Row, SmallCluster, card_a, card_b, family, node
 
 T = TypeVar("T")
@@ -38,6 +44,11 @@ class SmallPrometheus:
         self.asked.append(promql)
         found = [msgspec.json.decode(msgspec.json.encode(one)) for one in self._rows(promql)]
         self.bytes += len(msgspec.json.encode(found))
+        return found
+
+    async def series(self, promql: str, at_seconds: float | None = None) -> list[RowOfBytes]:
+        body = msgspec.json.encode({"data": {"result": await self.query(promql, at_seconds)}})
+        found: list[RowOfBytes] = answer(body)["data"]["result"]
         return found
 
     def _rows(self, promql: str) -> list[Row]:
@@ -175,20 +186,140 @@ async def test_a_whole_reading_has_its_time_and_the_xid_is_seen_at_once() -> Non
     assert len(asked.asked) == whole
 
 
-async def test_a_fleet_without_temperatures_is_read_whole_every_time() -> None:
-    without = {name: value for name, value in A.items() if "TEMP" not in name}
-    asked = SmallPrometheus(family(without, card_a(0)))
+async def test_a_fleet_of_which_some_card_tells_no_memory_is_read_with_all_labels_every_time() -> None:
+    without = {name: value for name, value in A.items() if "FB_USED" not in name}
+    asked = SmallPrometheus(family(without, card_a(0)) + family(A, card_a(1)))
     source = PrometheusSource(asked, many_cards=0)
-    await read(source)
-    first = list(asked.asked)
+    first = await read(source)
+    assert {card.index for card in first.values()} == {0, 1}
     asked.asked.clear()
-    await read(source)
-    assert asked.asked == first
+    assert await read(source) == first == truth(asked.rows)
+    assert not any("max by" in query and "timestamp" not in query for query in asked.asked)
 
 
 async def test_a_card_that_fell_silent_is_missing_from_a_lean_round() -> None:
     lean, whole, _, _ = await both(family(A, card_a(0)) + family(A, card_a(1)), family(A, card_a(1)))
     assert set(lean) == set(whole) == {"GPU-gpu-1-1"}
+
+
+def truth(rows: list[Row]) -> dict[str, Gpu]:
+    """What all labels of all series say, by the slow way."""
+    times = [one for one in rows if one["metric"]["__name__"] in SAMPLED_AT]
+    stamps = [{**one, "value": [NOW, str(NOW - 7.0)]} for one in times]
+    places = places_of(CLUSTER)
+    cards = gpus(from_prometheus(rows), places, ages(from_prometheus(stamps), places))
+    return {card.uuid: card for card in cards}
+
+
+def own_mig(pod: str, engine: float) -> list[Row]:
+    """A card cut in two as our own exporter tells of it: heat once, memory and engine of each instance."""
+    card = {"uuid": "GPU-cut", "gpu": "4", "node": "gpu-3", "model": "H100"}
+    rows = family(
+        {
+            "cockpit_gpu_temperature_celsius": 51.0,
+            "cockpit_gpu_power_watts": 300.0,
+            "cockpit_gpu_sm_clock_hertz": 1.4e9,
+            "cockpit_gpu_xid": 0.0,
+        },
+        card,
+    )
+    for instance in ("1", "2"):
+        held = {"pod": pod if instance == "1" else "", "namespace": "team-a", "container": "c"}
+        labels = {**card, "mig_instance": instance, "mig_profile": "3g.40gb", **held}
+        rows += family(
+            {
+                "cockpit_gpu_memory_used_bytes": 2e10,
+                "cockpit_gpu_memory_total_bytes": 4e10,
+                "cockpit_gpu_engine_active_ratio": engine,
+            },
+            labels,
+        )
+        if held["pod"]:
+            rows += family({"cockpit_gpu_holder": 1.0}, {**labels, "source": "kubelet"})
+    return rows
+
+
+async def test_instances_of_our_own_exporter_keep_number_profile_and_pod_in_a_lean_round() -> None:
+    lean, _, asked_lean, asked_whole = await both(own_mig("p", 0.5), own_mig("q", 0.25))
+    assert lean == truth(own_mig("q", 0.25))
+    assert asked_lean < asked_whole
+    one = lean["GPU-cut/1"]
+    assert (one.index, one.mig_profile, one.pod_name, one.duty_ratio) == (4, "3g.40gb", "q", 0.25)
+    assert one.temperature_celsius == 51.0
+
+
+def ordinary(by: float, pod: str) -> list[Row]:
+    """Exporters that name hosts: two cards of A, one of C, which speaks ratios, and a cut one of ours."""
+    of_a = {**moved(A, by), "DCGM_FI_DEV_FB_FREE": 81_000 - 40_000 * by}
+    a = [family(of_a, card_a(index, "gpu-1", pod=pod, namespace="n")) for index in (0, 1)]
+    c = family({**C, "DCGM_FI_DEV_GPU_UTIL_RATIO": by}, card_b(0, "gpu-2", pod="", namespace=""))
+    return [*a[0], *a[1], *c, *own_mig(pod, by)]
+
+
+async def test_series_that_were_met_are_not_taken_apart_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = SmallPrometheus(ordinary(1.0, "p"))
+    source = PrometheusSource(asked, many_cards=0)
+    await read(source)
+    await read(source)
+    taken: list[Any] = []
+    monkeypatch.setattr(Register, "number_of", lambda _, labels: taken.append(labels))
+    asked.rows = [{**one, "value": [NOW, one["value"][1]]} for one in ordinary(0.5, "p")]
+    assert await read(source) == truth(asked.rows)
+    assert taken == []
+
+
+async def test_pods_that_come_and_go_leave_nothing_behind() -> None:
+    asked = SmallPrometheus(ordinary(1.0, "p"))
+    source = PrometheusSource(asked, many_cards=0)
+    await read(source)
+    sizes = []
+    for number in range(1_500):
+        asked.rows = ordinary(1.0, f"p{number}")
+        cards, _ = await source.read(CLUSTER, (), 0)
+        sizes.append(len(source._fleet._register.notes))
+    assert {card.uuid: card for card in cards} == truth(asked.rows)
+    assert max(sizes) < 1_200
+
+
+@pytest.mark.parametrize("odd", ["NaN", "+Inf", "9223372036854775807", "2147483632"])
+async def test_a_value_that_is_none_is_no_number_in_a_lean_round_either(odd: str) -> None:
+    def rows(power: str) -> list[Row]:
+        found = family(A, card_a(0))
+        for one in found:
+            if "POWER" in one["metric"]["__name__"]:
+                one["value"] = [NOW, power]
+        return found
+
+    lean, _, _, _ = await both(rows("90"), rows(odd))
+    assert lean == truth(rows(odd))
+    assert lean["GPU-gpu-1-0"].power_watts is Absent.NOT_COLLECTED
+
+
+async def test_rows_of_another_shape_are_left_out() -> None:
+    asked = SmallPrometheus(family(A, card_a(0)))
+    body = msgspec.json.encode({"data": {"result": [{"odd": 1}, *asked.rows, 7, {"metric": {}}]}})
+    found = answer(body)["data"]["result"]
+    assert samples(found) == from_prometheus(asked.rows)
+
+
+TILE = {"uuid": "X", "dev_name": "Max", "node": "gpu-1"}
+TILES = [
+    *family({"xpum_memory_used_bytes": 1e9}, {**TILE, "sub_dev": "0"}),
+    *family({"xpum_memory_used_bytes": 2e9}, {**TILE, "sub_dev": "1"}),
+]
+AMD = {"serial_number": "S", "gpu_id": "0", "node": "gpu-2"}
+CLOCKS = [
+    *family({"gpu_used_vram": 8_000.0, "gpu_gfx_activity": 50.0}, AMD),
+    *family({"gpu_clock": 1_700.0}, {**AMD, "clock_type": "system"}),
+    *family({"gpu_clock": 900.0}, {**AMD, "clock_type": "memory"}),
+]
+
+
+@pytest.mark.parametrize("rows", [TILES, CLOCKS], ids=["tiles", "clocks of AMD"])
+async def test_what_the_quick_way_does_not_know_goes_the_slow_one(rows: list[Row]) -> None:
+    for _ in range(2):
+        lean, whole, _, _ = await both(rows, rows)
+        assert lean == whole == truth(rows)
 
 
 SOURCES = {"A": (A, card_a), "B": (A, card_b), "C": (C, card_b)}
@@ -228,6 +359,6 @@ def fleets(draw: st.DrawFn) -> tuple[list[Row], list[Row]]:
 @given(fleets())
 def test_lean_and_whole_agree_on_any_fleet(rows: tuple[list[Row], list[Row]]) -> None:
     lean, whole, _, _ = asyncio.run(both(*rows))
-    assert lean == whole
+    assert lean == whole == truth(rows[1])
     assert all(card.sampled_seconds == NOW - 7.0 for card in lean.values())
     assert {card.mark for card in lean.values()} <= set(Mark)

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+import msgspec
 import pytest
 
 from cockpit.clock import ManualClock
@@ -16,6 +17,8 @@ from cockpit.telemetry.look import Look, Looking, Pace
 from cockpit.telemetry.names import Quantity
 from cockpit.telemetry.poller import FLEET_SECONDS, SLOW_SECONDS, Poller
 from cockpit.telemetry.promql import PROBE
+from cockpit.telemetry.rows import Row as RowOfBytes
+from cockpit.telemetry.rows import answer
 from cockpit.telemetry.source import LAG_SECONDS, MANY_CARDS, PrometheusSource
 from tests.unit.telemetry.builders import NOW, A, Row, SmallCluster, card_a, family, node, pod
 
@@ -51,6 +54,11 @@ class Scripted:
                 raise self.times_fault
             return self.times
         return self.rows
+
+    async def series(self, promql: str, at_seconds: float | None = None) -> list[RowOfBytes]:
+        body = msgspec.json.encode({"data": {"result": await self.query(promql, at_seconds)}})
+        found: list[RowOfBytes] = answer(body)["data"]["result"]
+        return found
 
     async def query_range(
         self, promql: str, start_seconds: float, end_seconds: float, step_seconds: int
