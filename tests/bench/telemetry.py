@@ -188,7 +188,7 @@ def filled(nodes: int) -> Store:
 
 
 def drawn(store: Store) -> None:
-    """What pages make of the numbers: the header's sums, the rows of pools, a heatmap that shades every card."""
+    """What pages make of the numbers: the sums of the header, rows of pools, a heatmap of every card."""
     sums, pools = fleet(store), pools_of(store)
     cells = sum(len(block.levels) for group in heat.groups(store) for block in group.blocks)
     if cells < sums.gpus or not pools:
