@@ -163,6 +163,7 @@ class SubmitScreen(Place):
             return
         form = self.query_one("#fields", Form)
         changes = self.offered.follow(self._values) if self.has_engine else {}
+        before = {name: form.values.get(name) for name in changes}
         self._values.update(changes)
         for one in self.template.parameters:
             if one.choices_from:
@@ -170,7 +171,8 @@ class SubmitScreen(Place):
         if self.has_engine:
             await form.change_field(self.offered.engine_field(self._values.get(ENGINE, "")))
         for name, text in changes.items():
-            form.set_value(name, text)
+            if form.values.get(name) == before[name]:  # what was typed in the meantime stays
+                form.set_value(name, text)
         self._recompute()
 
     # ---- live preview
@@ -207,7 +209,7 @@ class SubmitScreen(Place):
 
     def on_form_changed(self, event: Form.Changed) -> None:
         event.stop()
-        self._values = dict(event.values)
+        self._values = dict(event.form.values)  # more may have been typed since the event was sent
         if (where := self._namespace()) != self._asked_for:
             self.offered.namespace = self._asked_for = where
             self._ask_cluster()

@@ -145,7 +145,7 @@ class Cluster:
         yield from (NodeLifecycle(), TaintEviction())
         yield self.queue
         yield Scheduler(Random(random.getrandbits(64)))
-        yield Scheduler(Random(random.getrandbits(64)), GANG_SCHEDULER, GangRules())
+        yield Scheduler(Random(random.getrandbits(64)), GANG_SCHEDULER, _GANG_RULES)
         yield PodGroupStatuses()
         yield Machines(self.scenario.runtime)
         patience = self.scenario.autoscaler
@@ -207,6 +207,10 @@ class Cluster:
             f"http://127.0.0.1:{self.exporters.port}/nodes/{node}" if node and self.exporters.port else None
         )
 
+
+_GANG_RULES = GangRules(permit_seconds=10.0, backoff_seconds=5.0)
+"""The waiting time of scheduler-plugins' chart, the back-off of the plugin's own example: while it lasts each
+pod of a refused group is refused again for the group's sake, and so none is woken when room appears."""
 
 _PLUGIN_XIDS = frozenset({46, 48, 62, 64, 74, 79, 95, 119, 120, 140})
 """Those after which the device plugin takes a card out. NVIDIA/k8s-device-plugin internal/rm/health.go takes

@@ -1,14 +1,17 @@
-"""A gang under one engine from the form to nothing left, by keys in tmux; the truth is asked of kubectl."""
+"""A gang under one engine from the form to nothing left, by keys; the truth is asked past the cockpit.
 
-import json
+The same on the real bed (a terminal in tmux, the truth from kubectl: `test_engines_real`,
+`test_kueue_topology_real`) and on the embedded cluster (`test_engines_on_the_embedded_cluster`).
+"""
+
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from tests.bed.bed import Bed
+from tests.tui.engine_ground import Ground
+from tests.tui.engine_ways import Way
 from tests.tui.on_the_bed import until
-from tests.tui.terminal import Terminal, line_with
+from tests.tui.seat import Seat, line_with
 
 NAMESPACE = "team-a"
 GPUS_EACH = 4
@@ -17,60 +20,35 @@ FITS, LATE = 2, 3
 DEADLINE_SECONDS = 120.0
 
 
-@dataclass(frozen=True)
-class Way:
-    """How gangs go under one engine. `values` are form fields by label, beside name, namespace, image, size.
-
-    `says` is what the form must say of its all or nothing, `foresees` what of the gang that does not fit,
-    `why` one of what its row says while it waits. `retries` is False where only *retry now* helps.
-    """
-
-    template: str
-    values: Mapping[str, str]
-    says: tuple[str, ...]
-    foresees: tuple[str, ...]
-    why: tuple[str, ...]
-    kinds: str
-    retries: bool = True
-    workers: str = "Pods"
-    is_held_by_quota: bool = False  # no scheduler sees a pod of it before it is admitted
-
-    @property
-    def kind(self) -> str:
-        return self.template
-
-
 # ---- the truth
 
 
-def pods(bed: Bed, prefix: str) -> list[dict[str, Any]]:
-    """Pods of the gang as kubectl sees them."""
-    tree = json.loads(bed.kubectl("get", "pods", "--namespace", NAMESPACE, "-o", "json"))
-    return [one for one in tree["items"] if one["metadata"]["name"].startswith(f"{prefix}-")]
+def pods(ground: Ground, prefix: str) -> list[dict[str, Any]]:
+    """Pods of the gang."""
+    return [one for one in ground.pods(NAMESPACE) if one["metadata"]["name"].startswith(f"{prefix}-")]
 
 
-def bound(bed: Bed, prefix: str) -> list[str]:
+def bound(ground: Ground, prefix: str) -> list[str]:
     """Nodes that pods of the gang sit on, one entry a pod."""
-    return [one["spec"]["nodeName"] for one in pods(bed, prefix) if one["spec"].get("nodeName")]
+    return [one["spec"]["nodeName"] for one in pods(ground, prefix) if one["spec"].get("nodeName")]
 
 
-def running(bed: Bed, prefix: str) -> int:
-    return sum((one.get("status") or {}).get("phase") == "Running" for one in pods(bed, prefix))
+def running(ground: Ground, prefix: str) -> int:
+    return sum((one.get("status") or {}).get("phase") == "Running" for one in pods(ground, prefix))
 
 
-def refused(bed: Bed, prefix: str, count: int) -> bool | None:
+def refused(ground: Ground, prefix: str, count: int) -> bool | None:
     """True once a scheduler said of each pod that it cannot be placed now."""
     said = 0
-    for one in pods(bed, prefix):
+    for one in pods(ground, prefix):
         conditions = (one.get("status") or {}).get("conditions") or []
         said += any(it["type"] == "PodScheduled" and it["status"] == "False" for it in conditions)
     return True if said == count else None
 
 
-def left(bed: Bed, kinds: str, prefix: str) -> list[str]:
+def left(ground: Ground, kinds: str, prefix: str) -> list[str]:
     """Objects of these kinds that still carry the gang's name."""
-    names = bed.kubectl("get", kinds, "--namespace", NAMESPACE, "-o", "name").split()
-    return [one for one in names if prefix in one]
+    return [one for one in ground.names(kinds, NAMESPACE) if prefix in one]
 
 
 # ---- by keys
@@ -86,8 +64,12 @@ def fields(screen: str) -> dict[str, bool]:
     return found
 
 
-def fill(terminal: Terminal, wanted: Mapping[str, str]) -> None:
-    """From the first field on: each wanted one takes its text in place of what it holds."""
+def fill(terminal: Seat, wanted: Mapping[str, str], queue: str) -> None:
+    """From the first field on: each wanted one takes its text in place of what it holds.
+
+    Where the namespace has a queue, an engine is chosen once the form has found it: what it filled in by
+    itself before, it would fill in anew.
+    """
     shown = fields(terminal.screen())
     missing = [label for label in wanted if label not in shown]
     assert not missing, f"the form has no field {missing}: {list(shown)}\n{terminal.screen()}"
@@ -96,12 +78,14 @@ def fill(terminal: Terminal, wanted: Mapping[str, str]) -> None:
         if at:
             terminal.keys("Tab")
         if label in wanted:
+            if label == "Engine" and queue:
+                terminal.until_line((queue,), "Queue")
             if not shown[label]:
                 terminal.keys("C-u")
             terminal.type(wanted[label])
 
 
-def open_form(terminal: Terminal, way: Way) -> None:
+def open_form(terminal: Seat, way: Way) -> None:
     """`N` on the jobs place, and the engine's template."""
     terminal.keys("2")
     terminal.until("State", "Why")
@@ -115,12 +99,14 @@ def open_form(terminal: Terminal, way: Way) -> None:
         terminal.until(f"new {way.template}", "Name *", "Image *", without=("type to search",))
 
 
-def submit(terminal: Terminal, way: Way, name: str, workers: int, foresight: tuple[str, ...]) -> None:
+def submit(
+    terminal: Seat, ground: Ground, way: Way, name: str, workers: int, foresight: tuple[str, ...]
+) -> None:
     """The gang through the form; the form says what the engine means and whether it fits now."""
     open_form(terminal, way)
     values = {"Name": name, "Namespace": NAMESPACE, "Image": "example/train:1"}
     sizes = {f"{way.workers}": str(workers), "GPUs each": str(GPUS_EACH)}
-    fill(terminal, {**values, **sizes, **way.values})
+    fill(terminal, {**values, **sizes, **way.values}, ground.queue)
     terminal.until("server: the cluster would accept it", f"{workers * GPUS_EACH} GPUs in all")
     for said in (*way.says, *foresight):
         terminal.until_body(said)
@@ -130,7 +116,7 @@ def submit(terminal: Terminal, way: Way, name: str, workers: int, foresight: tup
     terminal.until(f"{NAMESPACE}/{name}", "Members by rank")
 
 
-def find(terminal: Terminal, name: str, other: str) -> None:
+def find(terminal: Seat, name: str, other: str) -> None:
     """The jobs place with the cursor on that job alone."""
     terminal.keys("2")
     terminal.until("State", "Why", without=("Members by rank",))
@@ -142,7 +128,7 @@ def find(terminal: Terminal, name: str, other: str) -> None:
     terminal.until(f"{NAMESPACE}/{name}", without=(f"{NAMESPACE}/{other}",))
 
 
-def do(terminal: Terminal, key: str, asked: str, told: str) -> None:
+def do(terminal: Seat, key: str, asked: str, told: str) -> None:
     """A capital key, its confirmation, yes, and what is told after it."""
     terminal.keys(key)
     terminal.until(asked, "The same from a shell")
@@ -150,55 +136,74 @@ def do(terminal: Terminal, key: str, asked: str, told: str) -> None:
     terminal.until(told)
 
 
-def says_why(terminal: Terminal, job: str, why: tuple[str, ...]) -> bool | None:
+def says_why(terminal: Seat, job: str, why: tuple[str, ...]) -> bool | None:
     """True once the row is queued with one of the sentences."""
     line = line_with(terminal.screen(), job, "queued")
     return True if any(one in line for one in why) else None
 
 
-def life(terminal: Terminal, bed: Bed, way: Way, word: str) -> None:
+def life(terminal: Seat, ground: Ground, way: Way, word: str) -> None:
     """Fits and runs; does not fit and binds nothing; starts when there is room; is held, resumed, killed."""
     first, late = f"{word}-first", f"{word}-late"
     held, wanted = FITS * GPUS_EACH, LATE * GPUS_EACH
-    submit(terminal, way, first, FITS, ("fits now",))
+    few, many = FITS + way.beside, LATE + way.beside
+    submit(terminal, ground, way, first, FITS, ("fits now",))
     terminal.until("● running", f"{FITS}/{FITS} ready", f"{held}/{held} held", seconds=DEADLINE_SECONDS)
-    assert len(bound(bed, first)) == running(bed, first) == FITS
+    assert len(bound(ground, first)) == running(ground, first) == few
 
-    submit(terminal, way, late, LATE, way.foresees)
+    submit(terminal, ground, way, late, LATE, way.foresees)
     terminal.until("◌ queued", f"0/{wanted} held", seconds=DEADLINE_SECONDS)
     if not way.is_held_by_quota:
-        until("a scheduler refused all of it", lambda: refused(bed, late, LATE), DEADLINE_SECONDS)
-    assert bound(bed, late) == []
+        until("a scheduler refused all of it", lambda: refused(ground, late, many), DEADLINE_SECONDS)
+    assert bound(ground, late) == []
     terminal.keys("2")
     until(f"its row says one of {way.why}", lambda: says_why(terminal, f"{NAMESPACE}/{late}", way.why))
-    assert bound(bed, late) == []
+    assert bound(ground, late) == []
 
     find(terminal, first, late)
     do(terminal, "K", f"Kill {way.kind} {NAMESPACE}/{first}", f"Killed {way.kind} {NAMESPACE}/{first}")
-    until("nothing of the first is left", lambda: None if left(bed, way.kinds, first) else True)
+    until("nothing of the first is left", lambda: None if left(ground, way.kinds, first) else True)
 
     find(terminal, late, first)
     if not way.retries:
-        retry(terminal, bed, way, late)
+        retry(terminal, ground, way, late)
     terminal.until_line(("running", f"{wanted}/{wanted}"), f"{NAMESPACE}/{late}", seconds=DEADLINE_SECONDS)
-    assert len(bound(bed, late)) == running(bed, late) == LATE
+    assert len(bound(ground, late)) == running(ground, late) == many
 
-    hold_and_resume(terminal, bed, way, late)
+    hold_and_resume(terminal, ground, way, late)
     do(terminal, "K", f"Kill {way.kind} {NAMESPACE}/{late}", f"Killed {way.kind} {NAMESPACE}/{late}")
-    until("nothing of either is left", lambda: None if left(bed, way.kinds, f"{word}-") else True)
+    until("nothing of either is left", lambda: None if left(ground, way.kinds, f"{word}-") else True)
 
 
-def retry(terminal: Terminal, bed: Bed, way: Way, name: str) -> None:
+def retry(terminal: Seat, ground: Ground, way: Way, name: str) -> None:
     """`T`: the blocked group is touched, and binds whole."""
-    assert bound(bed, name) == []
+    assert bound(ground, name) == []
     do(terminal, "T", f"Retry podgroup {NAMESPACE}/{name}", f"Retried podgroup {NAMESPACE}/{name}")
 
 
-def hold_and_resume(terminal: Terminal, bed: Bed, way: Way, name: str) -> None:
+def hold_and_resume(terminal: Seat, ground: Ground, way: Way, name: str) -> None:
     """`P` takes it off its nodes, and `P` again brings it back whole."""
     do(terminal, "P", f"Suspend {way.kind} {NAMESPACE}/{name}", f"Suspended {way.kind} {NAMESPACE}/{name}")
-    until("no pod of it holds a node", lambda: None if bound(bed, name) else True, DEADLINE_SECONDS)
+    until("no pod of it holds a node", lambda: None if bound(ground, name) else True, DEADLINE_SECONDS)
     terminal.until_line(("suspended",), f"{NAMESPACE}/{name}")
     do(terminal, "P", f"Resume {way.kind} {NAMESPACE}/{name}", f"Resumed {way.kind} {NAMESPACE}/{name}")
     terminal.until_line(("running",), f"{NAMESPACE}/{name}", seconds=DEADLINE_SECONDS)
-    until("all of it runs", lambda: True if running(bed, name) == LATE else None, DEADLINE_SECONDS)
+    many = LATE + way.beside
+    until("all of it runs", lambda: True if running(ground, name) == many else None, DEADLINE_SECONDS)
+
+
+BEYOND = 5
+"""Pods of the gang whose quota suffices and whose GPUs do not: 20 of 16."""
+
+
+def half_binds(terminal: Seat, ground: Ground, way: Way, name: str) -> None:
+    """Beyond the free GPUs, inside the quota: the form warned, one member waits, and it is killed whole."""
+    submit(terminal, ground, way, name, BEYOND, way.foresees)
+    until("what fits of it runs", lambda: True if running(ground, name) == BEYOND - 1 else None, 120.0)
+    assert len(bound(ground, name)) == BEYOND - 1, "the others hold their GPUs while one waits"
+    terminal.keys("2")
+    terminal.until("State", "Why", without=("Members by rank",))
+    terminal.find(f"{NAMESPACE}/{name}")
+    terminal.until_line(("pending",), f"{NAMESPACE}/{name}")
+    do(terminal, "K", f"Kill {way.kind} {NAMESPACE}/{name}", f"Killed {way.kind} {NAMESPACE}/{name}")
+    until("nothing is left", lambda: None if left(ground, way.kinds, name) else True, 120.0)

@@ -12,13 +12,13 @@ import struct
 import sys
 import termios
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pyte
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = 90.0
 READ_BYTES = 1 << 16
 KEYS = {
     "enter": b"\r",
@@ -33,8 +33,12 @@ KEYS = {
 class PseudoTerminal:
     """One program in a terminal of a known size. Use as a context manager."""
 
-    def __init__(self, arguments: Sequence[str], size: tuple[int, int]) -> None:
+    def __init__(
+        self, arguments: Sequence[str], size: tuple[int, int], environment: Mapping[str, str] | None = None
+    ) -> None:
+        """Python with these arguments; `environment` goes over what it would inherit."""
         self._arguments = list(arguments)
+        self._environment = dict(environment or {})
         self.size = size
         self.screen = pyte.Screen(*size)
         self._stream = pyte.ByteStream(self.screen)
@@ -50,6 +54,7 @@ class PseudoTerminal:
                 if not name.startswith(("TEXTUAL", "LC_", "LANG", "COLORTERM", "TERM", "COLUMNS", "LINES"))
             }
             environment |= {"TERM": "xterm-256color", "LANG": "C.UTF-8", "TEXTUAL_ANIMATIONS": "none"}
+            environment |= self._environment
             try:
                 os.chdir(ROOT)
                 fcntl.ioctl(0, termios.TIOCSWINSZ, self._window())
@@ -107,7 +112,7 @@ class PseudoTerminal:
         while not is_it("\n".join(self.lines)):
             left = deadline - time.monotonic()
             assert left > 0, f"not within {PATIENCE_SECONDS:g} s: {what}\n" + "\n".join(self.lines)
-            assert self._read(left), f"it ended before: {what}\n" + "\n".join(self.lines)
+            assert self.take(left), f"it ended before: {what}\n" + "\n".join(self.lines)
         return self.lines
 
     def shows(self, *words: str) -> list[str]:
@@ -117,7 +122,7 @@ class PseudoTerminal:
     def ends(self) -> int:
         """Read until the program ended; its exit code."""
         deadline = time.monotonic() + PATIENCE_SECONDS
-        while self._read(deadline - time.monotonic()):
+        while self.take(deadline - time.monotonic()):
             assert time.monotonic() < deadline, "it did not end\n" + "\n".join(self.lines)
         self.exit_code = os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
         return self.exit_code
@@ -134,11 +139,11 @@ class PseudoTerminal:
         """Numbers of the operating system commands sent: 0 and 2 set the title, 52 the clipboard."""
         return {int(number) for number in re.findall(rb"\x1b\]([0-9]+)", self.sent)}
 
-    def _read(self, seconds: float) -> bool:
+    def take(self, seconds: float) -> bool:
         """Take what comes next; False when nothing comes any more."""
         if self._fd < 0:
             return False
-        if not select.select([self._fd], [], [], max(0.0, seconds))[0]:
+        if not self.is_readable(seconds):
             return True
         try:
             chunk = os.read(self._fd, READ_BYTES)
@@ -149,3 +154,7 @@ class PseudoTerminal:
         self.sent += chunk
         self._stream.feed(chunk)
         return bool(chunk)
+
+    def is_readable(self, seconds: float) -> bool:
+        """Whether something came, or the end, within `seconds`."""
+        return bool(select.select([self._fd], [], [], max(0.0, seconds))[0])

@@ -14,7 +14,9 @@ from tests.bed import builder, engines, sandbox
 from tests.bed.bed import Bed
 from tests.bed.estate import Estate, gpu_node
 from tests.bed.fixtures import fresh
-from tests.tui.engine_life import DEADLINE_SECONDS, NAMESPACE, Way, left, life, pods, running
+from tests.tui.engine_ground import OnTheBed
+from tests.tui.engine_life import DEADLINE_SECONDS, NAMESPACE, left, life, pods, running
+from tests.tui.engine_ways import COSCHEDULING, JOBSET, NATIVE
 from tests.tui.on_the_bed import Opened, Shell, opened, until
 from tests.tui.terminal import Terminal
 
@@ -22,35 +24,6 @@ __all__ = ["opened"]
 pytestmark = pytest.mark.real
 
 NODES = 2
-NO_ROOM = "needs 4 GPUs on one node: all 2 nodes lack free GPUs"
-NATIVE = Way(
-    template="job",
-    values={"Engine": "native"},
-    says=("Binds minCount pods together or none",),
-    foresees=("misses 1 of 3",),
-    why=(NO_ROOM,),
-    kinds="jobs,pods,podgroups.scheduling.k8s.io",
-)
-COSCHEDULING = Way(
-    template="job",
-    values={"Engine": "coscheduling"},
-    says=("Binds together or not at all", "retry now does"),
-    foresees=("misses 1 of 3",),
-    # the cause stands in one event of one pod, and is lost where the server folds it into an earlier one
-    why=(NO_ROOM, "failed and waits to be tried again"),
-    kinds="jobs,pods,podgroups.scheduling.x-k8s.io",
-    retries=False,
-)
-JOBSET = Way(
-    template="jobset",
-    values={"Queue": "main"},
-    says=("waits in queue main until all of it is admitted",),
-    foresees=("queue research has 8 of the 12 GPUs left",),
-    why=("4 more needed",),
-    kinds="jobsets,jobs,pods,workloads,services",
-    workers="Nodes (pods)",
-    is_held_by_quota=True,
-)
 
 
 def built(*names: str) -> None:
@@ -104,11 +77,11 @@ def at_work(opened: Opened, bed: Bed) -> Terminal:
 
 
 def test_a_gang_of_the_native_engine(native: Bed, opened: Opened) -> None:
-    life(at_work(opened, native), native, NATIVE, "nat")
+    life(at_work(opened, native), OnTheBed(native), NATIVE, "nat")
 
 
 def test_a_gang_of_coscheduling(coscheduling: Bed, opened: Opened) -> None:
-    life(at_work(opened, coscheduling), coscheduling, COSCHEDULING, "cos")
+    life(at_work(opened, coscheduling), OnTheBed(coscheduling), COSCHEDULING, "cos")
 
 
 def bare_gang(bed: Bed, name: str, count: int) -> None:
@@ -128,7 +101,8 @@ def bare_gang(bed: Bed, name: str, count: int) -> None:
 
 def test_a_gang_of_bare_pods_cannot_be_held_and_says_so(coscheduling: Bed, opened: Opened) -> None:
     bare_gang(coscheduling, "bare", 2)
-    until("both run", lambda: True if running(coscheduling, "bare") == 2 else None, DEADLINE_SECONDS)
+    ground = OnTheBed(coscheduling)
+    until("both run", lambda: True if running(ground, "bare") == 2 else None, DEADLINE_SECONDS)
     terminal = at_work(opened, coscheduling)
     terminal.keys("2")
     terminal.until("State", "Why", f"{NAMESPACE}/bare-0", f"{NAMESPACE}/bare-1")
@@ -136,11 +110,11 @@ def test_a_gang_of_bare_pods_cannot_be_held_and_says_so(coscheduling: Bed, opene
     terminal.until(f"{NAMESPACE}/bare-0", without=(f"{NAMESPACE}/bare-1",))
     terminal.keys("P")
     terminal.until("cannot be suspended")
-    assert running(coscheduling, "bare") == 2
+    assert running(ground, "bare") == 2
     terminal.keys("K")
     terminal.until(f"Kill gang {NAMESPACE}/bare", "delete all 2 pods", "The same from a shell")
     terminal.keys("y")
-    until("none is left", lambda: True if not pods(coscheduling, "bare") else None, DEADLINE_SECONDS)
+    until("none is left", lambda: True if not pods(ground, "bare") else None, DEADLINE_SECONDS)
 
 
 def test_a_jobset_whose_pods_know_no_native_group_is_refused_whole(
@@ -152,8 +126,8 @@ def test_a_jobset_whose_pods_know_no_native_group_is_refused_whole(
         words = ("job", "submit", "jobset", "--engine", "native", "--name", "odd", "-n", NAMESPACE)
         done = Shell(bed.kubeconfig, tmp_path).run(*words, "--image", "example/train:1", "--write", "--yes")
         assert done.returncode == 1 and "unknown field" in done.stderr and "schedulingGroup" in done.stderr
-        assert left(bed, "jobsets,jobs,pods,podgroups.scheduling.k8s.io", "odd") == []
+        assert left(OnTheBed(bed), "jobsets,jobs,pods,podgroups.scheduling.k8s.io", "odd") == []
 
 
 def test_a_jobset_under_kueue(jobset: Bed, opened: Opened) -> None:
-    life(at_work(opened, jobset), jobset, JOBSET, "set")
+    life(at_work(opened, jobset), OnTheBed(jobset), JOBSET, "set")

@@ -4,10 +4,13 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from cockpit_widgets.form import FieldRow, Form
 from cockpit_widgets.form_fields import ChoiceField
+from cockpit_widgets.types import FieldSpec
 from textual.pilot import Pilot
 
+from cockpit.gangs.follow import Auto
 from cockpit.screens.submit import SubmitScreen
 from tests.tui import looking
 from tests.tui.deck import settle
@@ -88,6 +91,31 @@ async def test_engine_and_queue_are_those_of_the_cluster_and_follow_the_person()
         form.set_value("queue", "")
         await settle(pilot)
         assert "Coscheduling is not installed" in screen_of(app)._make()[1]
+
+
+async def test_an_engine_that_is_chosen_while_the_cluster_answers_stays(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app = OfferingApp(Estate(), write=True)
+    async with app.run_test(size=SIZE) as pilot:
+        form = await opened(pilot, app)
+        screen = screen_of(app)
+        screen.offered.auto = Auto()
+        screen._values.update(engine="none", queue="")
+        form.set_value("queue", "")
+        form.set_value("engine", "none")
+        screen.offered.auto = Auto()  # as before the namespace's queues were known
+        change_field = Form.change_field
+
+        async def type_meanwhile(self: Form, spec: FieldSpec) -> None:
+            self.set_value("engine", "coscheduling")
+            await change_field(self, spec)
+
+        monkeypatch.setattr(Form, "change_field", type_meanwhile)
+        await screen._renew_fields()
+        monkeypatch.undo()
+        await settle(pilot)
+        assert (form.values["engine"], form.values["queue"]) == ("coscheduling", "")
 
 
 async def test_choices_come_from_the_cluster_and_secrets_are_never_asked_for() -> None:

@@ -14,9 +14,10 @@ from tests.bed.bed import Bed
 from tests.bed.estate import FLAVOR, POOL_LABEL, cluster_queue, flavor, gpu_node, local_queue
 from tests.bed.fixtures import fresh
 from tests.bed.setup import apply_all
-from tests.tui import engine_life
-from tests.tui.engine_life import NAMESPACE, Way, bound, left, life, running
-from tests.tui.on_the_bed import Opened, opened, until
+from tests.tui.engine_ground import OnTheBed
+from tests.tui.engine_life import NAMESPACE, half_binds, life
+from tests.tui.engine_ways import BY_QUOTA, Way
+from tests.tui.on_the_bed import Opened, opened
 from tests.tui.terminal import Terminal
 
 __all__ = ["opened"]
@@ -25,26 +26,15 @@ pytestmark = pytest.mark.real
 NODES = 2
 QUOTA_GPUS = 64
 TOPOLOGY = "dc"
-KINDS = "jobs,pods,workloads"
 TOGETHER = Way(
     template="job",
     values={"Queue": "main"},
     says=(f"Kueue places it by topology {TOPOLOGY}: it binds together or not at all",),
     foresees=("misses 1 of 3",),
     why=("topology",),
-    kinds=KINDS,
+    kinds="jobs,pods,workloads",
     is_held_by_quota=True,
 )
-BY_QUOTA = Way(
-    template="job",
-    values={"Queue": "main"},
-    says=("Kueue admits it whole by quota; its pods then bind one by one",),
-    foresees=(),
-    why=(),
-    kinds=KINDS,
-)
-BEYOND = 5
-"""Pods of the gang whose quota suffices and whose GPUs do not: 20 of 16."""
 
 
 def topology() -> Tree:
@@ -85,20 +75,9 @@ def at_work(opened: Opened, bed: Bed) -> Terminal:
 
 def test_with_a_topology_a_gang_binds_together_or_not_at_all(kueue: Bed, opened: Opened) -> None:
     estate(kueue, with_topology=True)
-    life(at_work(opened, kueue), kueue, TOGETHER, "tas")
+    life(at_work(opened, kueue), OnTheBed(kueue), TOGETHER, "tas")
 
 
 def test_without_a_topology_the_form_warns_of_a_gang_that_will_half_bind(kueue: Bed, opened: Opened) -> None:
     estate(kueue, with_topology=False)
-    terminal = at_work(opened, kueue)
-    name = "half"
-    warning = "Kueue counts quota, not places: it may admit all 20 GPUs while 16 are free"
-    engine_life.submit(terminal, BY_QUOTA, name, BEYOND, (warning, "misses 1 of 5"))
-    until("what fits of it runs", lambda: True if running(kueue, name) == BEYOND - 1 else None, 120.0)
-    assert len(bound(kueue, name)) == BEYOND - 1, "the others hold their GPUs while one waits"
-    terminal.keys("2")
-    terminal.until("State", "Why", without=("Members by rank",))
-    terminal.find(f"{NAMESPACE}/{name}")
-    terminal.until_line(("pending",), f"{NAMESPACE}/{name}")
-    engine_life.do(terminal, "K", f"Kill job {NAMESPACE}/{name}", f"Killed job {NAMESPACE}/{name}")
-    until("nothing is left", lambda: None if left(kueue, KINDS, name) else True, 120.0)
+    half_binds(at_work(opened, kueue), OnTheBed(kueue), BY_QUOTA, "half")

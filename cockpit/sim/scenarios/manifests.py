@@ -21,7 +21,8 @@ MEMORY_MIB = {
     "NVIDIA-A10G": 23028, "Tesla-T4": 15360, "Tesla-V100-SXM2-16GB": 16384, "Tesla-K80": 11441,
 }  # fmt: skip
 LOCAL_QUEUE = "main"
-GANG_SCHEDULER = "gang-scheduler"
+GANG_SCHEDULER = "scheduler-plugins-scheduler"
+"""What the chart of scheduler-plugins calls its second scheduler: whoever names none means this one."""
 _QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 _PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
 _GROUP_LABEL = "scheduling.x-k8s.io/pod-group"

@@ -170,11 +170,11 @@ async def test_a_gang_within_its_quota_but_beyond_the_free_gpus_is_warned_of(sea
 
 
 async def test_a_gang_of_pods_that_does_not_fit_binds_nothing(seat: Seat) -> None:
-    await seat.submit("job", name="whole", engine="coscheduling:gang-scheduler", workers="3", **SIZE)
+    await seat.submit("job", name="whole", engine="coscheduling", workers="3", **SIZE)
     running = await seat.until_state("whole", JobState.RUNNING)
     assert running.engine == "Coscheduling"
     assert len(seat.bound("whole")) == 3
-    await seat.submit("job", name="late", engine="coscheduling:gang-scheduler", workers="2", **SIZE)
+    await seat.submit("job", name="late", engine="coscheduling", workers="2", **SIZE)
     late = await seat.until_state("late", JobState.QUEUED)
     assert late.gpus_held == 0
     assert seat.bound("late") == []

@@ -1,0 +1,78 @@
+"""Gangs on the embedded cluster, under Kueue's and coscheduling's shape: the very tests of the real engines.
+
+By keys in a pseudo-terminal, the truth over HTTPS past the cockpit (`engine_life`, `engine_ways`).
+"""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.tui.emulated import Emulated
+from tests.tui.engine_ground import Embedded
+from tests.tui.engine_life import half_binds, life
+from tests.tui.engine_ways import BY_QUOTA, COSCHEDULING, KUEUE_JOB, KUEUE_MPIJOB
+from tests.tui.on_the_bed import ROOT
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Embedded]:
+    """Two nodes of eight GPUs in a child process that ends with this test."""
+    folder = tmp_path / "cluster"
+    folder.mkdir()
+    words = ["--scenario", str(HERE / "engines.yaml"), "--warm", "30", "--with-parent"]
+    with (folder / "errors").open("wb") as errors:
+        child = subprocess.Popen(
+            [sys.executable, "-m", "cockpit.sim", *words, "--folder", str(folder)],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        )
+        assert child.stdin is not None and child.stdout is not None
+        try:
+            line = child.stdout.readline()
+            assert line.startswith("KUBECONFIG="), (folder / "errors").read_text()
+            yield Embedded(Path(line.removeprefix("KUBECONFIG=").strip()))
+        finally:
+            child.stdin.close()
+            child.wait(30)
+            child.stdout.close()
+
+
+@pytest.fixture
+def terminal(cluster: Embedded, tmp_path: Path) -> Iterator[Emulated]:
+    environment = {"KUBECONFIG": str(cluster.kubeconfig)}
+    with Emulated(tmp_path, ["--write"], environment) as opened:
+        opened.until("live · rw", "2 nodes")
+        yield opened
+
+
+def test_a_job_under_kueue(terminal: Emulated, cluster: Embedded) -> None:
+    life(terminal, cluster, KUEUE_JOB, "kue")
+
+
+def test_an_mpijob_under_kueue(terminal: Emulated, cluster: Embedded) -> None:
+    life(terminal, cluster, KUEUE_MPIJOB, "mpi")
+
+
+def test_a_gang_of_coscheduling(terminal: Emulated, cluster: Embedded) -> None:
+    life(terminal, cluster, COSCHEDULING, "cos")
+
+
+def test_without_places_in_its_quota_a_gang_half_binds_and_the_form_warned(
+    terminal: Emulated, cluster: Embedded
+) -> None:
+    widened = {"name": "nvidia.com/gpu", "nominalQuota": "64"}
+    path = "/apis/kueue.x-k8s.io/v1beta2/clusterqueues/research"
+    (group,) = cluster.api.get(path)["spec"]["resourceGroups"]
+    (flavor,) = group["flavors"]
+    quotas = [widened, *(one for one in flavor["resources"] if one["name"] != widened["name"])]
+    groups = [{**group, "flavors": [{**flavor, "resources": quotas}]}]
+    cluster.api.merge(path, {"spec": {"resourceGroups": groups}})
+    half_binds(terminal, cluster, BY_QUOTA, "half")
