@@ -1,6 +1,8 @@
 """Keys that arrive in one burst, as over a slow line, do what they would have done one by one."""
 
 from cockpit_widgets import Form
+from cockpit_widgets.form import FieldRow
+from cockpit_widgets.form_fields import ChoiceField
 from textual import events
 
 from tests.tui.deck import ScriptedApp, settle
@@ -35,3 +37,26 @@ async def test_a_slash_in_a_field_is_text() -> None:
         await settle(pilot)
         values = app.screen.query_one("#fields", Form).values
         assert (values["name"], values["image"]) == ("a-job", "example/train:1")
+
+
+async def test_a_choice_that_is_cleared_in_one_burst_leaves_the_next_fields_alone() -> None:
+    app = ScriptedApp(Estate(), write=True, place="jobs")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        await pilot.press("N")
+        await settle(pilot)
+        form = app.screen.query_one("#fields", Form)
+        form.set_value("name", "a-job")
+        await settle(pilot)
+        before = dict(form.values)
+        choice = next(one for one in form.query(ChoiceField))
+        row = next(one for one in form.query(FieldRow) if one.editor is choice)
+        choice.focus()
+        await settle(pilot)
+        for _ in range(5):
+            app.post_message(events.Key("ctrl+u", "\x15"))
+        burst(app, "\t")
+        for _ in range(2):
+            app.post_message(events.Key("shift+tab", None))
+        await settle(pilot)
+        assert dict(form.values) == before, row.spec.id

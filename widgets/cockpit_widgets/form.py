@@ -12,17 +12,9 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input
 
-from cockpit_widgets.form_fields import (
-    ChoiceField,
-    Edited,
-    Editor,
-    FieldLabel,
-    FieldNote,
-    ParagraphField,
-    TextField,
-    editor_for,
-)
+from cockpit_widgets.form_fields import ChoiceField, Edited, Editor, ParagraphField, TextField, editor_for
 from cockpit_widgets.form_rules import faults, normal
+from cockpit_widgets.form_words import FieldLabel, FieldNote
 from cockpit_widgets.types import FieldSpec
 
 _WIDEST_LABEL = 28

@@ -13,10 +13,10 @@ from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
 from cockpit_widgets.form_rules import NO, YES
-from cockpit_widgets.line_input import LineInput
+from cockpit_widgets.line_input import EDITING_KEYS, LineInput
 from cockpit_widgets.one_line import ONE_LINE_CSS, OneLine
 from cockpit_widgets.palette import TONE_CLASSES
-from cockpit_widgets.text import cut, plain, width_of
+from cockpit_widgets.text import cut, plain
 from cockpit_widgets.types import ChoiceItem, FieldSpec
 
 _EDITOR_CSS = """
@@ -134,7 +134,8 @@ class ParagraphField(TextArea):
 
 
 class ChoiceField(OneLine, can_focus=True):
-    """One of several values: left and right step, typing finds, space opens the list."""
+    """One of several values: left and right step, home and end take the first and the last, typing finds,
+    space opens the list. Keys that would edit a line forget what was typed."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"choice-field--typed", *TONE_CLASSES}
     DEFAULT_CSS = (
@@ -183,6 +184,11 @@ class ChoiceField(OneLine, can_focus=True):
         self._typed = ""
         self.refresh()
 
+    def _end(self, at: int) -> None:
+        """The first (0) or the last (-1) value."""
+        if self._choices:
+            self._set(self._choices[at], keep_typed=False)
+
     def action_list(self) -> None:
         from cockpit_widgets.dialogs import ChoiceDialog  # the dialogs use forms' parts in turn
 
@@ -195,11 +201,28 @@ class ChoiceField(OneLine, can_focus=True):
             self.app.push_screen(ChoiceDialog(self._label, items, current=self._text), take)
 
     def on_key(self, event: events.Key) -> None:
-        if event.character is None or not event.is_printable or event.character == " ":
+        is_text = event.character is not None and event.is_printable
+        if not is_text and event.key not in EDITING_KEYS:
             return
         event.stop()
         event.prevent_default()
-        for typed in (self._typed + event.character, event.character):
+        match event.key:
+            case "left" | "right":
+                self.action_step(-1 if event.key == "left" else 1)
+            case "home" | "ctrl+a":
+                self._end(0)
+            case "end" | "ctrl+e":
+                self._end(-1)
+            case "space":
+                self.action_list()
+            case _ if event.character is not None and is_text:
+                self._find(event.character)
+            case _:
+                self.action_forget()
+
+    def _find(self, character: str) -> None:
+        """The value that begins with, or holds, what was typed and this; else what this alone finds."""
+        for typed in (self._typed + character, character):
             found = self._match(typed)
             if found is not None:
                 self._typed = typed
@@ -284,6 +307,18 @@ class SwitchField(OneLine, can_focus=True):
             self.refresh()
             self.post_message(Edited(self, self.text))
 
+    def on_key(self, event: events.Key) -> None:
+        """Its keys act at once; others that edit a line do nothing here, nor in the next field."""
+        turns = event.key in ("space", "left", "right")
+        if not turns and event.key not in ("y", "n") and event.key not in EDITING_KEYS:
+            return
+        event.stop()
+        event.prevent_default()
+        if turns:
+            self.action_turn()
+        elif event.key in ("y", "n"):
+            self.action_set(event.key == "y")
+
     def on_click(self) -> None:
         self.action_turn()
 
@@ -305,74 +340,3 @@ def editor_for(spec: FieldSpec) -> Editor:
     if spec.kind == "multiline":
         return ParagraphField(spec)
     return TextField(spec)
-
-
-class FieldLabel(OneLine):
-    """The name of a field with its unit; a star after it says that a value is required."""
-
-    DEFAULT_CSS = "FieldLabel {" + ONE_LINE_CSS + "}"
-
-    def __init__(self, spec: FieldSpec, width: int) -> None:
-        super().__init__()
-        self._spec = spec
-        self._active = False
-        self.styles.width = width
-
-    def set_active(self, active: bool) -> None:
-        """Stand out while the field has the focus."""
-        if active != self._active:
-            self._active = active
-            self.refresh()
-
-    @staticmethod
-    def words(spec: FieldSpec) -> str:
-        """Name and unit."""
-        is_told = spec.unit.lower() in spec.label.lower()  # "GPUs each (GPUs)" says nothing more
-        return spec.label if is_told else f"{spec.label} ({spec.unit})"
-
-    @classmethod
-    def least_width(cls, spec: FieldSpec) -> int:
-        """Cells the label takes, its star and a space included."""
-        return width_of(cls.words(spec)) + 3
-
-    def segments(self, width: int) -> list[Segment]:
-        words = cut(self.words(self._spec), max(1, width - 3))
-        style = self.palette.tone("accent") if self._active else self.palette.style()
-        out = [Segment(words, style)]
-        if self._spec.required:
-            out.append(Segment(" *", self.palette.tone("dim")))
-        return out
-
-
-class FieldNote(OneLine):
-    """The help of a field, or the sentence about what is wrong with it."""
-
-    DEFAULT_CSS = "FieldNote {" + ONE_LINE_CSS + "}"
-
-    def __init__(self, text: str, indent: int) -> None:
-        super().__init__()
-        self._help = text
-        self._indent = indent
-        self.fault = ""
-
-    def set_help(self, text: str) -> None:
-        """Another help text."""
-        if text != self._help:
-            self._help = text
-            self.refresh()
-
-    def set_fault(self, sentence: str) -> None:
-        """Say what is wrong; empty shows the help again."""
-        if sentence != self.fault:
-            self.fault = sentence
-            self.refresh()
-
-    def segments(self, width: int) -> list[Segment]:
-        if self.fault:
-            # A sentence needs room more than it needs to stand under its field.
-            text = f"× {self.fault}"
-            indent = min(self._indent, max(0, width - width_of(text)))
-            tone = self.palette.tone("bad")
-        else:
-            text, indent, tone = self._help, min(self._indent, width // 2), self.palette.tone("dim")
-        return [Segment(" " * indent + cut(text, width - indent), tone)] if text else []

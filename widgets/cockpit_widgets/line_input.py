@@ -19,6 +19,10 @@ _EDITS: Mapping[str, Callable[[Input], None]] = {
     "ctrl+w": Input.action_delete_left_word,
 }
 
+EDITING_KEYS = frozenset(_EDITS)
+"""Keys with which a person edits a line, whatever kind of field has the focus: a field takes them itself,
+or they would act in the field that has the focus once they have bubbled through."""
+
 
 class LineInput(Input):
     """An `Input` that edits in the order in which keys were pressed.

@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 from cockpit_widgets.dialogs import ChoiceDialog
 from cockpit_widgets.form import FieldRow, Form
-from cockpit_widgets.form_fields import ChoiceField, FieldNote
+from cockpit_widgets.form_fields import ChoiceField, SwitchField
+from cockpit_widgets.form_words import FieldNote
 from cockpit_widgets.types import FieldSpec
+from textual import events
 from textual.widgets import Input, TextArea
 
 from tests.unit.widgets.builders import HOSTILE, SIZES, Host, assert_sound, texts_of
@@ -298,3 +300,59 @@ async def test_a_text_is_completed_to_what_is_offered() -> None:
         assert form.values["data"] == "corpus:/data"
         await pilot.press("backspace", *"x other:/o")
         assert form.values["data"] == "corpus:/datx other:/o", "anything else may be typed"
+
+
+BURST = (
+    *(("ctrl+u", "\x15"), ("ctrl+w", "\x17"), ("ctrl+k", "\x0b"), ("delete", None), ("backspace", "\x7f")),
+    *(("ctrl+a", "\x01"), ("ctrl+e", "\x05"), ("home", None), ("end", None), ("left", None)),
+)
+
+
+def burst(form: Form, *keys: tuple[str, str | None]) -> None:
+    """All at once, as a slow machine reads them: nothing is processed in between."""
+    for key, character in keys:
+        form.app.post_message(events.Key(key, character))
+
+
+async def test_a_burst_of_editing_keys_in_a_choice_changes_no_field_behind_it() -> None:
+    form = Form(
+        [
+            FieldSpec("queue", "Queue", kind="choice", choices=("a", "b", "c"), value="b"),
+            FieldSpec("rdma", "RDMA", kind="switch", value="false"),
+            FieldSpec("name", "Name", value="kept as it is"),
+        ]
+    )
+    async with Host(form).run_test() as pilot:
+        form.query_one(ChoiceField).focus()
+        await pilot.pause()
+        burst(form, *BURST, ("tab", "\t"), *BURST, ("tab", "\t"))
+        await pilot.pause()
+        await pilot.pause()
+        values = form.values
+        # ctrl+a first, ctrl+e last, home first, end last, left one before; the switch knows left alone
+        assert values == {"queue": "b", "rdma": "true", "name": "kept as it is"}
+
+
+async def test_keys_in_a_choice_act_in_their_order() -> None:
+    choices = ("alpha", "beta", "delta", "gamma")
+    form = Form([FieldSpec("queue", "Queue", kind="choice", choices=choices, value="beta")])
+    async with Host(form).run_test() as pilot:
+        form.query_one(ChoiceField).focus()
+        await pilot.pause()
+        burst(form, ("g", "g"), ("ctrl+u", "\x15"), ("d", "d"), ("left", None))
+        await pilot.pause()
+        assert form.values["queue"] == "beta"
+        burst(form, ("end", None), ("right", None), ("right", None))
+        await pilot.pause()
+        assert form.values["queue"] == "beta"
+
+
+async def test_a_switch_is_turned_in_the_order_of_its_keys() -> None:
+    form = Form([FieldSpec("rdma", "RDMA", kind="switch", value="false")])
+    async with Host(form).run_test() as pilot:
+        form.query_one(SwitchField).focus()
+        await pilot.pause()
+        for key, expected in (("y", "true"), ("y", "true"), ("n", "false"), ("space", "true")):
+            burst(form, (key, key))
+            await pilot.pause()
+            assert form.values["rdma"] == expected

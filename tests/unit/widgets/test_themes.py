@@ -5,7 +5,8 @@ from cockpit_widgets.calm_theme import CALM_DARK
 from cockpit_widgets.dialogs import HelpText
 from cockpit_widgets.flow_text import Paragraphs
 from cockpit_widgets.form import Form
-from cockpit_widgets.form_fields import ChoiceField, FieldLabel, FieldNote, SwitchField
+from cockpit_widgets.form_fields import ChoiceField, SwitchField
+from cockpit_widgets.form_words import FieldLabel, FieldNote
 from cockpit_widgets.heatmap import Heatmap
 from cockpit_widgets.key_footer import KeyFooter
 from cockpit_widgets.key_values import KeyValues
