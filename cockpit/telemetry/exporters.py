@@ -8,7 +8,7 @@ deployment/templates/daemonset.yaml and NVIDIA/gpu-operator assets/state-dcgm-ex
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -22,6 +22,7 @@ from cockpit.model.pod import Pod
 from cockpit.model.pod_use import PodUse
 from cockpit.telemetry.detail_names import details
 from cockpit.telemetry.faults import TelemetryError
+from cockpit.telemetry.kubelets import KubeletPages, ReadPage
 from cockpit.telemetry.names import MEANINGS
 from cockpit.telemetry.normalise import gpus
 from cockpit.telemetry.past import Line, Past
@@ -39,9 +40,6 @@ SELECTORS = tuple(f"{key} in ({','.join(NAMES)})" for key in ("app.kubernetes.io
 
 _PORT_NAMES = ("metrics", "gpu-metrics", "http-metrics")
 _DEFAULT_PORT = 9400
-
-ReadPage = Callable[[str, tuple[tuple[str, str], ...], int], Awaitable[bytes]]
-"""(path, query, most bytes) -> body of a 200. Raises CockpitError with one sentence otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +100,7 @@ class ExporterPages:
     def __init__(self, read: ReadPage, clock: Clock) -> None:
         self._read = read
         self._clock = clock
+        self._kubelets = KubeletPages(read, clock)
         self._exporters: dict[str, Exporter] = {}
         self._listed_at: float | None = None
         self._turn = 0
@@ -170,8 +169,8 @@ class ExporterPages:
         return await asyncio.to_thread(work) if texts else []
 
     async def uses(self, pods: Sequence[Pod]) -> list[PodUse]:
-        """Exporters tell of cards only: CPU and network are not collected."""
-        return []
+        """Exporters tell of cards only; CPU and network come from the kubelets, where these may be asked."""
+        return await self._kubelets.uses(pods)
 
     async def past(self, asked: Past, now_seconds: float) -> dict[str, Line]:
         """Exporters remember nothing."""

@@ -11,8 +11,9 @@ from cockpit.model.batch import Batch, StreamStatus
 from cockpit.model.gpu import Gpu
 from cockpit.model.record import Kind
 from cockpit.telemetry.discovery import ListServices, Open, Target, find_prometheus
-from cockpit.telemetry.exporters import ExporterPages, ReadPage
+from cockpit.telemetry.exporters import ExporterPages
 from cockpit.telemetry.faults import TelemetryError
+from cockpit.telemetry.kubelets import ReadPage
 from cockpit.telemetry.look import Looking, everything
 from cockpit.telemetry.names import MEANINGS
 from cockpit.telemetry.poller import Poller, Remember

@@ -18,7 +18,7 @@ from cockpit.sim.actors.kubelet.actor import Kubelets
 from cockpit.sim.actors.kubelet.channels import Streams, converse, open_socket, refuse
 from cockpit.sim.actors.kubelet.forwarding import forward, ports_of
 from cockpit.sim.actors.kubelet.logs import NoLog, find_log, options_from, told
-from cockpit.sim.actors.kubelet.metrics import pod_list, resource_metrics
+from cockpit.sim.actors.kubelet.metrics import cadvisor_metrics, pod_list, resource_metrics
 from cockpit.sim.actors.kubelet.ports import Line
 from cockpit.sim.actors.kubelet.runs import ContainerRun, PodRun
 from cockpit.sim.actors.kubelet.runtime import Piece, Running, StartFailed
@@ -69,6 +69,7 @@ class KubeletServer:
             app.router.add_post(path, self._port_forward)
         app.router.add_get("/pods", self._pods)
         app.router.add_get("/metrics/resource", self._metrics)
+        app.router.add_get("/metrics/cadvisor", self._cadvisor)
         app.router.add_get("/healthz", self._healthz)
         self._runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=0.5)
         await self._runner.setup()
@@ -183,6 +184,10 @@ class KubeletServer:
 
     async def _metrics(self, request: web.Request) -> web.Response:
         text = resource_metrics(self._kubelets, request.query.get("node", ""))
+        return web.Response(text=text, headers={"Content-Type": "text/plain; version=0.0.4"})
+
+    async def _cadvisor(self, request: web.Request) -> web.Response:
+        text = cadvisor_metrics(self._kubelets, request.query.get("node", ""))
         return web.Response(text=text, headers={"Content-Type": "text/plain; version=0.0.4"})
 
     async def _healthz(self, request: web.Request) -> web.Response:

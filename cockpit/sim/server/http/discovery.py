@@ -14,6 +14,9 @@ _WEIGHTS = (
 """The order in which kube-apiserver tells its own groups; those of definitions follow by name."""
 
 SUBRESOURCES: dict[str, dict[str, tuple[tuple[str, str, str], tuple[str, ...]]]] = {
+    "nodes": {
+        "proxy": (("", "v1", "NodeProxyOptions"), ("create", "delete", "get", "patch", "update")),
+    },
     "pods": {
         "attach": (("", "v1", "PodAttachOptions"), ("create", "get")),
         "binding": (("", "v1", "Binding"), ("create",)),

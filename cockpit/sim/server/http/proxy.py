@@ -1,15 +1,20 @@
-"""The proxy subresource of pods and services: what they serve over HTTP, behind the API server."""
+"""The proxy subresource of pods, services and nodes: what they serve over HTTP, behind the API server.
+
+Of a kubelet only what it tells about itself is passed on: behind its other paths are shells of this machine.
+"""
 
 import ipaddress
+import re
 from collections.abc import Iterator
+from urllib.parse import quote
 
 import aiohttp
 from aiohttp import web
 
-from cockpit.kube.resource import PODS, SERVICES
+from cockpit.kube.resource import NODES, PODS, SERVICES
 from cockpit.sim.port import PortError, Tree
 from cockpit.sim.server.http.face import Asked, Face
-from cockpit.sim.server.http.nodes import unreachable
+from cockpit.sim.server.http.nodes import kubelet_of, unreachable
 from cockpit.sim.server.http.statuses import unavailable
 from cockpit.sim.server.http.writes import body_of
 from cockpit.sim.server.refusals import bad_request, not_found
@@ -20,6 +25,9 @@ _HOP_BY_HOP = frozenset(
         *("transfer-encoding", "upgrade", "content-length", "host", "authorization"),
     }
 )
+
+
+_OF_KUBELETS = re.compile(r"metrics(/[a-z]+)?|pods|healthz")
 
 
 def parse(text: str, what: str) -> tuple[str, str, str]:
@@ -103,12 +111,27 @@ def _of_service(face: Face, namespace: str, name: str, port: str) -> str:
 async def proxy(face: Face, asked: Asked) -> web.StreamResponse:
     """Passes a request on and its answer back."""
     target = asked.target
+    if asked.kind.resource == NODES:
+        return await _passed_on(asked, face, _kubelets(face, asked))
     scheme, name, port = parse(target.name, asked.kind.resource.kind.lower())
     finder = _of_pod if asked.kind.resource == PODS else _of_service
     address = finder(face, target.namespace, name, port)
     query = asked.http.rel_url.raw_query_string
     root = face.reroute(address) or f"{scheme}://{address}"
-    url = f"{root}/{target.rest}" + (f"?{query}" if query else "")
+    return await _passed_on(asked, face, f"{root}/{target.rest}" + (f"?{query}" if query else ""))
+
+
+def _kubelets(face: Face, asked: Asked) -> str:
+    """The URL of a path that a node's kubelet tells of itself. Raises PortError 403 for any other."""
+    target = asked.target
+    if asked.http.method not in ("GET", "HEAD") or not _OF_KUBELETS.fullmatch(target.rest):
+        raise PortError(403, "Forbidden", f"the embedded kubelets do not serve /{target.rest} by this way")
+    _, name, _ = parse(target.name, "node")
+    # all embedded kubelets share one endpoint, which is told which of them is meant
+    return f"{kubelet_of(face, name)}/{target.rest}?node={quote(name, safe='')}"
+
+
+async def _passed_on(asked: Asked, face: Face, url: str) -> web.StreamResponse:
     headers = {key: value for key, value in asked.http.headers.items() if key.lower() not in _HOP_BY_HOP}
     body = await body_of(asked) if asked.http.can_read_body else None
     import yarl

@@ -1,0 +1,68 @@
+"""What a pod's containers do besides their GPUs: CPU and network, as rates that follow from its GPU load.
+
+A worker whose loader is too slow is at the end of its CPU; one that waits for the all-reduce sends about as
+much as it receives, all that its link gives. Rates stand still over a pod's life, so counters only ever rise.
+"""
+
+from random import Random
+
+import msgspec
+
+from cockpit.model.quantity import parse_quantity
+from cockpit.sim.actors.gpus.load import ANNOTATION, Pattern, load_of
+from cockpit.sim.devices import GPU, MIG_PREFIX, SHARED_GPU
+from cockpit.sim.port import Tree
+
+CPU_ANNOTATION = "cockpit.dev/cpu"
+
+
+class Rates(msgspec.Struct, frozen=True):
+    """`cpu_ratio` is of what was asked for, None where the runtime's own number counts."""
+
+    cpu_ratio: float | None
+    receive_bytes_per_second: float
+    transmit_bytes_per_second: float
+
+
+_PLAIN = Rates(None, 60e3, 40e3)
+_OF = {
+    Pattern.TRAINING: Rates(0.55, 31e6, 28e6),
+    Pattern.DATA_STARVED: Rates(0.97, 14e6, 1e6),
+    Pattern.NETWORK_BOUND: Rates(0.35, 1.16e9, 1.14e9),
+    Pattern.INFERENCE: Rates(0.4, 2e6, 5e6),
+    Pattern.NOTEBOOK: Rates(0.1, 120e3, 90e3),
+    Pattern.IDLE: Rates(0.02, 4e3, 4e3),
+    Pattern.STEADY: Rates(0.2, 4e3, 4e3),
+}
+"""Of a link of 10 Gbit/s, as a worker sees it that exchanges gradients over its pod's own interface."""
+
+
+def rates_of(pod: Tree) -> Rates:
+    """The rates of a pod, a few percent apart from those of its like."""
+    metadata = pod["metadata"]
+    annotations = metadata.get("annotations") or {}
+    if ANNOTATION not in annotations and not _holds_gpus(pod):
+        found = _PLAIN
+    else:
+        found = _OF[load_of(annotations, "", 0.0).pattern]
+    some = Random(f"{metadata.get('namespace')}/{metadata['name']}").uniform(0.97, 1.03)
+    return Rates(
+        None if CPU_ANNOTATION in annotations else found.cpu_ratio,
+        round(found.receive_bytes_per_second * some),
+        round(found.transmit_bytes_per_second * some),
+    )
+
+
+def _holds_gpus(pod: Tree) -> bool:
+    return any(
+        name in (GPU, SHARED_GPU) or name.startswith(MIG_PREFIX)
+        for container in pod["spec"].get("containers") or ()
+        for name in (container.get("resources") or {}).get("limits") or ()
+    )
+
+
+def cores_asked(container: Tree) -> float:
+    """CPU cores that a container asked for; 0 where it did not."""
+    resources = container.get("resources") or {}
+    asked = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
+    return float(parse_quantity(str(asked.get("cpu", "0"))))
