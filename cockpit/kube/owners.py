@@ -171,10 +171,10 @@ class Owners:
         """Tell those that a list of the resource shows; gives the others, all of them where it is refused."""
         left = {one[0].uid: one for one in wanted}
         spaces = {namespace for _, namespace, _ in wanted}
-        path = resource.path(spaces.pop() if len(spaces) == 1 else "")
+        space = spaces.pop() if len(spaces) == 1 else ""
         token = ""
         for _ in range(MOST_PAGES):
-            page = await self._page(path, token)
+            page = await self._page(resource, space, token)
             if page is None:
                 break
             found = []
@@ -189,9 +189,10 @@ class Owners:
                 break
         return list(left.values())
 
-    async def _page(self, path: str, token: str) -> Page | None:
+    async def _page(self, resource: Resource, namespace: str, token: str) -> Page | None:
         query = [("limit", str(PAGE_OBJECTS)), *([("continue", token)] if token else [])]
         try:
+            path = resource.path(namespace)
             answer = await self._session.request("GET", path, query=query, accept=METADATA_LIST)
             return wire_of(answer.content_type).page(answer.body) if answer.ok else None
         except (CockpitError, FramingError, UndecodableError):
@@ -251,8 +252,8 @@ def _decoded(raw: bytes) -> OwnerObject | None:
     """The object's record; None where it cannot be read."""
     try:
         made = OWNER.from_json(raw)
-    except UndecodableError:
-        return None
+    except (UndecodableError, TypeError, ValueError, AttributeError, KeyError, IndexError, OverflowError):
+        return None  # whatever odd value an object holds, it costs this object only
     return made if isinstance(made, OwnerObject) else None
 
 

@@ -73,8 +73,11 @@ async def feed() -> dict[str, Any]:
     session = await open_session(SessionOptions(), clock)
     asked = time.monotonic()
     running = asyncio.create_task(Feed(session, sink, clock=clock, rng=random.Random(1)).run())
-    await done.wait()
+    waiting = asyncio.create_task(done.wait())
+    await asyncio.wait({waiting, running}, return_when=asyncio.FIRST_COMPLETED)
     ended = time.monotonic()
+    if running.done():
+        running.result()  # streams never end: it failed
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
     await session.close()
