@@ -38,17 +38,19 @@ from cockpit.sim.actors.queue.actor import QueueController
 from cockpit.sim.actors.queue.admission import QueueAdmission
 from cockpit.sim.actors.scheduler.actor import Scheduler
 from cockpit.sim.actors.scheduler.gangs import GangRules
+from cockpit.sim.actors.scheduler.native_gangs import PodGroupProtection
 from cockpit.sim.actors.scheduler.pod_groups import PodGroupStatuses
 from cockpit.sim.devices import gpu_uuid
 from cockpit.sim.engine import Actor, Engine
 from cockpit.sim.local_port import LocalPort
 from cockpit.sim.port import Tree
-from cockpit.sim.resources import CUSTOM_RESOURCE_DEFINITIONS, POD_GROUPS
+from cockpit.sim.resources import CUSTOM_RESOURCE_DEFINITIONS, NATIVE_POD_GROUPS, POD_GROUPS
 from cockpit.sim.scenarios.durations import seconds
 from cockpit.sim.scenarios.manifests import GANG_SCHEDULER, POOL_LABEL
 from cockpit.sim.scenarios.schema import Scenario
 from cockpit.sim.scenarios.story import Line, Story, Tell
 from cockpit.sim.server.http.mounts import Mount
+from cockpit.sim.server.native_groups import pod_group_kind
 from cockpit.sim.server.operations import Operations
 from cockpit.sim.server.request import Request
 
@@ -122,6 +124,8 @@ class Cluster:
     def install(self) -> None:
         """Serve the custom kinds and put the queue's admission in its place, before the engine starts."""
         install_definitions(self.operations)
+        if self.scenario.native_gangs:
+            self.operations.kinds.add(pod_group_kind())
         self.operations.admissions.append(QueueAdmission(self._has_default_queue))
 
     def visibility(self) -> Mount:
@@ -138,15 +142,19 @@ class Cluster:
     def _actors(self, random: Random) -> Iterable[Actor]:
         """Controllers first, then who places, then who runs: the order in which they see a change."""
         machines = (MACHINE_DEPLOYMENTS, MACHINES)
-        yield NamespaceEnd((*CONTENT, *CUSTOM, LOCAL_QUEUES, *machines, POD_GROUPS))
-        yield Garbage((*BUILT_IN, *CUSTOM, *machines, POD_GROUPS))
+        is_native = self.scenario.native_gangs
+        groups = (POD_GROUPS, NATIVE_POD_GROUPS) if is_native else (POD_GROUPS,)
+        yield NamespaceEnd((*CONTENT, *CUSTOM, LOCAL_QUEUES, *machines, *groups))
+        yield Garbage((*BUILT_IN, *CUSTOM, *machines, *groups))
         yield from (Deployments(), ReplicaSets(), DaemonSets(), Jobs(), MpiJobs())
         yield from (FinishedJobs(), PodLeftovers(), OldEvents(), Budgets())
         yield from (NodeLifecycle(), TaintEviction())
         yield self.queue
-        yield Scheduler(Random(random.getrandbits(64)))
+        yield Scheduler(Random(random.getrandbits(64)), is_native=is_native)
         yield Scheduler(Random(random.getrandbits(64)), GANG_SCHEDULER, _GANG_RULES)
         yield PodGroupStatuses()
+        if is_native:
+            yield PodGroupProtection()
         yield Machines(self.scenario.runtime)
         patience = self.scenario.autoscaler
         if patience is not None:

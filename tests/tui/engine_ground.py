@@ -71,8 +71,9 @@ class Embedded:
         return self._lists[kind]
 
     def _versions(self) -> list[str]:
+        """Every group and version, of each group the preferred one first."""
         groups = self.api.get("/apis")["groups"]
-        return ["/api/v1", *(f"/apis/{one['preferredVersion']['groupVersion']}" for one in groups)]
+        return ["/api/v1", *(f"/apis/{one['groupVersion']}" for each in groups for one in each["versions"])]
 
 
 def api_of(kubeconfig: Path) -> Api:

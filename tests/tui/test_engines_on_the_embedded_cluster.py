@@ -1,4 +1,4 @@
-"""Gangs on the embedded cluster, under Kueue's and coscheduling's shape: the very tests of the real engines.
+"""Gangs of Kueue's shape, coscheduling and the native gang on the embedded cluster: the real engines' tests.
 
 By keys in a pseudo-terminal, the truth over HTTPS past the cockpit (`engine_life`, `engine_ways`).
 """
@@ -13,7 +13,7 @@ import pytest
 from tests.tui.emulated import Emulated
 from tests.tui.engine_ground import Embedded
 from tests.tui.engine_life import half_binds, life
-from tests.tui.engine_ways import BY_QUOTA, COSCHEDULING, KUEUE_JOB, KUEUE_MPIJOB
+from tests.tui.engine_ways import BY_QUOTA, COSCHEDULING, KUEUE_JOB, KUEUE_MPIJOB, NATIVE
 from tests.tui.on_the_bed import ROOT
 
 HERE = Path(__file__).parent
@@ -63,6 +63,10 @@ def test_an_mpijob_under_kueue(terminal: Emulated, cluster: Embedded) -> None:
 
 def test_a_gang_of_coscheduling(terminal: Emulated, cluster: Embedded) -> None:
     life(terminal, cluster, COSCHEDULING, "cos")
+
+
+def test_a_gang_of_the_native_engine(terminal: Emulated, cluster: Embedded) -> None:
+    life(terminal, cluster, NATIVE, "nat")
 
 
 def test_without_places_in_its_quota_a_gang_half_binds_and_the_form_warned(

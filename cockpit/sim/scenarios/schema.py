@@ -277,6 +277,8 @@ class Scenario(_Part, frozen=True):
     seconds: Duration = 180
     warm_most: Duration = 86_400
     runtime: Literal["simulated", "process"] = "simulated"
+    native_gangs: bool = False
+    """The gates of kube-scheduler's own gangs are on; they are off in a cluster of 1.36 that nobody asked."""
     namespaces: tuple[Namespace, ...] = ()
     priorities: tuple[Priority, ...] = ()
     pools: tuple[Pool, ...] = ()

@@ -14,6 +14,13 @@ from cockpit.sim.actors.scheduler.attempt import Attempt
 from cockpit.sim.actors.scheduler.cycle import Cycle, Done
 from cockpit.sim.actors.scheduler.gangs import NOT_FOUND, OPTIMISTIC, UNRESERVED, GangRules, Held, group_of
 from cockpit.sim.actors.scheduler.intake import DEFAULT_NAME, Intake
+from cockpit.sim.actors.scheduler.native_gangs import (
+    REFUSING,
+    WAITS_FOR_OTHERS,
+    GroupKey,
+    native_group_of,
+    told,
+)
 from cockpit.sim.actors.scheduler.podinfo import PodInfo
 from cockpit.sim.actors.scheduler.preemption import preempt
 from cockpit.sim.actors.scheduler.queue import Waiting
@@ -24,6 +31,7 @@ from cockpit.sim.engine import Actor, Key
 from cockpit.sim.port import Change, PortError, Tree
 from cockpit.sim.resources import (
     BUDGETS,
+    NATIVE_POD_GROUPS,
     PERSISTENT_VOLUME_CLAIMS,
     PERSISTENT_VOLUMES,
     POD_GROUPS,
@@ -50,17 +58,30 @@ class Scheduler(Actor):
     The PodGroup resource must be served when an engine with such a scheduler starts.
     """
 
-    def __init__(self, random: Random, name: str = DEFAULT_NAME, gangs: GangRules | None = None) -> None:
-        """`random` breaks ties and chooses where preemption begins to look."""
+    def __init__(
+        self,
+        random: Random,
+        name: str = DEFAULT_NAME,
+        gangs: GangRules | None = None,
+        *,
+        is_native: bool = False,
+    ) -> None:
+        """`random` breaks ties and chooses where preemption begins to look.
+
+        `is_native` switches the gates of kube-scheduler's own gangs on; their PodGroups must be served then.
+        """
         super().__init__()
         self.name = name
         self.watches: tuple[Resource, ...] = _WATCHES
         if gangs is not None:
             self.watches = (*self.watches, POD_GROUPS)
-        self.intake = Intake(name, gangs)
+        if is_native:
+            self.watches = (*self.watches, NATIVE_POD_GROUPS)
+        self.intake = Intake(name, gangs, is_native=is_native)
         self.world = self.intake.world
         self.queue = self.intake.queue
         self.gangs = self.intake.gangs
+        self.native = self.intake.native
         self.cycle = Cycle(self.world, random, WORDS_1_36 if gangs is None else WORDS_1_33)
         self._teller: Teller | None = None
 
@@ -119,6 +140,10 @@ class Scheduler(Actor):
             text = f"skip schedule deleting pod: {pod.namespace}/{pod.name}"
             await self.teller.event(pod, "Warning", "FailedScheduling", "Scheduling", text)
             self.queue.drop(pod.uid)
+            return
+        if self.native is not None and (key := native_group_of(pod)) in self.native.groups:
+            assert key is not None
+            await self._try_together(entry, key, now)
             return
         if self.gangs is None or group_of(pod) is None:
             verdict = self.cycle.decide(pod)
@@ -179,6 +204,41 @@ class Scheduler(Actor):
             return
         for resource, namespace, name, patch in needs.bindings(chosen):
             await self.engine.port.patch(resource, namespace, name, patch)
+
+    # --- kube-scheduler's own groups -----------------------------------------------------------------
+
+    async def _try_together(self, entry: Waiting, key: GroupKey, now: float) -> None:
+        """Every member that waits: all with a place are bound, or none is."""
+        assert self.native is not None
+        uids = [pod.uid for pod in self.intake.native_members(key) if not pod.is_leaving]
+        placed: list[tuple[Waiting, str]] = []
+        refused: list[tuple[Waiting, Verdict]] = []
+        for each in [entry, *self.queue.collect(uids, now)]:
+            verdict = self.cycle.decide(each.pod, self._without_victims)
+            if verdict.node:
+                self.world.put_pod(each.pod.on(verdict.node))
+                placed.append((each, verdict.node))
+            else:
+                refused.append((each, verdict))
+        is_whole = self.native.is_enough(key, len(placed))
+        for each, node in placed:
+            if is_whole:
+                await self._bind(each, node, is_assumed=True)
+            else:
+                self.world.drop_pod(each.pod.uid)
+        if not is_whole:
+            refused += [(each, Verdict(message=WAITS_FOR_OTHERS, plugins=REFUSING)) for each, _ in placed]
+        for each, verdict in refused:
+            await self._refuse(each, verdict)
+        if placed or not is_whole:
+            group = self.native.groups.get(key)
+            status = None if group is None else told(group, is_scheduled=is_whole, now=now)
+            if status is not None:
+                await self.teller.group(NATIVE_POD_GROUPS, key, status)
+
+    def _without_victims(self, attempt: Attempt) -> Done:
+        said, nominated, _ = preempt(attempt, self.cycle.random)
+        return said, None if nominated else "", ()
 
     # --- groups --------------------------------------------------------------------------------------
 

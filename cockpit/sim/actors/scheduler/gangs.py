@@ -5,8 +5,7 @@ holding their room, until `minMember` have room; then all are bound together. On
 those that wait, and the group backs off. A blocked group is not looked at again when room appears, only when
 a pod or its PodGroup comes or changes, or after five minutes: so does the real plugin.
 
-Not modelled: the native groups of kube-scheduler 1.36 (`scheduling.k8s.io`), whose gates
-are off by default.
+The groups of kube-scheduler itself are in `native_gangs`.
 """
 
 from collections.abc import Callable, Iterable

@@ -14,6 +14,8 @@ Hint = Callable[[PodInfo, str], bool]
 """Whether what happened may help a waiting pod that a plugin (by name) refused."""
 
 GANG_PLUGIN = "Coscheduling"
+NATIVE_PLUGIN = "GangScheduling"
+_GROUPS = (GANG_PLUGIN, NATIVE_PLUGIN)
 _VOLUME_PLUGINS = ("VolumeBinding", "VolumeZone", "VolumeRestrictions")
 
 
@@ -41,7 +43,7 @@ def node_added(tree: Tree) -> Hint:
     def hint(pod: PodInfo, plugin: str) -> bool:
         if plugin == "PodTopologySpread":
             return all(spread.key in node.labels for spread in pod.spreads)
-        return plugin != GANG_PLUGIN and _passes(plugin, pod, node)
+        return plugin not in _GROUPS and _passes(plugin, pod, node)
 
     return hint
 
@@ -60,7 +62,7 @@ def node_changed(before: Tree, after: Tree) -> Hint | None:
             return asked and insufficient(pod, new) is None
         if plugin in ("NodeAffinity", "TaintToleration", "NodeUnschedulable"):
             return _passes(plugin, pod, new) and not _passes(plugin, pod, old)
-        return plugin not in (GANG_PLUGIN, "NodePorts") and relabelled
+        return plugin not in (*_GROUPS, "NodePorts") and relabelled
 
     return hint
 
@@ -102,12 +104,12 @@ def _is_company(pod: PodInfo, other: PodInfo, plugin: str) -> bool:
 
 def pod_made(_: PodInfo, plugin: str) -> bool:
     """A pod that waits was created: siblings of a gang look again."""
-    return plugin == GANG_PLUGIN
+    return plugin in _GROUPS
 
 
 def group_touched(_: PodInfo, plugin: str) -> bool:
     """A PodGroup was created or changed."""
-    return plugin == GANG_PLUGIN
+    return plugin in _GROUPS
 
 
 def storage_changed(_: PodInfo, plugin: str) -> bool:

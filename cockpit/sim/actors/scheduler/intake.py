@@ -6,11 +6,18 @@ from typing import TypeVar
 from cockpit.kube.resource import NAMESPACES, NODES, PODS, Resource
 from cockpit.sim.actors.scheduler import hints
 from cockpit.sim.actors.scheduler.gangs import GangRules, Gangs, GroupKey, group_of
+from cockpit.sim.actors.scheduler.native_gangs import NativeGangs, native_group_of
 from cockpit.sim.actors.scheduler.podinfo import PodInfo
 from cockpit.sim.actors.scheduler.queue import Queue, by_priority
 from cockpit.sim.actors.scheduler.world import World
 from cockpit.sim.port import Change, ChangeType, Tree
-from cockpit.sim.resources import BUDGETS, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, POD_GROUPS
+from cockpit.sim.resources import (
+    BUDGETS,
+    NATIVE_POD_GROUPS,
+    PERSISTENT_VOLUME_CLAIMS,
+    PERSISTENT_VOLUMES,
+    POD_GROUPS,
+)
 
 DEFAULT_NAME = "default-scheduler"
 K = TypeVar("K")
@@ -22,7 +29,7 @@ _OVER = ("Succeeded", "Failed")
 class Intake:
     """What one scheduler knows: the world, its queue and, with Coscheduling, its groups."""
 
-    def __init__(self, name: str, gangs: GangRules | None) -> None:
+    def __init__(self, name: str, gangs: GangRules | None, *, is_native: bool = False) -> None:
         self.name = name
         self.world = World()
         self.gangs = None if gangs is None else Gangs(gangs, self.world, self.members)
@@ -31,6 +38,9 @@ class Intake:
         else:
             # A group that is rejected frees room, which would wake it again at the same instant.
             self.queue = Queue(self.gangs.order())
+        self.native = NativeGangs(self.native_members) if is_native else None
+        if self.native is not None:
+            self.queue.holds = self.native.holds
 
     def take(self, change: Change, before: Tree | None, now: float) -> None:
         """Take one change over; `before` is the object as it was, `now` in seconds since the epoch."""
@@ -45,6 +55,8 @@ class Intake:
             self.world.put_namespace(tree["metadata"]["name"], labels)
         elif change.resource == POD_GROUPS:
             self._take_group(tree, gone, now)
+        elif change.resource == NATIVE_POD_GROUPS:
+            self._take_native_group(tree, gone, now)
         else:
             self._take_object(change.resource, tree, gone, now)
 
@@ -55,6 +67,15 @@ class Intake:
                 yield pod
         for entry in self.queue.entries.values():
             if group_of(entry.pod) == key:
+                yield entry.pod
+
+    def native_members(self, key: GroupKey) -> Iterator[PodInfo]:
+        """Pods that name a group of kube-scheduler's own."""
+        for pod in self.world.spaces.get(key[0], {}).values():
+            if pod.uid not in self.queue.entries and native_group_of(pod) == key:
+                yield pod
+        for entry in self.queue.entries.values():
+            if native_group_of(entry.pod) == key:
                 yield entry.pod
 
     def _take_node(self, tree: Tree, before: Tree | None, gone: bool, now: float) -> None:
@@ -82,6 +103,8 @@ class Intake:
             pod = PodInfo(tree)
             if self.queue.put(pod, now):
                 self.queue.move(hints.pod_made, now, pod.uid)
+            if self.native is not None and native_group_of(pod) is not None:
+                self.queue.let_in(now)
             if pod.nominated:
                 self.world.nominate(pod, pod.nominated)
 
@@ -136,6 +159,14 @@ class Intake:
             _put(self.gangs.groups, (metadata["namespace"], metadata["name"]), tree, gone)
             if not gone:
                 self.queue.move(hints.group_touched, now)
+
+    def _take_native_group(self, tree: Tree, gone: bool, now: float) -> None:
+        if self.native is not None:
+            metadata = tree["metadata"]
+            _put(self.native.groups, (metadata["namespace"], metadata["name"]), tree, gone)
+            if not gone:
+                self.queue.move(hints.group_touched, now)
+                self.queue.let_in(now)
 
 
 def _is_over(tree: Tree) -> bool:

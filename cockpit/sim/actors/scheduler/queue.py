@@ -80,6 +80,8 @@ class Queue:
         self._stuck: dict[Kind, dict[str, Waiting]] = {}
         self._count = 0
         self._flushed = 0.0
+        self.holds: Callable[[PodInfo], bool] = _holds_nothing
+        """PreEnqueue of a plugin: whether a pod may not even wait in line yet; `let_in` asks anew."""
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -87,7 +89,7 @@ class Queue:
     def put(self, pod: PodInfo, now: float) -> bool:
         """A new pod, or a known one after a change; True when it is new."""
         entry = self.entries.get(pod.uid)
-        is_gated = bool(pod.tree["spec"].get("schedulingGates"))
+        is_gated = self._is_gated(pod)
         if entry is None:
             entry = self.entries[pod.uid] = Waiting(pod, now)
             self._settle(entry, Place.GATED if is_gated else Place.ACTIVE)
@@ -105,6 +107,27 @@ class Queue:
         elif entry.place is Place.STUCK and _is_other(before, pod):
             self._wake(entry, now)
         return False
+
+    def _is_gated(self, pod: PodInfo) -> bool:
+        return bool(pod.tree["spec"].get("schedulingGates")) or self.holds(pod)
+
+    def let_in(self, now: float) -> None:
+        """Whom nothing holds any more waits in line from now on."""
+        for entry in list(self.entries.values()):
+            if entry.place is Place.GATED and not self._is_gated(entry.pod):
+                entry.first_seen = now
+                self._settle(entry, Place.ACTIVE)
+
+    def collect(self, uids: Iterable[str], now: float) -> list[Waiting]:
+        """These out of turn, in their order, without those that are gated or in flight already."""
+        found = [self.entries[uid] for uid in uids if uid in self.entries]
+        found = [entry for entry in found if entry.place not in (Place.GATED, Place.FLYING)]
+        for entry in found:
+            if entry.place is Place.STUCK:
+                self._unfile(entry)
+            self._settle(entry, Place.FLYING)
+            entry.tried = now
+        return sorted(found, key=lambda entry: self._order(entry.pod, entry.first_seen))
 
     def drop(self, uid: str) -> None:
         """The pod is gone or has a node."""
@@ -223,3 +246,7 @@ class Queue:
 def _is_other(before: PodInfo, after: PodInfo) -> bool:
     """Whether a change of the waiting pod itself may place it."""
     return before.shape != after.shape or before.labels != after.labels
+
+
+def _holds_nothing(_: PodInfo) -> bool:
+    return False

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Awaitable
 
 from cockpit.clock import Clock
-from cockpit.kube.resource import EVENTS, PODS
+from cockpit.kube.resource import EVENTS, PODS, Resource
 from cockpit.sim.actors.scheduler.podinfo import PodInfo
 from cockpit.sim.port import PatchType, Port, PortError, Tree
 from cockpit.sim.times import rfc3339, rfc3339_micro
@@ -115,6 +115,11 @@ class Teller:
             patch["nominatedNodeName"] = nominated or None
         if patch:
             await self._patch_status(pod, patch)
+
+    async def group(self, resource: Resource, key: tuple[str, str], status: Tree) -> None:
+        """Write the status of a PodGroup."""
+        patched = self._port.patch(resource, *key, {"status": status}, subresource="status")
+        await self._asked(patched)
 
     async def clear_nomination(self, pod: PodInfo) -> None:
         """The room that was being made for `pod` goes to another."""

@@ -9,6 +9,7 @@ from cockpit.clock import ManualClock
 from cockpit.kube.resource import EVENTS, NAMESPACES, NODES, PODS, Resource
 from cockpit.sim.actors.scheduler.actor import Scheduler
 from cockpit.sim.actors.scheduler.gangs import GangRules
+from cockpit.sim.actors.scheduler.native_gangs import PodGroupProtection
 from cockpit.sim.actors.scheduler.pod_groups import GROUP_LABEL, PodGroupStatuses
 from cockpit.sim.engine import Actor, Engine
 from cockpit.sim.local_port import LocalPort
@@ -16,6 +17,7 @@ from cockpit.sim.port import Tree
 from cockpit.sim.resources import BUDGETS, POD_GROUPS, PRIORITY_CLASSES
 from cockpit.sim.server.assembly import assemble
 from cockpit.sim.server.kinds import Kind
+from cockpit.sim.server.native_groups import pod_group_kind
 from tests.differential.scheduling_situations import node
 
 SPACE = "team"
@@ -98,10 +100,13 @@ class Estate:
         return json.dumps(trees, sort_keys=True)
 
 
-async def started(seed: int = 1, *, gangs: GangRules | None = None) -> Estate:
-    """A cluster with a namespace and priorities; with `gangs` a second scheduler `gang-scheduler`."""
-    schedulers = [Scheduler(Random(seed))]
-    others: list[Actor] = []
+async def started(seed: int = 1, *, gangs: GangRules | None = None, is_native: bool = False) -> Estate:
+    """A cluster with a namespace and priorities; with `gangs` a second scheduler `gang-scheduler`.
+
+    `is_native`: the gates of kube-scheduler's own groups are on.
+    """
+    schedulers = [Scheduler(Random(seed), is_native=is_native)]
+    others: list[Actor] = [PodGroupProtection()] if is_native else []
     if gangs is not None:
         schedulers.append(Scheduler(Random(seed), "gang-scheduler", gangs))
         others.append(PodGroupStatuses())
@@ -115,6 +120,8 @@ async def started(seed: int = 1, *, gangs: GangRules | None = None) -> Estate:
         estate.operations.kinds.add(
             Kind(resource=POD_GROUPS, singular="podgroup", is_custom=True, has_status=True)
         )
+    if is_native:
+        estate.operations.kinds.add(pod_group_kind())
     await estate.engine.start()
     return estate
 
