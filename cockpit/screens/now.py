@@ -16,7 +16,8 @@ from cockpit.model.record import Kind
 from cockpit.screens.keymap import EVERYWHERE, LIFE, bindings
 from cockpit.screens.said import SaidLine
 from cockpit.screens.verbs import JobVerbs
-from cockpit.telemetry.look import EVERYTHING, Look
+from cockpit.telemetry.look import Look
+from cockpit.telemetry.past import Past
 from cockpit.views import heat
 from cockpit.views import now as view
 from cockpit.views.fleet import fleet
@@ -158,7 +159,8 @@ class NowScreen(JobVerbs):
             self._say()
 
     def look(self) -> Look:
-        return EVERYTHING
+        """All cards, and their last hour."""
+        return Look(past=Past(key="fleet/duty", gpu_nodes=fleet(self.deck.attachment.store).gpu_nodes))
 
     # ---- keys
 

@@ -1,5 +1,6 @@
 """Place 5: pools of machines, who owns their size, and what is in flight."""
 
+from dataclasses import replace
 from typing import ClassVar
 
 from cockpit_widgets.types import TableSource
@@ -13,6 +14,8 @@ from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.nodes import NodesScreen
 from cockpit.screens.table_place import TablePlace
 from cockpit.screens.verbs import PoolVerbs
+from cockpit.telemetry.look import Look
+from cockpit.telemetry.past import Past
 from cockpit.views import pools as view
 from cockpit.views.states import why_empty
 
@@ -25,8 +28,9 @@ class PoolsScreen(TablePlace, PoolVerbs):
     said_column = "resize"
 
     def source(self) -> tuple[TableSource, str]:
-        store = self.deck.attachment.store
-        source = view.table(pools_of(store), self.state, self.deck.clock.now(), self.memory)
+        attachment = self.deck.attachment
+        store, now = attachment.store, self.deck.clock.now()
+        source = view.table(pools_of(store), self.state, now, self.memory, attachment.trends)
         self.say_problem(source.problem)
         return source, why_empty(
             "pools", store.status(Kind.NODE), total=source.total, filter_text=self.state.filter
@@ -61,7 +65,13 @@ class PoolNodesScreen(NodesScreen, PoolVerbs):
     @property
     def heading(self) -> str:
         pool = self.chosen_pool()
-        return f"pool {pool.name}" if pool is not None else "pool: gone"
+        return view.heading(pool, self.deck.attachment.trends) if pool is not None else "pool: gone"
+
+    def look(self) -> Look:
+        """The nodes on screen before all others, and the pool's last hour."""
+        pool = self.chosen_pool()
+        past = Past(key=f"pool/{pool.name}/duty", nodes=pool.node_names) if pool is not None else None
+        return replace(super().look(), past=past)
 
     def rows(self) -> tuple[Node, ...] | None:
         pool = self.chosen_pool()

@@ -63,8 +63,8 @@ class Trends:
         self._past: Mapping[str, tuple[float | None, ...]] = {}
 
     def remember(self, lines: Mapping[str, tuple[float | None, ...]]) -> None:
-        """The last hour as a Prometheus remembers it, by `gpu/UUID` or `job/KEY`, of what is in sight now:
-        what was kept of other things goes."""
+        """The last hour as a Prometheus remembers it, by `gpu/UUID`, `job/KEY`, `pool/NAME/duty` or
+        `fleet/duty`, of what is in sight now: what was kept of other things goes."""
         self._past = lines
 
     def note(self, store: Source, seconds: float, nodes: Collection[str] = ()) -> None:
@@ -89,10 +89,11 @@ class Trends:
 
     def fleet(self, what: str = "duty") -> tuple[float | None, ...]:
         """Of all cards, the oldest first: `duty` of those held (0..1), or `watts`."""
-        return self._of(f"{FLEET}/{what}")
+        return self._with_past(f"{FLEET}/{what}")
 
     def pool(self, name: str, what: str = "duty") -> tuple[float | None, ...]:
-        return self._of(f"pool/{name}/{what}")
+        """Of a pool's cards; over the last hour where its page is open and a Prometheus remembers it."""
+        return self._with_past(f"pool/{name}/{what}")
 
     def card(self, uuid: str) -> tuple[float | None, ...]:
         """Duty of one card: over the last hour where a Prometheus remembers it, else while its node was on

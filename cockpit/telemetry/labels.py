@@ -41,7 +41,9 @@ _MODEL = ("modelName", "model_name", "model", "product", "card_series", "dev_nam
 _PROFILE = ("GPU_I_PROFILE", "mig_profile")
 _INSTANCE = ("GPU_I_ID", "mig_instance")
 _DEVICE_NUMBER = re.compile(r"nvidia(\d+)$")
-_EXPORTER = re.compile(r"dcgm|exporter|xpumanager|xpumd|device-plugin|node-agent|prometheus", re.IGNORECASE)
+EXPORTERS = "dcgm|exporter|xpumanager|xpumd|device-plugin|node-agent|prometheus"
+"""Words by which an exporter's own pod or container is known, in any case."""
+_EXPORTER = re.compile(EXPORTERS, re.IGNORECASE)
 
 
 def first(labels: Labels, names: tuple[str, ...]) -> str:

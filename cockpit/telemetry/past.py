@@ -32,14 +32,17 @@ _POD_LABELS = (("exported_pod", "exported_namespace"), ("pod", "namespace"), ("p
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """Whose last hour is in sight: each card of `node`, or the mean of the cards of `pods` (namespace, name).
+    """Whose last hour is in sight: each card of `node`, the mean of the cards of `pods` (namespace, name), or
+    the mean of the held cards of `nodes`; where nothing but a number of `gpu_nodes` is given, of all.
 
-    `key` is what the line of the pods is kept under.
+    `key` is what the line of a mean is kept under.
     """
 
     node: str = ""
     key: str = ""
     pods: tuple[tuple[str, str], ...] = ()
+    nodes: tuple[str, ...] = ()
+    gpu_nodes: int = 0
 
 
 def end_of(now_seconds: float) -> float:
@@ -113,24 +116,39 @@ def card_lines(rows: Iterable[Any], end_seconds: float) -> dict[str, Line]:
     }
 
 
-def mean_line(sums: Iterable[Any], counts: Iterable[Any], end_seconds: float) -> Line:
-    """The mean over cards at each point; () where nothing is known."""
+Totals = dict[int, tuple[float, float]]
+"""Sum of ratios and number of cards by place on the grid."""
+
+
+def totals_of(sums: Iterable[Any], counts: Iterable[Any], end_seconds: float) -> Totals:
+    """What sums and counts by name come to; rows without a name are ratios already."""
 
     def by_name(rows: Iterable[Any]) -> dict[str, dict[int, float]]:
         return {str(one["metric"].get("__name__", "")): _points(one, end_seconds) for one in _rows(rows)}
 
-    totals: dict[int, tuple[float, float]] = {}
+    totals: Totals = {}
     counted = by_name(counts)
     for name, points in by_name(sums).items():
-        if name not in MEANINGS:
+        if name and name not in MEANINGS:
             continue
         for place, total in points.items():
             count = counted.get(name, {}).get(place, 0.0)
-            ratio = _ratio(name, total / count) if count > 0 else None
-            if ratio is not None:
-                had, cards = totals.get(place, (0.0, 0.0))
-                totals[place] = (had + ratio * count, cards + count)
+            mean = total / count if count > 0 else None
+            if mean is None or (name and (mean := _ratio(name, mean)) is None):
+                continue
+            had, cards = totals.get(place, (0.0, 0.0))
+            totals[place] = (had + mean * count, cards + count)
+    return totals
+
+
+def line_of(totals: Totals) -> Line:
+    """The means; () where nothing is known."""
     if not totals:
         return ()
     means = {place: total / cards for place, (total, cards) in totals.items()}
     return tuple(means.get(place) for place in range(POINTS))
+
+
+def mean_line(sums: Iterable[Any], counts: Iterable[Any], end_seconds: float) -> Line:
+    """The mean over cards at each point; () where nothing is known."""
+    return line_of(totals_of(sums, counts, end_seconds))

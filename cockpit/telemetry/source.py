@@ -13,6 +13,7 @@ from cockpit.telemetry import detail_names, past
 from cockpit.telemetry import uses as pod_uses
 from cockpit.telemetry.faults import TelemetryError
 from cockpit.telemetry.fleet import FleetReader
+from cockpit.telemetry.held import held_line
 from cockpit.telemetry.labels import Places
 from cockpit.telemetry.names import MEANINGS
 from cockpit.telemetry.normalise import ages, gpus
@@ -161,7 +162,7 @@ class PrometheusSource:
         return await self._asked.apart(lambda: pod_uses.uses(rows, pods))
 
     async def past(self, asked: Past, now_seconds: float) -> dict[str, Line]:
-        """One range query for the cards of a node, two for the pods of a job; as `Source.past`."""
+        """One range query for the cards of a node, two for the mean of many cards; as `Source.past`."""
         end = past.end_of(now_seconds)
         start = end - past.RANGE_SECONDS
         try:
@@ -169,6 +170,9 @@ class PrometheusSource:
                 query = past.card_query(asked.node)
                 rows = await self._asked.query_range(query, start, end, past.STEP_SECONDS)
                 return await self._asked.apart(lambda: past.card_lines(rows, end))
+            if asked.nodes or asked.gpu_nodes:
+                line = await held_line(self._asked, asked, end)
+                return {asked.key: line} if line else {}
             if not asked.pods:
                 return {}
             sums, counts = [

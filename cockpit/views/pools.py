@@ -1,7 +1,10 @@
 """The pools table: how many machines, who may resize them, what is held and what is idle."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Protocol
 
+from cockpit_widgets.glyphs import spark
 from cockpit_widgets.types import Cell, Column
 
 from cockpit.model.pool import Pool
@@ -129,6 +132,46 @@ _FIELDS: tuple[Field[Pool], ...] = (
     ),
 )
 
+
+class Trends(Protocol):
+    """How the duty (0..1) of a pool's held cards moved lately: `cockpit.store.trends.Trends`."""
+
+    def pool(self, name: str, what: str = "duty") -> tuple[float | None, ...]: ...
+
+
+_TREND_CELLS = 8
+
+
+def _duty_field(trends: Trends) -> Field[Pool]:
+    """How busy the held cards are, and before it how they were."""
+
+    def duty(pool: Pool, _: float) -> Cell:
+        values = trends.pool(pool.name)
+        if not values or values[-1] is None:
+            return fmt.NOTHING
+        return Cell(f"{_line(values[-_TREND_CELLS:], _TREND_CELLS)}{fmt.percent(values[-1])}", "info")
+
+    def now(pool: Pool, _: float) -> Value:
+        values = trends.pool(pool.name)
+        return values[-1] if values else None
+
+    return Field(Column("duty", "Duty", 13, "right", priority=2), duty, now, Measure.RATIO)
+
+
+def _line(values: Sequence[float | None], width: int) -> str:
+    """A line of blocks and a blank; nothing before there are two samples."""
+    known = sum(one is not None for one in values)
+    return f"{spark(values, min(width, len(values)), 0.0, 1.0)} " if known > 1 else ""
+
+
+def heading(pool: Pool, trends: Trends, width: int = 24) -> str:
+    """`pool a100 · duty ▂▃▅▆▇ 76%`: the pool's page, with the last hour where it is known."""
+    values = trends.pool(pool.name)
+    if not values or values[-1] is None:
+        return f"pool {pool.name}"
+    return f"pool {pool.name} · duty {_line(values, width)}{fmt.percent(values[-1])}"
+
+
 VIEW: View[Pool] = View(
     fields=_FIELDS,
     key=lambda pool: pool.owner_uid or pool.name,
@@ -139,7 +182,16 @@ VIEW: View[Pool] = View(
 
 
 def table(
-    pools: Iterable[Pool], state: ViewState, now_seconds: float, memory: Memory | None = None
+    pools: Iterable[Pool],
+    state: ViewState,
+    now_seconds: float,
+    memory: Memory | None = None,
+    trends: Trends | None = None,
 ) -> LazyTable[Pool]:
-    """Pools keyed by the owner's uid (the name where no object owns the pool), those with GPUs first."""
-    return VIEW.table(pools, state, now_seconds, memory)
+    """Pools keyed by the owner's uid (the name where no object owns the pool), those with GPUs first; with
+    `trends` also how busy their held GPUs were lately."""
+    if trends is None:
+        return VIEW.table(pools, state, now_seconds, memory)
+    at = next(place for place, field in enumerate(_FIELDS) if field.column.id == "idle")
+    fields = (*_FIELDS[:at], _duty_field(trends), *_FIELDS[at:])
+    return replace(VIEW, fields=fields).table(pools, state, now_seconds, memory)

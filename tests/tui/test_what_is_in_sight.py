@@ -8,8 +8,9 @@ from textual.pilot import Pilot
 from cockpit.attach import Attachment
 from cockpit.model.record import Kind
 from cockpit.screens.place import Place
-from cockpit.telemetry.look import EVERYTHING, Look, Pace
+from cockpit.telemetry.look import Look, Pace
 from cockpit.telemetry.past import Past
+from cockpit.views.fleet import fleet
 from tests.tui import looking
 from tests.tui.deck import ScriptedApp, settle
 from tests.tui.estate import Estate
@@ -32,7 +33,8 @@ async def test_each_place_says_what_is_in_sight() -> None:
     app = ScriptedApp(Estate())
     async with app.run_test(size=(140, 40)) as pilot:
         await settle(pilot)
-        assert look_of(app.attachment) == EVERYTHING
+        gpu_nodes = fleet(app.attachment.store).gpu_nodes
+        assert look_of(app.attachment) == Look(past=Past(key="fleet/duty", gpu_nodes=gpu_nodes))
         await visit(pilot, "3")
         nodes = look_of(app.attachment).nodes
         assert nodes[0] == "gpu-a100-00"
@@ -42,6 +44,11 @@ async def test_each_place_says_what_is_in_sight() -> None:
         await visit(pilot, "home", "enter")
         first = "gpu-a100-00"
         assert look_of(app.attachment) == Look(nodes=(first,), details=(first,), past=Past(node=first))
+        await visit(pilot, "escape", "5", "enter")
+        past = look_of(app.attachment).past
+        assert past is not None
+        assert past.key.startswith("pool/")
+        assert set(past.nodes) >= set(look_of(app.attachment).nodes) > set()
         await visit(pilot, "escape", "6")
         assert look_of(app.attachment).pace is Pace.SLOW
 
