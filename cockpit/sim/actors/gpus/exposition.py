@@ -6,6 +6,7 @@ internal/pkg/rendermetrics/render_metrics.go (A up to 4.5; B: label `hostname`; 
 
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
+from functools import lru_cache
 
 import msgspec
 
@@ -221,24 +222,33 @@ def pci_address(index: int) -> str:
 
 
 def _labels(node: str, one: CardReading, generation: Generation) -> str:
-    index = one.card.index
+    return _joined(node, one.card.index, one.card.uuid, one.model.name, one.slot, one.holder, generation)
+
+
+@lru_cache(maxsize=1 << 16)
+def _joined(  # noqa: PLR0917 - what labels hang on, and nothing else
+    node: str,
+    index: int,
+    uuid: str,
+    model: str,
+    slot: Slot | None,
+    holder: Holder | None,
+    generation: Generation,
+) -> str:
+    """The labels of one card; a fleet asks for them at every scrape, and they hardly ever change."""
     pairs = {
         "gpu": str(index),
-        "UUID": one.card.uuid,
+        "UUID": uuid,
         "pci_bus_id": pci_address(index),
         "device": f"nvidia{index}",
-        "modelName": one.model.name,
+        "modelName": model,
     }
-    if one.slot is not None:
-        pairs |= {"GPU_I_PROFILE": one.slot.profile, "GPU_I_ID": str(one.slot.instance)}
+    if slot is not None:
+        pairs |= {"GPU_I_PROFILE": slot.profile, "GPU_I_ID": str(slot.instance)}
     pairs["Hostname" if generation is Generation.A else "hostname"] = node
     pairs["driver_version" if generation is Generation.C else "DCGM_FI_DRIVER_VERSION"] = DRIVER
-    if one.holder is not None:
-        pairs |= {
-            "container": one.holder.container,
-            "namespace": one.holder.namespace,
-            "pod": one.holder.pod,
-        }
+    if holder is not None:
+        pairs |= {"container": holder.container, "namespace": holder.namespace, "pod": holder.pod}
     return ",".join(f'{name}="{escaped(value)}"' for name, value in pairs.items())
 
 

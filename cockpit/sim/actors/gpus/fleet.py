@@ -100,9 +100,10 @@ class Fleet(Actor):
             raise KeyError(node)
         held = self._by_device(node)
         found: list[CardReading] = []
+        duties: dict[tuple[int, float], float] = {}  # by the load's id: cards of one container do the same
         for body in bodies:
             loads = self._loads_on(body.card, held)
-            self._move(node, body, loads, at_seconds)
+            self._move(body, loads, at_seconds, duties)
             found.extend(_read(body, held, self._loads))
         return found
 
@@ -172,9 +173,21 @@ class Fleet(Actor):
                     found.append((load, slot_share(slot)))
         return found
 
-    def _move(self, node: str, body: _Body, loads: Sequence[tuple[Load, float]], at_seconds: float) -> None:
+    def _move(
+        self,
+        body: _Body,
+        loads: Sequence[tuple[Load, float]],
+        at_seconds: float,
+        duties: dict[tuple[int, float], float],
+    ) -> None:
+        def duty(load: Load, at: float) -> float:
+            known = duties.get((id(load), at))
+            if known is None:
+                known = duties[id(load), at] = duty_at(load, at)
+            return known
+
         def asked(at: float) -> float:
-            return min(1.0, sum(duty_at(load, at) * share for load, share in loads))
+            return min(1.0, sum(duty(load, at) * share for load, share in loads))
 
         if grid(at_seconds) > body.state.at_seconds:
             body.state = advance(body.model, body.state, asked, body.faults, at_seconds)

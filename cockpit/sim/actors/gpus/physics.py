@@ -14,6 +14,7 @@ from cockpit.sim.actors.gpus.load import GRID_SECONDS
 from cockpit.sim.actors.gpus.models import Model
 
 _INERTIA_SECONDS = 45.0
+_WARMTH = 1.0 - math.exp(-GRID_SECONDS / _INERTIA_SECONDS)
 _LONGEST_STEPS = 240
 _THROTTLED_RATIO = 0.6
 
@@ -27,6 +28,12 @@ class Throttle(IntFlag):
     HW_SLOWDOWN = 0x8
     SW_THERMAL = 0x20
     HW_THERMAL = 0x40
+
+
+_IDLE, _CAPPED, _HOT = int(Throttle.GPU_IDLE), int(Throttle.POWER_CAP), int(Throttle.HW_THERMAL)
+_HOT_SLOW = int(Throttle.HW_SLOWDOWN | Throttle.HW_THERMAL)
+_BITS = {bits: Throttle(bits) for bits in range(2 * _HOT)}
+"""Sums of flags are looked up: a fleet takes a million steps a minute, and adding flags costs more than they."""
 
 
 class Faults(msgspec.Struct, frozen=True):
@@ -93,20 +100,19 @@ def advance(
 def _step(model: Model, state: State, asked: float, faults: Faults) -> State:
     at = state.at_seconds + GRID_SECONDS
     # Hysteresis: once throttled, a card stays so until it is 3 degrees below its limit.
-    limit = model.slowdown_celsius - (3.0 if state.throttle & Throttle.HW_THERMAL else 0.0)
+    limit = model.slowdown_celsius - (3.0 if int(state.throttle) & _HOT else 0.0)
     is_hot = state.temperature_celsius >= limit
     ratio = _THROTTLED_RATIO if is_hot else 1.0
     power = model.idle_watts + (model.cap_watts - model.idle_watts) * asked**0.8 * ratio
     settled = model.idle_celsius + faults.heat_celsius + (power - model.idle_watts) * model.celsius_per_watt
-    warmth = 1.0 - math.exp(-GRID_SECONDS / _INERTIA_SECONDS)
-    celsius = state.temperature_celsius + (settled - state.temperature_celsius) * warmth
-    reasons = Throttle.NONE
+    celsius = state.temperature_celsius + (settled - state.temperature_celsius) * _WARMTH
+    reasons = 0
     if asked == 0.0:
-        reasons |= Throttle.GPU_IDLE
+        reasons |= _IDLE
     if is_hot:
-        reasons |= Throttle.HW_SLOWDOWN | Throttle.HW_THERMAL
+        reasons |= _HOT_SLOW
     if power >= 0.97 * model.cap_watts:
-        reasons |= Throttle.POWER_CAP
+        reasons |= _CAPPED
     return State(
         at_seconds=at,
         duty_ratio=asked,
@@ -114,6 +120,6 @@ def _step(model: Model, state: State, asked: float, faults: Faults) -> State:
         temperature_celsius=celsius,
         memory_temperature_celsius=celsius + 4.0 + 9.0 * asked,
         sm_clock_hertz=model.sm_clock_hertz * ratio if asked > 0.0 else model.idle_clock_hertz,
-        throttle=reasons,
+        throttle=_BITS[reasons],
         energy_joules=state.energy_joules + power * GRID_SECONDS,
     )
