@@ -33,7 +33,7 @@ class Throttle(IntFlag):
 _IDLE, _CAPPED, _HOT = int(Throttle.GPU_IDLE), int(Throttle.POWER_CAP), int(Throttle.HW_THERMAL)
 _HOT_SLOW = int(Throttle.HW_SLOWDOWN | Throttle.HW_THERMAL)
 _BITS = {bits: Throttle(bits) for bits in range(2 * _HOT)}
-"""Sums of flags are looked up: a fleet takes a million steps a minute, and adding flags costs more than they."""
+"""Sums of flags are looked up: a fleet takes a million steps a minute, and adding flags costs more."""
 
 
 class Faults(msgspec.Struct, frozen=True):
