@@ -25,6 +25,8 @@ LIMIT_BYTES = 64 * 2**20
 """Largest answer that is read; five families of 20,000 cards are 40 MB (reference 5.2)."""
 
 TIMEOUT_SECONDS = 20.0
+LARGE_TIMEOUT_SECONDS = 60.0
+"""For answers about a whole fleet: where processors are short, 20,000 cards take a Prometheus its time."""
 
 
 class Prometheus:
@@ -65,7 +67,7 @@ class Prometheus:
             assert self._guard is not None
             self._guard.read = rows.answer
             try:
-                return self.query_now(promql, at_seconds)
+                return self.query_now(promql, at_seconds, LARGE_TIMEOUT_SECONDS)
             finally:
                 self._guard.read = msgspec.json.decode
 
@@ -89,15 +91,19 @@ class Prometheus:
 
         return await self.apart(lambda: self._rows(ask))
 
-    def query_now(self, promql: str, at_seconds: float | None = None) -> list[Any]:
+    def query_now(
+        self, promql: str, at_seconds: float | None = None, least_timeout_seconds: float = 0.0
+    ) -> list[Any]:
         """As `query`, blocking."""
         when = {} if at_seconds is None else {"time": f"{at_seconds:.3f}"}
+        patience = max(self._timeout_seconds, least_timeout_seconds)
         return self._rows(
-            lambda: self._client().custom_query(promql, params=when, timeout=self._timeout_seconds)
+            lambda: self._client().custom_query(promql, params=when, timeout=patience), patience
         )
 
-    def _rows(self, ask: Callable[[], Any]) -> list[Any]:
+    def _rows(self, ask: Callable[[], Any], timeout_seconds: float = 0.0) -> list[Any]:
         """What was asked for; every failure in one sentence."""
+        patience = timeout_seconds or self._timeout_seconds
         import requests
         from prometheus_api_client.exceptions import PrometheusApiClientException
 
@@ -115,7 +121,7 @@ class Prometheus:
             ) from None
         except requests.Timeout:
             raise TelemetryError(
-                f"{self.who} did not answer within {self._timeout_seconds:.0f} s; it may be overloaded."
+                f"{self.who} did not answer within {patience:.0f} s; it may be overloaded."
             ) from None
         except (requests.RequestException, OSError) as error:
             raise TelemetryError(f"{self.who} cannot be reached: {_cause(error)}.") from None
