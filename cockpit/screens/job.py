@@ -16,7 +16,7 @@ from cockpit.model.record import Kind
 from cockpit.screens.board import BoardForward
 from cockpit.screens.job_run import RunReader
 from cockpit.screens.keymap import EVERYWHERE, LIFE, bindings
-from cockpit.screens.table_place import TablePlace
+from cockpit.screens.rank_grid import RankPage
 from cockpit.screens.verbs import JobVerbs, PodVerbs
 from cockpit.telemetry.look import Look
 from cockpit.telemetry.past import Past
@@ -30,7 +30,7 @@ SHORT_LINES = 30
 NO_EVENTS = "No events of this job or its members are kept by the server."
 
 
-class JobScreen(TablePlace, JobVerbs, PodVerbs, RunReader, BoardForward):
+class JobScreen(RankPage, JobVerbs, PodVerbs, RunReader, BoardForward):
     DEFAULT_CSS = """
     JobScreen #facts { height: auto; max-height: 45%; padding: 0 1; }
     JobScreen #table { height: 1fr; min-height: 4; }
@@ -40,6 +40,9 @@ class JobScreen(TablePlace, JobVerbs, PodVerbs, RunReader, BoardForward):
     JobScreen.short.eventful #events, JobScreen.short.eventful #events-title { display: block; height: 1fr; }
     JobScreen.short.eventful #events-title { height: 1; }
     JobScreen.short.eventful #table, JobScreen.short.eventful #members-title { display: none; }
+    JobScreen.short.eventful #ranks, JobScreen.short.eventful #odd, JobScreen.short.eventful #rank {
+        display: none;
+    }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings(
@@ -48,6 +51,7 @@ class JobScreen(TablePlace, JobVerbs, PodVerbs, RunReader, BoardForward):
             "logs",
             "events",
             "devices",
+            "ranks",
             "job.kill",
             "pod.enter",
             "yaml",
@@ -90,9 +94,15 @@ class JobScreen(TablePlace, JobVerbs, PodVerbs, RunReader, BoardForward):
     def chosen_job(self) -> Job | None:
         return self.deck.attachment.jobs.job(self._key)
 
+    def rank_members(self) -> tuple[Pod, ...]:
+        return self.board_members()
+
+    def can_be_grid(self) -> bool:
+        return not self.has_class("devices")
+
     def chosen_pod(self) -> Pod | None:
         """The member under the cursor."""
-        found = self.deck.attachment.store.get(Kind.POD, job_grid.pod_uid(self.table.cursor_key or ""))
+        found = self.deck.attachment.store.get(Kind.POD, job_grid.pod_uid(self.row_key))
         return found if isinstance(found, Pod) else None
 
     def source(self) -> tuple[TableSource, str]:
@@ -118,9 +128,15 @@ class JobScreen(TablePlace, JobVerbs, PodVerbs, RunReader, BoardForward):
     def action_devices(self) -> None:
         """Members, or each of their devices; the title says which."""
         self.toggle_class("devices")
-        title = "Rank by device" if self.has_class("devices") else "Members by rank"
-        self.query_one("#members-title", Static).update(title, layout=False)
+        self.turned()
         self.set_sort("", descending=False)
+
+    def turned(self) -> None:
+        if self.has_class("devices"):
+            title = "Rank by device"
+        else:
+            title = "Members by rank, a cell each · x shows lines" if self.is_grid else "Members by rank"
+        self.query_one("#members-title", Static).update(title, layout=False)
 
     def project(self) -> None:
         attachment, now_seconds = self.deck.attachment, self.deck.clock.now()
@@ -141,6 +157,7 @@ class JobScreen(TablePlace, JobVerbs, PodVerbs, RunReader, BoardForward):
         found = view.events_of(job, attachment.jobs.members(self._key), attachment.store) if job else ()
         events.set_source(events_view.table(attachment.store, ViewState(), now_seconds, events=found))
         super().project()
+        self.project_ranks(self.table.source)
 
     def holds_top(self) -> bool:
         """The first member stays under the cursor until somebody moves it, also while members come."""
@@ -167,7 +184,10 @@ class JobScreen(TablePlace, JobVerbs, PodVerbs, RunReader, BoardForward):
 
     def action_object_events(self) -> None:
         self.toggle_class("eventful")
-        self.query_one("#events" if self.has_class("eventful") else "#table").focus()
+        if self.has_class("eventful"):
+            self.query_one("#events").focus()
+        else:
+            self.focus_body()
 
     def action_panel(self) -> None:
         self.focus_next()

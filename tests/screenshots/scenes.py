@@ -10,6 +10,7 @@ from cockpit.attach import Link
 from cockpit.model.batch import Phase
 from tests.tui import looking
 from tests.tui.bare import Bare
+from tests.tui.crowd_estate import CrowdEstate
 from tests.tui.deck import ScriptedApp, settle
 from tests.tui.estate import Estate
 from tests.tui.offering import OfferingApp
@@ -56,6 +57,7 @@ def nothing() -> None:
 
 UNREACHABLE = "The API server at https://10.20.0.7:6443 does not answer within 10 s; check the network."
 JOB = ("2", "down", "down", "down", "down", "down", "enter")
+CROWD = ("2", "slash", *"llm-512", "enter", "enter")
 FORM = ("2", "N", *"llama-sft", "tab", "tab", "tab", "tab", "4", "tab", "8", "tab", *"hub/train")
 
 SCENES = (
@@ -80,6 +82,8 @@ SCENES = (
     Scene("job-80x24", JOB, SMALL, until="epoch 31/90"),
     Scene("job-devices", (*JOB, "d"), until="epoch 31/90"),
     Scene("job-devices-80x24", (*JOB, "d"), SMALL, until="epoch 31/90"),
+    Scene("job-ranks", CROWD, WIDE, estate=CrowdEstate, until="rank 317"),
+    Scene("job-ranks-80x24", (*CROWD, "down", "right"), SMALL, estate=CrowdEstate, until="rank 317"),
     Scene("job-pending", ("2", "enter")),
     Scene("logs", (*JOB, "l"), until="OSError"),
     Scene("logs-80x24", (*JOB, "l"), SMALL, until="step 1590"),

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from cockpit_widgets.cell_grid import CellGrid
     from cockpit_widgets.dialogs import ChoiceDialog, ConfirmDialog, HelpDialog
     from cockpit_widgets.form import Form
     from cockpit_widgets.heatmap import Heatmap
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "ResourceTable": "resource_table",
+    "CellGrid": "cell_grid",
     "Heatmap": "heatmap",
     "Sparkline": "sparkline",
     "Meter": "meter",
@@ -36,6 +38,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "CellGrid",
     "ChoiceDialog",
     "ConfirmDialog",
     "Form",

@@ -11,8 +11,8 @@ LEVEL_CLASSES = {
 }
 """Component class by level; levels beyond either end take the one at that end."""
 
-HEAT_CSS = """
-    Heatmap {
+_RULES = """
+    WIDGET {
         height: 1fr;
         overflow-x: hidden;
         overflow-y: auto;
@@ -49,3 +49,11 @@ HEAT_CSS = """
     }
     """
 """Two ramps: calm, where much is good, and `-alarm`, where much is bad."""
+
+
+def heat_css(widget: str) -> str:
+    """The rules for a widget of that name."""
+    return _RULES.replace("WIDGET", widget)
+
+
+HEAT_CSS = heat_css("Heatmap")

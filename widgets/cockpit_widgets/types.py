@@ -68,6 +68,17 @@ class HeatGroup:
     blocks: tuple[HeatBlock, ...]
 
 
+class GridCell(NamedTuple):
+    """One cell of a grid: a glyph in a tone, or in the shade of a `level` (as of a `HeatBlock`; its own glyph
+    where none is given). A row is called by the `label` of its first cell."""
+
+    key: str
+    label: str
+    glyph: str = ""
+    level: int | None = None
+    tone: Tone = ""
+
+
 @dataclass(frozen=True, slots=True)
 class FieldSpec:
     """One field of a form. `value` is the start value as text; that of a switch is `true` or `false`."""

@@ -1,0 +1,274 @@
+"""Many alike things as one cell each: a glyph, shaded by a level or in a tone, under a cursor that moves."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.strip import Strip
+
+from cockpit_widgets.cell_layout import CellPlan, plan_cells
+from cockpit_widgets.glyphs import TOP_LEVEL, heat_glyph
+from cockpit_widgets.heat_look import LEVEL_CLASSES, heat_css
+from cockpit_widgets.line_scroll import LineScroll
+from cockpit_widgets.palette import TONE_CLASSES, TONE_RULES, Palette
+from cockpit_widgets.text import fit, width_of
+from cockpit_widgets.types import GridCell
+
+CAPTION_LINES = 1
+_MOST_LABEL = 12
+
+
+class CellGrid(LineScroll, can_focus=True):
+    """Groups of cells in rows, each labelled by its first cell. Under them a caption tells the glyphs."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "heatmap--name",
+        "heatmap--caption",
+        "cell-grid--cursor",
+        *LEVEL_CLASSES.values(),
+        *TONE_CLASSES,
+    }
+    DEFAULT_CSS = (
+        heat_css("CellGrid")
+        + "CellGrid {"
+        + TONE_RULES
+        + "& > .cell-grid--cursor { background: $foreground; color: $background; text-style: bold; }"
+        + "&:ansi > .cell-grid--cursor { background: ansi_default; color: ansi_default; "
+        + "text-style: reverse; }"
+        + "}"
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left", "step(-1)", "Cell to the left", show=False),
+        Binding("right", "step(1)", "Cell to the right", show=False),
+        Binding("up", "line(-1)", "Row up", show=False),
+        Binding("down", "line(1)", "Row down", show=False),
+        Binding("home", "end(False)", "First cell", show=False),
+        Binding("end", "end(True)", "Last cell", show=False),
+        Binding("enter", "activate", "open", id="open", key_display="enter"),
+    ]
+
+    @dataclass
+    class Highlighted(Message):
+        """The cursor stands on this cell."""
+
+        grid: "CellGrid"
+        key: str
+
+        @property
+        def control(self) -> "CellGrid":
+            return self.grid
+
+    @dataclass
+    class Activated(Message):
+        """Enter or a double click on this cell."""
+
+        grid: "CellGrid"
+        key: str
+
+        @property
+        def control(self) -> "CellGrid":
+            return self.grid
+
+    def __init__(
+        self,
+        *,
+        name: str | None = None,
+        id: str | None = None,  # noqa: A002 - the word of every Textual widget
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(name=name, id=id, classes=classes)
+        self._palette = Palette(self)
+        self._sizes: tuple[int, ...] = ()
+        self._cells: tuple[GridCell, ...] = ()
+        self._caption = ""
+        self._plan = CellPlan((), 0, 1)
+        self._at = 0
+        self._cursor_key: str | None = None
+        self._drawn: dict[int, object] = {}
+
+    @property
+    def cursor_key(self) -> str | None:
+        """Key of the cell that enter would open; None when there is none."""
+        return self._cells[self._at].key if self._at < len(self._cells) else None
+
+    @property
+    def plan(self) -> CellPlan:
+        """Where the cells stand now."""
+        return self._plan
+
+    def set_cells(self, groups: Sequence[Sequence[GridCell]], caption: str = "") -> None:
+        """Swap all cells; the cursor follows its key, and only rows that look different are painted again."""
+        cells = tuple(chain.from_iterable(groups))
+        sizes = tuple(len(group) for group in groups if group)
+        is_alike = sizes == self._sizes and _names(cells) == _names(self._cells)
+        self._cells, self._sizes, self._caption = cells, sizes, caption
+        self._at = self._find(self._cursor_key)
+        if is_alike:
+            self._repaint_changed()
+        else:
+            self._lay_out()
+        self._tell_cursor()
+
+    def move_to(self, key: str) -> None:
+        """Put the cursor on a cell; one that is not there changes nothing."""
+        at = next((at for at, cell in enumerate(self._cells) if cell.key == key), None)
+        if at is not None:
+            self._move(at)
+
+    # Keys and mouse
+
+    def action_step(self, cells: int) -> None:
+        self._move(self._at + cells)
+
+    def action_line(self, rows: int) -> None:
+        if self._cells and self._plan.rows:
+            self._move(self._plan.beside(self._at, rows))
+
+    def action_end(self, last: bool) -> None:
+        self._move(len(self._cells) - 1 if last else 0)
+
+    def action_activate(self) -> None:
+        if (key := self.cursor_key) is not None:
+            self.post_message(self.Activated(self, key))
+
+    def on_click(self, event: events.Click) -> None:
+        spot = event.get_content_offset(self)
+        if spot is None or spot.y >= self._body_lines:
+            return
+        at = self._plan.at(spot.y + self.scroll_offset.y, spot.x)
+        if at is not None:
+            self._move(at)
+            if event.chain == 2:
+                self.action_activate()
+
+    def on_resize(self) -> None:
+        self.measure_lines()
+        self._lay_out()
+
+    def on_focus(self) -> None:
+        self._repaint_changed()
+
+    def on_blur(self) -> None:
+        self._repaint_changed()
+
+    # Drawing
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._palette.clear()
+
+    def render_line(self, y: int) -> Strip:
+        width = self.line_width
+        self._drawn[y] = self._token(y)
+        if y == self._caption_line:
+            return Strip([Segment(fit(self._caption, width), self._palette.style("heatmap--caption"))], width)
+        row = y + self.scroll_offset.y
+        if row >= len(self._plan.rows):
+            return Strip.blank(width, self._palette.style())
+        return self._row_strip(row, width)
+
+    def _row_strip(self, row: int, width: int) -> Strip:
+        plan, base = self._plan, self._palette.style()
+        first, stop = plan.rows[row]
+        label = fit(self._cells[first].label, max(0, plan.label_width - 1))
+        segments = [Segment(label + " " * (plan.label_width - width_of(label)), self._look("heatmap--name"))]
+        x = plan.label_width
+        for index in range(first, stop):
+            left = plan.x_of(index - first)
+            if left > x:
+                segments.append(Segment(" " * (left - x), base))
+            glyph, style = self._drawn_cell(
+                self._cells[index], is_cursor=self.has_focus and index == self._at
+            )
+            segments.append(Segment(glyph * plan.cell_width, style))
+            x = left + plan.cell_width
+        return Strip(segments).adjust_cell_length(width, base)
+
+    def _look(self, *names: str) -> Style:
+        return self._palette.style(*names)
+
+    def _drawn_cell(self, cell: GridCell, *, is_cursor: bool) -> tuple[str, Style]:
+        level = None if cell.level is None else max(-4, min(cell.level, TOP_LEVEL))
+        glyph = cell.glyph or (heat_glyph(level) if level is not None else " ")
+        if is_cursor:
+            # a full block would hide the ground that shows the cursor
+            return (" " if level == TOP_LEVEL and not cell.glyph else glyph), self._look("cell-grid--cursor")
+        if level is not None:
+            return glyph, self._look(LEVEL_CLASSES[level])
+        return glyph, self._look(*((f"tone--{cell.tone}",) if cell.tone else ()))
+
+    def _token(self, y: int) -> object:
+        if y == self._caption_line:
+            return self._caption
+        row = y + self.scroll_offset.y
+        if row >= len(self._plan.rows):
+            return None
+        first, stop = self._plan.rows[row]
+        cursor = self._at if self.has_focus and first <= self._at < stop else None
+        return (row, cursor, self._cells[first:stop])
+
+    # Changes
+
+    @property
+    def _body_lines(self) -> int:
+        return max(1, self.size.height - CAPTION_LINES)
+
+    @property
+    def _caption_line(self) -> int:
+        return min(self._body_lines, len(self._plan.rows))
+
+    def _lay_out(self) -> None:
+        width = self.line_width or self.size.width
+        if width <= 0:
+            return
+        labels = min(_MOST_LABEL, max((width_of(cell.label) for cell in self._cells), default=0))
+        self._plan = plan_cells(self._sizes, width, self._body_lines, labels + 1)
+        self.resize_lines(len(self._plan.rows) + CAPTION_LINES)
+        self._show_cursor()
+        self.refresh()
+
+    def _find(self, key: str | None) -> int:
+        for at, cell in enumerate(self._cells):
+            if cell.key == key:
+                return at
+        return max(0, min(self._at, len(self._cells) - 1))
+
+    def _move(self, at: int) -> None:
+        if not self._cells:
+            return
+        self._at = max(0, min(at, len(self._cells) - 1))
+        self._show_cursor()
+        self._repaint_changed()
+        self._tell_cursor()
+
+    def _show_cursor(self) -> None:
+        if not self._cells or not self._plan.rows:
+            return
+        row, _ = self._plan.place(self._at)
+        top = self.scroll_offset.y
+        if row < top:
+            self.jump(row)
+        elif row >= top + self._body_lines:
+            self.jump(row - self._body_lines + 1)
+
+    def _tell_cursor(self) -> None:
+        key = self.cursor_key
+        if key is not None and key != self._cursor_key:
+            self.post_message(self.Highlighted(self, key))
+        self._cursor_key = key
+
+    def _repaint_changed(self) -> None:
+        if not self.is_attached:
+            return
+        drawn = self._drawn
+        self.repaint_lines([y for y in range(self.size.height) if y in drawn and drawn[y] != self._token(y)])
+
+
+def _names(cells: Sequence[GridCell]) -> tuple[tuple[str, str], ...]:
+    return tuple((cell.key, cell.label) for cell in cells)
