@@ -3,7 +3,8 @@
 Source: scheduler-plugins apis/scheduling/v1alpha1, pkg/coscheduling.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cockpit.errors import BadInput
@@ -15,6 +16,7 @@ from cockpit.gangs.manifests import (
     refuse_without_pods,
     set_scheduler,
 )
+from cockpit.gangs.sentence import counted
 from cockpit.model.gang import PodGroup
 from cockpit.model.pod import Pod
 
@@ -28,6 +30,9 @@ MEANING = (
     " something touches it: retry now does."
 )
 RETRIES_BY_ITSELF = False
+_SET_ASIDE = re.compile(r"podGroup \S+ failed recently|optimistic rejection in PostFilter")
+SET_ASIDE = "waits to be tried again"
+"""Said behind the cause of a group that is not looked at by itself, whatever room there is by now."""
 
 
 def attach(
@@ -77,3 +82,22 @@ def reason(group: PodGroup, pods: tuple[Pod, ...]) -> str:
     if group.min_member is not None and there < group.min_member:
         return f"its group has {there} of {group.min_member} pods"
     return ""
+
+
+def is_set_aside(message: str) -> bool:
+    """True where a pod was refused for its group: only a touch of the group wakes it, room does not."""
+    return _SET_ASIDE.search(message) is not None
+
+
+def refused_why(pods: Sequence[Pod]) -> str:
+    """Why members wait where no sentence of the scheduler holds the cause: what they need together.
+
+    Events of one reason are folded into the first one of a pod, so the cause may be nowhere. What is free by
+    now is left out: a row is not drawn anew for that.
+    """
+    sizes = [pod.gpus for pod in pods if pod.gpus]
+    if not sizes:
+        return f"its group was refused as a whole; {SET_ASIDE}"
+    alike = len(set(sizes)) == 1 and len(sizes) > 1
+    asked = f"{len(sizes)} x {counted(sizes[0], 'GPU')}" if alike else counted(sum(sizes), "GPU")
+    return f"needs {asked} at once and was refused; {SET_ASIDE}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from cockpit.gangs import scheduler
+from cockpit.gangs import coscheduling, scheduler
 from cockpit.gangs.sentence import counted, one_line
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
@@ -105,7 +105,11 @@ def unbound_why(pods: tuple[Pod, ...], store: Store) -> str:
     for pod in waiting:  # the cause may survive only in an older event of one member of the group
         for event in store.events_of(pod.uid):
             if event.reason == "FailedScheduling" and not scheduler.is_consequence(event.message):
-                return _refusal(pod, event.message, store)
+                cause = _refusal(pod, event.message, store)
+                is_aside = any(coscheduling.is_set_aside(one.scheduled_message) for one in told)
+                return one_line(f"{cause}; {coscheduling.SET_ASIDE}") if is_aside else cause
+    if told and all(coscheduling.is_set_aside(pod.scheduled_message) for pod in told):
+        return coscheduling.refused_why(waiting)
     if told:
         return scheduler.plain(told[0].scheduled_message, gpus=told[0].gpus)
     gated = [pod for pod in waiting if pod.is_gated]

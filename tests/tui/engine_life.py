@@ -11,7 +11,7 @@ from typing import Any
 from tests.tui.engine_ground import Ground
 from tests.tui.engine_ways import Way
 from tests.tui.on_the_bed import until
-from tests.tui.seat import Seat, line_with
+from tests.tui.seat import Seat
 
 NAMESPACE = "team-a"
 GPUS_EACH = 4
@@ -136,12 +136,6 @@ def do(terminal: Seat, key: str, asked: str, told: str) -> None:
     terminal.until(told)
 
 
-def says_why(terminal: Seat, job: str, why: tuple[str, ...]) -> bool | None:
-    """True once the row is queued with one of the sentences."""
-    line = line_with(terminal.screen(), job, "queued")
-    return True if any(one in line for one in why) else None
-
-
 def life(terminal: Seat, ground: Ground, way: Way, word: str) -> None:
     """Fits and runs; does not fit and binds nothing; starts when there is room; is held, resumed, killed."""
     first, late = f"{word}-first", f"{word}-late"
@@ -157,7 +151,7 @@ def life(terminal: Seat, ground: Ground, way: Way, word: str) -> None:
         until("a scheduler refused all of it", lambda: refused(ground, late, many), DEADLINE_SECONDS)
     assert bound(ground, late) == []
     terminal.keys("2")
-    until(f"its row says one of {way.why}", lambda: says_why(terminal, f"{NAMESPACE}/{late}", way.why))
+    terminal.until_one_in_line(way.why, f"{NAMESPACE}/{late}", "queued")
     assert bound(ground, late) == []
 
     find(terminal, first, late)

@@ -44,7 +44,7 @@ COSCHEDULING = Way(
     says=("Binds together or not at all", "retry now does"),
     foresees=("misses 1 of 3",),
     # the cause stands in one event of one pod, and is lost where the server folds it into an earlier one
-    why=(NO_ROOM, "failed and waits to be tried again"),
+    why=(NO_ROOM, "needs 3 x 4 GPUs at once and was refused; waits to be tried again"),
     kinds="jobs,pods,podgroups.scheduling.x-k8s.io",
     retries=False,
 )

@@ -74,6 +74,18 @@ class Seat(ABC):
                 raise AssertionError(f"not within {seconds:g} s: {tuple(wanted)} beside {words}\n{seen}")
             time.sleep(LOOK_SECONDS)
 
+    def until_one_in_line(self, wanted: Sequence[str], *words: str, seconds: float = PATIENCE_SECONDS) -> str:
+        """The first line that holds `words` and one of the texts. Fails with the screen it saw last."""
+        deadline = time.monotonic() + seconds
+        while True:
+            seen = self.screen()
+            line = line_with(seen, *words)
+            if any(text in line for text in wanted):
+                return line
+            if time.monotonic() > deadline:
+                raise AssertionError(f"not within {seconds:g} s: one of {wanted} beside {words}\n{seen}")
+            time.sleep(LOOK_SECONDS)
+
 
 def line_with(screen: str, *words: str) -> str:
     """The first line of the screen that holds all words, "" when there is none."""

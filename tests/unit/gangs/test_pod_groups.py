@@ -365,3 +365,32 @@ def test_a_kind_that_is_served_and_a_controller_that_lives_are_two_facts() -> No
     spoken = group("scheduling.volcano.sh", {"minMember": 4}, {"phase": "Pending"})
     store, _ = cluster(spoken, [])
     assert found(store, "scheduling.volcano.sh")["Volcano"] == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("gpus", "words"),
+    [
+        ((4, 4, 4), "needs 3 x 4 GPUs at once and was refused; waits to be tried again"),
+        ((0, 8, 8), "needs 2 x 8 GPUs at once and was refused; waits to be tried again"),
+        ((1, 1), "needs 2 x 1 GPU at once and was refused; waits to be tried again"),
+        ((2, 4), "needs 6 GPUs at once and was refused; waits to be tried again"),
+        ((0, 0), "its group was refused as a whole; waits to be tried again"),
+    ],
+)
+def test_a_group_whose_cause_was_told_nowhere_says_what_it_needs(gpus: tuple[int, ...], words: str) -> None:
+    pods = [Pod(uid=f"p{at}", name=f"p{at}", gpus=count) for at, count in enumerate(gpus)]
+    assert coscheduling.refused_why(pods) == words
+
+
+@pytest.mark.parametrize(
+    ("message", "is_so"),
+    [
+        ("0/3 nodes are available: podGroup gang/pg4 failed recently. preemption: x", True),
+        ("0/1 nodes are available: 1 optimistic rejection in PostFilter.", True),
+        ("0/3 nodes are available: 3 Insufficient nvidia.com/gpu.", False),
+        ("pod group is unschedulable, waiting for minCount pods from a gang to be scheduled", False),
+        ("", False),
+    ],
+)
+def test_only_who_was_refused_for_its_group_waits_to_be_tried_again(message: str, is_so: bool) -> None:
+    assert coscheduling.is_set_aside(message) is is_so

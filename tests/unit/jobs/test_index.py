@@ -188,7 +188,7 @@ def test_the_cause_of_a_gang_is_found_in_the_event_of_one_member(cluster: Cluste
     message = "0/3 nodes are available: podGroup team-a/llm failed recently."
     launcher_job, pods = gang(job, phase="Pending", scheduled="False", scheduled_message=message)
     cluster.put(job, launcher_job, *pods)
-    assert row(cluster).why == "its group team-a/llm failed and waits to be tried again"
+    assert row(cluster).why == "needs 2 x 8 GPUs at once and was refused; waits to be tried again"
     # as scheduler-plugins 0.33.5 leaves it: the cause is neither the newest event of its pod nor the oldest
     told = ("0/1 nodes are available: 1 PodGroup not found.", INSUFFICIENT, message)
     events = tuple(
@@ -205,7 +205,11 @@ def test_the_cause_of_a_gang_is_found_in_the_event_of_one_member(cluster: Cluste
     )
     cluster.store.apply(Batch(kind=Kind.EVENT, changed=events))
     cluster.put()
-    assert row(cluster).why == "needs 8 GPUs on one node: 37 nodes lack free GPUs, 3 are cordoned"
+    cause = "needs 8 GPUs on one node: 37 nodes lack free GPUs, 3 are cordoned"
+    assert row(cluster).why == f"{cause}; waits to be tried again"
+    # one that was refused for its own sake is woken by room, and its group with it
+    cluster.put(msgspec.structs.replace(pods[0], scheduled_message=INSUFFICIENT))
+    assert row(cluster).why == cause
 
 
 def test_an_invalid_mpijob_shows_its_event(cluster: Cluster) -> None:
