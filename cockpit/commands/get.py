@@ -19,7 +19,15 @@ from cockpit.pools.truth import gpus_held
 from cockpit.views import events, gpus, jobs, nodes, pods, pools, queues
 from cockpit.views.view_state import ViewState
 
-_JOBS: Final = (Kind.POD, Kind.MPIJOB, Kind.JOB, Kind.WORKLOAD, Kind.LOCAL_QUEUE, Kind.CLUSTER_QUEUE)
+_JOBS: Final = (
+    Kind.POD,
+    Kind.MPIJOB,
+    Kind.JOB,
+    Kind.VOLCANO_JOB,
+    Kind.WORKLOAD,
+    Kind.LOCAL_QUEUE,
+    Kind.CLUSTER_QUEUE,
+)
 NEEDS: Final = {
     "overview": (Kind.NODE, *_JOBS, Kind.POOL),
     "nodes": (Kind.NODE, Kind.POD, Kind.POOL),

@@ -27,7 +27,7 @@ from cockpit.model.record import Kind
 from cockpit.views import jobs as view
 from cockpit.views.view_state import Measure, ViewState, read_number
 
-JOB_KINDS = (Kind.POD, Kind.MPIJOB, Kind.JOB, Kind.WORKLOAD)
+JOB_KINDS = (Kind.POD, Kind.MPIJOB, Kind.JOB, Kind.VOLCANO_JOB, Kind.WORKLOAD)
 MakePlan = Callable[[Ground, Job], Awaitable[Plan]]
 
 

@@ -30,6 +30,7 @@ class Engine(NamedTuple):
 def engine_of(labels: Labels, pods: Iterable[Pod], workload: Workload | None) -> Engine:
     """Kueue where a Workload or its queue label says so, else what the pods' scheduler and group say."""
     queue = label(labels, QUEUE_LABEL)
+    pods = tuple(pods)
     if workload is not None:
         return Engine(kueue.NAME, workload.queue or queue)
     if queue:
@@ -43,4 +44,6 @@ def engine_of(labels: Labels, pods: Iterable[Pod], workload: Workload | None) ->
         if pod.gang:
             native = pod.scheduler in _DEFAULT_SCHEDULERS
             return Engine("native gang" if native else "Coscheduling")
+    if not pods and (queue := label(labels, VOLCANO_QUEUE_LABEL)):
+        return Engine("Volcano", queue)  # its own Job, before its queue let it have pods
     return Engine(none.NAME)

@@ -4,7 +4,7 @@ from collections import ChainMap
 from collections.abc import Iterable, Mapping
 
 from cockpit.gangs import kueue, pod_group
-from cockpit.jobs import batch_job, generic, mpijob
+from cockpit.jobs import batch_job, generic, mpijob, volcano_job
 from cockpit.jobs.members import current
 from cockpit.jobs.root import NOT_JOBS, Root, climb, from_ref, of_object, of_pod
 from cockpit.jobs.row import Place
@@ -19,7 +19,7 @@ from cockpit.store.multimap import Multimap
 from cockpit.store.store import Store
 
 _QUEUES = (Kind.LOCAL_QUEUE, Kind.CLUSTER_QUEUE)
-_OBJECTS = (Kind.MPIJOB, Kind.JOB, Kind.OWNER)
+_OBJECTS = (Kind.MPIJOB, Kind.JOB, Kind.VOLCANO_JOB, Kind.OWNER)
 
 
 class JobIndex:
@@ -101,6 +101,8 @@ class JobIndex:
     def _touch_root(self, touched: dict[str, Root], root: Root) -> None:
         """A newer object with the same name takes the row over, even while pods of the old one linger."""
         table = {"MPIJob": Kind.MPIJOB, "Job": Kind.JOB}.get(root.kind)
+        if volcano_job.is_volcano(root):
+            table = Kind.VOLCANO_JOB
         if table is not None:
             record: JobObject | None = self._store.by_key(table, f"{root.namespace}/{root.name}")
             if record is not None and record.uid != root.uid:
@@ -298,7 +300,7 @@ class JobIndex:
         for uid in self._parts.pop(key, ()):
             if self._key_of.get(uid) == key:
                 del self._key_of[uid]
-        self._enter_gangs(key, pods if job is not None else ())
+        self._enter_gangs(key, *((root, pods) if job is not None else (None, ())))
         if job is None:
             self._jobs.pop(key, None)
             self._roots.pop(key, None)
@@ -310,8 +312,11 @@ class JobIndex:
         for uid in parts:
             self._key_of[uid] = key
 
-    def _enter_gangs(self, key: str, pods: Iterable[Pod]) -> None:
+    def _enter_gangs(self, key: str, root: Root | None, pods: Iterable[Pod]) -> None:
+        """Which groups move the row: those that its pods name, and the one that Volcano makes before them."""
         gangs = tuple(sorted({f"{pod.namespace}/{pod.gang}" for pod in pods if pod.gang}))
+        if root is not None and volcano_job.is_volcano(root):
+            gangs = tuple(sorted({*gangs, *volcano_job.group_keys(root)}))
         former = self._gangs_of.pop(key, ())
         if gangs:
             self._gangs_of[key] = gangs
@@ -332,6 +337,12 @@ class JobIndex:
             mpi: JobObject | None = store.get(Kind.MPIJOB, root.uid)
             if mpi is not None:
                 return mpijob.row(mpi, root, current(pods), store, places)
+        elif volcano_job.is_volcano(root):
+            volcano: JobObject | None = store.get(Kind.VOLCANO_JOB, root.uid)
+            if volcano is not None:
+                if not volcano_job.is_row(volcano, pods, store):
+                    return None
+                return volcano_job.row(volcano, root, current(pods), store, places)
         elif root.kind == "Job":
             batch: JobObject | None = store.get(Kind.JOB, root.uid)
             if batch is not None:

@@ -36,7 +36,7 @@ class Root(NamedTuple):
 
 def owner_record(store: Store, uid: str) -> JobObject | OwnerObject | None:
     """The record of a controller, whichever table it is in."""
-    for kind in (Kind.MPIJOB, Kind.JOB, Kind.OWNER):
+    for kind in (Kind.MPIJOB, Kind.JOB, Kind.VOLCANO_JOB, Kind.OWNER):
         found: JobObject | OwnerObject | None = store.get(kind, uid)
         if found is not None:
             return found

@@ -71,6 +71,7 @@ CORE: tuple[tuple[Resource, Decoder], ...] = (
 
 CUSTOM: tuple[Known, ...] = (
     Known(Kind.MPIJOB, "kubeflow.org", "mpijobs", decoders.MPIJOB, ("v2beta1",)),
+    Known(Kind.VOLCANO_JOB, "batch.volcano.sh", "jobs", decoders.VOLCANO_JOB, ("v1alpha1",)),
     Known(Kind.WORKLOAD, "kueue.x-k8s.io", "workloads", decoders.WORKLOAD, ("v1beta2", "v1beta1")),
     Known(Kind.LOCAL_QUEUE, "kueue.x-k8s.io", "localqueues", decoders.LOCAL_QUEUE, ("v1beta2", "v1beta1")),
     Known(

@@ -16,6 +16,7 @@ class Kind:
     EVENT = "events"
     JOB = "jobs"  # batch/v1 Job
     MPIJOB = "mpijobs"  # kubeflow.org/v2beta1 MPIJob
+    VOLCANO_JOB = "volcanojobs"  # batch.volcano.sh Job
     WORKLOAD = "workloads"  # kueue.x-k8s.io Workload
     POD_GROUP = "podgroups"  # the group object of any placement engine
     PLACE = "places"  # in line, as the engine told it; keyed by the uid of the Workload

@@ -23,6 +23,7 @@ from cockpit.kube.decode.nodes import node_record
 from cockpit.kube.decode.pods import pod_record
 from cockpit.kube.decode.pools import PoolShape, pool_record
 from cockpit.kube.decode.reading import JSON, PROTOBUF, Reading
+from cockpit.kube.decode.volcano import VolcanoJob, volcano_job_record
 from cockpit.kube.decode.wire import JSON as JSON_TYPE
 from cockpit.kube.decode.wire import PROTOBUF as PROTOBUF_TYPE
 from cockpit.kube.decode.wire import UndecodableError, read_json
@@ -126,6 +127,7 @@ EVENT = _both(Kind.EVENT, shapes.Event, core_pb2.Event, event_record)
 JOB = _both(Kind.JOB, shapes.Job, batch_pb2.Job, job_record)
 NAMESPACE = _both(Kind.NAMESPACE, shapes.AnyObject, meta_pb2.AnyObject, _plain_record)
 MPIJOB = Decoder(Kind.MPIJOB, _json(MpiJob, mpijob_record))
+VOLCANO_JOB = Decoder(Kind.VOLCANO_JOB, _json(VolcanoJob, volcano_job_record))
 WORKLOAD = Decoder(Kind.WORKLOAD, _json(WorkloadShape, workload_record))
 LOCAL_QUEUE = Decoder(Kind.LOCAL_QUEUE, _json(LocalQueueShape, local_queue_record))
 CLUSTER_QUEUE = Decoder(Kind.CLUSTER_QUEUE, _json(ClusterQueueShape, cluster_queue_record))

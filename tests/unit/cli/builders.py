@@ -17,7 +17,7 @@ from cockpit.model.plan import Call
 from cockpit.model.record import Kind
 
 ALL_KINDS = (
-    Kind.NODE, Kind.POD, Kind.EVENT, Kind.JOB, Kind.MPIJOB, Kind.WORKLOAD, Kind.LOCAL_QUEUE,
+    Kind.NODE, Kind.POD, Kind.EVENT, Kind.JOB, Kind.MPIJOB, Kind.VOLCANO_JOB, Kind.WORKLOAD, Kind.LOCAL_QUEUE,
     Kind.CLUSTER_QUEUE, Kind.POOL, Kind.NAMESPACE, Kind.GPU, Kind.POD_GROUP,
 )  # fmt: skip
 

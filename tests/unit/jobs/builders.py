@@ -4,7 +4,7 @@ from typing import Any
 
 from cockpit.jobs.index import JobIndex
 from cockpit.model.batch import Batch
-from cockpit.model.gang import ClusterQueue, LocalQueue, PodSet, QuotaRow, Workload
+from cockpit.model.gang import ClusterQueue, LocalQueue, PodGroup, PodSet, QuotaRow, Workload
 from cockpit.model.job import JobObject, OwnerObject, ReplicaSpec
 from cockpit.model.pod import Pod
 from cockpit.model.record import Condition, Kind, OwnerRef, Record
@@ -124,10 +124,12 @@ _KINDS: dict[str, str] = {"MPIJob": Kind.MPIJOB, "Job": Kind.JOB}
 
 
 def kind_of(record: Record) -> str:
+    if isinstance(record, JobObject) and record.api_version.startswith("batch.volcano.sh/"):
+        return Kind.VOLCANO_JOB
     if isinstance(record, JobObject):
         return _KINDS[record.kind]
     table = {OwnerObject: Kind.OWNER, Pod: Kind.POD, Workload: Kind.WORKLOAD}
-    table |= {LocalQueue: Kind.LOCAL_QUEUE, ClusterQueue: Kind.CLUSTER_QUEUE}
+    table |= {PodGroup: Kind.POD_GROUP, LocalQueue: Kind.LOCAL_QUEUE, ClusterQueue: Kind.CLUSTER_QUEUE}
     return table[type(record)]
 
 
@@ -159,6 +161,8 @@ class Cluster:
             "owners",
             "mpijobs",
             "jobs",
+            "volcanojobs",
+            "podgroups",
             "localqueues",
             "clusterqueues",
             "workloads",
