@@ -104,6 +104,11 @@ class Place(Screen[None]):
         """What the header calls this screen: a word for a place, the name of its object for a page."""
         return self.place
 
+    @property
+    def aside(self) -> str:
+        """What the header says of that object where there is room, "" for nothing."""
+        return ""
+
     def project(self) -> None:
         """Hand the widgets what the views make of the store now."""
 
@@ -164,6 +169,8 @@ class Place(Screen[None]):
         attachment = self.deck.attachment
         left, right = header(attachment, self.deck.clock.now(), self.state)
         heading = [StatusSegment(self.heading, "accent", 2)] if self.heading else []
+        if self.aside:
+            heading.append(StatusSegment(self.aside, "accent", 4))
         self.query_one("#header", StatusLine).set_segments((*left[:1], *heading, *left[1:]), right)
         self.project()
         if self.app.screen is self:  # `is_current` holds for screens behind this one, too

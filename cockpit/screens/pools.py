@@ -65,7 +65,12 @@ class PoolNodesScreen(NodesScreen, PoolVerbs):
     @property
     def heading(self) -> str:
         pool = self.chosen_pool()
-        return view.heading(pool, self.deck.attachment.trends) if pool is not None else "pool: gone"
+        return f"pool {pool.name}" if pool is not None else "pool: gone"
+
+    @property
+    def aside(self) -> str:
+        pool = self.chosen_pool()
+        return view.last_hour(pool, self.deck.attachment.trends) if pool is not None else ""
 
     def look(self) -> Look:
         """The nodes on screen before all others, and the pool's last hour."""

@@ -164,12 +164,12 @@ def _line(values: Sequence[float | None], width: int) -> str:
     return f"{spark(values, min(width, len(values)), 0.0, 1.0)} " if known > 1 else ""
 
 
-def heading(pool: Pool, trends: Trends, width: int = 24) -> str:
-    """`pool a100 · duty ▂▃▅▆▇ 76%`: the pool's page, with the last hour where it is known."""
+def last_hour(pool: Pool, trends: Trends, width: int = 24) -> str:
+    """`its GPUs ▂▃▅▆▇ 76%`: duty of the held cards over the last hour, as far as it is known; else ""."""
     values = trends.pool(pool.name)
     if not values or values[-1] is None:
-        return f"pool {pool.name}"
-    return f"pool {pool.name} · duty {_line(values, width)}{fmt.percent(values[-1])}"
+        return ""
+    return f"its GPUs {_line(values, width)}{fmt.percent(values[-1])}"
 
 
 VIEW: View[Pool] = View(

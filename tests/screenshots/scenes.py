@@ -1,6 +1,7 @@
 """Each screen as a scripted scene: keys pressed on the scripted estate, then a picture."""
 
 import asyncio
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -8,6 +9,7 @@ from textual.widgets import Input
 
 from cockpit.attach import Link
 from cockpit.model.batch import Phase
+from cockpit.telemetry.past import POINTS
 from tests.tui import looking
 from tests.tui.bare import Bare
 from tests.tui.crowd_estate import CrowdEstate
@@ -34,6 +36,10 @@ class Scene:
     until: str = ""
     """A text to wait for: what comes by a timer is not there at once."""
     app: type[ScriptedApp] = ScriptedApp
+    rounds: int = 0
+    """Rounds of telemetry since the cockpit was opened."""
+    hour: bool = False
+    """A Prometheus remembers the last hour of the page."""
 
 
 def denied() -> Estate:
@@ -99,9 +105,10 @@ SCENES = (
     Scene("queues", ("4",)),
     Scene("queue", ("4", "enter")),
     Scene("queue-80x24", ("4", "enter"), SMALL),
-    Scene("pools", ("5",)),
-    Scene("pools-80x24", ("5",), SMALL),
-    Scene("pool", ("5", "down", "enter")),
+    Scene("pools", ("5",), rounds=8),
+    Scene("pools-80x24", ("5",), SMALL, rounds=8),
+    Scene("pool", ("5", "down", "enter"), rounds=1, hour=True),
+    Scene("pool-80x24", ("5", "down", "enter"), SMALL, rounds=1, hour=True),
     Scene("events", ("6",)),
     Scene("events-80x24", ("6",), SMALL),
     Scene("pods", ("7",)),
@@ -127,12 +134,22 @@ SCENES = (
 )
 
 
+def last_hour() -> dict[str, tuple[float | None, ...]]:
+    """What a Prometheus would remember of a pool that was slow to fill."""
+    line = (0.9 * min(1.0, at / 40) + 0.06 * math.sin(at / 3) for at in range(POINTS))
+    return {"pool/h100/duty": tuple(max(0.0, one) for one in line)}
+
+
 async def draw(scene: Scene) -> str:
     """The scene as SVG text; the same text every time."""
     app = scene.app(scene.estate(), write=scene.write)
     app.attachment.link, app.attachment.sentence = scene.link, scene.sentence
     async with app.run_test(size=scene.size) as pilot:
         await settle(pilot)
+        for number in range(scene.rounds):
+            app.attachment.trends.note(app.attachment.store, 5.0 * number)
+        if scene.hour:
+            app.attachment.trends.remember(last_hour())
         await pilot.press(*scene.keys)
         async with asyncio.timeout(PATIENCE_SECONDS):
             while scene.until not in looking.text(app):

@@ -1,4 +1,4 @@
-"""How busy a pool's held cards were lately: a column of the pools, and the heading of a pool's page."""
+"""How busy held cards of a pool were lately: a column of the pools, and a word in the header of its page."""
 
 import pytest
 
@@ -32,16 +32,16 @@ def test_the_column(duties: tuple[float, ...], shown: str) -> None:
 
 def test_a_pool_that_nobody_measures_has_no_duty() -> None:
     assert duty(seen(0.5), "other") == ""
-    assert pools.heading(Pool(name="other"), seen(0.5)) == "pool other"
+    assert pools.last_hour(Pool(name="other"), seen(0.5)) == ""
     assert "duty" not in [one.id for one in pools.table([], ViewState(), NOW).columns]
 
 
-def test_the_heading_has_the_last_hour_where_it_is_known() -> None:
+def test_the_header_has_the_last_hour_where_it_is_known() -> None:
     trends = seen(0.5)
-    assert pools.heading(Pool(name="h100"), trends) == "pool h100 · duty 50%"
+    assert pools.last_hour(Pool(name="h100"), trends) == "its GPUs 50%"
     trends.remember({"pool/h100/duty": (None, 0.0, 1.0)})
-    line = pools.heading(Pool(name="h100"), trends)
-    assert line.startswith("pool h100 · duty ")
+    line = pools.last_hour(Pool(name="h100"), trends)
+    assert line.startswith("its GPUs ")
     assert line.endswith("▁█▅ 50%")
 
 
