@@ -13,7 +13,7 @@ from cockpit.telemetry.labels import Places, is_placed
 from cockpit.telemetry.names import Quantity, names_of
 from cockpit.telemetry.normalise import ages, gpus
 from cockpit.telemetry.quick import Round, Unknown
-from cockpit.telemetry.register import Register, Unusual
+from cockpit.telemetry.register import Register, Unlabelled, Unusual
 from cockpit.telemetry.rows import Row, samples
 
 T = TypeVar("T")
@@ -33,7 +33,8 @@ class FleetReader:
         self._asked = asked
         self._whole: lean.Whole | None = None
         self._register = Register(Places())
-        self._plain_until: float | None = None  # what is read needs all labels of all series for so long
+        self._way = 0  # place in lean.WAYS; past its end all labels of all series are needed
+        self._way_until: float | None = None
         self._unusual_until: float | None = None
 
     async def read(self, places: Places, at: float | None) -> tuple[list[Gpu], float | None]:
@@ -41,30 +42,34 @@ class FleetReader:
 
         Raises TelemetryError.
         """
-        if self._plain_until is None or at is None or at >= self._plain_until:
-            if at is not None and self._whole is not None and self._whole.is_good(at):
-                found = await self._read(places, at, self._whole)
-                if found is not None:
-                    return found
+        if self._way and (at is None or self._way_until is None or at >= self._way_until):
+            self._way = 0
+        if at is not None and self._whole is not None and self._whole.is_good(at):
+            found = await self._read(places, at, self._whole)
+            if found is not None:
+                return found
+        while self._way < len(lean.WAYS):
             found = await self._read(places, at, None)
             if found is not None:
                 return found
-            self._plain_until = None if at is None else at + lean.WHOLE_SECONDS
+            self._way += 1
+            self._way_until = None if at is None else at + lean.WHOLE_SECONDS
         return await self._with_all_labels(places, at)
 
     async def _read(
         self, places: Places, at: float | None, known: lean.Whole | None
     ) -> tuple[list[Gpu], float | None] | None:
         """A whole round, or with `known` a lean one; None where it does not suffice."""
-        labelled = [await self._asked.series(one, at) for one in lean.labelled(known)]
-        trimmed = [await self._asked.series(one, at) for one in lean.trimmed(known)]
+        way = lean.WAYS[self._way] if known is None else known.labelled
+        labelled = [await self._asked.series(one, at) for one in lean.labelled(known, way)]
+        trimmed = [await self._asked.series(one, at) for one in lean.trimmed(known, way)]
         times = await self._times(promql.sample_times(is_placed=known is not None and known.is_placed), at)
 
         def work() -> tuple[list[Gpu], bool] | None:
             if at is None or self._unusual_until is None or at >= self._unusual_until:
                 try:
                     return self._quickly(places, labelled, trimmed, times, known)
-                except Unknown:
+                except (Unknown, Unlabelled):
                     return None
                 except (Unusual, ValueError, msgspec.DecodeError):
                     self._unusual_until = None if at is None else at + lean.WHOLE_SECONDS
@@ -75,8 +80,9 @@ class FleetReader:
             return None
         cards, is_all_placed = answer
         if known is None:
-            has_holders = len(labelled) > 1 and bool(labelled[1])
-            self._whole = lean.whole(cards, at or 0.0, is_placed=is_all_placed, has_holders=has_holders)
+            self._whole = lean.whole(
+                cards, at or 0.0, way, is_placed=is_all_placed, has_holders=bool(labelled[-1])
+            )
             if self._whole is None:
                 return None
         newest = max((one.value[0] for rows in (*labelled, *trimmed) for one in rows[:1]), default=None)

@@ -31,7 +31,7 @@ from cockpit.telemetry.names import (
     Quantity,
 )
 from cockpit.telemetry.normalise import Key, bits, scaled
-from cockpit.telemetry.register import Note, Register, Told, Unusual
+from cockpit.telemetry.register import Note, Register, Told, Unlabelled, Unusual
 from cockpit.telemetry.rows import Row
 from cockpit.telemetry.sample import Sample, is_reading
 
@@ -290,7 +290,7 @@ class Round:
             if not self._present[number]:
                 continue
             if note is None:
-                raise Unusual  # nothing tells its index, or who holds it
+                raise Unlabelled
             found.append((number, self._register.merged(note) if isinstance(note, list) else note.told))
         return found
 

@@ -15,6 +15,10 @@ class Unusual(Exception):
     """Something in these rows only `normalise.gpus` knows: tiles, cloned UUIDs, cards without a number."""
 
 
+class Unlabelled(Unusual):
+    """A card of which no series came with all its labels: nothing tells its index, or who holds it."""
+
+
 class Fixed(NamedTuple):
     """What labels alone tell of a card."""
 

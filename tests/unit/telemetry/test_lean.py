@@ -186,9 +186,41 @@ async def test_a_whole_reading_has_its_time_and_the_xid_is_seen_at_once() -> Non
     assert len(asked.asked) == whole
 
 
-async def test_a_fleet_of_which_some_card_tells_no_memory_is_read_with_all_labels_every_time() -> None:
-    without = {name: value for name, value in A.items() if "FB_USED" not in name}
-    asked = SmallPrometheus(family(without, card_a(0)) + family(A, card_a(1)))
+def sick(*missing: str) -> list[Row]:
+    """A card that works, and one of which some quantities cannot be read."""
+    left = {name: value for name, value in A.items() if not any(word in name for word in missing)}
+    return family(left, card_a(0)) + family(A, card_a(1))
+
+
+async def test_a_card_whose_memory_cannot_be_read_costs_one_more_quantity_with_labels() -> None:
+    asked = SmallPrometheus(sick("FB_USED"))
+    source = PrometheusSource(asked, many_cards=0)
+    assert await read(source) == truth(asked.rows)
+    asked.asked.clear()
+    assert await read(source) == truth(asked.rows)
+    labelled = [query for query in asked.asked if query.startswith("{")]
+    assert len(labelled) == 2
+    assert any("max by" in query and "GPU_UTIL" in query for query in asked.asked)
+    asked.now_seconds += WHOLE_SECONDS
+    asked.rows = family(A, card_a(0)) + family(A, card_a(1))
+    assert await read(source) == truth(asked.rows)
+    asked.asked.clear()
+    await read(source)
+    assert len([query for query in asked.asked if query.startswith("{")]) == 1
+
+
+async def test_a_card_that_falls_sick_between_two_whole_readings_is_read_as_it_is() -> None:
+    asked = SmallPrometheus(sick())
+    source = PrometheusSource(asked, many_cards=0)
+    await read(source)
+    asked.rows = sick("FB_USED")
+    assert await read(source) == truth(asked.rows)
+    asked.rows = sick("FB_USED", "TEMP")
+    assert await read(source) == truth(asked.rows)
+
+
+async def test_a_fleet_with_a_card_that_tells_too_little_is_read_with_all_labels_every_time() -> None:
+    asked = SmallPrometheus(sick("FB_USED", "TEMP"))
     source = PrometheusSource(asked, many_cards=0)
     first = await read(source)
     assert {card.index for card in first.values()} == {0, 1}
