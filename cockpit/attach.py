@@ -319,6 +319,12 @@ class Attachment:
 
         return Crowd(self._connected, wish, sink, self._life)
 
+    async def refuse_unsplit(self, source: LogSource) -> None:
+        """Raises CockpitError with one sentence where one stream of a log alone cannot be had."""
+        from cockpit.kube.log_streams import refuse_unsplit
+
+        await refuse_unsplit(self._connected(), source)
+
     async def read_log(
         self,
         source: LogSource,

@@ -197,6 +197,7 @@ def _logs(verbs: Any, shared: argparse.ArgumentParser) -> None:
     add("--not", dest="unwanted", action="append", default=[], metavar="RE", help="no lines that match")
     add("--rank", action="append", default=[], metavar="N", help="0, 0-3,7 or launcher: only these members")
     add("--container", default="", metavar="NAME", help="where pods have several")
+    add("--stream", choices=("stdout", "stderr"), default="", help="this one alone, where the server can")
     add("--times", action="store_true", help="the moment of each line, UTC")
     add("--save", default="", metavar="FILE", help="to a new file instead")
     _waiting(logs)

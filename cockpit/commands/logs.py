@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 KINDS = (Kind.POD, Kind.MPIJOB, Kind.JOB)
 LOOK_SECONDS = 1.0
+LAST_HOUR = "the last hour: of one stream alone the server tells no last lines; --since says how far back"
 LONGEST_SINCE_SECONDS = 366 * 86_400
 
 
@@ -36,6 +37,8 @@ def run(options: argparse.Namespace) -> int:
     since = since_seconds(options.since)
     if options.previous and options.follow:
         raise BadInput("--previous with --follow: the run before has ended; give one of them")
+    if options.stream and options.tail is not None:
+        raise BadInput("--tail with --stream: the server takes one of them; say --since instead")
     settings = settings_in_force()
     words = options.name.split("/")
     chosen = attach_options(options, settings, words[-2] if len(words) in (2, 3) else "")
@@ -93,7 +96,10 @@ async def _run(
         tail = options.tail
         if tail is None and since is None:
             tail = tail_lines(len(sources))
-        wish = LogWish(tail, since, options.previous, options.follow)
+        if options.stream:
+            await live.attachment.refuse_unsplit(sources[0])
+            note(() if since is not None or options.previous else [LAST_HOUR])
+        wish = LogWish(tail, since, options.previous, options.follow, options.stream)
         put, close = _writer(options.save)  # not before: a name that means no job shall leave no file
         printer = _Printer(wanted, put, has_times=options.times)
         printer.book.name(sources)

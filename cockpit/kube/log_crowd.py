@@ -11,9 +11,10 @@ from contextlib import aclosing
 
 from cockpit.errors import CockpitError, NoConnection, Refused
 from cockpit.kube.log_lines import Cutter, Resume, Told
+from cockpit.kube.log_streams import STREAMS
 from cockpit.kube.resource import PODS
 from cockpit.kube.session import Session
-from cockpit.model.log import Life, LogLine, LogSource, LogWish
+from cockpit.model.log import STREAM_SINCE_SECONDS, Life, LogLine, LogSource, LogWish
 
 MOST_STREAMS = 64
 """Streams held open at once: each is a connection of the API server's to a node."""
@@ -257,6 +258,8 @@ def query_of(
     query = [("timestamps", "true")]
     if source.container:
         query.append(("container", source.container))
+    if wish.stream:
+        query.append(("stream", STREAMS[wish.stream]))
     if wish.is_previous:
         query.append(("previous", "true"))
     elif is_streaming:
@@ -264,9 +267,12 @@ def query_of(
     if resume.since_time:
         query.append(("sinceTime", resume.since_time))
         return query
-    if wish.since_seconds is not None:
-        query.append(("sinceSeconds", str(max(1, wish.since_seconds))))
-    if wish.tail_lines is not None:
+    since = wish.since_seconds
+    if since is None and wish.stream and not wish.is_previous:
+        since = STREAM_SINCE_SECONDS
+    if since is not None:
+        query.append(("sinceSeconds", str(max(1, since))))
+    if wish.tail_lines is not None and not wish.stream:
         query.append(("tailLines", str(wish.tail_lines)))
     if limit_bytes is not None:
         query.append(("limitBytes", str(limit_bytes)))

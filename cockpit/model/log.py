@@ -36,6 +36,11 @@ class LogWish(msgspec.Struct, frozen=True):
     since_seconds: int | None = None
     is_previous: bool = False  # the run before the last restart; it has ended and is not followed
     is_following: bool = True
+    stream: str = ""  # stdout or stderr alone, "" for both; then `tail_lines` cannot be asked for
+
+
+STREAM_SINCE_SECONDS = 3_600
+"""How far back one stream alone is read when nobody says: the server refuses a number of lines for it."""
 
 
 class Life(msgspec.Struct, frozen=True, gc=False):

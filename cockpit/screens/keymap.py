@@ -117,6 +117,7 @@ KEYS: tuple[Key, ...] = (
     ),
     Key("log.since", "t", "since", "since", "How far back the logs are read", "Logs"),
     Key("log.previous", "b", "previous", "previous", "The run before the last restart, or this one", "Logs"),
+    Key("log.stderr", "u", "stderr", "stderr", "Only standard error, or both streams", "Logs", shown=False),
     Key("log.search", "ctrl+f", "search", "search", "Mark a text; n and p go from hit to hit", "Logs"),
     Key("log.times", "i", "times", "times", "The moment of each line, or without", "Logs", shown=False),
     Key("log.save", "v", "save", "save", "Save the lines that are shown to a file", "Logs"),

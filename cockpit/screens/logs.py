@@ -33,7 +33,7 @@ class LogsScreen(Place):
     DEFAULT_CSS = "LogsScreen #said { background: $surface; } LogsScreen #log { padding: 0 0 0 1; }"
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings("filter", "log.since", "log.previous", "log.search", "log.save", "back", "help"),
-        *bindings("log.times", *EVERYWHERE),
+        *bindings("log.times", "log.stderr", *EVERYWHERE),
     ]
     place = "logs"
     has_filter = True
@@ -45,6 +45,7 @@ class LogsScreen(Place):
         self._uid = uid
         self._since = ""
         self._is_previous = False
+        self._stream = ""
         self._searched = ""
         self._mistake = ""
         self._refilter: Timer | None = None
@@ -97,6 +98,7 @@ class LogsScreen(Place):
             tail_lines=None if seconds else tail,
             since_seconds=int(seconds) if seconds else None,
             is_previous=self._is_previous,
+            stream=self._stream,
         )
         self.crowd = self.deck.attachment.crowd(wish, self._take)
         self.crowd.want(self._sources)
@@ -149,10 +151,15 @@ class LogsScreen(Place):
         return [StatusSegment(text, tone, at + 1) for at, (text, tone) in enumerate(parts)]
 
     def _how_far(self) -> str:
+        return f"{self._reach()}, {self._stream} only" if self._stream else self._reach()
+
+    def _reach(self) -> str:
         if self._is_previous:
             return "the run before the last restart"
         if self._since:
             return f"since {self._since} ago"
+        if self._stream:
+            return "the last hour"
         return f"last {view.tail_lines(len(self._sources)):,} lines each"
 
     # ---- keys
@@ -188,6 +195,26 @@ class LogsScreen(Place):
 
     def action_previous(self) -> None:
         self._is_previous = not self._is_previous
+        self._start()
+
+    def action_stderr(self) -> None:
+        """Standard error alone, where this cluster can tell it; both again."""
+        if self._stream:
+            self._set_stream("")
+        elif self._sources:
+            self.run_worker(self._ask_for_stderr(self._sources[0]), name="stderr", group="stderr")
+
+    async def _ask_for_stderr(self, source: LogSource) -> None:
+        try:
+            await self.deck.attachment.refuse_unsplit(source)
+        except CockpitError as error:
+            self.notify(error.sentence, severity="warning", timeout=8, markup=False)
+            return
+        if not self.is_going:
+            self._set_stream("stderr")
+
+    def _set_stream(self, stream: str) -> None:
+        self._stream = stream
         self._start()
 
     def action_since(self) -> None:

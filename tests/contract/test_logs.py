@@ -12,14 +12,16 @@ from aiohttp import web
 from cockpit.errors import Refused
 from cockpit.kube.log_crowd import Crowd, query_of, told_by
 from cockpit.kube.log_lines import Resume, Told
+from cockpit.kube.log_streams import refuse_unsplit
 from cockpit.model.log import Life, LogLine, LogSource, LogWish
 from tests.bed.api import Api
 from tests.contract.asking import in_space
-from tests.contract.conftest import Connect
+from tests.contract.conftest import Connect, needs
 from tests.contract.fault_proxy import FaultProxy
 from tests.contract.faults import cut
 from tests.contract.kubelet import Kubelet, serving
 from tests.contract.mirror import eventually
+from tests.contract.server import Capability
 from tests.contract.shapes import pod
 
 NANO = 1_000_000_000
@@ -136,3 +138,36 @@ async def test_a_followed_log_that_is_cut_goes_on_without_a_line_twice(
 
 async def no_nap(seconds: float) -> None:
     await asyncio.sleep(0)
+
+
+def source_of(space: str) -> LogSource:
+    return LogSource(uid="u", namespace=space, pod="p", label="rank 0", container="main")
+
+
+@needs(Capability.WHOLE_STREAMS)
+async def test_without_its_gate_one_stream_alone_is_refused_in_a_sentence(
+    space: str, kubelet: Writing, connect: Connect
+) -> None:
+    session = await connect("admin")
+    with pytest.raises(Refused, match=r"only together \(its gate PodLogsQuerySplitStreams is off\)"):
+        await refuse_unsplit(session, source_of(space))
+    assert kubelet.asked == []
+
+
+@needs(Capability.SPLIT_STREAMS)
+async def test_with_its_gate_one_stream_alone_is_read_without_a_number_of_lines(
+    space: str, kubelet: Writing, connect: Connect
+) -> None:
+    session = await connect("admin")
+    await refuse_unsplit(session, source_of(space))
+    wish = LogWish(tail_lines=20, stream="stderr", is_following=False)
+    query = query_of(source_of(space), wish, Resume())
+    async with aclosing(told_by(session, source_of(space), query)) as chunks:
+        told = [one.text async for chunk in chunks for one in chunk]
+    assert told == [f"line {number}" for number in range(5)]
+    asked = kubelet.asked[-1][1]
+    assert (asked["stream"], asked["sinceSeconds"], "tailLines" in asked) == ("Stderr", "3600", False)
+    both = await session.request(
+        "GET", in_space(space, "pods", "p") + "/log", query=[("stream", "Stderr"), ("tailLines", "1")]
+    )
+    assert both.status == 422 and "mutually exclusive" in both.message()

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from cockpit.errors import Refused
 from cockpit.screens.logs import LogsScreen
 from tests.tui import looking, scripted_logs
 from tests.tui.deck import ScriptedApp
@@ -169,3 +170,21 @@ def test_in_a_terminal(size: tuple[int, int]) -> None:
         terminal.until(lambda seen: "1 of 50 lines" in seen and "NCCL WARN" in seen, "the one line")
         terminal.press("enter", "ctrl+c")
         assert terminal.ends() == 0
+
+
+async def test_only_stderr_where_the_cluster_tells_it_and_a_sentence_where_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app = ScriptedApp(Estate())
+    async with app.run_test(size=(160, 45)) as pilot:
+        await shown(app, pilot, *TO_LOGS, has="last 1,000 lines each")
+        await shown(app, pilot, "u", has="the last hour, stderr only")
+        await shown(app, pilot, "u", has="last 1,000 lines each")
+
+        async def refuse(_source: object) -> None:
+            raise Refused("this cluster tells stdout and stderr only together")
+
+        monkeypatch.setattr(app.attachment, "refuse_unsplit", refuse)
+        await pilot.press("u")
+        await until(app, lambda _: "only together" in noted(app))
+        assert "stderr only" not in looking.text(app)

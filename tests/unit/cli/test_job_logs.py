@@ -141,3 +141,22 @@ def test_logs_that_cannot_be_read_end_with_code_1(
     assert (code, out) == (1, "")
     assert "worker 0: No log of team-a/llm-worker-0: container is waiting to start" in err
     assert "no log of llm could be read" in err
+
+
+def test_one_stream_alone_is_read_for_the_last_hour(asked: list[dict[str, str]], capsys: Any) -> None:
+    code, out, err = run(capsys, "job", "logs", "llm", "--stream", "stderr")
+    assert (code, bool(out)) == (0, True)
+    assert "the last hour" in err
+    assert {(one["stream"], one["sinceSeconds"]) for one in asked} == {("Stderr", "3600")}
+    assert not any("tailLines" in one for one in asked)
+    asked.clear()
+    assert run(capsys, "job", "logs", "llm", "--stream", "stdout", "--since", "10m")[2] == ""
+    assert {(one["stream"], one["sinceSeconds"]) for one in asked} == {("Stdout", "600")}
+
+
+def test_a_number_of_lines_of_one_stream_cannot_be_had(asked: list[dict[str, str]], capsys: Any) -> None:
+    code, out, err = run(capsys, "job", "logs", "llm", "--stream", "stderr", "--tail", "5")
+    assert (code, out) == (2, "") and "--tail with --stream" in err
+    code, _, err = run(capsys, "job", "logs", "llm", "--stream", "both")
+    assert code == 2 and "stdout" in err
+    assert asked == []

@@ -109,9 +109,26 @@ async def _kubelets_refusal(asked: Asked, response: aiohttp.ClientResponse) -> P
     )
 
 
+_STREAMS = ("All", "Stderr", "Stdout")
+
+
+def _check_stream(asked: Asked) -> None:
+    """As with the gate PodLogsQuerySplitStreams on (1.36 ValidatePodLogOptions). Raises PortError."""
+    stream = asked.query.get("stream", "All")
+    told = ""
+    if stream not in _STREAMS:
+        known = ", ".join(f'"{one}"' for one in _STREAMS)
+        told = f'stream: Unsupported value: "{stream}": supported values: {known}'
+    elif stream != "All" and "tailLines" in asked.query:
+        told = ": Forbidden: `tailLines` and specific `stream` are mutually exclusive for now"
+    if told:
+        raise PortError(422, "Invalid", f'PodLogOptions "{asked.target.name}" is invalid: {told}')
+
+
 async def log(face: Face, asked: Asked) -> web.StreamResponse:
     """`GET pods/NAME/log`, line by line as the node sends it."""
     pod = _pod(face, asked)
+    _check_stream(asked)
     container = container_of(pod, asked.query.get("container", ""))
     headers = {**COMMON, "Content-Type": "text/plain"}
     if not pod["spec"].get("nodeName"):
