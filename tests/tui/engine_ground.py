@@ -23,6 +23,9 @@ class Ground(Protocol):
     def names(self, kinds: str, namespace: str) -> list[str]:
         """Names of objects. `kinds` are plurals as kubectl takes them: `jobs,podgroups.scheduling.k8s.io`."""
 
+    def create(self, path: str, tree: dict[str, Any]) -> None:
+        """Make an object past the cockpit."""
+
 
 class OnTheBed:
     """The real control plane, asked by its kubectl."""
@@ -37,6 +40,9 @@ class OnTheBed:
 
     def names(self, kinds: str, namespace: str) -> list[str]:
         return self.bed.kubectl("get", kinds, "--namespace", namespace, "-o", "name").split()
+
+    def create(self, path: str, tree: dict[str, Any]) -> None:
+        self.bed.api().create(path, tree)
 
 
 class Embedded:
@@ -57,6 +63,9 @@ class Embedded:
             trees = self.api.items(self._list(kind).format(namespace))
             found += [f"{kind}/{one['metadata']['name']}" for one in trees]
         return found
+
+    def create(self, path: str, tree: dict[str, Any]) -> None:
+        self.api.create(path, tree)
 
     def _list(self, kind: str) -> str:
         """Where the objects of a kind are listed, with a hole for the namespace. Fails for one not served."""

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from cockpit.gangs.coscheduling import API_VERSION, LABEL, SCHEDULER
 from tests.tui.engine_ground import Ground
 from tests.tui.engine_ways import Way
 from tests.tui.on_the_bed import until
@@ -201,3 +202,34 @@ def half_binds(terminal: Seat, ground: Ground, way: Way, name: str) -> None:
     terminal.until_line(("pending",), f"{NAMESPACE}/{name}")
     do(terminal, "K", f"Kill {way.kind} {NAMESPACE}/{name}", f"Killed {way.kind} {NAMESPACE}/{name}")
     until("nothing is left", lambda: None if left(ground, way.kinds, name) else True, 120.0)
+
+
+def make_bare_gang(ground: Ground, name: str, count: int) -> None:
+    """Pods without a controller, in one group of coscheduling."""
+    group = f"/apis/{API_VERSION}/namespaces/{NAMESPACE}/podgroups"
+    tree = {"apiVersion": API_VERSION, "kind": "PodGroup", "metadata": {"name": name}}
+    ground.create(group, {**tree, "spec": {"minMember": count}})
+    resources = {"limits": {"nvidia.com/gpu": str(GPUS_EACH), "cpu": "1", "memory": "1Gi"}}
+    for rank in range(count):
+        metadata = {"name": f"{name}-{rank}", "labels": {LABEL: name}}
+        container = {"name": "main", "image": "example/train:1", "resources": resources}
+        spec = {"schedulerName": SCHEDULER, "containers": [container]}
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+        ground.create(f"/api/v1/namespaces/{NAMESPACE}/pods", pod)
+
+
+def bare_pods(terminal: Seat, ground: Ground, name: str) -> None:
+    """A gang of bare pods says that it cannot be held, stays, and is killed whole from one of its rows."""
+    make_bare_gang(ground, name, FITS)
+    until("both run", lambda: True if running(ground, name) == FITS else None, DEADLINE_SECONDS)
+    terminal.keys("2")
+    terminal.until("State", "Why", f"{NAMESPACE}/{name}-0", f"{NAMESPACE}/{name}-1")
+    terminal.find(f"{NAMESPACE}/{name}-0")
+    terminal.until(f"{NAMESPACE}/{name}-0", without=(f"{NAMESPACE}/{name}-1",))
+    terminal.keys("P")
+    terminal.until("cannot be suspended")
+    assert running(ground, name) == FITS
+    terminal.keys("K")
+    terminal.until(f"Kill gang {NAMESPACE}/{name}", f"delete all {FITS} pods", "The same from a shell")
+    terminal.keys("y")
+    until("none is left", lambda: True if not pods(ground, name) else None, DEADLINE_SECONDS)

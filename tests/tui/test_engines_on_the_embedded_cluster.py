@@ -12,7 +12,7 @@ import pytest
 
 from tests.tui.emulated import Emulated
 from tests.tui.engine_ground import Embedded
-from tests.tui.engine_life import half_binds, life
+from tests.tui.engine_life import bare_pods, half_binds, life
 from tests.tui.engine_ways import BY_QUOTA, COSCHEDULING, KUEUE_JOB, KUEUE_MPIJOB, NATIVE
 from tests.tui.on_the_bed import ROOT
 
@@ -63,6 +63,10 @@ def test_an_mpijob_under_kueue(terminal: Emulated, cluster: Embedded) -> None:
 
 def test_a_gang_of_coscheduling(terminal: Emulated, cluster: Embedded) -> None:
     life(terminal, cluster, COSCHEDULING, "cos")
+
+
+def test_a_gang_of_bare_pods_cannot_be_held_and_says_so(terminal: Emulated, cluster: Embedded) -> None:
+    bare_pods(terminal, cluster, "bare")
 
 
 def test_a_gang_of_the_native_engine(terminal: Emulated, cluster: Embedded) -> None:

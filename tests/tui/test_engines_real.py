@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from cockpit.gangs.coscheduling import API_VERSION, LABEL
 from tests.bed import builder, engines, sandbox
 from tests.bed.bed import Bed
 from tests.bed.estate import Estate, gpu_node
 from tests.bed.fixtures import fresh
 from tests.tui.engine_ground import OnTheBed
-from tests.tui.engine_life import DEADLINE_SECONDS, NAMESPACE, left, life, pods, running
+from tests.tui.engine_life import DEADLINE_SECONDS, NAMESPACE, bare_pods, left, life
 from tests.tui.engine_ways import COSCHEDULING, JOBSET, NATIVE
 from tests.tui.on_the_bed import Opened, Shell, opened, until
 from tests.tui.terminal import Terminal
@@ -84,37 +83,8 @@ def test_a_gang_of_coscheduling(coscheduling: Bed, opened: Opened) -> None:
     life(at_work(opened, coscheduling), OnTheBed(coscheduling), COSCHEDULING, "cos")
 
 
-def bare_gang(bed: Bed, name: str, count: int) -> None:
-    """Pods without a controller, in one group."""
-    api = bed.api()
-    group = f"/apis/{API_VERSION}/namespaces/{NAMESPACE}/podgroups"
-    tree = {"apiVersion": API_VERSION, "kind": "PodGroup", "metadata": {"name": name}}
-    api.create(group, {**tree, "spec": {"minMember": count}})
-    resources = {"limits": {"nvidia.com/gpu": "4", "cpu": "1", "memory": "1Gi"}}
-    for rank in range(count):
-        metadata = {"name": f"{name}-{rank}", "labels": {LABEL: name}}
-        container = {"name": "main", "image": "example/train:1", "resources": resources}
-        spec = {"schedulerName": engines.COSCHEDULING_SCHEDULER, "containers": [container]}
-        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
-        api.create(f"/api/v1/namespaces/{NAMESPACE}/pods", pod)
-
-
 def test_a_gang_of_bare_pods_cannot_be_held_and_says_so(coscheduling: Bed, opened: Opened) -> None:
-    bare_gang(coscheduling, "bare", 2)
-    ground = OnTheBed(coscheduling)
-    until("both run", lambda: True if running(ground, "bare") == 2 else None, DEADLINE_SECONDS)
-    terminal = at_work(opened, coscheduling)
-    terminal.keys("2")
-    terminal.until("State", "Why", f"{NAMESPACE}/bare-0", f"{NAMESPACE}/bare-1")
-    terminal.find(f"{NAMESPACE}/bare-0")
-    terminal.until(f"{NAMESPACE}/bare-0", without=(f"{NAMESPACE}/bare-1",))
-    terminal.keys("P")
-    terminal.until("cannot be suspended")
-    assert running(ground, "bare") == 2
-    terminal.keys("K")
-    terminal.until(f"Kill gang {NAMESPACE}/bare", "delete all 2 pods", "The same from a shell")
-    terminal.keys("y")
-    until("none is left", lambda: True if not pods(ground, "bare") else None, DEADLINE_SECONDS)
+    bare_pods(at_work(opened, coscheduling), OnTheBed(coscheduling), "bare")
 
 
 def test_a_jobset_whose_pods_know_no_native_group_is_refused_whole(

@@ -161,7 +161,7 @@ async def test_a_group_that_says_nothing_or_two_things_is_refused(policy: Tree, 
     assert refused.value.message == f'PodGroup.scheduling.k8s.io "g" is invalid: {words}'
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10_000), nodes=st.integers(0, 6))
 def test_never_is_a_part_of_a_gang_bound(seed: int, nodes: int) -> None:
     """Gangs of any size, single pods and nodes that come and go: at every step all or none of a gang."""
