@@ -127,7 +127,8 @@ def _kubelets(face: Face, asked: Asked) -> str:
     if asked.http.method not in ("GET", "HEAD") or not _OF_KUBELETS.fullmatch(target.rest):
         raise PortError(403, "Forbidden", f"the embedded kubelets do not serve /{target.rest} by this way")
     _, name, _ = parse(target.name, "node")
-    # all embedded kubelets share one endpoint, which is told which of them is meant
+    # All embedded kubelets share one endpoint, which is told which of them is meant. It is on loopback, where
+    # the real server's proxy leads nobody.
     return f"{kubelet_of(face, name)}/{target.rest}?node={quote(name, safe='')}"
 
 
