@@ -30,6 +30,9 @@ def test_by_command_all_ranks_one_rank_and_the_run_before(cluster: Cluster, shel
     one = shell.run("job", "logs", GANG, "--rank", "2", "--since", "1h", "--times").stdout.splitlines()
     assert one and all(line[13:19] == "rank 2" for line in one)
     assert [line[:12] for line in one] == sorted(line[:12] for line in one)
+    for stream, tells in (("stdout", True), ("stderr", False)):
+        alone = shell.run("job", "logs", GANG, "--stream", stream, "--since", "1h", "--grep", "loss")
+        assert (alone.returncode, bool(alone.stdout)) == (0, tells), alone.stderr
     refused = shell.run("job", "logs", GANG, "--previous")
     assert refused.returncode == 1 and "previous terminated container" in refused.stderr
 
