@@ -159,7 +159,10 @@ async def test_by_key_on_the_page_of_the_job(cluster: Cluster, shell: Shell, tmp
     assert done[1][0] == "done" and done[1][1].startswith("ended: pod board-c ")
 
 
-async def test_by_key_it_ends_with_the_page(cluster: Cluster, shell: Shell, tmp_path: Path) -> None:
+@pytest.mark.parametrize("leave", ["escape", "q"], ids=["page", "app"])
+async def test_by_key_it_ends_with_the_page_and_with_the_app(
+    cluster: Cluster, shell: Shell, tmp_path: Path, leave: str
+) -> None:
     await asyncio.to_thread(submitted, cluster, shell, "board-d")
     options = AttachOptions(kubeconfig=str(cluster.kubeconfig), write=True)
     app = CockpitApp(AppOptions(options, first_place="jobs", state_folder=tmp_path))
@@ -174,7 +177,7 @@ async def test_by_key_it_ends_with_the_page(cluster: Cluster, shell: Shell, tmp_
         await screen.press("y")
         await screen.until_text("http://127.0.0.1:", seconds=SECONDS)
         url = _url(screen)
-        await screen.press("escape")
+        await screen.press(leave)
         await _is_closed(url)
     await asyncio.to_thread(delete, cluster, "board-d")
     (outcome,) = [said for step, _, said in audit_steps(tmp_path) if step == "outcome"]
