@@ -150,7 +150,9 @@ async def draw(scene: Scene) -> str:
             app.attachment.trends.note(app.attachment.store, 5.0 * number)
         if scene.hour:
             app.attachment.trends.remember(last_hour())
-        await pilot.press(*scene.keys)
+        for key in scene.keys:  # a dialog has to be there before the next key chooses in it
+            await pilot.press(key)
+            await settle(pilot)
         async with asyncio.timeout(PATIENCE_SECONDS):
             while scene.until not in looking.text(app):
                 await pilot.pause(0.05)
