@@ -163,6 +163,18 @@ WHOLE_CAUSES: tuple[WholeCause, ...] = (
     ),
     _whole("B18", r"rejection in Unreserve", "its group was not complete in time"),
     _whole("B22", r"waiting for preemption to complete", "waits for preempted pods to end", True),
+    # Volcano counts what it knows of: none of 0, and of those that wait also what it has not looked at
+    _whole("B16", r"\d+/0 tasks in gang unschedulable", "its group has no pods yet"),
+    _whole(
+        "B15",
+        r"\d+/(?P<b>\d+) tasks in gang unschedulable.*Pending: .*?(?P<a>[1-9]\d*) Unschedulable",
+        "{a} of {b} pods of its group find no node",
+    ),
+    _whole(
+        "B15",
+        r"\d+/(?P<b>\d+) tasks in gang unschedulable.*Pending: (?P<a>[1-9]\d*) Undetermined",
+        "{a} of {b} pods of its group not looked at yet",
+    ),
     _whole(
         "B15",
         r"(?P<a>\d+)/(?P<b>\d+) tasks in gang unschedulable",

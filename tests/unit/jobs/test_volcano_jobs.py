@@ -1,4 +1,4 @@
-"""Volcano's own Job without pods, by recorded objects: held back by its queue, aborted, resumed, ended."""
+"""Volcano's own Job without pods, by objects as its API and its users show them."""
 
 import json
 from typing import Any
@@ -175,3 +175,21 @@ def test_a_job_without_gpus_is_no_row(cluster: Cluster) -> None:
     assert isinstance(made, JobObject)
     cluster.put(made)
     assert cluster.index.jobs == {}
+
+
+def test_a_job_that_says_running_while_its_pods_wait_is_told_by_its_pods(cluster: Cluster) -> None:
+    """The status that users report in volcano-sh/volcano#2684 and #1169: Running, and nothing runs."""
+    said = tree("Running")
+    said["status"] = {
+        "controlledResources": {"plugin-env": "env"},
+        "minAvailable": 1,
+        "pending": 4,
+        "state": {"lastTransitionTime": "2023-02-15T01:01:16Z", "phase": "Running"},
+        "taskStatusCount": {"worker": {"phase": {"Pending": 4}}},
+    }
+    made = VOLCANO_JOB.from_json(json.dumps(said).encode())
+    assert isinstance(made, JobObject)
+    cluster.put(made, *(owned(made, f"w-{at}", gpus=8) for at in range(4)))
+    row = cluster.index.jobs[KEY]
+    assert (row.state, row.ready, row.gpus_held) == ("pending", 0, 0)
+    assert row.why
