@@ -100,7 +100,7 @@ def submit(terminal: Terminal, name: str, foresight: str = "fits now") -> None:
     terminal.keys("C-s")
     terminal.until(f"Submit mpijob team-a/{name}", "waits in queue main")
     terminal.keys("y")
-    terminal.until(f"job      team-a/{name}", "Members by rank")
+    terminal.until(f"team-a/{name}", "Members by rank", without=("Submit mpijob",))
 
 
 def test_a_gang_from_the_form_to_running_and_killed(estate: Bed, terminal: Terminal) -> None:
