@@ -19,7 +19,7 @@ from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parents[1]
 CONTRACT = "tests/contract"
-BED_SUITES = ("tests/bed", "tests/tui", "tests/differential")
+BED_SUITES = ("tests/bed", "tests/tui", "tests/differential", "tests/unit/exporter")
 AT_ONCE = 2
 
 
@@ -74,7 +74,7 @@ def pytest(suite: str, *, is_whole: bool = False) -> Result:
 
 
 def suites() -> list[str]:
-    """Files with real tests on the full bed, each to be run alone."""
+    """Files with real tests on the full bed, or of the exporter under a real Prometheus, each to be run alone."""
     found = sorted(path for folder in BED_SUITES for path in (ROOT / folder).glob("test_*_real.py"))
     return [str(path.relative_to(ROOT)) for path in found]
 
