@@ -74,7 +74,7 @@ def pytest(suite: str, *, is_whole: bool = False) -> Result:
 
 
 def suites() -> list[str]:
-    """Files with real tests on the full bed, or of the exporter under a real Prometheus, each to be run alone."""
+    """Files with real tests, on the full bed or of the exporter, each to be run alone."""
     found = sorted(path for folder in BED_SUITES for path in (ROOT / folder).glob("test_*_real.py"))
     return [str(path.relative_to(ROOT)) for path in found]
 
