@@ -3,7 +3,9 @@
 What is compared: every answer (status, warnings, body or Status with reason, message, causes and details) and
 what a watcher of every kind is told from before the sequence to its end. What is not: `NOT_COMPARED`,
 `NOT_COMPARED_FIELDS` in `random_sides`, and what is not drawn, here. `GPU_COCKPIT_SEQUENCES=200` draws all;
-`GPU_COCKPIT_SEQUENCE=17` that one alone.
+`GPU_COCKPIT_SEQUENCE=17` that one alone. A sequence that differs is played again: what the servers do
+differently they do each time, while the real one answers from caches that may lag; one in a hundred may differ
+once.
 """
 
 import os
@@ -73,8 +75,9 @@ KINDS_NOT_DRAWN = {
 """Kinds of the embedded server that no sequence is made of. Reviews are questions, and never stored."""
 
 PATHS_NOT_DRAWN = {
-    "pods/log, exec, attach, proxy, nodes/proxy, services/proxy": "need a kubelet: contract suite",
-    "pods/portforward, resize and ephemeralcontainers, serviceaccounts/token": "not served: 404",
+    "pods/log, exec, attach, portforward, proxy": "need a kubelet: contract suite",
+    "nodes/proxy, services/proxy": "need a kubelet: contract suite",
+    "pods/resize and ephemeralcontainers, serviceaccounts/token": "not served: 404",
     "namespaces/finalize, namespaces/status": "a controller's; the frame of every sequence",
     "customresourcedefinitions/status": "kube-apiserver's own",
     "lists as tables, discovery, OpenAPI": "contract suite, and test_kubectl_real in kubectl's eyes",
@@ -101,12 +104,17 @@ def _told(seed: int, pair: Pair, steps: list[Step]) -> str:
 def test_sequences_are_answered_and_told_alike(pair: Pair, first: int) -> None:
     seeds = [int(ONLY)] if ONLY else list(range(first, min(first + AT_ONCE, SEEDS)))
     sequences = [sequence(seed) for seed in seeds]
-    found = [
-        _told(seed, pair, steps)
-        for seed, steps, lines in zip(seeds, sequences, pair.differences(sequences), strict=True)
-        if lines
-    ]
+    found = []
+    for seed, steps, lines in zip(seeds, sequences, pair.differences(sequences), strict=True):
+        if lines and pair.differences([steps])[0]:
+            found.append(_told(seed, pair, steps))
+        elif lines:
+            pair.once.append(
+                "\n".join((f"seed {seed} differed once, and not when it was played again:", *lines))
+            )
     assert not found, "\n\n".join(found)
+    assert len(pair.once) <= 1 + SEEDS // 100, "\n\n".join(pair.once)
+    print("\n\n".join(pair.once))
 
 
 def test_a_sequence_is_the_same_every_time() -> None:
