@@ -4,8 +4,8 @@ What is compared: every answer (status, warnings, body or Status with reason, me
 what a watcher of every kind is told from before the sequence to its end. What is not: `NOT_COMPARED`,
 `NOT_COMPARED_FIELDS` in `random_sides`, and what is not drawn, here. `GPU_COCKPIT_SEQUENCES=200` draws all;
 `GPU_COCKPIT_SEQUENCE=17` that one alone. A sequence that differs is played again: what the servers do
-differently they do each time, while the real one answers from caches that may lag; one in a hundred may differ
-once.
+differently they do each time, while the real one answers from caches that may lag: one in a hundred may
+differ once.
 """
 
 import os
