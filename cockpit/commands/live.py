@@ -59,7 +59,8 @@ class Live:
             return False
         self._moved.clear()
         try:
-            await asyncio.wait_for(self._moved.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self._moved.wait()
         except TimeoutError:
             return False
         return True

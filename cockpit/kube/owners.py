@@ -154,7 +154,8 @@ class Owners:
         while True:
             wanted = [await self._wanted.get()]
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._listed.wait(), self._patience)
+                async with asyncio.timeout(self._patience):
+                    await self._listed.wait()
             while not self._wanted.empty():
                 wanted.append(self._wanted.get_nowait())
             kinds: dict[Resource | None, list[Wanted]] = {}

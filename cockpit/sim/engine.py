@@ -179,7 +179,8 @@ class Engine:
                 await asyncio.sleep(0)
                 continue
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._stirred.wait(), wait)
+                async with asyncio.timeout(wait):  # wait_for of Python 3.11 may swallow a cancellation
+                    await self._stirred.wait()
 
     async def stop(self) -> None:
         """Stop following and end every actor."""

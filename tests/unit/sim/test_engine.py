@@ -1,5 +1,6 @@
 """The engine: order, timers, retries, and the same history twice. The port is a list in memory."""
 
+import asyncio
 from collections.abc import Iterable
 from random import Random
 from typing import Any
@@ -176,3 +177,23 @@ async def test_only_a_stepped_clock_advances_and_stop_closes_the_port() -> None:
 def test_an_actor_without_an_engine_says_so() -> None:
     with pytest.raises(RuntimeError):
         _ = Diary().engine
+
+
+@pytest.mark.parametrize("ticks", range(6))
+async def test_an_end_that_comes_together_with_a_change_is_an_end(ticks: int) -> None:
+    """Python 3.11's wait_for takes a result for a cancellation when both come in one round of the loop."""
+    port = ListPort()
+    diary = Diary()
+    engine = Engine(port, SystemClock(), Random(1), [diary])
+    await engine.start()
+    engine.after(3600.0, diary, ("late",))
+    running = asyncio.create_task(engine.run())
+    for _ in range(5):
+        await asyncio.sleep(0)
+    port.put("one")
+    for _ in range(ticks):
+        await asyncio.sleep(0)
+    running.cancel()
+    await asyncio.wait({running}, timeout=10)
+    assert running.cancelled()
+    await engine.stop()
