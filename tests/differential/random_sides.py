@@ -306,7 +306,6 @@ class Pair:
 
     def __init__(self, real: Api, mine: Api, *, at_once: int = 4) -> None:
         self.apis = (real, mine)
-        self.once: list[str] = []  # how sequences differed that were alike when they were played again
         self._at_once = at_once
         self._count = 0
         for api in self.apis:
