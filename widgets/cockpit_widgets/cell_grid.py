@@ -7,31 +7,26 @@ from typing import ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
-from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.strip import Strip
 
+from cockpit_widgets.captioned_map import CAPTION_LINES, CaptionedMap
 from cockpit_widgets.cell_layout import CellPlan, plan_cells
 from cockpit_widgets.glyphs import TOP_LEVEL, heat_glyph
 from cockpit_widgets.heat_look import LEVEL_CLASSES, heat_css
-from cockpit_widgets.line_scroll import LineScroll
-from cockpit_widgets.palette import TONE_CLASSES, TONE_RULES, Palette
+from cockpit_widgets.palette import TONE_CLASSES, TONE_RULES
 from cockpit_widgets.text import fit, width_of
 from cockpit_widgets.types import GridCell
 
-CAPTION_LINES = 1
 _MOST_LABEL = 12
 
 
-class CellGrid(LineScroll, can_focus=True):
+class CellGrid(CaptionedMap, can_focus=True):
     """Groups of cells in rows, each labelled by its first cell. Under them a caption tells the glyphs."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "heatmap--name",
-        "heatmap--caption",
         "cell-grid--cursor",
-        *LEVEL_CLASSES.values(),
         *TONE_CLASSES,
     }
     DEFAULT_CSS = (
@@ -83,18 +78,17 @@ class CellGrid(LineScroll, can_focus=True):
         classes: str | None = None,
     ) -> None:
         super().__init__(name=name, id=id, classes=classes)
-        self._palette = Palette(self)
         self._sizes: tuple[int, ...] = ()
         self._cells: tuple[GridCell, ...] = ()
         self._caption = ""
         self._plan = CellPlan((), 0, 1)
-        self._at = 0
-        self._cursor_key: str | None = None
-        self._drawn: dict[int, object] = {}
+
+    @property
+    def caption(self) -> str:
+        return self._caption
 
     @property
     def cursor_key(self) -> str | None:
-        """Key of the cell that enter would open; None when there is none."""
         return self._cells[self._at].key if self._at < len(self._cells) else None
 
     @property
@@ -123,55 +117,11 @@ class CellGrid(LineScroll, can_focus=True):
 
     # Keys and mouse
 
-    def action_step(self, cells: int) -> None:
-        self._move(self._at + cells)
-
     def action_line(self, rows: int) -> None:
         if self._cells and self._plan.rows:
             self._move(self._plan.beside(self._at, rows))
 
-    def action_end(self, last: bool) -> None:
-        self._move(len(self._cells) - 1 if last else 0)
-
-    def action_activate(self) -> None:
-        if (key := self.cursor_key) is not None:
-            self.post_message(self.Activated(self, key))
-
-    def on_click(self, event: events.Click) -> None:
-        spot = event.get_content_offset(self)
-        if spot is None or spot.y >= self._body_lines:
-            return
-        at = self._plan.at(spot.y + self.scroll_offset.y, spot.x)
-        if at is not None:
-            self._move(at)
-            if event.chain == 2:
-                self.action_activate()
-
-    def on_resize(self) -> None:
-        self.measure_lines()
-        self._lay_out()
-
-    def on_focus(self) -> None:
-        self._repaint_changed()
-
-    def on_blur(self) -> None:
-        self._repaint_changed()
-
     # Drawing
-
-    def notify_style_update(self) -> None:
-        super().notify_style_update()
-        self._palette.clear()
-
-    def render_line(self, y: int) -> Strip:
-        width = self.line_width
-        self._drawn[y] = self._token(y)
-        if y == self._caption_line:
-            return Strip([Segment(fit(self._caption, width), self._palette.style("heatmap--caption"))], width)
-        row = y + self.scroll_offset.y
-        if row >= len(self._plan.rows):
-            return Strip.blank(width, self._palette.style())
-        return self._row_strip(row, width)
 
     def _row_strip(self, row: int, width: int) -> Strip:
         plan, base = self._plan, self._palette.style()
@@ -203,25 +153,35 @@ class CellGrid(LineScroll, can_focus=True):
             return glyph, self._look(LEVEL_CLASSES[level])
         return glyph, self._look(*((f"tone--{cell.tone}",) if cell.tone else ()))
 
-    def _token(self, y: int) -> object:
-        if y == self._caption_line:
-            return self._caption
-        row = y + self.scroll_offset.y
-        if row >= len(self._plan.rows):
-            return None
+    # What the ground asks
+
+    @property
+    def _rows(self) -> int:
+        return len(self._plan.rows)
+
+    @property
+    def _stops(self) -> int:
+        return len(self._cells)
+
+    @property
+    def _cursor_row(self) -> int:
+        return self._plan.place(self._at)[0] if self._plan.rows else 0
+
+    def _row_token(self, row: int) -> object:
         first, stop = self._plan.rows[row]
         cursor = self._at if self.has_focus and first <= self._at < stop else None
         return (row, cursor, self._cells[first:stop])
 
+    def _stop_at(self, row: int, x: int) -> int | None:
+        return self._plan.at(row, x)
+
+    def _highlighted(self, key: str) -> Message:
+        return self.Highlighted(self, key)
+
+    def _activated(self, key: str) -> Message:
+        return self.Activated(self, key)
+
     # Changes
-
-    @property
-    def _body_lines(self) -> int:
-        return max(1, self.size.height - CAPTION_LINES)
-
-    @property
-    def _caption_line(self) -> int:
-        return min(self._body_lines, len(self._plan.rows))
 
     def _lay_out(self) -> None:
         width = self.line_width or self.size.width
@@ -230,7 +190,8 @@ class CellGrid(LineScroll, can_focus=True):
         labels = min(_MOST_LABEL, max((width_of(cell.label) for cell in self._cells), default=0))
         self._plan = plan_cells(self._sizes, width, self._body_lines, labels + 1)
         self.resize_lines(len(self._plan.rows) + CAPTION_LINES)
-        self._show_cursor()
+        if self._cells:
+            self._show_cursor()
         self.refresh()
 
     def _find(self, key: str | None) -> int:
@@ -238,36 +199,6 @@ class CellGrid(LineScroll, can_focus=True):
             if cell.key == key:
                 return at
         return max(0, min(self._at, len(self._cells) - 1))
-
-    def _move(self, at: int) -> None:
-        if not self._cells:
-            return
-        self._at = max(0, min(at, len(self._cells) - 1))
-        self._show_cursor()
-        self._repaint_changed()
-        self._tell_cursor()
-
-    def _show_cursor(self) -> None:
-        if not self._cells or not self._plan.rows:
-            return
-        row, _ = self._plan.place(self._at)
-        top = self.scroll_offset.y
-        if row < top:
-            self.jump(row)
-        elif row >= top + self._body_lines:
-            self.jump(row - self._body_lines + 1)
-
-    def _tell_cursor(self) -> None:
-        key = self.cursor_key
-        if key is not None and key != self._cursor_key:
-            self.post_message(self.Highlighted(self, key))
-        self._cursor_key = key
-
-    def _repaint_changed(self) -> None:
-        if not self.is_attached:
-            return
-        drawn = self._drawn
-        self.repaint_lines([y for y in range(self.size.height) if y in drawn and drawn[y] != self._token(y)])
 
 
 def _names(cells: Sequence[GridCell]) -> tuple[tuple[str, str], ...]:

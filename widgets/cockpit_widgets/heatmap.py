@@ -6,35 +6,26 @@ from typing import ClassVar, Literal
 
 from rich.segment import Segment
 from rich.style import Style
-from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.strip import Strip
 
+from cockpit_widgets.captioned_map import CAPTION_LINES, CaptionedMap
 from cockpit_widgets.glyphs import TOP_LEVEL, heat_glyph, worst_level
 from cockpit_widgets.heat_layout import FOLDS, Fold, HeatLine, HeatPlan, Spot, plan_fold, plan_heat
 from cockpit_widgets.heat_look import HEAT_CSS, LEVEL_CLASSES
-from cockpit_widgets.line_scroll import LineScroll
-from cockpit_widgets.palette import Palette
 from cockpit_widgets.text import fit
 from cockpit_widgets.types import HeatGroup
 
-CAPTION_LINES = 1
 
-
-class Heatmap(LineScroll, can_focus=True):
+class Heatmap(CaptionedMap, can_focus=True):
     """Groups of blocks of cells, folded until they fit.
 
     `fold` says what one cell stands for: "gpu", "node" or "group". Folded, the worst wins: lost, not
     collected, stale, then the highest level, then free. Under the map a caption says so, with the legend.
     """
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "heatmap--name",
-        "heatmap--caption",
-        "heatmap--cursor",
-        *LEVEL_CLASSES.values(),
-    }
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"heatmap--cursor"}
     DEFAULT_CSS = HEAT_CSS
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "step(-1)", "Block to the left", show=False),
@@ -92,7 +83,6 @@ class Heatmap(LineScroll, can_focus=True):
         """`nouns` name a cell, a block and a group in the caption."""
         super().__init__(name=name, id=id, classes=classes)
         self._nouns = nouns
-        self._palette = Palette(self)
         self._groups: tuple[HeatGroup, ...] = ()
         self._shape: object = None
         self._legend = ""
@@ -100,9 +90,6 @@ class Heatmap(LineScroll, can_focus=True):
         self._forced: Fold | None = None
         self._spots: list[tuple[int, Spot]] = []
         self._looks: dict[tuple[int, bool], tuple[str, Style]] = {}
-        self._at = 0
-        self._cursor_key: str | None = None
-        self._drawn: dict[int, object] = {}
 
     @property
     def fold(self) -> Fold:
@@ -161,9 +148,6 @@ class Heatmap(LineScroll, can_focus=True):
 
     # Keys and mouse
 
-    def action_step(self, spots: int) -> None:
-        self._move_to(self._at + spots)
-
     def action_line(self, lines: int) -> None:
         if not self._spots:
             return
@@ -173,58 +157,20 @@ class Heatmap(LineScroll, can_focus=True):
             row += lines
         if 0 <= row < len(self._plan.lines):
             near = [at for at, (line, _) in enumerate(self._spots) if line == row]
-            self._move_to(min(near, key=lambda at: abs(self._spots[at][1].x - spot.x)))
-
-    def action_end(self, last: bool) -> None:
-        self._move_to(len(self._spots) - 1 if last else 0)
-
-    def action_activate(self) -> None:
-        key = self.cursor_key
-        if key is not None:
-            self.post_message(self.BlockActivated(self, key))
+            self._move(min(near, key=lambda at: abs(self._spots[at][1].x - spot.x)))
 
     def action_zoom(self) -> None:
         """One fold finer than what is shown; from the finest back to what fits."""
         at = FOLDS.index(self.fold)
         self.set_fold(FOLDS[at - 1] if at else None)
 
-    def on_click(self, event: events.Click) -> None:
-        at = event.get_content_offset(self)
-        if at is None or at.y >= self._body_lines:
-            return
-        row = at.y + self.scroll_offset.y
-        for index, (line, spot) in enumerate(self._spots):
-            if line == row and spot.x <= at.x <= spot.x + spot.stop - spot.start:
-                self._move_to(index)
-                if event.chain == 2:
-                    self.action_activate()
-                return
-
-    def on_resize(self) -> None:
-        self.measure_lines()
-        self._lay_out()
-
-    def on_focus(self) -> None:
-        self._repaint_changed()
-
-    def on_blur(self) -> None:
-        self._repaint_changed()
-
     # Drawing
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
-        self._palette.clear()
         self._looks.clear()
 
-    def render_line(self, y: int) -> Strip:
-        width = self.line_width
-        self._drawn[y] = self._token(y)
-        if y == self._caption_line:
-            return Strip([Segment(fit(self.caption, width), self._palette.style("heatmap--caption"))], width)
-        row = y + self.scroll_offset.y
-        if row >= len(self._plan.lines):
-            return Strip.blank(width, self._palette.style())
+    def _row_strip(self, row: int, width: int) -> Strip:
         return self._line_strip(row, self._plan.lines[row], width)
 
     def _line_strip(self, row: int, line: HeatLine, width: int) -> Strip:
@@ -280,25 +226,37 @@ class Heatmap(LineScroll, can_focus=True):
         """The worst level of each block of a group."""
         return [worst_level(block.levels) for block in self._groups[group].blocks]
 
-    def _token(self, y: int) -> object:
-        if y == self._caption_line:
-            return self.caption
-        row = y + self.scroll_offset.y
-        if row >= len(self._plan.lines):
-            return None
-        cursor = self._at if self._spots and self.has_focus and self._spots[self._at][0] == row else None
+    # What the ground asks
+
+    @property
+    def _rows(self) -> int:
+        return len(self._plan.lines)
+
+    @property
+    def _stops(self) -> int:
+        return len(self._spots)
+
+    @property
+    def _cursor_row(self) -> int:
+        return self._spots[self._at][0]
+
+    def _row_token(self, row: int) -> object:
+        cursor = self._at if self._spots and self.has_focus and self._cursor_row == row else None
         return (row, cursor, tuple(self._levels(spot) for spot in self._plan.lines[row].spots))
 
+    def _stop_at(self, row: int, x: int) -> int | None:
+        for index, (line, spot) in enumerate(self._spots):
+            if line == row and spot.x <= x <= spot.x + spot.stop - spot.start:
+                return index
+        return None
+
+    def _highlighted(self, key: str) -> Message:
+        return self.BlockHighlighted(self, key)
+
+    def _activated(self, key: str) -> Message:
+        return self.BlockActivated(self, key)
+
     # Changes
-
-    @property
-    def _body_lines(self) -> int:
-        return max(1, self.size.height - CAPTION_LINES)
-
-    @property
-    def _caption_line(self) -> int:
-        """Right under the map, and at the bottom of the view when the map fills it."""
-        return min(self._body_lines, len(self._plan.lines))
 
     def _lay_out(self) -> None:
         width = self.line_width or self.size.width
@@ -331,28 +289,3 @@ class Heatmap(LineScroll, can_focus=True):
             return None
         worst = self._worst_in(spot.group)
         return blocks[worst.index(worst_level(worst))].key
-
-    def _move_to(self, at: int) -> None:
-        if not self._spots:
-            return
-        self._at = max(0, min(at, len(self._spots) - 1))
-        row = self._spots[self._at][0]
-        top = self.scroll_offset.y
-        if row < top:
-            self.jump(row)
-        elif row >= top + self._body_lines:
-            self.jump(row - self._body_lines + 1)
-        self._repaint_changed()
-        self._tell_cursor()
-
-    def _tell_cursor(self) -> None:
-        key = self.cursor_key
-        if key is not None and key != self._cursor_key:
-            self.post_message(self.BlockHighlighted(self, key))
-        self._cursor_key = key
-
-    def _repaint_changed(self) -> None:
-        if not self.is_attached:
-            return
-        drawn = self._drawn
-        self.repaint_lines([y for y in range(self.size.height) if y in drawn and drawn[y] != self._token(y)])
