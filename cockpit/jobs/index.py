@@ -80,9 +80,7 @@ class JobIndex:
                 self._touch_below(touched, uid)
             for uid in delta.changed.get(kind, ()):
                 self._touch_object(touched, kind, uid)
-        climbed: set[tuple[str, str, bool]] = set()
-        for uid in delta.changed.get(Kind.POD, ()):
-            self._touch_pod(touched, uid, climbed)
+        self._touch_pods(touched, delta.changed.get(Kind.POD, ()))
         for uid in delta.changed.get(Kind.WORKLOAD, ()):
             self._touch_workload(touched, uid)
         self._touch_by_groups(touched, delta)
@@ -132,25 +130,30 @@ class JobIndex:
         for child in (uid, *self._descend(uid)):
             self._touch_key(touched, self._key_of.get(child, ""))
             for pod in self._store.pods_of(child):
-                self._touch_pod(touched, pod.uid, climbed, is_chain_new=True)
+                self._touch_key(touched, self._key_of.get(pod.uid, ""))
+                self._touch_new_pod(touched, pod, climbed)
 
-    def _touch_pod(
-        self,
-        touched: dict[str, Root],
-        uid: str,
-        climbed: set[tuple[str, str, bool]],
-        *,
-        is_chain_new: bool = False,
-    ) -> None:
-        """The row of a pod; siblings of a new one, whose owners are in `climbed`, have the same."""
-        pod: Pod | None = self._store.get(Kind.POD, uid)
-        if pod is None:
-            return
-        old = self._key_of.get(uid)
-        if old is not None:
-            self._touch_key(touched, old)
-            if not is_chain_new:  # a pod's owner never changes, so the row stays the same
-                return
+    def _touch_pods(self, touched: dict[str, Root], uids: Iterable[str]) -> None:
+        """The rows of pods that moved: a pod's owner never changes, so one that is part of a row stays it."""
+        table: Mapping[str, Pod] = self._store.records(Kind.POD)
+        climbed: set[tuple[str, str, bool]] = set()
+        key_of = self._key_of
+        last: tuple[str, bool] | None = (
+            None  # siblings stand together in a list: most are settled by a look at the last one
+        )
+        for uid in uids:
+            key = key_of.get(uid)
+            if key is not None:
+                self._touch_key(touched, key)
+                continue
+            pod = table[uid]
+            sibling = (pod.owner_uid, pod.gpus > 0)
+            if sibling != last:
+                last = sibling if pod.owner_uid and pod.owner_kind not in NOT_JOBS else None
+                self._touch_new_pod(touched, pod, climbed)
+
+    def _touch_new_pod(self, touched: dict[str, Root], pod: Pod, climbed: set[tuple[str, str, bool]]) -> None:
+        """The row of a pod; siblings of one, whose owners are in `climbed`, have the same."""
         if not pod.gpus and not pod.owner_uid:
             return
         if pod.owner_uid and pod.owner_kind not in NOT_JOBS:
@@ -278,14 +281,14 @@ class JobIndex:
                     yield child
 
     def _pods_below(self, root: Root) -> list[Pod]:
-        """Every pod of the job, attempts that were superseded too."""
+        """Every pod of the job, attempts that were superseded too, in the order of coming."""
         store = self._store
         if root.kind == "Pod":
             pod: Pod | None = store.get(Kind.POD, root.uid)
             return [] if pod is None else [pod]
-        pods = list(store.pods_of(root.uid))
+        pods = store.pods_under(root.uid)
         for child in self._descend(root.uid):
-            pods.extend(store.pods_of(child))
+            pods += store.pods_under(child)
         return pods
 
     # ---- one row

@@ -1,11 +1,12 @@
 """What moved between two looks at the store."""
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 
 import msgspec
 
-Uids = Mapping[str, frozenset[str]]
-"""Kind to uids (uuids for GPUs)."""
+Uids = Mapping[str, AbstractSet[str]]
+"""Kind to uids (uuids for GPUs), in the order in which they came."""
 
 
 class Delta(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,18 +26,22 @@ class Delta(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DeltaLog:
-    """Collects changes until somebody takes them."""
+    """Collects changes until somebody takes them.
+
+    The uids are the keys of dictionaries: in the order of coming, in which the pods of a job stand together,
+    and nothing has to be copied when they are taken.
+    """
 
     __slots__ = ("_changed", "_removed", "_statuses")
 
     def __init__(self) -> None:
-        self._changed: dict[str, set[str]] = {}
-        self._removed: dict[str, set[str]] = {}
+        self._changed: dict[str, dict[str, None]] = {}
+        self._removed: dict[str, dict[str, None]] = {}
         self._statuses: set[str] = set()
 
-    def sets(self, kind: str) -> tuple[set[str], set[str]]:
+    def sets(self, kind: str) -> tuple[dict[str, None], dict[str, None]]:
         """The open (changed, removed) sets of a kind, for a caller that adds many at once."""
-        return self._changed.setdefault(kind, set()), self._removed.setdefault(kind, set())
+        return self._changed.setdefault(kind, {}), self._removed.setdefault(kind, {})
 
     def status(self, kind: str) -> None:
         self._statuses.add(kind)
@@ -45,8 +50,8 @@ class DeltaLog:
         """Everything since the last take, and start anew."""
         delta = Delta(
             revision=revision,
-            changed={kind: frozenset(uids) for kind, uids in self._changed.items() if uids},
-            removed={kind: frozenset(uids) for kind, uids in self._removed.items() if uids},
+            changed={kind: uids.keys() for kind, uids in self._changed.items() if uids},
+            removed={kind: uids.keys() for kind, uids in self._removed.items() if uids},
             statuses=frozenset(self._statuses),
         )
         self._changed, self._removed, self._statuses = {}, {}, set()

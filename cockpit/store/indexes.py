@@ -1,7 +1,9 @@
 """Secondary indexes: each is told of every put and drop of its kind and holds uids, never a second truth."""
 
 import heapq
-from collections.abc import Mapping, ValuesView
+from collections.abc import Mapping, Sequence, ValuesView
+from itertools import groupby
+from operator import attrgetter
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -24,6 +26,7 @@ class Requests(NamedTuple):
 
 NO_REQUESTS = Requests()
 _NOTHING: Mapping[str, int] = MappingProxyType({})
+_siblings = attrgetter("owner_uid", "job_label", "namespace")
 
 
 class PodIndex:
@@ -68,6 +71,24 @@ class PodIndex:
         if new.node:
             self.by_node.add(new.node, uid)
             self._charge(new, 1)
+
+    def put_new(self, pods: Sequence[Pod]) -> None:
+        """Enter pods of which none is known. Siblings, which stand together in a list, go in at once: in the
+        first list of a big cluster this costs half of what one by one does."""
+        for (owner_uid, job_label, namespace), some in groupby(pods, _siblings):
+            uids = [pod.uid for pod in some]
+            self.by_owner.add_all(owner_uid, uids)
+            if job_label:
+                self.by_label.add_all(f"{namespace}/{job_label}", uids)
+        self._with_gpus.update({pod.uid: pod for pod in pods if pod.gpus})
+        self._restrictive.update(
+            {pod.uid: pod for pod in pods if (traits := pod.traits).keeps_away or traits.host_ports}
+        )
+        add, charge = self.by_node.add, self._charge
+        for pod in pods:
+            if node := pod.node:
+                add(node, pod.uid)
+                charge(pod, 1)
 
     def drop(self, old: Pod) -> None:
         """Forget `old` as it was put."""

@@ -1,6 +1,6 @@
 """A mapping from one string to many, made for tens of thousands of keys with one value each."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 
 class Multimap:
@@ -27,6 +27,21 @@ class Multimap:
             held[value] = None
         elif held != value:
             self._values[key] = {held: None, value: None}
+
+    def add_all(self, key: str, values: Sequence[str]) -> None:
+        """Put each of `values` under `key`, as `add` does."""
+        if len(values) < 2:
+            for value in values:
+                self.add(key, value)
+            return
+        if not key:
+            return
+        held = self._values.get(key)
+        if isinstance(held, dict):
+            held.update(dict.fromkeys(values))
+            return
+        found = dict.fromkeys(values if held is None else (held, *values))
+        self._values[key] = found if len(found) > 1 else values[0]
 
     def discard(self, key: str, value: str) -> None:
         """Take `value` away from `key`; what is not there changes nothing."""

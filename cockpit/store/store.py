@@ -22,6 +22,9 @@ EVENTS_IN_ALL = 20_000
 _MANY_RESOURCES = (Kind.OWNER, Kind.POOL, Kind.POD_GROUP)
 """Kinds that gather several API resources: a name may occur twice, so a newcomer replaces nobody."""
 
+_ONE_BY_ONE = (Kind.GPU, Kind.EVENT, *_MANY_RESOURCES)
+"""Kinds whose records have no name of their own, or push others out."""
+
 _WORST_FIRST = (
     Phase.DENIED,
     Phase.BACKING_OFF,
@@ -48,7 +51,7 @@ class Store:
         self._tables: dict[str, dict[str, Any]] = {}
         self._uids: dict[str, dict[str, str]] = {}  # kind -> key -> uid
         self._scopes: dict[str, dict[str, str]] = {}  # kind -> uid -> scope, only where it is not ""
-        self._listing: dict[tuple[str, str], set[str]] = {}
+        self._listing: dict[tuple[str, str], set[str] | None] = {}  # None: there was nothing before it
         self._statuses: dict[str, StreamStatus] = {}
         self._log = DeltaLog()
         self._pods = PodIndex()
@@ -80,20 +83,21 @@ class Store:
         """Take in one batch: first what changed, then what was removed, then the end of a list.
 
         Between a BEGIN and its END every named uid is noted; at the END, what was not named in that kind
-        and scope is gone.
+        and scope is gone. Where the kind was empty at the BEGIN, there can be no such thing.
         """
         listing = (batch.kind, batch.scope)
         if batch.mark is ListMark.BEGIN:
-            self._listing[listing] = set()
+            self._listing[listing] = set() if self._tables.get(batch.kind) else None
         seen = self._listing.get(listing)
         moved = False
         if batch.changed:
             moved = self._put_all(batch, seen)
         if batch.removed:
             moved = self._drop_all(batch.kind, batch.removed) or moved
-        if batch.mark is ListMark.END and seen is not None:
-            del self._listing[listing]
-            moved = self._drop_all(batch.kind, self._unnamed(batch.kind, batch.scope, seen)) or moved
+        if batch.mark is ListMark.END:
+            self._listing.pop(listing, None)
+            if seen is not None:
+                moved = self._drop_all(batch.kind, self._unnamed(batch.kind, batch.scope, seen)) or moved
         if batch.status is not None:
             moved = self._put_status(batch.status) or moved
         if moved:
@@ -102,6 +106,8 @@ class Store:
     def _put_all(self, batch: Batch, seen: set[str] | None) -> bool:
         kind = batch.kind
         table = self._tables.setdefault(kind, {})
+        if self._put_newcomers(batch, table, seen):
+            return True
         changed, removed = self._log.sets(kind)
         put = self._put_in.get(kind)
         is_gpu, is_event = kind == Kind.GPU, kind == Kind.EVENT
@@ -127,13 +133,42 @@ class Store:
             table[uid] = record
             if put is not None:
                 put(old, record)
-            changed.add(uid)
+            changed[uid] = None
             if removed:
-                removed.discard(uid)
+                removed.pop(uid, None)
             if is_event:
                 self._drop_all(kind, self._events.surplus(record, table))
             moved = True
         return moved
+
+    def _put_newcomers(self, batch: Batch, table: dict[str, Any], seen: set[str] | None) -> bool:
+        """Put records at once of which none is known by uid or by name, as in a first list; False where one
+        is, and nothing was done."""
+        kind, records = batch.kind, batch.changed
+        if kind in _ONE_BY_ONE or records[0].uid in table:
+            return False
+        new = {record.uid: record for record in records}
+        uids = self._uids.setdefault(kind, {})
+        named = {record.key: record.uid for record in records}
+        is_known = not table.keys().isdisjoint(new) or not uids.keys().isdisjoint(named)
+        if is_known or len(new) < len(records) or len(named) < len(records):
+            return False
+        table.update(new)
+        uids.update(named)
+        if kind == Kind.POD:
+            self._pods.put_new(records)
+        elif (put := self._put_in.get(kind)) is not None:
+            for record in records:
+                put(None, record)
+        if seen is not None:
+            seen.update(new)
+        if batch.scope:
+            self._scopes.setdefault(kind, {}).update(dict.fromkeys(new, batch.scope))
+        changed, removed = self._log.sets(kind)
+        changed.update(dict.fromkeys(new))
+        for uid in removed.keys() & new.keys() if removed else ():
+            del removed[uid]
+        return True
 
     def _enter_key(self, kind: str, record: Record) -> None:
         uids = self._uids.setdefault(kind, {})
@@ -162,8 +197,8 @@ class Store:
                 del keys[old.key]
             if scopes is not None:
                 scopes.pop(uid, None)
-            changed.discard(uid)
-            removed.add(uid)
+            changed.pop(uid, None)
+            removed[uid] = None
             moved = True
         return moved
 
@@ -239,6 +274,11 @@ class Store:
     def pods_of(self, owner_uid: str) -> tuple[Pod, ...]:
         """Pods whose controlling owner has that uid, by namespace and name."""
         return self._pods_in(self._pods.by_owner.get(owner_uid))
+
+    def pods_under(self, owner_uid: str) -> list[Pod]:
+        """The same in the order of coming, for somebody who puts them in an order of his own."""
+        table = self._tables.get(Kind.POD, _EMPTY)
+        return [table[uid] for uid in self._pods.by_owner.get(owner_uid)]
 
     def pods_labelled(self, namespace: str, job_label: str) -> tuple[Pod, ...]:
         """Pods whose labels name that training job, by namespace and name."""

@@ -407,6 +407,20 @@ def test_a_pod_that_nobody_controls_is_a_job_of_its_own(cluster: Cluster) -> Non
     assert cluster.index.jobs == {}
 
 
+def test_pods_that_are_jobs_of_their_own_are_rows_although_they_stand_together(cluster: Cluster) -> None:
+    node = OwnerObject(uid="n", name="gpu-1", api_version="v1", kind="Node")  # owns its static pods' mirrors
+    alone = [owned(None, name, gpus=1, **up()) for name in ("a", "b")]
+    under = [owned(node, name, gpus=1, **up()) for name in ("c", "d")]
+    cluster.put(*alone, *under)
+    assert set(cluster.index.jobs) == {f"pod/team-a/{name}" for name in "abcd"}
+
+
+def test_a_sibling_with_gpus_behind_one_without_makes_the_row(cluster: Cluster) -> None:
+    job = batch_job("train", gpus=1)
+    cluster.put(job, *(owned(job, name, gpus=gpus, **up()) for name, gpus in (("a", 0), ("b", 0), ("c", 1))))
+    assert {pod.name for pod in cluster.index.members("job.batch/team-a/train")} == {"a", "b", "c"}
+
+
 def test_a_cron_job_s_run_is_the_job(cluster: Cluster) -> None:
     cron = OwnerObject(uid="c", name="nightly", namespace="team-a", api_version="batch/v1", kind="CronJob")
     cluster.put(cron, batch_job("nightly-1", gpus=1, owner=ref(cron)))

@@ -26,3 +26,17 @@ def test_it_holds_what_a_dict_of_sets_would(script: list[tuple[bool, str, str]])
     for key in ("", "a", "b", "c"):
         assert (key in found) == (key in naive)
         assert found.count(key) == len(naive.get(key, ())) == len(found.get(key))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(words, st.lists(words, max_size=4)), max_size=12))
+def test_many_at_once_is_what_one_by_one_is(script: list[tuple[str, list[str]]]) -> None:
+    at_once, one_by_one = Multimap(), Multimap()
+    for key, values in script:
+        at_once.add_all(key, values)
+        for value in values:
+            one_by_one.add(key, value)
+    keys = [*one_by_one.keys()]
+    assert [*at_once.keys()] == keys
+    assert [at_once.get(key) for key in keys] == [one_by_one.get(key) for key in keys]
+    assert [at_once.count(key) for key in keys] == [one_by_one.count(key) for key in keys]

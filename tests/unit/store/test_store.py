@@ -143,6 +143,22 @@ def test_delta_names_each_uid_once() -> None:
     assert delta.touches(Kind.POD, Kind.NODE) and not delta.touches(Kind.NODE)
 
 
+def test_delta_is_in_the_order_of_coming() -> None:
+    store = Store()
+    names = [f"p{number}" for number in range(40)]
+    store.apply(pods(*(pod(name) for name in names), mark=ListMark.BEGIN))
+    assert list(store.take_delta().changed[Kind.POD]) == [f"uid-{name}" for name in names]
+
+
+def test_what_is_taken_does_not_change_any_more() -> None:
+    store = Store()
+    store.apply(pods(pod("a")))
+    delta = store.take_delta()
+    store.apply(pods(pod("b")))
+    store.apply(gone("uid-a"))
+    assert delta.changed == {Kind.POD: frozenset({"uid-a"})} and not delta.removed
+
+
 def test_an_object_keeps_its_newest_events_only() -> None:
     store = Store(events_per_object=3)
     batch = tuple(event(str(i), "pod-1", float(i)) for i in (4, 1, 5, 2, 3))
