@@ -1,20 +1,35 @@
-"""The seven places by name."""
+"""The seven places by name. Each is imported when it is opened: nobody waits for one he did not ask for."""
 
-from cockpit.screens.events import EventsScreen
-from cockpit.screens.jobs import JobsScreen
-from cockpit.screens.nodes import NodesScreen
-from cockpit.screens.now import NowScreen
-from cockpit.screens.place import Place
-from cockpit.screens.pods import PodsScreen
-from cockpit.screens.pools import PoolsScreen
-from cockpit.screens.queues import QueuesScreen
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-PLACES: dict[str, type[Place]] = {
-    "now": NowScreen,
-    "jobs": JobsScreen,
-    "nodes": NodesScreen,
-    "queues": QueuesScreen,
-    "pools": PoolsScreen,
-    "events": EventsScreen,
-    "pods": PodsScreen,
+if TYPE_CHECKING:
+    from cockpit.screens.place import Place
+
+_CLASSES = {
+    "now": "NowScreen",
+    "jobs": "JobsScreen",
+    "nodes": "NodesScreen",
+    "queues": "QueuesScreen",
+    "pools": "PoolsScreen",
+    "events": "EventsScreen",
+    "pods": "PodsScreen",
 }
+
+
+class _Places(Mapping[str, "type[Place]"]):
+    """Name, which is that of the module, to the class of the screen."""
+
+    def __getitem__(self, name: str) -> "type[Place]":
+        found: type[Place] = getattr(import_module(f"cockpit.screens.{name}"), _CLASSES[name])
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_CLASSES)
+
+    def __len__(self) -> int:
+        return len(_CLASSES)
+
+
+PLACES: Mapping[str, "type[Place]"] = _Places()
