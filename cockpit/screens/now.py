@@ -25,8 +25,6 @@ from cockpit.views.states import telemetry_trouble, why_empty
 
 NARROW_CELLS = 100
 PANEL_LINES = 30
-LEGEND_CELLS = 132
-"""Wide enough for what each glyph of the map means beside what its shade means."""
 
 
 class NowScreen(JobVerbs):
@@ -119,8 +117,7 @@ class NowScreen(JobVerbs):
         return "" if attachment.trouble else why_empty(what, attachment.store.status(kind))
 
     def _legend(self) -> str:
-        told = heat.legend(self.deck.attachment.store, self._metric)
-        return f"{told}   {heat.CELLS}" if self.size.width >= LEGEND_CELLS else told
+        return f"{heat.CELLS}   {heat.legend(self.deck.attachment.store, self._metric)}"
 
     def _quiet(self) -> str:
         """What an empty list means: nothing is wrong only when everything was listed."""
@@ -142,8 +139,9 @@ class NowScreen(JobVerbs):
         is_denied = nodes is not None and nodes.phase is Phase.DENIED
         trouble = nodes.message if nodes is not None and is_denied else ""
         trouble = trouble or telemetry_trouble(store.status(Kind.GPU))
-        sums = view.fleet_sums(fleet(store), self.deck.attachment.trends)
         title = f"Fleet by {self._metric.value}"
+        room = self.size.width - 2 - len(title) - 2
+        sums = view.fleet_sums(fleet(store), self.deck.attachment.trends, room)
         title += f": {trouble}" if trouble else f"  {sums}" if sums else ""
         if title != self._fleet_title:
             self._fleet_title = title

@@ -49,13 +49,13 @@ class Metric(Enum):
 
 
 _LEGEND = {
-    Metric.DUTY: "shade: share of time in use, 0 to 100%",
-    Metric.MEMORY: "shade: share of GPU memory in use, 0 to 100%",
-    Metric.TEMPERATURE: "shade: 25°C to 90°C, not the card's own limits",
-    Metric.POWER: "shade: 0 W to the most drawn by a card of this pool",
+    Metric.DUTY: "shade: share of time in use, _ 0% to █ 100%",
+    Metric.MEMORY: "shade: share of GPU memory in use, _ 0% to █ 100%",
+    Metric.TEMPERATURE: "shade: _ 25°C to █ 90°C, not the card's own limits",
+    Metric.POWER: "shade: _ 0 W to █ the most drawn by a card of this pool",
     Metric.HEALTH: "shade: last Xid none ▁, to watch or clocks held down ▅, to be taken out █",
 }
-CELLS = f"{fmt.FREE} free  {fmt.LOST} lost  {fmt.NOT_COLLECTED} not collected  {fmt.STALE} stale"
+CELLS = f"{fmt.FREE} free  {fmt.LOST} lost  {fmt.NOT_COLLECTED} n/c  {fmt.STALE} stale"
 
 _NAMES_TOLD = 6
 """Names that the legend has room for; a fleet of more owners or classes tells how many more."""

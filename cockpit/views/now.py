@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from cockpit_widgets.glyphs import spark
+from cockpit_widgets.text import width_of
 from cockpit_widgets.types import Cell, Column, StatusSegment
 
 from cockpit.model.batch import Phase, StreamStatus
@@ -238,24 +239,39 @@ class Trends(Protocol):
     def pool(self, name: str, what: str = "duty") -> tuple[float | None, ...]: ...
 
 
-def fleet_sums(found: Fleet, trends: Trends) -> str:
-    """`duty ▅▆▆▇ 76% · power ▂▃▅▆ 39.5kW · memory 5.3Ti/6.3Ti`; what nobody measures is left out."""
-    words = []
-    if not isinstance(found.duty, Absent):
-        words.append(f"duty {_trend(trends.fleet('duty'), 0.0, 1.0)}{fmt.percent(found.duty)}")
-    if found.watts is not None:
-        watts = trends.fleet("watts")
-        most = max((one for one in watts if one is not None), default=0.0)
-        words.append(f"power {_trend(watts, 0.0, most)}{fmt.watts(found.watts)}")
-    if found.memory_used_bytes is not None and found.memory_total_bytes is not None:
-        words.append(f"memory {fmt.memory_cell(found.memory_used_bytes, found.memory_total_bytes).text}")
+def fleet_sums(found: Fleet, trends: Trends, width: int) -> str:
+    """`duty ▅▆▆▇ 76% · power ▂▃▅▆ 39.5kW · memory 5.3Ti/6.3Ti` in at most `width` cells.
+
+    Where room is short the lines of blocks shrink first, then whole numbers are left out from the end. What
+    nobody measures is left out.
+    """
+    words: list[str] = []
+    for cells in (_TREND_CELLS, _TREND_CELLS // 2, 0):
+        words = _sums(found, trends, cells)
+        if width_of(" · ".join(words)) <= width:
+            break
+    while words and width_of(" · ".join(words)) > width:
+        words.pop()
     return " · ".join(words)
 
 
-def _trend(values: tuple[float | None, ...], low: float, high: float) -> str:
-    """A line of blocks and a blank; nothing before there are two samples."""
+def _sums(found: Fleet, trends: Trends, cells: int) -> list[str]:
+    words = []
+    if not isinstance(found.duty, Absent):
+        words.append(f"duty {_trend(trends.fleet('duty'), 0.0, 1.0, cells)}{fmt.percent(found.duty)}")
+    if found.watts is not None:
+        watts = trends.fleet("watts")
+        most = max((one for one in watts if one is not None), default=0.0)
+        words.append(f"power {_trend(watts, 0.0, most, cells)}{fmt.watts(found.watts)}")
+    if found.memory_used_bytes is not None and found.memory_total_bytes is not None:
+        words.append(f"memory {fmt.memory_cell(found.memory_used_bytes, found.memory_total_bytes).text}")
+    return words
+
+
+def _trend(values: tuple[float | None, ...], low: float, high: float, cells: int) -> str:
+    """A line of at most `cells` blocks and a blank; nothing before there are two samples."""
     known = sum(one is not None for one in values)
-    return f"{spark(values, min(_TREND_CELLS, len(values)), low, high)} " if known > 1 else ""
+    return f"{spark(values, min(cells, len(values)), low, high)} " if known > 1 and cells else ""
 
 
 # ---- panels: a line a pool, a line a queue
@@ -325,7 +341,7 @@ def pools_panel(pools: Sequence[Pool], now_seconds: float, trends: Trends | None
         values = trends.pool(pool.name)
         if not values or values[-1] is None:
             return fmt.NOTHING
-        return Cell(f"{_trend(values[-8:], 0.0, 1.0)}{fmt.percent(values[-1])}", "info")
+        return Cell(f"{_trend(values[-8:], 0.0, 1.0, 8)}{fmt.percent(values[-1])}", "info")
 
     field: Field[Pool] = Field(Column("duty", "Duty", 13, "right", priority=2), duty)
     fields = (*_POOL_PANEL[:-1], field, _POOL_PANEL[-1])

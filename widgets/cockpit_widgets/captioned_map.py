@@ -10,9 +10,9 @@ from textual.strip import Strip
 from cockpit_widgets.heat_look import LEVEL_CLASSES
 from cockpit_widgets.line_scroll import LineScroll
 from cockpit_widgets.palette import Palette
-from cockpit_widgets.text import fit
+from cockpit_widgets.text import fit, wrap_phrases
 
-CAPTION_LINES = 1
+MOST_CAPTION_LINES = 3
 
 
 class CaptionedMap(LineScroll, can_focus=True):
@@ -35,13 +35,19 @@ class CaptionedMap(LineScroll, can_focus=True):
         self._at = 0
         self._cursor_key: str | None = None
         self._drawn: dict[int, object] = {}
+        self._caption_lines = 1
 
     # What a subclass says
 
     @property
     def caption(self) -> str:
-        """One line under the map: what its glyphs mean."""
+        """What the glyphs mean, under the map; three spaces part phrases, and lines break there."""
         raise NotImplementedError
+
+    @property
+    def _captions(self) -> tuple[str, ...]:
+        """Every caption that may come to stand there without a new layout asked for."""
+        return (self.caption,)
 
     @property
     def cursor_key(self) -> str | None:
@@ -128,29 +134,43 @@ class CaptionedMap(LineScroll, can_focus=True):
     def render_line(self, y: int) -> Strip:
         width = self.line_width
         self._drawn[y] = self._token(y)
-        if y == self._caption_line:
-            return Strip([Segment(fit(self.caption, width), self._palette.style("heatmap--caption"))], width)
+        if (said := self._caption_at(y)) is not None:
+            return Strip([Segment(fit(said, width), self._palette.style("heatmap--caption"))], width)
         row = y + self.scroll_offset.y
         if row >= self._rows:
             return Strip.blank(width, self._palette.style())
         return self._row_strip(row, width)
 
     def _token(self, y: int) -> object:
-        if y == self._caption_line:
-            return self.caption
+        if (said := self._caption_at(y)) is not None:
+            return said
         row = y + self.scroll_offset.y
         return self._row_token(row) if row < self._rows else None
 
     # Changes
 
-    @property
-    def _body_lines(self) -> int:
-        return max(1, self.size.height - CAPTION_LINES)
+    def caption_lines(self, width: int) -> int:
+        """Lines that the caption takes in `width` cells where there is room."""
+        lines = max(len(wrap_phrases(said, width)) for said in self._captions)
+        return min(MOST_CAPTION_LINES, lines)
+
+    def _needed_caption_lines(self) -> int:
+        """As many as it takes, but no more than half of the view: the map comes first."""
+        wanted = self.caption_lines(self.line_width or self.size.width)
+        return max(1, min(wanted, self.size.height // 2))
+
+    def _caption_at(self, y: int) -> str | None:
+        """The line of the caption at line `y` of the view: right under the map, or at the view's bottom."""
+        line = y - min(self._body_lines, self._rows)
+        if not 0 <= line < self._caption_lines:
+            return None
+        lines = wrap_phrases(self.caption, self.line_width)
+        last = self._caption_lines - 1
+        return "   ".join(lines[last:]) if line == last else "".join(lines[line : line + 1])
 
     @property
-    def _caption_line(self) -> int:
-        """Right under the map, and at the bottom of the view when the map fills it."""
-        return min(self._body_lines, self._rows)
+    def _body_lines(self) -> int:
+        return max(1, self.size.height - self._caption_lines)
 
     def _move(self, at: int) -> None:
         if not self._stops:

@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.strip import Strip
 
-from cockpit_widgets.captioned_map import CAPTION_LINES, CaptionedMap
+from cockpit_widgets.captioned_map import CaptionedMap
 from cockpit_widgets.cell_layout import CellPlan, plan_cells
 from cockpit_widgets.glyphs import TOP_LEVEL, heat_glyph
 from cockpit_widgets.heat_look import LEVEL_CLASSES, heat_css
@@ -103,7 +103,7 @@ class CellGrid(CaptionedMap, can_focus=True):
         is_alike = sizes == self._sizes and _names(cells) == _names(self._cells)
         self._cells, self._sizes, self._caption = cells, sizes, caption
         self._at = self._find(self._cursor_key)
-        if is_alike:
+        if is_alike and self._caption_lines == self._needed_caption_lines():
             self._repaint_changed()
         else:
             self._lay_out()
@@ -187,9 +187,10 @@ class CellGrid(CaptionedMap, can_focus=True):
         width = self.line_width or self.size.width
         if width <= 0:
             return
+        self._caption_lines = self._needed_caption_lines()
         labels = min(_MOST_LABEL, max((width_of(cell.label) for cell in self._cells), default=0))
         self._plan = plan_cells(self._sizes, width, self._body_lines, labels + 1)
-        self.resize_lines(len(self._plan.rows) + CAPTION_LINES)
+        self.resize_lines(len(self._plan.rows) + self._caption_lines)
         if self._cells:
             self._show_cursor()
         self.refresh()

@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.strip import Strip
 
-from cockpit_widgets.captioned_map import CAPTION_LINES, CaptionedMap
+from cockpit_widgets.captioned_map import CaptionedMap
 from cockpit_widgets.glyphs import TOP_LEVEL, heat_glyph, worst_level
 from cockpit_widgets.heat_layout import FOLDS, Fold, HeatLine, HeatPlan, Spot, plan_fold, plan_heat
 from cockpit_widgets.heat_look import HEAT_CSS, LEVEL_CLASSES
@@ -103,14 +103,21 @@ class Heatmap(CaptionedMap, can_focus=True):
 
     @property
     def caption(self) -> str:
-        """One sentence: what a cell stands for, then the legend."""
+        """What a cell stands for, then the legend."""
+        return self._caption_of(self.fold)
+
+    @property
+    def _captions(self) -> tuple[str, ...]:
+        return tuple(self._caption_of(fold) for fold in FOLDS)
+
+    def _caption_of(self, fold: Fold) -> str:
         cell, block, group = self._nouns
         said = {
             "gpu": f"one cell per {cell}, a block per {block}",
             "node": f"one cell per {block}, worst {cell} wins",
             "group": f"one cell per {group}, worst {cell} wins",
-        }[self.fold]
-        return f"{said} · {self._legend}" if self._legend else said
+        }[fold]
+        return f"{said}   {self._legend}" if self._legend else said
 
     def set_groups(
         self,
@@ -129,7 +136,7 @@ class Heatmap(CaptionedMap, can_focus=True):
         shape = tuple(
             (group.name, tuple((block.key, len(block.levels)) for block in group.blocks)) for group in groups
         )
-        if shape != self._shape:
+        if shape != self._shape or self._caption_lines != self._needed_caption_lines():
             self._shape = shape
             self._lay_out()
         else:
@@ -144,7 +151,8 @@ class Heatmap(CaptionedMap, can_focus=True):
 
     def full_lines(self, width: int) -> int:
         """Lines that the map takes unfolded in `width` cells, its caption included."""
-        return len(plan_fold(self._groups, max(1, width), "gpu").lines) + CAPTION_LINES
+        width = max(1, width)
+        return len(plan_fold(self._groups, width, "gpu").lines) + self.caption_lines(width)
 
     # Keys and mouse
 
@@ -262,12 +270,13 @@ class Heatmap(CaptionedMap, can_focus=True):
         width = self.line_width or self.size.width
         if width <= 0:
             return
+        self._caption_lines = self._needed_caption_lines()
         before = self.fold
         plan = plan_fold(self._groups, width, self._forced) if self._forced else None
         self._plan = plan or plan_heat(self._groups, width, self._body_lines)
         self._spots = [(row, spot) for row, line in enumerate(self._plan.lines) for spot in line.spots]
         self._at = self._find(self._cursor_key)
-        self.resize_lines(len(self._plan.lines) + CAPTION_LINES)
+        self.resize_lines(len(self._plan.lines) + self._caption_lines)
         self.refresh()
         if self.fold != before:
             self.post_message(self.FoldChanged(self, self.fold, self.caption))

@@ -131,6 +131,24 @@ def wrap(text: str, width: int) -> list[str]:
     return [indent + line for line in _wrapped(inner, max(1, width - len(indent)))]
 
 
+def wrap_phrases(text: str, width: int) -> list[str]:
+    """`text` made plain and broken between phrases (three spaces), a phrase longer than a line also within
+    (two spaces); at least one line. What has no such place stays whole, however long."""
+    lines: list[str] = []
+    for phrase in plain(text).split("   "):
+        if lines and cell_len(lines[-1]) + 3 + cell_len(phrase) <= width:
+            lines[-1] += "   " + phrase
+            continue
+        parts = [phrase] if cell_len(phrase) <= width else phrase.split("  ")
+        lines.append(parts[0])
+        for part in parts[1:]:
+            if cell_len(lines[-1]) + 2 + cell_len(part) <= width:
+                lines[-1] += "  " + part
+            else:
+                lines.append(part)
+    return lines
+
+
 def _wrapped(text: str, width: int) -> list[str]:
     lines: list[str] = []
     line = ""

@@ -409,9 +409,14 @@ def test_sums_of_fleet_and_pools_with_how_they_went_lately() -> None:
     made = store(node(gpus=2), card(0, "w", duty=0.5), card(1, duty=0.0))
     trends = Trends()
     trends.note(made, NOW)
-    assert now.fleet_sums(fleet(made), trends) == "duty 50% · power 824W · memory 80Gi/160Gi"
+    assert now.fleet_sums(fleet(made), trends, 80) == "duty 50% · power 824W · memory 80Gi/160Gi"
     made.apply(Batch(kind=Kind.GPU, changed=(card(0, "w", duty=1.0),)))
     trends.note(made, NOW + 5)
-    assert now.fleet_sums(fleet(made), trends).startswith("duty ▅█ 100% · power ██ 824W")
+    said = "duty ▅█ 100% · power ██ 824W · memory 80Gi/160Gi"
+    assert now.fleet_sums(fleet(made), trends, len(said)) == said
+    assert now.fleet_sums(fleet(made), trends, 44) == "duty 100% · power 824W · memory 80Gi/160Gi"
+    assert now.fleet_sums(fleet(made), trends, 42) == "duty 100% · power 824W · memory 80Gi/160Gi"
+    assert now.fleet_sums(fleet(made), trends, 41) == "duty 100% · power 824W"
+    assert now.fleet_sums(fleet(made), trends, 8) == ""
     table = now.pools_panel([Pool(name="h100", gpus_total=2), Pool(name="none")], NOW, trends)
     assert texts(table, "duty") == ["▅█ 100%", ""]

@@ -102,9 +102,26 @@ async def test_a_fleet_that_fits_shows_one_cell_per_gpu() -> None:
         await pilot.pause()
         shown = texts_of(heatmap)
         assert shown[0] == "h100 ·×?~_▁▅█ ████████"
-        assert shown[1] == "one cell per GPU, a block per node · duty"
+        assert shown[1] == "one cell per GPU, a block per node   duty"
         assert not any(shown[2:])
         assert heatmap.fold == "gpu"
+
+
+async def test_a_legend_that_is_too_long_takes_another_line_where_there_is_room() -> None:
+    heatmap = Heatmap()
+    async with Host(heatmap).run_test(size=(40, 4)) as pilot:
+        heatmap.set_groups(heat(2), "· free  × lost   shade: share of time in use")
+        await pilot.pause()
+        said = ["one cell per GPU, a block per node", "· free  × lost   shade: share of time i…"]
+        assert texts_of(heatmap)[1:3] == said, "two lines are all that the map can spare"
+        await pilot.resize_terminal(40, 12)
+        await pilot.pause()
+        assert texts_of(heatmap)[1:4] == [said[0], "· free  × lost", "shade: share of time in use"]
+        assert heatmap.full_lines(40) == 4
+        heatmap.set_groups(heat(2), "duty")
+        await pilot.pause()
+        assert texts_of(heatmap)[1:4] == [said[0], "duty", ""]
+        assert_sound(heatmap)
 
 
 async def test_a_fleet_that_does_not_fit_folds_and_says_so() -> None:

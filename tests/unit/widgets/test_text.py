@@ -1,6 +1,6 @@
 """Text for one line: harmless, measured, cut, filled, broken."""
 
-from cockpit_widgets.text import cut, fit, plain, width_of, window, wrap
+from cockpit_widgets.text import cut, fit, plain, width_of, window, wrap, wrap_phrases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -80,3 +80,13 @@ def test_numbers_stand_at_the_right() -> None:
 def test_the_indent_of_a_wrapped_line_is_kept() -> None:
     assert wrap("  cockpit job kill", 12) == ["  cockpit", "  job kill"]
     assert wrap("", 5) == [""]
+
+
+def test_a_legend_breaks_between_its_phrases_and_within_one_only_where_it_must() -> None:
+    text = "one cell each   · free  × lost   shade: busy"
+    assert wrap_phrases(text, 80) == [text]
+    assert wrap_phrases(text, 32) == ["one cell each   · free  × lost", "shade: busy"]
+    assert wrap_phrases(text, 14) == ["one cell each", "· free  × lost", "shade: busy"]
+    assert wrap_phrases(text, 13) == ["one cell each", "· free", "× lost", "shade: busy"]
+    assert wrap_phrases(text, 5) == ["one cell each", "· free", "× lost", "shade: busy"]
+    assert wrap_phrases("", 5) == [""]
