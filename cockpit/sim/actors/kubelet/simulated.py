@@ -44,6 +44,7 @@ class SimulatedRunning:
         self._log = SimulatedLog(
             kind,
             start.container_id,
+            job=_owner(start.pod) or start.container_id,
             gpus=gpus,
             started_at=now,
             step_seconds=behaviour.step_seconds,
@@ -117,6 +118,12 @@ class SimulatedRunning:
 
     def _story(self, kind: str) -> ProbeStory:
         return self._start.behaviour.probes.get(kind) or ProbeStory()
+
+
+def _owner(pod: Tree) -> str:
+    """The uid of what owns the pod, "" for nothing."""
+    owners = pod["metadata"].get("ownerReferences") or ()
+    return str(owners[0]["uid"]) if owners else ""
 
 
 def _refusal(probe: Tree, address: str) -> str:

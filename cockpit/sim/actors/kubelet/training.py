@@ -25,9 +25,18 @@ class SimulatedLog:
     """The log of one run of a simulated container."""
 
     def __init__(
-        self, kind: str, seed: str, *, gpus: int, started_at: float, step_seconds: float, alarm: Alarm
+        self,
+        kind: str,
+        seed: str,
+        *,
+        job: str,
+        gpus: int,
+        started_at: float,
+        step_seconds: float,
+        alarm: Alarm,
     ) -> None:
-        """`kind` is one of KINDS, `gpus` how many the container holds (they make images/sec)."""
+        """`kind` is one of KINDS, `gpus` how many the container holds (they make images/sec), `job` what all
+        members of a job have in common: they go through the same epochs on one curve of loss."""
         self._kind = kind
         self._seed = seed
         self._gpus = gpus
@@ -35,12 +44,12 @@ class SimulatedLog:
         self._step = step_seconds if kind == "training" else max(step_seconds, 5.0)
         self._alarm = alarm
         self._end: Exit | None = None
-        facts = Random(seed)
+        facts = Random(job)
         self._steps_per_epoch = facts.choice((50, 80, 100, 120))
         self._first_loss = facts.uniform(5.8, 7.1)
         self._last_loss = facts.uniform(0.6, 1.9)
         self._decay_steps = facts.uniform(150.0, 600.0)
-        self._images_per_second = max(1, gpus) * facts.uniform(760.0, 1480.0)
+        self._images_per_second = max(1, gpus) * Random(seed).uniform(760.0, 1480.0)
 
     def ends(self, end: Exit | None) -> None:
         """How and when the container ends, as far as it is known now."""
