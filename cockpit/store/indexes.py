@@ -1,7 +1,7 @@
 """Secondary indexes: each is told of every put and drop of its kind and holds uids, never a second truth."""
 
 import heapq
-from collections.abc import Mapping, Sequence, ValuesView
+from collections.abc import Iterable, Mapping, Sequence, ValuesView
 from itertools import groupby
 from operator import attrgetter
 from types import MappingProxyType
@@ -70,7 +70,7 @@ class PodIndex:
             self._restrictive[uid] = new
         if new.node:
             self.by_node.add(new.node, uid)
-            self._charge(new, 1)
+            self._charge((new,), 1)
 
     def put_new(self, pods: Sequence[Pod]) -> None:
         """Enter pods of which none is known. Siblings, which stand together in a list, go in at once: in the
@@ -84,11 +84,10 @@ class PodIndex:
         self._restrictive.update(
             {pod.uid: pod for pod in pods if (traits := pod.traits).keeps_away or traits.host_ports}
         )
-        add, charge = self.by_node.add, self._charge
-        for pod in pods:
-            if node := pod.node:
-                add(node, pod.uid)
-                charge(pod, 1)
+        bound = [pod for pod in pods if pod.node]
+        for pod in bound:
+            self.by_node.add(pod.node, pod.uid)
+        self._charge(bound, 1)
 
     def drop(self, old: Pod) -> None:
         """Forget `old` as it was put."""
@@ -101,26 +100,31 @@ class PodIndex:
         self._restrictive.pop(uid, None)
         if old.node:
             self.by_node.discard(old.node, uid)
-            self._charge(old, -1)
+            self._charge((old,), -1)
 
-    def _charge(self, pod: Pod, sign: int) -> None:
-        if pod.phase in ("Succeeded", "Failed"):  # a finished pod holds nothing
-            return
-        sums = self._sums.get(pod.node)
-        if sums is None:
-            sums = self._sums[pod.node] = [0, 0, 0, 0]
-        sums[0] += sign * pod.cpu_millicores
-        sums[1] += sign * pod.memory_bytes
-        sums[2] += sign * pod.gpus
-        sums[3] += sign
-        named = pod.traits.resources
-        if named or pod.gpus:
-            held = self._named.setdefault(pod.node, {})
-            for name, count in named or ((pod.gpu_resource, pod.gpus),):
-                held[name] = held.get(name, 0) + sign * count
-        if not sums[3]:
-            del self._sums[pod.node]
-            self._named.pop(pod.node, None)
+    def _charge(self, pods: Iterable[Pod], sign: int) -> None:
+        """Add what pods on nodes ask for to the sums of these, or with `sign` -1 take it away."""
+        all_sums, all_named = self._sums, self._named
+        for pod in pods:
+            if pod.phase in ("Succeeded", "Failed"):  # a finished pod holds nothing
+                continue
+            node, gpus, named = pod.node, pod.gpus, pod.traits.resources
+            sums = all_sums.get(node)
+            if sums is None:
+                sums = all_sums[node] = [0, 0, 0, 0]
+            sums[0] += sign * pod.cpu_millicores
+            sums[1] += sign * pod.memory_bytes
+            sums[2] += sign * gpus
+            sums[3] += sign
+            if named or gpus:
+                held = all_named.get(node)
+                if held is None:
+                    held = all_named[node] = {}
+                for name, count in named or ((pod.gpu_resource, gpus),):
+                    held[name] = held.get(name, 0) + sign * count
+            if not sums[3]:
+                del all_sums[node]
+                all_named.pop(node, None)
 
     def named(self, node: str) -> Mapping[str, int]:
         """What is asked for on the node besides cpu and memory, by resource."""
