@@ -77,7 +77,7 @@ class RankPage(TablePlace):
             if len(source) < len(members):
                 only = {source.key(index) for index in range(len(source))}
             self._ranks = view.grid(members, self.deck.attachment.store, only)
-            self.ranks.set_cells(self._ranks.groups, view.CAPTION)
+            self.ranks.set_cells(self._ranks.groups, self._ranks.caption)
         if is_grid != self.is_grid:
             self._turn(is_grid)
         self._tell()

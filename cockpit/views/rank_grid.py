@@ -1,7 +1,7 @@
 """Hundreds of ranks at a glance: a cell each, the odd ones marked and named in one sentence."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -22,10 +22,9 @@ from cockpit.views.states import pod_cell, pod_words
 MOST_IN_TABLE = 32
 """Members beyond which a page begins with the grid: fewer are read faster as lines."""
 LAGS, AGAIN, CARD, APART = "▼", "↻", "◇", "◆"
-CAPTION = (
-    f"shade: duty  {LAGS} lags  {AGAIN} restarted  {CARD} other card  {APART} alone  "
-    f"{fmt.NOT_COLLECTED} n/c  {fmt.STALE} stale"
-)
+_MEANINGS = {LAGS: "lags", AGAIN: "restarted", CARD: "other card", APART: "alone"}
+_MOST_WORDS = 2
+"""States told for one glyph of the legend; more are "and others"."""
 LEAD = "lead"
 """What the row of launchers and masters is called: short, as the ranks' numbers are."""
 _MOST_PHRASES = 4
@@ -44,11 +43,13 @@ class Odd:
 
 @dataclass(frozen=True, slots=True)
 class RankGrid:
-    """Cells by group (who leads, then the ranks), one sentence about the odd ones ("" for none), how many."""
+    """Cells by group (who leads, then the ranks), one sentence about the odd ones ("" for none), what is odd
+    about each, and what the glyphs mean."""
 
     groups: tuple[tuple[GridCell, ...], ...]
     sentence: str
     odd: dict[str, Odd]
+    caption: str = ""
 
 
 _WAYS = ("state", "duty", "again", "card", "apart")
@@ -74,7 +75,27 @@ def grid(members: Sequence[Pod], store: StoreReader, only: Collection[str] | Non
     )
     worst = {uid: found[0] for uid, found in odd.items()}
     names = {row.pod.uid: name_of(row.pod) for row in rows}
-    return RankGrid(tuple(group for group in (leading, others) if group), _sentence(odd, names), worst)
+    caption = _caption((*leading, *others), {row.pod.uid: row.pod for row in rows})
+    groups = tuple(group for group in (leading, others) if group)
+    return RankGrid(groups, _sentence(odd, names), worst, caption)
+
+
+def _caption(cells: Sequence[GridCell], pods: Mapping[str, Pod]) -> str:
+    """What the glyphs mean that stand there, and no others."""
+    levels = {cell.level for cell in cells if not cell.glyph}
+    said = ["shade: duty"] if any(level is not None and level >= 0 for level in levels) else []
+    states: dict[str, Counter[str]] = {}
+    for cell in cells:
+        if cell.glyph and cell.glyph not in _MEANINGS:
+            states.setdefault(cell.glyph, Counter())[pod_words(pods[cell.key])[0].split(":")[0]] += 1
+    for glyph, words in states.items():
+        told = ", ".join(word for word, _ in words.most_common(_MOST_WORDS))
+        said.append(f"{glyph} {told}{' and others' * (len(words) > _MOST_WORDS)}")
+    glyphs = {cell.glyph for cell in cells}
+    said += [f"{glyph} {meaning}" for glyph, meaning in _MEANINGS.items() if glyph in glyphs]
+    said += [f"{fmt.NOT_COLLECTED} n/c"] * (NOT_COLLECTED in levels)
+    said += [f"{fmt.STALE} stale"] * (STALE in levels)
+    return "  ".join(said)
 
 
 def name_of(pod: Pod) -> str:

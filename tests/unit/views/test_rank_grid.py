@@ -64,6 +64,19 @@ def test_each_way_to_be_odd_has_its_words() -> None:
     )
     assert [cell.glyph for cell in cells(found)][:3] == ["↻", "▲", "×"]
     assert found.sentence == "rank 2 failed: out of memory (and 1 more) · rank 0 restarted 3 times"
+    assert found.caption == "shade: duty  ▲ waiting for a node  × failed  ↻ restarted"
+
+
+def test_the_legend_tells_the_glyphs_that_stand_there_and_no_others() -> None:
+    assert rank_grid.grid(*job()).caption == "shade: duty"
+    assert rank_grid.grid(*job({3: 0.31})).caption == "shade: duty  ▼ lags"
+    stuck: dict[str, Any] = {"phase": "Pending", "is_ready": False}
+    reasons = ("ErrImagePull", "CreateContainerError", "InvalidImageName")
+    found = rank_grid.grid(*job(of={n: {**stuck, "waiting_reason": why} for n, why in enumerate(reasons)}))
+    assert found.caption == "shade: duty  × cannot pull its image, container cannot be made and others"
+    members, _ = job()
+    assert rank_grid.grid(members, store(*members)).caption == "? n/c", "nobody measures them"
+    assert rank_grid.grid((), store()).caption == ""
 
 
 def test_who_was_restarted_as_often_as_all_is_not_odd() -> None:
