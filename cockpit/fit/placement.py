@@ -21,7 +21,7 @@ RACK_LABELS: tuple[str, ...] = (
 """Labels that name the closest group of nodes behind one switch, the surest first (NVIDIA topograph, GKE,
 AWS network topology, Kueue's topology examples)."""
 
-KNOWN_COST = "badly placed GPUs were 2 to 5 times slower in Arena's own figures"
+KNOWN_COST = "spread GPUs can be 2 to 5 times slower (Arena)"
 """Source: kubeflow/arena docs/training/mpijob/gputopology.md (ResNet-50 1471.6 to 745.4, VGG16 991.9 to 200.5
 images a second)."""
 

@@ -58,6 +58,16 @@ def age(seconds: float) -> str:
     return f"{whole // _YEAR}y"
 
 
+def span(seconds: float) -> str:
+    """A duration between two moments, to the second below ten hours: 41s, 2m05s, 1h02m30s, then as an age."""
+    if not math.isfinite(seconds) or seconds >= 10 * _HOUR:
+        return age(seconds)
+    minutes, left = divmod(max(0, int(seconds)), _MINUTE)
+    if minutes < _MINUTE:
+        return f"{minutes}m{left:02}s" if minutes else f"{left}s"
+    return f"{minutes // _MINUTE}h{minutes % _MINUTE:02}m{left:02}s"
+
+
 def since(then_seconds: float | None, now_seconds: float) -> str:
     """Age of a moment, `?` where the moment is unknown."""
     return UNKNOWN.text if then_seconds is None else age(now_seconds - then_seconds)

@@ -57,7 +57,7 @@ def steps(
     known = [at for at in bound if at is not None]
     if not any(pod.node for pod in members):
         is_held = len(found) > 1 and found[-1].at_seconds is None
-        return tuple(found if is_held else (*found, Step("bound", None, NOT_YET)))
+        return tuple(found if is_held else (*found, Step("bound to a node", None, NOT_YET)))
     found.append(Step("first bound", min(known, default=None)))
     if len(members) > 1:
         is_whole = all(pod.node for pod in members)
@@ -76,8 +76,17 @@ def steps(
     if first is None:
         found.append(Step("first step", None, NOT_SEEN))
     else:  # of a long run only the end of the log is kept on the node
-        found.append(Step("first step" if first.is_first else "first step before", first.at_seconds))
+        step = Step("first step" if first.is_first else "first step before", first.at_seconds)
+        found.insert(_place(found, first.at_seconds), step)
     return tuple(found)
+
+
+def _place(found: Sequence[Step], at_seconds: float | None) -> int:
+    """Where a step stands: behind the submit, before what came later; ranks may go ahead of others."""
+    if at_seconds is None:
+        return len(found)
+    later = [n for n, one in enumerate(found) if one.at_seconds is not None and one.at_seconds > at_seconds]
+    return max(1, later[0]) if later else len(found)
 
 
 def _by_reason(events: Iterable[Event]) -> dict[str, Event]:
@@ -118,19 +127,19 @@ def _image(members: Sequence[Pod], told: dict[str, dict[str, Event]]) -> list[St
     if not pulled:
         return []
     longest = max((end - begin for end, begin in ends if end is not None and begin is not None), default=None)
-    note = "it was there" if longest is None else f"{fmt.age(longest)} to pull"
+    note = "it was there" if longest is None else f"{fmt.span(longest)} to pull"
     return [Step("image", max(pulled) if len(pulled) == len(members) else None, note)]
 
 
 def words(found: Sequence[Step]) -> str:
-    """`admitted +2s → first bound +5s → ...`: each from the submit on; `?` where it is not told."""
+    """`admitted +2s → first bound +5s → ...`: each from the submit on, `: ?` where it is not told."""
     begun = found[0].at_seconds
     parts = []
     for step in found[1:]:
         if step.at_seconds is None or begun is None:
-            text = f"{step.name} {step.note if step.note in (NOT_YET, NOT_SEEN) else '?'}"
+            text = f"{step.name}: {step.note if step.note in (NOT_YET, NOT_SEEN) else '?'}"
         else:
-            text = f"{step.name} +{fmt.age(step.at_seconds - begun)}"
+            text = f"{step.name} +{fmt.span(step.at_seconds - begun)}"
         is_told = step.note and step.at_seconds is not None and step.note != NOT_YET
         parts.append(f"{text} ({step.note})" if is_told else text)
     return " → ".join(parts)

@@ -36,6 +36,23 @@ def test_age(seconds: float, text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (-3.0, "0s"),
+        (59.9, "59s"),
+        (60.0, "1m00s"),
+        (125.0, "2m05s"),
+        (3_600.0, "1h00m00s"),
+        (35_999.0, "9h59m59s"),
+        (36_000.0, "10h"),
+        (float("inf"), "?"),
+    ],
+)
+def test_a_span_tells_seconds_where_an_age_does_not(seconds: float, text: str) -> None:
+    assert fmt.span(seconds) == text
+
+
+@pytest.mark.parametrize(
     ("size", "text"),
     [
         (0, "0B"),

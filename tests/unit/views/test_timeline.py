@@ -76,26 +76,32 @@ def test_every_station_as_events_tell_it() -> None:
     found = steps(JOB, WORKLOAD, MEMBERS, store, Run(first=FirstStep(T0 + 61, Progress(step=1))))
     assert words(found) == (
         "admitted +2s → first bound +5s → all bound +9s → image +41s (35s to pull) → containers +50s"
-        " → launcher +50s → first step +61s"
+        " → launcher +50s → first step +1m01s"
     )
+    early = steps(JOB, WORKLOAD, MEMBERS, store, Run(first=FirstStep(T0 + 45, Progress(step=1))))
+    assert words(early).endswith(
+        "image +41s (35s to pull) → first step +45s → containers +50s → launcher +50s"
+    )
+    skewed = steps(JOB, WORKLOAD, MEMBERS, store, Run(first=FirstStep(T0 - 3, Progress(step=1))))
+    assert words(skewed).startswith("first step +0s → admitted +2s")
 
 
 def test_what_nobody_tells_any_more_is_never_a_number() -> None:
     members = (LAUNCHER, pod("llm-worker-0", role="worker", rank=0, started_seconds=T0 + 8))
     found = steps(JOB, None, members, Store(), Run(first=FirstStep(T0 + 7_200, Progress(epoch=3), False)))
     assert words(found) == (
-        "first bound +8s → all bound ? → containers ? → launcher ? → first step before +2h0m"
+        "first bound +8s → all bound: ? → containers: ? → launcher: ? → first step before +2h00m00s"
     )
 
 
 def test_what_has_not_come_yet_says_so() -> None:
     held = Workload(uid="w", name="w", conditions=(Condition("Admitted", "False", changed_seconds=T0),))
-    assert words(steps(JOB, held, (), Store(), Run())) == "admitted not yet"
+    assert words(steps(JOB, held, (), Store(), Run())) == "admitted: not yet"
     unbound = [pod(f"w-{n}", role="worker", rank=n, node="", phase="Pending") for n in range(2)]
-    assert words(steps(JOB, WORKLOAD, unbound, Store(), Run())) == "admitted +2s → bound not yet"
+    assert words(steps(JOB, WORKLOAD, unbound, Store(), Run())) == "admitted +2s → bound to a node: not yet"
     half = [unbound[0], pod("w-1", role="worker", rank=1, phase="Pending", started_seconds=T0 + 9)]
     assert words(steps(JOB, None, half, Store(), Run())) == (
-        "first bound +9s → all bound not yet → containers not yet → first step not seen"
+        "first bound +9s → all bound: not yet → containers: not yet → first step: not seen"
     )
 
 
