@@ -122,7 +122,7 @@ _FIELDS: tuple[Field[EventRow], ...] = (
         Measure.COUNT,
     ),
     Field(
-        Column("object", "Object", 22, grow=3, most=48),
+        Column("object", "Object", 22, grow=3, most=48, keeps_end=True),
         lambda r, _: Cell(r.object_text, "strong"),
         lambda r, _: r.object_text,
     ),

@@ -111,7 +111,7 @@ _FIELDS: tuple[Field[MemberRow], ...] = (
         lambda r, _: rank_text(r.pod),
     ),
     Field(
-        Column("pod", "Pod", 16, priority=2, grow=4, most=60, wish=28),
+        Column("pod", "Pod", 16, priority=2, grow=4, most=60, wish=28, keeps_end=True),
         lambda r, _: Cell(r.pod.name),
         lambda r, _: r.pod.name,
     ),

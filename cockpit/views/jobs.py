@@ -134,7 +134,11 @@ def _order(row: JobRow, now_seconds: float) -> Value:
 
 
 _FIELDS: tuple[Field[JobRow], ...] = (
-    Field(Column("name", "Job", 22, grow=2, most=40), _name, lambda r, _: f"{r.job.namespace}/{r.job.name}"),
+    Field(
+        Column("name", "Job", 22, grow=2, most=40, keeps_end=True),
+        _name,
+        lambda r, _: f"{r.job.namespace}/{r.job.name}",
+    ),
     Field(Column("kind", "Kind", 10, priority=5), lambda r, _: Cell(r.job.kind), lambda r, _: r.job.kind),
     Field(
         Column("engine", "Engine", 8, priority=6),

@@ -185,7 +185,7 @@ _ATTENTION: tuple[Field[AttentionLike], ...] = (
         Measure.SECONDS,
     ),
     Field(
-        Column("subject", "Needs a human", 20, grow=2, most=36),
+        Column("subject", "Needs a human", 20, grow=2, most=36, keeps_end=True),
         lambda r, _: Cell(r.subject, "strong"),
         lambda r, _: r.subject,
     ),

@@ -38,7 +38,7 @@ def _restarts(pod: Pod, now_seconds: float) -> Cell:
 
 _FIELDS: tuple[Field[Pod], ...] = (
     Field(
-        Column("name", "Pod", 24, grow=5, most=70, wish=44),
+        Column("name", "Pod", 24, grow=5, most=70, wish=44, keeps_end=True),
         lambda r, _: Cell(r.key, "strong"),
         lambda r, _: r.key,
     ),

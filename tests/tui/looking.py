@@ -109,11 +109,13 @@ def cell_fault(line: list[str], head: Title, cell: Cell, align: str) -> str:
 
 
 def _begins(rest: str, wanted: str) -> bool:
-    """Whether `rest` begins with the text whole, or with a part of it and an ellipsis."""
+    """Whether `rest` begins with the text whole, or with a part of it and an ellipsis, maybe also its end."""
     if rest.startswith(wanted):
         return rest[len(wanted) : len(wanted) + 1].strip() == ""
     head = rest.split(ELLIPSIS, 1)
-    return len(head) == 2 and bool(head[0]) and wanted.startswith(head[0].rstrip())
+    if len(head) != 2 or not head[0] or not wanted.startswith(head[0].rstrip()):
+        return False
+    return wanted.endswith(head[1].split("  ", 1)[0].rstrip())
 
 
 def shown_tables(app: App[Any]) -> list[ResourceTable]:

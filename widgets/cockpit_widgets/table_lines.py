@@ -9,7 +9,7 @@ from textual.strip import Strip
 
 from cockpit_widgets.columns import GAP_CELLS, Place
 from cockpit_widgets.palette import TONE_RULES, Palette
-from cockpit_widgets.text import fit, width_of
+from cockpit_widgets.text import cut_middle, fit, width_of
 from cockpit_widgets.types import Cell, Column, Tone
 
 CURSOR_GLYPH = "▌"
@@ -132,7 +132,10 @@ def row_strip(palette: Palette, look: RowLook, cells: Sequence[Cell]) -> Strip:
             found = styles.get(tone)
             style = styles[tone] = found if found is not None else palette.tone(tone, *ground)
         line.space(place.x - line.cells)
-        line.add(fit(text, place.width, columns[place.index].align), place.width, style)
+        column = columns[place.index]
+        if column.keeps_end and len(text) > place.width:
+            text = cut_middle(text, place.width)
+        line.add(fit(text, place.width, column.align), place.width, style)
     line.add("", 0, base)
     return line.strip(width)
 

@@ -82,6 +82,22 @@ def cut(text: str, width: int) -> str:
     return "".join(kept) + ELLIPSIS
 
 
+def cut_middle(text: str, width: int) -> str:
+    """Like `cut`, but the end stays, too: names of a family differ there. Under eight cells it is `cut`."""
+    text = plain(text)
+    if width < 8 or cell_len(text) <= width:
+        return cut(text, width)
+    tail: list[str] = []
+    room = width * 2 // 5
+    for char in reversed(text):
+        room -= get_character_cell_size(char)
+        if room < 0:
+            break
+        tail.append(char)
+    end = "".join(reversed(tail)).lstrip()
+    return cut(text, width - cell_len(end)) + end
+
+
 def fit(text: str, width: int, align: Literal["left", "right"] = "left") -> str:
     """`text` made plain, in exactly `width` cells (none when `width` is not positive)."""
     if width <= 0:

@@ -1,6 +1,6 @@
 """Text for one line: harmless, measured, cut, filled, broken."""
 
-from cockpit_widgets.text import cut, fit, plain, width_of, window, wrap, wrap_phrases
+from cockpit_widgets.text import cut, cut_middle, fit, plain, width_of, window, wrap, wrap_phrases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -70,6 +70,26 @@ def test_wide_characters_are_never_halved() -> None:
     assert cut("日本語", 4) == "日…"
     assert fit("日本語", 4) == "日… "
     assert window("日本語", 1, 4) == " 本 "
+
+
+@settings(deadline=None, max_examples=200)
+@given(TEXTS, st.integers(0, 30))
+def test_a_cut_in_the_middle_is_no_wider_than_asked_and_shows_both_ends(text: str, width: int) -> None:
+    shown = cut_middle(text, width)
+    assert cell_len(shown) <= width
+    whole = plain(text)
+    if cell_len(whole) <= width:
+        assert shown == whole
+    elif width >= 8:
+        head, end = shown.split("…", 1) if "…" not in whole else ("", "")
+        assert whole.startswith(head) and whole.endswith(end)
+
+
+def test_names_of_a_family_stay_apart() -> None:
+    name = "gpu-operator/nvidia-dcgm-exporter-a100-gt7fq"
+    assert cut_middle(name, 24) == "gpu-operator/n…100-gt7fq"
+    assert cut_middle(name, len(name)) == name
+    assert cut_middle(name, 7) == "gpu-op…"
 
 
 def test_numbers_stand_at_the_right() -> None:
