@@ -3,7 +3,7 @@
 import asyncio
 import random
 import signal
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -30,6 +30,7 @@ from cockpit.terminal import end_with_terminal
 from cockpit.views.view_state import ViewState
 
 if TYPE_CHECKING:
+    from cockpit.actions.ground import Make
     from cockpit.actions.sweep import Sweep
     from cockpit.keep.audit import Audit
 
@@ -276,32 +277,45 @@ class CockpitApp(App[int]):
         self,
         plan: Plan,
         *,
-        again: Callable[[], Plan | Awaitable[Plan]] | None = None,
+        again: "Make | None" = None,
         then: Callable[[Outcome], None] | None = None,
     ) -> None:
-        """Show the plan; on yes carry it out, tell the outcome, and hand it to `then`."""
+        """Show the plan; on yes carry it out, tell the outcome, and hand it to `then`.
+
+        Where it would do something else by then, nothing is done: it is shown again with what changed.
+        """
         self.run_soon(self._confirm_and_carry(plan, again, then), plan.verb)
 
     async def _confirm_and_carry(
         self,
         plan: Plan,
-        again: Callable[[], Plan | Awaitable[Plan]] | None,
+        again: "Make | None",
         then: Callable[[Outcome], None] | None,
     ) -> None:
-        if not await self._confirmed(plan):
+        from cockpit.actions.same import Differs
+
+        changes: tuple[str, ...] = ()
+        while await self._confirmed(plan, changes):
+            try:
+                outcome = await self._carry(plan, again, reads=bool(changes))
+            except Differs as error:
+                plan, changes = error.now, error.changes
+                continue
+            except CockpitError as error:
+                outcome = Outcome(state="refused", sentence=error.sentence)
+            self._tell(outcome, then)
             return
-        try:
-            outcome = await self._carry(again or (lambda: plan))
-        except CockpitError as error:
-            outcome = Outcome(state="refused", sentence=error.sentence)
-        self._tell(outcome, then)
 
-    async def _confirmed(self, plan: Plan) -> bool:
+    async def _confirmed(self, plan: Plan, changes: tuple[str, ...] = ()) -> bool:
         from cockpit_widgets import ConfirmDialog
+        from cockpit_widgets.types import Cell
 
+        from cockpit.actions.same import NOTHING_DONE
+
+        first = [Cell(f"▲ {line}", "warn") for line in (NOTHING_DONE, *changes)] if changes else []
         dialog = ConfirmDialog(
             plan.title,
-            plan.lines,
+            [*first, *([Cell("")] if first else []), *plan.lines],
             warnings=plan.warnings,
             command=plan.shell,
             danger=plan.is_destructive,
@@ -351,14 +365,14 @@ class CockpitApp(App[int]):
 
         self.run_soon(enter_pod(self, pod), "enter")
 
-    async def _carry(self, again: Callable[[], Plan | Awaitable[Plan]]) -> Outcome:
+    async def _carry(self, shown: Plan, again: "Make | None", *, reads: bool) -> Outcome:
         """Carry a confirmed plan out, as it is made now; what the server says becomes an outcome."""
         from cockpit.actions.anew import carry_anew
 
         session = self.attachment.session
         if session is None:
             return Outcome(state="failed", sentence="not attached to a cluster: nothing was sent")
-        return await carry_anew(again, session, self._audit(), self.clock)
+        return await carry_anew(shown, again, session, self._audit(), self.clock, reads=reads)
 
     def _audit(self) -> "Audit":
         """Where what is done is noted. Raises BadInput where nothing is kept on this host."""

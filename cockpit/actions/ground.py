@@ -3,17 +3,18 @@
 `make` is the one way from a verb and a job to its plan; keys, palette and command line all go through it.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
 from cockpit.actions.address import Lookup, object_path
 from cockpit.actions.again import plan_clone, plan_retry, template_of
+from cockpit.actions.fresh import Fresh, job_as_read, record_of
 from cockpit.actions.hold import WORKLOADS, is_through_workload, plan_resume, plan_suspend
 from cockpit.actions.job_size import plan_resize
-from cockpit.actions.kill import plan_kill
+from cockpit.actions.kill import Truth, plan_kill
 from cockpit.actions.prioritise import plan_prioritise
 from cockpit.actions.read import read_tree
 from cockpit.errors import BadInput
@@ -26,9 +27,14 @@ from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.store.store import Store
 
-Make = Callable[[], Awaitable[Plan]]
 COSCHEDULING = "Coscheduling"
 _WATCHED = (Kind.MPIJOB, Kind.JOB, Kind.POD)
+
+
+class Make(Protocol):
+    """Makes the plan of one verb from what is known by now; with `reads` its object is read for it."""
+
+    async def __call__(self, *, reads: bool = False) -> Plan: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,26 +46,36 @@ class Ground:
     lookup: Lookup
     context: str
     taken: frozenset[str] = frozenset()  # names of jobs that are there
+    reads: bool = False  # what is watched is read, too: the tables were too old for a write
 
 
 async def kill(ground: Ground, job: Job) -> Plan:
-    """Delete the job. One of a kind that is not watched (a JobSet) is read again: its version is old."""
-    if job.uid and not any(ground.store.get(kind, job.uid) for kind in _WATCHED):
+    """Delete the job. One of a kind that is not watched (a JobSet) is read always: its version is old."""
+    store: Truth = ground.store
+    if job.uid and (ground.reads or not any(store.get(kind, job.uid) for kind in _WATCHED)):
         tree = await tree_of(ground, job)
-        job = msgspec.structs.replace(job, resource_version=tree["metadata"].get("resourceVersion", ""))
-    return plan_kill(job, ground.store, lookup=ground.lookup, context=ground.context)
+        job = job_as_read(job, tree)
+        if job.kind == "Pod" and store.get(Kind.POD, job.uid) is not None:
+            from cockpit.kube.decode.decoders import POD
+
+            store = Fresh(
+                ground.store, Kind.POD, record_of(POD, tree, job.uid, f"pod {job.namespace}/{job.name}")
+            )
+    return plan_kill(job, store, lookup=ground.lookup, context=ground.context)
 
 
 async def suspend(ground: Ground, job: Job) -> Plan:
     """Hold the job as its engine wants it."""
     tree = None if is_through_workload(job, ground.store, ground.lookup) else await tree_of(ground, job)
-    return plan_suspend(job, tree, ground.store, lookup=ground.lookup, context=ground.context)
+    store = await _with_workload(ground, job) if tree is None else ground.store
+    return plan_suspend(job, tree, store, lookup=ground.lookup, context=ground.context)
 
 
 async def resume(ground: Ground, job: Job) -> Plan:
     """Let the job go on as its engine wants it."""
     tree = None if is_through_workload(job, ground.store, ground.lookup) else await tree_of(ground, job)
-    return plan_resume(job, tree, ground.store, lookup=ground.lookup, context=ground.context)
+    store = await _with_workload(ground, job) if tree is None else ground.store
+    return plan_resume(job, tree, store, lookup=ground.lookup, context=ground.context)
 
 
 async def retry(ground: Ground, job: Job, *, memory: str = "", at: str = "") -> Plan:
@@ -129,6 +145,18 @@ async def workload_tree(ground: Ground, job: Job) -> dict[str, Any] | None:
         return None
     path = object_path(WORKLOADS, "Workload", found.namespace, found.name, lookup=ground.lookup)
     return await read_tree(ground.session, path, f"workload {found.key}")
+
+
+async def _with_workload(ground: Ground, job: Job) -> Truth:
+    """The tables, with the job's Workload as it is now where they were too old."""
+    found = ground.store.get(Kind.WORKLOAD, job.workload_uid)
+    tree = await workload_tree(ground, job) if ground.reads else None
+    if tree is None or not isinstance(found, Workload):
+        return ground.store
+    from cockpit.kube.decode.decoders import WORKLOAD
+
+    record = record_of(WORKLOAD, tree, found.uid, f"workload {found.key}")
+    return Fresh(ground.store, Kind.WORKLOAD, record)
 
 
 def pod_group(ground: Ground, job: Job) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from cockpit.actions.address import Lookup, object_path
 from cockpit.actions.shell import kill_line
-from cockpit.errors import BadInput, Refused
+from cockpit.errors import BadInput
 from cockpit.gangs.sentence import counted, freed
 from cockpit.model.gang import PodGroup
 from cockpit.model.job import Job, JobState
@@ -115,31 +115,6 @@ def _gang_plan(job: Job, pods: Sequence[Pod], lookup: Lookup | None, context: st
         is_destructive=True,
         is_whole=True,
     )
-
-
-def confirmed(shown: Plan, now: Plan) -> Plan:
-    """The plan to carry out: `now`, made after the person said yes, if it says what was shown.
-
-    A running job's resource version moves all the time; what counts is that the same objects are meant and
-    that the same would be lost. Raises Refused when not.
-    """
-    same = (shown.title, shown.lines, shown.warnings) == (now.title, now.lines, now.warnings)
-    if same and means_the_same(shown, now):
-        return now
-    raise Refused(f"{shown.title}: it changed while you read; look again")
-
-
-def means_the_same(shown: Plan, now: Plan) -> bool:
-    """True where both send the same change to the same objects, whatever their resource versions."""
-    return [_identity(one) for one in shown.calls] == [_identity(one) for one in now.calls]
-
-
-def _identity(call: Call) -> tuple[Any, ...]:
-    body = dict(call.body) if isinstance(call.body, Mapping) else {"": call.body}
-    for part in ("preconditions", "metadata"):
-        if isinstance(body.get(part), Mapping):
-            body[part] = {key: value for key, value in body[part].items() if key != "resourceVersion"}
-    return call.method, call.path, body
 
 
 def _job_call(job: Job, target: str, lookup: Lookup | None) -> Call:

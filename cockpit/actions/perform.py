@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from cockpit.actions.refusals import is_gone, refusal_sentence
+from cockpit.actions.refusals import is_changed, is_gone, refusal_sentence
 from cockpit.clock import Clock
 from cockpit.errors import CockpitError, NoConnection, Refused
 from cockpit.keep.audit import Entry, body_digest
@@ -77,7 +77,8 @@ async def rehearse(plan: Plan, session: Any, *, perform: Perform | None = None) 
             try:
                 await send(session, call, dry_run=True)
             except Refused as error:
-                return Outcome(state="refused", sentence=refusal_sentence(call, error.sentence))
+                sentence = refusal_sentence(call, error.sentence)
+                return Outcome(state="refused", sentence=sentence, is_moved=is_changed(sentence))
             except NoConnection as error:
                 return Outcome(state="failed", sentence=error.sentence)
         return None
@@ -95,10 +96,12 @@ async def carry_out(
     perform: Perform | None = None,
     new_id: Callable[[], str] = lambda: secrets.token_hex(6),
     local_user: str = "",
+    note: str = "",
 ) -> Outcome:
     """Send the calls of a confirmed plan in order, and stop at the first that is refused.
 
     Calls of one gang (`plan.is_whole`) are tried dry before; then all are sent whatever comes of one.
+    `note` says in the audit lines what preceded this: a plan that was refused and made anew.
 
     Never raises for what a cluster may answer: every end is an Outcome (done, unchanged, refused, failed)
     with one sentence. Without a written audit line nothing is sent.
@@ -113,6 +116,7 @@ async def carry_out(
         send=perform or _kube_perform(),
         audit_id=new_id(),
         local_user=local_user,
+        note=note,
     )
     return await run.go()
 
@@ -130,6 +134,7 @@ class _Run:
         send: Perform,
         audit_id: str,
         local_user: str,
+        note: str,
     ) -> None:
         self._plan = plan
         self._session = session
@@ -138,6 +143,7 @@ class _Run:
         self._send = send
         self._audit_id = audit_id
         self._local_user = local_user
+        self._note = note
 
     async def go(self) -> Outcome:
         if self._plan.is_whole:
@@ -173,8 +179,9 @@ class _Run:
         except CockpitError as error:
             return "failed", error.sentence
         state, sentence = await self._one(call)
+        noted = f"{sentence} ({self._note})" if self._note else sentence
         told = msgspec.structs.replace(
-            entry, step="outcome", at_seconds=self._clock.now(), state=state, sentence=sentence
+            entry, step="outcome", at_seconds=self._clock.now(), state=state, sentence=noted
         )
         try:
             self._audit.append(told)
@@ -242,13 +249,15 @@ class _Run:
             path=call.path,
             body_sha256=body_digest(call.body),
             shell=self._plan.shell,
+            sentence=self._note,
         )
 
     def _end(self, state: str, sentence: str, number: int) -> Outcome:
         total = len(self._plan.calls)
+        is_moved = state == "refused" and number == 1 and is_changed(sentence)
         if total > 1 and state != "unchanged":
             sentence = f"{number - 1} of {total} done, then: {sentence}"
-        return Outcome(state=state, sentence=sentence, audit_id=self._audit_id)
+        return Outcome(state=state, sentence=sentence, audit_id=self._audit_id, is_moved=is_moved)
 
 
 def _marked(call: Call, audit_id: str) -> Call:

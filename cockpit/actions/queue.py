@@ -7,7 +7,9 @@ from typing import Any, Protocol
 import msgspec
 
 from cockpit.actions.address import Lookup
+from cockpit.actions.fresh import record_of
 from cockpit.actions.hold import workload_version
+from cockpit.actions.read import read_tree
 from cockpit.actions.shell import queue_line
 from cockpit.errors import BadInput
 from cockpit.gangs import kueue
@@ -56,6 +58,17 @@ def _within(queue: Queue, wanted: str, namespace: str) -> bool:
 def full_name(queue: Queue) -> str:
     """`localqueue/team-a/main`, `clusterqueue/research`."""
     return f"{'localqueue' if isinstance(queue, LocalQueue) else 'clusterqueue'}/{queue.key}"
+
+
+async def queue_as_read(session: Any, queue: Queue, lookup: Lookup | None = None) -> Queue:
+    """The queue as the server has it now. Raises Refused when it is gone or another one."""
+    from cockpit.kube.decode.decoders import CLUSTER_QUEUE, LOCAL_QUEUE
+
+    target = f"{full_name(queue).partition('/')[0]} {queue.key}"
+    tree = await read_tree(session, kueue.queue_path(queue, workload_version(lookup)), target)
+    decoder = LOCAL_QUEUE if isinstance(queue, LocalQueue) else CLUSTER_QUEUE
+    found: Queue = record_of(decoder, tree, queue.uid, target)
+    return found
 
 
 def is_stopped(queue: Queue) -> bool:

@@ -12,10 +12,16 @@ _FORBIDDEN = re.compile(r'cannot (?P<verb>\w+) resource "(?P<resource>[^"]+)"')
 _QUOTA = re.compile(r"exceeded quota: (?P<why>.*)", re.DOTALL)
 _NO_NAMESPACE = re.compile(r'namespaces "(?P<name>[^"]+)" not found')
 _STALE = ("precondition", "object has been modified", "has changed since it was read")
+_CONFLICT = re.compile(r"it has changed since it was read, nothing was done \((?P<why>.*)\)\.?$", re.DOTALL)
 _STATUS = re.compile(r" \(\d{3}\)\.?$")
 _LONGEST = 300
 CHANGED = "changed meanwhile: look again"
 """How a refusal ends that only says that the object is newer than the plan."""
+
+
+def is_changed(sentence: str) -> bool:
+    """Whether a sentence of `refusal_sentence` says nothing but that the object is newer than the plan."""
+    return sentence.endswith(CHANGED)
 
 
 def refusal_sentence(call: Call, said: str) -> str:
@@ -27,7 +33,10 @@ def refusal_sentence(call: Call, said: str) -> str:
         return taken_sentence(target)
     if ("uid in" in lower and "precondition" in lower) or "is another object than" in lower:
         return f"{target} is another object of the same name now: look again"
-    if any(one in lower for one in _STALE):
+    conflict = _CONFLICT.search(said)
+    if conflict is not None and "admission" in lower:
+        said = conflict["why"]  # a webhook or a policy may answer 409, too
+    elif any(one in lower for one in _STALE):
         return f"{target} {CHANGED}"
     if found := _NO_NAMESPACE.search(said):
         return f"{target}: there is no namespace {found['name']}; choose another one"

@@ -12,11 +12,12 @@ from typing import Any
 
 from cockpit.actions.anew import carry_anew
 from cockpit.actions.ground import Make
-from cockpit.actions.kill import REMAINS, Truth, gang_key, means_the_same, members_of
+from cockpit.actions.kill import REMAINS, Truth, gang_key, members_of
 from cockpit.actions.perform import AT_ONCE, Perform
+from cockpit.actions.same import same_change
 from cockpit.actions.shell import jobs_line
 from cockpit.clock import Clock
-from cockpit.errors import BadInput, CockpitError, NoConnection, Refused
+from cockpit.errors import BadInput, CockpitError, NoConnection
 from cockpit.gangs.sentence import counted, freed, listed
 from cockpit.model.job import Job
 from cockpit.model.plan import Outcome, Plan
@@ -202,14 +203,17 @@ async def carry_all(
         return result
 
     async def _one(item: Item) -> Outcome:
-        async def again() -> Plan:
-            plan = await item.make()
-            if not means_the_same(item.shown, plan):
-                raise Refused(f"{plan.title}: it changed while you read; look again")
-            return plan
-
         try:
-            return await carry_anew(again, session, audit, clock, perform=perform, local_user=local_user)
+            return await carry_anew(
+                item.shown,
+                item.make,
+                session,
+                audit,
+                clock,
+                same=same_change,
+                perform=perform,
+                local_user=local_user,
+            )
         except CockpitError as error:
             is_lost_now = isinstance(error, NoConnection)
             return Outcome(state="failed" if is_lost_now else "refused", sentence=error.sentence)

@@ -5,18 +5,21 @@ import asyncio
 import getpass
 import socket
 import sys
-from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cockpit.actions.anew import carry_anew, rehearse_anew
 from cockpit.actions.kubectl import kubectl_lines
 from cockpit.actions.perform import READ_ONLY
+from cockpit.actions.same import NOTHING_DONE, Differs
 from cockpit.actions.sweep import Result, Sweep, carry_all, summary
 from cockpit.clock import Clock
 from cockpit.commands.paper import put
 from cockpit.errors import BadInput, NoConnection, Refused
 from cockpit.keep.audit import Audit
 from cockpit.model.plan import Outcome, Plan
+
+if TYPE_CHECKING:
+    from cockpit.actions.ground import Make
 
 MOST_KUBECTL = 6
 CODES = {"done": 0, "unchanged": 0, "refused": 1, "failed": 2}
@@ -47,26 +50,40 @@ async def confirm_and_carry(
     options: argparse.Namespace,
     session: Any,
     clock: Clock,
-    again: Callable[[], Plan | Awaitable[Plan]] | None = None,
+    again: "Make | None" = None,
 ) -> int:
     """Rehearse on the server, show, ask, make the plan anew, carry out; the answer is the exit code.
 
-    With `--dry-run` it ends after the rehearsal. Raises Refused when the server would refuse, or when what
-    was shown is not what would happen any more.
+    With `--dry-run` it ends after the rehearsal. Where it would do something else after "yes", nothing is
+    done: it is shown and asked for again. Raises Refused when the server would refuse, and with `--yes` when
+    it would do something else.
     """
-    verdict = await rehearse_anew(plan, again, session)
+    first = plan
+    plan, verdict = await rehearse_anew(plan, again, session)
     if options.dry_run:
         put([*plan_lines(plan), f"  server: {verdict.sentence}"])
         return CODES[verdict.state]
     if not verdict.is_done:
         raise (Refused if verdict.state == "refused" else NoConnection)(verdict.sentence)
-    if not options.yes:
-        put(plan_lines(plan))
-        if not await _yes():
-            put(["nothing was changed"])
-            return 0
-    outcome = await carry_anew(again or (lambda: plan), session, Audit(), clock, local_user=local_user())
-    return tell(outcome)
+    reads = plan is not first
+    changes: tuple[str, ...] = ()
+    while True:
+        if not options.yes:
+            put([*changes, *plan_lines(plan)])
+            if not await _yes():
+                put(["nothing was changed"])
+                return 0
+        try:
+            outcome = await carry_anew(
+                plan, again, session, Audit(), clock, reads=reads, local_user=local_user()
+            )
+        except Differs as error:
+            if options.yes:
+                raise
+            plan, reads = error.now, True
+            changes = tuple(f"! {line}" for line in (NOTHING_DONE, *error.changes))
+            continue
+        return tell(outcome)
 
 
 async def confirm_and_carry_all(sweep: Sweep, options: argparse.Namespace, session: Any, clock: Clock) -> int:

@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
@@ -10,7 +11,6 @@ from cockpit.actions import ground as verbs
 from cockpit.actions.anew import rehearse_anew
 from cockpit.actions.find import job_named
 from cockpit.actions.ground import Ground, Make
-from cockpit.actions.kill import confirmed
 from cockpit.actions.prune import ended_before, prune_line
 from cockpit.actions.sweep import make_sweep, reached
 from cockpit.attach import AttachOptions
@@ -22,7 +22,7 @@ from cockpit.commands.live import Live, attached
 from cockpit.commands.paper import note, put, tree_text
 from cockpit.errors import BadInput, NoConnection, Refused
 from cockpit.model.job import Job
-from cockpit.model.plan import Plan
+from cockpit.model.plan import Outcome, Plan
 from cockpit.model.record import Kind
 from cockpit.views import jobs as view
 from cockpit.views.view_state import Measure, ViewState, read_number
@@ -109,14 +109,13 @@ async def _act(
             return 0
         if len(reached(jobs, scene.ground.store)) == 1 and verb != "prune":
             maker = scene.maker(make)(jobs[0])
-            shown = await maker()
-
-            async def again() -> Plan:
-                return confirmed(shown, await maker())
-
-            return await confirm_and_carry(shown, options, scene.ground.session, clock, again)
+            return await confirm_and_carry(await maker(), options, scene.ground.session, clock, maker)
         shell = "" if age_seconds is None else prune_line(options.older_than, options.filter, scene.context)
         session = scene.ground.session
+
+        async def check(plan: Plan, again: Make) -> Outcome:
+            return (await rehearse_anew(plan, again, session))[1]
+
         sweep = await make_sweep(
             verb,
             jobs,
@@ -124,7 +123,7 @@ async def _act(
             scene.ground.store,
             context=scene.context,
             shell=shell,
-            check=lambda plan, again: rehearse_anew(plan, again, session),
+            check=check,
         )
         return await confirm_and_carry_all(sweep, options, session, clock)
 
@@ -151,12 +150,12 @@ class _Scene:
         """For each job how its plan is made anew, from the job as it is then."""
 
         def of(job: Job) -> Make:
-            async def now() -> Plan:
+            async def now(*, reads: bool = False) -> Plan:
                 self.live.attachment.absorb()
                 found = self.live.attachment.jobs.job(job.key)
                 if found is None or found.uid != job.uid:
                     raise Refused(f"{job.kind.lower()} {job.namespace}/{job.name} is gone")
-                return await make(self.ground, found)
+                return await make(replace(self.ground, reads=reads), found)
 
             return now
 

@@ -3,7 +3,7 @@
 import argparse
 import asyncio
 
-from cockpit.actions.scale import plan_pool_scale, read_replicas
+from cockpit.actions.scale import read_replicas, scale_as_now
 from cockpit.attach import AttachOptions
 from cockpit.clock import SystemClock
 from cockpit.commands.ask import confirm_and_carry, refuse_without_right
@@ -38,14 +38,15 @@ async def _scale(options: argparse.Namespace, chosen: AttachOptions) -> int:
             raise NoConnection(live.attachment.sentence or "the connection was lost")
         context = session.context
 
-        def make() -> Plan:
-            pool = pool_named(store, options.name)
-            return plan_pool_scale(pool, read_replicas(options.to, pool.name), store, context=context)
-
         found = pool_named(store, options.name)
         wanted = read_replicas(options.to, found.name)
+
+        async def make(*, reads: bool = False) -> Plan:
+            live.attachment.absorb()
+            return await scale_as_now(session, store, options.name, wanted, context=context, reads=reads)
+
         if found.target == wanted and not found.why_not:
             # The size is absolute: asking for it again is done already, and a script may ask twice.
             put([f"pool {found.name} is already set to {wanted}; nothing was changed"])
             return 0
-        return await confirm_and_carry(make(), options, session, clock)
+        return await confirm_and_carry(await make(), options, session, clock, make)

@@ -4,8 +4,7 @@ import argparse
 import asyncio
 
 from cockpit.actions.address import Lookup
-from cockpit.actions.kill import confirmed
-from cockpit.actions.queue import plan_queue_resume, plan_queue_stop, queue_named
+from cockpit.actions.queue import Queue, plan_queue_resume, plan_queue_stop, queue_as_read, queue_named
 from cockpit.attach import AttachOptions
 from cockpit.clock import SystemClock
 from cockpit.commands.ask import confirm_and_carry, refuse_without_right
@@ -45,19 +44,20 @@ async def _act(options: argparse.Namespace, chosen: AttachOptions, *, stops: boo
             raise NoConnection(live.attachment.sentence or "the connection was lost")
         lookup = await served_lookup(session)
 
-        def make() -> Plan:
-            return _plan(live, options, chosen.namespace, lookup, session.context, stops=stops)
+        async def make(*, reads: bool = False) -> Plan:
+            live.attachment.absorb()
+            queue = queue_named(live.attachment.store, options.name, chosen.namespace)
+            if reads:
+                queue = await queue_as_read(session, queue, lookup)
+            return _plan(live, options, queue, lookup, session.context, stops=stops)
 
-        shown = make()
-        return await confirm_and_carry(shown, options, session, clock, lambda: confirmed(shown, make()))
+        return await confirm_and_carry(await make(), options, session, clock, make)
 
 
 def _plan(
-    live: Live, options: argparse.Namespace, namespace: str, lookup: Lookup, context: str, *, stops: bool
+    live: Live, options: argparse.Namespace, queue: Queue, lookup: Lookup, context: str, *, stops: bool
 ) -> Plan:
-    live.attachment.absorb()
     store = live.attachment.store
-    queue = queue_named(store, options.name, namespace)
     if stops:
         return plan_queue_stop(queue, store, drain=options.drain, lookup=lookup, context=context)
     return plan_queue_resume(queue, lookup=lookup, context=context)

@@ -6,6 +6,7 @@ from cockpit.gangs.kueue_plans import (
     plan_release,
     plan_resume_queue,
     plan_stop_queue,
+    queue_path,
 )
 from cockpit.gangs.kueue_queues import queue_rows
 from cockpit.gangs.kueue_verdict import (
@@ -31,6 +32,7 @@ __all__ = [
     "plan_release",
     "plan_resume_queue",
     "plan_stop_queue",
+    "queue_path",
     "queue_rows",
     "verdict",
 ]

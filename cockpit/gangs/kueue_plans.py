@@ -166,9 +166,14 @@ def _kind(queue: LocalQueue | ClusterQueue) -> str:
     return "LocalQueue" if isinstance(queue, LocalQueue) else "ClusterQueue"
 
 
-def _patch_policy(queue: LocalQueue | ClusterQueue, policy: str, version: str) -> Call:
+def queue_path(queue: LocalQueue | ClusterQueue, version: str = VERSION) -> str:
+    """Where the queue lives below the API server."""
     place = f"namespaces/{queue.namespace}/localqueues" if isinstance(queue, LocalQueue) else "clusterqueues"
-    path = f"{API}/{version}/{place}/{queue.name}"
+    return f"{API}/{version}/{place}/{queue.name}"
+
+
+def _patch_policy(queue: LocalQueue | ClusterQueue, policy: str, version: str) -> Call:
+    path = queue_path(queue, version)
     target = f"{_kind(queue).lower()} {queue.key}"
     return _patch(path, queue.uid, queue.resource_version, {"stopPolicy": policy}, target)
 

@@ -41,6 +41,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     state: str
     sentence: str
     audit_id: str = ""
+    is_moved: bool = False
+    """Refused for nothing but the version: the object is newer than the plan, and nothing was done."""
 
     @property
     def is_done(self) -> bool:

@@ -14,27 +14,30 @@ if TYPE_CHECKING:
 MakePlan = Callable[["Ground", Job], Awaitable[Plan]]
 
 
-def ground_of(deck: Deck) -> "Ground":
-    """What plans are made on now. Raises NoConnection while there is no cluster."""
+def ground_of(deck: Deck, *, reads: bool = False) -> "Ground":
+    """What plans are made on now; with `reads` what is watched is read, too.
+
+    Raises NoConnection while there is no cluster.
+    """
     from cockpit.actions.ground import Ground
 
     attachment = deck.attachment
     if attachment.session is None:
         raise NoConnection("not attached to a cluster: nothing can be planned")
     taken = frozenset(one.name for one in attachment.jobs.jobs.values())
-    return Ground(attachment.store, attachment.session, deck.lookup, deck.context, taken)
+    return Ground(attachment.store, attachment.session, deck.lookup, deck.context, taken, reads)
 
 
 def maker(deck: Deck, make: MakePlan) -> Callable[[Job], "Make"]:
     """For each job how its plan is made anew, from the job as it is by then."""
 
     def of(job: Job) -> "Make":
-        async def now() -> Plan:
+        async def now(*, reads: bool = False) -> Plan:
             deck.attachment.absorb()
             found = deck.attachment.jobs.job(job.key)
             if found is None or found.uid != job.uid:
                 raise Refused(f"{job.kind.lower()} {job.namespace}/{job.name} is gone")
-            return await make(ground_of(deck), found)
+            return await make(ground_of(deck, reads=reads), found)
 
         return now
 
@@ -52,7 +55,6 @@ async def act(
     shell: str = "",
 ) -> None:
     """Plan the verb for these jobs, show it, and on yes carry it out; a plan that cannot be is said."""
-    from cockpit.actions.kill import confirmed
     from cockpit.actions.sweep import make_sweep, reached
 
     of = maker(deck, make)
@@ -67,8 +69,4 @@ async def act(
     except CockpitError as error:
         say(error.sentence)
         return
-
-    async def anew() -> Plan:
-        return confirmed(shown, await again())
-
-    deck.confirm_and_carry(shown, again=anew, then=then)
+    deck.confirm_and_carry(shown, again=again, then=then)

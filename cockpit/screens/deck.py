@@ -1,6 +1,6 @@
 """What a screen may ask of the app: the attachment, choices that stay, how a plan is carried out."""
 
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -14,6 +14,7 @@ from cockpit.model.pod import Pod
 from cockpit.views.view_state import ViewState
 
 if TYPE_CHECKING:
+    from cockpit.actions.ground import Make
     from cockpit.actions.sweep import Sweep
 
 
@@ -52,10 +53,13 @@ class Deck(Protocol):
         self,
         plan: Plan,
         *,
-        again: Callable[[], Plan | Awaitable[Plan]] | None = None,
+        again: "Make | None" = None,
         then: Callable[[Outcome], None] | None = None,
     ) -> None:
-        """Show the plan; on yes carry it out (made anew by `again`, where given), tell the outcome."""
+        """Show the plan; on yes carry it out (made anew by `again`, where given), tell the outcome.
+
+        Where it would do something else by then, nothing is done: it is shown again with what changed.
+        """
 
     def confirm_and_carry_all(self, sweep: "Sweep", *, then: Callable[[Outcome], None] | None = None) -> None:
         """Show one verb on many jobs; on yes carry it out and tell what became of each."""

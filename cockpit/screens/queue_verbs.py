@@ -35,7 +35,7 @@ class QueueVerbs(Place):
         if chosen is None:
             return
         what, _, name = chosen.partition(" ")
-        self._ask(what, queues[name].uid, isinstance(queues[name], LocalQueue))
+        await self._ask(what, queues[name].uid, isinstance(queues[name], LocalQueue))
 
     def _choices(self, name: str, queue: Queue) -> list[ChoiceItem]:
         from cockpit.actions.queue import is_stopped
@@ -53,27 +53,30 @@ class QueueVerbs(Place):
             items.append(ChoiceItem(f"drain {name}", f"drain {title}", "what runs is taken off"))
         return items
 
-    def _ask(self, what: str, uid: str, is_local: bool) -> None:
-        from cockpit.actions.kill import confirmed
+    async def _ask(self, what: str, uid: str, is_local: bool) -> None:
+        async def again(*, reads: bool = False) -> Plan:
+            return await self._plan(what, uid, is_local=is_local, reads=reads)
 
         try:
-            shown = self._plan(what, uid, is_local=is_local)
+            shown = await again()
         except CockpitError as error:
             self.app.notify(error.sentence, markup=False)
             return
-        self.deck.confirm_and_carry(
-            shown, again=lambda: confirmed(shown, self._plan(what, uid, is_local=is_local)), then=self._held
-        )
+        self.deck.confirm_and_carry(shown, again=again, then=self._held)
 
-    def _plan(self, what: str, uid: str, *, is_local: bool) -> Plan:
-        from cockpit.actions.queue import plan_queue_resume, plan_queue_stop
+    async def _plan(self, what: str, uid: str, *, is_local: bool, reads: bool) -> Plan:
+        from cockpit.actions.queue import plan_queue_resume, plan_queue_stop, queue_as_read
         from cockpit.errors import Refused
         from cockpit.model.record import Kind
+        from cockpit.screens.acting import ground_of
 
+        self.deck.attachment.absorb()
         store, lookup, context = self.deck.attachment.store, self.deck.lookup, self.deck.context
         queue = store.get(Kind.LOCAL_QUEUE if is_local else Kind.CLUSTER_QUEUE, uid)
         if queue is None:
             raise Refused("the queue is gone")
+        if reads:
+            queue = await queue_as_read(ground_of(self.deck).session, queue, lookup)
         if what == "resume":
             return plan_queue_resume(queue, lookup=lookup, context=context)
         return plan_queue_stop(queue, store, drain=what == "drain", lookup=lookup, context=context)

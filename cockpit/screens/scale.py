@@ -37,4 +37,16 @@ class ScaleScreen(OneNumberScreen):
         return plan_pool_scale(pool, replicas, store, context=self.deck.context)
 
     def carry(self, plan: Plan) -> None:
-        self.deck.confirm_and_carry(plan, then=self._done)
+        from cockpit.actions.scale import read_replicas, scale_as_now
+        from cockpit.screens.acting import ground_of
+
+        replicas = read_replicas(self._text, self._pool_name)
+
+        async def again(*, reads: bool = False) -> Plan:
+            self.deck.attachment.absorb()
+            ground = ground_of(self.deck)
+            return await scale_as_now(
+                ground.session, ground.store, self._pool_name, replicas, context=ground.context, reads=reads
+            )
+
+        self.deck.confirm_and_carry(plan, again=again, then=self._done)

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cockpit.actions.find import job_named
-from cockpit.actions.kill import REMAINS, confirmed, plan_kill
+from cockpit.actions.kill import REMAINS, plan_kill
+from cockpit.actions.same import confirmed
 from cockpit.actions.scale import plan_pool_scale, read_replicas
 from cockpit.actions.submit import plan_submit
 from cockpit.errors import BadInput, Refused
@@ -174,7 +175,7 @@ def test_a_plan_made_again_at_yes_is_used_only_when_it_says_the_same() -> None:
     shown = plan_kill(job(), store_of())
     newer = plan_kill(job(resource_version="99"), store_of())
     assert confirmed(shown, newer).calls[0].body["preconditions"]["resourceVersion"] == "99"
-    with pytest.raises(Refused, match="it changed while you read"):
+    with pytest.raises(Refused, match="it would do something else by now"):
         confirmed(shown, plan_kill(job(state=JobState.SUCCEEDED), store_of()))
     with pytest.raises(Refused):
         confirmed(shown, plan_kill(job(uid="another"), store_of()))

@@ -30,7 +30,7 @@ def killing(store: Any, jobs: dict[str, Job] | None = None) -> Any:
     """How each plan is made anew; `jobs` by key are what they are by then."""
 
     def of(one: Job) -> Make:
-        async def make() -> Plan:
+        async def make(*, reads: bool = False) -> Plan:
             now = (jobs or {}).get(one.key, one)
             return plan_kill(now, store)
 
@@ -133,11 +133,11 @@ async def test_a_job_that_became_another_while_one_read_is_left_alone() -> None:
         sweep.__class__("kill", tuple(changed), sweep.face), Line(), Lines(), ManualClock(0.0), perform=server
     )
     assert [one.outcome.state for one in results] == ["refused", "done"]
-    assert "changed while you read" in results[0].outcome.sentence
+    assert "another object of the same name" in results[0].outcome.sentence
     assert len(server.calls) == 1
     told = summary("kill", results)
     assert told.state == "refused"
-    assert told.sentence.startswith("1 of 2 jobs killed; 1 refused: Kill mpijob team-a/j00: it changed")
+    assert told.sentence.startswith("1 of 2 jobs killed; 1 refused: mpijob team-a/j00 is another object")
 
 
 async def test_a_newer_version_of_the_same_job_is_no_reason_to_leave_it() -> None:

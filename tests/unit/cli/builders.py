@@ -30,13 +30,17 @@ class Line:
     server = "https://prod.example"
     user = "ann"
 
-    def __init__(self, *, read_only: bool) -> None:
+    def __init__(self, *, read_only: bool, reads: dict[str, list[Any]]) -> None:
+        """`reads`: what the reads of a path find, in their order; the last stays."""
         self.read_only = read_only
+        self.reads = reads
         self.is_closed = False
         self.asked: list[str] = []
 
     async def request(self, method: str, path: str, **_more: Any) -> Answer:
         self.asked.append(f"{method} {path}")
+        if found := self.reads.get(path):
+            return Answer(200, body=json.dumps(found.pop(0) if len(found) > 1 else found[0]).encode())
         return Answer(404) if path.endswith("/nowhere") else Answer(200, body=b'{"items": []}')
 
     async def close(self) -> None:
@@ -54,6 +58,7 @@ class Cluster:
         self.answers: dict[bool, list[Exception | None]] = {True: [], False: []}
         self.rehearsed: list[Call] = []
         self.sent: list[Call] = []
+        self.reads: dict[str, list[Any]] = {}
         self.sessions: list[Line] = []
         self.namespaces: list[str] = []
         self.resources: list[Resource] = [MPIJOBS, JOBS, PODS, LOCAL_QUEUES, WORKLOADS]
@@ -64,7 +69,7 @@ class Cluster:
     def open(self, options: Any) -> Line:
         if self.failure is not None:
             raise self.failure
-        self.sessions.append(Line(read_only=not getattr(options, "write", False)))
+        self.sessions.append(Line(read_only=not getattr(options, "write", False), reads=self.reads))
         return self.sessions[-1]
 
     def batches(self) -> Iterable[Batch]:

@@ -394,20 +394,6 @@ def test_kill_of_an_unclear_name(name: str, part: str, cluster: Cluster, capsys:
     assert cluster.sent == []
 
 
-def test_kill_that_the_cluster_refuses(cluster: Cluster, capsys: Capture) -> None:
-    _gang(cluster)
-    moved = Refused("mpijob team-a/llm: it has changed since it was read (x).")
-    cluster.answers[False] = [moved] * 4
-    code, _out, err = run(capsys, "job", "kill", "llm", "--write", "--yes")
-    assert (code, err) == (1, "cockpit: mpijob team-a/llm changed meanwhile: look again\n")
-    assert len(cluster.sent) == 4
-    # a status that moved on is no reason to give up: nothing was done, so the plan is made anew
-    cluster.answers[False] = [moved]
-    code, out, _err = run(capsys, "job", "kill", "llm", "--write", "--yes")
-    assert code == 0 and out.startswith("Killed mpijob team-a/llm")
-    assert len(cluster.sent) == 6
-
-
 # ---- pool scale
 
 
