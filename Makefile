@@ -20,7 +20,7 @@ help:
 	@echo "make bed          start the real control plane and stay"
 	@echo "make lock         resolve the locked dependencies anew"
 
-$(STAMP): pyproject.toml requirements/dev.lock hatch_build.py cockpit/kube/decode/_gist.c
+$(STAMP): pyproject.toml requirements/dev.lock hatch_build.py $(wildcard cockpit/kube/decode/_gist*.[ch])
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "gpu-cockpit needs Python 3.11 or newer, this is " + sys.version.split()[0] + ": call make PYTHON=python3.11")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock

@@ -10,7 +10,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-SOURCE = Path("cockpit/kube/decode/_gist.c")
+SOURCES = (Path("cockpit/kube/decode/_gist.c"), Path("cockpit/kube/decode/_gistmodule.c"))  # and _gist.h
 BUILT = Path("cockpit/kube/decode/_gist.abi3.so")
 
 
@@ -21,7 +21,7 @@ def compile_gist(root: Path, to: Path) -> str:
     made = to.with_suffix(f".{os.getpid()}")
     argv = [
         *(*compiler, "-O2", "-std=c11", *shared, f"-I{sysconfig.get_path('include')}"),
-        *(str(root / SOURCE), "-o", str(made)),
+        *(*(str(root / one) for one in SOURCES), "-o", str(made)),
     ]
     try:
         done = subprocess.run(argv, capture_output=True, text=True, check=False)
@@ -43,7 +43,7 @@ class CustomBuildHook(BuildHookInterface[Any]):
         problem = problem or compile_gist(root, root / BUILT)
         if problem:
             (root / BUILT).unlink(missing_ok=True)  # an old one would be worse than none
-            self.app.display_warning(f"lists of pods will be read more slowly: {SOURCE}: {problem}")
+            self.app.display_warning(f"lists of pods will be read more slowly: {BUILT.stem}: {problem}")
             return
         build_data["artifacts"].append(f"/{BUILT}")
         build_data["pure_python"] = False

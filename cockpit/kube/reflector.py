@@ -8,7 +8,7 @@ Sources: client-go tools/cache/reflector.go; kubernetes.io API concepts (streami
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Never
+from typing import Any, Never
 
 import msgspec
 
@@ -162,15 +162,13 @@ class Reflector:
         pump = Pump(self, wire, decode, is_listing=is_listing)
         async for chunk in answer.chunks:
             self._teller.heard()
-            for frame in frames.feed(chunk):
-                ended = pump.take(frame)
-                if ended is not None:
-                    self._teller.flush()
+            frames.add(chunk)
+            while ended := pump.work(frames):
+                self._teller.flush()
+                if isinstance(ended, Ended):
                     return ended
-                if self._teller.is_full():
-                    self._teller.flush()
-                    await asyncio.sleep(0)
-                    self._teller.slice_begins()
+                await asyncio.sleep(0)
+                self._teller.slice_begins()
             if frames.oversized:
                 self._teller.skipped(frames.oversized)
                 frames.oversized = 0
@@ -249,6 +247,14 @@ class Reflector:
                 self._teller.changed(record, is_new=is_new)
                 if not is_listing and record.resource_version:
                     self._version = self._known_version = record.resource_version
+
+    def listing(self, records: Sequence[Any]) -> None:
+        """Hand on records of a list, which are all new."""
+        self._teller.listing(records)
+
+    def is_full(self) -> bool:
+        """True when it is time to hand over and to let others run."""
+        return self._teller.is_full()
 
     def removed(self, wire: Wire, raw: bytes) -> None:
         """Hand on that an object is gone."""
@@ -347,9 +353,7 @@ class Reflector:
             return
         if how is How.EXPIRED:
             self._version = ""
-            if (
-                not self._has_expired
-            ):  # a fresh list is wanted soon; one that expires again waits like any failure
+            if not self._has_expired:  # a fresh list is wanted soon; a second one waits as others do
                 self._has_expired = True
                 await self._wait(Phase.STALE, ended.message, FIRST_SECONDS * (1.0 + self._rng.random()))
                 return

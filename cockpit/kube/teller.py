@@ -1,6 +1,6 @@
 """What a reflector tells its sink: batches of bounded size, marks at the edges of a list, statuses."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from cockpit.clock import Clock
 from cockpit.model.batch import Batch, ListMark, Phase, StreamStatus
@@ -44,6 +44,12 @@ class Teller:
         self._changed.append(record)
         if is_new:
             self.objects += 1
+
+    def listing(self, records: Sequence[Record]) -> None:
+        """Records of a list, many at once: the clock is due to be looked at."""
+        self._changed += records
+        self.objects += len(records)
+        self._unlooked = OBJECTS_A_LOOK
 
     def removed(self, uid: str) -> None:
         if uid:

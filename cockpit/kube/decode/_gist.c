@@ -1,186 +1,287 @@
-/* The gist of a core/v1 Pod on the wire: what its record is made of, without parsing it into objects.
+/* The gist of a core/v1 Pod or Node: which fields its record reads, and a walk along the wire that finds them.
  *
- * gist(raw, members, ranks, notes) -> None | (key, name, uid, version, node, ip, created, started, members)
+ * The key spells out, without ambiguity, every field that a record reads, but for those that stand in slots and
+ * parts. Two objects of one key have the same record in all other respects, so that it is made once
+ * (cockpit.kube.decode.alike). The tables name every field that cockpit/kube/proto/core.proto names, so that
+ * what the parser would refuse is never accepted here: tests/unit/kube/test_alike.py walks core.proto and
+ * compares with what the parser finds.
  *
- * `key` spells out, without ambiguity, every field that a record reads, but for those that differ between
- * pods that are otherwise alike; these come beside it. Two pods of one key have the same record in all other
- * respects, so that it is made once (cockpit.kube.decode.alike). None: the object is out of the ordinary
- * in some way, and the parser has to decide. Nothing here is a judgement about an object: whatever is not
- * plainly well-formed, is too long or comes twice is left to the parser.
- *
- * Field numbers: k8s.io/api core/v1/generated.proto and apimachinery meta/v1/generated.proto (v0.36), as in
- * kube/proto/core.proto. Every field of core.proto below Pod is named in the tables, or has no meaning for
- * a record; tests/unit/kube/test_alike.py walks core.proto and compares with what the parser finds.
+ * Field numbers: k8s.io/api core/v1/generated.proto and apimachinery meta/v1/generated.proto (v0.36).
  */
-#define PY_SSIZE_T_CLEAN
-#define Py_LIMITED_API 0x030B0000
-#include <Python.h>
-#include <stdint.h>
-#include <string.h>
-
-#define KEY_BYTES 16384
-#define MEMBER_BYTES 1024
-#define TEXT_BYTES 253
+#include "_gist.h"
 
 enum wire { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 };
-enum action { KEEP, INTO, WALK, SLOT, LABEL, NOTE };
-enum slot { NAME, UID, VERSION, NODE, IP, CREATED, STARTED, SLOTS };
 
-typedef struct field {
-    uint8_t number, wire, action, slot;
-    const struct field *child;
+enum action {
+    NOTHING,
+    KEEP,       /* into the key as it is */
+    INTO,       /* the fields of `child`, as a message in the key */
+    WALK,       /* read by no record, but it has to be well-formed: the parser reads it */
+    SLOT,       /* differs between objects that are alike */
+    PART,       /* into a part as it is */
+    PART_INTO,  /* the fields of `child`, as a message in the part */
+    POD_LABEL,
+    POD_NOTE,
+    NODE_LABEL,
+    NODE_NOTE,
+    NODE_ADDRESS,
+};
+
+struct table;
+typedef struct {
+    uint8_t wire, action, which; /* a slot or a part */
+    const struct table *child;
 } field;
+typedef struct table { /* by field number */
+    size_t count;
+    const field *fields;
+} table;
 
-#define END {0, 0, 0, 0, NULL}
+#define TABLE(name, ...)                                                                                              \
+    static const field name##_FIELDS[] = {__VA_ARGS__};                                                               \
+    static const table name = {sizeof name##_FIELDS / sizeof(field), name##_FIELDS}
+#define KEPT {BYTES, KEEP, 0, NULL}
+#define KEPT_NUMBER {VARINT, KEEP, 0, NULL}
+#define IN(child) {BYTES, INTO, 0, &child}
+#define ASIDE(slot) {BYTES, SLOT, slot, NULL}
+#define IN_PART(part) {BYTES, PART, part, NULL}
 
-static const field ANYTHING[] = {END}; /* nothing is taken from it, but it has to be well-formed */
+static const table TIME = {0, NULL};
 
-static const field META[] = {
-    {1, BYTES, SLOT, NAME, NULL},     {3, BYTES, KEEP, 0, NULL},         {5, BYTES, SLOT, UID, NULL},
-    {6, BYTES, SLOT, VERSION, NULL},  {8, BYTES, SLOT, CREATED, NULL},   {9, BYTES, KEEP, 0, NULL},
-    {11, BYTES, LABEL, 0, NULL},      {12, BYTES, NOTE, 0, NULL},        {13, BYTES, KEEP, 0, NULL},
-    END};
+TABLE(POD_META, [1] = ASIDE(NAME), [3] = KEPT, [5] = ASIDE(UID), [6] = ASIDE(VERSION), [8] = ASIDE(CREATED),
+      [9] = KEPT, [11] = {BYTES, POD_LABEL, 0, NULL}, [12] = {BYTES, POD_NOTE, 0, NULL}, [13] = KEPT);
+TABLE(VOLUME_SOURCE, [10] = KEPT);
+TABLE(VOLUME, [2] = IN(VOLUME_SOURCE));
+TABLE(CONTAINER, [1] = KEPT, [2] = KEPT, [6] = KEPT, [8] = KEPT, [24] = KEPT);
+TABLE(AFFINITY, [3] = KEPT);
+TABLE(POD_SPEC, [1] = IN(VOLUME), [2] = IN(CONTAINER), [10] = ASIDE(PLACE), [11] = KEPT_NUMBER, [18] = IN(AFFINITY),
+      [19] = KEPT, [20] = IN(CONTAINER), [24] = KEPT, [25] = KEPT_NUMBER, [32] = KEPT, [38] = KEPT, [40] = KEPT,
+      [43] = KEPT);
+TABLE(POD_CONDITION, [1] = KEPT, [2] = KEPT, [4] = {BYTES, WALK, 0, &TIME}, [5] = KEPT, [6] = KEPT);
+TABLE(TERMINATED, [1] = KEPT_NUMBER, [3] = KEPT, [5] = {BYTES, WALK, 0, &TIME}, [6] = KEPT);
+TABLE(STATE, [1] = KEPT, [3] = IN(TERMINATED));
+TABLE(CONTAINER_STATUS, [1] = KEPT, [2] = IN(STATE), [3] = IN(STATE), [4] = KEPT_NUMBER, [5] = KEPT_NUMBER);
+TABLE(POD_STATUS, [1] = KEPT, [2] = IN(POD_CONDITION), [3] = KEPT, [4] = KEPT, [6] = ASIDE(ADDRESS),
+      [7] = ASIDE(STARTED), [8] = IN(CONTAINER_STATUS), [10] = IN(CONTAINER_STATUS));
+TABLE(POD, [1] = IN(POD_META), [2] = IN(POD_SPEC), [3] = IN(POD_STATUS));
 
-static const field SOURCE[] = {{10, BYTES, KEEP, 0, NULL}, END};
-static const field VOLUME[] = {{2, BYTES, INTO, 0, SOURCE}, END};
-static const field CONTAINER[] = {{1, BYTES, KEEP, 0, NULL}, {2, BYTES, KEEP, 0, NULL},  {6, BYTES, KEEP, 0, NULL},
-                                  {8, BYTES, KEEP, 0, NULL}, {24, BYTES, KEEP, 0, NULL}, END};
-static const field AFFINITY[] = {{3, BYTES, KEEP, 0, NULL}, END};
-static const field SPEC[] = {
-    {1, BYTES, INTO, 0, VOLUME},      {2, BYTES, INTO, 0, CONTAINER}, {10, BYTES, SLOT, NODE, NULL},
-    {11, VARINT, KEEP, 0, NULL},      {18, BYTES, INTO, 0, AFFINITY}, {19, BYTES, KEEP, 0, NULL},
-    {20, BYTES, INTO, 0, CONTAINER},  {24, BYTES, KEEP, 0, NULL},     {25, VARINT, KEEP, 0, NULL},
-    {32, BYTES, KEEP, 0, NULL},       {38, BYTES, KEEP, 0, NULL},     {40, BYTES, KEEP, 0, NULL},
-    {43, BYTES, KEEP, 0, NULL},       END};
+TABLE(NODE_META, [1] = ASIDE(NAME), [3] = KEPT, [5] = ASIDE(UID), [6] = ASIDE(VERSION), [8] = ASIDE(CREATED),
+      [9] = KEPT, [11] = {BYTES, NODE_LABEL, 0, NULL}, [12] = {BYTES, NODE_NOTE, 0, NULL}, [13] = KEPT);
+TABLE(NODE_SPEC, [3] = ASIDE(PLACE), [4] = KEPT_NUMBER, [5] = KEPT);
+TABLE(NODE_CONDITION, [1] = IN_PART(CONDITIONS), [2] = IN_PART(CONDITIONS), [4] = IN_PART(CONDITIONS),
+      [5] = IN_PART(CONDITIONS), [6] = IN_PART(CONDITIONS));
+TABLE(NODE_INFO, [7] = KEPT);
+TABLE(NODE_STATUS, [1] = IN_PART(AMOUNTS), [2] = IN_PART(AMOUNTS), [4] = {BYTES, PART_INTO, CONDITIONS, &NODE_CONDITION},
+      [5] = {BYTES, NODE_ADDRESS, 0, NULL}, [7] = IN(NODE_INFO));
+TABLE(NODE, [1] = IN(NODE_META), [2] = IN(NODE_SPEC), [3] = IN(NODE_STATUS));
 
-static const field CONDITION[] = {{1, BYTES, KEEP, 0, NULL}, {2, BYTES, KEEP, 0, NULL}, {4, BYTES, WALK, 0, ANYTHING},
-                                  {5, BYTES, KEEP, 0, NULL}, {6, BYTES, KEEP, 0, NULL}, END};
-static const field TERMINATED[] = {{1, VARINT, KEEP, 0, NULL},
-                                   {3, BYTES, KEEP, 0, NULL},
-                                   {5, BYTES, WALK, 0, ANYTHING},
-                                   {6, BYTES, KEEP, 0, NULL},
-                                   END};
-static const field STATE[] = {{1, BYTES, KEEP, 0, NULL}, {3, BYTES, INTO, 0, TERMINATED}, END};
-static const field CONTAINER_STATUS[] = {{1, BYTES, KEEP, 0, NULL},  {2, BYTES, INTO, 0, STATE},
-                                         {3, BYTES, INTO, 0, STATE}, {4, VARINT, KEEP, 0, NULL},
-                                         {5, VARINT, KEEP, 0, NULL}, END};
-static const field STATUS[] = {
-    {1, BYTES, KEEP, 0, NULL},  {2, BYTES, INTO, 0, CONDITION},        {3, BYTES, KEEP, 0, NULL},
-    {4, BYTES, KEEP, 0, NULL},  {6, BYTES, SLOT, IP, NULL},            {7, BYTES, SLOT, STARTED, NULL},
-    {8, BYTES, INTO, 0, CONTAINER_STATUS}, {10, BYTES, INTO, 0, CONTAINER_STATUS}, END};
+#define ALL(byte) (0x0101010101010101u * (byte))
 
-static const field POD[] = {{1, BYTES, INTO, 0, META}, {2, BYTES, INTO, 0, SPEC}, {3, BYTES, INTO, 0, STATUS}, END};
-
-typedef struct {
-    const uint8_t *at;
-    size_t size;
-} text;
-
-typedef struct {
-    uint8_t key[KEY_BYTES];
-    size_t key_size;
-    uint8_t members[MEMBER_BYTES];
-    size_t members_size;
-    text slots[SLOTS];
-    text member_labels, rank_notes, notes; /* names, each ended by a line feed */
-} gist;
-
-/* A varint of at most 10 bytes; 0 where there is none. */
-static int varint(const uint8_t **at, const uint8_t *end, uint64_t *value) {
-    uint64_t sum = 0;
-    for (int shift = 0; shift < 70; shift += 7) {
-        if (*at >= end) return 0;
-        uint8_t byte = *(*at)++;
-        if (shift == 63 && byte > 1) return 0;
-        sum |= (uint64_t)(byte & 0x7F) << shift;
-        if (byte < 0x80) {
-            *value = sum;
-            return 1;
-        }
+int is_plain(text one) {
+    const uint8_t *at = one.at;
+    size_t left = one.size;
+    for (; left >= 8; at += 8, left -= 8) {
+        uint64_t word;
+        memcpy(&word, at, 8);
+        /* a byte below 0x20, or one above 0x7E */
+        if ((((word - ALL(0x20)) & ~word) | (word + ALL(1)) | word) & ALL(0x80)) return 0;
     }
-    return 0;
-}
-
-static int put(gist *g, const void *data, size_t size) {
-    if (size > KEY_BYTES - g->key_size) return 0;
-    memcpy(g->key + g->key_size, data, size);
-    g->key_size += size;
+    for (; left; at++, left--)
+        if (*at < 0x20 || *at > 0x7E) return 0;
     return 1;
 }
 
-static int put_bytes(gist *g, uint8_t number, const uint8_t *data, size_t size) {
-    uint32_t length = (uint32_t)size; /* an object is far below 4 GiB: see gist_of */
-    return put(g, &number, 1) && put(g, &length, sizeof length) && put(g, data, size);
+static int is_ascii(text one) {
+    const uint8_t *at = one.at;
+    size_t left = one.size;
+    for (; left >= 8; at += 8, left -= 8) {
+        uint64_t word;
+        memcpy(&word, at, 8);
+        if (word & ALL(0x80)) return 0;
+    }
+    for (; left; at++, left--)
+        if (*at & 0x80) return 0;
+    return 1;
 }
 
-static int is_named(text names, const uint8_t *name, size_t size) {
-    const uint8_t *at = names.at, *end = names.at + names.size;
+int names_of(text given, names *made) {
+    const uint8_t *at = given.at, *end = given.at + given.size;
+    made->count = 0;
+    made->lengths = 0;
     while (at < end) {
         const uint8_t *stop = memchr(at, '\n', (size_t)(end - at));
-        if (stop == NULL) return 0;
-        if ((size_t)(stop - at) == size && memcmp(at, name, size) == 0) return 1;
+        if (stop == NULL || stop - at > 63 || made->count == NAMES) return 0;
+        made->one[made->count++] = (text){at, (size_t)(stop - at)};
+        made->lengths |= (uint64_t)1 << (stop - at);
         at = stop + 1;
     }
+    return 1;
+}
+
+static int is_among(const names *all, text name) {
+    if (name.size > 63 || !(all->lengths >> name.size & 1)) return 0;
+    for (int i = 0; i < all->count; i++)
+        if (all->one[i].size == name.size && memcmp(all->one[i].at, name.at, name.size) == 0) return 1;
     return 0;
 }
 
-/* A label or annotation as Go writes it: key, then value, nothing else. Plain names only: a strange one is
- * the parser's to refuse, also where its value is not used. */
-static int put_pair(gist *g, const field *one, const uint8_t *entry, size_t size) {
-    const uint8_t *at = entry, *end = entry + size;
-    uint64_t length;
-    if (at >= end || *at++ != 0x0A || !varint(&at, end, &length) || length > (uint64_t)(end - at)) return 0;
-    const uint8_t *name = at;
-    size_t name_size = (size_t)length;
-    at += name_size;
-    for (size_t i = 0; i < name_size; i++)
-        if (name[i] < 0x20 || name[i] > 0x7E) return 0;
-    if (at >= end || *at++ != 0x12 || !varint(&at, end, &length) || length != (uint64_t)(end - at)) return 0;
-    if (is_named(one->action == LABEL ? g->member_labels : g->rank_notes, name, name_size)) {
-        if (size > 0x7F || size + 2 > MEMBER_BYTES - g->members_size) return 0;
-        g->members[g->members_size++] = (uint8_t)(one->number << 3 | BYTES);
-        g->members[g->members_size++] = (uint8_t)size;
-        memcpy(g->members + g->members_size, entry, size);
-        g->members_size += size;
-        return 1;
-    }
-    if (one->action == NOTE && !is_named(g->notes, name, name_size)) return 1;
-    return put_bytes(g, one->number, entry, size);
+static int begins_with_one(const names *all, text name) {
+    for (int i = 0; i < all->count; i++)
+        if (all->one[i].size <= name.size && memcmp(all->one[i].at, name.at, all->one[i].size) == 0) return 1;
+    return 0;
 }
 
-static int scan(gist *g, const field *fields, const uint8_t *at, const uint8_t *end);
+static int put_byte(gist *g, uint8_t byte) {
+    if (g->key_size == KEY_BYTES) return 0;
+    g->key[g->key_size++] = byte;
+    return 1;
+}
 
-static int take(gist *g, const field *one, const uint8_t *data, size_t size) {
-    const uint8_t stop = 0;
+static int put(gist *g, uint8_t number, text content) {
+    uint32_t length = (uint32_t)content.size; /* an object is far below 4 GiB: see gist_of */
+    if (KEY_BYTES - g->key_size < 5 || content.size > KEY_BYTES - g->key_size - 5) return 0;
+    uint8_t *to = g->key + g->key_size;
+    to[0] = number;
+    memcpy(to + 1, &length, sizeof length);
+    memcpy(to + 5, content.at, content.size);
+    g->key_size += 5 + content.size;
+    return 1;
+}
+
+/* The head of a field of bytes, its length in three bytes even where one would do: known afterwards, too. */
+static int put_head(uint8_t *to, uint8_t number, size_t size) {
+    to[0] = (uint8_t)(number << 3 | BYTES);
+    to[1] = (uint8_t)(size | 0x80);
+    to[2] = (uint8_t)(size >> 7 | 0x80);
+    to[3] = (uint8_t)(size >> 14);
+    return 4;
+}
+
+static int put_part(gist *g, enum part which, uint8_t number, text content) {
+    size_t left = PART_BYTES - g->part_size[which];
+    if (left < 4 || content.size > left - 4) return 0;
+    uint8_t *to = g->part[which] + g->part_size[which];
+    put_head(to, number, content.size);
+    memcpy(to + 4, content.at, content.size);
+    g->part_size[which] += 4 + content.size;
+    return 1;
+}
+
+/* A field of bytes that has to be the next one; its content is all that is left, where `is_last`. */
+static int next_bytes(const uint8_t **at, const uint8_t *end, uint8_t tag, int is_last, text *content) {
+    uint64_t size;
+    if (*at >= end || *(*at)++ != tag || !varint(at, end, &size) || size > (uint64_t)(end - *at)) return 0;
+    if (is_last && size != (uint64_t)(end - *at)) return 0;
+    *content = (text){*at, (size_t)size};
+    *at += size;
+    return 1;
+}
+
+/* An entry of a map of strings, or an address, as Go writes it: field 1, then field 2, nothing else. Plain names
+ * only: a strange one is the parser's to refuse, also where its value is not used. */
+static int pair_of(text entry, text *name, text *value) {
+    const uint8_t *at = entry.at, *end = entry.at + entry.size;
+    return next_bytes(&at, end, 0x0A, 0, name) && next_bytes(&at, end, 0x12, 1, value) && is_plain(*name);
+}
+
+static int take_pod_pair(gist *g, uint8_t number, int is_note, text entry) {
+    text name, value;
+    if (!pair_of(entry, &name, &value)) return 0;
+    if (is_among(is_note ? &g->of->noted_aside : &g->of->aside, name)) return put_part(g, MEMBER, number, entry);
+    if (is_note && !is_among(&g->of->noted, name)) return 1;
+    return put(g, number, entry);
+}
+
+static int take_node_label(gist *g, uint8_t number, text entry) {
+    text name, value;
+    if (!pair_of(entry, &name, &value) || name.size > TEXT_BYTES || g->label_count == LABELS) return 0;
+    if (g->label_count) { /* ascending, as Go writes them: so none comes twice, and the record's are in order */
+        text last = g->last_label;
+        int order = memcmp(last.at, name.at, last.size < name.size ? last.size : name.size);
+        if (order > 0 || (order == 0 && last.size >= name.size)) return 0;
+    }
+    g->last_label = name;
+    g->labels[g->label_count++] = entry;
+    return !is_among(&g->of->aside, name) || put(g, number, entry);
+}
+
+static int take_node_note(gist *g, uint8_t number, text entry) {
+    text name, value;
+    if (!pair_of(entry, &name, &value) || !is_ascii(value)) return 0; /* the parser reads every value */
+    if (is_among(&g->of->noted, name) && !put(g, number, entry)) return 0;
+    if (is_among(&g->of->noted_aside, name) && !put(g, number, name)) return 0; /* begins unlike an entry */
+    return !begins_with_one(&g->of->prefixes, name) || put_part(g, NOTES, number, entry);
+}
+
+static int take_node_address(gist *g, text entry) {
+    static const char INTERNAL[] = "InternalIP";
+    text type, address;
+    if (!pair_of(entry, &type, &address)) return 0;
+    if (type.size != sizeof INTERNAL - 1 || memcmp(type.at, INTERNAL, type.size) != 0) return 1;
+    if (g->slots[ADDRESS].at == NULL) g->slots[ADDRESS] = address; /* the first one counts */
+    return 1;
+}
+
+static int scan(gist *g, const table *known, const uint8_t *at, const uint8_t *end);
+
+static int take_message_part(gist *g, const field *one, uint8_t number, text content) {
+    enum part which = (enum part)one->which;
+    size_t head = g->part_size[which];
+    if (PART_BYTES - head < 4) return 0;
+    g->part_size[which] += 4;
+    if (!scan(g, one->child, content.at, content.at + content.size)) return 0;
+    put_head(g->part[which] + head, number, g->part_size[which] - head - 4);
+    return 1;
+}
+
+static int take(gist *g, const field *one, uint8_t number, text content) {
     switch (one->action) {
     case KEEP:
-        return put_bytes(g, one->number, data, size);
+        return put(g, number, content);
     case INTO:
-        return put(g, &one->number, 1) && scan(g, one->child, data, data + size) && put(g, &stop, 1);
+        return put_byte(g, number) && scan(g, one->child, content.at, content.at + content.size) && put_byte(g, 0);
     case WALK:
-        return scan(g, one->child, data, data + size);
+        return scan(g, one->child, content.at, content.at + content.size);
     case SLOT:
-        if (g->slots[one->slot].at != NULL) return 0; /* the parser merges what comes twice */
-        g->slots[one->slot].at = data;
-        g->slots[one->slot].size = size;
+        if (g->slots[one->which].at != NULL) return 0; /* the parser merges what comes twice */
+        g->slots[one->which] = content;
         return 1;
+    case PART:
+        return put_part(g, (enum part)one->which, number, content);
+    case PART_INTO:
+        return take_message_part(g, one, number, content);
+    case POD_LABEL:
+    case POD_NOTE:
+        return take_pod_pair(g, number, one->action == POD_NOTE, content);
+    case NODE_LABEL:
+        return take_node_label(g, number, content);
+    case NODE_NOTE:
+        return take_node_note(g, number, content);
     default:
-        return put_pair(g, one, data, size);
+        return take_node_address(g, content);
     }
+}
+
+static int put_number(gist *g, uint8_t number, uint64_t value) {
+    if (KEY_BYTES - g->key_size < 1 + sizeof value) return 0;
+    g->key[g->key_size] = number;
+    memcpy(g->key + g->key_size + 1, &value, sizeof value);
+    g->key_size += 1 + sizeof value;
+    return 1;
 }
 
 /* One message; 0 where the parser has to decide. */
-static int scan(gist *g, const field *fields, const uint8_t *at, const uint8_t *end) {
+static int scan(gist *g, const table *known, const uint8_t *at, const uint8_t *end) {
+    static const field UNKNOWN = {0, NOTHING, 0, NULL};
     while (at < end) {
         uint64_t tag, value;
         if (!varint(&at, end, &tag) || tag > UINT32_MAX || tag >> 3 == 0) return 0;
-        const field *one = fields;
-        while (one->number != 0 && one->number != tag >> 3) one++;
-        if (one->number != 0 && one->wire != (tag & 7)) return 0;
+        const field *one = tag >> 3 < known->count ? &known->fields[tag >> 3] : &UNKNOWN;
+        if (one->action != NOTHING && one->wire != (tag & 7)) return 0;
         switch (tag & 7) {
         case VARINT:
             if (!varint(&at, end, &value)) return 0;
-            if (one->number != 0 && !(put(g, &one->number, 1) && put(g, &value, sizeof value))) return 0;
+            if (one->action != NOTHING && !put_number(g, (uint8_t)(tag >> 3), value)) return 0;
             break;
         case FIXED64:
         case FIXED32:
@@ -190,7 +291,7 @@ static int scan(gist *g, const field *fields, const uint8_t *at, const uint8_t *
             break;
         case BYTES:
             if (!varint(&at, end, &value) || value > (uint64_t)(end - at)) return 0;
-            if (one->number != 0 && !take(g, one, at, (size_t)value)) return 0;
+            if (one->action != NOTHING && !take(g, one, (uint8_t)(tag >> 3), (text){at, (size_t)value})) return 0;
             at += value;
             break;
         default:
@@ -200,100 +301,31 @@ static int scan(gist *g, const field *fields, const uint8_t *at, const uint8_t *
     return 1;
 }
 
-static int is_plain(text one) {
-    if (one.size > TEXT_BYTES) return 0;
-    for (size_t i = 0; i < one.size; i++)
-        if (one.at[i] < 0x20 || one.at[i] > 0x7E) return 0;
-    return 1;
-}
-
-static text text_of(PyObject *bytes) {
-    char *data = NULL;
-    Py_ssize_t size = 0;
-    text made = {NULL, 0};
-    if (PyBytes_AsStringAndSize(bytes, &data, &size) == 0) {
-        made.at = (const uint8_t *)data;
-        made.size = (size_t)size;
-    }
-    return made;
-}
-
-static PyObject *answer(const gist *g) {
-    PyObject *made = PyTuple_New(SLOTS + 2);
-    if (made == NULL) return NULL;
-    for (int i = 0; i < SLOTS + 2; i++) {
-        PyObject *item;
-        if (i == 0)
-            item = PyBytes_FromStringAndSize((const char *)g->key, (Py_ssize_t)g->key_size);
-        else if (i == SLOTS + 1)
-            item = PyBytes_FromStringAndSize((const char *)g->members, (Py_ssize_t)g->members_size);
-        else {
-            const text *one = &g->slots[i - 1];
-            const char *data = one->at == NULL ? "" : (const char *)one->at;
-            item = i - 1 >= CREATED ? PyBytes_FromStringAndSize(data, (Py_ssize_t)one->size)
-                                    : PyUnicode_FromStringAndSize(data, (Py_ssize_t)one->size);
-        }
-        if (item == NULL || PyTuple_SetItem(made, i, item) < 0) {
-            Py_DECREF(made);
-            return NULL;
-        }
-    }
-    return made;
-}
-
-static PyObject *gist_of(PyObject *self, PyObject *const *given, Py_ssize_t count) {
-    (void)self;
-    if (count != 4) {
-        PyErr_SetString(PyExc_TypeError, "gist takes the object, member labels, rank annotations and annotations");
-        return NULL;
-    }
-    gist g;
-    g.key_size = g.members_size = 0;
-    memset(g.slots, 0, sizeof g.slots);
-    text raw = text_of(given[0]);
-    g.member_labels = text_of(given[1]);
-    g.rank_notes = text_of(given[2]);
-    g.notes = text_of(given[3]);
-    if (PyErr_Occurred()) return NULL;
-    if (raw.size > UINT32_MAX || !scan(&g, POD, raw.at, raw.at + raw.size) || g.slots[UID].size == 0) Py_RETURN_NONE;
+static int gist_of(gist *g, const interest *of, const table *known, text raw) {
+    g->of = of;
+    g->key_size = 0;
+    g->label_count = 0;
+    memset(g->part_size, 0, sizeof g->part_size);
+    memset(g->slots, 0, sizeof g->slots);
+    if (raw.size > UINT32_MAX || !scan(g, known, raw.at, raw.at + raw.size) || g->slots[UID].size == 0) return 0;
     for (int i = 0; i < CREATED; i++)
-        if (!is_plain(g.slots[i])) Py_RETURN_NONE;
-    return answer(&g);
-}
-
-/* A field of bytes that has to be the next one; its content is all that is left, where `is_last`. */
-static int next_bytes(const uint8_t **at, const uint8_t *end, uint8_t tag, int is_last, text *content) {
-    uint64_t size;
-    if (*at >= end || *(*at)++ != tag || !varint(at, end, &size) || size > (uint64_t)(end - *at)) return 0;
-    if (is_last && size != (uint64_t)(end - *at)) return 0;
-    content->at = *at;
-    content->size = (size_t)size;
-    *at += size;
+        if (g->slots[i].size > TEXT_BYTES || !is_plain(g->slots[i])) return 0;
     return 1;
 }
 
-static PyObject *opened(PyObject *self, PyObject *frame) {
-    (void)self;
-    text whole = text_of(frame), type, object, raw, about, inner;
-    if (PyErr_Occurred()) return NULL;
-    const uint8_t *at = whole.at, *end = at + whole.size;
-    if (!next_bytes(&at, end, 0x0A, 0, &type) || !next_bytes(&at, end, 0x12, 1, &object)) Py_RETURN_NONE;
-    at = object.at;
-    if (!next_bytes(&at, end, 0x0A, 1, &raw) || raw.size < 4 || memcmp(raw.at, "k8s", 4) != 0) Py_RETURN_NONE;
+int pod_gist(gist *g, const interest *of, text raw) { return gist_of(g, of, &POD, raw); }
+int node_gist(gist *g, const interest *of, text raw) { return gist_of(g, of, &NODE, raw); }
+
+/* WatchEvent{type=1, object=2{raw=1}}, the raw is `k8s\0` and Unknown{typeMeta=1, raw=2, ...}. */
+int event_of(text frame, text *type, text *object) {
+    text wrapped, raw, about;
+    const uint8_t *at = frame.at, *end = at + frame.size;
+    if (!next_bytes(&at, end, 0x0A, 0, type) || !next_bytes(&at, end, 0x12, 1, &wrapped)) return 0;
+    at = wrapped.at;
+    if (!next_bytes(&at, end, 0x0A, 1, &raw) || raw.size < 4 || memcmp(raw.at, "k8s", 4) != 0) return 0;
     at = raw.at + 4;
-    if (!next_bytes(&at, end, 0x0A, 0, &about) || !next_bytes(&at, end, 0x12, 0, &inner)) Py_RETURN_NONE;
+    if (!next_bytes(&at, end, 0x0A, 0, &about) || !next_bytes(&at, end, 0x12, 0, object)) return 0;
     /* contentEncoding and contentType follow, which the server leaves empty */
-    if (at != end && !(end - at == 4 && memcmp(at, "\x1a\x00\x22\x00", 4) == 0)) Py_RETURN_NONE;
-    if (type.size > TEXT_BYTES || !is_plain(type)) Py_RETURN_NONE;
-    return Py_BuildValue("(s#y#)", (const char *)type.at, (Py_ssize_t)type.size, (const char *)inner.at,
-                         (Py_ssize_t)inner.size);
+    if (at != end && !(end - at == 4 && memcmp(at, "\x1a\x00\x22\x00", 4) == 0)) return 0;
+    return type->size <= TEXT_BYTES && is_plain(*type);
 }
-
-static PyMethodDef METHODS[] = {
-    {"opened", opened, METH_O, "Type and raw object of a watch event, or None (cockpit.kube.decode.envelope)."},
-    {"gist", (PyCFunction)(void (*)(void))gist_of, METH_FASTCALL, "The gist of a Pod on the wire, or None."},
-    {NULL, NULL, 0, NULL}};
-
-static struct PyModuleDef MODULE = {PyModuleDef_HEAD_INIT, "_gist", NULL, 0, METHODS, NULL, NULL, NULL, NULL};
-
-PyMODINIT_FUNC PyInit__gist(void) { return PyModule_Create(&MODULE); }

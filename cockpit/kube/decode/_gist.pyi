@@ -1,4 +1,24 @@
-def gist(
-    raw: bytes, member_labels: bytes, rank_notes: bytes, notes: bytes
-) -> tuple[bytes, str, str, str, str, str, bytes, bytes, bytes] | None: ...
+from collections.abc import Mapping
+from typing import Any
+
+Names = tuple[bytes, bytes, bytes, bytes]
+
+class Members:
+    def __new__(
+        cls,
+        names: Names,
+        record: type[Any],
+        words: Mapping[str, str],
+        moments: Mapping[bytes, Any],
+        ranks: Mapping[bytes, Any],
+        kept: int,
+        /,
+    ) -> Members: ...
+    def one(self, raw: bytes, /) -> Any | None: ...
+    def learn(self, raw: bytes, record: Any, /) -> None: ...
+    def run(self, data: bytes, at: int, most: int, longest_bytes: int, /) -> tuple[list[Any], int]: ...
+
+def node(
+    raw: bytes, names: Names, /
+) -> tuple[bytes, str, str, str, str, str, bytes, bytes, bytes, bytes, tuple[bytes, ...]] | None: ...
 def opened(frame: bytes) -> tuple[str, bytes] | None: ...

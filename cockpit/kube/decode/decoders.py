@@ -20,6 +20,7 @@ from cockpit.kube.decode.kueue import (
     workload_record,
 )
 from cockpit.kube.decode.nodes import node_record
+from cockpit.kube.decode.nodes_alike import remembering_nodes
 from cockpit.kube.decode.pods import pod_record
 from cockpit.kube.decode.pools import PoolShape, pool_record
 from cockpit.kube.decode.reading import JSON, PROTOBUF, Reading
@@ -117,7 +118,11 @@ def owner_record(thing: shapes.AnyObject) -> OwnerObject:
     )
 
 
-NODE = _both(Kind.NODE, shapes.Node, core_pb2.Node, node_record)
+NODE = Decoder(
+    Kind.NODE,
+    _json(shapes.Node, lambda tree: node_record(tree, JSON)),
+    remembering_nodes(_protobuf(core_pb2.Node, node_record)),
+)
 POD = Decoder(
     Kind.POD,
     _json(shapes.Pod, lambda tree: pod_record(tree, JSON)),

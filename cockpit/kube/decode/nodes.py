@@ -62,7 +62,8 @@ KEPT_ANNOTATIONS: tuple[str, ...] = (
 _MIB = 1 << 20
 
 
-def _is_kept(key: str) -> bool:
+def is_kept(key: str) -> bool:
+    """True for an annotation that a record keeps."""
     return key.startswith(KEPT_ANNOTATIONS)
 
 
@@ -89,12 +90,8 @@ def node_record(node: Any, reading: Reading) -> Node:
     meta, spec, status = node.metadata, node.spec, node.status
     marks = labels(meta.labels)
     found = dict(marks)
-    notes = labels(meta.annotations, _is_kept)
+    notes = labels(meta.annotations, is_kept)
     noted = dict(notes)
-    capacity = pairs(status.capacity, reading.amount)
-    allocatable = pairs(status.allocatable, reading.amount)
-    shown, usable = dict(capacity), dict(allocatable)
-    gpu_resource = _gpu_resource(shown, usable)
     pool, pool_label = _first(found, POOL_LABELS)
     is_named = pool_label.startswith("karpenter.sh/") or "cluster.x-k8s.io" in pool_label
     if not is_named and CAPI_MACHINE in noted and noted.get(CAPI_OWNER_NAME):
@@ -110,11 +107,7 @@ def node_record(node: Any, reading: Reading) -> Node:
         provider_id=clean(spec.provider_id),
         internal_ip=next((clean(one.address) for one in status.addresses if one.type == "InternalIP"), ""),
         kubelet_version=WORDS[status.node_info.kubelet_version],
-        capacity=capacity,
-        allocatable=allocatable,
-        gpu_resource=gpu_resource,
-        gpu_capacity=_all_gpus(shown),
-        gpu_allocatable=_all_gpus(usable),
+        **amounts(status, reading),
         gpus_expected=_count(_first(found, COUNT_LABELS)[0]),
         gpu_replicas=_count(found.get(REPLICAS_LABEL, "")) or 1,
         gpu_model=_first(found, MODEL_LABELS)[0],
@@ -124,6 +117,20 @@ def node_record(node: Any, reading: Reading) -> Node:
         pool=pool,
         pool_label=pool_label,
     )
+
+
+def amounts(status: Any, reading: Reading) -> dict[str, Any]:
+    """Keyword arguments of `Node`: what the status tells of capacity, allocatable and GPUs."""
+    capacity = pairs(status.capacity, reading.amount)
+    allocatable = pairs(status.allocatable, reading.amount)
+    shown, usable = dict(capacity), dict(allocatable)
+    return {
+        "capacity": capacity,
+        "allocatable": allocatable,
+        "gpu_resource": _gpu_resource(shown, usable),
+        "gpu_capacity": _all_gpus(shown),
+        "gpu_allocatable": _all_gpus(usable),
+    }
 
 
 def _all_gpus(resources: dict[str, int]) -> int | None:

@@ -1,11 +1,8 @@
 """Pods that are like one seen before have the record that the parser would have made of them."""
 
-from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
 import pytest
-from google.protobuf.message import Message
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -13,67 +10,10 @@ from cockpit.kube.decode import alike, decoders
 from cockpit.kube.decode.decoders import _protobuf
 from cockpit.kube.decode.pods import RANK_ANNOTATIONS, RANK_LABELS, pod_record
 from cockpit.kube.decode.traits import MEMBER_LABELS
-from cockpit.kube.decode.wire import UndecodableError
 from cockpit.kube.proto import core_pb2, meta_pb2
-from cockpit.model.pod import Pod
-
-ODD = (UndecodableError, TypeError, ValueError, AttributeError, KeyError, IndexError, OverflowError)
-"""What costs one object only, as `Reflector.decoded` has it."""
+from tests.unit.kube.variants import ODD, Counting, changes, edited, edits, filled, needs_gist, outcome
 
 PARSER = _protobuf(core_pb2.Pod, pod_record)
-LABELS = {
-    "training.kubeflow.org/job-name": "llm",
-    "training.kubeflow.org/replica-index": "3",
-    "kueue.x-k8s.io/queue-name": "queue-a",
-    "app": "training",
-}
-NOTES = {"batch.kubernetes.io/job-completion-index": "4", "pod-group-name": "gang", "note": "text"}
-
-needs_gist = pytest.mark.skipif(
-    not alike.IS_FAST, reason="_gist was not compiled here: no C compiler, or none of Python's headers"
-)
-
-
-class Counting:
-    """The parser, and how often it was asked."""
-
-    def __init__(self) -> None:
-        self.asked = 0
-
-    def __call__(self, raw: bytes) -> Pod:
-        self.asked += 1
-        return PARSER(raw)
-
-
-def _value(name: str) -> str:
-    fixed = {"status": "False", "type": "PodScheduled", "string": "2", "phase": "Pending", "uid": "uid-0"}
-    return fixed.get(name, f"{name.replace('_', '-')}-0")
-
-
-def filled(message: Any, depth: int = 0) -> None:
-    """Give every field of a message a value: one element where it repeats."""
-    for field in message.DESCRIPTOR.fields:
-        target = getattr(message, field.name)
-        if field.message_type is not None and field.message_type.GetOptions().map_entry:
-            if field.name in ("labels", "annotations"):
-                target.update(LABELS if field.name == "labels" else NOTES)
-            elif field.message_type.fields_by_name["value"].message_type is not None:
-                for name in ("cpu", "nvidia.com/gpu", "rdma/ib"):
-                    target[name].string = "2"
-            else:
-                target["key"] = "value"
-        elif field.is_repeated:
-            if field.message_type is not None:
-                filled(target.add(), depth + 1)
-            else:
-                target.append(_value(field.name))
-        elif field.message_type is not None:
-            target.SetInParent()
-            filled(target, depth + 1)
-        elif field.type == field.TYPE_STRING:
-            setattr(message, field.name, _value(field.name))
-        else:
-            setattr(message, field.name, 1)
 
 
 def base(*, is_over: bool = False) -> Any:
@@ -85,41 +25,6 @@ def base(*, is_over: bool = False) -> Any:
         pod.metadata.annotations.clear()
         pod.spec.init_containers[0].restart_policy = "Always"
     return pod
-
-
-def changes(message: Any, path: str = "") -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Every small change of a message in place, with its name; each is to be made on a fresh copy."""
-    for field in message.DESCRIPTOR.fields:
-        name = field.name
-        here = f"{path}.{name}".lstrip(".")
-        yield f"{here} gone", partial(message.ClearField, name)
-        target = getattr(message, name)
-        if field.message_type is not None and field.message_type.GetOptions().map_entry:
-            for key in list(target):
-                yield f"{here}[{key}] gone", partial(target.pop, key)
-                if isinstance(target[key], Message):
-                    yield f"{here}[{key}]", partial(setattr, target[key], "string", "5")
-                else:
-                    yield f"{here}[{key}]", partial(target.update, {key: "7"})
-        elif field.is_repeated:
-            yield f"{here} twice", partial(target.append, target[0])
-            if field.message_type is not None:
-                yield from changes(target[0], f"{here}[0]")
-        elif field.message_type is not None:
-            yield from changes(target, here)
-        elif field.type == field.TYPE_STRING:
-            for value in ("other", "", "Ready", "Always", "x\x1b[31m", "ä"):
-                yield f"{here}={value!r}", partial(setattr, message, name, value)
-        else:
-            for number in (0, 2, 120):
-                yield f"{here}={number}", partial(setattr, message, name, number)
-
-
-def outcome(parse: Callable[[bytes], Pod], raw: bytes) -> Pod | str:
-    try:
-        return parse(raw)
-    except ODD:
-        return "undecodable"
 
 
 def changed(number: int, *, is_over: bool) -> bytes:
@@ -154,7 +59,7 @@ def test_whatever_field_differs_the_record_differs_as_the_parser_says(is_over: b
 
 @needs_gist
 def test_members_of_a_job_are_parsed_once() -> None:
-    parser = Counting()
+    parser = Counting(PARSER)
     fast = alike.remembering(parser)
     for number in range(20):
         pod = base()
@@ -175,7 +80,7 @@ def test_members_of_a_job_are_parsed_once() -> None:
 
 @needs_gist
 def test_a_pod_that_cannot_be_read_is_remembered_by_nobody() -> None:
-    parser = Counting()
+    parser = Counting(PARSER)
     fast = alike.remembering(parser)
     broken = base()
     broken.status.phase = "Running"
@@ -256,8 +161,8 @@ def test_a_key_tells_a_field_of_a_container_from_one_of_the_pod() -> None:
 
 @needs_gist
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(alike, "_KEPT", 10)
-    parser = Counting()
+    monkeypatch.setattr(alike, "KEPT", 10)
+    parser = Counting(PARSER)
     fast = alike.remembering(parser)
     for round_ in range(2):
         for number in range(15):
@@ -268,53 +173,27 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_the_compiled_part_the_parser_is_asked_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(alike, "gist", None)
+    monkeypatch.setattr(alike, "Members", None)
     assert alike.remembering(PARSER) is PARSER
 
 
 def test_every_label_and_annotation_that_tells_a_rank_is_told_beside_the_key() -> None:
     assert set(RANK_LABELS) <= MEMBER_LABELS
-    assert all(one.encode() in alike._RANK_NOTES for one in RANK_ANNOTATIONS)
+    assert all(one.encode() in alike._NAMES[1] for one in RANK_ANNOTATIONS)
     assert decoders.POD.from_protobuf is not None
 
 
 PLAIN = base().SerializePartialToString()
-EDITS = st.lists(
-    st.tuples(
-        st.sampled_from(["put", "drop", "insert", "cut", "repeat"]),
-        st.integers(0, len(PLAIN) - 1),
-        st.integers(0, 255) | st.sampled_from([0x0A, 0x12, 0x80, 0xFF, 0x0B, 0x0C, 0x08]),
-    ),
-    min_size=1,
-    max_size=4,
-)
-
-
-def edited(raw: bytes, edits: list[tuple[str, int, int]]) -> bytes:
-    data = bytearray(raw)
-    for how, at, value in edits:
-        at = min(at, max(len(data) - 1, 0))  # noqa: PLW2901 - earlier edits made it shorter
-        if how == "put" and data:
-            data[at] = value
-        elif how == "drop":
-            del data[at : at + 1 + value % 4]
-        elif how == "insert":
-            data[at:at] = bytes([value])
-        elif how == "cut":
-            del data[at:]
-        else:
-            data += data[at : at + value]
-    return bytes(data)
 
 
 @needs_gist
 @settings(max_examples=1500, deadline=None)
-@given(EDITS)
+@given(edits(len(PLAIN)))
 @example([("repeat", 0, 0)])
-def test_hostile_bytes_read_as_the_parser_reads_them(edits: list[tuple[str, int, int]]) -> None:
+def test_hostile_bytes_read_as_the_parser_reads_them(damage: list[tuple[str, int, int]]) -> None:
     fast = alike.remembering(PARSER)
     assert fast(PLAIN) == PARSER(PLAIN)
-    raw = edited(PLAIN, edits)
+    raw = edited(PLAIN, damage)
     for _ in range(2):
         assert outcome(fast, raw) == outcome(PARSER, raw)
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cockpit.kube.decode.frames import Frames, FramingError, LengthFrames, LineFrames
+from cockpit.kube.decode.frames import Frames, FramingError, LengthFrames, LineFrames, feed
 
 
 def lengths(frames: list[bytes]) -> bytes:
@@ -23,7 +23,7 @@ def test_every_cut_gives_the_same_frames(make: type[Frames], join: type) -> None
     data = join(FRAMES)
     for at in range(len(data) + 1):
         cutter = make()
-        assert cutter.feed(data[:at]) + cutter.feed(data[at:]) == FRAMES
+        assert feed(cutter, data[:at]) + feed(cutter, data[at:]) == FRAMES
         assert cutter.leftover() == 0
         assert cutter.oversized == 0
 
@@ -31,7 +31,7 @@ def test_every_cut_gives_the_same_frames(make: type[Frames], join: type) -> None
 @pytest.mark.parametrize(("make", "join"), [(LineFrames, lines), (LengthFrames, lengths)])
 def test_byte_by_byte(make: type[Frames], join: type) -> None:
     cutter = make()
-    out = [frame for byte in join(FRAMES) for frame in cutter.feed(bytes([byte]))]
+    out = [frame for byte in join(FRAMES) for frame in feed(cutter, bytes([byte]))]
     assert out == FRAMES
 
 
@@ -48,7 +48,7 @@ def test_any_chunks(frames: list[bytes], sizes: list[int], by_length: bool) -> N
     data = lengths(frames) if by_length else lines(frames)
     out: list[bytes] = []
     for size in [*sizes, len(data)]:
-        out += cutter.feed(data[:size])
+        out += feed(cutter, data[:size])
         data = data[size:]
     assert out == frames
     assert cutter.leftover() == 0
@@ -56,7 +56,7 @@ def test_any_chunks(frames: list[bytes], sizes: list[int], by_length: bool) -> N
 
 def test_a_cut_stream_leaves_something_over() -> None:
     for cutter, data in ((LineFrames(), lines(FRAMES)), (LengthFrames(), lengths(FRAMES))):
-        cutter.feed(data[:-3])
+        feed(cutter, data[:-3])
         assert cutter.leftover() > 0
 
 
@@ -67,11 +67,11 @@ def test_an_oversized_frame_is_passed_over(chunk: int) -> None:
         (LineFrames(100), lines([b"a", long, b"b"])),
         (LengthFrames(100), lengths([b"a", long, b"b"])),
     ):
-        out = [frame for at in range(0, len(data), chunk) for frame in cutter.feed(data[at : at + chunk])]
+        out = [frame for at in range(0, len(data), chunk) for frame in feed(cutter, data[at : at + chunk])]
         assert out == [b"a", b"b"]
         assert cutter.oversized == 1
 
 
 def test_nonsense_instead_of_a_length_loses_the_framing() -> None:
     with pytest.raises(FramingError, match="not a protobuf watch stream"):
-        LengthFrames().feed(b"<html><body>please log in")
+        feed(LengthFrames(), b"<html><body>please log in")

@@ -1,0 +1,330 @@
+/* What Python sees of the gist (cockpit.kube.decode.alike): records of pods made from ones that are alike, the
+ * gist of a node, and the envelope of a watch event.
+ *
+ * Limited API of 3.11, so that one library serves all later versions.
+ */
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030B0000
+#include <Python.h>
+
+#include "_gist.h"
+
+typedef PyObject *const *arguments;
+
+static text text_of(PyObject *bytes) {
+    char *data = NULL;
+    Py_ssize_t size = 0;
+    text made = {NULL, 0};
+    if (PyBytes_AsStringAndSize(bytes, &data, &size) == 0) made = (text){(const uint8_t *)data, (size_t)size};
+    return made;
+}
+
+static PyObject *bytes_of(text one) {
+    return PyBytes_FromStringAndSize(one.at == NULL ? "" : (const char *)one.at, (Py_ssize_t)one.size);
+}
+
+static PyObject *string_of(text one) {
+    return PyUnicode_FromStringAndSize(one.at == NULL ? "" : (const char *)one.at, (Py_ssize_t)one.size);
+}
+
+static PyObject *part_of(const gist *g, enum part which) { return bytes_of((text){g->part[which], g->part_size[which]}); }
+
+/* Four bytes objects of names, which have to stay as long as `made`. */
+static int interest_of(PyObject *given, interest *made) {
+    names *const all[] = {&made->aside, &made->noted_aside, &made->noted, &made->prefixes};
+    if (PyTuple_Size(given) != 4) {
+        if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "four lists of names are wanted");
+        return 0;
+    }
+    for (Py_ssize_t i = 0; i < 4; i++) {
+        text one = text_of(PyTuple_GetItem(given, i));
+        if (PyErr_Occurred()) return 0;
+        if (!names_of(one, all[i])) {
+            PyErr_SetString(PyExc_ValueError, "too many names, one that is too long or no line feed at the end");
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* ---- members: pods that are alike */
+
+enum field { F_NAME, F_UID, F_VERSION, F_NODE, F_IP, F_CREATED, F_STARTED, F_RANK, FIELDS };
+static const char *const FIELD_NAMES[FIELDS] = {"name",   "uid",             "resource_version", "node",
+                                                "pod_ip", "created_seconds", "started_seconds",  "rank"};
+
+typedef struct {
+    PyObject_HEAD
+    interest of;
+    PyObject *held;   /* the names that `of` points into */
+    PyObject *like;   /* dict: hash of a key -> (key, the first record) */
+    PyObject *type;   /* of the records */
+    PyObject *copy;   /* its __copy__ */
+    PyObject *members[FIELDS]; /* its member descriptors, by which a fresh copy gets what differs */
+    descrsetfunc set[FIELDS];
+    PyObject *words, *moments, *ranks; /* memos: subscripted */
+    Py_ssize_t kept;
+} members;
+
+static void members_free(PyObject *object) {
+    members *self = (members *)object;
+    PyTypeObject *type = Py_TYPE(object);
+    for (int i = 0; i < FIELDS; i++) Py_XDECREF(self->members[i]);
+    Py_XDECREF(self->held);
+    Py_XDECREF(self->like);
+    Py_XDECREF(self->type);
+    Py_XDECREF(self->copy);
+    Py_XDECREF(self->words);
+    Py_XDECREF(self->moments);
+    Py_XDECREF(self->ranks);
+    ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
+    Py_DECREF(type);
+}
+
+/* (names, record type, words, moments, ranks, how many to remember) */
+static PyObject *members_new(PyTypeObject *type, PyObject *given, PyObject *named) {
+    PyObject *held, *record, *words, *moments, *ranks;
+    Py_ssize_t kept;
+    (void)named;
+    if (!PyArg_ParseTuple(given, "O!OOOOn", &PyTuple_Type, &held, &record, &words, &moments, &ranks, &kept)) return NULL;
+    members *self = (members *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
+    if (self == NULL) return NULL;
+    self->held = Py_NewRef(held);
+    self->type = Py_NewRef(record);
+    self->words = Py_NewRef(words);
+    self->moments = Py_NewRef(moments);
+    self->ranks = Py_NewRef(ranks);
+    self->kept = kept;
+    self->like = PyDict_New();
+    self->copy = PyObject_GetAttrString(record, "__copy__");
+    int is_sound = self->like != NULL && self->copy != NULL && interest_of(held, &self->of);
+    for (int i = 0; is_sound && i < FIELDS; i++) {
+        self->members[i] = PyObject_GetAttrString(record, FIELD_NAMES[i]);
+        is_sound = self->members[i] != NULL;
+        if (!is_sound) break;
+        self->set[i] = (descrsetfunc)PyType_GetSlot(Py_TYPE(self->members[i]), Py_tp_descr_set);
+        if (self->set[i] == NULL) {
+            PyErr_Format(PyExc_TypeError, "%s is no member of the record", FIELD_NAMES[i]);
+            is_sound = 0;
+        }
+    }
+    if (!is_sound) {
+        Py_DECREF((PyObject *)self);
+        return NULL;
+    }
+    return (PyObject *)self;
+}
+
+/* Multiplies and folds 16 bytes a step. Whoever makes two keys of one hash gains that the parser is asked. */
+static uint64_t hash_of(const gist *g) {
+    const uint64_t odd = 0x9E3779B97F4A7C15u;
+    uint64_t one = g->key_size, two = odd, words[2];
+    size_t at = 0;
+    for (; at + 16 <= g->key_size; at += 16) {
+        memcpy(words, g->key + at, 16);
+        one = (one ^ words[0]) * odd;
+        two = (two ^ words[1]) * odd;
+        one ^= one >> 32;
+        two ^= two >> 29;
+    }
+    memset(words, 0, sizeof words);
+    memcpy(words, g->key + at, g->key_size - at);
+    one = ((one ^ words[0]) * odd) ^ ((two ^ words[1]) * odd >> 31);
+    return one ^ one >> 32;
+}
+
+/* The first record of that key, borrowed; NULL where there is none, maybe with an error set. */
+static PyObject *first_of(const members *self, const gist *g) {
+    PyObject *hash = PyLong_FromUnsignedLongLong(hash_of(g));
+    if (hash == NULL) return NULL;
+    PyObject *found = PyDict_GetItemWithError(self->like, hash);
+    Py_DECREF(hash);
+    if (found == NULL) return NULL;
+    text key = text_of(PyTuple_GetItem(found, 0));
+    if (key.size != g->key_size || memcmp(key.at, g->key, key.size) != 0) return NULL;
+    return PyTuple_GetItem(found, 1);
+}
+
+/* memo[what]; takes `what` over, which may be NULL after an error. */
+static PyObject *looked_up(PyObject *memo, PyObject *what) {
+    if (what == NULL) return NULL;
+    PyObject *found = PyObject_GetItem(memo, what);
+    Py_DECREF(what);
+    return found;
+}
+
+/* A copy of `first` with what differs; NULL with an error set. */
+static PyObject *alike(const members *self, const gist *g, PyObject *first) {
+    PyObject *record = PyObject_CallFunctionObjArgs(self->copy, first, NULL);
+    if (record == NULL) return NULL;
+    for (int i = 0; i < FIELDS; i++) {
+        PyObject *value;
+        switch (i) {
+        case F_NODE:
+            value = looked_up(self->words, string_of(g->slots[PLACE]));
+            break;
+        case F_CREATED:
+            value = looked_up(self->moments, bytes_of(g->slots[CREATED]));
+            break;
+        case F_STARTED:
+            value = looked_up(self->moments, bytes_of(g->slots[STARTED]));
+            break;
+        case F_RANK:
+            value = looked_up(self->ranks, part_of(g, MEMBER));
+            break;
+        default: /* plain, so there is nothing to clean */
+            value = string_of(g->slots[i == F_NAME ? NAME : i == F_UID ? UID : i == F_VERSION ? VERSION : ADDRESS]);
+        }
+        if (value == NULL || self->set[i](self->members[i], record, value) < 0) {
+            Py_XDECREF(value);
+            Py_DECREF(record);
+            return NULL;
+        }
+        Py_DECREF(value);
+    }
+    return record;
+}
+
+/* The record of one pod; NULL where the parser has to decide, with an error set where that is not allowed. */
+static PyObject *record_of(const members *self, gist *g, text raw) {
+    if (!pod_gist(g, &self->of, raw)) return NULL;
+    PyObject *first = first_of(self, g);
+    if (first == NULL) return NULL;
+    Py_INCREF(first); /* the memos run Python */
+    PyObject *made = alike(self, g, first);
+    Py_DECREF(first);
+    if (made == NULL && PyErr_ExceptionMatches(PyExc_Exception) && !PyErr_ExceptionMatches(PyExc_MemoryError))
+        PyErr_Clear(); /* the parser says what is wrong */
+    return made;
+}
+
+static PyObject *members_one(PyObject *object, PyObject *raw) {
+    gist g;
+    text given = text_of(raw);
+    if (PyErr_Occurred()) return NULL;
+    PyObject *made = record_of((members *)object, &g, given);
+    if (made == NULL && !PyErr_Occurred()) Py_RETURN_NONE;
+    return made;
+}
+
+static PyObject *members_learn(PyObject *object, arguments given, Py_ssize_t count) {
+    members *self = (members *)object;
+    if (count != 2) {
+        PyErr_SetString(PyExc_TypeError, "learn takes the object and its record");
+        return NULL;
+    }
+    gist g;
+    text raw = text_of(given[0]);
+    if (PyErr_Occurred()) return NULL;
+    if ((PyObject *)Py_TYPE(given[1]) != self->type || !pod_gist(&g, &self->of, raw)) Py_RETURN_NONE;
+    if (PyDict_Size(self->like) >= self->kept) PyDict_Clear(self->like);
+    PyObject *hash = PyLong_FromUnsignedLongLong(hash_of(&g));
+    PyObject *known = Py_BuildValue("(y#O)", (const char *)g.key, (Py_ssize_t)g.key_size, given[1]);
+    int failed = hash == NULL || known == NULL || PyDict_SetItem(self->like, hash, known) < 0;
+    Py_XDECREF(hash);
+    Py_XDECREF(known);
+    if (failed) return NULL;
+    Py_RETURN_NONE;
+}
+
+/* The next frame behind a 4-byte length; 0 where it is not whole, or longer than that. */
+static int next_frame(text data, size_t at, size_t longest, text *frame) {
+    if (data.size - at < 4) return 0;
+    const uint8_t *head = data.at + at;
+    size_t size = (size_t)head[0] << 24 | (size_t)head[1] << 16 | (size_t)head[2] << 8 | head[3];
+    if (size > longest || size > data.size - at - 4) return 0;
+    *frame = (text){head + 4, size};
+    return 1;
+}
+
+/* run(data, at, most, longest_bytes) -> (records, at): up to the first frame that is no added pod of a known key. */
+static PyObject *members_run(PyObject *object, arguments given, Py_ssize_t count) {
+    if (count != 4) {
+        PyErr_SetString(PyExc_TypeError, "run takes the bytes, where to begin, how many objects and the longest frame");
+        return NULL;
+    }
+    text data = text_of(given[0]), frame, type, raw;
+    Py_ssize_t at = PyLong_AsSsize_t(given[1]), most = PyLong_AsSsize_t(given[2]), longest = PyLong_AsSsize_t(given[3]);
+    if (PyErr_Occurred()) return NULL;
+    if (at < 0 || (size_t)at > data.size || longest < 0) {
+        PyErr_SetString(PyExc_ValueError, "that is outside of the bytes");
+        return NULL;
+    }
+    PyObject *made = PyList_New(0);
+    if (made == NULL) return NULL;
+    gist g;
+    while (most-- > 0 && next_frame(data, (size_t)at, (size_t)longest, &frame) && event_of(frame, &type, &raw) &&
+           type.size == 5 && memcmp(type.at, "ADDED", 5) == 0) {
+        PyObject *record = record_of((members *)object, &g, raw);
+        if (record == NULL) break;
+        int failed = PyList_Append(made, record);
+        Py_DECREF(record);
+        if (failed) break;
+        at += 4 + (Py_ssize_t)frame.size;
+    }
+    if (PyErr_Occurred()) {
+        Py_DECREF(made);
+        return NULL;
+    }
+    return Py_BuildValue("(Nn)", made, at);
+}
+
+static PyMethodDef MEMBERS_METHODS[] = {
+    {"one", members_one, METH_O, "The record of a pod, None where the parser has to decide."},
+    {"learn", (PyCFunction)(void (*)(void))members_learn, METH_FASTCALL, "Remember the record of a pod."},
+    {"run", (PyCFunction)(void (*)(void))members_run, METH_FASTCALL, "Records of added pods, and where they end."},
+    {NULL, NULL, 0, NULL}};
+
+static PyType_Slot MEMBERS_SLOTS[] = {
+    {Py_tp_new, members_new}, {Py_tp_dealloc, members_free}, {Py_tp_methods, MEMBERS_METHODS}, {0, NULL}};
+static PyType_Spec MEMBERS = {"cockpit.kube.decode._gist.Members", sizeof(members), 0, Py_TPFLAGS_DEFAULT, MEMBERS_SLOTS};
+
+/* ---- nodes */
+
+/* node(raw, names) -> None | (key, name, uid, version, provider id, address, created, conditions, amounts,
+ * annotations, labels): labels as a tuple of entries, ascending. */
+static PyObject *node(PyObject *module, arguments given, Py_ssize_t count) {
+    (void)module;
+    interest of;
+    gist g;
+    if (count != 2 || !PyTuple_Check(given[1])) {
+        PyErr_SetString(PyExc_TypeError, "node takes the object and four lists of names");
+        return NULL;
+    }
+    text raw = text_of(given[0]);
+    if (PyErr_Occurred() || !interest_of(given[1], &of)) return NULL;
+    if (!node_gist(&g, &of, raw)) Py_RETURN_NONE;
+    PyObject *labels = PyTuple_New(g.label_count);
+    for (int i = 0; labels != NULL && i < g.label_count; i++) {
+        PyObject *entry = bytes_of(g.labels[i]);
+        if (entry == NULL || PyTuple_SetItem(labels, i, entry) < 0) Py_CLEAR(labels);
+    }
+    if (labels == NULL) return NULL;
+    return Py_BuildValue("(NNNNNNNNNNN)", bytes_of((text){g.key, g.key_size}), string_of(g.slots[NAME]),
+                         string_of(g.slots[UID]), string_of(g.slots[VERSION]), string_of(g.slots[PLACE]),
+                         string_of(g.slots[ADDRESS]), bytes_of(g.slots[CREATED]), part_of(&g, CONDITIONS),
+                         part_of(&g, AMOUNTS), part_of(&g, NOTES), labels);
+}
+
+static PyObject *opened(PyObject *module, PyObject *given) {
+    (void)module;
+    text frame = text_of(given), type, object;
+    if (PyErr_Occurred()) return NULL;
+    if (!event_of(frame, &type, &object)) Py_RETURN_NONE;
+    return Py_BuildValue("(NN)", string_of(type), bytes_of(object));
+}
+
+static PyMethodDef METHODS[] = {
+    {"opened", opened, METH_O, "Type and raw object of a watch event, or None (cockpit.kube.decode.envelope)."},
+    {"node", (PyCFunction)(void (*)(void))node, METH_FASTCALL, "The gist of a Node on the wire, or None."},
+    {NULL, NULL, 0, NULL}};
+
+static struct PyModuleDef MODULE = {PyModuleDef_HEAD_INIT, "_gist", NULL, -1, METHODS, NULL, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit__gist(void) {
+    PyObject *made = PyModule_Create(&MODULE);
+    PyObject *type = made == NULL ? NULL : PyType_FromSpec(&MEMBERS);
+    if (type == NULL || PyModule_AddObjectRef(made, "Members", type) < 0) Py_CLEAR(made);
+    Py_XDECREF(type);
+    return made;
+}
