@@ -250,5 +250,6 @@ class Form(VerticalScroll, can_focus=False):
     @staticmethod
     def _make_rows(fields: Iterable[FieldSpec]) -> list[FieldRow]:
         specs = list(fields)
-        width = min(_WIDEST_LABEL, max((FieldLabel.least_width(spec) for spec in specs), default=0))
+        widest = _WIDEST_LABEL if len(specs) > 1 else 2 * _WIDEST_LABEL
+        width = min(widest, max((FieldLabel.least_width(spec) for spec in specs), default=0))
         return [FieldRow(spec, width) for spec in specs]

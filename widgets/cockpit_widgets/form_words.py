@@ -27,8 +27,12 @@ class FieldLabel(OneLine):
     @staticmethod
     def words(spec: FieldSpec) -> str:
         """Name and unit."""
+        return spec.label + FieldLabel._unit(spec)
+
+    @staticmethod
+    def _unit(spec: FieldSpec) -> str:
         is_told = spec.unit.lower() in spec.label.lower()  # "GPUs each (GPUs)" says nothing more
-        return spec.label if is_told else f"{spec.label} ({spec.unit})"
+        return "" if is_told else f" ({spec.unit})"
 
     @classmethod
     def least_width(cls, spec: FieldSpec) -> int:
@@ -36,7 +40,10 @@ class FieldLabel(OneLine):
         return width_of(cls.words(spec)) + 3
 
     def segments(self, width: int) -> list[Segment]:
-        words = cut(self.words(self._spec), max(1, width - 3))
+        unit = self._unit(self._spec)
+        room = width - 3 - width_of(unit)
+        # half of a unit says nothing: the name gives way first
+        words = cut(self._spec.label, room) + unit if room > 0 else cut(self._spec.label, max(1, width - 3))
         style = self.palette.tone("accent") if self._active else self.palette.style()
         out = [Segment(words, style)]
         if self._spec.required:
@@ -68,11 +75,8 @@ class FieldNote(OneLine):
             self.refresh()
 
     def segments(self, width: int) -> list[Segment]:
-        if self.fault:
-            # A sentence needs room more than it needs to stand under its field.
-            text = f"× {self.fault}"
-            indent = min(self._indent, max(0, width - width_of(text)))
-            tone = self.palette.tone("bad")
-        else:
-            text, indent, tone = self._help, min(self._indent, width // 2), self.palette.tone("dim")
+        text = f"× {self.fault}" if self.fault else self._help
+        # A sentence needs room more than it needs to stand under its field.
+        indent = min(self._indent, max(0, width - width_of(text)))
+        tone = self.palette.tone("bad" if self.fault else "dim")
         return [Segment(" " * indent + cut(text, width - indent), tone)] if text else []

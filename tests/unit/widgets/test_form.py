@@ -235,6 +235,21 @@ async def test_fields_can_be_replaced() -> None:
         assert app.heard[-1] == ("changed", {"one": "1", "two": ""}, {"two": "Two is empty: give a value."})
 
 
+async def test_a_long_help_moves_left_and_a_long_name_gives_way_to_its_unit() -> None:
+    long_help = "directory of event files on a claim; served at port 6006 of the launcher"
+    name = "A name of forty cells or somewhat more yet"
+    two = (FieldSpec("a", name, unit="pods", help=long_help), FIELDS[5])
+    form = Form(two)
+    async with Host(form).run_test(size=(80, 24)) as pilot:
+        drawn = [line.rstrip() for row in form.query(FieldRow) for line in texts_of(row.label)]
+        assert drawn[0] == "A name of forty c… (pods) *"
+        assert long_help in " ".join(line for row in form.query(FieldRow) for line in texts_of(row.note))
+        await form.set_fields(two[:1])
+        await pilot.pause()
+        drawn = [line.rstrip() for row in form.query(FieldRow) for line in texts_of(row.label)]
+        assert drawn == ["A name of forty cells or somewhat more yet (pods) *"], "alone it has room"
+
+
 @pytest.mark.parametrize("size", SIZES)
 async def test_hostile_words_cannot_break_a_line(size: tuple[int, int]) -> None:
     fields = [
