@@ -49,6 +49,11 @@ def _denied(where: str, message: str) -> Ended:
     return Ended(How.NO_WATCH if verb == "watch" else How.DENIED, sentence)
 
 
+def neither(no_watch: str) -> str:
+    """The sentence about a denied watch, for somebody who may not list either."""
+    return no_watch.replace("cannot watch", "cannot list or watch")
+
+
 def judge(where: str, code: int, said: ServerStatus, retry_after: float | None) -> Ended:
     """What an HTTP status or an error event means; `where` is the resource in a sentence."""
     wait = min(retry_after or said.retry_after_seconds or 0.0, LONGEST_WAIT_SECONDS)

@@ -17,7 +17,7 @@ from cockpit.errors import CockpitError, NoConnection
 from cockpit.kube.decode.decoders import Decode, Decoder
 from cockpit.kube.decode.frames import FramingError
 from cockpit.kube.decode.wire import Page, ServerStatus, UndecodableError, Wire, wire_of
-from cockpit.kube.ending import Ended, How, judge
+from cockpit.kube.ending import Ended, How, judge, neither
 from cockpit.kube.failures import Silent
 from cockpit.kube.pace import FIRST_SECONDS, STEADY_SECONDS, Pace
 from cockpit.kube.pump import Pump
@@ -91,10 +91,13 @@ class Reflector:
     async def run(self) -> Never:
         """Keep going until cancelled. Expected failures become statuses."""
         self._teller.phase(Phase.LISTING)
-        while True:
-            await self._admitted()
-            ended = await self._attempt()
-            await self._recover(ended)
+        try:
+            while True:
+                await self._admitted()
+                ended = await self._attempt()
+                await self._recover(ended)
+        finally:
+            self._teller.falls_silent()
 
     # ---- one attempt, rung by rung
 
@@ -161,7 +164,7 @@ class Reflector:
         decode = self._decode_for(answer.content_type)
         pump = Pump(self, wire, decode, is_listing=is_listing)
         async for chunk in answer.chunks:
-            self._teller.heard()
+            self._teller.chunk_begins()
             frames.add(chunk)
             while ended := pump.work(frames):
                 self._teller.flush()
@@ -172,7 +175,8 @@ class Reflector:
             if frames.oversized:
                 self._teller.skipped(frames.oversized)
                 frames.oversized = 0
-            self._teller.flush()
+            self._teller.chunk_ends()
+        self._teller.flush()
         if pump.is_listing or frames.leftover():
             return Ended(How.CUT, "the stream was cut in the middle", lived_seconds=self._teller.lived())
         return Ended(How.CLOSED, "the server closed the stream", lived_seconds=self._teller.lived())
@@ -336,7 +340,7 @@ class Reflector:
         if how is How.NO_WATCH and not self._polls_left:
             self._polls_left, self._poll_message = POLLS, ended.message
             if self._is_list_denied:
-                await self._wait_long(Phase.DENIED, _neither(ended.message))
+                await self._wait_long(Phase.DENIED, neither(ended.message))
             return
         if how is How.POLLED:
             self._polls_left -= 1
@@ -346,7 +350,7 @@ class Reflector:
             return
         if how in (How.DENIED, How.NO_WATCH, How.ABSENT):
             self._is_list_denied = self._polls_left > 0
-            message = _neither(self._poll_message) if self._is_list_denied else ended.message
+            message = neither(self._poll_message) if self._is_list_denied else ended.message
             self._polls_left = 0
             self._version = ""
             await self._wait_long(Phase.ABSENT if how is How.ABSENT else Phase.DENIED, message)
@@ -393,8 +397,3 @@ def _where(resource: Resource, namespace: str) -> str:
     if not resource.namespaced:
         return resource.label
     return f"{resource.label} in {namespace or 'all namespaces'}"
-
-
-def _neither(no_watch: str) -> str:
-    """The sentence about a denied watch, for somebody who may not list either."""
-    return no_watch.replace("cannot watch", "cannot list or watch")

@@ -1,5 +1,6 @@
 """What a reflector tells its sink: batches of bounded size, marks at the edges of a list, statuses."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 
 from cockpit.clock import Clock
@@ -10,6 +11,10 @@ BATCH_OBJECTS = 500
 SLICE_SECONDS = 0.006
 """Decoding holds the event loop at most this long at a time: a key must not wait for a list."""
 STATUS_SECONDS = 0.25
+GATHER_OBJECTS = 256
+GATHER_SECONDS = 0.02
+"""A list comes in chunks of a dozen objects. They are handed on by this many, or as soon as this long has
+passed: a step of the store costs as much as several pods, whatever it holds."""
 OBJECTS_A_LOOK = 8
 """The clock is looked at after so many objects: a pod takes a few microseconds, the clock one."""
 
@@ -37,6 +42,7 @@ class Teller:
         self._told_at = -STATUS_SECONDS
         self._is_listing = False
         self._has_listed = False
+        self._due: asyncio.TimerHandle | None = None  # what a list has brought is handed over then
 
     # ---- records
 
@@ -74,11 +80,29 @@ class Teller:
         """The event loop has just been ours again."""
         self._slice_at = self._clock.monotonic()
 
+    def chunk_begins(self) -> None:
+        """Bytes came."""
+        self._heard = self._clock.now()
+        self._slice_at = self._clock.monotonic()
+
+    def chunk_ends(self) -> None:
+        """All that came was read: hand it over, or while a list comes, soon, together with what follows."""
+        if not self._is_listing or len(self._changed) >= GATHER_OBJECTS:
+            self.flush()
+        elif self._due is None and (self._changed or self._removed):
+            self._due = asyncio.get_running_loop().call_later(GATHER_SECONDS, self.flush)
+
     def flush(self) -> None:
         """Hand over what was collected."""
         if self._changed or self._removed:
             self._hand_over(ListMark.NONE)
         self._slice_at = self._clock.monotonic()
+
+    def falls_silent(self) -> None:
+        """Nothing is told later: it was told now, or nobody listens any more."""
+        if self._due is not None:
+            self._due.cancel()
+            self._due = None
 
     # ---- edges of a list
 
@@ -157,6 +181,7 @@ class Teller:
         self._sink(Batch(kind=self._kind, scope=self._scope, status=self._status()))
 
     def _hand_over(self, mark: ListMark, *, with_status: bool = False) -> None:
+        self.falls_silent()
         now = self._clock.monotonic()
         is_due = with_status or now - self._told_at >= STATUS_SECONDS
         if is_due:
