@@ -122,7 +122,7 @@ _FIELDS: tuple[Field[EventRow], ...] = (
         Measure.COUNT,
     ),
     Field(
-        Column("object", "Object", 22, grow=3, most=48, keeps_end=True),
+        Column("object", "Object", 28, grow=3, most=48, keeps_end=True),
         lambda r, _: Cell(r.object_text, "strong"),
         lambda r, _: r.object_text,
     ),
@@ -132,7 +132,7 @@ _FIELDS: tuple[Field[EventRow], ...] = (
         lambda r, _: r.event.reason,
     ),
     Field(
-        Column("message", "Message", 28, grow=8, wish=70),
+        Column("message", "Message", 24, grow=8, wish=70),
         lambda r, _: Cell(r.event.message),
         lambda r, _: r.event.message,
     ),

@@ -12,7 +12,7 @@ from textual.strip import Strip
 
 from cockpit_widgets.line_scroll import LineScroll
 from cockpit_widgets.palette import TONE_CLASSES, TONE_RULES, Palette
-from cockpit_widgets.text import fit, window
+from cockpit_widgets.text import fit, window, wrap
 from cockpit_widgets.types import Tone
 
 MOST_LINES = 50_000
@@ -238,9 +238,10 @@ class LogView(LineScroll, can_focus=True):
         width = self.line_width
         base = self._palette.style()
         number = self.scroll_offset.y + y
-        if not len(self) and y == 0 and self._placeholder:
-            style = self._palette.style("log-view--placeholder")
-            return Strip([Segment(fit(self._placeholder, width), style)], width)
+        if not len(self) and self._placeholder:
+            said = wrap(self._placeholder, width)[y : y + 1]
+            style = self._palette.style("log-view--placeholder") if said else base
+            return Strip([Segment(fit("".join(said), width), style)], width)
         if number >= len(self):
             return Strip.blank(width, base)
         # three characters a cell at most; a line of a megabyte is not walked through for each paint

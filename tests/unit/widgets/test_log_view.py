@@ -148,6 +148,15 @@ async def test_an_empty_log_says_why_and_clear_empties() -> None:
         await pilot.press("end", "up", "n", "pageup")
         assert texts_of(log)[0] == "No line yet from rank 0."
         assert_sound(log)
+        log.set_placeholder("rank 0: the container is waiting to start: trying and failing to pull image")
+        await pilot.pause()
+        assert [line.rstrip() for line in texts_of(log)[:3]] == [
+            "rank 0: the container is waiting to",
+            "start: trying and failing to pull image",
+            "",
+        ], "a long sentence is told to its end"
+        assert_sound(log)
+        log.set_placeholder("No line yet from rank 0.")
         log.append(["a"] * 50)
         log.clear()
         await pilot.pause()
