@@ -9,9 +9,9 @@ from typing import Any, Protocol
 import msgspec
 
 from cockpit.actions.perform import READ_ONLY, AuditLog
+from cockpit.actions.pod_audit import intent
 from cockpit.clock import Clock
 from cockpit.errors import BadInput, CockpitError, Refused
-from cockpit.keep.audit import Entry
 from cockpit.model.pod import Pod
 
 SHELL = ("sh", "-c", "command -v bash >/dev/null 2>&1 && exec bash || exec sh")
@@ -117,7 +117,7 @@ async def enter(
     """
     if session.read_only:
         raise Refused(READ_ONLY)
-    entry = _entry(entrance, session, clock, new_id(), local_user)
+    entry = intent(entrance, session, clock, new_id(), local_user, verb="enter", subresource="exec")
     audit.append(entry)
     state, sentence = "failed", "broken off"
     try:
@@ -136,21 +136,3 @@ async def enter(
             )
         )
     return code
-
-
-def _entry(entrance: Entrance, session: Any, clock: Clock, audit_id: str, local_user: str) -> Entry:
-    return Entry(
-        audit_id=audit_id,
-        step="intent",
-        at_seconds=clock.now(),
-        verb="enter",
-        target=entrance.target,
-        context=session.context,
-        server=session.server,
-        user=session.user,
-        local_user=local_user,
-        uid=entrance.uid,
-        method="GET",
-        path=f"/api/v1/namespaces/{entrance.namespace}/pods/{entrance.pod}/exec",
-        shell=entrance.line(session.context),
-    )

@@ -12,10 +12,10 @@ import msgspec
 
 from cockpit.actions.enter import containers_of
 from cockpit.actions.perform import READ_ONLY, AuditLog
+from cockpit.actions.pod_audit import intent
 from cockpit.actions.read import read_tree
 from cockpit.clock import Clock
 from cockpit.errors import BadInput, CockpitError, Refused
-from cockpit.keep.audit import Entry
 from cockpit.listener import LOOPBACK, Far, Listener
 from cockpit.model.pod import Pod
 
@@ -155,7 +155,7 @@ async def hold_open(
     """
     if session.read_only:
         raise Refused(READ_ONLY)
-    entry = _entry(passage, session, clock, new_id(), local_user)
+    entry = intent(passage, session, clock, new_id(), local_user, verb="forward", subresource="portforward")
     audit.append(entry)
     listener = Listener(lambda: opened(session, passage), changed)
     state, sentence = "failed", "broken off"
@@ -197,21 +197,3 @@ async def _probe(session: Any, passage: Passage, opened: Open) -> None:
                 await tunnel.read()
         except TimeoutError:
             pass
-
-
-def _entry(passage: Passage, session: Any, clock: Clock, audit_id: str, local_user: str) -> Entry:
-    return Entry(
-        audit_id=audit_id,
-        step="intent",
-        at_seconds=clock.now(),
-        verb="forward",
-        target=passage.target,
-        context=session.context,
-        server=session.server,
-        user=session.user,
-        local_user=local_user,
-        uid=passage.uid,
-        method="GET",
-        path=f"/api/v1/namespaces/{passage.namespace}/pods/{passage.pod}/portforward",
-        shell=passage.line(session.context),
-    )

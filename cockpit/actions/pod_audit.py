@@ -1,0 +1,41 @@
+"""The audit line of what reaches into a pod: a command in it, a port of it."""
+
+from typing import Any, Protocol
+
+from cockpit.clock import Clock
+from cockpit.keep.audit import Entry
+
+
+class Way(Protocol):
+    """A way into a pod: an entrance, a passage."""
+
+    @property
+    def namespace(self) -> str: ...
+    @property
+    def pod(self) -> str: ...
+    @property
+    def uid(self) -> str: ...
+    @property
+    def target(self) -> str: ...
+    def line(self, context: str = "", /) -> str: ...
+
+
+def intent(
+    way: Way, session: Any, clock: Clock, audit_id: str, local_user: str, *, verb: str, subresource: str
+) -> Entry:
+    """The line that is written before the server is asked for `subresource` of the pod."""
+    return Entry(
+        audit_id=audit_id,
+        step="intent",
+        at_seconds=clock.now(),
+        verb=verb,
+        target=way.target,
+        context=session.context,
+        server=session.server,
+        user=session.user,
+        local_user=local_user,
+        uid=way.uid,
+        method="GET",
+        path=f"/api/v1/namespaces/{way.namespace}/pods/{way.pod}/{subresource}",
+        shell=way.line(session.context),
+    )
