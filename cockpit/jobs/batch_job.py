@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from cockpit.gangs.detect import QUEUE_LABEL
 from cockpit.jobs.judge import Facts
 from cockpit.jobs.root import Root
-from cockpit.jobs.row import Positions, gang_of, make_row, newest_warning, workload_of
+from cockpit.jobs.row import Positions, gang_of, make_object_row, newest_warning, workload_of
 from cockpit.model.job import Job, JobObject, JobState
 from cockpit.model.pod import Pod
 from cockpit.model.record import condition, label
@@ -37,18 +37,7 @@ def row(job: JobObject, root: Root, pods: tuple[Pod, ...], store: Store, positio
         end_message=message,
         warning="" if pods else newest_warning(store, job.uid),
     )
-    return make_row(
-        root,
-        facts,
-        store,
-        labels=job.labels,
-        workload=workload,
-        gpus_wanted=sum(role.replicas * role.gpus_each for role in job.replicas),
-        resource_version=job.resource_version,
-        created_seconds=job.created_seconds,
-        started_seconds=job.started_seconds,
-        finished_seconds=job.finished_seconds,
-    )
+    return make_object_row(job, root, facts, store, workload)
 
 
 def ended_as(job: JobObject) -> tuple[str, str]:

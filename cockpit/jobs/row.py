@@ -10,7 +10,7 @@ from cockpit.jobs.judge import Facts, judge
 from cockpit.jobs.members import is_up
 from cockpit.jobs.root import Root
 from cockpit.model.gang import Workload
-from cockpit.model.job import Job, JobState
+from cockpit.model.job import Job, JobObject, JobState
 from cockpit.model.pod import Pod
 from cockpit.model.record import Labels
 from cockpit.store.store import Store
@@ -113,6 +113,22 @@ def make_row(  # the one place where a Job is put together
         workload_uid="" if workload is None else workload.uid,
         pod_uids=tuple(pod.uid for pod in facts.pods),
         nodes=tuple(dict.fromkeys(pod.node for pod in facts.pods if pod.node)),
+    )
+
+
+def make_object_row(job: JobObject, root: Root, facts: Facts, store: Store, workload: Workload | None) -> Job:
+    """The row of a job that has an object of its own: what every such object tells, whatever its kind."""
+    return make_row(
+        root,
+        facts,
+        store,
+        labels=job.labels,
+        workload=workload,
+        gpus_wanted=sum(role.replicas * role.gpus_each for role in job.replicas),
+        resource_version=job.resource_version,
+        created_seconds=job.created_seconds,
+        started_seconds=job.started_seconds,
+        finished_seconds=job.finished_seconds,
     )
 
 

@@ -11,7 +11,7 @@ from cockpit.gangs import pod_group
 from cockpit.gangs.verdict import GangVerdict
 from cockpit.jobs.judge import Facts
 from cockpit.jobs.root import Root
-from cockpit.jobs.row import Positions, gang_of, make_row, newest_warning, workload_of
+from cockpit.jobs.row import Positions, gang_of, make_object_row, newest_warning, workload_of
 from cockpit.model.gang import PodGroup, Workload
 from cockpit.model.job import Job, JobObject, JobState
 from cockpit.model.pod import Pod
@@ -54,17 +54,7 @@ def row(job: JobObject, root: Root, pods: tuple[Pod, ...], store: Store, positio
         end_message=message,
         warning="" if pods else newest_warning(store, job.uid),
     )
-    return make_row(
-        root,
-        facts,
-        store,
-        labels=job.labels,
-        workload=workload,
-        gpus_wanted=sum(role.replicas * role.gpus_each for role in job.replicas),
-        resource_version=job.resource_version,
-        created_seconds=job.created_seconds,
-        finished_seconds=job.finished_seconds,
-    )
+    return make_object_row(job, root, facts, store, workload)
 
 
 def _gang(
