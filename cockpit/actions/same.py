@@ -14,7 +14,7 @@ from cockpit.model.plan import Call, Plan
 
 NOTHING_DONE = "nothing was done: it would do something else by now"
 """What stands above the differences where a plan is shown again."""
-_MOST_CHANGES = 5
+_MOST_CHANGES = 4
 
 
 class Differs(Refused):

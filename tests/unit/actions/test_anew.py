@@ -10,11 +10,12 @@ import pytest
 from cockpit.actions.anew import TRIES, carry_anew, rehearse_anew
 from cockpit.actions.ground import Make
 from cockpit.actions.same import Differs, changes, confirmed
+from cockpit.actions.sweep import carry_all, make_sweep
 from cockpit.clock import ManualClock
 from cockpit.errors import CockpitError, NoConnection, Refused
 from cockpit.model.plan import Call, Outcome, Plan
 from tests.unit.actions.builders import Lines
-from tests.unit.actions.busy import MPIJOB, VERBS, Busy, Tree, begun
+from tests.unit.actions.busy import MPIJOB, RUNNING, VERBS, Busy, Tree, begun, tables
 
 EVERY = pytest.mark.parametrize("name", VERBS)
 
@@ -161,6 +162,17 @@ async def test_what_has_no_meaning_any_more_is_told(
     assert cluster.done == []
 
 
+async def test_one_of_many_is_made_anew_as_well() -> None:
+    cluster, make = begun("kill", writes=2)
+    sweep = await make_sweep("kill", [RUNNING], lambda _job: make, tables())
+    (result,) = await carry_all(sweep, cluster, Lines(), ManualClock(0.0), perform=cluster)
+    assert result.outcome.is_done and [version(one) for one in cluster.sent] == ["41", "42", "43"]
+    cluster, make = begun("kill", writes=99)
+    sweep = await make_sweep("kill", [RUNNING], lambda _job: make, tables())
+    (result,) = await carry_all(sweep, cluster, Lines(), ManualClock(0.0), perform=cluster)
+    assert result.outcome.state == "refused" and cluster.done == []
+
+
 async def test_a_refusal_for_another_reason_is_not_tried_again() -> None:
     """A server that says 409 about an object that is as it was means something else."""
     cluster, make = begun("kill", writes=0)
@@ -249,7 +261,7 @@ def test_changes_are_told_in_a_few_lines() -> None:
     assert changes(plan("a"), plan("a", "c")) == ("new: c",)
     assert changes(plan("a", "c"), plan("a")) == ("no longer: c",)
     many = changes(plan(*(f"a{at}" for at in range(9))), plan(*(f"b{at}" for at in range(9))))
-    assert many == (*(f"was: a{at}; now: b{at}" for at in range(5)), "and 4 more")
+    assert many == (*(f"was: a{at}; now: b{at}" for at in range(4)), "and 5 more")
     group = Call(method="DELETE", path="/g", target="podgroup team-a/llm")
     assert changes(plan("a"), plan("a", calls=(group,))) == ("new: DELETE podgroup team-a/llm",)
     other = msgspec.structs.replace(group, body={"a": 1})
