@@ -5,12 +5,10 @@ import asyncio
 
 from cockpit.actions.find import job_named
 from cockpit.actions.forward import Passage, board_candidates, find_board, hold_open, plan_passage
-from cockpit.actions.perform import READ_ONLY
 from cockpit.attach import AttachOptions
 from cockpit.clock import SystemClock
 from cockpit.commands.ask import local_user
-from cockpit.commands.choose import attach_options, settings_in_force
-from cockpit.commands.enter import member
+from cockpit.commands.enter import KINDS, member, options_of_a_way
 from cockpit.commands.live import Live, attached
 from cockpit.commands.paper import note, put
 from cockpit.errors import BadInput, NoConnection
@@ -20,19 +18,12 @@ from cockpit.model.job import Job
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 
-KINDS = (Kind.POD, Kind.MPIJOB, Kind.JOB)
 LOOK_SECONDS = 1.0
 
 
 def run(options: argparse.Namespace) -> int:
     """Listen until interrupted, or until the pod has ended."""
-    settings = settings_in_force()
-    words = options.name.split("/")
-    chosen = attach_options(options, settings, words[-2] if len(words) in (2, 3) else "")
-    job_named((), options.name) if not all(words) else None
-    if not chosen.write:
-        raise BadInput(f"{READ_ONLY} (or set write = true for this context in the configuration)")
-    return asyncio.run(_run(options, chosen))
+    return asyncio.run(_run(options, options_of_a_way(options)))
 
 
 async def _run(options: argparse.Namespace, chosen: AttachOptions) -> int:

@@ -25,13 +25,20 @@ KINDS = (Kind.POD, Kind.MPIJOB, Kind.JOB)
 
 def run(options: argparse.Namespace) -> int:
     """Run the command, a shell where none is given; the answer is its exit code, as with kubectl and ssh."""
-    settings = settings_in_force()
+    return asyncio.run(_run(options, options_of_a_way(options)))
+
+
+def options_of_a_way(options: argparse.Namespace) -> AttachOptions:
+    """How to attach on the way into a member of the job `options.name`: to its namespace alone.
+
+    Raises BadInput for a name that cannot be one, and where changes are not allowed.
+    """
     words = options.name.split("/")
-    chosen = attach_options(options, settings, words[-2] if len(words) in (2, 3) else "")
+    chosen = attach_options(options, settings_in_force(), words[-2] if len(words) in (2, 3) else "")
     job_named((), options.name) if not all(words) else None
     if not chosen.write:
         raise BadInput(f"{READ_ONLY} (or set write = true for this context in the configuration)")
-    return asyncio.run(_run(options, chosen))
+    return chosen
 
 
 async def _run(options: argparse.Namespace, chosen: AttachOptions) -> int:
