@@ -20,6 +20,8 @@ enum action {
     SLOT,       /* differs between objects that are alike */
     PART,       /* into a part as it is */
     PART_INTO,  /* the fields of `child`, as a message in the part */
+    META,       /* as INTO, and noted where it is: once only */
+    GROUP,      /* as KEEP, and noted that it is there */
     POD_LABEL,
     POD_NOTE,
     NODE_LABEL,
@@ -56,14 +58,14 @@ TABLE(CONTAINER, [1] = KEPT, [2] = KEPT, [6] = KEPT, [8] = KEPT, [24] = KEPT);
 TABLE(AFFINITY, [3] = KEPT);
 TABLE(POD_SPEC, [1] = IN(VOLUME), [2] = IN(CONTAINER), [10] = ASIDE(PLACE), [11] = KEPT_NUMBER, [18] = IN(AFFINITY),
       [19] = KEPT, [20] = IN(CONTAINER), [24] = KEPT, [25] = KEPT_NUMBER, [32] = KEPT, [38] = KEPT, [40] = KEPT,
-      [43] = KEPT);
+      [43] = {BYTES, GROUP, 0, NULL});
 TABLE(POD_CONDITION, [1] = KEPT, [2] = KEPT, [4] = {BYTES, WALK, 0, &TIME}, [5] = KEPT, [6] = KEPT);
 TABLE(TERMINATED, [1] = KEPT_NUMBER, [3] = KEPT, [5] = {BYTES, WALK, 0, &TIME}, [6] = KEPT);
 TABLE(STATE, [1] = KEPT, [3] = IN(TERMINATED));
 TABLE(CONTAINER_STATUS, [1] = KEPT, [2] = IN(STATE), [3] = IN(STATE), [4] = KEPT_NUMBER, [5] = KEPT_NUMBER);
 TABLE(POD_STATUS, [1] = KEPT, [2] = IN(POD_CONDITION), [3] = KEPT, [4] = KEPT, [6] = ASIDE(ADDRESS),
       [7] = ASIDE(STARTED), [8] = IN(CONTAINER_STATUS), [10] = IN(CONTAINER_STATUS));
-TABLE(POD, [1] = IN(POD_META), [2] = IN(POD_SPEC), [3] = IN(POD_STATUS));
+TABLE(POD, [1] = {BYTES, META, 0, &POD_META}, [2] = IN(POD_SPEC), [3] = IN(POD_STATUS));
 
 TABLE(NODE_META, [1] = ASIDE(NAME), [3] = KEPT, [5] = ASIDE(UID), [6] = ASIDE(VERSION), [8] = ASIDE(CREATED),
       [9] = KEPT, [11] = {BYTES, NODE_LABEL, 0, NULL}, [12] = {BYTES, NODE_NOTE, 0, NULL}, [13] = KEPT);
@@ -234,8 +236,22 @@ static int take_message_part(gist *g, const field *one, uint8_t number, text con
     return 1;
 }
 
+static int take_meta(gist *g, const field *one, uint8_t number, text content) {
+    if (g->meta.at != NULL) return 0; /* the parser merges what comes twice */
+    g->meta = content;
+    g->meta_begins = g->key_size;
+    if (!put_byte(g, number) || !scan(g, one->child, content.at, content.at + content.size) || !put_byte(g, 0)) return 0;
+    g->meta_ends = g->key_size;
+    return 1;
+}
+
 static int take(gist *g, const field *one, uint8_t number, text content) {
     switch (one->action) {
+    case GROUP:
+        g->has_group = 1;
+        return put(g, number, content);
+    case META:
+        return take_meta(g, one, number, content);
     case KEEP:
         return put(g, number, content);
     case INTO:
@@ -305,6 +321,9 @@ static int gist_of(gist *g, const interest *of, const table *known, text raw) {
     g->of = of;
     g->key_size = 0;
     g->label_count = 0;
+    g->meta = (text){NULL, 0};
+    g->meta_begins = g->meta_ends = 0;
+    g->has_group = 0;
     memset(g->part_size, 0, sizeof g->part_size);
     memset(g->slots, 0, sizeof g->slots);
     if (raw.size > UINT32_MAX || !scan(g, known, raw.at, raw.at + raw.size) || g->slots[UID].size == 0) return 0;

@@ -51,6 +51,9 @@ typedef struct {
     uint8_t part[PARTS][PART_BYTES];
     size_t part_size[PARTS];
     text slots[SLOTS];
+    text meta; /* of a pod; its share of the key begins and ends there */
+    size_t meta_begins, meta_ends;
+    int has_group; /* a pod whose spec names its pod group */
     text labels[LABELS]; /* of a node: whole entries, ascending by name */
     int label_count;
     text last_label;

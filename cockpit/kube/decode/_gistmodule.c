@@ -9,6 +9,8 @@
 
 #include "_gist.h"
 
+#define FETCHED_LINES 96 /* of 64 bytes: a pod has 6 to 9 kB */
+
 typedef PyObject *const *arguments;
 
 static text text_of(PyObject *bytes) {
@@ -207,6 +209,18 @@ static PyObject *members_one(PyObject *object, PyObject *raw) {
     return made;
 }
 
+/* None | (key of spec and status, metadata, node, address, started). None where the spec names a pod group, too. */
+static PyObject *members_apart(PyObject *object, PyObject *given) {
+    gist g;
+    text raw = text_of(given);
+    if (PyErr_Occurred()) return NULL;
+    if (!pod_gist(&g, &((members *)object)->of, raw) || g.has_group || g.meta.at == NULL) Py_RETURN_NONE;
+    memmove(g.key + g.meta_begins, g.key + g.meta_ends, g.key_size - g.meta_ends);
+    g.key_size -= g.meta_ends - g.meta_begins;
+    return Py_BuildValue("(NNNNN)", bytes_of((text){g.key, g.key_size}), bytes_of(g.meta), string_of(g.slots[PLACE]),
+                         string_of(g.slots[ADDRESS]), bytes_of(g.slots[STARTED]));
+}
+
 static PyObject *members_learn(PyObject *object, arguments given, Py_ssize_t count) {
     members *self = (members *)object;
     if (count != 2) {
@@ -237,6 +251,17 @@ static int next_frame(text data, size_t at, size_t longest, text *frame) {
     return 1;
 }
 
+/* The frame behind is fetched while this one is read: the walk jumps, so that the processor does not foresee it.
+ * 2.1 us a pod instead of 2.7 where the bytes are out of the cache, 0.1 more where they are in it. */
+static void fetch(const uint8_t *at, const uint8_t *end) {
+#if defined(__GNUC__)
+    for (int line = 0; line < FETCHED_LINES && at < end; line++, at += 64) __builtin_prefetch(at);
+#else
+    (void)at;
+    (void)end;
+#endif
+}
+
 /* run(data, at, most, longest_bytes) -> (records, at): up to the first frame that is no added pod of a known key. */
 static PyObject *members_run(PyObject *object, arguments given, Py_ssize_t count) {
     if (count != 4) {
@@ -255,6 +280,7 @@ static PyObject *members_run(PyObject *object, arguments given, Py_ssize_t count
     gist g;
     while (most-- > 0 && next_frame(data, (size_t)at, (size_t)longest, &frame) && event_of(frame, &type, &raw) &&
            type.size == 5 && memcmp(type.at, "ADDED", 5) == 0) {
+        fetch(frame.at + frame.size, data.at + data.size);
         PyObject *record = record_of((members *)object, &g, raw);
         if (record == NULL) break;
         int failed = PyList_Append(made, record);
@@ -271,6 +297,7 @@ static PyObject *members_run(PyObject *object, arguments given, Py_ssize_t count
 
 static PyMethodDef MEMBERS_METHODS[] = {
     {"one", members_one, METH_O, "The record of a pod, None where the parser has to decide."},
+    {"apart", members_apart, METH_O, "What a pod is made of, apart from its metadata; None where it cannot be told."},
     {"learn", (PyCFunction)(void (*)(void))members_learn, METH_FASTCALL, "Remember the record of a pod."},
     {"run", (PyCFunction)(void (*)(void))members_run, METH_FASTCALL, "Records of added pods, and where they end."},
     {NULL, NULL, 0, NULL}};

@@ -12,9 +12,13 @@ is asked for the first of each kind only.
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+from google.protobuf.message import DecodeError
+
 from cockpit.kube.decode import times
 from cockpit.kube.decode.clean import WORDS
-from cockpit.kube.decode.pods import GANG_ANNOTATIONS, RANK_ANNOTATIONS, rank_of
+from cockpit.kube.decode.pods import GANG_ANNOTATIONS, RANK_ANNOTATIONS, akin_record, rank_of
+from cockpit.kube.decode.reading import PROTOBUF
 from cockpit.kube.decode.traits import MEMBER_LABELS
 from cockpit.kube.proto import meta_pb2
 from cockpit.model.pod import Pod
@@ -66,12 +70,17 @@ def _rank(raw: bytes) -> int | None:
 
 
 class Remembering:
-    """`parse` for pods, called only for those that are like none of the last few thousand."""
+    """`parse` for pods, called only for those that are like none of the last few thousand.
+
+    The first member of a job mostly has spec and status of another job's: then only its metadata is parsed.
+    """
 
     def __init__(self, parse: Parse) -> None:
-        members = Members(_NAMES, Pod, WORDS, Memo(moment), Memo(_rank), KEPT)
+        self._moments = Memo(moment)
+        members = Members(_NAMES, Pod, WORDS, self._moments, Memo(_rank), KEPT)
         self._parse = parse
-        self._one, self._learn = members.one, members.learn
+        self._one, self._learn, self._apart = members.one, members.learn, members.apart
+        self._akin: dict[bytes, Pod] = {}
         self.run = members.run
         """`run(data, at, most, longest_bytes)`: records of the watch events that stand at `at` behind their
         lengths, `most` at most, and where they end: before the first that is anything but an added pod like
@@ -81,8 +90,29 @@ class Remembering:
         found: Pod | None = self._one(raw)
         if found is not None:
             return found
-        made = self._parse(raw)
+        made = self._first(raw)
         self._learn(raw, made)
+        return made
+
+    def _first(self, raw: bytes) -> Pod:
+        """The record of a pod that is the first of its kind."""
+        parts = self._apart(raw)
+        if parts is None:
+            return self._parse(raw)
+        key, meta, node, address, started = parts
+        akin = self._akin.get(key)
+        if akin is not None:
+            try:
+                made = akin_record(akin, meta_pb2.ObjectMeta.FromString(meta), PROTOBUF)
+                begun = self._moments[started]
+            except (DecodeError, ValueError, TypeError, AttributeError):
+                return self._parse(raw)  # the parser says what is wrong
+            return msgspec.structs.replace(made, node=WORDS[node], started_seconds=begun, pod_ip=address)
+        made = self._parse(raw)
+        if not made.traits.keeps_away:
+            if len(self._akin) >= KEPT:
+                self._akin.clear()
+            self._akin[key] = made
         return made
 
 

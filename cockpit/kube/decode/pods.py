@@ -2,10 +2,13 @@
 
 from typing import Any
 
+import msgspec
+
+from cockpit.kube.decode import shapes
 from cockpit.kube.decode.amounts import full_charge
 from cockpit.kube.decode.clean import SENTENCE, WORDS, clean
 from cockpit.kube.decode.reading import Reading
-from cockpit.kube.decode.traits import pod_traits
+from cockpit.kube.decode.traits import pod_traits, relabelled
 from cockpit.model.pod import Pod
 
 JOB_LABELS: tuple[str, ...] = (
@@ -46,6 +49,7 @@ QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 
 _INTERESTING = frozenset((*JOB_LABELS, *ROLE_LABELS, *RANK_LABELS, *GANG_LABELS, QUEUE_LABEL))
 _INTERESTING_ANNOTATIONS = frozenset((*RANK_ANNOTATIONS, *GANG_ANNOTATIONS))
+_NO_SPEC = shapes.PodSpec()
 _STILL_STARTING = ("PodInitializing", "ContainerCreating", "")
 
 
@@ -108,6 +112,36 @@ def pod_record(pod: Any, reading: Reading) -> Pod:
         pod_ip=clean(status.pod_ip),
         host_network=spec.host_network,
         traits=pod_traits(pairs, meta, spec, named, reading),
+    )
+
+
+def akin_record(first: Pod, meta: Any, reading: Reading) -> Pod:
+    """The record of a pod whose spec and status are those of `first`, with other metadata.
+
+    These may not depend on metadata: no required anti-affinity (its namespace is that of the pod), and no pod
+    group in the spec (labels come before it).
+    """
+    words, pairs = WORDS, list(meta.labels.items())
+    job_label, role, rank, gang, queue = _membership(pairs, meta, _NO_SPEC)
+    owner_api, owner_kind, owner_name, owner_uid = _owner(meta)
+    return msgspec.structs.replace(
+        first,
+        uid=clean(meta.uid),
+        name=clean(meta.name),
+        namespace=words[meta.namespace],
+        resource_version=clean(meta.resource_version),
+        created_seconds=reading.seconds(meta.creation_timestamp),
+        deleting_seconds=reading.seconds(meta.deletion_timestamp),
+        owner_api_version=owner_api,
+        owner_kind=owner_kind,
+        owner_name=owner_name,
+        owner_uid=owner_uid,
+        job_label=job_label,
+        role=role,
+        rank=rank,
+        gang=gang,
+        queue=queue,
+        traits=relabelled(first.traits, pairs),
     )
 
 

@@ -42,7 +42,16 @@ def pod_traits(pairs: list[Pair], meta: Any, spec: Any, named: Named, reading: R
         if container.ports:
             ports += _ports(container)
     claims = _claims(spec, reading) if spec.volumes else ()
-    parts = (labels, terms, ports, claims, named)
+    return _shared((labels, terms, ports, claims, named))
+
+
+def relabelled(traits: Traits, pairs: list[Pair]) -> Traits:
+    """The same traits of a pod with other labels."""
+    labels = _labels(pairs) if pairs else ()
+    return _shared((labels, traits.keeps_away, traits.host_ports, traits.claims, traits.resources))
+
+
+def _shared(parts: Parts) -> Traits:
     found = _TRAITS.get(parts)
     if found is None:
         if len(_TRAITS) >= _KEPT:

@@ -16,19 +16,28 @@ from tests.unit.kube.variants import ODD, Counting, changes, edited, edits, fill
 PARSER = _protobuf(core_pb2.Pod, pod_record)
 
 
-def base(*, is_over: bool = False) -> Any:
-    """A pod with every field, that waits, or is over: then other fields of it count."""
+KINDS = ("waits", "over", "akin")
+
+
+def base(kind: str = "waits") -> Any:
+    """A pod with every field, that waits, or is over: then other fields of it count.
+
+    One that is akin has no field of the spec that goes together with metadata.
+    """
     pod = core_pb2.Pod()
     filled(pod)
-    if is_over:
+    if kind == "akin":
+        pod.spec.ClearField("scheduling_group")
+        pod.spec.ClearField("affinity")
+    if kind == "over":
         pod.status.phase = "Failed"
         pod.metadata.annotations.clear()
         pod.spec.init_containers[0].restart_policy = "Always"
     return pod
 
 
-def changed(number: int, *, is_over: bool) -> bytes:
-    pod = base(is_over=is_over)
+def changed(number: int, kind: str) -> bytes:
+    pod = base(kind)
     _, change = list(changes(pod))[number]
     change()
     raw: bytes = pod.SerializePartialToString()
@@ -36,17 +45,17 @@ def changed(number: int, *, is_over: bool) -> bytes:
 
 
 @needs_gist
-@pytest.mark.parametrize("is_over", [False, True])
-def test_whatever_field_differs_the_record_differs_as_the_parser_says(is_over: bool) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_whatever_field_differs_the_record_differs_as_the_parser_says(kind: str) -> None:
     """Walks core.proto: a field that a record reads and the key forgets would show the first pod's value."""
     fast = alike.remembering(PARSER)
-    plain = base(is_over=is_over).SerializePartialToString()
+    plain = base(kind).SerializePartialToString()
     assert fast(plain) == PARSER(plain)
-    names = [name for name, _ in changes(base(is_over=is_over))]
-    assert len(names) > 300
+    names = [name for name, _ in changes(base(kind))]
+    assert len(names) > 250
     wrong = []
     for number, name in enumerate(names):
-        raw = changed(number, is_over=is_over)
+        raw = changed(number, kind)
         # twice: what is asked anew is remembered by then
         if [outcome(fast, raw), outcome(fast, raw), outcome(fast, plain)] != [
             outcome(PARSER, raw),
@@ -76,6 +85,50 @@ def test_members_of_a_job_are_parsed_once() -> None:
         assert made == PARSER(raw)
         assert (made.rank, made.node) == (number, f"gpu-{number}")
     assert parser.asked == 1
+
+
+@needs_gist
+def test_jobs_whose_pods_differ_in_metadata_only_are_parsed_once() -> None:
+    parser = Counting(PARSER)
+    fast = alike.remembering(parser)
+    for number in range(20):
+        pod = base("akin")
+        meta = pod.metadata
+        meta.name, meta.uid, meta.resource_version = f"pod-{number}", f"uid-{number}", str(number)
+        meta.namespace = f"team-{number}"
+        meta.labels["training.kubeflow.org/job-name"] = f"job-{number}\x1b[31m"
+        meta.labels["training.kubeflow.org/job-role"] = f"Role-{number}"
+        meta.labels["scheduling.x-k8s.io/pod-group"] = f"gang-{number}"
+        meta.annotations["batch.kubernetes.io/job-completion-index"] = str(number)
+        meta.owner_references[0].name = f"owner-{number}"
+        meta.owner_references[0].controller = number % 2 == 0
+        pod.spec.node_name = f"gpu-{number}"
+        pod.status.pod_ip = f"10.0.0.{number}"
+        pod.status.start_time.seconds = 1_700_000_000 + number
+        raw = pod.SerializePartialToString()
+        for _ in range(2):
+            made = fast(raw)
+            assert made == PARSER(raw)
+            assert (made.gang, made.node, made.owner_name) == (
+                f"gang-{number}",
+                f"gpu-{number}",
+                "" if number % 2 else f"owner-{number}",
+            )
+    assert parser.asked == 1
+
+
+@needs_gist
+def test_what_goes_together_with_metadata_is_parsed_for_each() -> None:
+    for field in ("scheduling_group", "affinity"):
+        parser = Counting(PARSER)
+        fast = alike.remembering(parser)
+        for number in range(3):
+            pod = base()
+            pod.spec.ClearField("affinity" if field == "scheduling_group" else "scheduling_group")
+            pod.metadata.namespace = f"team-{number}"
+            raw = pod.SerializePartialToString()
+            assert fast(raw) == PARSER(raw)
+        assert parser.asked == 3
 
 
 @needs_gist
@@ -184,16 +237,20 @@ def test_every_label_and_annotation_that_tells_a_rank_is_told_beside_the_key() -
 
 
 PLAIN = base().SerializePartialToString()
+AKIN = base("akin").SerializePartialToString()
 
 
 @needs_gist
-@settings(max_examples=1500, deadline=None)
-@given(edits(len(PLAIN)))
-@example([("repeat", 0, 0)])
-def test_hostile_bytes_read_as_the_parser_reads_them(damage: list[tuple[str, int, int]]) -> None:
+@pytest.mark.parametrize("plain", [PLAIN, AKIN], ids=["waits", "akin"])
+@settings(max_examples=1000, deadline=None)
+@given(damage=edits(len(AKIN)))
+@example(damage=[("repeat", 0, 0)])
+def test_hostile_bytes_read_as_the_parser_reads_them(
+    plain: bytes, damage: list[tuple[str, int, int]]
+) -> None:
     fast = alike.remembering(PARSER)
-    assert fast(PLAIN) == PARSER(PLAIN)
-    raw = edited(PLAIN, damage)
+    assert fast(plain) == PARSER(plain)
+    raw = edited(plain, damage)
     for _ in range(2):
         assert outcome(fast, raw) == outcome(PARSER, raw)
 

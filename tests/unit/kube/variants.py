@@ -85,6 +85,8 @@ def changes(message: Any, path: str = "") -> Iterator[tuple[str, Callable[[], An
                 else:
                     yield f"{here}[{key}]", partial(target.update, {key: "7"})
         elif field.is_repeated:
+            if not target:
+                continue  # taken out by whoever made the message
             yield f"{here} twice", partial(target.append, target[0])
             if field.message_type is not None:
                 yield from changes(target[0], f"{here}[0]")
