@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from cockpit.actions.sweep import Sweep
     from cockpit.keep.audit import Audit
 
-WATCHED = (Kind.NODE, Kind.POD)
 CALM_SECONDS = 0.5
 """So long after the big lists are in the collector puts them aside: what they hold is to be seen first."""
 
@@ -103,7 +102,7 @@ class CockpitApp(App[int]):
     def _moved(self) -> None:
         """The store moved. That the big lists are in is shown at once, and takes them out of the collector's
         rounds (p99 of a key: 40 to 11 ms)."""
-        if self._froze or not self.attachment.is_settled(WATCHED):
+        if self._froze or not self.attachment.has_listed:
             self._signal.notify()
             return
         self._froze = True

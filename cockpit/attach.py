@@ -4,6 +4,7 @@ import asyncio
 import enum
 import random
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -34,6 +35,10 @@ ANSWER_SECONDS = 5.0
 """Without an answer for so long what is on the screen is called stale."""
 
 
+BIG_LISTS = (Kind.POD, Kind.NODE)
+"""What everything else is about; pods first: they are in last, and they are looked at with every status."""
+FIRST_LISTS_SECONDS = 5.0
+"""So long telemetry waits for these, whose time it would take: its numbers belong to nodes and pods."""
 NAMESPACED = (Kind.POD, Kind.JOB, Kind.EVENT, Kind.MPIJOB, Kind.WORKLOAD, Kind.LOCAL_QUEUE)
 
 
@@ -91,6 +96,7 @@ class Attachment:
         self.trends = Trends()
         self._look = EVERYTHING
         self._looked = asyncio.Event()
+        self._listed = asyncio.Event()  # the big lists are in, or cannot be had
         self.is_away = False  # the screens are suspended: a shell or another program has the terminal
 
     def look_at(self, look: Look) -> None:
@@ -131,6 +137,8 @@ class Attachment:
     def sink(self, batch: Batch) -> None:
         """Where every room that fetches delivers."""
         self.store.apply(batch)
+        if batch.status is not None and not self._listed.is_set() and self.is_settled(BIG_LISTS):
+            self._listed.set()
         self._unabsorbed += len(batch.changed) + len(batch.removed)
         if self._unabsorbed >= ABSORB_OBJECTS:
             self.absorb()
@@ -140,6 +148,11 @@ class Attachment:
         """Bring the job rows up to the store."""
         self._unabsorbed = 0
         self.jobs.update(self.store.take_delta())
+
+    @property
+    def has_listed(self) -> bool:
+        """True from the moment on when the big lists were in for the first time, or could not be had."""
+        return self._listed.is_set()
 
     def is_settled(self, kinds: tuple[str, ...]) -> bool:
         """True when each of these kinds was listed whole, is denied, or is not served."""
@@ -244,6 +257,10 @@ class Attachment:
 
     async def _telemetry(self, session: "Session") -> None:
         """GPU samples; what is missing becomes the status of the GPU stream."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(FIRST_LISTS_SECONDS):
+                await self._listed.wait()
+
         from cockpit.kube.proxy import http_session
         from cockpit.kube.resource import SERVICES
         from cockpit.telemetry.discovery import Service, services_of

@@ -4,7 +4,7 @@ import random
 
 from cockpit.attach import ABSORB_OBJECTS, Attachment, AttachOptions
 from cockpit.clock import ManualClock
-from cockpit.model.batch import Batch
+from cockpit.model.batch import Batch, Phase, StreamStatus
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 
@@ -39,3 +39,21 @@ def test_a_big_list_is_absorbed_in_pieces_as_it_comes() -> None:
     assert len(one.jobs.jobs) == ABSORB_OBJECTS
     one.absorb()
     assert len(one.jobs.jobs) == ABSORB_OBJECTS + 500
+
+
+def status(kind: str, phase: Phase) -> Batch:
+    return Batch(kind=kind, status=StreamStatus(kind=kind, phase=phase))
+
+
+def test_the_big_lists_are_in_once_both_came_or_cannot_be_had_and_stay_it() -> None:
+    one = attachment([])
+    for phase in (Phase.CONNECTING, Phase.LISTING):
+        one.sink(status(Kind.NODE, phase))
+        one.sink(status(Kind.POD, phase))
+        assert not one.has_listed
+    one.sink(status(Kind.NODE, Phase.LIVE))
+    assert not one.has_listed
+    one.sink(status(Kind.POD, Phase.DENIED))
+    assert one.has_listed
+    one.sink(status(Kind.POD, Phase.LISTING))
+    assert one.has_listed
