@@ -308,24 +308,30 @@ static PyType_Spec MEMBERS = {"cockpit.kube.decode._gist.Members", sizeof(member
 
 /* ---- nodes */
 
-/* node(raw, names) -> None | (key, name, uid, version, provider id, address, created, conditions, amounts,
- * annotations, labels): labels as a tuple of entries, ascending. */
+/* What a memo has for each of the labels, in their order. */
+static PyObject *labels_of(const gist *g, PyObject *memo) {
+    PyObject *labels = PyTuple_New(g->label_count);
+    for (int i = 0; labels != NULL && i < g->label_count; i++) {
+        PyObject *label = looked_up(memo, bytes_of(g->labels[i]));
+        if (label == NULL || PyTuple_SetItem(labels, i, label) < 0) Py_CLEAR(labels);
+    }
+    return labels;
+}
+
+/* node(raw, names, labels) -> None | (key, name, uid, version, provider id, address, created, conditions, amounts,
+ * annotations, labels): `labels` has a pair for each entry of the map, and may raise what it likes. */
 static PyObject *node(PyObject *module, arguments given, Py_ssize_t count) {
     (void)module;
     interest of;
     gist g;
-    if (count != 2 || !PyTuple_Check(given[1])) {
-        PyErr_SetString(PyExc_TypeError, "node takes the object and four lists of names");
+    if (count != 3 || !PyTuple_Check(given[1])) {
+        PyErr_SetString(PyExc_TypeError, "node takes the object, four lists of names and what labels read as");
         return NULL;
     }
     text raw = text_of(given[0]);
     if (PyErr_Occurred() || !interest_of(given[1], &of)) return NULL;
     if (!node_gist(&g, &of, raw)) Py_RETURN_NONE;
-    PyObject *labels = PyTuple_New(g.label_count);
-    for (int i = 0; labels != NULL && i < g.label_count; i++) {
-        PyObject *entry = bytes_of(g.labels[i]);
-        if (entry == NULL || PyTuple_SetItem(labels, i, entry) < 0) Py_CLEAR(labels);
-    }
+    PyObject *labels = labels_of(&g, given[2]);
     if (labels == NULL) return NULL;
     return Py_BuildValue("(NNNNNNNNNNN)", bytes_of((text){g.key, g.key_size}), string_of(g.slots[NAME]),
                          string_of(g.slots[UID]), string_of(g.slots[VERSION]), string_of(g.slots[PLACE]),

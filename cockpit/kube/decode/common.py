@@ -48,12 +48,12 @@ def conditions(raw: Any, reading: Reading) -> tuple[Condition, ...]:
 
 def labels(raw: Any, keep: Callable[[str], bool] | None = None) -> Labels:
     """Label or annotation pairs by key; `keep` chooses by key."""
-    out = [pair_of(key, value) for key, value in raw.items() if keep is None or keep(key)]
+    out = [_pair(key, value) for key, value in raw.items() if keep is None or keep(key)]
     out.sort()
     return tuple(out)
 
 
 @lru_cache(maxsize=16_384)
-def pair_of(key: str, value: str) -> tuple[str, str]:
+def _pair(key: str, value: str) -> tuple[str, str]:
     """One tuple for all objects that carry the same label: nodes carry dozens, and mostly the same."""
     return WORDS[key], WORDS[value] if len(value) <= LABEL_CHARACTERS else clean(value, LABEL_CHARACTERS)

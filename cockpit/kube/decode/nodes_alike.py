@@ -14,7 +14,8 @@ import msgspec
 from google.protobuf.message import DecodeError
 
 from cockpit.kube.decode.alike import KEPT, Memo, moment, names_of
-from cockpit.kube.decode.common import conditions, labels, pair_of
+from cockpit.kube.decode.clean import WORDS, clean
+from cockpit.kube.decode.common import LABEL_CHARACTERS, conditions, labels
 from cockpit.kube.decode.nodes import (
     CAPI_MACHINE,
     CAPI_OWNER_NAME,
@@ -63,9 +64,11 @@ def _label(entry: bytes) -> tuple[str, str]:
     Raises UnicodeDecodeError."""
     name_ends = 2 + entry[1]
     if entry[1] < 0x80 and entry[name_ends + 1] < 0x80:  # lengths of one byte each
-        return pair_of(entry[2:name_ends].decode(), entry[name_ends + 2 :].decode())
-    label = meta_pb2.ObjectMeta.LabelsEntry.FromString(entry)
-    return pair_of(label.key, label.value)
+        name, value = entry[2:name_ends].decode(), entry[name_ends + 2 :].decode()
+    else:
+        label = meta_pb2.ObjectMeta.LabelsEntry.FromString(entry)
+        name, value = label.key, label.value
+    return WORDS[name], clean(value, LABEL_CHARACTERS)
 
 
 def _conditions(part: bytes) -> tuple[Condition, ...]:
@@ -86,36 +89,36 @@ def remembering_nodes(parse: Parse) -> Parse:
         return parse
     like: dict[bytes, Node] = {}
     moments, stated, shown, noted = Memo(moment), Memo(_conditions), Memo(_amounts), Memo(_annotations)
-    labelled = Memo(_label, _LABELS_KEPT).__getitem__
+    labelled = Memo(_label, _LABELS_KEPT)
     copied, look = msgspec.structs.replace, gist
 
     def decode(raw: bytes) -> Node:
-        found = look(raw, _NAMES)
-        if found is None:
-            return parse(raw)
-        key, name, uid, version, provider, address, created, conditions_, amounts_, notes, entries = found
-        first = like.get(key)
-        if first is None:
-            made = parse(raw)
-            if len(like) >= KEPT:
-                like.clear()
-            like[key] = made
-            return made
         try:
-            return copied(
-                first,
-                uid=uid,
-                name=name,
-                resource_version=version,
-                created_seconds=moments[created],
-                labels=tuple([labelled(entry) for entry in entries]),
-                annotations=noted[notes],
-                conditions=stated[conditions_],
-                provider_id=provider,
-                internal_ip=address,
-                **shown[amounts_],
-            )
+            found = look(raw, _NAMES, labelled)
+            if found is None:
+                return parse(raw)
+            key, name, uid, version, provider, address, created, conditions_, amounts_, notes, own = found
+            first = like.get(key)
+            if first is not None:
+                return copied(
+                    first,
+                    uid=uid,
+                    name=name,
+                    resource_version=version,
+                    created_seconds=moments[created],
+                    labels=own,
+                    annotations=noted[notes],
+                    conditions=stated[conditions_],
+                    provider_id=provider,
+                    internal_ip=address,
+                    **shown[amounts_],
+                )
         except (DecodeError, ValueError, TypeError, AttributeError):
             return parse(raw)  # the parser says what is wrong
+        made = parse(raw)
+        if len(like) >= KEPT:
+            like.clear()
+        like[key] = made
+        return made
 
     return decode
