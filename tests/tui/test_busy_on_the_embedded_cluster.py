@@ -5,8 +5,6 @@ past it, so that the version that it names is old whatever the watch told by the
 """
 
 import asyncio
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -21,7 +19,8 @@ from cockpit.keep.audit import Audit, Entry
 from cockpit.kube import calls
 from cockpit.kube.resource import JOBS
 from cockpit.model.plan import Call
-from tests.tui.on_the_bed import ROOT, Headless, until
+from tests.tui.embedded import embedded
+from tests.tui.on_the_bed import Headless, until
 from tests.tui.test_life_on_the_embedded_cluster import Cluster, batch
 
 HERE = Path(__file__).parent
@@ -34,26 +33,8 @@ Write = Callable[[Any, Call, int], Awaitable[None]]
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A child process that ends with this test."""
-    folder = tmp_path_factory.mktemp("busy")
-    words = ["--scenario", str(HERE / "busy.yaml"), "--warm", "60", "--with-parent", "--folder", str(folder)]
-    with (folder / "errors").open("wb") as errors:
-        child = subprocess.Popen(
-            [sys.executable, "-m", "cockpit.sim", *words],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
-        )
-        assert child.stdin is not None and child.stdout is not None
-        try:
-            line = child.stdout.readline()
-            assert line.startswith("KUBECONFIG="), (folder / "errors").read_text()
-            yield Cluster(Path(line.removeprefix("KUBECONFIG=").strip()))
-        finally:
-            child.stdin.close()
-            child.wait(30)
-            child.stdout.close()
+    with embedded(tmp_path_factory.mktemp("busy"), HERE / "busy.yaml", 60) as kubeconfig:
+        yield Cluster(kubeconfig)
 
 
 async def its_status(session: Any, call: Call, left: int) -> None:

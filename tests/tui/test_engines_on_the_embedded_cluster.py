@@ -3,18 +3,16 @@
 By keys in a pseudo-terminal, the truth over HTTPS past the cockpit (`engine_life`, `engine_ways`).
 """
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.tui.embedded import embedded
 from tests.tui.emulated import Emulated
 from tests.tui.engine_ground import Embedded
 from tests.tui.engine_life import bare_pods, half_binds, life
 from tests.tui.engine_ways import BY_QUOTA, COSCHEDULING, KUEUE_JOB, KUEUE_MPIJOB, NATIVE
-from tests.tui.on_the_bed import ROOT
 
 HERE = Path(__file__).parent
 
@@ -22,27 +20,8 @@ HERE = Path(__file__).parent
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[Embedded]:
     """Two nodes of eight GPUs in a child process that ends with this test."""
-    folder = tmp_path / "cluster"
-    folder.mkdir()
-    words = ["--scenario", str(HERE / "engines.yaml"), "--warm", "30", "--with-parent"]
-    with (folder / "errors").open("wb") as errors:
-        child = subprocess.Popen(
-            [sys.executable, "-m", "cockpit.sim", *words, "--folder", str(folder)],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
-        )
-        assert child.stdin is not None and child.stdout is not None
-        try:
-            line = child.stdout.readline()
-            assert line.startswith("KUBECONFIG="), (folder / "errors").read_text()
-            yield Embedded(Path(line.removeprefix("KUBECONFIG=").strip()))
-        finally:
-            child.stdin.close()
-            child.wait(30)
-            child.stdout.close()
+    with embedded(tmp_path / "cluster", HERE / "engines.yaml", 30) as kubeconfig:
+        yield Embedded(kubeconfig)
 
 
 @pytest.fixture

@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,7 +14,8 @@ from cockpit.attach import AttachOptions
 from cockpit.clock import SystemClock
 from cockpit.kube.resource import JOBS, PODS, WORKLOADS, Resource
 from cockpit.kube.session import SessionOptions, open_session
-from tests.tui.on_the_bed import ROOT, Headless, Shell, until
+from tests.tui.embedded import embedded
+from tests.tui.on_the_bed import Headless, Shell, until
 
 MANY = 50
 Found = TypeVar("Found")
@@ -67,26 +66,8 @@ class Cluster:
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A child process with the scenario of old and new cards; it ends with this test."""
-    folder = tmp_path_factory.mktemp("embedded")
-    words = ["--scenario", "old-and-new", "--warm", "30", "--with-parent", "--folder", str(folder)]
-    with (folder / "errors").open("wb") as errors:
-        child = subprocess.Popen(
-            [sys.executable, "-m", "cockpit.sim", *words],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
-        )
-        assert child.stdin is not None and child.stdout is not None
-        try:
-            line = child.stdout.readline()
-            assert line.startswith("KUBECONFIG="), (folder / "errors").read_text()
-            yield Cluster(Path(line.removeprefix("KUBECONFIG=").strip()))
-        finally:
-            child.stdin.close()
-            child.wait(30)
-            child.stdout.close()
+    with embedded(tmp_path_factory.mktemp("embedded"), "old-and-new", 30) as kubeconfig:
+        yield Cluster(kubeconfig)
 
 
 @pytest.fixture
