@@ -251,6 +251,49 @@ def node_name(number: int) -> str:
     return f"gpu-{number:04d}"
 
 
+def node_conditions() -> list[Tree]:
+    """What a kubelet says of a node that is well."""
+    when = "2026-08-20T09:00:00Z"
+    return [
+        {
+            "type": kind,
+            "status": "True" if kind == "Ready" else "False",
+            "reason": f"Kubelet{kind}",
+            "message": f"kubelet says {kind}",
+            "lastHeartbeatTime": when,
+            "lastTransitionTime": when,
+        }
+        for kind in ("MemoryPressure", "DiskPressure", "PIDPressure", "Ready")
+    ]
+
+
+def node_images() -> list[Tree]:
+    """Thirty images, as long as kubelets list them."""
+    return [
+        {
+            "names": [f"registry.example.com/ml/image-{one:02d}@sha256:{one * 7919:064x}"],
+            "sizeBytes": 4_000_000_000 + one,
+        }
+        for one in range(30)
+    ]
+
+
+def node_info(name: str) -> Tree:
+    """What the machine says of itself."""
+    return {
+        "kubeletVersion": "v1.36.3",
+        "osImage": "Ubuntu 24.04.2 LTS",
+        "kernelVersion": "6.8.0-45-generic",
+        "containerRuntimeVersion": "containerd://2.1.0",
+        "architecture": "amd64",
+        "operatingSystem": "linux",
+        "machineID": name,
+        "systemUUID": name,
+        "bootID": name,
+        "kubeProxyVersion": "",
+    }
+
+
 def node_tree(number: int) -> Tree:
     """One machine of eight H100, ready, with the labels GPU feature discovery writes and an image list."""
     name = node_name(number)
@@ -264,25 +307,6 @@ def node_tree(number: int) -> Tree:
         "rdma/hca": "8",
     }
     features = {f"feature.node.kubernetes.io/cpu-cpuid.FEATURE{one:02d}": "true" for one in range(40)}
-    when = "2026-08-20T09:00:00Z"
-    conditions = [
-        {
-            "type": kind,
-            "status": "True" if kind == "Ready" else "False",
-            "reason": f"Kubelet{kind}",
-            "message": f"kubelet says {kind}",
-            "lastHeartbeatTime": when,
-            "lastTransitionTime": when,
-        }
-        for kind in ("MemoryPressure", "DiskPressure", "PIDPressure", "Ready")
-    ]
-    images = [
-        {
-            "names": [f"registry.example.com/ml/image-{one:02d}@sha256:{one * 7919:064x}"],
-            "sizeBytes": 4_000_000_000 + one,
-        }
-        for one in range(30)
-    ]
     return {
         "apiVersion": "v1",
         "kind": "Node",
@@ -309,24 +333,13 @@ def node_tree(number: int) -> Tree:
         "status": {
             "capacity": amounts,
             "allocatable": amounts,
-            "conditions": conditions,
+            "conditions": node_conditions(),
             "addresses": [
                 {"type": "InternalIP", "address": pod_address(number)},
                 {"type": "Hostname", "address": name},
             ],
-            "nodeInfo": {
-                "kubeletVersion": "v1.36.3",
-                "osImage": "Ubuntu 24.04.2 LTS",
-                "kernelVersion": "6.8.0-45-generic",
-                "containerRuntimeVersion": "containerd://2.1.0",
-                "architecture": "amd64",
-                "operatingSystem": "linux",
-                "machineID": name,
-                "systemUUID": name,
-                "bootID": name,
-                "kubeProxyVersion": "",
-            },
-            "images": images,
+            "nodeInfo": node_info(name),
+            "images": node_images(),
         },
     }
 
