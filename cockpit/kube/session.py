@@ -5,7 +5,7 @@ The `kubernetes` package and aiohttp are imported inside functions: neither is n
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from cockpit.errors import NoConnection, Refused
 from cockpit.kube import guard
 from cockpit.kube.answer import Answer
 from cockpit.kube.failures import Silent, explain, host_of
+from cockpit.kube.stream_answer import StreamAnswer, retry_after
 from cockpit.kube.transport import headers_for, open_socket, proxy_for
 
 if TYPE_CHECKING:
@@ -57,51 +58,6 @@ class _Request(msgspec.Struct):
     is_stream: bool = False
 
 
-class StreamAnswer:
-    """The head of a streamed answer and its bytes as they come."""
-
-    def __init__(self, response: "aiohttp.ClientResponse", server: str, idle_seconds: float | None) -> None:
-        self.status = response.status
-        self.content_type = response.headers.get("Content-Type", "")
-        self.retry_after_seconds = _retry_after(response.headers.get("Retry-After"))
-        self._response = response
-        self._server = server
-        self._idle = idle_seconds
-
-    @property
-    def chunks(self) -> AsyncIterator[bytes]:
-        """Bytes as they arrive. Raises Silent after `idle_seconds` without one, Unreachable when cut."""
-        return self._chunks()
-
-    async def _chunks(self) -> AsyncGenerator[bytes, None]:
-        import aiohttp
-
-        try:
-            async for chunk in self._response.content.iter_any():
-                if chunk:
-                    yield chunk
-        except aiohttp.ServerTimeoutError:
-            raise Silent(f"{host_of(self._server)} has been silent for {self._idle:g} s.") from None
-        except (aiohttp.ClientError, OSError) as error:
-            raise explain(error, self._server) from None
-
-    async def answer(self, limit_bytes: int = 1 << 20) -> Answer:
-        """The rest as one answer (for a status that is no stream), at most `limit_bytes`."""
-        body = b""
-        async for chunk in self.chunks:
-            body += chunk
-            if len(body) >= limit_bytes:
-                break
-        return Answer(self.status, self.content_type, body, self.retry_after_seconds)
-
-
-def _retry_after(text: str | None) -> float | None:
-    """Seconds of a Retry-After header; dates, which Kubernetes never sends, are ignored."""
-    if text and text.strip().isdecimal() and len(text) < 10:
-        return float(text)
-    return None
-
-
 class Session:
     """One user on one cluster. Whatever is sent passes through `_check`, and so through the guard."""
 
@@ -117,7 +73,8 @@ class Session:
         self._client: aiohttp.ClientSession | None = None
         self._once_client: aiohttp.ClientSession | None = None
         self._proxy: str | None = None
-        self._streams: list[aiohttp.ClientResponse] = []
+        self._stream_client: aiohttp.ClientSession | None = None
+        self._streams: list[StreamAnswer] = []
         self._sockets: list[Socket] = []
         self._is_closed = False
         self._is_lost = False
@@ -176,7 +133,7 @@ class Session:
                     response.status,
                     response.headers.get("Content-Type", ""),
                     await self._body(response, limit_bytes),
-                    _retry_after(response.headers.get("Retry-After")),
+                    retry_after(response.headers.get("Retry-After")),
                     response.headers.get("Audit-Id", ""),
                     response.headers.get("ETag", ""),
                 )
@@ -199,11 +156,13 @@ class Session:
         request = _Request("GET", path, query, {"Accept": accept}, None, timeout, is_stream=True)
         try:
             async with self._send(request) as response:
-                self._streams.append(response)
+                answer = StreamAnswer(response, self.server, idle_seconds)
+                self._streams.append(answer)
                 try:
-                    yield StreamAnswer(response, self.server, idle_seconds)
+                    yield answer
                 finally:
-                    self._streams.remove(response)
+                    self._streams.remove(answer)
+                    answer.close("the stream was left")
         except aiohttp.SocketTimeoutError:
             raise Silent(f"{host_of(self.server)} did not answer within {idle_seconds or 0:g} s.") from None
         except (aiohttp.ClientError, OSError) as error:
@@ -306,44 +265,50 @@ class Session:
         await self._returned.wait()
 
     def _client_for(self, request: "_Request") -> "aiohttp.ClientSession":
-        """The client for short reads, or the one that never repeats.
+        """The client for short reads, or those that never repeat.
 
         aiohttp sends a GET, PUT or DELETE a second time when the connection breaks before the answer. Nobody
         knows then whether a write was done, and a stream has its own pace, which must not be doubled. So both
         have a client that opens a fresh connection for each: a kept one may have been closed meanwhile.
         """
-        if request.method in guard.READS and not request.is_stream:
+        if request.is_stream:
+            if self._stream_client is None:
+                from cockpit.kube.intake import take_streams
+
+                self._stream_client = self._open_client(is_repeating=False)
+                take_streams(self._stream_client.connector)
+            return self._stream_client
+        if request.method in guard.READS:
             if self._client is None:
                 self._client = self._open_client(is_repeating=True)
             return self._client
         if self._once_client is None:
             self._once_client = self._open_client(is_repeating=False)
-            self._once_client._retry_connection = False
         return self._once_client
 
     def _open_client(self, *, is_repeating: bool) -> "aiohttp.ClientSession":
         import aiohttp
 
         self._proxy = proxy_for(self.server, self._credentials.configuration.proxy)
-        return aiohttp.ClientSession(
+        client = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, socket_factory=open_socket, force_close=not is_repeating),
             headers=headers_for(self._options.user_agent, self.server),
             read_bufsize=READ_BYTES,
             auto_decompress=True,
             cookie_jar=aiohttp.DummyCookieJar(),
         )
+        client._retry_connection = is_repeating
+        return client
 
     async def close(self) -> None:
         """Close every connection; whoever still reads a stream is told so, and nothing is sent any more."""
-        import aiohttp
-
         self._is_closed = True
-        for response in self._streams:  # aiohttp's own close leaves a waiting reader asleep for ever
-            response.content.set_exception(aiohttp.ClientConnectionError("the session was closed"))
+        for answer in self._streams:  # aiohttp's own close leaves a waiting reader asleep for ever
+            answer.close("the session was closed")
         for made in tuple(self._sockets):
             await made.close()
-        clients = (self._client, self._once_client)
-        self._client = self._once_client = None
+        clients = (self._client, self._once_client, self._stream_client)
+        self._client = self._once_client = self._stream_client = None
         for client in clients:
             if client is not None:
                 await client.close()

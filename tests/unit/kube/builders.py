@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import datetime
@@ -273,3 +274,10 @@ def kubeconfig(
     path = folder / "kubeconfig"
     path.write_text(json.dumps(tree), encoding="utf-8")
     return str(path)
+
+
+def server_side(tls: tuple[str, str]) -> ssl.SSLContext:
+    """TLS of a server with these certificate and key files."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(*tls)
+    return context
