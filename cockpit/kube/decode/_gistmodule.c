@@ -66,6 +66,13 @@ typedef struct {
     descrsetfunc set[FIELDS];
     PyObject *words, *moments, *ranks; /* memos: subscripted */
     Py_ssize_t kept;
+    uint64_t last_hash; /* members of a job come one after the other: */
+    PyObject *last;     /* what `like` had for the key before, NULL after it changed */
+    struct {
+        uint8_t raw[24];
+        size_t size;
+        PyObject *moment;
+    } times[2]; /* and they were created and started together */
 } members;
 
 static void members_free(PyObject *object) {
@@ -79,6 +86,8 @@ static void members_free(PyObject *object) {
     Py_XDECREF(self->words);
     Py_XDECREF(self->moments);
     Py_XDECREF(self->ranks);
+    Py_XDECREF(self->last);
+    for (int i = 0; i < 2; i++) Py_XDECREF(self->times[i].moment);
     ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
     Py_DECREF(type);
 }
@@ -136,15 +145,21 @@ static uint64_t hash_of(const gist *g) {
 }
 
 /* The first record of that key, borrowed; NULL where there is none, maybe with an error set. */
-static PyObject *first_of(const members *self, const gist *g) {
-    PyObject *hash = PyLong_FromUnsignedLongLong(hash_of(g));
-    if (hash == NULL) return NULL;
-    PyObject *found = PyDict_GetItemWithError(self->like, hash);
-    Py_DECREF(hash);
-    if (found == NULL) return NULL;
-    text key = text_of(PyTuple_GetItem(found, 0));
+static PyObject *first_of(members *self, const gist *g) {
+    uint64_t number = hash_of(g);
+    if (self->last == NULL || self->last_hash != number) {
+        PyObject *hash = PyLong_FromUnsignedLongLong(number);
+        if (hash == NULL) return NULL;
+        PyObject *found = PyDict_GetItemWithError(self->like, hash);
+        Py_DECREF(hash);
+        if (found == NULL) return NULL;
+        Py_XDECREF(self->last);
+        self->last = Py_NewRef(found);
+        self->last_hash = number;
+    }
+    text key = text_of(PyTuple_GetItem(self->last, 0));
     if (key.size != g->key_size || memcmp(key.at, g->key, key.size) != 0) return NULL;
-    return PyTuple_GetItem(found, 1);
+    return PyTuple_GetItem(self->last, 1);
 }
 
 /* memo[what]; takes `what` over, which may be NULL after an error. */
@@ -155,8 +170,24 @@ static PyObject *looked_up(PyObject *memo, PyObject *what) {
     return found;
 }
 
+/* The moment of a Time on the wire: 0 created, 1 started. */
+static PyObject *moment_of(members *self, int which, text raw) {
+    if (self->times[which].moment != NULL && self->times[which].size == raw.size &&
+        (raw.size == 0 || memcmp(self->times[which].raw, raw.at, raw.size) == 0))
+        return Py_NewRef(self->times[which].moment);
+    PyObject *found = looked_up(self->moments, bytes_of(raw));
+    if (found != NULL && raw.size <= sizeof self->times[which].raw) {
+        PyObject *before = self->times[which].moment;
+        if (raw.size) memcpy(self->times[which].raw, raw.at, raw.size);
+        self->times[which].size = raw.size;
+        self->times[which].moment = Py_NewRef(found);
+        Py_XDECREF(before);
+    }
+    return found;
+}
+
 /* A copy of `first` with what differs; NULL with an error set. */
-static PyObject *alike(const members *self, const gist *g, PyObject *first) {
+static PyObject *alike(members *self, const gist *g, PyObject *first) {
     PyObject *record = PyObject_CallFunctionObjArgs(self->copy, first, NULL);
     if (record == NULL) return NULL;
     for (int i = 0; i < FIELDS; i++) {
@@ -166,10 +197,10 @@ static PyObject *alike(const members *self, const gist *g, PyObject *first) {
             value = looked_up(self->words, string_of(g->slots[PLACE]));
             break;
         case F_CREATED:
-            value = looked_up(self->moments, bytes_of(g->slots[CREATED]));
+            value = moment_of(self, 0, g->slots[CREATED]);
             break;
         case F_STARTED:
-            value = looked_up(self->moments, bytes_of(g->slots[STARTED]));
+            value = moment_of(self, 1, g->slots[STARTED]);
             break;
         case F_RANK:
             value = looked_up(self->ranks, part_of(g, MEMBER));
@@ -188,7 +219,7 @@ static PyObject *alike(const members *self, const gist *g, PyObject *first) {
 }
 
 /* The record of one pod; NULL where the parser has to decide, with an error set where that is not allowed. */
-static PyObject *record_of(const members *self, gist *g, text raw) {
+static PyObject *record_of(members *self, gist *g, text raw) {
     if (!pod_gist(g, &self->of, raw)) return NULL;
     PyObject *first = first_of(self, g);
     if (first == NULL) return NULL;
@@ -231,6 +262,7 @@ static PyObject *members_learn(PyObject *object, arguments given, Py_ssize_t cou
     text raw = text_of(given[0]);
     if (PyErr_Occurred()) return NULL;
     if ((PyObject *)Py_TYPE(given[1]) != self->type || !pod_gist(&g, &self->of, raw)) Py_RETURN_NONE;
+    Py_CLEAR(self->last);
     if (PyDict_Size(self->like) >= self->kept) PyDict_Clear(self->like);
     PyObject *hash = PyLong_FromUnsignedLongLong(hash_of(&g));
     PyObject *known = Py_BuildValue("(y#O)", (const char *)g.key, (Py_ssize_t)g.key_size, given[1]);
