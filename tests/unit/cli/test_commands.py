@@ -2,7 +2,6 @@
 
 import io
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -18,10 +17,12 @@ from tests.unit.cli.builders import Cluster, read_json, run
 from tests.unit.pools.builders import deployment, node
 
 Capture = pytest.CaptureFixture[str]
+
+
 SUBMIT = ("job", "submit", "mpijob", "--name", "llm", "--image", "registry.example/hvd:1", "-n", "team-a")
 
 
-def _gang(cluster: Cluster, name: str = "llm", namespace: str = "team-a") -> None:
+def gang(cluster: Cluster, name: str = "llm", namespace: str = "team-a") -> None:
     cluster.add(
         Kind.MPIJOB,
         JobObject(
@@ -74,7 +75,7 @@ def test_get_prints_every_kind_in_every_form(
 ) -> None:
     cluster.add(Kind.NODE, node("n1", pool="h100"))
     cluster.add(Kind.POOL, deployment(replicas=1))
-    _gang(cluster)
+    gang(cluster)
     code, out, err = run(capsys, "get", kind, "-o", output)
     assert (code, err) == (0, "")
     assert "\x1b" not in out
@@ -85,7 +86,7 @@ def test_get_prints_every_kind_in_every_form(
 
 
 def test_get_jobs_as_table_and_json(cluster: Cluster, capsys: Capture) -> None:
-    _gang(cluster)
+    gang(cluster)
     _code, out, _err = run(capsys, "get", "jobs")
     header, row = out.splitlines()
     assert "STATE" in header
@@ -125,8 +126,8 @@ def test_why_readings_are_missing_is_noted(cluster: Cluster, capsys: Capture) ->
 
 
 def test_filter_and_sort(cluster: Cluster, capsys: Capture) -> None:
-    _gang(cluster)
-    _gang(cluster, "eval", "team-b")
+    gang(cluster)
+    gang(cluster, "eval", "team-b")
     assert "eval" not in run(capsys, "get", "jobs", "--filter", "llm")[1]
     code, _out, err = run(capsys, "get", "jobs", "--sort", "colour")
     assert code == 2
@@ -347,143 +348,3 @@ def test_a_queue_without_kueue_is_refused(cluster: Cluster, capsys: Capture) -> 
     cluster.resources = [one for one in cluster.resources if one.kind != "LocalQueue"]
     code, _out, err = run(capsys, *SUBMIT, "--queue", "main", "--dry-run")
     assert (code, err) == (2, "cockpit: queue main: this cluster has no Kueue; leave the queue empty\n")
-
-
-# ---- job kill
-
-
-def test_kill(cluster: Cluster, capsys: Capture) -> None:
-    _gang(cluster)
-    code, out, err = run(capsys, "job", "kill", "llm", "--write", "--yes")
-    assert (code, err) == (0, "")
-    assert out.startswith("Killed mpijob team-a/llm")
-    (call,) = cluster.sent
-    assert call.method == "DELETE"
-    assert call.body["preconditions"] == {"uid": "uid-team-a-llm", "resourceVersion": "41"}
-
-
-def test_kill_by_namespace_lists_only_that_namespace(cluster: Cluster, capsys: Capture) -> None:
-    _gang(cluster)
-    assert run(capsys, "job", "kill", "mpijob/team-a/llm", "--write", "--yes")[0] == 0
-    assert cluster.namespaces == ["team-a"]
-
-
-def test_kill_dry_run_shows_what_would_go(cluster: Cluster, capsys: Capture) -> None:
-    _gang(cluster)
-    code, out, _err = run(capsys, "job", "kill", "llm", "--dry-run")
-    assert code == 0
-    assert "2 pods end with it, 2 of them running" in out
-    assert "4 GPUs become free on 1 node" in out
-    assert cluster.sent == []
-
-
-@pytest.mark.parametrize(
-    ("name", "part"),
-    [
-        ("llm", "'llm' means several: mpijob/team-a/llm, mpijob/team-b/llm; name one of them"),
-        ("lmm", "there is no job 'lmm'; near: llm"),
-        ("team-c/llm", "there is no job 'team-c/llm'"),
-    ],
-)
-def test_kill_of_an_unclear_name(name: str, part: str, cluster: Cluster, capsys: Capture) -> None:
-    _gang(cluster)
-    _gang(cluster, "llm", "team-b")
-    code, _out, err = run(capsys, "job", "kill", name, "--write", "--yes")
-    assert code == 2
-    assert part in err
-    assert cluster.sent == []
-
-
-# ---- pool scale
-
-
-def _pool(cluster: Cluster, **more: Any) -> None:
-    cluster.add(Kind.NODE, node("n1", pool="h100"), node("n2", pool="h100"))
-    cluster.add(Kind.POOL, deployment(**more))
-
-
-def test_scale(cluster: Cluster, capsys: Capture) -> None:
-    _pool(cluster)
-    code, out, err = run(capsys, "pool", "scale", "h100", "--to", "4", "--write", "--yes", "-n", "team-a")
-    assert (code, err) == (0, "")
-    assert out.startswith("Growing pool h100 from 2 to 4")
-    (call,) = cluster.sent
-    assert (call.method, call.body["spec"]) == ("PATCH", {"replicas": 4})
-    assert cluster.namespaces == [""]
-
-
-@pytest.mark.parametrize(
-    ("words", "part"),
-    [
-        (("h100", "--to", "11"), "11 is above its maximum of 10"),
-        (("h100", "--to", "-1"), "-1 nodes are not possible"),
-        (("v100", "--to", "1"), "there is no pool 'v100'; known are: h100"),
-    ],
-)
-def test_scale_refusals(words: tuple[str, ...], part: str, cluster: Cluster, capsys: Capture) -> None:
-    _pool(cluster, maximum=10)
-    code, _out, err = run(capsys, "pool", "scale", *words, "--write", "--yes")
-    assert code == 2
-    assert part in err
-    assert cluster.sent == []
-
-
-def test_scale_to_what_is_set_already_is_done(cluster: Cluster, capsys: Capture) -> None:
-    _pool(cluster)
-    code, out, _err = run(capsys, "pool", "scale", "h100", "--to", "2", "--write", "--yes")
-    assert (code, out) == (0, "pool h100 is already set to 2; nothing was changed\n")
-    assert (cluster.sent, cluster.rehearsed) == ([], [])
-
-
-# ---- templates
-
-
-def test_templates_can_be_listed_and_shown(capsys: Capture) -> None:
-    code, out, _err = run(capsys, "template", "list")
-    assert code == 0
-    known = [
-        *(
-            "job",
-            "jobset",
-            "mpijob",
-            "mpijob-ddp",
-            "mpijob-elastic",
-            "pod",
-            "smoke-test",
-            "trainjob",
-            "volcano",
-        ),
-    ]
-    assert [line.split()[0] for line in out.splitlines()] == ["NAME", *known]
-    assert [one["name"] for one in read_json(run(capsys, "template", "list", "-o", "json")[1])] == known
-    code, out, _err = run(capsys, "template", "show", "mpijob")
-    assert code == 0
-    assert "makes MPIJob of kubeflow.org/v2beta1" in out
-    assert "1 to 4096 pods" in out
-
-
-def test_lint(capsys: Capture, home: Path) -> None:
-    assert run(capsys, "template", "lint")[:2] == (0, "9 templates without a remark\n")
-    broken = home / "broken.yaml"
-    broken.write_text("template: {name: x, title: X}\nparameters: []\nmanifest: {kind: Pod}\n")
-    own = str(home / "own")
-    code, out, err = run(capsys, "template", "new", "mine", "--from", "jobset", "--folder", own)
-    assert (code, out) == (0, f"{own}/mine.yaml\n")
-    assert "add it to the configuration" in err
-    assert run(capsys, "template", "lint", f"{own}/mine.yaml")[0] == 0
-    assert "exists already" in run(capsys, "template", "new", "mine", "--folder", own)[2]
-    code, out, err = run(capsys, "template", "lint", str(broken), str(home / "missing.yaml"))
-    assert (code, out) == (2, "")
-    assert "broken.yaml:3: manifest.apiVersion" in err
-    assert "missing.yaml: cannot be read: No such file" in err
-
-
-def test_a_users_broken_template_is_told_beside_the_list(capsys: Capture, home: Path) -> None:
-    folder = home / "mine"
-    folder.mkdir()
-    (folder / "bad.yaml").write_text("a: [")
-    (home / "config" / "gpu-cockpit" / "config.toml").write_text(f'template-folders = ["{folder}"]\n')
-    code, out, err = run(capsys, "template", "list")
-    assert code == 0
-    assert "mpijob" in out
-    assert "bad.yaml:1: not YAML" in err

@@ -13,9 +13,9 @@ from cockpit.model.gpu import Gpu, Mark
 from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind
 from cockpit.telemetry.faults import TelemetryError
-from cockpit.telemetry.look import Look, Looking, Pace
+from cockpit.telemetry.look import Look, Looking
 from cockpit.telemetry.names import Quantity
-from cockpit.telemetry.poller import FLEET_SECONDS, SLOW_SECONDS, Poller
+from cockpit.telemetry.poller import Poller
 from cockpit.telemetry.promql import PROBE
 from cockpit.telemetry.rows import Row as RowOfBytes
 from cockpit.telemetry.rows import answer
@@ -317,99 +317,6 @@ async def test_silent_cards_of_a_node_that_nobody_ever_listed_go_stale() -> None
     asked.rows = []
     await poller.poll()
     assert [one.duty_ratio for one in shown.cards.values()] == [Absent.STALE]
-
-
-async def test_a_large_fleet_is_read_whole_only_now_and_then() -> None:
-    poller, asked, _, clock = rig(visible=["gpu-1"], many_cards=2)
-    asked.rows = family(A, card_a(0, "gpu-1")) + family(A, card_a(0, "gpu-2"))
-    wholes = []
-    for _ in range(14):
-        asked.asked.clear()
-        await poller.poll()
-        wholes.append("Hostname=~" not in asked.asked[0])
-        clock.advance(5.0)
-    every = int(FLEET_SECONDS / 5)
-    assert [at for at, is_whole in enumerate(wholes) if is_whole] == [0, every, 2 * every]
-
-
-async def test_a_small_fleet_is_read_whole_whatever_is_on_screen() -> None:
-    poller, asked, _, _ = rig(visible=["gpu-1"])
-    asked.rows = family(A, card_a(0, "gpu-1")) + family(A, card_a(0, "gpu-2"))
-    await poller.poll()
-    await poller.poll()
-    assert not any("Hostname=~" in one for one in asked.asked)
-
-
-class Moving:
-    """A person who looks here and there while time passes."""
-
-    def __init__(self) -> None:
-        self.look = Look()
-
-
-async def _watch(moving: Moving, seconds: float) -> int:
-    """How many rounds are polled within so many seconds."""
-    asked, shown, clock = Scripted(), Shown(), ManualClock(NOW)
-    asked.rows = family(A, card_a(0))
-    ended = asyncio.Event()
-
-    async def sleep(pause: float) -> None:
-        clock.advance(pause)
-        if clock.now() >= NOW + seconds:
-            ended.set()
-            await asyncio.Event().wait()
-
-    poller = Poller(
-        PrometheusSource(asked), shown, clock, SmallCluster(), sleep=sleep, looking=lambda: moving.look
-    )
-    task = asyncio.create_task(poller.run())
-    await ended.wait()
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
-    return sum(one.startswith("{__name__") for one in asked.asked)
-
-
-async def test_nothing_is_asked_while_nobody_looks_and_little_while_only_the_header_is_in_sight() -> None:
-    moving = Moving()
-    assert await _watch(moving, 300.0) == 60
-    moving.look = Look(Pace.SLOW)
-    assert await _watch(moving, 300.0) == int(300 / SLOW_SECONDS)
-    moving.look = Look(Pace.NONE)
-    assert await _watch(moving, 300.0) == 0
-
-
-async def test_a_nudge_ends_the_pause() -> None:
-    asked, shown, clock, nudge = Scripted(), Shown(), ManualClock(NOW), asyncio.Event()
-    asleep = asyncio.Event()
-
-    async def sleep(_: float) -> None:
-        asleep.set()
-        await asyncio.Event().wait()
-
-    poller = Poller(PrometheusSource(asked), shown, clock, SmallCluster(), sleep=sleep, nudge=nudge)
-    task = asyncio.create_task(poller.run())
-    for _ in range(3):
-        await asleep.wait()
-        asleep.clear()
-        nudge.set()
-    await asleep.wait()
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
-    assert sum(one.startswith("{__name__") for one in asked.asked) == 4
-
-
-async def test_details_are_read_for_the_open_page_only_and_go_with_it() -> None:
-    details: list[str] = ["gpu-1"]
-    poller, asked, shown, _ = rig(looking=lambda: Look(nodes=tuple(details), details=tuple(details)))
-    asked.rows = [*family(A, card_a(0)), *family({"DCGM_FI_DEV_ENFORCED_POWER_LIMIT": 700.0}, card_a(0))]
-    await poller.poll()
-    told = shown.batches[-1]
-    assert told.kind == Kind.GPU_DETAIL
-    assert [(one.uuid, one.power_cap_watts) for one in told.changed] == [("GPU-gpu-1-0", 700.0)]
-    details.clear()
-    await poller.poll()
-    assert shown.batches[-1].kind == Kind.GPU_DETAIL
-    assert shown.batches[-1].removed == ("GPU-gpu-1-0",)
 
 
 async def test_values_and_their_times_are_of_one_moment() -> None:

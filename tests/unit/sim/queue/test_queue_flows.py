@@ -4,18 +4,22 @@ import re
 
 import pytest
 
-from cockpit.kube.resource import CLUSTER_QUEUES, JOBS, LOCAL_QUEUES, MPIJOBS, WORKLOADS
+from cockpit.kube.resource import CLUSTER_QUEUES, JOBS, LOCAL_QUEUES, WORKLOADS
 from cockpit.sim.actors.queue.desk import Settings
-from cockpit.sim.port import PortError
-from cockpit.sim.resources import WORKLOAD_PRIORITY_CLASSES
 from tests.unit.sim.queue.scene import GPU, Scene, words_of
 
 RESERVED = "QuotaReserved True QuotaReserved | Quota reserved in ClusterQueue research"
+
+
 ADMITTED = "Admitted True Admitted | The workload is admitted"
+
+
 FOUR_MORE = (
     "couldn't assign flavors to pod set main: insufficient unused quota for nvidia.com/gpu in flavor h100, "
     "4 more needed"
 )
+
+
 NO_RESERVATION = "Admitted False NoReservation | The workload has no reservation"
 
 
@@ -201,111 +205,6 @@ async def test_a_stopped_local_queue() -> None:
     assert await scene.words("waits") == [RESERVED, ADMITTED]
 
 
-async def test_a_priority_class_preempts_in_its_own_queue() -> None:
-    scene = await Scene().begin()
-    await scene.make(WORKLOAD_PRIORITY_CLASSES, {"metadata": {"name": "urgent"}, "value": 1000})
-    await scene.usual(preemption={"withinClusterQueue": "LowerPriority"})
-    for name in ("train-1", "train-2"):
-        await scene.job(name)
-        await scene.pass_()
-        await scene.job_status(name, active=1)
-    await scene.pass_(10)
-    await scene.job("urgent", priority="urgent")
-    await scene.pass_()
-    urgent = await scene.workload("urgent")
-    assert words_of(urgent) == [
-        f"QuotaReserved False Pending | {FOUR_MORE}. Pending the preemption of 1 workload(s)"
-    ]
-    assert urgent["spec"]["priority"] == 1000
-    reference = {"group": "kueue.x-k8s.io", "kind": "WorkloadPriorityClass", "name": "urgent"}
-    assert urgent["spec"]["priorityClassRef"] == reference
-    labels = urgent["metadata"]["labels"]
-    job_uid = labels["kueue.x-k8s.io/job-uid"]
-    sentence = (
-        f"Preempted to accommodate a workload (UID: {urgent['metadata']['uid']}, JobUID: {job_uid}) due to "
-        "prioritization in the ClusterQueue; preemptor path: /research; preemptee path: /research"
-    )
-    assert f"Evicted True Preempted | {sentence}" in await scene.words("train-2"), "the latest goes first"
-    assert await scene.words("train-1") == [RESERVED, ADMITTED]
-    await scene.job_status("train-2", active=0)
-    await scene.pass_()
-    assert await scene.words("urgent") == [RESERVED, ADMITTED]
-    assert await scene.words("train-2") == [
-        f"QuotaReserved False Pending | {FOUR_MORE}",
-        NO_RESERVATION,
-        f"Preempted True InClusterQueue | {sentence}",
-        f"Evicted True Preempted | {sentence}",
-        f"Requeued True Preempted | {sentence}",
-    ]
-    status = (await scene.workload("train-2"))["status"]
-    assert status["schedulingStats"] == {
-        "evictions": [{"reason": "Preempted", "underlyingCause": "", "count": 1}]
-    }
-    events = await scene.events()
-    victim = (await scene.workload("train-2"))["metadata"]["name"]
-    assert f"Normal EvictedDueToPreempted Workload/{victim} [kueue-admission] {sentence}" in events
-    assert f"Normal Preempted Workload/{victim} [kueue-admission] {sentence}" in events
-    assert f"Normal Stopped Job/train-2 [batch/job-kueue-controller] {sentence}" in events
-
-
-async def test_a_cohort_lends_and_takes_back() -> None:
-    scene = await Scene().begin()
-    await scene.flavor()
-    for name in ("cq-a", "cq-b"):
-        await scene.queue(name, cohortName="site", preemption={"reclaimWithinCohort": "Any"})
-        await scene.door(name[-1], queue=name)
-    for number in range(3):
-        await scene.job(f"b{number}", queue="b")
-        await scene.pass_()
-    queue = await scene.port.get(CLUSTER_QUEUES, "", "cq-b")
-    rows = [{"name": "h100", "resources": [{"name": GPU, "total": "12", "borrowed": "4"}]}]
-    assert queue["status"]["flavorsUsage"] == rows
-    considered = [one for one in await scene.events("QuotaReserved") if "Flavors considered" in one]
-    assert considered[0].endswith("; Flavors considered: main: h100(Fit;borrow=1)")
-    await scene.job("a0", gpus=8, queue="a")
-    await scene.pass_()
-    preemptor = (await scene.workload("a0"))["metadata"]["uid"]
-    words = await scene.words("b2")
-    assert any(
-        re.fullmatch(
-            rf"Preempted True InCohortReclamation \| Preempted to accommodate a workload \(UID: {preemptor}, "
-            r"JobUID: [0-9a-f-]+\) due to reclamation within the cohort; preemptor path: /site/cq-a; "
-            r"preemptee path: /site/cq-b",
-            one,
-        )
-        for one in words
-    )
-    assert (await scene.words("a0"))[0] == RESERVED.replace("research", "cq-a")
-
-
-async def test_held_and_released() -> None:
-    scene = await Scene().begin()
-    await scene.usual()
-    await scene.job("train-1")
-    await scene.pass_()
-    name = (await scene.workload("train-1"))["metadata"]["name"]
-    await scene.change(WORKLOADS, "team-a", name, active=False)
-    await scene.pass_()
-    sentence = "The workload is deactivated"
-    assert await scene.words("train-1") == [
-        f"QuotaReserved False Pending | {sentence}",
-        NO_RESERVATION,
-        f"Evicted True Deactivated | {sentence}",
-        f"Requeued False Deactivated | {sentence}",
-    ]
-    assert f"Normal EvictedDueToDeactivated Workload/{name} [kueue-workload-controller] {sentence}" in (
-        await scene.events()
-    )
-    await scene.change(WORKLOADS, "team-a", name, active=True)
-    await scene.pass_()
-    assert await scene.words("train-1") == [
-        RESERVED,
-        ADMITTED,
-        f"Evicted False QuotaReserved | Previously: {sentence}",
-        "Requeued True Reactivated | The workload was reactivated",
-    ]
-
-
 @pytest.mark.parametrize(("type_", "reason"), [("Complete", "Succeeded"), ("Failed", "Failed")])
 async def test_finished(type_: str, reason: str) -> None:
     scene = await Scene().begin()
@@ -387,132 +286,6 @@ async def test_a_job_unsuspended_by_hand_is_stopped_again() -> None:
     assert await scene.events("Stopped") == [
         "Normal Stopped Job/waits [batch/job-kueue-controller] Not admitted by cluster queue"
     ]
-
-
-async def test_the_flavor_reaches_the_pods_and_leaves_them_again() -> None:
-    scene = await Scene().begin()
-    toleration = {"key": "gpu", "operator": "Exists", "effect": "NoSchedule"}
-    await scene.flavor(
-        nodeLabels={"pool": "h100"},
-        nodeTaints=[{"key": "gpu", "effect": "NoSchedule"}],
-        tolerations=[toleration],
-    )
-    await scene.queue()
-    await scene.door()
-    before = (await scene.job("train-1"))["spec"]["template"]
-    await scene.pass_()
-    template = (await scene.port.get(JOBS, "team-a", "train-1"))["spec"]["template"]
-    workload = await scene.workload("train-1")
-    assert template["spec"]["nodeSelector"] == {"pool": "h100"}
-    assert template["spec"]["tolerations"] == [toleration]
-    assert template["metadata"]["labels"] == {"kueue.x-k8s.io/podset": "main"}
-    assert template["metadata"]["annotations"] == {"kueue.x-k8s.io/workload": workload["metadata"]["name"]}
-    await scene.change(WORKLOADS, "team-a", workload["metadata"]["name"], active=False)
-    await scene.pass_()
-    job = await scene.port.get(JOBS, "team-a", "train-1")
-    assert job["spec"]["template"]["spec"] == before["spec"]
-    assert not any((job["spec"]["template"].get("metadata") or {}).values())
-    assert not job["metadata"].get("annotations")
-
-
-async def test_a_missing_flavor_closes_the_queue() -> None:
-    scene = await Scene().begin()
-    await scene.queue(flavors=("missing-flavor",))
-    await scene.door()
-    await scene.job("waits")
-    await scene.pass_()
-    queue = await scene.port.get(CLUSTER_QUEUES, "", "research")
-    assert words_of(queue) == [
-        "Active False FlavorNotFound | Can't admit new workloads: references missing ResourceFlavor(s): "
-        "missing-flavor."
-    ]
-    await scene.flavor("missing-flavor")
-    await scene.pass_()
-    assert await scene.words("waits") == [RESERVED, ADMITTED]
-
-
-async def test_an_mpi_job_has_two_pod_sets() -> None:
-    scene = await Scene().begin()
-    await scene.usual()
-    worker = {"name": "w", "resources": {"limits": {GPU: "6"}}}
-    roles = {
-        "Launcher": {"replicas": 1, "template": {"spec": {"containers": [{"name": "l"}]}}},
-        "Worker": {"replicas": 2, "template": {"spec": {"containers": [worker]}}},
-    }
-    labels = {"kueue.x-k8s.io/queue-name": "main"}
-    metadata = {"name": "allreduce", "namespace": "team-a", "labels": labels}
-    await scene.make(MPIJOBS, {"metadata": metadata, "spec": {"mpiReplicaSpecs": roles}})
-    await scene.pass_()
-    tree = await scene.workload("allreduce")
-    assert re.fullmatch(r"mpijob-allreduce-[0-9a-f]{5}", tree["metadata"]["name"])
-    assert [(one["name"], one["count"]) for one in tree["spec"]["podSets"]] == [
-        ("launcher", 1),
-        ("worker", 2),
-    ]
-    assert words_of(tree) == [
-        "QuotaReserved False Pending | couldn't assign flavors to pod set worker: insufficient quota for "
-        "nvidia.com/gpu in flavor h100, previously considered podsets requests (0) + current podset request "
-        "(12) > maximum capacity (8)"
-    ]
-    await scene.port.patch(
-        CLUSTER_QUEUES,
-        "",
-        "research",
-        {
-            "spec": {
-                "resourceGroups": [
-                    {
-                        "coveredResources": [GPU],
-                        "flavors": [{"name": "h100", "resources": [{"name": GPU, "nominalQuota": 16}]}],
-                    }
-                ]
-            }
-        },
-    )
-    await scene.pass_()
-    assert await scene.words("allreduce") == [RESERVED, ADMITTED]
-    job = await scene.port.get(MPIJOBS, "team-a", "allreduce")
-    assert job["spec"]["runPolicy"]["suspend"] is False
-    assert await scene.events("Started") == [
-        "Normal Started MPIJob/allreduce [kubeflow.org/mpijob-kueue-controller] "
-        "Admitted by clusterQueue research"
-    ]
-
-
-async def test_the_queue_of_a_running_job_cannot_change() -> None:
-    scene = await Scene().begin()
-    await scene.usual()
-    await scene.job("train-1")
-    await scene.pass_()
-    patch = {"metadata": {"labels": {"kueue.x-k8s.io/queue-name": "x"}}}
-    with pytest.raises(PortError) as refusal:
-        await scene.port.patch(JOBS, "team-a", "train-1", patch)
-    assert (refusal.value.status, refusal.value.message) == (
-        403,
-        'admission webhook "vjob.kb.io" denied the request: metadata.labels[kueue.x-k8s.io/queue-name]: '
-        'Invalid value: "x": field is immutable',
-    )
-
-
-async def test_a_queue_with_mixed_up_resources_is_refused() -> None:
-    scene = await Scene().begin()
-    groups = [
-        {
-            "coveredResources": ["memory", "cpu"],
-            "flavors": [
-                {
-                    "name": "h100",
-                    "resources": [{"name": "cpu", "nominalQuota": 1}, {"name": "cpu", "nominalQuota": 1}],
-                }
-            ],
-        }
-    ]
-    with pytest.raises(PortError) as refusal:
-        await scene.make(CLUSTER_QUEUES, {"metadata": {"name": "x"}, "spec": {"resourceGroups": groups}})
-    assert refusal.value.message == (
-        'admission webhook "vclusterqueue.kb.io" denied the request: spec.resourceGroups[0].flavors[0].'
-        'resources[0].name: Invalid value: "cpu": must match the name in coveredResources'
-    )
 
 
 async def test_a_deleted_job_frees_its_quota() -> None:
