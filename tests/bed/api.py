@@ -7,7 +7,7 @@ import http.client
 import json
 import ssl
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -107,6 +107,27 @@ class Api:
         except BaseException:
             self.close()
             raise
+
+    def lines(
+        self, path: str, *, query: Iterable[tuple[str, str]] = (), timeout_seconds: float = 60.0
+    ) -> Iterator[bytes]:
+        """Lines of an answer as they come, of a watch for example, on a connection of their own.
+
+        The connection ends with the iterator. Raises ApiError.
+        """
+        address = urlsplit(self.server)
+        connection = http.client.HTTPSConnection(
+            address.hostname or "127.0.0.1", address.port, context=self._context, timeout=timeout_seconds
+        )
+        headers = {"Authorization": f"Bearer {self.token}", "Accept": "application/json"}
+        try:
+            connection.request("GET", f"{path}?{urlencode(list(query))}", headers=headers)
+            answer = connection.getresponse()
+            if answer.status >= 400:
+                Reply(answer.status, answer.getheader("Content-Type", ""), answer.read()).checked()
+            yield from answer
+        finally:
+            connection.close()
 
     def close(self) -> None:
         """Drops this thread's connection."""

@@ -10,13 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.bed.api import Api, Reply
+from tests.differential.random_hearing import Marks, hear, is_not_ours, is_repair, path_of
 from tests.differential.random_objects import DEFINITION, SORTS, Tree
 from tests.differential.random_writes import Step, merged
 
-_ROOTS = {"C": "/api/v1", "B": "/apis/batch/v1", "A": "/apis/apps/v1", "P": "/apis/policy/v1"}
 _REFERENCE = re.compile(r"\{(\w+/[\w.-]+)\.(uid|version|first)\}")
 _UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-_REPAIR = "ipallocator-repair-controller"
 _GENERATED = re.compile(r"drawn-\w{5}")
 
 _VERSIONS = "versions count everything that is written, not only the sequence"
@@ -94,6 +93,9 @@ class Side:
         elif body is not None:
             body = self.filled(body.decode("latin-1")).encode("latin-1")
         query = [(key, self.filled(value)) for key, value in options.get("query", {}).items()]
+        if "watch" in options.get("query", {}):
+            # A list waits until the server's cache has all that was written; a watch tells what it has.
+            self.api.request("GET", self.path(step[1]))
         try:
             reply = self._asked(step, body, [*query, *more])
         except http.client.RemoteDisconnected:
@@ -123,6 +125,19 @@ class Side:
             self.whole[label] = tree
 
     def _pages(self, step: Step) -> list[Any]:
+        """Every page, of what the sequence has made: what the server itself told meanwhile is taken away."""
+        end = time.monotonic() + 60
+        while True:
+            pages = self._read_pages(step)
+            repairs = [one for _, _, tree in pages for one in _repairs(tree)]
+            if not repairs:
+                return pages
+            for one in repairs:
+                self.api.delete(f"{self.path('C/events')}/{one['metadata']['name']}")
+            if time.monotonic() > end:
+                raise TimeoutError(f"the server goes on telling of addresses in {self.space}")
+
+    def _read_pages(self, step: Step) -> list[Any]:
         pages: list[Any] = []
         more: list[tuple[str, str]] = []
         while len(pages) < 8:
@@ -135,11 +150,9 @@ class Side:
         return pages
 
 
-def path_of(text: str, space: str) -> str:
-    """`C/pods` -> `/api/v1/namespaces/SPACE/pods`."""
-    if not text.startswith("/"):
-        text = f"{_ROOTS[text[0]]}/namespaces/NS{text[1:]}"
-    return text.replace("NS", space)
+def _repairs(tree: Any) -> list[Tree]:
+    items = tree.get("items") if isinstance(tree, dict) else None
+    return [one for one in items or () if is_repair(one)]
 
 
 def _read(reply: Reply, *, is_watch: bool = False) -> Any:
@@ -172,41 +185,6 @@ def begun(api: Api, space: str) -> Side:
     return Side(api, space, made["metadata"]["resourceVersion"])
 
 
-def hear(api: Api, sides: Sequence[Side], pool: ThreadPoolExecutor) -> None:
-    """Fills in what watchers of every kind are told of these sides, from before the first of them to now."""
-    since = str(min(int(side.since) for side in sides))
-    by_space = {side.space: side for side in sides}
-
-    def watched(path: str) -> None:
-        plural = path.rpartition("/")[2]
-        root = _ROOTS.get(path[0]) or path.partition("/namespaces/")[0].removesuffix(f"/{plural}")
-        query = {"watch": "1", "resourceVersion": since, "timeoutSeconds": "1"}
-        reply = api.request("GET", f"{root}/{plural}", query=query.items()).checked()
-        for side in sides:
-            side.told[path] = []
-        for line in reply.body.splitlines():
-            event = json.loads(line)
-            metadata = event["object"].get("metadata", {})
-            if event["type"] == "ERROR":
-                raise AssertionError(f"the watch of {path} from {since} broke: {event['object']}")
-            space = metadata.get("namespace") or metadata.get("name", "").partition("-")[2]
-            side_or_none = by_space.get(space)
-            if side_or_none is None or event["type"] == "BOOKMARK" or _is_not_ours(event["object"]):
-                continue
-            side_or_none.told[path].append(event)
-
-    list(pool.map(watched, [sort.path for sort in SORTS]))
-
-
-def _is_not_ours(tree: Any) -> bool:
-    """The config map that a controller puts into every namespace (here the server does), and what the real
-    server's own repair of addresses tells."""
-    if not isinstance(tree, dict):
-        return False
-    by = tree.get("reportingComponent", tree.get("reportingController"))
-    return (tree.get("metadata") or {}).get("name") == "kube-root-ca.crt" or by == _REPAIR
-
-
 class Plain:
     """Answers and events of one side without what differs by chance.
 
@@ -226,7 +204,7 @@ class Plain:
         if isinstance(tree, dict):
             return {self._text(key): self._field(key, tree[key]) for key in sorted(tree)}
         if isinstance(tree, list):
-            items = [self.of(one) for one in tree if not _is_not_ours(one)]
+            items = [self.of(one) for one in tree if not is_not_ours(one)]
             is_owners = bool(items) and all(isinstance(one, dict) and "fieldsType" in one for one in items)
             return sorted(items, key=lambda one: json.dumps(one, sort_keys=True)) if is_owners else items
         return self._text(tree) if isinstance(tree, str) else tree
@@ -263,6 +241,8 @@ def _version(tree: Tree) -> int:
 
 def _collect(tree: Any, versions: set[int]) -> None:
     """The versions of objects (not those of lists, which count what others wrote)."""
+    if is_not_ours(tree):
+        return
     if isinstance(tree, dict):
         if "uid" in tree and str(tree.get("resourceVersion", "")).isdecimal():
             versions.add(int(tree["resourceVersion"]))
@@ -310,6 +290,7 @@ class Pair:
         self._count = 0
         for api in self.apis:
             prepared(api)
+        self._marks = [Marks(api) for api in self.apis]
 
     def differences(self, sequences: Sequence[Sequence[Step]]) -> list[list[str]]:
         """For each sequence how the servers differ; each has a namespace of its own."""
@@ -323,12 +304,17 @@ class Pair:
             runs = [pool.submit(side.run, steps) for one, other, steps in pairs for side in (one, other)]
             for run in runs:
                 run.result()
+        self.hear([one for one, _, _ in pairs], [other for _, other, _ in pairs])
+        return [compared(mine, real, steps) for real, mine, steps in pairs]
+
+    def hear(self, *sides: Sequence[Side]) -> None:
+        """What watchers are told of the sides, those of the real server first."""
         with ThreadPoolExecutor(2 * len(SORTS)) as pool, ThreadPoolExecutor(2) as two:
-            sides = ([one for one, _, _ in pairs], [other for _, other, _ in pairs])
-            hears = [two.submit(hear, api, some, pool) for api, some in zip(self.apis, sides, strict=True)]
+            hears = [
+                two.submit(hear, marks, some, pool) for marks, some in zip(self._marks, sides, strict=True)
+            ]
             for heard in hears:
                 heard.result()
-        return [compared(mine, real, steps) for real, mine, steps in pairs]
 
     def smallest(self, steps: Sequence[Step]) -> tuple[list[Step], list[str]]:
         """The shortest prefix that differs, less what can be left out; and how it differs."""
