@@ -10,7 +10,9 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-SOURCES = (Path("cockpit/kube/decode/_gist.c"), Path("cockpit/kube/decode/_gistmodule.c"))  # and _gist.h
+SOURCES = tuple(
+    Path("cockpit/kube/decode", name) for name in ("_gist.c", "_gistmodule.c", "_gistchunks.c")
+)  # and _gist.h
 BUILT = Path("cockpit/kube/decode/_gist.abi3.so")
 
 

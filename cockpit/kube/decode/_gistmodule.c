@@ -13,6 +13,8 @@
 
 typedef PyObject *const *arguments;
 
+PyObject *unchunked(PyObject *module, arguments given, Py_ssize_t count); /* _gistchunks.c */
+
 static text text_of(PyObject *bytes) {
     char *data = NULL;
     Py_ssize_t size = 0;
@@ -381,6 +383,7 @@ static PyObject *opened(PyObject *module, PyObject *given) {
 
 static PyMethodDef METHODS[] = {
     {"opened", opened, METH_O, "Type and raw object of a watch event, or None (cockpit.kube.decode.envelope)."},
+    {"unchunked", (PyCFunction)(void (*)(void))unchunked, METH_FASTCALL, "A body out of chunks (cockpit.kube.chunked)."},
     {"node", (PyCFunction)(void (*)(void))node, METH_FASTCALL, "The gist of a Node on the wire, or None."},
     {NULL, NULL, 0, NULL}};
 

@@ -7,10 +7,12 @@ import itertools
 from collections.abc import Iterable, Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cockpit.kube import chunked as chunked_module
 from cockpit.kube.chunked import LONGEST_LINE_BYTES, LONGEST_TRAILER_BYTES, ChunkError, Dechunker
+from tests.unit.kube.variants import needs_gist
 
 HEAD = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
@@ -161,3 +163,61 @@ def test_rubbish_is_judged_alike_wherever_it_is_cut(rubbish: bytes, cut: int) ->
             return None
 
     assert outcome([rubbish]) == outcome(pieces_of(rubbish, [cut]))
+
+
+def outcome(pieces: Sequence[bytes]) -> tuple[list[bytes], str, bool, int]:
+    """The body piece by piece, what was wrong in the end, whether it ended, and what is left of a chunk."""
+    dechunker = Dechunker()
+    found: list[bytes] = []
+    try:
+        found.extend(dechunker.feed(bytearray(piece), len(piece)) for piece in pieces)
+    except ChunkError as error:
+        return found, str(error), False, 0
+    return found, "", dechunker.is_done, 0 if dechunker.is_done else dechunker._left
+
+
+damage = st.lists(
+    st.tuples(
+        st.integers(0, 400), st.sampled_from([b"", b"\r", b"\n", b"\r\n", b"g", b"0", b";x", b"f" * 17, b" "])
+    ),
+    max_size=3,
+)
+
+
+@needs_gist
+@settings(max_examples=400, deadline=None)
+@given(chunked(), st.lists(st.integers(0, 800), max_size=6), damage)
+def test_the_compiled_way_reads_as_the_other_one(
+    sent: tuple[bytes, bytes], cuts: list[int], hurt: list[tuple[int, bytes]]
+) -> None:
+    wire = sent[0]
+    for at, more in hurt:
+        wire = wire[:at] + more + wire[at + (not more) :]
+    pieces = pieces_of(wire, cuts)
+    compiled = outcome(pieces)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chunked_module, "unchunked", None)
+        assert outcome(pieces) == compiled
+
+
+@needs_gist
+def test_the_compiled_way_leaves_what_is_not_a_plain_size_alone() -> None:
+    unchunked = pytest.importorskip("cockpit.kube.decode._gist").unchunked
+
+    def read_from(data: bytes, at: int, left: int) -> object:
+        return unchunked(data, at, len(data), left)
+
+    assert read_from(b"abc\r\n2\r\nde\r\nF\r\nfg", 0, 3) == (b"abcdefg", 17, 13)
+    assert read_from(b"abc\r\n2;x\r\nde", 0, 3) == (b"abc", 3, 0)
+    assert read_from(b"abc\r\n0\r\n\r\n", 0, 3) == (b"abc", 3, 0)
+    assert read_from(b"abc\r\n" + b"1" * 17 + b"\r\nx", 1, 2) == (b"bc", 3, 0)
+    assert read_from(b"abc\r\n" + b"f" * 16 + b"\r\nx", 1, 2) == (b"bcx", 24, (1 << 64) - 2)
+    assert unchunked(b"abc", 1, 2, (1 << 64) - 1) == (b"b", 2, (1 << 64) - 2)
+    assert read_from(b"", 0, 0) == (b"", 0, 0)
+    for given_ in ((b"abc", 2, 1, 0), (b"abc", -1, 1, 0), (b"abc", 0, 4, 0)):
+        with pytest.raises(ValueError, match="outside"):
+            unchunked(*given_)
+    with pytest.raises(OverflowError):
+        unchunked(b"abc", 0, 1, -1)
+    with pytest.raises(TypeError):
+        unchunked("abc", 0, 1, 1)
