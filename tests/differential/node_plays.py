@@ -1,6 +1,6 @@
 """Plays for the controllers of nodes: silence, taints, daemons; the table is in `controller_plays`."""
 
-from tests.differential.controller_plays import Play, Side, Tree, ended, pod_spec, running
+from tests.differential.controller_ground import Play, Side, Tree, ended, pod_spec, running
 
 
 def node(side: Side, name: str, **labels: str) -> Tree:

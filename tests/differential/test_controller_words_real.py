@@ -10,7 +10,8 @@ import pytest
 from tests.bed import sandbox
 from tests.bed.api import Api
 from tests.bed.fixtures import fresh
-from tests.differential.controller_plays import PLAYS, Play
+from tests.differential.controller_ground import Play
+from tests.differential.controller_plays import PLAYS
 from tests.differential.controller_sides import Ours, Theirs
 
 pytestmark = pytest.mark.real

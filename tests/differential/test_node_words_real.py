@@ -6,7 +6,7 @@ Each play has a control plane without a scheduler of its own: nodes belong to no
 import pytest
 
 from tests.bed.fixtures import fresh
-from tests.differential.controller_plays import Play
+from tests.differential.controller_ground import Play
 from tests.differential.controller_sides import Ours, Theirs
 from tests.differential.node_plays import PLAYS
 

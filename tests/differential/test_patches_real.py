@@ -27,10 +27,10 @@ from tests.differential.patch_cases import (
     CONFIG_STEPS,
     DEPLOYMENT_START,
     DEPLOYMENT_STEPS,
-    SEQUENCES,
     Step,
     Tree,
 )
+from tests.differential.patch_sequences import SEQUENCES
 
 __all__ = ["bed_apiserver"]
 

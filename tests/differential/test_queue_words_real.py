@@ -7,7 +7,8 @@ import pytest
 from tests.bed import sandbox
 from tests.bed.api import Api
 from tests.bed.fixtures import fresh
-from tests.differential.queue_plays import PLAYS, Play
+from tests.differential.queue_ground import Play
+from tests.differential.queue_plays import PLAYS
 from tests.differential.queue_sides import Ours, Theirs
 
 pytestmark = pytest.mark.real

@@ -25,7 +25,8 @@ from cockpit.sim.server.run import Embedded, serving
 from tests.bed.api import Api
 from tests.bed.bed import Bed
 from tests.bed.fixtures import bed_apiserver
-from tests.differential.write_stories import STORIES, WATCHED, Step, Tree
+from tests.differential.write_steps import Step, Tree
+from tests.differential.write_stories import STORIES, WATCHED
 
 __all__ = ["bed_apiserver"]
 
