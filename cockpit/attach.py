@@ -204,6 +204,7 @@ class Attachment:
         feed = Feed(session, self.sink, clock=self.clock, rng=self._rng, namespace=self.scope)
         async with asyncio.TaskGroup() as group:
             group.create_task(feed.run(), name="feed")
+            await asyncio.sleep(0)  # its requests leave before all others
             group.create_task(self._discover(session), name="discovery")
             group.create_task(self._places(session), name="places")
             group.create_task(self._measure(session), name="latency")
