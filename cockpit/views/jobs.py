@@ -75,11 +75,12 @@ def _gpus(row: JobRow, now_seconds: float) -> Cell:
     job = row.job
     if job.gpus_wanted == 0 and not job.gpus_held:
         return Cell("none", "dim")
-    return Cell(fmt.of(job.gpus_held, job.gpus_wanted))
+    return Cell(fmt.of(job.gpus_held, job.gpus_wanted), "dim" if job.state in JobState.ENDED else "")
 
 
 def _ready(row: JobRow, now_seconds: float) -> Cell:
-    return Cell(fmt.of(row.job.ready, row.job.wanted))
+    # none of a job that has ended is ready, and none should be
+    return Cell(fmt.of(row.job.ready, row.job.wanted), "dim" if row.job.state in JobState.ENDED else "")
 
 
 def _duty(row: JobRow, now_seconds: float) -> Cell:

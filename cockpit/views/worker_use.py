@@ -99,6 +99,8 @@ def fact(members: Iterable[Pod], store: StoreReader) -> Pair | None:
         workers.append(_Worker(pod, use, waits_for(duty, pod, use)))
     if not workers:
         return None
+    if all(isinstance(value, Absent) for one in workers for value in _readings(one.use)):
+        return Pair("workers", f"CPU and network {fmt.absent_cell(Absent.NOT_COLLECTED).text}", "dim")
     means = [
         f"CPU {_mean((one.use.cpu_cores for one in workers), lambda cores: f'{cores:.1f} cores')}",
         f"in {_mean((one.use.receive_bytes_per_second for one in workers), rate)}",
@@ -111,6 +113,10 @@ def fact(members: Iterable[Pod], store: StoreReader) -> Pair | None:
         if count
     ]
     return Pair("workers", " · ".join([*said, *means]), "warn" if said else "")
+
+
+def _readings(use: PodUse) -> tuple[Reading, ...]:
+    return use.cpu_cores, use.receive_bytes_per_second, use.transmit_bytes_per_second
 
 
 def _mean(values: Iterable[Reading], draw: Callable[[float], str]) -> str:

@@ -85,7 +85,7 @@ def test_the_page_says_on_how_many_workers_and_the_means() -> None:
 
 def test_where_nobody_exports_it_the_page_says_so() -> None:
     made, members = job()
-    assert worker_use.fact(members, made) == Pair("workers", "CPU n/c · in n/c · out n/c", "")
+    assert worker_use.fact(members, made) == Pair("workers", "CPU and network n/c", "dim")
     assert worker_use.fact(members[:1], made) is None
 
 
