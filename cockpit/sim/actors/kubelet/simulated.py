@@ -44,7 +44,7 @@ class SimulatedRunning:
         self._log = SimulatedLog(
             kind,
             start.container_id,
-            job=_owner(start.pod) or start.container_id,
+            job=_job_of(start.pod) or start.container_id,
             gpus=gpus,
             started_at=now,
             step_seconds=behaviour.step_seconds,
@@ -120,9 +120,18 @@ class SimulatedRunning:
         return self._start.behaviour.probes.get(kind) or ProbeStory()
 
 
-def _owner(pod: Tree) -> str:
-    """The uid of what owns the pod, "" for nothing."""
-    owners = pod["metadata"].get("ownerReferences") or ()
+_JOB_LABELS = ("training.kubeflow.org/job-name", "jobset.sigs.k8s.io/jobset-name")
+"""Labels by which members of one job know each other, whatever owns them."""
+
+
+def _job_of(pod: Tree) -> str:
+    """What the members of a job have in common: its name by a label, else their owner; "" for nothing."""
+    metadata = pod["metadata"]
+    labels = metadata.get("labels") or {}
+    for key in _JOB_LABELS:
+        if key in labels:
+            return f"{metadata.get('namespace', '')}/{labels[key]}"
+    owners = metadata.get("ownerReferences") or ()
     return str(owners[0]["uid"]) if owners else ""
 
 

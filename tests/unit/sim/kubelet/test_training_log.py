@@ -2,6 +2,7 @@
 
 import re
 
+from cockpit.sim.actors.kubelet.simulated import _job_of
 from cockpit.sim.actors.kubelet.training import SimulatedLog
 
 _LINE = re.compile(r"epoch (\d+) step (\d+)/(\d+) loss (\S+) images/sec (\S+)")
@@ -30,3 +31,15 @@ def test_members_of_a_job_stand_at_the_same_step_with_like_losses_and_rates_of_t
 
 def test_other_jobs_have_other_epochs_or_losses() -> None:
     assert len({told(f"job-{number}", "container")[:2] for number in range(6)}) == 6
+
+
+def test_a_launcher_goes_with_its_workers_and_a_bare_pod_with_nobody() -> None:
+    label = {"training.kubeflow.org/job-name": "llm"}
+
+    def pod(owner: str, labels: dict[str, str]) -> dict[str, object]:
+        owners = [{"uid": owner}] if owner else []
+        return {"metadata": {"namespace": "team-a", "labels": labels, "ownerReferences": owners}}
+
+    assert _job_of(pod("job-uid", label)) == _job_of(pod("mpijob-uid", label)) == "team-a/llm"
+    assert _job_of(pod("job-uid", {})) == "job-uid"
+    assert _job_of(pod("", {})) == _job_of({"metadata": {}}) == ""
