@@ -1,4 +1,4 @@
-"""Suspend, resume, resize, prioritise, retry and clone as values: the engine decides how."""
+"""Suspend, resume, resize, prioritise, retry now and prune as values: the engine decides how."""
 
 import copy
 import json
@@ -6,10 +6,7 @@ import shlex
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from cockpit.actions.again import plan_clone, plan_retry, short_of_memory, template_of
 from cockpit.actions.hold import is_through_workload, plan_resume, plan_suspend
 from cockpit.actions.job_size import plan_resize, size_of
 from cockpit.actions.kill import gang_key, plan_kill
@@ -19,15 +16,12 @@ from cockpit.actions.prune import ended_before
 from cockpit.errors import BadInput
 from cockpit.gangs.hold import ended_as, is_suspended
 from cockpit.gangs.retry_now import plan_retry_now
-from cockpit.jobs.again import as_written, grown, more_memory, next_name
-from cockpit.jobs.clone_template import clone_template
 from cockpit.jobs.render import render
 from cockpit.jobs.template import load_templates
 from cockpit.kube.resource import MPIJOBS
 from cockpit.model.gang import Workload
 from cockpit.model.job import JobState
 from cockpit.model.pod import Pod
-from cockpit.model.quantity import parse_quantity
 from cockpit.model.record import Condition, OwnerRef
 from tests.unit.actions.builders import job, pod, store_of
 
@@ -296,149 +290,6 @@ def test_without_kueue_only_a_suspended_mpijob_takes_another_class() -> None:
     assert set(body["spec"]["mpiReplicaSpecs"]) == {"Launcher", "Worker"}
     with pytest.raises(BadInput, match="in no queue"):
         plan_prioritise(job(), tree, queue="main")
-
-
-# ---- clone and retry
-
-
-@given(
-    template=st.sampled_from(sorted(TEMPLATES)),
-    workers=st.integers(1, 40),
-    gpus=st.integers(1, 16),
-    memory=st.sampled_from(["32Gi", "1500Mi", "64G"]),
-    command=st.lists(
-        st.text(st.characters(codec="ascii", exclude_categories=["Cc"]), min_size=1), min_size=1
-    ),
-    queue=st.sampled_from(["", "main"]),
-)
-def test_a_clone_with_nothing_filled_in_is_the_job_itself(
-    template: str, workers: int, gpus: int, memory: str, command: list[str], queue: str
-) -> None:
-    wanted = {
-        "name": "llm",
-        "namespace": "team-a",
-        "image": "r.example/hvd:1",
-        "workers": str(workers),
-        "gpus": str(gpus),
-        "memory": memory,
-        "command": shlex.join(command),
-        "queue": queue,
-    }
-    one = TEMPLATES[template]
-    known = {key: value for key, value in wanted.items() if one.parameter(key) is not None}
-    for parameter in one.parameters:
-        if parameter.is_required and parameter.name not in known:
-            return
-    try:
-        manifest = render(one, known)
-    except BadInput:
-        return
-    written = as_written({**manifest, "status": {"x": 1}})
-    again = render(clone_template(written, "llm-r2"), {})
-    assert again.pop("metadata")["name"] == "llm-r2"
-    expected = copy.deepcopy(written)
-    expected.pop("metadata")
-    assert again == expected
-
-
-def test_a_clone_follows_its_size_in_slots_and_processes() -> None:
-    template = template_of(job(), mpijob())
-    names = [one.name for one in template.parameters]
-    assert names[:2] == ["name", "namespace"]
-    assert {"workers", "gpus", "image", "memory"} <= set(names)
-    made = render(template, {"workers": "3", "gpus": "8"})
-    args = made["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"][0]["args"]
-    assert args[args.index("-np") + 1] == "24"
-    assert made["spec"]["slotsPerWorker"] == 8
-    assert made["spec"]["mpiReplicaSpecs"]["Worker"]["replicas"] == 3
-
-
-def test_a_clone_has_nothing_that_the_server_wrote() -> None:
-    made = as_written(batch_job())
-    assert "status" not in made and "selector" not in made["spec"]
-    assert set(made["metadata"]) == {"name", "namespace"}
-    assert made["spec"]["template"]["metadata"] == {"labels": {"team": "a"}}
-    assert "suspend" not in made["spec"]
-    held = as_written(
-        {**batch_job(), "metadata": {**batch_job()["metadata"], "labels": {"kueue.x-k8s.io/queue-name": "q"}}}
-    )
-    assert held["spec"]["suspend"] is True
-
-
-def test_a_clone_of_an_admitted_job_is_placed_as_its_person_asked() -> None:
-    tree = batch_job()
-    tree["spec"]["template"]["spec"]["nodeSelector"] = {"pool": "h100", "mine": "yes"}
-    asked = {"spec": {"podSets": [{"name": "main", "template": {"spec": {"nodeSelector": {"mine": "yes"}}}}]}}
-    assert as_written(tree, asked)["spec"]["template"]["spec"]["nodeSelector"] == {"mine": "yes"}
-
-
-def test_clone_is_one_post_under_the_next_name() -> None:
-    one = job("fit", kind="Job")
-    template = template_of(one, batch_job(), taken=("fit-r2",))
-    plan = plan_clone(one, template, {"memory": "20Gi"}, context="prod")
-    (call,) = plan.calls
-    assert (call.method, call.path) == ("POST", "/apis/batch/v1/namespaces/team-a/jobs")
-    assert call.body["metadata"]["name"] == "fit-r3"
-    assert plan.title == "Clone job team-a/fit as team-a/fit-r3"
-    assert plan.shell == ("cockpit job clone job/team-a/fit --set memory=20Gi --context prod --write")
-
-
-def test_a_retry_after_oom_proposes_half_as_much_again() -> None:
-    dead = Pod(
-        uid="uid-p",
-        name="p",
-        namespace="team-a",
-        phase="Failed",
-        terminated_reason="OOMKilled",
-        role="worker",
-    )
-    store = store_of(dead)
-    one = job(state=JobState.FAILED, pod_uids=("uid-p",))
-    assert short_of_memory(one, store) == ("worker",)
-    plan = plan_retry(one, mpijob(), store)
-    roles = plan.calls[0].body["spec"]["mpiReplicaSpecs"]
-    worker = roles["Worker"]["template"]["spec"]["containers"][0]["resources"]
-    assert worker["limits"]["memory"] == "48Gi"
-    before = mpijob()["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"][0]
-    assert roles["Launcher"]["template"]["spec"]["containers"][0]["resources"] == before["resources"]
-    assert "more memory: worker: 32Gi to 48Gi" in plan.lines
-    assert plan.calls[0].body["metadata"]["name"] == "llm-r2"
-    bigger = plan_retry(one, mpijob(), store, memory="100Gi")
-    assert "more memory: worker: 32Gi to 100Gi" in bigger.lines
-    with pytest.raises(BadInput, match="not a quantity"):
-        plan_retry(one, mpijob(), store, memory="lots")
-
-
-def test_only_what_failed_is_retried() -> None:
-    with pytest.raises(BadInput, match="has not failed"):
-        plan_retry(job(), mpijob(), store_of())
-    plan = plan_retry(job(state=JobState.FAILED), mpijob(), store_of())
-    assert not [line for line in plan.lines if "memory" in line]
-
-
-@given(st.integers(1, 10**13), st.sampled_from([1.5, 2.0, 1.1]))
-def test_more_memory_is_never_less_than_asked(number: int, factor: float) -> None:
-    found = parse_quantity(more_memory(str(number), factor))
-    assert number * factor <= found <= number * factor + 2**30
-
-
-@given(st.from_regex(r"[a-z]([-a-z0-9]{0,46}[a-z0-9])?", fullmatch=True))
-def test_next_names_are_names_and_new(name: str) -> None:
-    taken = {name}
-    for _ in range(3):
-        made = next_name(name, taken)
-        assert made not in taken and len(made) <= 48 and not made.endswith("-")
-        taken.add(made)
-
-
-def test_requests_grow_with_limits() -> None:
-    tree = batch_job()
-    container = tree["spec"]["template"]["spec"]["containers"][0]
-    container["resources"]["requests"] = {"memory": "4Gi"}
-    made, told = grown(tree, ("main",), 1.5)
-    sizes = made["spec"]["template"]["spec"]["containers"][0]["resources"]
-    assert (sizes["limits"]["memory"], sizes["requests"]["memory"]) == ("15Gi", "6144Mi")
-    assert told == ["main: 10Gi to 15Gi"]
 
 
 # ---- retry now, prune, kubectl
