@@ -68,8 +68,8 @@ typedef struct {
     descrsetfunc set[FIELDS];
     PyObject *words, *moments, *ranks; /* memos: subscripted */
     Py_ssize_t kept;
-    uint64_t last_hash; /* members of a job come one after the other: */
-    PyObject *last;     /* what `like` had for the key before, NULL after it changed */
+    PyObject *last; /* what `like` had for the key before, NULL after it changed: members of a job come in a row */
+    text last_key;
     struct {
         uint8_t raw[24];
         size_t size;
@@ -146,21 +146,21 @@ static uint64_t hash_of(const gist *g) {
     return one ^ one >> 32;
 }
 
+static int is_key(text key, const gist *g) { return key.size == g->key_size && memcmp(key.at, g->key, key.size) == 0; }
+
 /* The first record of that key, borrowed; NULL where there is none, maybe with an error set. */
 static PyObject *first_of(members *self, const gist *g) {
-    uint64_t number = hash_of(g);
-    if (self->last == NULL || self->last_hash != number) {
-        PyObject *hash = PyLong_FromUnsignedLongLong(number);
+    if (self->last == NULL || !is_key(self->last_key, g)) {
+        PyObject *hash = PyLong_FromUnsignedLongLong(hash_of(g));
         if (hash == NULL) return NULL;
         PyObject *found = PyDict_GetItemWithError(self->like, hash);
         Py_DECREF(hash);
         if (found == NULL) return NULL;
         Py_XDECREF(self->last);
         self->last = Py_NewRef(found);
-        self->last_hash = number;
+        self->last_key = text_of(PyTuple_GetItem(found, 0));
+        if (!is_key(self->last_key, g)) return NULL;
     }
-    text key = text_of(PyTuple_GetItem(self->last, 0));
-    if (key.size != g->key_size || memcmp(key.at, g->key, key.size) != 0) return NULL;
     return PyTuple_GetItem(self->last, 1);
 }
 
