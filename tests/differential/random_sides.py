@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.bed.api import Api, Reply
+from tests.differential.random_admission import Admission
 from tests.differential.random_hearing import Marks, hear, is_not_ours, is_repair, path_of
 from tests.differential.random_objects import DEFINITION, SORTS, Tree
 from tests.differential.random_writes import Step, merged
@@ -63,6 +64,8 @@ class Side:
     whole: dict[str, Tree] = field(default_factory=dict)
     answers: list[Any] = field(default_factory=list)
     told: dict[str, list[Any]] = field(default_factory=dict)
+    admission: Admission | None = None
+    """Waited for where the server has caches of its own."""
 
     def path(self, text: str) -> str:
         """A path of `write_stories` as it is asked for."""
@@ -100,6 +103,8 @@ class Side:
             reply = self._asked(step, body, [*query, *more])
         except http.client.RemoteDisconnected:
             return "no answer"
+        if step[0] != "GET" and reply.status < 300 and self.admission is not None:
+            self.admission.settle(self.path(step[1]))
         tree = _read(reply, is_watch="watch" in options.get("query", {}))
         if isinstance(tree, dict):
             self._remember(tree)
@@ -179,10 +184,10 @@ def prepared(api: Api) -> None:
         time.sleep(0.1)
 
 
-def begun(api: Api, space: str) -> Side:
+def begun(api: Api, space: str, admission: Admission | None = None) -> Side:
     """A side with its namespace."""
     made = api.create("/api/v1/namespaces", {"metadata": {"name": space}})
-    return Side(api, space, made["metadata"]["resourceVersion"])
+    return Side(api, space, made["metadata"]["resourceVersion"], admission=admission)
 
 
 class Plain:
@@ -290,6 +295,7 @@ class Pair:
         self._count = 0
         for api in self.apis:
             prepared(api)
+        self._admission = Admission(real)
         self._marks = [Marks(api) for api in self.apis]
 
     def differences(self, sequences: Sequence[Sequence[Step]]) -> list[list[str]]:
@@ -298,7 +304,7 @@ class Pair:
         for steps in sequences:
             self._count += 1
             space = f"r{time.monotonic_ns() % 10**9:09d}x{self._count}"
-            real, mine = (begun(api, space) for api in self.apis)
+            real, mine = begun(self.apis[0], space, self._admission), begun(self.apis[1], space)
             pairs.append((real, mine, steps))
         with ThreadPoolExecutor(self._at_once) as pool:
             runs = [pool.submit(side.run, steps) for one, other, steps in pairs for side in (one, other)]
