@@ -155,7 +155,11 @@ FIELDS: tuple[Field[GpuRow], ...] = (
         lambda r, _: None if r.card.xid is None else float(r.card.xid),
         Measure.COUNT,
     ),
-    Field(Column("holder", "Held by", 22, grow=6, most=60, wish=44), _holder, lambda r, _: _holder_text(r)),
+    Field(
+        Column("holder", "Held by", 22, grow=6, most=60, wish=44, keeps_end=True),
+        _holder,
+        lambda r, _: _holder_text(r),
+    ),
     Field(
         Column("mark", "How sure", 8),
         lambda r, _: fmt.NOTHING if r.is_lost else cards.mark_cell(r.card.mark),

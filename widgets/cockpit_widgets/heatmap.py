@@ -103,8 +103,8 @@ class Heatmap(CaptionedMap, can_focus=True):
 
     @property
     def caption(self) -> str:
-        """What a cell stands for, then the legend."""
-        return self._caption_of(self.fold)
+        """What a cell stands for, then the legend; "" for a map without a cell."""
+        return self._caption_of(self.fold) if self._groups else ""
 
     @property
     def _captions(self) -> tuple[str, ...]:

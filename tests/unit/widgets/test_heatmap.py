@@ -249,7 +249,9 @@ async def test_the_cursor_stays_on_its_block_when_blocks_come_and_go() -> None:
         heatmap.set_groups([more, *heat(5)])
         assert heatmap.cursor_key == "g0-n2"
         heatmap.set_groups([])
+        await pilot.pause()
         assert heatmap.cursor_key is None
+        assert not any(line.strip() for line in texts_of(heatmap)), "glyphs that are not there need no legend"
         await pilot.press("right", "down", "enter", "end")
         assert_sound(heatmap)
 
