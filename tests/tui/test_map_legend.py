@@ -17,10 +17,12 @@ async def test_every_quantity_has_its_whole_legend(size: tuple[int, int]) -> Non
             drawn = looking.lines(app)
             assert f"Fleet by {metric.value}" in looking.text(app)
             begin = next(at for at, line in enumerate(drawn) if "one cell per GPU, a block per node" in line)
-            end = begin + 1 if "shade:" in drawn[begin] or ": ▂" in drawn[begin] else begin + 2
+            is_one_line = any(word in drawn[begin] for word in ("shade:", "owner:", "priority,"))
+            end = begin + (1 if is_one_line else 2)
             legend = "   ".join(line.strip() for line in drawn[begin:end])
             assert "· free  × lost  ? n/c  ~ stale" in legend
-            assert ("owner: " if metric is Metric.OWNER else metric.value) in legend or "shade: " in legend
+            wanted = {Metric.OWNER: "owner: ", Metric.PRIORITY: "priority, lowest first: "}
+            assert wanted.get(metric, "shade: ") in legend
             assert "…" not in legend, legend
             await pilot.press("m")
 
