@@ -17,6 +17,7 @@ import aiohttp
 from aiohttp.client_proto import ResponseHandler
 
 from cockpit.kube.chunked import ChunkError, Dechunker
+from cockpit.kube.transport import Lumps
 
 FIRST_BUFFER_BYTES = 16 << 10
 """Of a stream that is quiet, as most are."""
@@ -43,6 +44,7 @@ class Intake(asyncio.BufferedProtocol):
         self._buffer = bytearray(FIRST_BUFFER_BYTES)
         self._view = memoryview(self._buffer)  # asyncio's TLS slices what it is given: no copy may come of it
         self._dechunker = Dechunker()
+        self._lumps = Lumps(transport)
         self._blocks: list[bytes] = []
         self._waiting_bytes = 0
         self._is_paused = False
@@ -59,6 +61,7 @@ class Intake(asyncio.BufferedProtocol):
 
     def buffer_updated(self, nbytes: int) -> None:
         self._heard_at = self._loop.time()
+        self._lumps.came(nbytes)
         self._take(self._buffer, nbytes)
         if nbytes == len(self._buffer) < BUFFER_BYTES:
             self._buffer = bytearray(BUFFER_BYTES)
@@ -170,6 +173,7 @@ class Intake(asyncio.BufferedProtocol):
         self._timer = self._loop.call_at(self._heard_at + self._idle, self._watch_silence)
 
     def _stop_watching(self) -> None:
+        self._lumps.stop()
         self._idle = None
         if self._timer is not None:
             self._timer.cancel()

@@ -147,6 +147,30 @@ async def test_what_comes_is_handed_on_at_once(wire: Wire, session: Session) -> 
     await asyncio.wait_for(wire.left.wait(), PATIENCE_SECONDS)  # the stream was left, and so was the server
 
 
+async def test_a_little_behind_a_lot_is_not_kept(wire: Wire, session: Session) -> None:
+    """The kernel wakes us for many bytes at once: the last few come all the same, and the next few."""
+    lot, asked = bytes(3 << 20), asyncio.Event()
+
+    async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(HEAD + chunk(lot))
+        await writer.drain()
+        writer.write(chunk(b"a little"))
+        await asked.wait()
+        writer.write(chunk(b"more"))
+        await stay(reader, wire)
+
+    wire.script = script
+    async with session.stream(PODS, idle_seconds=PATIENCE_SECONDS) as answer:
+        got = b""
+        async for part in answer.chunks:
+            got += part
+            if len(got) == len(lot) + 8:
+                asked.set()
+            if len(got) == len(lot) + 12:
+                break
+        assert got == lot + b"a littlemore"
+
+
 @pytest.mark.parametrize("is_taken", [True, False])
 async def test_aiohttps_way_and_ours_are_one(
     wire: Wire, session: Session, monkeypatch: pytest.MonkeyPatch, is_taken: bool
@@ -313,9 +337,11 @@ async def test_a_server_waits_for_a_slow_reader(wire: Wire, session: Session) ->
 async def test_a_stream_that_is_left_while_it_waits_leaves_the_server(wire: Wire, session: Session) -> None:
     async def script(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(HEAD)
-        while True:
+        while not writer.is_closing():
             writer.write(chunk(bytes(1 << 16)))
             await writer.drain()
+            await asyncio.sleep(0)  # drain alone does not let others run, so nobody would notice the end
+        wire.left.set()
 
     wire.script = script
     async with session.stream(PODS, idle_seconds=PATIENCE_SECONDS) as answer:
