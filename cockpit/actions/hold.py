@@ -4,7 +4,7 @@ A job that Kueue manages is held through its Workload, Volcano's own Job by a Co
 any other one by its own suspend field.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -20,6 +20,7 @@ from cockpit.gangs.sentence import counted, freed
 from cockpit.model.gang import Workload
 from cockpit.model.job import Job, JobState
 from cockpit.model.plan import Plan
+from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 
 WORKLOADS = "kueue.x-k8s.io/v1beta2"
@@ -114,8 +115,15 @@ def _lost(job: Job, store: Truth) -> tuple[str, ...]:
     free = f" and {freed(job.gpus_held)} on {counted(len(nodes), 'node')}" if job.gpus_held else ""
     return (
         f"{counted(len(alive), 'pod')} end{'s' * (len(alive) == 1)}{free}",
-        "progress since the last checkpoint is lost; the object, its queue and its claims stay",
+        f"{lost_words(alive)}; the object, its queue and its claims stay",
     )
+
+
+def lost_words(alive: Iterable[Pod]) -> str:
+    """What taking these pods off their nodes loses: nothing as long as none of them runs."""
+    if any(one.phase not in ("", "Pending") for one in alive):
+        return "progress since the last checkpoint is lost"
+    return "none of them runs yet, so no progress is lost"
 
 
 def is_held(job: Job) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 
 from cockpit.actions.anew import carry_anew
 from cockpit.actions.ground import Make
+from cockpit.actions.hold import lost_words
 from cockpit.actions.kill import REMAINS, Truth, gang_key, members_of
 from cockpit.actions.perform import AT_ONCE, Perform
 from cockpit.actions.same import same_change
@@ -163,11 +164,7 @@ def _lines(verb: str, jobs: Sequence[Job], store: Truth) -> Iterable[str]:
         nodes = {one.node for one in alive if one.holds_gpus}
         yield f"{counted(len(alive), 'pod')} end{'s' * (len(alive) == 1)}"
         yield f"{freed(gpus)} on {counted(len(nodes), 'node')}" if gpus else "no GPU is held"
-        yield (
-            REMAINS
-            if verb != "suspend"
-            else "progress since the last checkpoint is lost; objects, queues and claims stay"
-        )
+        yield REMAINS if verb != "suspend" else f"{lost_words(alive)}; objects, queues and claims stay"
     elif wanted := sum(one.gpus_wanted or 0 for one in jobs):
         yield f"{counted(wanted, 'GPU')} are asked for"
     yield listed("jobs: ", [f"{one.namespace}/{one.name}" for one in jobs], _MOST_SHOWN)

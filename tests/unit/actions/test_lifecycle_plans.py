@@ -110,6 +110,21 @@ def test_a_job_of_kueue_is_held_through_its_workload_and_its_own_field_is_not_to
     assert plan.is_destructive
 
 
+@pytest.mark.parametrize(
+    ("phases", "lost"),
+    [
+        (("Running", "Pending"), "progress since the last checkpoint is lost"),
+        (("Pending", "Pending"), "none of them runs yet, so no progress is lost"),
+        (("Succeeded", "Failed"), "no pod runs now, so nothing is lost"),
+    ],
+)
+def test_only_what_runs_loses_progress(phases: tuple[str, str], lost: str) -> None:
+    store = store_of(*(pod(f"p{at}", phase) for at, phase in enumerate(phases)))
+    tree = {**mpijob(), "spec": {}}
+    plan = plan_suspend(job(pod_uids=("uid-p0", "uid-p1")), tree, store)
+    assert plan.lines[-1].startswith(lost)
+
+
 def test_a_held_job_of_kueue_is_resumed_through_its_workload() -> None:
     store = store_of(workloads=(workload(is_active=False, conditions=()),))
     one = job(engine="Kueue", workload_uid="uid-w", state=JobState.SUSPENDED)
