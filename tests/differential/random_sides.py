@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.bed.api import Api, Reply
+from tests.differential.go_maps import in_order
 from tests.differential.random_admission import Admission
 from tests.differential.random_hearing import Marks, hear, is_not_ours, is_repair, path_of
 from tests.differential.random_objects import DEFINITION, SORTS, Tree
@@ -207,6 +208,7 @@ class Plain:
 
     def of(self, tree: Any) -> Any:
         if isinstance(tree, dict):
+            tree = in_order(tree)
             return {self._text(key): self._field(key, tree[key]) for key in sorted(tree)}
         if isinstance(tree, list):
             items = [self.of(one) for one in tree if not is_not_ours(one)]

@@ -25,6 +25,7 @@ from cockpit.sim.server.run import Embedded, serving
 from tests.bed.api import Api
 from tests.bed.bed import Bed
 from tests.bed.fixtures import bed_apiserver
+from tests.differential.go_maps import in_order
 from tests.differential.write_steps import Step, Tree
 from tests.differential.write_stories import STORIES, WATCHED
 
@@ -147,7 +148,7 @@ def _is_root_ca(tree: Any) -> bool:
 def plain(tree: Any) -> Any:
     """Without what differs by chance."""
     if isinstance(tree, dict):
-        return {key: plain(value) for key, value in tree.items() if key not in _UNCOUNTED}
+        return {key: plain(value) for key, value in in_order(tree).items() if key not in _UNCOUNTED}
     if isinstance(tree, list):
         items = [plain(one) for one in tree if not _is_root_ca(one)]
         is_owners = bool(items) and all(isinstance(one, dict) and "fieldsType" in one for one in items)
