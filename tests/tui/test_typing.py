@@ -1,10 +1,14 @@
 """Keys that arrive in one burst, as over a slow line, do what they would have done one by one."""
 
+import pytest
 from cockpit_widgets import Form
 from cockpit_widgets.form import FieldRow
 from cockpit_widgets.form_fields import ChoiceField
 from textual import events
 
+from cockpit.screens.events import EventsScreen
+from cockpit.screens.job import JobScreen
+from cockpit.screens.node import NodeScreen
 from tests.tui.deck import ScriptedApp, settle
 from tests.tui.estate import Estate
 
@@ -60,3 +64,30 @@ async def test_a_choice_that_is_cleared_in_one_burst_leaves_the_next_fields_alon
             app.post_message(events.Key("shift+tab", None))
         await settle(pilot)
         assert dict(form.values) == before, row.spec.id
+
+
+@pytest.mark.parametrize("place", ["jobs", "nodes", "pods", "now"])
+async def test_a_page_that_is_opened_in_a_burst_is_left_by_the_key_behind(place: str) -> None:
+    app = ScriptedApp(Estate(), place=place)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        burst(app, "\r6")
+        await settle(pilot)
+        assert isinstance(app.screen, EventsScreen)
+        assert len(app.screen_stack) == 2
+
+
+async def test_a_device_opens_its_job_once() -> None:
+    app = ScriptedApp(Estate(), place="nodes")
+    async with app.run_test(size=(160, 50)) as pilot:
+        await settle(pilot)
+        await pilot.press("enter")
+        await settle(pilot)
+        node = app.screen
+        assert isinstance(node, NodeScreen)
+        await pilot.press("enter")
+        await settle(pilot)
+        assert isinstance(app.screen, JobScreen)
+        await pilot.press("escape")
+        await settle(pilot)
+        assert app.screen is node

@@ -10,6 +10,7 @@ from textual.strip import Strip
 from cockpit_widgets.heat_look import LEVEL_CLASSES
 from cockpit_widgets.line_scroll import LineScroll
 from cockpit_widgets.palette import Palette
+from cockpit_widgets.telling import tell
 from cockpit_widgets.text import fit, wrap_phrases
 
 MOST_CAPTION_LINES = 3
@@ -103,7 +104,7 @@ class CaptionedMap(LineScroll, can_focus=True):
 
     def action_activate(self) -> None:
         if (key := self.cursor_key) is not None:
-            self.post_message(self._activated(key))
+            tell(self, self._activated(key))
 
     def on_click(self, event: events.Click) -> None:
         spot = event.get_content_offset(self)

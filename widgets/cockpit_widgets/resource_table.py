@@ -25,6 +25,7 @@ from cockpit_widgets.table_lines import (
     row_strip,
 )
 from cockpit_widgets.table_rows import NoRows, StripCache, TableMessage
+from cockpit_widgets.telling import tell
 from cockpit_widgets.text import width_of, wrap
 from cockpit_widgets.types import Column, TableSource
 
@@ -230,7 +231,7 @@ class ResourceTable(LineScroll, can_focus=True):
 
     def action_activate(self) -> None:
         if self._cursor_key is not None:
-            self.post_message(self.RowActivated(self, self._cursor_key))
+            tell(self, self.RowActivated(self, self._cursor_key))
 
     def action_mark_all(self) -> None:
         """Mark every row of the source, or none where all are marked already."""
