@@ -9,7 +9,7 @@ from textual.widget import Widget
 def tell(widget: Widget, message: Message) -> None:
     """Let the nearest ancestor with a handler for `message` handle it now; without one it is posted.
 
-    A message that is posted takes a turn of the event loop for each ancestor, and the keys behind the one that
+    A message that is posted takes a turn of the event loop for each ancestor, and keys behind the one that
     caused it do not wait: in one burst over a slow line `enter` and `3` acted the other way round.
     """
     for node in widget.ancestors:
