@@ -58,7 +58,9 @@ class Wire:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         for _, writer in self._talks:
-            writer.transport.abort()
+            # asyncio forgets that a transport is lost where its last bytes left after it was closed (3.11)
+            with contextlib.suppress(AttributeError):
+                writer.transport.abort()
         for _ in range(3):  # the loop closes what was aborted
             await asyncio.sleep(0)
 
