@@ -7,14 +7,9 @@ import aiohttp
 import pytest
 
 from cockpit.kube.intake import WAITING_BYTES, Intake, _Handler
+from tests.unit.kube.raw_http import END, HEAD, chunk
 
-HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
-END = b"0\r\n\r\n"
 PATIENCE_SECONDS = 60.0
-
-
-def chunk(data: bytes) -> bytes:
-    return b"%x\r\n%b\r\n" % (len(data), data)
 
 
 class Line(asyncio.Transport):
