@@ -11,7 +11,9 @@ from cockpit.sim.actors.kubelet.runtime import StartFailed
 
 _LAUNCHER = Path(__file__).with_name("launcher.py")
 _START_SECONDS = 20.0
-_END_SECONDS = 1.0
+_END_SECONDS = 5.0
+"""It takes milliseconds; on a busy machine a second was too short, and asyncio then told of a process
+that was nobody's once the loop had closed."""
 KILLED_CODE = 137
 
 
@@ -109,7 +111,7 @@ class Child:
         return KILLED_CODE
 
     async def end(self) -> None:
-        """Kill everything and wait until it is gone, a second at most."""
+        """Kill everything and wait until it is gone, five seconds at most."""
         self.let_go()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_END_SECONDS):
