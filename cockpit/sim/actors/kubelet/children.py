@@ -40,6 +40,7 @@ class Child:
         pipe = asyncio.subprocess.PIPE
         stdin = pipe if has_stdin else asyncio.subprocess.DEVNULL
         kind = "pipe" if terminal is None else "tty"
+        status = await _Status.of(status_read)
         try:
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
@@ -55,14 +56,14 @@ class Child:
             )
         except BaseException as error:
             os.close(control_write)
-            os.close(status_read)
+            status.transport.close()
             if isinstance(error, OSError | ValueError):
                 raise StartFailed(f"failed to create containerd task: {error}") from None
             raise
         finally:
             os.close(control_read)
             os.close(status_write)
-        child = cls(process, control_write, await _Status.of(status_read))
+        child = cls(process, control_write, status)
         try:
             word, rest = await child._first_word()
         except BaseException:  # whoever waited for it has been cancelled
@@ -112,12 +113,14 @@ class Child:
         """Kill everything and wait until it is gone, a second at most."""
         self.let_go()
         try:
-            async with asyncio.timeout(_END_SECONDS):
-                await self.process.wait()
-        except TimeoutError:
-            self._leave()
-        await asyncio.sleep(0)
-        self._status.transport.close()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_END_SECONDS):
+                    await self.process.wait()
+            await asyncio.sleep(0)
+        finally:  # whoever waited may have been cancelled
+            if self.process.returncode is None:
+                self._leave()
+            self._status.transport.close()
 
     def _leave(self) -> None:
         """Close our ends of the pipes of a launcher that is slow to end: it does so alone, and asyncio would
