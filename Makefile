@@ -6,6 +6,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
+# Suites start hundreds of processes: without its bytecode each would compile the house anew, a second of CPU.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help demo demo-real test test-real test-all bench screenshots lint format lock proto bed clean
 
 help:

@@ -1,6 +1,19 @@
 """What all tests share: hypothesis judges what code does, never how fast this machine is."""
 
+import os
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("house")
+
+_A_CORE = 3
+"""Workers of pytest-xdist for one core: half of a test's time goes by in waiting (a screen that settles, a
+second of the embedded cluster), so one worker a core leaves half of the machine idle."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """What `-n auto` comes to."""
+    return _A_CORE * (os.cpu_count() or 1)

@@ -60,21 +60,25 @@ def dotted(path: Path) -> str:
     return text
 
 
-class _Loader(yaml.SafeLoader):
-    """The safe loader with the few scalar words of YAML 1.2's core schema."""
+_CORE: Final = (
+    ("bool", r"^(?:true|false)$", "tf"),
+    ("int", r"^[-+]?(?:0|[1-9][0-9]{0,17})$", "-+0123456789"),
+    ("float", r"^[-+]?[0-9]{1,18}(?:\.[0-9]{1,18})(?:[eE][-+]?[0-9]{1,2})?$", "-+0123456789"),
+    ("null", r"^(?:~|null|)$", ("~", "n", "")),
+)
+"""The few scalar words of YAML 1.2's core schema: tag, shape, first characters."""
 
 
-_Loader.yaml_implicit_resolvers = {}
-_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"^(?:true|false)$"), list("tf"))
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:int", re.compile(r"^[-+]?(?:0|[1-9][0-9]{0,17})$"), list("-+0123456789")
-)
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float",
-    re.compile(r"^[-+]?[0-9]{1,18}(?:\.[0-9]{1,18})(?:[eE][-+]?[0-9]{1,2})?$"),
-    list("-+0123456789"),
-)
-_Loader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"^(?:~|null|)$"), ["~", "n", ""])
+def _strict(base: Any) -> Any:
+    """`base` with the words of `_CORE` in place of its own."""
+    loader: Any = type("_Loader", (base,), {"yaml_implicit_resolvers": {}})
+    for tag, shape, first in _CORE:
+        loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(shape), list(first))
+    return loader
+
+
+_IN_PYTHON = _strict(yaml.SafeLoader)
+_IN_C = _strict(yaml.CSafeLoader) if yaml.__with_libyaml__ else None
 
 
 def parse(text: str, source: str) -> Document:
@@ -85,8 +89,7 @@ def parse(text: str, source: str) -> Document:
     if len(text) > _LARGEST_CHARACTERS:
         raise BadInput(f"{source}: {len(text)} characters are too many, at most {_LARGEST_CHARACTERS}")
     try:
-        _refuse_aliases(text, source)
-        root = yaml.compose(text, Loader=_Loader)
+        root = _root(text, source)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise BadInput(
@@ -102,10 +105,23 @@ def parse(text: str, source: str) -> Document:
     return Document(source=source, tree=_build(root, (), lines, source), lines=lines)
 
 
-def _refuse_aliases(text: str, source: str) -> None:
+def _root(text: str, source: str) -> yaml.Node | None:
+    # libyaml takes a fifth of the time, and the keys of the form wait for the templates. What it refuses is
+    # judged by the parser in Python: that one knows surrogates and says better what is wrong.
+    if _IN_C is not None:
+        try:
+            _refuse_aliases(text, source, _IN_C)
+            return yaml.compose(text, Loader=_IN_C)
+        except (yaml.YAMLError, UnicodeEncodeError, BadInput):
+            pass
+    _refuse_aliases(text, source, _IN_PYTHON)
+    return yaml.compose(text, Loader=_IN_PYTHON)
+
+
+def _refuse_aliases(text: str, source: str, loader: Any) -> None:
     # Looked for in the token stream, before anything is built: a refused file costs nothing.
     depth = 0
-    for token in yaml.scan(text, Loader=_Loader):
+    for token in yaml.scan(text, Loader=loader):
         line = token.start_mark.line + 1
         if isinstance(token, yaml.AliasToken | yaml.AnchorToken):
             raise BadInput(f"{source}:{line}: anchors and aliases are not allowed; write the value out")

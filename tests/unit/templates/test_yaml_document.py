@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cockpit.errors import BadInput
+from cockpit.jobs import yaml_document
 from cockpit.jobs.yaml_document import parse
 
 
@@ -57,9 +58,7 @@ def test_lines_of_keys_and_items() -> None:
 _keys = st.text(min_size=1, max_size=6).filter(lambda key: key != "<<")
 _trees = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**15), 10**15) | st.text(max_size=12),
-    lambda inner: (
-        st.lists(inner, max_size=4) | st.dictionaries(st.text(min_size=1, max_size=8), inner, max_size=4)
-    ),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_keys, inner, max_size=4),
     max_leaves=12,
 )
 
@@ -83,3 +82,28 @@ def test_any_text_is_a_document_or_one_sentence(text: str) -> None:
 def test_agrees_with_the_safe_loader_on_a_plain_file() -> None:
     text = "a: {b: [1, 2, three]}\nc: 'quoted: text'\nd: |\n  two\n  lines\n"
     assert parse(text, "f").tree == yaml.safe_load(text)
+
+
+_yamls = st.lists(
+    st.sampled_from([*"a:-#,[]{}|>'\"&*!?%~\n ", "  ", "\n  ", "\n- ", ": ", "1", "é", "\\ud800"])
+)
+
+
+def _outcome(text: str) -> object:
+    try:
+        document = parse(text, "f")
+    except BadInput as error:
+        return error.sentence
+    # An empty value stands at the end of one line or at the beginning of the next: lines of keys alone.
+    lines = {path: line for path, line in document.lines.items() if path and isinstance(path[-1], str)}
+    return document.tree, lines
+
+
+@given(_yamls.map("".join))
+@settings(deadline=None, max_examples=300)
+def test_libyaml_reads_what_the_parser_in_python_reads(text: str) -> None:
+    """It takes a few documents more (`|#`), as kubectl does; none of them may be read otherwise."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(yaml_document, "_IN_C", None)
+        in_python = _outcome(text)
+    assert _outcome(text) == in_python or isinstance(in_python, str)
