@@ -328,7 +328,8 @@ class Bed:
 def runner_environment(run_dir: Path) -> dict[str, str]:
     """Little of the caller's environment: no proxy (all is local), and above all no KUBECONFIG and no home,
     which mpi-operator puts before its own flag: it must never meet a cluster that is not the bed's."""
-    kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "TZ") if name in os.environ}
+    wanted = ("PATH", "LANG", "LC_ALL", "TZ", "GOGC", "GOMEMLIMIT")
+    kept = {name: os.environ[name] for name in wanted if name in os.environ}
     return {
         **kept,
         "HOME": str(run_dir),
