@@ -5,6 +5,7 @@ import contextlib
 import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from cockpit.jobs.template import load_templates
 from cockpit.kube.resource import PODS
 from cockpit.model.job import Job, JobState
 from cockpit.model.record import Kind
+from cockpit.sim.actors.kubelet import actor
+from cockpit.sim.actors.kubelet.behaviour import Habits
 from cockpit.sim.cluster import Cluster
 from cockpit.sim.scenarios.loading import parse
 from cockpit.sim.serve import Options, running
@@ -39,7 +42,7 @@ steps:
   - {at: 59m, cordon: h100-0}
 """
 SPEED = 60.0
-PATIENCE_SECONDS = 20.0
+PATIENCE_SECONDS = 60.0
 
 
 class _Audit:
@@ -130,7 +133,9 @@ async def seated(folder: Path) -> AsyncIterator[Seat]:
 
 
 @pytest.fixture
-async def seat(tmp_path: Path) -> AsyncIterator[Seat]:
+async def seat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Seat]:
+    # A job whose end is drawn would end within seconds at this speed, and let in the gang that is looked at.
+    monkeypatch.setattr(actor, "Habits", partial(Habits, job_seconds=(360_000.0, 360_000.0)))
     async with seated(tmp_path) as one:
         yield one
 
