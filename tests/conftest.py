@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("house")
 
-_A_CORE = 3
+_A_CORE = 2
 """Workers of pytest-xdist for one core: half of a test's time goes by in waiting (a screen that settles, a
 second of the embedded cluster), so one worker a core leaves half of the machine idle."""
 
