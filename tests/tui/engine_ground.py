@@ -1,7 +1,6 @@
 """Where a gang is played: what is asked past the cockpit, on the real bed and on the embedded cluster."""
 
 import base64
-import json
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -28,15 +27,14 @@ class Ground(Protocol):
 
 
 class OnTheBed:
-    """The real control plane, asked by its kubectl."""
+    """The real control plane: pods over HTTPS, what is left by its kubectl."""
 
     def __init__(self, bed: Bed, queue: str = "") -> None:
         self.bed = bed
         self.queue = queue
 
     def pods(self, namespace: str) -> list[dict[str, Any]]:
-        tree = json.loads(self.bed.kubectl("get", "pods", "--namespace", namespace, "-o", "json"))
-        return list(tree["items"])
+        return self.bed.api().items(f"/api/v1/namespaces/{namespace}/pods")
 
     def names(self, kinds: str, namespace: str) -> list[str]:
         return self.bed.kubectl("get", kinds, "--namespace", namespace, "-o", "name").split()

@@ -36,10 +36,18 @@ Truth = Mapping[str, Any]
 def until(what: str, look: Callable[[], Found | None], seconds: float = 60.0) -> Found:
     """What `look` returns once it is not None; fails with `what` after `seconds`."""
     deadline = time.monotonic() + seconds
-    while (found := look()) is None:
+    while True:
+        begun = time.monotonic()
+        if (found := look()) is not None:
+            return found
         assert time.monotonic() < deadline, f"not within {seconds:g} s: {what}"
-        time.sleep(0.2)
-    return found
+        time.sleep(pause_after(begun))
+
+
+def pause_after(begun: float) -> float:
+    """Seconds until the next look, when the last one began at `begun`: a look that starts a program (kubectl,
+    `cockpit get`) is repeated less often, else the waiting takes the CPU from what is waited for."""
+    return max(0.2, 2 * (time.monotonic() - begun))
 
 
 def estate(bed: Bed, nodes: int = NODES) -> None:

@@ -1,10 +1,8 @@
 """The main job from end to end: a person, tmux, the cockpit, and a real control plane."""
 
 import json
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
 
@@ -12,6 +10,7 @@ from tests.bed import machine_objects
 from tests.bed.bed import Bed
 from tests.bed.estate import Estate
 from tests.bed.fixtures import bed_full
+from tests.tui.on_the_bed import until
 from tests.tui.terminal import Terminal, line_with
 
 __all__ = ["bed_full"]
@@ -20,16 +19,6 @@ pytestmark = pytest.mark.real
 NODES = 40
 QUOTA = 12
 POOL = "burst"
-Found = TypeVar("Found")
-
-
-def until(what: str, look: Callable[[], Found | None], seconds: float = 60.0) -> Found:
-    """What `look` returns once it is not None; fails with `what` after `seconds`."""
-    deadline = time.monotonic() + seconds
-    while (found := look()) is None:
-        assert time.monotonic() < deadline, f"not within {seconds:g} s: {what}"
-        time.sleep(0.2)
-    return found
 
 
 @pytest.fixture(scope="module")

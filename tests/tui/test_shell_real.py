@@ -15,6 +15,7 @@ from tests.bed import machine_objects
 from tests.bed.bed import Bed
 from tests.bed.estate import Estate
 from tests.bed.fixtures import bed_full
+from tests.tui.on_the_bed import pause_after
 
 __all__ = ["bed_full"]
 pytestmark = pytest.mark.real
@@ -73,9 +74,12 @@ class Shell:
 def until(wanted: object, look: Callable[[], object], seconds: float = 90.0) -> None:
     """Wait until `look` gives what is wanted; fails with what it gave last after `seconds`."""
     deadline = time.monotonic() + seconds
-    while (found := look()) != wanted:
-        assert time.monotonic() < deadline, f"not within {seconds:g} s: {wanted}, still {found}"
-        time.sleep(0.5)
+    while True:
+        begun = time.monotonic()
+        if (found := look()) == wanted:
+            return
+        assert begun < deadline, f"not within {seconds:g} s: {wanted}, still {found}"
+        time.sleep(pause_after(begun))
 
 
 def left_of(name: str, bed: Bed) -> list[str]:
