@@ -53,11 +53,17 @@ class FieldRow(Vertical):
             if isinstance(former, (ChoiceField, TextField)):
                 former.set_choices(spec.choices)
             return
-        had_focus = former.has_focus
-        self.editor = editor_for(spec)
-        await self.query_one(Horizontal).mount(self.editor, after=former)
-        if had_focus:
-            self.screen.set_focus(self.editor)
+        # Until it stands in the place of the former one, keys and Tab know only that: with two of them in the
+        # row, a Tab went from one to the other, and what was typed meanwhile was lost.
+        later = editor_for(spec)
+        later.can_focus = False
+        await self.query_one(Horizontal).mount(later, after=former)
+        later.can_focus, self.editor = True, later
+        if former.text != spec.value:
+            later.put(former.text)
+        if self.screen.focused is former:  # has_focus follows later, by a message
+            self.screen.set_focus(later)
+        former.can_focus = False
         await former.remove()
 
 

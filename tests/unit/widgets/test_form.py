@@ -1,5 +1,6 @@
 """The form: moving, editing, validation in place, submitting, at 80x24 too."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -302,6 +303,27 @@ async def test_a_field_becomes_another_kind_and_keeps_value_and_focus() -> None:
         assert any("denied: type the name" in line for one in form.query(FieldNote) for line in texts_of(one))
         with pytest.raises(KeyError):
             await form.change_field(FieldSpec("nobody", "Nobody"))
+
+
+async def test_a_tab_while_a_field_becomes_another_goes_on_to_the_next() -> None:
+    """The choices of a field come when the cluster has told them: in the middle of somebody's typing."""
+    form = Form(tuple(FieldSpec(one, one.title(), required=False) for one in ("space", "queue", "pods")))
+    async with Host(form).run_test(size=(80, 24)) as pilot:
+        offered = FieldSpec("queue", "Queue", "choice", choices=("", "main"), required=False)
+        change = asyncio.create_task(form.change_field(offered))
+        for _ in range(100):  # turns of the loop, until both stand in the row
+            if len(form.query(FieldRow)[1].query("ChoiceField, TextField")) == 2:
+                break
+            await asyncio.sleep(0)
+        assert not change.done()
+        form.screen.focus_next()
+        assert form.screen.focused is editor(form, "queue")
+        editor(form, "queue").put("main")
+        form.screen.focus_next()
+        await change
+        await pilot.pause()
+        assert focused(form) == "pods"
+        assert form.values["queue"] == "main"
 
 
 async def test_a_text_is_completed_to_what_is_offered() -> None:
