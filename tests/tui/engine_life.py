@@ -5,7 +5,6 @@ The same on the real bed (a terminal in tmux, the truth from kubectl: `test_engi
 """
 
 import re
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,7 +19,6 @@ GPUS_EACH = 4
 FITS, LATE = 2, 3
 """Pods of the gang that fits, and of the one for which there is room only when that one is gone."""
 DEADLINE_SECONDS = 120.0
-SETTLED_SECONDS = 0.3
 
 
 # ---- the truth
@@ -67,23 +65,13 @@ def fields(screen: str) -> dict[str, bool]:
     return found
 
 
-def settled_fields(terminal: Seat) -> dict[str, bool]:
-    """The fields once two looks in a row have found the same: a terminal is read while it is drawn, and the
-    choices of a field come when the cluster has told them."""
-    before: dict[str, bool] = {}
-    while (shown := fields(terminal.screen())) != before:
-        before = shown
-        time.sleep(SETTLED_SECONDS)
-    return shown
-
-
 def fill(terminal: Seat, wanted: Mapping[str, str], queue: str) -> None:
     """From the first field on: each wanted one takes its text in place of what it holds.
 
     Where the namespace has a queue, an engine is chosen once the form has found it: what it filled in by
     itself before, it would fill in anew.
     """
-    shown = settled_fields(terminal)
+    shown = fields(terminal.screen())
     missing = [label for label in wanted if label not in shown]
     assert not missing, f"the form has no field {missing}: {list(shown)}\n{terminal.screen()}"
     order = list(shown)

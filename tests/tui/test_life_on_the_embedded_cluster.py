@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from cockpit.actions.refusals import CHANGED
 from cockpit.app import AppOptions, CockpitApp
 from cockpit.attach import AttachOptions
 from cockpit.clock import SystemClock
@@ -215,7 +216,12 @@ def test_fifty_jobs_are_held_and_killed_by_one_command(
     until("nothing is left over", lambda: cluster.is_gone("students", "bulk"))
     audit = (tmp_path / "state" / "gpu-cockpit" / "audit.jsonl").read_text().splitlines()
     told = [json.loads(line) for line in audit]
-    assert [one["verb"] for one in told if one["step"] == "outcome"].count("kill") == MANY
+    ends = [one for one in told if one["verb"] == "kill" and one["step"] == "outcome"]
+    # A job whose status moved under the plan is refused, and killed by a plan made anew: two true lines.
+    killed = [one["target"] for one in ends if one["state"] == "done"]
+    assert len(killed) == len(set(killed)) == MANY
+    assert all(CHANGED in one["sentence"] for one in ends if one["state"] != "done")
+    assert len([one for one in told if one["verb"] == "kill"]) == 2 * len(ends)
 
 
 def make_room(cluster: Cluster) -> None:

@@ -42,7 +42,7 @@ steps:
   - {at: 59m, cordon: h100-0}
 """
 SPEED = 60.0
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 20.0
 
 
 class _Audit:

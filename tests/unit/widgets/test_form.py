@@ -326,6 +326,24 @@ async def test_a_tab_while_a_field_becomes_another_goes_on_to_the_next() -> None
         assert form.values["queue"] == "main"
 
 
+@pytest.mark.parametrize("turns", range(12))
+async def test_what_is_typed_while_a_field_becomes_a_choice_is_found(turns: int) -> None:
+    """Whenever the choices come: the key behind goes to the next field, never to the same one again."""
+    form = Form(tuple(FieldSpec(one, one.title(), required=False) for one in ("queue", "pods")))
+    async with Host(form).run_test(size=(80, 24)) as pilot:
+        choices = ("", "main", "side")
+        offered = FieldSpec("queue", "Queue", "choice", choices=choices, required=False)
+        change = asyncio.create_task(form.change_field(offered))
+        for key in (*"main", "tab", "4"):
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            pilot.app.post_message(events.Key(key, key if len(key) == 1 else None))
+        await change
+        await pilot.pause()
+        await pilot.pause()
+        assert dict(form.values) == {"queue": "main", "pods": "4"}
+
+
 async def test_a_text_is_completed_to_what_is_offered() -> None:
     form = Form((FieldSpec("data", "Data", required=False),))
     async with Host(form).run_test(size=(80, 24)) as pilot:
