@@ -6,8 +6,12 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
+from cockpit.collector import expect_many
+
 settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("house")
+
+expect_many()  # rounds of the garbage collector are as rare as in the program itself: an eighth of all CPU
 
 _A_CORE = 2
 """Workers of pytest-xdist for one core: half of a test's time goes by in waiting (a screen that settles, a

@@ -81,6 +81,8 @@ def controller_manager(layout: Layout) -> Part:
             *("--bind-address", "127.0.0.1", "--secure-port", str(port)),
             # nodelifecycle stays on: without it new nodes keep the not-ready taint of the admission.
             *("--controllers", "*,-nodeipam,-bootstrapsigner,-tokencleaner,-serviceaccount-token"),
+            # A pod that ends before the controller watches pods is counted out in its next round: 5 min else.
+            *("--resource-quota-sync-period", "10s"),
             *(engines.NATIVE_FLAGS if "native" in layout.parts else ()),
         ),
         http_probe(f"https://127.0.0.1:{port}/healthz"),

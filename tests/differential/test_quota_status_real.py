@@ -1,8 +1,9 @@
 """What a quota says is used: the same objects on the real control plane and on the embedded server.
 
 Facts: kube-apiserver's quota admission knows quotas from a cache of its own (and where that is empty,
-remembers for 30 s that a namespace had none), so what is created right after a quota may not be counted, and
-nothing makes up for it before the controller's round of five minutes. Each quota is in force before use.
+remembers for 30 s that a namespace had none), so what is created right after a quota may not be counted; and
+the quota controller misses what ends before it watches pods. Nothing makes up for either before its round (of
+five minutes by default, of ten seconds on the bed). Each quota is in force before use.
 """
 
 import time
@@ -46,8 +47,8 @@ HARD = {
 }
 
 
-_PATIENCE_SECONDS = 400.0
-"""More than the quota controller's round; only a failure waits so long."""
+_PATIENCE_SECONDS = 90.0
+"""Some rounds of the quota controller; only a failure waits so long."""
 
 
 def pod(name: str, cpu: str, memory: str, gpus: int = 0, **spec: Any) -> Tree:
