@@ -96,7 +96,8 @@ class Ours:
         self._settle()
 
     def workload_of(self, job: str) -> str:
-        return str(_owned(self._list(WORKLOADS), job)["metadata"]["name"])
+        (workload,) = _owned(self._list(WORKLOADS), job)
+        return str(workload["metadata"]["name"])
 
     def end_pods(self, job: str, phase: str) -> None:
         for pod in self._list(PODS):
@@ -163,7 +164,11 @@ class Theirs:
         self._wait()
 
     def workload_of(self, job: str) -> str:
-        return str(_owned(self._list(WORKLOADS), job)["metadata"]["name"])
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        while not (found := _owned(self._list(WORKLOADS), job)) and time.monotonic() < deadline:
+            time.sleep(0.3)
+        (workload,) = found
+        return str(workload["metadata"]["name"])
 
     def end_pods(self, job: str, phase: str) -> None:
         for pod in self._list(PODS):
@@ -228,14 +233,12 @@ def _is_mine(tree: Tree, space: str) -> bool:
     return str(tree["metadata"]["name"]).endswith(f"-{space}")
 
 
-def _owned(workloads: list[Tree], job: str) -> Tree:
-    found = [
+def _owned(workloads: list[Tree], job: str) -> list[Tree]:
+    return [
         one
         for one in workloads
         if any(owner["name"] == job for owner in one["metadata"].get("ownerReferences") or ())
     ]
-    assert len(found) == 1, f"{len(found)} workloads of {job}"
-    return found[0]
 
 
 def _levels(workloads: list[Tree], jobs: list[Tree]) -> dict[str, str]:

@@ -4,12 +4,14 @@
 """
 
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
 from tests.bed import sandbox
 from tests.bed.api import Api
 from tests.bed.fixtures import fresh
+from tests.differential.ahead import OURS, Ahead, ahead
 from tests.differential.controller_ground import Play
 from tests.differential.controller_plays import PLAYS
 from tests.differential.controller_sides import Ours, Theirs
@@ -18,24 +20,30 @@ pytestmark = pytest.mark.real
 
 
 @pytest.fixture(scope="module")
-def api(request: pytest.FixtureRequest) -> Iterator[Api]:
+def plays(request: pytest.FixtureRequest) -> Iterator[Ahead[Play]]:
     """kube-controller-manager and mpi-operator; no nodes, so that every pod stays as it is made."""
     if (reason := sandbox.why_not()) is not None:
         pytest.skip(reason)
     for bed in fresh({"mpi"}, request):
-        yield bed.api()
+        with ahead(request, partial(compare, bed.api())) as begun:
+            yield begun
 
 
-@pytest.mark.parametrize("play", PLAYS, ids=[play.__name__ for play in PLAYS])
-def test_both_show_the_same(api: Api, play: Play) -> None:
+def compare(api: Api, play: Play) -> None:
     space = play.__name__.replace("_", "-")
-    ours = Ours(space)
-    try:
-        play(ours)
-        told = ours.events()
-    finally:
-        ours.close()
+    with OURS:
+        ours = Ours(space)
+        try:
+            play(ours)
+            told = ours.events()
+        finally:
+            ours.close()
     assert ours.sights, "a play looks at least once"
     theirs = Theirs(api, space, ours.sights, told)
     play(theirs)
     theirs.check_events()
+
+
+@pytest.mark.parametrize("play", PLAYS, ids=[play.__name__ for play in PLAYS])
+def test_both_show_the_same(plays: Ahead[Play], play: Play) -> None:
+    plays.end(play)

@@ -3,9 +3,13 @@
 Each play has a control plane without a scheduler of its own: nodes belong to no namespace.
 """
 
+from collections.abc import Iterator
+from functools import partial
+
 import pytest
 
 from tests.bed.fixtures import fresh
+from tests.differential.ahead import OURS, Ahead, ahead
 from tests.differential.controller_ground import Play
 from tests.differential.controller_sides import Ours, Theirs
 from tests.differential.node_plays import PLAYS
@@ -13,17 +17,28 @@ from tests.differential.node_plays import PLAYS
 pytestmark = pytest.mark.real
 
 
-@pytest.mark.parametrize("play", PLAYS, ids=[play.__name__ for play in PLAYS])
-def test_both_show_the_same(request: pytest.FixtureRequest, play: Play) -> None:
+@pytest.fixture(scope="module")
+def plays(request: pytest.FixtureRequest) -> Iterator[Ahead[Play]]:
+    with ahead(request, partial(compare, request)) as begun:
+        yield begun
+
+
+def compare(request: pytest.FixtureRequest, play: Play) -> None:
     space = play.__name__.replace("_", "-")
-    ours = Ours(space, settle_seconds=2.0)
-    try:
-        play(ours)
-        told = ours.events()
-    finally:
-        ours.close()
+    with OURS:
+        ours = Ours(space, settle_seconds=2.0)
+        try:
+            play(ours)
+            told = ours.events()
+        finally:
+            ours.close()
     assert ours.sights, "a play looks at least once"
     for bed in fresh({"kcm"}, request, namespace=False):
         theirs = Theirs(bed.api(), space, ours.sights, told)
         play(theirs)
         theirs.check_events()
+
+
+@pytest.mark.parametrize("play", PLAYS, ids=[play.__name__ for play in PLAYS])
+def test_both_show_the_same(plays: Ahead[Play], play: Play) -> None:
+    plays.end(play)

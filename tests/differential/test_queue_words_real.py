@@ -1,12 +1,14 @@
 """Real Kueue and ours say the same in every play; `queue_plays` tells what is compared and what is not."""
 
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
 from tests.bed import sandbox
 from tests.bed.api import Api
 from tests.bed.fixtures import fresh
+from tests.differential.ahead import OURS, Ahead, ahead
 from tests.differential.queue_ground import Play
 from tests.differential.queue_plays import PLAYS
 from tests.differential.queue_sides import Ours, Theirs
@@ -15,24 +17,31 @@ pytestmark = pytest.mark.real
 
 
 @pytest.fixture(scope="module")
-def api(request: pytest.FixtureRequest) -> Iterator[Api]:
-    """Real Kueue, Job controller and MPI operator; no nodes, so that every pod stays as it is made."""
+def plays(request: pytest.FixtureRequest) -> Iterator[Ahead[Play]]:
+    """Real Kueue, Job controller and MPI operator; no nodes, so that every pod stays as it is made. Each play
+    has its namespace, and queues, flavors and cohorts named after it."""
     if (reason := sandbox.why_not()) is not None:
         pytest.skip(reason)
     for bed in fresh({"kueue", "mpi"}, request):
-        yield bed.api()
+        with ahead(request, partial(compare, bed.api())) as begun:
+            yield begun
 
 
-@pytest.mark.parametrize("play", PLAYS, ids=[play.__name__ for play in PLAYS])
-def test_both_say_the_same(api: Api, play: Play) -> None:
+def compare(api: Api, play: Play) -> None:
     space = play.__name__.replace("_", "-")
-    ours = Ours(space)
-    try:
-        play(ours)
-        told = ours.events()
-    finally:
-        ours.close()
+    with OURS:
+        ours = Ours(space)
+        try:
+            play(ours)
+            told = ours.events()
+        finally:
+            ours.close()
     assert ours.sights, "a play looks at least once"
     theirs = Theirs(api, space, ours.sights)
     play(theirs)
     assert told == theirs.events()
+
+
+@pytest.mark.parametrize("play", PLAYS, ids=[play.__name__ for play in PLAYS])
+def test_both_say_the_same(plays: Ahead[Play], play: Play) -> None:
+    plays.end(play)
