@@ -79,8 +79,9 @@ class FaultProxy:
         port: int = 0,
     ) -> None:
         self.upstream_url = upstream_url.rstrip("/")
-        self.upstream_ssl = ssl.create_default_context(
-            cafile=None if upstream_ca is None else str(upstream_ca)
+        # True is the machine's own authorities, which aiohttp has loaded once.
+        self.upstream_ssl: ssl.SSLContext | bool = (
+            True if upstream_ca is None else ssl.create_default_context(cafile=str(upstream_ca))
         )
         self.seen: list[Seen] = []
         self.rules: list[Rule] = []

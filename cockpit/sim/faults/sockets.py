@@ -20,7 +20,7 @@ def is_socket(headers: Mapping[str, str]) -> bool:
 
 
 async def pass_socket(
-    request: web.Request, session: aiohttp.ClientSession, url: str, tls: "ssl.SSLContext"
+    request: web.Request, session: aiohttp.ClientSession, url: str, tls: "ssl.SSLContext | bool"
 ) -> web.StreamResponse:
     """Opens the same socket at `url` and carries messages both ways until either end closes.
 

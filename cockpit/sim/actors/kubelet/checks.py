@@ -71,7 +71,7 @@ async def _http(spec: Tree, container: Tree) -> Outcome:
     scheme = str(spec.get("scheme") or "HTTP").lower()
     context = None
     if scheme == "https":
-        context = ssl.create_default_context()
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # as the kubelet does
     try:
         reader, writer = await asyncio.open_connection(host, port, ssl=context)

@@ -129,7 +129,7 @@ def server_context(made: Certificates) -> ssl.SSLContext:
 def kubelet_context(made: Certificates) -> ssl.SSLContext:
     """How the API server dials kubelets: it shows who it is and, as kube-apiserver without
     `--kubelet-certificate-authority`, trusts whom it dials."""
-    context = ssl.create_default_context(ssl.Purpose.SERVER_AUTH)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     context.load_cert_chain(made.kubelet_client.certificate_file, made.kubelet_client.key_file)
