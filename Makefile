@@ -47,7 +47,7 @@ demo-real: $(STAMP)
 test: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers auto
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m pytest tests -m "not real" -n auto --maxprocesses 8 --dist worksteal
 	$(BIN)/python -m pytest tests/contract --server embedded -n auto --maxprocesses 8 --dist worksteal
@@ -76,7 +76,7 @@ bed: $(STAMP)
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers auto
 	$(BIN)/lint-imports --no-cache
 
 format: $(STAMP)

@@ -5,7 +5,7 @@ The same on the real bed (a terminal in tmux, the truth from kubectl: `test_engi
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from cockpit.gangs.coscheduling import API_VERSION, LABEL, SCHEDULER
@@ -65,15 +65,26 @@ def fields(screen: str) -> dict[str, bool]:
     return found
 
 
+def whole_form(terminal: Seat, wanted: Iterable[str]) -> dict[str, bool]:
+    """Its fields, once all wanted ones are there and a second look finds the same: a terminal is also read
+    while it is drawn, with some rows of the form before."""
+    seen: dict[str, bool] = {}
+
+    def look() -> dict[str, bool] | None:
+        nonlocal seen
+        before, seen = seen, fields(terminal.screen())
+        return seen if seen == before and seen.keys() >= set(wanted) else None
+
+    return until(f"the form has the fields {list(wanted)}", look)
+
+
 def fill(terminal: Seat, wanted: Mapping[str, str], queue: str) -> None:
     """From the first field on: each wanted one takes its text in place of what it holds.
 
     Where the namespace has a queue, an engine is chosen once the form has found it: what it filled in by
     itself before, it would fill in anew.
     """
-    shown = fields(terminal.screen())
-    missing = [label for label in wanted if label not in shown]
-    assert not missing, f"the form has no field {missing}: {list(shown)}\n{terminal.screen()}"
+    shown = whole_form(terminal, wanted)
     order = list(shown)
     for at, label in enumerate(order[: 1 + max(order.index(label) for label in wanted)]):
         if at:
