@@ -7,6 +7,7 @@ past it, so that the version that it names is old whatever the watch told by the
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -235,14 +236,17 @@ async def test_what_would_do_something_else_is_shown_again_with_what_changed(
 async def yes_and_yes_again(screen: Seen, wanted: str) -> None:
     """Until it is told: where a node has come between the look and the yes, it is shown again once more."""
     for _ in range(NODES_TO_COME + 1):
-        asked = question(screen.lines())
+        before = question(screen.lines())
         await screen.press("y")
-        await screen.until(
-            "told, or shown again", lambda now: screen.remarks or question(now) != asked or None
-        )
+        await screen.until("told, or shown again", partial(is_answered, screen, before))
         if screen.remarks:
             break
     await screen.until_told(wanted)
+
+
+def is_answered(screen: Seen, before: list[str], lines: list[str]) -> bool | None:
+    now = question(lines)
+    return True if screen.remarks or (now and now != before) else None
 
 
 def question(lines: list[str]) -> list[str]:
