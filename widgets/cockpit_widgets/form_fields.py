@@ -72,8 +72,10 @@ class TextField(LineInput):
         return self.value
 
     def put(self, text: str) -> None:
-        """Set the text from outside."""
+        """Set the text from outside. Where a person is about to type, what is typed takes its place."""
         self.value = text
+        if self.is_mounted and self.screen.focused is self:
+            self.select_all()
 
     def set_choices(self, choices: tuple[str, ...]) -> None:
         """Complete to one of these from now on, with `right` at the end of what was typed."""

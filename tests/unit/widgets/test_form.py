@@ -344,6 +344,19 @@ async def test_what_is_typed_while_a_field_becomes_a_choice_is_found(turns: int)
         assert dict(form.values) == {"queue": "main", "pods": "4"}
 
 
+@pytest.mark.parametrize(("typed", "wanted"), [("side", "side"), ("", "main")])
+async def test_what_is_typed_takes_the_place_of_what_was_put_under_the_fingers(
+    typed: str, wanted: str
+) -> None:
+    form = Form(tuple(FieldSpec(one, one.title(), required=False) for one in ("queue", "pods")))
+    async with Host(form).run_test(size=(80, 24)) as pilot:
+        form.focus_first()
+        form.set_value("queue", "main")
+        form.set_value("pods", "4")
+        await pilot.press(*typed, "tab", "2")
+        assert dict(form.values) == {"queue": wanted, "pods": "42"}
+
+
 async def test_a_text_is_completed_to_what_is_offered() -> None:
     form = Form((FieldSpec("data", "Data", required=False),))
     async with Host(form).run_test(size=(80, 24)) as pilot:
