@@ -7,17 +7,40 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import pytest
 
 AT_ONCE = 4
 """More of them would be late because of each other: steps of a play are a second apart."""
 
-OURS = threading.Lock()
+_OURS = threading.Lock()
 """Our side is played by one at a time: it waits for nothing, and embedded servers belong to one thread."""
 
 PlayT = TypeVar("PlayT")
+
+
+class _Ours(Protocol):
+    sights: list[Any]
+
+    def events(self) -> list[str]: ...
+    def close(self) -> None: ...
+
+
+OursT = TypeVar("OursT", bound=_Ours)
+
+
+def played(make: Callable[[], OursT], play: Callable[[OursT], None]) -> tuple[list[Any], list[str]]:
+    """What our side shows at each look of the play, and the events that it told in the end."""
+    with _OURS:
+        ours = make()
+        try:
+            play(ours)
+            told = ours.events()
+        finally:
+            ours.close()
+    assert ours.sights, "a play looks at least once"
+    return ours.sights, told
 
 
 class Ahead(Generic[PlayT]):

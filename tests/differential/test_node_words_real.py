@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from tests.bed.fixtures import fresh
-from tests.differential.ahead import OURS, Ahead, ahead
+from tests.differential.ahead import Ahead, ahead, played
 from tests.differential.controller_ground import Play
 from tests.differential.controller_sides import Ours, Theirs
 from tests.differential.node_plays import PLAYS
@@ -25,16 +25,9 @@ def plays(request: pytest.FixtureRequest) -> Iterator[Ahead[Play]]:
 
 def compare(request: pytest.FixtureRequest, play: Play) -> None:
     space = play.__name__.replace("_", "-")
-    with OURS:
-        ours = Ours(space, settle_seconds=2.0)
-        try:
-            play(ours)
-            told = ours.events()
-        finally:
-            ours.close()
-    assert ours.sights, "a play looks at least once"
+    sights, told = played(lambda: Ours(space, settle_seconds=2.0), play)
     for bed in fresh({"kcm"}, request, namespace=False):
-        theirs = Theirs(bed.api(), space, ours.sights, told)
+        theirs = Theirs(bed.api(), space, sights, told)
         play(theirs)
         theirs.check_events()
 

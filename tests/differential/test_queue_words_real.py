@@ -8,7 +8,7 @@ import pytest
 from tests.bed import sandbox
 from tests.bed.api import Api
 from tests.bed.fixtures import fresh
-from tests.differential.ahead import OURS, Ahead, ahead
+from tests.differential.ahead import Ahead, ahead, played
 from tests.differential.queue_ground import Play
 from tests.differential.queue_plays import PLAYS
 from tests.differential.queue_sides import Ours, Theirs
@@ -29,15 +29,8 @@ def plays(request: pytest.FixtureRequest) -> Iterator[Ahead[Play]]:
 
 def compare(api: Api, play: Play) -> None:
     space = play.__name__.replace("_", "-")
-    with OURS:
-        ours = Ours(space)
-        try:
-            play(ours)
-            told = ours.events()
-        finally:
-            ours.close()
-    assert ours.sights, "a play looks at least once"
-    theirs = Theirs(api, space, ours.sights)
+    sights, told = played(lambda: Ours(space), play)
+    theirs = Theirs(api, space, sights)
     play(theirs)
     assert told == theirs.events()
 
