@@ -21,6 +21,8 @@ from xml.etree import ElementTree
 ROOT = Path(__file__).resolve().parents[1]
 CONTRACT = "tests/contract"
 BED_SUITES = ("tests/bed", "tests/tui", "tests/differential", "tests/unit/exporter")
+ONE_BED = ("tests/differential/server",)
+"""Folders whose files share a bed, each folder a suite: alone, a file would spend its time on starting one."""
 A_CORE = 3
 """Suites at a time for one core: with two, half of the machine is idle. The other tests do not run beside
 them: a machine without a free moment made tests fail that wait for what is to happen soon."""
@@ -86,9 +88,9 @@ def pytest(suite: str, *, is_whole: bool = False) -> Result:
 
 
 def suites() -> list[str]:
-    """Files with real tests, on the full bed or of the exporter, each to be run alone."""
+    """What is run alone: files with real tests, on the full bed or of the exporter, and folders of them."""
     found = sorted(path for folder in BED_SUITES for path in (ROOT / folder).glob("test_*_real.py"))
-    return [str(path.relative_to(ROOT)) for path in found]
+    return [*ONE_BED, *(str(path.relative_to(ROOT)) for path in found)]
 
 
 def longest_first(names: Sequence[str], results: str) -> list[str]:

@@ -1,6 +1,6 @@
 """Finding and reading kubeconfig files, with errors that name the file, the line and the remedy.
 
-Does not import the `kubernetes` package, except for the merging of several files.
+Does not import the `kubernetes` package, except for the nodes that its loader reads.
 """
 
 import os
@@ -46,7 +46,7 @@ def check(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise NoConnection(f"The kubeconfig {path} cannot be read: {error.strerror}.") from None
     try:
-        tree = yaml.safe_load(text)
+        tree = _parsed(text)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise NoConnection(
@@ -61,6 +61,20 @@ def check(path: Path) -> dict[str, Any]:
     for section in SECTIONS:
         _check_section(path, section, tree.get(section))
     return tree
+
+
+def _parsed(text: str) -> Any:
+    """The document in `text`. Raises YAMLError or ValueError."""
+    import yaml
+
+    # libyaml takes a tenth of the time, and every command waits for this file. What it refuses is judged by
+    # the parser in Python, which says better what is wrong.
+    if yaml.__with_libyaml__:
+        try:
+            return yaml.load(text, Loader=yaml.CSafeLoader)
+        except (yaml.YAMLError, ValueError):
+            pass
+    return yaml.safe_load(text)
 
 
 def _check_section(path: Path, section: str, entries: Any) -> None:
@@ -115,7 +129,7 @@ def choose(kubeconfig: str | None, context: str | None, *, in_cluster: bool) -> 
     _check_parts(shown, current, picked, trees)
     return Chosen(
         path=shown,
-        tree=_merged(present),
+        tree=_merged(present, trees),
         context=current,
         namespace=str(picked.get("namespace") or ""),
         user_name=clean(str(picked.get("user") or "anonymous"), 120),
@@ -141,7 +155,19 @@ def _check_parts(shown: str, context: str, picked: dict[str, Any], trees: list[d
         )
 
 
-def _merged(paths: list[Path]) -> Any:
+def _merged(paths: list[Path], trees: list[dict[str, Any]]) -> Any:
+    """One tree of what was checked, as kubernetes.aio's KubeConfigMerger makes it of the files.
+
+    The first entry of a name counts, and each remembers its file, because paths in it are relative to that.
+    """
     from cockpit.kube.stock import kube_config
 
-    return kube_config.KubeConfigMerger(os.pathsep.join(str(path) for path in paths)).config
+    whole = dict(trees[0])
+    for section in SECTIONS:
+        entries: dict[str, Any] = {}
+        for path, tree in zip(paths, trees, strict=True):
+            for entry in tree.get(section) or ():
+                name = entry["name"]
+                entries.setdefault(name, kube_config.ConfigNode(f"{path}/{section}/{name}", entry, str(path)))
+        whole[section] = list(entries.values())
+    return kube_config.ConfigNode(str(paths[0]), whole, str(paths[0]))

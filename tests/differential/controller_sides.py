@@ -2,10 +2,10 @@
 
 import asyncio
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 from cockpit.clock import ManualClock
 from cockpit.kube.resource import MPIJOBS, NAMESPACES, NODES, PODS, Resource
@@ -27,9 +27,12 @@ from cockpit.sim.server.assembly import assemble
 from cockpit.sim.server.kinds import Kind
 from cockpit.sim.times import rfc3339
 from tests.bed.api import MERGE, Api
+from tests.differential.ahead import Record, awaited
 from tests.differential.controller_sights import SEEN, Sight, Tree, differing, events, exchanged, sight
 
 STRATEGIC = "application/strategic-merge-patch+json"
+
+PodT = TypeVar("PodT")
 
 BY_KIND = {one.kind: one for one in SEEN}
 BY_PLURAL = {one.plural: one for one in SEEN}
@@ -48,6 +51,7 @@ class Ours:
         self.space = space
         self._settle_seconds = settle_seconds
         self.sights: list[Sight] = []
+        self.found: list[int] = []
         self._awake: tuple[str, ...] = ()
         self._loop = asyncio.new_event_loop()
         self._clock = ManualClock()
@@ -90,7 +94,7 @@ class Ours:
         self._settle()
 
     def pods(self, prefix: str) -> list[str]:
-        return alive(self._list(PODS), prefix)
+        return self._noted(alive(self._list(PODS), prefix))
 
     def become(self, *names: str, **status: Any) -> None:
         patch = {"status": dated(status, self._clock.now())}
@@ -105,12 +109,12 @@ class Ours:
         return events(self._list)
 
     def place(self) -> None:
-        for name, node in unplaced(self._list(PODS)):
+        for name, node in self._noted(unplaced(self._list(PODS))):
             self._do(self._port.bind(self.space, name, node))
         self._settle()
 
     def bury(self) -> None:
-        for name in deleting(self._list(PODS)):
+        for name in self._noted(deleting(self._list(PODS))):
             self._do(self._port.delete(PODS, self.space, name, grace_seconds=0))
         self._settle()
 
@@ -134,6 +138,10 @@ class Ours:
         where = self.space if resource.namespaced else ""
         return of_space(self._do(self._port.list(resource, where)), self.space)
 
+    def _noted(self, pods: list[PodT]) -> list[PodT]:
+        self.found.append(len(pods))
+        return pods
+
     def _settle(self) -> None:
         self.wait(self._settle_seconds)
 
@@ -144,12 +152,13 @@ class Ours:
 class Theirs:
     """A real API server with the real controllers: at every look it must come to show what ours showed."""
 
-    def __init__(self, api: Api, space: str, sights: list[Sight], told: list[str]) -> None:
+    def __init__(self, api: Api, space: str, ours: Record) -> None:
         self.space = space
         self._api = api
-        self._sights = iter(sights)
+        self._sights = iter(ours.sights)
+        self._found = iter(ours.found)
         self._expected: Sight = {}
-        self._told = told
+        self._told = ours.told
         self._awake: tuple[str, ...] = ()
         self._last_beat = 0.0
         self._has_mpi = any(one["name"] == "kubeflow.org" for one in api.get("/apis")["groups"])
@@ -168,7 +177,7 @@ class Theirs:
         self.wait(_STEP_SECONDS)
 
     def pods(self, prefix: str) -> list[str]:
-        return alive(self._list(PODS), prefix)
+        return self._as_many(lambda: alive(self._list(PODS), prefix))
 
     def become(self, *names: str, **status: Any) -> None:
         patch = {"status": dated(status, datetime.now(UTC).timestamp())}
@@ -183,19 +192,15 @@ class Theirs:
     def look(self, *alike: str) -> None:
         expected = next(self._sights)
         allowed = list(exchanged(expected, alike))
-        deadline = time.monotonic() + _PATIENCE_SECONDS
-        while (seen := sight(self._list)) not in allowed and time.monotonic() < deadline:
-            self.wait(0.3)
+        seen = awaited(lambda: sight(self._list), allowed.__contains__, _PATIENCE_SECONDS, self.wait)
         assert seen in allowed, differing(expected, seen)
 
     def check_events(self) -> None:
-        deadline = time.monotonic() + _PATIENCE_SECONDS
-        while (seen := events(self._list)) != self._told and time.monotonic() < deadline:
-            self.wait(0.3)
+        seen = awaited(lambda: events(self._list), self._told.__eq__, _PATIENCE_SECONDS, self.wait)
         assert self._told == seen, differing(self._told, seen)
 
     def place(self) -> None:
-        for name, node in unplaced(self._list(PODS)):
+        for name, node in self._as_many(lambda: unplaced(self._list(PODS))):
             target = {"apiVersion": "v1", "kind": "Node", "name": node}
             self._api.create(
                 PODS.path(self.space, name, "binding"), {"metadata": {"name": name}, "target": target}
@@ -203,7 +208,7 @@ class Theirs:
         self.wait(_STEP_SECONDS)
 
     def bury(self) -> None:
-        for name in deleting(self._list(PODS)):
+        for name in self._as_many(lambda: deleting(self._list(PODS))):
             self._api.delete(PODS.path(self.space, name), {"gracePeriodSeconds": 0})
         self.wait(_STEP_SECONDS)
 
@@ -224,6 +229,11 @@ class Theirs:
             patch = {"status": {"conditions": [ready(datetime.now(UTC).timestamp())]}}
             reply = self._api.request("PATCH", NODES.path("", name, "status"), patch, content_type=STRATEGIC)
             assert reply.status == 200, reply.body
+
+    def _as_many(self, look: Callable[[], list[PodT]]) -> list[PodT]:
+        """As many pods as ours had at this step, as soon as the controllers have made or ended them."""
+        count = next(self._found)
+        return awaited(look, lambda pods: len(pods) == count, _PATIENCE_SECONDS, self.wait)
 
     def _list(self, resource: Resource) -> list[Tree]:
         if resource == MPIJOBS and not self._has_mpi:

@@ -8,8 +8,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import yaml
-
 import cockpit.sim
 from cockpit.clock import ManualClock
 from cockpit.kube.resource import (
@@ -39,6 +37,8 @@ from cockpit.sim.resources import (
 )
 from cockpit.sim.server.assembly import assemble
 from tests.bed.api import Api, ApiError
+from tests.bed.manifests import documents
+from tests.differential.ahead import Record, awaited
 
 Tree = dict[str, Any]
 Sight = dict[str, Any]
@@ -65,13 +65,14 @@ class Ours:
     def __init__(self, space: str) -> None:
         self.space = space
         self.sights: list[Sight] = []
+        self.found: list[Any] = []
         self._loop = asyncio.new_event_loop()
         clock = ManualClock()
         operations = assemble(clock, Random(1)).operations
         self._port = LocalPort(operations)
         for file in sorted([*(CRDS / "kueue").glob("*.yaml"), *(CRDS / "kubeflow").glob("*.yaml")]):
-            definition = yaml.safe_load(file.read_text())
-            self._do(self._port.create(CUSTOM_RESOURCE_DEFINITIONS, definition))
+            for definition in documents(file):
+                self._do(self._port.create(CUSTOM_RESOURCE_DEFINITIONS, definition))
         self._controller = QueueController(Random(2))
         operations.admissions.append(self._controller.admission())
         actors = [self._controller, Jobs(), MpiJobs(), Garbage((*CUSTOM, JOBS, PODS))]
@@ -100,12 +101,10 @@ class Ours:
         return str(workload["metadata"]["name"])
 
     def end_pods(self, job: str, phase: str) -> None:
-        for pod in self._list(PODS):
-            if pod["metadata"]["labels"].get("batch.kubernetes.io/job-name") == job:
-                patch = {"status": {"phase": phase}}
-                self._do(
-                    self._port.patch(PODS, self.space, pod["metadata"]["name"], patch, subresource="status")
-                )
+        self.found.append(len(pods := _pods_of(self._list(PODS), job)))
+        for name in pods:
+            patch = {"status": {"phase": phase}}
+            self._do(self._port.patch(PODS, self.space, name, patch, subresource="status"))
         self._settle()
 
     def look(self) -> None:
@@ -136,6 +135,7 @@ class Ours:
 
     def _settle(self) -> None:
         self._do(self._engine.advance(30.0))
+        self.found.append(_admissions(self._list(WORKLOADS)))
 
     def _do(self, work: Coroutine[Any, Any, Any]) -> Any:
         return self._loop.run_until_complete(work)
@@ -144,10 +144,12 @@ class Ours:
 class Theirs:
     """A real API server with real Kueue: at every look it must come to show what ours showed."""
 
-    def __init__(self, api: Api, space: str, sights: list[Sight]) -> None:
+    def __init__(self, api: Api, space: str, ours: Record) -> None:
         self.space = space
         self._api = api
-        self._sights = iter(sights)
+        self._sights = iter(ours.sights)
+        self._found = iter(ours.found)
+        self._told = ours.told
         api.create("/api/v1/namespaces", {"metadata": {"name": space}})
 
     def make(self, tree: Tree) -> None:
@@ -164,27 +166,30 @@ class Theirs:
         self._wait()
 
     def workload_of(self, job: str) -> str:
-        deadline = time.monotonic() + _PATIENCE_SECONDS
-        while not (found := _owned(self._list(WORKLOADS), job)) and time.monotonic() < deadline:
-            time.sleep(0.3)
-        (workload,) = found
+        (workload,) = _owned(self._list(WORKLOADS), job)
         return str(workload["metadata"]["name"])
 
     def end_pods(self, job: str, phase: str) -> None:
-        for pod in self._list(PODS):
-            if pod["metadata"]["labels"].get("batch.kubernetes.io/job-name") == job:
-                path = PODS.path(self.space, pod["metadata"]["name"], "status")
-                self._api.merge(path, {"status": {"phase": phase}})
+        count = next(self._found)
+        pods = awaited(
+            lambda: _pods_of(self._list(PODS), job), lambda found: len(found) == count, _PATIENCE_SECONDS
+        )
+        for name in pods:
+            self._api.merge(PODS.path(self.space, name, "status"), {"status": {"phase": phase}})
         self._wait()
 
     def look(self) -> None:
         expected = next(self._sights)
-        deadline = time.monotonic() + _PATIENCE_SECONDS
-        while (seen := self._sight()) != expected and time.monotonic() < deadline:
-            time.sleep(0.3)
-        assert differences(expected, seen) == []
+        seen = awaited(self._sight, expected.__eq__, _PATIENCE_SECONDS)
+        found = differences(expected, seen)
+        assert not found, "\n".join(found)
 
-    def events(self) -> list[str]:
+    def check_events(self) -> None:
+        seen = awaited(self._events, self._told.__eq__, _PATIENCE_SECONDS)
+        found = differences(self._told, seen)
+        assert not found, "\n".join(found)
+
+    def _events(self) -> list[str]:
         jobs = [*self._list(JOBS), *self._list(MPIJOBS)]
         return events(self._list(EVENTS), self._list(WORKLOADS), jobs)
 
@@ -208,7 +213,9 @@ class Theirs:
         return self._api.items(resource.path(self.space if namespace is None else namespace))
 
     def _wait(self) -> None:
-        """Kueue orders by whole seconds: steps are more than one apart."""
+        """Until Kueue has made up its mind; it orders by whole seconds, so steps are more than one apart."""
+        expected = next(self._found)
+        awaited(lambda: _admissions(self._list(WORKLOADS)), expected.__eq__, _PATIENCE_SECONDS)
         time.sleep(_STEP_SECONDS)
 
 
@@ -231,6 +238,20 @@ def differences(ours: Any, theirs: Any, path: str = "") -> list[str]:
 
 def _is_mine(tree: Tree, space: str) -> bool:
     return str(tree["metadata"]["name"]).endswith(f"-{space}")
+
+
+def _pods_of(pods: list[Tree], job: str) -> list[str]:
+    label = "batch.kubernetes.io/job-name"
+    return [pod["metadata"]["name"] for pod in pods if pod["metadata"]["labels"].get(label) == job]
+
+
+def _admissions(workloads: list[Tree]) -> list[str]:
+    """The jobs that have a Workload, with a sign of whether it holds its quota."""
+    return sorted(
+        one["metadata"]["ownerReferences"][0]["name"] + "+" * ("admission" in one.get("status", {}))
+        for one in workloads
+        if one["metadata"].get("ownerReferences")
+    )
 
 
 def _owned(workloads: list[Tree], job: str) -> list[Tree]:

@@ -29,10 +29,9 @@ def plays(request: pytest.FixtureRequest) -> Iterator[Ahead[Play]]:
             yield begun
 
 
-def compare(api: Api, play: Play) -> None:
-    space = play.__name__.replace("_", "-")
-    sights, told = played(lambda: Ours(space), play)
-    theirs = Theirs(api, space, sights, told)
+def compare(api: Api, play: Play, space: str) -> None:
+    ours = played(lambda: Ours(space), play)
+    theirs = Theirs(api, space, ours)
     play(theirs)
     theirs.check_events()
 

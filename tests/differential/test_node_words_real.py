@@ -23,11 +23,10 @@ def plays(request: pytest.FixtureRequest) -> Iterator[Ahead[Play]]:
         yield begun
 
 
-def compare(request: pytest.FixtureRequest, play: Play) -> None:
-    space = play.__name__.replace("_", "-")
-    sights, told = played(lambda: Ours(space, settle_seconds=2.0), play)
+def compare(request: pytest.FixtureRequest, play: Play, space: str) -> None:
+    ours = played(lambda: Ours(space, settle_seconds=2.0), play)
     for bed in fresh({"kcm"}, request, namespace=False):
-        theirs = Theirs(bed.api(), space, sights, told)
+        theirs = Theirs(bed.api(), space, ours)
         play(theirs)
         theirs.check_events()
 

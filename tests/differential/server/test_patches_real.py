@@ -21,7 +21,6 @@ from cockpit.sim.server.schema import shape_of
 from cockpit.sim.server.schema.decode import accepted_patch
 from tests.bed.api import Api
 from tests.bed.bed import Bed
-from tests.bed.fixtures import bed_apiserver
 from tests.differential.patch_cases import (
     CONFIG_START,
     CONFIG_STEPS,
@@ -31,8 +30,6 @@ from tests.differential.patch_cases import (
     Tree,
 )
 from tests.differential.patch_sequences import SEQUENCES
-
-__all__ = ["bed_apiserver"]
 
 NAMESPACE = f"patches-{uuid.uuid4().hex[:8]}"
 NOW = 1_790_000_000.0

@@ -24,9 +24,7 @@ from cockpit.sim.server.request import Request
 from cockpit.sim.server.storage import Storage, key_of
 from tests.bed.api import Api
 from tests.bed.bed import Bed
-from tests.bed.fixtures import bed_apiserver
 
-__all__ = ["bed_apiserver"]
 pytestmark = pytest.mark.real
 
 SPACES: dict[str, Tree] = {

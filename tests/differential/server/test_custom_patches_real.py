@@ -15,10 +15,7 @@ from cockpit.sim.server.refusals import invalid
 from cockpit.sim.server.schema.custom import CustomKind, definition_of
 from tests.bed.api import Api
 from tests.bed.bed import Bed
-from tests.bed.fixtures import bed_apiserver
 from tests.differential.schema_cases import THINGS
-
-__all__ = ["bed_apiserver"]
 
 Tree = dict[str, Any]
 Step = tuple[str, Any, Tree]

@@ -24,12 +24,9 @@ from cockpit.clock import SystemClock
 from cockpit.sim.server.run import Embedded, serving
 from tests.bed.api import Api
 from tests.bed.bed import Bed
-from tests.bed.fixtures import bed_apiserver
 from tests.differential.go_maps import in_order
 from tests.differential.write_steps import Step, Tree
 from tests.differential.write_stories import STORIES, WATCHED
-
-__all__ = ["bed_apiserver"]
 
 pytestmark = pytest.mark.real
 

@@ -14,9 +14,7 @@ from cockpit.sim.server.rights.escalation import refuse_escalation
 from cockpit.sim.server.rights.reviews import answer
 from tests.bed.api import Api
 from tests.bed.bed import Bed
-from tests.bed.fixtures import bed_apiserver
 
-__all__ = ["bed_apiserver"]
 pytestmark = pytest.mark.real
 
 RBAC = "rbac.authorization.k8s.io"

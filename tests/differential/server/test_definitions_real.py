@@ -15,10 +15,7 @@ import pytest
 
 from tests.bed.api import Api, ApiError
 from tests.bed.bed import Bed
-from tests.bed.fixtures import bed_apiserver
-from tests.differential.test_write_stories_real import differences, embedded, plain
-
-__all__ = ["bed_apiserver"]
+from tests.differential.server.test_write_stories_real import differences, embedded, plain
 
 pytestmark = pytest.mark.real
 

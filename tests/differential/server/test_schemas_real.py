@@ -18,10 +18,7 @@ from cockpit.sim.server.schema.openapi import OpenAPI
 from cockpit.sim.server.storage import Storage
 from tests.bed.api import Api
 from tests.bed.bed import Bed
-from tests.bed.fixtures import bed_apiserver
 from tests.differential.schema_cases import DEFINITIONS, OBJECTS, THINGS
-
-__all__ = ["bed_apiserver"]
 
 Tree = dict[str, Any]
 CRDS = CUSTOM_RESOURCE_DEFINITIONS.path()

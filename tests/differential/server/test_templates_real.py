@@ -17,13 +17,11 @@ from cockpit.sim.server.operations import Operations
 from cockpit.sim.server.request import Request
 from tests.bed.api import Api
 from tests.bed.bed import Bed
-from tests.bed.fixtures import bed_apiserver
 from tests.bed.manifests import document
 from tests.bed.modules import module_folder
 from tests.bed.setup import apply_all, wait_established
 from tests.unit.templates.filled import everything
 
-__all__ = ["bed_apiserver"]
 pytestmark = pytest.mark.real
 
 TEMPLATES = load_templates()

@@ -13,13 +13,10 @@ import pytest
 
 from cockpit.sim.server.builtin.table import built_in
 from tests.bed.bed import Bed
-from tests.bed.fixtures import bed_apiserver
 from tests.differential.random_objects import SORTS
 from tests.differential.random_sides import NOT_COMPARED, NOT_COMPARED_FIELDS, Pair, begun, compared
 from tests.differential.random_writes import Step, sequence
-from tests.differential.test_write_stories_real import embedded
-
-__all__ = ["bed_apiserver"]
+from tests.differential.server.test_write_stories_real import embedded
 
 pytestmark = pytest.mark.real
 
