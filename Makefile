@@ -11,7 +11,8 @@ UV := $(BIN)/uv pip install --quiet --system-certs --python $(BIN)/python
 # Suites start hundreds of processes: without its bytecode each would compile the house anew, a second of CPU.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo demo-real test test-real test-all bench screenshots lint format lock proto bed clean
+.PHONY: help demo demo-real test test-real test-all bench screenshots lint collected format lock proto \
+	bed clean
 
 help:
 	@echo "make demo         an embedded cluster and the cockpit on it"
@@ -45,10 +46,7 @@ demo-real: $(STAMP)
 	@$(BIN)/python -m tests.bed exec --nodes 40 -- $(BIN)/cockpit --write
 
 test: $(STAMP)
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy --num-workers auto
-	$(BIN)/lint-imports --no-cache
+	$(MAKE) --no-print-directory -j 2 lint collected
 	$(BIN)/python -m pytest tests -m "not real" -n auto --maxprocesses 8 --dist worksteal
 	$(BIN)/python -m pytest tests/contract --server embedded -n auto --maxprocesses 8 --dist worksteal
 
@@ -72,6 +70,10 @@ screenshots: $(STAMP)
 
 bed: $(STAMP)
 	$(BIN)/python -m tests.bed up
+
+# Once, beside the linters: each of the workers would compile all modules, at the same moment.
+collected: $(STAMP)
+	@$(BIN)/python -m pytest tests --collect-only -qq > $(VENV)/.collected || { cat $(VENV)/.collected; exit 1; }
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

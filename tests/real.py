@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 CONTRACT = "tests/contract"
 BED_SUITES = ("tests/bed", "tests/tui", "tests/differential", "tests/unit/exporter")
 ONE_BED = ("tests/differential/server",)
-"""Folders whose files share a bed, each folder a suite: alone, a file would spend its time on starting one."""
+"""Folders that are a suite each: their files share a bed, alone each would mostly start one."""
 A_CORE = 3
 """Suites at a time for one core: with two, half of the machine is idle. The other tests do not run beside
 them: a machine without a free moment made tests fail that wait for what is to happen soon."""

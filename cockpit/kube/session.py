@@ -334,8 +334,9 @@ async def open_session(options: SessionOptions, clock: Clock) -> Session:
 
 
 def _prepare(options: SessionOptions, clock: Clock) -> "Credentials":
-    import aiohttp  # noqa: F401 - here, in the thread, so that the first request finds it imported
+    from cockpit.authorities import enter_aiohttp
 
+    enter_aiohttp()  # here, in the thread, so that the first request finds it imported
     from cockpit.kube.credentials import prepare
 
     return prepare(clock, options.kubeconfig, options.context)

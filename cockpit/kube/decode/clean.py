@@ -2,6 +2,9 @@
 
 What is taken away: C0 and C1 controls (so ESC and 8-bit CSI), DEL, bidirectional overrides and marks,
 invisible format characters, lone surrogates. Newlines, tabs and line separators become one space.
+
+The protobuf package gives a string that is not UTF-8 as bytes (who cuts a message may cut a letter); they
+become text here, with a replacement character for what is broken.
 """
 
 import re
@@ -22,8 +25,10 @@ def _mark(found: re.Match[str]) -> str:
     return _SPACES.get(ord(found.group()), "")
 
 
-def clean(text: str, limit: int = SENTENCE) -> str:
+def clean(text: str | bytes, limit: int = SENTENCE) -> str:
     """One line of text without anything that a terminal obeys, at most `limit` characters."""
+    if isinstance(text, bytes):
+        text = text.decode("utf-8", "replace")
     if len(text) > limit:
         text = text[: max(limit - 1, 0)] + ELLIPSIS[:limit]
     if text.isascii() and text.isprintable():
@@ -31,8 +36,10 @@ def clean(text: str, limit: int = SENTENCE) -> str:
     return _HOSTILE.sub(_mark, text)
 
 
-def clean_block(text: str, limit: int = 1 << 20) -> str:
+def clean_block(text: str | bytes, limit: int = 1 << 20) -> str:
     """Text of several lines: as `clean`, but line feeds stay and a tab becomes four spaces."""
+    if isinstance(text, bytes):
+        text = text.decode("utf-8", "replace")
     if len(text) > limit:
         text = text[: max(limit - 1, 0)] + ELLIPSIS[:limit]
     if text.isascii() and text.isprintable():

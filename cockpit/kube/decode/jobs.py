@@ -31,8 +31,13 @@ def replica_spec(role: str, replicas: int, template: Any, reading: Reading) -> R
         cpu_millicores_each=cpu,
         memory_bytes_each=memory,
         image="" if main is None else WORDS[main.image],
-        command="" if main is None else clean(" ".join((*main.command, *main.args)), COMMAND_CHARACTERS),
+        command="" if main is None else _command(main),
     )
+
+
+def _command(container: Any) -> str:
+    words = map(clean, (*container.command, *container.args))
+    return clean(" ".join(words), COMMAND_CHARACTERS)
 
 
 def job_record(job: Any, reading: Reading) -> JobObject:

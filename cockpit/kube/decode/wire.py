@@ -108,7 +108,7 @@ class ProtobufWire:
             reason=clean(status.reason),
             message=clean(status.message),
             retry_after_seconds=float(details.retry_after_seconds) or None,
-            causes=tuple(clean(f"{one.field}: {one.message}") for one in details.causes),
+            causes=tuple(f"{clean(one.field)}: {clean(one.message)}" for one in details.causes),
         )
 
     def page(self, body: bytes) -> Page:
@@ -225,7 +225,7 @@ class JsonWire:
             reason=clean(status.reason),
             message=clean(status.message),
             retry_after_seconds=details.retry_after_seconds or None,
-            causes=tuple(clean(f"{one.field}: {one.message}") for one in details.causes),
+            causes=tuple(f"{clean(one.field)}: {clean(one.message)}" for one in details.causes),
         )
 
     def page(self, body: bytes) -> Page:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from cockpit.authorities import enter_aiohttp
 from cockpit.clock import Clock, SystemClock
 from cockpit.errors import BadInput
 from cockpit.sim.local_port import LocalPort
@@ -77,6 +78,7 @@ async def serving(
     `clock` and `random` are the cluster's; secrets come from the machine. Port 0 means any. Raises BadInput
     when the folder cannot be written or the port is taken.
     """
+    enter_aiohttp()
     listening = _listening(port)
     try:
         certificates = _prepared(folder)

@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cockpit.kube.decode import alike
@@ -218,6 +218,7 @@ def test_the_parser_is_asked_for_the_first_of_its_kind_only() -> None:
 LIST = joined([*PIECES[:5], bookmark(ends_list=True), *PIECES[5:7]])
 
 
+@example([("put", 912, 128)], [])  # a uid that is not UTF-8
 @settings(max_examples=500, deadline=None)
 @given(edits(len(LIST)), st.lists(st.integers(0, len(LIST)), max_size=3))
 def test_a_damaged_stream_is_told_as_frame_by_frame(

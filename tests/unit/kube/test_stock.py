@@ -54,3 +54,13 @@ def test_a_package_that_needs_its_front_door_is_imported_whole() -> None:
         "print(stock.kube_config.__name__, sys.modules['kubernetes'].client.__name__)"
     )
     assert said(program) == "kubernetes.aio.config.kube_config kubernetes.client"
+
+
+def test_the_loader_of_kubeconfigs_does_not_bring_the_client_and_its_models() -> None:
+    program = (
+        "import sys, cockpit.kube.stock as stock;"
+        "print('pydantic' in sys.modules, 'kubernetes.aio.client.api_client' in sys.modules);"
+        "from kubernetes.aio.client import ApiClient;"
+        "print(ApiClient.__module__, type(stock.kube_config.ApiClient(stock.Configuration())) is ApiClient)"
+    )
+    assert said(program).splitlines() == ["False False", "kubernetes.aio.client.api_client True"]
