@@ -334,7 +334,7 @@ async def open_session(options: SessionOptions, clock: Clock) -> Session:
 
 
 def _prepare(options: SessionOptions, clock: Clock) -> "Credentials":
-    from cockpit.authorities import enter_aiohttp
+    from cockpit.kube.authorities import enter_aiohttp
 
     enter_aiohttp()  # here, in the thread, so that the first request finds it imported
     from cockpit.kube.credentials import prepare

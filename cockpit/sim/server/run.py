@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from cockpit.authorities import enter_aiohttp
 from cockpit.clock import Clock, SystemClock
 from cockpit.errors import BadInput
+from cockpit.kube.authorities import enter_aiohttp
 from cockpit.sim.local_port import LocalPort
 from cockpit.sim.server.assembly import ENGINEER_NAMESPACE, Assembled, assemble
 from cockpit.sim.server.http.certificates import (

@@ -13,7 +13,7 @@ from cockpit.sim.server.http.certificates import make_certificates
 ROOT = Path(__file__).resolve().parents[3]
 ENTERED = """
 import ssl, threading
-from cockpit.authorities import enter_aiohttp
+from cockpit.kube.authorities import enter_aiohttp
 create, context = ssl.create_default_context, ssl.SSLContext
 {before}
 enter_aiohttp()
