@@ -6,7 +6,6 @@ import random
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from cockpit.clock import Clock
@@ -20,6 +19,7 @@ from cockpit.model.record import Kind
 from cockpit.store.store import Store
 from cockpit.store.trends import Trends
 from cockpit.telemetry.look import EVERYTHING, NOBODY, Look
+from cockpit.yaml_text import yaml_text
 
 if TYPE_CHECKING:
     from cockpit.kube.discovery import Served
@@ -317,8 +317,6 @@ class Attachment:
 
     async def read_yaml(self, api_version: str, kind: str, namespace: str, name: str) -> list[str]:
         """Lines of one object as YAML, read now. Raises CockpitError with one sentence."""
-        import yaml
-
         from cockpit.kube.objects import get_object
 
         session = self._connected()
@@ -327,9 +325,7 @@ class Attachment:
         if resource is None:
             raise BadInput(f"this server does not serve {kind} of {api_version}")
         tree = await get_object(session, resource, namespace, name)
-        dump = partial(yaml.safe_dump, tree, sort_keys=False, allow_unicode=True, width=110)
-        text: str = await asyncio.to_thread(lambda: str(dump()))
-        return text.splitlines()
+        return (await asyncio.to_thread(yaml_text, tree, 110)).splitlines()
 
     def crowd(self, wish: LogWish, sink: Callable[[list[LogLine]], None]) -> "Crowd":
         """A reader of many logs; it says itself what it cannot read."""

@@ -10,6 +10,8 @@ from typing import Any
 import msgspec
 from cockpit_widgets.types import TableSource
 
+from cockpit.yaml_text import yaml_text
+
 _GAP = "  "
 
 
@@ -63,10 +65,7 @@ def tree_text(tree: Any, output: str) -> str:
     """A tree as `json` or `yaml`, keys in their own order."""
     if output == "json":
         return json.dumps(tree, ensure_ascii=False, indent=2)
-    import yaml
-
-    text: str = yaml.safe_dump(tree, sort_keys=False, allow_unicode=True, width=1000)
-    return text.rstrip("\n")
+    return yaml_text(tree, 1000).rstrip("\n")
 
 
 def put(lines: Iterable[str]) -> None:

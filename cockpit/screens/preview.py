@@ -7,6 +7,7 @@ from typing import Any
 from cockpit_widgets.types import Tone
 
 from cockpit.model.plan import Plan
+from cockpit.yaml_text import yaml_text
 
 
 def preview_lines(plan: Plan | None, problem: str, verdict: str, fit: Sequence[str], width: int) -> list[str]:
@@ -43,7 +44,4 @@ def _folded(lines: list[str], width: int) -> list[str]:
 
 def manifest_lines(tree: Any) -> list[str]:
     """The tree as YAML, in the order it was written."""
-    import yaml
-
-    text: str = yaml.safe_dump(tree, sort_keys=False, default_flow_style=False, allow_unicode=True, width=100)
-    return text.splitlines()
+    return yaml_text(tree, 100).splitlines()

@@ -157,23 +157,37 @@ class SubmitScreen(Place):
             await self._renew_fields()
 
     async def _renew_fields(self) -> None:
+        for _ in range(2):  # another engine has other queues to choose from
+            if self.is_going:
+                return
+            await self._renew_choices()
+            if not self._follow():
+                break
+        self._recompute()
+
+    async def _renew_choices(self) -> None:
         from cockpit.screens.offered import ENGINE
 
-        if self.is_going:
-            return
         form = self.query_one("#fields", Form)
-        changes = self.offered.follow(self._values) if self.has_engine else {}
-        before = {name: form.values.get(name) for name in changes}
-        self._values.update(changes)
         for one in self.template.parameters:
             if one.choices_from:
                 await form.change_field(self._field(one))
         if self.has_engine:
             await form.change_field(self.offered.engine_field(self._values.get(ENGINE, "")))
-        for name, text in changes.items():
-            if form.values.get(name) == before[name]:  # what was typed in the meantime stays
-                form.set_value(name, text)
-        self._recompute()
+
+    def _follow(self) -> bool:
+        """Put into engine and queue what follows from the cluster and what was typed; True where it changed.
+
+        Nothing is awaited between looking and writing: what is typed in between, or a look that is given up
+        for a newer one, would leave the form with half of it, as if a person had chosen so.
+        """
+        form = self.query_one("#fields", Form)
+        self._values = dict(form.values)
+        changes = self.offered.follow(self._values) if self.has_engine else {}
+        self._values.update(changes)
+        for name, text in changes.items():  # each comes back as a change of its own
+            form.set_value(name, text)
+        return bool(changes)
 
     # ---- live preview
 
@@ -213,11 +227,7 @@ class SubmitScreen(Place):
         if (where := self._namespace()) != self._asked_for:
             self.offered.namespace = self._asked_for = where
             self._ask_cluster()
-        elif self.has_engine and (changes := self.offered.follow(self._values)):
-            form = self.query_one("#fields", Form)
-            self._values.update(changes)
-            for name, text in changes.items():  # each comes back here as a change of its own
-                form.set_value(name, text)
+        elif self._follow():
             self._ask_cluster()
         self._recompute()
 

@@ -24,6 +24,8 @@ from tests.tui.embedded import embedded
 from tests.tui.on_the_bed import Headless, until
 from tests.tui.test_life_on_the_embedded_cluster import Cluster, batch
 
+pytestmark = pytest.mark.waits
+
 HERE = Path(__file__).parent
 SPACE = "team-a"
 MERGE = "application/merge-patch+json"

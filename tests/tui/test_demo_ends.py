@@ -17,6 +17,8 @@ from tests.bed.api import Api
 from tests.tui.demo_leftovers import Leftovers
 from tests.tui.pseudo_terminal import PseudoTerminal
 
+pytestmark = pytest.mark.waits
+
 PATIENCE_SECONDS = 60.0
 SMALL = ("--scenario", "two-nodes", "--warm", "30")
 MARK = "86395"

@@ -14,6 +14,8 @@ from tests.tui.engine_ground import Embedded
 from tests.tui.engine_life import bare_pods, half_binds, life
 from tests.tui.engine_ways import BY_QUOTA, COSCHEDULING, KUEUE_JOB, KUEUE_MPIJOB, NATIVE
 
+pytestmark = pytest.mark.waits
+
 HERE = Path(__file__).parent
 
 

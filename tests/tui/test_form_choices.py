@@ -1,6 +1,7 @@
 """The form before a cluster that offers: choices, engines, claims out of reach, and what may not be seen."""
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -116,6 +117,34 @@ async def test_an_engine_that_is_chosen_while_the_cluster_answers_stays(
         monkeypatch.undo()
         await settle(pilot)
         assert (form.values["engine"], form.values["queue"]) == ("coscheduling", "")
+
+
+@pytest.mark.parametrize("is_given_up", [False, True])
+async def test_a_queue_that_is_named_while_the_cluster_answers_means_kueue(
+    monkeypatch: pytest.MonkeyPatch, is_given_up: bool
+) -> None:
+    app = OfferingApp(Estate(), write=True)
+    async with app.run_test(size=SIZE) as pilot:
+        form = await opened(pilot, app)
+        screen = screen_of(app)
+        form.set_value("queue", "")
+        await until(pilot, "no engine", lambda: form.values["engine"] == "none")
+        screen.offered.auto = Auto()  # as before the namespace's queues were known
+        change_field = Form.change_field
+
+        async def type_meanwhile(self: Form, spec: FieldSpec) -> None:
+            await change_field(self, spec)
+            if is_given_up:
+                raise asyncio.CancelledError
+            self.set_value("queue", "gpu-lq")
+
+        monkeypatch.setattr(Form, "change_field", type_meanwhile)
+        with contextlib.suppress(asyncio.CancelledError):
+            await screen._renew_fields()
+        monkeypatch.undo()
+        form.set_value("queue", "gpu-lq")
+        await settle(pilot)
+        assert (form.values["engine"], form.values["queue"]) == ("kueue", "gpu-lq")
 
 
 async def test_choices_come_from_the_cluster_and_secrets_are_never_asked_for() -> None:

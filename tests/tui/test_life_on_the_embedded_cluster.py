@@ -18,6 +18,8 @@ from cockpit.kube.session import SessionOptions, open_session
 from tests.tui.embedded import embedded
 from tests.tui.on_the_bed import Headless, Shell, until
 
+pytestmark = pytest.mark.waits
+
 MANY = 50
 Found = TypeVar("Found")
 

@@ -3,10 +3,14 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from cockpit.app import AppOptions, CockpitApp
 from cockpit.attach import AttachOptions
 from tests.tui.on_the_bed import Headless, Shell, until
 from tests.tui.test_life_on_the_embedded_cluster import Cluster, cluster, shell
+
+pytestmark = pytest.mark.waits
 
 __all__ = ["cluster", "shell"]
 GANG, RANKS = "students/homework", 4

@@ -20,6 +20,8 @@ from cockpit.kube.resource import JOBS, PODS
 from tests.tui.on_the_bed import ROOT, Headless, Shell, until
 from tests.tui.test_life_on_the_embedded_cluster import Cluster, cluster, do, shell
 
+pytestmark = pytest.mark.waits
+
 __all__ = ["cluster", "shell"]
 SPACE = "students"
 SECONDS = 90.0

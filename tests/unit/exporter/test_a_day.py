@@ -2,8 +2,12 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.unit.exporter.fake_kubelet import FakeKubelet
 from tests.unit.exporter.standin import Box
+
+pytestmark = pytest.mark.waits
 
 SCRAPES_AN_HOUR = 60
 

@@ -24,6 +24,8 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 
 from tests.unit.exporter.standin import Box, Page
 
+pytestmark = pytest.mark.waits
+
 COMMAND = (sys.executable, "-c", "import sys; from cockpit_exporter.cli import main; sys.exit(main())")
 
 

@@ -5,6 +5,8 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from cockpit.clock import SystemClock
 from cockpit.kube.feed import Feed
 from cockpit.kube.resource import JOBS, NODES, PODS, Resource
@@ -16,6 +18,8 @@ from cockpit.sim.scenarios.loading import find, load
 from cockpit.sim.serve import Options, running
 from cockpit.sim.server.operations import Operations
 from cockpit.store.store import Store
+
+pytestmark = pytest.mark.waits
 
 SPEEDS = (15.0, 4.0, 1.5)
 """A busy machine opens few streams in a fast day: then it is played again, slower."""
