@@ -7,7 +7,12 @@ def yaml_text(tree: Any, width: int) -> str:
     """Block style, keys in their own order, letters as they are; lines are folded at `width` characters."""
     import yaml
 
-    asked = {"sort_keys": False, "default_flow_style": False, "allow_unicode": True, "width": width}
+    asked: dict[str, Any] = {
+        "sort_keys": False,
+        "default_flow_style": False,
+        "allow_unicode": True,
+        "width": width,
+    }
     text: str
     if yaml.__with_libyaml__:
         text = yaml.dump(tree, Dumper=yaml.CSafeDumper, **asked)
