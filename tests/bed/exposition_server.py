@@ -25,6 +25,7 @@ from tests.bed.estate import GPU
 from tests.bed.exposition import Reading, reading, text
 from tests.bed.gpu_holders import GpuHolders, gpu_pod
 from tests.bed.layout import Layout
+from tests.bed.noticing import notice
 
 _LOOK_SECONDS = 1.0
 
@@ -160,7 +161,7 @@ def application(cards: Cards, address: str) -> web.Application:
 
 
 async def follow(cards: Cards, layout: Layout) -> None:
-    """Looks at the cluster once a second, from the server's cache; a failed look is tried again."""
+    """Looks at the cluster when it changed, once a second at most; a failed look is tried again."""
     token = json.loads((layout.run_dir / "tokens.json").read_text())["controllers"]
     context = ssl.create_default_context(cafile=str(layout.ca_file))
     async with aiohttp.ClientSession(
@@ -176,12 +177,19 @@ async def follow(cards: Cards, layout: Layout) -> None:
                 found: list[Tree] = (await answer.json())["items"]
                 return found
 
-        while True:
-            try:
-                cards.see(await items("/api/v1/nodes"), await items("/api/v1/pods"))
-            except (aiohttp.ClientError, TimeoutError) as error:
-                print(f"cannot look at the cluster: {error}", flush=True)
-            await asyncio.sleep(_LOOK_SECONDS)
+        changed = asyncio.Event()
+        async with asyncio.TaskGroup() as group:
+            for path in ("/api/v1/nodes", "/api/v1/pods"):
+                group.create_task(notice(session, path, changed))
+            while True:
+                await changed.wait()
+                changed.clear()
+                try:
+                    cards.see(await items("/api/v1/nodes"), await items("/api/v1/pods"))
+                except (aiohttp.ClientError, TimeoutError) as error:
+                    print(f"cannot look at the cluster: {error}", flush=True)
+                    changed.set()
+                await asyncio.sleep(_LOOK_SECONDS)
 
 
 async def serve(layout: Layout, port: int, seed: int) -> None:

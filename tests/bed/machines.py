@@ -3,7 +3,7 @@
 A node joins not ready and without GPUs; after `bed/ready-after` seconds (an annotation of the deployment) it
 has booted, and kwok makes it Ready; after `bed/gpus-after` more its GPUs are advertised. On the way down it
 is cordoned, its pods are deleted, and after `bed/drain-after` seconds the node is. Deciding (`plan`) is pure;
-`Controller` looks at the cluster twice a second and carries out.
+`Controller` looks at the cluster twice a second and carries out; less often while there is no deployment.
 """
 
 import asyncio
@@ -30,6 +30,7 @@ READY_AT = "bed/ready-at"
 LEAVING_AT = "bed/leaving-at"
 BOOTING = "bed/booting"  # while it is there, kwok leaves the node as it is
 _LOOK_SECONDS = 0.5
+_IDLE_SECONDS = 2.0
 _DEFAULT_DELAYS = {"bed/ready-after": 3.0, "bed/gpus-after": 3.0, "bed/drain-after": 2.0}
 
 
@@ -201,10 +202,12 @@ class Controller:
             if answer.status >= 400 and answer.status not in (404, 409):
                 print(f"{step.method} {step.path}: {answer.status} {await answer.text()}", flush=True)
 
-    async def look(self, now_seconds: float) -> None:
-        """One look at everything, and what follows from it."""
+    async def look(self, now_seconds: float) -> bool:
+        """One look at everything, and what follows from it; False where there is nothing to look after."""
         base = f"/apis/{names.GROUP}/{names.VERSION}"
         deployments = await self._items(f"{base}/{names.PLURAL}")
+        if not deployments:
+            return False
         nodes = await self._items("/api/v1/nodes", labelSelector=names.DEPLOYMENT_LABEL)
         leaving = any(LEAVING_AT in _annotations(node) for node in nodes)
         pods = await self._items("/api/v1/pods", resourceVersion="0") if leaving else []
@@ -221,10 +224,11 @@ class Controller:
             if deployment.get("status") != status:
                 path = f"{base}/namespaces/{metadata['namespace']}/{names.PLURAL}/{metadata['name']}/status"
                 await self._send(Step("PATCH", path, {"status": status}))
+        return True
 
 
 async def serve(layout: Layout, port: int) -> None:
-    """Answers /healthz and looks twice a second until killed."""
+    """Answers /healthz and looks at the cluster until killed."""
 
     async def healthz(request: web.Request) -> web.Response:
         del request
@@ -245,11 +249,12 @@ async def serve(layout: Layout, port: int) -> None:
     ) as session:
         controller = Controller(session)
         while True:
+            is_busy = True
             try:
-                await controller.look(time.time())
+                is_busy = await controller.look(time.time())
             except (aiohttp.ClientError, TimeoutError) as error:
                 print(f"cannot look at the cluster: {error}", flush=True)
-            await asyncio.sleep(_LOOK_SECONDS)
+            await asyncio.sleep(_LOOK_SECONDS if is_busy else _IDLE_SECONDS)
 
 
 if __name__ == "__main__":
