@@ -47,7 +47,7 @@ demo-real: $(STAMP)
 
 test: $(STAMP)
 	$(MAKE) --no-print-directory -j 2 lint collected
-	$(BIN)/python -m pytest tests -m "not real" --server embedded -n auto --maxprocesses 8 --dist worksteal
+	$(BIN)/python -m pytest tests/contract tests -m "not real" --server embedded -n auto --maxprocesses 8 --dist worksteal
 
 test-real: $(STAMP)
 	$(BIN)/python -m tests.real
