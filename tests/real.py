@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +31,8 @@ RESULTS = ROOT / "tests" / "RESULTS.md"
 
 WHOLE = {"GPU_COCKPIT_FIT_CASES": "300", "GPU_COCKPIT_SEQUENCES": "200"}
 """What the heavy suites look for: without these they run a seeded part."""
+PART = "GPU_COCKPIT_PART"
+"""Holds the seed by which a part of the comparisons is drawn (`tests/differential/conftest.py`)."""
 
 GARBAGE = {"GOGC": "400", "GOMEMLIMIT": "1500MiB"}
 """Collected less often in the parts written in Go: a fifth less of CPU for a bed, for 0.4 GB more each."""
@@ -48,8 +50,22 @@ class Result:
     is_good: bool
 
 
-def pytest(suite: str, *, is_whole: bool = False) -> Result:
-    """Run one suite of real tests, print what it printed in one piece."""
+def seed_of(commit: str) -> str:
+    """The seed for a commit; a checkout without one always draws the same part."""
+    return commit.strip()[:12] or "none"
+
+
+def commit() -> str:
+    """What HEAD is; "" outside of a checkout."""
+    asked = ["git", "rev-parse", "HEAD"]
+    try:
+        return subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False).stdout
+    except OSError:
+        return ""
+
+
+def pytest(suite: str, surroundings: Mapping[str, str]) -> Result:
+    """Run one suite of real tests with these variables, print what it printed in one piece."""
     begun = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         counts = Path(folder) / "counts.xml"
@@ -61,7 +77,7 @@ def pytest(suite: str, *, is_whole: bool = False) -> Result:
                 cwd=ROOT,
                 stdout=sink,
                 stderr=subprocess.STDOUT,
-                env=os.environ | GARBAGE | (WHOLE if is_whole else {}),
+                env=os.environ | GARBAGE | surroundings,
             )
             # Asked for here, because subprocess keeps no count of what the process and its children used.
             _, status, used = os.wait4(process.pid, 0)
@@ -100,10 +116,10 @@ def longest_first(names: Sequence[str], results: str) -> list[str]:
     return sorted(names, key=lambda name: -seconds.get(name, sys.maxsize))
 
 
-def run_all(names: Sequence[str], *, is_whole: bool) -> list[Result]:
+def run_all(names: Sequence[str], surroundings: Mapping[str, str]) -> list[Result]:
     """Each suite alone, `A_CORE` for each core at a time."""
     with ThreadPoolExecutor(A_CORE * (os.cpu_count() or 1)) as pool:
-        return list(pool.map(lambda name: pytest(name, is_whole=is_whole), names))
+        return list(pool.map(lambda name: pytest(name, surroundings), names))
 
 
 def table(results: Sequence[Result]) -> str:
@@ -129,20 +145,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """0 when the build and every suite went well; what failed is named at the end."""
     parser = argparse.ArgumentParser(prog="python -m tests.real")
     parser.add_argument("--whole", action="store_true", help="the heavy suites whole, not a seeded part")
+    parser.add_argument("--seed", default=seed_of(commit()), help="draws the part; by default the commit")
     parser.add_argument("--table", type=Path, help="write the results to this file")
     given = parser.parse_args(arguments)
+    surroundings = WHOLE if given.whole else {PART: given.seed}
+    if not given.whole:
+        print(f":: of the heavy comparisons the part drawn by --seed {given.seed}", flush=True)
     begun = time.monotonic()
     everything = ["--all"] if given.whole else []
     build = subprocess.Popen([sys.executable, "-m", "tests.bed", "build", *everything], cwd=ROOT)
     try:
         with ThreadPoolExecutor(1) as pool:
-            contract = pool.submit(pytest, CONTRACT, is_whole=given.whole)
+            contract = pool.submit(pytest, CONTRACT, surroundings)
             if build.wait() != 0:
                 print("the real parts could not be built", flush=True)
                 return 1
             known = RESULTS.read_text() if RESULTS.exists() else ""
             results = [
-                *run_all(longest_first(suites(), known), is_whole=given.whole),
+                *run_all(longest_first(suites(), known), surroundings),
                 contract.result(),
             ]
     finally:

@@ -16,7 +16,7 @@ from tests.differential.controller_ground import Play
 from tests.differential.controller_plays import PLAYS
 from tests.differential.controller_sides import Ours, Theirs
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.heavy]
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from tests.differential.queue_ground import Play
 from tests.differential.queue_plays import PLAYS
 from tests.differential.queue_sides import Ours, Theirs
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.heavy]
 
 
 @pytest.fixture(scope="module")

@@ -31,7 +31,7 @@ from tests.differential.scheduling_situations import SPACE, Situation, Tree
 from tests.differential.scheduling_table import TABLE
 from tests.differential.scheduling_wakes import SPACES, WAKES, Create, Merge, Step, Wake
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.heavy]
 
 _SECONDS = 15.0
 _PODS = f"/api/v1/namespaces/{SPACE}/pods"

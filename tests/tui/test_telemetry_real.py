@@ -354,7 +354,9 @@ def test_a_prometheus_that_hangs_is_told_on_the_screen(fleet: Bed, truth: Exposi
         terminal.until("live · ro", "GPUs busy")
         fleet.signal("prometheus", SIGSTOP)
         try:
-            terminal.until("gpus backing off, heard", "Fleet by duty: Prometheus at monitoring/prometheus")
+            # asked every 30 s, given up after 20
+            wanted = ("gpus backing off, heard", "Fleet by duty: Prometheus at monitoring/prometheus")
+            terminal.until(*wanted, seconds=120.0)
         finally:
             fleet.signal("prometheus", SIGCONT)
         terminal.until("live · ro", "GPUs busy", without=("backing off", "Fleet by duty: "))
@@ -366,10 +368,10 @@ def test_a_prometheus_that_hangs_is_told_on_the_screen(fleet: Bed, truth: Exposi
         terminal.find(name)
         terminal.until(name, without=("gpu-000" if name != "gpu-000" else "gpu-001",))
         terminal.keys("Enter")
-        wanted = {index: readings(card) for index, card in truth.of(name).items()}
+        said = {index: readings(card) for index, card in truth.of(name).items()}
         until(
-            f"{name} reads {wanted}",
-            lambda: True if numbers(terminal.screen().splitlines()) == wanted else None,
+            f"{name} reads {said}",
+            lambda: True if numbers(terminal.screen().splitlines()) == said else None,
         )
 
 
