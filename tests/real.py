@@ -77,7 +77,7 @@ def pytest(suite: str, surroundings: Mapping[str, str]) -> Result:
                 cwd=ROOT,
                 stdout=sink,
                 stderr=subprocess.STDOUT,
-                env=os.environ | GARBAGE | surroundings,
+                env={**os.environ, **GARBAGE, **surroundings},
             )
             # Asked for here, because subprocess keeps no count of what the process and its children used.
             _, status, used = os.wait4(process.pid, 0)
