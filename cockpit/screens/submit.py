@@ -343,13 +343,15 @@ class SubmitScreen(Place):
         )
         if chosen and chosen != self._template_name:
             # what was filled in by itself follows the new template; what a person chose stays
-            kept = {name: text for name, text in self._values.items() if text != self._own(name)}
+            kept = {name: text for name, text in self._values.items() if text not in self._own(name)}
             self.app.switch_screen(SubmitScreen(chosen, kept))
 
-    def _own(self, name: str) -> str | None:
-        """What the form itself put into engine or queue; None for other fields."""
-        auto = self.offered.auto
-        return {"engine": auto.engine, "queue": auto.queue}.get(name)
+    def _own(self, name: str) -> tuple[str, ...]:
+        """What stands in a field without a person: the template's own value, what the cluster led to."""
+        one, auto = self.template.parameter(name), self.offered.auto
+        first = (one.default or "",) if one is not None else ()
+        shown = {"engine": auto.engine, "queue": auto.queue, "namespace": self._namespace_shown()}
+        return (*first, shown[name]) if name in shown else first
 
     def on_form_submitted(self, event: Form.Submitted) -> None:
         event.stop()

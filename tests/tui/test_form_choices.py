@@ -147,6 +147,32 @@ async def test_a_queue_that_is_named_while_the_cluster_answers_means_kueue(
         assert (form.values["engine"], form.values["queue"]) == ("kueue", "gpu-lq")
 
 
+@pytest.mark.parametrize("typed", ["", "llm"])
+async def test_another_template_keeps_what_was_typed_and_nothing_else(typed: str) -> None:
+    app = OfferingApp(Estate(), write=True)
+    async with app.run_test(size=SIZE) as pilot:
+        form = await opened(pilot, app)
+        first = screen_of(app)
+        assert form.values["command"] and form.values["workers"] == "2"
+        await pilot.press(*typed, "f2")
+        await until(pilot, "the templates", lambda: "type to search" in looking.text(app))
+        await pilot.press(*"trainjob")
+        await settle(pilot)
+        await pilot.press("enter")
+        await until(pilot, "the other form", lambda: app.screen not in (first, *app.screen_stack[:-1]))
+        await until(pilot, "its fields", lambda: bool(app.screen.query("#fields")))
+        other = app.screen.query_one("#fields", Form)
+        template = screen_of(app).template
+        await until(pilot, "offers are shown", lambda: "offer" not in {one.group for one in app.workers})
+        await settle(pilot)
+        own = {one.name: one.default or "" for one in template.parameters}
+        follows = {"name": typed, "namespace": form.values["namespace"], "engine": "kueue", "queue": "gpu-lq"}
+        assert {name: text for name, text in other.values.items() if text != own.get(name)} == {
+            name: text for name, text in follows.items() if text
+        }
+        assert screen_of(app) is not first
+
+
 async def test_choices_come_from_the_cluster_and_secrets_are_never_asked_for() -> None:
     app = OfferingApp(Estate(), write=True)
     async with app.run_test(size=SIZE) as pilot:
