@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.differential.conftest import is_drawn
-from tests.real import seed_of
+from tests.real import has_time_left, seed_of
 
 NAMES = [f"test_both_say_the_same[play_{number}]" for number in range(400)]
 
@@ -26,3 +26,15 @@ def test_every_play_has_its_turn_within_a_dozen_commits() -> None:
 def test_the_seed_is_the_commit() -> None:
     assert seed_of("0123456789abcdef\n") == "0123456789ab"
     assert seed_of("") == "none"
+
+
+def stat(user: int, system: int, idle: int, waiting: int) -> str:
+    return f"cpu  {user} 0 {system} {idle} {waiting} 0 0 0 0 0\ncpu0 1 2 3\n"
+
+
+def test_another_suite_begins_while_the_machine_has_time_left() -> None:
+    before = stat(100, 50, 1000, 10)
+    assert has_time_left(before, stat(150, 80, 1020, 10))  # 80 of 100 used
+    assert has_time_left(before, stat(150, 80, 1010, 20)), "who waits for a disk uses no processor"
+    assert not has_time_left(before, stat(160, 85, 1005, 10))  # 95 of 100
+    assert has_time_left("", stat(1, 1, 1, 1)), "not known"
