@@ -28,8 +28,8 @@ LEAST_A_CORE, MOST_A_CORE = 1.5, 3.0
 has time left, and none while it has not: a bed needs a sixth of a core as long as it stands, so suites that
 hold each other up cost more of it (a fifth, measured). The other tests do not run beside them: a machine
 without a free moment made tests fail that wait for what is to happen soon."""
-LOOK_SECONDS = 3.0
-TIME_LEFT = 0.12
+LOOK_SECONDS = 2.0
+TIME_LEFT = 0.06
 """Share of the machine's time that was not used in the last look, from which on another suite begins."""
 RESULTS = ROOT / "tests" / "RESULTS.md"
 

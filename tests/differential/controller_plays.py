@@ -11,7 +11,7 @@ Nobody schedules and nobody runs: there is no node, and the play itself says wha
 | pods | how many, phase, conditions, labels, annotations, finalizers, owners | random ends of names |
 | specs of pods | host names, env, commands, volumes, mounts, affinity | what admission adds |
 | Service, ConfigMap, Secret of an MPIJob | labels, owner, selectors, data | the ssh keys |
-| events of these controllers | object, type, reason, message | counts, order |
+| events of these controllers | object, type, reason, message | counts, order, that a worker was made twice |
 
 Not modelled by ours, and in no play: adoption of pods without an owner, PodGroups and Workloads that a Job
 makes for itself (alpha in 1.36), several budgets for one pod (the real controller keeps one of them up to

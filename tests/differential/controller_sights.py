@@ -220,12 +220,16 @@ _RANDOM_END = re.compile(
 _HASH = re.compile(r"\bweb-[bcdf-hj-np-tv-xz2-9]{6,10}\b")
 
 
+_RACE = re.compile(r"^worker pod created failed: pods \S+ already exists$")
+"""mpi-operator makes a worker again while its informer does not know of it yet, and takes it then."""
+
+
 def events(listed: List) -> list[str]:
     """What the controllers told, each once."""
     lines = set()
     for event in listed(EVENTS):
         component = (event.get("source") or {}).get("component") or event.get("reportingComponent", "")
-        if component not in COMPONENTS:
+        if component not in COMPONENTS or _RACE.search(event["message"]):
             continue
         about = event["involvedObject"]
         where = f"{about['kind']}/{about['name']}"
