@@ -1,15 +1,10 @@
 """The plays of a module, several at a time: a play waits for controllers nearly all of its time.
 
 They are begun together when the first test asks for its own; each test tells what became of its play.
-
-A play that differs is played once more, on fresh ground, and the first difference becomes a warning. Ours
-plays by a clock and a seed, so what is our fault differs both times; what differs once is a race in the real
-controllers, which lose a second here and there on a machine with a dozen suites.
 """
 
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -91,15 +86,6 @@ def ahead(request: pytest.FixtureRequest, perform: Callable[[PlayT, str], None])
 
     `perform` plays it in a namespace of the given name, which nothing else on the bed is named after.
     """
-
-    def twice_at_most(play: Any) -> None:
-        space = play.__name__.replace("_", "-")
-        try:
-            perform(play, space)
-        except AssertionError as difference:
-            warnings.warn(f"{space} is played once more, it differed: {difference}", stacklevel=2)
-            perform(play, f"{space}-again")
-
     chosen: list[Any] = [
         item.callspec.params["play"]
         for item in request.session.items
@@ -107,6 +93,6 @@ def ahead(request: pytest.FixtureRequest, perform: Callable[[PlayT, str], None])
     ]
     pool = ThreadPoolExecutor(AT_ONCE)
     try:
-        yield Ahead({play: pool.submit(twice_at_most, play) for play in chosen})
+        yield Ahead({play: pool.submit(perform, play, play.__name__.replace("_", "-")) for play in chosen})
     finally:
         pool.shutdown(cancel_futures=True)
