@@ -25,8 +25,8 @@ ONE_BED = ("tests/differential/server",)
 """Folders that are a suite each: their files share a bed, alone each would mostly start one."""
 LEAST_A_CORE, MOST_A_CORE = 1.5, 3.0
 """Suites at a time for one core. Most of their time goes by in waiting, so more are begun while the machine
-has time left, and none while it has not: a bed needs a sixth of a core as long as it stands, so suites that
-hold each other up cost more of it (a fifth, measured). The other tests do not run beside them: a machine
+has time left, and none while it has not: a bed needs processor time as long as it stands, and three a core at
+all times took an eighth more of it than two (measured). The other tests do not run beside them: a machine
 without a free moment made tests fail that wait for what is to happen soon."""
 LOOK_SECONDS = 2.0
 TIME_LEFT = 0.06

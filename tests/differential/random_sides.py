@@ -15,6 +15,7 @@ from tests.differential.random_admission import Admission
 from tests.differential.random_hearing import Marks, hear, is_not_ours, is_repair, path_of
 from tests.differential.random_objects import DEFINITION, SORTS, Tree
 from tests.differential.random_writes import Step, merged
+from tests.differential.tree_differences import differences
 
 _REFERENCE = re.compile(r"\{(\w+/[\w.-]+)\.(uid|version|first)\}")
 _UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -258,20 +259,6 @@ def _collect(tree: Any, versions: set[int]) -> None:
     elif isinstance(tree, list):
         for value in tree:
             _collect(value, versions)
-
-
-def differences(mine: Any, real: Any, path: str = "") -> list[str]:
-    """What is not the same, a line each."""
-    if isinstance(mine, dict) and isinstance(real, dict):
-        return [
-            line
-            for key in sorted(mine.keys() | real.keys())
-            for line in differences(mine.get(key, "(nothing)"), real.get(key, "(nothing)"), f"{path}.{key}")
-        ]
-    if isinstance(mine, list) and isinstance(real, list) and len(mine) == len(real):
-        pairs = enumerate(zip(mine, real, strict=True))
-        return [line for n, (one, other) in pairs for line in differences(one, other, f"{path}[{n}]")]
-    return [] if mine == real else [f"{path}:\n    here  {mine}\n    there {real}"]
 
 
 def compared(mine: Side, real: Side, steps: Sequence[Step]) -> list[str]:

@@ -1,26 +1,19 @@
 """Patches of custom objects have the same outcome here and on the real kube-apiserver: object and owners."""
 
-import json
-import uuid
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from cockpit.kube.resource import Resource
 from cockpit.sim.port import PortError
-from cockpit.sim.resources import CUSTOM_RESOURCE_DEFINITIONS
 from cockpit.sim.server.patch import apply, json_patch, merge, update_managed
 from cockpit.sim.server.refusals import invalid
 from cockpit.sim.server.schema.custom import CustomKind, definition_of
 from tests.bed.api import Api
-from tests.bed.bed import Bed
-from tests.differential.schema_cases import THINGS
 
 Tree = dict[str, Any]
 Step = tuple[str, Any, Tree]
 NOW = 1_790_000_000.0
-CRDS = CUSTOM_RESOURCE_DEFINITIONS.path()
 MEDIA = {
     "merge": "application/merge-patch+json",
     "json": "application/json-patch+json",
@@ -71,25 +64,11 @@ STORIES: dict[str, list[Step]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def api(bed_apiserver: Bed) -> Api:
-    return bed_apiserver.api()
-
-
-@pytest.fixture(scope="module")
-def served(api: Api) -> Iterator[tuple[CustomKind, Resource]]:
-    """The definition served in a group of this run's own."""
-    group = f"p{uuid.uuid4().hex[:8]}.test"
-    definition = json.loads(json.dumps(THINGS).replace("y.test", group))
-    api.create(CRDS, definition)
-    name = definition["metadata"]["name"]
-    try:
-        watch = (("watch", "1"), ("fieldSelector", f"metadata.name={name}"), ("timeoutSeconds", "5"))
-        body = api.request("GET", CRDS, query=watch).body.decode()
-        assert '"type":"Established","status":"True"' in body
-        yield definition_of(definition), Resource(group, "v1", "things", "Thing", namespaced=True)
-    finally:
-        api.delete(f"{CRDS}/{name}")
+@pytest.fixture
+def served(things: tuple[Tree, Resource]) -> tuple[CustomKind, Resource]:
+    """The definition as ours understands it."""
+    definition, resource = things
+    return definition_of(definition), resource
 
 
 def _ours(custom: CustomKind, resource: Resource, live: Tree, step: Step) -> Tree:

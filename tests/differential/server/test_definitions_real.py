@@ -15,7 +15,8 @@ import pytest
 
 from tests.bed.api import Api, ApiError
 from tests.bed.bed import Bed
-from tests.differential.server.test_write_stories_real import differences, embedded, plain
+from tests.differential.server.test_write_stories_real import embedded, plain
+from tests.differential.tree_differences import differences
 
 pytestmark = pytest.mark.real
 

@@ -30,6 +30,7 @@ from tests.differential.patch_cases import (
     Tree,
 )
 from tests.differential.patch_sequences import SEQUENCES
+from tests.differential.tree_differences import differences
 
 NAMESPACE = f"patches-{uuid.uuid4().hex[:8]}"
 NOW = 1_790_000_000.0
@@ -139,19 +140,6 @@ def _who(entry: Tree) -> tuple[str, str, str]:
     return entry["operation"], entry["manager"], entry.get("subresource", "")
 
 
-def _differences(mine: Any, real: Any, path: str = "") -> list[str]:
-    if isinstance(mine, dict) and isinstance(real, dict):
-        return [
-            line
-            for key in sorted(mine.keys() | real.keys())
-            for line in _differences(mine.get(key, "(nothing)"), real.get(key, "(nothing)"), f"{path}.{key}")
-        ]
-    if isinstance(mine, list) and isinstance(real, list) and len(mine) == len(real):
-        pairs = enumerate(zip(mine, real, strict=True))
-        return [line for n, (a, b) in pairs for line in _differences(a, b, f"{path}[{n}]")]
-    return [] if mine == real else [f"{path}: here {mine}, there {real}"]
-
-
 def _sentence(text: str) -> str:
     # An object is shown with the names that its fields have in Go: not modelled.
     text = re.sub(r"Invalid value: \{.*\}: field is", "Invalid value: {}: field is", text, flags=re.DOTALL)
@@ -185,7 +173,7 @@ def _compare(api: Api, path: str, live: Tree, step: Step) -> Tree:
         assert {c.get("field", "") for c in refused.causes} == {c.get("field", "") for c in causes}
         return live
     assert reply.status < 300, f"the real server refuses: {real['message']}"
-    assert _differences(_plain(mine), _plain(real)) == []
+    assert differences(_plain(mine), _plain(real)) == []
     return real
 
 

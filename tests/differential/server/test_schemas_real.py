@@ -1,8 +1,6 @@
 """Schema tables, custom resource definitions and custom objects, compared with the real kube-apiserver."""
 
 import json
-import uuid
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -17,8 +15,7 @@ from cockpit.sim.server.schema.custom import definition_of
 from cockpit.sim.server.schema.openapi import OpenAPI
 from cockpit.sim.server.storage import Storage
 from tests.bed.api import Api
-from tests.bed.bed import Bed
-from tests.differential.schema_cases import DEFINITIONS, OBJECTS, THINGS
+from tests.differential.schema_cases import DEFINITIONS, OBJECTS
 
 Tree = dict[str, Any]
 CRDS = CUSTOM_RESOURCE_DEFINITIONS.path()
@@ -33,28 +30,6 @@ _COMPARED = (
     "x-kubernetes-patch-merge-key",
     "x-kubernetes-patch-strategy",
 )
-
-
-@pytest.fixture(scope="module")
-def api(bed_apiserver: Bed) -> Api:
-    return bed_apiserver.api()
-
-
-@pytest.fixture(scope="module")
-def things(api: Api) -> Iterator[tuple[Tree, Resource]]:
-    """The definition served, and its resource, in a group of this run's own."""
-    group = f"t{uuid.uuid4().hex[:8]}.test"
-    definition = json.loads(json.dumps(THINGS).replace("y.test", group))
-    api.create(CRDS, definition)
-    name = definition["metadata"]["name"]
-    try:
-        # A watch that ends with the first event that says so: nobody polls.
-        watch = (("watch", "1"), ("fieldSelector", f"metadata.name={name}"), ("timeoutSeconds", "5"))
-        body = api.request("GET", CRDS, query=watch).body.decode()
-        assert '"type":"Established","status":"True"' in body
-        yield definition, Resource(group, "v1", "things", "Thing", namespaced=True)
-    finally:
-        api.delete(f"{CRDS}/{name}")
 
 
 def _told(schema: Tree, definitions: Tree) -> Tree:

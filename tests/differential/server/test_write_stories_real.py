@@ -25,6 +25,7 @@ from cockpit.sim.server.run import Embedded, serving
 from tests.bed.api import Api
 from tests.bed.bed import Bed
 from tests.differential.go_maps import in_order
+from tests.differential.tree_differences import differences
 from tests.differential.write_steps import Step, Tree
 from tests.differential.write_stories import STORIES, WATCHED
 
@@ -156,20 +157,6 @@ def plain(tree: Any) -> Any:
         # The real one shows after its sentence how the Go structures differ.
         return tree.partition("\n")[0] if _POD_FIXED in tree else tree
     return tree
-
-
-def differences(mine: Any, real: Any, path: str = "") -> list[str]:
-    """What is not the same, a line each."""
-    if isinstance(mine, dict) and isinstance(real, dict):
-        return [
-            line
-            for key in sorted(mine.keys() | real.keys())
-            for line in differences(mine.get(key, "(nothing)"), real.get(key, "(nothing)"), f"{path}.{key}")
-        ]
-    if isinstance(mine, list) and isinstance(real, list) and len(mine) == len(real):
-        pairs = enumerate(zip(mine, real, strict=True))
-        return [line for n, (one, other) in pairs for line in differences(one, other, f"{path}[{n}]")]
-    return [] if mine == real else [f"{path}:\n    here  {mine}\n    there {real}"]
 
 
 def begun(api: Api, space: str) -> Telling:

@@ -56,7 +56,7 @@ def status_text(
         },
         "nodeGroups": [_group(one, now_seconds, backing_off, candidates, since) for one in groups],
     }
-    # Written every ten seconds of the cluster: by libyaml where it is, a tenth of the time.
+    # Written every ten seconds of the cluster: by libyaml where it is, a third of the time.
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
     text: str = yaml.dump(tree, Dumper=dumper, sort_keys=False)
     return text
