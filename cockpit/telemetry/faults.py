@@ -11,3 +11,7 @@ class TelemetryError(CockpitError):
     def __init__(self, sentence: str, phase: Phase = Phase.BACKING_OFF) -> None:
         super().__init__(sentence)
         self.phase = phase
+
+
+class Unheard(TelemetryError):
+    """No connection, or no answer in time: what is asked next may wait as long for nothing."""

@@ -8,7 +8,7 @@ import msgspec
 
 from cockpit.model.gpu import Gpu
 from cockpit.telemetry import lean, promql
-from cockpit.telemetry.faults import TelemetryError
+from cockpit.telemetry.faults import TelemetryError, Unheard
 from cockpit.telemetry.labels import Places, is_placed
 from cockpit.telemetry.names import Quantity, names_of
 from cockpit.telemetry.normalise import ages, gpus
@@ -125,6 +125,8 @@ class FleetReader:
     async def _times(self, query: str, at: float | None) -> list[Row]:
         try:
             return await self._asked.series(query, at)
+        except Unheard:
+            raise
         except TelemetryError:
             # numbers without their age are better than none; the next round asks again
             return []

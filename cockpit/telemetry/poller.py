@@ -2,7 +2,8 @@
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -15,7 +16,7 @@ from cockpit.model.pod import Pod
 from cockpit.model.pod_use import PodUse
 from cockpit.model.record import Kind
 from cockpit.telemetry.attribute import attribute
-from cockpit.telemetry.faults import TelemetryError
+from cockpit.telemetry.faults import TelemetryError, Unheard
 from cockpit.telemetry.look import Look, Looking, Pace, everything
 from cockpit.telemetry.past import AGAIN_SECONDS, Line, Past
 from cockpit.telemetry.source import MANY_CARDS, Cluster, Source
@@ -38,7 +39,13 @@ IDLE_SECONDS = 1.0
 """How soon it is noticed that somebody looks again, where nobody says so."""
 
 _REST = 4.0
-"""A round is followed by a pause of at least so many times its length: a large fleet is polled less often."""
+"""After a round comes a pause of at least so many times its length, up to the longest: a large fleet is asked
+less often."""
+
+BESIDES_AGAIN_SECONDS = 60.0
+"""After an answer that did not come in time, so long only the cards themselves are asked for."""
+
+T = TypeVar("T")
 
 Remember = Callable[[Mapping[str, Line]], None]
 """Takes the lines of the last hour by what they are about (`gpu/UUID`, `job/KEY`), instead of the former."""
@@ -90,6 +97,7 @@ class Poller:
         self._remember = remember
         self._past: tuple[Past, float] | None = None  # what was asked for, and when (monotonic)
         self._whole_at: float | None = None  # monotonic: when the whole fleet was read last
+        self._unheard_at: float | None = None  # monotonic: when something besides the cards got no answer
         self._details: dict[str, GpuDetail] = {}
         self._uses: dict[str, PodUse] = {}
         self._cards: dict[str, Gpu] = {card.uuid: card for card in known}
@@ -134,7 +142,7 @@ class Poller:
         look = self._looking()
         if look.pace is Pace.NONE:
             return False
-        if self._whole_at is None:
+        if self._whole_at is None or self._unheard_since(self._whole_at):
             return True
         since = self._clock.monotonic() - self._whole_at
         if look.pace is Pace.SLOW:
@@ -152,9 +160,11 @@ class Poller:
         try:
             cards, now_seconds = await self._ask(nodes)
             fresh = await self._source.details(self._cluster, look.details) if look.details else []
-            uses = await self._source.uses(self._pods(look)) if look.pods else []
         except TelemetryError as error:
             return self._fail(error)
+        uses: list[PodUse] = []
+        if look.pods:
+            uses = await self._besides(lambda: self._source.uses(self._pods(look)), uses)
         self.failures = 0
         if not nodes:
             self._whole_at = began
@@ -182,9 +192,27 @@ class Poller:
         if self._after_round is not None:
             self._after_round(now_seconds)
         await self._recall(look, now_seconds)
-        return max(self._interval_seconds, _REST * (self._clock.monotonic() - began))
+        if self._unheard_since(began):
+            return self._interval_seconds  # whether it is heard at all is asked at once
+        rest = min(_LONGEST_PAUSE_SECONDS, _REST * (self._clock.monotonic() - began))
+        return max(self._interval_seconds, rest)
 
     # ---- asking
+
+    def _unheard_since(self, at_monotonic: float) -> bool:
+        return self._unheard_at is not None and self._unheard_at >= at_monotonic
+
+    async def _besides(self, ask: Callable[[], Coroutine[Any, Any, T]], nothing: T) -> T:
+        """What is shown beside the cards, `nothing` where no answer comes in time. A source that hangs would
+        cost a round its patience once for each such question, and be told as live meanwhile: so after the
+        first of them none is asked for a while, and the cards tell whether anything is heard."""
+        if self._unheard_since(self._clock.monotonic() - BESIDES_AGAIN_SECONDS):
+            return nothing
+        try:
+            return await ask()
+        except Unheard:
+            self._unheard_at = self._clock.monotonic()
+            return nothing
 
     async def _ask(self, nodes: Sequence[str]) -> tuple[list[Gpu], float]:
         """Cards as the exporters see them, and the source's own time."""
@@ -208,8 +236,9 @@ class Poller:
         at = self._clock.monotonic()
         if self._past is not None and self._past[0] == look.past and at - self._past[1] < AGAIN_SECONDS:
             return
-        self._past = (look.past, at)
-        self._remember(await self._source.past(look.past, now_seconds))
+        asked = look.past
+        self._past = (asked, at)
+        self._remember(await self._besides(lambda: self._source.past(asked, now_seconds), {}))
 
     def _pods(self, look: Look) -> list[Pod]:
         pods: Mapping[str, Pod] = self._cluster.records(Kind.POD)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from cockpit.errors import CockpitError, Refused
+from cockpit.errors import CockpitError, NoConnection, Refused
 from cockpit.model.batch import Phase
 from cockpit.telemetry import rows
-from cockpit.telemetry.faults import TelemetryError
+from cockpit.telemetry.faults import TelemetryError, Unheard
 from cockpit.telemetry.rows import Row
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Prometheus:
 
     async def query(self, promql: str, at_seconds: float | None = None) -> list[Any]:
         """Rows of an instant query (`data.result`), as of a moment of the server's own time (epoch seconds),
-        None for now. Raises TelemetryError with one sentence."""
+        None for now. Raises TelemetryError with one sentence, Unheard where nothing was heard at all."""
         return await self.apart(lambda: self.query_now(promql, at_seconds))
 
     async def series(self, promql: str, at_seconds: float | None = None) -> list[Row]:
@@ -113,6 +113,8 @@ class Prometheus:
             raise
         except Refused as error:
             raise TelemetryError(error.sentence, Phase.DENIED) from None
+        except NoConnection as error:
+            raise Unheard(error.sentence) from None
         except CockpitError as error:
             raise TelemetryError(error.sentence) from None
         except requests.exceptions.JSONDecodeError:
@@ -120,11 +122,11 @@ class Prometheus:
                 f"{self.who} answers in something that is not JSON; check the URL."
             ) from None
         except requests.Timeout:
-            raise TelemetryError(
+            raise Unheard(
                 f"{self.who} did not answer within {patience:.0f} s; it may be overloaded."
             ) from None
         except (requests.RequestException, OSError) as error:
-            raise TelemetryError(f"{self.who} cannot be reached: {_cause(error)}.") from None
+            raise Unheard(f"{self.who} cannot be reached: {_cause(error)}.") from None
         except (PrometheusApiClientException, KeyError, TypeError, ValueError):
             raise TelemetryError(
                 f"{self.who} answers in a form that is not Prometheus'; check the URL."

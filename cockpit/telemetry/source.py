@@ -11,7 +11,7 @@ from cockpit.model.pod_use import PodUse
 from cockpit.model.record import Kind
 from cockpit.telemetry import detail_names, past
 from cockpit.telemetry import uses as pod_uses
-from cockpit.telemetry.faults import TelemetryError
+from cockpit.telemetry.faults import TelemetryError, Unheard
 from cockpit.telemetry.fleet import FleetReader
 from cockpit.telemetry.held import held_line
 from cockpit.telemetry.labels import Places
@@ -64,10 +64,10 @@ class Source(Protocol):
         """What only the pages of these nodes show. Raises TelemetryError as `read` does."""
 
     async def uses(self, pods: Sequence[Pod]) -> list[PodUse]:
-        """CPU and network of these pods, as far as somebody collects them; raises nothing."""
+        """CPU and network of these pods, as far as somebody collects them. Raises nothing but Unheard."""
 
     async def past(self, asked: Past, now_seconds: float) -> dict[str, Line]:
-        """Lines of the last hour, where somebody remembers it; raises nothing."""
+        """Lines of the last hour, where somebody remembers it. Raises nothing but Unheard."""
 
     def close(self) -> None:
         """Let go of threads and connections."""
@@ -156,6 +156,8 @@ class PrometheusSource:
             return []
         try:
             rows = await self._asked.query(pod_uses.query(pods))
+        except Unheard:
+            raise
         except TelemetryError:
             # GPU numbers without them are better than none; the next round asks again
             return []
@@ -179,6 +181,8 @@ class PrometheusSource:
                 await self._asked.query_range(query, start, end, past.STEP_SECONDS)
                 for query in past.pod_queries(asked.pods)
             ]
+        except Unheard:
+            raise
         except TelemetryError:
             # what is now matters more than what was; the next round asks again
             return {}
@@ -194,6 +198,8 @@ class PrometheusSource:
     async def _times(self, query: str, at: float | None) -> list[Any]:
         try:
             return await self._asked.query(query, at)
+        except Unheard:
+            raise
         except TelemetryError:
             # numbers without their age are better than none; the next round asks again
             return []
