@@ -134,22 +134,26 @@ def warnings_of(kind: Kind, request: Request, tree: Tree) -> tuple[str, ...]:
     return warnings
 
 
-def _understood(kind: Kind, request: Request, tree: Tree, *, is_applied: bool = False) -> Decoded:
-    """Without what is not known, and as the server writes it."""
+def _understood(
+    kind: Kind, request: Request, tree: Tree, *, is_applied: bool = False, old: Tree | None = None
+) -> Decoded:
+    """Without what is not known, and as the server writes it; `old` is the version that it is made from."""
     if kind.decode is not None:
         known, warnings = kind.decode(tree, request.field_validation)
         return dict(known), warnings
     if kind.shape is None or is_applied:
         return tree, ()
-    known, warnings = accepted(tree, kind.shape, request.field_validation)
+    known, warnings = accepted(tree, kind.shape, request.field_validation, old)
     return dict(known), warnings
 
 
-def _patched(kind: Kind, request: Request, tree: Tree, shown: str) -> Decoded:
+def _patched(kind: Kind, request: Request, tree: Tree, old: Tree | None, shown: str) -> Decoded:
     """As `_understood`, for what a patch has made; `shown` is what a refusal quotes."""
     if kind.decode is not None or kind.shape is None or not request.field_validation:
-        return _understood(kind, request, tree)
-    known, warnings = accepted_patch(tree, kind.shape, request.field_validation, shown or json_text(tree))
+        return _understood(kind, request, tree, old=old)
+    known, warnings = accepted_patch(
+        tree, kind.shape, request.field_validation, shown or json_text(tree), before=old
+    )
     return dict(known), warnings
 
 
@@ -206,7 +210,7 @@ def update_from(
         return Outcome(served(kind, stored))
     if how.is_put and isinstance(wanted.get("metadata"), dict):
         check_place(request, wanted)
-    taken, warnings = _taken(kind, request, wanted, how)
+    taken, warnings = _taken(kind, request, old, wanted, how)
     with warned_of(warnings):
         check_preconditions(kind, request, old, wanted, is_put=how.is_put)
         return _stored(core, kind, request, stored, taken, how=how, warnings=warnings)
@@ -247,14 +251,15 @@ def _stored(
     return Outcome(core.put(kind, stored.key, new, request), warnings=warnings)
 
 
-def _taken(kind: Kind, request: Request, wanted: Tree, how: How) -> Decoded:
+def _taken(kind: Kind, request: Request, old: Tree, wanted: Tree, how: How) -> Decoded:
     """The wanted tree as it is understood; a status from an actor is taken as it is: there are many."""
     if not how.is_put and not kind.is_custom and not request.field_validation and request.subresource:
         return wanted, ()
     wanted = _typed(kind, request, wanted)
     if how.is_put or how.is_applied:
         return _understood(kind, request, wanted, is_applied=how.is_applied)
-    return _patched(kind, request, wanted, how.shown)
+    # what is served in another form than it is stored in was never read under this one
+    return _patched(kind, request, wanted, old if kind.to_served is None else None, how.shown)
 
 
 def _of_spec(kind: Kind, request: Request, old: Tree, wanted: Tree) -> Tree:

@@ -42,10 +42,13 @@ class NotUnderstood(Exception):
         self.converted = converted or sentence
 
 
-def decoded(tree: Tree, shape: Shape) -> tuple[Tree, list[str]]:
-    """The object as understood, and `unknown field "PATH"` for each field dropped. Raises NotUnderstood."""
+def decoded(tree: Tree, shape: Shape, before: Tree | None = None) -> tuple[Tree, list[str]]:
+    """The object as understood, and `unknown field "PATH"` for each field dropped. Raises NotUnderstood.
+
+    `before` is a version that was understood under this shape: what `tree` shares with it is not read again.
+    """
     reading = _Reading()
-    return reading.object(tree, shape, None, None), reading.unknown
+    return reading.object(tree, shape, None, None, before), reading.unknown
 
 
 def normal(tree: Tree, shape: Shape) -> Tree:
@@ -58,13 +61,15 @@ def zero(shape: Shape) -> Tree:
     return _Reading().object({}, shape, None, None) if shape.type == "object" else {}
 
 
-def accepted(tree: Tree, shape: Shape, validation: str = "") -> tuple[Tree, tuple[str, ...]]:
-    """The object of a POST or PUT as understood, and warnings.
+def accepted(
+    tree: Tree, shape: Shape, validation: str = "", before: Tree | None = None
+) -> tuple[Tree, tuple[str, ...]]:
+    """The object of a POST or PUT as understood, and warnings; `before` as in `decoded`.
 
     `validation` is "Strict", "Warn", or anything else to ignore unknown fields. Raises PortError 400.
     """
     try:
-        understood, unknown = decoded(tree, shape)
+        understood, unknown = decoded(tree, shape, before)
     except NotUnderstood as problem:
         raise _cannot_be_handled(tree, str(problem)) from problem
     if unknown and validation == "Strict":
@@ -73,15 +78,21 @@ def accepted(tree: Tree, shape: Shape, validation: str = "") -> tuple[Tree, tupl
 
 
 def accepted_patch(
-    tree: Tree, shape: Shape, validation: str, shown: str, *, is_strategic: bool = False
+    tree: Tree,
+    shape: Shape,
+    validation: str,
+    shown: str,
+    *,
+    is_strategic: bool = False,
+    before: Tree | None = None,
 ) -> tuple[Tree, tuple[str, ...]]:
     """The object that a JSON, merge or strategic patch led to, as understood, and warnings.
 
     `shown` is what a refusal quotes: the patched object as JSON, for a strategic patch the patch in Go's
-    notation (`go_map`). Raises PortError 422.
+    notation (`go_map`); `before` as in `decoded`. Raises PortError 422.
     """
     try:
-        understood, unknown = decoded(tree, shape)
+        understood, unknown = decoded(tree, shape, before)
     except NotUnderstood as problem:
         raise _bad_patch(shown, problem.converted if is_strategic else str(problem)) from problem
     if unknown and validation == "Strict":
@@ -165,17 +176,25 @@ def _told(told: _Told) -> str:
     return ".".join((name, *reversed(keys)))
 
 
+_NOTHING: Tree = {}
+_NO_IDS: frozenset[int] = frozenset()
+
+
 class _Reading:
     def __init__(self) -> None:
         self.unknown: list[str] = []
 
-    def object(self, tree: Any, shape: Shape, path: _Where, told: _Told) -> Tree:
+    def object(self, tree: Any, shape: Shape, path: _Where, told: _Told, before: Any = None) -> Tree:
         """What is understood already is answered as it is, so that versions go on sharing it."""
         out: Tree = {}
         fields = shape.fields
         is_same = True
+        had = before if isinstance(before, dict) else _NOTHING
         for key, value in tree.items():
             field = fields.get(key)
+            if field is not None and value is not None and had.get(key) is value:
+                out[key] = value
+                continue
             if field is None:
                 if shape.open or shape.items is not None:
                     out[key] = value
@@ -184,7 +203,7 @@ class _Reading:
                 continue
             if value is None:
                 continue
-            read = self.value(value, field.shape, (path, key), (told, shape, key))
+            read = self.value(value, field.shape, (path, key), (told, shape, key), had.get(key))
             if field.always or field.pointer or read not in _EMPTY or _is_number(read):
                 out[key] = read
                 is_same = is_same and read is value
@@ -194,16 +213,16 @@ class _Reading:
                 is_same = False
         return tree if is_same and len(out) == len(tree) else out
 
-    def value(self, value: Any, shape: Shape, path: _Where, told: _Told) -> Any:
+    def value(self, value: Any, shape: Shape, path: _Where, told: _Told, before: Any = None) -> Any:
         match shape.type:
             case "any":
                 return value
             case "object" if isinstance(value, dict):
-                return self.object(value, shape, path, told)
+                return self.object(value, shape, path, told, before)
             case "map" if isinstance(value, dict):
                 return self._map(value, shape.item, path, told)
             case "list" if isinstance(value, list):
-                return self._list(value, shape.item, path, told)
+                return self._list(value, shape.item, path, told, before)
             case "object" | "map" | "list":
                 raise self._wrong(value, _go_type(shape), told)
             case _:
@@ -221,11 +240,19 @@ class _Reading:
         }
         return value if all(read[key] is inner for key, inner in value.items()) else read
 
-    def _list(self, value: list[Any], item: Shape, path: _Where, told: _Told) -> list[Any]:
+    def _list(
+        self, value: list[Any], item: Shape, path: _Where, told: _Told, before: Any = None
+    ) -> list[Any]:
         if item.type == "string" and all(isinstance(text, str) for text in value):
             return value
+        # `before` holds on to its items, so an identity among them is theirs
+        known = {id(one) for one in before} if isinstance(before, list) else _NO_IDS
         read = [
-            self.value(inner, item, (path, f"[{at}]"), told) if inner is not None else _zero_of(item)
+            inner
+            if id(inner) in known
+            else self.value(inner, item, (path, f"[{at}]"), told)
+            if inner is not None
+            else _zero_of(item)
             for at, inner in enumerate(value)
         ]
         return value if all(one is inner for one, inner in zip(read, value, strict=True)) else read
