@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import ClassVar, cast
 
 from cockpit_widgets import KeyFooter, LineInput, StatusLine
+from cockpit_widgets.calm_focus import CalmFocus
 from cockpit_widgets.text import plain
 from cockpit_widgets.types import HelpEntry, KeyHint, StatusSegment
 from textual import events
@@ -55,7 +56,7 @@ class FilterLine(LineInput):
             screen.close_filter(clear=event.key == "escape")
 
 
-class Place(Screen[None]):
+class Place(CalmFocus, Screen[None]):
     """Base of every screen of the cockpit.
 
     A subclass yields its widgets in `body`, and puts what the views say into them in `project`, which is

@@ -10,6 +10,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
+from cockpit_widgets.calm_focus import CalmFocus
 from cockpit_widgets.choices import ChoiceRows, search
 from cockpit_widgets.flow_text import FLOW_CSS, FlowText, Line, Paragraphs
 from cockpit_widgets.help_layout import DANGER_GLYPH, help_lines
@@ -58,7 +59,7 @@ class _Box(Vertical):
         self.border_title = plain(title).replace("[", r"\[")
 
 
-class ConfirmDialog(ModalScreen[bool]):
+class ConfirmDialog(CalmFocus, ModalScreen[bool]):
     """Show what would happen and ask. The default is no.
 
     Without `danger` enter says yes too. With `danger` only `y` or the confirm key says yes, and enter says
@@ -142,7 +143,7 @@ class ConfirmDialog(ModalScreen[bool]):
         self._text.scroll_relative(y=lines, animate=False)
 
 
-class ChoiceDialog(ModalScreen[str | None]):
+class ChoiceDialog(CalmFocus, ModalScreen[str | None]):
     """One of many, found by typing. Gives the entry's value, or None when left by escape."""
 
     DEFAULT_CSS = (
@@ -250,7 +251,7 @@ class HelpText(FlowText, can_focus=True):
         return help_lines(self._entries, width)
 
 
-class HelpDialog(ModalScreen[None]):
+class HelpDialog(CalmFocus, ModalScreen[None]):
     """Keys and what they do, in columns by group; scrolls when it is long."""
 
     DEFAULT_CSS = (

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 
 from textual import events
+from textual.geometry import Size
+from textual.reactive import Reactive
 from textual.widgets import Input
 
 _EDITS: Mapping[str, Callable[[Input], None]] = {
@@ -30,7 +32,12 @@ class LineInput(Input):
     Textual puts a character in when the field sees it, but runs a binding only after the key has bubbled
     through every queue up to the app, and then for the widget that has the focus by then. On a slow machine
     or a slow link a backspace would fall behind the characters typed after it, or into the next field.
+
+    Its place does not depend on its text, so a character moves nothing else: Textual lays out the whole
+    screen anew for each.
     """
+
+    virtual_size = Reactive(Size(0, 0))
 
     def on_key(self, event: events.Key) -> None:
         edit = _EDITS.get(event.key)

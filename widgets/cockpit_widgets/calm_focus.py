@@ -1,0 +1,14 @@
+"""A screen on which the focus may move without every line of it being drawn and sent again."""
+
+from textual.reactive import Reactive
+from textual.widget import Widget
+
+
+class CalmFocus:
+    """Stands before Textual's Screen among the bases of a screen.
+
+    Who had the focus and who has it now are painted anew by themselves. Textual paints the whole screen
+    besides, with each step from field to field: 12,000 cells at 200x60, over a bastion's link.
+    """
+
+    focused: Reactive[Widget | None] = Reactive(None, repaint=False)
