@@ -6,6 +6,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# What outlives a checkout, where tests/bed/cache.py has its programs.
+CACHE := $(or $(GPU_COCKPIT_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/gpu-cockpit)
 UV := $(BIN)/uv pip install --quiet --system-certs --python $(BIN)/python
 
 # Suites start hundreds of processes: without its bytecode each would compile the house anew, a second of CPU.
@@ -77,7 +79,7 @@ collected: $(STAMP)
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy --num-workers auto
+	$(BIN)/mypy --num-workers auto --cache-dir "$(CACHE)/mypy"
 	$(BIN)/lint-imports --no-cache
 
 format: $(STAMP)
