@@ -6,6 +6,9 @@ from typing import Any
 Tree = dict[str, Any]
 Sight = dict[str, Any]
 _KUEUE = ("kueue-admission", "kueue-workload-controller", "job-kueue-controller", "mpijob-kueue-controller")
+_RACE = "Kueue managed child job suspended"
+"""Of the launcher of an MPIJob whose quota goes: Kueue and mpi-operator both suspend it, and Kueue tells so
+only where it came first (kueue, pkg/controller/jobframework/reconciler.go)."""
 
 
 def differences(ours: Any, theirs: Any, path: str = "") -> list[str]:
@@ -181,7 +184,7 @@ def events(trees: list[Tree], workloads: list[Tree], jobs: list[Tree]) -> list[s
     told = set()
     for one in trees:
         component = (one.get("source") or {}).get("component") or one.get("reportingComponent") or ""
-        if not component.endswith(_KUEUE) or one["reason"] == "Pending":
+        if not component.endswith(_KUEUE) or one["reason"] == "Pending" or one["message"] == _RACE:
             continue
         about = f"{one['involvedObject']['kind']}/{one['involvedObject']['name']}"
         message = re.sub(r"\b\d+s\b", "Ns", one["message"])
