@@ -21,6 +21,7 @@ sentence that names file, line and field. How markers become values is told in
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from importlib import resources
 from pathlib import Path as FilePath
 from typing import Any, Final
@@ -115,7 +116,7 @@ def load_library(folders: Sequence[FilePath] = ()) -> Library:
     problems: list[str] = []
     for source, text in _files(folders, problems):
         try:
-            one = read_template(text, source)
+            one = _read_once(text, source)
         except BadInput as error:
             problems.append(error.sentence)
             continue
@@ -172,6 +173,12 @@ def read_template(text: str, source: str) -> Template:
         progress=_progress(document, top.get("progress") or []),
         source=source,
     )
+
+
+@lru_cache(64)
+def _read_once(text: str, source: str) -> Template:
+    """As `read_template`. Nobody changes a template, and every form that is opened asks for all of them."""
+    return read_template(text, source)
 
 
 def renamed(text: str, source: str, name: str) -> str:
