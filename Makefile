@@ -13,7 +13,7 @@ UV := $(BIN)/uv pip install --quiet --system-certs --python $(BIN)/python
 # Suites start hundreds of processes: without its bytecode each would compile the house anew, a second of CPU.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo demo-real test test-real test-all bench screenshots lint collected format lock proto \
+.PHONY: help demo demo-real test test-real test-all bench screenshots lint collected-unit collected-rest format lock proto \
 	bed clean
 
 help:
@@ -48,7 +48,7 @@ demo-real: $(STAMP)
 	@$(BIN)/python -m tests.bed exec --nodes 40 -- $(BIN)/cockpit --write
 
 test: $(STAMP)
-	$(MAKE) --no-print-directory -j 2 lint collected
+	$(MAKE) --no-print-directory -j 3 lint collected-unit collected-rest
 	$(BIN)/python -m pytest tests/contract tests -m "not real" --server embedded -n auto --maxprocesses 8 --dist worksteal
 
 test-real: $(STAMP)
@@ -72,9 +72,13 @@ screenshots: $(STAMP)
 bed: $(STAMP)
 	$(BIN)/python -m tests.bed up
 
-# Once, beside the linters: each of the workers would compile all modules, at the same moment.
-collected: $(STAMP)
-	@$(BIN)/python -m pytest tests --collect-only -qq > $(VENV)/.collected || { cat $(VENV)/.collected; exit 1; }
+# Once, in two halves beside the linters: each of the workers would compile all modules, at the same moment.
+REST := $(filter-out tests/unit tests/__pycache__,$(patsubst %/,%,$(wildcard tests/*/)))
+COLLECT = @$(BIN)/python -m pytest $(1) --collect-only -qq > $(VENV)/.$@ || { cat $(VENV)/.$@; exit 1; }
+collected-unit: $(STAMP)
+	$(call COLLECT,tests/unit)
+collected-rest: $(STAMP)
+	$(call COLLECT,$(REST))
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

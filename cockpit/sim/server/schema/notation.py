@@ -77,52 +77,49 @@ def named(table: str, name: str) -> Shape:
     )
 
 
+class _Known(dict[str, Field]):
+    """The fields of a type."""
+
+
 class _Members(dict[str, Field]):
-    """The fields of a type, read from its lines when they are first asked for."""
+    """The fields of a type, read from its lines when they are first asked for; a `_Known` from then on, so
+    that they are looked up as fast as in any dict."""
 
     def __init__(self, block: Block) -> None:
         super().__init__()
-        self._block: Block | None = block
+        self._block = block
 
     def _read(self) -> None:
-        block, self._block = self._block, None
-        if block is not None:
-            self.update((field.name, field) for field in _fields(block))
+        self.__class__ = _Known  # type: ignore[assignment]
+        self.update((field.name, field) for field in _fields(self._block))
 
     def get(self, key: str, default: Any = None) -> Any:
-        if self._block is not None:
-            self._read()
-        return super().get(key, default)
+        self._read()
+        return dict.get(self, key, default)
 
     def __getitem__(self, key: str) -> Field:
-        if self._block is not None:
-            self._read()
-        return super().__getitem__(key)
+        self._read()
+        return dict.__getitem__(self, key)
 
     def __contains__(self, key: object) -> bool:
-        if self._block is not None:
-            self._read()
-        return super().__contains__(key)
+        self._read()
+        return dict.__contains__(self, key)
 
     def __iter__(self) -> Iterator[str]:
-        if self._block is not None:
-            self._read()
-        return super().__iter__()
+        self._read()
+        return dict.__iter__(self)
 
     def __len__(self) -> int:
-        if self._block is not None:
-            self._read()
-        return super().__len__()
+        self._read()
+        return dict.__len__(self)
 
     def items(self) -> Any:
-        if self._block is not None:
-            self._read()
-        return super().items()
+        self._read()
+        return dict.items(self)
 
     def values(self) -> Any:
-        if self._block is not None:
-            self._read()
-        return super().values()
+        self._read()
+        return dict.values(self)
 
 
 def _fields(block: Block) -> list[Field]:
