@@ -43,7 +43,7 @@ _REST = 4.0
 less often."""
 
 BESIDES_AGAIN_SECONDS = 60.0
-"""After an answer that did not come in time, so long only the cards themselves are asked for."""
+"""What got no answer in time besides the cards is not asked for again so long."""
 
 T = TypeVar("T")
 
@@ -97,7 +97,7 @@ class Poller:
         self._remember = remember
         self._past: tuple[Past, float] | None = None  # what was asked for, and when (monotonic)
         self._whole_at: float | None = None  # monotonic: when the whole fleet was read last
-        self._unheard_at: float | None = None  # monotonic: when something besides the cards got no answer
+        self._unheard: dict[str, float] = {}  # what got no answer besides the cards, and when (monotonic)
         self._details: dict[str, GpuDetail] = {}
         self._uses: dict[str, PodUse] = {}
         self._cards: dict[str, Gpu] = {card.uuid: card for card in known}
@@ -164,7 +164,7 @@ class Poller:
             return self._fail(error)
         uses: list[PodUse] = []
         if look.pods:
-            uses = await self._besides(lambda: self._source.uses(self._pods(look)), uses)
+            uses = await self._besides("uses", lambda: self._source.uses(self._pods(look)), uses)
         self.failures = 0
         if not nodes:
             self._whole_at = began
@@ -191,7 +191,8 @@ class Poller:
         self._emit_uses(uses)
         if self._after_round is not None:
             self._after_round(now_seconds)
-        await self._recall(look, now_seconds)
+        if not self._unheard_since(began):
+            await self._recall(look, now_seconds)
         if self._unheard_since(began):
             return self._interval_seconds  # whether it is heard at all is asked at once
         rest = min(_LONGEST_PAUSE_SECONDS, _REST * (self._clock.monotonic() - began))
@@ -200,18 +201,22 @@ class Poller:
     # ---- asking
 
     def _unheard_since(self, at_monotonic: float) -> bool:
-        return self._unheard_at is not None and self._unheard_at >= at_monotonic
+        return any(at >= at_monotonic for at in self._unheard.values())
 
-    async def _besides(self, ask: Callable[[], Coroutine[Any, Any, T]], nothing: T) -> T:
+    def _is_resting(self, what: str) -> bool:
+        at = self._unheard.get(what)
+        return at is not None and self._clock.monotonic() - at < BESIDES_AGAIN_SECONDS
+
+    async def _besides(self, what: str, ask: Callable[[], Coroutine[Any, Any, T]], nothing: T) -> T:
         """What is shown beside the cards, `nothing` where no answer comes in time. A source that hangs would
-        cost a round its patience once for each such question, and be told as live meanwhile: so after the
-        first of them none is asked for a while, and the cards tell whether anything is heard."""
-        if self._unheard_since(self._clock.monotonic() - BESIDES_AGAIN_SECONDS):
+        cost a round its patience once for each such question, and be told as live meanwhile: so the first of
+        them ends the round, and the cards tell whether anything is heard."""
+        if self._is_resting(what):
             return nothing
         try:
             return await ask()
         except Unheard:
-            self._unheard_at = self._clock.monotonic()
+            self._unheard[what] = self._clock.monotonic()
             return nothing
 
     async def _ask(self, nodes: Sequence[str]) -> tuple[list[Gpu], float]:
@@ -231,14 +236,14 @@ class Poller:
 
     async def _recall(self, look: Look, now_seconds: float) -> None:
         """The last hour of what is in sight, once a minute and after the numbers of now."""
-        if self._remember is None or look.past is None:
+        if self._remember is None or look.past is None or self._is_resting("past"):
             return
         at = self._clock.monotonic()
         if self._past is not None and self._past[0] == look.past and at - self._past[1] < AGAIN_SECONDS:
             return
         asked = look.past
         self._past = (asked, at)
-        self._remember(await self._besides(lambda: self._source.past(asked, now_seconds), {}))
+        self._remember(await self._besides("past", lambda: self._source.past(asked, now_seconds), {}))
 
     def _pods(self, look: Look) -> list[Pod]:
         pods: Mapping[str, Pod] = self._cluster.records(Kind.POD)

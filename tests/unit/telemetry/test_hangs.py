@@ -9,11 +9,11 @@ from cockpit.model.batch import Batch, Phase
 from cockpit.model.record import Kind
 from cockpit.telemetry.faults import Unheard
 from cockpit.telemetry.look import Look, Pace
-from cockpit.telemetry.past import AGAIN_SECONDS, Line, Past
+from cockpit.telemetry.past import AGAIN_SECONDS, Past
 from cockpit.telemetry.poller import BESIDES_AGAIN_SECONDS, Poller
 from cockpit.telemetry.prometheus import TIMEOUT_SECONDS
-from cockpit.telemetry.source import PrometheusSource
-from tests.unit.telemetry.builders import A, Row, SmallCluster, card_a, family, node, pod
+from cockpit.telemetry.source import MANY_CARDS, PrometheusSource
+from tests.unit.telemetry.builders import NOW, A, Row, SmallCluster, card_a, family, node, pod
 from tests.unit.telemetry.test_poller import Scripted
 
 INTERVAL_SECONDS = 5.0
@@ -62,16 +62,32 @@ class Beside(Scripted):
         self.rows: list[Row] = family(A, card_a(0))
         self.ranges = 0
 
+    async def query(self, promql: str, at_seconds: float | None = None) -> list[Any]:
+        if promql.startswith("label_replace"):
+            labels = {"pod": "w-0", "namespace": "team-a", "cockpit_use": "cpu_cores"}
+            return [{"metric": labels, "value": [NOW, "2.5"]}]
+        return await super().query(promql, at_seconds)
+
     async def query_range(self, *asked: Any) -> list[Any]:
         self.ranges += 1
         self.clock.advance(TIMEOUT_SECONDS)
         raise Unheard("Prometheus at test did not answer within 20 s; it may be overloaded.")
 
 
-def poller_of(asked: Scripted, look: Look, told: list[tuple[float, Phase]]) -> Poller:
-    """A poller on the clock of `asked`; `told` gets the phases and when they were told."""
+def poller_of(
+    asked: Scripted,
+    look: Look,
+    told: list[tuple[float, Phase]],
+    *,
+    many_cards: int = MANY_CARDS,
+    gone: list[str] | None = None,
+) -> Poller:
+    """A poller on the clock of `asked`; `told` gets the phases and when they were told, `gone` the pods whose
+    use is known no more."""
 
     def sink(batch: Batch) -> None:
+        if batch.kind == Kind.POD_USE and gone is not None:
+            gone.extend(batch.removed)
         if batch.kind == Kind.GPU and batch.status is not None:
             told.append((asked.clock.now(), batch.status.phase))
 
@@ -79,24 +95,27 @@ def poller_of(asked: Scripted, look: Look, told: list[tuple[float, Phase]]) -> P
         asked.clock.advance(seconds)
         await asyncio.sleep(0)
 
-    remembered: list[dict[str, Line]] = []
     return Poller(
-        PrometheusSource(asked),
+        PrometheusSource(asked, many_cards),
         sink,
         asked.clock,
         SmallCluster([node()], [pod("w-0")]),
         interval_seconds=INTERVAL_SECONDS,
         sleep=sleep,
         looking=lambda: look,
-        remember=lambda lines: remembered.append(dict(lines)),
+        many_cards=many_cards,
+        remember=lambda _: None,
     )
 
 
 @pytest.mark.parametrize("name", LOOKS)
-@pytest.mark.parametrize("answers", range(12))
-async def test_a_hang_is_told_soon_wherever_in_a_round_it_begins(answers: int, name: str) -> None:
+@pytest.mark.parametrize("answers", range(16))
+@pytest.mark.parametrize("many_cards", [1, MANY_CARDS], ids=["large", "small"])
+async def test_a_hang_is_told_soon_wherever_in_a_round_it_begins(
+    many_cards: int, answers: int, name: str
+) -> None:
     asked, told = Hanging(answers), list[tuple[float, Phase]]()
-    await poller_of(asked, LOOKS[name], told).run(most_failures=1)
+    await poller_of(asked, LOOKS[name], told, many_cards=many_cards).run(most_failures=1)
     assert asked.hung_at is not None
     seconds, phase = told[-1]
     assert phase is Phase.BACKING_OFF
@@ -107,8 +126,8 @@ async def test_a_hang_is_told_soon_wherever_in_a_round_it_begins(answers: int, n
 
 
 async def test_an_hour_that_is_never_told_costs_no_number_of_now_and_is_asked_for_now_and_then() -> None:
-    asked, told = Beside(), list[tuple[float, Phase]]()
-    poller = poller_of(asked, LOOKS["now"], told)
+    asked, told, gone = Beside(), list[tuple[float, Phase]](), list[str]()
+    poller = poller_of(asked, LOOKS["job"], told, gone=gone)
     began = asked.clock.monotonic()
     pauses = []
     while asked.clock.monotonic() - began < 600.0:
@@ -116,6 +135,7 @@ async def test_an_hour_that_is_never_told_costs_no_number_of_now_and_is_asked_fo
         asked.clock.advance(pauses[-1])
     assert {phase for _, phase in told} == {Phase.LIVE}
     assert set(pauses) == {INTERVAL_SECONDS}
+    assert gone == [], "what is answered stays on the screen"
     assert 5 <= asked.ranges <= 600.0 / max(AGAIN_SECONDS, BESIDES_AGAIN_SECONDS) + 1
 
 

@@ -12,7 +12,7 @@ from requests.adapters import BaseAdapter
 
 from cockpit.errors import NoConnection, Refused
 from cockpit.model.batch import Phase
-from cockpit.telemetry.faults import TelemetryError
+from cockpit.telemetry.faults import TelemetryError, Unheard
 from cockpit.telemetry.prometheus import Prometheus
 
 URL = "http://cluster.local/api/v1/namespaces/monitoring/services/prometheus:web/proxy"
@@ -106,6 +106,7 @@ async def test_no_data_is_one_sentence(status: int, kind: str, body: bytes, phas
     asked.close()
     assert caught.value.phase is phase
     assert words in caught.value.sentence
+    assert not isinstance(caught.value, Unheard), "it did answer"
     assert caught.value.sentence.startswith("Prometheus at monitoring/prometheus:web ")
     assert "\n" not in caught.value.sentence
 
@@ -147,3 +148,4 @@ async def test_what_the_wire_raises_is_one_sentence(error: Exception, phase: Pha
     asked.close()
     assert caught.value.phase is phase
     assert words in caught.value.sentence
+    assert isinstance(caught.value, Unheard) is (not isinstance(error, Refused))
