@@ -45,7 +45,8 @@ class NotUnderstood(Exception):
 def decoded(tree: Tree, shape: Shape, before: Tree | None = None) -> tuple[Tree, list[str]]:
     """The object as understood, and `unknown field "PATH"` for each field dropped. Raises NotUnderstood.
 
-    `before` is a version that was understood under this shape: what `tree` shares with it is not read again.
+    `before` is the version that is stored, of this shape: what `tree` shares with it is not read again, also
+    where an actor's status was taken as it is.
     """
     reading = _Reading()
     return reading.object(tree, shape, None, None, before), reading.unknown

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -93,9 +94,13 @@ def test_a_strategic_patch_leads_to_the_same(patch: Tree) -> None:
     assert told(tree, BEFORE) == told(tree, None)
 
 
-def test_what_is_shared_is_answered_as_it_is() -> None:
-    tree = merge(BEFORE, {"metadata": {"labels": {"c": "d"}}})
-    read, unknown = decoded(tree, POD, BEFORE)
+def test_what_is_shared_is_not_read_again() -> None:
+    """Told by what a reading would refuse."""
+    unreadable = {**BEFORE, "spec": {"terminationGracePeriodSeconds": "soon"}}
+    tree = merge(unreadable, {"metadata": {"labels": {"c": "d"}}})
+    read, unknown = decoded(tree, POD, unreadable)
     assert unknown == []
-    assert read["spec"] is BEFORE["spec"]
+    assert read["spec"] is unreadable["spec"]
     assert read["metadata"]["labels"] == {"a": "b", "c": "d"}
+    with pytest.raises(NotUnderstood):
+        decoded(tree, POD)
