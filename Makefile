@@ -55,7 +55,9 @@ test-real: $(STAMP)
 	$(BIN)/python -m tests.real
 
 test-all: test
+	$(BIN)/python -m tests.fuzz --requests 10000 --seeds 3
 	$(BIN)/python -m tests.real --whole --table tests/RESULTS.md
+	$(BIN)/python -m tests.triage record --count 60 --generations newer older
 
 bench: $(STAMP)
 	$(BIN)/python -m tests.bed build
@@ -65,6 +67,8 @@ bench: $(STAMP)
 	$(BIN)/python -m tests.bench.telemetry
 	$(BIN)/python -m tests.bench.rooms
 	$(BIN)/python -m tests.bench.ends
+	$(BIN)/python -m tests.bench.hostile
+	$(BIN)/python -m tests.bench.idle
 
 screenshots: $(STAMP)
 	$(BIN)/python -m tests.screenshots

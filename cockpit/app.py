@@ -1,38 +1,43 @@
-"""Wiring: one attachment, one signal, the places, and the way a confirmed plan is carried out."""
+"""Wiring: one attachment, one signal, the places, and what plans are made on."""
 
 import asyncio
 import random
 import signal
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cockpit_widgets.calm_theme import CALM_DARK
 from cockpit_widgets.text import plain
-from textual.app import App
+from textual.actions import ActionParseResult, parse
 from textual.binding import Binding, BindingType
-from textual.worker import WorkerFailed
+from textual.dom import DOMNode
 
 from cockpit import collector
-from cockpit.actions.address import Addressed
+from cockpit.api_server import ApiServer
 from cockpit.attach import Attachment, AttachOptions
 from cockpit.clock import Clock, SystemClock
-from cockpit.errors import BadInput, CockpitError
-from cockpit.keep.config import Settings
-from cockpit.keep.state import Choice, Choices
-from cockpit.model.plan import Outcome, Plan
+from cockpit.errors import BadInput, NoConnection
+from cockpit.local_state.config import Settings
+from cockpit.local_state.crashes import Crashes
+from cockpit.local_state.state import Choice, Choices
 from cockpit.model.pod import Pod
-from cockpit.model.record import Kind
+from cockpit.screens.app_protocol import Inspection
+from cockpit.screens.key_rights import tell_missing
+from cockpit.screens.keymap import VERB
 from cockpit.screens.now import NowScreen
+from cockpit.screens.place import Place
+from cockpit.screens.steady import SteadyApp
 from cockpit.store.signal import Signal
 from cockpit.terminal import end_with_terminal
 from cockpit.views.view_state import ViewState
 
 if TYPE_CHECKING:
-    from cockpit.actions.ground import Make
-    from cockpit.actions.sweep import Sweep
-    from cockpit.keep.audit import Audit
+    from cockpit.actions.bulk import Result
+    from cockpit.actions.planning import FreshPlanning, Planning
+    from cockpit.actions.verbs.verb import Verb
+    from cockpit.local_state.audit import Audit
 
 CALM_SECONDS = 0.5
 """So long after the big lists are in the collector puts them aside: what they hold is to be seen first."""
@@ -41,17 +46,19 @@ CALM_SECONDS = 0.5
 @dataclass(frozen=True, slots=True)
 class AppOptions:
     """How the app starts. `attach=False` draws the first screen and connects to nothing; `state_folder`
-    None keeps nothing on this host (tests, screenshots)."""
+    None keeps nothing on this host (tests, screenshots). `goes_on`: an unexpected error is reported and told,
+    and ends nothing."""
 
     attach_to: AttachOptions = field(default_factory=AttachOptions)
     attach: bool = True
     first_place: str = "now"
     settings: Settings = field(default_factory=Settings)
     state_folder: Path | None = None
+    goes_on: bool = False
 
 
-class CockpitApp(App[int]):
-    """The cockpit. Screens see it through `cockpit.screens.deck.Deck`."""
+class CockpitApp(SteadyApp):
+    """The cockpit. Screens see it through `cockpit.screens.app_protocol.Cockpit`."""
 
     TITLE = "cockpit"
     ENABLE_COMMAND_PALETTE = False
@@ -64,15 +71,16 @@ class CockpitApp(App[int]):
     def __init__(
         self, options: AppOptions, *, clock: Clock | None = None, rng: random.Random | None = None
     ) -> None:
-        super().__init__()
-        self.options = options
         self.clock: Clock = clock or SystemClock()
+        self._crashes = Crashes(options.state_folder, self.clock)
+        super().__init__(self._crashes.note if options.goes_on else None)
+        self.options = options
         self._rng = rng or random.Random()
         self._states: dict[str, ViewState] = {}
         self._choices = Choices(options.state_folder / "choices.json") if options.state_folder else None
         self._signal = Signal(self.clock, self._later)
         self.attachment = self._new_attachment(options.attach_to)
-        self._froze = False
+        self._is_leaving = False
 
     # ---- start and end
 
@@ -97,15 +105,15 @@ class CockpitApp(App[int]):
             self._start()
 
     def _new_attachment(self, options: AttachOptions) -> Attachment:
-        return Attachment(options, self.clock, self._rng, self._moved)
+        moved, listed = self._signal.notify, self._show_lists
+        return Attachment(options, self.clock, self._rng, moved, listed=listed, note=self._note_task)
 
-    def _moved(self) -> None:
-        """The store moved. That the big lists are in is shown at once, and takes them out of the collector's
-        rounds (p99 of a key: 40 to 11 ms)."""
-        if self._froze or not self.attachment.has_listed:
-            self._signal.notify()
-            return
-        self._froze = True
+    def _note_task(self, error: BaseException, name: str) -> str:
+        return self.internal_error(error, name) if self.goes_on else self._crashes.note(error, name)
+
+    def _show_lists(self) -> None:
+        """That the big lists are in is shown at once, and takes them out of the collector's rounds (p99 of a
+        key: 40 to 11 ms)."""
         self._signal.at_once()
         self._later(CALM_SECONDS, collector.settle)
 
@@ -130,14 +138,13 @@ class CockpitApp(App[int]):
                 context=context,
                 namespace=own.namespace,
                 write=own.write,
-                prometheus_url=own.prometheus_url,
+                prometheus=own.prometheus,
             )
         else:
             is_locked = self.attachment.is_read_only
             write = options.write if self.attachment.session is None else not is_locked
             options = replace(options, namespace=namespace, write=write)
         self.attachment = self._new_attachment(options)
-        self._froze = False
         while len(self.screen_stack) > 2:
             self.pop_screen()
         self._start()
@@ -147,48 +154,70 @@ class CockpitApp(App[int]):
         """A small remark. It may quote a cluster or a file, so it is text, never markup or control codes."""
         super().notify(plain(message), **{**options, "markup": False})
 
-    @property
-    def fault(self) -> Exception | None:
-        """The unexpected error that ended the app, None where there was none."""
-        error = self._exception
-        inner = error.error if isinstance(error, WorkerFailed) else None
-        return inner if isinstance(inner, Exception) else error
+    def tell_fault(self, sentence: str) -> None:
+        self.attachment.faults["screens"] = sentence
+        self.notify(f"{sentence}.", severity="error", timeout=20)
 
-    def _fatal_error(self) -> None:
-        """Textual would print a page with the values of variables; `run` hands the error on instead."""
-        self._close_messages_no_wait()
+    async def action_quit(self) -> None:
+        """Leave; where a form holds input after asking, which the same key once more answers with yes."""
+        if self._is_leaving or not any(getattr(one, "has_input", False) for one in self.screen_stack):
+            self.exit()
+            return
+        self._is_leaving = True
+        self.run_soon(self._ask_to_leave(), "leave")
+
+    async def _ask_to_leave(self) -> None:
+        from cockpit_widgets import ConfirmDialog
+
+        dialog = ConfirmDialog(
+            "Leave the cockpit?",
+            ("a form is open; its input will be lost",),
+            danger=True,
+            confirm_label="leave",
+        )
+        try:
+            if await self.push_screen_wait(dialog):
+                self.exit()
+        finally:
+            self._is_leaving = False
 
     def _later(self, seconds: float, fn: Callable[[], None]) -> None:
         self.set_timer(seconds, fn)
 
-    # ---- the deck, as the screens know it
+    # ---- what the screens ask (cockpit.screens.app_protocol)
+
+    @property
+    def cluster(self) -> Attachment:
+        return self.attachment
+
+    @property
+    def api(self) -> ApiServer:
+        return ApiServer(self.attachment)
 
     @property
     def context(self) -> str:
-        session = self.attachment.session
-        return session.context if session is not None else self.attachment.options.context or ""
+        return self.attachment.context
 
     @property
     def default_namespace(self) -> str:
-        session = self.attachment.session
-        return self.attachment.options.namespace or (session.namespace if session is not None else "")
+        return self.attachment.namespace or self.attachment.home_namespace
 
     @property
     def template_folders(self) -> tuple[Path, ...]:
         return self.options.settings.template_folders
 
-    @property
-    def state_folder(self) -> Path | None:
-        return self.options.state_folder
-
     def on_change(self, fn: Callable[[], None]) -> Callable[[], None]:
         """Call `fn` when the store moved, coalesced; the answer ends the subscription."""
 
-        def absorbed() -> None:
-            self.attachment.absorb()
-            fn()
+        def moved() -> None:
+            try:
+                self.attachment.jobs.catch_up()
+                fn()
+            except Exception as error:  # noqa: BLE001
+                # whoever moved the store, a stream or telemetry, must not end for what a screen makes of it
+                self._handle_exception(error)
 
-        return self._signal.subscribe(absorbed)
+        return self._signal.subscribe(moved)
 
     def state_of(self, place: str) -> ViewState:
         state = self._states.get(place)
@@ -211,43 +240,61 @@ class CockpitApp(App[int]):
             self.pop_screen()
         self.switch_screen(PLACES[place]())
 
+    def open_job(self, key: str, *, in_place: bool = False) -> None:
+        from cockpit.screens.job import JobScreen
+
+        if in_place:
+            self.switch_screen(JobScreen(key))
+        else:
+            self.push_screen(JobScreen(key))
+
+    def open_node(self, name: str) -> None:
+        from cockpit.screens.node import NodeScreen
+
+        self.push_screen(NodeScreen(name))
+
+    def inspect(self, place: Any, what: Inspection) -> None:
+        from cockpit.screens.inspect import inspect
+
+        inspect(place, what)
+
+    def open_verb(self, place: Any, verb: "Verb", things: Sequence[Any]) -> None:
+        from cockpit.screens.openers import open_verb
+
+        self.run_soon(open_verb(place, verb, things), verb.name)
+
+    def open_results(self, verb: str, results: "Sequence[Result]", left_out: Sequence[str]) -> None:
+        from cockpit.screens.results import ResultsScreen
+
+        self.push_screen(ResultsScreen(verb, results, left_out))
+
     def run_soon(self, work: Coroutine[Any, Any, None], name: str) -> None:
         self.run_worker(work, name=name, group="commands", exclusive=False)
 
-    def lookup(self, api_version: str, kind: str) -> Addressed | None:
-        served = self.attachment.served
-        if served is None:
-            return None
-        group, _, version = api_version.rpartition("/")
-        found: Addressed | None = served.find(group, kind, version) or served.find(group, kind)
-        return found
+    def unlock(self) -> None:
+        if self.attachment.session is not None:
+            self.attachment.session.unlock()
+        self.redraw()
 
-    async def read_yaml(self, api_version: str, kind: str, namespace: str, name: str) -> list[str]:
-        return await self.attachment.read_yaml(api_version, kind, namespace, name)
+    def lock(self) -> None:
+        if self.attachment.session is not None:
+            self.attachment.session.lock()
+        self.redraw()
 
-    def choices(self, source: str) -> tuple[str, ...]:
-        """What the cluster offers for a parameter; empty where nobody knows."""
-        store = self.attachment.store
-        if source == "namespaces":
-            names = {record.name for record in store.records(Kind.NAMESPACE).values()}
-            return tuple(sorted(names))
-        if source == "localqueues":
-            namespace = self.attachment.options.namespace
-            queues = store.records(Kind.LOCAL_QUEUE).values()
-            return tuple(sorted({q.name for q in queues if not namespace or q.namespace == namespace}))
-        if source == "gpu-models":
-            models = {node.gpu_model for node in store.records(Kind.NODE).values()}
-            return tuple(sorted(models - {""}))
-        if source == "nodes":
-            return tuple(sorted(node.name for node in store.records(Kind.NODE).values() if node.has_gpus))
-        if source == "gpu-resources":
-            named = {node.gpu_resource for node in store.records(Kind.NODE).values()}
-            return tuple(sorted(named - {""}))
-        if source == "pools":
-            pools = store.records(Kind.NODE).values()
-            told = {f"{node.pool_label}={node.pool}" for node in pools if node.pool_label and node.pool}
-            return tuple(sorted(told))
-        return ()
+    async def run_action(
+        self,
+        action: "str | ActionParseResult",
+        default_namespace: DOMNode | None = None,
+        namespaces: Mapping[str, DOMNode] | None = None,
+    ) -> bool:
+        """As Textual does; a key of the screen that is barred says which right is missing."""
+        if await super().run_action(action, default_namespace, namespaces):
+            return True
+        screen = self.screen
+        if not isinstance(screen, Place) or default_namespace is not screen:
+            return False
+        _, name, parameters = parse(action) if isinstance(action, str) else action
+        return name == VERB and tell_missing(screen, str(parameters[0]))
 
     def redraw(self) -> None:
         """The rights changed: keys appear or vanish, and the header says so."""
@@ -272,90 +319,29 @@ class CockpitApp(App[int]):
 
     # ---- plans
 
-    def confirm_and_carry(
-        self,
-        plan: Plan,
-        *,
-        again: "Make | None" = None,
-        then: Callable[[Outcome], None] | None = None,
-    ) -> None:
-        """Show the plan; on yes carry it out, tell the outcome, and hand it to `then`.
+    def planner(self) -> "FreshPlanning":
+        at_seconds = self.clock.now()
 
-        Where it would do something else by then, nothing is done: it is shown again with what changed.
-        """
-        self.run_soon(self._confirm_and_carry(plan, again, then), plan.verb)
+        def fresh(*, reads: bool = False) -> "Planning":
+            from cockpit.actions.planning import Planning
 
-    async def _confirm_and_carry(
-        self,
-        plan: Plan,
-        again: "Make | None",
-        then: Callable[[Outcome], None] | None,
-    ) -> None:
-        from cockpit.actions.same import Differs
+            attachment = self.attachment
+            if attachment.session is None:
+                raise NoConnection("not connected to a cluster; nothing was sent")
+            attachment.jobs.catch_up()
+            return Planning(
+                attachment.store,
+                attachment.session,
+                attachment.lookup,
+                attachment.context,
+                attachment.jobs.jobs,
+                reads,
+                self.template_folders,
+                attachment.session.server_version,
+                at_seconds,
+            )
 
-        changes: tuple[str, ...] = ()
-        while await self._confirmed(plan, changes):
-            try:
-                outcome = await self._carry(plan, again, reads=bool(changes))
-            except Differs as error:
-                plan, changes = error.now, error.changes
-                continue
-            except CockpitError as error:
-                outcome = Outcome(state="refused", sentence=error.sentence)
-            self._tell(outcome, then)
-            return
-
-    async def _confirmed(self, plan: Plan, changes: tuple[str, ...] = ()) -> bool:
-        from cockpit_widgets import ConfirmDialog
-        from cockpit_widgets.types import Cell
-
-        from cockpit.actions.same import NOTHING_DONE
-
-        first = [Cell(f"▲ {line}", "warn") for line in (NOTHING_DONE, *changes)] if changes else []
-        dialog = ConfirmDialog(
-            plan.title,
-            [*first, *([Cell("")] if first else []), *plan.lines],
-            warnings=plan.warnings,
-            command=plan.shell,
-            danger=plan.is_destructive,
-            confirm_label=plan.verb,
-        )
-        return await self.push_screen_wait(dialog) is True
-
-    def confirm_and_carry_all(self, sweep: "Sweep", *, then: Callable[[Outcome], None] | None = None) -> None:
-        """Show one verb on many jobs; on yes carry it out and tell what became of each."""
-        self.run_soon(self._carry_all(sweep, then), sweep.verb)
-
-    async def _carry_all(self, sweep: "Sweep", then: Callable[[Outcome], None] | None) -> None:
-        from cockpit.actions.sweep import carry_all, summary
-
-        if not await self._confirmed(sweep.face):
-            return
-        session = self.attachment.session
-        if session is None:
-            self._tell(Outcome(state="failed", sentence="not attached to a cluster: nothing was sent"), then)
-            return
-        try:
-            results = await carry_all(sweep, session, self._audit(), self.clock)
-        except CockpitError as error:
-            self._tell(Outcome(state="failed", sentence=error.sentence), then)
-            return
-        outcome = summary(sweep.verb, results, len(sweep.left_out))
-        self._tell(outcome, then)
-        if not outcome.is_done or sweep.left_out:
-            from cockpit.screens.results import ResultsScreen
-
-            self.push_screen(ResultsScreen(sweep.verb, results, sweep.left_out))
-
-    def _tell(self, outcome: Outcome, then: Callable[[Outcome], None] | None) -> None:
-        self.notify(
-            outcome.sentence,
-            severity="information" if outcome.is_done else "error",
-            markup=False,
-            timeout=8,
-        )
-        if then is not None:
-            then(outcome)
+        return fresh
 
     # ---- shells
 
@@ -364,21 +350,12 @@ class CockpitApp(App[int]):
 
         self.run_soon(enter_pod(self, pod), "enter")
 
-    async def _carry(self, shown: Plan, again: "Make | None", *, reads: bool) -> Outcome:
-        """Carry a confirmed plan out, as it is made now; what the server says becomes an outcome."""
-        from cockpit.actions.anew import carry_anew
-
-        session = self.attachment.session
-        if session is None:
-            return Outcome(state="failed", sentence="not attached to a cluster: nothing was sent")
-        return await carry_anew(shown, again, session, self._audit(), self.clock, reads=reads)
-
-    def _audit(self) -> "Audit":
+    def audit(self) -> "Audit":
         """Where what is done is noted. Raises BadInput where nothing is kept on this host."""
-        from cockpit.keep.audit import Audit
+        from cockpit.local_state.audit import Audit
 
         if self.options.state_folder is None:
-            raise BadInput("no state folder: without an audit line nothing is sent")
+            raise BadInput("no state folder for the audit log; nothing was sent. Set XDG_STATE_HOME")
         return Audit(self.options.state_folder / "audit.jsonl")
 
 
@@ -389,7 +366,7 @@ def run(options: AppOptions) -> int:
     """
     collector.expect_many()
     end_with_terminal()
-    app = CockpitApp(options)
+    app = CockpitApp(replace(options, goes_on=True))
     code = app.run()
     if app.fault is not None:
         raise app.fault

@@ -3,30 +3,34 @@
 import asyncio
 import enum
 import random
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from cockpit.clock import Clock
-from cockpit.errors import BadInput, CockpitError, NoConnection, Refused
+from cockpit.errors import CockpitError, NoConnection
+from cockpit.gangs import registry
 from cockpit.jobs.index import JobIndex
+from cockpit.local_state.crashes import Crashes
 from cockpit.model.batch import Batch, Phase, StreamStatus
-from cockpit.model.log import Life, LogLine, LogSource, LogWish
-from cockpit.model.pod import Pod
-from cockpit.model.pod_times import PodTimes
+from cockpit.model.metrics_server import NO_METRICS_SERVER, MetricsServer
 from cockpit.model.record import Kind
+from cockpit.model.trust import Trust
+from cockpit.steady import Note, Sleep, Tell, Work, kept_up
 from cockpit.store.store import Store
 from cockpit.store.trends import Trends
-from cockpit.telemetry.look import EVERYTHING, NOBODY, Look
-from cockpit.yaml_text import yaml_text
+from cockpit.telemetry.focus import EVERYTHING, NOBODY, Focus
 
 if TYPE_CHECKING:
+    from cockpit.gangs.engine import InstalledEngine
+    from cockpit.kube.access_reviews import AccessReviews
     from cockpit.kube.discovery import Served
-    from cockpit.kube.log_crowd import Crowd
-    from cockpit.kube.session import Session
+    from cockpit.kube.resource import Resource
+    from cockpit.kube.session import ApiSession
 
-ABSORB_OBJECTS = 1_500
+CATCH_UP_OBJECTS = 1_500
 """While a big list comes in, the job rows follow in pieces of a few milliseconds: no key waits for all."""
 RETRY_SECONDS = (2.0, 4.0, 8.0, 15.0, 30.0)
 ALIVE_SECONDS = 10.0
@@ -45,10 +49,10 @@ NAMESPACED = (Kind.POD, Kind.JOB, Kind.EVENT, Kind.MPIJOB, Kind.WORKLOAD, Kind.L
 class Link(enum.Enum):
     """Where the attachment stands."""
 
-    IDLE = "not attached"
+    IDLE = "not connected"
     CONNECTING = "connecting"
-    ATTACHED = "attached"
-    WAITING = "waiting to try again"
+    ATTACHED = "connected"
+    WAITING = "waiting to reconnect"
     FAILED = "failed"
 
 
@@ -60,16 +64,19 @@ class AttachOptions:
     context: str | None = None
     namespace: str = ""  # "" is all namespaces
     write: bool = False
-    prometheus_url: str = ""
+    prometheus: MetricsServer = NO_METRICS_SERVER
+    patience_seconds: float = 20.0  # for a whole answer of a metrics server
     telemetry_seconds: float = 5.0
-    is_narrow: bool = False  # read no other namespace, although GPUs held there are then not known
+    is_narrow: bool = False  # read no other namespace, although GPUs allocated there are then not known
 
 
 class Attachment:
     """Owns the store of one context and fills it until it is closed.
 
     `run()` is one task; expected failures become `link` and `sentence`, never exceptions. `changed` is
-    called (often) when there is something new; the caller coalesces.
+    called (often) when there is something new; the caller coalesces. `listed` takes its place once, when the
+    big lists are in. `note` keeps a report of an error that
+    nobody expected and words its sentence.
     """
 
     def __init__(
@@ -78,13 +85,18 @@ class Attachment:
         clock: Clock,
         rng: random.Random,
         changed: Callable[[], None],
+        *,
+        listed: Callable[[], None] | None = None,
+        note: Note | None = None,
+        sleep: Sleep = asyncio.sleep,
     ) -> None:
         self.options = options
         self.clock = clock
         self.store = Store()
-        self.jobs = JobIndex(self.store)
-        self.session: Session | None = None
+        self.jobs = JobIndex(self.store, self.store.take_delta)
+        self.session: ApiSession | None = None
         self.served: Served | None = None
+        self.access: AccessReviews | None = None  # what this user may do here; None while not attached
         self.scope = ""  # namespace that the streams are narrowed to, "" for all
         self.link = Link.IDLE
         self.sentence = ""
@@ -92,14 +104,17 @@ class Attachment:
         self.unanswered_since_seconds: float | None = None
         self._rng = rng
         self._changed = changed
-        self._unabsorbed = 0
+        self._big_lists_came = listed or changed
+        self._note = note or Crashes(None, clock).note
+        self._sleep = sleep
+        self.faults: dict[str, str] = {}  # task -> the sentence about its last unexpected error
         self.trends = Trends()
         self._look = EVERYTHING
         self._looked = asyncio.Event()
         self._listed = asyncio.Event()  # the big lists are in, or cannot be had
         self.is_away = False  # the screens are suspended: a shell or another program has the terminal
 
-    def look_at(self, look: Look) -> None:
+    def look_at(self, look: Focus) -> None:
         """Tell telemetry what is in sight; a page that was just opened has its round at once."""
         before = self._look
         is_new = (look.pace, look.details, look.pods) != (before.pace, before.details, before.pods)
@@ -121,10 +136,69 @@ class Attachment:
     def trouble(self) -> str:
         """Why nothing is known yet, in one sentence; "" while attached."""
         if self.link is Link.FAILED:
-            return f"{self.sentence} To try again, press ctrl+x and choose a context."
+            return f"{self.sentence} To reconnect, press ctrl+x and choose a context."
         if self.link is Link.WAITING:
-            return f"{self.sentence} It is tried again by itself."
+            return f"{self.sentence} Retrying automatically."
         return "" if self.link is Link.ATTACHED else f"{self.link.value.capitalize()} ..."
+
+    @property
+    def is_connected(self) -> bool:
+        """True while there is a session."""
+        return self.session is not None
+
+    @property
+    def has_discovered(self) -> bool:
+        """True once the server said what it serves."""
+        return self.served is not None
+
+    @property
+    def context(self) -> str:
+        """Name of the context, "" where the kubeconfig says it and was not read yet."""
+        return self.session.context if self.session is not None else self.options.context or ""
+
+    @property
+    def trust(self) -> Trust | None:
+        """Whether the server's certificate is checked; None while there is no session."""
+        return None if self.session is None else self.session.trust
+
+    @property
+    def namespace(self) -> str:
+        """The one that is shown, "" for all."""
+        return self.options.namespace
+
+    @property
+    def home_namespace(self) -> str:
+        """That of the kubeconfig's context; "" before there is a session."""
+        return "" if self.session is None else self.session.namespace
+
+    @property
+    def has_failed(self) -> bool:
+        """True where nobody tries any more to reach the cluster."""
+        return self.link is Link.FAILED
+
+    def lookup(self, api_version: str, kind: str) -> "Resource | None":
+        """The served resource of a kind, from discovery; None where it is not served."""
+        if self.served is None:
+            return None
+        group, _, version = api_version.rpartition("/")
+        return self.served.find(group, kind, version) or self.served.find(group, kind)
+
+    def is_served(self, api_version: str, kind: str) -> bool | None:
+        """Whether the cluster serves a kind; None where it has not said so."""
+        if self.served is None:
+            return None
+        if self.lookup(api_version, kind) is not None:
+            return True
+        return None if api_version in self.served.incomplete else False
+
+    def engines(self) -> "tuple[InstalledEngine, ...] | None":
+        """The queueing engines that are there; None while discovery is under way. It reads every pod."""
+        from cockpit.gangs.installed_engines import installed_engines
+
+        served = self.served
+        if served is None:
+            return None
+        return installed_engines(self.store, lambda group, plural: served.find(group, plural) is not None)
 
     def narrow(self, namespace: str) -> bool:
         """Show one namespace (or "" for all) of what is read already; False where it must be read anew."""
@@ -137,17 +211,13 @@ class Attachment:
     def sink(self, batch: Batch) -> None:
         """Where every room that fetches delivers."""
         self.store.apply(batch)
-        if batch.status is not None and not self._listed.is_set() and self.is_settled(BIG_LISTS):
+        has_listed = batch.status is not None and not self._listed.is_set() and self.is_settled(BIG_LISTS)
+        if has_listed:
             self._listed.set()
-        self._unabsorbed += len(batch.changed) + len(batch.removed)
-        if self._unabsorbed >= ABSORB_OBJECTS:
-            self.absorb()
-        self._changed()
-
-    def absorb(self) -> None:
-        """Bring the job rows up to the store."""
-        self._unabsorbed = 0
-        self.jobs.update(self.store.take_delta())
+        self.jobs.behind += len(batch.changed) + len(batch.removed)
+        if self.jobs.behind >= CATCH_UP_OBJECTS:
+            self.jobs.catch_up()
+        (self._big_lists_came if has_listed else self._changed)()
 
     @property
     def has_listed(self) -> bool:
@@ -163,6 +233,17 @@ class Attachment:
         return True
 
     async def run(self) -> None:
+        """As `_run`; what nobody expected is told, and it is tried again."""
+
+        def tell(sentence: str) -> None:
+            self.faults["attachment"] = sentence
+            self._set(Link.WAITING, f"{sentence}.")
+
+        await kept_up(
+            "attachment", self._run, self._note, tell, monotonic=self.clock.monotonic, sleep=self._sleep
+        )
+
+    async def _run(self) -> None:
         """Connect, then feed the store until cancelled; tries again when the server cannot be reached."""
         attempt = 0
         while True:
@@ -180,16 +261,16 @@ class Attachment:
             except CockpitError as error:
                 self._set(Link.FAILED, error.sentence)
                 return
-            self.session = session
+            self.session, self.access = session, self._reviews(session)
             self._set(Link.ATTACHED, "")
             try:
                 await self._feed(session)
             finally:
-                self.session = None
+                self.session = self.access = None
                 await session.close()
             return
 
-    async def _open(self) -> "Session":
+    async def _open(self) -> "ApiSession":
         from cockpit.kube.session import SessionOptions, open_session
 
         options = SessionOptions(
@@ -197,35 +278,73 @@ class Attachment:
         )
         return await open_session(options, self.clock)
 
-    async def _feed(self, session: "Session") -> None:
-        from cockpit.kube.feed import Feed
+    def _reviews(self, session: "ApiSession") -> "AccessReviews":
+        from cockpit.kube.access_reviews import AccessReviews
 
-        self.scope = await self._widest_scope(session)
-        feed = Feed(session, self.sink, clock=self.clock, rng=self._rng, namespace=self.scope)
-        async with asyncio.TaskGroup() as group:
-            group.create_task(feed.run(), name="feed")
-            await asyncio.sleep(0)  # its requests leave before all others
-            group.create_task(self._discover(session), name="discovery")
-            group.create_task(self._places(session), name="places")
-            group.create_task(self._measure(session), name="latency")
-            group.create_task(self._telemetry(session), name="telemetry")
+        reviews = AccessReviews(session, self.clock.monotonic, self._changed, sleep=self._sleep)
+        session.forbidden = reviews.refused
+        return reviews
 
-    async def _widest_scope(self, session: "Session") -> str:
-        """All namespaces where they may be read: what is free depends on the pods of all; views narrow."""
-        from cockpit.kube.access import can
-        from cockpit.kube.resource import EVENTS, JOBS, LOCAL_QUEUES, MPIJOBS, PODS, WORKLOADS
+    async def _ask_rights(self) -> None:
+        """Review what somebody wants to know, as long as this attachment lasts."""
+        if self.access is not None:
+            await self.access.run()
+
+    async def _feed(self, session: "ApiSession") -> None:
+        from cockpit.kube.access import widest_scope
 
         namespace = self.options.namespace
-        if not namespace or self.options.is_narrow:
-            return namespace
-        every = (PODS, JOBS, EVENTS, MPIJOBS, WORKLOADS, LOCAL_QUEUES)
-        try:
-            answers = await asyncio.gather(*(can(session, "list", one) for one in every))
-        except CockpitError:
-            return namespace
-        return "" if all(answers) else namespace
+        self.scope = (
+            namespace
+            if self.options.is_narrow
+            else await widest_scope(session, namespace, registry.watched())
+        )
+        async with asyncio.TaskGroup() as group:
+            for name, work in self.tasks(session).items():
+                tell = self._tell_telemetry if name == "telemetry" else _say_nothing
+                group.create_task(self._keep_up(name, work, tell), name=name)
+                if name == "feed":
+                    await asyncio.sleep(0)  # its requests leave before all others
 
-    async def _discover(self, session: "Session") -> None:
+    def tasks(self, session: "ApiSession") -> dict[str, Work]:
+        """What runs side by side, by name. An error of one is told, and costs no other."""
+        from cockpit.kube.feed import Feed
+
+        def feed() -> Awaitable[object]:
+            return Feed(
+                session,
+                self.sink,
+                clock=self.clock,
+                rng=self._rng,
+                engines=registry.watched(),
+                namespace=self.scope,
+                keep_up=self._keep_up,
+            ).run()
+
+        return {
+            "feed": feed,
+            "discovery": lambda: self._discover(session),
+            "places": lambda: self._places(session),
+            "latency": lambda: self._measure(session),
+            "telemetry": lambda: self._telemetry(session),
+            "rights": self._ask_rights,
+        }
+
+    async def _keep_up(self, name: str, work: Work, tell: Tell) -> None:
+        def told(sentence: str) -> None:
+            self.faults[name] = sentence
+            tell(sentence)
+            self._changed()
+
+        await kept_up(name, work, self._note, told, monotonic=self.clock.monotonic, sleep=self._sleep)
+
+    def _tell_telemetry(self, sentence: str) -> None:
+        status = StreamStatus(
+            kind=Kind.GPU, phase=Phase.BACKING_OFF, message=sentence, since_seconds=self.clock.now()
+        )
+        self.sink(Batch(kind=Kind.GPU, status=status))
+
+    async def _discover(self, session: "ApiSession") -> None:
         """What the server serves, for paths of kinds that nobody watches; asked once an attachment."""
         from cockpit.kube.discovery import discover
 
@@ -234,19 +353,25 @@ class Attachment:
         except CockpitError:
             self.served = None  # the feed tells the same trouble as the status of its streams
 
-    async def _places(self, session: "Session") -> None:
-        """Places in line as Kueue tells them, while somebody waits."""
-        from cockpit.gangs.kueue import lines
-        from cockpit.kube.visibility import Places
+    async def _places(self, session: "ApiSession") -> None:
+        """Places in line as the engines tell them, while somebody waits."""
+        from cockpit.kube.visibility import QueuePlaces
 
-        await Places(session, lambda: lines(self.store), self.sink).run()
+        apis = ((one, one.places_api) for one in registry.engines() if one.places_api is not None)
+        readers = [
+            QueuePlaces(
+                session, partial(one.lines, self.store), self.sink, path=api.path, versions=api.versions
+            )
+            for one, api in apis
+        ]
+        await asyncio.gather(*(one.run() for one in readers))
 
-    async def _measure(self, session: "Session") -> None:
+    async def _measure(self, session: "ApiSession") -> None:
         """How long the API server takes to answer, and since when it does not: both for the header."""
         while True:
             before, asked_seconds = self.clock.monotonic(), self.clock.now()
             try:
-                await session.request("GET", "/version", timeout_seconds=ANSWER_SECONDS)
+                await session.version(ANSWER_SECONDS)
                 self.api_seconds = self.clock.monotonic() - before
                 self.unanswered_since_seconds = None
             except CockpitError:
@@ -256,123 +381,55 @@ class Attachment:
             self._changed()
             await asyncio.sleep(ALIVE_SECONDS)
 
-    async def _telemetry(self, session: "Session") -> None:
+    async def _telemetry(self, session: "ApiSession") -> None:
         """GPU samples; what is missing becomes the status of the GPU stream."""
         with suppress(TimeoutError):
             async with asyncio.timeout(FIRST_LISTS_SECONDS):
                 await self._listed.wait()
-
-        from cockpit.kube.proxy import http_session
-        from cockpit.kube.resource import SERVICES
-        from cockpit.telemetry.discovery import Service, services_of
+        from cockpit.attach_telemetry import server_reads
         from cockpit.telemetry.start import run_telemetry
 
-        async def list_services() -> list[Service]:
-            answer = await session.request("GET", SERVICES.path())
-            if not answer.ok:
-                raise Refused(f"Services cannot be listed: {answer.message()}")
-            return services_of(answer.json())
-
-        async def read_page(path: str, query: tuple[tuple[str, str], ...], most_bytes: int) -> bytes:
-            answer = await session.request(
-                "GET", path, query=query, accept="*/*", timeout_seconds=ANSWER_SECONDS, limit_bytes=most_bytes
-            )
-            if not answer.ok:
-                raise Refused(answer.message())
-            return answer.body
-
-        loop = asyncio.get_running_loop()
+        reads = server_reads(session)
         await run_telemetry(
-            proxied_http=lambda: http_session(session, loop),
-            list_services=list_services,
+            get_proxied=reads.get_proxied,
+            list_services=reads.list_services,
+            read_page=reads.read_page,
             cluster=self.store,
             sink=self.sink,
             clock=self.clock,
-            configured_url=self.options.prometheus_url,
+            server=self.options.prometheus,
+            patience_seconds=self.options.patience_seconds,
             interval_seconds=self.options.telemetry_seconds,
             rng=self._rng,
-            read_page=read_page,
-            looking=lambda: NOBODY if self.is_away else self._look,
+            looking=lambda: self.look,
             nudge=self._looked,
-            after_round=self._note_trends,
+            after_round=self.note_trends,
             remember=self.trends.remember,
         )
 
-    def _note_trends(self, now_seconds: float) -> None:
+    @property
+    def look(self) -> Focus:
+        """What is in sight."""
+        return NOBODY if self.is_away else self._look
+
+    def note_trends(self, now_seconds: float) -> None:
         self.trends.note(self.store, now_seconds, (*self._look.nodes, *self._look.details))
 
-    # ---- questions of the screens, answered by reading
+    # ---- questions of the screens and commands
 
-    def _connected(self) -> "Session":
+    def connected(self) -> "ApiSession":
+        """The session. Raises NoConnection where there is none."""
         if self.session is None:
-            raise NoConnection(self.sentence or "not attached to a cluster")
+            raise NoConnection(self.sentence or "not connected to a cluster")
         return self.session
-
-    async def contexts(self) -> tuple[str, ...]:
-        """Names of the contexts in the kubeconfig. Raises NoConnection where it cannot be read."""
-        from cockpit.kube.contexts import context_names
-
-        names: tuple[str, ...] = await asyncio.to_thread(context_names, self.options.kubeconfig)
-        return names
-
-    async def read_yaml(self, api_version: str, kind: str, namespace: str, name: str) -> list[str]:
-        """Lines of one object as YAML, read now. Raises CockpitError with one sentence."""
-        from cockpit.kube.objects import get_object
-
-        session = self._connected()
-        group = api_version.rpartition("/")[0]
-        resource = self.served.find(group, kind) if self.served is not None else None
-        if resource is None:
-            raise BadInput(f"this server does not serve {kind} of {api_version}")
-        tree = await get_object(session, resource, namespace, name)
-        return (await asyncio.to_thread(yaml_text, tree, 110)).splitlines()
-
-    def crowd(self, wish: LogWish, sink: Callable[[list[LogLine]], None]) -> "Crowd":
-        """A reader of many logs; it says itself what it cannot read."""
-        from cockpit.kube.log_crowd import Crowd
-
-        return Crowd(self._connected, wish, sink, self._life)
-
-    async def refuse_unsplit(self, source: LogSource) -> None:
-        """Raises CockpitError with one sentence where one stream of a log alone cannot be had."""
-        from cockpit.kube.log_streams import refuse_unsplit
-
-        await refuse_unsplit(self._connected(), source)
-
-    async def read_log(
-        self,
-        source: LogSource,
-        *,
-        tail_lines: int | None = None,
-        limit_bytes: int | None = None,
-        is_previous: bool = False,
-    ) -> list[LogLine]:
-        """The last or the first lines of one log. Raises CockpitError with one sentence."""
-        from cockpit.kube.log_crowd import read_once
-
-        return await read_once(
-            self._connected(),
-            source,
-            tail_lines=tail_lines,
-            limit_bytes=limit_bytes,
-            is_previous=is_previous,
-        )
-
-    async def read_times(self, namespace: str, pod: str) -> PodTimes:
-        """When a pod was bound and started. Raises CockpitError with one sentence."""
-        from cockpit.kube.pod_times import read_times
-
-        return await read_times(self._connected(), namespace, pod)
-
-    def _life(self, uid: str) -> Life:
-        pod = self.store.get(Kind.POD, uid)
-        if not isinstance(pod, Pod):
-            return Life(is_over=True)
-        return Life(is_over=pod.is_finished, restarts=pod.restarts)
 
     def _set(self, link: Link, sentence: str) -> None:
         self.link, self.sentence = link, sentence
         self._changed()
+
+
+def _say_nothing(sentence: str) -> None:
+    """Told in the header alone: no stream shows it."""
 
 
 def _is_told(status: StreamStatus | None) -> bool:

@@ -13,7 +13,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from cockpit import __version__
-from cockpit.cli_values import seconds, speed, warm, whole
+from cockpit.actions.verbs import kinds
+from cockpit.actions.verbs.registry import VERBS
+from cockpit.actions.verbs.verb import Verb
+from cockpit.cli_values import PROMETHEUS, seconds, speed, warm, whole
 from cockpit.errors import CockpitError
 
 KINDS = ("overview", "nodes", "gpus", "pods", "jobs", "queues", "engines", "pools", "events")
@@ -29,7 +32,33 @@ class _Parser(argparse.ArgumentParser):
         super().__init__(*arguments, **more)
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"cockpit: {message}; see {self.prog} --help\n")
+        from cockpit.clean import clean
+        from cockpit.local_state.redact import redact, redact_urls
+
+        self.exit(2, f"cockpit: {clean(redact(redact_urls(message)))}; see {self.prog} --help\n")
+
+
+class _Engine(argparse.Action):
+    """Its help lists the engines, which are not imported before somebody asks for it."""
+
+    @property
+    def help(self) -> str:
+        from cockpit.gangs import registry
+
+        return f"{registry.options()}; else as detected"
+
+    @help.setter  # noqa: A003
+    def help(self, text: str | None) -> None:
+        """argparse sets it; there is nothing to keep."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        setattr(namespace, self.dest, values)
 
 
 def _globals() -> argparse.ArgumentParser:
@@ -40,10 +69,12 @@ def _globals() -> argparse.ArgumentParser:
         "--context", metavar="NAME", help="context of the kubeconfig (default: its current one)"
     )
     group.add_argument("-n", "--namespace", metavar="NAME", help="only this namespace (default: all)")
-    group.add_argument("-A", "--all-namespaces", action="store_true", help="all, whatever is configured")
+    whole_cluster = "all namespaces, overriding the configuration"
+    group.add_argument("-A", "--all-namespaces", action="store_true", help=whole_cluster)
     group.add_argument("--kubeconfig", metavar="FILE", help="default: $KUBECONFIG, then ~/.kube/config")
-    group.add_argument("--prometheus-url", metavar="URL", help="where GPU metrics are (default: looked for)")
-    group.add_argument("--write", action="store_true", help="allow changes; without it nothing is changed")
+    for name, metavar, what in PROMETHEUS:
+        group.add_argument(f"--prometheus-{name}", metavar=metavar, help=what)
+    group.add_argument("--write", action="store_true", help="allow changes (default: read-only)")
     return shared
 
 
@@ -52,7 +83,8 @@ def build_parser() -> argparse.ArgumentParser:
     shared = _globals()
     parser = _Parser(
         prog="cockpit",
-        description="A terminal cockpit for GPU clusters on Kubernetes; without a command the screens.",
+        description="A terminal cockpit for GPU clusters on Kubernetes;"
+        " without a command, opens the full-screen interface.",
         epilog="Exit codes: 0 done, 1 the cluster refused, 2 bad input or no connection.",
         parents=[shared],
     )
@@ -61,9 +93,8 @@ def build_parser() -> argparse.ArgumentParser:
     nouns = parser.add_subparsers(title="commands", metavar="COMMAND")
     _get(nouns, shared)
     _top(nouns, shared)
-    _job(nouns, shared)
-    _queue(nouns, shared)
-    _pool(nouns, shared)
+    _fleet(nouns, shared)
+    _nouns_with_verbs(nouns, shared)
     _template(nouns, shared)
     _audit(nouns, shared)
     _demo(nouns, shared)
@@ -91,249 +122,285 @@ def _waiting(parser: Any) -> None:
         type=seconds,
         default=30.0,
         metavar="SECONDS",
-        help="patience for the cluster (default: 30)",
+        help="seconds to wait for the cluster (default: 30)",
     )
 
 
 def _get(nouns: Any, shared: argparse.ArgumentParser) -> None:
-    parser = _command(nouns, "get", shared, "print what a screen shows", "get:run")
+    parser = _command(nouns, "get", shared, "print the rows of a screen", "get:run")
     parser.add_argument("kind", choices=KINDS, metavar="KIND", help=", ".join(KINDS))
-    parser.add_argument("--filter", default="", metavar="TEXT", help="as typed after / on the screen")
-    parser.add_argument("--sort", default="", metavar="COLUMN", help="order by this column")
-    parser.add_argument("--descending", action="store_true", help="largest first")
+    parser.add_argument("--filter", default="", metavar="TEXT", help="filter, as typed after / on the screen")
+    parser.add_argument("--sort", default="", metavar="COLUMN", help="sort by this column")
+    parser.add_argument("--descending", action="store_true", help="sort in descending order")
     _output(parser)
     _waiting(parser)
 
 
 def _top(nouns: Any, shared: argparse.ArgumentParser) -> None:
-    parser = _command(nouns, "top", shared, "print what works hardest now", "top:run")
+    parser = _command(nouns, "top", shared, "show the busiest nodes, jobs or GPUs", "top:run")
     parser.add_argument("kind", choices=("node", "job", "gpu"), metavar="KIND", help="node, job, gpu")
-    parser.add_argument("--watch", action="store_true", help="again and again, until interrupted")
+    parser.add_argument("--watch", action="store_true", help="refresh until interrupted")
     parser.add_argument(
-        "--interval", type=seconds, default=5.0, metavar="SECONDS", help="between rounds (default: 5)"
+        "--interval", type=seconds, default=5.0, metavar="SECONDS", help="refresh interval (default: 5)"
     )
-    parser.add_argument("--most", type=whole, default=0, metavar="COUNT", help="so many rows (default: all)")
-    parser.add_argument("--filter", default="", metavar="TEXT", help="as typed after / on the screen")
-    parser.add_argument("--sort", default="", metavar="COLUMN", help="another order (default: the busiest)")
-    parser.add_argument("--descending", action="store_true", help="with --sort: the largest first")
+    parser.add_argument(
+        "--limit", type=whole, default=0, metavar="COUNT", help="show at most COUNT rows (default: all)"
+    )
+    parser.add_argument("--filter", default="", metavar="TEXT", help="filter, as typed after / on the screen")
+    parser.add_argument(
+        "--sort", default="", metavar="COLUMN", help="sort by this column (default: busiest first)"
+    )
+    parser.add_argument("--descending", action="store_true", help="sort in descending order, with --sort")
+    _output(parser)
+    _waiting(parser)
+
+
+def _fleet(nouns: Any, shared: argparse.ArgumentParser) -> None:
+    what = "show nodes needed, the largest gangs that fit, idle GPUs by owner and lost ones"
+    parser = _command(nouns, "fleet", shared, what, "fleet:run")
     _output(parser)
     _waiting(parser)
 
 
 def _acting(parser: Any) -> None:
-    parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
     _waiting(parser)
 
 
-def _job(nouns: Any, shared: argparse.ArgumentParser) -> None:
-    verbs = _noun(nouns, "job", "submit, hold, resize and kill training jobs")
-    submit = _command(verbs, "submit", shared, "make a job from a template", "job:submit")
-    submit.add_argument("template", metavar="TEMPLATE", help="see cockpit template list")
-    submit.add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter; repeat"
+def _nouns_with_verbs(nouns: Any, shared: argparse.ArgumentParser) -> None:
+    """`cockpit job|node|pool|queue VERB`, from the registry."""
+    for noun in dict.fromkeys(one.noun or one.kind for one in VERBS):
+        group = _noun(nouns, noun, kinds.KINDS[noun].about)
+        for verb in VERBS:
+            if (verb.noun or verb.kind) == noun:
+                parser = _command(group, verb.name, shared, verb.words.command, verb.command)
+                parser.set_defaults(verb=verb.id)
+                _ARGUMENTS.get(verb.id, _on_things)(parser, verb)
+        if noun == "job":
+            _logs(group, shared)
+
+
+def _on_things(parser: Any, verb: Verb) -> None:
+    """What is named, the verb's own options, and how it is asked for."""
+    kind = kinds.KINDS[verb.kind]
+    several = "; repeatable" if verb.takes_many else ""
+    count = "*" if kind.has_filter else "+" if verb.takes_many else 1
+    parser.add_argument("names", nargs=count, metavar="NAME", help=f"{kind.naming}{several}")
+    parser.set_defaults(filter="")
+    if kind.has_filter:
+        parser.add_argument(
+            "--filter", default="", metavar="TEXT", help="filter, as typed after / on the jobs screen"
+        )
+    for one in verb.flags:
+        more: dict[str, Any] = {"action": "store_true"} if one.is_switch else {
+            "metavar": one.metavar, "type": one.read, "required": one.is_required, "default": ""
+        }  # fmt: skip
+        parser.add_argument(one.name, dest=f"verb_{one.field}", help=one.help, **more)
+    _dry_run(parser)
+    _acting(parser)
+
+
+def _values(parser: Any, what: str, *shorts: tuple[str, str]) -> None:
+    """`--set NAME=VALUE`, and short options for some of them."""
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help=what)
+    for name, metavar in shorts:
+        parser.add_argument(f"--{name}", dest=f"set_{name}", metavar=metavar, help=f"short for --set {name}=")
+
+
+_SHORTS = (
+    ("name", "NAME"), ("workers", "COUNT"), ("gpus", "COUNT"), ("image", "IMAGE"),
+    ("command", "COMMAND"), ("queue", "QUEUE"),
+)  # fmt: skip
+
+
+def _submit(parser: Any, _verb: Verb) -> None:
+    parser.add_argument("template", metavar="TEMPLATE", help="see cockpit template list")
+    _values(parser, "template parameter; repeatable", *_SHORTS)
+    parser.add_argument("--engine", default="", metavar="ENGINE", action=_Engine)
+    parser.add_argument(
+        "--dry-run", action="store_true", help="show the manifest and the server's answer to a dry run"
     )
-    for name, metavar in (
-        ("name", "NAME"), ("workers", "COUNT"), ("gpus", "COUNT"), ("image", "IMAGE"),
-        ("command", "COMMAND"), ("queue", "QUEUE"),
-    ):  # fmt: skip
-        submit.add_argument(f"--{name}", dest=f"set_{name}", metavar=metavar, help=f"short for --set {name}=")
-    submit.add_argument(
-        "--engine",
-        default="",
-        metavar="ENGINE",
-        help="kueue, coscheduling[:SCHEDULER], volcano[:QUEUE], kai:QUEUE, native, none; else as detected",
+    _output(parser)
+    _acting(parser)
+
+
+def _smoke(parser: Any, _verb: Verb) -> None:
+    parser.add_argument("node", metavar="NODE")
+    _values(parser, "parameter of the smoke-test template; repeatable", *_SHORTS[:1], *_SHORTS[2:5])
+    _dry_run(parser)
+    _acting(parser)
+
+
+def _clone(parser: Any, _verb: Verb) -> None:
+    parser.add_argument("source", metavar="NAME", help=kinds.KINDS["job"].naming)
+    _values(parser, "parameter to change; repeatable", *_SHORTS)
+    _dry_run(parser)
+    _acting(parser)
+
+
+def _enter(parser: Any, _verb: Verb) -> None:
+    parser.usage = "%(prog)s [options] NAME [-- COMMAND ...]"
+    parser.add_argument("name", metavar="NAME", help=kinds.KINDS["job"].naming)
+    parser.add_argument("--rank", type=whole, metavar="N", help="rank (default: the first running member)")
+    parser.add_argument("--container", default="", metavar="NAME", help="container, if a pod has several")
+    _waiting(parser)
+
+
+def _board(parser: Any, _verb: Verb) -> None:
+    parser.add_argument("name", metavar="NAME", help=kinds.KINDS["job"].naming)
+    parser.add_argument("--rank", type=whole, metavar="N", help="rank (default: the pod serving TensorBoard)")
+    parser.add_argument("--port", type=whole, metavar="PORT", help="pod port (default: detected)")
+    parser.add_argument(
+        "--local-port", type=whole, default=0, metavar="PORT", help="local port (default: any free port)"
     )
-    submit.add_argument("--dry-run", action="store_true", help="show the manifest and the server's verdict")
-    _acting(submit)
-    _smoke(verbs, shared)
-    _enter(verbs, shared)
-    _board(verbs, shared)
-    _logs(verbs, shared)
-    _on_jobs(verbs, shared)
+    _waiting(parser)
 
 
-def _smoke(verbs: Any, shared: argparse.ArgumentParser) -> None:
-    smoke = _command(verbs, "smoke", shared, "let a node's cards answer, and say pass or fail", "smoke:run")
-    smoke.add_argument("node", metavar="NODE")
-    smoke.add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of smoke-test; repeat"
-    )
-    for name, metavar in (("name", "NAME"), ("gpus", "COUNT"), ("image", "IMAGE"), ("command", "COMMAND")):
-        smoke.add_argument(f"--{name}", dest=f"set_{name}", metavar=metavar, help=f"short for --set {name}=")
-    _dry_run(smoke)
-    _acting(smoke)
-
-
-def _enter(verbs: Any, shared: argparse.ArgumentParser) -> None:
-    enter = _command(verbs, "exec", shared, "run a command in a member of a job, or a shell", "enter:run")
-    enter.usage = "%(prog)s [options] NAME [-- COMMAND ...]"
-    enter.add_argument("name", metavar="NAME", help="name, namespace/name or kind/namespace/name")
-    enter.add_argument("--rank", type=whole, metavar="N", help="which member (default: the first that runs)")
-    enter.add_argument("--container", default="", metavar="NAME", help="where a pod has several")
-    _waiting(enter)
-
-
-def _board(verbs: Any, shared: argparse.ArgumentParser) -> None:
-    what = "a job's TensorBoard, or another port of a member, at a port of this machine"
-    board = _command(verbs, "tensorboard", shared, what, "board:run")
-    board.add_argument("name", metavar="NAME", help="name, namespace/name or kind/namespace/name")
-    board.add_argument("--rank", type=whole, metavar="N", help="this member (default: who serves it)")
-    board.add_argument("--port", type=whole, metavar="PORT", help="of the pod (default: as its pod tells)")
-    board.add_argument(
-        "--local-port", type=whole, default=0, metavar="PORT", help="of this machine (default: any)"
-    )
-    _waiting(board)
+_ARGUMENTS: dict[str, Callable[[Any, Verb], None]] = {
+    "job.submit": _submit,
+    "node.smoke-test": _smoke,
+    "job.clone": _clone,
+    "job.exec": _enter,
+    "job.tensorboard": _board,
+}
+"""Arguments of the verbs that are begun by a command of their own."""
 
 
 def _logs(verbs: Any, shared: argparse.ArgumentParser) -> None:
-    logs = _command(verbs, "logs", shared, "print the logs of all members together", "logs:run")
+    logs = _command(verbs, "logs", shared, "print the logs of all members, merged by time", "logs:run")
     add = logs.add_argument
     add("name", metavar="NAME", help="name, namespace/name or kind/namespace/name")
-    add("-f", "--follow", action="store_true", help="go on until the job ends, or until interrupted")
-    add("--since", default="", metavar="AGE", help="30s, 10m, 2h: only lines since then")
-    add("--tail", type=whole, metavar="COUNT", help="so many last lines of each (default: 20 to 1000)")
-    add("--previous", action="store_true", help="the run before the last restart")
-    add("--grep", action="append", default=[], metavar="RE", help="only lines that match; repeat")
-    add("--not", dest="unwanted", action="append", default=[], metavar="RE", help="no lines that match")
-    add("--rank", action="append", default=[], metavar="N", help="0, 0-3,7 or launcher: only these members")
-    add("--container", default="", metavar="NAME", help="where pods have several")
-    add("--stream", choices=("stdout", "stderr"), default="", help="this one alone, where the server can")
-    add("--times", action="store_true", help="the moment of each line, UTC")
-    add("--save", default="", metavar="FILE", help="to a new file instead")
+    add("-f", "--follow", action="store_true", help="stream new lines until the job ends or you press ctrl+c")
+    add("--since", default="", metavar="AGE", help="only lines newer than this, such as 30s, 10m or 2h")
+    add("--tail", type=whole, metavar="COUNT", help="last COUNT lines per pod (default: 20 to 1000)")
+    add("--previous", action="store_true", help="logs of the run before the last restart")
+    add(
+        "--grep",
+        action="append",
+        default=[],
+        metavar="RE",
+        help="only lines that match a regular expression; repeatable",
+    )
+    add(
+        "--not",
+        dest="unwanted",
+        action="append",
+        default=[],
+        metavar="RE",
+        help="leave out lines that match; repeatable",
+    )
+    add("--rank", action="append", default=[], metavar="N", help="only these members: 0, 0-3,7 or launcher")
+    add("--container", default="", metavar="NAME", help="container, if pods have several")
+    add(
+        "--stream",
+        choices=("stdout", "stderr"),
+        default="",
+        help="only this stream, if supported",
+    )
+    add("--times", action="store_true", help="prefix lines with their UTC timestamps")
+    add("--save", default="", metavar="FILE", help="write to a new file instead")
     _waiting(logs)
-
-
-def _on_jobs(verbs: Any, shared: argparse.ArgumentParser) -> None:
-    """Verbs on one job or many that are there."""
-
-    def verb(name: str, what: str) -> Any:
-        parser = _command(verbs, name, shared, what, f"lifecycle:{name}")
-        parser.add_argument(
-            "names", nargs="*", metavar="NAME", help="name, namespace/name or kind/namespace/name; several"
-        )
-        parser.add_argument(
-            "--filter", default="", metavar="TEXT", help="as typed after / on the jobs screen"
-        )
-        _dry_run(parser)
-        _acting(parser)
-        return parser
-
-    verb("kill", "delete jobs and their pods")
-    verb("suspend", "hold jobs until they are resumed, as their engine wants it")
-    verb("resume", "let held jobs go on")
-    retry = verb("retry", "run failed jobs once more; have a waiting gang looked at now")
-    retry.add_argument(
-        "--memory", default="", metavar="QUANTITY", help="(default: half as much again after OOM)"
-    )
-    scale = verb("scale", "give an elastic job another number of workers")
-    scale.add_argument("--to", required=True, type=whole, metavar="COUNT", help="wanted number of workers")
-    prioritise = verb("prioritise", "give jobs another priority class or queue")
-    prioritise.add_argument("--priority", default="", metavar="CLASS", help="Kueue's or the pods' class")
-    prioritise.add_argument("--queue", dest="to_queue", default="", metavar="QUEUE", help="a LocalQueue")
-    prune = verb("prune", "delete jobs that ended long ago")
-    prune.add_argument("--older-than", required=True, metavar="AGE", help="12h, 7d ... since their end")
-    clone = _command(verbs, "clone", shared, "make a job like one that is there", "lifecycle:clone")
-    clone.add_argument("source", metavar="NAME", help="name, namespace/name or kind/namespace/name")
-    clone.add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE", help="what shall differ; repeat"
-    )
-    for name, metavar in (
-        ("name", "NAME"), ("workers", "COUNT"), ("gpus", "COUNT"), ("image", "IMAGE"),
-        ("command", "COMMAND"), ("queue", "QUEUE"),
-    ):  # fmt: skip
-        clone.add_argument(f"--{name}", dest=f"set_{name}", metavar=metavar, help=f"short for --set {name}=")
-    _dry_run(clone)
-    _acting(clone)
 
 
 def _dry_run(parser: Any) -> None:
     parser.add_argument(
-        "--dry-run", action="store_true", help="show what would change, and the server's verdict"
+        "--dry-run", action="store_true", help="show what would change and the server's answer to a dry run"
     )
-
-
-def _queue(nouns: Any, shared: argparse.ArgumentParser) -> None:
-    verbs = _noun(nouns, "queue", "stop and resume queues")
-    for name, what in (("stop", "stop a queue for new jobs"), ("resume", "let a stopped queue admit again")):
-        parser = _command(verbs, name, shared, what, f"queue:{name}")
-        parser.add_argument(
-            "name", metavar="NAME", help="namespace/name, or a ClusterQueue; see cockpit get queues"
-        )
-        if name == "stop":
-            parser.add_argument("--drain", action="store_true", help="also take off what it admitted")
-        _dry_run(parser)
-        _acting(parser)
-
-
-def _pool(nouns: Any, shared: argparse.ArgumentParser) -> None:
-    verbs = _noun(nouns, "pool", "resize pools of nodes")
-    scale = _command(verbs, "scale", shared, "set the number of nodes of a pool", "pool:scale")
-    scale.add_argument("name", metavar="NAME", help="see cockpit get pools")
-    scale.add_argument("--to", required=True, metavar="COUNT", help="wanted number of nodes")
-    scale.add_argument(
-        "--dry-run", action="store_true", help="show what would change, and the server's verdict"
-    )
-    _acting(scale)
 
 
 def _demo(nouns: Any, shared: argparse.ArgumentParser) -> None:
     demo = _command(nouns, "demo", shared, "open the screens on an embedded cluster", "demo:run")
     demo.add_argument(
-        "--scenario", default="default", metavar="NAME", help="see --list; or a file (default: default)"
+        "--scenario",
+        default="default",
+        metavar="NAME",
+        help="a name from --list, or a file (default: default)",
     )
-    demo.add_argument("--list", action="store_true", help="the scenarios that come along")
-    demo.add_argument("--speed", type=speed, default=1.0, metavar="N", help="how much faster than the wall")
-    demo.add_argument("--seed", type=whole, default=1, metavar="S", help="the same seed, the same history")
+    demo.add_argument("--list", action="store_true", help="list the built-in scenarios")
+    demo.add_argument(
+        "--speed", type=speed, default=1.0, metavar="N", help="time factor (10: ten times faster)"
+    )
+    demo.add_argument(
+        "--seed",
+        type=whole,
+        default=1,
+        metavar="S",
+        help="random seed; the same seed replays the same history",
+    )
     demo.add_argument(
         "--warm",
         type=warm,
         default=30.0,
         metavar="SECONDS",
-        help="how much has happened already (default: 30)",
+        help="seconds of simulated history at start (default: 30)",
     )
-    demo.add_argument("--serve", action="store_true", help="print KUBECONFIG=PATH and stay, without screens")
     demo.add_argument(
-        "--port", type=whole, default=0, metavar="PORT", help="of the API server (default: any)"
+        "--serve", action="store_true", help="print KUBECONFIG=PATH and keep running, without screens"
     )
-    demo.add_argument("--folder", default="", metavar="DIR", help="keep kubeconfig and logs there")
-    demo.add_argument("--read-only", action="store_true", help="begin read-only, as on a real cluster")
+    demo.add_argument(
+        "--port",
+        type=whole,
+        default=0,
+        metavar="PORT",
+        help="port of the API server (default: any free port)",
+    )
+    demo.add_argument("--folder", default="", metavar="DIR", help="write kubeconfig and logs to this folder")
+    demo.add_argument("--read-only", action="store_true", help="start read-only, as on a real cluster")
 
 
 def _template(nouns: Any, shared: argparse.ArgumentParser) -> None:
-    verbs = _noun(nouns, "template", "look at job templates")
+    verbs = _noun(nouns, "template", "list, show, create and check job templates")
     listing = _command(verbs, "list", shared, "list the templates", "template:listing")
     _output(listing)
-    show = _command(verbs, "show", shared, "show the parameters and the file of a template", "template:show")
+    show = _command(verbs, "show", shared, "show a template: its parameters and its file", "template:show")
     show.add_argument("name", metavar="NAME")
-    choices = _command(verbs, "choices", shared, "what the cluster offers for a template", "choices:show")
+    choices = _command(
+        verbs, "choices", shared, "list what the cluster offers for a template's parameters", "choices:show"
+    )
     choices.add_argument("name", metavar="NAME")
-    choices.add_argument("parameter", nargs="?", default="", metavar="PARAMETER", help="(default: all)")
+    choices.add_argument(
+        "parameter", nargs="?", default="", metavar="PARAMETER", help="only this parameter (default: all)"
+    )
     _waiting(choices)
-    new = _command(verbs, "new", shared, "write a template of one's own", "template:new")
+    new = _command(verbs, "new", shared, "create a template of your own from another one", "template:new")
     new.add_argument("name", metavar="NAME")
     new.add_argument(
-        "--from", dest="source", default="mpijob", metavar="TEMPLATE", help="the one to begin with (mpijob)"
+        "--from",
+        dest="source",
+        default="mpijob",
+        metavar="TEMPLATE",
+        help="template to start from (default: mpijob)",
     )
     new.add_argument(
-        "--folder", default="", metavar="DIR", help="where (default: the first of template-folders)"
+        "--folder", default="", metavar="DIR", help="target folder (default: the first of template-folders)"
     )
-    lint = _command(verbs, "lint", shared, "check templates", "template:lint_all")
+    _waiting(new)
+    lint = _command(
+        verbs,
+        "lint",
+        shared,
+        "check templates; with --context also that the cluster serves their kinds",
+        "template:lint_all",
+    )
+    _waiting(lint)
     lint.add_argument(
         "files", nargs="*", metavar="FILE", help="files to check (default: all known templates)"
     )
 
 
 def _audit(nouns: Any, shared: argparse.ArgumentParser) -> None:
-    verbs = _noun(nouns, "audit", "read the audit lines of this host, and repeat what they tell")
+    verbs = _noun(nouns, "audit", "show this host's audit log and replay its entries")
     for name in ("list", "show"):
-        show = _command(verbs, name, shared, "print what was changed from here, newest last", "audit:show")
+        show = _command(
+            verbs, name, shared, "print the changes made from this host, newest last", "audit:show"
+        )
         show.add_argument(
-            "--last", type=int, default=50, metavar="COUNT", help="how many lines (default: 50)"
+            "--last", type=int, default=50, metavar="COUNT", help="show the last COUNT changes (default: 50)"
         )
         _output(show)
     apply = _command(verbs, "apply", shared, "repeat recorded actions on another cluster", "audit:apply")
     apply.set_defaults(parse=lambda words: build_parser().parse_args(words))
-    apply.add_argument("file", metavar="FILE", help="audit lines, one JSON object each")
+    apply.add_argument("file", metavar="FILE", help="audit lines, one JSON object per line")
     _dry_run(apply)
     _acting(apply)
 
@@ -347,7 +414,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
         own, words = own[:end], own[end + 1 :]
     options = parser.parse_args(own)
     if words and options.command != "enter:run":
-        parser.error("only job exec takes a command behind --")
+        parser.error("only `job exec` accepts a command after --")
     options.words = words
     return options
 
@@ -380,8 +447,7 @@ def _fail(sentence: str, code: int) -> int:
 
 
 def _unexpected(error: Exception) -> str:
-    from cockpit.keep.crashes import note_crash
+    from cockpit.clock import SystemClock
+    from cockpit.local_state.crashes import Crashes
 
-    kept = note_crash(error)
-    what = f"an error of the cockpit itself ({type(error).__name__})"
-    return f"{what}; details are in {kept}" if kept else f"{what}; details could not be kept: {error}"
+    return Crashes.of_this_user(SystemClock()).note(error, "the command")

@@ -2,6 +2,15 @@
 
 import argparse
 
+PROMETHEUS = (
+    ("url", "URL", "Prometheus URL (default: auto-detected); a password in it shows in ps"),
+    ("token-file", "FILE", "bearer token for that URL; re-read for every request"),
+    ("username", "NAME", "user for that URL, with --prometheus-password-file"),
+    ("password-file", "FILE", "password of that user; re-read for every request"),
+    ("ca-file", "FILE", "CA certificates for that URL, PEM (default: the system's)"),
+)
+"""Options of where metrics are, `--prometheus-...`: name, what stands for the value, help."""
+
 
 def seconds(text: str) -> float:
     """Above 0, at most an hour."""
@@ -10,18 +19,20 @@ def seconds(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 < value <= 3600:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0, at most 3600")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a valid number of seconds: give more than 0, at most 3600"
+        )
     return value
 
 
 def speed(text: str) -> float:
     """How much faster than the wall."""
-    return _number(text, "a speed", 0.01, 1000.0)
+    return _number(text, "a valid speed", 0.01, 1000.0)
 
 
 def warm(text: str) -> float:
     """Seconds of a day."""
-    return _number(text, "a number of seconds", 0.0, 86_400.0)
+    return _number(text, "a valid number of seconds", 0.0, 86_400.0)
 
 
 def _number(text: str, what: str, least: float, most: float) -> float:
@@ -30,7 +41,7 @@ def _number(text: str, what: str, least: float, most: float) -> float:
     except ValueError:
         value = least - 1.0
     if not least <= value <= most:
-        raise argparse.ArgumentTypeError(f"{text!r} is not {what} from {least:g} to {most:g}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not {what}: give {least:g} to {most:g}")
     return value
 
 

@@ -1,29 +1,72 @@
 """Failures that a person can act on: one sentence that names the field, the value and the remedy."""
 
+from typing import TYPE_CHECKING
+
+from cockpit.clean import clean
+
+if TYPE_CHECKING:
+    from cockpit.model.refusal import Refusal
+
+LONGEST_SENTENCE = 4096
+
 
 class CockpitError(Exception):
     """An expected failure, told in one clear sentence.
 
     `sentence` is what is printed or shown in place; `exit_code` is what the command line ends with:
-    1 the cluster refused, 2 bad input or no connection.
+    1 the cluster refused, 2 bad input or no connection. A sentence may quote a server, a file or an exception
+    of a library, and goes to a terminal: here it becomes one line without control codes.
     """
 
     exit_code = 2
 
     def __init__(self, sentence: str) -> None:
-        super().__init__(sentence)
-        self.sentence = sentence
+        self.sentence = clean(sentence, LONGEST_SENTENCE)
+        super().__init__(self.sentence)
 
 
 class BadInput(CockpitError):
     """A value that the person gave cannot be used."""
 
 
+class Unchanged(BadInput):
+    """What is asked for is so already: nothing has to be done, and nothing failed."""
+
+    exit_code = 0
+
+
+class BadValue(BadInput):
+    """A value of a named field cannot be used: `fault` says why, without the field's name."""
+
+    def __init__(self, field: str, fault: str) -> None:
+        self.fault = fault
+        super().__init__(f"{field}: {fault}")
+
+
 class NoConnection(CockpitError):
     """The cluster, its credentials or its kubeconfig cannot be used."""
 
 
-class Refused(CockpitError):
-    """The cluster understood the request and said no."""
+class Answered(CockpitError):
+    """The cluster answered, and did not do what was asked."""
+
+    def __init__(self, sentence: str, said: "Refusal | None" = None) -> None:
+        super().__init__(sentence)
+        self._said = said
+
+    @property
+    def said(self) -> "Refusal":
+        """The answer as data: what follows from it (try again, gone) is read here, never in the sentence."""
+        from cockpit.model.refusal import Refusal  # here, so that --help loads no msgspec
+
+        return self._said or Refusal()
+
+
+class NotTried(Answered):
+    """The server made no dry run of this request: what it would say to the request itself is not known."""
+
+
+class Refused(Answered):
+    """The cluster understood the request and said no; with status 0 the cockpit did, before it was sent."""
 
     exit_code = 1

@@ -17,7 +17,7 @@ _PIECE_BYTES = 32 << 10
 
 
 class Far(Protocol):
-    """The other end of one connection (cockpit.kube.forward.Tunnel)."""
+    """The other end of one connection (cockpit.kube.forward.PodTunnel)."""
 
     async def read(self) -> bytes | None:
         """The next bytes, None at the end. Raises CockpitError."""
@@ -49,7 +49,7 @@ class Listener:
             self._server = await asyncio.start_server(self._take, LOOPBACK, port)
         except (OSError, OverflowError) as error:
             why = getattr(error, "strerror", "") or str(error)
-            raise BadInput(f"{LOOPBACK}:{port} cannot be listened at ({why}): choose another port") from None
+            raise BadInput(f"{LOOPBACK}:{port} cannot be bound ({why}): choose another port") from None
         self.port = int(self._server.sockets[0].getsockname()[1])
         return self.port
 

@@ -18,11 +18,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
+from tests.bed.binaries import GENERATION_VARIABLE, OLDER
+
 ROOT = Path(__file__).resolve().parents[1]
 CONTRACT = "tests/contract"
 BED_SUITES = ("tests/bed", "tests/tui", "tests/differential", "tests/unit/exporter")
 ONE_BED = ("tests/differential/server",)
 """Folders that are a suite each: their files share a bed, alone each would mostly start one."""
+OLDER_ONLY = ("tests/differential/test_mpijob_words_real.py", "tests/differential/test_queue_words_real.py")
+"""Hold the embedded cluster against the Kueue and mpi-operator that it imitates: run whole only, because only
+then the older engines are built."""
+OLDER_TOO = (
+    "tests/bed/test_bed_real.py",
+    "tests/differential/test_places_real.py",
+    "tests/tui/test_job_life_on_the_bed_real.py",
+    "tests/tui/test_kueue_topology_real.py",
+)
+"""Run whole once more, on a bed with the older engines: many clusters have them still."""
+ON_OLDER = " (older engines)"
 LEAST_A_CORE, MOST_A_CORE = 1.5, 3.0
 """Suites at a time for one core. Most of their time goes by in waiting, so more are begun while the machine
 has time left, and none while it has not: a bed needs processor time as long as it stands, and three a core at
@@ -72,9 +85,11 @@ def commit() -> str:
 def pytest(suite: str, surroundings: Mapping[str, str]) -> Result:
     """Run one suite of real tests with these variables, print what it printed in one piece."""
     begun = time.monotonic()
+    path = suite.removesuffix(ON_OLDER)
+    engines = {GENERATION_VARIABLE: OLDER} if path != suite else {}
     with tempfile.TemporaryDirectory() as folder:
         counts = Path(folder) / "counts.xml"
-        command = [sys.executable, "-m", "pytest", "-m", "real", "-p", "no:cacheprovider", suite]
+        command = [sys.executable, "-m", "pytest", "-m", "real", "-p", "no:cacheprovider", path]
         printed = Path(folder) / "printed"
         with printed.open("wb") as sink:
             process = subprocess.Popen(
@@ -82,7 +97,7 @@ def pytest(suite: str, surroundings: Mapping[str, str]) -> Result:
                 cwd=ROOT,
                 stdout=sink,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, **GARBAGE, **surroundings},
+                env={**os.environ, **GARBAGE, **surroundings, **engines},
             )
             # Asked for here, because subprocess keeps no count of what the process and its children used.
             _, status, used = os.wait4(process.pid, 0)
@@ -108,10 +123,16 @@ def pytest(suite: str, surroundings: Mapping[str, str]) -> Result:
     )
 
 
-def suites() -> list[str]:
-    """What is run alone: files with real tests, on the full bed or of the exporter, and folders of them."""
+def suites(*, is_whole: bool) -> list[str]:
+    """What is run alone: files with real tests, on the full bed or of the exporter, and folders of them.
+
+    Whole, what needs the older engines is among them; a name that ends with `ON_OLDER` is run on these.
+    """
     found = sorted(path for folder in BED_SUITES for path in (ROOT / folder).glob("test_*_real.py"))
-    return [*ONE_BED, *(str(path.relative_to(ROOT)) for path in found)]
+    names = [*ONE_BED, *(str(path.relative_to(ROOT)) for path in found)]
+    if is_whole:
+        return [*names, *(f"{name}{ON_OLDER}" for name in OLDER_TOO)]
+    return [name for name in names if name not in OLDER_ONLY]
 
 
 def longest_first(names: Sequence[str], results: str) -> list[str]:
@@ -199,7 +220,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 return 1
             known = RESULTS.read_text() if RESULTS.exists() else ""
             results = [
-                *run_all(longest_first(suites(), known), surroundings),
+                *run_all(longest_first(suites(is_whole=given.whole), known), surroundings),
                 contract.result(),
             ]
     finally:

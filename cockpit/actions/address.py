@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from cockpit.errors import BadInput
+from cockpit.gangs import registry
 from cockpit.kube.resource import Resource
 
 
@@ -20,7 +21,6 @@ Lookup = Callable[[str, str], Addressed | None]
 _PLURALS: Final = {
     ("v1", "Pod"): "pods",
     ("batch/v1", "Job"): "jobs",
-    ("batch.volcano.sh/v1alpha1", "Job"): "jobs",
     ("kubeflow.org/v2beta1", "MPIJob"): "mpijobs",
     ("kubeflow.org/v1", "MPIJob"): "mpijobs",
     ("kubeflow.org/v1", "PyTorchJob"): "pytorchjobs",
@@ -28,15 +28,40 @@ _PLURALS: Final = {
     ("jobset.x-k8s.io/v1alpha2", "JobSet"): "jobsets",
     ("trainer.kubeflow.org/v1alpha1", "TrainJob"): "trainjobs",
     ("ray.io/v1", "RayJob"): "rayjobs",
-    ("kueue.x-k8s.io/v1beta2", "Workload"): "workloads",
-    ("scheduling.x-k8s.io/v1alpha1", "PodGroup"): "podgroups",
-    ("scheduling.volcano.sh/v1beta1", "PodGroup"): "podgroups",
-    ("scheduling.k8s.io/v1alpha2", "PodGroup"): "podgroups",
-    ("scheduling.k8s.io/v1beta1", "PodGroup"): "podgroups",
     ("apps/v1", "Deployment"): "deployments",
     ("apps/v1", "StatefulSet"): "statefulsets",
     ("apps/v1", "ReplicaSet"): "replicasets",
 }
+
+
+_OPERATORS: Final = {
+    "kubeflow.org": "the Kubeflow operator for it (mpi-operator, training-operator, notebook-controller)",
+    "trainer.kubeflow.org": "Kubeflow Trainer",
+    "jobset.x-k8s.io": "the JobSet controller",
+    "leaderworkerset.x-k8s.io": "the LeaderWorkerSet controller",
+    "ray.io": "KubeRay",
+}
+"""What brings the kinds of a group, by its group."""
+
+
+def unserved(api_version: str, kind: str, lookup: Lookup) -> str:
+    """Why an object of that kind cannot be made in this cluster, with the remedy; "" where it can."""
+    served = lookup(api_version, kind)
+    if served is None:
+        own = registry.engine_with_own(api_version, kind)
+        operator = (
+            own.name
+            if own
+            else _OPERATORS.get(api_version.rpartition("/")[0], "the operator that defines it")
+        )
+        remedy = f"install {operator}, or choose another template"
+        return f"this cluster does not serve {kind} of {api_version}: {remedy}"
+    path = served.path("default").split("/")
+    found = "/".join(path[2:4]) if path[1] == "apis" else path[2]
+    if found == api_version:
+        return ""
+    remedy = "change the template to that version, or update the operator"
+    return f"the template creates {kind} of {api_version}, but this cluster serves only {found}: {remedy}"
 
 
 def object_path(
@@ -49,7 +74,7 @@ def object_path(
     resource = lookup(api_version, kind) if lookup is not None else None
     if resource is not None:
         return resource.path(namespace, name)
-    plural = _PLURALS.get((api_version, kind))
+    plural = _PLURALS.get((api_version, kind)) or registry.plurals().get((api_version, kind))
     if plural is None:
         raise BadInput(f"this cluster does not serve {kind} of {api_version}: install its operator first")
     group, _, version = api_version.rpartition("/")

@@ -1,19 +1,19 @@
 """What the cluster offers for a choice that the tables do not hold."""
 
-from cockpit.actions.ground import Ground
+from cockpit.actions.planning import Planning
 from cockpit.errors import Refused
-
-KUEUE = ("kueue.x-k8s.io/v1beta2", "WorkloadPriorityClass")
-PODS = ("scheduling.k8s.io/v1", "PriorityClass")
+from cockpit.gangs.engine import Engine
 
 
-async def priority_classes(ground: Ground, *, is_kueue: bool) -> list[tuple[str, int]]:
-    """(name, value) of Kueue's priority classes, or of the pods' where that is another engine; the highest
-    first. Raises Refused with the server's sentence."""
-    served = ground.lookup(*(KUEUE if is_kueue else PODS))
+async def priority_classes(planning: Planning, engine: Engine) -> list[tuple[str, int]]:
+    """(name, value) of the priority classes that jobs of that engine have, the highest first.
+
+    Raises Refused with the server's sentence.
+    """
+    served = planning.lookup(*engine.priority_kind)
     if served is None:
         return []
-    answer = await ground.session.request("GET", served.path())
+    answer = await planning.session.request("GET", served.path())
     if answer.status >= 300:
         raise Refused(f"priority classes cannot be read: {answer.message()}")
     tree = answer.json()

@@ -4,7 +4,7 @@ import secrets
 import shlex
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 import msgspec
 
@@ -13,6 +13,10 @@ from cockpit.actions.pod_audit import intent
 from cockpit.clock import Clock
 from cockpit.errors import BadInput, CockpitError, Refused
 from cockpit.model.pod import Pod
+from cockpit.model.session import Connection
+
+if TYPE_CHECKING:
+    from cockpit.kube.session import ApiSession as KubeSession
 
 SHELL = ("sh", "-c", "command -v bash >/dev/null 2>&1 && exec bash || exec sh")
 """bash where the image has it, else sh: one attempt, whatever the image."""
@@ -52,14 +56,14 @@ def plan_entrance(
     """Where to enter. Raises BadInput where nothing runs, or a container is unknown or has to be named."""
     where = f"pod {pod.namespace}/{pod.name}"
     if pod.is_finished:
-        raise BadInput(f"{where} has ended ({pod.phase}): there is nothing to enter; its logs are kept")
+        raise BadInput(f"{where} has ended ({pod.phase}): there is no shell to open; its logs are kept")
     if not pod.node:
-        raise BadInput(f"{where} has no node yet: there is nothing to enter")
+        raise BadInput(f"{where} is not scheduled yet: there is no shell to open")
     names = containers_of(pod)
     if container and container not in names:
         raise BadInput(f"{where} has no container {container!r}; it has {', '.join(names)}")
     if not container and len(names) > 1:
-        raise BadInput(f"{where} has several containers: name one of {', '.join(names)}")
+        raise BadInput(f"{where} has several containers: choose one of {', '.join(names)}")
     return Entrance(
         namespace=pod.namespace,
         pod=pod.name,
@@ -83,10 +87,10 @@ class Running(Protocol):
 
 Join = Callable[[Running], Awaitable[None]]
 """Carries the streams until the command has ended."""
-Open = Callable[[Any, Entrance], AbstractAsyncContextManager[Running]]
+Open = Callable[[Connection, Entrance], AbstractAsyncContextManager[Running]]
 
 
-def _kube_open(session: Any, entrance: Entrance) -> AbstractAsyncContextManager[Running]:
+def _kube_open(session: Connection, entrance: Entrance) -> AbstractAsyncContextManager[Running]:
     from cockpit.kube.exec import Command, open_exec
 
     command = Command(
@@ -97,19 +101,19 @@ def _kube_open(session: Any, entrance: Entrance) -> AbstractAsyncContextManager[
         is_tty=entrance.is_tty,
         has_stdin=entrance.has_stdin,
     )
-    return open_exec(session, command)
+    # every session of the program is one of cockpit.kube
+    return open_exec(cast("KubeSession", session), command)
 
 
 async def enter(
     entrance: Entrance,
-    session: Any,
+    session: Connection,
     audit: AuditLog,
     clock: Clock,
     join: Join,
     *,
     opened: Open = _kube_open,
     new_id: Callable[[], str] = lambda: secrets.token_hex(6),
-    local_user: str = "",
 ) -> int:
     """Run it and give its streams to `join` once it stands; answers its exit code.
 
@@ -117,9 +121,9 @@ async def enter(
     """
     if session.read_only:
         raise Refused(READ_ONLY)
-    entry = intent(entrance, session, clock, new_id(), local_user, verb="enter", subresource="exec")
+    entry = intent(entrance, session, clock, new_id(), verb="enter", subresource="exec")
     audit.append(entry)
-    state, sentence = "failed", "broken off"
+    state, sentence = "failed", "interrupted"
     try:
         async with opened(session, entrance) as running:
             await join(running)

@@ -21,11 +21,11 @@ def job_named(jobs: Iterable[Job], text: str, namespace: str = "") -> Job:
         return found[0]
     if found:
         raise BadInput(
-            f"{text!r} means several: {', '.join(_full(one) for one in found[:8])}; name one of them"
+            f"{text!r} is ambiguous: {', '.join(_full(one) for one in found[:8])}; choose one of them"
         )
     names = [f"{one.namespace}/{one.name}" for one in everything]
     near = difflib.get_close_matches(text, [*names, *(one.name for one in everything)], n=3, cutoff=0.6)
-    hint = f"; near: {', '.join(dict.fromkeys(near))}" if near else ""
+    hint = f"; did you mean {', '.join(dict.fromkeys(near))}?" if near else ""
     where = f" in namespace {namespace}" if namespace and len(words) == 1 else ""
     raise BadInput(f"there is no job {text!r}{where}{hint}")
 

@@ -6,7 +6,7 @@ import secrets
 import shlex
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import msgspec
 
@@ -18,6 +18,10 @@ from cockpit.clock import Clock
 from cockpit.errors import BadInput, CockpitError, Refused
 from cockpit.listener import LOOPBACK, Far, Listener
 from cockpit.model.pod import Pod
+from cockpit.model.session import Connection, Reader
+
+if TYPE_CHECKING:
+    from cockpit.kube.session import ApiSession as KubeSession
 
 BOARD = "tensorboard"
 """Name of the container and of the port in the templates, and of the program."""
@@ -52,12 +56,12 @@ class Passage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tunnel(Far, Protocol):
-    """One connection to the port (cockpit.kube.forward.Tunnel)."""
+    """One connection to the port (cockpit.kube.forward.PodTunnel)."""
 
     async def begun(self) -> None: ...
 
 
-Open = Callable[[Any, Passage], AbstractAsyncContextManager[Tunnel]]
+Open = Callable[[Connection, Passage], AbstractAsyncContextManager[Tunnel]]
 Stay = Callable[[Listener], Awaitable[str]]
 """Called once the port is open; it ends when the person has had enough, with the reason in words."""
 
@@ -66,13 +70,13 @@ def plan_passage(pod: Pod, port: int, local_port: int = 0) -> Passage:
     """Raises BadInput where the pod has ended or has no node, or a port is none."""
     where = f"pod {pod.namespace}/{pod.name}"
     if pod.is_finished:
-        raise BadInput(f"{where} has ended ({pod.phase}): nothing listens there any more")
+        raise BadInput(f"{where} has ended ({pod.phase}): there is no port to forward")
     if not pod.node:
-        raise BadInput(f"{where} has no node yet: nothing listens there")
+        raise BadInput(f"{where} is not scheduled yet: there is no port to forward")
     if not 1 <= port <= MOST_PORT:
-        raise BadInput(f"port {port} is none: write 1 to {MOST_PORT}")
+        raise BadInput(f"invalid port {port}: use 1 to {MOST_PORT}")
     if not 0 <= local_port <= MOST_PORT:
-        raise BadInput(f"local port {local_port} is none: write 0 (any) to {MOST_PORT}")
+        raise BadInput(f"invalid local port {local_port}: use 0 (any) to {MOST_PORT}")
     return Passage(namespace=pod.namespace, pod=pod.name, uid=pod.uid, port=port, local_port=local_port)
 
 
@@ -114,31 +118,32 @@ def _ports_said(words: Sequence[str]) -> Iterator[int]:
             yield int(value)
 
 
-async def find_board(session: Any, job: str, members: Iterable[Pod], local_port: int = 0) -> Passage:
+async def find_board(session: Reader, job: str, members: Iterable[Pod], local_port: int = 0) -> Passage:
     """Where the job's TensorBoard is. Raises BadInput where no member tells of one, Refused, NoConnection."""
     candidates = board_candidates(members)
     if not candidates:
-        raise BadInput(f"no member of {job} runs: there is no TensorBoard to reach")
+        raise BadInput(f"no member of {job} is running: there is no TensorBoard to open")
     for pod in candidates:
         path = f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}"
         port = board_port(await read_tree(session, path, f"pod {pod.namespace}/{pod.name}"))
         if port is not None:
             return plan_passage(pod, port, local_port)
     raise BadInput(
-        f"no member of {job} tells of a TensorBoard: submit with tensorboard=/its/logs, "
-        f"or name a port (cockpit job {BOARD} ... --port {BOARD_PORT})"
+        f"no member of {job} serves TensorBoard: submit with tensorboard=/its/logs, "
+        f"or give a port (cockpit job {BOARD} ... --port {BOARD_PORT})"
     )
 
 
-def _kube_open(session: Any, passage: Passage) -> AbstractAsyncContextManager[Tunnel]:
+def _kube_open(session: Connection, passage: Passage) -> AbstractAsyncContextManager[Tunnel]:
     from cockpit.kube.forward import open_tunnel
 
-    return open_tunnel(session, passage.namespace, passage.pod, passage.port)
+    # every session of the program is one of cockpit.kube
+    return open_tunnel(cast("KubeSession", session), passage.namespace, passage.pod, passage.port)
 
 
 async def hold_open(
     passage: Passage,
-    session: Any,
+    session: Connection,
     audit: AuditLog,
     clock: Clock,
     stay: Stay,
@@ -146,7 +151,6 @@ async def hold_open(
     changed: Callable[[], None] = lambda: None,
     opened: Open = _kube_open,
     new_id: Callable[[], str] = lambda: secrets.token_hex(6),
-    local_user: str = "",
 ) -> str:
     """Try the port once, then listen on loopback until `stay` ends; answers why it ended.
 
@@ -155,10 +159,10 @@ async def hold_open(
     """
     if session.read_only:
         raise Refused(READ_ONLY)
-    entry = intent(passage, session, clock, new_id(), local_user, verb="forward", subresource="portforward")
+    entry = intent(passage, session, clock, new_id(), verb="forward", subresource="portforward")
     audit.append(entry)
     listener = Listener(lambda: opened(session, passage), changed)
-    state, sentence = "failed", "broken off"
+    state, sentence = "failed", "interrupted"
     try:
         await _probe(session, passage, opened)
         await listener.start(passage.local_port)
@@ -169,7 +173,10 @@ async def hold_open(
         sentence = error.sentence
         raise
     except asyncio.CancelledError:
-        state, sentence = "done", f"left; {_counted(listener.served_count + listener.open_count)}"
+        state, sentence = (
+            "done",
+            f"closed; {_counted(listener.served_count + listener.open_count)}",
+        )
         raise
     finally:
         audit.append(
@@ -185,7 +192,7 @@ def _counted(connections: int) -> str:
     return "1 connection" if connections == 1 else f"{connections} connections"
 
 
-async def _probe(session: Any, passage: Passage, opened: Open) -> None:
+async def _probe(session: Connection, passage: Passage, opened: Open) -> None:
     """One connection that says nothing: rights, pod and port are refused before an address is shown.
 
     A node tells at once that nobody listens, and nothing when somebody does: a second of silence is good.

@@ -8,11 +8,11 @@ import msgspec
 from cockpit.actions.address import Lookup, object_path
 from cockpit.actions.shell import job_line
 from cockpit.errors import BadInput
-from cockpit.gangs import kueue
-from cockpit.gangs.hold import ended_as, is_suspended, patch_call
+from cockpit.fit.pod_sets import pod_sets
+from cockpit.gangs import registry
 from cockpit.gangs.sentence import counted, freed
+from cockpit.gangs.suspend_field import ended_as, is_suspended, patch_call
 from cockpit.jobs.pod_templates import mapping
-from cockpit.jobs.render import parts
 from cockpit.model.job import Job
 from cockpit.model.plan import Plan
 
@@ -46,7 +46,7 @@ def size_of(tree: Mapping[str, Any]) -> Size:
         if spec.get("completions") == now:
             return Size(now, (("spec", "parallelism"), ("spec", "completions")))
         return Size(now, (("spec", "parallelism"),))
-    return Size(0, why_not=f"the size of a {kind} cannot change once it was made; clone it with another size")
+    return Size(0, why_not=f"the size of a {kind} cannot change after creation; clone it with another size")
 
 
 def plan_resize(
@@ -62,7 +62,7 @@ def plan_resize(
         for key in field[:-1]:
             here = here.setdefault(key, {})
         here[field[-1]] = workers
-    each = max((one.gpus_each for one in parts(tree) if one.gpus_each), default=0)
+    each = max((one.gpus_each for one in pod_sets(tree) if one.gpus_each), default=0)
     path = object_path(job.api_version, job.kind, job.namespace, job.name, lookup=lookup)
     return Plan(
         verb="scale",
@@ -82,14 +82,15 @@ def _refuse(job: Job, tree: Mapping[str, Any], size: Size, workers: int, target:
         raise BadInput(f"{target} has {ended}; clone it with another size")
     if not 1 <= workers <= LARGEST:
         raise BadInput(
-            f"{target}: {workers} workers: from 1 to {LARGEST} are possible; to stop it, suspend it"
+            f"{target}: {workers} workers is out of range: give 1 to {LARGEST}; to stop it, suspend it"
         )
     if workers == size.now:
-        raise BadInput(f"{target} has {counted(workers, 'worker')} already")
-    if job.engine == kueue.NAME and not is_suspended(tree):
-        # A gang's quota is that of its admitted size: Kueue would stop it and queue it anew.
+        raise BadInput(f"{target} already has {counted(workers, 'worker')}")
+    engine = registry.engine_named(job.engine)
+    if engine.keeps_size and not is_suspended(tree):
+        # A gang's quota is that of its admitted size: the engine would stop it and queue it anew.
         raise BadInput(
-            f"{target} was admitted by Kueue at its size; suspend it (P), resize it, and resume it"
+            f"{target} was admitted by {engine.name} at this size; suspend it (P), resize it, then resume it"
         )
 
 
@@ -98,17 +99,17 @@ def _lines(size: Size, workers: int, each: int) -> tuple[str, ...]:
     more = workers > size.now
     lines = [f"from {size.now} to {counted(workers, 'worker')}"]
     if each:
-        asked = f"{counted(gpus, 'GPU')} more {'is' if gpus == 1 else 'are'} asked for"
+        asked = f"requests {counted(gpus, 'more GPU')}"
         lines.append(asked if more else freed(gpus))
     if not more:
-        lines.append("the members with the highest ranks end")
+        lines.append("the members with the highest ranks terminate")
     return tuple(lines)
 
 
 def _warnings(tree: Mapping[str, Any], size: Size, workers: int) -> tuple[str, ...]:
     found = []
     if tree.get("kind") == "MPIJob" and not is_suspended(tree) and not _is_elastic(tree):
-        found.append("its launcher does not discover hosts: mpirun keeps the ranks that it began with")
+        found.append("its launcher does not discover hosts: mpirun keeps the ranks it started with")
     policy = mapping(mapping(mapping(tree.get("spec")).get("runPolicy")).get("schedulingPolicy"))
     least = policy.get("minAvailable")
     if isinstance(least, int) and workers < least:
@@ -117,7 +118,7 @@ def _warnings(tree: Mapping[str, Any], size: Size, workers: int) -> tuple[str, .
 
 
 def _is_elastic(tree: Mapping[str, Any]) -> bool:
-    for one in parts(tree):
+    for one in pod_sets(tree):
         for container in one.pod_spec.get("containers") or ():
             words = [*(container.get("command") or ()), *(container.get("args") or ())]
             if any("discover" in str(word) or "horovodrun" in str(word) for word in words):

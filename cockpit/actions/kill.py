@@ -5,11 +5,11 @@ preconditions (uid and resource version) refuse it when the object became anothe
 shown.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from cockpit.actions.address import Lookup, object_path
-from cockpit.actions.shell import kill_line
+from cockpit.actions.shell import kill_line, words_line
 from cockpit.errors import BadInput
 from cockpit.gangs.sentence import counted, freed
 from cockpit.model.gang import PodGroup
@@ -17,19 +17,13 @@ from cockpit.model.job import Job, JobState
 from cockpit.model.plan import Call, Plan
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
 
-REMAINS = "what it wrote stays: claims and their data are not deleted"
+REMAINS = "volume claims and their data are kept"
 _TABLES = {"MPIJob": Kind.MPIJOB, "Job": Kind.JOB, "Pod": Kind.POD}
 
 
-class Truth(Protocol):
-    """The store, as far as the members of a job are looked up."""
-
-    def get(self, kind: str, uid: str) -> Any | None: ...
-    def records(self, kind: str) -> Mapping[str, Any]: ...
-
-
-def members_of(job: Job, store: Truth) -> tuple[Pod, ...]:
+def members_of(job: Job, store: StoreReader) -> tuple[Pod, ...]:
     """The pods of the job; those of all its siblings where it is one pod of a gang of bare pods."""
     pods = tuple(one for one in (store.get(Kind.POD, uid) for uid in job.pod_uids) if isinstance(one, Pod))
     if job.kind != "Pod" or not pods or not pods[0].gang:
@@ -43,21 +37,29 @@ def members_of(job: Job, store: Truth) -> tuple[Pod, ...]:
     return tuple(sorted(alike, key=lambda one: (one.rank if one.rank is not None else 1 << 30, one.name)))
 
 
-def gang_key(job: Job, store: Truth) -> str:
+def gang_key(job: Job, store: StoreReader) -> str:
     """What a verb on the job reaches: the job itself, or the gang of bare pods that it is one pod of."""
     pods = members_of(job, store)
     is_gang = job.kind == "Pod" and len(pods) > 1 and bool(pods[0].gang)
     return f"gang/{job.namespace}/{pods[0].gang}" if is_gang else job.key
 
 
-def plan_kill(job: Job, store: Truth, *, lookup: Lookup | None = None, context: str = "") -> Plan:
+def reached(jobs: Iterable[Job], store: StoreReader) -> list[Job]:
+    """The jobs, each gang of bare pods once, by namespace and name."""
+    found: dict[str, Job] = {}
+    for job in sorted(jobs, key=lambda one: (one.namespace, one.name, one.kind)):
+        found.setdefault(gang_key(job, store), job)
+    return list(found.values())
+
+
+def plan_kill(job: Job, store: StoreReader, *, lookup: Lookup | None = None, context: str = "") -> Plan:
     """The plan that deletes the job. Raises BadInput when it is being deleted or has no path.
 
     One pod of a gang of bare pods stands for all of them: half a gang would only hold its GPUs for nothing.
     """
     target = f"{job.kind.lower()} {job.namespace}/{job.name}"
     if job.state == JobState.FINISHING:
-        raise BadInput(f"{target} is being deleted already; its pods need a moment to end")
+        raise BadInput(f"{target} is already being deleted; its pods are terminating")
     pods = members_of(job, store)
     if job.kind == "Pod" and len(pods) > 1 and pods[0].gang:
         return _gang_plan(job, pods, lookup, context)
@@ -67,6 +69,7 @@ def plan_kill(job: Job, store: Truth, *, lookup: Lookup | None = None, context: 
     return Plan(
         verb="kill",
         title=f"Kill {target}",
+        done=f"Killed {target}",
         calls=calls,
         lines=(*_lines(job, pods, target), *(f"delete its PodGroup {one.key}" for one in groups)),
         warnings=_warnings(job, store),
@@ -75,12 +78,60 @@ def plan_kill(job: Job, store: Truth, *, lookup: Lookup | None = None, context: 
     )
 
 
-def _own_groups(job: Job, pods: Sequence[Pod], store: Truth) -> tuple[PodGroup, ...]:
+def plan_take_away(tree: Mapping[str, Any], path: str, *, context: str = "") -> Plan:
+    """The plan that deletes what was made a moment ago, by its uid: another object of its name stays.
+
+    Its version is not guarded, for its status moves on. Raises BadInput where `tree` has no uid.
+    """
+    metadata = tree["metadata"]
+    name = f"{tree['kind'].lower()}/{metadata['namespace']}/{metadata['name']}"
+    target = name.replace("/", " ", 1)
+    return Plan(
+        verb="delete",
+        title=f"Delete {target}",
+        done=f"Deleted {target}",
+        calls=(_delete(path, str(metadata.get("uid") or ""), "", target),),
+        lines=(f"delete {target}, created a moment ago",),
+        shell=words_line(["cockpit", "job", "kill", name], context),
+        is_destructive=True,
+    )
+
+
+def groups_to_delete(job: Job, store: StoreReader, lookup: Lookup | None = None) -> tuple[Call, ...]:
+    """The calls that delete the PodGroups made beside the job; none for bare pods, whose group stays."""
+    if not any(one.namespace == job.namespace for one in _groups_of_ours(store)):
+        return ()  # at once: the members of a gang of bare pods take a look at every pod
+    pods = members_of(job, store)
+    if job.kind == "Pod" and len(pods) > 1 and pods[0].gang:
+        return ()
+    return tuple(_group_call(one, lookup) for one in _own_groups(job, pods, store))
+
+
+def living_members(jobs: Iterable[Job], store: StoreReader) -> tuple[Pod, ...]:
+    """The pods of these jobs that have not ended, each once."""
+    pods = {one.uid: one for job in jobs for one in members_of(job, store)}
+    return tuple(one for one in pods.values() if not one.is_finished)
+
+
+def ended_lines(jobs: Iterable[Job], store: StoreReader) -> Iterable[str]:
+    """How many pods end with these jobs, and how many GPUs become free."""
+    alive = living_members(jobs, store)
+    gpus = sum(one.gpus_allocated for one in alive)
+    nodes = {one.node for one in alive if one.gpus_allocated}
+    yield f"{counted(len(alive), 'pod')} terminate{'s' * (len(alive) == 1)}"
+    yield f"{freed(gpus)} on {counted(len(nodes), 'node')}" if gpus else "no GPU is allocated"
+
+
+def _own_groups(job: Job, pods: Sequence[Pod], store: StoreReader) -> tuple[PodGroup, ...]:
     """PodGroups that the cockpit made beside the job: no controller takes them away."""
     keys = {f"{job.namespace}/{job.name}", *(f"{one.namespace}/{one.gang}" for one in pods if one.gang)}
-    found = (one for one in store.records(Kind.POD_GROUP).values() if isinstance(one, PodGroup))
-    ours = (one for one in found if one.key in keys and one.is_ours and one.owner is None)
-    return tuple(sorted((one for one in ours if one.deleting_seconds is None), key=lambda one: one.uid))
+    return tuple(sorted((one for one in _groups_of_ours(store) if one.key in keys), key=lambda one: one.uid))
+
+
+def _groups_of_ours(store: StoreReader) -> Iterator[PodGroup]:
+    for one in store.records(Kind.POD_GROUP).values():
+        if isinstance(one, PodGroup) and one.is_ours and one.owner is None and one.deleting_seconds is None:
+            yield one
 
 
 def _group_call(group: PodGroup, lookup: Lookup | None) -> Call:
@@ -100,15 +151,16 @@ def _gang_plan(job: Job, pods: Sequence[Pod], lookup: Lookup | None, context: st
         if one.deleting_seconds is None
     )
     if not calls:
-        raise BadInput(f"{target} is being deleted already; its pods need a moment to end")
+        raise BadInput(f"{target} is already being deleted; its pods are terminating")
     lines = (
-        f"delete all {counted(len(calls), 'pod')} of {target}: a gang goes whole",
-        *_ends(pods, sum(one.holds_gpus for one in pods)),
-        f"its PodGroup {pods[0].gang} stays: it holds nothing",
+        f"delete all {counted(len(calls), 'pod')} of {target}: a gang is deleted as a unit",
+        *_ends(pods, sum(one.gpus_allocated for one in pods)),
+        f"its PodGroup {pods[0].gang} is kept: it takes no GPUs",
     )
     return Plan(
         verb="kill",
         title=f"Kill {target}",
+        done=f"Killed {target}",
         calls=calls,
         lines=lines,
         shell=kill_line(job, context),
@@ -136,7 +188,7 @@ def _pod_calls(pods: Sequence[Pod], lookup: Lookup | None) -> tuple[Call, ...]:
 
 def _delete(path: str, uid: str, resource_version: str, target: str) -> Call:
     if not uid:
-        raise BadInput(f"{target} has no uid here: it is not deleted by name alone")
+        raise BadInput(f"{target} has no known uid: it is not deleted by name alone")
     preconditions = {"uid": uid}
     if resource_version:
         preconditions["resourceVersion"] = resource_version
@@ -154,9 +206,9 @@ def _delete(path: str, uid: str, resource_version: str, target: str) -> Call:
 
 
 def _lines(job: Job, pods: Sequence[Pod], target: str) -> tuple[str, ...]:
-    lines = [f"delete {target} ({job.state or 'state unknown'})", *_ends(pods, job.gpus_held)]
-    if not job.gpus_held and job.state not in JobState.ENDED:
-        lines.append("it holds no GPU")
+    lines = [f"delete {target} ({job.state or 'state unknown'})", *_ends(pods, job.gpus_allocated)]
+    if not job.gpus_allocated and job.state not in JobState.ENDED:
+        lines.append("it has no GPU")
     if job.queue and job.state in JobState.WAITING:
         lines.append(f"it leaves queue {job.queue}")
     return (*lines, REMAINS)
@@ -164,33 +216,33 @@ def _lines(job: Job, pods: Sequence[Pod], target: str) -> tuple[str, ...]:
 
 def _end_of(pods: int, running: int) -> str:
     if pods == 1:
-        return "1 pod ends with it, " + ("and it runs" if running else "it does not run")
-    return f"{pods} pods end with it, {running} of them running"
+        return "1 running pod will be deleted" if running else "1 pod that is not running will be deleted"
+    return f"{pods} pods will be deleted, {running} of them running"
 
 
-def _ends(pods: Iterable[Pod], gpus_held: int) -> list[str]:
+def _ends(pods: Iterable[Pod], gpus_allocated: int) -> list[str]:
     pods = tuple(pods)
     alive = [one for one in pods if not one.is_finished]
     running = sum(one.phase == "Running" for one in alive)
     if alive:
         lines = [_end_of(len(alive), running)]
     elif pods:
-        lines = [f"{counted(len(pods), 'finished pod')} and their logs go with it"]
+        lines = [f"{counted(len(pods), 'finished pod')} and their logs will be deleted"]
     else:
         lines = ["it has no pods"]
-    if gpus_held:
-        holding = {one.node for one in alive if one.holds_gpus}
+    if gpus_allocated:
+        holding = {one.node for one in alive if one.gpus_allocated}
         nodes = f" on {counted(len(holding), 'node')}" if holding else ""
-        lines.append(f"{freed(gpus_held)}{nodes}")
+        lines.append(f"{freed(gpus_allocated)}{nodes}")
     return lines
 
 
-def _warnings(job: Job, store: Truth) -> tuple[str, ...]:
+def _warnings(job: Job, store: StoreReader) -> tuple[str, ...]:
     found: list[str] = []
     record = store.get(_TABLES.get(job.kind, Kind.OWNER), job.uid)
     owner = getattr(record, "owner", None)
     if owner is not None:
-        found.append(f"{owner.kind} {owner.name} owns it and may make it again")
+        found.append(f"{owner.kind} {owner.name} owns it and may recreate it")
     if job.kind in ("Deployment", "StatefulSet", "ReplicaSet", "Notebook"):
-        found.append(f"this is a {job.kind}, not a training job: everything it serves ends")
+        found.append(f"this is a {job.kind}, not a training job: everything it serves stops")
     return tuple(found)

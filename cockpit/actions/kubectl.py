@@ -6,7 +6,7 @@ It is the same change without the guard: kubectl is not told which object was me
 import json
 import shlex
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from cockpit.model.plan import Plan
 
@@ -16,25 +16,29 @@ _TYPES: Final = {
 }
 _GUARD: Final = ("uid", "resourceVersion")
 _MOST_NAMES: Final = 5
+MOST_KUBECTL: Final = 6
+"""So many lines are shown of a plan of many calls."""
 
 
 def kubectl_lines(plan: Plan, context: str = "") -> tuple[str, ...]:
-    """One line a call; deletions of one kind in one namespace stand on one line."""
+    """One line a call; those of one verb of kubectl's own in one namespace stand on one line."""
     lines: dict[str, None] = {}
-    deletions: dict[tuple[str, str], list[str]] = {}
+    named: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for call in plan.calls:
-        namespace, resource, name, subresource = _place(call.path)
-        if call.method == "DELETE":
-            deletions.setdefault((namespace, resource), []).append(name)
+        namespace, group, plural, name, subresource = place_of(call.path)
+        resource = f"{plural}.{group}" if group and group not in ("batch", "apps") else plural
+        own = ("delete", resource) if call.method == "DELETE" else call.kubectl
+        if own:
+            named.setdefault((namespace, own), []).append(name)
         elif call.method == "POST":
             lines[_line(["create", "-f", "-"], context, namespace)] = None
         else:
             words = ["patch", resource, name, "--type", _TYPES.get(call.content_type, "merge")]
             words += ["--subresource", subresource] if subresource else []
             lines[_line([*words, "-p", _unguarded(call.body)], context, namespace)] = None
-    for (namespace, resource), names in deletions.items():
+    for (namespace, own), names in named.items():
         more = [f"... {len(names) - _MOST_NAMES} more"] if len(names) > _MOST_NAMES else []
-        line = _line(["delete", resource, *names[:_MOST_NAMES]], context, namespace)
+        line = _line([*own, *names[:_MOST_NAMES]], context, namespace)
         lines[" ".join([line, *more])] = None
     return tuple(lines)
 
@@ -44,15 +48,24 @@ def _line(words: list[str], context: str, namespace: str) -> str:
     return shlex.join(["kubectl", *where, *(["-n", namespace] if namespace else []), *words])
 
 
-def _place(path: str) -> tuple[str, str, str, str]:
-    """(namespace, resource.group, name, subresource) of a path below the host."""
+class ObjectPath(NamedTuple):
+    """What a path below the host names."""
+
+    namespace: str
+    group: str
+    resource: str
+    name: str
+    subresource: str
+
+
+def place_of(path: str) -> ObjectPath:
+    """The parts of a path such as /apis/batch/v1/namespaces/a/jobs/b/status."""
     parts = path.strip("/").split("/")
     group, rest = ("", parts[2:]) if parts[0] == "api" else (parts[1], parts[3:])
     namespace = ""
     if len(rest) > 2 and rest[0] == "namespaces":
         namespace, rest = rest[1], rest[2:]
-    resource = f"{rest[0]}.{group}" if group and group not in ("batch", "apps") else rest[0]
-    return namespace, resource, rest[1] if len(rest) > 1 else "", "/".join(rest[2:])
+    return ObjectPath(namespace, group, rest[0], rest[1] if len(rest) > 1 else "", "/".join(rest[2:]))
 
 
 def _unguarded(body: Any) -> str:

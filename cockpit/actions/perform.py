@@ -8,94 +8,128 @@ import asyncio
 import copy
 import secrets
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, cast, runtime_checkable
 
 import msgspec
 
-from cockpit.actions.refusals import is_changed, is_gone, refusal_sentence
+from cockpit.actions.order import needs_earlier
+from cockpit.actions.refusals import explain
 from cockpit.clock import Clock
-from cockpit.errors import CockpitError, NoConnection, Refused
-from cockpit.keep.audit import Entry, body_digest
+from cockpit.errors import CockpitError, NoConnection, NotTried, Refused
+from cockpit.local_state.audit import Entry, body_digest
 from cockpit.model.plan import Call, Outcome, Plan
+from cockpit.model.refusal import Refusal
+from cockpit.model.session import Session
 
 READ_ONLY = "read-only: press :write or start with --write"
 AUDIT_ANNOTATION = "gpu-cockpit/audit-id"
 AT_ONCE = 8
 """Dry runs and actions under way at once; an API server shares its patience among all who ask."""
-_PAST = {
-    **{"Submit": "Submitted", "Kill": "Killed", "Grow": "Growing", "Shrink": "Shrinking"},
-    **{"Suspend": "Suspended", "Resume": "Resumed", "Retry": "Retried", "Clone": "Cloned"},
-    **{"Resize": "Resized", "Prioritise": "Prioritised", "Move": "Moved", "Stop": "Stopped"},
-}
-
-
-class Answer(Protocol):
-    """An HTTP answer, as far as it is read here (cockpit.kube.session.Answer)."""
-
-    @property
-    def status(self) -> int: ...
-    def json(self) -> Any: ...
-
-
-class Session(Protocol):
-    """The connection, as far as it is needed here (cockpit.kube.session.Session)."""
-
-    @property
-    def context(self) -> str: ...
-    @property
-    def server(self) -> str: ...
-    @property
-    def user(self) -> str: ...
-    @property
-    def read_only(self) -> bool: ...
+TRY_SECONDS = 10.0
+"""So long a dry run may take, all calls of a plan together."""
 
 
 class AuditLog(Protocol):
-    """Where audit lines go (cockpit.keep.audit.Audit)."""
+    """Where audit lines go (cockpit.local_state.audit.Audit)."""
 
     def append(self, entry: Entry) -> None: ...
 
 
-Perform = Callable[..., Awaitable[Any]]
-"""`cockpit.kube.calls.perform`: (session, call, *, dry_run) -> Answer; raises Refused and NoConnection."""
+@runtime_checkable
+class _Readable(Protocol):
+    """An answer with a body."""
+
+    def json(self) -> Any: ...
 
 
-def _kube_perform() -> Perform:
+class Perform(Protocol):
+    """What sends one call (cockpit.kube.calls.perform); raises Refused and NoConnection."""
+
+    def __call__(self, session: Session, call: Call, /, *, dry_run: bool = ...) -> Awaitable[object]: ...
+
+
+def kube_perform() -> Perform:
+    """How calls are sent where nothing else is handed in."""
     from cockpit.kube import calls
 
-    send: Perform = calls.perform
-    return send
+    return cast(Perform, calls.perform)  # every session of the program is one of cockpit.kube
 
 
-async def rehearse(plan: Plan, session: Any, *, perform: Perform | None = None) -> Outcome:
-    """Ask the server what it would say (dryRun=All): allowed in read-only mode, changes nothing."""
-    send = perform or _kube_perform()
+async def rehearse(
+    plan: Plan, session: Session, *, perform: Perform | None = None, seconds: float = TRY_SECONDS
+) -> Outcome:
+    """Ask the server what it would say (dryRun=All), a few calls at a time, `seconds` at most.
+
+    Allowed in read-only mode, changes nothing. What is judged only once an earlier call is done is not tried.
+    `refused` tells what the plan would meet; `untried` that the server cannot tell; `failed` that no answer
+    came; `unchanged` that what it deletes is already gone.
+    """
     slots = asyncio.Semaphore(AT_ONCE)
+    alone = [call for at, call in enumerate(plan.calls) if not needs_earlier(call, plan.calls[:at])]
+    said: dict[int, Outcome] = {}
 
-    async def one(call: Call) -> Outcome | None:
+    async def one(at: int, call: Call) -> None:
         async with slots:
-            try:
-                await send(session, call, dry_run=True)
-            except Refused as error:
-                sentence = refusal_sentence(call, error.sentence)
-                return Outcome(state="refused", sentence=sentence, is_moved=is_changed(sentence))
-            except NoConnection as error:
-                return Outcome(state="failed", sentence=error.sentence)
-        return None
+            said[at] = await _tried(call, session, perform or kube_perform())
 
-    said = await asyncio.gather(*(one(call) for call in plan.calls))
-    return next((it for it in said if it), Outcome(state="done", sentence="the cluster would accept it"))
+    try:
+        async with asyncio.timeout(seconds):
+            await asyncio.gather(*(one(at, call) for at, call in enumerate(alone)))
+    except TimeoutError:
+        said[len(alone)] = Outcome(state="failed", sentence=f"no answer to the dry run within {seconds:g} s")
+    told = [said[at] for at in sorted(said)]
+    for state in ("refused", "failed", "untried"):
+        found = [it for it in told if it.state == state]
+        if found:
+            more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+            return msgspec.structs.replace(found[0], sentence=f"{found[0].sentence}{more}")
+    if told and all(it.state == "unchanged" for it in told) and len(alone) == len(plan.calls):
+        return told[0]
+    later = len(plan.calls) - len(alone)
+    more = (
+        f"; {later} of {len(plan.calls)} steps depend on the others and cannot be tried first"
+        if later
+        else ""
+    )
+    return Outcome(state="done", sentence=f"the cluster would accept it{more}")
+
+
+async def _tried(call: Call, session: Session, send: Perform) -> Outcome:
+    """What the server says to one call without doing it."""
+    try:
+        await send(session, call, dry_run=True)
+    except NotTried as error:
+        return Outcome(state="untried", sentence=explain(_target(call), error), refusal=error.said)
+    except Refused as error:
+        return _refused(call, error)
+    except NoConnection as error:
+        return Outcome(state="failed", sentence=error.sentence)
+    return Outcome(state="done", sentence="")
+
+
+def _refused(call: Call, error: Refused) -> Outcome:
+    if call.method == "DELETE" and error.said.is_gone:
+        return Outcome(state="unchanged", sentence=f"{call.target} is already gone", refusal=error.said)
+    return Outcome(
+        state="refused",
+        sentence=explain(_target(call), error),
+        refusal=error.said,
+        is_moved=error.said.is_changed,
+    )
+
+
+def _target(call: Call) -> str:
+    return call.target or call.path
 
 
 async def carry_out(
     plan: Plan,
-    session: Any,
+    session: Session,
     audit: AuditLog,
     clock: Clock,
     *,
     perform: Perform | None = None,
     new_id: Callable[[], str] = lambda: secrets.token_hex(6),
-    local_user: str = "",
     note: str = "",
 ) -> Outcome:
     """Send the calls of a confirmed plan in order, and stop at the first that is refused.
@@ -113,9 +147,8 @@ async def carry_out(
         session=session,
         audit=audit,
         clock=clock,
-        send=perform or _kube_perform(),
+        send=perform or kube_perform(),
         audit_id=new_id(),
-        local_user=local_user,
         note=note,
     )
     return await run.go()
@@ -128,12 +161,11 @@ class _Run:
         self,
         *,
         plan: Plan,
-        session: Any,
+        session: Session,
         audit: AuditLog,
         clock: Clock,
         send: Perform,
         audit_id: str,
-        local_user: str,
         note: str,
     ) -> None:
         self._plan = plan
@@ -142,93 +174,105 @@ class _Run:
         self._clock = clock
         self._send = send
         self._audit_id = audit_id
-        self._local_user = local_user
         self._note = note
+        self._done = plan.done or plan.title
 
     async def go(self) -> Outcome:
         if self._plan.is_whole:
             verdict = await rehearse(self._plan, self._session, perform=self._send)
-            if not verdict.is_done and not is_gone(verdict.sentence):
-                return Outcome(state=verdict.state, sentence=f"nothing was done: {verdict.sentence}")
+            if verdict.state in ("refused", "failed"):
+                told = f"nothing was done: {verdict.sentence}"
+                return msgspec.structs.replace(verdict, sentence=told, is_moved=False)
             return await self._whole()
         return await self._in_order()
 
     async def _whole(self) -> Outcome:
         """Every call, also after one was refused: what is left out is told by name."""
-        left: list[tuple[str, str]] = []
+        left: list[Outcome] = []
         total = len(self._plan.calls)
         for call in self._plan.calls:
-            marked = _marked(call, self._audit_id)
-            state, sentence = await self._noted(marked)
-            if state not in ("done", "unchanged"):
-                left.append((state, sentence))
+            one = await self._noted(_marked(call, self._audit_id))
+            if one.state not in ("done", "unchanged"):
+                left.append(one)
         if not left:
-            return Outcome(state="done", sentence=_past(self._plan.title), audit_id=self._audit_id)
-        told = "; ".join(sentence for _state, sentence in left[:3])
+            return Outcome(state="done", sentence=self._done, audit_id=self._audit_id)
+        told = "; ".join(one.sentence for one in left[:3])
         return Outcome(
-            state=left[0][0],
-            sentence=f"{total - len(left)} of {total} done; left: {told}",
+            state=left[0].state,
+            sentence=f"{total - len(left)} of {total} done; not done: {told}",
             audit_id=self._audit_id,
+            refusal=left[0].refusal,
         )
 
-    async def _noted(self, call: Call) -> tuple[str, str]:
+    async def _noted(self, call: Call) -> Outcome:
         """One call between its two audit lines."""
         entry = self._entry(call)
         try:
             self._audit.append(entry)
         except CockpitError as error:
-            return "failed", error.sentence
-        state, sentence = await self._one(call)
-        noted = f"{sentence} ({self._note})" if self._note else sentence
+            return Outcome(state="failed", sentence=error.sentence)
+        one = await self._one(call)
+        said = one.refusal or Refusal()
+        noted = f"{one.sentence} ({self._note})" if self._note else one.sentence
         told = msgspec.structs.replace(
-            entry, step="outcome", at_seconds=self._clock.now(), state=state, sentence=noted
+            entry,
+            step="outcome",
+            at_seconds=self._clock.now(),
+            state=one.state,
+            status=said.status,
+            reason=said.reason,
+            sentence="; ".join((noted, *one.warnings)),
         )
         try:
             self._audit.append(told)
         except CockpitError as error:
-            return (
-                state if state != "done" else "failed",
-                f"{sentence}; its audit line is missing: {error.sentence}",
+            return msgspec.structs.replace(
+                one,
+                state=one.state if one.state != "done" else "failed",
+                sentence=f"{one.sentence}; the audit line could not be written: {error.sentence}",
             )
-        return state, sentence
+        return one
 
     async def _in_order(self) -> Outcome:
         gone = 0
+        warnings: list[str] = []
         for number, call in enumerate(self._plan.calls, 1):
-            state, sentence = await self._noted(_marked(call, self._audit_id))
-            if state == "unchanged":
+            one = await self._noted(_marked(call, self._audit_id))
+            warnings += one.warnings
+            if one.state == "unchanged":
                 gone += 1
-            elif state != "done":
-                return self._end(state, sentence, number)
+            elif one.state != "done":
+                return self._end(msgspec.structs.replace(one, warnings=tuple(warnings)), number)
         if gone == len(self._plan.calls):
-            return self._end("unchanged", f"{self._plan.calls[0].target} is gone already", 1)
-        return Outcome(state="done", sentence=_past(self._plan.title), audit_id=self._audit_id)
+            sentence = f"{self._plan.calls[0].target} is already gone"
+            return Outcome(state="unchanged", sentence=sentence, audit_id=self._audit_id)
+        return Outcome(state="done", sentence=self._done, audit_id=self._audit_id, warnings=tuple(warnings))
 
-    async def _one(self, call: Call) -> tuple[str, str]:
+    async def _one(self, call: Call) -> Outcome:
         try:
-            await self._send(self._session, call)
+            answer = await self._send(self._session, call)
         except Refused as error:
-            if call.method == "DELETE" and is_gone(error.sentence):
-                return "unchanged", f"{call.target} is gone already"
-            return "refused", refusal_sentence(call, error.sentence)
+            return _refused(call, error)
         except NoConnection as error:
             return await self._look(call, error.sentence)
-        return "done", _past(self._plan.title)
+        return Outcome(state="done", sentence=self._done, warnings=_dropped(call, answer))
 
-    async def _look(self, call: Call, lost: str) -> tuple[str, str]:
+    async def _look(self, call: Call, lost: str) -> Outcome:
         """The answer was lost: find out by reading whether the write took place."""
         path = f"{call.path}/{_name(call)}" if call.method == "POST" else call.path
         try:
             answer = await self._session.request("GET", path)
             status, tree = answer.status, answer.json() if answer.status == 200 else {}
         except (CockpitError, ValueError):
-            return (
-                "failed",
-                f"{lost}; whether {call.target} was changed is not known: look first",
+            return Outcome(
+                state="failed",
+                sentence=f"{lost}; cannot tell whether {call.target} was changed: check before you retry",
             )
         if _took_place(call, status, tree):
-            return "done", f"{_past(self._plan.title)} (the answer was lost, the object shows it)"
-        return "failed", f"{lost}; {call.target} does not show the change: look again, then try again"
+            told = f"{self._done} (the answer was lost; the object confirms it)"
+            return Outcome(state="done", sentence=told, warnings=_dropped(call, answer))
+        told = f"{lost}; {call.target} does not show the change: refresh and retry"
+        return Outcome(state="failed", sentence=told)
 
     def _entry(self, call: Call) -> Entry:
         body = call.body if isinstance(call.body, dict) else {}
@@ -242,7 +286,6 @@ class _Run:
             context=self._session.context,
             server=self._session.server,
             user=self._session.user,
-            local_user=self._local_user,
             uid=str(wanted.get("uid") or ""),
             resource_version=str(wanted.get("resourceVersion") or ""),
             method=call.method,
@@ -252,12 +295,40 @@ class _Run:
             sentence=self._note,
         )
 
-    def _end(self, state: str, sentence: str, number: int) -> Outcome:
+    def _end(self, stopped: Outcome, number: int) -> Outcome:
+        """The plan ended at the call with this number."""
         total = len(self._plan.calls)
-        is_moved = state == "refused" and number == 1 and is_changed(sentence)
-        if total > 1 and state != "unchanged":
-            sentence = f"{number - 1} of {total} done, then: {sentence}"
-        return Outcome(state=state, sentence=sentence, audit_id=self._audit_id, is_moved=is_moved)
+        more = f"{number - 1} of {total} done, then: " if total > 1 else ""
+        return msgspec.structs.replace(
+            stopped,
+            sentence=f"{more}{stopped.sentence}",
+            audit_id=self._audit_id,
+            is_moved=stopped.is_moved and number == 1,
+        )
+
+
+def _dropped(call: Call, answer: object) -> tuple[str, ...]:
+    """Sentences for fields that were sent and that the stored object lacks. An answer without an object tells
+    nothing of them."""
+    if not call.fields_at_risk:
+        return ()
+    try:
+        stored = answer.json() if isinstance(answer, _Readable) else None
+    except ValueError:
+        return ()
+    if not isinstance(stored, dict) or not stored:
+        return ()
+    return tuple(
+        sentence
+        for field, sentence in call.fields_at_risk
+        if _has_field(call.body, field) and not _has_field(stored, field)
+    )
+
+
+def _has_field(tree: Any, field: str) -> bool:
+    if isinstance(tree, dict):
+        return field in tree or any(_has_field(one, field) for one in tree.values())
+    return isinstance(tree, list) and any(_has_field(one, field) for one in tree)
 
 
 def _marked(call: Call, audit_id: str) -> Call:
@@ -303,8 +374,3 @@ def _holds(tree: Any, wanted: Any) -> bool:
         tree.get(key) is None if value is None else _holds(tree.get(key), value)
         for key, value in wanted.items()
     )
-
-
-def _past(title: str) -> str:
-    verb, _, rest = title.partition(" ")
-    return f"{_PAST.get(verb, verb)} {rest}"

@@ -1,9 +1,10 @@
 """The audit line of what reaches into a pod: a command in it, a port of it."""
 
-from typing import Any, Protocol
+from typing import Protocol
 
 from cockpit.clock import Clock
-from cockpit.keep.audit import Entry
+from cockpit.local_state.audit import Entry
+from cockpit.model.session import Connection
 
 
 class Way(Protocol):
@@ -21,7 +22,7 @@ class Way(Protocol):
 
 
 def intent(
-    way: Way, session: Any, clock: Clock, audit_id: str, local_user: str, *, verb: str, subresource: str
+    way: Way, session: Connection, clock: Clock, audit_id: str, *, verb: str, subresource: str
 ) -> Entry:
     """The line that is written before the server is asked for `subresource` of the pod."""
     return Entry(
@@ -33,7 +34,6 @@ def intent(
         context=session.context,
         server=session.server,
         user=session.user,
-        local_user=local_user,
         uid=way.uid,
         method="GET",
         path=f"/api/v1/namespaces/{way.namespace}/pods/{way.pod}/{subresource}",

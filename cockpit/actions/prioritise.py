@@ -1,9 +1,9 @@
 """Prioritise: another priority class or another queue, where the engine allows that.
 
-Kueue takes the priority from a label of the job and lets it change at any time; the queue may change only
-while the job is not admitted. Without Kueue a pod's priority is fixed: only an MPIJob that is suspended makes
-its pods anew and takes another class. Source: kueue docs, concepts/workload_priority_class, and the
-job webhooks (queue-name: field is immutable).
+An engine that takes the priority from a label of the job lets it change at any time; the queue may change
+only while the job is not admitted (source: kueue docs, concepts/workload_priority_class, and the job
+webhooks: queue-name is immutable). Else a pod's priority is fixed: only an MPIJob that is suspended makes its
+pods anew and takes another class.
 """
 
 from collections.abc import Mapping
@@ -12,10 +12,8 @@ from typing import Any
 from cockpit.actions.address import Lookup, object_path
 from cockpit.actions.shell import job_line
 from cockpit.errors import BadInput
-from cockpit.gangs import kueue
-from cockpit.gangs.detect import QUEUE_LABEL
-from cockpit.gangs.hold import ended_as, is_suspended, patch_call
-from cockpit.jobs.clone_template import PRIORITY_LABEL
+from cockpit.gangs import registry
+from cockpit.gangs.suspend_field import ended_as, is_suspended, patch_call
 from cockpit.jobs.pod_templates import mapping
 from cockpit.model.job import Job
 from cockpit.model.plan import Plan
@@ -38,8 +36,8 @@ def plan_prioritise(
     if not priority and not queue:
         raise BadInput(f"{target}: give a priority class or a queue")
     if ended := ended_as(tree):
-        raise BadInput(f"{target} has {ended}; its priority has no meaning any more")
-    if job.engine == kueue.NAME:
+        raise BadInput(f"{target} has {ended}; its priority no longer matters")
+    if registry.engine_named(job.engine).priority_label:
         change, lines = _by_label(job, tree, priority, queue, target)
     else:
         change, lines = _by_class(job, tree, priority, queue, target)
@@ -48,6 +46,7 @@ def plan_prioritise(
     return Plan(
         verb="prioritise",
         title=f"{'Prioritise' if priority else 'Move'} {target}",
+        done=f"{'Prioritised' if priority else 'Moved'} {target}",
         calls=(patch_call(tree, path, target, change),),
         lines=tuple(lines),
         shell=job_line("prioritise", job, context, *words),
@@ -57,23 +56,27 @@ def plan_prioritise(
 def _by_label(
     job: Job, tree: Mapping[str, Any], priority: str, queue: str, target: str
 ) -> tuple[dict[str, Any], list[str]]:
+    engine = registry.engine_named(job.engine)
     labels = mapping(tree["metadata"].get("labels"))
     wanted: dict[str, str] = {}
     lines: list[str] = []
-    for what, label, value in (("priority", PRIORITY_LABEL, priority), ("queue", QUEUE_LABEL, queue)):
+    for what, label, value in (
+        ("priority", engine.priority_label, priority),
+        ("queue", engine.queue_label, queue),
+    ):
         if not value:
             continue
         before = str(labels.get(label) or "")
         if value == before:
-            raise BadInput(f"{target}: its {what} is {value} already")
+            raise BadInput(f"{target}: its {what} is already {value}")
         wanted[label] = value
         lines.append(f"{what} {before or 'of its pods' if what == 'priority' else before} becomes {value}")
     if queue and job.kind != "Pod" and not is_suspended(tree):
         raise BadInput(f"{target} was admitted through queue {job.queue}; suspend it (P), then move it")
-    if job.gpus_held and priority:
-        lines.append("it runs on; its new rank counts for who may push it aside, and when it queues again")
+    if job.gpus_allocated and priority:
+        lines.append("it keeps running; the new priority applies to preemption and requeueing")
     elif priority:
-        lines.append("its place in the line is worked out anew")
+        lines.append("its queue position will be recalculated")
     return {"metadata": {"labels": wanted}}, lines
 
 
@@ -81,14 +84,12 @@ def _by_class(
     job: Job, tree: Mapping[str, Any], priority: str, queue: str, target: str
 ) -> tuple[dict[str, Any], list[str]]:
     if queue:
-        raise BadInput(f"{target} is in no queue of Kueue: clone it (C) with a queue")
+        raise BadInput(f"{target} is in no queue it could leave; clone it (C) with a queue")
     if job.kind != "MPIJob" or not is_suspended(tree):
-        raise BadInput(
-            f"{target}: the priority of pods is fixed when they are made; clone it (C) with {priority}"
-        )
+        raise BadInput(f"{target}: the priority of pods is fixed at creation; clone it (C) with {priority}")
     roles = mapping(mapping(tree.get("spec")).get("mpiReplicaSpecs"))
     spec = {"template": {"spec": {"priorityClassName": priority}}}
     return (
         {"spec": {"mpiReplicaSpecs": dict.fromkeys(roles, spec)}},
-        [f"its pods are made with priority class {priority} when it is resumed"],
+        [f"its pods get priority class {priority} when it is resumed"],
     )

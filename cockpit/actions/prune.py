@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 
-from cockpit.actions.shell import words_line
 from cockpit.model.job import Job, JobState
 
 
@@ -20,9 +19,3 @@ def ended_before(jobs: Iterable[Job], moment_seconds: float) -> list[Job]:
         and ended < moment_seconds
     ]
     return [job for _ended, job in sorted(found, key=lambda pair: (pair[0], pair[1].key))]
-
-
-def prune_line(older_than: str, filter_text: str, context: str) -> str:
-    """`cockpit job prune --older-than 7d --write`."""
-    more = ["--filter", filter_text] if filter_text else []
-    return words_line(["cockpit", "job", "prune", "--older-than", older_than, *more], context)

@@ -1,53 +1,49 @@
 """Stop and resume a queue, with what that takes off its nodes."""
 
 import difflib
-from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
 from cockpit.actions.address import Lookup
-from cockpit.actions.fresh import record_of
-from cockpit.actions.hold import workload_version
 from cockpit.actions.read import read_tree
 from cockpit.actions.shell import queue_line
+from cockpit.actions.store_overlay import record_of
+from cockpit.actions.suspend import served_version
 from cockpit.errors import BadInput
-from cockpit.gangs import kueue
+from cockpit.gangs import registry
+from cockpit.gangs.engine import Engine, Queue
 from cockpit.model.gang import ClusterQueue, LocalQueue
 from cockpit.model.plan import Plan
 from cockpit.model.record import Kind
-
-Queue = LocalQueue | ClusterQueue
-
-
-class Tables(Protocol):
-    """The store, as far as queues and what they admitted are looked up."""
-
-    def records(self, kind: str) -> Mapping[str, Any]: ...
+from cockpit.model.session import Reader
+from cockpit.model.store_reader import StoreReader
 
 
-def queue_named(store: Tables, text: str, namespace: str = "") -> Queue:
+def queue_named(store: StoreReader, text: str, namespace: str = "") -> Queue:
     """The one queue that `text` means: `namespace/name` or `name`, after `localqueue/` or `clusterqueue/`.
 
     Raises BadInput: unknown (with names that are near), or several (with all of them).
     """
     kind, _, rest = text.strip().partition("/")
-    kinds = {"localqueue": (Kind.LOCAL_QUEUE,), "clusterqueue": (Kind.CLUSTER_QUEUE,)}.get(kind.lower())
+    kinds = {"localqueue": LocalQueue, "clusterqueue": ClusterQueue}.get(kind.lower())
     wanted = rest if kinds else text.strip()
     every: list[Queue] = [
         one
-        for kind in kinds or (Kind.LOCAL_QUEUE, Kind.CLUSTER_QUEUE)
-        for one in store.records(kind).values()
+        for table in registry.queue_tables()
+        for one in store.records(table).values()
+        if isinstance(one, kinds or (LocalQueue, ClusterQueue))
     ]
     found = [one for one in every if wanted in (one.key, one.name) and _within(one, wanted, namespace)]
     if len(found) == 1:
         return found[0]
     if found:
         raise BadInput(
-            f"{text!r} means several: {', '.join(sorted(map(full_name, found)))}; name one of them"
+            f"{text!r} is ambiguous: {', '.join(sorted(map(full_name, found)))}; choose one of them"
         )
     near = difflib.get_close_matches(wanted, [one.key for one in every], n=3, cutoff=0.5)
-    raise BadInput(f"there is no queue {text!r}{'; near: ' + ', '.join(near) if near else ''}")
+    raise BadInput(f"there is no queue {text!r}{'; did you mean ' + ', '.join(near) + '?' if near else ''}")
 
 
 def _within(queue: Queue, wanted: str, namespace: str) -> bool:
@@ -60,14 +56,30 @@ def full_name(queue: Queue) -> str:
     return f"{'localqueue' if isinstance(queue, LocalQueue) else 'clusterqueue'}/{queue.key}"
 
 
-async def queue_as_read(session: Any, queue: Queue, lookup: Lookup | None = None) -> Queue:
+def behind(queue: Queue, store: StoreReader) -> tuple[Queue, ...]:
+    """The queue, and the cluster queue behind it where that is known."""
+    if isinstance(queue, ClusterQueue):
+        return (queue,)
+    table = registry.engine_of_queue(queue).cluster_queues
+    every = store.records(table).values() if table else ()
+    return (queue, *(one for one in every if one.name == queue.cluster_queue))
+
+
+def table_of(queue: Queue) -> str:
+    """The store's table with the queue, "" where no engine has such queues."""
+    engine = registry.engine_of_queue(queue)
+    return engine.local_queues if isinstance(queue, LocalQueue) else engine.cluster_queues
+
+
+async def queue_as_read(session: Reader, queue: Queue, lookup: Lookup | None = None) -> Queue:
     """The queue as the server has it now. Raises Refused when it is gone or another one."""
-    from cockpit.kube.decode.decoders import CLUSTER_QUEUE, LOCAL_QUEUE
+    from cockpit.kube.decode.decoders import engine_decoder
 
     target = f"{full_name(queue).partition('/')[0]} {queue.key}"
-    tree = await read_tree(session, kueue.queue_path(queue, workload_version(lookup)), target)
-    decoder = LOCAL_QUEUE if isinstance(queue, LocalQueue) else CLUSTER_QUEUE
-    found: Queue = record_of(decoder, tree, queue.uid, target)
+    engine = registry.engine_of_queue(queue)
+    tree = await read_tree(session, engine.queue_path(queue, _version(engine, lookup)), target)
+    kind = next(one for one in engine.watched if one.kind == table_of(queue))
+    found: Queue = record_of(engine_decoder(kind), tree, queue.uid, target)
     return found
 
 
@@ -77,20 +89,27 @@ def is_stopped(queue: Queue) -> bool:
 
 
 def plan_queue_stop(
-    queue: Queue, store: Tables, *, drain: bool = False, lookup: Lookup | None = None, context: str = ""
+    queue: Queue, store: StoreReader, *, drain: bool = False, lookup: Lookup | None = None, context: str = ""
 ) -> Plan:
     """Stop the queue for new jobs; with `drain` take off what it admitted. Raises BadInput when it is so."""
-    holders = kueue.admitted_through(queue, _workloads(store))
-    plan = kueue.plan_stop_queue(queue, drain=drain, version=workload_version(lookup), holders=holders)
+    engine = registry.engine_of_queue(queue)
+    plan = engine.plan_stop_queue(
+        queue, drain=drain, version=_version(engine, lookup), workloads=_workloads(store)
+    )
     shell = queue_line("stop", full_name(queue), context, *(["--drain"] if drain else []))
     return msgspec.structs.replace(plan, shell=shell)
 
 
 def plan_queue_resume(queue: Queue, *, lookup: Lookup | None = None, context: str = "") -> Plan:
     """Let the stopped queue admit again. Raises BadInput when it is not stopped."""
-    plan = kueue.plan_resume_queue(queue, workload_version(lookup))
+    engine = registry.engine_of_queue(queue)
+    plan = engine.plan_resume_queue(queue, _version(engine, lookup))
     return msgspec.structs.replace(plan, shell=queue_line("resume", full_name(queue), context))
 
 
-def _workloads(store: Tables) -> Iterable[Any]:
+def _version(engine: Engine, lookup: Lookup | None) -> str:
+    return served_version(engine.queue_kind, lookup)
+
+
+def _workloads(store: StoreReader) -> Iterable[Any]:
     return store.records(Kind.WORKLOAD).values()

@@ -1,63 +1,113 @@
-"""From the API server's refusal to one sentence that names what happened and what to do."""
+"""From a refusal as data to one sentence that names what happened and what to do. Nothing reads it back."""
 
-import re
+from collections.abc import Callable
+from dataclasses import dataclass
 
-from cockpit.actions.submit import taken_sentence
-from cockpit.model.plan import Call
+from cockpit.errors import Answered, Refused
+from cockpit.model.refusal import By, Refusal, Remedy
+from cockpit.model.right import cannot
 
-_WEBHOOK = re.compile(r'admission webhook "(?P<name>[^"]+)" denied the request: (?P<why>.*)', re.DOTALL)
-_WEBHOOK_DOWN = re.compile(r'failed calling webhook "(?P<name>[^"]+)": (?P<why>.*)', re.DOTALL)
-_POLICY = re.compile(r"ValidatingAdmissionPolicy '(?P<name>[^']+)'.*denied request: (?P<why>.*)", re.DOTALL)
-_FORBIDDEN = re.compile(r'cannot (?P<verb>\w+) resource "(?P<resource>[^"]+)"')
-_QUOTA = re.compile(r"exceeded quota: (?P<why>.*)", re.DOTALL)
-_NO_NAMESPACE = re.compile(r'namespaces "(?P<name>[^"]+)" not found')
-_STALE = ("precondition", "object has been modified", "has changed since it was read")
-_CONFLICT = re.compile(r"it has changed since it was read, nothing was done \((?P<why>.*)\)\.?$", re.DOTALL)
-_STATUS = re.compile(r" \(\d{3}\)\.?$")
 _LONGEST = 300
-CHANGED = "changed meanwhile: look again"
-"""How a refusal ends that only says that the object is newer than the plan."""
 
 
-def is_changed(sentence: str) -> bool:
-    """Whether a sentence of `refusal_sentence` says nothing but that the object is newer than the plan."""
-    return sentence.endswith(CHANGED)
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One kind of refusal. `words` may name the target and what the refusal holds, see `_say`."""
+
+    fits: Callable[[Refusal], bool]
+    words: str
+    remedy: Remedy = Remedy.NONE
 
 
-def refusal_sentence(call: Call, said: str) -> str:
-    """One sentence for the refusal of `call`; `said` is what the server answered."""
-    target = call.target or call.path
-    said = _STATUS.sub("", " ".join(said.split()).removeprefix(f"{target}: "))
-    lower = said.lower()
-    if "already exists" in lower:
-        return taken_sentence(target)
-    if ("uid in" in lower and "precondition" in lower) or "is another object than" in lower:
-        return f"{target} is another object of the same name now: look again"
-    conflict = _CONFLICT.search(said)
-    if conflict is not None and "admission" in lower:
-        said = conflict["why"]  # a webhook or a policy may answer 409, too
-    elif any(one in lower for one in _STALE):
-        return f"{target} {CHANGED}"
-    if found := _NO_NAMESPACE.search(said):
-        return f"{target}: there is no namespace {found['name']}; choose another one"
-    if found := _WEBHOOK.search(said):
-        return _cut(f"{target} was denied by admission webhook {found['name']}: {found['why']}")
-    if found := _WEBHOOK_DOWN.search(said):
-        return _cut(f"{target}: admission webhook {found['name']} does not answer: {found['why']}")
-    if found := _POLICY.search(said):
-        return _cut(f"{target} was denied by admission policy {found['name']}: {found['why']}")
-    if found := _QUOTA.search(said):
-        return _cut(f"{target}: the namespace's quota does not allow it: {found['why']}")
-    if found := _FORBIDDEN.search(said):
-        return _cut(
-            f"{target}: you lack the right to {found['verb']} {found['resource']}; ask for it ({said})"
+def _by(who: By) -> Callable[[Refusal], bool]:
+    return lambda said: said.by is who
+
+
+def _status(*codes: int) -> Callable[[Refusal], bool]:
+    return lambda said: said.status in codes
+
+
+# The first row that fits is taken.
+_TABLE = (
+    _Row(lambda said: said.status == 0, "{target}: {message}"),
+    _Row(
+        lambda said: said.is_taken,
+        "{target} already exists: {remedy}, or kill that one first",
+        Remedy.OTHER_NAME,
+    ),
+    _Row(lambda said: said.is_recreated, "{target} was deleted and recreated; {remedy}", Remedy.REFRESH),
+    _Row(_by(By.WEBHOOK), "{target} was denied by admission webhook {name}: {why}"),
+    _Row(_by(By.WEBHOOK_DOWN), "{target}: admission webhook {name} does not answer: {why}"),
+    _Row(_by(By.WEBHOOK_DRY_RUN), "{target}: admission webhook {name} does not support dry run"),
+    _Row(_by(By.POLICY), "{target} was denied by admission policy {name}: {why}"),
+    _Row(_by(By.QUOTA), "{target} exceeds the quota of its namespace: {why}"),
+    _Row(_by(By.RIGHTS), "{target}: {cannot}; {remedy} ({message})", Remedy.ASK_FOR_RIGHT),
+    _Row(lambda said: said.is_changed, "{target} was modified in the meantime; {remedy}", Remedy.REFRESH),
+    _Row(
+        lambda said: said.is_namespace_missing,
+        "{target}: namespace {subject} does not exist; {remedy}",
+        Remedy.OTHER_NAMESPACE,
+    ),
+    _Row(
+        lambda said: said.has_cause("NamespaceTerminating"),
+        "{target}: namespace {namespace} is being deleted; {remedy}",
+        Remedy.OTHER_NAMESPACE,
+    ),
+    _Row(lambda said: said.is_gone, "{target} is already gone; {remedy}", Remedy.REFRESH),
+    _Row(_status(401), "{target}: the server rejected the credentials (401); {remedy}", Remedy.LOG_IN),
+    _Row(
+        lambda said: said.has_cause("DisruptionBudget"),
+        "{target}: blocked by a PodDisruptionBudget; {remedy} ({message})",
+        Remedy.LATER,
+    ),
+    _Row(_status(429), "{target}: throttled; {remedy} ({message})", Remedy.LATER),
+    _Row(lambda _said: True, "{target}: the cluster refused: {message}"),
+)
+
+
+def remedy_of(said: Refusal) -> Remedy:
+    """What a person can do about it."""
+    return _row(said).remedy
+
+
+def explain(target: str, error: Answered) -> str:
+    """One sentence, with its remedy, for what became of `target`."""
+    said = error.said
+    return sentence_of(target, said) if said.status else _cut(f"{target}: {error.sentence}")
+
+
+def sentence_of(target: str, said: Refusal) -> str:
+    """The one place where a refusal becomes words."""
+    row = _row(said)
+    wait = said.retry_after_seconds
+    later = f"try again in {wait:g} s" if wait and row.remedy is Remedy.LATER else row.remedy.value
+    return _cut(
+        row.words.format(
+            target=target,
+            message=said.message,
+            remedy=later,
+            name=said.name,
+            why=said.why or "no reason given",
+            cannot=cannot(said.right or "do that"),
+            subject=said.subject.name,
+            namespace=said.asked.namespace,
         )
-    return _cut(f"{target}: the cluster refused: {said}")
+    )
 
 
-def is_gone(said: str) -> bool:
-    """True when the server says that the object itself is not there."""
-    return bool(re.search(r'"[^"]+" not found', said)) and "namespaces" not in said
+def recreated(target: str) -> Refused:
+    """What is raised where the object that was meant has made room for another one of its name."""
+    said = Refusal(status=409, reason="Conflict", by=By.UID)
+    return Refused(sentence_of(target, said), said)
+
+
+def taken(target: str) -> str:
+    """The sentence for a name that belongs to another object already."""
+    return sentence_of(target, Refusal(status=409, reason="AlreadyExists"))
+
+
+def _row(said: Refusal) -> _Row:
+    return next(row for row in _TABLE if row.fits(said))
 
 
 def _cut(sentence: str) -> str:

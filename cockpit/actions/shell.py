@@ -8,8 +8,13 @@ from cockpit.model.job import Job
 from cockpit.model.pool import Pool
 
 
-def submit_line(template: Template, values: Mapping[str, str], context: str = "", engine: str = "") -> str:
-    """`cockpit job submit mpijob --set name=llm ... --write`: the values that differ from the defaults."""
+def submit_line(
+    template: Template, values: Mapping[str, str], context: str = "", engine: str = "", namespace: str = ""
+) -> str:
+    """`cockpit job submit mpijob --set name=llm ... --write`: the values that differ from the defaults.
+
+    `namespace` is where it goes by the template's or the screen's word; "" where a parameter says it.
+    """
     words = ["cockpit", "job", "submit", template.name]
     for one in template.parameters:
         value = values.get(one.name, "").strip()
@@ -18,6 +23,8 @@ def submit_line(template: Template, values: Mapping[str, str], context: str = ""
             words += ["--set", f"{one.name}={value}"]
     if engine:
         words += ["--engine", engine]
+    if namespace:
+        words += ["--namespace", namespace]
     return _line(words, context)
 
 
@@ -30,11 +37,6 @@ def job_line(verb: str, job: Job, context: str = "", *more: str) -> str:
     """`cockpit job suspend mpijob/team-a/llm --write`; `more` are the words after the name."""
     name = f"{job.kind.lower()}/{job.namespace}/{job.name}"
     return _line(["cockpit", "job", verb, name, *more], context)
-
-
-def jobs_line(verb: str, names: Iterable[str], context: str = "", *more: str) -> str:
-    """One line for several jobs, each named in full."""
-    return _line(["cockpit", "job", verb, *names, *more], context)
 
 
 def queue_line(verb: str, name: str, context: str = "", *more: str) -> str:

@@ -2,40 +2,38 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
-from cockpit.actions.address import Lookup, object_path
+from cockpit.actions.address import Lookup, object_path, unserved
+from cockpit.actions.refusals import taken
 from cockpit.actions.shell import submit_line
 from cockpit.errors import BadInput
+from cockpit.fit.pod_sets import pods_asked
+from cockpit.fit.words import asked_lines
+from cockpit.gangs import registry
 from cockpit.gangs.attach import attach
-from cockpit.gangs.kueue_attach import free_gpus, half_bind_warning
-from cockpit.gangs.kueue_topology import Topologies, asks_for_topology, binding_words, topology_of
+from cockpit.gangs.conflicts import engines_named
+from cockpit.gangs.engine import InstalledEngine, Topologies
 from cockpit.gangs.manifests import Attached
-from cockpit.gangs.pairs import engines_named
-from cockpit.gangs.presence import Presence
-from cockpit.jobs.render import advice, parts, queue_of, remarks, render
+from cockpit.jobs.render import advice, queue_of, remarks, render
 from cockpit.jobs.template import Template
 from cockpit.model.plan import Call, Plan
 from cockpit.model.record import Kind
-from cockpit.store.store import Store
+from cockpit.model.store_reader import StoreReader
 
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _TABLES = {"kubeflow.org/MPIJob": Kind.MPIJOB, "batch/Job": Kind.JOB, "/Pod": Kind.POD}
-"""The store's table of a kind, by group and kind: Volcano has a Job, too."""
-
-
-class Taken(Protocol):
-    """The store, as far as names are looked up."""
-
-    def by_key(self, kind: str, key: str) -> Any | None: ...
+"""The store's table of a kind, by group and kind: engines have a Job, too."""
 
 
 class Findings(NamedTuple):
     """What was asked of the cluster for one submit, beside the tables. Empty: nothing was asked."""
 
-    present: Sequence[Presence] = ()  # which engines are there
+    present: Sequence[InstalledEngine] = ()  # which engines are there
     doubts: Sequence[str] = ()  # values that the cluster does not offer, claims out of reach
     topologies: Topologies | None = None  # None: nobody knows
+    is_served: bool | None = None  # whether the cluster serves the template's kind; None: nobody asked
+    is_queue_there: bool = True  # whether the queue named exists, where it was asked for without the tables
 
 
 NOTHING_ASKED = Findings()
@@ -46,7 +44,7 @@ def plan_submit(
     values: Mapping[str, str],
     namespace: str = "",
     *,
-    store: Taken | None = None,
+    store: StoreReader | None = None,
     lookup: Lookup | None = None,
     context: str = "",
     engine: str = "",
@@ -58,30 +56,48 @@ def plan_submit(
     not exist are told before anything is sent. `engine` (see `cockpit.gangs.attach`) may name its queue or
     scheduler behind a colon. Raises BadInput with one sentence.
     """
-    given = dict(values)
-    if namespace and template.parameter("namespace") is not None and not given.get("namespace", "").strip():
-        given["namespace"] = namespace
-    made = _attached(render(template, given), engine)
+    _refuse_unserved(template, lookup, findings)
+    given, made, name, where = _made(template, values, namespace, engine)
     manifest = made.manifest
-    name, where = _identity(template, manifest, namespace)
     target = f"{template.kind.lower()} {where}/{name}"
-    path = object_path(template.api_version, template.kind, where, lookup=lookup)
-    _refuse_version(template, path)
+    path = _path(template, where, lookup, findings)
     dead = _refuse_absent(manifest, findings.present)
     warnings = [*remarks(template, given), *advice(manifest), *dead, *findings.doubts]
     if store is not None:
         _refuse_taken(store, template, f"{where}/{name}")
-        warnings += _queue_warning(store, queue_of(manifest), where)
-        warnings += _half_bind_warning(store, manifest, where, findings.topologies)
-    first = Call(method="POST", path=path, body=manifest, target=target)
+    warnings += _queue_warning(store, findings, manifest, where)
+    if store is not None:
+        warnings += _engine_warnings(store, manifest, where, findings.topologies)
+    first = Call(method="POST", path=path, body=manifest, target=target, fields_at_risk=made.fields_at_risk)
     return Plan(
         verb="submit",
         title=f"Submit {target}",
+        done=f"Submitted {target}",
         calls=(first, *(_before(one, where, lookup) for one in made.before)),
         lines=(*_lines(manifest, target), *_binding(store, manifest, where, findings), *made.lines),
         warnings=tuple(dict.fromkeys(warnings)),
-        shell=submit_line(template, given, context, engine),
+        shell=submit_line(
+            template, given, context, engine, "" if template.parameter("namespace") is not None else where
+        ),
     )
+
+
+def check_submit(
+    template: Template, values: Mapping[str, str], namespace: str = "", engine: str = ""
+) -> None:
+    """As far as `plan_submit` needs no cluster. Raises BadInput with one sentence."""
+    _made(template, values, namespace, engine)
+
+
+def _made(
+    template: Template, values: Mapping[str, str], namespace: str, engine: str
+) -> tuple[dict[str, str], Attached, str, str]:
+    """Values as filled in, the manifest with its engine, name and namespace."""
+    given = dict(values)
+    if namespace and template.parameter("namespace") is not None and not given.get("namespace", "").strip():
+        given["namespace"] = namespace
+    made = _attached(render(template, given), engine)
+    return given, made, *_identity(template, made.manifest, namespace)
 
 
 def _identity(template: Template, manifest: Mapping[str, Any], namespace: str) -> tuple[str, str]:
@@ -91,9 +107,9 @@ def _identity(template: Template, manifest: Mapping[str, Any], namespace: str) -
         metadata = {}
     name, where = str(metadata.get("name") or ""), str(metadata.get("namespace") or namespace or "default")
     if not name:
-        raise BadInput(f"template {template.name} makes an object without a name: metadata.name is missing")
+        raise BadInput(f"template {template.name} creates an object without a name: metadata.name is missing")
     if not _NAMESPACE.fullmatch(where):
-        raise BadInput(f"{where!r} is not the name of a namespace")
+        raise BadInput(f"{where!r} is not a valid namespace name")
     return name, where
 
 
@@ -102,32 +118,25 @@ def _attached(manifest: Mapping[str, Any], engine: str) -> Attached:
     return attach(name, manifest, queue=more, scheduler=more)
 
 
-def _refuse_absent(manifest: Mapping[str, Any], present: Sequence[Presence]) -> list[str]:
+def _refuse_absent(manifest: Mapping[str, Any], present: Sequence[InstalledEngine]) -> list[str]:
     """Raise BadInput for an engine that is not installed; a sentence for one that is known to be dead."""
     told = {one.engine: one for one in present}
     found = []
-    for name in engines_named(manifest):
-        one = told.get(name)
+    for engine in engines_named(manifest):
+        one = told.get(engine.name)
         if one is not None and not one.is_served:
-            raise BadInput(f"{one.sentence}: nothing would start the job; take another engine, or none")
+            raise BadInput(f"{one.sentence}: nothing would start the job; choose another engine, or none")
         if one is not None and one.is_alive is False:
             found.append(f"{one.sentence}: the job would wait until it does")
     return found
 
 
 def _binding(
-    store: Taken | None, manifest: Mapping[str, Any], where: str, findings: Findings
+    store: StoreReader | None, manifest: Mapping[str, Any], where: str, findings: Findings
 ) -> tuple[str, ...]:
-    """How a gang in a queue of Kueue binds; () for others, whose engine tells it."""
-    queue = queue_of(manifest)
-    if not queue:
-        return ()
-    topology = None
-    if isinstance(store, Store):
-        topology = topology_of(manifest, where, queue, store, findings.topologies)
-    if topology is None and findings.topologies is None and not asks_for_topology(manifest):
-        return ()
-    return (binding_words(manifest, topology),)
+    """How a gang in a queue binds; () for others, whose engine tells it."""
+    engine, _queue = registry.admitting(manifest)
+    return engine.submit_lines(manifest, where, store, findings.topologies)
 
 
 def _before(tree: dict[str, Any], where: str, lookup: Lookup | None) -> Call:
@@ -137,55 +146,64 @@ def _before(tree: dict[str, Any], where: str, lookup: Lookup | None) -> Call:
     return Call(method="POST", path=path, body=tree, target=f"{tree['kind'].lower()} {where}/{name}")
 
 
-def taken_sentence(target: str) -> str:
-    """What is said when the name belongs to another object already."""
-    return f"{target} exists already: choose another name, or kill that one first"
-
-
-def _refuse_version(template: Template, path: str) -> None:
-    # Deleting works in any version that is served; a manifest fits only its own.
-    served = "/".join(path.split("/")[2:4]) if path.startswith("/apis/") else path.split("/")[2]
-    if served != template.api_version:
+def _path(template: Template, where: str, lookup: Lookup | None, findings: Findings) -> str:
+    """Where it is created. Raises BadInput where the cluster does not serve the kind, or nobody knows."""
+    try:
+        return object_path(template.api_version, template.kind, where, lookup=lookup)
+    except BadInput:
+        if findings.is_served is not None:
+            raise
         raise BadInput(
-            f"template {template.name} makes {template.kind} of {template.api_version},"
-            f" this cluster serves {served} only"
-        )
+            f"whether this cluster serves {template.kind} of {template.api_version} is not known yet"
+        ) from None
 
 
-def _refuse_taken(store: Taken, template: Template, key: str) -> None:
+def _refuse_unserved(template: Template, lookup: Lookup | None, findings: Findings) -> None:
+    """Before anything else is made of it: the server would answer 404. Another version fits no better, for
+    a manifest fits only its own."""
+    if lookup is None or (
+        findings.is_served is not False and lookup(template.api_version, template.kind) is None
+    ):
+        return
+    if sentence := unserved(template.api_version, template.kind, lookup):
+        raise BadInput(sentence)
+
+
+def _refuse_taken(store: StoreReader, template: Template, key: str) -> None:
     table = _TABLES.get(f"{template.api_version.rpartition('/')[0]}/{template.kind}", "")
     if table and store.by_key(table, key) is not None:
-        raise BadInput(taken_sentence(f"{template.kind.lower()} {key}"))
+        raise BadInput(taken(f"{template.kind.lower()} {key}"))
 
 
-def _queue_warning(store: Taken, queue: str, namespace: str) -> list[str]:
-    if not queue or store.by_key(Kind.LOCAL_QUEUE, f"{namespace}/{queue}") is not None:
-        return []
-    return [f"no queue {queue} is known in namespace {namespace}: the job would wait for ever"]
-
-
-def _half_bind_warning(
-    store: Taken, manifest: Mapping[str, Any], namespace: str, topologies: Topologies | None
+def _queue_warning(
+    store: StoreReader | None, findings: Findings, manifest: Mapping[str, Any], namespace: str
 ) -> list[str]:
-    """Where the whole store is at hand: a gang that its quota admits and the free GPUs do not hold."""
-    if not isinstance(store, Store):
+    engine, queue = registry.admitting(manifest)
+    is_there = findings.is_queue_there
+    if store is not None and engine.local_queues:
+        is_there = store.by_key(engine.local_queues, f"{namespace}/{queue}") is not None
+    if not queue or is_there:
         return []
-    gpus = sum(one.replicas * one.gpus_each for one in parts(manifest))
-    said = half_bind_warning(manifest, namespace, gpus, free_gpus(store), store, topologies=topologies)
-    return [said] if said else []
+    return [f"namespace {namespace} has no queue {queue}: the job would wait forever"]
+
+
+def _engine_warnings(
+    store: StoreReader, manifest: Mapping[str, Any], namespace: str, topologies: Topologies | None
+) -> tuple[str, ...]:
+    """What the engine sees coming for a gang of that size."""
+    gpus = pods_asked(manifest).gpus
+    if gpus is None:
+        return ()
+    engine, _queue = registry.admitting(manifest)
+    return engine.submit_warnings(manifest, namespace, gpus, store, topologies)
 
 
 def _lines(manifest: Mapping[str, Any], target: str) -> tuple[str, ...]:
-    pods = parts(manifest)
-    lines = [f"create {target}"]
-    total = sum(one.replicas * one.gpus_each for one in pods)
-    for one in pods:
-        each = f" x {one.gpus_each} GPUs" if one.gpus_each else " without GPUs"
-        lines.append(f"{one.replicas} {one.role}{'s' * (one.replicas != 1)}{each}")
-    lines.append(f"{total} GPUs in all")
+    asked = pods_asked(manifest)
+    lines = [f"create {target}", *asked_lines(asked)]
     queue = queue_of(manifest)
     if queue:
-        lines.append(f"waits in queue {queue} until all of it is admitted")
-    elif pods and not engines_named(manifest):
-        lines.append("no queue: its pods start as soon as each one fits")
+        lines.append(f"waits in queue {queue} until the whole job is admitted")
+    elif asked.sets and not engines_named(manifest):
+        lines.append("no queue: each pod starts as soon as it fits")
     return tuple(lines)

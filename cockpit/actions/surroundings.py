@@ -13,6 +13,7 @@ from cockpit.fit.surroundings import (
     volume_of,
 )
 from cockpit.kube.resource import NAMESPACES, Resource
+from cockpit.model.session import Reader
 
 CLAIMS = Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", namespaced=True)
 VOLUMES = Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False)
@@ -42,7 +43,7 @@ def needs_of(parts: Sequence[Part]) -> Needs:
     )
 
 
-async def ask_surroundings(session: Any, needs: Needs) -> Surroundings:
+async def ask_surroundings(session: Reader, needs: Needs) -> Surroundings:
     """What the server says; what it does not let us read stays None. Raises NoConnection."""
     claims = await _list(session, CLAIMS, claim_of, needs.claims_in) if needs.claims_in else None
     volumes = await _list(session, VOLUMES, volume_of) if claims is not None else None
@@ -74,7 +75,7 @@ def _name(tree: Any) -> str:
 
 
 async def _list(
-    session: Any, resource: Resource, make: Callable[[Any], Made], namespace: str = ""
+    session: Reader, resource: Resource, make: Callable[[Any], Made], namespace: str = ""
 ) -> list[Made] | None:
     answer = await session.request("GET", resource.path(namespace))
     if answer.status >= 300:

@@ -8,19 +8,17 @@ from pathlib import Path
 
 import msgspec
 
-from cockpit.commands.paper import grid, note, plain, put, tree_text
+from cockpit.actions.verbs.registry import is_repeatable
+from cockpit.commands.output import grid, note, plain, put, tree_text
 from cockpit.errors import BadInput, CockpitError
-from cockpit.keep.audit import LONGEST_TEXT, Audit, Entry
-from cockpit.keep.redact import HIDDEN
-
-REPEATABLE = ("job:submit", "lifecycle:", "queue:", "pool:scale")
-"""Commands that an audit line may name; anything else in a file is refused, not run."""
+from cockpit.local_state.audit import LONGEST_TEXT, Audit, Entry
+from cockpit.local_state.redact import HIDDEN
 
 
 def show(options: argparse.Namespace) -> int:
     """The newest audit lines of this host, newest last."""
     if options.last < 1:
-        raise BadInput(f"--last: {options.last} is too small, at least 1")
+        raise BadInput(f"--last: {options.last} is too small: give 1 or more")
     entries = list(Audit().entries())[-options.last :]
     if options.output != "table":
         put([tree_text(plain(entries), options.output)])
@@ -53,12 +51,12 @@ def apply(options: argparse.Namespace) -> int:
     at the first that fails; the answer is the exit code.
     """
     if not getattr(options, "context", None):
-        raise BadInput("on which cluster? give --context NAME")
+        raise BadInput("no target cluster: give --context NAME")
     lines = recorded(options.file)
     # All are read before the first is done: a line that cannot be repeated is told while nothing has changed.
     actions = [_parsed(line, options) for line in lines]
     if not actions:
-        put([f"{options.file}: no action in it was done"])
+        put([f"{options.file}: it records no action that was carried out"])
         return 0
     for number, (line, action) in enumerate(zip(lines, actions, strict=True), 1):
         put([f"{number} of {len(actions)}: {line}"])
@@ -89,7 +87,7 @@ def recorded(file: str) -> list[str]:
         try:
             entry = msgspec.json.decode(line, type=Entry)
         except msgspec.DecodeError as error:
-            raise BadInput(f"{file} line {number} is no audit line: {error}") from None
+            raise BadInput(f"{file} line {number} is not a valid audit line: {error}") from None
         if entry.step == "outcome" and entry.state == "done" and entry.audit_id not in found:
             found[entry.audit_id] = _whole(entry, f"{file} line {number}")
     return list(found.values())
@@ -98,10 +96,10 @@ def recorded(file: str) -> list[str]:
 def _whole(entry: Entry, place: str) -> str:
     if HIDDEN in entry.shell:
         raise BadInput(
-            f"{place}: {entry.verb} {entry.target} held a secret, which was not kept: do it by hand"
+            f"{place}: {entry.verb} {entry.target} contained a secret, which is not recorded; run it yourself"
         )
     if not entry.shell or len(entry.shell) >= LONGEST_TEXT:
-        raise BadInput(f"{place}: {entry.verb} {entry.target} was not kept whole: do it by hand")
+        raise BadInput(f"{place}: {entry.verb} {entry.target} was not recorded in full; run it yourself")
     return entry.shell
 
 
@@ -110,9 +108,9 @@ def _parsed(line: str, options: argparse.Namespace) -> argparse.Namespace:
         words = shlex.split(line)
         action: argparse.Namespace = options.parse(words[1:])
     except (ValueError, IndexError, SystemExit):
-        raise BadInput(f"{line!r} is no command that this cockpit knows") from None
-    if words[0] != "cockpit" or not action.command.startswith(REPEATABLE):
-        raise BadInput(f"{line!r} changes no cluster: it cannot be repeated")
+        raise BadInput(f"{line!r} is not a command of this version") from None
+    if words[0] != "cockpit" or not is_repeatable(getattr(action, "verb", "")):
+        raise BadInput(f"{line!r} does not change the cluster: it cannot be repeated")
     action.context = options.context
     for name in ("kubeconfig", "write"):
         if hasattr(options, name):

@@ -3,12 +3,12 @@
 import argparse
 import asyncio
 
-from cockpit.actions.offers import ASKED, Offer, ask_offers, known_offer
+from cockpit.actions.field_choices import Offer, ask_offers, asked_lists, known_offer
 from cockpit.attach import AttachOptions
 from cockpit.clock import SystemClock
-from cockpit.commands.choose import attach_options, settings_in_force
 from cockpit.commands.live import attached
-from cockpit.commands.paper import grid, note, put
+from cockpit.commands.output import grid, note, put
+from cockpit.commands.settings import attach_options, settings_in_force
 from cockpit.commands.submitting import lookup_in
 from cockpit.errors import BadInput, NoConnection, Refused
 from cockpit.jobs.parameters import Parameter
@@ -28,7 +28,7 @@ def show(options: argparse.Namespace) -> int:
         if one is None or not one.choices_from:
             names = ", ".join(each.name for each in wanted)
             what = f"parameter {options.parameter!r} of {template.name}"
-            raise BadInput(f"{what} has no choices of the cluster; {names} have")
+            raise BadInput(f"{what} takes no values from the cluster; these do: {names}")
         wanted = [one]
     return asyncio.run(_show(template, wanted, options, attach_options(options, settings)))
 
@@ -45,21 +45,21 @@ async def _show(
             note((error.sentence,))
         session = live.attachment.session
         if session is None:
-            raise NoConnection(live.attachment.sentence or "not attached to a cluster")
+            raise NoConnection(live.attachment.sentence or "not connected to a cluster")
         served = live.attachment.served or await discover(session)
         where = chosen.namespace or session.namespace or "default"
         sources = sorted({one.choices_from for one in wanted})
         offers = await ask_offers(session, lookup_in(served), sources, where)
         for source in sources:
-            if source not in ASKED:
+            if source not in asked_lists():
                 offers[source] = known_offer(source, live.attachment.store, where)
     rows = [[one.name, *row] for one in wanted for row in _rows(offers[one.choices_from])]
     put(grid(["parameter", "value", "note"], rows))
-    if len(wanted) == 1 and (offer := offers[wanted[0].choices_from]).told.startswith("denied"):
+    if len(wanted) == 1 and (offer := offers[wanted[0].choices_from]).is_denied:
         raise Refused(f"{wanted[0].name}: {offer.told}")
     return 0
 
 
 def _rows(offer: Offer) -> list[list[str]]:
     found = [[name, offer.notes.get(name, "")] for name in offer.values]
-    return [*found, ["", offer.told]] if offer.told else found or [["", "nothing is offered"]]
+    return [*found, ["", offer.told]] if offer.told else found or [["", "nothing to choose from"]]

@@ -7,17 +7,15 @@ import argparse
 import asyncio
 import contextlib
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from cockpit.attach import AttachOptions
 from cockpit.errors import BadInput, CockpitError
-from cockpit.keep.paths import state_folder
+from cockpit.local_state.paths import state_folder
 from cockpit.terminal import end_with_terminal, is_terminal
 
 START_SECONDS = 120.0
@@ -56,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _list() -> int:
-    from cockpit.commands.paper import grid, put
+    from cockpit.commands.output import grid, put
     from cockpit.sim.scenarios.loading import load, shipped
 
     rows = [[name, load(path).title] for name, path in shipped().items()]
@@ -80,16 +78,10 @@ def _folder(chosen: str) -> Iterator[list[str]]:
     if chosen:
         yield ["--folder", chosen]
         return
-    try:
-        made = tempfile.mkdtemp(prefix="cockpit-demo-")
-    except OSError as error:
-        raise BadInput(
-            f"no folder can be made in {tempfile.gettempdir()}: {error.strerror}; give one by --folder"
-        ) from None
-    try:
-        yield ["--folder", made, "--fleeting"]
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
+    from cockpit.sim.demo_folder import fresh_folder
+
+    with fresh_folder() as made:
+        yield ["--folder", str(made), "--fleeting"]
 
 
 @contextlib.contextmanager
@@ -138,11 +130,11 @@ def _ready(child: "subprocess.Popen[bytes]") -> Path:
     assert child.stderr is not None
     if child.poll() is None:
         raise BadInput(
-            f"the embedded cluster did not start within {START_SECONDS:g} s; try a smaller scenario."
+            f"the embedded cluster did not start within {START_SECONDS:g} s; try a smaller scenario"
         )
     said = child.stderr.read().decode("utf-8", "replace").strip().splitlines()
     sentence = said[-1].removeprefix("cockpit: ") if said else f"it ended with code {child.returncode}"
-    error = CockpitError(sentence if said else f"the embedded cluster did not start: {sentence}.")
+    error = CockpitError(sentence if said else f"the embedded cluster did not start: {sentence}")
     error.exit_code = 2
     raise error
 
@@ -164,7 +156,7 @@ def _overview(options: argparse.Namespace, chosen: AttachOptions) -> int:
     from cockpit.commands import overview
     from cockpit.commands.get import NEEDS
     from cockpit.commands.live import attached
-    from cockpit.commands.paper import note, put
+    from cockpit.commands.output import note, put
 
     async def show() -> int:
         from cockpit.clock import SystemClock
@@ -172,7 +164,7 @@ def _overview(options: argparse.Namespace, chosen: AttachOptions) -> int:
         clock = SystemClock()
         async with attached(chosen, clock) as live:
             notes = await live.settle(NEEDS["overview"], START_SECONDS, with_gpus=True)
-            lines = overview.lines(overview.tree(live.attachment, clock.now()))
+            lines = overview.lines(overview.tree(live.attachment, clock.cluster_now()))
         put(lines)
         note(notes)
         return 0
@@ -183,7 +175,7 @@ def _overview(options: argparse.Namespace, chosen: AttachOptions) -> int:
 def _screens(chosen: AttachOptions) -> int:
     from cockpit.app import AppOptions
     from cockpit.app import run as run_app
-    from cockpit.commands.choose import settings_in_force
+    from cockpit.commands.settings import settings_in_force
 
     return run_app(
         AppOptions(attach_to=chosen, settings=settings_in_force(), state_folder=state_folder(os.environ))

@@ -6,11 +6,12 @@ import asyncio
 from cockpit.attach import AttachOptions
 from cockpit.clock import SystemClock
 from cockpit.commands.live import attached
-from cockpit.commands.paper import grid, note, plain, put, tree_text
+from cockpit.commands.output import grid, note, put, tree_text
 from cockpit.errors import NoConnection
-from cockpit.gangs.presence import presences
+from cockpit.gangs import registry
+from cockpit.gangs.installed_engines import installed_engines
 from cockpit.model.record import Kind
-from cockpit.views.engines import MEANINGS, engine_grid
+from cockpit.views.engines import engine_grid
 
 KINDS = (Kind.WORKLOAD, Kind.POD_GROUP, Kind.POD)
 """What tells that a controller is at work: its pods, and status that only it writes."""
@@ -24,14 +25,25 @@ async def show(options: argparse.Namespace, chosen: AttachOptions) -> int:
         notes = await live.settle(KINDS, options.timeout)
         session = live.attachment.session
         if session is None:
-            raise NoConnection(live.attachment.sentence or "not attached to a cluster")
+            raise NoConnection(live.attachment.sentence or "not connected to a cluster")
         served = live.attachment.served or await discover(session)
-        found = presences(live.attachment.store, lambda group, name: served.find(group, name) is not None)
+        found = installed_engines(
+            live.attachment.store, lambda group, name: served.find(group, name) is not None
+        )
         context = session.context
     if options.output == "table":
         put(grid(*engine_grid(found)))
     else:
-        items = [{**plain(one), "meaning": MEANINGS.get(one.engine, "")} for one in found]
+        items = [
+            {
+                "engine": one.engine,
+                "is_served": one.is_served,
+                "is_alive": one.is_alive,
+                "sentence": one.sentence,
+                "meaning": registry.engine_named(one.engine).meaning,
+            }
+            for one in found
+        ]
         put([tree_text({"kind": "engines", "context": context, "items": items}, options.output)])
     note(notes)
     return 0

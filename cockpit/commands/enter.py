@@ -10,13 +10,13 @@ from cockpit.actions.find import job_named
 from cockpit.actions.perform import READ_ONLY
 from cockpit.attach import AttachOptions
 from cockpit.clock import Clock, SystemClock
-from cockpit.commands.ask import local_user
-from cockpit.commands.choose import attach_options, settings_in_force
 from cockpit.commands.job import open_for
 from cockpit.commands.live import attached
-from cockpit.commands.paper import note
+from cockpit.commands.output import note
+from cockpit.commands.settings import attach_options, settings_in_force
 from cockpit.errors import BadInput
-from cockpit.keep.audit import Audit
+from cockpit.jobs.members import LAUNCHER
+from cockpit.local_state.audit import Audit
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 
@@ -51,7 +51,7 @@ async def _run(options: argparse.Namespace, chosen: AttachOptions) -> int:
 
     session = await open_for(chosen, clock, options.timeout)
     try:
-        return await enter(entrance, session, Audit(), clock, join, local_user=local_user())
+        return await enter(entrance, session, Audit(), clock, join)
     finally:
         await session.close()
 
@@ -74,9 +74,9 @@ def member(pods: Sequence[Pod], rank: int | None, job: str) -> Pod:
     Raises BadInput where there is none, naming the ranks there are.
     """
     if not pods:
-        raise BadInput(f"{job} has no pods: there is nothing to enter")
+        raise BadInput(f"{job} has no pods: there is no shell to open")
     if rank is not None:
-        found = [one for one in pods if one.rank == rank and one.role != "launcher"]
+        found = sorted((one for one in pods if one.rank == rank), key=lambda one: one.role == LAUNCHER)
         if not found:
             ranks = sorted({one.rank for one in pods if one.rank is not None})
             known = f"it has {ranks[0]} to {ranks[-1]}" if ranks else "its members have none"

@@ -9,38 +9,41 @@ from typing import Any, Final
 from cockpit.attach import Attachment, AttachOptions
 from cockpit.clock import SystemClock
 from cockpit.commands import overview
-from cockpit.commands.choose import attach_options, settings_in_force
-from cockpit.commands.live import attached
-from cockpit.commands.paper import note, plain, put, table_lines, tree_text
+from cockpit.commands.live import CLAIM_KINDS, attached
+from cockpit.commands.output import note, plain, put, table_lines, tree_text
+from cockpit.commands.settings import attach_options, settings_in_force
 from cockpit.errors import BadInput
+from cockpit.gangs import registry
+from cockpit.model.pod import Pod
+from cockpit.model.pool import Pool
 from cockpit.model.record import Kind
 from cockpit.pools.index import node_stage, pools_of
-from cockpit.pools.truth import gpus_held
-from cockpit.views import events, gpus, jobs, nodes, pods, pools, queues
+from cockpit.pools.truth import gpus_allocated
+from cockpit.views import duty, events, gpus, jobs, nodes, pods, pools, queues
 from cockpit.views.view_state import ViewState
 
 _JOBS: Final = (
     Kind.POD,
     Kind.MPIJOB,
     Kind.JOB,
-    Kind.VOLCANO_JOB,
+    *registry.own_job_tables(),
     Kind.WORKLOAD,
-    Kind.LOCAL_QUEUE,
-    Kind.CLUSTER_QUEUE,
+    *registry.queue_tables(),
+    *CLAIM_KINDS,
 )
 NEEDS: Final = {
     "overview": (Kind.NODE, *_JOBS, Kind.POOL),
-    "nodes": (Kind.NODE, Kind.POD, Kind.POOL),
-    "gpus": (Kind.NODE, Kind.POD),
-    "pods": (Kind.POD,),
+    "nodes": (Kind.NODE, Kind.POD, Kind.POOL, *CLAIM_KINDS),
+    "gpus": (Kind.NODE, Kind.POD, *CLAIM_KINDS),
+    "pods": (Kind.POD, *CLAIM_KINDS),
     "jobs": _JOBS,
-    "queues": (Kind.LOCAL_QUEUE, Kind.CLUSTER_QUEUE, Kind.WORKLOAD),
-    "pools": (Kind.NODE, Kind.POD, Kind.POOL),
+    "queues": (*registry.queue_tables(), Kind.WORKLOAD),
+    "pools": (Kind.NODE, Kind.POD, Kind.POOL, *CLAIM_KINDS),
     "events": (Kind.EVENT, Kind.POD),
 }
 ALONE: Final = ("pods", "events", "queues")
 """Rows that say nothing about what is free: other namespaces need not be read for them."""
-WITH_GPUS: Final = ("overview", "nodes", "gpus", "jobs")
+WITH_GPUS: Final = ("overview", "nodes", "gpus", "jobs", "pools")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -66,7 +69,7 @@ async def _run(options: argparse.Namespace, chosen: AttachOptions) -> int:
             descending=options.descending,
             namespace=chosen.namespace,
         )
-        lines = _lines(kind, options.output, live.attachment, state, clock.now())
+        lines = _lines(kind, options.output, live.attachment, state, clock.cluster_now())
     put(lines)
     note(notes)
     return 0
@@ -75,7 +78,11 @@ async def _run(options: argparse.Namespace, chosen: AttachOptions) -> int:
 def _lines(kind: str, output: str, attachment: Attachment, state: ViewState, now_seconds: float) -> list[str]:
     if kind == "overview":
         tree = overview.tree(attachment, now_seconds)
-        return overview.lines(tree) if output == "table" else [tree_text(plain(tree), output)]
+        if output == "table":
+            return overview.lines(tree)
+        pools_with_duty = [item(one, attachment) for one in tree["pools"]]
+        told = {**tree, "pools": pools_with_duty, "telemetry": telemetry(attachment)}
+        return [tree_text(plain(told), output)]
     source = tables()[kind](attachment, state, now_seconds)
     refuse_view(source, state)
     if output == "table":
@@ -86,6 +93,7 @@ def _lines(kind: str, output: str, attachment: Attachment, state: ViewState, now
         "kind": kind,
         "context": session.context if session else "",
         "at_seconds": now_seconds,
+        **({"telemetry": telemetry(attachment)} if kind in WITH_GPUS else {}),
         "items": items,
     }
     return [tree_text(tree, output)]
@@ -107,6 +115,20 @@ def _why_empty(kind: str, attachment: Attachment, state: ViewState) -> str:
     return f"no {kind}{within}{' match the filter' if state.filter else ''}"
 
 
+def telemetry(attachment: Attachment) -> dict[str, Any]:
+    """Where GPU numbers stand: `is_partial` says that cards may be missing, `clock_ahead_seconds` how far the
+    metrics server's clock is ahead of the cluster's (ages are corrected for it)."""
+    status = attachment.store.status(Kind.GPU)
+    if status is None:
+        return {"phase": None, "message": ""}
+    return {
+        "phase": status.phase.value,
+        "message": status.message,
+        "is_partial": status.is_partial,
+        "clock_ahead_seconds": status.clock_ahead_seconds,
+    }
+
+
 Table = Callable[[Attachment, ViewState, float], Any]
 
 
@@ -117,7 +139,7 @@ def tables() -> dict[str, Table]:
         "pods": lambda one, state, now: pods.table(one.store, state, now),
         "jobs": lambda one, state, now: jobs.table(one.jobs.jobs.values(), one.store, state, now),
         "queues": lambda one, state, now: queues.table(one.store, state, now),
-        "pools": lambda one, state, now: pools.table(pools_of(one.store), state, now),
+        "pools": lambda one, state, now: pools.table(pools_of(one.store), state, now, trends=one.trends),
         "events": lambda one, state, now: events.table(one.store, state, now),
     }
 
@@ -127,18 +149,25 @@ def item(row: Any, attachment: Attachment) -> Any:
     store = attachment.store
     if isinstance(row, nodes.NodeRow):
         node = row.node
+        allocated = gpus_allocated(store, node.name) if row.allocated_text != "?" else None
         return {
             **plain(node),
             "stage": node_stage(node, store),
-            "gpus_held": gpus_held(store, node.name),
+            "gpus_allocated": allocated,
+            "duty": plain(duty.of_node(node.name, store, allocated)),
             "gpus": plain(store.gpus_on(node.name)),
         }
     if isinstance(row, gpus.GpuRow):
         return {**plain(row.card), "is_lost": row.is_lost}
     if isinstance(row, jobs.JobRow):
-        return plain(row.job)
+        allocated = jobs.known_gpus(row.job)
+        return {**plain(row.job), "gpus_allocated": allocated, "duty": plain(duty.of_job(row))}
+    if isinstance(row, Pool):
+        return {**plain(row), "duty": plain(duty.of_pool(row, store))}
     if isinstance(row, queues.QueueRow):
         return {"name": row.name, "local_queue": plain(row.local), "cluster_queue": plain(row.cluster)}
     if isinstance(row, events.EventRow):
         return plain(row.event)
+    if isinstance(row, Pod):
+        return {**plain(row), "gpus": None if row.has_unknown_gpus else row.gpus}
     return plain(row)

@@ -1,36 +1,42 @@
-"""`cockpit job submit`; what is done to a job that is there stands in `lifecycle`."""
+"""`cockpit job submit`; what is done to a job that is there stands in `verb`."""
 
 import argparse
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from cockpit.actions.address import Lookup
-from cockpit.actions.submit import plan_submit
+from cockpit.actions.replan import rehearse_replanned
+from cockpit.actions.submit import check_submit
 from cockpit.attach import AttachOptions
 from cockpit.clock import Clock, SystemClock
-from cockpit.commands.ask import confirm_and_carry, refuse_without_right
-from cockpit.commands.choose import attach_options, settings_in_force
+from cockpit.commands.confirm import CODES, confirm_plan, refuse_without_right
 from cockpit.commands.fitting import FIT_KINDS, fit_told
-from cockpit.commands.live import attached
-from cockpit.commands.paper import put, tree_text
+from cockpit.commands.live import attached, trust_notes
+from cockpit.commands.output import note, put, tree_text
+from cockpit.commands.settings import attach_options, settings_in_force
 from cockpit.commands.submitting import Wish, lookup_in, planned
 from cockpit.errors import BadInput, NoConnection, Refused
+from cockpit.fit.pod_sets import pods_asked
 from cockpit.jobs.template import Template, load_library
+from cockpit.model.plan import Outcome, Plan
 
 if TYPE_CHECKING:
-    from cockpit.kube.session import Session
+    from cockpit.kube.session import ApiSession
 
 SHORTS = ("name", "workers", "gpus", "image", "command", "queue")
 
 
 def submit(options: argparse.Namespace) -> int:
     """Make a job from a template."""
+    if options.output != "table" and not options.dry_run:
+        raise BadInput(f"--output {options.output}: only a dry run has this output; add --dry-run")
     settings = settings_in_force()
     template = load_library(settings.template_folders).named(options.template)
     values = values_given(options)
     chosen = attach_options(options, settings)
     # Checked before anything is asked of the cluster: a wrong value needs no connection to be told.
-    plan_submit(template, values, chosen.namespace, engine=options.engine)
+    check_submit(template, values, chosen.namespace, options.engine)
     refuse_without_right(options, may_write=chosen.write)
     return asyncio.run(_submit(template, values, options, chosen))
 
@@ -50,7 +56,7 @@ def values_given(options: argparse.Namespace) -> dict[str, str]:
         if short is None:
             continue
         if name in values:
-            raise BadInput(f"--{name} and --set {name}= say the same: give one of them")
+            raise BadInput(f"--{name} and --set {name}= set the same parameter: give one of them")
         values[name] = short
     return values
 
@@ -67,7 +73,7 @@ async def _submit(
     try:
         served = await discover(session)
         wish = Wish(template, values, options.engine, chosen.namespace or session.namespace)
-        return await confirm_and_carry(await planned(wish, session, served, None), options, session, clock)
+        return await confirm_plan(await planned(wish, session, served, None), options, session, clock)
     finally:
         await session.close()
 
@@ -87,31 +93,55 @@ async def _rehearse(
             trouble = error.sentence
         session = live.attachment.session
         if session is None:
-            raise NoConnection(live.attachment.sentence or "not attached to a cluster")
+            raise NoConnection(live.attachment.sentence or "not connected to a cluster")
         served = live.attachment.served or await discover(session)
         wish = Wish(template, values, options.engine, chosen.namespace or session.namespace)
         plan = await planned(wish, session, served, live.attachment.store)
-        put([tree_text(plan.calls[0].body, "yaml"), ""])
         told = await fit_told(plan.calls[0].body, live.attachment, wish.namespace or "default", trouble)
-        put([*told, *notes])
-        return await confirm_and_carry(plan, options, session, clock)
+        if options.output != "table":
+            plan, verdict = await rehearse_replanned(plan, None, session)
+            note(notes)
+            put([tree_text(_described(plan, told, verdict), options.output)])
+            return CODES[verdict.state]
+        put([tree_text(plan.calls[0].body, "yaml"), "", *told, *notes])
+        return await confirm_plan(plan, options, session, clock)
 
 
-async def open_for(chosen: AttachOptions, clock: Clock, timeout_seconds: float) -> "Session":
+def _described(plan: Plan, fit: Sequence[str], verdict: Outcome) -> dict[str, Any]:
+    """What a dry run says, for programs. Members and GPUs are null where the manifest does not tell them."""
+    asked = pods_asked(plan.calls[0].body)
+    return {
+        "pods": [{"role": one.role, "count": one.replicas, "gpus_each": one.gpus_each} for one in asked.sets],
+        "members": asked.members,
+        "gpus": asked.gpus,
+        "gpus_at_least": asked.gpus_at_least,
+        "unknown": asked.unknown,
+        "fit": list(fit),
+        "plan": list(plan.lines),
+        "warnings": list(plan.warnings),
+        "server": {"state": verdict.state, "sentence": verdict.sentence},
+        "command": plan.shell,
+        "manifest": plan.calls[0].body,
+    }
+
+
+async def open_for(chosen: AttachOptions, clock: Clock, timeout_seconds: float) -> "ApiSession":
     """A session without watches, for a command. Raises NoConnection where no answer comes in time."""
     from cockpit.kube.session import SessionOptions, open_session
 
     wanted = SessionOptions(kubeconfig=chosen.kubeconfig, context=chosen.context, read_only=not chosen.write)
     try:
         async with asyncio.timeout(timeout_seconds):
-            return await open_session(wanted, clock)
+            session = await open_session(wanted, clock)
     except TimeoutError:
         raise NoConnection(
-            f"no answer from the cluster within {timeout_seconds:g} s; give --timeout"
+            f"no answer from the cluster within {timeout_seconds:g} s; give a longer --timeout"
         ) from None
+    note(trust_notes(session.trust))
+    return session
 
 
-async def served_lookup(session: "Session") -> Lookup:
+async def served_lookup(session: "ApiSession") -> Lookup:
     """From apiVersion and kind to the resource that this cluster serves."""
     from cockpit.kube.discovery import discover
 

@@ -3,19 +3,37 @@
 import asyncio
 import contextlib
 import random
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 
 from cockpit.attach import Attachment, AttachOptions, Link
 from cockpit.clock import Clock
+from cockpit.commands.output import note
 from cockpit.errors import NoConnection, Refused
-from cockpit.model.batch import Phase
+from cockpit.local_state.crashes import Crashes
+from cockpit.model.batch import Phase, StreamStatus
 from cockpit.model.record import Kind
+from cockpit.model.trust import Trust
 
 QUIET_SECONDS = 0.3
 """Lists that follow from other lists (owners of pods) have come when nothing changed for this long."""
 LONGEST_QUIET_SECONDS = 2.0
+CLAIM_KINDS = (Kind.DEVICE_SLICE, Kind.DEVICE_CLAIM)
+"""Where GPUs come by claim (DRA) these tell how many a node has and who holds them."""
 TELEMETRY_SECONDS = 5.0
 """Patience for GPU samples once everything else is there."""
+
+
+_UNTRUSTED = {
+    Trust.UNVERIFIED: "TLS is not verified: anyone on the network path can impersonate the API server;"
+    " set certificate-authority in the kubeconfig instead of insecure-skip-tls-verify",
+    Trust.PLAIN: "no TLS: anyone on the network path can read and change the traffic;"
+    " use an https:// server in the kubeconfig",
+}
+
+
+def trust_notes(trust: Trust) -> tuple[str, ...]:
+    """What every command says on standard error as long as nobody checks who answers."""
+    return (_UNTRUSTED[trust],) if trust in _UNTRUSTED else ()
 
 
 class Live:
@@ -51,8 +69,14 @@ class Live:
         quiet_end = min(end, clock.monotonic() + LONGEST_QUIET_SECONDS)
         while await self._next(min(QUIET_SECONDS, quiet_end - clock.monotonic())):
             continue
-        self.attachment.absorb()
-        return (*self._notes(kinds), *(self._telemetry_notes() if with_gpus else ()))
+        self.attachment.jobs.catch_up()
+        if self.attachment.session is not None:
+            note(trust_notes(self.attachment.session.trust))
+        notes = (*self._notes(kinds), *(self._telemetry_notes() if with_gpus else ()))
+        told = {status.message for _, status in self._troubled(kinds)}
+        if with_gpus and (gpus := self.attachment.store.status(Kind.GPU)) is not None:
+            told.add(gpus.message)
+        return (*notes, *(one for one in self.attachment.faults.values() if one not in told))
 
     async def _next(self, seconds: float) -> bool:
         if seconds <= 0:
@@ -72,11 +96,15 @@ class Live:
             error = None if self._task.cancelled() else self._task.exception()
             if error is not None:
                 raise error
-            raise NoConnection(self.attachment.sentence or "the attachment ended before its lists were whole")
+            raise NoConnection(
+                self.attachment.sentence or "the connection ended before all lists were complete"
+            )
 
     def _late(self, kinds: Sequence[str], timeout_seconds: float) -> str:
+        if self.attachment.faults:
+            return next(iter(self.attachment.faults.values()))
         if self.attachment.link is not Link.ATTACHED:
-            return f"no answer from the cluster within {timeout_seconds:g} s; give --timeout"
+            return f"no answer from the cluster within {timeout_seconds:g} s; give a longer --timeout"
         open_ = [
             kind
             for kind in kinds
@@ -87,10 +115,7 @@ class Live:
 
     def _notes(self, kinds: Sequence[str]) -> tuple[str, ...]:
         notes: list[str] = []
-        for kind in kinds:
-            status = self.attachment.store.status(kind)
-            if status is None or status.phase in (Phase.LIVE, Phase.ABSENT):
-                continue
+        for kind, status in self._troubled(kinds):
             sentence = f"{kind}: {status.message or status.phase.value}"
             if kind == kinds[0] and status.phase is Phase.DENIED:
                 raise Refused(sentence)
@@ -98,6 +123,15 @@ class Live:
                 raise NoConnection(sentence)
             notes.append(sentence)
         return tuple(notes)
+
+    def _troubled(self, kinds: Sequence[str]) -> Iterator[tuple[str, StreamStatus]]:
+        for kind in kinds:
+            status = self.attachment.store.status(kind)
+            if status is None or status.phase in (Phase.LIVE, Phase.ABSENT):
+                continue
+            if kind in CLAIM_KINDS and not self.attachment.store.uses_claims:
+                continue  # nothing comes by claim: it is nobody's concern that these may not be read
+            yield kind, status
 
     def _telemetry_notes(self) -> tuple[str, ...]:
         """Why GPU readings are missing; a command that prints `n/c` must say where that comes from."""
@@ -111,7 +145,8 @@ class Live:
 async def attached(options: AttachOptions, clock: Clock) -> AsyncGenerator[Live]:
     """An attachment that runs while the block runs, and is gone after it."""
     moved = asyncio.Event()
-    attachment = Attachment(options, clock, random.Random(), moved.set)
+    crashes = Crashes.of_this_user(clock)
+    attachment = Attachment(options, clock, random.Random(), moved.set, note=crashes.note)
     task = asyncio.create_task(attachment.run(), name="attachment")
     task.add_done_callback(lambda _done: moved.set())
     try:

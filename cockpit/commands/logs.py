@@ -8,13 +8,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from cockpit.actions.find import job_named
+from cockpit.api_server import ApiServer
 from cockpit.attach import AttachOptions
 from cockpit.clock import SystemClock
-from cockpit.commands.choose import attach_options, settings_in_force
 from cockpit.commands.live import Live, attached
-from cockpit.commands.paper import note
+from cockpit.commands.output import note
+from cockpit.commands.settings import attach_options, settings_in_force
 from cockpit.errors import BadInput, Refused
-from cockpit.keep.save import open_new, path_of
+from cockpit.local_state.save import open_new, path_of
 from cockpit.model.job import Job, JobState
 from cockpit.model.log import LogLine, LogSource, LogWish
 from cockpit.model.record import Kind
@@ -23,11 +24,11 @@ from cockpit.views.log_filter import LogFilter, parse_ranks, pattern
 from cockpit.views.view_state import Measure, read_number
 
 if TYPE_CHECKING:
-    from cockpit.kube.log_crowd import Crowd
+    from cockpit.kube.log_fan_in import LogFanIn
 
 KINDS = (Kind.POD, Kind.MPIJOB, Kind.JOB)
 LOOK_SECONDS = 1.0
-LAST_HOUR = "the last hour: of one stream alone the server tells no last lines; --since says how far back"
+LAST_HOUR = "a single stream cannot be tailed; showing the last hour (see --since)"
 LONGEST_SINCE_SECONDS = 366 * 86_400
 
 
@@ -36,9 +37,9 @@ def run(options: argparse.Namespace) -> int:
     wanted = filter_of(options)
     since = since_seconds(options.since)
     if options.previous and options.follow:
-        raise BadInput("--previous with --follow: the run before has ended; give one of them")
+        raise BadInput("--previous and --follow exclude each other: the previous run has ended")
     if options.stream and options.tail is not None:
-        raise BadInput("--tail with --stream: the server takes one of them; say --since instead")
+        raise BadInput("--tail and --stream exclude each other on the server; use --since instead")
     settings = settings_in_force()
     words = options.name.split("/")
     chosen = attach_options(options, settings, words[-2] if len(words) in (2, 3) else "")
@@ -62,7 +63,7 @@ def since_seconds(text: str) -> int | None:
         return None
     seconds = read_number(text, Measure.SECONDS)
     if seconds is None or not 1 <= seconds <= LONGEST_SINCE_SECONDS:
-        raise BadInput(f"--since {text!r} is no time span; write for example 30s, 10m, 2h or 1d")
+        raise BadInput(f"--since {text!r} is not a valid duration; write for example 30s, 10m, 2h or 1d")
     return int(seconds)
 
 
@@ -97,28 +98,28 @@ async def _run(
         if tail is None and since is None:
             tail = tail_lines(len(sources))
         if options.stream:
-            await live.attachment.refuse_unsplit(sources[0])
+            await ApiServer(live.attachment).refuse_unsplit(sources[0])
             note(() if since is not None or options.previous else [LAST_HOUR])
         wish = LogWish(tail, since, options.previous, options.follow, options.stream)
         put, close = _writer(options.save)  # not before: a name that means no job shall leave no file
         printer = _Printer(wanted, put, has_times=options.times)
         printer.book.name(sources)
-        crowd = live.attachment.crowd(wish, printer.take)
-        crowd.want(sources)
-        reading = asyncio.create_task(crowd.run())
+        fan_in = ApiServer(live.attachment).follow_logs(wish, printer.take)
+        fan_in.want(sources)
+        reading = asyncio.create_task(fan_in.run())
         try:
             while not (await asyncio.wait({reading}, timeout=LOOK_SECONDS))[0]:
-                if options.follow and _is_over(live, job.key, options, wanted, crowd):
+                if options.follow and _is_over(live, job.key, options, wanted, fan_in):
                     break
         finally:
             reading.cancel()
             close()
         with contextlib.suppress(asyncio.CancelledError):
             await reading
-        note(f"{label}: {sentence}" for label, sentence in crowd.troubles.items())
+        note(f"{label}: {sentence}" for label, sentence in fan_in.troubles.items())
         if options.save:
-            note([f"{printer.count:,} lines are in {path_of(options.save)}"])
-        if crowd.troubles and not printer.count and len(crowd.troubles) == len(sources):
+            note([f"saved {printer.count:,} lines to {path_of(options.save)}"])
+        if fan_in.troubles and not printer.count and len(fan_in.troubles) == len(sources):
             raise Refused(f"no log of {options.name} could be read")
     return 0
 
@@ -135,14 +136,16 @@ def _sources(live: Live, job: Job, options: argparse.Namespace, wanted: LogFilte
     return kept
 
 
-def _is_over(live: Live, key: str, options: argparse.Namespace, wanted: LogFilter, crowd: "Crowd") -> bool:
+def _is_over(
+    live: Live, key: str, options: argparse.Namespace, wanted: LogFilter, fan_in: "LogFanIn"
+) -> bool:
     """Have members that came meanwhile followed, too; True once the job ended and all was read."""
-    live.attachment.absorb()
+    live.attachment.jobs.catch_up()
     jobs = live.attachment.jobs
     members = sources_of(jobs.members(key), options.container)
-    crowd.want([one for one in members if wanted.takes(one)])
+    fan_in.want([one for one in members if wanted.takes(one)])
     job = jobs.job(key)
-    return crowd.is_idle and (job is None or job.state in JobState.ENDED)
+    return fan_in.is_idle and (job is None or job.state in JobState.ENDED)
 
 
 class _Printer:

@@ -4,12 +4,13 @@ from collections import Counter
 from typing import Any
 
 from cockpit.attach import Attachment
-from cockpit.commands.paper import grid
+from cockpit.commands.output import grid
 from cockpit.model.batch import Phase
 from cockpit.model.pool import Pool
 from cockpit.model.quantity import Absent
 from cockpit.pools.index import pools_of
 from cockpit.triage.attention import needs_human
+from cockpit.triage.finding import remedy_text
 from cockpit.views import format as fmt
 from cockpit.views.fleet import Fleet, fleet
 from cockpit.views.pools import size_text
@@ -52,13 +53,13 @@ def _is_odd(phase: Phase) -> bool:
     return phase not in (Phase.LIVE, Phase.ABSENT)
 
 
-def _held(pool: Pool) -> str:
-    return f"{pool.gpus_held if pool.is_use_known else '?'}/{pool.gpus_total}"
+def _allocated(pool: Pool) -> str:
+    return f"{pool.gpus_allocated if pool.is_use_known else '?'}/{pool.gpus_total}"
 
 
 def _free(it: Fleet) -> str:
     if it.unseen:
-        return f"{it.unseen} held or free: the pods of all namespaces are not seen"
+        return f"{it.unseen} allocated or free: pods of other namespaces are not visible"
     return f"{it.free} free"
 
 
@@ -66,20 +67,30 @@ def lines(found: dict[str, Any]) -> list[str]:
     """The same for a person."""
     it = found["fleet"]
     duty = it.duty.value if isinstance(it.duty, Absent) else fmt.percent(it.duty)
-    held = f"{it.busy} busy, {it.idle_held} idle-held" + (
-        f", {it.held_unknown} held (duty unknown)" if it.held_unknown else ""
+    allocated = f"{it.busy} busy, {it.idle_allocated} idle" + (
+        f", {it.allocated_unknown} allocated (duty unknown)" if it.allocated_unknown else ""
     )
     text = [
         f"{found['context'] or 'cluster'}: {it.nodes} nodes, {it.gpu_nodes} with GPUs",
-        f"{it.gpus} GPUs: {held}, {_free(it)}, {it.lost} lost; duty {duty}",
+        f"{it.gpus} GPUs: {allocated}, {_free(it)}, {it.lost} lost; duty {duty}",
     ]
+    if it.implausible or it.contradicted:
+        text.append(
+            f"{it.implausible} GPUs report implausible numbers, {it.contradicted} contradictory ones: "
+            "see `cockpit get gpus --sort doubts --descending`"
+        )
     if it.joining:
-        text.append(f"{it.joining} GPUs promised by nodes that do not show them yet")
+        text.append(f"{it.joining} GPUs expected on joining nodes, not advertised yet")
     states = ", ".join(f"{count} {state or 'unknown'}" for state, count in found["jobs"].items())
     text.append(f"jobs: {states or 'none'}")
     if found["needs_a_human"]:
         rows = [
-            [fmt.since(one.since_seconds, found["at_seconds"]), one.subject, one.sentence, one.remedy]
+            [
+                fmt.since(one.since_seconds, found["at_seconds"]),
+                one.subject,
+                one.sentence,
+                remedy_text(one.remedies),
+            ]
             for one in found["needs_a_human"]
         ]
         text += ["", *grid(["needs a human", "what", "why", "remedy"], rows)]
@@ -88,12 +99,12 @@ def lines(found: dict[str, Any]) -> list[str]:
             [
                 one.name,
                 size_text(one),
-                f"{one.gpus_held if one.is_use_known else '?'}/{one.gpus_total}",
+                f"{one.gpus_allocated if one.is_use_known else '?'}/{one.gpus_total}",
                 one.why_not,
             ]
             for one in found["pools"]
         ]
-        text += ["", *grid(["pool", "nodes", "GPUs held", "not resizable here because"], rows)]
+        text += ["", *grid(["pool", "nodes", "GPUs allocated", "why it cannot be resized here"], rows)]
     if found["queues"]:
         rows = [
             [one["name"], one["cluster_queue"], fmt.count(one["pending"]), fmt.count(one["admitted"])]

@@ -5,15 +5,15 @@ import os
 import sys
 
 from cockpit import collector
-from cockpit.commands.choose import attach_options, settings_in_force
+from cockpit.commands.settings import attach_options, settings_in_force
 from cockpit.errors import BadInput
-from cockpit.keep.paths import state_folder
+from cockpit.local_state.paths import state_folder
 
 
 def run(options: argparse.Namespace) -> int:
     """Open the screens and stay until they are left."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise BadInput("the screens need a terminal; for text use cockpit get overview")
+        raise BadInput("the screens need a terminal; for text output use cockpit get overview")
     collector.expect_many()  # its rounds would take a tenth of the imports for the first frame
     settings = settings_in_force()
     chosen = attach_options(options, settings)

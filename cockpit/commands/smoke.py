@@ -1,28 +1,38 @@
-"""`cockpit job smoke NODE`: a pod on the node lists its cards; pass or fail, and nothing is left over."""
+"""`cockpit node smoke-test NODE`: a pod on the node lists its cards; pass or fail, and nothing is left."""
 
 import argparse
 import asyncio
 import re
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
+from cockpit.actions.kill import plan_take_away
+from cockpit.actions.perform import AuditLog, carry_out
 from cockpit.actions.submit import plan_submit
+from cockpit.actions.verbs.node import rights_to_test
 from cockpit.clock import Clock, SystemClock
-from cockpit.commands.ask import confirm_and_carry, refuse_without_right
-from cockpit.commands.choose import attach_options, settings_in_force
+from cockpit.commands.confirm import confirm_plan, refuse_without_right
 from cockpit.commands.job import open_for, served_lookup, values_given
-from cockpit.commands.paper import note, put
-from cockpit.errors import CockpitError, Refused
+from cockpit.commands.output import note, put
+from cockpit.commands.settings import attach_options, settings_in_force
+from cockpit.errors import Refused
 from cockpit.jobs.parameters import read
 from cockpit.jobs.smoke import SmokeVerdict, judge
 from cockpit.jobs.template import Template, load_library
 from cockpit.kube.resource import JOBS, NODES, PODS
-from cockpit.model.plan import Call, Plan
+from cockpit.local_state.audit import Audit
+from cockpit.model.plan import Plan
+from cockpit.model.refusal import Remedy
+from cockpit.model.right import cannot, lacking
 
 if TYPE_CHECKING:
-    from cockpit.kube.session import Session
+    from cockpit.kube.session import ApiSession
 
 TEMPLATE = "smoke-test"
 POLL_SECONDS = 1.0
+TAKEN_AWAY = "the Job is deleted when it ends or times out"
+"""What one says yes to besides making the Job."""
 _ENDED = ("Succeeded", "Failed")
 
 
@@ -50,12 +60,17 @@ async def _run(template: Template, values: dict[str, str], options: argparse.Nam
         lookup = await served_lookup(session)
         namespace = chosen.namespace or session.namespace
         plan = plan_submit(template, values, namespace, lookup=lookup, context=session.context)
+        plan = msgspec.structs.replace(plan, lines=(*plan.lines, TAKEN_AWAY))
         if (await session.request("GET", NODES.path(name=options.node))).status == 404:
             raise Refused(f"there is no node {options.node}; see cockpit get nodes")
-        code = await confirm_and_carry(plan, options, session, clock)
-        if options.dry_run or code or not await _is_there(session, plan):
+        await _refuse_without_rights(session, clock, plan.calls[0].body["metadata"]["namespace"])
+        code = await confirm_plan(plan, options, session, clock)
+        if options.dry_run or code:
             return code
-        verdict, lines = await watch(template, values, session, clock, plan)
+        made = await _made(session, plan)
+        if made is None:
+            return code
+        verdict, lines = await watch(template, values, session, clock, made, audit=Audit())
         put(lines)
         put([f"{'pass' if verdict.is_pass else 'FAIL'}: node {options.node}: {verdict.sentence}"])
         return 0 if verdict.is_pass else 1
@@ -63,15 +78,32 @@ async def _run(template: Template, values: dict[str, str], options: argparse.Nam
         await session.close()
 
 
+async def _refuse_without_rights(session: "ApiSession", clock: Clock, namespace: str) -> None:
+    """Raise Refused where a step of the test would be refused: a Job that cannot be deleted is left over."""
+    from cockpit.kube.access_reviews import AccessReviews
+
+    rights = rights_to_test(namespace)
+    reviews = AccessReviews(session, clock.monotonic, lambda: None, sleep=lambda _: asyncio.sleep(0))
+    reviews.want(rights)
+    await reviews.ask_wanted()
+    if missing := lacking((rights,), reviews.verdict):
+        raise Refused(f"{cannot(missing[0])}, which the test needs; {Remedy.ASK_FOR_RIGHT.value}")
+
+
 async def watch(
-    template: Template, values: dict[str, str], session: "Session", clock: Clock, plan: Plan
+    template: Template,
+    values: dict[str, str],
+    session: "ApiSession",
+    clock: Clock,
+    made: dict[str, Any],
+    *,
+    audit: AuditLog,
 ) -> tuple[SmokeVerdict, list[str]]:
-    """Wait for the end, read the log, judge it, and take the Job away, whatever happens.
+    """Wait for the end of the Job `made`, read the log, judge it, and take the Job away, whatever happens.
 
     Raises NoConnection when the cluster does not answer any more.
     """
-    metadata = plan.calls[0].body["metadata"]
-    namespace, name = metadata["namespace"], metadata["name"]
+    namespace, name = made["metadata"]["namespace"], made["metadata"]["name"]
 
     def value(field: str) -> Any:
         parameter = template.parameter(field)
@@ -82,7 +114,7 @@ async def watch(
     try:
         pod = await _ended_pod(session, clock, namespace, name, int(value("deadline") or 300))
         if pod is None:
-            sentence = "no pod was made in time"
+            sentence = "no pod was created in time"
             return SmokeVerdict(False, sentence), []
         lines = await _log(session, namespace, pod)
         found = judge(
@@ -95,17 +127,19 @@ async def watch(
             found if lines or found.is_pass else SmokeVerdict(False, why_not(pod) or found.sentence)
         ), lines
     finally:
-        await _clean_up(session, namespace, name)
+        await _clean_up(session, clock, audit, made)
 
 
-async def _is_there(session: "Session", plan: Plan) -> bool:
+async def _made(session: "ApiSession", plan: Plan) -> dict[str, Any] | None:
+    """The Job as it was made; None where the person said no, or it is already gone."""
     metadata = plan.calls[0].body["metadata"]
-    path = JOBS.path(metadata["namespace"], metadata["name"])
-    return (await session.request("GET", path)).status == 200
+    answer = await session.request("GET", JOBS.path(metadata["namespace"], metadata["name"]))
+    tree: dict[str, Any] | None = answer.json() if answer.status == 200 else None
+    return tree
 
 
 async def _ended_pod(
-    session: "Session", clock: Clock, namespace: str, name: str, deadline_seconds: int
+    session: "ApiSession", clock: Clock, namespace: str, name: str, deadline_seconds: int
 ) -> dict[str, Any] | None:
     """The test's pod when it has ended, or as it is when the time is over; None where none was made."""
     until = clock.now() + deadline_seconds + 30.0
@@ -152,7 +186,7 @@ def why_not(pod: dict[str, Any]) -> str:
     return str(status.get("message") or "")
 
 
-async def _log(session: "Session", namespace: str, pod: dict[str, Any]) -> list[str]:
+async def _log(session: "ApiSession", namespace: str, pod: dict[str, Any]) -> list[str]:
     from cockpit.kube.logs import follow
 
     try:
@@ -162,17 +196,11 @@ async def _log(session: "Session", namespace: str, pod: dict[str, Any]) -> list[
         return []
 
 
-async def _clean_up(session: "Session", namespace: str, name: str) -> None:
-    from cockpit.kube.calls import perform
-
-    call = Call(
-        method="DELETE",
-        path=JOBS.path(namespace, name),
-        body={"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"},
-        target=f"job {namespace}/{name}",
-    )
-    try:
-        await perform(session, call)
-    except CockpitError as error:
-        if (await session.request("GET", call.path)).status != 404:
-            note([f"job {namespace}/{name} is left over: {error.sentence}"])
+async def _clean_up(session: "ApiSession", clock: Clock, audit: AuditLog, made: dict[str, Any]) -> None:
+    """Delete the Job that was made, and no other one of its name."""
+    metadata = made["metadata"]
+    path = JOBS.path(metadata["namespace"], metadata["name"])
+    plan = plan_take_away(made, path, context=session.context)
+    outcome = await carry_out(plan, session, audit, clock)
+    if outcome.state not in ("done", "unchanged"):
+        note([f"{plan.calls[0].target} may be left over: {outcome.sentence}; to delete it: {plan.shell}"])

@@ -4,24 +4,24 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from cockpit.actions.address import Lookup
-from cockpit.actions.offers import ask_offers, ask_topologies, doubts, known_offer
-from cockpit.actions.submit import Findings, Taken, plan_submit
-from cockpit.errors import BadInput
-from cockpit.gangs.detection import Detected, detect
-from cockpit.gangs.kueue_topology import Topologies
-from cockpit.gangs.presence import Presence, presences
-from cockpit.jobs.render import queue_of
+from cockpit.actions.address import Lookup, unserved
+from cockpit.actions.field_choices import ask_offers, ask_topologies, doubts, known_offer, queue_sources
+from cockpit.actions.submit import Findings, plan_submit
+from cockpit.errors import BadInput, NoConnection
+from cockpit.fit.pod_sets import pod_sets
+from cockpit.gangs import registry
+from cockpit.gangs.choose_engine import Detected, choose_engine
+from cockpit.gangs.engine import Engine, InstalledEngine
+from cockpit.gangs.installed_engines import installed_engines
 from cockpit.jobs.template import Template
 from cockpit.model.plan import Plan
 from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
 from cockpit.store.store import Store
 
 if TYPE_CHECKING:
     from cockpit.kube.discovery import Served
-    from cockpit.kube.session import Session
-
-QUEUES = "kueue.x-k8s.io/v1beta2"
+    from cockpit.kube.session import ApiSession
 
 
 class Wish(NamedTuple):
@@ -50,17 +50,22 @@ def lookup_in(served: "Served") -> Lookup:
     return lookup  # type: ignore[return-value]
 
 
-async def planned(wish: Wish, session: "Session", served: "Served", store: Store | None) -> Plan:
+async def planned(wish: Wish, session: "ApiSession", served: "Served", store: StoreReader | None) -> Plan:
     """The plan, with what the cluster was asked for it. `store` None: no table is at hand.
 
     Raises BadInput with one sentence, NoConnection.
     """
     lookup = lookup_in(served)
-    present = presences(store or Store(), lambda group, plural: served.find(group, plural) is not None)
+    _refuse_unheard(wish.template, served)
+    if sentence := unserved(wish.template.api_version, wish.template.kind, lookup):
+        raise BadInput(sentence)
+    present = installed_engines(
+        store or Store(), lambda group, plural: served.find(group, plural) is not None
+    )
     wish, found = await _with_engine(wish, session, lookup, store, present)
     told = await _doubts(wish, session, lookup, store)
 
-    def plan(known: Taken | None, topologies: Topologies | None = None) -> Plan:
+    def plan(found: Findings, known: StoreReader | None = None) -> Plan:
         return plan_submit(
             wish.template,
             wish.values,
@@ -69,26 +74,39 @@ async def planned(wish: Wish, session: "Session", served: "Served", store: Store
             lookup=lookup,
             context=session.context,
             engine=wish.engine,
-            findings=Findings(present, told, topologies),
+            findings=found,
         )
 
-    queue = queue_of(plan(None).calls[0].body)
+    asked = Findings(present, told)
+    engine, queue = registry.admitting(plan(asked).calls[0].body)
     topologies = await ask_topologies(session, lookup) if queue else None
-    if queue and lookup(QUEUES, "LocalQueue") is None:
-        raise BadInput(f"queue {queue}: this cluster has no Kueue; leave the queue empty")
-    known = store or _Queues(is_there=await _is_queue_there(session, lookup, wish.where, queue))
-    made = plan(known, topologies)
+    if engine.queue_kind is not None and lookup(*engine.queue_kind) is None:
+        raise BadInput(f"queue {queue}: {engine.name} is not installed here; leave the queue empty")
+    is_there = store is not None or await _is_queue_there(session, lookup, wish.where, engine, queue)
+    made = plan(asked._replace(topologies=topologies, is_queue_there=is_there), store)
     if found is None:
         return made
-    line = f"engine {found.engine}: {found.because}; --engine none starts it without"
+    line = f"engine {found.engine}: {found.because}; use --engine none to start it without an engine"
     return msgspec.structs.replace(made, lines=(*made.lines, line))
 
 
-async def _doubts(wish: Wish, session: "Session", lookup: Lookup, store: Store | None) -> tuple[str, ...]:
+def _refuse_unheard(template: Template, served: "Served") -> None:
+    """Raise NoConnection where the API server behind the kind's group did not say what it serves."""
+    version = template.api_version
+    if version in served.incomplete and lookup_in(served)(version, template.kind) is None:
+        raise NoConnection(
+            f"cannot tell whether this cluster serves {template.kind} of {version}: the API server of"
+            " that group does not answer; see kubectl get apiservices"
+        )
+
+
+async def _doubts(
+    wish: Wish, session: "ApiSession", lookup: Lookup, store: StoreReader | None
+) -> tuple[str, ...]:
     """Values that the cluster does not offer: only the lists of what was filled in are asked for."""
     sources = {
         one.choices_from for one in wish.template.parameters if wish.values.get(one.name, "").strip()
-    } - {"", "localqueues"}
+    } - {"", *queue_sources()}
     offers = await ask_offers(session, lookup, sorted(sources), wish.where)
     if store is not None:
         for source in sources - offers.keys():
@@ -97,28 +115,36 @@ async def _doubts(wish: Wish, session: "Session", lookup: Lookup, store: Store |
 
 
 async def _with_engine(
-    wish: Wish, session: "Session", lookup: Lookup, store: Store | None, present: tuple[Presence, ...]
+    wish: Wish,
+    session: "ApiSession",
+    lookup: Lookup,
+    store: StoreReader | None,
+    present: tuple[InstalledEngine, ...],
 ) -> tuple[Wish, Detected | None]:
     """The wish with the engine that the cluster has, where nobody named an engine or a queue."""
     template = wish.template
-    if wish.engine or template.parameter("queue") is None or "queue" in wish.values:
+    field = template.parameter("queue")
+    if wish.engine or field is None or "queue" in wish.values:
         return wish, None
     if store is None:
         queues = await _queue_names(session, lookup, wish.where)
     else:
-        queues = known_offer("localqueues", store, wish.where).values
+        queues = known_offer(field.choices_from, store, wish.where).values
     pods = () if store is None else store.records(Kind.POD).values()
-    found = detect(template.api_version, template.kind, present, queues, pods)
-    if found.engine == "kueue":
-        return wish._replace(values={**wish.values, "queue": found.more}), found
-    if found.engine == "none" or template.api_version.startswith("batch.volcano.sh/"):
+    has_pods = bool(pod_sets(template.manifest))
+    found = choose_engine(template.api_version, template.kind, present, queues, pods, has_pods=has_pods)
+    if found.queue:
+        return wish._replace(values={**wish.values, "queue": found.queue}), found
+    own = registry.engine_with_own(template.api_version, template.kind)
+    if own is not None or found.engine == registry.NONE.word:
         return wish, None
     return wish._replace(engine=found.word), found
 
 
-async def _queue_names(session: "Session", lookup: Lookup, namespace: str) -> tuple[str, ...]:
-    """LocalQueues of the namespace; () also where they may not be listed: nothing is guessed then."""
-    served = lookup(QUEUES, "LocalQueue")
+async def _queue_names(session: "ApiSession", lookup: Lookup, namespace: str) -> tuple[str, ...]:
+    """Queues of the namespace; () also where they may not be listed: nothing is guessed then."""
+    kinds = (one.queue_kind for one in registry.engines() if one.queue_kind is not None)
+    served = next((found for kind in kinds if (found := lookup(*kind)) is not None), None)
     if served is None:
         return ()
     answer = await session.request("GET", served.path(namespace))
@@ -127,19 +153,11 @@ async def _queue_names(session: "Session", lookup: Lookup, namespace: str) -> tu
     return tuple(sorted(str(one["metadata"]["name"]) for one in items or () if isinstance(one, dict)))
 
 
-class _Queues:
-    """Stands for the store where only one queue was asked for."""
-
-    def __init__(self, *, is_there: bool) -> None:
-        self._is_there = is_there
-
-    def by_key(self, kind: str, key: str) -> object | None:
-        return key if kind == Kind.LOCAL_QUEUE and self._is_there else None
-
-
-async def _is_queue_there(session: "Session", lookup: Lookup, namespace: str, queue: str) -> bool:
+async def _is_queue_there(
+    session: "ApiSession", lookup: Lookup, namespace: str, engine: Engine, queue: str
+) -> bool:
     """Whether the queue that the plan names exists; where nobody may look it counts as there."""
-    served = lookup(QUEUES, "LocalQueue")
+    served = lookup(*engine.queue_kind) if engine.queue_kind is not None else None
     if not queue or served is None:
         return False
     answer = await session.request("GET", served.path(namespace, queue))

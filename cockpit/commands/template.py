@@ -1,16 +1,20 @@
 """`cockpit template list`, `show`, `new` and `lint`."""
 
 import argparse
+import asyncio
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
-from cockpit.commands.choose import settings_in_force
-from cockpit.commands.paper import grid, note, plain, put, tree_text
+from cockpit.actions.address import unserved
+from cockpit.clock import SystemClock
+from cockpit.commands.output import grid, note, plain, put, tree_text
+from cockpit.commands.settings import attach_options, settings_in_force
 from cockpit.errors import BadInput
 from cockpit.jobs.parameters import Parameter
 from cockpit.jobs.render import lint
 from cockpit.jobs.template import Template, load_library, read_template, renamed
-from cockpit.keep.paths import config_folder, write_private
+from cockpit.local_state.paths import config_folder, write_private
 
 
 def listing(options: argparse.Namespace) -> int:
@@ -22,7 +26,7 @@ def listing(options: argparse.Namespace) -> int:
         put(grid(["name", "kind", "title", "file"], rows))
     else:
         put([tree_text([_described(one) for one in found], options.output)])
-    note(library.problems)
+    note(one.sentence for one in library.problems)
     return 0
 
 
@@ -79,19 +83,23 @@ def new(options: argparse.Namespace) -> int:
     )
     path = folder / f"{options.name}.yaml"
     if path.exists():
-        raise BadInput(f"{path} exists already: choose another name, or edit that one")
+        raise BadInput(f"{path} already exists: choose another name, or edit that file")
     try:
         write_private(path, text)
     except OSError as error:
         raise BadInput(f"{path} cannot be written: {error.strerror}") from None
     put([str(path)])
+    note(_unserved((source,), options))
     if folder not in settings.template_folders:
-        note([f'to have it found, add it to the configuration: template-folders = ["{folder}"]'])
+        note([f'to use it, add its folder to the configuration: template-folders = ["{folder}"]'])
     return 0
 
 
 def lint_all(options: argparse.Namespace) -> int:
-    """Check the given files, else every known template; 2 when something is wrong."""
+    """Check the given files, else every known template; 2 when something is wrong.
+
+    With --context or --kubeconfig that cluster is asked whether it serves their kinds.
+    """
     problems: list[str] = []
     if options.files:
         templates = [
@@ -99,13 +107,40 @@ def lint_all(options: argparse.Namespace) -> int:
         ]
     else:
         library = load_library(settings_in_force().template_folders)
-        templates, problems = list(library.templates.values()), list(library.problems)
+        templates, problems = list(library.templates.values()), [one.sentence for one in library.problems]
     for one in templates:
         problems.extend(lint(one))
+    problems += _unserved(templates, options)
     note(problems)
     if not problems:
-        put([f"{len(templates)} template{'s' * (len(templates) != 1)} without a remark"])
+        put([f"{len(templates)} template{'s' * (len(templates) != 1)} OK"])
     return 2 if problems else 0
+
+
+def _unserved(templates: Sequence[Template], options: argparse.Namespace) -> list[str]:
+    """A sentence for each template whose kind the named cluster does not serve; [] where none is named.
+
+    Raises NoConnection where that cluster does not answer.
+    """
+    if not getattr(options, "context", None) and not getattr(options, "kubeconfig", None):
+        return []
+    return asyncio.run(_asked(templates, options))
+
+
+async def _asked(templates: Sequence[Template], options: argparse.Namespace) -> list[str]:
+    from cockpit.commands.job import open_for, served_lookup
+
+    chosen = attach_options(options, settings_in_force())
+    session = await open_for(chosen, SystemClock(), options.timeout)
+    try:
+        lookup = await served_lookup(session)
+        return [
+            f"{one.source}: {sentence}"
+            for one in templates
+            if (sentence := unserved(one.api_version, one.kind, lookup))
+        ]
+    finally:
+        await session.close()
 
 
 def _read(path: Path, problems: list[str]) -> Template | None:

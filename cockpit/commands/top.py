@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from cockpit.attach import Attachment, AttachOptions
 from cockpit.clock import Clock, SystemClock
-from cockpit.commands.choose import attach_options, settings_in_force
-from cockpit.commands.get import NEEDS, item, refuse_view, tables
+from cockpit.commands.get import NEEDS, item, refuse_view, tables, telemetry
 from cockpit.commands.live import Live, attached
-from cockpit.commands.paper import note, plain, put, table_lines, tree_text
+from cockpit.commands.output import note, plain, put, table_lines, tree_text
+from cockpit.commands.settings import attach_options, settings_in_force
 from cockpit.model.quantity import Absent
 from cockpit.views import format as fmt
 from cockpit.views.fleet import Fleet, fleet
@@ -57,7 +57,7 @@ async def _round(
         descending=not options.sort or options.descending,
         namespace=chosen.namespace,
     )
-    put(page(options, live.attachment, state, clock.now()))
+    put(page(options, live.attachment, state, clock.cluster_now()))
     return notes
 
 
@@ -68,7 +68,7 @@ def page(
     view, _ = KINDS[options.kind]
     source = tables()[view](attachment, state, now_seconds)
     refuse_view(source, state)
-    count = min(len(source), options.most) if options.most else len(source)
+    count = min(len(source), options.limit) if options.limit else len(source)
     found = fleet(attachment.store)
     if options.output == "table":
         lines = table_lines(source) if len(source) else [f"no {view}"]
@@ -79,6 +79,7 @@ def page(
         "kind": options.kind,
         "context": attachment.session.context if attachment.session else "",
         "at_seconds": now_seconds,
+        "telemetry": telemetry(attachment),
         "fleet": plain(_fleet_tree(found)),
         "items": [item(source.row(at), attachment) for at in range(count)],
     }
@@ -98,8 +99,19 @@ def sums(found: Fleet) -> str:
 
 
 def _fleet_tree(found: Fleet) -> dict[str, Any]:
-    names = ("gpus", "busy", "idle_held", "held_unknown", "free", "unseen", "lost", "joining", "shares")
-    tree: dict[str, Any] = {name: getattr(found, name) for name in (*names, "shares_held")}
+    names = (
+        "gpus",
+        "busy",
+        "idle_allocated",
+        "allocated_unknown",
+        "free",
+        "unseen",
+        "lost",
+        "joining",
+        "shares",
+    )
+    more = ("shares_allocated", "implausible", "contradicted")
+    tree: dict[str, Any] = {name: getattr(found, name) for name in (*names, *more)}
     tree["duty_ratio"] = found.duty.value if isinstance(found.duty, Absent) else found.duty
     tree["power_watts"] = found.watts
     tree["memory_used_bytes"] = found.memory_used_bytes

@@ -5,32 +5,34 @@ The fit says so too, node by node; this says it as one sentence, before anything
 
 from collections.abc import Iterator, Sequence
 
-from cockpit.fit.matching import holds, meets
-from cockpit.fit.scene import Scene
 from cockpit.fit.shape import Part, Shape
+from cockpit.fit.snapshot import ClusterSnapshot
 from cockpit.fit.surroundings import ZONE_LABELS, Claim, Surroundings, Volume
 from cockpit.fit.volumes import has_volume
+from cockpit.k8s.labels import HOSTNAME
+from cockpit.k8s.node_affinity import NodeTerms
+from cockpit.k8s.selectors import holds
 from cockpit.model.node import Node
-from cockpit.store.store import Store
+from cockpit.model.store_reader import StoreReader
 
 _MOST_NODES = 3
 
 
-def claim_conflicts(store: Store, parts: Sequence[Part], around: Surroundings) -> tuple[str, ...]:
+def claim_conflicts(store: StoreReader, parts: Sequence[Part], around: Surroundings) -> tuple[str, ...]:
     """A sentence for each claim that none of the chosen nodes reaches, and for two that lie apart.
 
     () where claims or volumes were not or may not be read.
     """
     if around.claims is None or around.volumes is None:
         return ()
-    scene = Scene(store, around)
-    found = (line for one in parts if one.shape.claims for line in _conflicts(scene, one.shape, around))
+    snapshot = ClusterSnapshot(store, around)
+    found = (line for one in parts if one.shape.claims for line in _conflicts(snapshot, one.shape, around))
     return tuple(dict.fromkeys(found))
 
 
-def _conflicts(scene: Scene, shape: Shape, around: Surroundings) -> Iterator[str]:
+def _conflicts(snapshot: ClusterSnapshot, shape: Shape, around: Surroundings) -> Iterator[str]:
     claims, volumes = around.claims or {}, around.volumes or {}
-    chosen = [node for node in scene.nodes.values() if _is_chosen(scene, shape, node)]
+    chosen = [node for node in snapshot.nodes.values() if _is_chosen(snapshot, shape, node)]
     if not chosen:
         return  # the fit says that no node is like that
     bound = [
@@ -40,12 +42,12 @@ def _conflicts(scene: Scene, shape: Shape, around: Surroundings) -> Iterator[str
     ]
     reached: list[tuple[Claim, Volume, set[str]]] = []
     for claim, volume in bound:
-        names = {node.name for node in chosen if has_volume(volume, node, scene.labels(node.name))}
+        names = {node.name for node in chosen if has_volume(volume, node, snapshot.labels(node.name))}
         if not names:
-            pinned = "the chosen" if len(chosen) < len(scene.nodes) else "all"
+            pinned = "the chosen" if len(chosen) < len(snapshot.nodes) else "all"
             yield (
                 f"claim {claim.name} lies in {where(volume)}, {pinned} nodes ({_names(chosen)}) lie in"
-                f" {_zones(scene, chosen)}: its pods could never start there"
+                f" {_zones(snapshot, chosen)}: its pods could never start there"
             )
         else:
             reached.append((claim, volume, names))
@@ -58,15 +60,15 @@ def _conflicts(scene: Scene, shape: Shape, around: Surroundings) -> Iterator[str
                 )
 
 
-def _is_chosen(scene: Scene, shape: Shape, node: Node) -> bool:
+def _is_chosen(snapshot: ClusterSnapshot, shape: Shape, node: Node) -> bool:
     """Whether selectors and pins choose the node, whatever else keeps pods off it."""
-    labels = scene.labels(node.name)
+    labels = snapshot.labels(node.name)
     if shape.node_name and shape.node_name != node.name:
         return False
-    hostname = {"kubernetes.io/hostname": node.name, **labels}
+    hostname = {HOSTNAME: node.name, **labels}
     if any(hostname.get(key) != value for key, value in shape.node_selector):
         return False
-    return shape.node_terms is None or any(meets(one, node.name, hostname) for one in shape.node_terms)
+    return shape.node_terms is None or NodeTerms(shape.node_terms).matches(node.name, hostname)
 
 
 def where(volume: Volume) -> str:
@@ -86,13 +88,13 @@ def where(volume: Volume) -> str:
     return " or ".join(dict.fromkeys(told)) or "another place"
 
 
-def _zones(scene: Scene, nodes: Sequence[Node]) -> str:
-    zones = sorted({_zone(scene, node) for node in nodes} - {""})
+def _zones(snapshot: ClusterSnapshot, nodes: Sequence[Node]) -> str:
+    zones = sorted({_zone(snapshot, node) for node in nodes} - {""})
     return " and ".join(zones[:_MOST_NODES]) + (" ..." if len(zones) > _MOST_NODES else "") or "no zone"
 
 
-def _zone(scene: Scene, node: Node) -> str:
-    labels = scene.labels(node.name)
+def _zone(snapshot: ClusterSnapshot, node: Node) -> str:
+    labels = snapshot.labels(node.name)
     return next((labels[key] for key in (ZONE_LABELS[2], ZONE_LABELS[0]) if key in labels), node.zone)
 
 

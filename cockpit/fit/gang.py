@@ -6,18 +6,19 @@ first, which is greedy. Not looked at: nominated pods, LimitRanges, overhead of 
 resource allocation, attach limits of volumes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from cockpit.fit.domains import Seating, Wishes, seat, seats_of
-from cockpit.fit.looks import Look, look_at_all, obstacle_words
-from cockpit.fit.pushing import Push, push_aside
+from cockpit.fit.inter_pod_affinity import PodAffinityFilter
+from cockpit.fit.node_filters import NodeFit, fit_nodes, obstacle_words
+from cockpit.fit.preemption import Push, preempt
 from cockpit.fit.quota import Shortage, shortage
-from cockpit.fit.remedies import Remedy, remedies
-from cockpit.fit.scene import Scene
+from cockpit.fit.remedies import FitRemedy, remedies
 from cockpit.fit.shape import Part, Shape
+from cockpit.fit.snapshot import ClusterSnapshot
 from cockpit.fit.surroundings import UNKNOWN, Surroundings
-from cockpit.store.store import Store
+from cockpit.fit.topology_spread import Seating, Wishes, seat, seats_of
+from cockpit.model.store_reader import StoreReader
 
 _LARGEST_TRIES = 12
 
@@ -29,7 +30,7 @@ class PartFit(NamedTuple):
     places: Mapping[str, int]
     most: int
     is_sure: bool
-    looks: Sequence[Look]
+    node_fits: Sequence[NodeFit]
 
     @property
     def missing(self) -> int:
@@ -58,7 +59,7 @@ class FitAnswer(NamedTuple):
     is_sure: bool  # False: it depends on the order in which the scheduler takes nodes
     pieces: Pieces
     shortage: Shortage | None  # what the queue's quota lacks
-    remedies: tuple[Remedy, ...]  # the smallest first; () where it fits
+    remedies: tuple[FitRemedy, ...]  # the smallest first; () where it fits
     push: Push | None  # whom it would push aside where it does not fit
     notes: tuple[str, ...]  # what could not be looked at
 
@@ -74,23 +75,23 @@ class FitAnswer(NamedTuple):
 
 
 def fit(
-    store: Store,
+    store: StoreReader,
     parts: Sequence[Part],
     *,
     queue: str = "",
     surroundings: Surroundings = UNKNOWN,
 ) -> FitAnswer:
-    """Place a gang on what is free now. `queue` is a Kueue LocalQueue in the namespace of the first part.
+    """Place a gang on what is free now. `queue` is a LocalQueue in the namespace of the first part.
 
     Raises ValueError for a gang without parts.
     """
     if not parts:
         raise ValueError("a gang has at least one part")
     order = sorted(range(len(parts)), key=lambda at: (-parts[at].shape.gpus, -_cpu(parts[at].shape), at))
-    scene = Scene(store, surroundings)
+    snapshot = ClusterSnapshot(store, surroundings)
     found: dict[int, PartFit] = {}
     for at in order:
-        found[at] = _place(scene, parts[at])
+        found[at] = _place(snapshot, parts[at])
     placed = tuple(found[at] for at in range(len(parts)))
     main = order[0]
     missing = sum(one.missing for one in placed)
@@ -111,26 +112,60 @@ def fit(
     )
 
 
+def starts(
+    store: StoreReader, parts: Sequence[Part], *, queue: str = "", surroundings: Surroundings = UNKNOWN
+) -> bool:
+    """Whether all members find a seat for sure and quota suffices: `fit` without what it tells besides."""
+    snapshot = ClusterSnapshot(store, surroundings)
+    for one in sorted(parts, key=lambda each: (-each.shape.gpus, -_cpu(each.shape))):
+        placed = _place(snapshot, one)
+        if placed.missing or not placed.is_sure:
+            return False
+    return not _notes(parts, surroundings) and shortage(store, parts, queue) is None
+
+
+def room_elsewhere(
+    store: StoreReader, answer: FitAnswer, names: Collection[str], surroundings: Surroundings = UNKNOWN
+) -> int | None:
+    """Members that find room where only the named nodes are other than when `answer` was given; None where
+    that has to be fitted anew, because members or pods mind each other, or where parts are several."""
+    (one, *others) = answer.parts
+    shape = one.part.shape
+    if others or shape.claims or shape.host_ports:
+        return None
+    snapshot = ClusterSnapshot(store, surroundings)
+    if not Wishes(snapshot, shape).is_empty or not PodAffinityFilter(snapshot, shape).is_empty:
+        return None
+    count = one.part.count
+    same = sum(
+        min(count, node_fit.room)
+        for node_fit in one.node_fits
+        if not node_fit.blocks and node_fit.node.name not in names
+    )
+    changed = fit_nodes(snapshot, shape, count, names)
+    return same + sum(node_fit.room for node_fit in changed if not node_fit.blocks)
+
+
 def _cpu(shape: Shape) -> int:
     return dict(shape.requests).get("cpu", 0)
 
 
-def _place(scene: Scene, part: Part) -> PartFit:
-    looks = look_at_all(scene, part.shape)
-    seating = _seat(scene, part, looks)
+def _place(snapshot: ClusterSnapshot, part: Part) -> PartFit:
+    node_fits = fit_nodes(snapshot, part.shape)
+    seating = _seat(snapshot, part, node_fits)
     for node, count in seating.places.items():
-        scene.place(part.shape, node, count)
-    return PartFit(part, seating.places, seating.most, seating.is_sure, looks)
+        snapshot.place(part.shape, node, count)
+    return PartFit(part, seating.places, seating.most, seating.is_sure, node_fits)
 
 
-def _seat(scene: Scene, part: Part, looks: Sequence[Look]) -> Seating:
-    seating = seat(seats_of(scene, looks), Wishes(scene, part.shape), part.count)
-    return limited(scene, part, seating)
+def _seat(snapshot: ClusterSnapshot, part: Part, node_fits: Sequence[NodeFit]) -> Seating:
+    seating = seat(seats_of(snapshot, node_fits), Wishes(snapshot, part.shape), part.count)
+    return limited(snapshot, part, seating)
 
 
-def limited(scene: Scene, part: Part, seating: Seating) -> Seating:
+def limited(snapshot: ClusterSnapshot, part: Part, seating: Seating) -> Seating:
     """A claim for one pod only (ReadWriteOncePod) leaves room for one member in all."""
-    claims = scene.around.claims or {}
+    claims = snapshot.around.claims or {}
     if not any("ReadWriteOncePod" in claims[name].modes for name in part.shape.claims if name in claims):
         return seating
     return Seating(dict.fromkeys(list(seating.places)[:1], 1), min(seating.most, 1), seating.is_sure)
@@ -145,7 +180,11 @@ def _together(placed: Sequence[PartFit]) -> tuple[tuple[str, int], ...]:
 
 
 def _largest(
-    store: Store, parts: Sequence[Part], placed: Sequence[PartFit], main: int, surroundings: Surroundings
+    store: StoreReader,
+    parts: Sequence[Part],
+    placed: Sequence[PartFit],
+    main: int,
+    surroundings: Surroundings,
 ) -> int:
     """The most members of the main part; the other parts need their seats too."""
     most = placed[main].most
@@ -154,9 +193,9 @@ def _largest(
     for _ in range(_LARGEST_TRIES):
         if most <= 0:
             return 0
-        scene = Scene(store, surroundings)
-        trial = [_place(scene, Part(parts[main].role, most, parts[main].shape))]
-        trial += [_place(scene, one) for at, one in enumerate(parts) if at != main]
+        snapshot = ClusterSnapshot(store, surroundings)
+        trial = [_place(snapshot, Part(parts[main].role, most, parts[main].shape))]
+        trial += [_place(snapshot, one) for at, one in enumerate(parts) if at != main]
         short = sum(one.missing for one in trial)
         if not short:
             return most
@@ -165,40 +204,40 @@ def _largest(
 
 
 def _remedies(
-    store: Store, placed: Sequence[PartFit], order: Sequence[int], surroundings: Surroundings
-) -> tuple[Remedy, ...]:
+    store: StoreReader, placed: Sequence[PartFit], order: Sequence[int], surroundings: Surroundings
+) -> tuple[FitRemedy, ...]:
     """For the first part that misses members, with the parts before it in their places."""
-    scene = Scene(store, surroundings)
+    snapshot = ClusterSnapshot(store, surroundings)
     for at in order:
         one = placed[at]
         if one.missing:
-            return remedies(scene, one.part, one.looks, one.most)
+            return remedies(snapshot, one.part, one.node_fits, one.most)
         for node, count in one.places.items():
-            scene.place(one.part.shape, node, count)
+            snapshot.place(one.part.shape, node, count)
     return ()
 
 
-def _push(store: Store, placed: Sequence[PartFit], surroundings: Surroundings) -> Push | None:
-    scene = Scene(store, surroundings)
+def _push(store: StoreReader, placed: Sequence[PartFit], surroundings: Surroundings) -> Push | None:
+    snapshot = ClusterSnapshot(store, surroundings)
     for one in placed:
         for node, count in one.places.items():
-            scene.place(one.part.shape, node, count)
+            snapshot.place(one.part.shape, node, count)
     short = next(one for one in placed if one.missing)
-    return push_aside(scene, short.part, short.looks, short.missing)
+    return preempt(snapshot, short.part, short.node_fits, short.missing)
 
 
-def _pieces(store: Store, first: PartFit) -> Pieces:
+def _pieces(store: StoreReader, first: PartFit) -> Pieces:
     """What is free of the GPUs that the main part asks for, on nodes that take it."""
-    scene = Scene(store)
+    snapshot = ClusterSnapshot(store)
     resource, each = first.part.shape.gpu_resource, first.part.shape.gpus
     free_gpus = block = scattered = matching = 0
     reasons: dict[str, int] = {}
-    for one in first.looks:
+    for one in first.node_fits:
         if resource and not _shows(one, resource):
             continue
         matching += 1
         if resource and not one.blocks:
-            (free,) = scene.free(one.node, (resource,))
+            (free,) = snapshot.free(one.node, (resource,))
             free = max(0, free)
             free_gpus += free
             block = max(block, free)
@@ -210,8 +249,8 @@ def _pieces(store: Store, first: PartFit) -> Pieces:
     return Pieces(free_gpus, block, scattered, matching, tuple(ordered))
 
 
-def _shows(look: Look, resource: str) -> bool:
-    node = look.node
+def _shows(node_fit: NodeFit, resource: str) -> bool:
+    node = node_fit.node
     if node.allocatable:
         return any(name == resource and count for name, count in node.allocatable)
     return bool(node.gpu_allocatable) and node.gpu_resource in ("", resource)
@@ -221,5 +260,5 @@ def _notes(parts: Sequence[Part], around: Surroundings) -> tuple[str, ...]:
     """What a careful reader has to know about the answer."""
     found = []
     if around.claims is None and any(one.shape.claims for one in parts):
-        found.append("volumes were not looked at")
+        found.append("volumes were not checked")
     return tuple(found)

@@ -4,11 +4,11 @@ NUMA is not told by labels of nodes and therefore not judged here.
 """
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
-from cockpit.fit.gang import FitAnswer
 from cockpit.model.node import Node
 from cockpit.model.record import Kind, label
+from cockpit.model.store_reader import StoreReader
 
 RACK_LABELS: tuple[str, ...] = (
     "topology.kubernetes.io/rack",
@@ -18,18 +18,12 @@ RACK_LABELS: tuple[str, ...] = (
     "cloud.provider.com/topology-rack",
     "rack",
 )
-"""Labels that name the closest group of nodes behind one switch, the surest first (NVIDIA topograph, GKE,
-AWS network topology, Kueue's topology examples)."""
+"""Labels that name the closest group of nodes behind one switch, the surest first (sources: NVIDIA
+topograph, GKE, AWS network topology, kueue's topology examples)."""
 
 KNOWN_COST = "spread GPUs can be 2 to 5 times slower (Arena)"
 """Source: kubeflow/arena docs/training/mpijob/gputopology.md (ResNet-50 1471.6 to 745.4, VGG16 991.9 to 200.5
 images a second)."""
-
-
-class Nodes(Protocol):
-    """The store, as far as a node is looked up by its name."""
-
-    def by_key(self, kind: str, key: str, /) -> Any: ...
 
 
 class Placement(NamedTuple):
@@ -94,7 +88,7 @@ class Placement(NamedTuple):
         return text
 
 
-def placement_of(store: Nodes, nodes: Iterable[str]) -> Placement:
+def placement_of(store: StoreReader, nodes: Iterable[str]) -> Placement:
     """The placement of members on the named nodes; nodes that are gone are not judged."""
     names = sorted(set(nodes))
     found: list[Node] = [one for one in (store.by_key(Kind.NODE, name) for name in names) if one is not None]
@@ -106,11 +100,6 @@ def placement_of(store: Nodes, nodes: Iterable[str]) -> Placement:
         models=tuple(sorted({one.gpu_model for one in found if one.gpu_model})),
         unknown_racks=sum(not one for one in racks),
     )
-
-
-def planned_placement(store: Nodes, answer: FitAnswer) -> Placement:
-    """Where the members that ask for most would lie."""
-    return placement_of(store, answer.parts[answer.main].places)
 
 
 def _rack(node: Node) -> str:

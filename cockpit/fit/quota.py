@@ -1,4 +1,4 @@
-"""Does the quota of a Kueue queue leave room for the whole gang.
+"""Does the quota of a queue leave room for the whole gang.
 
 One flavor has to hold all of a resource of one part. Borrowing reaches as far as what the rest of the cohort
 leaves unused and the queue's own borrowing limit; lending limits and parents of cohorts are not in the
@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from cockpit.fit.shape import Part
-from cockpit.model.devices import is_gpu_resource
+from cockpit.k8s.gpu_resources import is_gpu_resource
 from cockpit.model.gang import ClusterQueue, LocalQueue, QuotaRow
 from cockpit.model.record import Kind
-from cockpit.store.store import Store
+from cockpit.model.store_reader import StoreReader
 
 
 class Shortage(NamedTuple):
@@ -26,8 +26,8 @@ class Shortage(NamedTuple):
     words: str = ""  # instead of numbers: what is wrong with the queue itself
 
 
-def shortage(store: Store, parts: Sequence[Part], queue: str) -> Shortage | None:
-    """What the quota lacks, GPUs first; None where it suffices, no queue is named or Kueue is not there."""
+def shortage(store: StoreReader, parts: Sequence[Part], queue: str) -> Shortage | None:
+    """What the quota lacks, GPUs first; None where it suffices, or where no queue is named or known."""
     if not queue:
         return None
     local: LocalQueue | None = store.by_key(Kind.LOCAL_QUEUE, f"{parts[0].shape.namespace}/{queue}")
@@ -68,7 +68,7 @@ def _used(row: QuotaRow) -> int:
     return row.reserved if row.reserved is not None else row.used or 0
 
 
-def _left(store: Store, queue: ClusterQueue, row: QuotaRow) -> int:
+def _left(store: StoreReader, queue: ClusterQueue, row: QuotaRow) -> int:
     own = row.nominal - _used(row)
     if not queue.cohort:
         return own

@@ -5,16 +5,17 @@ from typing import Any
 
 import msgspec
 
-from cockpit.fit.matching import NodeTerm, Toleration
-from cockpit.model.devices import is_gpu_resource
-from cockpit.model.quantity import millicores, whole
+from cockpit.k8s.gpu_resources import is_gpu_resource
+from cockpit.k8s.host_ports import host_ports_of
+from cockpit.k8s.node_affinity import REQUIRED, required_terms_of
+from cockpit.k8s.pod_requests import pod_requests
+from cockpit.k8s.selectors import selector_of
+from cockpit.k8s.tolerations import tolerations_of
 from cockpit.model.record import Labels
-from cockpit.model.scheduling import HostPort, PodTerm, Requirement, Selector
+from cockpit.model.scheduling import HostPort, NodeTerm, PodTerm, Requirement, Selector, Toleration
 
 Amounts = tuple[tuple[str, int], ...]
 """Resources in base units (cpu in millicores), by name, none of them zero."""
-
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 class Spread(msgspec.Struct, frozen=True, gc=False):
@@ -77,19 +78,18 @@ def shape_of(
     given = _tree(_tree(template.get("metadata")).get("labels"))
     labels = {**_texts(given), **(added_labels or {})}
     affinity = _tree(spec.get("affinity"))
-    required = _tree(affinity.get("nodeAffinity")).get(_REQUIRED)
     priority = spec.get("priority")
     return Shape(
         namespace=namespace,
         labels=tuple(sorted(labels.items())),
         requests=requests_of(spec),
         node_selector=tuple(sorted(_texts(_tree(spec.get("nodeSelector"))).items())),
-        node_terms=node_terms(required) if isinstance(required, dict) else None,
-        tolerations=tuple(_toleration(one) for one in _items(spec.get("tolerations"))),
+        node_terms=required_terms_of(spec),
+        tolerations=tolerations_of(spec.get("tolerations")),
         spreads=tuple(_spreads(spec, labels)),
         near=_pod_terms(affinity.get("podAffinity"), namespace, labels),
         keeps_away=_pod_terms(affinity.get("podAntiAffinity"), namespace, labels),
-        host_ports=tuple(_ports(spec)),
+        host_ports=tuple(host_ports_of(spec)),
         claims=tuple(sorted(_claims(spec))),
         priority=priority if isinstance(priority, int) and not isinstance(priority, bool) else None,
         priority_class=_text(spec.get("priorityClassName")),
@@ -99,80 +99,8 @@ def shape_of(
 
 
 def requests_of(spec: Mapping[str, Any]) -> Amounts:
-    """What the scheduler charges: containers and sidecars, or the largest init container; plus overhead.
-
-    Cpu and memory of the pod itself override. Source: component-helpers resource/helpers.go.
-    """
-    running: dict[str, int] = {}
-    for container in _items(spec.get("containers")):
-        _add(running, _asked(container))
-    sidecars: dict[str, int] = {}
-    peak: dict[str, int] = {}
-    for container in _items(spec.get("initContainers")):
-        now = dict(sidecars)
-        _add(now, _asked(container))
-        peak = {name: max(peak.get(name, 0), now.get(name, 0)) for name in {**peak, **now}}
-        if container.get("restartPolicy") == "Always":
-            sidecars = now
-    _add(running, sidecars)
-    total = {name: max(running.get(name, 0), peak.get(name, 0)) for name in {**running, **peak}}
-    own = _asked(spec)
-    total.update({name: own[name] for name in own if name in ("cpu", "memory") or "hugepages-" in name})
-    _add(total, amounts(spec.get("overhead")))
-    return tuple(sorted((name, count) for name, count in total.items() if count > 0))
-
-
-def amounts(stated: Any) -> dict[str, int]:
-    """A resource list in base units; what is no quantity is left out."""
-    found: dict[str, int] = {}
-    for name, value in _tree(stated).items():
-        try:
-            found[str(name)] = millicores(str(value)) if name == "cpu" else whole(str(value))
-        except (ValueError, OverflowError):
-            continue
-    return found
-
-
-def _asked(container: Mapping[str, Any]) -> dict[str, int]:
-    """A limit stands for a request that is not there."""
-    resources = _tree(container.get("resources"))
-    return {**amounts(resources.get("limits")), **amounts(resources.get("requests"))}
-
-
-def _add(sums: dict[str, int], more: Mapping[str, int]) -> None:
-    for name, count in more.items():
-        sums[name] = sums.get(name, 0) + count
-
-
-def selector_of(raw: Any) -> Selector:
-    """A metav1 LabelSelector; None where there is none."""
-    if not isinstance(raw, dict):
-        return None
-    labels = _texts(_tree(raw.get("matchLabels")))
-    found = [Requirement(key, "In", (value,)) for key, value in sorted(labels.items())]
-    return (*found, *(_requirement(one) for one in _items(raw.get("matchExpressions"))))
-
-
-def node_terms(raw: Any) -> tuple[NodeTerm, ...]:
-    """The terms of a NodeSelector."""
-    return tuple(
-        NodeTerm(
-            tuple(_requirement(each) for each in _items(one.get("matchExpressions"))),
-            tuple(_requirement(each) for each in _items(one.get("matchFields"))),
-        )
-        for one in _items(_tree(raw).get("nodeSelectorTerms"))
-    )
-
-
-def _requirement(one: dict[str, Any]) -> Requirement:
-    values = one.get("values")
-    texts = tuple(str(value) for value in values) if isinstance(values, (list, tuple)) else ()
-    return Requirement(_text(one.get("key")), _text(one.get("operator")), texts)
-
-
-def _toleration(one: dict[str, Any]) -> Toleration:
-    operator = _text(one.get("operator")) or "Equal"
-    return Toleration(_text(one.get("key")), operator, _text(one.get("value")), _text(one.get("effect")))
+    """What the scheduler charges a pod of this spec."""
+    return tuple(sorted((name, count) for name, count in pod_requests(spec).items() if count > 0))
 
 
 def _spreads(spec: Mapping[str, Any], labels: Mapping[str, str]) -> Iterable[Spread]:
@@ -205,7 +133,7 @@ def _with_label_keys(selector: Selector, one: dict[str, Any], labels: Mapping[st
 
 def _pod_terms(side: Any, namespace: str, labels: Mapping[str, str]) -> tuple[PodTerm, ...]:
     found = []
-    for one in _items(_tree(side).get(_REQUIRED)):
+    for one in _items(_tree(side).get(REQUIRED)):
         names = one.get("namespaces")
         spaces = tuple(str(name) for name in names) if isinstance(names, list) else ()
         chosen = selector_of(one.get("namespaceSelector"))
@@ -214,18 +142,6 @@ def _pod_terms(side: Any, namespace: str, labels: Mapping[str, str]) -> tuple[Po
         selector = _with_label_keys(selector_of(one.get("labelSelector")), one, labels)
         found.append(PodTerm(_text(one.get("topologyKey")), selector, spaces, chosen))
     return tuple(found)
-
-
-def _ports(spec: Mapping[str, Any]) -> Iterable[HostPort]:
-    on_host = spec.get("hostNetwork") is True
-    sidecars = [one for one in _items(spec.get("initContainers")) if one.get("restartPolicy") == "Always"]
-    for container in (*_items(spec.get("containers")), *sidecars):
-        for one in _items(container.get("ports")):
-            number = one.get("hostPort") or (one.get("containerPort") if on_host else 0)
-            if isinstance(number, int) and number > 0:
-                yield HostPort(
-                    number, _text(one.get("protocol")) or "TCP", _text(one.get("hostIP")) or "0.0.0.0"
-                )
 
 
 def _claims(spec: Mapping[str, Any]) -> Iterable[str]:

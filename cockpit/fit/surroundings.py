@@ -5,16 +5,18 @@ from typing import Any
 
 import msgspec
 
-from cockpit.fit.matching import NodeTerm
-from cockpit.fit.shape import amounts, node_terms, selector_of
+from cockpit.k8s import labels
+from cockpit.k8s.node_affinity import node_terms_of
+from cockpit.k8s.quantity import amounts_of
+from cockpit.k8s.selectors import selector_of
 from cockpit.model.record import Labels
-from cockpit.model.scheduling import Selector
+from cockpit.model.scheduling import NodeTerm, Selector
 
 ZONE_LABELS = (
-    "failure-domain.beta.kubernetes.io/zone",
-    "failure-domain.beta.kubernetes.io/region",
-    "topology.kubernetes.io/zone",
-    "topology.kubernetes.io/region",
+    labels.OLD_ZONE,
+    labels.OLD_REGION,
+    labels.ZONE,
+    labels.REGION,
 )
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
 
@@ -96,7 +98,7 @@ def claim_of(tree: Tree) -> Claim:
         is_leaving=bool(meta.get("deletionTimestamp")),
         modes=tuple(spec.get("accessModes") or ()),
         storage_class=legacy if legacy is not None else spec.get("storageClassName") or "",
-        size_bytes=amounts((spec.get("resources") or {}).get("requests")).get("storage", 0),
+        size_bytes=amounts_of((spec.get("resources") or {}).get("requests")).get("storage", 0),
         selector=() if selector is None else selector_of(selector),
         selected_node=marks.get("volume.kubernetes.io/selected-node") or "",
     )
@@ -111,9 +113,9 @@ def volume_of(tree: Tree) -> Volume:
     return Volume(
         name=meta["name"],
         zones=tuple((key, labels[key]) for key in ZONE_LABELS if key in labels),
-        node_terms=None if required is None else node_terms(required),
+        node_terms=None if required is None else node_terms_of(required),
         storage_class=spec.get("storageClassName") or "",
-        size_bytes=amounts(spec.get("capacity")).get("storage", 0),
+        size_bytes=amounts_of(spec.get("capacity")).get("storage", 0),
         modes=tuple(spec.get("accessModes") or ()),
         labels=tuple(sorted(labels.items())),
         is_free=(tree.get("status") or {}).get("phase") == "Available" and not meta.get("deletionTimestamp"),

@@ -7,10 +7,11 @@ first member; the others then follow it, which is not foreseen here.
 
 from collections.abc import Iterator, Mapping
 
-from cockpit.fit.matching import meets, selects
-from cockpit.fit.scene import Scene
 from cockpit.fit.shape import Shape
+from cockpit.fit.snapshot import ClusterSnapshot
 from cockpit.fit.surroundings import ZONE_LABELS, Claim, StorageClass, Volume
+from cockpit.k8s.node_affinity import NodeTerms
+from cockpit.k8s.selectors import selects
 from cockpit.model.node import Node
 
 _GA_LABEL = {ZONE_LABELS[0]: ZONE_LABELS[2], ZONE_LABELS[1]: ZONE_LABELS[3]}
@@ -19,12 +20,12 @@ _GA_LABEL = {ZONE_LABELS[0]: ZONE_LABELS[2], ZONE_LABELS[1]: ZONE_LABELS[3]}
 class VolumeNeeds:
     """The claims of one shape, looked up once."""
 
-    def __init__(self, scene: Scene, shape: Shape) -> None:
-        self._scene = scene
+    def __init__(self, snapshot: ClusterSnapshot, shape: Shape) -> None:
+        self._snapshot = snapshot
         self._space = shape.namespace
-        self._claims: Mapping[str, Claim] = scene.around.claims or {}
-        self._volumes: Mapping[str, Volume] = scene.around.volumes or {}
-        self._classes: Mapping[str, StorageClass] = scene.around.classes or {}
+        self._claims: Mapping[str, Claim] = snapshot.around.claims or {}
+        self._volumes: Mapping[str, Volume] = snapshot.around.volumes or {}
+        self._classes: Mapping[str, StorageClass] = snapshot.around.classes or {}
         self._everywhere: list[str] = []
         self._bound: list[tuple[Claim, Volume]] = []
         self._waiting: list[Claim] = []
@@ -47,8 +48,8 @@ class VolumeNeeds:
             return f"claim {name} lost its volume"
         if "ReadWriteOncePod" in claim.modes:
             self.is_for_one_pod = True
-            if self._scene.claim_users(self._space, name):
-                return f"claim {name} is for one pod and in use"
+            if self._snapshot.claim_users(self._space, name):
+                return f"claim {name} is for one pod and already in use"
         if claim.is_bound:
             volume = self._volumes.get(claim.volume)
             if volume is None:
@@ -64,7 +65,7 @@ class VolumeNeeds:
     def obstacles(self, node: Node) -> Iterator[str]:
         """Why the node cannot have the volumes; nothing when it can."""
         yield from self._everywhere
-        labels = self._scene.labels(node.name)
+        labels = self._snapshot.labels(node.name)
         for claim, volume in self._bound:
             if not _reaches(volume, node, labels):
                 yield f"claim {claim.name} lies elsewhere"
@@ -110,7 +111,7 @@ def has_volume(volume: Volume, node: Node, labels: Mapping[str, str]) -> bool:
 
 
 def _reaches(volume: Volume, node: Node, labels: Mapping[str, str]) -> bool:
-    return volume.node_terms is None or any(meets(one, node.name, labels) for one in volume.node_terms)
+    return volume.node_terms is None or NodeTerms(volume.node_terms).matches(node.name, labels)
 
 
 def _in_zone(volume: Volume, labels: Mapping[str, str]) -> bool:

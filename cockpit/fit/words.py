@@ -1,9 +1,10 @@
 """A fit answer in plain words: one sentence for a narrow place, lines for a form."""
 
 from cockpit.fit.gang import FitAnswer
-from cockpit.fit.pushing import Push
+from cockpit.fit.pod_sets import ManifestPods, PodsAsked, UnknownNumber
+from cockpit.fit.preemption import Push
 from cockpit.fit.quota import Shortage
-from cockpit.model.devices import is_gpu_resource, resource_word
+from cockpit.k8s.gpu_resources import is_gpu_resource, resource_word
 
 _NAMED_JOBS = 3
 _NAMED_NODES = 6
@@ -11,10 +12,49 @@ _MOST_REMEDIES = 4
 _MIB = 1 << 20
 
 
+def asked_lines(asked: PodsAsked) -> list[str]:
+    """What a manifest asks for: a line for each set of pods, and the GPUs of all. Unknown is never zero."""
+    lines = [_set_words(one) for one in asked.sets]
+    if asked.gpus is not None:
+        return [*lines, f"{asked.gpus} GPU{'s' * (asked.gpus != 1)} in total"]
+    least = f", at least {asked.gpus_at_least}" if asked.gpus_at_least else ""
+    return [*lines, f"GPUs in total unknown{least}: {unknown_words(asked)}"]
+
+
+def _set_words(one: ManifestPods) -> str:
+    if one.replicas is None:
+        pods = f"an unknown number of {one.role} pods"
+    else:
+        pods = f"{one.replicas} {one.role} pod{'s' * (one.replicas != 1)}"
+    if one.gpus_each is None:
+        return f"{pods} x unknown GPUs"
+    if not one.gpus_each:
+        return f"{pods} without GPUs"
+    return f"{pods} x {one.gpus_each} GPU{'s' * (one.gpus_each != 1)}"
+
+
+def unknown_words(asked: PodsAsked) -> str:
+    """Why pods or GPUs of a manifest cannot be counted, "" where they can."""
+    match asked.unknown:
+        case UnknownNumber.NO_TEMPLATE:
+            return "the manifest has no pod template"
+        case UnknownNumber.RUNTIME:
+            return "what the manifest leaves open is set by its training runtime"
+        case UnknownNumber.COUNT:
+            return f"the manifest does not say how many {asked.role} pods it makes"
+        case UnknownNumber.DEVICES:
+            return f"the manifest does not count the devices of {asked.role} pods"
+        case UnknownNumber.CLAIMS:
+            return f"{asked.role} pods ask for devices by claim (DRA), which only the scheduler can place"
+        case UnknownNumber.ELSEWHERE:
+            return "the manifest asks for devices outside its pod templates"
+    return ""
+
+
 def fit_sentence(answer: FitAnswer) -> str:
     """Fits now and where, or what is missing and the smallest change that would help."""
     if not answer.wanted:
-        return "nothing asked for"
+        return "nothing requested"
     if answer.missing == 0:
         if answer.shortage is not None:
             return f"pending: {shortage_words(answer.shortage)}"
@@ -35,7 +75,7 @@ def _need(answer: FitAnswer) -> str:
         return room
     unit = resource_word(resource)
     if not pieces.matching_nodes:
-        return "no node shows a GPU" if unit == "GPUs" else f"no node shows {unit}"
+        return "no node advertises a GPU" if unit == "GPUs" else f"no node advertises {unit}"
     total = each * main.part.count
     text = f"needs {total} {resource_word(resource, total)} as {main.part.count} x {each}"
     text = f"{text}, {pieces.free_gpus} free"
@@ -76,7 +116,7 @@ def _why(answer: FitAnswer) -> list[str]:
     scattered = answer.pieces.scattered_gpus
     if scattered and each > 1:
         what = resource_word(resource, scattered)
-        lines.append(f"{scattered} free {what} lie in pieces too small for {each}")
+        lines.append(f"{scattered} free {what} are fragmented: no node has {each} free")
     return lines
 
 
@@ -110,7 +150,7 @@ def push_words(push: Push) -> str:
     """Whom it would cost."""
     pods = f"{len(push.victims)} pod{'s' * (len(push.victims) != 1)}"
     jobs = ", ".join(push.jobs[:_NAMED_JOBS]) + (", ..." if len(push.jobs) > _NAMED_JOBS else "")
-    text = f"by its priority it would push aside {pods} of {jobs} for {push.members} of its members"
+    text = f"by its priority it would preempt {pods} of {jobs} for {push.members} of its members"
     if push.protected:
         text += f", {push.protected} of them against a disruption budget"
-    return text if push.knows_budgets else f"{text}; disruption budgets were not looked at"
+    return text if push.knows_budgets else f"{text}; disruption budgets were not checked"

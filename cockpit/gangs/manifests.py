@@ -7,14 +7,18 @@ from typing import Any
 import msgspec
 
 from cockpit.errors import BadInput
+from cockpit.fit.pod_sets import pod_sets, pods_asked
 
 
 class Attached(msgspec.Struct, frozen=True):
-    """A manifest with its engine: the tree, objects that are made before it, and what is said of it."""
+    """A manifest with its engine: the tree, objects that are made before it, and what is said of it.
+
+    `fields_at_risk` are fields that the server may drop without a word, each with the sentence for that."""
 
     manifest: dict[str, Any]
     before: tuple[dict[str, Any], ...] = ()
     lines: tuple[str, ...] = ()
+    fields_at_risk: tuple[tuple[str, str], ...] = ()
 
 
 def copied(manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -27,38 +31,53 @@ def mapping(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def templates(tree: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], int]]:
-    """(pod template, how many pods are made of it), in place, of every kind that the templates make."""
-    spec = mapping(tree.get("spec"))
-    if tree.get("kind") == "Pod":
-        yield tree if isinstance(tree, dict) else dict(tree), 1
-        return
-    for key, replicas in spec.items():
-        if key.endswith("ReplicaSpecs"):
-            for one in mapping(replicas).values():
-                yield mapping(mapping(one).get("template")), _count(mapping(one).get("replicas"))
-    for one in _items(spec.get("tasks")):
-        yield mapping(one.get("template")), _count(one.get("replicas"))
-    for one in _items(spec.get("replicatedJobs")):
-        job = mapping(mapping(one.get("template")).get("spec"))
-        yield mapping(job.get("template")), _count(one.get("replicas")) * _count(job.get("parallelism"))
-    if tree.get("kind") == "Job" and isinstance(spec.get("template"), dict):
-        yield spec["template"], _count(spec.get("parallelism"))
+def templates(tree: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The pod templates of the manifest, in place."""
+    return (one.template for one in pod_sets(tree))
 
 
-def _items(value: Any) -> list[dict[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+def members_of(tree: Mapping[str, Any]) -> int | None:
+    """How many pods the manifest makes at once, None where it does not say; the nodes of a TrainJob."""
+    return pods_asked(tree).members
 
 
-def _count(value: Any) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 1
+def members_for(tree: Mapping[str, Any], engine: str) -> int:
+    """As `members_of`, for an engine that waits for that number. Raises BadInput where nobody knows it."""
+    found = members_of(tree)
+    if found is None:
+        refuse_without_pods(tree, engine)
+        raise BadInput(
+            f"the manifest does not say how many pods a {tree.get('kind')} makes, and {engine} waits for that"
+            " many: choose another engine, or none"
+        )
+    return found
 
 
-def members_of(tree: Mapping[str, Any]) -> int:
-    """How many pods the manifest makes at once; the nodes of a TrainJob, whose pods come from its runtime."""
-    if tree.get("kind") == "TrainJob":
-        return _count(mapping(mapping(tree.get("spec")).get("trainer")).get("numNodes"))
-    return sum(count for _, count in templates(tree))
+def least_members(tree: Mapping[str, Any], engine: str, field: str, minimum: int | None) -> int:
+    """How many pods a group waits for: all that the manifest makes, or `minimum` of them.
+
+    `field` is what the group calls that number. Raises BadInput where nobody knows it, or where fewer exist.
+    """
+    members = members_for(tree, engine)
+    least = members if minimum is None else minimum
+    if least > members:
+        raise BadInput(f"{field} {least} is more than the job's {members} pods: it would wait forever")
+    return least
+
+
+def group_beside(tree: Mapping[str, Any], api_version: str, spec: dict[str, Any]) -> dict[str, Any]:
+    """The PodGroup of the job's name, which the cockpit makes beside it."""
+    metadata = mapping(tree.get("metadata"))
+    return {
+        "apiVersion": api_version,
+        "kind": "PodGroup",
+        "metadata": {
+            "name": metadata["name"],
+            "namespace": metadata.get("namespace", ""),
+            "labels": {"app.kubernetes.io/managed-by": "gpu-cockpit"},
+        },
+        "spec": spec,
+    }
 
 
 def refuse_without_pods(tree: Mapping[str, Any], engine: str) -> None:
@@ -73,23 +92,23 @@ def refuse_without_pods(tree: Mapping[str, Any], engine: str) -> None:
 
 def set_scheduler(tree: Mapping[str, Any], name: str) -> None:
     """`schedulerName` of all pods."""
-    for template, _ in templates(tree):
+    for template in templates(tree):
         template.setdefault("spec", {})["schedulerName"] = name
 
 
 def label_pods(tree: Mapping[str, Any], key: str, value: str) -> None:
     """A label on all pods."""
-    for template, _ in templates(tree):
+    for template in templates(tree):
         template.setdefault("metadata", {}).setdefault("labels", {})[key] = value
 
 
 def annotate_pods(tree: Mapping[str, Any], key: str, value: str) -> None:
     """An annotation on all pods."""
-    for template, _ in templates(tree):
+    for template in templates(tree):
         template.setdefault("metadata", {}).setdefault("annotations", {})[key] = value
 
 
 def group_pods(tree: Mapping[str, Any], name: str) -> None:
     """`spec.schedulingGroup` of all pods (Kubernetes 1.36)."""
-    for template, _ in templates(tree):
+    for template in templates(tree):
         template.setdefault("spec", {})["schedulingGroup"] = {"podGroupName": name}

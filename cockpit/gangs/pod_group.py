@@ -1,46 +1,30 @@
 """Where a gang of a placement engine stands: from its group object and its members, never from a phase alone.
 
-A phase may be stale (a group of scheduler-plugins whose pods were deleted still counts them), and a condition
-may be final (the native PodGroup never takes its True back). What is bound is counted from the pods.
+A phase may be stale (some engines still count pods that were deleted), and a condition may be final (some
+never take their True back). What is bound is counted from the pods.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 
-from cockpit.gangs import coscheduling, kai, native, volcano
-from cockpit.gangs.sentence import one_line
+from cockpit.gangs import registry
+from cockpit.gangs.sentence import counted, one_line
 from cockpit.gangs.verdict import GangState, GangVerdict
 from cockpit.model.gang import PodGroup
 from cockpit.model.pod import Pod
-from cockpit.store.store import Store
+from cockpit.model.store_reader import StoreReader
 
-_REASONS = {
-    coscheduling.NAME: coscheduling.reason,
-    volcano.NAME: volcano.reason,
-    native.NAME: native.reason,
-    kai.NAME: kai.reason,
-}
 _ENDED = ("Finished", "Completed", "Failed", "Succeeded")
+SET_ASIDE = "waits to be tried again"
+"""Said behind the cause of a group that is not looked at by itself, whatever room there is by now."""
 
 
-def group_of(pods: Iterable[Pod], store: Store) -> PodGroup | None:
+def group_of(pods: Iterable[Pod], store: StoreReader) -> PodGroup | None:
     """The group object that the pods name, None where they name none or it does not exist."""
-    for pod in pods:
-        if not pod.gang:
-            continue
-        found = store.pod_groups_named(f"{pod.namespace}/{pod.gang}")
-        fitting = [one for one in found if _belongs(one, pod)]
-        if fitting:
-            return fitting[0]
+    for pod, name in registry.groups_named(pods):
+        for group in store.pod_groups_named(f"{pod.namespace}/{name}"):
+            if registry.is_of_group(pod, group):
+                return group
     return None
-
-
-def _belongs(group: PodGroup, pod: Pod) -> bool:
-    """Names may be the same in two engines: the scheduler of the pod tells them apart where it is known."""
-    if group.engine == volcano.NAME:
-        return pod.scheduler == volcano.SCHEDULER
-    if group.engine == kai.NAME:
-        return pod.scheduler == kai.SCHEDULER
-    return pod.scheduler not in (volcano.SCHEDULER, kai.SCHEDULER)
 
 
 def bound(pods: Iterable[Pod]) -> int:
@@ -74,14 +58,14 @@ def verdict(group: PodGroup, pods: tuple[Pod, ...], position: int | None = None)
         return None
     return GangVerdict(
         state=GangState.QUEUED,
-        reason=one_line(_REASONS[group.engine](group, pods)),
+        reason=one_line(registry.engine_named(group.engine).reason(group, pods)),
         position=position,
         is_estimate=position is not None,
         queue=group.queue,
     )
 
 
-def estimate_positions(store: Store, keys: Iterable[str]) -> dict[str, int]:
+def estimate_positions(store: StoreReader, keys: Iterable[str]) -> dict[str, int]:
     """Place in line (1 is next) by uid of the groups named "namespace/name", by engine and queue.
 
     No engine tells it: oldest first, an estimate (priorities and fair shares reorder).
@@ -102,21 +86,15 @@ def _order(group: PodGroup) -> tuple[float, str]:
     return (group.created_seconds or 0.0, group.key)
 
 
-def meaning(engine: str) -> str:
-    """What all or nothing means with this engine, in one sentence; "" for an engine that is not known."""
-    return MEANINGS.get(engine, "")
+def refused_why(pods: Sequence[Pod]) -> str:
+    """Why members wait where no sentence of the scheduler holds the cause: what they need together.
 
-
-MEANINGS: Mapping[str, str] = {
-    "Kueue": (
-        "Kueue admits the whole gang by quota, not by place: within the quota but beyond the free GPUs it can"
-        " half-bind; with topology-aware scheduling it binds together or not at all."
-    ),
-    coscheduling.NAME: coscheduling.MEANING,
-    volcano.NAME: volcano.MEANING,
-    native.NAME: native.MEANING,
-    kai.NAME: kai.MEANING,
-    "none": (
-        "Nothing holds the gang together: each pod starts when it fits, and what started waits for the rest."
-    ),
-}
+    Events of one reason are folded into the first one of a pod, so the cause may be nowhere. What is free by
+    now is left out: a row is not drawn anew for that.
+    """
+    sizes = [pod.gpus for pod in pods if pod.gpus]
+    if not sizes:
+        return f"its group was refused as a whole; {SET_ASIDE}"
+    alike = len(set(sizes)) == 1 and len(sizes) > 1
+    asked = f"{len(sizes)} x {counted(sizes[0], 'GPU')}" if alike else counted(sum(sizes), "GPU")
+    return f"needs {asked} at once and was refused; {SET_ASIDE}"

@@ -2,16 +2,16 @@
 
 kube-scheduler writes `0/N nodes are available: <count> <reason>, ... preemption: ...` or one sentence
 without counts. Reasons contain dots and commas, and their wording moves between releases, so they are
-matched by the tables below, never split blindly. Sources: kubernetes pkg/scheduler/framework/types.go
-(FitError) and the plugins beside it; scheduler-plugins pkg/coscheduling; volcano pkg/scheduler/api;
-karpenter pkg/controllers/provisioning/scheduling/events.go; cluster-autoscaler processors/status.
+matched by the tables of `cockpit.catalogue`, never split blindly. Sources: kubernetes
+pkg/scheduler/framework/types.go (FitError), and those that the catalogue names.
 """
 
 import re
 from typing import NamedTuple
 
+from cockpit.catalogue import TextPlace, Understood, understand
 from cockpit.gangs.sentence import counted, listed, one_line
-from cockpit.model.devices import is_gpu_resource, resource_word
+from cockpit.k8s.gpu_resources import is_gpu_resource, resource_word
 
 _HEAD = re.compile(r"0/(\d+) nodes are (?:un)?available: ?(.*)", re.DOTALL)
 _PART = re.compile(r"(?:^|, )(\d+) (.*?)(?=, \d+ |$)", re.DOTALL)
@@ -20,186 +20,6 @@ _TAIL = re.compile(r"[.,]?\s*(?:no new claims to deallocate,? ?)?\s*preemption: 
 # What a scheduler of gangs says in place of a node's reason: the pod itself would have had one.
 _OF_THE_GROUP = re.compile(r"optimistic rejection|PodGroup not found", re.IGNORECASE)
 _INSUFFICIENT = re.compile(r"Insufficient (\S+)", re.IGNORECASE)
-
-
-class NodeCause(NamedTuple):
-    """Why nodes are out: `id` as in the catalogue of causes, the words after "1 node" and "2 nodes"."""
-
-    id: str
-    pattern: re.Pattern[str]
-    one: str
-    many: str
-
-
-def _cause(id_: str, pattern: str, one: str, many: str) -> NodeCause:
-    return NodeCause(id_, re.compile(pattern, re.IGNORECASE), one, many)
-
-
-NODE_CAUSES: tuple[NodeCause, ...] = (
-    _cause("C4", r"too many pods|pod number exceeded", "is full of pods", "are full of pods"),
-    _cause("C6", r"taints? .*node\.kubernetes\.io/not-ready", "is not ready", "are not ready"),
-    _cause("C6", r"taints? .*node\.kubernetes\.io/unreachable", "is unreachable", "are unreachable"),
-    _cause(
-        "C6",
-        r"taints? .*node\.kubernetes\.io/(?P<what>memory|disk|pid)-pressure",
-        "is under {what} pressure",
-        "are under {what} pressure",
-    ),
-    _cause("C6", r"taints? .*node\.kubernetes\.io/network-unavailable", "has no network", "have no network"),
-    _cause("C6", r"taints? .*node\.kubernetes\.io/out-of-service", "is out of service", "are out of service"),
-    _cause(
-        "C7",
-        r"were unschedulable|taints? .*node\.kubernetes\.io/unschedulable",
-        "is cordoned",
-        "are cordoned",
-    ),
-    _cause("C5", r"taints? \{(?P<what>[^:}]+)", "is tainted {what}", "are tainted {what}"),
-    _cause("C5", r"untolerated taint|had taint", "is tainted", "are tainted"),
-    _cause(
-        "C8",
-        r"didn't match (?:pod's )?node (?:affinity|selector)",
-        "is ruled out by the node selector",
-        "are ruled out by the node selector",
-    ),
-    _cause("C9", r"anti-affinity", "is kept free by anti-affinity", "are kept free by anti-affinity"),
-    _cause("C9", r"pod affinity", "lacks the pods it wants beside it", "lack the pods it wants beside it"),
-    _cause("C10", r"topology spread", "would break the topology spread", "would break the topology spread"),
-    _cause("C11", r"free ports", "has its host port taken", "have its host port taken"),
-    _cause(
-        "C14",
-        r"volume(?:'s)? node affinity|persistent volumes to bind",
-        "cannot reach its volume",
-        "cannot reach its volume",
-    ),
-    _cause("C15", r"max volume count", "can attach no more volumes", "can attach no more volumes"),
-    _cause("C15", r"free storage", "lacks storage", "lack storage"),
-    _cause("C15", r"ReadWriteOncePod", "uses its volume already", "use its volume already"),
-    _cause(
-        "C17",
-        r"cannot allocate all claims",
-        "cannot serve its device claims",
-        "cannot serve its device claims",
-    ),
-    _cause("C18", r"resourceclaim not available", "lacks the claimed device", "lack the claimed device"),
-    _cause("B17", r"optimistic rejection", "waits for its group", "wait for its group"),
-)
-
-
-class WholeCause(NamedTuple):
-    """A sentence without counts. `is_consequence` marks members that only wait for a sibling."""
-
-    id: str
-    pattern: re.Pattern[str]
-    words: str
-    is_consequence: bool = False
-
-
-def _whole(id_: str, pattern: str, words: str, is_consequence: bool = False) -> WholeCause:
-    return WholeCause(id_, re.compile(pattern, re.IGNORECASE), words, is_consequence)
-
-
-WHOLE_CAUSES: tuple[WholeCause, ...] = (
-    _whole("C25", r"no nodes available to schedule", "the cluster has no node at all"),
-    _whole("C12", r"unbound immediate PersistentVolumeClaims", "its volume claim is not bound yet"),
-    _whole("C13", r'persistentvolumeclaim "(?P<a>[^"]+)" not found', "its volume claim {a} does not exist"),
-    _whole(
-        "C13",
-        r'persistentvolumeclaim "(?P<a>[^"]+)" is being deleted',
-        "its volume claim {a} is being deleted",
-    ),
-    _whole(
-        "C13", r"bound to non-existent persistentvolume", "its volume is gone: the claim points to nothing"
-    ),
-    _whole(
-        "C16",
-        r"ResourceClaim not created yet|resource controller to create the resourceclaim",
-        "its device claim was not made yet",
-    ),
-    _whole("C16", r'resourceclaim "(?P<a>[^"]+)" not found', "its device claim {a} does not exist"),
-    _whole(
-        "C19",
-        r"device class (?P<a>\S+) does not exist",
-        "device class {a} does not exist: is the driver installed?",
-    ),
-    _whole("C17", r"cannot allocate all claims", "no node can serve all its device claims"),
-    _whole("C18", r"resourceclaim not available", "the device it claims is in use elsewhere"),
-    _whole("C23", r"non-empty scheduling gates", "held by a scheduling gate"),
-    _whole(
-        "B16",
-        r"cannot find enough sibling pods, current pods number: (?P<a>\d+), minMember of group: (?P<b>\d+)",
-        "its group has {a} of {b} pods",
-    ),
-    _whole(
-        "B16", r"Not enough valid tasks.*valid: (?P<a>\d+), min: (?P<b>\d+)", "its group has {a} of {b} pods"
-    ),
-    _whole("B16", r"waiting for minCount pods", "its group does not have all its pods yet", True),
-    _whole(
-        "B22",
-        r"minCount \((?P<a>\d+)\) cannot be satisfied: (?P<b>\d+) scheduled, (?P<c>\d+) remaining",
-        "its group needs {a} pods placed: {b} are, {c} find no node",
-    ),
-    _whole(
-        "B20",
-        r'waiting for pod\'s pod group "(?P<a>[^"]+)" to appear',
-        "its pod group {a} does not exist yet",
-    ),
-    _whole("B20", r"PodGroup not found", "its pod group does not exist"),
-    _whole("B19", r"gated pods in the same PodGroup", "another pod of its group is gated", True),
-    _whole(
-        "B19",
-        r"podGroup (?P<a>\S+) failed recently",
-        "its group {a} failed and waits to be tried again",
-        True,
-    ),
-    _whole("B19", r"resource gap:", "its group asks for more than is free"),
-    _whole(
-        "B17", r"due to Pod (?P<a>\S+) is unschedulable", "its group waits for {a}, which finds no node", True
-    ),
-    _whole(
-        "B17",
-        r"optimistic rejection|pod group is unschedulable",
-        "its group cannot be placed as a whole",
-        True,
-    ),
-    _whole("B18", r"rejection in Unreserve", "its group was not complete in time"),
-    _whole("B22", r"waiting for preemption to complete", "waits for preempted pods to end", True),
-    # Volcano counts what it knows of: none of 0, and of those that wait also what it has not looked at
-    _whole("B16", r"\d+/0 tasks in gang unschedulable", "its group has no pods yet"),
-    _whole(
-        "B15",
-        r"\d+/(?P<b>\d+) tasks in gang unschedulable.*Pending: .*?(?P<a>[1-9]\d*) Unschedulable",
-        "{a} of {b} pods of its group find no node",
-    ),
-    _whole(
-        "B15",
-        r"\d+/(?P<b>\d+) tasks in gang unschedulable.*Pending: (?P<a>[1-9]\d*) Undetermined",
-        "{a} of {b} pods of its group not looked at yet",
-    ),
-    _whole(
-        "B15",
-        r"(?P<a>\d+)/(?P<b>\d+) tasks in gang unschedulable",
-        "{a} of {b} pods of its group find no node",
-    ),
-    _whole("B15", r"can possibly be assigned", "waits for the rest of its group", True),
-    _whole("B21", r"ElasticQuota (?P<a>\S+) is more than Max", "elastic quota {a} is used up"),
-    _whole("B21", r"total ElasticQuota used is more than min", "the elastic quotas are used up"),
-    _whole(
-        "C29",
-        r"all available instance types exceed limits for nodepool(?:.*NodePool=(?P<a>[^)\s]+))?",
-        "node pool {a} is at its limit",
-    ),
-    _whole("C29", r"no instance type has enough resources", "no machine type is large enough for it"),
-    _whole("C29", r"incompatible requirements, key (?P<a>[^,\s]+)", "no node pool matches its selector {a}"),
-    _whole("C27", r"max total nodes in cluster reached", "the autoscaler is at its limit for the cluster"),
-    _whole(
-        "C27", r"(?P<a>\d+) max node group size reached", "the autoscaler will not help: pool at its maximum"
-    ),
-    _whole("C27", r"in backoff after failed scale-up", "the last scale-up failed: the autoscaler backs off"),
-    _whole("C28", r"pod triggered scale-up", "the autoscaler is adding a node for it"),
-    _whole("C28", r"Pod should schedule on: (?P<a>\S+)", "waits for {a} to join"),
-    _whole("C21", r"preemptionPolicy=Never", "may not preempt anybody and finds no room"),
-    _whole("C22", r"terminating pod on the nominated node", "waits for a preempted pod to end"),
-)
 
 
 class SchedulerText(NamedTuple):
@@ -251,7 +71,7 @@ def is_consequence(message: str) -> bool:
     if text.parts:
         return all(_OF_THE_GROUP.search(reason) for _, reason in text.parts)
     whole = _match(message)
-    return whole is not None and whole.is_consequence
+    return whole is not None and whole.wording.is_consequence
 
 
 def names_gpus(message: str) -> bool:
@@ -259,17 +79,19 @@ def names_gpus(message: str) -> bool:
     return any(_short_of(reason, gpus=True) for _, reason in parse(message).parts)
 
 
-def _match(text: str) -> WholeCause | None:
-    return next((cause for cause in WHOLE_CAUSES if cause.pattern.search(text)), None)
+def short_of(reason: str) -> str:
+    """The resource that nodes of this part are short of, "" where the part says something else."""
+    short = _INSUFFICIENT.search(reason)
+    return "" if short is None else short.group(1).rstrip(".,")
+
+
+def _match(text: str) -> Understood | None:
+    return understand(TextPlace.POD, text)
 
 
 def _whole_cause(text: str) -> str:
     cause = _match(text)
-    if cause is None:
-        return ""
-    found = cause.pattern.search(text)
-    groups = {} if found is None else {name: value or "" for name, value in found.groupdict().items()}
-    return " ".join(cause.words.format(**groups).split())
+    return "" if cause is None else " ".join(cause.wording.words.format(**cause.names).split())
 
 
 def _phrases(text: SchedulerText) -> list[str]:
@@ -296,11 +118,10 @@ def _words(reason: str) -> tuple[str, str]:
         noun = resource_word(resource)
         noun = f"free {noun}" if is_gpu_resource(resource) else noun
         return f"lacks {noun}", f"lack {noun}"
-    for cause in NODE_CAUSES:
-        found = cause.pattern.search(reason)
-        if found is not None:
-            groups = found.groupdict()
-            return cause.one.format(**groups), cause.many.format(**groups)
+    found = understand(TextPlace.NODES, reason)
+    if found is not None:
+        wording = found.wording
+        return wording.words.format(**found.names), wording.many.format(**found.names)
     reason = re.sub(r"^(?:node\(s\)|nodes?)\s+", "", reason)
     return reason, reason
 

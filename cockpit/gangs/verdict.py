@@ -1,6 +1,17 @@
 """What every engine answers about a job's gang, and the rows of its queues."""
 
+from typing import NamedTuple
+
 import msgspec
+
+from cockpit.model.sureness import Sureness
+
+
+class QueueState(NamedTuple):
+    """`state`: active, stopped, inactive, ending, unknown; `why` is "" for an active queue."""
+
+    state: str
+    why: str
 
 
 class GangState:
@@ -12,15 +23,18 @@ class GangState:
     ADMITTED = "admitted"  # may run; its pods are not all ready
     STARTED = "started"  # all pods reached readiness
     EVICTED = "evicted"  # was admitted, is being taken off
-    HELD = "held"  # switched off by a person or by the engine
+    DEACTIVATED = "deactivated"  # suspended by a person or by the engine
     FINISHED = "finished"
 
-    WAITING = ("queued", "blocked", "checking", "evicted", "held")
+    WAITING = ("queued", "blocked", "checking", "evicted", "deactivated")
 
 
 class GangVerdict(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """One gang's standing. `reason` is one sentence of at most 100 characters, "" when nothing holds it.
 
+    `cause` is the id of a row of the catalogue of causes ("" where nothing holds it, or where what is seen
+    was not understood), `facts` the values behind the sentence by name (flavor, head, check, ...), whole.
+    `message` holds the engine's own words, said since `since_seconds` (epoch seconds, None unknown).
     `missing` counts units of `resource` in `flavor` that are wanting, in base units; None unknown or none.
     `position` 1 is next; `is_estimate` where it was computed here and not told by the engine.
     """
@@ -34,6 +48,11 @@ class GangVerdict(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     is_estimate: bool = False
     queue: str = ""
     cluster_queue: str = ""
+    cause: str = ""
+    facts: tuple[tuple[str, str], ...] = ()
+    sureness: Sureness = Sureness.UNKNOWN
+    message: str = ""
+    since_seconds: float | None = None
 
     @property
     def is_waiting(self) -> bool:
@@ -72,7 +91,6 @@ class QueueView(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     kind: str  # LocalQueue, ClusterQueue
     name: str
     namespace: str = ""
-    engine: str = "Kueue"
     resource_version: str = ""
     cluster_queue: str = ""
     cohort: str = ""
@@ -90,13 +108,3 @@ class QueueView(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     @property
     def key(self) -> str:
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
-
-    @property
-    def gpus_nominal(self) -> int:
-        return sum(one.nominal for one in self.quotas)
-
-    @property
-    def gpus_used(self) -> int | None:
-        """GPUs in use over all flavors, None where no flavor states it."""
-        stated = [one.used for one in self.quotas if one.used is not None]
-        return sum(stated) if stated else None

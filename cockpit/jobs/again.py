@@ -1,8 +1,8 @@
 """The same job once more: a manifest from an object of the cluster, and a template made from that manifest.
 
-What the server, the operators and Kueue wrote into the object is taken out; every leaf that a person wrote
-stays as it is. The template has parameters for what one changes between two runs, so that a clone goes
-through the same form, the same checks and the same rendering as a new job.
+What the server, the operators and the queueing engine wrote into the object is taken out; every leaf that a
+person wrote stays as it is. The template has parameters for what one changes between two runs, so that a
+clone goes through the same form, the same checks and the same rendering as a new job.
 """
 
 import copy
@@ -10,10 +10,10 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
-from cockpit.gangs.detect import QUEUE_LABEL
-from cockpit.gangs.hold import suspend_field
+from cockpit.gangs import registry
+from cockpit.gangs.suspend_field import suspend_field
 from cockpit.jobs.pod_templates import amounts, containers, mapping, mappings, pod_templates
-from cockpit.model.quantity import parse_quantity
+from cockpit.k8s.quantity import parse_quantity
 
 _SERVERS: Final = (
     *("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink"),
@@ -23,9 +23,6 @@ _WRITTEN: Final = (
     "kubectl.kubernetes.io/last-applied-configuration",
     "batch.kubernetes.io/job-tracking",
     "gpu-cockpit/audit-id",
-    "kueue.x-k8s.io/podset",
-    "kueue.x-k8s.io/workload",
-    "kueue.x-k8s.io/managed",
 )
 _JOB_LABELS: Final = (
     *("controller-uid", "job-name"),
@@ -54,7 +51,7 @@ def next_name(name: str, taken: Collection[str] = ()) -> str:
 def as_written(tree: Mapping[str, Any], workload: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The manifest behind an object of the cluster, ready to be created anew.
 
-    With its Kueue `workload` (a tree) pods are placed as the person wrote it: while a job is admitted, its
+    With its `workload` (a tree) pods are placed as the person wrote it: while a job is admitted, its
     templates also carry the node labels of the flavor.
     """
     made = {key: copy.deepcopy(value) for key, value in tree.items() if key != "status"}
@@ -62,7 +59,7 @@ def as_written(tree: Mapping[str, Any], workload: Mapping[str, Any] | None = Non
     for key in _SERVERS:
         metadata.pop(key, None)
     for part in ("labels", "annotations"):
-        _without(metadata, part, (*_WRITTEN, *(_JOB_LABELS if made.get("kind") == "Job" else ())))
+        _without(metadata, part, (*_written(), *(_JOB_LABELS if made.get("kind") == "Job" else ())))
     spec = mapping(made.get("spec"))
     if made.get("kind") == "Job" and spec.get("manualSelector") is not True:
         spec.pop("selector", None)
@@ -82,11 +79,15 @@ def _without(holder: dict[str, Any], part: str, keys: Collection[str]) -> None:
         del holder[part]
 
 
+def _written() -> tuple[str, ...]:
+    return (*_WRITTEN, *registry.written_labels())
+
+
 def _clean_template(template: dict[str, Any]) -> None:
     metadata = mapping(template.get("metadata"))
     metadata.pop("creationTimestamp", None)
     for part in ("labels", "annotations"):
-        _without(metadata, part, (*_WRITTEN, *_JOB_LABELS))
+        _without(metadata, part, (*_written(), *_JOB_LABELS))
     if "metadata" in template and not metadata:
         del template["metadata"]
     spec = mapping(template.get("spec"))
@@ -131,7 +132,7 @@ def _suspend_as_queued(tree: dict[str, Any]) -> None:
     here = tree
     for key in field[:-1]:
         here = here.setdefault(key, {})
-    if mapping(mapping(tree.get("metadata")).get("labels")).get(QUEUE_LABEL):
+    if registry.admitting(tree)[1]:
         here[field[-1]] = True
     else:
         here.pop(field[-1], None)

@@ -2,37 +2,51 @@
 
 from collections.abc import Iterable
 
-from cockpit.gangs.detect import QUEUE_LABEL
-from cockpit.jobs.judge import Facts
-from cockpit.jobs.root import Root
-from cockpit.jobs.row import Positions, gang_of, make_object_row, newest_warning, workload_of
+from cockpit.gangs.engine_of_job import admitted_by, needed_by
+from cockpit.jobs.job_state import Facts
+from cockpit.jobs.owner_chain import Root
+from cockpit.jobs.row import (
+    Positions,
+    gang_of,
+    growth_of,
+    growth_words,
+    make_object_row,
+    newest_warning,
+    workload_of,
+)
 from cockpit.model.job import Job, JobObject, JobState
 from cockpit.model.pod import Pod
-from cockpit.model.record import condition, label
-from cockpit.store.store import Store
+from cockpit.model.record import condition
+from cockpit.model.store_reader import StoreReader
 
 
-def is_row(job: JobObject, pods: Iterable[Pod], store: Store) -> bool:
-    """True for Jobs that ask for GPUs or that Kueue queues; the cluster's other Jobs are not our subject."""
-    if any(role.gpus_each for role in job.replicas) or any(pod.gpus for pod in pods):
+def is_row(job: JobObject, pods: Iterable[Pod], store: StoreReader) -> bool:
+    """True for Jobs that ask for GPUs or that an engine admits; other Jobs are not our subject."""
+    if any(role.asks_for_gpus for role in job.replicas) or any(pod.asks_for_gpus for pod in pods):
         return True
     return bool(store.workloads_of(job.uid))
 
 
-def row(job: JobObject, root: Root, pods: tuple[Pod, ...], store: Store, positions: Positions) -> Job:
+def row(job: JobObject, root: Root, pods: tuple[Pod, ...], store: StoreReader, positions: Positions) -> Job:
     """The row of a batch Job; `pods` are the current ones, by completion index where it has one."""
     workload = workload_of(store, job.uid)
     wanted = sum(role.replicas for role in job.replicas)
+    growth = growth_of(store, job.uid)
+    if growth is not None:  # pods of the next slice are made, and kept back by a gate
+        pods = tuple(pod for pod in pods if not pod.is_gated)
     ended, message = ended_as(job)
     facts = Facts(
         kind=job.kind,
         pods=pods,
         counted=pods,
-        wanted=wanted,
+        wanted=wanted if growth is None else growth.pods_now,
+        grows_to=None if growth is None else growth.pods_then,
+        growth="" if growth is None else growth_words(growth, store),
         gang=gang_of(workload, store, positions, pods),
         is_deleting=job.deleting_seconds is not None,
         is_suspended=job.is_suspended,
-        queue=label(job.labels, QUEUE_LABEL),
+        queue=admitted_by(job.labels),
+        needs=needed_by(job.labels),
         ended=ended,
         end_message=message,
         warning="" if pods else newest_warning(store, job.uid),

@@ -5,34 +5,37 @@ Only a leaf that can be given back exactly becomes a parameter; all else stays i
 
 import copy
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+import msgspec
+
 from cockpit.errors import BadInput
-from cockpit.gangs.detect import QUEUE_LABEL
+from cockpit.gangs import registry
+from cockpit.jobs.command_words import LaunchWords, launch_words, member_containers
 from cockpit.jobs.parameters import Parameter, read
 from cockpit.jobs.pod_templates import amounts, containers, mapping, pod_templates
-from cockpit.jobs.render import GPU_RESOURCES
 from cockpit.jobs.template import Template
+from cockpit.jobs.template_match import Match, best_match, recomputed
+from cockpit.k8s.gpu_resources import GPU_NAMES
 
-PRIORITY_LABEL: Final = "kueue.x-k8s.io/priority-class"
 _ORDER: Final = (
     *("name", "namespace", "queue", "priority", "workers", "gpus"),
     *("image", "command", "args", "memory"),
 )
-_COUNTS: Final = ("-np", "-n", "--np")
-"""Options of mpirun and horovodrun that are followed by the number of processes."""
 
 
-def clone_template(manifest: Mapping[str, Any], name: str) -> Template:
+def clone_template(manifest: Mapping[str, Any], name: str, templates: Iterable[Template] = ()) -> Template:
     """The template that makes `manifest` again under `name`, when nothing is filled in.
 
-    `manifest` is what `cockpit.jobs.again.as_written` made. Raises BadInput for an object without a kind.
+    `manifest` is what `cockpit.jobs.again.as_written` made. Where one of `templates` made it, its command is
+    the one that that template means, else it is read by kind; what cannot be read is no parameter. Raises
+    BadInput for an object without a kind.
     """
     tree = copy.deepcopy(dict(manifest))
     kind = str(tree.get("kind") or "")
     if not kind or not tree.get("apiVersion") or not isinstance(tree.get("metadata"), dict):
-        raise BadInput("only a whole object can be cloned: apiVersion, kind and metadata are needed")
+        raise BadInput("only a complete object can be cloned: apiVersion, kind and metadata are required")
     _refuse_markers(tree)
     made = _Making(tree)
     made.identity(name)
@@ -40,10 +43,11 @@ def clone_template(manifest: Mapping[str, Any], name: str) -> Template:
     made.size()
     made.pods()
     made.queue()
-    made.parameters.sort(key=lambda one: _ORDER.index(one.name))
+    made.command(templates)
+    made.parameters.sort(key=lambda one: _ORDER.index(one.name if one.name in _ORDER else "command"))
     return Template(
         name="clone",
-        title=f"{kind} once more",
+        title=f"copy of a {kind}",
         parameters=tuple(made.parameters),
         manifest=tree,
         source="clone",
@@ -56,7 +60,7 @@ def _refuse_markers(value: Any) -> None:
         for key, one in value.items():
             if str(key).startswith("$"):
                 raise BadInput(
-                    f"the object has a field {key!r}, which a template cannot hold: clone it by kubectl"
+                    f"the object has a field {key!r}, which a template cannot hold: clone it with kubectl"
                 )
             _refuse_markers(one)
     elif isinstance(value, list):
@@ -69,16 +73,22 @@ class _Making:
 
     def __init__(self, tree: dict[str, Any]) -> None:
         self._tree = tree
-        self._slots: int | str = mapping(tree.get("spec")).get("slotsPerWorker", 1)
-        self._slots_before = 1  # of a job whose slots follow its GPUs
         self.parameters: list[Parameter] = []
 
     def _offer(self, name: str, type_: str, title: str, default: str, **more: Any) -> bool:
         """Take the parameter if its default passes its own check; False leaves the leaf as it is."""
         one = Parameter(name=name, type=type_, title=title, default=default, **more)
+        return self._offer_one(one, default)
+
+    def _offer_one(self, one: Parameter, stands_for: str | tuple[str, ...]) -> bool:
+        """As `_offer`, where the value must come back as `stands_for`: else the leaf would change unasked."""
+        if any(one.name == other.name for other in self.parameters):
+            return False
         try:
-            read(one, default)
+            value = read(one, one.default or "")
         except BadInput:
+            return False
+        if value != stands_for and str(value) != stands_for:
             return False
         self.parameters.append(one)
         return True
@@ -88,7 +98,12 @@ class _Making:
         where = str(metadata.get("namespace") or "default")
         self.parameters.append(
             Parameter(
-                name="name", type="dns-label", title="Name", default=name, longest=48, help="of the new job"
+                name="name",
+                type="dns-label",
+                title="Name",
+                default=name,
+                longest=48,
+                help="name of the new job",
             )
         )
         metadata["name"] = {"$param": "name"}
@@ -97,10 +112,16 @@ class _Making:
 
     def queue(self) -> None:
         labels = mapping(self._tree["metadata"].get("labels"))
-        for label, name, title, source, type_ in (
-            (QUEUE_LABEL, "queue", "Queue", "localqueues", "dns-label"),
-            (PRIORITY_LABEL, "priority", "Priority", "priority-classes", "text"),
-        ):
+        for engine in registry.engines():
+            if engine.priority_label:
+                self._by_labels(
+                    labels,
+                    (engine.queue_label, "queue", "Queue", engine.queue_offer, "dns-label"),
+                    (engine.priority_label, "priority", "Priority", engine.priority_offer, "text"),
+                )
+
+    def _by_labels(self, labels: dict[str, Any], *found: tuple[str, str, str, str, str]) -> None:
+        for label, name, title, source, type_ in found:
             value = labels.get(label)
             if (
                 isinstance(value, str)
@@ -131,8 +152,6 @@ class _Making:
         spec = mapping(self._tree.get("spec"))
         if spec.get("slotsPerWorker") == int(text):
             spec["slotsPerWorker"] = {"$param": "gpus"}
-            self._slots = "gpus"
-            self._slots_before = int(text)
 
     def size(self) -> None:
         spec = mapping(self._tree.get("spec"))
@@ -151,22 +170,6 @@ class _Making:
         ):
             for key in keys:
                 holder[key] = {"$param": "workers"}
-            self._processes(before)
-
-    def _processes(self, workers: int) -> None:
-        """Follow the size where a command names the number of processes: workers x slots."""
-        slots = self._slots_before if isinstance(self._slots, str) else self._slots
-        if not _is_count(slots):
-            return
-        for _role, template in pod_templates(self._tree):
-            for one in containers(template):
-                for key in ("command", "args"):
-                    words = one.get(key)
-                    if not isinstance(words, list):
-                        continue
-                    for at in range(1, len(words)):
-                        if words[at - 1] in _COUNTS and words[at] == str(workers * slots):
-                            words[at] = {"$text": {"$product": ["workers", self._slots]}}
 
     def pods(self) -> None:
         templates = [one for _role, one in pod_templates(self._tree)]
@@ -178,8 +181,6 @@ class _Making:
             for one in every:
                 one["image"] = {"$param": "image"}
         self._memory(with_gpus)
-        if len(every) == 1 or len(with_gpus) == 1:
-            self._words(with_gpus[0])
 
     def _memory(self, with_gpus: list[dict[str, Any]]) -> None:
         limits = {str(amounts(one, "limits").get("memory", "")) for one in with_gpus}
@@ -191,25 +192,90 @@ class _Making:
             if str(amounts(one, "requests").get("memory", "")) == old:
                 amounts(one, "requests")["memory"] = {"$param": "memory"}
 
-    def _words(self, container: dict[str, Any]) -> None:
+    # ---- the command
+
+    def command(self, templates: Iterable[Template]) -> None:
+        """What the job runs: as the template that made it means it, else by kind.
+
+        A template without a word of its own fits whatever stands there, so it comes last.
+        """
+        match = best_match(templates, self._tree)
+        is_sure = match is not None and match.fixed > 0
+        if match is not None and (is_sure or not self._as_kind()):
+            self._as_template(match)
+        elif match is None:
+            self._as_kind()
+
+    def _as_template(self, match: Match) -> None:
+        values = self._values()
+        for holder, key, marker in match.numbers:
+            found = recomputed(marker, match.names, values, str(holder[key]))
+            if found is not None:
+                holder[key] = {"$text": found} if isinstance(holder[key], str) else found
+        # From the end: what stands before keeps its place.
+        for one in sorted(match.commands, key=lambda one: one.begin, reverse=True):
+            self._splice(one.parameter, [one.words], one.begin, one.end)
+
+    def _as_kind(self) -> bool:
+        """True where something was read, even if it cannot be offered."""
+        spec = mapping(self._tree.get("spec"))
+        if self._tree.get("kind") == "TrainJob":
+            return self._words_of([mapping(spec.get("trainer"))])
+        if self._tree.get("kind") == "RayJob" and isinstance(spec.get("entrypoint"), str):
+            if "\n" not in spec["entrypoint"] and self._offer(
+                "command", "text", "Command", spec["entrypoint"]
+            ):
+                spec["entrypoint"] = {"$param": "command"}
+            return True
+        members = member_containers(self._tree)
+        if members:
+            return self._words_of(members)
+        launch = launch_words(self._tree)
+        if launch is None:
+            return False
+        self._follow_ranks(launch)
+        if launch.words is not None:
+            one = Parameter(name="command", type="command", title="Command", help="what every rank runs")
+            self._splice(one, [launch.words], launch.begin, len(launch.words))
+        return True
+
+    def _follow_ranks(self, launch: LaunchWords) -> None:
+        """Where the launcher names as many ranks as there are slots, they follow the size."""
+        slots = mapping(self._tree.get("spec")).get("slotsPerWorker", 1)
+        factor = "gpus" if isinstance(slots, dict) else slots
+        values = self._values()
+        if "workers" not in values or not (factor == "gpus" or _is_count(factor)):
+            return
+        ranks = int(values["workers"]) * (int(values["gpus"]) if factor == "gpus" else factor)
+        for words, at in launch.ranks:
+            if words[at] == str(ranks):
+                words[at] = {"$text": {"$product": ["workers", factor]}}
+
+    def _words_of(self, holders: list[dict[str, Any]]) -> bool:
+        """Parameters for `command` and `args`, which are equal in all of these containers."""
+        is_read = False
         for key, title in (("command", "Command"), ("args", "Arguments")):
-            words = container.get(key)
-            if not isinstance(words, list) or not words or not all(isinstance(one, str) for one in words):
-                continue
-            text = shlex.join(words)
-            # A field is one line, and a word of many lines (a script) would not come back as it was.
-            if "\n" in text or not _gives_back(key, text, words):
-                continue
-            if self._offer(key, "command", title, text):
-                container[key] = [{"$splice": key}]
+            lists = [one.get(key) for one in holders]
+            words = [one for one in lists if isinstance(one, list) and one]
+            if words and len(words) == len(lists):
+                is_read = True
+                self._splice(Parameter(name=key, type="command", title=title), words, 0, len(words[0]))
+        return is_read
 
+    def _splice(self, one: Parameter, lists: list[list[Any]], begin: int, end: int) -> None:
+        """Offer the words `begin` to `end` of these lists, which hold the same there."""
+        words = tuple(lists[0][begin:end])
+        if not words or not all(isinstance(word, str) for word in words):
+            return
+        text = shlex.join(words)
+        # A field is one line, and a word of many lines (a script) would not come back as it was.
+        if "\n" in text or not self._offer_one(msgspec.structs.replace(one, default=text), words):
+            return
+        for each in lists:
+            each[begin:end] = [{"$splice": one.name}]
 
-def _gives_back(name: str, text: str, words: list[str]) -> bool:
-    try:
-        found = read(Parameter(name=name, type="command", default=text), text)
-    except BadInput:
-        return False
-    return found == tuple(words)
+    def _values(self) -> dict[str, str]:
+        return {one.name: one.default or "" for one in self.parameters}
 
 
 def _is_count(value: Any) -> bool:
@@ -217,4 +283,4 @@ def _is_count(value: Any) -> bool:
 
 
 def _gpu_resource(container: Mapping[str, Any]) -> str:
-    return next((one for one in GPU_RESOURCES if one in amounts(container, "limits")), "")
+    return next((one for one in GPU_NAMES if one in amounts(container, "limits")), "")

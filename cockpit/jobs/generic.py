@@ -6,34 +6,33 @@ ask for (a JobSet and a TrainJob have them also while they are suspended), else 
 
 from collections.abc import Iterable, Sequence
 
-from cockpit.gangs import kueue
-from cockpit.gangs.detect import QUEUE_LABEL
+from cockpit.gangs.engine_of_job import admitted_by
 from cockpit.jobs.batch_job import ended_as
-from cockpit.jobs.judge import Facts
-from cockpit.jobs.root import NOT_JOBS, Root
+from cockpit.jobs.job_state import Facts
+from cockpit.jobs.owner_chain import NOT_JOBS, Root
 from cockpit.jobs.row import Positions, gang_of, last_finish, make_row, newest_warning, workload_of
-from cockpit.model.devices import is_gpu_resource
+from cockpit.k8s.gpu_resources import gpus_asked, is_gpu_resource
 from cockpit.model.gang import PodSet, Workload
 from cockpit.model.job import Job, JobObject, JobState, OwnerObject
 from cockpit.model.pod import Pod
-from cockpit.model.record import Labels, label
-from cockpit.store.store import Store
+from cockpit.model.record import Labels
+from cockpit.model.store_reader import StoreReader
 
 
-def is_row(root: Root, pods: Iterable[Pod], store: Store, children: Iterable[JobObject] = ()) -> bool:
+def is_row(root: Root, pods: Iterable[Pod], store: StoreReader, children: Iterable[JobObject] = ()) -> bool:
     """True where pods ask for GPUs, where the Jobs below do, or a Workload that stands for the controller."""
-    if any(pod.gpus for pod in pods):
+    if any(pod.asks_for_gpus for pod in pods):
         return True
     if root.kind not in NOT_JOBS and _with_gpus(children):
         return True
-    return any(kueue.gpus_asked(one) for one in store.workloads_of(root.uid))
+    return any(gpus_asked(one.pod_sets) for one in store.workloads_of(root.uid))
 
 
 def row(
     owner: OwnerObject | None,
     root: Root,
     pods: tuple[Pod, ...],
-    store: Store,
+    store: StoreReader,
     positions: Positions,
     *,
     children: Sequence[JobObject] = (),
@@ -63,7 +62,7 @@ def row(
         is_suspended=bool(asking) and all(one.is_suspended for one in asking),
         ended=ended,
         end_message=message,
-        queue="" if owner is None else label(owner.labels, QUEUE_LABEL),
+        queue=None if owner is None else admitted_by(owner.labels),
         warning="" if pods else newest_warning(store, root.uid),
     )
     labels: Labels = () if owner is None else owner.labels

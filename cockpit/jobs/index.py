@@ -1,33 +1,34 @@
 """Job rows, kept up to date: a delta recomputes only the jobs it touches."""
 
 from collections import ChainMap
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
-from cockpit.gangs import kueue, pod_group
-from cockpit.jobs import batch_job, generic, mpijob, volcano_job
+from cockpit.gangs import pod_group, registry
+from cockpit.jobs import batch_job, engine_job, generic, mpijob
 from cockpit.jobs.members import current
-from cockpit.jobs.root import NOT_JOBS, Root, climb, from_ref, of_object, of_pod
-from cockpit.jobs.row import Place
+from cockpit.jobs.owner_chain import NOT_JOBS, Root, climb, from_ref, of_object, of_pod
+from cockpit.jobs.row import QueuePosition
 from cockpit.model.event import Event
 from cockpit.model.gang import PodGroup, QueuePlace, Workload
 from cockpit.model.job import Job, JobObject, JobState, OwnerObject
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
 from cockpit.store.delta import Delta
 from cockpit.store.multimap import Multimap
-from cockpit.store.store import Store
 
-_QUEUES = (Kind.LOCAL_QUEUE, Kind.CLUSTER_QUEUE)
-_OBJECTS = (Kind.MPIJOB, Kind.JOB, Kind.VOLCANO_JOB, Kind.OWNER)
+_TABLES = {"MPIJob": Kind.MPIJOB, "Job": Kind.JOB}
 
 
 class JobIndex:
     """All jobs of a store by key. `update` is called with every delta; `touched` names what the last one
     recomputed, added or took away."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: StoreReader, take_delta: Callable[[], Delta] | None = None) -> None:
         self._store = store
+        self._take_delta = take_delta
+        self.behind = 0  # objects that came since the rows were brought up to the store
         self._jobs: dict[str, Job] = {}
         self._roots: dict[str, Root] = {}
         self._key_of: dict[str, str] = {}  # root, pod or workload uid -> key of the row it is part of
@@ -37,12 +38,12 @@ class JobIndex:
         self._node_ready: dict[str, str] = {}
         self._largest_node_gpus = 0
         self._in_line: set[str] = set()  # uids of Workloads without quota
-        self._positions: dict[str, Place] = {}
+        self._positions: dict[str, QueuePosition] = {}
         self._estimates: dict[str, int] = {}
         self._gang_rows = Multimap()  # "namespace/name" of a pod group -> keys of rows whose pods name it
         self._gangs_of: dict[str, tuple[str, ...]] = {}
         self._group_keys: dict[str, str] = {}  # uid of a PodGroup -> "namespace/name"
-        self._group_places: dict[str, Place] = {}
+        self._group_places: dict[str, QueuePosition] = {}
         self.touched: frozenset[str] = frozenset()
 
     @property
@@ -67,13 +68,20 @@ class JobIndex:
 
     # ---- keeping up
 
+    def catch_up(self) -> None:
+        """Bring the rows up to the store, by what it says has moved since the last time."""
+        self.behind = 0
+        if self._take_delta is not None:
+            self.update(self._take_delta())
+
     def update(self, delta: Delta) -> None:
         """Recompute the rows that the delta touches. The first call after a load sees everything."""
         touched: dict[str, Root] = {}
-        gone = (uid for kind in (Kind.POD, Kind.WORKLOAD, *_OBJECTS) for uid in delta.removed.get(kind, ()))
+        objects = registry.controller_tables()
+        gone = (uid for kind in (Kind.POD, Kind.WORKLOAD, *objects) for uid in delta.removed.get(kind, ()))
         for uid in gone:
             self._touch_key(touched, self._key_of.get(uid, ""))
-        for kind in _OBJECTS:
+        for kind in objects:
             for uid in delta.removed.get(kind, ()):
                 self._touch_above(touched, uid)
                 self._unlink(uid)
@@ -98,9 +106,9 @@ class JobIndex:
 
     def _touch_root(self, touched: dict[str, Root], root: Root) -> None:
         """A newer object with the same name takes the row over, even while pods of the old one linger."""
-        table = {"MPIJob": Kind.MPIJOB, "Job": Kind.JOB}.get(root.kind)
-        if volcano_job.is_volcano(root):
-            table = Kind.VOLCANO_JOB
+        table = _TABLES.get(root.kind)
+        if (own := registry.own_job(root.api_version, root.kind)) is not None:
+            table = own.table
         if table is not None:
             record: JobObject | None = self._store.by_key(table, f"{root.namespace}/{root.name}")
             if record is not None and record.uid != root.uid:
@@ -147,22 +155,23 @@ class JobIndex:
                 self._touch_key(touched, key)
                 continue
             pod = table[uid]
-            sibling = (pod.owner_uid, pod.gpus > 0)
+            sibling = (pod.owner_uid, bool(pod.gpus or pod.gpus_shared or pod.has_unknown_gpus))
             if sibling != last:
                 last = sibling if pod.owner_uid and pod.owner_kind not in NOT_JOBS else None
                 self._touch_new_pod(touched, pod, climbed)
 
     def _touch_new_pod(self, touched: dict[str, Root], pod: Pod, climbed: set[tuple[str, str, bool]]) -> None:
         """The row of a pod; siblings of one, whose owners are in `climbed`, have the same."""
-        if not pod.gpus and not pod.owner_uid:
+        asks = pod.asks_for_gpus
+        if not asks and not pod.owner_uid:
             return
         if pod.owner_uid and pod.owner_kind not in NOT_JOBS:
-            siblings = (pod.owner_uid, pod.namespace, pod.gpus > 0)
+            siblings = (pod.owner_uid, pod.namespace, asks)
             if siblings in climbed:
                 return
             climbed.add(siblings)
         root = of_pod(self._store, pod)
-        if pod.gpus or root.uid in self._key_of:
+        if asks or root.uid in self._key_of:
             self._touch_root(touched, root)
 
     def _touch_workload(self, touched: dict[str, Root], uid: str) -> None:
@@ -185,7 +194,7 @@ class JobIndex:
             if group is None:
                 self._group_keys.pop(uid, None)
         found = pod_group.estimate_positions(self._store, self._group_keys.values())
-        places = {uid: Place(number) for uid, number in found.items()}
+        places = {uid: QueuePosition(number) for uid, number in found.items()}
         for uid in places.keys() | self._group_places.keys():
             if places.get(uid) != self._group_places.get(uid):
                 for key in self._gang_rows.get(self._group_keys.get(uid, "")):
@@ -219,42 +228,61 @@ class JobIndex:
 
     def _move_line(self, touched: dict[str, Root], delta: Delta) -> None:
         """Keep the line of waiting Workloads, and recompute places only when it or a queue moved."""
-        has_line_moved = False
+        has_line_moved = has_leader_moved = False
         for uid in delta.removed.get(Kind.WORKLOAD, ()):
             has_line_moved |= uid in self._in_line
+            has_leader_moved |= uid in self._in_line
             self._in_line.discard(uid)
         for uid in delta.changed.get(Kind.WORKLOAD, ()):
             workload: Workload | None = self._store.get(Kind.WORKLOAD, uid)
-            is_waiting = workload is not None and kueue.is_in_line(workload)
+            is_waiting = workload is not None and registry.engine_of_workload(workload).is_in_line(workload)
             has_line_moved |= is_waiting or uid in self._in_line
+            has_leader_moved |= uid in self._in_line or (is_waiting and not self._follows_others(workload))
             if is_waiting:
                 self._in_line.add(uid)
             else:
                 self._in_line.discard(uid)
-        has_queue_moved = delta.touches(*_QUEUES)
+        has_queue_moved = delta.touches(*registry.queue_tables())
         if has_line_moved or has_queue_moved:
             table = self._store.records(Kind.WORKLOAD)
             waiting = [table[uid] for uid in self._in_line]
-            self._estimates = kueue.estimate_positions(self._store, among=waiting)
+            self._estimates = registry.estimate_positions(self._store, waiting)
         if has_line_moved or has_queue_moved or delta.touches(Kind.PLACE):
             found = self._estimates
             self._positions = {uid: self._place(uid, number) for uid, number in found.items()}
-            self._touch_queued(touched, has_queue_moved=has_queue_moved)
+            self._touch_queued(touched, has_queue_moved=has_queue_moved, has_leader_moved=has_leader_moved)
 
-    def _touch_queued(self, touched: dict[str, Root], *, has_queue_moved: bool) -> None:
-        """Jobs in line whose place or, after a queue changed, whose reason may be another now."""
+    def _touch_queued(
+        self, touched: dict[str, Root], *, has_queue_moved: bool, has_leader_moved: bool
+    ) -> None:
+        """Jobs in line whose place or, after a queue or whom they follow changed, whose reason may be new."""
+        if has_queue_moved:
+            for uid in self._in_line:  # what runs and waits to grow is not queued
+                waiting: Workload | None = self._store.get(Kind.WORKLOAD, uid)
+                if waiting is not None and waiting.replaces:
+                    self._touch_workload(touched, uid)
         for key, job in self._jobs.items():
-            if job.state == JobState.QUEUED and (has_queue_moved or self._has_moved(job)):
+            if job.state != JobState.QUEUED:
+                continue
+            if has_queue_moved or self._has_moved(job) or (has_leader_moved and self._follows(job)):
                 self._touch_key(touched, key)
+
+    def _follows(self, job: Job) -> bool:
+        return self._follows_others(self._store.get(Kind.WORKLOAD, job.workload_uid))
+
+    def _follows_others(self, workload: Workload | None) -> bool:
+        if workload is None:
+            return False
+        return registry.engine_of_workload(workload).follows_others(workload, self._store)
 
     def _has_moved(self, job: Job) -> bool:
         place = self._positions.get(job.workload_uid)
-        shown = None if job.position is None else Place(job.position, not job.is_position_estimate)
+        shown = None if job.position is None else QueuePosition(job.position, not job.is_position_estimate)
         return bool(job.workload_uid) and place != shown
 
-    def _place(self, uid: str, estimate: int) -> Place:
+    def _place(self, uid: str, estimate: int) -> QueuePosition:
         told: QueuePlace | None = self._store.get(Kind.PLACE, uid)
-        return Place(estimate) if told is None else Place(told.position, True)
+        return QueuePosition(estimate) if told is None else QueuePosition(told.position, True)
 
     # ---- the tree of controllers
 
@@ -316,10 +344,11 @@ class JobIndex:
             self._key_of[uid] = key
 
     def _enter_gangs(self, key: str, root: Root | None, pods: Iterable[Pod]) -> None:
-        """Which groups move the row: those that its pods name, and the one that Volcano makes before them."""
-        gangs = tuple(sorted({f"{pod.namespace}/{pod.gang}" for pod in pods if pod.gang}))
-        if root is not None and volcano_job.is_volcano(root):
-            gangs = tuple(sorted({*gangs, *volcano_job.group_keys(root)}))
+        """Which groups move the row: those that its pods name, and what an engine makes before them."""
+        named = {f"{pod.namespace}/{name}" for pod, name in registry.groups_named(pods)}
+        if root is not None and (own := registry.own_job(root.api_version, root.kind)) is not None:
+            named.update(engine_job.group_keys(own, root))
+        gangs = tuple(sorted(named))
         former = self._gangs_of.pop(key, ())
         if gangs:
             self._gangs_of[key] = gangs
@@ -340,12 +369,12 @@ class JobIndex:
             mpi: JobObject | None = store.get(Kind.MPIJOB, root.uid)
             if mpi is not None:
                 return mpijob.row(mpi, root, current(pods), store, places)
-        elif volcano_job.is_volcano(root):
-            volcano: JobObject | None = store.get(Kind.VOLCANO_JOB, root.uid)
-            if volcano is not None:
-                if not volcano_job.is_row(volcano, pods, store):
+        elif (own := registry.own_job(root.api_version, root.kind)) is not None:
+            object_: JobObject | None = store.get(own.table, root.uid)
+            if object_ is not None:
+                if not engine_job.is_row(object_, pods, store):
                     return None
-                return volcano_job.row(volcano, root, current(pods), store, places)
+                return engine_job.row(object_, root, current(pods), store, places, own=own)
         elif root.kind == "Job":
             batch: JobObject | None = store.get(Kind.JOB, root.uid)
             if batch is not None:

@@ -44,29 +44,29 @@ class LintRule(msgspec.Struct, frozen=True, kw_only=True):
 def read_rules(document: Document, value: Any, parameters: Mapping[str, Parameter]) -> tuple[LintRule, ...]:
     """The rules of a document's `lint` section. Raises BadInput naming file, line and field."""
     if not isinstance(value, list):
-        raise document.fault(("lint",), "a list is needed here")
+        raise document.fault(("lint",), "this must be a list")
     return tuple(_rule(document, one, ("lint", at), parameters) for at, one in enumerate(value))
 
 
 def _rule(document: Document, one: Any, path: Path, parameters: Mapping[str, Parameter]) -> LintRule:
     if not isinstance(one, dict) or ("warn" in one) == ("reads" in one):
-        raise document.fault(path, "either `warn` or `reads` is needed here")
+        raise document.fault(path, "give either `warn` or `reads`")
     known = _WARN if "warn" in one else _READS
     for key in one:
         if key not in known:
-            raise document.fault((*path, key), f"unknown field; known are: {', '.join(known)}")
+            raise document.fault((*path, key), f"unknown field; known fields: {', '.join(known)}")
     if "warn" in one:
         return _warn_rule(document, one, path, parameters)
     reads = _name(document, one["reads"], (*path, "reads"), parameters)
     groups = _pattern(document, one.get("pattern"), (*path, "pattern"))
     expect = one.get("expect")
     if not isinstance(expect, dict) or not expect:
-        raise document.fault((*path, "expect"), "named groups and their numbers are needed here")
+        raise document.fault((*path, "expect"), "this must map named groups to numbers")
     for group, marker in expect.items():
         if group not in groups:
             raise document.fault((*path, "expect", group), "the pattern has no group of this name")
         if not isinstance(marker, dict) or set(marker) not in ({"$product"}, {"$param"}):
-            raise document.fault((*path, "expect", group), "a $product or an integer $param is needed")
+            raise document.fault((*path, "expect", group), "this must be a $product or an integer $param")
         check_markers(document, {"$text": marker}, (*path, "expect", group), parameters)
     return LintRule(reads=reads, pattern=one["pattern"], expect=tuple(expect.items()))
 
@@ -75,23 +75,23 @@ def _warn_rule(
     document: Document, one: dict[str, Any], path: Path, parameters: Mapping[str, Parameter]
 ) -> LintRule:
     if not isinstance(one["warn"], str) or not one["warn"]:
-        raise document.fault((*path, "warn"), "a sentence is needed here")
+        raise document.fault((*path, "warn"), "this must be a sentence")
     lists: dict[str, tuple[str, ...]] = {}
     for key in ("given", "missing"):
         listed = one.get(key, [])
         if not isinstance(listed, list):
-            raise document.fault((*path, key), "a list of parameters is needed here")
+            raise document.fault((*path, key), "this must be a list of parameters")
         lists[key] = tuple(
             _name(document, each, (*path, key, at), parameters) for at, each in enumerate(listed)
         )
     matches = one.get("matches", {})
     if not isinstance(matches, dict):
-        raise document.fault((*path, "matches"), "parameters and their patterns are needed here")
+        raise document.fault((*path, "matches"), "this must map parameters to patterns")
     for name, pattern in matches.items():
         _name(document, name, (*path, "matches", name), parameters)
         _pattern(document, pattern, (*path, "matches", name))
     if not (lists["given"] or lists["missing"] or matches):
-        raise document.fault(path, "`given`, `missing` or `matches` is needed: else it always speaks")
+        raise document.fault(path, "give `given`, `missing` or `matches`: without one it always warns")
     return LintRule(
         warn=one["warn"], given=lists["given"], missing=lists["missing"], matches=tuple(matches.items())
     )
@@ -99,7 +99,7 @@ def _warn_rule(
 
 def _name(document: Document, name: Any, path: Path, parameters: Mapping[str, Parameter]) -> str:
     if not isinstance(name, str) or name not in parameters:
-        raise document.fault(path, f"no parameter {name!r}; known are: {', '.join(parameters) or 'none'}")
+        raise document.fault(path, f"no parameter {name!r}; parameters: {', '.join(parameters) or 'none'}")
     return name
 
 

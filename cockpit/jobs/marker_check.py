@@ -41,10 +41,10 @@ def check_markers(document: Document, value: Any, path: Path, parameters: Parame
         if first:
             marker = first
     if marker not in MARKERS:
-        raise document.fault((*path, marker), f"unknown marker; known are: {', '.join(MARKERS)}")
+        raise document.fault((*path, marker), f"unknown marker; known: {', '.join(MARKERS)}")
     extra = set(value) - {marker, *COMPANIONS.get(marker, ())}
     if extra:
-        raise document.fault((*path, marker), "a marker stands alone in its mapping")
+        raise document.fault((*path, marker), "a marker must be the only key of its mapping")
     _check_one(document, marker, value, path, parameters)
 
 
@@ -62,14 +62,14 @@ def _check_one(
                 _known(document, one, here, parameters)
             if marker == "$when":
                 if "$then" not in value:
-                    raise document.fault(here, "$then is needed beside it")
+                    raise document.fault(here, "it needs $then beside it")
                 for branch in ("$then", "$else"):
                     # A branch stands where the marker does, so that spreading markers know their list.
                     inner = value.get(branch)
                     check_markers(document, inner, (*path, branch), parameters)
         case "$first":
             if not isinstance(argument, list) or not all(isinstance(one, dict) for one in argument):
-                raise document.fault(here, "a list of markers is needed here")
+                raise document.fault(here, "this must be a list of markers")
             check_markers(document, argument, here, parameters)
         case "$lookup":
             if _known(document, argument, here, parameters).type != "table":
@@ -98,7 +98,7 @@ def _check_plain(document: Document, marker: str, argument: Any, path: Path, par
 def _check_beside(document: Document, value: dict[str, Any], path: Path, parameters: Parameters) -> None:
     keyed = value.get("$keyed", {})
     if not isinstance(keyed, dict):
-        raise document.fault((*path, "$keyed"), "parameters and their values are needed here")
+        raise document.fault((*path, "$keyed"), "this must map parameters to values")
     for name, inner in keyed.items():
         here = (*path, "$keyed", name)
         if _known(document, name, here, parameters).type not in _KEY_TYPES:
@@ -115,24 +115,26 @@ def _check_beside(document: Document, value: dict[str, Any], path: Path, paramet
 
 def _known(document: Document, name: Any, path: Path, parameters: Parameters) -> Parameter:
     if not isinstance(name, str) or name not in parameters:
-        raise document.fault(path, f"no parameter {name!r}; known are: {', '.join(parameters) or 'none'}")
+        raise document.fault(path, f"no parameter {name!r}; parameters: {', '.join(parameters) or 'none'}")
     return parameters[name]
 
 
 def _check_product(document: Document, argument: Any, path: Path, parameters: Parameters) -> None:
     if not isinstance(argument, list) or not argument:
-        raise document.fault(path, "a list of integer parameters and whole numbers is needed")
+        raise document.fault(path, "this must be a list of integer parameters and whole numbers")
     for index, one in enumerate(argument):
         if isinstance(one, int) and not isinstance(one, bool):
             continue
         parameter = _known(document, one, (*path, index), parameters)
         if parameter.type != "integer" or parameter.default == "":
-            raise document.fault((*path, index), f"{one!r} is no integer parameter that always has a value")
+            raise document.fault(
+                (*path, index), f"{one!r} is not an integer parameter that always has a value"
+            )
 
 
 def _check_text(document: Document, argument: Any, path: Path, parameters: Parameters) -> None:
     if not isinstance(argument, dict) or set(argument) not in ({"$product"}, {"$param"}):
-        raise document.fault(path, "a $product or an integer $param is needed")
+        raise document.fault(path, "this must be a $product or an integer $param")
     check_markers(document, argument, path, parameters)
     if "$param" in argument and parameters[argument["$param"]].type != "integer":
         raise document.fault(path, "only an integer needs to be turned into text")

@@ -32,7 +32,7 @@ from typing import Any, Final
 
 from cockpit.errors import BadInput
 from cockpit.jobs.parameters import Value
-from cockpit.jobs.values import Mount, Pair
+from cockpit.jobs.values import KeyValue, Mount
 
 ALONE: Final = (
     *("$param", "$product", "$text", "$given", "$splice", "$when", "$first", "$lookup"),
@@ -114,14 +114,14 @@ def _fill(value: Any, values: Values) -> Any:
             _put(made, key, filled, name)
     for name in _names(value.get("$pairs")):
         for pair in _parts(values.get(name)):
-            if isinstance(pair, Pair):
+            if isinstance(pair, KeyValue):
                 _put(made, pair.key, pair.value, name)
     return made
 
 
 def _put(made: dict[str, Any], key: str, value: Any, name: str) -> None:
     if key in made:
-        raise BadInput(f"{name}: {key} is set by another field already; give it in one place")
+        raise BadInput(f"{name}: {key} is already set by another field; give it in one place")
     made[key] = value
 
 
@@ -158,7 +158,7 @@ def _value(marker: str, tree: Mapping[str, Any], values: Values) -> Any:
             found = (
                 one.value
                 for one in _parts(values.get(argument))
-                if isinstance(one, Pair) and one.key == wanted
+                if isinstance(one, KeyValue) and one.key == wanted
             )
             return next(found, _DROPPED)
     inner = _fill(argument, values) if marker == "$text" else values.get(argument)

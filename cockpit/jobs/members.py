@@ -2,14 +2,30 @@
 
 from collections.abc import Iterable
 
-from cockpit.gangs import coscheduling, scheduler
+from cockpit.gangs import registry, scheduler
+from cockpit.gangs.pod_group import SET_ASIDE, refused_why
 from cockpit.gangs.sentence import counted, one_line
+from cockpit.k8s.evictions import EVICTED, eviction_words
+from cockpit.k8s.waiting_reasons import CRASHING, Severity, waiting_reason
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
-from cockpit.store.store import Store
+from cockpit.model.store_reader import StoreReader
 
+LAUNCHER = "launcher"
 LEADERS = ("launcher", "leader", "master", "head", "driver", "coordinator", "chief")
+
+
+def is_named_otherwise(pod: Pod) -> bool:
+    """True where the pod's name ends with another number than its rank: mpi-operator 0.8 counts from the
+    launcher where that works, too (runLauncherAsWorker)."""
+    head, _, last = pod.name.rpartition("-")
+    return (
+        pod.role not in LEADERS
+        and head.endswith(f"-{pod.role}")
+        and last.isdecimal()
+        and int(last) != pod.rank
+    )
 
 
 def in_order(pods: Iterable[Pod]) -> tuple[Pod, ...]:
@@ -65,7 +81,14 @@ def is_up(pod: Pod) -> bool:
 
 
 def short_name(pod: Pod) -> str:
-    """What tells the member from its siblings: "worker-3", "launcher", else the pod's name."""
+    """What tells the member from its siblings: "worker-3", "rank 4", "launcher", else the pod's name.
+
+    Where a launcher is rank 0 the first worker is rank 1 and its pod is worker-0 by name: its rank is said.
+    """
+    if pod.role == LAUNCHER:
+        return pod.role
+    if pod.role and pod.rank is not None and is_named_otherwise(pod):
+        return f"rank {pod.rank}"
     if pod.role and pod.rank is not None:
         return f"{pod.role}-{pod.rank}"
     if pod.role in LEADERS:
@@ -74,13 +97,19 @@ def short_name(pod: Pod) -> str:
 
 
 def end_words(pod: Pod) -> str:
-    """How a pod failed: "OOMKilled (exit 137)", "Evicted", "exit 1"."""
+    """How a pod failed: "OOMKilled (exit 137)", "evicted: node low on memory", "exit 1"."""
+    if evicted := _evicted(pod):
+        return evicted
     reason = pod.terminated_reason or pod.status_reason
     if reason == "Error":
         reason = ""
     if pod.exit_code:
         return f"{reason} (exit {pod.exit_code})" if reason else f"exit {pod.exit_code}"
-    return reason or pod.status_message or "failed without a reason"
+    return reason or pod.status_message or "failed, no reason given"
+
+
+def _evicted(pod: Pod) -> str:
+    return eviction_words(pod.status_message) if pod.status_reason == EVICTED else ""
 
 
 def failed_why(pods: Iterable[Pod]) -> str:
@@ -90,10 +119,11 @@ def failed_why(pods: Iterable[Pod]) -> str:
         return ""
     first = min(failed, key=lambda pod: (pod.finished_seconds or 0.0, pod.name))
     more = f", and {len(failed) - 1} more" if len(failed) > 1 else ""
-    return one_line(f"{short_name(first)} failed: {end_words(first)}{more}")
+    verb = "" if _evicted(first) else "failed: "
+    return one_line(f"{short_name(first)} {verb}{end_words(first)}{more}")
 
 
-def unbound_why(pods: tuple[Pod, ...], store: Store) -> str:
+def unbound_why(pods: tuple[Pod, ...], store: StoreReader) -> str:
     """Why pods have no node: the sentence of the member that is a cause, not of those that wait for it."""
     waiting = [pod for pod in pods if not pod.node and not pod.is_finished]
     if not waiting:
@@ -106,21 +136,21 @@ def unbound_why(pods: tuple[Pod, ...], store: Store) -> str:
         for event in store.events_of(pod.uid):
             if event.reason == "FailedScheduling" and not scheduler.is_consequence(event.message):
                 cause = _refusal(pod, event.message, store)
-                is_aside = any(coscheduling.is_set_aside(one.scheduled_message) for one in told)
-                return one_line(f"{cause}; {coscheduling.SET_ASIDE}") if is_aside else cause
-    if told and all(coscheduling.is_set_aside(pod.scheduled_message) for pod in told):
-        return coscheduling.refused_why(waiting)
+                is_aside = any(registry.is_set_aside(one.scheduled_message) for one in told)
+                return one_line(f"{cause}; {SET_ASIDE}") if is_aside else cause
+    if told and all(registry.is_set_aside(pod.scheduled_message) for pod in told):
+        return refused_why(waiting)
     if told:
         return scheduler.plain(told[0].scheduled_message, gpus=told[0].gpus)
     gated = [pod for pod in waiting if pod.is_gated]
     if gated:
-        return f"{counted(len(gated), 'pod')} held by a scheduling gate"
+        return f"{counted(len(gated), 'pod')} blocked by a scheduling gate"
     names = sorted({pod.scheduler for pod in waiting if pod.scheduler})
     whose = f"scheduler {names[0]}" if names else "the scheduler"
-    return one_line(f"{counted(len(waiting), 'pod')} not looked at by {whose} yet")
+    return one_line(f"{counted(len(waiting), 'pod')} not yet processed by {whose}")
 
 
-def _refusal(pod: Pod, message: str, store: Store) -> str:
+def _refusal(pod: Pod, message: str, store: StoreReader) -> str:
     """The scheduler's words; where no node is large enough that is said instead, for waiting cannot help."""
     largest = store.largest_node_gpus()
     if pod.gpus > largest > 0 and scheduler.names_gpus(message):
@@ -128,22 +158,7 @@ def _refusal(pod: Pod, message: str, store: Store) -> str:
     return scheduler.plain(message, gpus=pod.gpus)
 
 
-_WAITING_WORDS = {
-    "ErrImagePull": "its image cannot be pulled",
-    "ImagePullBackOff": "its image cannot be pulled",
-    "InvalidImageName": "its image name is not valid",
-    "ErrImageNeverPull": "its image is not on the node and may not be pulled",
-    "RegistryUnavailable": "the image registry does not answer",
-    "CreateContainerConfigError": "its configuration is incomplete",
-    "CreateContainerError": "its container cannot be made",
-    "RunContainerError": "its container cannot be started",
-    "CrashLoopBackOff": "it crashes again and again",
-    "ContainerCreating": "its container is being made",
-    "PodInitializing": "its init containers run",
-}
-
-
-def not_up_why(pods: tuple[Pod, ...], store: Store) -> str:
+def not_up_why(pods: tuple[Pod, ...], store: StoreReader) -> str:
     """Why bound pods are not running and ready: the member that says most, "" where all are up."""
     late = [pod for pod in pods if pod.node and not is_up(pod) and not pod.is_finished]
     if not late:
@@ -155,33 +170,32 @@ def not_up_why(pods: tuple[Pod, ...], store: Store) -> str:
     elif pod.deleting_seconds is not None:
         text = "is being deleted"
     elif pod.waiting_reason:
-        text = _WAITING_WORDS.get(pod.waiting_reason, pod.waiting_reason)
+        text = waiting_reason(pod.waiting_reason).words
         detail = _detail(pod)
         text = f"{text}: {detail}" if detail else text
     elif pod.phase == "Running":
-        text = "runs but is not ready"
+        text = "running but not ready"
     else:
-        text = "bound, its node has not started it yet"
+        text = "scheduled, but not started by its node yet"
     more = f" (and {len(late) - 1} more)" if len(late) > 1 else ""
     return one_line(f"{short_name(pod)}: {text}", 100 - len(more)) + more
 
 
 def _vagueness(pod: Pod) -> tuple[bool, bool, str]:
-    vague = pod.waiting_reason in ("", "ContainerCreating", "PodInitializing")
-    return (vague, not pod.waiting_reason, pod.name)
+    is_vague = not pod.waiting_reason or waiting_reason(pod.waiting_reason).severity is Severity.PROGRESS
+    return (is_vague, not pod.waiting_reason, pod.name)
 
 
 def _detail(pod: Pod) -> str:
-    if pod.waiting_reason in ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"):
+    reason = waiting_reason(pod.waiting_reason)
+    if reason.is_about_image:
         return pod.image
-    if pod.waiting_reason == "CrashLoopBackOff":
+    if pod.waiting_reason == CRASHING:
         return end_words(pod)
-    if pod.waiting_reason in ("ContainerCreating", "PodInitializing"):
-        return ""
-    return pod.waiting_message
+    return "" if reason.severity is Severity.PROGRESS else pod.waiting_message
 
 
-def _lost_node(pod: Pod, store: Store) -> str:
+def _lost_node(pod: Pod, store: StoreReader) -> str:
     node: Node | None = store.by_key(Kind.NODE, pod.node)
     if node is None or node.ready in ("True", ""):
         return ""

@@ -5,20 +5,21 @@ So only Succeeded, Failed and Suspended are taken from conditions, the rest from
 Source: mpi-operator pkg/controller/mpi_job_controller_status.go.
 """
 
-from cockpit.gangs.detect import QUEUE_LABEL
-from cockpit.jobs.judge import Facts
-from cockpit.jobs.root import Root
+from cockpit.gangs import registry
+from cockpit.gangs.engine_of_job import admitted_by, needed_by
+from cockpit.jobs.job_state import Facts
+from cockpit.jobs.owner_chain import Root
 from cockpit.jobs.row import Positions, gang_of, make_object_row, newest_warning, workload_of
 from cockpit.model.job import Job, JobObject, JobState
 from cockpit.model.pod import Pod
-from cockpit.model.record import condition, label
-from cockpit.store.store import Store
+from cockpit.model.record import condition
+from cockpit.model.store_reader import StoreReader
 
 
-def row(job: JobObject, root: Root, pods: tuple[Pod, ...], store: Store, positions: Positions) -> Job:
+def row(job: JobObject, root: Root, pods: tuple[Pod, ...], store: StoreReader, positions: Positions) -> Job:
     """The row of an MPIJob; `pods` are its current members, the launcher first."""
     workload = workload_of(store, job.uid)
-    with_gpus = [role for role in job.replicas if role.gpus_each]
+    with_gpus = [role for role in job.replicas if role.asks_for_gpus]
     roles = {role.role for role in with_gpus or job.replicas}
     ended, message = _ended(job, pods)
     facts = Facts(
@@ -31,9 +32,13 @@ def row(job: JobObject, root: Root, pods: tuple[Pod, ...], store: Store, positio
         is_suspended=job.is_suspended,
         ended=ended,
         end_message=message,
+        quarrel=""
+        if workload is None
+        else registry.engine_of_workload(workload).quarrel(job, workload, store),
         was_running=_is_true(job, "Running"),
         missing_leader="" if any(pod.role == "launcher" for pod in pods) else "launcher",
-        queue=label(job.labels, QUEUE_LABEL),
+        queue=admitted_by(job.labels),
+        needs=needed_by(job.labels),
         warning="" if pods else newest_warning(store, job.uid),
     )
     return make_object_row(job, root, facts, store, workload)

@@ -11,12 +11,13 @@ from typing import Final
 
 import msgspec
 
-from cockpit.errors import BadInput
+from cockpit.errors import BadValue
+from cockpit.gangs import registry
 from cockpit.jobs import values
-from cockpit.jobs.values import Mount, Pair
-from cockpit.model.quantity import parse_quantity
+from cockpit.jobs.values import KeyValue, Mount
+from cockpit.k8s.quantity import parse_quantity
 
-Value = str | int | bool | tuple[str, ...] | tuple[Pair, ...] | tuple[Mount, ...] | None
+Value = str | int | bool | tuple[str, ...] | tuple[KeyValue, ...] | tuple[Mount, ...] | None
 """A checked value; None for an optional parameter that was left empty. A tuple of words is a command."""
 
 TYPES: Final = (
@@ -25,11 +26,16 @@ TYPES: Final = (
     *("path", "git", "revision", "resource-name", "label-value", "label-key", "object-name"),
 )
 SOURCES: Final = (
-    *("namespaces", "localqueues", "priority-classes", "pod-priority-classes", "gpu-models"),
-    *("nodes", "pools", "claims", "secrets", "gpu-resources", "volcano-queues", "kai-queues"),
-    *("runtimes", "topology-levels"),
+    *("namespaces", "pod-priority-classes", "gpu-models"),
+    *("nodes", "pools", "claims", "secrets", "gpu-resources", "runtimes"),
 )
 """Where `choices-from` may point: lists that are filled from the cluster. Secrets are typed, never listed."""
+
+
+def sources() -> tuple[str, ...]:
+    """Where `choices-from` may point: lists of the cluster, and those of its queueing engines."""
+    return (SOURCES[0], *registry.offer_names(), *SOURCES[1:])
+
 
 # RFC 1035 label, the strictest form that a job's children need (source: mpi-operator validation.go).
 _DNS_LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
@@ -45,7 +51,7 @@ class Parameter(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
     `default` None means that a value must be given; "" means that it may stay empty. `minimum` and
     `maximum` bound an integer (in `unit`) or a quantity (in base units). `longest` bounds the length of a
-    text in characters. `choices_from` names a list of the cluster, see SOURCES.
+    text in characters. `choices_from` names a list of the cluster, see `sources`.
     """
 
     name: str
@@ -84,20 +90,21 @@ def read(parameter: Parameter, text: str) -> Value:
     text = text.strip()
     if not text:
         if parameter.is_required:
-            raise BadInput(f"{parameter.name}: a value is needed{_hint(parameter)}")
+            raise BadValue(parameter.name, f"a value is required{_hint(parameter)}")
         return False if parameter.type == "switch" else None
     if len(text) > _LONGEST_TEXT:
-        raise BadInput(f"{parameter.name}: {len(text)} characters are too many, at most {_LONGEST_TEXT}")
+        raise BadValue(parameter.name, f"{len(text)} characters are too many, at most {_LONGEST_TEXT}")
     if any(ord(one) < 0x20 and one not in "\n\t" for one in text) or "\x7f" in text:
-        raise BadInput(f"{parameter.name}: control characters are not allowed in {text!r}")
+        raise BadValue(parameter.name, f"control characters are not allowed in {text!r}")
     value = _READERS[parameter.type](parameter, text)
     if parameter.longest is not None and len(text) > parameter.longest:
-        raise BadInput(
-            f"{parameter.name}: {text!r} has {len(text)} characters, at most {parameter.longest} are allowed"
-            " (names of the job's children need the rest)"
+        raise BadValue(
+            parameter.name,
+            f"{text!r} has {len(text)} characters, at most {parameter.longest} are allowed"
+            " (names of the job's children need the rest)",
         )
     if parameter.choices and text not in parameter.choices:
-        raise BadInput(f"{parameter.name}: {text!r} is not one of {', '.join(parameter.choices)}")
+        raise BadValue(parameter.name, f"{text!r} is not one of {', '.join(parameter.choices)}")
     return value
 
 
@@ -111,22 +118,23 @@ def _text(parameter: Parameter, text: str) -> Value:
 
 def _dns_label(parameter: Parameter, text: str) -> Value:
     if not _DNS_LABEL.fullmatch(text) or len(text) > _LONGEST_LABEL:
-        raise BadInput(
-            f"{parameter.name}: {text!r} is not a name: lower-case letters, digits and '-', starting with a"
-            f" letter, ending with a letter or digit, at most {_LONGEST_LABEL} characters"
+        raise BadValue(
+            parameter.name,
+            f"{text!r} is not a valid name: use lower-case letters, digits and '-', starting with a"
+            f" letter, ending with a letter or digit, at most {_LONGEST_LABEL} characters",
         )
     return text
 
 
 def _integer(parameter: Parameter, text: str) -> Value:
     if not _INTEGER.fullmatch(text):
-        raise BadInput(f"{parameter.name}: {text!r} is not a whole number")
+        raise BadValue(parameter.name, f"{text!r} is not a whole number")
     number = int(text)
     unit = f" {parameter.unit}" if parameter.unit else ""
     if parameter.minimum and number < int(parameter.minimum):
-        raise BadInput(f"{parameter.name}: {number} is too small, at least {parameter.minimum}{unit}")
+        raise BadValue(parameter.name, f"{number} is too small, at least {parameter.minimum}{unit}")
     if parameter.maximum and number > int(parameter.maximum):
-        raise BadInput(f"{parameter.name}: {number} is too large, at most {parameter.maximum}{unit}")
+        raise BadValue(parameter.name, f"{number} is too large, at most {parameter.maximum}{unit}")
     return number
 
 
@@ -134,28 +142,31 @@ def _quantity(parameter: Parameter, text: str) -> Value:
     try:
         amount = parse_quantity(text)
     except ValueError:
-        raise BadInput(
-            f"{parameter.name}: {text!r} is not a quantity: write a number with its unit, as in 16Gi or 500m"
+        raise BadValue(
+            parameter.name,
+            f"{text!r} is not a valid quantity: write a number with its unit, as in 16Gi or 500m",
         ) from None
     if amount < 0:
-        raise BadInput(f"{parameter.name}: {text!r} is negative")
+        raise BadValue(parameter.name, f"{text!r} is negative")
     if parameter.minimum and amount < parse_quantity(parameter.minimum):
-        raise BadInput(f"{parameter.name}: {text} is too small, at least {parameter.minimum}")
+        raise BadValue(parameter.name, f"{text} is too small, at least {parameter.minimum}")
     if parameter.maximum and amount > parse_quantity(parameter.maximum):
-        raise BadInput(f"{parameter.name}: {text} is too large, at most {parameter.maximum}")
+        raise BadValue(parameter.name, f"{text} is too large, at most {parameter.maximum}")
     return text
 
 
 def _command(parameter: Parameter, text: str) -> Value:
     found = values.words(parameter.name, text)
     if not found:
-        raise BadInput(f"{parameter.name}: {text!r} holds no command")
+        raise BadValue(parameter.name, f"{text!r} contains no command")
     return found
 
 
 def _image(parameter: Parameter, text: str) -> Value:
     if not _IMAGE.fullmatch(text):
-        raise BadInput(f"{parameter.name}: {text!r} is not an image reference such as registry/path/name:tag")
+        raise BadValue(
+            parameter.name, f"{text!r} is not a valid image reference such as registry/path/name:tag"
+        )
     return text
 
 
@@ -165,7 +176,7 @@ def _switch(parameter: Parameter, text: str) -> Value:
         return True
     if lower in _FALSE:
         return False
-    raise BadInput(f"{parameter.name}: {text!r} is neither true nor false")
+    raise BadValue(parameter.name, f"{text!r} is not true or false")
 
 
 def _of(reader: Callable[[str, str], Value]) -> Callable[[Parameter, str], Value]:

@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
+from cockpit.fit.pod_sets import pods_asked
 from cockpit.fit.shape import Part, shape_of
-from cockpit.jobs.render import parts
+from cockpit.gangs import registry
 
 
 def planned_gang(manifest: Mapping[str, Any], namespace: str = "default") -> tuple[Part, ...]:
-    """The parts of the gang; () for a kind whose pods are not known beforehand.
+    """The parts of the gang whose number is known; whether that is all of it, `pods_asked` tells.
 
     The namespace of the manifest goes before `namespace`. Labels of controllers: mpi-operator
     pkg/controller/mpi_job_controller.go, training-operator pkg/apis common.go, batch/v1 labels.
@@ -20,7 +21,7 @@ def planned_gang(manifest: Mapping[str, Any], namespace: str = "default") -> tup
     kind, version = str(manifest.get("kind") or ""), str(manifest.get("apiVersion") or "")
     return tuple(
         Part(one.role, one.replicas, shape_of(one.template, where, _added(kind, version, name, one.role)))
-        for one in parts(manifest)
+        for one in pods_asked(manifest).sets
         if one.replicas
     )
 
@@ -28,8 +29,8 @@ def planned_gang(manifest: Mapping[str, Any], namespace: str = "default") -> tup
 def _added(kind: str, api_version: str, name: str, role: str) -> dict[str, str]:
     if kind == "Pod":
         return {}
-    if api_version.startswith("batch.volcano.sh/"):
-        return {"volcano.sh/job-name": name, "volcano.sh/task-spec": role}
+    if (own := registry.own_job(api_version, kind)) is not None:
+        return own.pod_labels(name, role)
     if kind == "Job":
         return {"batch.kubernetes.io/job-name": name, "job-name": name}
     if kind in ("JobSet", "TrainJob"):

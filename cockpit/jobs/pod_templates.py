@@ -1,7 +1,9 @@
-"""Where the pod templates of a job's tree stand, by role: every kind of job has a place of its own."""
+"""The pod templates of a job's tree by role, and their containers."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
+
+from cockpit.fit.pod_sets import pod_sets
 
 
 def mapping(value: Any) -> dict[str, Any]:
@@ -15,20 +17,8 @@ def mappings(value: Any) -> list[dict[str, Any]]:
 
 
 def pod_templates(tree: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(role, pod template) of MPIJob and its kin, batch Job, JobSet, a pod itself; in place, not copied."""
-    spec = mapping(tree.get("spec"))
-    if tree.get("kind") == "Pod":
-        yield "main", tree if isinstance(tree, dict) else dict(tree)
-        return
-    for key, replicas in spec.items():
-        if key.endswith("ReplicaSpecs"):
-            for role, one in mapping(replicas).items():
-                yield role.lower(), mapping(mapping(one).get("template"))
-    if isinstance(spec.get("template"), dict) and tree.get("kind") == "Job":
-        yield "main", spec["template"]
-    for one in mappings(spec.get("replicatedJobs")):
-        inner = mapping(mapping(mapping(one.get("template")).get("spec")).get("template"))
-        yield str(one.get("name") or "main"), inner
+    """(role, pod template) of every template in the tree, whatever its kind; in place, not copied."""
+    return ((one.role, one.template) for one in pod_sets(tree))
 
 
 def containers(template: Mapping[str, Any]) -> list[dict[str, Any]]:

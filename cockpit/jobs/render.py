@@ -3,18 +3,16 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import msgspec
-
 from cockpit.errors import BadInput
+from cockpit.fit.pod_sets import ManifestPods, pods_asked
+from cockpit.gangs import registry
 from cockpit.jobs import lint_rules
 from cockpit.jobs.markers import fill, used_parameters
 from cockpit.jobs.parameters import Parameter, Value, read
 from cockpit.jobs.template import Template
-from cockpit.model.devices import is_gpu_resource
-from cockpit.model.quantity import parse_quantity
+from cockpit.k8s.gpu_resources import GPU_NAMES, is_gpu_resource
+from cockpit.k8s.quantity import parse_quantity
 
-GPU_RESOURCES = ("nvidia.com/gpu", "amd.com/gpu", "habana.ai/gaudi", "gpu.intel.com/i915")
-QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 _SAMPLES = {
     "dns-label": "sample",
     "text": "sample",
@@ -38,16 +36,6 @@ _SAMPLES = {
     "label-key": "kubernetes.io/hostname",
     "object-name": "sample",
 }
-
-
-class Part(msgspec.Struct, frozen=True):
-    """One homogeneous part of a rendered job: `replicas` pods of `gpus_each` devices."""
-
-    role: str
-    replicas: int
-    gpus_each: int
-    pod_spec: dict[str, Any]
-    template: dict[str, Any] = {}  # metadata and spec
 
 
 def checked(template: Template, values: Mapping[str, str]) -> dict[str, Value]:
@@ -111,59 +99,7 @@ def _amount(value: Any) -> float | None:
         return None
 
 
-def _count(value: Any, default: int) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else default
-
-
-def parts(manifest: Mapping[str, Any]) -> tuple[Part, ...]:
-    """The pods that a rendered manifest asks for: MPIJob and its kin, batch Job, JobSet, TrainJob, Volcano's
-    Job, Pod; () for other kinds."""
-    spec = _tree(manifest.get("spec"))
-    for key, replicas in spec.items():
-        if key.endswith("ReplicaSpecs") and isinstance(replicas, dict):
-            return tuple(
-                _part(role.lower(), _tree(one).get("replicas"), _tree(one).get("template"))
-                for role, one in replicas.items()
-            )
-    if isinstance(spec.get("tasks"), list):
-        return tuple(
-            _part(str(one.get("name") or "main"), one.get("replicas"), one.get("template"))
-            for one in _items(spec["tasks"])
-        )
-    if isinstance(spec.get("replicatedJobs"), list):
-        return tuple(_replicated(one) for one in _items(spec["replicatedJobs"]))
-    if manifest.get("kind") == "TrainJob":
-        return (_trained(_tree(spec.get("trainer"))),)
-    if manifest.get("kind") == "Job":
-        return (_part("main", spec.get("parallelism"), spec.get("template")),)
-    if manifest.get("kind") == "Pod":
-        return (_part("main", 1, manifest),)
-    return ()
-
-
-def _replicated(one: dict[str, Any]) -> Part:
-    """One replicatedJob of a JobSet: `replicas` Jobs of `parallelism` pods each."""
-    job = _tree(_tree(one.get("template")).get("spec"))
-    made = _part(str(one.get("name") or "main"), job.get("parallelism"), job.get("template"))
-    return msgspec.structs.replace(made, replicas=made.replicas * _count(one.get("replicas"), 1))
-
-
-def _trained(trainer: dict[str, Any]) -> Part:
-    """The nodes of a TrainJob: their pods are made from the runtime, only what the job overrides is seen."""
-    container = {"resources": trainer.get("resourcesPerNode"), "image": trainer.get("image")}
-    return _part("node", trainer.get("numNodes"), {"spec": {"containers": [container]}})
-
-
-def _part(role: str, replicas: Any, template: Any) -> Part:
-    pod_spec = _tree(_tree(template).get("spec"))
-    gpus = 0
-    for container in _items(pod_spec.get("containers")):
-        limits = _limits(container)
-        gpus += sum(max(0, int(_amount(limits[one]) or 0)) for one in limits if is_gpu_resource(one))
-    return Part(role, _count(replicas, 1), gpus, pod_spec, _tree(template))
-
-
-def _resources(part: Part) -> frozenset[str]:
+def _resources(part: ManifestPods) -> frozenset[str]:
     return frozenset(name for one in _items(part.pod_spec.get("containers")) for name in _limits(one))
 
 
@@ -174,7 +110,7 @@ def _limits(container: dict[str, Any]) -> dict[str, Any]:
 def advice(manifest: Mapping[str, Any]) -> tuple[str, ...]:
     """What a careful colleague would say about a rendered manifest before it is sent; () when nothing."""
     found = [*_job_advice(manifest)]
-    for part in parts(manifest):
+    for part in pods_asked(manifest).sets:
         found.extend(_image_advice(part))
         if manifest.get("kind") != "TrainJob":  # its pods come from a runtime, which is not seen here
             found.extend(_gpu_advice(part))
@@ -182,20 +118,21 @@ def advice(manifest: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def queue_of(manifest: Mapping[str, Any]) -> str:
-    """The Kueue LocalQueue that a rendered manifest names, "" for none."""
-    labels = _tree(_tree(manifest.get("metadata")).get("labels"))
-    return str(labels.get(QUEUE_LABEL) or "")
+    """The queue by which the job of a rendered manifest is admitted, "" for none."""
+    return registry.admitting(manifest)[1]
 
 
 def _job_advice(manifest: Mapping[str, Any]) -> Iterable[str]:
     spec = _tree(manifest.get("spec"))
     policy = _tree(spec.get("runPolicy"))
-    has_queue = bool(queue_of(manifest))
+    engine, queue = registry.admitting(manifest)
+    has_queue = bool(queue)
     suspended = policy.get("suspend", spec.get("suspend", False))
     if has_queue and not suspended and manifest.get("kind") != "Pod":
-        yield "has a queue but is not suspended: without Kueue's webhook its pods start before admission"
+        webhook = f"without {engine.name}'s webhook its pods start before admission"
+        yield f"has a queue but is not suspended: {webhook}"
     if not has_queue and suspended:
-        yield "is suspended and has no queue: nothing will start it"
+        yield "is suspended and has no queue: nothing will resume it"
     if manifest.get("kind") == "MPIJob":
         # The default in code is None although the field's comment says Running (mpi-operator default.go).
         if policy.get("cleanPodPolicy") not in ("Running", "All"):
@@ -204,10 +141,10 @@ def _job_advice(manifest: Mapping[str, Any]) -> Iterable[str]:
         if launcher.get("replicas", 1) != 1:
             yield "an MPIJob has exactly one launcher"
         if spec.get("launcherCreationPolicy") == "WaitForWorkersReady" and has_queue:
-            yield "launcherCreationPolicy WaitForWorkersReady is void for a job that starts suspended"
+            yield "launcherCreationPolicy WaitForWorkersReady has no effect on a job that starts suspended"
 
 
-def _image_advice(part: Part) -> Iterable[str]:
+def _image_advice(part: ManifestPods) -> Iterable[str]:
     for container in _items(part.pod_spec.get("containers")):
         image = str(container.get("image") or "")
         tail = image.rsplit("/", 1)[-1]
@@ -215,12 +152,12 @@ def _image_advice(part: Part) -> Iterable[str]:
             yield f"image {image} has no fixed tag: two members may run different code"
 
 
-def _gpu_advice(part: Part) -> Iterable[str]:
+def _gpu_advice(part: ManifestPods) -> Iterable[str]:
     if not part.gpus_each:
         return
     tolerations = _items(part.pod_spec.get("tolerations"))
     # A toleration without a key tolerates everything.
-    known = (None, *GPU_RESOURCES, *(one for one in _resources(part) if is_gpu_resource(one)))
+    known = (None, *GPU_NAMES, *(one for one in _resources(part) if is_gpu_resource(one)))
     if not any(one.get("key") in known for one in tolerations):
         yield f"{part.role} pods ask for GPUs but do not tolerate the taint of GPU nodes"
     volumes = [_tree(one.get("emptyDir")) for one in _items(part.pod_spec.get("volumes"))]
@@ -230,23 +167,21 @@ def _gpu_advice(part: Part) -> Iterable[str]:
     yield from _shared_memory_advice(part, shared)
 
 
-def _shared_memory_advice(part: Part, shared: list[dict[str, Any]]) -> Iterable[str]:
+def _shared_memory_advice(part: ManifestPods, shared: list[dict[str, Any]]) -> Iterable[str]:
     containers = _items(part.pod_spec.get("containers"))
     limits = [_amount(_limits(one)["memory"]) or 0.0 for one in containers if "memory" in _limits(one)]
     wanted = sum(_amount(one.get("sizeLimit")) or 0.0 for one in shared)
     if limits and wanted >= sum(limits):
-        yield f"shared memory of {part.role} pods counts in their memory limit and takes all of it"
+        yield f"shared memory of {part.role} pods counts towards their memory limit and takes all of it"
 
 
 def lint(template: Template) -> tuple[str, ...]:
     """What is wrong with a template that could be read: one sentence each, () when nothing."""
     found: list[str] = []
     unused = [one.name for one in template.parameters if one.name not in used_parameters(template.manifest)]
-    found.extend(
-        f"{template.source}: the parameter {name!r} is used nowhere in the manifest" for name in unused
-    )
+    found.extend(f"{template.source}: parameter {name!r} is not used in the manifest" for name in unused)
     if template.parameter("name") is None:
-        found.append(f"{template.source}: a parameter `name` is needed to tell jobs apart")
+        found.append(f"{template.source}: a parameter `name` is required to tell jobs apart")
     try:
         manifest = render(template, sample_values(template))
     except BadInput as error:

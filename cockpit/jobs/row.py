@@ -1,19 +1,21 @@
 """From the facts to the row: what every kind of job shares."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from cockpit.gangs import kueue, pod_group
-from cockpit.gangs.detect import engine_of
+from cockpit.gangs import pod_group, registry
+from cockpit.gangs.engine_of_job import engine_of_job
+from cockpit.gangs.sentence import one_line
 from cockpit.gangs.verdict import GangVerdict
-from cockpit.jobs.judge import Facts, judge
+from cockpit.jobs.job_state import Facts, judge
 from cockpit.jobs.members import is_up
-from cockpit.jobs.root import Root
+from cockpit.jobs.owner_chain import Root
+from cockpit.k8s.field_errors import field_error_words
 from cockpit.model.gang import Workload
-from cockpit.model.job import Job, JobObject, JobState
+from cockpit.model.job import Job, JobObject, JobState, ReplicaSpec
 from cockpit.model.pod import Pod
 from cockpit.model.record import Labels
-from cockpit.store.store import Store
+from cockpit.model.store_reader import StoreReader
 
 PERSON_LABELS = (
     "cockpit/user",
@@ -27,33 +29,74 @@ PERSON_LABELS = (
 )
 
 
-class Place(NamedTuple):
+class QueuePosition(NamedTuple):
     """A place in line, 1 is next; `is_told` where the engine said it, else it was estimated."""
 
     number: int
     is_told: bool = False
 
 
-Positions = Mapping[str, Place]
+Positions = Mapping[str, QueuePosition]
 """Uid of a Workload or PodGroup to its place."""
 
 
-def workload_of(store: Store, uid: str) -> Workload | None:
-    """The Workload that stands for a job: the newest that has not finished, else the newest."""
+def workload_of(store: StoreReader, uid: str) -> Workload | None:
+    """The Workload that stands for a job: the newest that has not finished, else the newest.
+
+    A slice that waits to replace a running one stands for nothing yet: the job runs as it did.
+    """
     found = store.workloads_of(uid)
-    alive = [one for one in found if kueue.gang_state(one) != "finished"]
+    alive = [one for one in found if not one.is_finished]
+    growth = _next_slice(alive)
+    if growth is not None:
+        return growth.now
     return (alive or found or (None,))[-1]
 
 
+class SliceGrowth(NamedTuple):
+    """A job that may grow by slices: the workload by which it runs, and the one that waits."""
+
+    now: Workload
+    then: Workload
+
+    @property
+    def pods_now(self) -> int:
+        return sum(part.count for part in self.now.pod_sets)
+
+    @property
+    def pods_then(self) -> int:
+        return sum(part.count for part in self.then.pod_sets)
+
+
+def growth_of(store: StoreReader, uid: str) -> SliceGrowth | None:
+    """How the job is to grow, None where it is not."""
+    return _next_slice([one for one in store.workloads_of(uid) if not one.is_finished])
+
+
+def _next_slice(alive: Sequence[Workload]) -> SliceGrowth | None:
+    then = alive[-1] if alive else None
+    if then is None or not then.replaces or not registry.engine_of_workload(then).is_in_line(then):
+        return None
+    now = next((one for one in alive if one.key == then.replaces), None)
+    return None if now is None or registry.engine_of_workload(now).is_in_line(now) else SliceGrowth(now, then)
+
+
+def growth_words(growth: SliceGrowth, store: StoreReader) -> str:
+    """Why it does not grow yet."""
+    why = registry.engine_of_workload(growth.then).admission(growth.then, store, {}).reason
+    return one_line(f"{growth.pods_now} of {growth.pods_then} pods admitted; the others: {why}")
+
+
 def gang_of(
-    workload: Workload | None, store: Store, positions: Positions, pods: tuple[Pod, ...] = ()
+    workload: Workload | None, store: StoreReader, positions: Positions, pods: tuple[Pod, ...] = ()
 ) -> GangVerdict | None:
-    """What holds the gang: Kueue while its Workload waits, then the engine that places its pods."""
+    """What holds the gang: the engine that has yet to admit it, then the one that places its pods."""
     queued = None
     if workload is not None:
         place = positions.get(workload.uid)
         told = {} if place is None else {workload.uid: place.number}
-        queued = kueue.verdict(workload, store, told, is_told=place is not None and place.is_told)
+        admits = registry.engine_of_workload(workload)
+        queued = admits.admission(workload, store, told, is_told=place is not None and place.is_told)
         if queued.is_waiting:
             return queued
     group = pod_group.group_of(pods, store)
@@ -73,7 +116,7 @@ def person_of(labels: Labels) -> str:
 def make_row(  # the one place where a Job is put together
     root: Root,
     facts: Facts,
-    store: Store,
+    store: StoreReader,
     *,
     labels: Labels = (),
     workload: Workload | None = None,
@@ -85,7 +128,7 @@ def make_row(  # the one place where a Job is put together
 ) -> Job:
     """The row of one job."""
     state, why = judge(facts, store)
-    engine = engine_of(labels, facts.pods, workload)
+    engine = engine_of_job(labels, facts.pods, workload)
     gang = facts.gang
     place = gang.position if gang is not None and state == JobState.QUEUED else None
     return Job(
@@ -101,11 +144,12 @@ def make_row(  # the one place where a Job is put together
         position=place,
         is_position_estimate=place is not None and gang is not None and gang.is_estimate,
         state=state,
-        why="" if state == JobState.RUNNING else why,
+        why=why,
         ready=sum(1 for pod in facts.counted if is_up(pod)),
-        wanted=facts.wanted,
-        gpus_held=sum(pod.holds_gpus for pod in facts.pods),
+        wanted=facts.grows_to or facts.wanted,
+        gpus_allocated=sum(pod.gpus_allocated for pod in facts.pods),
         gpus_wanted=gpus_wanted,
+        has_unknown_gpus=any(pod.has_unknown_gpus for pod in facts.pods),
         created_seconds=created_seconds,
         started_seconds=started_seconds if started_seconds is not None else first_start(facts.pods),
         finished_seconds=finished_seconds if state in JobState.ENDED else None,
@@ -116,7 +160,9 @@ def make_row(  # the one place where a Job is put together
     )
 
 
-def make_object_row(job: JobObject, root: Root, facts: Facts, store: Store, workload: Workload | None) -> Job:
+def make_object_row(
+    job: JobObject, root: Root, facts: Facts, store: StoreReader, workload: Workload | None
+) -> Job:
     """The row of a job that has an object of its own: what every such object tells, whatever its kind."""
     return make_row(
         root,
@@ -124,12 +170,30 @@ def make_object_row(job: JobObject, root: Root, facts: Facts, store: Store, work
         store,
         labels=job.labels,
         workload=workload,
-        gpus_wanted=sum(role.replicas * role.gpus_each for role in job.replicas),
+        gpus_wanted=gpus_asked(job.replicas, facts.pods),
         resource_version=job.resource_version,
         created_seconds=job.created_seconds,
         started_seconds=job.started_seconds,
         finished_seconds=job.finished_seconds,
     )
+
+
+def gpus_asked(replicas: Sequence[ReplicaSpec], pods: Sequence[Pod]) -> int | None:
+    """GPUs of a full gang; None where roles ask by claims (DRA) and no pod tells how many these are."""
+    total = sum(role.replicas * role.gpus_each for role in replicas)
+    claiming = [role for role in replicas if role.has_device_claims]
+    if not claiming:
+        return total
+    if not pods or any(pod.has_unknown_gpus for pod in pods):
+        return None
+    if any(pod.gpus_shared for pod in pods):
+        return sum(pod.gpus for pod in pods)
+    for role in claiming:
+        own = [pod.gpus_claimed for pod in pods if pod.role in ("", role.role) or len(replicas) == 1]
+        if not own:
+            return None
+        total += role.replicas * max(own)
+    return total
 
 
 def first_start(pods: tuple[Pod, ...]) -> float | None:
@@ -140,9 +204,11 @@ def last_finish(pods: tuple[Pod, ...]) -> float | None:
     return max((pod.finished_seconds for pod in pods if pod.finished_seconds is not None), default=None)
 
 
-def newest_warning(store: Store, uid: str) -> str:
+def newest_warning(store: StoreReader, uid: str) -> str:
     """The message of the newest Warning event on the object itself, "" where there is none."""
     for event in store.events_of(uid):
         if event.type == "Warning" and event.reason != "SetPodTemplateRestartPolicy":
+            if words := field_error_words(event.message):
+                return words
             return f"{event.reason}: {event.message}" if event.message else event.reason
     return ""

@@ -38,10 +38,10 @@ def judge(
     if trouble:
         return SmokeVerdict(False, trouble, cards)
     if exit_code != 0:
-        last = next((line.strip() for line in reversed(lines) if line.strip()), "it said nothing")
+        last = next((line.strip() for line in reversed(lines) if line.strip()), "it printed nothing")
         return SmokeVerdict(False, f"exit code {exit_code}: {last}", cards)
     if is_own_command:
-        return SmokeVerdict(True, "the command ended well", cards)
+        return SmokeVerdict(True, "the command succeeded", cards)
     if len(told) != asked:
         return SmokeVerdict(False, f"{len(told)} of {asked} cards answered", cards)
     for line in lines:

@@ -28,12 +28,12 @@ from typing import Any, Final
 
 import msgspec
 
-from cockpit.errors import BadInput
+from cockpit.errors import BadInput, BadValue
 from cockpit.jobs.lint_rules import LintRule, read_rules
 from cockpit.jobs.marker_check import check_markers
-from cockpit.jobs.parameters import SOURCES, TYPES, Parameter, read
+from cockpit.jobs.parameters import TYPES, Parameter, read, sources
 from cockpit.jobs.yaml_document import Document, Path, parse
-from cockpit.model.quantity import parse_quantity
+from cockpit.k8s.quantity import parse_quantity
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,40}")
 _TOP: Final = ("template", "parameters", "manifest", "lint", "progress")
@@ -88,37 +88,39 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
         return str(self.manifest["kind"])
 
 
+class Problem(msgspec.Struct, frozen=True):
+    """A file, or a folder, that cannot be used, and why."""
+
+    file: str
+    sentence: str
+
+
 class Library(msgspec.Struct, frozen=True, kw_only=True):
     """Every template that could be read, by name, and a sentence for each file that could not."""
 
     templates: dict[str, Template]
-    problems: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
 
     def named(self, name: str) -> Template:
         """The template of that name. Raises BadInput: which ones are known, or what is wrong with it."""
         if name in self.templates:
             return self.templates[name]
         for problem in self.problems:
-            if FilePath(problem.split(":", 1)[0]).stem == name:
-                raise BadInput(f"template {name!r} cannot be used: {problem}")
+            if FilePath(problem.file).stem == name:
+                raise BadInput(f"template {name!r} cannot be used: {problem.sentence}")
         known = ", ".join(sorted(self.templates)) or "none"
-        raise BadInput(f"there is no template {name!r}; known are: {known}")
-
-
-def load_templates(folders: Sequence[FilePath] = ()) -> dict[str, Template]:
-    """The usable templates by name: the built-in ones, then those of `folders`; the last of a name wins."""
-    return load_library(folders).templates
+        raise BadInput(f"there is no template {name!r}; known templates: {known}")
 
 
 def load_library(folders: Sequence[FilePath] = ()) -> Library:
     """All templates, and what is wrong with the files that are not usable. Never raises for a broken file."""
     templates: dict[str, Template] = {}
-    problems: list[str] = []
+    problems: list[Problem] = []
     for source, text in _files(folders, problems):
         try:
             one = _read_once(text, source)
         except BadInput as error:
-            problems.append(error.sentence)
+            problems.append(Problem(source, error.sentence))
             continue
         templates[one.name] = one
     return Library(templates=templates, problems=tuple(problems))
@@ -132,10 +134,11 @@ def built_in_folder() -> Any:
     return FilePath(__file__).resolve().parents[2] / "jobspecs" / "templates"
 
 
-def _files(folders: Iterable[FilePath], problems: list[str]) -> Iterable[tuple[str, str]]:
+def _files(folders: Iterable[FilePath], problems: list[Problem]) -> Iterable[tuple[str, str]]:
     for folder in (built_in_folder(), *folders):
         if not folder.is_dir():
-            problems.append(f"{folder}: no such folder; correct template-folders in the configuration")
+            sentence = f"{folder}: no such folder; fix template-folders in the configuration"
+            problems.append(Problem(str(folder), sentence))
             continue
         for file in sorted(folder.iterdir(), key=lambda one: one.name):
             if not file.name.endswith((".yaml", ".yml")):
@@ -143,9 +146,28 @@ def _files(folders: Iterable[FilePath], problems: list[str]) -> Iterable[tuple[s
             try:
                 yield str(file), file.read_text(encoding="utf-8")
             except OSError as error:
-                problems.append(f"{file}: cannot be read: {error.strerror}")
+                problems.append(Problem(str(file), f"{file}: cannot be read: {error.strerror}"))
             except UnicodeDecodeError:
-                problems.append(f"{file}: cannot be read: not UTF-8 text")
+                problems.append(Problem(str(file), f"{file}: cannot be read: not UTF-8 text"))
+
+
+def kinds_made(folders: Sequence[FilePath]) -> tuple[tuple[str, str], ...]:
+    """(apiVersion, kind) of what the templates make; read again where a file changed, for keys ask often."""
+    try:
+        files = [file for folder in folders if folder.is_dir() for file in sorted(folder.iterdir())]
+        stamps = tuple((str(one), one.stat().st_mtime_ns) for one in files)
+    except OSError:  # a file that just went, a link to nowhere: what can be read is read
+        stamps = ()
+    return _kinds_made(tuple(folders), stamps)
+
+
+@lru_cache(8)
+def _kinds_made(
+    folders: tuple[FilePath, ...], _files: tuple[tuple[str, int], ...]
+) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        dict.fromkeys((one.api_version, one.kind) for one in load_library(folders).templates.values())
+    )
 
 
 def read_template(text: str, source: str) -> Template:
@@ -155,12 +177,14 @@ def read_template(text: str, source: str) -> Template:
     head = _mapping(document, top["template"], ("template",), _HEAD, needed=("name", "title"))
     name = _string(document, head["name"], ("template", "name"))
     if not _NAME.fullmatch(name):
-        raise document.fault(("template", "name"), f"{name!r} is not a name: a-z, 0-9, '-', at most 41")
+        raise document.fault(
+            ("template", "name"), f"{name!r} is not a valid name: use a-z, 0-9 and '-', at most 41 characters"
+        )
     parameters = _parameters(document, top["parameters"])
     manifest = top["manifest"]
     for key in ("apiVersion", "kind"):
         if not isinstance(manifest, dict) or not isinstance(manifest.get(key), str) or not manifest[key]:
-            raise document.fault(("manifest", key), "a text is needed here, without markers")
+            raise document.fault(("manifest", key), "this must be text, without markers")
     known = {one.name: one for one in parameters}
     check_markers(document, manifest, ("manifest",), known)
     return Template(
@@ -185,20 +209,20 @@ def renamed(text: str, source: str, name: str) -> str:
     """The text of a template under another name, comments and all. Raises BadInput for a name that is none,
     and for a file whose name does not stand on a line of its own."""
     if not _NAME.fullmatch(name):
-        raise BadInput(f"{name!r} is not a name: a-z, 0-9, '-', at most 41")
+        raise BadInput(f"{name!r} is not a valid name: use a-z, 0-9 and '-', at most 41 characters")
     line = parse(text, source).lines.get(("template", "name"), 0)
     lines = text.split("\n")
     if line:
         lines[line - 1] = re.sub(r"(\bname:\s*)[a-z][a-z0-9-]*", rf"\g<1>{name}", lines[line - 1], count=1)
     made = "\n".join(lines)
     if read_template(made, source).name != name:
-        raise BadInput(f"{source}:{line}: the template's name must stand there as `name: NAME`")
+        raise BadInput(f"{source}:{line}: the template's name must be written as `name: NAME`")
     return made
 
 
 def _parameters(document: Document, value: Any) -> tuple[Parameter, ...]:
     if not isinstance(value, list):
-        raise document.fault(("parameters",), "a list is needed here")
+        raise document.fault(("parameters",), "this must be a list")
     found: dict[str, Parameter] = {}
     for index, one in enumerate(value):
         path: Path = ("parameters", index)
@@ -206,7 +230,7 @@ def _parameters(document: Document, value: Any) -> tuple[Parameter, ...]:
             document, _mapping(document, one, path, _FIELDS, needed=("name", "type")), path
         )
         if parameter.name in found:
-            raise document.fault((*path, "name"), f"{parameter.name!r} stands here a second time")
+            raise document.fault((*path, "name"), f"{parameter.name!r} appears twice")
         found[parameter.name] = parameter
     return tuple(found.values())
 
@@ -214,17 +238,19 @@ def _parameters(document: Document, value: Any) -> tuple[Parameter, ...]:
 def _parameter(document: Document, one: dict[str, Any], path: Path) -> Parameter:
     name = _string(document, one["name"], (*path, "name"))
     if not _NAME.fullmatch(name):
-        raise document.fault((*path, "name"), f"{name!r} is not a name: a-z, 0-9, '-', at most 41")
+        raise document.fault(
+            (*path, "name"), f"{name!r} is not a valid name: use a-z, 0-9 and '-', at most 41 characters"
+        )
     type_ = _one_of(document, one["type"], (*path, "type"), TYPES)
     for bound in ("minimum", "maximum"):
         if bound in one and type_ not in _BOUNDED:
             raise document.fault((*path, bound), f"only {' and '.join(_BOUNDED)} have bounds")
     longest = one.get("longest")
     if longest is not None and (not isinstance(longest, int) or isinstance(longest, bool) or longest < 1):
-        raise document.fault((*path, "longest"), "a whole number of characters from 1 is needed")
+        raise document.fault((*path, "longest"), "this must be a number of characters, 1 or more")
     choices = one.get("choices", [])
     if not isinstance(choices, list):
-        raise document.fault((*path, "choices"), "a list is needed here")
+        raise document.fault((*path, "choices"), "this must be a list")
     if type_ == "choice" and not choices and "choices-from" not in one:
         raise document.fault((*path, "type"), "a choice needs `choices` or `choices-from`")
     parameter = Parameter(
@@ -242,13 +268,15 @@ def _parameter(document: Document, one: dict[str, Any], path: Path) -> Parameter
         choices=tuple(
             _scalar_text(document, each, (*path, "choices", at)) for at, each in enumerate(choices)
         ),
-        choices_from=_one_of(document, one.get("choices-from", ""), (*path, "choices-from"), ("", *SOURCES)),
+        choices_from=_one_of(
+            document, one.get("choices-from", ""), (*path, "choices-from"), ("", *sources())
+        ),
     )
     if parameter.default:
         try:
             read(parameter, parameter.default)
-        except BadInput as error:
-            raise document.fault((*path, "default"), error.sentence.removeprefix(f"{name}: ")) from None
+        except BadValue as error:
+            raise document.fault((*path, "default"), error.fault) from None
     return parameter
 
 
@@ -260,13 +288,13 @@ def _bound(document: Document, one: dict[str, Any], path: Path, type_: str) -> s
     try:
         _ = int(text) if type_ == "integer" else parse_quantity(text)
     except ValueError:
-        raise document.fault(path, f"{text!r} is not a bound of type {type_}") from None
+        raise document.fault(path, f"{text!r} is not a valid bound of type {type_}") from None
     return text
 
 
 def _progress(document: Document, value: Any) -> tuple[ProgressPattern, ...]:
     if not isinstance(value, list):
-        raise document.fault(("progress",), "a list is needed here")
+        raise document.fault(("progress",), "this must be a list")
     found = []
     for index, one in enumerate(value):
         path: Path = ("progress", index)
@@ -277,12 +305,10 @@ def _progress(document: Document, value: Any) -> tuple[ProgressPattern, ...]:
         except re.error as error:
             raise document.fault((*path, "pattern"), f"not a regular expression: {error}") from None
         if not groups:
-            raise document.fault((*path, "pattern"), "a named group such as (?P<step>[0-9]+) is needed")
+            raise document.fault((*path, "pattern"), "give a named group such as (?P<step>[0-9]+)")
         for group in groups:
             if group not in GROUPS:
-                raise document.fault(
-                    (*path, "pattern"), f"unknown group {group}; known are: {', '.join(GROUPS)}"
-                )
+                raise document.fault((*path, "pattern"), f"unknown group {group}; known: {', '.join(GROUPS)}")
         name = _string(document, fields["name"], (*path, "name"))
         unit = _string(document, fields.get("unit", ""), (*path, "unit"))
         found.append(ProgressPattern(name, pattern, unit))
@@ -293,19 +319,19 @@ def _mapping(
     document: Document, value: Any, path: Path, known: Sequence[str], *, needed: Sequence[str]
 ) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise document.fault(path, f"fields are needed here: {', '.join(needed)}")
+        raise document.fault(path, f"this must have the fields {', '.join(needed)}")
     for key in value:
         if key not in known:
-            raise document.fault((*path, key), f"unknown field; known are: {', '.join(known)}")
+            raise document.fault((*path, key), f"unknown field; known fields: {', '.join(known)}")
     for key in needed:
         if value.get(key) is None:
-            raise document.fault((*path, key), "this field is needed")
+            raise document.fault((*path, key), "this field is required")
     return value
 
 
 def _string(document: Document, value: Any, path: Path) -> str:
     if not isinstance(value, str):
-        raise document.fault(path, f"a text is needed here, not {value!r}; put it in quotes")
+        raise document.fault(path, f"this must be text, not {value!r}; put it in quotes")
     return value
 
 
@@ -320,4 +346,4 @@ def _scalar_text(document: Document, value: Any, path: Path) -> str:
         return "true" if value else "false"
     if isinstance(value, str | int):
         return str(value)
-    raise document.fault(path, f"a text, a whole number or true/false is needed here, not {value!r}")
+    raise document.fault(path, f"this must be text, a whole number or true/false, not {value!r}")

@@ -11,8 +11,8 @@ from typing import Final, NoReturn
 
 import msgspec
 
-from cockpit.errors import BadInput
-from cockpit.model.quantity import parse_quantity
+from cockpit.errors import BadValue
+from cockpit.k8s.quantity import parse_quantity
 
 MOST_PARTS: Final = 64
 
@@ -32,7 +32,7 @@ _GIT = re.compile(
 _REVISION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+-]*")
 
 
-class Pair(msgspec.Struct, frozen=True, gc=False):
+class KeyValue(msgspec.Struct, frozen=True, gc=False):
     """One KEY=VALUE."""
 
     key: str
@@ -49,7 +49,7 @@ class Mount(msgspec.Struct, frozen=True, gc=False):
 
 def refuse(name: str, text: str, remedy: str) -> NoReturn:
     """Raise BadInput that names the field, the value and what is allowed."""
-    raise BadInput(f"{name}: {text!r} {remedy}")
+    raise BadValue(name, f"{text!r} {remedy}")
 
 
 def words(name: str, text: str) -> tuple[str, ...]:
@@ -64,51 +64,53 @@ def words(name: str, text: str) -> tuple[str, ...]:
 def _several(name: str, text: str) -> tuple[str, ...]:
     found = words(name, text)
     if len(found) > MOST_PARTS:
-        raise BadInput(f"{name}: {len(found)} parts are too many, at most {MOST_PARTS}")
+        raise BadValue(name, f"{len(found)} parts are too many, at most {MOST_PARTS}")
     return found
 
 
-def _pairs(name: str, text: str) -> tuple[Pair, ...]:
-    found: dict[str, Pair] = {}
+def _pairs(name: str, text: str) -> tuple[KeyValue, ...]:
+    found: dict[str, KeyValue] = {}
     for word in _several(name, text):
         key, equals, value = word.partition("=")
         if not equals or not key:
-            refuse(name, word, "is no KEY=VALUE")
+            refuse(name, word, "is not KEY=VALUE")
         if key in found:
-            raise BadInput(f"{name}: {key} is given twice; keep one")
-        found[key] = Pair(key, value)
+            raise BadValue(name, f"{key} is given twice; keep one")
+        found[key] = KeyValue(key, value)
     return tuple(found.values())
 
 
-def environment(name: str, text: str) -> tuple[Pair, ...]:
+def environment(name: str, text: str) -> tuple[KeyValue, ...]:
     """Environment variables; the kubelet expands `$(NAME)` in a value, as its users know it."""
     found = _pairs(name, text)
     for one in found:
         if not _ENVIRONMENT_NAME.fullmatch(one.key):
             refuse(
-                name, one.key, "is no name of a variable: letters, digits and _, not starting with a digit"
+                name,
+                one.key,
+                "is not a valid variable name: letters, digits and _, not starting with a digit",
             )
     return found
 
 
-def labels(name: str, text: str) -> tuple[Pair, ...]:
+def labels(name: str, text: str) -> tuple[KeyValue, ...]:
     """Labels that a node must carry."""
     found = _pairs(name, text)
     for one in found:
         if not _QUALIFIED.fullmatch(one.key):
-            refuse(name, one.key, "is no label key such as pool or example.com/pool")
+            refuse(name, one.key, "is not a valid label key such as pool or example.com/pool")
         if one.value and not _LABEL_VALUE.fullmatch(one.value):
-            refuse(name, one.value, "is no label value: letters, digits, -, _ and ., at most 63")
+            refuse(name, one.value, "is not a valid label value: letters, digits, -, _ and ., at most 63")
     return found
 
 
-def resources(name: str, text: str) -> tuple[Pair, ...]:
+def resources(name: str, text: str) -> tuple[KeyValue, ...]:
     """Extended resources with whole numbers, as in rdma/hca=1 or hugepages-2Mi=64Mi."""
     found = _pairs(name, text)
     for one in found:
         huge = re.fullmatch(r"hugepages-[0-9]+[KMG]i", one.key)
         if not _RESOURCE.fullmatch(one.key) and huge is None:
-            refuse(name, one.key, "is no extended resource such as rdma/hca")
+            refuse(name, one.key, "is not a valid extended resource such as rdma/hca")
         try:
             amount = parse_quantity(one.value)
         except ValueError:
@@ -118,12 +120,12 @@ def resources(name: str, text: str) -> tuple[Pair, ...]:
     return found
 
 
-def table(name: str, text: str) -> tuple[Pair, ...]:
+def table(name: str, text: str) -> tuple[KeyValue, ...]:
     """A table in one field: what is looked up, and the label value that it leads to."""
     found = _pairs(name, text)
     for one in found:
         if not _LABEL_VALUE.fullmatch(one.value):
-            refuse(name, one.value, "is no label value: letters, digits, -, _ and ., at most 63")
+            refuse(name, one.value, "is not a valid label value: letters, digits, -, _ and ., at most 63")
     return found
 
 
@@ -135,17 +137,17 @@ def _mounts(name: str, text: str, source: Callable[[str], bool], remedy: str) ->
         if len(parts) not in (2, 3) or (len(parts) == 3 and parts[2] not in ("ro", "rw")):
             refuse(name, word, f"is not of the form {remedy}")
         if not source(parts[0]):
-            refuse(name, parts[0], f"cannot stand before the colon: write {remedy}")
+            refuse(name, parts[0], f"cannot precede the colon: write {remedy}")
         _refuse_path(name, parts[1])
         if parts[1] in found:
-            raise BadInput(f"{name}: two things are mounted at {parts[1]}; give each its own path")
+            raise BadValue(name, f"{parts[1]} is used by two mounts; give each its own path")
         found[parts[1]] = Mount(parts[0], parts[1], is_read_only)
     return tuple(found.values())
 
 
 def _refuse_path(name: str, path: str) -> None:
     if not _PATH.fullmatch(path) or path.rstrip("/") == "" or ".." in path.split("/"):
-        refuse(name, path, "is no absolute path such as /data")
+        refuse(name, path, "is not an absolute path such as /data")
 
 
 def claims(name: str, text: str) -> tuple[Mount, ...]:
@@ -173,35 +175,35 @@ def path(name: str, text: str) -> str:
 def git(name: str, text: str) -> str:
     """The address of a git repository."""
     if not _GIT.fullmatch(text):
-        refuse(name, text, "is no address of a repository such as https://example.com/team/code.git")
+        refuse(name, text, "is not a valid repository URL such as https://example.com/team/code.git")
     return text
 
 
 def revision(name: str, text: str) -> str:
     """A branch, a tag or a commit."""
     if not _REVISION.fullmatch(text) or ".." in text:
-        refuse(name, text, "is no branch, tag or commit")
+        refuse(name, text, "is not a valid branch, tag or commit")
     return text
 
 
 def resource_name(name: str, text: str) -> str:
     """The name of an extended resource."""
     if not _RESOURCE.fullmatch(text):
-        refuse(name, text, "is no extended resource such as nvidia.com/gpu")
+        refuse(name, text, "is not a valid extended resource such as nvidia.com/gpu")
     return text
 
 
 def label_value(name: str, text: str) -> str:
     """A value that a label may have."""
     if not _LABEL_VALUE.fullmatch(text):
-        refuse(name, text, "is no label value: letters, digits, -, _ and ., at most 63")
+        refuse(name, text, "is not a valid label value: letters, digits, -, _ and ., at most 63")
     return text
 
 
 def label_key(name: str, text: str) -> str:
     """The key of a label."""
     if not _QUALIFIED.fullmatch(text):
-        refuse(name, text, "is no label key such as kubernetes.io/hostname")
+        refuse(name, text, "is not a valid label key such as kubernetes.io/hostname")
     return text
 
 
@@ -211,6 +213,6 @@ def subdomain(name: str, text: str) -> str:
         refuse(
             name,
             text,
-            "is no name: lower-case letters, digits, '-' and '.', starting and ending alphanumeric",
+            "is not a valid name: lower-case letters, digits, '-' and '.', starting and ending alphanumeric",
         )
     return text

@@ -158,7 +158,7 @@ def _mapping(node: yaml.MappingNode, path: Path, lines: dict[Path, int], source:
         if key == _MERGE:
             raise BadInput(f"{source}:{line}: merge keys (<<) are not allowed; write the values out")
         if key in tree:
-            raise BadInput(f"{source}:{line}: the key {key!r} stands here a second time")
+            raise BadInput(f"{source}:{line}: the key {key!r} appears twice")
         lines[(*path, key)] = line
         tree[key] = _build(value_node, (*path, key), lines, source)
     return tree

@@ -1,12 +1,33 @@
 """May I? Asked of the server before an action is offered."""
 
-from cockpit.errors import Refused
-from cockpit.kube.resource import ACCESS_REVIEWS, Resource
-from cockpit.kube.session import Session
+import asyncio
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from cockpit.errors import CockpitError
+from cockpit.k8s.policy_rules import PolicyRule, rule_of
+from cockpit.kube.refusal import refused
+from cockpit.kube.resource import (
+    ACCESS_REVIEWS,
+    EVENTS,
+    JOBS,
+    MPIJOBS,
+    PODS,
+    RULES_REVIEWS,
+    Resource,
+)
+from cockpit.kube.session import ApiSession
+from cockpit.model.right import Permission, Right
+from cockpit.model.watched import Watched
+
+RULES_BYTES = 8 << 20
+"""Longest list of rules that is read: more than any role has."""
 
 
 async def can(
-    session: Session,
+    session: ApiSession,
     verb: str,
     resource: Resource,
     *,
@@ -18,23 +39,84 @@ async def can(
 
     Raises NoConnection without an answer and Refused where even the question is not allowed.
     """
-    attributes = {
-        "verb": verb,
-        "group": resource.group,
-        "version": resource.version,
-        "resource": resource.plural,
-        "namespace": namespace if resource.namespaced else "",
-        "name": name,
-        "subresource": subresource,
-    }
-    body = {
-        "apiVersion": ACCESS_REVIEWS.api_version,
-        "kind": ACCESS_REVIEWS.kind,
-        "spec": {"resourceAttributes": {key: value for key, value in attributes.items() if value}},
-    }
-    answer = await session.request("POST", ACCESS_REVIEWS.path(), body=body)
+    where = namespace if resource.namespaced else ""
+    right = Right(verb, resource.group, resource.plural, subresource, where, name)
+    return await read_verdict(session, right, resource.version) is Permission.ALLOWED
+
+
+async def read_verdict(session: ApiSession, right: Right, version: str = "") -> Permission:
+    """The same for a right; UNKNOWN where the answer does not say. Raises as `can`."""
+    asked = {**msgspec.structs.asdict(right), "version": version}
+    attributes = {key: value for key, value in asked.items() if value}
+    status = await _reviewed(session, ACCESS_REVIEWS, {"resourceAttributes": attributes})
+    if status.get("denied") is True or status.get("allowed") is False:
+        return Permission.DENIED
+    return Permission.ALLOWED if status.get("allowed") is True else Permission.UNKNOWN
+
+
+def allows(rule: PolicyRule, right: Right) -> Permission:
+    """ALLOWED or DENIED; UNKNOWN where the rule is for some names and the right for any."""
+    if not rule.is_about(right.verb, right.group, right.resource, right.subresource):
+        return Permission.DENIED
+    if rule.names_one(right.name):
+        return Permission.ALLOWED
+    return Permission.DENIED if right.name else Permission.UNKNOWN
+
+
+class Rules(msgspec.Struct, frozen=True):
+    """Every rule for a user in one namespace, as far as the server could tell them."""
+
+    rules: tuple[PolicyRule, ...]
+    is_complete: bool
+
+    def verdict(self, right: Right) -> Permission | None:
+        """What the rules say; None where they are not complete and say nothing."""
+        found = {allows(one, right) for one in self.rules}
+        for verdict in (Permission.ALLOWED, Permission.UNKNOWN):
+            if verdict in found:
+                return verdict
+        return Permission.DENIED if self.is_complete else None
+
+
+async def read_rules(session: ApiSession, namespace: str) -> Rules:
+    """What the user may do in that namespace, by one question (a SelfSubjectRulesReview).
+
+    Raises NoConnection without an answer and Refused where even the question is not allowed.
+    """
+    status = await _reviewed(session, RULES_REVIEWS, {"namespace": namespace})
+    listed = status.get("resourceRules")
+    rules = [rule_of(one) for one in listed] if isinstance(listed, list) else [None]
+    # a webhook or a role that is missing: what is listed holds, what is not listed may hold, too
+    is_complete = status.get("incomplete") is not True and not status.get("evaluationError")
+    known = tuple(one for one in rules if one is not None)
+    return Rules(known, is_complete and len(known) == len(rules))
+
+
+async def _reviewed(session: ApiSession, kind: Resource, spec: dict[str, Any]) -> dict[str, Any]:
+    body = {"apiVersion": kind.api_version, "kind": kind.kind, "spec": spec}
+    answer = await session.request("POST", kind.path(), body=body, limit_bytes=RULES_BYTES)
     if not answer.ok:
-        raise Refused(f"The server does not say what is allowed: {answer.message()}")
+        raise refused("The server does not say what is allowed", answer, ACCESS_REVIEWS.path())
     tree = answer.json()
     status = tree.get("status") if isinstance(tree, dict) else None
-    return isinstance(status, dict) and status.get("allowed") is True and status.get("denied") is not True
+    return status if isinstance(status, dict) else {}
+
+
+async def widest_scope(session: ApiSession, namespace: str, engines: Iterable[Watched]) -> str:
+    """The namespace to read: "" for all where they may be read, as what is free depends on all pods.
+
+    `engines` are the kinds that queueing engines live by.
+    """
+    if not namespace:
+        return ""
+    queueing = (
+        Resource(one.group, one.versions[0], one.plural, one.api_kind, namespaced=True)
+        for one in engines
+        if one.sets_scope
+    )
+    every: Iterable[Resource] = (PODS, JOBS, EVENTS, MPIJOBS, *queueing)
+    try:
+        answers = await asyncio.gather(*(can(session, "list", one) for one in every))
+    except CockpitError:
+        return namespace
+    return "" if all(answers) else namespace

@@ -9,7 +9,7 @@ from cockpit.errors import Refused
 from cockpit.kube.decode.wire import ServerStatus, read_status
 
 
-class Answer(msgspec.Struct, frozen=True):
+class ApiAnswer(msgspec.Struct, frozen=True):
     """One whole answer, whatever its HTTP status."""
 
     status: int
@@ -18,6 +18,8 @@ class Answer(msgspec.Struct, frozen=True):
     retry_after_seconds: float | None = None
     audit_id: str = ""
     etag: str = ""
+    date: str = ""
+    demo_time: str = ""
 
     @property
     def ok(self) -> bool:

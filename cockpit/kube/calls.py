@@ -1,16 +1,19 @@
 """Performing calls: plans made elsewhere, sent here and nowhere else."""
 
-from cockpit.errors import Refused
-from cockpit.kube.answer import Answer
-from cockpit.kube.session import Session
+from cockpit.errors import NotTried, Refused
+from cockpit.kube.answer import ApiAnswer
+from cockpit.kube.refusal import refusal_of
+from cockpit.kube.session import ApiSession
 from cockpit.model.plan import Call
+from cockpit.model.refusal import By, Refusal
 
 
-async def perform(session: Session, call: Call, *, dry_run: bool = False) -> Answer:
+async def perform(session: ApiSession, call: Call, *, dry_run: bool = False) -> ApiAnswer:
     """Send one call; `dry_run` lets the server check and admit it without storing anything.
 
-    Raises Refused with the server's own sentence for a status of 400 and above, and NoConnection when no
-    answer came: then nobody knows whether it was done, and it must not be repeated unseen.
+    Raises Refused with the refusal as data for a status of 300 and above, and NoConnection when no answer
+    came: then nobody knows whether it was done, and it must not be repeated unseen. A dry run that the
+    server did not make raises NotTried: it says nothing about the request.
     """
     query = list(call.query)
     body = call.body
@@ -27,26 +30,19 @@ async def perform(session: Session, call: Call, *, dry_run: bool = False) -> Ans
         call.method, call.path, query=tuple(query), body=body, content_type=call.content_type
     )
     if answer.status >= 300:
-        raise Refused(sentence(answer, call))
+        said = refusal_of(answer, call.path)
+        sentence = f"{call.target or call.path}: {said.message} ({said.status})"
+        raise NotTried(sentence, said) if dry_run and not _was_tried(said) else Refused(sentence, said)
     return answer
 
 
-def sentence(answer: Answer, call: Call) -> str:
-    """What the server said about a refused call, with what it was about and the retry it proposes."""
-    target = call.target or call.path
-    said = answer.server_status()
-    text = answer.message()
-    wait = answer.retry_after_seconds or said.retry_after_seconds
-    if answer.status == 401:
-        return f"{target}: the server refuses the credentials (401); log in again."
-    if answer.status == 404 and said.reason in ("", "NotFound"):
-        return f"{target}: not found; it may be gone already ({text})."
-    if answer.status == 409 and call.method.upper() != "POST":
-        return f"{target}: it has changed since it was read, nothing was done ({text})."
-    if answer.status == 422 and any(cause.startswith("metadata.uid:") for cause in said.causes):
-        # What a patch that names a uid meets when its object was replaced by one of the same name.
-        return f"{target}: it is another object than the one that was read, nothing was done ({text})."
-    if answer.status == 429:
-        later = f" Try again in {wait:g} s." if wait else ""
-        return f"{target}: not now: {text}.{later}"
-    return f"{target}: {text} ({answer.status})"
+def _was_tried(said: Refusal) -> bool:
+    """Whether the refusal of a dry run tells what the request itself would meet.
+
+    Not where the server has no time for it, and not where a webhook with side effects keeps it from dry runs
+    (apiserver pkg/admission/plugin/webhook/errors). A webhook that does not answer is met by the request,
+    too.
+    """
+    if said.status >= 500:
+        return said.by is By.WEBHOOK_DOWN
+    return said.status not in (408, 429) and said.by is not By.WEBHOOK_DRY_RUN

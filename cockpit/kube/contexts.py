@@ -1,6 +1,6 @@
 """Names of the contexts that a person may switch to, without importing the `kubernetes` package."""
 
-from cockpit.kube.decode.clean import clean
+from cockpit.clean import clean
 from cockpit.kube.kubeconfig import check, files
 
 

@@ -13,9 +13,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from cockpit.clean import clean
 from cockpit.clock import Clock
 from cockpit.errors import NoConnection
-from cockpit.kube.decode.clean import clean
 from cockpit.kube.exec_plugin import run_plugin
 from cockpit.kube.kubeconfig import Chosen, choose
 from cockpit.kube.stock import (

@@ -6,10 +6,11 @@ from typing import Any
 
 import msgspec
 
-from cockpit.errors import NoConnection, Refused
-from cockpit.kube.decode.clean import WORDS, clean
+from cockpit.clean import WORDS, clean
+from cockpit.errors import NoConnection
+from cockpit.kube.refusal import refused
 from cockpit.kube.resource import Resource
-from cockpit.kube.session import Session
+from cockpit.kube.session import ApiSession
 
 AGGREGATED = ",".join(
     (
@@ -63,22 +64,8 @@ class Served:
         """Names of the groups; "" is core."""
         return frozenset(one.resource.group for one in self.resources)
 
-    def scalable(self) -> list[Resource]:
-        """Resources with a `scale` subresource, each in the first version that has one."""
-        return [one.resource for one in self._preferred("scale")]
 
-    def _preferred(self, subresource: str) -> list[ServedResource]:
-        seen: set[tuple[str, str]] = set()
-        out = []
-        for one in self.resources:
-            name = (one.resource.group, one.resource.plural)
-            if subresource in one.subresources and name not in seen:
-                seen.add(name)
-                out.append(one)
-        return out
-
-
-async def discover(session: Session) -> Served:
+async def discover(session: ApiSession) -> Served:
     """Ask the server. Raises NoConnection without an answer, Refused where discovery is not allowed."""
     core, groups = await asyncio.gather(_ask(session, "/api"), _ask(session, "/apis"))
     resources: list[ServedResource] = []
@@ -94,15 +81,15 @@ async def discover(session: Session) -> Served:
     return Served(tuple(resources), tuple(incomplete))
 
 
-async def _ask(session: Session, path: str) -> dict[str, Any]:
+async def _ask(session: ApiSession, path: str) -> dict[str, Any]:
     answer = await session.request("GET", path, accept=AGGREGATED)
     if answer.status == 404:
         return {}
     if not answer.ok:
-        raise Refused(f"The server refuses discovery ({path}): {answer.message()}")
+        raise refused(f"The server refuses discovery ({path})", answer, path)
     tree = answer.json()
     if not isinstance(tree, dict):
-        raise NoConnection(f"The server's answer to {path} is no discovery document.")
+        raise NoConnection(f"The server's answer to {path} is not a discovery document.")
     return tree
 
 
@@ -160,7 +147,10 @@ def _versions(tree: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 async def _old_way(
-    session: Session, versions: list[tuple[str, str]], resources: list[ServedResource], incomplete: list[str]
+    session: ApiSession,
+    versions: list[tuple[str, str]],
+    resources: list[ServedResource],
+    incomplete: list[str],
 ) -> None:
     """One request for each group version, a few at a time; one that fails is named, the others go on."""
     slots = asyncio.Semaphore(OLD_WAY_AT_ONCE)

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from cockpit.clean import clean
 from cockpit.errors import NoConnection, Refused
-from cockpit.kube.decode.clean import clean
 from cockpit.kube.resource import PODS
 
 if TYPE_CHECKING:
-    from cockpit.kube.session import Session
+    from cockpit.kube.session import ApiSession
     from cockpit.kube.sockets import Socket
 
 PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
@@ -95,7 +95,7 @@ class Exec:
 
 
 @asynccontextmanager
-async def open_exec(session: "Session", command: Command) -> AsyncGenerator[Exec, None]:
+async def open_exec(session: "ApiSession", command: Command) -> AsyncGenerator[Exec, None]:
     """Run a command in a container; it ends with the block.
 
     Raises Refused with the guard's or the server's sentence (read-only, no right, no such container, not
@@ -111,7 +111,7 @@ async def open_exec(session: "Session", command: Command) -> AsyncGenerator[Exec
                 session.socket(path, query=command.query(), protocols=PROTOCOLS)
             )
         except Refused as error:
-            raise Refused(f"No command runs in {where}: {error.sentence}") from None
+            raise Refused(f"No command runs in {where}: {error.sentence}", error.said) from None
         if socket.protocol not in PROTOCOLS:
             raise Refused(f"No command runs in {where}: the server speaks none of {', '.join(PROTOCOLS)}.")
         yield Exec(socket)

@@ -14,8 +14,8 @@ from typing import Any
 
 import msgspec
 
+from cockpit.clean import clean
 from cockpit.errors import NoConnection
-from cockpit.kube.decode.clean import clean
 from cockpit.kube.decode.times import from_text
 
 DEADLINE_SECONDS = 30.0
@@ -69,7 +69,7 @@ async def run_plugin(
         raise NoConnection(f"The credential plugin {name} cannot be run ({reason}): {hint}") from None
     out, err = await _collect(process, name, deadline_seconds)
     if process.returncode != 0:
-        said = clean(err.decode("utf-8", "replace").strip(), 300) or "it said nothing"
+        said = clean(err.decode("utf-8", "replace").strip(), 300) or "no output"
         raise NoConnection(f"The credential plugin {name} failed with code {process.returncode}: {said}")
     return _read(out, name, api_version)
 
@@ -100,7 +100,7 @@ async def _collect(
     except TimeoutError:
         raise NoConnection(
             f"The credential plugin {name} did not answer within {deadline_seconds:g} s; "
-            "it may wait for a login: run it once by hand in another terminal."
+            "it may be waiting for a login: run it once in another terminal."
         ) from None
     finally:
         if process.returncode is None:

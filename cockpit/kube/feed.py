@@ -5,8 +5,9 @@ Core kinds start at once; the others when discovery has found them, and again wh
 
 import asyncio
 import random
-from collections.abc import Callable
-from typing import Never
+from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
+from typing import Any, Never
 
 import msgspec
 
@@ -15,12 +16,14 @@ from cockpit.errors import CockpitError
 from cockpit.kube.decode import decoders
 from cockpit.kube.decode.decoders import Decoder
 from cockpit.kube.discovery import Served, discover
-from cockpit.kube.owners import Owners
+from cockpit.kube.owners import WATCHED, Owners
 from cockpit.kube.reflector import IDLE_SECONDS, Reflector
 from cockpit.kube.resource import EVENTS, JOBS, NAMESPACES, NODES, PODS, Resource
-from cockpit.kube.session import Session
+from cockpit.kube.session import ApiSession
 from cockpit.model.batch import Batch, Phase, StreamStatus
 from cockpit.model.record import Kind
+from cockpit.model.watched import Watched
+from cockpit.steady import Tell, Work
 
 REDISCOVER_SECONDS = 60.0
 
@@ -37,14 +40,8 @@ POOL_KINDS: tuple[tuple[str, str], ...] = (
 )
 """Group and plural of what owns machines (sources: cluster-api, karpenter, cluster-autoscaler coreweave)."""
 
-
-POD_GROUP_KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("scheduling.x-k8s.io", ("v1alpha1",)),
-    ("scheduling.volcano.sh", ("v1beta1",)),
-    ("scheduling.k8s.io", ("v1beta1", "v1alpha3", "v1alpha2")),
-    ("scheduling.run.ai", ("v2alpha2",)),
-)
-"""API groups that serve `podgroups` of a placement engine, with the versions whose shape is known."""
+DEVICE_VERSIONS = ("v1", "v1beta2", "v1beta1")
+"""Of resource.k8s.io: v1 since Kubernetes 1.34. Both lists are empty where no driver offers devices."""
 
 
 class Known(msgspec.Struct, frozen=True):
@@ -71,27 +68,41 @@ CORE: tuple[tuple[Resource, Decoder], ...] = (
 
 CUSTOM: tuple[Known, ...] = (
     Known(Kind.MPIJOB, "kubeflow.org", "mpijobs", decoders.MPIJOB, ("v2beta1",)),
-    Known(Kind.VOLCANO_JOB, "batch.volcano.sh", "jobs", decoders.VOLCANO_JOB, ("v1alpha1",)),
-    Known(Kind.WORKLOAD, "kueue.x-k8s.io", "workloads", decoders.WORKLOAD, ("v1beta2", "v1beta1")),
-    Known(Kind.LOCAL_QUEUE, "kueue.x-k8s.io", "localqueues", decoders.LOCAL_QUEUE, ("v1beta2", "v1beta1")),
-    Known(
-        Kind.CLUSTER_QUEUE, "kueue.x-k8s.io", "clusterqueues", decoders.CLUSTER_QUEUE, ("v1beta2", "v1beta1")
-    ),
+    Known(Kind.DEVICE_SLICE, "resource.k8s.io", "resourceslices", decoders.DEVICE_SLICE, DEVICE_VERSIONS),
+    Known(Kind.DEVICE_CLAIM, "resource.k8s.io", "resourceclaims", decoders.DEVICE_CLAIM, DEVICE_VERSIONS),
 )
 
 
+KeepUp = Callable[[str, Work, Tell], Coroutine[Any, Any, None]]
+"""(name, work, tell) -> the work as a task that an unexpected error does not end; see `cockpit.steady`."""
+
+
+async def once(name: str, work: Work, tell: Tell) -> None:
+    """The work as it is: what it raises ends the feed."""
+    await work()
+
+
+def _say_nothing(sentence: str) -> None:
+    """The error is in its report; no stream of its own is in trouble."""
+
+
 class Feed:
-    """All streams of one context, delivered to one sink. `run` is one task; cancelling it ends them all."""
+    """All streams of one context, delivered to one sink. `run` is one task; cancelling it ends them all.
+
+    `engines` are the kinds that queueing engines live by.
+    """
 
     def __init__(
         self,
-        session: Session,
+        session: ApiSession,
         sink: Callable[[Batch], None],
         *,
         clock: Clock,
         rng: random.Random,
+        engines: Sequence[Watched],
         namespace: str = "",
         rediscover_seconds: float = REDISCOVER_SECONDS,
+        keep_up: KeepUp = once,
     ) -> None:
         self.served: Served | None = None
         self._session = session
@@ -100,8 +111,19 @@ class Feed:
         self._rng = rng
         self._namespace = namespace
         self._rediscover = rediscover_seconds
-        self._owners = Owners(session, sink)
-        self._running: dict[tuple[str, str], tuple[Resource, asyncio.Task[Never]]] = {}
+        self._keep_up = keep_up
+        self._groups = tuple(one for one in engines if one.kind == Kind.POD_GROUP)
+        self._custom = (
+            *CUSTOM,
+            *(
+                Known(one.kind, one.group, one.plural, decoders.engine_decoder(one), one.versions)
+                for one in engines
+                if one.kind != Kind.POD_GROUP
+            ),
+        )
+        kinds = frozenset((one.group, one.api_kind) for one in engines if one.api_kind)
+        self._owners = Owners(session, sink, watched=WATCHED | kinds)
+        self._running: dict[tuple[str, str], tuple[Resource, asyncio.Task[None]]] = {}
         self._absent: set[str] = set()
 
     async def run(self) -> Never:
@@ -109,8 +131,9 @@ class Feed:
         async with asyncio.TaskGroup() as group:
             for resource, decoder in CORE:
                 self._start(group, resource, decoder)
-            group.create_task(self._owners.run(), name="owners")
-            group.create_task(self._discover(group), name="discovery")
+            owners, discovery = self._owners.run, partial(self._discover, group)
+            group.create_task(self._keep_up("owners", owners, _say_nothing), name="owners")
+            group.create_task(self._keep_up("kinds", discovery, self._tell_unknown), name="kinds")
         raise AssertionError("the streams never end")
 
     def _sink(self, batch: Batch) -> None:
@@ -126,19 +149,29 @@ class Feed:
             if running[0] == resource:
                 return
             running[1].cancel()  # the server prefers another version now
-        reflector = Reflector(
-            self._session,
-            resource,
-            decoder,
-            self._sink,
-            kind=decoder.kind,
-            namespace=self._namespace if resource.namespaced else "",
-            scope=scope,
-            clock=self._clock,
-            rng=random.Random(self._rng.random()),
-            idle_seconds=EVENT_IDLE_SECONDS if resource == EVENTS else IDLE_SECONDS,
+        namespace = self._namespace if resource.namespaced else ""
+
+        async def watch() -> None:
+            reflector = Reflector(
+                self._session,
+                resource,
+                decoder,
+                self._sink,
+                kind=decoder.kind,
+                namespace=namespace,
+                scope=scope,
+                clock=self._clock,
+                rng=random.Random(self._rng.random()),
+                idle_seconds=EVENT_IDLE_SECONDS if resource == EVENTS else IDLE_SECONDS,
+            )
+            await reflector.run()
+
+        def tell(sentence: str) -> None:
+            self._tell(decoder.kind, Phase.BACKING_OFF, sentence, namespace if scope is None else scope)
+
+        task = group.create_task(
+            self._keep_up(f"watch of {resource.label}", watch, tell), name=resource.label
         )
-        task = group.create_task(reflector.run(), name=f"reflector {resource.label}")
         self._running[name] = (resource, task)
 
     async def _discover(self, group: asyncio.TaskGroup) -> Never:
@@ -155,7 +188,7 @@ class Feed:
             await asyncio.sleep(self._rediscover * (1.0 + 0.1 * self._rng.random()))
 
     def _start_served(self, group: asyncio.TaskGroup, served: Served) -> None:
-        for known in CUSTOM:
+        for known in self._custom:
             resource = _served_version(served, known.group, known.plural, known.versions)
             if resource is None:
                 self._tell_absent(known.kind, f"The server does not serve {known.plural}.{known.group}.")
@@ -165,19 +198,22 @@ class Feed:
         pools = [served.entry(group_name, plural) for group_name, plural in POOL_KINDS]
         found = [one.resource for one in pools if one is not None and one.can_watch]
         if not found and not any(kind in self._running for kind in POOL_KINDS):
-            self._tell_absent(Kind.POOL, "The server knows no objects that own machines.")
+            self._tell_absent(Kind.POOL, "No machine-pool API (Cluster API, Karpenter) is served.")
         for resource in found:
             scope = f"{resource.label}/{self._namespace}" if self._namespace else resource.label
             self._start(group, resource, decoders.pool_decoder(resource), scope)
 
     def _start_groups(self, group: asyncio.TaskGroup, served: Served) -> None:
-        found = [_served_version(served, name, "podgroups", versions) for name, versions in POD_GROUP_KINDS]
-        if not any(found):
-            self._tell_absent(Kind.POD_GROUP, "The server knows no groups of pods.")
-        for resource in found:
-            if resource is not None:
-                scope = f"{resource.label}/{self._namespace}" if self._namespace else resource.label
-                self._start(group, resource, decoders.pod_group_decoder(resource), scope)
+        found = [
+            (one, resource)
+            for one in self._groups
+            if (resource := _served_version(served, one.group, one.plural, one.versions)) is not None
+        ]
+        if not found:
+            self._tell_absent(Kind.POD_GROUP, "No PodGroup API is served.")
+        for one, resource in found:
+            scope = f"{resource.label}/{self._namespace}" if self._namespace else resource.label
+            self._start(group, resource, decoders.group_decoder(one, resource), scope)
 
     def _tell_absent(self, kind: str, message: str) -> None:
         if kind not in self._absent:
@@ -187,17 +223,18 @@ class Feed:
     def _tell_unknown(self, message: str) -> None:
         """Discovery failed: nothing is known about the kinds that need it."""
         if self.served is None:
-            for kind in (*(known.kind for known in CUSTOM), *_GATHERED):
+            for kind in (*(known.kind for known in self._custom), *_GATHERED):
                 self._tell(kind, Phase.BACKING_OFF, message)
 
-    def _tell(self, kind: str, phase: Phase, message: str) -> None:
-        now = self._clock.now()
+    def _tell(self, kind: str, phase: Phase, message: str, scope: str | None = None) -> None:
+        if scope is None:
+            scope = self._namespace if kind not in _GATHERED else ""
         status = StreamStatus(
             kind=kind,
-            scope=self._namespace if kind not in _GATHERED else "",
+            scope=scope,
             phase=phase,
             message=message,
-            since_seconds=now,
+            since_seconds=self._clock.cluster_now(),
         )
         self._deliver(Batch(kind=kind, scope=status.scope, status=status))
 

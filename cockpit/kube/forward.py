@@ -9,12 +9,12 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
+from cockpit.clean import clean
 from cockpit.errors import Refused
-from cockpit.kube.decode.clean import clean
 from cockpit.kube.resource import PODS
 
 if TYPE_CHECKING:
-    from cockpit.kube.session import Session
+    from cockpit.kube.session import ApiSession
     from cockpit.kube.sockets import Socket
 
 PROTOCOL = "v4.channel.k8s.io"
@@ -24,7 +24,7 @@ _PIECE_BYTES = 32 << 10
 _MOST_SENTENCE = 400
 
 
-class Tunnel:
+class PodTunnel:
     """One connection to a port of a pod."""
 
     def __init__(self, socket: "Socket", where: str) -> None:
@@ -75,8 +75,8 @@ class Tunnel:
 
 @asynccontextmanager
 async def open_tunnel(
-    session: "Session", namespace: str, pod: str, port: int
-) -> AsyncGenerator[Tunnel, None]:
+    session: "ApiSession", namespace: str, pod: str, port: int
+) -> AsyncGenerator[PodTunnel, None]:
     """Connect to a port of a pod; the connection ends with the block.
 
     Raises Refused with the guard's or the server's sentence (read-only, no right, no such pod), NoConnection
@@ -87,4 +87,4 @@ async def open_tunnel(
     async with session.socket(path, query=[("ports", str(port))], protocols=(PROTOCOL,)) as socket:
         if socket.protocol != PROTOCOL:
             raise Refused(f"{where}: the server does not speak {PROTOCOL}")
-        yield Tunnel(socket, where)
+        yield PodTunnel(socket, where)

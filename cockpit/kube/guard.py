@@ -38,7 +38,7 @@ _PROXY_READS = re.compile(
 Query = Sequence[tuple[str, str]]
 
 
-class Target(msgspec.Struct, frozen=True):
+class PathMeaning(msgspec.Struct, frozen=True):
     """What an API path means; `group` is "" for core, `special` is `watch` or `proxy` (old path form)."""
 
     group: str = ""
@@ -50,7 +50,7 @@ class Target(msgspec.Struct, frozen=True):
     rest: str = ""  # behind the subresource: the path inside a proxy
 
 
-def read_path(path: str) -> Target | None:
+def read_path(path: str) -> PathMeaning | None:
     """The meaning of an API path; None for a path outside /api and /apis or without a resource."""
     parts = path.strip("/").split("/")
     if parts[0] == "api" and len(parts) > 2:
@@ -67,7 +67,7 @@ def read_path(path: str) -> Target | None:
         namespace = parts[1]
         if len(parts) > 2 and parts[2] not in _NAMESPACE_SUBRESOURCES:
             parts = parts[2:]
-    return Target(
+    return PathMeaning(
         group=group,
         special=special,
         namespace=namespace,
@@ -99,18 +99,16 @@ def refusal(method: str, path: str, query: Query, *, read_only: bool, body: byte
         return _tunnel(verb, target)
     if verb in READS or _is_review(verb, target) or (_is_dry_run(query) and _stays_dry(verb, body)):
         return ""
-    return (
-        f"Read-only: {verb} on {_what(target)} is not sent; :write (or --write at the start) allows changes."
-    )
+    return f"Read-only: {verb} on {_what(target)} was not sent; allow changes with :write or --write."
 
 
 def _crooked(path: str) -> str:
     """Paths that could mean something else to a proxy or to the server than to us."""
     if not _PLAIN.match(path):
-        return f"The path {path[:200]!r} holds characters that are never needed; it is not sent."
+        return f"The path {path[:200]!r} contains characters that are not allowed; it was not sent."
     parts = path[1:].split("/")
     if "" in parts[:-1] or "." in parts or ".." in parts:
-        return f"The path {path[:200]!r} is not in its plain form; it is not sent."
+        return f"The path {path[:200]!r} is not in its normal form; it was not sent."
     return ""
 
 
@@ -122,19 +120,19 @@ def _outside(verb: str, path: str) -> str:
     return f"Read-only: {verb} on {path[:200]} is not sent."
 
 
-def _is_tunnel(target: Target) -> bool:
+def _is_tunnel(target: PathMeaning) -> bool:
     return target.special == "proxy" or target.subresource.casefold() in TUNNELS
 
 
-def _tunnel(verb: str, target: Target) -> str:
+def _tunnel(verb: str, target: PathMeaning) -> str:
     is_service = target.group == "" and target.resource in ("services", "pods") and target.special == ""
     if verb in READS and is_service and target.subresource == "proxy" and _PROXY_READS.match(target.rest):
         return ""
     way = target.subresource or target.special
-    return f"Read-only: {way} on {_what(target)} can change things or run commands; it is not sent."
+    return f"Read-only: {way} on {_what(target)} can change things or run commands; it was not sent."
 
 
-def _is_review(verb: str, target: Target) -> bool:
+def _is_review(verb: str, target: PathMeaning) -> bool:
     names = _REVIEWS.get(target.group, ())
     return verb == "POST" and target.resource in names and not target.name and not target.special
 
@@ -159,7 +157,7 @@ def _stays_dry(verb: str, body: bytes | None) -> bool:
     return isinstance(options, dict) and options.get("dryRun") == ["All"]
 
 
-def _what(target: Target) -> str:
+def _what(target: PathMeaning) -> str:
     kind = f"{target.resource}.{target.group}" if target.group else target.resource
     place = "/".join(part for part in (target.namespace, target.name) if part)
     tail = f" ({target.subresource})" if target.subresource else ""

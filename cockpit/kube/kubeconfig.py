@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
+from cockpit.clean import clean
 from cockpit.errors import NoConnection
-from cockpit.kube.decode.clean import clean
 
 SECTIONS = ("clusters", "contexts", "users")
 
@@ -56,7 +56,7 @@ def check(path: Path) -> dict[str, Any]:
         raise NoConnection(f"The kubeconfig {path} is not YAML: {clean(str(error), 120)}.") from None
     if not isinstance(tree, dict):
         raise NoConnection(
-            f"The kubeconfig {path} is empty or no mapping; it needs clusters, contexts and users."
+            f"The kubeconfig {path} is empty or not a mapping; it needs clusters, contexts and users."
         )
     for section in SECTIONS:
         _check_section(path, section, tree.get(section))
@@ -90,7 +90,7 @@ def _check_section(path: Path, section: str, entries: Any) -> None:
             )
         if not isinstance(entry.get(inner, {}), dict | None):
             raise NoConnection(
-                f"The kubeconfig {path}: {section} entry {entry['name']!r} is no mapping; fix the file."
+                f"The kubeconfig {path}: {section} entry {entry['name']!r} is not a mapping; fix the file."
             )
 
 
@@ -124,7 +124,7 @@ def choose(kubeconfig: str | None, context: str | None, *, in_cluster: bool) -> 
     if not current:
         raise NoConnection(f"The kubeconfig {shown} has no current-context; choose with --context: {known}.")
     if current not in contexts:
-        raise NoConnection(f"There is no context {clean(current, 120)!r} in {shown}; known are {known}.")
+        raise NoConnection(f"There is no context {clean(current, 120)!r} in {shown}; available: {known}.")
     picked = contexts[current]
     _check_parts(shown, current, picked, trees)
     return Chosen(

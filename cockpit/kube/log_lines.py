@@ -22,7 +22,7 @@ _STAMP = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d
 _NANO = 1_000_000_000
 
 
-class Told(NamedTuple):
+class LogPiece(NamedTuple):
     """A line, or a further piece of one that is longer than 64 KiB."""
 
     at_nanoseconds: int
@@ -60,11 +60,11 @@ class Cutter:
         self._told = 0
         self._left_out = 0
 
-    def feed(self, chunk: bytes) -> list[Told]:
+    def feed(self, chunk: bytes) -> list[LogPiece]:
         """What is complete with this chunk."""
         parts = (self._held + chunk).split(b"\n")
         rest = parts.pop()
-        out: list[Told] = []
+        out: list[LogPiece] = []
         for part in parts:
             self._pieces(part, out)
             self._end_line(out)
@@ -74,23 +74,23 @@ class Cutter:
         self._held = rest
         return out
 
-    def end(self) -> list[Told]:
+    def end(self) -> list[LogPiece]:
         """What is left when the log has ended; a line that was cut off in the middle is not handed out."""
-        out: list[Told] = []
+        out: list[LogPiece] = []
         if self._held or self._is_inside:
             self._pieces(self._held, out)
             self._end_line(out)
         self._held = b""
         return out
 
-    def _pieces(self, part: bytes, out: list[Told]) -> None:
+    def _pieces(self, part: bytes, out: list[LogPiece]) -> None:
         if len(part) <= LINE_BYTES:
             self._piece(part, out)
             return
         for at in range(0, len(part), LINE_BYTES):
             self._piece(part[at : at + LINE_BYTES], out)
 
-    def _piece(self, data: bytes, out: list[Told]) -> None:
+    def _piece(self, data: bytes, out: list[LogPiece]) -> None:
         if self._is_inside and not data:
             return
         was_inside = self._is_inside
@@ -103,12 +103,12 @@ class Cutter:
             self._left_out += len(data)
             return
         self._told += len(text)
-        out.append(Told(self._at, text, was_inside))
+        out.append(LogPiece(self._at, text, was_inside))
 
-    def _end_line(self, out: list[Told]) -> None:
+    def _end_line(self, out: list[LogPiece]) -> None:
         if self._left_out:
-            left_out = f"... {self._left_out:,} bytes more of this line are not shown"
-            out.append(Told(self._at, left_out, True))
+            left_out = f"... {self._left_out:,} more bytes of this line are not shown"
+            out.append(LogPiece(self._at, left_out, True))
         self._is_inside = False
         self._left_out = 0
 
@@ -155,7 +155,7 @@ class Resume:
         self._floor = self._second * _NANO
         self._until = self._newest
 
-    def take(self, told: Told) -> bool:
+    def take(self, told: LogPiece) -> bool:
         """True for a line that was not read before."""
         if told.is_further:
             return not self._is_dropping
@@ -167,7 +167,7 @@ class Resume:
         self._note(told)
         return True
 
-    def _is_old(self, told: Told) -> bool:
+    def _is_old(self, told: LogPiece) -> bool:
         if self._due is None or not told.at_nanoseconds:
             return False
         if self._is_coarse:
@@ -181,7 +181,7 @@ class Resume:
             return True
         return told.at_nanoseconds < self._floor
 
-    def _note(self, told: Told) -> None:
+    def _note(self, told: LogPiece) -> None:
         at = told.at_nanoseconds
         if not at:
             return

@@ -10,7 +10,7 @@ from typing import Any
 
 from cockpit.errors import Refused
 from cockpit.kube.resource import PODS
-from cockpit.kube.session import Session
+from cockpit.kube.session import ApiSession
 from cockpit.model.log import LogSource
 
 STREAMS = {"stdout": "Stdout", "stderr": "Stderr"}
@@ -19,14 +19,14 @@ GATE = "PodLogsQuerySplitStreams"
 _FIRST = (1, 32)
 
 
-async def refuse_unsplit(session: Session, source: LogSource) -> None:
+async def refuse_unsplit(session: ApiSession, source: LogSource) -> None:
     """Raises Refused with one sentence where this server, or the node of that pod, tells both streams only
     together; NoConnection without an answer. What else may be wrong with the log is told when it is read."""
     version = _version(await _json(session, "/version"))
     if version is not None and version < _FIRST:
         raise Refused(
-            f"this server is {version[0]}.{version[1]}: stdout and stderr are told apart from "
-            f"{_FIRST[0]}.{_FIRST[1]} on; filter by a word instead"
+            f"this server is {version[0]}.{version[1]}: separate stdout and stderr need "
+            f"{_FIRST[0]}.{_FIRST[1]}; filter by text instead"
         )
     query = [("stream", STREAMS["stderr"]), ("limitBytes", "1"), ("sinceSeconds", "1")]
     query += [("container", source.container)] if source.container else []
@@ -37,12 +37,12 @@ async def refuse_unsplit(session: Session, source: LogSource) -> None:
     said = answer.message()
     if GATE in said or (answer.status == 422 and "stream" in said):
         raise Refused(
-            f"this cluster tells stdout and stderr only together (its gate {GATE} is off); "
-            "filter by a word instead"
+            f"this cluster serves stdout and stderr only together (feature gate {GATE} is off); "
+            "filter by text instead"
         )
 
 
-async def _json(session: Session, path: str) -> Any:
+async def _json(session: ApiSession, path: str) -> Any:
     answer = await session.request("GET", path)
     return answer.json() if answer.ok else None
 

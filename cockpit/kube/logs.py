@@ -2,17 +2,17 @@
 
 from collections.abc import AsyncIterator
 
-from cockpit.errors import Refused
-from cockpit.kube.decode.clean import clean
+from cockpit.clean import clean
+from cockpit.kube.refusal import refused
 from cockpit.kube.resource import PODS
-from cockpit.kube.session import Session
+from cockpit.kube.session import ApiSession
 
 LINE_BYTES = 64 << 10
 """A longer line is cut into pieces of this size: a progress bar has no line ends."""
 
 
 async def follow(
-    session: Session,
+    session: ApiSession,
     namespace: str,
     pod: str,
     *,
@@ -39,10 +39,10 @@ async def follow(
         query.append(("sinceSeconds", str(max(int(since_seconds), 1))))
     if tail is not None:
         query.append(("tailLines", str(max(int(tail), 0))))
-    async with session.stream(PODS.path(namespace, pod, "log"), query=query, accept="*/*") as answer:
+    path = PODS.path(namespace, pod, "log")
+    async with session.stream(path, query=query, accept="*/*") as answer:
         if answer.status >= 300:
-            said = (await answer.answer()).message()
-            raise Refused(f"No log of {namespace}/{pod}: {said}")
+            raise refused(f"No log of {namespace}/{pod}", await answer.answer(), path)
         held = b""
         async for chunk in answer.chunks:
             lines, held = cut_lines(held + chunk)

@@ -3,18 +3,20 @@
 import re
 from typing import Any
 
+from cockpit.clean import clean_block
 from cockpit.errors import Refused
-from cockpit.kube.decode.clean import clean_block
+from cockpit.k8s import labels as well_known
+from cockpit.kube.refusal import refused
 from cockpit.kube.resource import Resource
-from cockpit.kube.session import Session
+from cockpit.kube.session import ApiSession
 
 MASK = "(hidden)"
-LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+LAST_APPLIED = well_known.LAST_APPLIED
 _SECRET_NAME = re.compile(r"token|secret|passw|credential|private|api_?key|access_?key|auth", re.IGNORECASE)
 DEEPEST = 64
 
 
-async def get_object(session: Session, resource: Resource, namespace: str, name: str) -> dict[str, Any]:
+async def get_object(session: ApiSession, resource: Resource, namespace: str, name: str) -> dict[str, Any]:
     """The object's tree without managedFields, strings cleaned, values of secret-looking variables hidden.
 
     Raises Refused with the server's sentence, also for secrets, which are never read; NoConnection without
@@ -22,10 +24,11 @@ async def get_object(session: Session, resource: Resource, namespace: str, name:
     """
     answer = await session.request("GET", resource.path(namespace, name))
     if not answer.ok:
-        raise Refused(f"{resource.label} {namespace + '/' if namespace else ''}{name}: {answer.message()}")
+        where = f"{resource.label} {namespace + '/' if namespace else ''}{name}"
+        raise refused(where, answer, resource.path(namespace, name))
     tree = answer.json()
     if not isinstance(tree, dict):
-        raise Refused(f"The server's answer for {resource.label} {name} is no object.")
+        raise Refused(f"The server's answer for {resource.label} {name} is not an object.")
     return presentable(tree)
 
 

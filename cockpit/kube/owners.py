@@ -17,10 +17,10 @@ import msgspec
 from cockpit.errors import CockpitError
 from cockpit.kube.decode.decoders import OWNER
 from cockpit.kube.decode.frames import FramingError
-from cockpit.kube.decode.wire import Page, UndecodableError, wire_of
+from cockpit.kube.decode.wire import ListPage, UndecodableError, wire_of
 from cockpit.kube.discovery import Served
 from cockpit.kube.resource import Resource
-from cockpit.kube.session import Session
+from cockpit.kube.session import ApiSession
 from cockpit.model.batch import Batch, ListMark
 from cockpit.model.job import JobObject, OwnerObject
 from cockpit.model.pod import Pod
@@ -40,10 +40,8 @@ LISTING_SECONDS = 15.0
 METADATA_ONLY = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json;q=0.5"
 METADATA_LIST = METADATA_ONLY.replace("PartialObjectMetadata", "PartialObjectMetadataList")
 
-WATCHED = frozenset(
-    {("batch", "Job"), ("kubeflow.org", "MPIJob"), ("", "Pod"), ("", "Node"), ("kueue.x-k8s.io", "Workload")}
-)
-"""Group and kind of what is watched anyway."""
+WATCHED = frozenset({("batch", "Job"), ("kubeflow.org", "MPIJob"), ("", "Pod"), ("", "Node")})
+"""Group and kind of what is watched anyway, besides what engines live by."""
 
 Stream = tuple[str, str]
 """Kind and scope of a stream."""
@@ -57,7 +55,7 @@ class Owners:
 
     def __init__(
         self,
-        session: Session,
+        session: ApiSession,
         sink: Callable[[Batch], None],
         *,
         watched: frozenset[tuple[str, str]] = WATCHED,
@@ -190,7 +188,7 @@ class Owners:
                 break
         return list(left.values())
 
-    async def _page(self, resource: Resource, namespace: str, token: str) -> Page | None:
+    async def _page(self, resource: Resource, namespace: str, token: str) -> ListPage | None:
         query = [("limit", str(PAGE_OBJECTS)), *([("continue", token)] if token else [])]
         try:
             path = resource.path(namespace)

@@ -5,8 +5,9 @@ from datetime import datetime
 import msgspec
 
 from cockpit.errors import Refused
+from cockpit.kube.refusal import refused
 from cockpit.kube.resource import PODS
-from cockpit.kube.session import Session
+from cockpit.kube.session import ApiSession
 from cockpit.model.pod_times import PodTimes
 
 
@@ -39,11 +40,12 @@ class _Pod(msgspec.Struct):
     status: _Status = msgspec.field(default_factory=_Status)
 
 
-async def read_times(session: Session, namespace: str, name: str) -> PodTimes:
+async def read_times(session: ApiSession, namespace: str, name: str) -> PodTimes:
     """The moments of one pod. Raises Refused with the server's sentence, NoConnection."""
-    answer = await session.request("GET", PODS.path(namespace, name))
+    path = PODS.path(namespace, name)
+    answer = await session.request("GET", path)
     if not answer.ok:
-        raise Refused(f"Pod {namespace}/{name}: {answer.message()}")
+        raise refused(f"Pod {namespace}/{name}", answer, path)
     return times_of(answer.body)
 
 

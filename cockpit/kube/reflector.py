@@ -14,16 +14,16 @@ import msgspec
 
 from cockpit.clock import Clock
 from cockpit.errors import CockpitError, NoConnection
+from cockpit.kube.backoff import FIRST_SECONDS, STEADY_SECONDS, Backoff
+from cockpit.kube.batcher import Batcher
 from cockpit.kube.decode.decoders import Decode, Decoder
 from cockpit.kube.decode.frames import FramingError
-from cockpit.kube.decode.wire import Page, ServerStatus, UndecodableError, Wire, wire_of
-from cockpit.kube.ending import Ended, How, judge, neither
+from cockpit.kube.decode.wire import ListPage, ServerStatus, UndecodableError, Wire, wire_of
+from cockpit.kube.event_dispatch import EventDispatcher
 from cockpit.kube.failures import Silent
-from cockpit.kube.pace import FIRST_SECONDS, STEADY_SECONDS, Pace
-from cockpit.kube.pump import Pump
 from cockpit.kube.resource import Resource
-from cockpit.kube.session import Session, StreamAnswer
-from cockpit.kube.teller import Teller
+from cockpit.kube.session import ApiSession, StreamAnswer
+from cockpit.kube.stream_end import Ended, How, Where, judge
 from cockpit.model.batch import Batch, Phase
 
 IDLE_SECONDS = 75.0
@@ -50,7 +50,7 @@ class Reflector:
 
     def __init__(
         self,
-        session: Session,
+        session: ApiSession,
         resource: Resource,
         decoder: Decoder,
         sink: Sink,
@@ -82,22 +82,22 @@ class Reflector:
         self._was_cut = False
         self._version = ""
         self._known_version = ""  # of the data that stands, also after it expired
-        self._pace = Pace(clock, rng)
+        self._pace = Backoff(clock, rng)
         self._where = _where(resource, namespace)
         self._polls_left = 0
         self._is_list_denied = False
-        self._teller = Teller(sink, clock, kind, namespace if scope is None else scope)
+        self._batcher = Batcher(sink, clock, kind, namespace if scope is None else scope)
 
     async def run(self) -> Never:
         """Keep going until cancelled. Expected failures become statuses."""
-        self._teller.phase(Phase.LISTING)
+        self._batcher.phase(Phase.LISTING)
         try:
             while True:
                 await self._admitted()
                 ended = await self._attempt()
                 await self._recover(ended)
         finally:
-            self._teller.falls_silent()
+            self._batcher.falls_silent()
 
     # ---- one attempt, rung by rung
 
@@ -115,11 +115,11 @@ class Reflector:
             await self._admitted()
             return await self._watch()
         except Silent as error:
-            return Ended(How.SILENT, error.sentence, lived_seconds=self._teller.lived())
+            return Ended(How.SILENT, error.sentence, lived_seconds=self._batcher.lived())
         except NoConnection as error:
-            return Ended(How.CUT, error.sentence, lived_seconds=self._teller.lived())
+            return Ended(How.CUT, error.sentence, lived_seconds=self._batcher.lived())
         except FramingError as error:
-            return Ended(How.UNREADABLE, error.reason, lived_seconds=self._teller.lived())
+            return Ended(How.UNREADABLE, error.reason, lived_seconds=self._batcher.lived())
         except CockpitError as error:
             return Ended(How.DENIED, error.sentence)
 
@@ -148,38 +148,38 @@ class Reflector:
         async with self._session.stream(
             self._path, query=query, accept=self._decoder.accept_watch, idle_seconds=self._idle
         ) as answer:
-            self._teller.heard()
+            self._batcher.heard()
             if answer.status != 200:
                 return self._refused(await self._refusal(answer), answer, is_listing=is_listing)
             wire = wire_of(answer.content_type)
-            self._teller.answered()
+            self._batcher.answered()
             if is_listing:
-                self._teller.begin()
+                self._batcher.begin()
             else:
-                self._teller.phase(Phase.LIVE)
+                self._batcher.phase(Phase.LIVE)
             return await self._events(answer, wire, is_listing=is_listing)
 
     async def _events(self, answer: StreamAnswer, wire: Wire, *, is_listing: bool) -> Ended:
         frames = wire.frames()
         decode = self._decode_for(answer.content_type)
-        pump = Pump(self, wire, decode, is_listing=is_listing)
+        dispatcher = EventDispatcher(self, wire, decode, is_listing=is_listing)
         async for chunk in answer.chunks:
-            self._teller.chunk_begins()
+            self._batcher.chunk_begins()
             frames.add(chunk)
-            while ended := pump.work(frames):
-                self._teller.flush()
+            while ended := dispatcher.work(frames):
+                self._batcher.flush()
                 if isinstance(ended, Ended):
                     return ended
                 await asyncio.sleep(0)
-                self._teller.slice_begins()
+                self._batcher.slice_begins()
             if frames.oversized:
-                self._teller.skipped(frames.oversized)
+                self._batcher.skipped(frames.oversized)
                 frames.oversized = 0
-            self._teller.chunk_ends()
-        self._teller.flush()
-        if pump.is_listing or frames.leftover():
-            return Ended(How.CUT, "the stream was cut in the middle", lived_seconds=self._teller.lived())
-        return Ended(How.CLOSED, "the server closed the stream", lived_seconds=self._teller.lived())
+            self._batcher.chunk_ends()
+        self._batcher.flush()
+        if dispatcher.is_listing or frames.leftover():
+            return Ended(How.CUT, "the stream was cut in the middle", lived_seconds=self._batcher.lived())
+        return Ended(How.CLOSED, "the server closed the stream", lived_seconds=self._batcher.lived())
 
     async def _paged_list(self) -> Ended | None:
         """The list in pages; None when it is complete and the watch may begin."""
@@ -193,7 +193,7 @@ class Reflector:
                 accept=self._decoder.accept_list,
                 timeout_seconds=PAGE_SECONDS,
             )
-            self._teller.heard()
+            self._batcher.heard()
             if not answer.ok:
                 self._is_consistent_list_due = True
                 self._pace.charge(pages)
@@ -204,8 +204,8 @@ class Reflector:
             except UndecodableError as error:
                 raise FramingError(str(error)) from None
             if not pages:
-                self._teller.answered()
-                self._teller.begin()
+                self._batcher.answered()
+                self._batcher.begin()
             pages += 1
             await self._take_page(page, self._decode_for(answer.content_type))
             token = page.continue_token
@@ -224,16 +224,16 @@ class Reflector:
             query += [("resourceVersion", self._known_version), ("resourceVersionMatch", "NotOlderThan")]
         return query
 
-    async def _take_page(self, page: Page, decode: Decode) -> None:
+    async def _take_page(self, page: ListPage, decode: Decode) -> None:
         for item in page.items:
             self.decoded(decode, item, is_new=True, is_listing=True)
-            if self._teller.is_full():
-                self._teller.flush()
+            if self._batcher.is_full():
+                self._batcher.flush()
                 await asyncio.sleep(0)
-                self._teller.slice_begins()
-        self._teller.flush()
+                self._batcher.slice_begins()
+        self._batcher.flush()
 
-    # ---- what the pump tells
+    # ---- what the dispatcher tells
 
     def decoded(self, decode: Decode, raw: bytes, *, is_new: bool, is_listing: bool) -> None:
         """Decode one object and hand it on; one that cannot be decoded is counted.
@@ -243,31 +243,31 @@ class Reflector:
         try:
             record = decode(raw)
         except UndecodableError:
-            self._teller.skipped(1)
+            self._batcher.skipped(1)
         except (TypeError, ValueError, AttributeError, KeyError, IndexError, OverflowError):
-            self._teller.skipped(1)  # whatever odd value an object holds, it costs this object only
+            self._batcher.skipped(1)  # whatever odd value an object holds, it costs this object only
         else:
             if record is not None:
-                self._teller.changed(record, is_new=is_new)
+                self._batcher.changed(record, is_new=is_new)
                 if not is_listing and record.resource_version:
                     self._version = self._known_version = record.resource_version
 
     def listing(self, records: Sequence[Any]) -> None:
         """Hand on records of a list, which are all new."""
-        self._teller.listing(records)
+        self._batcher.listing(records)
 
     def is_full(self) -> bool:
         """True when it is time to hand over and to let others run."""
-        return self._teller.is_full()
+        return self._batcher.is_full()
 
     def removed(self, wire: Wire, raw: bytes) -> None:
         """Hand on that an object is gone."""
         try:
             uid, version = wire.identity(raw)
         except UndecodableError:
-            self._teller.skipped(1)
+            self._batcher.skipped(1)
             return
-        self._teller.removed(uid)
+        self._batcher.removed(uid)
         if version and self._version:
             self._version = self._known_version = version
 
@@ -275,22 +275,22 @@ class Reflector:
         """The server says how far we are."""
         if version:
             self._version = self._known_version = version
-        self._teller.heartbeat()
+        self._batcher.heartbeat()
 
     def listed(self, version: str) -> None:
         """The list is complete."""
         self._version = self._known_version = version
         self._unfinished_lists = 0
-        self._teller.end()
+        self._batcher.end()
 
     def skipped_frame(self) -> None:
         """A frame was no event."""
-        self._teller.skipped(1)
+        self._batcher.skipped(1)
 
     def error_event(self, status: ServerStatus) -> Ended:
         """The server ended the stream with a Status."""
         return msgspec.structs.replace(
-            judge(self._where, status.code or 500, status, None), lived_seconds=self._teller.lived()
+            judge(self._where, status.code or 500, status, None), lived_seconds=self._batcher.lived()
         )
 
     # ---- judging
@@ -322,7 +322,7 @@ class Reflector:
 
     async def _recover(self, ended: Ended) -> None:
         """Decide what stands and when to try again."""
-        self._teller.interrupted()
+        self._batcher.interrupted()
         self._pace.lived(ended.lived_seconds)
         if ended.lived_seconds >= STEADY_SECONDS:
             self._has_expired = False
@@ -340,7 +340,7 @@ class Reflector:
         if how is How.NO_WATCH and not self._polls_left:
             self._polls_left, self._poll_message = POLLS, ended.message
             if self._is_list_denied:
-                await self._wait_long(Phase.DENIED, neither(ended.message))
+                await self._wait_long(Phase.DENIED, self._where.denied("list or watch"))
             return
         if how is How.POLLED:
             self._polls_left -= 1
@@ -350,7 +350,7 @@ class Reflector:
             return
         if how in (How.DENIED, How.NO_WATCH, How.ABSENT):
             self._is_list_denied = self._polls_left > 0
-            message = neither(self._poll_message) if self._is_list_denied else ended.message
+            message = self._where.denied("list or watch") if self._is_list_denied else ended.message
             self._polls_left = 0
             self._version = ""
             await self._wait_long(Phase.ABSENT if how is How.ABSENT else Phase.DENIED, message)
@@ -364,7 +364,7 @@ class Reflector:
         if how is How.CLOSED and ended.lived_seconds >= STEADY_SECONDS and self._pace.failures == 0:
             return  # the server's own time limit: go on at once
         if how is How.SILENT:
-            self._teller.phase(Phase.STALE, ended.message)
+            self._batcher.phase(Phase.STALE, ended.message)
             return  # the silence itself was the pause
         seconds = self._pace.back_off(ended.retry_after_seconds)
         await self._wait(Phase.BACKING_OFF, ended.message, seconds, is_cut=how is How.CUT)
@@ -373,7 +373,7 @@ class Reflector:
         await self._wait(phase, message, DENIED_SECONDS * (1.0 + 0.2 * self._rng.random()))
 
     async def _wait(self, phase: Phase, message: str, seconds: float, *, is_cut: bool = False) -> None:
-        self._teller.phase(phase, message, retry_in_seconds=seconds)
+        self._batcher.phase(phase, message, retry_in_seconds=seconds)
         if is_cut:
             await self._sleep_until_returned(seconds)
         else:
@@ -393,7 +393,7 @@ class Reflector:
             await self._sleep(self._rng.random())
 
 
-def _where(resource: Resource, namespace: str) -> str:
+def _where(resource: Resource, namespace: str) -> Where:
     if not resource.namespaced:
-        return resource.label
-    return f"{resource.label} in {namespace or 'all namespaces'}"
+        return Where(resource.label)
+    return Where(f"{resource.label} in {namespace or 'all namespaces'}", not namespace)

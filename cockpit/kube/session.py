@@ -5,20 +5,24 @@ The `kubernetes` package and aiohttp are imported inside functions: neither is n
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Sequence
+import re
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from cockpit import __version__
+from cockpit.apart import resolver
 from cockpit.clock import Clock
 from cockpit.errors import NoConnection, Refused
 from cockpit.kube import guard
-from cockpit.kube.answer import Answer
+from cockpit.kube.answer import ApiAnswer
 from cockpit.kube.failures import Silent, explain, host_of
+from cockpit.kube.server_time import CLUSTER_TIME, said_time
 from cockpit.kube.stream_answer import StreamAnswer, retry_after
 from cockpit.kube.transport import headers_for, open_socket, proxy_for
+from cockpit.model.trust import Trust
 
 if TYPE_CHECKING:
     import aiohttp
@@ -26,7 +30,7 @@ if TYPE_CHECKING:
     from cockpit.kube.credentials import Credentials
     from cockpit.kube.sockets import Socket
 
-__all__ = ["Answer", "Session", "SessionOptions", "StreamAnswer", "open_session"]
+__all__ = ["ApiAnswer", "ApiSession", "SessionOptions", "StreamAnswer", "open_session"]
 
 Query = Sequence[tuple[str, str]]
 
@@ -58,7 +62,7 @@ class _Request(msgspec.Struct):
     is_stream: bool = False
 
 
-class Session:
+class ApiSession:
     """One user on one cluster. Whatever is sent passes through `_check`, and so through the guard."""
 
     def __init__(self, credentials: "Credentials", options: SessionOptions, clock: Clock) -> None:
@@ -78,6 +82,10 @@ class Session:
         self._sockets: list[Socket] = []
         self._is_closed = False
         self._is_lost = False
+        self.forbidden: Callable[[str], None] = _overlook
+        """Called with the path of each write or tunnel that the server answered with 403."""
+        self.server_version: tuple[int, int] | None = None
+        """Major and minor of the version that the server told last; None where it told none."""
         self._returned = asyncio.Event()
 
     @property
@@ -86,9 +94,11 @@ class Session:
         return self._read_only
 
     @property
-    def is_insecure(self) -> bool:
-        """True when the kubeconfig switches TLS verification off: to be shown as long as it holds."""
-        return self.server.startswith("http://") or not self._credentials.configuration.verify_ssl
+    def trust(self) -> Trust:
+        """Whether the server's certificate is checked; where it is not, that is shown as long as it holds."""
+        if self.server.startswith("http://"):
+            return Trust.PLAIN
+        return Trust.VERIFIED if self._credentials.configuration.verify_ssl else Trust.UNVERIFIED
 
     def unlock(self) -> None:
         """Let writes through from now on."""
@@ -110,7 +120,7 @@ class Session:
         timeout_seconds: float = 30.0,
         headers: Query = (),
         limit_bytes: int = BODY_BYTES,
-    ) -> Answer:
+    ) -> ApiAnswer:
         """Send one request; an answer for every HTTP status.
 
         `body` is a tree of dicts, lists and scalars (sent as JSON whatever the patch type). Raises Refused
@@ -129,16 +139,33 @@ class Session:
         timeout = aiohttp.ClientTimeout(total=timeout_seconds, sock_connect=CONNECT_SECONDS)
         try:
             async with self._send(_Request(method.upper(), path, query, extra, data, timeout)) as response:
-                return Answer(
+                if response.status == 403 and method.upper() not in guard.READS:
+                    self.forbidden(path)
+                return ApiAnswer(
                     response.status,
                     response.headers.get("Content-Type", ""),
                     await self._body(response, limit_bytes),
                     retry_after(response.headers.get("Retry-After")),
                     response.headers.get("Audit-Id", ""),
                     response.headers.get("ETag", ""),
+                    response.headers.get("Date", ""),
+                    response.headers.get(CLUSTER_TIME, ""),
                 )
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise explain(error, self.server, self._proxy or "") from None
+
+    async def version(self, timeout_seconds: float) -> ApiAnswer:
+        """Ask the server for its version: is it there, and what time is it there. Raises as `request`.
+
+        Only here the server speaks of its own time: answers through a proxy carry another machine's date.
+        """
+        asked_seconds = self._clock.now()
+        answer = await self.request("GET", "/version", timeout_seconds=timeout_seconds)
+        said = said_time(answer.date, answer.demo_time)
+        if said is not None:
+            self._clock.hear(said, asked_seconds, self._clock.now())
+        self.server_version = _version_in(answer) or self.server_version
+        return answer
 
     @asynccontextmanager
     async def stream(
@@ -176,10 +203,10 @@ class Session:
 
         Raises Refused with the guard's or the server's sentence, NoConnection where no answer comes.
         """
-        from cockpit.kube.sockets import Call, dial
+        from cockpit.kube.sockets import SocketRequest, dial
 
         self._check("GET", path, query)
-        call = Call(
+        call = SocketRequest(
             url=self.server + path,
             query=query,
             protocols=tuple(protocols),
@@ -187,7 +214,12 @@ class Session:
             server_name=self._credentials.configuration.tls_server_name or None,
             proxy=proxy_for(self.server, self._credentials.configuration.proxy),
         )
-        made = await dial(call, self._credentials)
+        try:
+            made = await dial(call, self._credentials)
+        except Refused as error:
+            if error.said.status == 403:
+                self.forbidden(path)
+            raise
         self._sockets.append(made)
         try:
             yield made
@@ -273,7 +305,7 @@ class Session:
         """
         if request.is_stream:
             if self._stream_client is None:
-                from cockpit.kube.intake import take_streams
+                from cockpit.kube.fast_stream import take_streams
 
                 self._stream_client = self._open_client(is_repeating=False)
                 take_streams(self._stream_client.connector)
@@ -291,7 +323,9 @@ class Session:
 
         self._proxy = proxy_for(self.server, self._credentials.configuration.proxy)
         client = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, socket_factory=open_socket, force_close=not is_repeating),
+            connector=aiohttp.TCPConnector(
+                limit=0, socket_factory=open_socket, force_close=not is_repeating, resolver=resolver()
+            ),
             headers=headers_for(self._options.user_agent, self.server),
             read_bufsize=READ_BYTES,
             auto_decompress=True,
@@ -314,7 +348,7 @@ class Session:
                 await client.close()
 
 
-async def open_session(options: SessionOptions, clock: Clock) -> Session:
+async def open_session(options: SessionOptions, clock: Clock) -> ApiSession:
     """A session for the chosen context.
 
     Raises NoConnection with one sentence: kubeconfig missing or broken, context unknown, plugin failed, and
@@ -323,7 +357,7 @@ async def open_session(options: SessionOptions, clock: Clock) -> Session:
     """
     credentials = await asyncio.to_thread(_prepare, options, clock)
     await credentials.first_load()
-    session = Session(credentials, options, clock)
+    session = ApiSession(credentials, options, clock)
     if options.check:
         try:
             await _check(session)
@@ -342,14 +376,30 @@ def _prepare(options: SessionOptions, clock: Clock) -> "Credentials":
     return prepare(clock, options.kubeconfig, options.context)
 
 
-async def _check(session: Session) -> None:
-    answer = await session.request("GET", "/version", timeout_seconds=CONNECT_SECONDS)
+async def _check(session: ApiSession) -> None:
+    answer = await session.version(CONNECT_SECONDS)
     if answer.status == 401:
         raise NoConnection(
-            f"{host_of(session.server)} refused the credentials of {session.user} (401): "
+            f"{host_of(session.server)} rejected the credentials of {session.user} (401): "
             "the token or certificate has expired or is wrong; log in again."
         )
     if answer.ok and not answer.content_type.startswith("application/json"):
         raise NoConnection(
             f"{host_of(session.server)} does not answer like a Kubernetes API server; check the server URL."
         )
+
+
+def _version_in(answer: ApiAnswer) -> tuple[int, int] | None:
+    """(1, 36) from `{"major": "1", "minor": "36+"}`; None for whatever is in no such shape."""
+    try:
+        told = answer.json() if answer.ok else None
+    except Refused:
+        return None
+    if not isinstance(told, dict):
+        return None
+    major, minor = (re.match(r"\d{1,9}", str(told.get(part))) for part in ("major", "minor"))
+    return (int(major[0]), int(minor[0])) if major and minor else None
+
+
+def _overlook(_path: str) -> None:
+    """Nobody wants to know."""

@@ -3,12 +3,14 @@
 import contextlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
+from urllib.parse import urlsplit
 
 import msgspec
 
 from cockpit.errors import NoConnection, Refused
-from cockpit.kube.answer import Answer
+from cockpit.kube.answer import ApiAnswer
 from cockpit.kube.failures import explain, host_of
+from cockpit.kube.refusal import refusal_of
 from cockpit.kube.transport import open_socket
 
 if TYPE_CHECKING:
@@ -38,7 +40,7 @@ class Authority(Protocol):
         """Other credentials after a 401; False where there are none."""
 
 
-class Call(msgspec.Struct, frozen=True):
+class SocketRequest(msgspec.Struct, frozen=True):
     """Where to, and how."""
 
     url: str
@@ -96,7 +98,7 @@ class Socket:
         await self._client.close()
 
 
-async def dial(call: Call, authority: Authority) -> Socket:
+async def dial(call: SocketRequest, authority: Authority) -> Socket:
     """Open a WebSocket; after a 401 once more with other credentials.
 
     Raises Refused with the server's sentence, NoConnection where no answer comes.
@@ -108,7 +110,7 @@ async def dial(call: Call, authority: Authority) -> Socket:
         refusal = _Refusal()
         made = await _dial(call, await authority.authorization(), authority.tls_context, refusal)
     if made is None:
-        raise Refused(refusal.sentence(host_of(call.url)))
+        raise refusal.error(call.url)
     return made
 
 
@@ -132,15 +134,18 @@ class _Refusal:
             self._body = await response.content.read(_MOST_REFUSAL_BYTES)
 
     async def stay(self, _session: object, _context: object, _params: object) -> None:
-        raise Refused("The server sent us elsewhere; a command is run where the kubeconfig says, or not.")
+        raise Refused("The server redirected us (redirects are not followed).")
 
-    def sentence(self, host: str) -> str:
-        said = Answer(self.status, self._content_type, self._body).message()
-        return said or f"{host} opens no WebSocket here (status {self.status})."
+    def error(self, url: str) -> Refused:
+        answer = ApiAnswer(self.status, self._content_type, self._body)
+        sentence = (
+            answer.message() or f"{host_of(url)} does not open a WebSocket here (status {self.status})."
+        )
+        return Refused(sentence, refusal_of(answer, urlsplit(url).path))
 
 
 async def _dial(
-    call: Call, authorization: str, tls: "ssl.SSLContext | None", refusal: _Refusal
+    call: SocketRequest, authorization: str, tls: "ssl.SSLContext | None", refusal: _Refusal
 ) -> Socket | None:
     """A socket, or None and the refusal filled. Raises NoConnection."""
     import aiohttp

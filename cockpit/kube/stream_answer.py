@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import TYPE_CHECKING
 
-from cockpit.kube.answer import Answer
+from cockpit.kube.answer import ApiAnswer
 from cockpit.kube.failures import Silent, explain, host_of
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ class StreamAnswer:
     """The head of a streamed answer and its bytes as they come."""
 
     def __init__(self, response: "aiohttp.ClientResponse", server: str, idle_seconds: float | None) -> None:
-        from cockpit.kube.intake import intake_of
+        from cockpit.kube.fast_stream import intake_of
 
         self.status = response.status
         self.content_type = response.headers.get("Content-Type", "")
@@ -42,14 +42,14 @@ class StreamAnswer:
         except (aiohttp.ClientError, OSError) as error:
             raise explain(error, self._server) from None
 
-    async def answer(self, limit_bytes: int = 1 << 20) -> Answer:
+    async def answer(self, limit_bytes: int = 1 << 20) -> ApiAnswer:
         """The rest as one answer (for a status that is no stream), at most `limit_bytes`."""
         body = b""
         async for chunk in self.chunks:
             body += chunk
             if len(body) >= limit_bytes:
                 break
-        return Answer(self.status, self.content_type, body, self.retry_after_seconds)
+        return ApiAnswer(self.status, self.content_type, body, self.retry_after_seconds)
 
     def close(self, why: str) -> None:
         """Nothing more is read; who still waits for bytes is told why."""

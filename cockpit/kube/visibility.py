@@ -1,6 +1,6 @@
-"""Places in line as Kueue itself tells them: its visibility API, which only answers when asked.
+"""Places in line as a queueing engine itself tells them: an API that only answers when asked.
 
-Source: kueue apis/visibility, pkg/visibility/storage; places count from 0 there and from 1 here. Where it is
+Places count from 0 there and from 1 here (source: kueue apis/visibility, pkg/visibility/storage). Where it is
 not served or may not be read, nothing is told and places are estimates.
 """
 
@@ -10,12 +10,11 @@ from typing import Never
 
 from cockpit.errors import CockpitError
 from cockpit.kube.resource import segment
-from cockpit.kube.session import Session
+from cockpit.kube.session import ApiSession
 from cockpit.model.batch import Batch
 from cockpit.model.gang import QueuePlace
 from cockpit.model.record import Kind, Record, Uid
 
-VERSIONS = ("v1beta2", "v1beta1")
 ASK_SECONDS = 3.0
 """Between two rounds while somebody waits; a round is one request a ClusterQueue."""
 IDLE_SECONDS = 0.5
@@ -27,15 +26,28 @@ Waiting = Callable[[], Mapping[str, Mapping[tuple[str, str], str]]]
 """ClusterQueue -> (namespace, name) of each Workload in its line -> its uid."""
 
 
-class Places:
-    """Asks again and again, and delivers what changed as batches of `Kind.PLACE`."""
+class QueuePlaces:
+    """Asks again and again, and delivers what changed as batches of `Kind.PLACE`.
 
-    def __init__(self, session: Session, waiting: Waiting, sink: Callable[[Batch], None]) -> None:
+    `path` has {version}, of which `versions` are known, and {queue}.
+    """
+
+    def __init__(
+        self,
+        session: ApiSession,
+        waiting: Waiting,
+        sink: Callable[[Batch], None],
+        *,
+        path: str,
+        versions: tuple[str, ...],
+    ) -> None:
         self._session = session
         self._waiting = waiting
         self._sink = sink
         self._told: dict[str, QueuePlace] = {}
-        self._version = VERSIONS[0]
+        self._path = path
+        self._versions = versions
+        self._version = versions[0]
 
     async def run(self) -> Never:
         """Until cancelled. Trouble of one round is no trouble: the next one asks again."""
@@ -64,9 +76,9 @@ class Places:
 
     async def _pending(self, queue: str) -> list[object] | None:
         """The line of one queue, None where no version is served, or it may not be read."""
-        for version in dict.fromkeys((self._version, *VERSIONS)):
+        for version in dict.fromkeys((self._version, *self._versions)):
             name = segment(queue, "queue")
-            path = f"/apis/visibility.kueue.x-k8s.io/{version}/clusterqueues/{name}/pendingworkloads"
+            path = self._path.format(version=version, queue=name)
             answer = await self._session.request("GET", path, query=(("limit", str(MOST_PLACES)),))
             if answer.status == 200:
                 self._version = version

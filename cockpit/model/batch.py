@@ -27,9 +27,11 @@ class StreamStatus(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     message: str = ""  # one sentence; names verb and resource when denied
     objects: int = 0
     skipped: int = 0  # objects that could not be decoded
-    since_seconds: float | None = None  # when this phase began
-    heard_seconds: float | None = None  # when the server last said anything
-    retry_seconds: float | None = None  # when the next attempt is due
+    since_seconds: float | None = None  # when this phase began, by the cluster's clock: shown beside its ages
+    heard_seconds: float | None = None  # when the server last said anything, by this machine's clock
+    retry_seconds: float | None = None  # when the next attempt is due, by this machine's clock
+    is_partial: bool = False  # the source says that something may be missing in its answer
+    clock_ahead_seconds: float = 0.0  # how far its clock is ahead of the cluster's (behind: negative)
 
     @property
     def is_whole(self) -> bool:

@@ -1,21 +1,38 @@
-"""Queues and gangs as the engines tell them. Kueue's words where nobody has better ones."""
+"""Queues and gangs as the engines tell them."""
 
 import msgspec
 
-from cockpit.model.record import Condition, OwnerRef, Record
+from cockpit.model.record import Condition, OwnerRef, Record, condition
 
 
 class PodSet(msgspec.Struct, frozen=True, gc=False):
-    """One homogeneous part of a gang; resources are totals of the set in base units (cpu in millicores)."""
+    """One homogeneous part of a gang; resources are totals of the set in base units (cpu in millicores).
+
+    `count` pods were admitted or are asked for; `asked` for at first (0: as many), `least` is what it can do
+    with (None: all). `topology` is what it asks for: "required LEVEL", "preferred LEVEL", "" nothing.
+    """
 
     name: str
     count: int
     resources: tuple[tuple[str, int], ...] = ()
     flavor: str = ""  # of the GPU resource once admitted
+    asked: int = 0
+    least: int | None = None
+    topology: str = ""
+    selector: str = ""  # its node selector as "key=value,key=value"
+
+
+class AdmissionCheck(msgspec.Struct, frozen=True, gc=False):
+    """What one admission check says of a workload. `state`: Pending, Ready, Retry, Rejected."""
+
+    name: str
+    state: str
+    message: str = ""
+    changed_seconds: float | None = None
 
 
 class Workload(Record, frozen=True, gc=False, kw_only=True):
-    """A Kueue Workload: the admission unit of one job (kueue apis/kueue/v1beta2/workload_types.go)."""
+    """What stands for one job where an engine admits jobs whole."""
 
     owner: OwnerRef | None = None
     queue: str = ""  # LocalQueue name
@@ -27,6 +44,17 @@ class Workload(Record, frozen=True, gc=False, kw_only=True):
     conditions: tuple[Condition, ...] = ()
     requeue_count: int = 0
     requeue_at_seconds: float | None = None
+    checks: tuple[AdmissionCheck, ...] = ()
+    gated_by: str = ""  # who holds it by the annotation kueue.x-k8s.io/admission-gated-by
+    replaces: str = ""  # "namespace/name" of the slice of the same job that runs until this one is admitted
+    unhealthy_nodes: tuple[str, ...] = ()  # whose pods it is to place anew
+    shape: int = 0  # alike for workloads whose pods ask for the same; 0: not known
+
+    @property
+    def is_finished(self) -> bool:
+        """True once its job has ended."""
+        told = condition(self.conditions, "Finished")
+        return told is not None and told.status == "True"
 
 
 class QuotaRow(msgspec.Struct, frozen=True, gc=False):
@@ -39,6 +67,7 @@ class QuotaRow(msgspec.Struct, frozen=True, gc=False):
     borrowed: int | None = None
     borrowing_limit: int | None = None
     reserved: int | None = None
+    lending_limit: int | None = None
 
 
 class ClusterQueue(Record, frozen=True, gc=False, kw_only=True):
@@ -46,6 +75,7 @@ class ClusterQueue(Record, frozen=True, gc=False, kw_only=True):
     strategy: str = ""  # BestEffortFIFO, StrictFIFO
     stop_policy: str = ""  # None, Hold, HoldAndDrain
     preemption: str = ""  # withinClusterQueue / reclaimWithinCohort in words
+    reclaims: str = ""  # reclaimWithinCohort: Never, LowerPriority, Any; "" is Never
     quotas: tuple[QuotaRow, ...] = ()
     pending: int | None = None
     reserving: int | None = None
@@ -63,13 +93,13 @@ class LocalQueue(Record, frozen=True, gc=False, kw_only=True):
 
 
 class PodGroup(Record, frozen=True, gc=False, kw_only=True):
-    """The group object of a placement engine: scheduler-plugins, Volcano, kube-scheduler's own, or KAI.
+    """The group object of an engine that places pods.
 
-    `phase` as the engine writes it ("" for those that write conditions only); `running` may be stale: after
-    its pods were deleted a group of scheduler-plugins still counts them.
+    `phase` as the engine writes it ("" for those that write conditions only); `running` may be stale: some
+    engines still count pods that were deleted.
     """
 
-    engine: str  # the engine's NAME in cockpit.gangs
+    engine: str  # the engine's name
     api_version: str = ""
     owner: OwnerRef | None = None
     min_member: int | None = None

@@ -17,11 +17,35 @@ class Mark(enum.Enum):
     NOT_COLLECTED = "not collected"
 
 
+class DoubtKind(enum.StrEnum):
+    """What is wrong with something that a series tells of a card."""
+
+    CONTRADICTED = "contradicted"  # another series of the same card and age says something else
+    IMPLAUSIBLE = "implausible"  # no card can have it
+    FUTURE = "from the future"  # sampled later than it is now
+    NO_POD = "no such pod"  # the label names a pod that is not on the card's node
+
+
+class Doubt(msgspec.Struct, frozen=True, gc=False, order=True):
+    """Something that a series tells of a card and that was not taken.
+
+    `quantity` is the field of `Gpu` that it is about; `told` what was told, in the field's unit (seconds
+    ahead for FUTURE, `namespace/name` for NO_POD); `source` the exporter's family.
+    """
+
+    quantity: str
+    kind: DoubtKind
+    told: float | str
+    source: str = ""
+
+
 class Gpu(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """The newest sample of one card (or MIG instance), keyed by `uuid`.
 
-    `sampled_seconds` is the time of the sample itself, not of the query. `duty_ratio` is 0..1: the share
-    of time in which a kernel ran, not how full the chip was.
+    `sampled_seconds` is the time of the sample itself, not of the query; None where nobody tells it: the age
+    is unknown then, not 0. `duty_ratio` is 0..1: the share of time in which a kernel ran, not how full the
+    chip was. `also` are further pods (namespace/name) that labels name; `doubts` what was told of the card
+    and not taken.
     """
 
     uuid: str
@@ -42,4 +66,6 @@ class Gpu(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     container: str = ""
     mark: Mark = Mark.NOT_COLLECTED
     sampled_seconds: float | None = None
+    also: tuple[str, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
     source: str = ""  # "dcgm A", "dcgm B", "dcgm C", "cockpit", "arena", "amd", "intel"

@@ -16,6 +16,12 @@ class ReplicaSpec(msgspec.Struct, frozen=True, gc=False):
     memory_bytes_each: int = 0
     image: str = ""
     command: str = ""
+    has_device_claims: bool = False  # asks for devices by ResourceClaims, too: how many is not told here
+
+    @property
+    def asks_for_gpus(self) -> bool:
+        """True for a role that asks for GPUs, or may do so by claims."""
+        return bool(self.gpus_each or self.has_device_claims)
 
 
 class JobObject(Record, frozen=True, gc=False, kw_only=True):
@@ -54,8 +60,10 @@ class Job(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """One row: a training job of any kind, computed from its object, its pods and its gang.
 
     `state` is one of the words in `JobState`; `why` is one plain sentence of at most 100 characters for
-    a job that is not running, "" else. `wanted`, `ready` count pods that ask for GPUs (workers), or all
-    pods when none asks. `gpus_held` are devices bound now, `gpus_wanted` what a full gang takes.
+    a job that is not running or waits to grow, "" else. `wanted`, `ready` count pods that ask for GPUs
+    (workers), or all pods when none asks. `gpus_allocated` are devices bound now, `gpus_wanted` what a full
+    gang takes.
+    `has_unknown_gpus` says that ResourceClaims of its pods are not known, so that more GPUs may be allocated.
     """
 
     key: str  # kind.group/namespace/name
@@ -73,8 +81,9 @@ class Job(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     why: str = ""
     ready: int = 0
     wanted: int | None = None
-    gpus_held: int = 0
+    gpus_allocated: int = 0
     gpus_wanted: int | None = None
+    has_unknown_gpus: bool = False
     created_seconds: float | None = None
     started_seconds: float | None = None
     finished_seconds: float | None = None

@@ -12,7 +12,7 @@ class LogSource(msgspec.Struct, frozen=True, gc=False):
     label: str
     container: str = ""
     rank: int | None = None
-    is_leader: bool = False  # the launcher, or whoever leads: its log tells most
+    is_leader: bool = False  # the launcher, or whoever leads, and is no rank of its own
 
 
 class LogLine(msgspec.Struct, frozen=True, gc=False):

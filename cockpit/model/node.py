@@ -20,6 +20,8 @@ class Node(Record, frozen=True, gc=False, kw_only=True):
     node whose device plugin has not registered yet reads *not advertised*, not zero. `gpus_expected` is
     what labels promise (`nvidia.com/gpu.count`, instance type hints), None when nothing promises any.
     Time-slicing multiplies capacity; `gpu_replicas` (label nvidia.com/gpu.replicas) divides it back.
+    `gpus_by_claim` are those that ResourceSlices offer to claims (DRA), None where none are; where they are
+    more than the node shows otherwise, the store puts them into capacity and allocatable.
     """
 
     labels: Labels = ()
@@ -36,6 +38,7 @@ class Node(Record, frozen=True, gc=False, kw_only=True):
     gpu_capacity: int | None = None
     gpu_allocatable: int | None = None
     gpus_expected: int | None = None
+    gpus_by_claim: int | None = None
     gpu_replicas: int = 1
     gpu_model: str = ""  # as labelled, e.g. "NVIDIA-H100-80GB-HBM3"; "" unknown
     gpu_memory_bytes: int | None = None  # per card, label nvidia.com/gpu.memory

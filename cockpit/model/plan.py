@@ -4,6 +4,8 @@ from typing import Any
 
 import msgspec
 
+from cockpit.model.refusal import Refusal
+
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
     """One request to the API server, as data. `path` starts with /api or /apis, without the host.
@@ -18,6 +20,11 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     content_type: str = "application/json"
     query: tuple[tuple[str, str], ...] = ()
     target: str = ""  # "mpijob team-a/llm": what a person calls it
+    kubectl: tuple[str, ...] = ()
+    """What kubectl calls it before the name (`cordon`), where it has a verb of its own for this call."""
+    fields_at_risk: tuple[tuple[str, str], ...] = ()
+    """Fields of the body that a server with a feature gate off drops without a word, each with the sentence
+    for that: what was stored is compared."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,6 +32,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     verb: str  # submit, kill, suspend, resume, scale, ...
     title: str  # "Kill mpijob team-a/llm"
+    done: str = ""  # "Killed mpijob team-a/llm": what is told once it is done
     calls: tuple[Call, ...]
     lines: tuple[str, ...] = ()  # what will happen, one sentence a line
     warnings: tuple[str, ...] = ()
@@ -36,13 +44,18 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a plan. `state`: done, refused, failed, unchanged."""
+    """What became of a plan. `state`: done, refused, failed, unchanged; of a dry run also untried, where the
+    server could not make one."""
 
     state: str
     sentence: str
     audit_id: str = ""
+    refusal: Refusal | None = None
+    """Of a refused or untried one: what the server said."""
     is_moved: bool = False
     """Refused for nothing but the version: the object is newer than the plan, and nothing was done."""
+    warnings: tuple[str, ...] = ()
+    """What a person has to know although it is done, a sentence each."""
 
     @property
     def is_done(self) -> bool:

@@ -3,6 +3,9 @@
 from cockpit.model.record import Record
 from cockpit.model.scheduling import NO_TRAITS, Traits
 
+DEFAULT_SCHEDULERS = ("", "default-scheduler")
+"""What schedulerName says of pods that the cluster's own scheduler places."""
+
 
 class Pod(Record, frozen=True, gc=False, kw_only=True):
     """One pod, only what the cockpit reasons about.
@@ -10,12 +13,18 @@ class Pod(Record, frozen=True, gc=False, kw_only=True):
     `gpus` is the whole number of devices the scheduler charges (sum over containers, or the largest init
     container when that is more). Times are epoch seconds. `exit_code` is of the first container that
     failed, else of the first that ended.
+
+    Of `gpus` the store adds `gpus_claimed`, those by ResourceClaims. `gpus_shared` are claimed ones that are
+    charged to another pod of the same claim. `has_unknown_gpus` says that claims of it are not known.
     """
 
     phase: str = ""  # Pending, Running, Succeeded, Failed, Unknown
     node: str = ""
     gpus: int = 0
     gpu_resource: str = ""
+    gpus_claimed: int = 0
+    gpus_shared: int = 0
+    has_unknown_gpus: bool = False
     cpu_millicores: int = 0
     memory_bytes: int = 0
     owner_api_version: str = ""  # the controlling owner
@@ -42,6 +51,10 @@ class Pod(Record, frozen=True, gc=False, kw_only=True):
     scheduled_reason: str = ""
     scheduled_message: str = ""
     is_gated: bool = False  # has scheduling gates
+    nominated_node: str = ""  # where victims of its preemption are ending
+    disruption_reason: str = ""  # of DisruptionTarget while it is True, e.g. PreemptionByScheduler
+    disruption_message: str = ""
+    finalizers: tuple[str, ...] = ()  # of a pod that is being deleted; () else
     status_reason: str = ""  # status.reason, e.g. Evicted, UnexpectedAdmissionError
     status_message: str = ""
     waiting_reason: str = ""  # first waiting container, e.g. ImagePullBackOff
@@ -58,6 +71,11 @@ class Pod(Record, frozen=True, gc=False, kw_only=True):
         return self.phase in ("Succeeded", "Failed")
 
     @property
-    def holds_gpus(self) -> int:
+    def gpus_allocated(self) -> int:
         """Devices taken from a node: bound and not finished."""
         return 0 if not self.node or self.is_finished else self.gpus
+
+    @property
+    def asks_for_gpus(self) -> bool:
+        """True for a pod that asks for GPUs, alone or with others, or may do so by a claim not known here."""
+        return bool(self.gpus or self.gpus_shared or self.has_unknown_gpus)

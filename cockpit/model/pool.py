@@ -44,8 +44,8 @@ class Pool(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     minimum: int | None = None
     maximum: int | None = None
     gpus_total: int = 0  # as pods ask for them: MIG instances and replicas count each
-    gpus_held: int = 0
+    gpus_allocated: int = 0
     cards: int = 0  # physical cards behind them
     idle_nodes: int = 0
-    is_use_known: bool = True  # False where not every pod is seen: then more may be held and fewer idle
+    is_use_known: bool = True  # False where not every pod is seen: then more may be allocated and fewer idle
     node_names: tuple[str, ...] = ()

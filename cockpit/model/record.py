@@ -9,19 +9,23 @@ Uid = NewType("Uid", str)
 
 
 class Kind:
-    """The kinds of record the store keeps a table for. The value is also the word on the command line."""
+    """The kinds of record the store keeps a table for. The value is also the word on the command line.
+
+    Engines may have tables of their own besides (`cockpit.gangs.registry`).
+    """
 
     NODE = "nodes"
     POD = "pods"
     EVENT = "events"
     JOB = "jobs"  # batch/v1 Job
     MPIJOB = "mpijobs"  # kubeflow.org/v2beta1 MPIJob
-    VOLCANO_JOB = "volcanojobs"  # batch.volcano.sh Job
-    WORKLOAD = "workloads"  # kueue.x-k8s.io Workload
+    WORKLOAD = "workloads"  # what stands for a job where an engine admits jobs whole
     POD_GROUP = "podgroups"  # the group object of any placement engine
     PLACE = "places"  # in line, as the engine told it; keyed by the uid of the Workload
     LOCAL_QUEUE = "localqueues"
     CLUSTER_QUEUE = "clusterqueues"
+    DEVICE_SLICE = "resourceslices"  # what nodes offer to claims (resource.k8s.io)
+    DEVICE_CLAIM = "resourceclaims"
     POOL = "pools"  # any object that owns a number of machines and has a scale subresource
     OWNER = "owners"  # metadata of a controller that is none of the above
     NAMESPACE = "namespaces"

@@ -1,5 +1,7 @@
 """What the placement of one pod depends on in others: selectors, terms, ports, and a pod's own marks."""
 
+from typing import NamedTuple
+
 import msgspec
 
 from cockpit.model.record import Labels
@@ -34,6 +36,50 @@ class HostPort(msgspec.Struct, frozen=True, gc=False):
     address: str = "0.0.0.0"
 
 
+class NodeTerm(msgspec.Struct, frozen=True, gc=False):
+    """One term of node affinity: all expressions and fields hold; an empty term holds nowhere."""
+
+    expressions: tuple[Requirement, ...] = ()
+    fields: tuple[Requirement, ...] = ()  # only metadata.name exists
+
+
+class Toleration(msgspec.Struct, frozen=True, gc=False):
+    """An empty key tolerates every key, an empty effect every effect."""
+
+    key: str = ""
+    operator: str = "Equal"
+    value: str = ""
+    effect: str = ""
+
+
+class SpreadKey(NamedTuple):
+    """A hard topology spread constraint (DoNotSchedule), as far as its name goes."""
+
+    key: str
+    max_skew: int
+
+
+class PodWishes(msgspec.Struct, frozen=True, gc=False):
+    """What a pod asks of its node and of its namespace; one object for all pods that ask for the same."""
+
+    node_selector: Labels = ()
+    node_terms: tuple[NodeTerm, ...] | None = None  # any of them; None where nothing is required
+    tolerations: tuple[Toleration, ...] = ()
+    near: tuple[PodTerm, ...] = ()  # required affinity
+    spreads: tuple[SpreadKey, ...] = ()
+    gates: tuple[str, ...] = ()  # names of scheduling gates
+    config_maps: tuple[str, ...] = ()  # mounted ones that have to exist
+    service_account: str = ""
+    runtime_class: str = ""
+    device_claims: tuple[str, ...] = ()  # names of the ResourceClaims that have to exist
+    claim_templates: tuple[str, ...] = ()  # names of ResourceClaimTemplates
+    init_containers: tuple[str, ...] = ()  # names of those that have to end first
+    preempts: bool = True
+
+
+NO_WISHES = PodWishes()
+
+
 class Traits(msgspec.Struct, frozen=True, gc=False):
     """What else of a pod other pods' placement depends on; one object for all pods that are alike.
 
@@ -46,6 +92,8 @@ class Traits(msgspec.Struct, frozen=True, gc=False):
     host_ports: tuple[HostPort, ...] = ()
     claims: tuple[str, ...] = ()  # names of PersistentVolumeClaims in its namespace
     resources: tuple[tuple[str, int], ...] = ()
+    device_claims: tuple[str, ...] = ()  # what the pod calls its ResourceClaims
+    wishes: PodWishes = NO_WISHES
 
 
 NO_TRAITS = Traits()

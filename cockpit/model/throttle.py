@@ -1,4 +1,4 @@
-"""Why a card's clocks are held down, in NVML's bits and dcgm-exporter's words.
+"""Why a card's clocks are throttled, in NVML's bits and dcgm-exporter's words.
 
 Source: docs.nvidia.com/deploy/nvml-api group__nvmlClocksEventReasons, NVIDIA/dcgm-exporter
 internal/pkg/collector/clock_events_collector.go.
@@ -37,6 +37,6 @@ def bits_of(words: Iterable[str]) -> int:
 
 
 def sentence(bits: int) -> str:
-    """What holds the clocks down, the harmful first: `too hot: the hardware slows it, hardware slowdown`."""
+    """What throttles the clocks, the harmful first: `too hot: the hardware slows it, hardware slowdown`."""
     told = [(not bit & HARMFUL, -bit, words) for bit, _, words in REASONS if bits & bit]
     return ", ".join(words for _, _, words in sorted(told)) or "none"

@@ -1,4 +1,4 @@
-"""The pools of a cluster as rows: who owns each, how large it is, how many of its GPUs are held."""
+"""The pools of a cluster as rows: who owns each, how large it is, how many of its GPUs are allocated."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -6,27 +6,28 @@ from collections.abc import Iterable
 from cockpit.errors import BadInput
 from cockpit.model.pool import Pool, PoolObject
 from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
 from cockpit.pools import labels, machinedeployment, nodepool
 from cockpit.pools.match import Group, groups
 from cockpit.pools.owner import Ownership
 from cockpit.pools.stage import NodeStage, node_stage
-from cockpit.pools.truth import Truth, gpus_held, is_use_known, nodes_of, objects_of
+from cockpit.pools.truth import gpus_allocated, is_use_known, nodes_of, objects_of
 
 __all__ = ["NodeStage", "gpus_per_node", "node_stage", "ownership", "pool_named", "pool_object", "pools_of"]
 
 
-def pools_of(store: Truth) -> tuple[Pool, ...]:
+def pools_of(store: StoreReader) -> tuple[Pool, ...]:
     """Every pool by name: those with an owner object, then groups of GPU nodes known only from labels."""
     return tuple(_row(group, store) for group in groups(nodes_of(store), objects_of(store)))
 
 
-def pool_object(store: Truth, pool: Pool) -> PoolObject | None:
+def pool_object(store: StoreReader, pool: Pool) -> PoolObject | None:
     """The object that owns the pool's size, None for a pool known only from labels."""
     found = store.get(Kind.POOL, pool.owner_uid) if pool.owner_uid else None
     return found if isinstance(found, PoolObject) else None
 
 
-def pool_named(store: Truth, name: str) -> Pool:
+def pool_named(store: StoreReader, name: str) -> Pool:
     """The pool that a person calls `name`, `namespace/name` or `kind/name`.
 
     Raises BadInput that lists the candidates when the name is unknown or means several.
@@ -43,10 +44,10 @@ def pool_named(store: Truth, name: str) -> Pool:
         return found[0]
     if found:
         raise BadInput(
-            f"pool {name!r} means several: {', '.join(_qualified(one) for one in found)}; name one of them"
+            f"pool {name!r} is ambiguous: {', '.join(_qualified(one) for one in found)}; choose one of them"
         )
     known = ", ".join(one.name for one in pools) or "none"
-    raise BadInput(f"there is no pool {name!r}; known are: {known}")
+    raise BadInput(f"there is no pool {name!r}; known pools: {known}")
 
 
 def ownership(pool: PoolObject) -> Ownership:
@@ -54,7 +55,7 @@ def ownership(pool: PoolObject) -> Ownership:
     return nodepool.ownership(pool) if nodepool.is_karpenter(pool) else machinedeployment.ownership(pool)
 
 
-def gpus_per_node(pool: Pool, store: Truth) -> int | None:
+def gpus_per_node(pool: Pool, store: StoreReader) -> int | None:
     """GPUs that one more node of this pool would bring; None when nothing tells."""
     members = frozenset(pool.node_names)
     counts: Counter[int] = Counter()
@@ -71,11 +72,11 @@ def _qualified(pool: Pool) -> str:
     return f"{pool.owner_kind.lower()}/{pool.owner_key}" if pool.owner_kind else pool.name
 
 
-def _row(group: Group, store: Truth) -> Pool:
+def _row(group: Group, store: StoreReader) -> Pool:
     owner, nodes = group.owner, group.nodes
     says = ownership(owner) if owner else Ownership(labels.why_not(nodes))
     stages = [node_stage(node, store) for node in nodes]
-    held = [gpus_held(store, node.name) for node in nodes]
+    allocated = [gpus_allocated(store, node.name) for node in nodes]
     target = owner.replicas if owner else None
     present = sum(stage != NodeStage.LEAVING for stage in stages)
     coming = sum(
@@ -97,11 +98,11 @@ def _row(group: Group, store: Truth) -> Pool:
         minimum=says.minimum,
         maximum=says.maximum,
         gpus_total=sum(node.gpu_allocatable or 0 for node in nodes),
-        gpus_held=sum(held),
+        gpus_allocated=sum(allocated),
         cards=sum(node.usable_cards for node in nodes),
         idle_nodes=sum(
             stage in (NodeStage.GPUS_UP, NodeStage.CORDONED) and not taken
-            for stage, taken in zip(stages, held, strict=True)
+            for stage, taken in zip(stages, allocated, strict=True)
         ),
         is_use_known=is_use_known(store),
         node_names=tuple(node.name for node in nodes),

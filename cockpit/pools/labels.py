@@ -34,5 +34,5 @@ def why_not(nodes: tuple[Node, ...]) -> str:
         if node.provider_id.startswith("aws:///"):
             return "machines of AWS without a node group: resize their auto scaling group at AWS"
     if nodes and nodes[0].pool_label:
-        return f"known only from the label {nodes[0].pool_label}: no object in this cluster owns the size"
-    return "these nodes carry no pool label: whoever made them must resize them"
+        return f"known only from the label {nodes[0].pool_label}: no object in this cluster controls the size"
+    return "these nodes carry no pool label: resize them where they were created"

@@ -7,13 +7,14 @@ a node that is used has also joined. Every count is of nodes that were not there
 import msgspec
 
 from cockpit.model.pool import Pool, PoolObject
+from cockpit.model.store_reader import StoreReader
 from cockpit.pools.stage import NodeStage, node_stage
-from cockpit.pools.truth import Truth, nodes_of
+from cockpit.pools.truth import nodes_of
 
 _ORDER = (NodeStage.JOINED, NodeStage.READY, NodeStage.NOT_ADVERTISED, NodeStage.GPUS_UP, NodeStage.USED)
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class Resize(msgspec.Struct, frozen=True, kw_only=True):
     """A resize that was asked for from here. `before` are the names of the nodes that stood then."""
 
     pool: str
@@ -42,9 +43,9 @@ class Rung(msgspec.Struct, frozen=True):
         return self.done >= self.wanted
 
 
-def begin(pool: Pool, owner: PoolObject, to_replicas: int, now_seconds: float) -> Change:
+def begin(pool: Pool, owner: PoolObject, to_replicas: int, now_seconds: float) -> Resize:
     """The change as it stands right before the call is sent."""
-    return Change(
+    return Resize(
         pool=pool.name,
         owner_uid=owner.uid,
         from_replicas=owner.replicas or 0,
@@ -54,7 +55,7 @@ def begin(pool: Pool, owner: PoolObject, to_replicas: int, now_seconds: float) -
     )
 
 
-def ladder(change: Change, pool: Pool, owner: PoolObject | None, store: Truth) -> tuple[Rung, ...]:
+def ladder(change: Resize, pool: Pool, owner: PoolObject | None, store: StoreReader) -> tuple[Rung, ...]:
     """The rungs of a change in flight, in order."""
     wanted = abs(change.to_replicas - change.from_replicas)
     asked = wanted if owner is not None and owner.replicas == change.to_replicas else 0
@@ -96,7 +97,7 @@ def is_over(rungs: tuple[Rung, ...]) -> bool:
     return all(one.is_done for one in rungs if one.step != "used")
 
 
-def sentence(change: Change, rungs: tuple[Rung, ...], now_seconds: float) -> str:
+def sentence(change: Resize, rungs: tuple[Rung, ...], now_seconds: float) -> str:
     """The change in one line: `h100 4 → 6: asked 2/2, joined 1/2, GPUs up 0/2 (3 min)`."""
     steps = ", ".join(
         f"{one.step} {one.done}/{one.wanted}" for one in rungs if one.step != "used" or one.done

@@ -6,14 +6,15 @@ reverted); kubernetes/autoscaler cluster-autoscaler/cloudprovider/clusterapi/REA
 annotations: both present means that the autoscaler owns the size).
 """
 
+from cockpit.k8s import labels as well_known
 from cockpit.model.pool import PoolObject
 from cockpit.model.record import Labels, label
 from cockpit.pools.owner import Ownership
 
 TOPOLOGY_OWNED = "topology.cluster.x-k8s.io/owned"
 DEPLOYMENT_NAME = "cluster.x-k8s.io/deployment-name"
-AUTOSCALER_MINIMUM = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size"
-AUTOSCALER_MAXIMUM = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size"
+AUTOSCALER_MINIMUM = well_known.AUTOSCALER_MINIMUM
+AUTOSCALER_MAXIMUM = well_known.AUTOSCALER_MAXIMUM
 GPUS_HINT = "capacity.cluster-autoscaler.kubernetes.io/gpu-count"
 _CLUSTER_NAME = "cluster.x-k8s.io/cluster-name"
 _TOPOLOGY_NAME = "topology.cluster.x-k8s.io/deployment-name"
@@ -36,20 +37,18 @@ def ownership(pool: PoolObject) -> Ownership:
         cluster = label(pool.labels, _CLUSTER_NAME) or "its Cluster"
         member = label(pool.labels, _TOPOLOGY_NAME) or pool.name
         return Ownership(
-            f"owned by the topology of cluster {cluster}: a change here is reverted;"
+            f"owned by the topology of cluster {cluster}: a change here would be reverted;"
             f" set replicas of {member} in Cluster.spec.topology.workers",
             *bounds,
         )
     if minimum is not None and maximum is not None:
         return Ownership(
-            f"the cluster autoscaler owns the size, between {minimum} and {maximum}:"
-            " it would undo a change; raise its maximum, or let pending pods ask",
+            f"the cluster autoscaler controls the size, between {minimum} and {maximum}:"
+            " it would undo a change; raise its maximum, or let pending pods trigger it",
             *bounds,
         )
     if pool.replicas is None:
-        return Ownership(
-            f"{pool.kind} {pool.key} states no number of replicas that could be changed", *bounds
-        )
+        return Ownership(f"{pool.kind} {pool.key} has no replicas field to change", *bounds)
     return Ownership("", *bounds)
 
 

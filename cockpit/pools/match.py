@@ -42,11 +42,6 @@ def groups(nodes: Sequence[Node], objects: Sequence[PoolObject]) -> tuple[Group,
     return tuple(sorted(found, key=lambda one: (one.name, one.owner.uid if one.owner else "")))
 
 
-def owner_of(node: Node, objects: Sequence[PoolObject]) -> PoolObject | None:
-    """The object that owns the node's pool, None when no object in the cluster does."""
-    return _owner(node, objects, [one for one in objects if not machinedeployment.is_part_of_another(one)])
-
-
 def _owner(node: Node, objects: Sequence[PoolObject], owners: Sequence[PoolObject]) -> PoolObject | None:
     return _by_mark(node, objects, owners) or _by_template(node, owners) or _by_label(node, owners)
 

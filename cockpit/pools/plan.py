@@ -5,12 +5,13 @@ NodePools. Sizes are absolute, so that sending the same plan again changes nothi
 refuses the write when the object changed after it was shown.
 """
 
-from cockpit.errors import BadInput
+from cockpit.errors import BadInput, Unchanged
 from cockpit.model.node import Node
 from cockpit.model.plan import Call, Plan
 from cockpit.model.pool import Pool, PoolObject
+from cockpit.model.store_reader import StoreReader
 from cockpit.pools.index import gpus_per_node, ownership
-from cockpit.pools.truth import Truth, gpus_held, is_use_known, nodes_of
+from cockpit.pools.truth import gpus_allocated, is_use_known, nodes_of
 
 LARGEST_REPLICAS = 10_000
 _MERGE_PATCH = "application/merge-patch+json"
@@ -18,13 +19,13 @@ _MERGE_PATCH = "application/merge-patch+json"
 _LARGE_SHRINK_RATIO = 0.10
 
 
-def plan_scale(pool: Pool, owner: PoolObject | None, replicas: int, store: Truth) -> Plan:
+def plan_scale(pool: Pool, owner: PoolObject | None, replicas: int, store: StoreReader) -> Plan:
     """The plan that sets the pool to `replicas` nodes. Raises BadInput with the reason when it may not be."""
     if pool.why_not:
         raise BadInput(f"pool {pool.name} cannot be resized from here: {pool.why_not}")
     if owner is None or owner.replicas is None:
         raise BadInput(
-            f"pool {pool.name} cannot be resized from here: its owner was not read yet; look again"
+            f"pool {pool.name} cannot be resized from here: its owner has not been read yet; try again"
         )
     _refuse(pool, owner, replicas)
     now = owner.replicas
@@ -34,13 +35,14 @@ def plan_scale(pool: Pool, owner: PoolObject | None, replicas: int, store: Truth
     )
     if owner.status_replicas is not None and owner.status_replicas != now:
         warnings = (
-            f"a change is still in flight: {now} asked, {owner.status_replicas} there; this replaces it",
+            f"a resize is in progress: {now} requested, {owner.status_replicas} present; this replaces it",
             *warnings,
         )
     bounds = _bounds(pool)
     return Plan(
         verb="scale",
         title=f"{word} pool {pool.name} from {now} to {replicas}",
+        done=f"{'Growing' if word == 'Grow' else 'Shrinking'} pool {pool.name} from {now} to {replicas}",
         calls=(
             Call(
                 method="PATCH",
@@ -61,7 +63,7 @@ def plan_scale(pool: Pool, owner: PoolObject | None, replicas: int, store: Truth
 
 def _refuse(pool: Pool, owner: PoolObject, replicas: int) -> None:
     if replicas < 0:
-        raise BadInput(f"pool {pool.name}: {replicas} nodes are not possible, at least 0")
+        raise BadInput(f"pool {pool.name}: {replicas} nodes are too few, at least 0")
     if replicas > LARGEST_REPLICAS:
         raise BadInput(f"pool {pool.name}: {replicas} nodes are too many, at most {LARGEST_REPLICAS}")
     says = ownership(owner)
@@ -70,7 +72,7 @@ def _refuse(pool: Pool, owner: PoolObject, replicas: int) -> None:
     if says.minimum is not None and replicas < says.minimum:
         raise BadInput(f"pool {pool.name}: {replicas} is below its minimum of {says.minimum}")
     if replicas == owner.replicas:
-        raise BadInput(f"pool {pool.name} is already set to {replicas}; nothing to change")
+        raise Unchanged(f"pool {pool.name} is already set to {replicas}; nothing was changed")
 
 
 def _bounds(pool: Pool) -> str:
@@ -81,12 +83,12 @@ def _bounds(pool: Pool) -> str:
     return f" (allowed {lowest} to {highest})"
 
 
-def _grow(pool: Pool, now: int, replicas: int, store: Truth) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _grow(pool: Pool, now: int, replicas: int, store: StoreReader) -> tuple[tuple[str, ...], tuple[str, ...]]:
     each = gpus_per_node(pool, store)
     more = replicas - now
     nodes = f"+ {more} node{'s' * (more != 1)}"
     if each is None:
-        return (f"{nodes}; how many GPUs each brings is not known yet",), ()
+        return (f"{nodes}; how many GPUs each adds is not known yet",), ()
     machine = f" of {pool.machine}" if pool.machine else ""
     model = f" {pool.gpu_model}" if pool.gpu_model else ""
     if not each:
@@ -94,32 +96,34 @@ def _grow(pool: Pool, now: int, replicas: int, store: Truth) -> tuple[tuple[str,
     return (f"{nodes}{machine} x {each} GPUs{model} = + {more * each} GPUs",), ()
 
 
-def _shrink(pool: Pool, now: int, replicas: int, store: Truth) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _shrink(
+    pool: Pool, now: int, replicas: int, store: StoreReader
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     less = now - replicas
     nodes = [one for one in nodes_of(store) if one.name in pool.node_names]
-    held = {one.name: gpus_held(store, one.name) for one in nodes}
+    allocated = {one.name: gpus_allocated(store, one.name) for one in nodes}
     # A pool below its target loses first what never came.
     going = max(0, len(nodes) - replicas)
-    idle = [one for one in nodes if not held[one.name]]
+    idle = [one for one in nodes if not allocated[one.name]]
     free = sum(one.gpu_allocatable or 0 for one in nodes)
     lines = [
-        f"- {less} node{'s' * (less != 1)}: {going} of {len(nodes)} present must go, {len(idle)} hold no GPU"
+        f"- {less} node{'s' * (less != 1)}: {going} of {len(nodes)} present will be removed, {len(idle)} idle"
     ]
     if idle:
-        lines.append(f"without GPU work: {_names(idle)}")
+        lines.append(f"idle: {_names(idle)}")
     if free:
-        lines.append(f"GPUs of the pool: {free} now, {sum(held.values())} held")
+        lines.append(f"GPUs of the pool: {free} now, {sum(allocated.values())} allocated")
     warnings: list[str] = []
     if not is_use_known(store):
-        warnings.append("not every pod may be read: a node that looks idle may be in use")
+        warnings.append("not all pods are visible: a node that looks idle may be in use")
     if going > len(idle):
         busy = going - len(idle)
-        warnings.append(f"at least {busy} node{'s' * (busy != 1)} with running GPU work will go")
-    if going and sum(held.values()):
-        worst = sorted(nodes, key=lambda one: (-held[one.name], one.name))[:going]
-        danger = sum(held[one.name] for one in worst)
+        warnings.append(f"at least {busy} node{'s' * (busy != 1)} with running GPU work will be removed")
+    if going and sum(allocated.values()):
+        worst = sorted(nodes, key=lambda one: (-allocated[one.name], one.name))[:going]
+        danger = sum(allocated[one.name] for one in worst)
         warnings.append(
-            f"the owner chooses which nodes go: up to {danger} held GPUs are in danger"
+            f"the owner chooses which nodes to remove: up to {danger} allocated GPUs may be lost"
             f" ({_pods(worst, store)})"
         )
     if now and less / now > _LARGE_SHRINK_RATIO and less > 1:
@@ -132,11 +136,11 @@ def _names(nodes: list[Node], most: int = 4) -> str:
     return shown if len(nodes) <= most else f"{shown} and {len(nodes) - most} more"
 
 
-def _pods(nodes: list[Node], store: Truth, most: int = 3) -> str:
+def _pods(nodes: list[Node], store: StoreReader, most: int = 3) -> str:
     keys: dict[str, None] = {}
     for node in nodes:
         for pod in sorted(store.pods_on(node.name), key=lambda one: one.key):
-            if pod.holds_gpus:
+            if pod.gpus_allocated:
                 keys.setdefault(f"{pod.namespace}/{pod.job_label or pod.owner_name or pod.name}")
     shown = list(keys)
     return ", ".join(shown[:most]) + (f" and {len(shown) - most} more" if len(shown) > most else "")

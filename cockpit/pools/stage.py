@@ -6,7 +6,8 @@ come minutes after the kubelet (cluster-autoscaler models the same gap as `resou
 
 from cockpit.model.node import Node
 from cockpit.model.record import condition
-from cockpit.pools.truth import Truth, gpus_held
+from cockpit.model.store_reader import StoreReader
+from cockpit.pools.truth import gpus_allocated
 
 
 class NodeStage:
@@ -30,7 +31,7 @@ _BIRTH_SECONDS = 90.0
 _GOING_TAINTS = ("karpenter.sh/disrupted", "ToBeDeletedByClusterAutoscaler", "cluster.x-k8s.io/deletion")
 
 
-def node_stage(node: Node, store: Truth) -> str:
+def node_stage(node: Node, store: StoreReader) -> str:
     """One of the words of NodeStage for this node."""
     if node.deleting_seconds is not None:
         return NodeStage.LEAVING
@@ -41,7 +42,7 @@ def node_stage(node: Node, store: Truth) -> str:
     if node.unschedulable:
         leaving = any(pod.deleting_seconds is not None for pod in store.pods_on(node.name))
         return NodeStage.DRAINING if leaving else NodeStage.CORDONED
-    if gpus_held(store, node.name):
+    if gpus_allocated(store, node.name):
         return NodeStage.USED
     if node.gpu_allocatable:
         return NodeStage.GPUS_UP

@@ -2,11 +2,10 @@
 
 from typing import Any
 
-from cockpit.errors import BadInput, CockpitError
+from cockpit.errors import CockpitError
 from cockpit.jobs.template import Template
 from cockpit.model.job import Job
 from cockpit.model.plan import Plan
-from cockpit.screens.acting import ground_of
 from cockpit.screens.submit import SubmitScreen
 
 
@@ -37,11 +36,9 @@ class CloneScreen(SubmitScreen):
         return False if action == "template" else super().check_action(action, parameters)
 
     def _make(self, *_unused: Any) -> tuple[Plan | None, str]:
-        from cockpit.actions import ground
+        from cockpit.actions.verbs.job_shape import plan_of_clone
 
         try:
-            return ground.clone(ground_of(self.deck), self._job, self._form, self._values), ""
-        except BadInput as error:
-            return None, error.sentence
+            return plan_of_clone(self.cockpit.planner()(), self._job, self._form, self._values), ""
         except CockpitError as error:
             return None, error.sentence

@@ -3,25 +3,22 @@
 import contextlib
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import Any
 
 from cockpit_widgets import ChoiceDialog
 from cockpit_widgets.text import plain
-from textual.app import SuspendNotSupported
+from textual.app import App, SuspendNotSupported
 
 from cockpit import terminal
-from cockpit.actions.enter import Entrance, Running, containers_of, enter, plan_entrance
+from cockpit.actions.enter import Entrance, Running, containers_of, plan_entrance
 from cockpit.errors import BadInput, CockpitError
-from cockpit.keep.audit import Audit
 from cockpit.model.pod import Pod
+from cockpit.screens.app_protocol import cockpit_of
 
-if TYPE_CHECKING:
-    from cockpit.app import CockpitApp
-
-NO_TERMINAL = "a shell needs a terminal of its own, and these screens have none to give"
+NO_TERMINAL = "no terminal is available here; use cockpit job exec"
 
 
-async def enter_pod(app: "CockpitApp", pod: Pod) -> None:
+async def enter_pod(app: App[Any], pod: Pod) -> None:
     """Ask which container where there are several, then hand the terminal to a shell in it."""
     try:
         container = await _container(app, pod)
@@ -35,7 +32,7 @@ async def enter_pod(app: "CockpitApp", pod: Pod) -> None:
             app.notify(f"the shell ended with exit code {code}", timeout=5)
 
 
-async def _container(app: "CockpitApp", pod: Pod) -> str | None:
+async def _container(app: App[Any], pod: Pod) -> str | None:
     """The one to enter, "" for the only one; None when the person left."""
     names = containers_of(pod)
     if len(names) < 2:
@@ -45,24 +42,20 @@ async def _container(app: "CockpitApp", pod: Pod) -> str | None:
     return chosen
 
 
-async def _enter(app: "CockpitApp", entrance: Entrance) -> int:
-    session = app.attachment.session
-    if session is None:
-        raise BadInput("not attached to a cluster: there is nothing to enter")
-    if app.options.state_folder is None:
-        raise BadInput("no state folder: without an audit line nothing is sent")
-    audit = Audit(app.options.state_folder / "audit.jsonl")
+async def _enter(app: App[Any], entrance: Entrance) -> int:
+    cockpit = cockpit_of(app)
+    audit = cockpit.audit()
 
     async def join(running: Running) -> None:
         with given_away(app):
-            _say(f"shell in {entrance.target}, container {entrance.container}; exit or ctrl+d comes back")
+            _say(f"shell in {entrance.target}, container {entrance.container}; exit or ctrl+d returns")
             await terminal.join(running, is_tty=True)
 
-    return await enter(entrance, session, audit, app.clock, join)
+    return await cockpit.api.enter(entrance, audit, join)
 
 
 @contextlib.contextmanager
-def given_away(app: "CockpitApp") -> Iterator[None]:
+def given_away(app: App[Any]) -> Iterator[None]:
     """The terminal as it was before the app; nothing of the app is painted meanwhile, though it lives on.
 
     Raises BadInput where there is no terminal to give. What the block raises is raised once the app is back.

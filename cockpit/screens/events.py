@@ -21,8 +21,8 @@ class EventsScreen(TablePlace):
     said_column = "message"
 
     def source(self) -> tuple[TableSource, str]:
-        store = self.deck.attachment.store
-        source = view.table(store, self.state, self.deck.clock.now(), self.memory)
+        store = self.cockpit.cluster.store
+        source = view.table(store, self.state, self.cockpit.clock.cluster_now(), self.memory)
         self.say_problem(source.problem)
         return source, why_empty(
             "events of GPUs, jobs or nodes",
@@ -33,26 +33,23 @@ class EventsScreen(TablePlace):
         )
 
     def said(self, key: str) -> str:
-        event = self.deck.attachment.store.get(Kind.EVENT, key)
+        event = self.cockpit.cluster.store.get(Kind.EVENT, key)
         return event.message if isinstance(event, Event) else ""
 
     def open_row(self, key: str) -> None:
         """An event opens what it is about: its job, or its node."""
-        attachment = self.deck.attachment
-        event = attachment.store.get(Kind.EVENT, key)
+        cluster = self.cockpit.cluster
+        event = cluster.store.get(Kind.EVENT, key)
         if not isinstance(event, Event):
             return
-        from cockpit.screens.job import JobScreen
-        from cockpit.screens.node import NodeScreen
-
-        for job in attachment.jobs.jobs.values():
+        for job in cluster.jobs.jobs.values():
             if event.object_uid in (job.uid, job.workload_uid, *job.pod_uids):
-                self.app.push_screen(JobScreen(job.key))
+                self.cockpit.open_job(job.key)
                 return
         if event.object_kind == "Node":
-            self.app.push_screen(NodeScreen(event.object_name))
+            self.cockpit.open_node(event.object_name)
         else:
             self.app.notify(
-                f"{event.object_kind} {event.object_namespace}/{event.object_name} has no page of its own",
+                f"{event.object_kind} {event.object_namespace}/{event.object_name} has no page",
                 markup=False,
             )

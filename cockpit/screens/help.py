@@ -1,5 +1,6 @@
 """The help of a screen, read from the bindings that are active on it now."""
 
+from collections.abc import Callable
 from typing import Any
 
 from cockpit_widgets.types import HelpEntry
@@ -23,19 +24,29 @@ _NAMES = {
 }
 
 
-def entries(screen: Screen[Any]) -> tuple[HelpEntry, ...]:
-    """One entry for each key that works on `screen` now: those of the keymap in its order, then those of
-    the widget that has the focus, alternatives for one action on one line."""
-    here: set[str] = set()
+def entries(screen: Screen[Any], why_barred: Callable[[str], str] = lambda _id: "") -> tuple[HelpEntry, ...]:
+    """One entry for each key of `screen` now: those of the keymap in its order, then those of the widget that
+    has the focus, alternatives for one action on one line.
+
+    `why_barred` says of a key that cannot be used why that is; without a word for it there is no entry.
+    """
+    here: dict[str, str] = {}
+    barred: dict[str, str] = {}
     moving: dict[str, list[str]] = {}
     for key, (node, binding, is_enabled, _) in screen.active_bindings.items():
-        if not is_enabled or binding.action in _NOT_HERE:
+        if not is_enabled and binding.id:
+            barred[binding.id] = why_barred(binding.id)
+        if not (is_enabled or barred.get(binding.id or "")) or binding.action in _NOT_HERE:
             continue
         if binding.id:
-            here.add(binding.id)
+            here[binding.id] = binding.tooltip
         elif node is not screen and node is not screen.app and binding.description:
             moving.setdefault(binding.description, []).append(key)
-    known = [HelpEntry(pretty(one.keys), one.help, one.group, one.is_write) for one in KEYS if one.id in here]
+    known = [
+        HelpEntry(pretty(one.keys), here[one.id] or one.help, one.group, one.is_write, barred.get(one.id, ""))
+        for one in KEYS
+        if one.id in here
+    ]
     return (*known, *(HelpEntry(pretty(",".join(keys)), text, MOVING) for text, keys in moving.items()))
 
 

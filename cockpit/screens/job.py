@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import ClassVar
 
-from cockpit_widgets import KeyValues, ResourceTable
+from cockpit_widgets import CellGrid, KeyValues, ResourceTable
 from cockpit_widgets.types import TableSource
 from textual.binding import BindingType
 from textual.widget import Widget
@@ -13,13 +13,13 @@ from cockpit.model.batch import Phase
 from cockpit.model.job import Job
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
-from cockpit.screens.board import BoardForward
 from cockpit.screens.job_run import RunReader
-from cockpit.screens.keymap import EVERYWHERE, LIFE, bindings
-from cockpit.screens.rank_grid import RankPage
-from cockpit.screens.verbs import JobVerbs, PodVerbs
-from cockpit.telemetry.look import Look
-from cockpit.telemetry.past import Past
+from cockpit.screens.keymap import EVERYWHERE, bindings
+from cockpit.screens.rank_grid import RankPanel
+from cockpit.screens.table_place import TablePlace
+from cockpit.screens.tensorboard import TensorBoardForward
+from cockpit.telemetry.focus import Focus
+from cockpit.telemetry.history import Past
 from cockpit.views import events as events_view
 from cockpit.views import job_grid, timeline
 from cockpit.views import job_page as view
@@ -27,23 +27,24 @@ from cockpit.views.states import why_empty
 from cockpit.views.view_state import ViewState
 
 SHORT_LINES = 30
-NO_EVENTS = "No events of this job or its members are kept by the server."
+NO_EVENTS = "The server keeps no events of this job or its members."
 
 
-class JobScreen(RankPage, JobVerbs, PodVerbs, RunReader, BoardForward):
+class JobScreen(TablePlace):
     DEFAULT_CSS = """
     JobScreen #facts { height: auto; max-height: 45%; padding: 0 1; }
+    JobScreen.ranks.short #facts { max-height: 30%; }
     JobScreen #table { height: 1fr; min-height: 4; }
+    JobScreen.ranks #table { display: none; }
     JobScreen .title { height: 1; padding: 0 1; color: $text-muted; background: $surface; }
     JobScreen #events { height: 30%; min-height: 4; }
     JobScreen.short #events, JobScreen.short #events-title { display: none; }
     JobScreen.short.eventful #events, JobScreen.short.eventful #events-title { display: block; height: 1fr; }
     JobScreen.short.eventful #events-title { height: 1; }
     JobScreen.short.eventful #table, JobScreen.short.eventful #members-title { display: none; }
-    JobScreen.short.eventful #ranks, JobScreen.short.eventful #odd, JobScreen.short.eventful #rank {
-        display: none;
-    }
+    JobScreen.short.eventful RankPanel { display: none; }
     """
+    kinds = ("job", "pod")
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings(
             "open",
@@ -52,24 +53,33 @@ class JobScreen(RankPage, JobVerbs, PodVerbs, RunReader, BoardForward):
             "events",
             "devices",
             "ranks",
-            "job.kill",
-            "pod.enter",
+            "K",
+            "E",
             "yaml",
             "back",
             "help",
             "filter",
+            "panel",
+            "B",
+            "verbs",
+            kinds=kinds,
+            is_page=True,
         ),
-        *bindings("panel", "job.board", "job.new", *LIFE, "sort", "reverse", "mark", *EVERYWHERE[3:]),
+        *bindings("sort", "reverse", "mark", *EVERYWHERE[3:]),
     ]
     place = "job"
 
     def __init__(self, key: str) -> None:
         super().__init__()
         self._key = key
+        self._ranks = RankPanel(self._turn)
+        self._run = RunReader(self, self._job_and_members)
+        self._board = TensorBoardForward(self, self._job_and_members)
 
     def body(self) -> Iterable[Widget]:
         yield KeyValues(id="facts")
         yield Static("Members by rank", id="members-title", classes="title", markup=False)
+        yield self._ranks
         yield from super().body()
         yield Static("Events, newest first", id="events-title", classes="title", markup=False)
         yield ResourceTable(id="events", idle_cursor=False)
@@ -79,47 +89,58 @@ class JobScreen(RankPage, JobVerbs, PodVerbs, RunReader, BoardForward):
 
     def on_mount(self) -> None:
         super().on_mount()
-        self.read_run()
+        self._run.start()
 
-    def run_job(self) -> tuple[Job, tuple[Pod, ...]] | None:
-        job = self.chosen_job()
-        return None if job is None else (job, tuple(self.deck.attachment.jobs.members(self._key)))
+    def _members(self) -> tuple[Pod, ...]:
+        return self.cockpit.cluster.jobs.members(self._key)
 
-    def board_job(self) -> Job | None:
-        return self.chosen_job()
+    def _job_and_members(self) -> tuple[Job, tuple[Pod, ...]] | None:
+        """None where the job is gone."""
+        job = self.cockpit.cluster.jobs.job(self._key)
+        return None if job is None else (job, self._members())
 
-    def board_members(self) -> tuple[Pod, ...]:
-        return tuple(self.deck.attachment.jobs.members(self._key))
+    def thing(self, kind: str) -> Job | Pod | None:
+        """The job of this page; the member under the cursor."""
+        if kind == "job":
+            return self.cockpit.cluster.jobs.job(self._key)
+        return self._member() if kind == "pod" else None
 
-    def chosen_job(self) -> Job | None:
-        return self.deck.attachment.jobs.job(self._key)
+    @property
+    def ranks(self) -> CellGrid:
+        """The cells of the ranks."""
+        return self._ranks.grid
 
-    def rank_members(self) -> tuple[Pod, ...]:
-        return self.board_members()
+    @property
+    def is_grid(self) -> bool:
+        """Whether the members are shown as cells now."""
+        return self._ranks.is_shown
 
-    def can_be_grid(self) -> bool:
-        return not self.has_class("devices")
+    @property
+    def row_key(self) -> str:
+        """The member under the cursor, in the grid or in the table; "" for none."""
+        return (self.ranks.cursor_key if self.is_grid else self.table.cursor_key) or ""
 
-    def chosen_pod(self) -> Pod | None:
-        """The member under the cursor."""
-        found = self.deck.attachment.store.get(Kind.POD, job_grid.pod_uid(self.row_key))
+    def _member(self) -> Pod | None:
+        found = self.cockpit.cluster.store.get(Kind.POD, job_grid.pod_uid(self.row_key))
         return found if isinstance(found, Pod) else None
 
     def source(self) -> tuple[TableSource, str]:
-        attachment = self.deck.attachment
-        members = attachment.jobs.members(self._key)
+        cluster = self.cockpit.cluster
+        members = cluster.jobs.members(self._key)
         if self.has_class("devices"):
             return self._devices(members)
-        source = view.members_table(members, attachment.store, self.state, self.deck.clock.now(), self.memory)
+        source = view.members_table(
+            members, cluster.store, self.state, self.cockpit.clock.cluster_now(), self.memory
+        )
         self.say_problem(source.problem)
         return source, why_empty(
-            "members", attachment.store.status(Kind.POD), total=source.total, filter_text=self.state.filter
+            "members", cluster.store.status(Kind.POD), total=source.total, filter_text=self.state.filter
         )
 
     def _devices(self, members: Iterable[Pod]) -> tuple[TableSource, str]:
         """Rank by device instead of members."""
-        store = self.deck.attachment.store
-        source = job_grid.table(members, store, self.state, self.deck.clock.now())
+        store = self.cockpit.cluster.store
+        source = job_grid.table(members, store, self.state, self.cockpit.clock.cluster_now())
         self.say_problem(source.problem)
         return source, why_empty(
             "GPUs of this job", store.status(Kind.POD), total=source.total, filter_text=self.state.filter
@@ -128,10 +149,41 @@ class JobScreen(RankPage, JobVerbs, PodVerbs, RunReader, BoardForward):
     def action_devices(self) -> None:
         """Members, or each of their devices; the title says which."""
         self.toggle_class("devices")
-        self.turned()
+        self._title()
         self.set_sort("", descending=False)
 
-    def turned(self) -> None:
+    def action_ranks(self) -> None:
+        """Cells, or lines."""
+        if not self.has_class("devices"):
+            self._ranks.toggle()
+            self.show()
+
+    def action_tensorboard(self) -> None:
+        self._board.toggle()
+
+    def _turn(self) -> None:
+        """The grid takes the table's place, or gives it back: cursor and focus go along."""
+        before = self.row_key
+        self._ranks.toggle_class("shown")
+        self.set_class(self.is_grid, "ranks")
+        self._title()
+        body = self._body
+        body.move_to(before)
+        if self.focused is None or self.focused in (self.table, self.ranks):
+            self.set_focus(body)
+
+    @property
+    def _body(self) -> CellGrid | ResourceTable:
+        return self.ranks if self.is_grid else self.table
+
+    def focus_body(self) -> None:
+        self.set_focus(self._body)
+
+    def on_cell_grid_activated(self, event: CellGrid.Activated) -> None:
+        event.stop()
+        self.open_row(event.key)
+
+    def _title(self) -> None:
         if self.has_class("devices"):
             title = "Rank by device"
         else:
@@ -139,36 +191,37 @@ class JobScreen(RankPage, JobVerbs, PodVerbs, RunReader, BoardForward):
         self.query_one("#members-title", Static).update(title, layout=False)
 
     def project(self) -> None:
-        attachment, now_seconds = self.deck.attachment, self.deck.clock.now()
-        job = self.chosen_job()
-        members = attachment.jobs.members(self._key)
-        self.watch_board()
+        cluster, now_seconds = self.cockpit.cluster, self.cockpit.clock.cluster_now()
+        job = self.cockpit.cluster.jobs.job(self._key)
+        members = cluster.jobs.members(self._key)
+        self._board.watch()
         pairs = view.gone(self._key)
         if job is not None:
-            run = timeline.facts(job, members, attachment.store, self.run)
-            past = attachment.trends.job(self._key)
-            pairs = timeline.merged(view.facts(job, attachment.store, now_seconds, members, past), run)
-        self.query_one("#facts", KeyValues).set_pairs((*pairs[:3], *self.board_pairs(), *pairs[3:]))
+            run = timeline.facts(job, members, cluster.store, self._run.run)
+            past = cluster.trends.job(self._key)
+            pairs = timeline.merged(view.facts(job, cluster.store, now_seconds, members, past), run)
+        self.query_one("#facts", KeyValues).set_pairs((*pairs[:3], *self._board.pairs(), *pairs[3:]))
         events = self.query_one("#events", ResourceTable)
         events.hold_top(True)
-        status = attachment.store.status(Kind.EVENT)
+        status = cluster.store.status(Kind.EVENT)
         is_read = status is not None and status.phase is Phase.LIVE
         events.set_placeholder(NO_EVENTS if is_read else why_empty("events", status))
-        found = view.events_of(job, attachment.jobs.members(self._key), attachment.store) if job else ()
-        events.set_source(events_view.table(attachment.store, ViewState(), now_seconds, events=found))
+        found = view.events_of(job, cluster.jobs.members(self._key), cluster.store) if job else ()
+        events.set_source(events_view.table(cluster.store, ViewState(), now_seconds, events=found))
         super().project()
-        self.project_ranks(self.table.source)
+        is_allowed = not self.has_class("devices")
+        self._ranks.update(members, cluster.store, self.table.source, is_allowed=is_allowed)
 
     def holds_top(self) -> bool:
         """The first member stays under the cursor until somebody moves it, also while members come."""
         return True
 
-    def look(self) -> Look:
+    def look(self) -> Focus:
         """The nodes of the members, and the members that hold GPUs."""
-        job = self.chosen_job()
-        holding = [pod for pod in self.deck.attachment.jobs.members(self._key) if pod.holds_gpus]
+        job = self.cockpit.cluster.jobs.job(self._key)
+        holding = [pod for pod in self.cockpit.cluster.jobs.members(self._key) if pod.gpus_allocated]
         names = tuple((pod.namespace, pod.name) for pod in holding)
-        return Look(
+        return Focus(
             nodes=tuple(job.nodes) if job is not None else (),
             pods=tuple(pod.uid for pod in holding),
             past=Past(key=f"job/{self._key}", pods=names) if names else None,
@@ -176,11 +229,9 @@ class JobScreen(RankPage, JobVerbs, PodVerbs, RunReader, BoardForward):
 
     def open_row(self, key: str) -> None:
         """A member opens its node."""
-        from cockpit.screens.node import NodeScreen
-
-        pod = self.deck.attachment.store.get(Kind.POD, job_grid.pod_uid(key))
+        pod = self.cockpit.cluster.store.get(Kind.POD, job_grid.pod_uid(key))
         if isinstance(pod, Pod) and pod.node:
-            self.app.push_screen(NodeScreen(pod.node))
+            self.cockpit.open_node(pod.node)
 
     def action_object_events(self) -> None:
         self.toggle_class("eventful")

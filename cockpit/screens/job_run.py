@@ -1,6 +1,7 @@
 """What the logs of a job's members tell on its page: read now and then while somebody looks at it."""
 
 import asyncio
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
@@ -27,22 +28,21 @@ def _library(folders: tuple[Path, ...]) -> Library:
     return load_library(folders)
 
 
-class RunReader(Place):
-    """Keeps `run` for the job that `run_job` names, and shows the page anew when it moved."""
+class RunReader:
+    """Keeps `run` for the job that `whose` names with its members, and shows the page anew when it moved."""
 
-    run: Run = Run()
+    def __init__(self, page: Place, whose: Callable[[], tuple[Job, tuple[Pod, ...]] | None]) -> None:
+        self.run = Run()
+        self._page = page
+        self._whose = whose
 
-    def run_job(self) -> tuple[Job, tuple[Pod, ...]] | None:
-        """The job and its members; None where it is gone."""
-        return None
-
-    def read_run(self) -> None:
-        """Begin; it ends with the screen."""
-        self.run_worker(self._read_on(), name="run", group="run", exclusive=True)
+    def start(self) -> None:
+        """Begin; it ends with the page."""
+        self._page.run_worker(self._read_on(), name="run", group="run", exclusive=True)
 
     async def _read_on(self) -> None:
         while True:
-            looked = self.run_job() if self.app.screen is self else None
+            looked = self._whose() if self._page.app.screen is self._page else None
             if looked is not None and looked[1]:
                 await self._read(*looked)
                 if looked[0].state in JobState.ENDED:
@@ -50,24 +50,24 @@ class RunReader(Place):
             await asyncio.sleep(EVERY_SECONDS)
 
     async def _read(self, job: Job, members: tuple[Pod, ...]) -> None:
-        library = await asyncio.to_thread(_library, self.deck.template_folders)
+        library = await asyncio.to_thread(_library, self._page.cockpit.template_folders)
         patterns = Patterns(patterns_for(job.kind, job.api_version, library.templates.values()))
         source = sources_of(members)[0]
         run = self.run
         try:
-            lines = await self.deck.attachment.read_log(source, tail_lines=TAIL_LINES)
+            lines = await self._page.cockpit.api.read_log(source, tail_lines=TAIL_LINES)
             progress = patterns.read_all((line.text for line in lines), run.progress)
             run = run._replace(progress=progress, trouble="" if lines else run.trouble)
             if run.first is None and not progress.is_empty:
-                head = await self.deck.attachment.read_log(source, limit_bytes=HEAD_BYTES)
+                head = await self._page.cockpit.api.read_log(source, limit_bytes=HEAD_BYTES)
                 run = run._replace(first=first_step(patterns, head))
         except CockpitError as error:
             run = run._replace(trouble=error.sentence)
         run = await self._last_words(members, run)
         run = run._replace(times=await self._times(members))
-        if run != self.run and not self.is_going:
+        if run != self.run and not self._page.is_going:
             self.run = run
-            self.show()
+            self._page.show()
 
     async def _last_words(self, members: tuple[Pod, ...], run: Run) -> Run:
         """Of the member that failed first; of one that runs again, what its former run said last."""
@@ -77,7 +77,7 @@ class RunReader(Place):
         pod = min(failed, key=lambda one: (one.finished_seconds or 0.0, one.name))
         source = sources_of([pod])[0]
         try:
-            lines = await self.deck.attachment.read_log(
+            lines = await self._page.cockpit.api.read_log(
                 source, tail_lines=TAIL_LINES, is_previous=not pod.is_finished
             )
         except CockpitError:
@@ -90,7 +90,7 @@ class RunReader(Place):
         for pod in members[:MOST_MEMBERS]:
             if pod.node and (pod.uid not in known or known[pod.uid].started_seconds is None):
                 try:
-                    known[pod.uid] = await self.deck.attachment.read_times(pod.namespace, pod.name)
+                    known[pod.uid] = await self._page.cockpit.api.read_times(pod.namespace, pod.name)
                 except CockpitError:
                     break  # the timeline goes by events, then
         return known

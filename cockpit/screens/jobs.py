@@ -7,33 +7,34 @@ from textual.binding import BindingType
 
 from cockpit.model.job import Job
 from cockpit.model.record import Kind
-from cockpit.screens.keymap import EVERYWHERE, LIFE, bindings
+from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.table_place import TablePlace
-from cockpit.screens.verbs import JobVerbs
-from cockpit.telemetry.look import Look
+from cockpit.telemetry.focus import Focus
 from cockpit.views import jobs as view
 from cockpit.views.states import why_empty
 
-JOB_KEYS = ("open", "why", "job.new", "job.kill", "logs", "filter")
 
-
-class JobsScreen(TablePlace, JobVerbs):
+class JobsScreen(TablePlace):
+    kinds = ("job",)
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings(
-            *JOB_KEYS, "back", "help", "yaml", *LIFE, "sort", "reverse", "mark", "mark.all", *EVERYWHERE
-        )
+        *bindings("open", "why", "N", "K", "logs", "filter", "back", "help", "yaml", "verbs", kinds=kinds),
+        *bindings("sort", "reverse", "mark", "mark.all", *EVERYWHERE),
     ]
     place = "jobs"
     said_column = "why"
 
     def source(self) -> tuple[TableSource, str]:
-        attachment = self.deck.attachment
+        cluster = self.cockpit.cluster
         source = view.table(
-            attachment.jobs.jobs.values(), attachment.store, self.state, self.deck.clock.now(), self.memory
+            cluster.jobs.jobs.values(),
+            cluster.store,
+            self.state,
+            self.cockpit.clock.cluster_now(),
+            self.memory,
         )
         empty = why_empty(
             "jobs",
-            attachment.store.status(Kind.POD),
+            cluster.store.status(Kind.POD),
             total=source.total,
             filter_text=self.state.filter,
             namespace=self.state.namespace,
@@ -41,31 +42,20 @@ class JobsScreen(TablePlace, JobVerbs):
         self.say_problem(source.problem)
         return source, empty
 
-    def chosen_job(self) -> Job | None:
-        key = self.table.cursor_key
-        return None if key is None else self.deck.attachment.jobs.job(key)
+    def row(self, kind: str, key: str) -> Job | None:
+        return self.cockpit.cluster.jobs.job(key) if kind == "job" else None
 
-    def look(self) -> Look:
+    def look(self) -> Focus:
         """The nodes of the jobs on screen before all others."""
-        jobs = self.deck.attachment.jobs
+        jobs = self.cockpit.cluster.jobs
         shown = (jobs.job(key) for key in self.table.visible_keys)
-        return Look(
+        return Focus(
             nodes=tuple(dict.fromkeys(node for job in shown if job is not None for node in job.nodes))
         )
 
-    def marked_jobs(self) -> tuple[Job, ...]:
-        jobs = self.deck.attachment.jobs
-        found = (jobs.job(key) for key in sorted(self.table.marked))
-        return tuple(job for job in found if job is not None)
-
-    def clear_marks(self) -> None:
-        self.table.clear_marks()
-
     def said(self, key: str) -> str:
-        job = self.deck.attachment.jobs.job(key)
+        job = self.cockpit.cluster.jobs.job(key)
         return job.why if job is not None else ""
 
     def open_row(self, key: str) -> None:
-        from cockpit.screens.job import JobScreen
-
-        self.app.push_screen(JobScreen(key))
+        self.cockpit.open_job(key)

@@ -1,12 +1,16 @@
 """Every key of the cockpit in one table: footer, help, palette and bindings are made from it.
 
-Lower-case keys look, capital letters change the cluster. One key means one thing on every screen.
-A screen names its keys in the order of their use: that is the order of its footer.
+Lower-case keys look, capital letters change the cluster: these are the verbs of `cockpit.actions.verbs`.
+One key means one thing on every screen. A screen names its keys in the order of their use: that is the order
+of its footer.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from textual.binding import Binding
+
+from cockpit.actions.verbs.registry import VERBS, verbs_on
+from cockpit.actions.verbs.verb import Verb
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +27,35 @@ class Key:
     shown: bool = True
 
 
+VERB = "verb"
+"""The one action of all keys that change the cluster; its parameter is the key."""
+ALL_VERBS = "verbs"
+"""Among the keys of a screen: those of every verb on its kinds that it does not name itself."""
+
+
+def _verb_keys() -> list[Key]:
+    """One entry for each key of the registry, told by all verbs that share it."""
+    return [
+        _verb_key(letter, verbs_on(letter)) for letter in dict.fromkeys(one.key for one in VERBS if one.key)
+    ]
+
+
+def _verb_key(letter: str, verbs: tuple[Verb, ...]) -> Key:
+    helps = [one.words.help for one in verbs if one.words.help]
+    told = "; ".join([helps[0], *(one[0].lower() + one[1:] for one in helps[1:])])
+    first = verbs[0]
+    return Key(
+        letter,
+        letter,
+        f"{VERB}('{letter}')",
+        first.words.footer,
+        told,
+        "Changing the cluster",
+        True,
+        first.is_shown,
+    )
+
+
 KEYS: tuple[Key, ...] = (
     Key("place.now", "1", "place('now')", "now", "Now: what needs a human, the fleet", "Places", shown=False),
     Key(
@@ -30,20 +63,26 @@ KEYS: tuple[Key, ...] = (
         "2",
         "place('jobs')",
         "jobs",
-        "Jobs: every training job of any kind",
+        "Jobs: training jobs of every kind",
         "Places",
         shown=False,
     ),
     Key("place.nodes", "3", "place('nodes')", "nodes", "Nodes and their GPUs", "Places", shown=False),
     Key(
-        "place.queues", "4", "place('queues')", "queues", "Queues: quota and who waits", "Places", shown=False
+        "place.queues",
+        "4",
+        "place('queues')",
+        "queues",
+        "Queues: quota and waiting jobs",
+        "Places",
+        shown=False,
     ),
     Key(
         "place.pools",
         "5",
         "place('pools')",
         "pools",
-        "Pools: who owns how many machines",
+        "Pools: size, owner and use",
         "Places",
         shown=False,
     ),
@@ -56,7 +95,7 @@ KEYS: tuple[Key, ...] = (
         "Places",
         shown=False,
     ),
-    Key("place.pods", "7", "place('pods')", "pods", "Pods, one by one", "Places", shown=False),
+    Key("place.pods", "7", "place('pods')", "pods", "Pods", "Places", shown=False),
     Key(
         "pick.namespace",
         "ctrl+n",
@@ -71,7 +110,7 @@ KEYS: tuple[Key, ...] = (
         "ctrl+x",
         "pick_context",
         "context",
-        "Attach to another context",
+        "Switch to another context",
         "Places",
         shown=False,
     ),
@@ -80,7 +119,7 @@ KEYS: tuple[Key, ...] = (
         "colon,ctrl+p",
         "palette",
         "palette",
-        "Everything by name, also :write",
+        "Command palette, also :write",
         "Places",
     ),
     Key("open", "enter", "open", "open", "Open the row"),
@@ -89,101 +128,56 @@ KEYS: tuple[Key, ...] = (
         "slash",
         "filter",
         "filter",
-        "Filter: text, field:value, field>number, ! inverts",
+        "Filter: text, field:value, field>number, ! negates",
     ),
-    Key("sort", "s", "sort", "sort", "Sort by the next column; the choice stays"),
-    Key("reverse", "r", "reverse", "reverse", "Turn the order around", shown=False),
+    Key("sort", "s", "sort", "sort", "Sort by the next column; the choice is saved"),
+    Key("reverse", "r", "reverse", "reverse", "Reverse the sort order", shown=False),
     Key("mark", "space", "mark", "mark", "Mark the row", shown=False),
     Key(
         "mark.all",
         "ctrl+a",
         "mark_all",
         "mark all",
-        "Mark all rows that the filter shows, or none",
+        "Mark all rows that match the filter, or none",
         shown=False,
     ),
-    Key("why", "w", "why", "why", "Why does it wait, and what was computed"),
-    Key("logs", "l", "logs", "logs", "Logs of all members together, followed"),
-    Key("yaml", "y", "yaml", "yaml", "The object as the server tells it"),
+    Key("why", "w", "why", "why", "Explain why the job is waiting"),
+    Key("logs", "l", "logs", "logs", "Follow the logs of all members together"),
+    Key("yaml", "y", "yaml", "yaml", "Show live YAML"),
     Key("events", "e", "object_events", "events", "Events of the object", shown=False),
-    Key("devices", "d", "devices", "devices", "Each GPU of each member, or the members"),
+    Key("devices", "d", "devices", "devices", "GPUs of each member, or the members"),
     Key(
         "ranks",
         "x",
         "ranks",
         "grid",
-        "Each rank as one cell, the odd ones marked, or the members",
+        "Rank grid with stragglers marked, or members",
         shown=False,
     ),
-    Key("log.since", "t", "since", "since", "How far back the logs are read", "Logs"),
-    Key("log.previous", "b", "previous", "previous", "The run before the last restart, or this one", "Logs"),
+    Key("log.since", "t", "since", "since", "Set log time range", "Logs"),
+    Key(
+        "log.previous",
+        "b",
+        "previous",
+        "previous",
+        "Logs of the previous run, or of this one",
+        "Logs",
+    ),
     Key("log.stderr", "u", "stderr", "stderr", "Only standard error, or both streams", "Logs", shown=False),
-    Key("log.search", "ctrl+f", "search", "search", "Mark a text; n and p go from hit to hit", "Logs"),
-    Key("log.times", "i", "times", "times", "The moment of each line, or without", "Logs", shown=False),
-    Key("log.save", "v", "save", "save", "Save the lines that are shown to a file", "Logs"),
-    Key("metric", "m", "metric", "metric", "Shade the fleet by the next quantity"),
+    Key("log.search", "ctrl+f", "search", "search", "Search; n/p jump to next/previous match", "Logs"),
+    Key("log.times", "i", "times", "times", "Toggle timestamps", "Logs", shown=False),
+    Key("log.save", "v", "save", "save", "Save the visible lines to a file", "Logs"),
+    Key("metric", "m", "metric", "metric", "Next heatmap metric"),
     Key("panel", "tab", "panel", "panel", "To the next panel", shown=False),
     Key("back", "escape", "back", "back", "Back, or clear the filter"),
-    Key("form.submit", "ctrl+s", "submit", "submit", "Check the form, then ask before it is sent", "Form"),
+    Key("form.submit", "ctrl+s", "submit", "submit", "Check the form, then confirm and submit", "Form"),
     Key("form.template", "f2", "template", "template", "Pick another template", "Form"),
-    Key("form.preview", "f3", "preview", "preview", "Show what would be sent, or the form again", "Form"),
-    Key("help", "question_mark", "help", "help", "This page", "Places"),
-    Key("quit", "q", "quit", "quit", "Leave; ctrl+c leaves from anywhere", "Places"),
-    Key("job.new", "N", "new_job", "new job", "New job from a template", "Changing the cluster", True),
-    Key("job.kill", "K", "kill", "kill", "Kill the job with all its members", "Changing the cluster", True),
-    Key("pod.enter", "E", "enter_pod", "shell", "A shell in the pod", "Changing the cluster", True),
-    Key(
-        "job.board",
-        "B",
-        "tensorboard",
-        "tensorboard",
-        "The job's TensorBoard at a port of this machine, or its end",
-        "Changing the cluster",
-        True,
-        shown=False,
-    ),
-    Key(
-        "hold",
-        "P",
-        "hold",
-        "hold",
-        "Suspend the job, or resume it; stop a queue, or resume it",
-        "Changing the cluster",
-        True,
-    ),
-    Key("job.clone", "C", "clone", "clone", "The job once more, in the form", "Changing the cluster", True),
-    Key(
-        "job.retry",
-        "T",
-        "retry",
-        "retry",
-        "Try again now; what failed runs anew, with more memory after OOM",
-        "Changing the cluster",
-        True,
-    ),
-    Key("job.resize", "Z", "resize", "resize", "Workers of an elastic job", "Changing the cluster", True),
-    Key(
-        "job.prioritise",
-        "I",
-        "prioritise",
-        "priority",
-        "Another priority class or queue",
-        "Changing the cluster",
-        True,
-    ),
-    Key(
-        "pool.scale",
-        "S",
-        "scale",
-        "scale",
-        "Set the number of machines of the pool",
-        "Changing the cluster",
-        True,
-    ),
+    Key("form.preview", "f3", "preview", "preview", "Preview the manifest, or back to the form", "Form"),
+    Key("help", "question_mark", "help", "help", "This help", "Places"),
+    Key("quit", "q", "quit", "quit", "Quit; ctrl+c quits from anywhere", "Places"),
+    *_verb_keys(),
 )
 
-LIFE = ("hold", "job.clone", "job.retry", "job.resize", "job.prioritise")
-"""What is done to a job that is there, besides killing it."""
 _BY_ID = {key.id: key for key in KEYS}
 EVERYWHERE = (
     "back",
@@ -194,7 +188,6 @@ EVERYWHERE = (
     "pick.namespace",
     "pick.context",
 )
-WRITE_ACTIONS = frozenset(key.action for key in KEYS if key.is_write)
 
 
 def key(key_id: str) -> Key:
@@ -207,17 +200,38 @@ BEFORE_TYPING = frozenset({"filter"})
 key finds the line open. `Place.check_action` switches them off while a field has the focus."""
 
 
-def bindings(*ids: str) -> list[Binding]:
-    """Textual bindings for these keys, the most useful first."""
-    return [
-        Binding(
-            k.keys,
-            k.action,
-            k.label,
-            id=k.id,
-            tooltip=k.help,
-            show=k.shown,
-            priority=k.action in BEFORE_TYPING,
-        )
-        for k in map(key, dict.fromkeys(ids))
-    ]
+LEAVING = frozenset({"place", "pick_namespace", "pick_context", "palette", "quit"})
+"""Actions that leave a screen for another one, or end the program: none acts where one types."""
+
+
+def bindings(*ids: str, kinds: tuple[str, ...] = (), is_page: bool = False) -> list[Binding]:
+    """Textual bindings for these keys, the most useful first.
+
+    `kinds` are those of the rows: verbs are told by what they do to them, and `ALL_VERBS` stands for all of
+    theirs. `is_page` adds those that only the page of a thing has.
+    """
+    named = [one for one in ids if one != ALL_VERBS]
+    at = ids.index(ALL_VERBS) if ALL_VERBS in ids else len(ids)
+    own = [one.key for one in VERBS if one.key and one.kind in kinds and (is_page or not one.is_on_page)]
+    found = [*named[:at], *(one for one in own if one not in named), *named[at:]]
+    return [_binding(one, kinds) for one in dict.fromkeys(found)]
+
+
+def _binding(key_id: str, kinds: tuple[str, ...]) -> Binding:
+    k = key(key_id)
+    if k.is_write and kinds:
+        k = _verb_key(k.id, verbs_on(k.id, kinds))
+    return Binding(
+        k.keys,
+        k.action,
+        k.label,
+        id=k.id,
+        tooltip=k.help,
+        show=k.shown,
+        priority=k.action in BEFORE_TYPING,
+    )
+
+
+def at_once(*ids: str) -> list[Binding]:
+    """The same, looked up before the key travels: what is typed behind it belongs to what it opens."""
+    return [replace(one, priority=True) for one in bindings(*ids)]

@@ -13,18 +13,25 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from cockpit.errors import BadInput, CockpitError
-from cockpit.keep.save import save_lines
+from cockpit.local_state.save import save_lines
 from cockpit.model.log import LogLine, LogSource, LogWish
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.place import Place
+from cockpit.store.signal import Signal
 from cockpit.views import log_book as view
 from cockpit.views.log_filter import parse_log_filter
 from cockpit.views.view_state import Measure, read_number
 
 REFILTER_SECONDS = 0.1
 """Typing goes on while 50,000 lines are looked through anew."""
+POUR_SECONDS = 1.0
+"""A line after a pause is shown at once; of a log that pours, what came is shown so often: on the way to the
+terminal each time costs as much as a line of text."""
+MOST_WAITING = 2_000
+COUNT_SECONDS = 5.0
+"""So often the number of lines is told anew while they pour."""
 SINCE = ("1m", "10m", "1h", "6h", "1d")
 LAST_LINES = "last lines"
 
@@ -47,10 +54,11 @@ class LogsScreen(Place):
         self._is_previous = False
         self._stream = ""
         self._searched = ""
-        self._mistake = ""
         self._refilter: Timer | None = None
         self._sources: list[LogSource] = []
-        self._read = 0
+        self._waiting: list[LogLine] = []
+        self._is_reading = True
+        self._said: tuple[object, float, list[StatusSegment]] = (None, 0.0, [])
 
     @property
     def heading(self) -> str:
@@ -66,6 +74,8 @@ class LogsScreen(Place):
 
     def on_mount(self) -> None:
         self.book = view.LogBook()
+        self._pour = Signal(self.cockpit.clock, self.set_timer, POUR_SECONDS)
+        self._pour.subscribe(self._show_waiting)
         super().on_mount()
         self.query_one("#filter", Input).placeholder = 'regex  !regex  rank:0-3,7  "two words"'
         self.log_view.focus()
@@ -79,15 +89,17 @@ class LogsScreen(Place):
 
     def members(self) -> tuple[Pod, ...]:
         """The pods whose logs are shown, launcher first, then by rank."""
-        attachment = self.deck.attachment
+        cluster = self.cockpit.cluster
         if not self._uid:
-            return tuple(attachment.jobs.members(self._key))
-        pod = attachment.store.get(Kind.POD, self._uid)
+            return tuple(cluster.jobs.members(self._key))
+        pod = cluster.store.get(Kind.POD, self._uid)
         return (pod,) if isinstance(pod, Pod) else ()
 
     def _start(self) -> None:
         """Read anew, as far back as is wished now."""
         self._sources = view.sources_of(self.members())
+        self._waiting.clear()
+        self._is_reading = True
         self.book.clear()
         self.book.name(self._sources)
         self.log_view.clear()
@@ -100,17 +112,18 @@ class LogsScreen(Place):
             is_previous=self._is_previous,
             stream=self._stream,
         )
-        self.crowd = self.deck.attachment.crowd(wish, self._take)
-        self.crowd.want(self._sources)
+        self.fan_in = self.cockpit.api.follow_logs(wish, self._take)
+        self.fan_in.want(self._sources)
         self.run_worker(self._read_all(), name="logs", group="logs", exclusive=True)
         self.show()
 
     async def _read_all(self) -> None:
-        crowd = self.crowd
-        crowd.when_read = self._is_read
-        await crowd.run()
+        fan_in = self.fan_in
+        fan_in.when_read = self._is_read
+        await fan_in.run()
 
     def _is_read(self) -> None:
+        self._is_reading = False
         self.log_view.set_placeholder(self._why_empty())
         self.show()
 
@@ -118,14 +131,22 @@ class LogsScreen(Place):
         if not self._sources:
             return f"{self._key.split('/', 1)[-1]} has no pods: there is no log yet"
         if len(self.book):
-            return "No line passes the filter."
-        for label, sentence in self.crowd.troubles.items():
+            return "No line matches the filter."
+        for label, sentence in self.fan_in.troubles.items():
             return f"{label}: {sentence}"
-        return "Nothing was written yet."
+        return "No output yet."
 
     def _take(self, lines: list[LogLine]) -> None:
-        if self.is_attached:
-            self.log_view.append(self.book.add(lines))
+        self._waiting += lines
+        if self._is_reading or len(self._waiting) > MOST_WAITING:
+            self._show_waiting()
+        else:
+            self._pour.notify()
+
+    def _show_waiting(self) -> None:
+        if self.is_attached and self._waiting:
+            self.log_view.append(self.book.add(self._waiting))
+            self._waiting.clear()
 
     # ---- drawing
 
@@ -134,21 +155,32 @@ class LogsScreen(Place):
         if sources and sources != self._sources:
             known = {(one.uid, one.container) for one in self._sources}
             self._sources += [one for one in sources if (one.uid, one.container) not in known]
+            self._show_waiting()
             if self.book.name(sources):
                 self.log_view.replace(self.book.shown())
-            self.crowd.want(sources)
+            self.fan_in.want(sources)
         self.query_one("#said", StatusLine).set_segments(self._segments())
 
     def _segments(self) -> list[StatusSegment]:
+        is_following = None if self._is_previous else self.log_view.following
+        troubles = tuple(self.fan_in.troubles.items())
+        how_far, members, book = self._how_far(), len(self._sources), self.book
+        facts = (is_following, troubles, how_far, members, book.filter, book.has_times, self._is_reading)
+        now = self.cockpit.clock.monotonic()
+        before, told_at, said = self._said
+        if facts == before and is_following and not self._is_reading and now - told_at < COUNT_SECONDS:
+            return said
         parts = view.summary(
-            members=len(self._sources),
-            book=self.book,
+            members=members,
+            book=book,
             shown=len(self.log_view),
-            how_far=self._how_far(),
-            is_following=None if self._is_previous else self.log_view.following,
-            troubles=tuple(self.crowd.troubles.items()),
+            how_far=how_far,
+            is_following=is_following,
+            troubles=troubles,
         )
-        return [StatusSegment(text, tone, at + 1) for at, (text, tone) in enumerate(parts)]
+        said = [StatusSegment(text, tone, at + 1) for at, (text, tone) in enumerate(parts)]
+        self._said = (facts, now, said)
+        return said
 
     def _how_far(self) -> str:
         return f"{self._reach()}, {self._stream} only" if self._stream else self._reach()
@@ -180,6 +212,7 @@ class LogsScreen(Place):
             return
         self.say_problem("")
         if wanted != self.book.filter:
+            self._show_waiting()
             self.book.filter = wanted
             self.log_view.replace(self.book.shown())
             self.log_view.set_placeholder(self._why_empty() if self._sources else "")
@@ -189,6 +222,7 @@ class LogsScreen(Place):
         self.show()
 
     def action_times(self) -> None:
+        self._show_waiting()
         self.book.has_times = not self.book.has_times
         self.log_view.replace(self.book.shown())
         self.show()
@@ -206,7 +240,7 @@ class LogsScreen(Place):
 
     async def _ask_for_stderr(self, source: LogSource) -> None:
         try:
-            await self.deck.attachment.refuse_unsplit(source)
+            await self.cockpit.api.refuse_unsplit(source)
         except CockpitError as error:
             self.notify(error.sentence, severity="warning", timeout=8, markup=False)
             return
@@ -227,7 +261,7 @@ class LogsScreen(Place):
             return
         seconds = read_number(text, Measure.SECONDS) if text else 1.0
         if seconds is None or not 1 <= seconds <= 366 * 86_400:
-            self.notify(f"{text!r} is no time span; write for example 10m or 2h", severity="error")
+            self.notify(f"{text!r} is not a valid duration; write for example 10m or 2h", severity="error")
             return
         self._since, self._is_previous = text, False
         self._start()
@@ -237,7 +271,7 @@ class LogsScreen(Place):
         if self._searched:
             self._set_search("")
             return
-        dialog = ChoiceDialog("Mark", (), placeholder="a text, in either case", is_free=True)
+        dialog = ChoiceDialog("Mark", (), placeholder="text, upper or lower case", is_free=True)
         self.app.push_screen(dialog, self._set_search)
 
     def _set_search(self, text: str | None) -> None:
@@ -246,10 +280,10 @@ class LogsScreen(Place):
         self._searched = text
         self.log_view.set_search(text)
         if text and not self.log_view.action_hit(-1) and not self.log_view.action_hit(1):
-            self.notify(f"{text!r} stands in no line that is shown", markup=False)
+            self.notify(f"no visible line contains {text!r}", markup=False)
 
     def action_save(self) -> None:
-        moment = datetime.fromtimestamp(self.deck.clock.now(), UTC)
+        moment = datetime.fromtimestamp(self.cockpit.clock.now(), UTC)
         name = self._key.split("/", 1)[-1].replace("/", "-")
         path = f"{name}-{moment:%Y%m%d-%H%M%SZ}.log"
         dialog = ChoiceDialog("Save the lines to a new file", [path], placeholder="a path", is_free=True)
@@ -260,17 +294,16 @@ class LogsScreen(Place):
             self.run_worker(self._save(path), name="save", group="save", exclusive=False)
 
     async def _save(self, path: str) -> None:
+        self._show_waiting()
         lines = self.book.shown()
         try:
             made, count = await asyncio.to_thread(save_lines, path, lines)
         except CockpitError as error:
             self.notify(error.sentence, severity="error", markup=False)
             return
-        self.notify(f"{count:,} lines are in {made}", markup=False)
+        self.notify(f"saved {count:,} lines to {made}", markup=False)
 
 
 def tone_of(line: str) -> Tone:
-    """Failures stand out, remarks of the cockpit's own step back."""
-    if view.looks_bad(line):
-        return "bad"
-    return "dim" if line.endswith(" --") and "  -- " in line else ""
+    """Lines of programs that tell of a failure stand out; the cockpit's own remarks bring their tone."""
+    return "bad" if view.looks_bad(line) else ""

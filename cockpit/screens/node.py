@@ -14,25 +14,25 @@ from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.table_place import TablePlace
-from cockpit.screens.verbs import PodVerbs
-from cockpit.telemetry.look import Look
-from cockpit.telemetry.past import Past
+from cockpit.telemetry.focus import Focus
+from cockpit.telemetry.history import Past
 from cockpit.views import node_page as view
 from cockpit.views import pods as pods_view
 from cockpit.views.states import why_empty
 from cockpit.views.view_state import ViewState
 
 
-class NodeScreen(TablePlace, PodVerbs):
+class NodeScreen(TablePlace):
     DEFAULT_CSS = """
     NodeScreen #facts { height: auto; max-height: 40%; padding: 0 1; }
     NodeScreen #table { height: 1fr; min-height: 5; }
     NodeScreen .title { height: 1; padding: 0 1; color: $text-muted; background: $surface; }
     NodeScreen #pods { height: 1fr; min-height: 3; }
     """
+    kinds = ("node", "pod")
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings("open", "yaml", "filter", "pod.enter", "sort", "back", "help", "panel", "reverse", "mark"),
-        *bindings(*EVERYWHERE),
+        *bindings("open", "yaml", "filter", "verbs", "sort", "back", "help", "panel", kinds=kinds),
+        *bindings("reverse", "mark", *EVERYWHERE),
     ]
     place = "node"
 
@@ -49,20 +49,22 @@ class NodeScreen(TablePlace, PodVerbs):
 
     @property
     def node(self) -> Node | None:
-        found = self.deck.attachment.store.by_key(Kind.NODE, self._node_name)
+        found = self.cockpit.cluster.store.by_key(Kind.NODE, self._node_name)
         return found if isinstance(found, Node) else None
 
     def source(self) -> tuple[TableSource, str]:
-        store = self.deck.attachment.store
-        trends = self.deck.attachment.trends
-        source = view.devices_table(self.node, store, self.state, self.deck.clock.now(), trends.card)
+        store = self.cockpit.cluster.store
+        trends = self.cockpit.cluster.trends
+        source = view.devices_table(
+            self.node, store, self.state, self.cockpit.clock.cluster_now(), trends.card
+        )
         self.say_problem(source.problem)
         return source, why_empty(
             "GPUs on this node", store.status(Kind.NODE), total=source.total, filter_text=self.state.filter
         )
 
     def project(self) -> None:
-        store, now_seconds = self.deck.attachment.store, self.deck.clock.now()
+        store, now_seconds = self.cockpit.cluster.store, self.cockpit.clock.cluster_now()
         node = self.node
         self.query_one("#facts", KeyValues).set_pairs(
             view.facts(node, store, now_seconds)
@@ -74,40 +76,39 @@ class NodeScreen(TablePlace, PodVerbs):
         pods.set_source(pods_view.table(store, ViewState(), now_seconds, pods=store.pods_on(self._node_name)))
         super().project()
 
-    def look(self) -> Look:
+    def look(self) -> Focus:
         """This node with all its details, and its cards' last hour."""
         name = self._node_name
-        return Look(nodes=(name,), details=(name,), past=Past(node=name))
+        return Focus(nodes=(name,), details=(name,), past=Past(node=name))
 
     def said(self, key: str) -> str:
-        return view.said(self.node, self.deck.attachment.store, key)
+        return view.said(self.node, self.cockpit.cluster.store, key)
 
     def open_row(self, key: str) -> None:
         """A device opens the job that holds it."""
-        from cockpit.screens.job import JobScreen
-
-        attachment = self.deck.attachment
-        pod = view.holder_of(self.node, attachment.store, key)
-        job = attachment.jobs.job_of_pod(pod) if pod is not None else None
+        cluster = self.cockpit.cluster
+        pod = view.holder_of(self.node, cluster.store, key)
+        job = cluster.jobs.job_of_pod(pod) if pod is not None else None
         if job is not None:
-            self.app.push_screen(JobScreen(job.key))
+            self.cockpit.open_job(job.key)
 
     def on_resource_table_row_activated(self, event: ResourceTable.RowActivated) -> None:
         event.stop()
         if event.table.id == "table":
             self.open_row(event.key)
             return
-        from cockpit.screens.job import JobScreen
-
-        attachment = self.deck.attachment
-        pod = attachment.store.get(Kind.POD, event.key)
-        job = attachment.jobs.job_of_pod(pod) if pod is not None else None
+        cluster = self.cockpit.cluster
+        pod = cluster.store.get(Kind.POD, event.key)
+        job = cluster.jobs.job_of_pod(pod) if pod is not None else None
         if job is not None:
-            self.app.push_screen(JobScreen(job.key))
+            self.cockpit.open_job(job.key)
 
-    def chosen_pod(self) -> Pod | None:
-        """The pod under the cursor, or the one that holds the device under it."""
-        store, pods = self.deck.attachment.store, self.query_one("#pods", ResourceTable)
+    def thing(self, kind: str) -> Node | Pod | None:
+        """The node of this page; the pod under the cursor, or the one that holds the device under it."""
+        return self.node if kind == "node" else self._pod() if kind == "pod" else None
+
+    def _pod(self) -> Pod | None:
+        store, pods = self.cockpit.cluster.store, self.query_one("#pods", ResourceTable)
         if pods.has_focus:
             found = store.get(Kind.POD, pods.cursor_key or "")
             return found if isinstance(found, Pod) else None
@@ -115,8 +116,3 @@ class NodeScreen(TablePlace, PodVerbs):
 
     def action_panel(self) -> None:
         self.focus_next()
-
-    def action_yaml(self) -> None:
-        from cockpit.screens.text import YamlScreen
-
-        self.app.push_screen(YamlScreen("v1", "Node", "", self._node_name))

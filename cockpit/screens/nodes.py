@@ -9,14 +9,16 @@ from cockpit.model.node import Node
 from cockpit.model.record import Kind
 from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.table_place import TablePlace
-from cockpit.telemetry.look import Look
+from cockpit.telemetry.focus import Focus
 from cockpit.views import nodes as view
 from cockpit.views.states import why_empty
 
 
 class NodesScreen(TablePlace):
+    kinds: ClassVar[tuple[str, ...]] = ("node",)
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings("open", "filter", "yaml", "sort", "back", "help", "reverse", "mark", *EVERYWHERE)
+        *bindings("open", "filter", "yaml", "verbs", "sort", "back", "help", "reverse", "mark", kinds=kinds),
+        *bindings("mark.all", *EVERYWHERE),
     ]
     place = "nodes"
 
@@ -25,24 +27,22 @@ class NodesScreen(TablePlace):
         return None
 
     def source(self) -> tuple[TableSource, str]:
-        store = self.deck.attachment.store
-        source = view.table(store, self.state, self.deck.clock.now(), self.memory, nodes=self.rows())
+        store = self.cockpit.cluster.store
+        source = view.table(
+            store, self.state, self.cockpit.clock.cluster_now(), self.memory, nodes=self.rows()
+        )
         self.say_problem(source.problem)
         return source, why_empty(
             "nodes", store.status(Kind.NODE), total=source.total, filter_text=self.state.filter
         )
 
-    def look(self) -> Look:
+    def look(self) -> Focus:
         """The nodes on screen before all others."""
-        return Look(nodes=self.table.visible_keys)
+        return Focus(nodes=self.table.visible_keys)
+
+    def row(self, kind: str, key: str) -> Node | None:
+        found = self.cockpit.cluster.store.by_key(Kind.NODE, key) if kind == "node" else None
+        return found if isinstance(found, Node) else None
 
     def open_row(self, key: str) -> None:
-        from cockpit.screens.node import NodeScreen
-
-        self.app.push_screen(NodeScreen(key))
-
-    def action_yaml(self) -> None:
-        from cockpit.screens.text import YamlScreen
-
-        if self.table.cursor_key is not None:
-            self.app.push_screen(YamlScreen("v1", "Node", "", self.table.cursor_key))
+        self.cockpit.open_node(key)

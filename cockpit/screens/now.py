@@ -12,12 +12,13 @@ from textual.widgets import Static
 
 from cockpit.model.batch import Phase
 from cockpit.model.job import Job
+from cockpit.model.node import Node
 from cockpit.model.record import Kind
-from cockpit.screens.keymap import EVERYWHERE, LIFE, bindings
-from cockpit.screens.said import SaidLine
-from cockpit.screens.verbs import JobVerbs
-from cockpit.telemetry.look import Look
-from cockpit.telemetry.past import Past
+from cockpit.screens.keymap import EVERYWHERE, bindings
+from cockpit.screens.place import Place
+from cockpit.screens.row_sentence import RowSentence
+from cockpit.telemetry.focus import Focus
+from cockpit.telemetry.history import Past
 from cockpit.views import heat
 from cockpit.views import now as view
 from cockpit.views.fleet import fleet
@@ -27,7 +28,7 @@ NARROW_CELLS = 100
 PANEL_LINES = 30
 
 
-class NowScreen(JobVerbs):
+class NowScreen(Place):
     """Attention on top, the fleet below, pools and queues at the foot where there is room."""
 
     DEFAULT_CSS = """
@@ -40,8 +41,9 @@ class NowScreen(JobVerbs):
     NowScreen #queues { width: 1fr; height: auto; min-height: 4; margin-left: 2; }
     NowScreen.small #panels { display: none; }
     """
+    kinds = ("job", "node")
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings("open", "why", "job.new", "job.kill", "logs", "metric", "panel", "help", *LIFE),
+        *bindings("open", "why", "N", "K", "logs", "metric", "panel", "help", "verbs", kinds=kinds),
         *bindings(*EVERYWHERE),
     ]
     place = "now"
@@ -61,7 +63,7 @@ class NowScreen(JobVerbs):
             yield ResourceTable(id="queues", idle_cursor=False)
 
     def foot(self) -> Iterable[Widget]:
-        yield SaidLine()
+        yield RowSentence()
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -87,13 +89,13 @@ class NowScreen(JobVerbs):
         from cockpit.pools.index import pools_of
         from cockpit.triage.attention import needs_human
 
-        attachment, now_seconds = self.deck.attachment, self.deck.clock.now()
-        store = attachment.store
-        found = needs_human(store, attachment.jobs, now_seconds, self.state.namespace)
+        cluster, now_seconds = self.cockpit.cluster, self.cockpit.clock.cluster_now()
+        store = cluster.store
+        found = needs_human(store, cluster.jobs, now_seconds, self.state.namespace)
         table = self.query_one("#attention", ResourceTable)
         table.set_placeholder(self._quiet())
         table.set_source(
-            view.attention_table(found, self.state, now_seconds, is_read_only=attachment.is_read_only)
+            view.attention_table(found, self.state, now_seconds, is_read_only=cluster.is_read_only)
         )
         table.set_class(not found, "empty")
         self._findings = {one.key: one.sentence for one in found}
@@ -108,40 +110,42 @@ class NowScreen(JobVerbs):
             queues = self.query_one("#queues", ResourceTable)
             pools.set_placeholder(self._why_no("pools", Kind.NODE))
             queues.set_placeholder(self._why_no("queues", Kind.LOCAL_QUEUE))
-            pools.set_source(view.pools_panel(pools_of(store), now_seconds, attachment.trends))
+            pools.set_source(view.pools_panel(pools_of(store), now_seconds, cluster.trends))
             queues.set_source(view.queues_panel(store, now_seconds, self.state.namespace))
 
     def _why_no(self, what: str, kind: str) -> str:
         """Why a panel is empty; without an attachment the list above says it for all."""
-        attachment = self.deck.attachment
-        return "" if attachment.trouble else why_empty(what, attachment.store.status(kind))
+        cluster = self.cockpit.cluster
+        return "" if cluster.trouble else why_empty(what, cluster.store.status(kind))
 
     def _legend(self) -> str:
-        return f"{heat.CELLS}   {heat.legend(self.deck.attachment.store, self._metric)}"
+        store = self.cockpit.cluster.store
+        cells = heat.cells(heat.groups(store, self._metric, self.state.namespace))
+        return f"{cells}   {heat.legend(store, self._metric)}"
 
     def _quiet(self) -> str:
         """What an empty list means: nothing is wrong only when everything was listed."""
-        attachment = self.deck.attachment
-        if attachment.trouble:
-            return attachment.trouble
+        cluster = self.cockpit.cluster
+        if cluster.trouble:
+            return cluster.trouble
         for kind in (Kind.NODE, Kind.POD):
-            status = attachment.store.status(kind)
+            status = cluster.store.status(kind)
             if status is None or status.phase is Phase.CONNECTING:
-                return f"Connecting: {kind} have not been asked for yet."
+                return f"Connecting: {kind} are not listed yet."
             if status.phase is not Phase.LIVE:
                 return why_empty(kind, status)
         return "Nothing needs a human now."
 
     def _name_fleet(self) -> None:
         """The title over the map, and beside it why the map is empty or its readings are missing."""
-        store = self.deck.attachment.store
+        store = self.cockpit.cluster.store
         nodes = store.status(Kind.NODE)
         is_denied = nodes is not None and nodes.phase is Phase.DENIED
         trouble = nodes.message if nodes is not None and is_denied else ""
         trouble = trouble or telemetry_trouble(store.status(Kind.GPU))
         title = f"Fleet by {self._metric.value}"
         room = self.size.width - 2 - len(title) - 2
-        sums = view.fleet_sums(fleet(store), self.deck.attachment.trends, room)
+        sums = view.fleet_sums(fleet(store), self.cockpit.cluster.trends, room)
         title += f": {trouble}" if trouble else f"  {sums}" if sums else ""
         if title != self._fleet_title:
             self._fleet_title = title
@@ -150,21 +154,26 @@ class NowScreen(JobVerbs):
     def _say(self) -> None:
         table = self.query_one("#attention", ResourceTable)
         whole = self._findings.get(table.cursor_key or "", "")
-        self.query_one(SaidLine).say(whole if table.is_cut("sentence") else "")
+        self.query_one(RowSentence).say(whole if table.is_cut("sentence") else "")
 
     def on_resource_table_row_highlighted(self, event: ResourceTable.RowHighlighted) -> None:
         if event.table.id == "attention":
             self._say()
 
-    def look(self) -> Look:
+    def look(self) -> Focus:
         """All cards, and their last hour."""
-        return Look(past=Past(key="fleet/duty", gpu_nodes=fleet(self.deck.attachment.store).gpu_nodes))
+        return Focus(past=Past(key="fleet/duty", gpu_nodes=fleet(self.cockpit.cluster.store).gpu_nodes))
 
     # ---- keys
 
-    def chosen_job(self) -> Job | None:
+    def thing(self, kind: str) -> Job | Node | None:
         key = self.query_one("#attention", ResourceTable).cursor_key
-        return None if key is None else self.deck.attachment.jobs.job(_subject(key))
+        if key is None:
+            return None
+        if kind == "job":
+            return self.cockpit.cluster.jobs.job(_subject(key))
+        found = self.cockpit.cluster.store.by_key(Kind.NODE, _subject(key)) if kind == "node" else None
+        return found if isinstance(found, Node) else None
 
     def action_metric(self) -> None:
         self._metric = self._metric.next
@@ -188,19 +197,14 @@ class NowScreen(JobVerbs):
 
     def on_heatmap_block_activated(self, event: Heatmap.BlockActivated) -> None:
         event.stop()
-        from cockpit.screens.node import NodeScreen
-
-        self.app.push_screen(NodeScreen(event.key))
+        self.cockpit.open_node(event.key)
 
     def _open_subject(self, key: str) -> None:
-        from cockpit.screens.job import JobScreen
-        from cockpit.screens.node import NodeScreen
-
         subject = _subject(key)
-        if self.deck.attachment.jobs.job(subject) is not None:
-            self.app.push_screen(JobScreen(subject))
-        elif self.deck.attachment.store.by_key(Kind.NODE, subject) is not None:
-            self.app.push_screen(NodeScreen(subject))
+        if self.cockpit.cluster.jobs.job(subject) is not None:
+            self.cockpit.open_job(subject)
+        elif self.cockpit.cluster.store.by_key(Kind.NODE, subject) is not None:
+            self.cockpit.open_node(subject)
 
 
 def _subject(key: str) -> str:

@@ -2,27 +2,23 @@
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from typing import ClassVar
 
 from cockpit_widgets import Form, LogView
 from cockpit_widgets.types import FieldSpec
-from textual.binding import BindingType
 from textual.widget import Widget
 
 from cockpit.errors import BadInput
 from cockpit.model.plan import Outcome, Plan
-from cockpit.screens.keymap import bindings
-from cockpit.screens.place import Place
+from cockpit.screens.form_page import FormPage
 
 
-class OneNumberScreen(Place):
+class OneNumberScreen(FormPage):
     """What the form of a job's workers and that of a pool's machines share; leaves once it is done."""
 
     DEFAULT_CSS = """
     OneNumberScreen #fields { height: 4; padding: 1 1 0 1; }
     OneNumberScreen #preview { height: 1fr; padding: 0 1; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("form.submit", "back", "help")]
 
     def __init__(self, text: str = "") -> None:
         super().__init__()
@@ -38,8 +34,8 @@ class OneNumberScreen(Place):
         """The plan for `_text`. Raises BadInput with what is wrong with it."""
 
     @abstractmethod
-    def carry(self, plan: Plan) -> None:
-        """Show the plan for "yes"; `_done` hears what became of it."""
+    def carry(self) -> None:
+        """Plan it from what is there by now, and show that for "yes"; `_done` hears what became of it."""
 
     def body(self) -> Iterable[Widget]:
         yield Form((self.field(),), id="fields")
@@ -47,7 +43,7 @@ class OneNumberScreen(Place):
 
     def on_mount(self) -> None:
         super().on_mount()
-        self.query_one("#fields", Form).focus_first()
+        self.form.focus_first()
 
     def project(self) -> None:
         plan, problem = self._make()
@@ -79,11 +75,8 @@ class OneNumberScreen(Place):
         if plan is None:
             self.say_problem(problem)
             return
-        self.carry(plan)
+        self.carry()
 
     def _done(self, outcome: Outcome) -> None:
         if outcome.is_done:
             self.dismiss(None)
-
-    def action_back(self) -> None:
-        self.dismiss(None)

@@ -1,61 +1,64 @@
 """The palette: places, verbs, contexts, namespaces and names, by typing a part of them."""
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from cockpit_widgets import ChoiceDialog, ConfirmDialog
+from cockpit_widgets.glyphs import BARRED_GLYPH
 from cockpit_widgets.types import ChoiceItem
+from textual.app import App
+from textual.screen import Screen
 
-from cockpit.attach import Link
+from cockpit.actions.verbs.registry import VERBS
 from cockpit.errors import CockpitError
-from cockpit.keep.config import is_namespace
+from cockpit.local_state.config import is_namespace
 from cockpit.model.job import Job
 from cockpit.model.node import Node
 from cockpit.model.record import Kind
-from cockpit.screens.keymap import KEYS
+from cockpit.screens.app_protocol import cockpit_of
+from cockpit.screens.key_rights import why_barred
+from cockpit.screens.keymap import KEYS, VERB
+from cockpit.screens.place import Place
 from cockpit.views.order import natural
-
-if TYPE_CHECKING:
-    from cockpit.app import CockpitApp
 
 ALL_NAMESPACES = "all namespaces"
 MOST_NAMES = 2_000
 """Jobs and nodes offered by name; beyond that the filter of their place serves better."""
 
 
-async def pick_namespace(app: "CockpitApp") -> None:
+async def pick_namespace(app: App[Any]) -> None:
     """Show one namespace, or all; the store is filled anew."""
-    attachment = app.attachment
-    here = attachment.options.namespace
-    known = {record.name for record in attachment.store.records(Kind.NAMESPACE).values()}
+    cluster = cockpit_of(app).cluster
+    here = cluster.namespace
+    known = {record.name for record in cluster.store.records(Kind.NAMESPACE).values()}
     # where namespaces may not be listed, the kubeconfig's own and the one in force are still known
-    own = attachment.session.namespace if attachment.session is not None else ""
-    names = sorted(known or {own, here} - {""})
+    names = sorted(known or {cluster.home_namespace, here} - {""})
     items = [ChoiceItem("", ALL_NAMESPACES), *(ChoiceItem(name) for name in names)]
     dialog = ChoiceDialog("Namespace", items, current=here, is_free=not known)
     chosen = await app.push_screen_wait(dialog)
     if chosen and not is_namespace(chosen):
-        app.notify(f"{chosen!r} is not the name of a namespace", severity="error", markup=False)
+        app.notify(f"{chosen!r} is not a valid namespace name", severity="error", markup=False)
     elif chosen is not None and chosen != here:
-        app.reattach(namespace=chosen)
+        cockpit_of(app).reattach(namespace=chosen)
 
 
-async def pick_context(app: "CockpitApp") -> None:
-    """Attach to another context of the kubeconfig."""
+async def pick_context(app: App[Any]) -> None:
+    """Switch to another context of the kubeconfig."""
+    cockpit = cockpit_of(app)
     try:
-        names = await app.attachment.contexts()
+        names = await cockpit.api.contexts()
     except CockpitError as error:
         app.notify(error.sentence, severity="error", markup=False)
         return
-    items = [ChoiceItem(name, note="here" if name == app.context else "") for name in names]
+    items = [ChoiceItem(name, note="here" if name == cockpit.context else "") for name in names]
     chosen = await app.push_screen_wait(ChoiceDialog("Context", items))
-    if chosen is not None and (chosen != app.context or app.attachment.link is Link.FAILED):
-        app.reattach(context=chosen)
+    if chosen is not None and (chosen != cockpit.context or cockpit.cluster.has_failed):
+        cockpit.reattach(context=chosen)
 
 
-async def open_palette(app: "CockpitApp") -> None:
+async def open_palette(app: App[Any]) -> None:
     """Everything by name."""
-    chosen = await app.push_screen_wait(ChoiceDialog("Go to or do", _items(app)))
+    chosen = await app.push_screen_wait(ChoiceDialog("Command palette", _items(app)))
     if chosen is None:
         return
     what, _, rest = chosen.partition(" ")
@@ -64,43 +67,59 @@ async def open_palette(app: "CockpitApp") -> None:
     elif what == "write":
         await _unlock(app)
     elif what == "read-only":
-        if app.attachment.session is not None:
-            app.attachment.session.lock()
-        app.redraw()
+        cockpit_of(app).lock()
     elif what == "job":
-        from cockpit.screens.job import JobScreen
-
-        app.push_screen(JobScreen(rest))
+        cockpit_of(app).open_job(rest)
     elif what == "node":
-        from cockpit.screens.node import NodeScreen
-
-        app.push_screen(NodeScreen(rest))
+        cockpit_of(app).open_node(rest)
 
 
-def _items(app: "CockpitApp") -> list[ChoiceItem]:
-    attachment = app.attachment
+def _items(app: App[Any]) -> list[ChoiceItem]:
+    cluster = cockpit_of(app).cluster
     lock = (
         ChoiceItem("write", "write", "unlock the keys that change the cluster")
-        if attachment.is_read_only
+        if cluster.is_read_only
         else ChoiceItem("read-only", "read-only", "lock the keys that change the cluster")
     )
-    here = {active.binding.id for active in app.screen.active_bindings.values() if active.enabled}
-    verbs = [
-        ChoiceItem(f"key {key.action}", key.label, key.help)
-        for key in KEYS
-        if key.id in here and key.id not in ("palette", "back", "open", "mark")
-    ]
-    space = attachment.options.namespace
-    if hasattr(app.screen, "action_prune") and not attachment.is_read_only:
-        verbs.append(ChoiceItem("key prune", "prune", "Delete finished jobs older than an age"))
+    space = cluster.namespace
     return [
         lock,
-        *verbs,
+        *_verbs(app.screen),
         *_named(
-            (job for job in attachment.jobs.jobs.values() if space in ("", job.namespace)),
-            attachment.store.records(Kind.NODE).values(),
+            (job for job in cluster.jobs.jobs.values() if space in ("", job.namespace)),
+            cluster.store.records(Kind.NODE).values(),
         ),
     ]
+
+
+def _verbs(screen: Screen[Any]) -> Iterator[ChoiceItem]:
+    """What the keys of the screen do, then the verbs that have no key; what is barred says why."""
+    if not isinstance(screen, Place):
+        return
+    barred = {
+        one.binding.id: why_barred(screen, one.binding.id or "")
+        for one in screen.active_bindings.values()
+        if not one.enabled
+    }
+    here = {
+        one.binding.id: one.binding
+        for one in screen.active_bindings.values()
+        if one.enabled or barred.get(one.binding.id)
+    }
+    for key in KEYS:
+        if key.id in here and key.id not in ("palette", "back", "open", "mark"):
+            one = here[key.id]
+            why = barred.get(key.id, "")
+            yield _item(one.action, one.description or key.label, one.tooltip or key.help, why)
+    if not screen.cockpit.cluster.is_read_only:
+        for verb in VERBS:
+            if not verb.key and verb.words.help and verb.kind in screen.kinds:
+                why = why_barred(screen, verb.id)
+                yield _item(f"{VERB}('{verb.id}')", verb.words.footer, verb.words.help, why)
+
+
+def _item(action: str, label: str, help_: str, why: str) -> ChoiceItem:
+    return ChoiceItem(f"key {action}", f"{BARRED_GLYPH} {label}" if why else label, why or help_)
 
 
 def _named(jobs: Iterable[Job], nodes: Iterable[Node]) -> list[ChoiceItem]:
@@ -113,22 +132,21 @@ def _named(jobs: Iterable[Job], nodes: Iterable[Node]) -> list[ChoiceItem]:
     ]
 
 
-async def _unlock(app: "CockpitApp") -> None:
+async def _unlock(app: App[Any]) -> None:
     """`:write`, with one confirmation."""
-    session = app.attachment.session
-    if session is None:
-        app.notify("not attached to a cluster: there is nothing to unlock", markup=False)
+    cockpit = cockpit_of(app)
+    if not cockpit.cluster.is_connected:
+        app.notify("not connected to a cluster; there is nothing to unlock", markup=False)
         return
     lines = (
-        "capital keys will submit, kill and scale, each after a confirmation of its own",
-        "every change leaves an audit line on this host",
+        "capital keys will submit, kill and scale, each asks for confirmation first",
+        "every change is recorded in this host's audit log",
     )
     dialog = ConfirmDialog(
-        f"Unlock changes of {session.context}",
+        f"Unlock changes of {cockpit.context}",
         lines,
-        command=f"cockpit --context {session.context} --write",
+        command=f"cockpit --context {cockpit.context} --write",
         confirm_label="unlock",
     )
     if await app.push_screen_wait(dialog):
-        session.unlock()
-        app.redraw()
+        cockpit.unlock()

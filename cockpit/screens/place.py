@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import ClassVar, cast
+from typing import Any, ClassVar, cast
 
 from cockpit_widgets import KeyFooter, LineInput, StatusLine
 from cockpit_widgets.calm_focus import CalmFocus
+from cockpit_widgets.form_fields import ChoiceField, ParagraphField, TextField
+from cockpit_widgets.line_input import EDITING_KEYS
 from cockpit_widgets.text import plain
 from cockpit_widgets.types import HelpEntry, KeyHint, StatusSegment
 from textual import events
@@ -17,11 +19,14 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 
-from cockpit.screens.deck import Deck, deck_of
+from cockpit.model.plan import Outcome
+from cockpit.screens.app_protocol import Cockpit, cockpit_of
 from cockpit.screens.help import entries
-from cockpit.screens.keymap import BEFORE_TYPING, EVERYWHERE, WRITE_ACTIONS, bindings
+from cockpit.screens.key_rights import KeyRights, missing_rights, why_barred
+from cockpit.screens.keymap import BEFORE_TYPING, EVERYWHERE, LEAVING, VERB, bindings
+from cockpit.screens.verb_keys import begin
 from cockpit.store.signal import SHARE_OF_TIME
-from cockpit.telemetry.look import Look, Pace
+from cockpit.telemetry.focus import Focus, RefreshPace
 from cockpit.views.now import header
 from cockpit.views.view_state import ViewState
 
@@ -75,6 +80,8 @@ class Place(CalmFocus, Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*EVERYWHERE)]
     place: ClassVar[str] = ""
     has_filter: ClassVar[bool] = False
+    kinds: ClassVar[tuple[str, ...]] = ()
+    """What its rows, or the page itself, are to the verbs (`cockpit.actions.verbs.kinds`)."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -82,15 +89,16 @@ class Place(CalmFocus, Screen[None]):
         self._shown_at = 0.0  # monotonic
         self._show_seconds = 0.0
         self._problem = ""
+        self._key_rights = KeyRights(self)
 
     @property
-    def deck(self) -> Deck:
-        return deck_of(self.app)
+    def cockpit(self) -> Cockpit:
+        return cockpit_of(self.app)
 
     @property
     def state(self) -> ViewState:
         """Filter, order and namespace of this place; kept by the app."""
-        return self.deck.state_of(self.place)
+        return self.cockpit.state_of(self.place)
 
     def body(self) -> Iterable[Widget]:
         """The widgets between header and footer."""
@@ -138,22 +146,22 @@ class Place(CalmFocus, Screen[None]):
 
     def on_screen_resume(self) -> None:
         if self._leave is None:
-            self._leave = self.deck.on_change(self.show)
+            self._leave = self.cockpit.on_change(self.show)
         self.show()
 
-    def look(self) -> Look:
+    def look(self) -> Focus:
         """What telemetry is to read for this place: what the header needs, where its body has no GPUs."""
-        return Look(Pace.SLOW)
+        return Focus(RefreshPace.SLOW)
 
     def on_screen_suspend(self) -> None:
-        self.deck.attachment.look_at(Look(Pace.SLOW))
+        self.cockpit.cluster.look_at(Focus(RefreshPace.SLOW))
         if self._leave is not None:
             self._leave()
             self._leave = None
 
     def _tick(self) -> None:
         """Ages grow although nothing moved; where something moves all the time, the signal renews them."""
-        since = self.deck.clock.monotonic() - self._shown_at
+        since = self.cockpit.clock.monotonic() - self._shown_at
         if self.is_current and since >= max(AGE_SECONDS * 0.9, self._show_seconds / SHARE_OF_TIME):
             self.show()
 
@@ -166,39 +174,117 @@ class Place(CalmFocus, Screen[None]):
         """Header and body anew; widgets repaint only the lines that changed."""
         if self.is_going or not self.is_mounted:
             return
-        self._shown_at = self.deck.clock.monotonic()
-        attachment = self.deck.attachment
-        left, right = header(attachment, self.deck.clock.now(), self.state)
+        self._shown_at = self.cockpit.clock.monotonic()
+        cluster = self.cockpit.cluster
         heading = [StatusSegment(self.heading, "accent", 2)] if self.heading else []
         if self.aside:
             heading.append(StatusSegment(self.aside, "accent", 4))
-        self.query_one("#header", StatusLine).set_segments((*left[:1], *heading, *left[1:]), right)
+        left, right = header(cluster, self.cockpit.clock.now(), self.state, tuple(heading))
+        self.query_one("#header", StatusLine).set_segments(left, right)
         self.project()
         if self.app.screen is self:  # `is_current` holds for screens behind this one, too
-            attachment.look_at(self.look())
-        self._show_seconds = self.deck.clock.monotonic() - self._shown_at
+            cluster.look_at(self.look())
+            self.look_at_rights()
+        self._show_seconds = self.cockpit.clock.monotonic() - self._shown_at
+
+    # ---- keys that fall beside their field
+
+    @property
+    def typed_into(self) -> Widget | None:
+        """Where one types, also while nothing has the focus; None where keys are commands."""
+        line = self.query_one("#filter", FilterLine)
+        return line if line.has_class("open") else None
+
+    def on_key(self, event: events.Key) -> None:
+        """A key came here and not to the field that one types into: the field was not there yet, or had lost
+        the focus (the terminal tells that its window has none, and keys come all the same)."""
+        if self.focused is None and self.is_mounted and (field := self.typed_into) is not None:
+            self.set_focus(field)
+        field = self.focused
+        is_text = event.is_printable or event.key in EDITING_KEYS
+        if is_text and isinstance(field, FilterLine | TextField | ChoiceField | ParagraphField):
+            # what such a field has seen does not come up to here
+            event.stop()
+            event.prevent_default()
+            field.post_message(events.Key(event.key, event.character))
 
     # ---- keys that every place knows
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Capital keys are absent while read-only, the way back where there is none, `/` while one types."""
-        if action in WRITE_ACTIONS and self.deck.attachment.is_read_only:
+        """Capital keys are absent while read-only and barred where a right is missing; the way back is absent
+        where there is none, `/` while one types."""
+        if action == VERB and self.cockpit.cluster.is_read_only:
             return False
+        if action == VERB and missing_rights(self, str(parameters[0])):
+            return None
         if action in BEFORE_TYPING and isinstance(self.focused, Input | TextArea):
+            return False
+        if action in LEAVING and self.focused is None and self.typed_into is not None:
             return False
         return action != "back" or self.can_go_back
 
+    # ---- what is done to the cluster
+
+    def thing(self, kind: str) -> Any | None:
+        """What of that kind is under the cursor, or the page is about; None where nothing is."""
+        return None
+
+    @property
+    def marked_count(self) -> int:
+        """How many rows are marked."""
+        return 0
+
+    def marked_things(self, kind: str) -> tuple[Any, ...]:
+        """What of that kind is marked."""
+        return ()
+
+    def meant(self, kind: str) -> tuple[Any, ...]:
+        """What a verb is for: what is marked, else what is under the cursor."""
+        if marked := self.marked_things(kind):
+            return marked
+        one = self.thing(kind)
+        return () if one is None else (one,)
+
+    def clear_marks(self) -> None:
+        """Unmark every row, after what was marked for is done."""
+
+    def say(self, sentence: str) -> None:
+        """A small remark that changes nothing."""
+        self.app.notify(sentence, markup=False, timeout=5)
+
+    def acted(self, outcome: Outcome) -> None:
+        """A verb that began here has ended so."""
+        if outcome.is_done:
+            self.clear_marks()
+        self.show()
+
+    def look_at_rights(self) -> None:
+        """What the keys mean has changed, or what is known of their rights."""
+        self._key_rights.look()
+
+    def action_verb(self, key: str) -> None:
+        begin(self, key)
+
+    def action_why(self) -> None:
+        self.cockpit.inspect(self, "why")
+
+    def action_logs(self) -> None:
+        self.cockpit.inspect(self, "logs")
+
+    def action_yaml(self) -> None:
+        self.cockpit.inspect(self, "yaml")
+
     def action_place(self, name: str) -> None:
-        self.deck.go(name)
+        self.cockpit.go(name)
 
     def action_pick_namespace(self) -> None:
-        self.deck.choose_namespace()
+        self.cockpit.choose_namespace()
 
     def action_pick_context(self) -> None:
-        self.deck.choose_context()
+        self.cockpit.choose_context()
 
     def action_palette(self) -> None:
-        self.deck.open_palette()
+        self.cockpit.open_palette()
 
     def action_quit(self) -> None:
         self.app.exit()
@@ -217,11 +303,11 @@ class Place(CalmFocus, Screen[None]):
     def action_help(self) -> None:
         from cockpit_widgets import HelpDialog
 
-        self.app.push_screen(HelpDialog(self.help_entries()))
+        self.app.push_screen(HelpDialog(self.help_entries(), barred_note="a right is missing"))
 
     def help_entries(self) -> tuple[HelpEntry, ...]:
         """Every key that works here now, from the bindings themselves."""
-        return entries(self)
+        return entries(self, lambda key: why_barred(self, key))
 
     # ---- the filter line
 
@@ -268,7 +354,7 @@ class Place(CalmFocus, Screen[None]):
         self._keep(replace(self.state, sort=column_id, descending=descending))
 
     def _keep(self, state: ViewState) -> None:
-        self.deck.keep_state(self.place, state)
+        self.cockpit.keep_state(self.place, state)
         self.show()
 
     def say_problem(self, sentence: str) -> None:

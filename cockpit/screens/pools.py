@@ -9,58 +9,80 @@ from textual.binding import BindingType
 from cockpit.model.node import Node
 from cockpit.model.pool import Pool
 from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
 from cockpit.pools.index import pools_of
 from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.nodes import NodesScreen
 from cockpit.screens.table_place import TablePlace
-from cockpit.screens.verbs import PoolVerbs
-from cockpit.telemetry.look import Look
-from cockpit.telemetry.past import Past
+from cockpit.telemetry.focus import Focus
+from cockpit.telemetry.history import Past
 from cockpit.views import pools as view
 from cockpit.views.states import why_empty
 
 
-class PoolsScreen(TablePlace, PoolVerbs):
+class _Pools:
+    """The pools by the key of their row, made anew when the store moved: each asks for one several times."""
+
+    def __init__(self) -> None:
+        self._made_of: tuple[StoreReader | None, int] = (None, 0)
+        self._found: dict[str, Pool] = {}
+
+    def find(self, store: StoreReader, key: str | None) -> Pool | None:
+        if (store, store.revision) != self._made_of:
+            self._made_of = (store, store.revision)
+            self._found = {one.owner_uid or one.name: one for one in reversed(pools_of(store))}
+        return None if key is None else self._found.get(key)
+
+
+class PoolsScreen(TablePlace):
+    kinds = ("pool",)
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings("open", "pool.scale", "filter", "sort", "back", "help", "reverse", "mark", *EVERYWHERE)
+        *bindings("open", "verbs", "filter", "sort", "back", "help", "reverse", "mark", kinds=kinds),
+        *bindings(*EVERYWHERE),
     ]
     place = "pools"
     said_column = "resize"
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._pools = _Pools()
+
     def source(self) -> tuple[TableSource, str]:
-        attachment = self.deck.attachment
-        store, now = attachment.store, self.deck.clock.now()
-        source = view.table(pools_of(store), self.state, now, self.memory, attachment.trends)
+        cluster = self.cockpit.cluster
+        store, now = cluster.store, self.cockpit.clock.cluster_now()
+        source = view.table(pools_of(store), self.state, now, self.memory, cluster.trends)
         self.say_problem(source.problem)
         return source, why_empty(
             "pools", store.status(Kind.NODE), total=source.total, filter_text=self.state.filter
         )
 
-    def chosen_pool(self) -> Pool | None:
-        return _find(self, self.table.cursor_key)
+    def row(self, kind: str, key: str) -> Pool | None:
+        return self._pools.find(self.cockpit.cluster.store, key) if kind == "pool" else None
 
     def said(self, key: str) -> str:
-        pool = _find(self, key)
+        pool = self._pools.find(self.cockpit.cluster.store, key)
         return pool.why_not if pool is not None else ""
 
     def open_row(self, key: str) -> None:
-        pool = _find(self, key)
+        pool = self._pools.find(self.cockpit.cluster.store, key)
         if pool is not None:
             self.app.push_screen(PoolNodesScreen(key))
 
 
-class PoolNodesScreen(NodesScreen, PoolVerbs):
+class PoolNodesScreen(NodesScreen):
     """The nodes of one pool, with their stages on the way to being used."""
 
+    kinds = ("pool", "node")
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings("open", "pool.scale", "filter", "yaml", "sort", "back", "help", "reverse"),
-        *bindings("mark", *EVERYWHERE[3:]),
+        *bindings("open", "verbs", "filter", "yaml", "sort", "back", "help", "reverse", "mark", kinds=kinds),
+        *bindings(*EVERYWHERE[3:]),
     ]
     place = "pool"
 
     def __init__(self, key: str) -> None:
         super().__init__()
         self._key = key
+        self._pools = _Pools()
 
     @property
     def heading(self) -> str:
@@ -70,9 +92,9 @@ class PoolNodesScreen(NodesScreen, PoolVerbs):
     @property
     def aside(self) -> str:
         pool = self.chosen_pool()
-        return view.last_hour(pool, self.deck.attachment.trends) if pool is not None else ""
+        return view.last_hour(pool, self.cockpit.cluster.trends) if pool is not None else ""
 
-    def look(self) -> Look:
+    def look(self) -> Focus:
         """The nodes on screen before all others, and the pool's last hour."""
         pool = self.chosen_pool()
         past = Past(key=f"pool/{pool.name}/duty", nodes=pool.node_names) if pool is not None else None
@@ -81,15 +103,12 @@ class PoolNodesScreen(NodesScreen, PoolVerbs):
     def rows(self) -> tuple[Node, ...] | None:
         pool = self.chosen_pool()
         names = frozenset(pool.node_names) if pool else frozenset()
-        nodes = self.deck.attachment.store.records(Kind.NODE).values()
+        nodes = self.cockpit.cluster.store.records(Kind.NODE).values()
         return tuple(node for node in nodes if node.name in names)
 
     def chosen_pool(self) -> Pool | None:
-        return _find(self, self._key)
+        """The pool of this page; None where it is gone."""
+        return self._pools.find(self.cockpit.cluster.store, self._key)
 
-
-def _find(screen: PoolVerbs, key: str | None) -> Pool | None:
-    for pool in pools_of(screen.deck.attachment.store):
-        if (pool.owner_uid or pool.name) == key:
-            return pool
-    return None
+    def thing(self, kind: str) -> Pool | Node | None:
+        return self.chosen_pool() if kind == "pool" else super().thing(kind)

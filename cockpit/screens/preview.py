@@ -4,38 +4,35 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-from cockpit_widgets.types import Tone
+from cockpit_widgets.types import ToneLine, tone_of
 
-from cockpit.model.plan import Plan
+from cockpit.actions.conduct import verdict_words
+from cockpit.model.plan import Outcome, Plan
+from cockpit.screens.plan_dialog import verdict_tone
 from cockpit.yaml_text import yaml_text
 
 
-def preview_lines(plan: Plan | None, problem: str, verdict: str, fit: Sequence[str], width: int) -> list[str]:
-    """Lines of the preview, words broken at `width` cells; the manifest last, because it is the longest."""
+def preview_lines(
+    plan: Plan | None, problem: str, verdict: Outcome | None, fit: Sequence[str], width: int
+) -> list[str]:
+    """Lines of the preview, words broken at `width` cells; the manifest last, because it is the longest.
+
+    `verdict` is what the server said to the dry run, None as long as it is asked.
+    """
     if plan is None:
-        return _folded(["not ready to be sent", "", problem], width)
-    lines = [f"server: {verdict or 'asking for a dry run ...'}", *fit, ""]
-    lines += [f"  {line}" for line in plan.lines]
-    lines += [f"! {line}" for line in plan.warnings]
-    lines += ["", "$ " + plan.shell, ""]
+        return _folded(["not ready to submit", "", problem], width)
+    said = "asking for a dry run ..." if verdict is None else verdict_words(verdict)
+    lines: list[str] = [ToneLine(f"server: {said}", "" if verdict is None else verdict_tone(verdict))]
+    lines += [*fit, "", *(f"  {line}" for line in plan.lines)]
+    lines += [ToneLine(f"! {line}", "warn") for line in plan.warnings]
+    lines += ["", ToneLine("$ " + plan.shell, "info"), ""]
     return _folded(lines, width) + manifest_lines(plan.calls[0].body)
 
 
-def preview_tone(line: str) -> Tone:
-    """Tone of a shown line: what the server refused, what warns, and the command apart from the rest."""
-    if line.startswith("server: refused"):
-        return "bad"
-    if line.startswith("server: the"):
-        return "good"
-    if line.startswith("! "):
-        return "warn"
-    return "info" if line.startswith("$ ") else ""
-
-
-def _folded(lines: list[str], width: int) -> list[str]:
-    """Each line broken at blanks; what comes after the first stands deeper."""
+def _folded(lines: Sequence[str], width: int) -> list[str]:
+    """Each line broken at blanks; what comes after the first stands deeper, in the same tone."""
     return [
-        part
+        ToneLine(part, tone_of(line))
         for line in lines
         for part in textwrap.wrap(line, max(20, width), subsequent_indent="    ", break_on_hyphens=False)
         or [""]

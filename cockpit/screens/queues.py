@@ -8,13 +8,11 @@ from cockpit_widgets.types import TableSource
 from textual.binding import BindingType
 from textual.widget import Widget
 
-from cockpit.gangs.presence import presences
+from cockpit.model.gang import ClusterQueue, LocalQueue
 from cockpit.model.job import Job
 from cockpit.model.record import Kind
-from cockpit.screens.keymap import EVERYWHERE, LIFE, bindings
-from cockpit.screens.queue_verbs import QueueVerbs
+from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.table_place import TablePlace
-from cockpit.screens.verbs import JobVerbs
 from cockpit.views import queue_page
 from cockpit.views import queues as view
 from cockpit.views.engines import engine_pairs
@@ -23,9 +21,11 @@ from cockpit.views.states import why_empty
 ENGINES_SECONDS = 10.0
 
 
-class QueuesScreen(TablePlace, QueueVerbs):
+class QueuesScreen(TablePlace):
+    kinds = ("queue",)
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings("open", "filter", "sort", "back", "help", "hold", "reverse", "mark", *EVERYWHERE)
+        *bindings("open", "filter", "sort", "back", "help", "verbs", "reverse", "mark", kinds=kinds),
+        *bindings(*EVERYWHERE),
     ]
     place = "queues"
     DEFAULT_CSS = """
@@ -46,17 +46,17 @@ class QueuesScreen(TablePlace, QueueVerbs):
 
     def _tell_engines(self) -> None:
         """Which engines are there and at work: both facts, looked up now and then, for it reads every pod."""
-        served, now = self.deck.attachment.served, self.deck.clock.monotonic()
-        if served is None or now - self._looked_at < ENGINES_SECONDS:
+        now = self.cockpit.clock.monotonic()
+        if now - self._looked_at < ENGINES_SECONDS:
             return
-        self._looked_at = now
-        store = self.deck.attachment.store
-        found = presences(store, lambda group, plural: served.find(group, plural) is not None)
-        self.query_one("#engines", KeyValues).set_pairs(engine_pairs(found))
+        found = self.cockpit.cluster.engines()
+        if found is not None:
+            self._looked_at = now
+            self.query_one("#engines", KeyValues).set_pairs(engine_pairs(found))
 
     def source(self) -> tuple[TableSource, str]:
-        store = self.deck.attachment.store
-        source = view.table(store, self.state, self.deck.clock.now(), self.memory)
+        store = self.cockpit.cluster.store
+        source = view.table(store, self.state, self.cockpit.clock.cluster_now(), self.memory)
         self.say_problem(source.problem)
         return source, why_empty(
             "queues",
@@ -69,19 +69,21 @@ class QueuesScreen(TablePlace, QueueVerbs):
     def open_row(self, key: str) -> None:
         self.app.push_screen(QueueScreen(key))
 
-    def chosen_queue(self) -> view.QueueRow | None:
-        return queue_page.row_of(self.deck.attachment.store, self.table.cursor_key or "")
+    def row(self, kind: str, key: str) -> LocalQueue | ClusterQueue | None:
+        found = queue_page.row_of(self.cockpit.cluster.store, key) if kind == "queue" else None
+        return None if found is None else found.local or found.cluster
 
 
-class QueueScreen(TablePlace, JobVerbs):
+class QueueScreen(TablePlace):
     """One queue: its quota by flavor, and its jobs in the order in which they will start."""
 
     DEFAULT_CSS = """
     QueueScreen #facts { height: auto; max-height: 40%; padding: 0 1; }
     """
+    kinds = ("job",)
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings("open", "why", "job.new", "job.kill", "filter", "back", "help", "yaml", "sort"),
-        *bindings(*LIFE, "reverse", "mark", "mark.all", *EVERYWHERE[2:]),
+        *bindings("open", "why", "N", "K", "filter", "back", "help", "yaml", "sort", "verbs", kinds=kinds),
+        *bindings("reverse", "mark", "mark.all", *EVERYWHERE[2:]),
     ]
     place = "queue"
     said_column = "why"
@@ -95,11 +97,11 @@ class QueueScreen(TablePlace, JobVerbs):
         yield from super().body()
 
     def source(self) -> tuple[TableSource, str]:
-        store = self.deck.attachment.store
+        store = self.cockpit.cluster.store
         row = queue_page.row_of(store, self._key)
         self.query_one("#facts", KeyValues).set_pairs(queue_page.facts(row) if row else ())
         source = view.waiting_table(
-            store, row or view.QueueRow(None, None), self.state, self.deck.clock.now()
+            store, row or view.QueueRow(None, None), self.state, self.cockpit.clock.cluster_now()
         )
         self.say_problem(source.problem)
         return source, why_empty(
@@ -110,30 +112,21 @@ class QueueScreen(TablePlace, JobVerbs):
         )
 
     def said(self, key: str) -> str:
-        job = self.chosen_job()
+        job = self._job_of(key)
         return job.why if job is not None else ""
 
-    def marked_jobs(self) -> tuple[Job, ...]:
-        found = (self._job_of(key) for key in sorted(self.table.marked))
-        return tuple(job for job in found if job is not None)
-
-    def clear_marks(self) -> None:
-        self.table.clear_marks()
-
-    def chosen_job(self) -> Job | None:
-        return self._job_of(self.table.cursor_key or "")
+    def row(self, kind: str, key: str) -> Job | None:
+        return self._job_of(key) if kind == "job" else None
 
     def _job_of(self, workload_uid: str) -> Job | None:
-        workload = self.deck.attachment.store.get(Kind.WORKLOAD, workload_uid)
+        workload = self.cockpit.cluster.store.get(Kind.WORKLOAD, workload_uid)
         owner_uid = workload.owner.uid if workload is not None and workload.owner is not None else ""
-        for job in self.deck.attachment.jobs.jobs.values():
+        for job in self.cockpit.cluster.jobs.jobs.values():
             if job.uid == owner_uid:
                 return job
         return None
 
     def open_row(self, key: str) -> None:
-        from cockpit.screens.job import JobScreen
-
-        job = self.chosen_job()
+        job = self._job_of(key)
         if job is not None:
-            self.app.push_screen(JobScreen(job.key))
+            self.cockpit.open_job(job.key)

@@ -1,103 +1,82 @@
 """The ranks of a job as cells instead of lines: from so many members on by itself, and by key."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 
 from cockpit_widgets import CellGrid
 from cockpit_widgets.types import TableSource
-from textual.widget import Widget
+from textual.app import ComposeResult
+from textual.containers import Vertical
 from textual.widgets import Static
 
 from cockpit.model.pod import Pod
-from cockpit.screens.table_place import TablePlace
+from cockpit.model.store_reader import StoreReader
 from cockpit.views import rank_grid as view
 
 
-class RankPage(TablePlace):
-    """A table of members with a grid in its place; a subclass says who the members are."""
+class RankPanel(Vertical):
+    """The grid that stands in the place of a table of members, with what it says of them.
+
+    `turned` is called when it takes the table's place, or gives it back.
+    """
 
     DEFAULT_CSS = """
-    RankPage #odd, RankPage #ranks, RankPage #rank { display: none; }
-    RankPage.ranks #odd.said { display: block; height: auto; max-height: 2; padding: 0 1; color: $warning; }
-    RankPage.ranks #ranks { display: block; height: 1fr; min-height: 4; padding: 0 1; }
-    RankPage.ranks #rank { display: block; height: auto; max-height: 3; padding: 0 1; }
-    RankPage.ranks #table { display: none; }
-    RankPage.ranks.short #facts { max-height: 30%; }
+    RankPanel { display: none; height: 1fr; min-height: 4; }
+    RankPanel.shown { display: block; }
+    RankPanel #odd { display: none; }
+    RankPanel #odd.said { display: block; height: auto; max-height: 2; padding: 0 1; color: $warning; }
+    RankPanel #rank { height: auto; max-height: 3; padding: 0 1; }
+    RankPanel #ranks { height: 1fr; min-height: 4; padding: 0 1; }
     """
-    _chosen: bool | None = None  # what the person chose; None until then
-    _ranks: view.RankGrid = view.RankGrid((), "", {})
-    _source: TableSource | None = None
-    _told: tuple[str, str] = ("", "")
 
-    def rank_members(self) -> tuple[Pod, ...]:
-        """Who the ranks are."""
-        return ()
+    def __init__(self, turned: Callable[[], None]) -> None:
+        super().__init__()
+        self._turned = turned
+        self._chosen: bool | None = None  # what the person chose; None until then
+        self._ranks = view.RankGrid((), "", {})
+        self._source: TableSource | None = None
+        self._told = ("", "")
 
-    def body(self) -> Iterable[Widget]:
+    def compose(self) -> ComposeResult:
         yield Static("", id="odd", markup=False)
         yield Static("", id="rank", markup=False)
         yield CellGrid(id="ranks")
-        yield from super().body()
 
     @property
-    def ranks(self) -> CellGrid:
+    def grid(self) -> CellGrid:
+        """The cells themselves: what has the focus."""
         return self.query_one("#ranks", CellGrid)
 
     @property
-    def is_grid(self) -> bool:
-        """Whether the grid is shown now."""
-        return self.has_class("ranks")
+    def is_shown(self) -> bool:
+        """Whether the grid stands in the table's place now."""
+        return self.has_class("shown")
 
-    @property
-    def row_key(self) -> str:
-        """The member under the cursor, in the grid or in the table; "" for none."""
-        return (self.ranks.cursor_key if self.is_grid else self.table.cursor_key) or ""
+    def toggle(self) -> None:
+        """Cells, or lines: from the next `update` on."""
+        self._chosen = not self.is_shown
 
-    def can_be_grid(self) -> bool:
-        """Whether the rows are members now."""
-        return True
-
-    def turned(self) -> None:
-        """The grid took the table's place, or gave it back."""
-
-    def action_ranks(self) -> None:
-        """Cells, or lines."""
-        if not self.can_be_grid():
-            return
-        self._chosen = not self.is_grid
-        self.show()
-
-    def project_ranks(self, source: TableSource) -> None:
-        """Show the grid or the table, and what the grid shows; `source` are the members that are left."""
-        members = self.rank_members()
+    def update(
+        self, members: Sequence[Pod], store: StoreReader, source: TableSource, *, is_allowed: bool
+    ) -> None:
+        """Show the grid or not, and what it shows; `source` are the members that the filter leaves."""
         wants = self._chosen if self._chosen is not None else len(members) > view.MOST_IN_TABLE
-        is_grid = wants and self.can_be_grid() and len(source) > 0
-        if is_grid:
+        is_shown = wants and is_allowed and len(source) > 0
+        if is_shown:
             self._source = source
             only = None
             if len(source) < len(members):
                 only = {source.key(index) for index in range(len(source))}
-            self._ranks = view.grid(members, self.deck.attachment.store, only)
-            self.ranks.set_cells(self._ranks.groups, self._ranks.caption)
-        if is_grid != self.is_grid:
-            self._turn(is_grid)
-        self._tell()
+            self._ranks = view.grid(members, store, only)
+            self.grid.set_cells(self._ranks.groups, self._ranks.caption)
+        if is_shown != self.is_shown:
+            self._turned()
+        self.tell()
 
-    def _turn(self, is_grid: bool) -> None:
-        before = self.row_key
-        self.set_class(is_grid, "ranks")
-        self.turned()
-        if is_grid:
-            self.ranks.move_to(before)
-        else:
-            self.table.move_to(before)
-        if self.focused is None or self.focused in (self.table, self.ranks):
-            self.set_focus(self.ranks if is_grid else self.table)
-
-    def _tell(self) -> None:
+    def tell(self) -> None:
         """The sentence about the odd ones, and the line of the rank under the cursor."""
-        if not self.is_grid or self._source is None or self.is_going:
-            return
-        key = self.row_key
+        if not self.is_shown or self._source is None or not self.is_attached or not self.screen.display:
+            return  # of a page that is left the widgets are gone
+        key = self.grid.cursor_key or ""
         said = self._ranks.sentence, view.line_of(self._source, key, self._ranks.odd.get(key))
         if said != self._told:
             self._told = said
@@ -106,13 +85,6 @@ class RankPage(TablePlace):
             odd.update(said[0])
             self.query_one("#rank", Static).update(said[1])
 
-    def focus_body(self) -> None:
-        self.set_focus(self.ranks if self.is_grid else self.table)
-
     def on_cell_grid_highlighted(self, event: CellGrid.Highlighted) -> None:
         event.stop()
-        self._tell()
-
-    def on_cell_grid_activated(self, event: CellGrid.Activated) -> None:
-        event.stop()
-        self.open_row(event.key)
+        self.tell()

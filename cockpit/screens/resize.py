@@ -1,16 +1,16 @@
 """`Z`: how many workers an elastic job shall have, with what that means, before it is asked for."""
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from cockpit_widgets.types import FieldSpec
 
+from cockpit.actions.verbs.job_shape import RESIZE, WorkersOptions
 from cockpit.errors import BadInput
 from cockpit.model.job import Job
 from cockpit.model.plan import Plan
-from cockpit.screens.acting import act
 from cockpit.screens.one_number import OneNumberScreen
+from cockpit.screens.verb_keys import act
 
 LARGEST = 4096
 
@@ -30,7 +30,7 @@ class ResizeScreen(OneNumberScreen):
 
     def field(self) -> FieldSpec:
         name = f"Workers of {self._job.name}"
-        help_ = f"asked for now: {self._now}"
+        help_ = f"requested now: {self._now}"
         return FieldSpec("to", name, "integer", self._text, help_, "pods", 1, LARGEST)
 
     def _workers(self) -> int:
@@ -43,12 +43,11 @@ class ResizeScreen(OneNumberScreen):
         from cockpit.actions.job_size import plan_resize
 
         workers = self._workers()
-        return plan_resize(self._job, self._tree, workers, lookup=self.deck.lookup, context=self.deck.context)
+        return plan_resize(
+            self._job, self._tree, workers, lookup=self.cockpit.cluster.lookup, context=self.cockpit.context
+        )
 
-    def carry(self, plan: Plan) -> None:
-        from cockpit.actions import ground
-
+    def carry(self) -> None:
         # Made anew from the object as it is then: the one that was read for the preview grows old.
-        make = partial(ground.scale, workers=self._workers())
-        work = act(self.deck, "scale", (self._job,), make, say=self.say_problem, then=self._done)
-        self.deck.run_soon(work, "resize")
+        options = WorkersOptions(self._workers())
+        act(self.app, RESIZE, (self._job,), options, say=self.say_problem, then=self._done)

@@ -3,14 +3,19 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from cockpit_widgets.types import Tone
+from cockpit_widgets.types import Tone, ToneLine
 from textual.binding import BindingType
 
-from cockpit.actions.sweep import Result
+from cockpit.actions.bulk import Result
 from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.text import TextScreen
 
-_GLYPHS = {"done": "✓", "unchanged": "✓", "refused": "×", "failed": "×"}
+_MARKS: dict[str, tuple[str, Tone]] = {
+    "done": ("✓", "good"),
+    "unchanged": ("✓", "good"),
+    "refused": ("×", "bad"),
+    "failed": ("×", "bad"),
+}
 
 
 class ResultsScreen(TextScreen):
@@ -31,9 +36,12 @@ class ResultsScreen(TextScreen):
     def on_mount(self) -> None:
         super().on_mount()
         told = sorted(self._results, key=lambda one: one.outcome.state in ("done", "unchanged"))
-        lines = [f"{_GLYPHS[one.outcome.state]} {one.name}: {one.outcome.sentence}" for one in told]
+        lines = [_line(one) for one in told]
         at = sum(one.outcome.state not in ("done", "unchanged") for one in told)
-        self.put([*lines[:at], *(f"- left out: {sentence}" for sentence in self._left_out), *lines[at:]])
+        left_out = (ToneLine(f"- left out: {sentence}", "warn") for sentence in self._left_out)
+        self.put([*lines[:at], *left_out, *lines[at:]])
 
-    def tone_of(self, line: str) -> Tone:
-        return "bad" if line.startswith("×") else "warn" if line.startswith("-") else "good"
+
+def _line(one: Result) -> ToneLine:
+    mark, tone = _MARKS[one.outcome.state]
+    return ToneLine(f"{mark} {one.name}: {one.outcome.sentence}", tone)

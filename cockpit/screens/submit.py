@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar
 import msgspec
 from cockpit_widgets import ChoiceDialog, Form, LogView
 from cockpit_widgets.types import FieldSpec
-from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
@@ -20,13 +19,14 @@ from cockpit.jobs.parameters import Parameter
 from cockpit.jobs.template import Library, Template, load_library
 from cockpit.model.plan import Outcome, Plan
 from cockpit.model.record import Kind
-from cockpit.screens.keymap import bindings
-from cockpit.screens.place import Place
-from cockpit.screens.preview import preview_lines, preview_tone
+from cockpit.screens.form_page import FormPage
+from cockpit.screens.keymap import at_once, bindings
+from cockpit.screens.preview import preview_lines
+from cockpit.screens.verb_keys import act_on_plan
 
 if TYPE_CHECKING:
     from cockpit.actions.surroundings import Needs
-    from cockpit.screens.offered import Offered
+    from cockpit.screens.form_choices import FormChoices
 
 NARROW_CELLS = 100
 QUIET_SECONDS = 0.4
@@ -35,26 +35,32 @@ MANY_NODES = 500
 """On more nodes the fit waits for that pause too: it would be felt at every key."""
 
 
-class SubmitScreen(Place):
+class SubmitScreen(FormPage):
     """New job: pick a template, fill the form, submit."""
 
     DEFAULT_CSS = """
     SubmitScreen #sides { height: 1fr; }
     SubmitScreen #form { width: 1fr; min-width: 40; }
     SubmitScreen #preview { width: 1fr; border-left: solid $surface-lighten-2; padding-left: 1; }
-    SubmitScreen.narrow #preview { display: none; }
-    SubmitScreen.narrow.previewing #preview { display: block; border-left: none; }
-    SubmitScreen.narrow.previewing #form { display: none; }
+    SubmitScreen.narrow #sides { layers: form preview; }
+    SubmitScreen.narrow #form { layer: form; }
+    SubmitScreen.narrow #preview { layer: preview; display: none; border-left: none; }
+    SubmitScreen.narrow.previewing #preview { display: block; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings("form.submit", "form.preview", "form.template", "back", "help"),
-    ]
+        *bindings("form.submit"), *at_once("form.preview", "form.template", "back"), *bindings("help")
+    ]  # fmt: skip
 
-    def __init__(self, template: str = "mpijob", values: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, template: str = "mpijob", values: Mapping[str, str] | None = None, *, brings_input: bool = False
+    ) -> None:
+        """`brings_input` says that a person typed the `values`."""
         super().__init__()
         self._template_name = template
         self._values = dict(values or {})
-        self._verdict = ""
+        self._brought = dict(values or {}) if brings_input else {}
+        self.brings_input = brings_input
+        self._verdict: Outcome | None = None
         self._plan: Plan | None = None
         self._fault = ""
         self._fit: list[str] = []
@@ -65,7 +71,7 @@ class SubmitScreen(Place):
     @cached_property
     def library(self) -> Library:
         """Read once a form: parsing the files takes longer than a key may."""
-        return load_library(self.deck.template_folders)
+        return load_library(self.cockpit.template_folders)
 
     @property
     def template(self) -> Template:
@@ -79,19 +85,16 @@ class SubmitScreen(Place):
         with Horizontal(id="sides"):
             with Vertical(id="form"):
                 yield Form(self.fields(), id="fields")
-            yield LogView(id="preview", follow=False, tone_of=preview_tone)
-
-    def compose(self) -> ComposeResult:
-        yield from super().compose()
+            yield LogView(id="preview", follow=False)
 
     # ---- fields
 
     @cached_property
-    def offered(self) -> "Offered":
+    def offered(self) -> "FormChoices":
         """What the cluster offers for this form."""
-        from cockpit.screens.offered import Offered
+        from cockpit.screens.form_choices import FormChoices
 
-        return Offered(self.deck, self.template)
+        return FormChoices(self.cockpit, self.template)
 
     @property
     def has_engine(self) -> bool:
@@ -100,7 +103,7 @@ class SubmitScreen(Place):
 
     def fields(self) -> tuple[FieldSpec, ...]:
         """The template's parameters as form fields, the engine among them, choices as far as known."""
-        from cockpit.screens.offered import AFTER, ENGINE
+        from cockpit.screens.form_choices import AFTER, ENGINE
 
         self.offered.namespace = self._asked_for = self._namespace()
         if self.has_engine:
@@ -118,13 +121,13 @@ class SubmitScreen(Place):
         given = self._values.get("namespace", "").strip()
         if not given and one is not None and one.name not in self._values:
             given = self._namespace_shown() or one.default or ""
-        return given or self.deck.default_namespace
+        return given or self.cockpit.default_namespace
 
     def _namespace_shown(self) -> str:
-        return self.deck.attachment.options.namespace or self.deck.default_namespace
+        return self.cockpit.cluster.namespace or self.cockpit.default_namespace
 
     def _field(self, one: Parameter) -> FieldSpec:
-        from cockpit.screens.offered import ENGINE, offered_help, offered_values
+        from cockpit.screens.form_choices import ENGINE, offered_help, offered_values
 
         value = self._values.get(one.name, one.default or "")
         offer = self.offered.offer(one, self._values.get(ENGINE, ""))
@@ -166,7 +169,7 @@ class SubmitScreen(Place):
         self._recompute()
 
     async def _renew_choices(self) -> None:
-        from cockpit.screens.offered import ENGINE
+        from cockpit.screens.form_choices import ENGINE
 
         form = self.query_one("#fields", Form)
         for one in self.template.parameters:
@@ -189,12 +192,10 @@ class SubmitScreen(Place):
             form.set_value(name, text)
         return bool(changes)
 
-    # ---- live preview
-
     def on_mount(self) -> None:
         super().on_mount()
         self._fold()
-        self.query_one("#fields", Form).focus_first()
+        self.form.focus_first()
         self._recompute()
         self._ask_cluster()
 
@@ -208,6 +209,9 @@ class SubmitScreen(Place):
 
     def _fold(self) -> None:
         self.set_class(self.is_narrow, "narrow")
+        if not self.is_narrow and self.has_class("previewing"):
+            self.remove_class("previewing")  # it stands beside the form now
+            self._focus_what_is_shown()
         self.refresh_bindings()
 
     @property
@@ -233,13 +237,13 @@ class SubmitScreen(Place):
 
     def _recompute(self) -> None:
         self._plan, self._fault = self._make()
-        self._verdict = ""
-        if len(self.deck.attachment.store.records(Kind.NODE)) <= MANY_NODES:
+        self._verdict = None
+        if len(self.cockpit.cluster.store.records(Kind.NODE)) <= MANY_NODES:
             self._weigh()
         else:
-            self._fit = ["looking where it fits ..."]
+            self._fit = ["checking placement ..."]
         self._draw()
-        if self._plan is not None and self.deck.attachment.session is not None:
+        if self._plan is not None and self.cockpit.cluster.is_connected:
             # the function, not its coroutine: one that is superseded before it began was never made
             work: WorkType[None] = self._ask
             self.run_worker(work, name="dry run", group="dry run", exclusive=True)
@@ -247,16 +251,16 @@ class SubmitScreen(Place):
     def _make(self) -> tuple[Plan | None, str]:
         from cockpit.actions.submit import plan_submit
 
-        attachment = self.deck.attachment
+        cluster = self.cockpit.cluster
         engine, given = self._chosen()
         try:
             return plan_submit(
                 self.template,
                 given,
-                self.deck.default_namespace,
-                store=attachment.store,
-                lookup=self.deck.lookup,
-                context=self.deck.context,
+                self.cockpit.default_namespace,
+                store=cluster.store,
+                lookup=self.cockpit.cluster.lookup,
+                context=self.cockpit.context,
                 engine=engine,
                 findings=self.offered.findings(given, engine),
             ), ""
@@ -265,41 +269,39 @@ class SubmitScreen(Place):
 
     def _chosen(self) -> tuple[str, dict[str, str]]:
         """The engine as a command names it, and the values of the template's own parameters."""
-        from cockpit.gangs.follow import engine_word
-        from cockpit.screens.offered import ENGINE
+        from cockpit.gangs import registry
+        from cockpit.gangs.form_choice import engine_word
+        from cockpit.screens.form_choices import ENGINE
 
         given = dict(self._values)
         if not self.has_engine:
             return "", given
         engine = given.pop(ENGINE, "")
-        if self.template.api_version == "batch.volcano.sh/v1alpha1":
+        if registry.engine_with_own(self.template.api_version, self.template.kind) is not None:
             return "", given
         return engine_word(engine, given, self.offered.detected())
 
     async def _ask(self) -> None:
-        from cockpit.actions.perform import rehearse
-
         plan = self._plan
         await asyncio.sleep(QUIET_SECONDS)
-        session = self.deck.attachment.session
-        if session is None or plan is None:
+        if plan is None or not self.cockpit.cluster.is_connected:
             return
         await self._look_around(plan)
         self._draw()
-        outcome = await rehearse(plan, session)
+        outcome = await self.cockpit.api.rehearse(plan)
         if self._plan is plan:
-            self._verdict = outcome.sentence if outcome.is_done else f"refused: {outcome.sentence}"
+            self._verdict = outcome
             self._draw()
 
     async def _look_around(self, plan: Plan) -> None:
         """Claims, budgets and the like are asked for once for what the gang needs; then the fit is told."""
-        from cockpit.actions.surroundings import Needs, ask_surroundings, needs_of
+        from cockpit.actions.surroundings import Needs, needs_of
         from cockpit.jobs.planned import planned_gang
 
-        needs = needs_of(planned_gang(plan.calls[0].body, self.deck.default_namespace))
+        needs = needs_of(planned_gang(plan.calls[0].body, self.cockpit.default_namespace))
         if needs not in (self._around[0], Needs()):
             try:
-                self._around = (needs, await ask_surroundings(self.deck.attachment.session, needs))
+                self._around = (needs, await self.cockpit.api.ask_surroundings(needs))
             except NoConnection:
                 self._around = (None, UNKNOWN)
         if self._plan is plan:
@@ -309,7 +311,7 @@ class SubmitScreen(Place):
         """Where the gang would go now, as lines."""
         from cockpit.views.fit import fit_report
 
-        store, namespace = self.deck.attachment.store, self.deck.default_namespace
+        store, namespace = self.cockpit.cluster.store, self.cockpit.default_namespace
         if self._plan is None:
             self._fit = []
             return
@@ -317,13 +319,12 @@ class SubmitScreen(Place):
         self._fit = [*told, *(f"! {line}" for line in self._conflicts(self._plan))]
 
     def _conflicts(self, plan: Plan) -> tuple[str, ...]:
-        """Claims that the chosen nodes cannot reach, as far as they were read."""
-        return self.offered.conflicts(plan, self._around[1], self.deck.default_namespace)
+        return self.offered.conflicts(plan, self._around[1], self.cockpit.default_namespace)
 
     def _draw(self) -> None:
         """The preview, and at the foot what is missing: where no preview says it, or after a try."""
-        if self.is_going:  # the dry run may be answered after the form was left
-            return
+        if self.is_going:
+            return  # the dry run may be answered after the form was left
         preview = self.query_one("#preview", LogView)
         room = preview.line_width or self.size.width - 4
         preview.replace(preview_lines(self._plan, self._fault, self._verdict, self._fit, room))
@@ -331,20 +332,31 @@ class SubmitScreen(Place):
 
     # ---- keys
 
+    @property
+    def is_form_shown(self) -> bool:
+        """False while the preview covers the form."""
+        return not (self.is_narrow and self.has_class("previewing"))
+
     def action_preview(self) -> None:
+        """The preview over the form, or the form again; the focus goes along at once."""
         self.toggle_class("previewing")
+        self._focus_what_is_shown()
+
+    def _focus_what_is_shown(self) -> None:
+        if not self.is_form_shown:
+            self.set_focus(self.query_one("#preview", LogView))
+        elif self._last_field is not None:
+            self.set_focus(self._last_field)
 
     def action_template(self) -> None:
-        self.run_worker(self._pick_template(), name="template", group="dialogs")
+        # pushed, not waited for: a key behind this one belongs to the dialog
+        self.app.push_screen(ChoiceDialog("Template", tuple(sorted(self.library.templates))), self._picked)
 
-    async def _pick_template(self) -> None:
-        chosen = await self.app.push_screen_wait(
-            ChoiceDialog("Template", tuple(sorted(self.library.templates)))
-        )
+    def _picked(self, chosen: str | None) -> None:
         if chosen and chosen != self._template_name:
             # what was filled in by itself follows the new template; what a person chose stays
-            kept = {name: text for name, text in self._values.items() if text not in self._own(name)}
-            self.app.switch_screen(SubmitScreen(chosen, kept))
+            own = {name: text for name, text in self._values.items() if text not in self._own(name)}
+            self.app.switch_screen(SubmitScreen(chosen, self._brought | own, brings_input=self.has_input))
 
     def _own(self, name: str) -> tuple[str, ...]:
         """What stands in a field without a person: the template's own value, what the cluster led to."""
@@ -365,7 +377,8 @@ class SubmitScreen(Place):
             self.say_problem(problem)
             return
         warnings = tuple(dict.fromkeys((*plan.warnings, *self._conflicts(plan))))
-        self.deck.confirm_and_carry(msgspec.structs.replace(plan, warnings=warnings), then=self._submitted)
+        shown = msgspec.structs.replace(plan, warnings=warnings)
+        act_on_plan(self.app, shown, say=self.say_problem, then=self._submitted)
 
     def _submitted(self, outcome: Outcome) -> None:
         if not outcome.is_done or self._plan is None or self.app.screen is not self:
@@ -374,12 +387,10 @@ class SubmitScreen(Place):
         metadata = body["metadata"]
         group = str(body["apiVersion"]).split("/")[0] if "/" in str(body["apiVersion"]) else ""
         kind = str(body["kind"]).lower() + (f".{group}" if group else "")
-        from cockpit.screens.job import JobScreen
-
-        self.app.switch_screen(JobScreen(f"{kind}/{metadata['namespace']}/{metadata['name']}"))
+        self.cockpit.open_job(f"{kind}/{metadata['namespace']}/{metadata['name']}", in_place=True)
 
     def action_back(self) -> None:
-        if self.has_class("previewing"):
-            self.remove_class("previewing")
+        if self.is_form_shown:
+            super().action_back()
         else:
-            self.dismiss(None)
+            self.action_preview()

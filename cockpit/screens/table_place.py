@@ -1,7 +1,7 @@
 """A place that is one virtual table: sort and filter that stay, a cursor that follows its row."""
 
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from cockpit_widgets import ResourceTable
 from cockpit_widgets.types import TableSource
@@ -11,7 +11,7 @@ from textual.widget import Widget
 from cockpit.model.record import Kind
 from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.place import Place
-from cockpit.screens.said import SaidLine
+from cockpit.screens.row_sentence import RowSentence
 from cockpit.views.lazy_table import Memory
 
 LISTED = (Kind.NODE, Kind.POD)
@@ -34,6 +34,25 @@ class TablePlace(Place):
         """The rows now, and one sentence that is shown when there are none."""
         raise TypeError(f"{type(self).__name__} gives no rows")
 
+    def row(self, kind: str, key: str) -> Any | None:
+        """The thing of that kind that the row of this key stands for; None where it stands for none."""
+        return None
+
+    def thing(self, kind: str) -> Any | None:
+        key = self.table.cursor_key
+        return None if key is None else self.row(kind, key)
+
+    @property
+    def marked_count(self) -> int:
+        return len(self.table.marked)
+
+    def marked_things(self, kind: str) -> tuple[Any, ...]:
+        found = (self.row(kind, key) for key in sorted(self.table.marked))
+        return tuple(one for one in found if one is not None)
+
+    def clear_marks(self) -> None:
+        self.table.clear_marks()
+
     def open_row(self, key: str) -> None:
         """Enter was pressed on that row."""
 
@@ -45,7 +64,7 @@ class TablePlace(Place):
         yield ResourceTable(id="table")
 
     def foot(self) -> Iterable[Widget]:
-        yield SaidLine()
+        yield RowSentence()
 
     @property
     def table(self) -> ResourceTable:
@@ -61,13 +80,13 @@ class TablePlace(Place):
 
     def holds_top(self) -> bool:
         """Whether a cursor that nobody moved stays on the first row while rows come above it."""
-        return not self.deck.attachment.is_settled(LISTED)
+        return not self.cockpit.cluster.is_settled(LISTED)
 
     def project(self) -> None:
         source, empty = self.source()
         table = self.table
         table.hold_top(self.holds_top())
-        table.set_placeholder(self.deck.attachment.trouble or empty)
+        table.set_placeholder(self.cockpit.cluster.trouble or empty)
         table.set_sort(self.state.sort, self.state.descending)
         table.set_source(source)
         self._say()
@@ -77,7 +96,7 @@ class TablePlace(Place):
             return
         key = self.table.cursor_key
         is_needed = key is not None and (not self.said_column or self.table.is_cut(self.said_column))
-        self.query_one(SaidLine).say(self.said(key) if key is not None and is_needed else "")
+        self.query_one(RowSentence).say(self.said(key) if key is not None and is_needed else "")
 
     def on_resize(self) -> None:
         self.call_after_refresh(self._say)
@@ -85,6 +104,7 @@ class TablePlace(Place):
     def on_resource_table_row_highlighted(self, event: ResourceTable.RowHighlighted) -> None:
         if event.table.id == "table":
             self._say()
+            self.look_at_rights()
 
     def on_resource_table_row_activated(self, event: ResourceTable.RowActivated) -> None:
         event.stop()

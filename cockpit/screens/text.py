@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from cockpit_widgets import LogView
-from cockpit_widgets.types import Tone
+from cockpit_widgets.types import ToneLine, tone_of
 from textual.binding import BindingType
 from textual.widget import Widget
 
@@ -21,11 +21,7 @@ class TextScreen(Place):
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*EVERYWHERE)]
 
     def body(self) -> Iterable[Widget]:
-        yield LogView(id="text", follow=False, tone_of=self.tone_of)
-
-    def tone_of(self, line: str) -> Tone:
-        """The tone of a line as it is shown."""
-        return ""
+        yield LogView(id="text", follow=False)
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -57,7 +53,7 @@ class YamlScreen(TextScreen):
 
     async def _read(self) -> None:
         try:
-            self.put(await self.deck.read_yaml(*self._address))
+            self.put(await self.cockpit.api.read_yaml(*self._address))
         except CockpitError as error:
             self.put([error.sentence])
 
@@ -71,39 +67,35 @@ class WhyScreen(TextScreen):
         super().__init__()
         self._key = key
         self._shown: tuple[str, ...] = ()
-        self._sentence: frozenset[str] = frozenset()
 
     @property
     def heading(self) -> str:
         return f"why {self._key.split('/', 1)[-1]}"
 
-    def tone_of(self, line: str) -> Tone:
-        if line in self._sentence:
-            return "strong"
-        return "" if line.startswith(" ") else "dim"
-
     def project(self) -> None:
         from cockpit.views.why import lines
 
-        attachment = self.deck.attachment
+        cluster = self.cockpit.cluster
         room = max(20, self.size.width - 4)
-        found = lines(self._key, attachment.jobs, attachment.store, self.deck.clock.now())
+        found = lines(self._key, cluster.jobs, cluster.store, self.cockpit.clock.cluster_now())
         text = tuple(part for line in found for part in _folded(line, room))
-        self._sentence = frozenset(_folded(found[0], room))
         if text != self._shown:
             self._shown = text
             self.put(text)
 
     def action_yaml(self) -> None:
-        job = self.deck.attachment.jobs.job(self._key)
-        for workload in self.deck.attachment.store.workloads_of(job.uid) if job else ():
-            self.app.push_screen(
-                YamlScreen("kueue.x-k8s.io/v1beta2", "Workload", workload.namespace, workload.name)
-            )
-            return
+        from cockpit.gangs import registry
+
+        job = self.cockpit.cluster.jobs.job(self._key)
+        for workload in self.cockpit.cluster.store.workloads_of(job.uid) if job else ():
+            kind = registry.engine_of_workload(workload).workload_kind
+            if kind is not None:
+                self.app.push_screen(YamlScreen(kind[0], kind[1], workload.namespace, workload.name))
+                return
         if job is not None:
             self.app.push_screen(YamlScreen(job.api_version, job.kind, job.namespace, job.name))
 
 
-def _folded(line: str, room: int) -> list[str]:
-    return textwrap.wrap(line, room, subsequent_indent="    ", break_on_hyphens=False) or [""]
+def _folded(line: str, room: int) -> list[ToneLine]:
+    parts = textwrap.wrap(line, room, subsequent_indent="    ", break_on_hyphens=False) or [""]
+    return [ToneLine(part, tone_of(line)) for part in parts]

@@ -31,6 +31,10 @@ class DemoClock(ManualClock):
         """Seconds of the cluster's time; only differences mean anything."""
         return super().monotonic() + self._ran()
 
+    def cluster_pace(self) -> float:
+        """How fast the cluster's time runs, measured by the wall's."""
+        return self.speed
+
     def _ran(self) -> float:
         if self._released_at is None:
             return 0.0

@@ -1,7 +1,7 @@
 """One embedded cluster: the server's inner parts, every actor on one engine, and the scenario they play.
 
-Without HTTP (`Cluster.stepped`) it is for tests and moves only when told; `cockpit.sim.serve` puts it behind
-the server's face and lets it run by the wall.
+Without HTTP (`EmbeddedCluster.stepped`) it is for tests and moves only when told; `cockpit.sim.serve` puts it
+behind HTTP and lets it run by the wall.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,7 +12,8 @@ from random import Random
 from cockpit.clock import Clock, ManualClock
 from cockpit.kube.resource import LOCAL_QUEUES, MACHINE_DEPLOYMENTS, NODES
 from cockpit.sim.actors.autoscaler.actor import Autoscaler
-from cockpit.sim.actors.autoscaler.settings import Settings as AutoscalerSettings
+from cockpit.sim.actors.autoscaler.settings import AutoscalerSettings
+from cockpit.sim.actors.common.machine_template import MACHINES
 from cockpit.sim.actors.controllers.budgets import Budgets
 from cockpit.sim.actors.controllers.deployment.deployments import Deployments
 from cockpit.sim.actors.controllers.garbage import BUILT_IN, CUSTOM, Garbage
@@ -24,14 +25,13 @@ from cockpit.sim.actors.controllers.nodes.daemon_sets import DaemonSets
 from cockpit.sim.actors.controllers.nodes.lifecycle import NodeLifecycle
 from cockpit.sim.actors.controllers.nodes.taint_eviction import TaintEviction
 from cockpit.sim.actors.controllers.replica_sets import ReplicaSets
-from cockpit.sim.actors.gpus.endpoint import Endpoint as ExporterEndpoint
+from cockpit.sim.actors.gpus.endpoint import ExporterEndpoint
 from cockpit.sim.actors.gpus.exposition import Generation
-from cockpit.sim.actors.gpus.fleet import Fleet
+from cockpit.sim.actors.gpus.fleet import GpuFleet
 from cockpit.sim.actors.gpus.physics import Faults
 from cockpit.sim.actors.kubelet.actor import Kubelets
 from cockpit.sim.actors.kubelet.local_images import Local
-from cockpit.sim.actors.kubelet.nodes import Endpoint as KubeletEndpoint
-from cockpit.sim.actors.pools.machine_template import MACHINES
+from cockpit.sim.actors.kubelet.nodes import KubeletAddress
 from cockpit.sim.actors.pools.machines import Machines
 from cockpit.sim.actors.queue import positions
 from cockpit.sim.actors.queue.actor import QueueController
@@ -41,15 +41,15 @@ from cockpit.sim.actors.scheduler.gangs import GangRules
 from cockpit.sim.actors.scheduler.native_gangs import PodGroupProtection
 from cockpit.sim.actors.scheduler.pod_groups import PodGroupStatuses
 from cockpit.sim.devices import gpu_uuid
-from cockpit.sim.engine import Actor, Engine
-from cockpit.sim.local_port import LocalPort
+from cockpit.sim.durations import seconds
+from cockpit.sim.engine import Actor, ActorEngine
 from cockpit.sim.port import Tree
 from cockpit.sim.resources import CUSTOM_RESOURCE_DEFINITIONS, NATIVE_POD_GROUPS, POD_GROUPS
-from cockpit.sim.scenarios.durations import seconds
 from cockpit.sim.scenarios.manifests import GANG_SCHEDULER, POOL_LABEL
+from cockpit.sim.scenarios.scenario_player import Line, ScenarioPlayer, Tell
 from cockpit.sim.scenarios.schema import Scenario
-from cockpit.sim.scenarios.story import Line, Story, Tell
-from cockpit.sim.server.http.mounts import Mount
+from cockpit.sim.server.http.mounts import AggregatedGroup
+from cockpit.sim.server.local_port import LocalPort
 from cockpit.sim.server.native_groups import pod_group_kind
 from cockpit.sim.server.operations import Operations
 from cockpit.sim.server.request import Request
@@ -73,7 +73,7 @@ def install_definitions(operations: Operations) -> None:
                 operations.create(request, tree)
 
 
-class Cluster:
+class EmbeddedCluster:
     """Actors on one engine. `lines` is what the story told so far, with the truth about its incidents."""
 
     def __init__(
@@ -84,7 +84,7 @@ class Cluster:
         random: Random,
         *,
         tell: Tell | None = None,
-        kubelet_endpoint: KubeletEndpoint | None = None,
+        kubelet_endpoint: KubeletAddress | None = None,
         local: Local | None = None,
     ) -> None:
         """`local` really runs pods of its images on this machine; without it nothing is ever run."""
@@ -102,16 +102,16 @@ class Cluster:
         self._generation_of_pool = {
             name: Generation(word) for name, word in generations.items() if word != "none"
         }
-        self.fleet = Fleet(self.kubelets.devices, self._generation_of)
+        self.fleet = GpuFleet(self.kubelets.devices, self._generation_of)
         self.exporters = ExporterEndpoint(self.fleet, clock)
         self.queue = QueueController(Random(random.getrandbits(64)))
-        self.story = Story(scenario, self, self._note)
-        self.engine = Engine(
+        self.story = ScenarioPlayer(scenario, self, self._note)
+        self.engine = ActorEngine(
             LocalPort(operations, manager="cockpit-demo"), clock, random, tuple(self._actors(random))
         )
 
     @classmethod
-    def stepped(cls, scenario: Scenario, seed: int) -> "Cluster":
+    def stepped(cls, scenario: Scenario, seed: int) -> "EmbeddedCluster":
         """A cluster that moves only by `engine.advance`; the same seed gives the same history."""
         from cockpit.sim.server.assembly import assemble
 
@@ -128,13 +128,13 @@ class Cluster:
             self.operations.kinds.add(pod_group_kind())
         self.operations.admissions.append(QueueAdmission(self._has_default_queue))
 
-    def visibility(self) -> Mount:
+    def visibility(self) -> AggregatedGroup:
         """Kueue's visibility API: who waits in which place (of a real Kueue, its own server answers it)."""
 
         def told(path: str, query: Mapping[str, str]) -> Tree:
-            return positions.answer(self.queue.estate, path, query)
+            return positions.answer(self.queue.queue_cache, path, query)
 
-        return Mount(positions.GROUP, positions.VERSION, positions.resource_list, told)
+        return AggregatedGroup(positions.GROUP, positions.VERSION, positions.resource_list, told)
 
     def _has_default_queue(self, namespace: str) -> bool:
         return self.operations.storage.get(LOCAL_QUEUES, namespace, "default") is not None
@@ -214,6 +214,13 @@ class Cluster:
         return (
             f"http://127.0.0.1:{self.exporters.port}/nodes/{node}" if node and self.exporters.port else None
         )
+
+    def listens(self, host: str, port: int) -> bool:
+        """Whether a port of this machine's loopback is ours: kubelets, exporters, or what a process of a pod
+        that really runs here announces."""
+        if port in (self.kubelets.endpoint.port, self.exporters.port):
+            return port != 0
+        return port in self.kubelets.process_ports()
 
 
 _GANG_RULES = GangRules(permit_seconds=10.0, backoff_seconds=5.0)

@@ -48,7 +48,7 @@ class Slot(msgspec.Struct, frozen=True):
     uuid: str
 
 
-class Card(msgspec.Struct, frozen=True):
+class NodeCard(msgspec.Struct, frozen=True):
     """One physical card of a node. `replicas` above 1 means time-sliced; `slots` are its MIG instances."""
 
     index: int
@@ -65,7 +65,7 @@ def _number(text: object, default: int) -> int:
         return default
 
 
-def cards_of(node: Mapping[str, Any]) -> tuple[Card, ...]:
+def cards_of(node: Mapping[str, Any]) -> tuple[NodeCard, ...]:
     """The cards of a node, in index order; empty for a node without GPUs.
 
     MIG instances are dealt to the cards in turn, profile by profile in the order of their names.
@@ -91,7 +91,8 @@ def cards_of(node: Mapping[str, Any]) -> tuple[Card, ...]:
                 slots[index].append(Slot(instance, profile, mig_uuid(name, index, instance)))
                 turn += 1
     return tuple(
-        Card(index, gpu_uuid(name, index), product, replicas, tuple(slots[index])) for index in range(count)
+        NodeCard(index, gpu_uuid(name, index), product, replicas, tuple(slots[index]))
+        for index in range(count)
     )
 
 

@@ -14,7 +14,7 @@ from random import Random
 
 from cockpit.clock import Clock, ManualClock
 from cockpit.kube.resource import Resource
-from cockpit.sim.port import Change, ChangeType, Port, PortError, Tree
+from cockpit.sim.port import ChangeType, ObjectChange, Port, PortError, Tree
 
 _log = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ class Cache:
     def __len__(self) -> int:
         return len(self._trees)
 
-    def _take(self, change: Change) -> Tree | None:
+    def _take(self, change: ObjectChange) -> Tree | None:
         """Apply one change; answers what was there before."""
         metadata = change.tree["metadata"]
         key = (metadata.get("namespace", ""), metadata["name"])
@@ -66,16 +66,16 @@ class Actor:
     watches: tuple[Resource, ...] = ()
 
     def __init__(self) -> None:
-        self._engine: Engine | None = None
+        self._engine: ActorEngine | None = None
 
     @property
-    def engine(self) -> "Engine":
+    def engine(self) -> "ActorEngine":
         """The engine that runs this actor. Raises RuntimeError before it was given to one."""
         if self._engine is None:
             raise RuntimeError(f"{self.name} runs in no engine")
         return self._engine
 
-    def wake(self, change: Change, before: Tree | None) -> Iterable[Key]:
+    def wake(self, change: ObjectChange, before: Tree | None) -> Iterable[Key]:
         """Keys to reconcile after `change`; `before` is the object as it was. By default its own name."""
         metadata = change.tree["metadata"]
         yield (metadata.get("namespace", ""), metadata["name"])
@@ -91,7 +91,7 @@ class Actor:
         """Called once at the end: end children, close sockets."""
 
 
-class Engine:
+class ActorEngine:
     """Caches, timers and a queue of keys for a set of actors on one port."""
 
     def __init__(self, port: Port, clock: Clock, random: Random, actors: Sequence[Actor]) -> None:
@@ -101,13 +101,14 @@ class Engine:
         self.actors = tuple(actors)
         self._caches: dict[Resource, Cache] = {}
         self._watchers: dict[Resource, list[Actor]] = {}
-        self._inbox: deque[Change] = deque()
+        self._inbox: deque[ObjectChange] = deque()
         self._queue: dict[tuple[Actor, Key], None] = {}
         self._timers: list[tuple[float, int, Actor, Key]] = []
         self._due: dict[tuple[Actor, Key], float] = {}
         self._count = 0
         self._retries: dict[tuple[Actor, Key], float] = {}
         self._stirred = asyncio.Event()
+        self._is_live = False
         for actor in self.actors:
             actor._engine = self
             for resource in actor.watches:
@@ -164,8 +165,9 @@ class Engine:
         clock.advance(max(0.0, end - clock.now()))
 
     async def run(self) -> None:
-        """Go on until cancelled, by the wall (a clock with `speed` runs that much faster)."""
-        speed = float(getattr(self.clock, "speed", 1.0))
+        """Go on until cancelled, by the wall or as much faster as the clock runs."""
+        self._is_live = True
+        speed = self.clock.cluster_pace()
         while True:
             self._stirred.clear()
             self._ring()
@@ -188,7 +190,7 @@ class Engine:
         for actor in reversed(self.actors):
             await actor.stop()
 
-    def _hand_in(self, change: Change) -> None:
+    def _hand_in(self, change: ObjectChange) -> None:
         self._inbox.append(change)
         self._stirred.set()
 
@@ -197,8 +199,17 @@ class Engine:
             change = self._inbox.popleft()
             before = self._caches[change.resource]._take(change)
             for actor in self._watchers[change.resource]:
-                for key in actor.wake(change, before):
-                    self._queue[(actor, key)] = None
+                try:
+                    for key in actor.wake(change, before):
+                        self._queue[(actor, key)] = None
+                except Exception as fault:  # noqa: BLE001 - told, and raised where time is stepped
+                    self._survive(actor, change.tree["metadata"]["name"], fault)
+
+    def _survive(self, actor: Actor, what: str, fault: Exception) -> None:
+        """A fault of one actor about one object ends no live cluster; where time is stepped it is raised."""
+        if not self._is_live:
+            raise fault
+        _log.error("%s failed at %s", actor.name, what, exc_info=fault)
 
     def _ring(self) -> None:
         """Queue what is due."""
@@ -232,10 +243,18 @@ class Engine:
         try:
             await actor.reconcile(key)
         except PortError as error:
-            wait = min(_LAST_RETRY_SECONDS, self._retries.get(entry, _FIRST_RETRY_SECONDS / 2) * 2)
-            self._retries[entry] = wait
-            self.after(wait, actor, key)
+            wait = self._again(entry)
             if not error.is_conflict:
                 _log.warning("%s %s: %s; again in %.2f s", actor.name, "/".join(key), error, wait)
+        except Exception as fault:  # noqa: BLE001 - told, and raised where time is stepped
+            self._survive(actor, "/".join(key), fault)
+            self._again(entry)
         else:
             self._retries.pop(entry, None)
+
+    def _again(self, entry: tuple[Actor, Key]) -> float:
+        """Tries a key again, later each time; answers in how many seconds."""
+        wait = min(_LAST_RETRY_SECONDS, self._retries.get(entry, _FIRST_RETRY_SECONDS / 2) * 2)
+        self._retries[entry] = wait
+        self.after(wait, *entry)
+        return wait

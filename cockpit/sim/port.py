@@ -1,7 +1,7 @@
 """The narrow door through which an actor sees a cluster.
 
-Two adapters: the embedded server's own storage (`cockpit.sim.server.local_port`) and a real API server by way
-of `cockpit.kube` (`cockpit.sim.kube_port`). The same actors run on both.
+Two adapters: the embedded server's own storage (`cockpit.sim.server.local_port`) and, for tests, a real API
+server by way of `cockpit.kube` (`tests/adapters/kube_port.py`). The same actors run on both.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -36,7 +36,7 @@ class PatchType(StrEnum):
     APPLY = "application/apply-patch+yaml"
 
 
-class Change(msgspec.Struct, frozen=True):
+class ObjectChange(msgspec.Struct, frozen=True):
     """One object, after what happened to it (for DELETED: its last state)."""
 
     type: ChangeType
@@ -68,7 +68,7 @@ class PortError(Exception):
         return self.status == 409
 
 
-Sink = Callable[[Change], None]
+Sink = Callable[[ObjectChange], None]
 
 
 class Port(Protocol):

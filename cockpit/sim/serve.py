@@ -11,7 +11,6 @@ import os
 import shutil
 import signal
 import sys
-import tempfile
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -23,13 +22,14 @@ import msgspec
 
 from cockpit.errors import BadInput
 from cockpit.sim.clock import DemoClock
+from cockpit.sim.demo_folder import fresh_folder, in_use, remove_leftovers
 
 if TYPE_CHECKING:
     from cockpit.sim.actors.kubelet.endpoint import KubeletServer
     from cockpit.sim.actors.kubelet.local_images import Local
-    from cockpit.sim.cluster import Cluster
+    from cockpit.sim.cluster import EmbeddedCluster
+    from cockpit.sim.scenarios.scenario_player import Line, Tell
     from cockpit.sim.scenarios.schema import Scenario
-    from cockpit.sim.scenarios.story import Line, Tell
     from cockpit.sim.server.run import Embedded
 
 _STEP_SECONDS = 5.0
@@ -59,11 +59,11 @@ class Options(msgspec.Struct, frozen=True):
 @asynccontextmanager
 async def running(
     scenario: "Scenario", folder: Path, options: Options
-) -> AsyncIterator[tuple["Embedded", "Cluster"]]:
+) -> AsyncIterator[tuple["Embedded", "EmbeddedCluster"]]:
     """The cluster, alive, while the block runs. Raises BadInput for a port or folder that cannot be used."""
-    from cockpit.sim.cluster import Cluster
+    from cockpit.sim.cluster import EmbeddedCluster
+    from cockpit.sim.durations import seconds
     from cockpit.sim.faults.script import Script
-    from cockpit.sim.scenarios.durations import seconds
     from cockpit.sim.server.run import serving
 
     warm = min(options.warm_seconds, seconds(scenario.warm_most))
@@ -72,14 +72,14 @@ async def running(
     with _truth(folder) as tell:
         async with serving(folder, clock, random, port=options.port) as embedded:
             local = _local(folder, clock) if options.runs_local_images else None
-            cluster = Cluster(scenario, embedded.operations, clock, random, tell=tell, local=local)
+            cluster = EmbeddedCluster(scenario, embedded.operations, clock, random, tell=tell, local=local)
             cluster.install()
             await cluster.exporters.start()
             _tell_prometheus(folder, cluster.exporters.port)
             kubelets = _kubelets(embedded, cluster)
             await kubelets.start()
-            embedded.face.reroute = cluster.reroute
-            embedded.face.discovery.mounts.append(cluster.visibility())
+            embedded.context.reroute, embedded.context.listens = cluster.reroute, cluster.listens
+            embedded.context.discovery.mounts.append(cluster.visibility())
             engine = cluster.engine
             await engine.start()
             left = warm
@@ -110,7 +110,7 @@ def _local(folder: Path, clock: DemoClock) -> "Local":
     return Local(ProcessRuntime(folder / _PODS, clock.now))
 
 
-def _kubelets(embedded: "Embedded", cluster: "Cluster") -> "KubeletServer":
+def _kubelets(embedded: "Embedded", cluster: "EmbeddedCluster") -> "KubeletServer":
     """The endpoint behind logs and exec; it opens to the API server's own certificate alone."""
     from cockpit.sim.actors.kubelet.endpoint import KubeletServer, server_context
 
@@ -157,26 +157,27 @@ async def serve(options: Options, out: TextIO, kept: list[object] | None = None)
 
     scenario = load(find(options.scenario))
     _log_to(options.log)
-    with _endable(watch_parent=options.has_parent) as ending:
-        folder = options.folder or _own_folder()
+    with _endable(watch_parent=options.has_parent) as ending, _folder(options) as folder:
+        remove_leftovers()
+        async with running(scenario, folder, options) as (embedded, cluster):
+            if kept is not None:
+                kept += (embedded, cluster)
+            print(f"KUBECONFIG={embedded.kubeconfig}", file=out, flush=True)
+            await ending()
+
+
+@contextlib.contextmanager
+def _folder(options: Options) -> Iterator[Path]:
+    if options.folder is None:
+        with fresh_folder() as folder:
+            yield folder
+        return
+    with in_use(options.folder):
         try:
-            async with running(scenario, folder, options) as (embedded, cluster):
-                if kept is not None:
-                    kept += (embedded, cluster)
-                print(f"KUBECONFIG={embedded.kubeconfig}", file=out, flush=True)
-                await ending()
+            yield options.folder
         finally:
-            if options.folder is None or options.is_fleeting:
-                shutil.rmtree(folder, ignore_errors=True)
-
-
-def _own_folder() -> Path:
-    try:
-        return Path(tempfile.mkdtemp(prefix="cockpit-demo-"))
-    except OSError as error:
-        raise BadInput(
-            f"No folder can be made in {tempfile.gettempdir()}: {error.strerror}; give one by --folder."
-        ) from None
+            if options.is_fleeting:
+                shutil.rmtree(options.folder, ignore_errors=True)
 
 
 @contextlib.contextmanager

@@ -23,4 +23,7 @@ def rfc3339_micro(seconds: float) -> str:
 @lru_cache(8192)
 def seconds_of(text: str) -> float:
     """Seconds since the Unix epoch of either form. Raises ValueError for what is no such time."""
-    return datetime.fromisoformat(text).timestamp()
+    found = datetime.fromisoformat(text)
+    if found.tzinfo is None:
+        raise ValueError(f"{text!r} has no time zone")
+    return found.timestamp()

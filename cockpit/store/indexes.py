@@ -5,39 +5,29 @@ from collections.abc import Iterable, Mapping, Sequence, ValuesView
 from itertools import groupby
 from operator import attrgetter
 from types import MappingProxyType
-from typing import NamedTuple
 
 from cockpit.model.event import Event
 from cockpit.model.gpu import Gpu
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent
+from cockpit.model.store_reader import DutyMean, Requests
 from cockpit.store.multimap import Multimap
-
-
-class Requests(NamedTuple):
-    """What the pods bound to one node ask for together, in base units."""
-
-    cpu_millicores: int = 0
-    memory_bytes: int = 0
-    gpus: int = 0
-    pods: int = 0
-
 
 NO_REQUESTS = Requests()
 _NOTHING: Mapping[str, int] = MappingProxyType({})
-_siblings = attrgetter("owner_uid", "job_label", "namespace")
+_owner = attrgetter("owner_uid")
 
 
 class PodIndex:
-    """Pods by node, by owner and by job label, those that ask for GPUs, and the sums each node carries."""
+    """Pods by node and by owner, those that ask for GPUs, and the sums each node carries."""
 
     def __init__(self) -> None:
         self.by_node = Multimap()
         self.by_owner = Multimap()
-        self.by_label = Multimap()  # "namespace/job_label"
         self._with_gpus: dict[str, Pod] = {}
         self._restrictive: dict[str, Pod] = {}
+        self.claiming: set[str] = set()  # uids of those with devices by claim
         self._sums: dict[str, list[int]] = {}
         self._named: dict[str, dict[str, int]] = {}
 
@@ -48,8 +38,9 @@ class PodIndex:
                 old.node == new.node
                 and old.phase == new.phase
                 and old.owner_uid == new.owner_uid
-                and old.job_label == new.job_label
                 and old.gpus == new.gpus
+                and old.gpus_claimed == new.gpus_claimed
+                and old.gpu_resource == new.gpu_resource
                 and old.cpu_millicores == new.cpu_millicores
                 and old.memory_bytes == new.memory_bytes
                 and old.traits == new.traits
@@ -62,12 +53,12 @@ class PodIndex:
             self.drop(old)
         uid = new.uid
         self.by_owner.add(new.owner_uid, uid)
-        if new.job_label:
-            self.by_label.add(f"{new.namespace}/{new.job_label}", uid)
         if new.gpus:
             self._with_gpus[uid] = new
         if new.traits.keeps_away or new.traits.host_ports:
             self._restrictive[uid] = new
+        if new.traits.device_claims:
+            self.claiming.add(uid)
         if new.node:
             self.by_node.add(new.node, uid)
             self._charge((new,), 1)
@@ -75,15 +66,13 @@ class PodIndex:
     def put_new(self, pods: Sequence[Pod]) -> None:
         """Enter pods of which none is known. Siblings, which stand together in a list, go in at once: in the
         first list of a big cluster this costs half of what one by one does."""
-        for (owner_uid, job_label, namespace), some in groupby(pods, _siblings):
-            uids = [pod.uid for pod in some]
-            self.by_owner.add_all(owner_uid, uids)
-            if job_label:
-                self.by_label.add_all(f"{namespace}/{job_label}", uids)
+        for owner_uid, some in groupby(pods, _owner):
+            self.by_owner.add_all(owner_uid, [pod.uid for pod in some])
         self._with_gpus.update({pod.uid: pod for pod in pods if pod.gpus})
         self._restrictive.update(
             {pod.uid: pod for pod in pods if (traits := pod.traits).keeps_away or traits.host_ports}
         )
+        self.claiming.update([pod.uid for pod in pods if pod.traits.device_claims])
         bound = [pod for pod in pods if pod.node]
         for pod in bound:
             self.by_node.add(pod.node, pod.uid)
@@ -93,11 +82,10 @@ class PodIndex:
         """Forget `old` as it was put."""
         uid = old.uid
         self.by_owner.discard(old.owner_uid, uid)
-        if old.job_label:
-            self.by_label.discard(f"{old.namespace}/{old.job_label}", uid)
         if old.gpus:
             self._with_gpus.pop(uid, None)
         self._restrictive.pop(uid, None)
+        self.claiming.discard(uid)
         if old.node:
             self.by_node.discard(old.node, uid)
             self._charge((old,), -1)
@@ -122,6 +110,8 @@ class PodIndex:
                     held = all_named[node] = {}
                 for name, count in named or ((pod.gpu_resource, gpus),):
                     held[name] = held.get(name, 0) + sign * count
+                if named and pod.gpus_claimed:
+                    held[pod.gpu_resource] = held.get(pod.gpu_resource, 0) + sign * pod.gpus_claimed
             if not sums[3]:
                 del all_sums[node]
                 all_named.pop(node, None)
@@ -169,15 +159,6 @@ IDLE_DUTY_RATIO = 0.05
 
 MEAN_SECONDS = 600.0
 """Over how long the mean duty of a card reaches back."""
-
-
-class DutyMean(NamedTuple):
-    """Mean duty (0..1) of a card under its present holder, from `since_seconds` to `seconds`, of which the
-    last ten minutes count most."""
-
-    since_seconds: float
-    seconds: float
-    ratio: float
 
 
 class GpuIndex:

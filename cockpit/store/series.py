@@ -7,14 +7,19 @@ _MISSING = math.nan
 
 
 class Series:
-    """The newest `capacity` samples of one number; a gap is None, never zero. 16 bytes a sample."""
+    """The newest `capacity` samples of one number; a gap is None, never zero. 16 bytes a sample.
 
-    __slots__ = ("_capacity", "_count", "_next", "_seconds", "_values")
+    With `step_seconds` at most one sample stays of each step of the clock, its newest: what is drawn of the
+    series then moves on once a step, not with every sample.
+    """
 
-    def __init__(self, capacity: int) -> None:
+    __slots__ = ("_capacity", "_count", "_next", "_seconds", "_step_seconds", "_values")
+
+    def __init__(self, capacity: int, step_seconds: float = 0.0) -> None:
         if capacity < 1:
             raise ValueError(f"a series holds at least one sample, got {capacity}")
         self._capacity = capacity
+        self._step_seconds = step_seconds
         self._seconds = array("d", bytes(8 * capacity))
         self._values = array("d", bytes(8 * capacity))
         self._next = 0
@@ -22,8 +27,14 @@ class Series:
 
     def add(self, seconds: float, value: float | None) -> None:
         """Append a sample taken at `seconds`; one that is not newer than the last is ignored."""
-        if self._count and seconds <= self._seconds[self._next - 1]:
-            return
+        if self._count:
+            last_seconds = self._seconds[self._next - 1]
+            if seconds <= last_seconds:
+                return
+            step = self._step_seconds
+            if step and seconds // step == last_seconds // step:
+                self._next = (self._next - 1) % self._capacity
+                self._count -= 1
         self._seconds[self._next] = seconds
         self._values[self._next] = _MISSING if value is None else value
         self._next = (self._next + 1) % self._capacity
@@ -53,11 +64,12 @@ class Series:
 class SeriesShelf:
     """Series by key with a bound on keys: the one that was asked for longest ago makes room."""
 
-    def __init__(self, keys: int, capacity: int) -> None:
+    def __init__(self, keys: int, capacity: int, step_seconds: float = 0.0) -> None:
         if keys < 1:
             raise ValueError(f"a shelf holds at least one series, got {keys}")
         self._keys = keys
         self._capacity = capacity
+        self._step_seconds = step_seconds
         self._series: dict[str, Series] = {}
 
     def add(self, key: str, seconds: float, value: float | None) -> None:
@@ -70,7 +82,7 @@ class SeriesShelf:
         if found is None:
             if len(self._series) >= self._keys:
                 del self._series[next(iter(self._series))]
-            found = Series(self._capacity)
+            found = Series(self._capacity, self._step_seconds)
         self._series[key] = found
         return found
 

@@ -1,5 +1,6 @@
 """The store: one writer, tables by uid, secondary indexes, and the log of what moved."""
 
+import copy
 from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -10,10 +11,13 @@ from cockpit.model.batch import Batch, ListMark, Phase, StreamStatus
 from cockpit.model.event import Event
 from cockpit.model.gang import PodGroup, Workload
 from cockpit.model.gpu import Gpu
+from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind, Record
+from cockpit.model.store_reader import DeviceAllocation, DutyMean, Requests, StoreReader
+from cockpit.store.claims import Claims
 from cockpit.store.delta import Delta, DeltaLog
-from cockpit.store.indexes import DutyMean, EventIndex, GpuIndex, NodeIndex, PodIndex, Requests, event_age
+from cockpit.store.indexes import EventIndex, GpuIndex, NodeIndex, PodIndex, event_age
 from cockpit.store.multimap import Multimap
 
 EVENTS_PER_OBJECT = 50
@@ -58,6 +62,7 @@ class Store:
         self._gpus = GpuIndex()
         self._nodes = NodeIndex()
         self._events = EventIndex(events_per_object, events_in_all)
+        self._claims = Claims()
         self._workloads = Multimap()
         self._groups = Multimap()  # "namespace/name" -> uids of PodGroups, of whichever engine
         self._put_in: dict[str, Callable[[Any, Any], None]] = {
@@ -67,14 +72,18 @@ class Store:
             Kind.EVENT: self._events.put,
             Kind.WORKLOAD: self._put_workload,
             Kind.POD_GROUP: self._put_group,
+            Kind.DEVICE_SLICE: self._claims.put_slice,
+            Kind.DEVICE_CLAIM: self._claims.put_claim,
         }
         self._drop_from: dict[str, Callable[[Any], None]] = {
             Kind.POD: self._pods.drop,
             Kind.GPU: self._gpus.drop,
-            Kind.NODE: self._nodes.drop,
+            Kind.NODE: self._drop_node,
             Kind.EVENT: self._events.drop,
             Kind.WORKLOAD: self._drop_workload,
             Kind.POD_GROUP: self._drop_group,
+            Kind.DEVICE_SLICE: self._claims.drop_slice,
+            Kind.DEVICE_CLAIM: self._claims.drop_claim,
         }
 
     # ---- the one writer
@@ -91,6 +100,8 @@ class Store:
         seen = self._listing.get(listing)
         moved = False
         if batch.changed:
+            if batch.kind in (Kind.POD, Kind.NODE):
+                batch = self._claims.dressed(batch)
             moved = self._put_all(batch, seen)
         if batch.removed:
             moved = self._drop_all(batch.kind, batch.removed) or moved
@@ -100,8 +111,27 @@ class Store:
                 moved = self._drop_all(batch.kind, self._unnamed(batch.kind, batch.scope, seen)) or moved
         if batch.status is not None:
             moved = self._put_status(batch.status) or moved
+        if self._claims.is_due:
+            self._dress_anew()
         if moved:
             self.revision += 1
+
+    def _dress_anew(self) -> None:
+        """A slice or a claim moved: the nodes and pods that it concerns have other GPUs now."""
+        nodes = (self.by_key(Kind.NODE, name) for name in self._claims.nodes_due())
+        pods = (self.get(Kind.POD, uid) for uid in self._claims.pods_due())
+        for kind, records in ((Kind.NODE, nodes), (Kind.POD, pods)):
+            table, put = self._tables.get(kind, {}), self._put_in[kind]
+            for old in [one for one in records if one is not None]:
+                new = self._claims.anew(old)
+                if new != old:
+                    table[new.uid] = new
+                    put(old, new)
+                    self._log.sets(kind)[0][new.uid] = None
+
+    def _drop_node(self, old: Node) -> None:
+        self._nodes.drop(old)
+        self._claims.forget_node(old.name)
 
     def _put_all(self, batch: Batch, seen: set[str] | None) -> bool:
         kind = batch.kind
@@ -232,7 +262,7 @@ class Store:
         self._groups.discard(old.key, old.uid)
 
     def take_delta(self) -> Delta:
-        """What moved since the last call. There is one consumer: the app."""
+        """What moved since the last call. There is one consumer: the job rows."""
         return self._log.take(self.revision)
 
     # ---- looking
@@ -267,6 +297,13 @@ class Store:
         """All streams, by kind, or `kind/scope` where the scope is not everything."""
         return self._statuses
 
+    def with_record(self, kind: str, record: Record) -> StoreReader:
+        """As it reads with that record in the place of the one with its uid: what a plan rests on when an
+        object was read again because the watch is behind. It does not follow what comes in later."""
+        seen = copy.copy(self)
+        seen._tables = {**self._tables, kind: {**self.records(kind), record.uid: record}}
+        return seen
+
     def pods_on(self, node: str) -> tuple[Pod, ...]:
         """Pods bound to a node, finished ones too, by namespace and name."""
         return self._pods_in(self._pods.by_node.get(node))
@@ -279,10 +316,6 @@ class Store:
         """The same in the order of coming, for somebody who puts them in an order of his own."""
         table = self._tables.get(Kind.POD, _EMPTY)
         return [table[uid] for uid in self._pods.by_owner.get(owner_uid)]
-
-    def pods_labelled(self, namespace: str, job_label: str) -> tuple[Pod, ...]:
-        """Pods whose labels name that training job, by namespace and name."""
-        return self._pods_in(self._pods.by_label.get(f"{namespace}/{job_label}"))
 
     def _pods_in(self, uids: tuple[str, ...]) -> tuple[Pod, ...]:
         if not uids:
@@ -320,6 +353,24 @@ class Store:
         """GPUs that telemetry gives to a pod, by index."""
         return self._gpus_in(self._gpus.by_pod.get(f"{namespace}/{name}"))
 
+    def devices_on(self, node: str) -> tuple[DeviceAllocation, ...]:
+        """GPUs that the node offers to claims, and the pods that have each; () where it offers none."""
+        return self._claims.holdings(node)
+
+    def pods_by_card(self, node: str) -> Mapping[str, tuple[tuple[str, str], ...]]:
+        """(namespace, name) of the pods that have a card of the node by claim, by the card's uuid."""
+        return self._claims.pods_by_card(node)
+
+    @property
+    def uses_claims(self) -> bool:
+        """True where a node offers GPUs to claims, or a pod has devices by claim, known or not."""
+        return self._claims.has_offers or bool(self._pods.claiming)
+
+    @property
+    def has_claimable_gpus(self) -> bool:
+        """True where any node offers GPUs to claims."""
+        return self._claims.has_offers
+
     def idle_since(self, uuid: str) -> float | None:
         """Since when the card's samples have shown no work for its present holder; None while it works."""
         return self._gpus.idle_since(uuid)
@@ -346,7 +397,7 @@ class Store:
         return tuple(table[uid] for uid in sorted(self._groups.get(key)))
 
     def workloads_of(self, owner_uid: str) -> tuple[Workload, ...]:
-        """Kueue Workloads of a job object, oldest first."""
+        """Workloads that stand for a job object, oldest first."""
         table = self._tables.get(Kind.WORKLOAD, {})
         found = [table[one] for one in self._workloads.get(owner_uid)]
         return tuple(sorted(found, key=lambda one: (one.created_seconds or 0.0, one.name)))

@@ -1,21 +1,23 @@
 """How GPU numbers moved lately: in full for aggregates and for what is on screen, not at all for the rest.
 
 20,000 cards times five quantities for an hour would be 96 MB; this is `KEYS` series of `SAMPLES` samples of
-16 bytes at the most, 7 MB. Longer ranges are Prometheus' job.
+16 bytes at the most, 1.2 MB. Longer ranges are Prometheus' job.
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, Protocol
 
 from cockpit.model.gpu import Gpu, Mark
 from cockpit.model.node import Node
 from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
 from cockpit.store.series import SeriesShelf
 
 KEYS = 1_200
-SAMPLES = 360
-"""Half an hour of rounds of five seconds."""
+STEP_SECONDS = 30.0
+"""A point of a line stands for so long: within a step only the newest cell of what is drawn moves."""
+SAMPLES = 60
+"""Half an hour of steps."""
 
 MOST_CARDS = 800
 """Cards of nodes on screen that are followed one by one; aggregates of pools need the rest of the keys."""
@@ -23,27 +25,20 @@ MOST_CARDS = 800
 FLEET = "fleet"
 
 
-class Source(Protocol):
-    """What is read of the store."""
-
-    def records(self, kind: str, /) -> Mapping[str, Any]: ...
-    def gpus_on(self, node: str, /) -> tuple[Gpu, ...]: ...
-
-
 class _Sum:
-    """Duty of held cards and power of cards, as they add up."""
+    """Duty of allocated cards and power of cards, as they add up."""
 
-    __slots__ = ("cards", "duty", "held", "watts", "watts_known")
+    __slots__ = ("allocated", "cards", "duty", "watts", "watts_known")
 
     def __init__(self) -> None:
         self.cards: set[str] = set()
-        self.duty, self.held = 0.0, 0
+        self.duty, self.allocated = 0.0, 0
         self.watts, self.watts_known = 0.0, False
 
     def add(self, card: Gpu) -> None:
         if card.pod_name and card.mark is not Mark.UNALLOCATED and not isinstance(card.duty_ratio, Absent):
             self.duty += card.duty_ratio
-            self.held += 1
+            self.allocated += 1
         if isinstance(card.power_watts, Absent):
             return
         if card.mig_profile:  # instances repeat the draw of their card
@@ -59,7 +54,7 @@ class Trends:
     """Series by what they are about; `note` adds a sample after every round."""
 
     def __init__(self, keys: int = KEYS, samples: int = SAMPLES) -> None:
-        self._shelf = SeriesShelf(keys, samples)
+        self._shelf = SeriesShelf(keys, samples, STEP_SECONDS)
         self._past: Mapping[str, tuple[float | None, ...]] = {}
 
     def remember(self, lines: Mapping[str, tuple[float | None, ...]]) -> None:
@@ -67,7 +62,7 @@ class Trends:
         `fleet/duty`, of what is in sight now: what was kept of other things goes."""
         self._past = lines
 
-    def note(self, store: Source, seconds: float, nodes: Collection[str] = ()) -> None:
+    def note(self, store: StoreReader, seconds: float, nodes: Collection[str] = ()) -> None:
         """Samples of this round, taken at `seconds`; cards one by one only on `nodes`."""
         pools = {node.name: node.pool for node in _nodes(store)}
         whole = _Sum()
@@ -79,7 +74,9 @@ class Trends:
             if of_pool is not None:
                 of_pool.add(card)
         for name, found in sums.items():
-            self._shelf.add(f"{name}/duty", seconds, found.duty / found.held if found.held else None)
+            self._shelf.add(
+                f"{name}/duty", seconds, found.duty / found.allocated if found.allocated else None
+            )
             self._shelf.add(f"{name}/watts", seconds, found.watts if found.watts_known else None)
         followed = [card for node in nodes for card in store.gpus_on(node)][:MOST_CARDS]
         for card in followed:
@@ -88,7 +85,7 @@ class Trends:
             self._shelf.add(f"gpu/{card.uuid}", at, None if isinstance(duty, Absent) else duty)
 
     def fleet(self, what: str = "duty") -> tuple[float | None, ...]:
-        """Of all cards, the oldest first: `duty` of those held (0..1), or `watts`."""
+        """Of all cards, the oldest first: `duty` of those allocated (0..1), or `watts`."""
         return self._with_past(f"{FLEET}/{what}")
 
     def pool(self, name: str, what: str = "duty") -> tuple[float | None, ...]:
@@ -116,6 +113,6 @@ class Trends:
         return len(self._shelf)
 
 
-def _nodes(store: Source) -> Iterable[Node]:
+def _nodes(store: StoreReader) -> Iterable[Node]:
     found: Iterable[Node] = store.records(Kind.NODE).values()
     return found

@@ -10,10 +10,11 @@ from typing import NamedTuple
 from cockpit.model.gpu_detail import GpuDetail, ProcessUse
 from cockpit.model.quantity import Absent, Reading
 from cockpit.model.throttle import BIT_OF
-from cockpit.telemetry.labels import Places, instance_of, node_of, uuid_of
+from cockpit.telemetry.labels import NodeNames, instance_of, node_of, uuid_of
 from cockpit.telemetry.sample import Sample, is_reading
 
 _DEV, _PROF, _OWN = "DCGM_FI_DEV_", "DCGM_FI_PROF_", "cockpit_gpu_"
+_MOST_DIGITS = 10  # of a process id
 MOST_PROCESSES = 32
 """Processes of one card that are kept: the page shows them in one line each."""
 
@@ -117,9 +118,9 @@ class _Heard:
         self.at: float | None = None
 
 
-def details(samples: Iterable[Sample], places: Places | None = None) -> list[GpuDetail]:
-    """One record a card, keyed as `normalise.gpus` keys the same card, by node and uuid."""
-    places = places or Places()
+def details(samples: Iterable[Sample], places: NodeNames | None = None) -> list[GpuDetail]:
+    """One record a card, keyed as `cards.round.gpus` keys the same card, by node and uuid."""
+    places = places or NodeNames()
     found: dict[tuple[str, str], _Heard] = {}
     for one in samples:
         if one.name not in _READ:
@@ -182,7 +183,7 @@ def _put(heard: _Heard, field: _Field, one: Sample) -> None:
 def _note_process(heard: _Heard, one: Sample) -> None:
     known = heard.processes = heard.processes if heard.processes is not None else {}
     pid = one.labels.get("pid", "")
-    if one.name == _PROCESSES or not (pid.isascii() and pid.isdigit()):
+    if one.name == _PROCESSES or not (pid.isascii() and pid.isdigit() and len(pid) <= _MOST_DIGITS):
         return
     number = int(pid)
     if number not in known and len(known) >= MOST_PROCESSES:
@@ -202,11 +203,11 @@ _LIMITS: dict[str, tuple[float, float]] = {
     "tensor_ratio": (0.0, 1.05),
     "dram_ratio": (0.0, 1.05),
     "sm_ratio": (0.0, 1.05),
-    "memory_temperature_celsius": (0.1, 250.0),
+    "memory_temperature_celsius": (0.1, 150.0),
     "slowdown_celsius": (1.0, 250.0),
     "shutdown_celsius": (1.0, 250.0),
     "margin_celsius": (-250.0, 250.0),
-    "power_cap_watts": (1.0, 100_000.0),
+    "power_cap_watts": (1.0, 10_000.0),
 }
 
 
@@ -214,7 +215,9 @@ def _record(node: str, uuid: str, heard: _Heard) -> GpuDetail:
     values: dict[str, Reading] = {}
     for name, value in heard.values.items():
         least, most = _LIMITS.get(name, (0.0, 1e18))
-        values[name] = value if least <= value <= most else Absent.NOT_COLLECTED
+        # below what a limit can be drivers say 0 where they know none
+        unknown = Absent.NOT_COLLECTED if value == 0.0 else Absent.IMPLAUSIBLE
+        values[name] = value if least <= value <= most else unknown
     if heard.links:
         values["nvlinks"] = float(len(heard.links))
         values["nvlinks_up"] = float(sum(heard.links.values()))

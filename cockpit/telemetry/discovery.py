@@ -7,13 +7,12 @@ from typing import Any
 
 from cockpit.errors import BadInput, CockpitError
 from cockpit.model.batch import Phase
+from cockpit.model.metrics_server import MetricsServer
+from cockpit.telemetry.endpoint import MetricsTarget, ServicePort, configured, of_service
 from cockpit.telemetry.faults import TelemetryError
 from cockpit.telemetry.names import MEANINGS
 from cockpit.telemetry.prometheus import Prometheus
 from cockpit.telemetry.promql import PROBE, has_gpus
-
-PROXY_ROOT = "http://cluster.local"
-"""The host that the API server's proxy is reached under by the session that `cockpit.kube.proxy` makes."""
 
 MOST_PROBED = 6
 
@@ -36,17 +35,8 @@ class Service:
     ports: tuple[tuple[str, int], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """An address to try. `is_proxied` means through the API server's service proxy."""
-
-    url: str
-    who: str
-    is_proxied: bool
-
-
 ListServices = Callable[[], Awaitable[Sequence[Service]]]
-Open = Callable[[Target], Prometheus]
+Open = Callable[[MetricsTarget], Prometheus]
 
 
 def services_of(tree: Any) -> list[Service]:
@@ -75,46 +65,17 @@ def services_of(tree: Any) -> list[Service]:
     return found
 
 
-def configured(text: str) -> Target:
-    """The target that a person named: `http(s)://host[:port][/path]` or `namespace/service[:port]`.
-
-    Raises BadInput naming the value and both forms.
-    """
-    url = text.strip()
-    if re.match(r"https?://[^/\s]+", url):
-        return Target(url.rstrip("/"), f"Prometheus at {_without_secrets(url)}", is_proxied=False)
-    match = re.fullmatch(r"([a-z0-9-]+)/([a-z0-9.-]+)(?::([a-z0-9-]+))?", url)
-    if match is None:
-        raise BadInput(
-            f"Prometheus URL {_without_secrets(url)!r} is not usable; "
-            "write http://host:port or namespace/service:port."
-        )
-    namespace, name, port = match.groups()
-    return _proxied(namespace, name, port or "9090", is_https=False)
-
-
-def _without_secrets(url: str) -> str:
-    return re.sub(r"//[^/@\s]*@", "//", url).split("?", 1)[0]
-
-
-def _proxied(namespace: str, name: str, port: str, *, is_https: bool) -> Target:
-    scheme = "https:" if is_https else ""
-    path = f"/api/v1/namespaces/{namespace}/services/{scheme}{name}:{port}/proxy"
-    return Target(PROXY_ROOT + path, f"Prometheus at {namespace}/{name}:{port}", is_proxied=True)
-
-
-def candidates(services: Iterable[Service]) -> list[Target]:
+def candidates(services: Iterable[Service]) -> list[MetricsTarget]:
     """Services that look like a Prometheus, the likeliest first."""
-    scored: list[tuple[int, str, Target]] = []
+    scored: list[tuple[int, str, MetricsTarget]] = []
     for one in services:
         score = _score(one)
         port = _port(one.ports)
         if score and port is not None:
             name, number = port
-            target = _proxied(
-                one.namespace, one.name, name or str(number), is_https=name == "https" or number == 443
-            )
-            scored.append((-score, f"{one.namespace}/{one.name}", target))
+            is_https = name == "https" or number == 443
+            place = ServicePort(one.namespace, one.name, name or str(number), is_https)
+            scored.append((-score, f"{one.namespace}/{one.name}", of_service(place)))
     return [target for _, _, target in sorted(scored, key=lambda one: one[:2])]
 
 
@@ -143,21 +104,23 @@ def _port(ports: Sequence[tuple[str, int]]) -> tuple[str, int] | None:
     return ports[0] if len(ports) == 1 else None
 
 
-async def find_prometheus(configured_url: str, list_services: ListServices, open_target: Open) -> Prometheus:
-    """A Prometheus that answers, the first that knows GPUs if any does.
+async def find_prometheus(
+    server: MetricsServer, list_services: ListServices, open_target: Open
+) -> Prometheus:
+    """The Prometheus that a person named; else one that answers, the first that knows GPUs if any does.
 
     Raises TelemetryError with one sentence that says what was tried and what would help.
     """
-    if configured_url:
+    if server.url or server.has_login:
         try:
-            target = configured(configured_url)
+            target = configured(server)
         except BadInput as error:
             raise TelemetryError(error.sentence, Phase.ABSENT) from None
         prometheus = open_target(target)
         try:
             await prometheus.query(PROBE)
         except TelemetryError:
-            prometheus.close()
+            await prometheus.close()
             raise
         return prometheus
     try:
@@ -171,7 +134,7 @@ async def find_prometheus(configured_url: str, list_services: ListServices, open
     return await _first_that_answers(candidates(services), open_target)
 
 
-async def _first_that_answers(targets: Sequence[Target], open_target: Open) -> Prometheus:
+async def _first_that_answers(targets: Sequence[MetricsTarget], open_target: Open) -> Prometheus:
     if not targets:
         raise TelemetryError(
             "No Prometheus found: no Service of this cluster is named or labelled like one; "
@@ -186,16 +149,16 @@ async def _first_that_answers(targets: Sequence[Target], open_target: Open) -> P
             await prometheus.query(PROBE)
             if await prometheus.query(has_gpus(MEANINGS)):
                 if alive is not None:
-                    alive.close()
+                    await alive.close()
                 return prometheus
         except TelemetryError as error:
             fault = fault or error
-            prometheus.close()
+            await prometheus.close()
             continue
         if alive is None:
             alive = prometheus
         else:
-            prometheus.close()
+            await prometheus.close()
     if alive is not None:
         return alive
     assert fault is not None

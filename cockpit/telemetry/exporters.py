@@ -8,11 +8,15 @@ deployment/templates/daemonset.yaml and NVIDIA/gpu-operator assets/state-dcgm-ex
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
+import msgspec
+
+from cockpit.apart import apart
+from cockpit.clean import clean
 from cockpit.clock import Clock
 from cockpit.errors import CockpitError
 from cockpit.model.batch import Phase
@@ -20,18 +24,22 @@ from cockpit.model.gpu import Gpu
 from cockpit.model.gpu_detail import GpuDetail
 from cockpit.model.pod import Pod
 from cockpit.model.pod_use import PodUse
-from cockpit.telemetry.detail_names import details
+from cockpit.model.store_reader import StoreReader
+from cockpit.telemetry import detail_names
+from cockpit.telemetry.cards.round import gpus
 from cockpit.telemetry.faults import TelemetryError
+from cockpit.telemetry.history import Line, Past
 from cockpit.telemetry.kubelets import KubeletPages, ReadPage
 from cockpit.telemetry.names import MEANINGS
-from cockpit.telemetry.normalise import gpus
-from cockpit.telemetry.past import Line, Past
 from cockpit.telemetry.sample import Sample, parse_exposition
-from cockpit.telemetry.source import Cluster, places_of
+from cockpit.telemetry.source import places_of
 
 MOST_AT_ONCE = 20
 MOST_PAGES = 100
 PAGE_BYTES = 4 * 2**20
+LOOKED_AT_BYTES = 256
+MOST_SAMPLES = 5_000
+"""Of one page; sixteen cards of seven instances with forty quantities each are less."""
 LIST_AGAIN_SECONDS = 30.0
 
 NAMES = ("dcgm-exporter", "nvidia-dcgm-exporter", "cockpit-exporter")
@@ -67,15 +75,24 @@ def exporters_of(tree: Any) -> list[Exporter]:
     for item in items if isinstance(items, list) else ():
         if not isinstance(item, dict):
             continue
-        meta, spec, status = (item.get(part) or {} for part in ("metadata", "spec", "status"))
+        meta, spec, status = (_table(item, part) for part in ("metadata", "spec", "status"))
         node = spec.get("nodeName")
         if not node or status.get("phase") != "Running" or meta.get("deletionTimestamp"):
             continue
-        port, is_https = _port(spec.get("containers") or ())
-        found.append(
-            Exporter(str(node), str(meta.get("namespace", "")), str(meta.get("name", "")), port, is_https)
-        )
+        port, is_https = _port(_items(spec, "containers"))
+        namespace, name = (clean(str(meta.get(part, ""))) for part in ("namespace", "name"))
+        found.append(Exporter(clean(str(node)), namespace, name, port, is_https))
     return found
+
+
+def _table(tree: Any, name: str) -> dict[str, Any]:
+    found = tree.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _items(tree: Any, name: str) -> list[Any]:
+    found = tree.get(name)
+    return found if isinstance(found, list) else []
 
 
 def _port(containers: Iterable[Any]) -> tuple[int, bool]:
@@ -83,7 +100,7 @@ def _port(containers: Iterable[Any]) -> tuple[int, bool]:
         one
         for container in containers
         if isinstance(container, dict)
-        for one in container.get("ports") or ()
+        for one in _items(container, "ports")
         if isinstance(one, dict) and isinstance(one.get("containerPort"), int)
     ]
     named = [one for one in ports if one.get("name") in _PORT_NAMES]
@@ -105,20 +122,19 @@ class ExporterPages:
         self._listed_at: float | None = None
         self._turn = 0
         self.complaint = ""
+        self.is_partial = False
         self.asked: frozenset[str] | None = frozenset()
 
     async def find(self) -> int:
         """Look for exporter pods; answers on how many nodes there is one. Raises TelemetryError."""
-        import json
-
         found: dict[str, Exporter] = {}
         for selector in SELECTORS:
             try:
                 body = await self._read("/api/v1/pods", (("labelSelector", selector),), 16 * PAGE_BYTES)
-                tree = json.loads(body)
+                tree = msgspec.json.decode(body)
             except CockpitError as error:
                 raise TelemetryError(error.sentence, Phase.DENIED) from None
-            except ValueError:
+            except (ValueError, RecursionError):
                 raise TelemetryError("the list of exporter pods is not JSON", Phase.ABSENT) from None
             for one in exporters_of(tree):
                 found.setdefault(one.node, one)
@@ -127,46 +143,36 @@ class ExporterPages:
         return len(found)
 
     async def read(
-        self, cluster: Cluster, nodes: Sequence[str], cards_known: int
+        self, cluster: StoreReader, nodes: Sequence[str], cards_known: int
     ) -> tuple[list[Gpu], float | None]:
         """As `Source.read`; a page that does not come leaves its cards out, and `complaint` says so."""
         if self._listed_at is None or self._clock.monotonic() - self._listed_at > LIST_AGAIN_SECONDS:
             await self.find()
         chosen = self._chosen(nodes)
         if not chosen:
-            raise TelemetryError("No exporter pod runs on any node any more.", Phase.ABSENT)
+            raise TelemetryError("No exporter pod is running on any node.", Phase.ABSENT)
         self.asked = frozenset(one.node for one in chosen)
         gate = asyncio.Semaphore(MOST_AT_ONCE)
-        pages = await asyncio.gather(*(self._page(one, gate) for one in chosen))
+        pages = await asyncio.gather(*(self._page(one, gate, MEANINGS) for one in chosen))
         faults = [page for page in pages if isinstance(page, str)]
         if len(faults) == len(chosen):
             raise TelemetryError(f"No exporter answers: {faults[0]}")
+        self.is_partial = bool(faults)
         self.complaint = (
             f"{len(faults)} of {len(chosen)} exporters do not answer: {faults[0]}" if faults else ""
         )
-        texts = [page for page in pages if not isinstance(page, str)]
+        samples = [one for page in pages if not isinstance(page, str) for one in page]
         places = places_of(cluster)
+        return await apart(lambda: gpus(samples, places)), self._clock.cluster_now()
 
-        def work() -> list[Gpu]:
-            samples: list[Sample] = []
-            for text, at in texts:
-                samples += [one for one in parse_exposition(text, at) if one.name in MEANINGS]
-            return gpus(samples, places)
-
-        return await asyncio.to_thread(work), self._clock.now()
-
-    async def details(self, cluster: Cluster, nodes: Sequence[str]) -> list[GpuDetail]:
+    async def details(self, cluster: StoreReader, nodes: Sequence[str]) -> list[GpuDetail]:
         """The page again, for all that `read` leaves out of it; a page that does not come gives nothing."""
         chosen = [self._exporters[node] for node in nodes if node in self._exporters][:MOST_AT_ONCE]
         gate = asyncio.Semaphore(MOST_AT_ONCE)
-        pages = await asyncio.gather(*(self._page(one, gate) for one in chosen))
-        texts = [page for page in pages if not isinstance(page, str)]
+        pages = await asyncio.gather(*(self._page(one, gate, detail_names.NAMES) for one in chosen))
+        samples = [one for page in pages if not isinstance(page, str) for one in page]
         places = places_of(cluster)
-
-        def work() -> list[GpuDetail]:
-            return details([one for text, at in texts for one in parse_exposition(text, at)], places)
-
-        return await asyncio.to_thread(work) if texts else []
+        return await apart(lambda: detail_names.details(samples, places))
 
     async def uses(self, pods: Sequence[Pod]) -> list[PodUse]:
         """Exporters tell of cards only; CPU and network come from the kubelets, where these may be asked."""
@@ -188,17 +194,22 @@ class ExporterPages:
         self._turn = start + room
         return first + (others[start:] + others[:start])[:room]
 
-    async def _page(self, exporter: Exporter, gate: asyncio.Semaphore) -> tuple[str, float] | str:
-        """The page and when it was read, or the sentence why there is none."""
+    async def _page(
+        self, exporter: Exporter, gate: asyncio.Semaphore, names: Container[str]
+    ) -> list[Sample] | str:
+        """The page's samples of these names, or the sentence why there is none. It is taken apart before
+        others are read: only so many whole pages are held at once."""
         async with gate:
             try:
                 body = await self._read(exporter.path, (), PAGE_BYTES)
             except CockpitError as error:
                 return f"{exporter.namespace}/{exporter.pod}: {error.sentence}"
-        text = body.decode("utf-8", "replace")
-        if text.lstrip()[:1] == "<":
-            return f"{exporter.namespace}/{exporter.pod}: answers with a web page instead of metrics"
-        return text, self._clock.now()
+            if body[:LOOKED_AT_BYTES].lstrip()[:1] == b"<":
+                return f"{exporter.namespace}/{exporter.pod}: answers with a web page instead of metrics"
+            now = self._clock.cluster_now()
+            return await apart(
+                lambda: parse_exposition(body.decode("utf-8", "replace"), now, names, MOST_SAMPLES)
+            )
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Holds nothing."""

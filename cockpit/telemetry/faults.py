@@ -1,7 +1,11 @@
 """Why there is no telemetry: one sentence and the phase of the stream."""
 
+from typing import NamedTuple
+
 from cockpit.errors import CockpitError
 from cockpit.model.batch import Phase
+
+LONGEST_THROTTLE_SECONDS = 600.0
 
 
 class TelemetryError(CockpitError):
@@ -12,6 +16,39 @@ class TelemetryError(CockpitError):
         super().__init__(sentence)
         self.phase = phase
 
+    @property
+    def wait_seconds(self) -> float:
+        """How long nothing is to be asked at least."""
+        return 0.0
+
+    def told(self, pause_seconds: float) -> str:
+        """The sentence for somebody who waits for the next try."""
+        return self.sentence
+
+
+class Complaint(NamedTuple):
+    """What is wrong with answers that are data: in a sentence, and whether something may be missing."""
+
+    sentence: str = ""
+    is_partial: bool = False
+
 
 class Unheard(TelemetryError):
     """No connection, or no answer in time: what is asked next may wait as long for nothing."""
+
+
+class Throttled(Unheard):
+    """Asked too often, or overloaded: nothing is to be asked for `retry_after_seconds`."""
+
+    def __init__(self, sentence: str, retry_after_seconds: float) -> None:
+        super().__init__(sentence)
+        self.retry_after_seconds = retry_after_seconds
+
+    def told(self, pause_seconds: float) -> str:
+        """With the moment of the next try."""
+        return f"{self.sentence}; next try in {pause_seconds:.0f} s."
+
+    @property
+    def wait_seconds(self) -> float:
+        """Bounded: a server that wants more patience is asked all the same."""
+        return min(max(self.retry_after_seconds, 0.0), LONGEST_THROTTLE_SECONDS)

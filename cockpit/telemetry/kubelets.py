@@ -7,10 +7,11 @@ that `cockpit.telemetry.uses` asks a Prometheus for.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import quote
 
+from cockpit.apart import apart
 from cockpit.clock import Clock
 from cockpit.errors import CockpitError
 from cockpit.model.pod import Pod
@@ -21,6 +22,8 @@ ReadPage = Callable[[str, tuple[tuple[str, str], ...], int], Awaitable[bytes]]
 """(path, query, most bytes) -> body of a 200. Raises CockpitError with one sentence otherwise."""
 
 MOST_NODES = 20
+MOST_AT_ONCE = 2
+"""A page of a full node has some MiB: whole ones are not held for all nodes at once."""
 PAGE_BYTES = 16 * 2**20
 AGAIN_SECONDS = 60.0
 """How long nothing is asked after no kubelet answered."""
@@ -34,6 +37,7 @@ FIELDS = {
     "container_network_receive_bytes_total": "receive_bytes_per_second",
     "container_network_transmit_bytes_total": "transmit_bytes_per_second",
 }
+_LINES = tuple(name.encode() for name in FIELDS)
 
 
 class _Reading(NamedTuple):
@@ -57,43 +61,46 @@ class KubeletPages:
         if self._not_before is not None and self._clock.monotonic() < self._not_before:
             return []
         nodes = list(dict.fromkeys(pod.node for pod in pods if pod.node))[:MOST_NODES]
-        pages = await asyncio.gather(*(self._page(node) for node in nodes))
-        texts = [page for page in pages if page is not None]
-        if nodes and not texts:
+        names = {(pod.namespace, pod.name) for pod in pods}
+        gate = asyncio.Semaphore(MOST_AT_ONCE)
+        pages = await asyncio.gather(*(self._page(node, names, gate) for node in nodes))
+        if nodes and all(page is None for page in pages):
             self._not_before = self._clock.monotonic() + AGAIN_SECONDS
             return []
-        names = {(pod.namespace, pod.name) for pod in pods}
-        found = await asyncio.to_thread(lambda: _readings(texts, names))
+        found = {who: of for page in pages if page is not None for who, of in page.items()}
+        longest = WINDOW_SECONDS * self._clock.cluster_pace()
         self._seen = {
-            pod.uid: _kept(self._seen.get(pod.uid, []), found.get((pod.namespace, pod.name))) for pod in pods
+            pod.uid: _kept(self._seen.get(pod.uid, []), found.get((pod.namespace, pod.name)), longest)
+            for pod in pods
         }
         return [use for pod in pods if (use := _use(pod, self._seen[pod.uid])) is not None]
 
-    async def _page(self, node: str) -> tuple[str, float] | None:
+    async def _page(
+        self, node: str, names: set[tuple[str, str]], gate: asyncio.Semaphore
+    ) -> dict[tuple[str, str], _Reading] | None:
         path = f"/api/v1/nodes/{quote(node, safe='')}/proxy/metrics/cadvisor"
-        try:
-            body = await self._read(path, (), PAGE_BYTES)
-        except CockpitError:
-            return None
-        return body.decode("utf-8", "replace"), self._clock.now()
+        async with gate:
+            try:
+                body = await self._read(path, (), PAGE_BYTES)
+            except CockpitError:
+                return None
+            now = self._clock.cluster_now()
+            return await apart(lambda: _readings(body, now, names))
 
 
-def _readings(
-    pages: Iterable[tuple[str, float]], names: set[tuple[str, str]]
-) -> dict[tuple[str, str], _Reading]:
+def _readings(page: bytes, at: float, names: set[tuple[str, str]]) -> dict[tuple[str, str], _Reading]:
     """Counters of these pods: containers and interfaces added up, what is said of the whole pod left out."""
     sums: dict[tuple[str, str], dict[str, float]] = {}
     times: dict[tuple[str, str], float] = {}
-    for text, at in pages:
-        lines = "\n".join(line for line in text.splitlines() if line.startswith(tuple(FIELDS)))
-        for one in parse_exposition(lines, at):
-            field = FIELDS.get(one.name, "")
-            who = (one.labels.get("namespace", ""), one.labels.get("pod", ""))
-            if not field or who not in names or not is_reading(one.value) or not _counts(one, field):
-                continue
-            counters = sums.setdefault(who, {})
-            counters[field] = counters.get(field, 0.0) + one.value
-            times[who] = max(times.get(who, 0.0), at if one.sampled_seconds is None else one.sampled_seconds)
+    lines = b"\n".join(line for line in page.split(b"\n") if line.startswith(_LINES))
+    for one in parse_exposition(lines.decode("utf-8", "replace"), at, FIELDS):
+        field = FIELDS[one.name]
+        who = (one.labels.get("namespace", ""), one.labels.get("pod", ""))
+        if who not in names or not is_reading(one.value) or not _counts(one, field):
+            continue
+        counters = sums.setdefault(who, {})
+        counters[field] = counters.get(field, 0.0) + one.value
+        times[who] = max(times.get(who, 0.0), at if one.sampled_seconds is None else one.sampled_seconds)
     return {who: _Reading(times[who], counters) for who, counters in sums.items()}
 
 
@@ -105,8 +112,12 @@ def _counts(one: Sample, field: str) -> bool:
     return label("interface", "") not in ("", "lo")
 
 
-def _kept(seen: Sequence[_Reading], new: _Reading | None) -> list[_Reading]:
-    """The readings of the last minutes; a counter that fell (a container began anew) begins anew as well."""
+def _kept(seen: Sequence[_Reading], new: _Reading | None, longest_seconds: float) -> list[_Reading]:
+    """The readings of the last minutes; a counter that fell (a container began anew) begins anew as well.
+
+    Where the cluster's time runs faster than ours, even two rounds are minutes apart there: then these two,
+    at most `longest_seconds` apart, make the rate.
+    """
     if new is None:
         return []
     last = seen[-1] if seen else None
@@ -114,7 +125,8 @@ def _kept(seen: Sequence[_Reading], new: _Reading | None) -> list[_Reading]:
         return list(seen)  # the kubelet looks every ten seconds or so: the same reading again
     if last is not None and any(new.counters.get(name, 0.0) < of for name, of in last.counters.items()):
         return [new]
-    return [*(one for one in seen if new.seconds - one.seconds <= WINDOW_SECONDS), new]
+    recent = [one for one in seen if new.seconds - one.seconds <= WINDOW_SECONDS]
+    return [*(recent or [one for one in seen[-1:] if new.seconds - one.seconds <= longest_seconds]), new]
 
 
 def _use(pod: Pod, seen: Sequence[_Reading]) -> PodUse | None:

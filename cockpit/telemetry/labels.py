@@ -9,7 +9,7 @@ Labels = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class NodeNames:
     """What the cluster says about names, as a snapshot; empty where nothing is known yet.
 
     `nodes` are node names, `node_by_ip` internal addresses; `pod_node` tells the node of an exporter's pod
@@ -21,7 +21,7 @@ class Places:
     pod_node: Mapping[str, str] = field(default_factory=dict)
 
 
-class Holder(NamedTuple):
+class PodOnCard(NamedTuple):
     """The pod on a card as the labels tell. `is_told` is False where the exporter maps no pods."""
 
     namespace: str
@@ -30,8 +30,8 @@ class Holder(NamedTuple):
     is_told: bool
 
 
-NOBODY = Holder("", "", "", True)
-UNTOLD = Holder("", "", "", False)
+NOBODY = PodOnCard("", "", "", True)
+UNTOLD = PodOnCard("", "", "", False)
 
 _UUID = ("UUID", "uuid", "gpu_uuid", "serial_number")
 HOSTS = ("Hostname", "hostname", "exported_node", "node", "node_name", "nodename", "kubernetes_node", "host")
@@ -40,7 +40,8 @@ _INDEX = ("gpu", "index", "minor_number", "gpu_index", "gpu_id")
 _MODEL = ("modelName", "model_name", "model", "product", "card_series", "dev_name")
 _PROFILE = ("GPU_I_PROFILE", "mig_profile")
 _INSTANCE = ("GPU_I_ID", "mig_instance")
-_DEVICE_NUMBER = re.compile(r"nvidia(\d+)$")
+_MOST_DIGITS = 6
+_DEVICE_NUMBER = re.compile(r"nvidia([0-9]{1,6})$")
 EXPORTERS = "dcgm|exporter|xpumanager|xpumd|device-plugin|node-agent|prometheus"
 """Words by which an exporter's own pod or container is known, in any case."""
 _EXPORTER = re.compile(EXPORTERS, re.IGNORECASE)
@@ -76,13 +77,13 @@ def model_of(labels: Labels) -> str:
 def index_of(labels: Labels) -> int | None:
     """The card's number on its node, None where no label tells."""
     told = first(labels, _INDEX)
-    if told.isascii() and told.isdigit():
+    if told.isascii() and told.isdigit() and len(told) <= _MOST_DIGITS:
         return int(told)
     match = _DEVICE_NUMBER.match(labels.get("device", ""))
     return int(match[1]) if match else None
 
 
-def node_of(labels: Labels, places: Places) -> str:
+def node_of(labels: Labels, places: NodeNames) -> str:
     """The node's name. A host label that names no node (an exporter without NODE_NAME tells its pod) is
     resolved through the exporter's pod or address."""
     for label in HOSTS:
@@ -106,7 +107,7 @@ def node_of(labels: Labels, places: Places) -> str:
     )
 
 
-def is_placed(labels: Labels, places: Places) -> bool:
+def is_placed(labels: Labels, places: NodeNames) -> bool:
     """True where a host label names a node that the cluster knows: nothing else is needed to find it."""
     told = [value for name in HOSTS if (value := labels.get(name))]
     return any(name in places.nodes or name.split(".", 1)[0] in places.nodes for name in told)
@@ -120,7 +121,7 @@ def _host(labels: Labels) -> str:
     return instance.rsplit(":", 1)[0] if instance.count(":") == 1 else instance
 
 
-def holder_of(labels: Labels) -> Holder:
+def holder_of(labels: Labels) -> PodOnCard:
     """The pod that holds the card.
 
     Under a scrape with honorLabels: false the exporter's own labels carry the prefix `exported_`, and plain
@@ -130,22 +131,24 @@ def holder_of(labels: Labels) -> Holder:
         pod = labels.get("exported_pod", "")
         if not pod:
             return NOBODY
-        return Holder(labels.get("exported_namespace", ""), pod, labels.get("exported_container", ""), True)
-    if labels.get("kube_pod"):  # Intel's exporter prints it for held cards only
-        return Holder(
+        return PodOnCard(
+            labels.get("exported_namespace", ""), pod, labels.get("exported_container", ""), True
+        )
+    if labels.get("kube_pod"):  # Intel's exporter prints it for allocated cards only
+        return PodOnCard(
             labels.get("kube_namespace", ""), labels["kube_pod"], labels.get("kube_container", ""), True
         )
     if "pod" in labels and not is_exporter(labels):
         pod = labels["pod"]
         if not pod:
             return NOBODY
-        return Holder(labels.get("namespace", ""), pod, labels.get("container", ""), True)
+        return PodOnCard(labels.get("namespace", ""), pod, labels.get("container", ""), True)
     if "pod_name" in labels:
         pod = labels["pod_name"]
         if not pod:
             return NOBODY
         namespace = first(labels, ("pod_namespace", "namespace_name", "exported_namespace", "namespace"))
-        return Holder(namespace, pod, first(labels, ("container_name", "container")), True)
+        return PodOnCard(namespace, pod, first(labels, ("container_name", "container")), True)
     return UNTOLD
 
 

@@ -9,11 +9,11 @@ What only the page of a node shows is in `cockpit.telemetry.detail_names`.
 """
 
 import enum
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 
-class Quantity(enum.Enum):
+class GpuMetric(enum.Enum):
     """What a series measures, in the cockpit's base unit."""
 
     DUTY = "duty, 0..1"
@@ -21,16 +21,16 @@ class Quantity(enum.Enum):
     MEMORY_USED = "memory used, bytes"
     MEMORY_FREE = "memory free, bytes"
     MEMORY_RESERVED = "memory reserved, bytes"
-    MEMORY_TOTAL = "memory in all, bytes"
+    MEMORY_TOTAL = "total memory, bytes"
     TEMPERATURE = "temperature, degrees Celsius"
     POWER = "power, watts"
     SM_CLOCK = "SM clock, hertz"
     XID = "last XID code"
-    THROTTLE = "reasons that hold the clocks down, NVML's bits"
+    THROTTLE = "reasons why the clocks are throttled, NVML's bits"
     HOLDER = "1 for each container on the card: a shared card has all its pods here and its numbers once"
 
 
-class Source(enum.Enum):
+class ExporterFamily(enum.Enum):
     """Whose series it is. The order is the order of trust where several report the same card."""
 
     COCKPIT = "cockpit"
@@ -44,9 +44,9 @@ class Source(enum.Enum):
 class Meaning(NamedTuple):
     """What a raw name stands for: its value times `factor` is the quantity in base units."""
 
-    quantity: Quantity
+    quantity: GpuMetric
     factor: float
-    source: Source
+    source: ExporterFamily
     slot: int  # place of the quantity in Quantity: hashing a member for every sample would cost more
     trust: int  # place of the source in Source, 0 is trusted most
 
@@ -55,85 +55,85 @@ _MIB = 1_048_576.0
 _DEV = "DCGM_FI_DEV_"
 _PROF = "DCGM_FI_PROF_"
 
-_AB: dict[str, tuple[Quantity, float]] = {
-    f"{_DEV}GPU_UTIL": (Quantity.DUTY, 0.01),
-    f"{_PROF}GR_ENGINE_ACTIVE": (Quantity.ENGINE, 1.0),
-    f"{_DEV}FB_USED": (Quantity.MEMORY_USED, _MIB),
-    f"{_DEV}FB_FREE": (Quantity.MEMORY_FREE, _MIB),
-    f"{_DEV}FB_RESERVED": (Quantity.MEMORY_RESERVED, _MIB),
-    f"{_DEV}FB_TOTAL": (Quantity.MEMORY_TOTAL, _MIB),
-    f"{_DEV}GPU_TEMP": (Quantity.TEMPERATURE, 1.0),
-    f"{_DEV}POWER_USAGE": (Quantity.POWER, 1.0),
-    f"{_DEV}SM_CLOCK": (Quantity.SM_CLOCK, 1e6),
-    f"{_DEV}XID_ERRORS": (Quantity.XID, 1.0),
-    f"{_DEV}CLOCK_THROTTLE_REASONS": (Quantity.THROTTLE, 1.0),
-    f"{_DEV}CLOCKS_EVENT_REASONS": (Quantity.THROTTLE, 1.0),
+_AB: dict[str, tuple[GpuMetric, float]] = {
+    f"{_DEV}GPU_UTIL": (GpuMetric.DUTY, 0.01),
+    f"{_PROF}GR_ENGINE_ACTIVE": (GpuMetric.ENGINE, 1.0),
+    f"{_DEV}FB_USED": (GpuMetric.MEMORY_USED, _MIB),
+    f"{_DEV}FB_FREE": (GpuMetric.MEMORY_FREE, _MIB),
+    f"{_DEV}FB_RESERVED": (GpuMetric.MEMORY_RESERVED, _MIB),
+    f"{_DEV}FB_TOTAL": (GpuMetric.MEMORY_TOTAL, _MIB),
+    f"{_DEV}GPU_TEMP": (GpuMetric.TEMPERATURE, 1.0),
+    f"{_DEV}POWER_USAGE": (GpuMetric.POWER, 1.0),
+    f"{_DEV}SM_CLOCK": (GpuMetric.SM_CLOCK, 1e6),
+    f"{_DEV}XID_ERRORS": (GpuMetric.XID, 1.0),
+    f"{_DEV}CLOCK_THROTTLE_REASONS": (GpuMetric.THROTTLE, 1.0),
+    f"{_DEV}CLOCKS_EVENT_REASONS": (GpuMetric.THROTTLE, 1.0),
 }
-_C: dict[str, tuple[Quantity, float]] = {
-    f"{_DEV}GPU_UTIL_RATIO": (Quantity.DUTY, 1.0),
-    f"{_PROF}GR_ENGINE_UTIL_RATIO": (Quantity.ENGINE, 1.0),
-    f"{_DEV}FB_USED_BYTES": (Quantity.MEMORY_USED, 1.0),
-    f"{_DEV}FB_FREE_BYTES": (Quantity.MEMORY_FREE, 1.0),
-    f"{_DEV}FB_RESERVED_BYTES": (Quantity.MEMORY_RESERVED, 1.0),
-    f"{_DEV}FB_CAPACITY_BYTES": (Quantity.MEMORY_TOTAL, 1.0),
-    f"{_DEV}GPU_TEMP_CELSIUS": (Quantity.TEMPERATURE, 1.0),
-    f"{_DEV}BOARD_POWER_WATTS": (Quantity.POWER, 1.0),
-    f"{_DEV}SM_CLOCK_HERTZ": (Quantity.SM_CLOCK, 1.0),
-    f"{_DEV}XID_ERROR": (Quantity.XID, 1.0),
+_C: dict[str, tuple[GpuMetric, float]] = {
+    f"{_DEV}GPU_UTIL_RATIO": (GpuMetric.DUTY, 1.0),
+    f"{_PROF}GR_ENGINE_UTIL_RATIO": (GpuMetric.ENGINE, 1.0),
+    f"{_DEV}FB_USED_BYTES": (GpuMetric.MEMORY_USED, 1.0),
+    f"{_DEV}FB_FREE_BYTES": (GpuMetric.MEMORY_FREE, 1.0),
+    f"{_DEV}FB_RESERVED_BYTES": (GpuMetric.MEMORY_RESERVED, 1.0),
+    f"{_DEV}FB_CAPACITY_BYTES": (GpuMetric.MEMORY_TOTAL, 1.0),
+    f"{_DEV}GPU_TEMP_CELSIUS": (GpuMetric.TEMPERATURE, 1.0),
+    f"{_DEV}BOARD_POWER_WATTS": (GpuMetric.POWER, 1.0),
+    f"{_DEV}SM_CLOCK_HERTZ": (GpuMetric.SM_CLOCK, 1.0),
+    f"{_DEV}XID_ERROR": (GpuMetric.XID, 1.0),
 }
-_COCKPIT: dict[str, tuple[Quantity, float]] = {
-    "cockpit_gpu_duty_ratio": (Quantity.DUTY, 1.0),
-    "cockpit_gpu_engine_active_ratio": (Quantity.ENGINE, 1.0),
-    "cockpit_gpu_memory_used_bytes": (Quantity.MEMORY_USED, 1.0),
-    "cockpit_gpu_memory_free_bytes": (Quantity.MEMORY_FREE, 1.0),
-    "cockpit_gpu_memory_reserved_bytes": (Quantity.MEMORY_RESERVED, 1.0),
-    "cockpit_gpu_memory_total_bytes": (Quantity.MEMORY_TOTAL, 1.0),
-    "cockpit_gpu_temperature_celsius": (Quantity.TEMPERATURE, 1.0),
-    "cockpit_gpu_power_watts": (Quantity.POWER, 1.0),
-    "cockpit_gpu_sm_clock_hertz": (Quantity.SM_CLOCK, 1.0),
-    "cockpit_gpu_xid": (Quantity.XID, 1.0),
-    "cockpit_gpu_throttle": (Quantity.THROTTLE, 1.0),
-    "cockpit_gpu_holder": (Quantity.HOLDER, 1.0),
+_COCKPIT: dict[str, tuple[GpuMetric, float]] = {
+    "cockpit_gpu_duty_ratio": (GpuMetric.DUTY, 1.0),
+    "cockpit_gpu_engine_active_ratio": (GpuMetric.ENGINE, 1.0),
+    "cockpit_gpu_memory_used_bytes": (GpuMetric.MEMORY_USED, 1.0),
+    "cockpit_gpu_memory_free_bytes": (GpuMetric.MEMORY_FREE, 1.0),
+    "cockpit_gpu_memory_reserved_bytes": (GpuMetric.MEMORY_RESERVED, 1.0),
+    "cockpit_gpu_memory_total_bytes": (GpuMetric.MEMORY_TOTAL, 1.0),
+    "cockpit_gpu_temperature_celsius": (GpuMetric.TEMPERATURE, 1.0),
+    "cockpit_gpu_power_watts": (GpuMetric.POWER, 1.0),
+    "cockpit_gpu_sm_clock_hertz": (GpuMetric.SM_CLOCK, 1.0),
+    "cockpit_gpu_xid": (GpuMetric.XID, 1.0),
+    "cockpit_gpu_throttle": (GpuMetric.THROTTLE, 1.0),
+    "cockpit_gpu_holder": (GpuMetric.HOLDER, 1.0),
 }
-_ARENA: dict[str, tuple[Quantity, float]] = {
-    "nvidia_gpu_duty_cycle": (Quantity.DUTY, 0.01),
-    "nvidia_gpu_memory_used_bytes": (Quantity.MEMORY_USED, 1.0),
-    "nvidia_gpu_memory_total_bytes": (Quantity.MEMORY_TOTAL, 1.0),
-    "nvidia_gpu_temperature_celsius": (Quantity.TEMPERATURE, 1.0),
-    "nvidia_gpu_power_usage_milliwatts": (Quantity.POWER, 0.001),
+_ARENA: dict[str, tuple[GpuMetric, float]] = {
+    "nvidia_gpu_duty_cycle": (GpuMetric.DUTY, 0.01),
+    "nvidia_gpu_memory_used_bytes": (GpuMetric.MEMORY_USED, 1.0),
+    "nvidia_gpu_memory_total_bytes": (GpuMetric.MEMORY_TOTAL, 1.0),
+    "nvidia_gpu_temperature_celsius": (GpuMetric.TEMPERATURE, 1.0),
+    "nvidia_gpu_power_usage_milliwatts": (GpuMetric.POWER, 0.001),
 }
-_AMD_FIELDS: dict[str, tuple[Quantity, float]] = {
-    "gpu_gfx_activity": (Quantity.DUTY, 0.01),
-    "gpu_used_vram": (Quantity.MEMORY_USED, _MIB),
-    "gpu_free_vram": (Quantity.MEMORY_FREE, _MIB),
-    "gpu_total_vram": (Quantity.MEMORY_TOTAL, _MIB),
-    "gpu_junction_temperature": (Quantity.TEMPERATURE, 1.0),
-    "gpu_package_power": (Quantity.POWER, 1.0),
-    "gpu_clock": (Quantity.SM_CLOCK, 1e6),
+_AMD_FIELDS: dict[str, tuple[GpuMetric, float]] = {
+    "gpu_gfx_activity": (GpuMetric.DUTY, 0.01),
+    "gpu_used_vram": (GpuMetric.MEMORY_USED, _MIB),
+    "gpu_free_vram": (GpuMetric.MEMORY_FREE, _MIB),
+    "gpu_total_vram": (GpuMetric.MEMORY_TOTAL, _MIB),
+    "gpu_junction_temperature": (GpuMetric.TEMPERATURE, 1.0),
+    "gpu_package_power": (GpuMetric.POWER, 1.0),
+    "gpu_clock": (GpuMetric.SM_CLOCK, 1e6),
 }
-_AMD: dict[str, tuple[Quantity, float]] = {
+_AMD: dict[str, tuple[GpuMetric, float]] = {
     spelt: meaning for name, meaning in _AMD_FIELDS.items() for spelt in (name, f"amd_{name}", name.upper())
 }
-_INTEL: dict[str, tuple[Quantity, float]] = {
-    "xpum_engine_ratio": (Quantity.DUTY, 1.0),
-    "xpum_memory_used_bytes": (Quantity.MEMORY_USED, 1.0),
-    "xpum_temperature_celsius": (Quantity.TEMPERATURE, 1.0),
-    "xpum_power_watts": (Quantity.POWER, 1.0),
-    "xpum_frequency_mhz": (Quantity.SM_CLOCK, 1e6),
+_INTEL: dict[str, tuple[GpuMetric, float]] = {
+    "xpum_engine_ratio": (GpuMetric.DUTY, 1.0),
+    "xpum_memory_used_bytes": (GpuMetric.MEMORY_USED, 1.0),
+    "xpum_temperature_celsius": (GpuMetric.TEMPERATURE, 1.0),
+    "xpum_power_watts": (GpuMetric.POWER, 1.0),
+    "xpum_frequency_mhz": (GpuMetric.SM_CLOCK, 1e6),
 }
 
-SLOTS: dict[Quantity, int] = {quantity: slot for slot, quantity in enumerate(Quantity)}
+SLOTS: dict[GpuMetric, int] = {quantity: slot for slot, quantity in enumerate(GpuMetric)}
 
 MEANINGS: dict[str, Meaning] = {
     name: Meaning(quantity, factor, source, SLOTS[quantity], trust)
     for trust, (source, family) in enumerate(
         (
-            (Source.COCKPIT, _COCKPIT),
-            (Source.DCGM_C, _C),
-            (Source.DCGM_AB, _AB),
-            (Source.ARENA, _ARENA),
-            (Source.AMD, _AMD),
-            (Source.INTEL, _INTEL),
+            (ExporterFamily.COCKPIT, _COCKPIT),
+            (ExporterFamily.DCGM_C, _C),
+            (ExporterFamily.DCGM_AB, _AB),
+            (ExporterFamily.ARENA, _ARENA),
+            (ExporterFamily.AMD, _AMD),
+            (ExporterFamily.INTEL, _INTEL),
         )
     )
     for name, (quantity, factor) in family.items()
@@ -155,6 +155,9 @@ TILED = frozenset({"xpum_memory_used_bytes"})
 RATIO_NAMES: frozenset[str] = frozenset(name for name in MEANINGS if name.endswith("_RATIO"))
 """Names that promise 0..1 but carry an integer percent under DCGM 4.6, as aliases of field 203."""
 
+FAMILY_LABEL = "cockpit_family"
+"""The label by which sample times say of which name they are: `timestamp()` drops the name."""
+
 SAMPLED_AT = (
     f"{_DEV}GPU_TEMP",
     f"{_DEV}GPU_TEMP_CELSIUS",
@@ -168,14 +171,20 @@ SAMPLED_AT = (
 """One name a family that every card has, MIG or not: its sample time stands for the card's."""
 
 
-def names_of(quantities: Iterable[Quantity]) -> tuple[str, ...]:
+def is_meant(name: str, labels: Mapping[str, str]) -> bool:
+    """False for a series of another of the card's sensors than the one that stands for the card."""
+    only = ONLY.get(name)
+    return only is None or labels.get(only[0], "") in only[1]
+
+
+def names_of(quantities: Iterable[GpuMetric]) -> tuple[str, ...]:
     """Every raw name of these quantities, in all generations."""
     wanted = frozenset(quantities)
     return tuple(name for name, meaning in MEANINGS.items() if meaning.quantity in wanted)
 
 
-def generation(source: Source, has_lower_case_host: bool) -> str:
+def generation(source: ExporterFamily, has_lower_case_host: bool) -> str:
     """The word in `Gpu.source`. B differs from A by the label `hostname` (A: `Hostname`)."""
-    if source is Source.DCGM_AB:
+    if source is ExporterFamily.DCGM_AB:
         return "dcgm B" if has_lower_case_host else "dcgm A"
     return str(source.value)

@@ -5,22 +5,22 @@ import random
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-import msgspec
-
 from cockpit.clock import Clock
 from cockpit.model.batch import Batch, Phase, StreamStatus
 from cockpit.model.gpu import Gpu
-from cockpit.model.gpu_detail import GpuDetail
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.pod_use import PodUse
 from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
 from cockpit.telemetry.attribute import attribute
+from cockpit.telemetry.beside import Beside
+from cockpit.telemetry.clocks import Skew, clock_sentences, shifted, without_future
 from cockpit.telemetry.faults import TelemetryError, Unheard
-from cockpit.telemetry.look import Look, Looking, Pace, everything
-from cockpit.telemetry.past import AGAIN_SECONDS, Line, Past
-from cockpit.telemetry.source import MANY_CARDS, Cluster, Source
-from cockpit.telemetry.staleness import aged, is_forgotten
+from cockpit.telemetry.focus import Focus, Looking, RefreshPace, everything
+from cockpit.telemetry.history import AGAIN_SECONDS, Line, Past
+from cockpit.telemetry.source import LAG_SECONDS, MANY_CARDS, TelemetrySource
+from cockpit.telemetry.staleness import FORGET_SECONDS, aged, is_forgotten
 from cockpit.telemetry.uses import MOST_PODS
 
 SAMPLE_INTERVAL_SECONDS = 30.0
@@ -66,10 +66,10 @@ class Poller:
 
     def __init__(
         self,
-        source: Source,
+        source: TelemetrySource,
         sink: Callable[[Batch], None],
         clock: Clock,
-        cluster: Cluster,
+        cluster: StoreReader,
         *,
         interval_seconds: float = 5.0,
         sample_interval_seconds: float = SAMPLE_INTERVAL_SECONDS,
@@ -97,12 +97,15 @@ class Poller:
         self._remember = remember
         self._past: tuple[Past, float] | None = None  # what was asked for, and when (monotonic)
         self._whole_at: float | None = None  # monotonic: when the whole fleet was read last
+        self._whole_seconds: float | None = None  # the same by the source's time
         self._unheard: dict[str, float] = {}  # what got no answer besides the cards, and when (monotonic)
-        self._details: dict[str, GpuDetail] = {}
-        self._uses: dict[str, PodUse] = {}
+        self._beside = Beside(sink)
         self._cards: dict[str, Gpu] = {card.uuid: card for card in known}
         self._heard_seconds: float | None = None
         self._nodes_met: set[str] = set()
+        self._skew = Skew()
+        self._shifted_by = 0.0  # how much of it is in the sample times that the store has
+        self._throttled_until: float | None = None  # monotonic
         self._answered_at: tuple[float, float] | None = None  # Prometheus' time, our monotonic time
         self.failures = 0
 
@@ -140,12 +143,12 @@ class Poller:
     def _is_due(self) -> bool:
         """False while nobody looks, and between the slow rounds while only the header is in sight."""
         look = self._looking()
-        if look.pace is Pace.NONE:
+        if look.pace is RefreshPace.NONE:
             return False
         if self._whole_at is None or self._unheard_since(self._whole_at):
             return True
         since = self._clock.monotonic() - self._whole_at
-        if look.pace is Pace.SLOW:
+        if look.pace is RefreshPace.SLOW:
             return since >= SLOW_SECONDS
         is_whole = not 0 < len(look.nodes) <= MOST_NODES
         return not is_whole or len(self._cards) < self._many_cards or since >= FLEET_SECONDS
@@ -167,36 +170,50 @@ class Poller:
             uses = await self._besides("uses", lambda: self._source.uses(self._pods(look)), uses)
         self.failures = 0
         if not nodes:
-            self._whole_at = began
+            self._whole_at, self._whole_seconds = began, now_seconds
+        before_seconds = self._answered_at[0] if self._answered_at else None
         self._answered_at = (now_seconds, self._clock.monotonic())
+        stay, gone = await self._reconciled(cards, nodes, now_seconds, before_seconds)
+        await self._emit(stay, gone, len(cards))
+        self._beside.tell(fresh, uses, self._cards.values())
+        if self._after_round is not None:
+            self._after_round(now_seconds - self._skew.seconds)
+        if not self._unheard_since(began):
+            await self._recall(look, now_seconds)
+        if self._unheard_since(began):
+            # whether it is heard at all is asked at once, but not before it may be asked
+            until = self._throttled_until or 0.0
+            return max(self._interval_seconds, until - self._clock.monotonic())
+        rest = min(_LONGEST_PAUSE_SECONDS, _REST * (self._clock.monotonic() - began))
+        return max(self._interval_seconds, rest)
+
+    async def _reconciled(
+        self, cards: list[Gpu], nodes: Sequence[str], now_seconds: float, before_seconds: float | None
+    ) -> tuple[list[Gpu], list[str]]:
+        """The cards to show after a round, also those that were silent or not asked for; uuids to drop.
+        `before_seconds` is when the round before was answered."""
         spoken = self._source.asked
         asked_for = {
             uuid: one
             for uuid, one in self._cards.items()
             if (one.node in spoken if spoken is not None else not nodes or one.node in nodes)
         }
-        shown, gone = aged(cards, asked_for, now_seconds, self._sample_interval_seconds)
+        pace = self._clock.cluster_pace()
+        # nothing is newer than our own round, however fast the cluster's time passes
+        between_seconds = max(self._sample_interval_seconds, self._interval_seconds * pace)
+        shown, gone = aged(cards, asked_for, now_seconds, between_seconds, before_seconds=before_seconds)
         # silent cards too: a pod on one of them is not looked for on the others, and may have ended
         shown = await self._attributed(shown)
         # cards that were not asked for keep their numbers for as long as their samples allow
         others = [one for uuid, one in self._cards.items() if uuid not in asked_for]
-        old = {one.uuid for one in others if one.sampled_seconds and is_forgotten(one, now_seconds)}
+        old = {one.uuid for one in others if is_forgotten(one, now_seconds, FORGET_SECONDS * pace)}
         gone += sorted(old)
         others = [one for one in others if one.uuid not in old]
-        kept, _ = aged(others, {}, now_seconds, self._sample_interval_seconds)
+        patience_seconds = self._sample_interval_seconds * pace
+        kept, _ = aged(others, {}, now_seconds, patience_seconds, seen_seconds=self._whole_seconds)
         left = self._left([*shown, *kept], frozenset(card.uuid for card in cards))
         stay = [card for card in (*shown, *kept) if card.uuid not in left]
-        await self._emit(stay, [*gone, *left], len(cards))
-        self._emit_details(fresh)
-        self._emit_uses(uses)
-        if self._after_round is not None:
-            self._after_round(now_seconds)
-        if not self._unheard_since(began):
-            await self._recall(look, now_seconds)
-        if self._unheard_since(began):
-            return self._interval_seconds  # whether it is heard at all is asked at once
-        rest = min(_LONGEST_PAUSE_SECONDS, _REST * (self._clock.monotonic() - began))
-        return max(self._interval_seconds, rest)
+        return stay, [*gone, *left]
 
     # ---- asking
 
@@ -215,16 +232,23 @@ class Poller:
             return nothing
         try:
             return await ask()
-        except Unheard:
+        except Unheard as error:
             self._unheard[what] = self._clock.monotonic()
+            self._throttled_until = self._clock.monotonic() + error.wait_seconds
             return nothing
 
     async def _ask(self, nodes: Sequence[str]) -> tuple[list[Gpu], float]:
         """Cards as the exporters see them, and the source's own time."""
+        asked_seconds = self._clock.cluster_now()
         cards, now = await self._source.read(self._cluster, nodes, len(self._cards))
-        return cards, self._clock.now() if now is None else now
+        if now is None:
+            return cards, self._clock.cluster_now()
+        self._skew.hear(
+            now + LAG_SECONDS, asked_seconds, self._clock.cluster_now(), self._clock.cluster_pace()
+        )
+        return without_future(cards, now), now
 
-    def _asked_nodes(self, look: Look, now_monotonic: float) -> tuple[str, ...]:
+    def _asked_nodes(self, look: Focus, now_monotonic: float) -> tuple[str, ...]:
         """The nodes to ask for, empty for the whole fleet: always where it is small or its turn has come."""
         if (
             not 0 < len(look.nodes) <= MOST_NODES
@@ -234,7 +258,7 @@ class Poller:
             return ()
         return look.nodes if now_monotonic - self._whole_at < FLEET_SECONDS else ()
 
-    async def _recall(self, look: Look, now_seconds: float) -> None:
+    async def _recall(self, look: Focus, now_seconds: float) -> None:
         """The last hour of what is in sight, once a minute and after the numbers of now."""
         if self._remember is None or look.past is None or self._is_resting("past"):
             return
@@ -245,7 +269,7 @@ class Poller:
         self._past = (asked, at)
         self._remember(await self._besides("past", lambda: self._source.past(asked, now_seconds), {}))
 
-    def _pods(self, look: Look) -> list[Pod]:
+    def _pods(self, look: Focus) -> list[Pod]:
         pods: Mapping[str, Pod] = self._cluster.records(Kind.POD)
         return [pods[uid] for uid in look.pods[:MOST_PODS] if uid in pods]
 
@@ -260,6 +284,8 @@ class Poller:
         before: dict[str, list[Gpu]] = {}
         for card in self._cards.values():
             before.setdefault(card.node, []).append(card)
+        status = self._cluster.status(Kind.POD)
+        sees_all = status is None or (status.is_whole and status.phase is Phase.LIVE)
         found: list[Gpu] = []
         for count, (name, own) in enumerate(by_node.items()):
             if count % 100 == 99:
@@ -268,7 +294,11 @@ class Poller:
             if node is None:
                 found.extend(own)
                 continue
-            found.extend(attribute(own, self._cluster.pods_on(name), before.get(name, ()), node.gpu_replicas))
+            pods, last = self._cluster.pods_on(name), before.get(name, ())
+            claimed = self._cluster.pods_by_card(name)
+            found.extend(
+                attribute(own, pods, last, node.gpu_replicas, sees_all_pods=sees_all, claimed=claimed)
+            )
         return found
 
     def _left(self, cards: Iterable[Gpu], seen: Collection[str]) -> frozenset[str]:
@@ -285,7 +315,8 @@ class Poller:
     # ---- telling
 
     async def _emit(self, cards: Sequence[Gpu], gone: Sequence[str], found: int) -> None:
-        changed = [card for card in cards if self._cards.get(card.uuid) != card]
+        is_moved, self._shifted_by = self._skew.seconds != self._shifted_by, self._skew.seconds
+        changed = [card for card in cards if is_moved or self._cards.get(card.uuid) != card]
         for card in cards:
             self._cards[card.uuid] = card
         for uuid in gone:
@@ -300,67 +331,58 @@ class Poller:
             self._sink(
                 Batch(
                     kind=Kind.GPU,
-                    changed=tuple(now),
+                    changed=shifted(now, self._shifted_by),
                     removed=() if changed else tuple(gone),
                     status=None if changed else status,
                 )
             )
 
-    def _emit_details(self, fresh: Sequence[GpuDetail]) -> None:
-        """Second records of the nodes whose page is open; those of any other node go."""
-        known = self._cards.values() if fresh else ()
-        names = {(card.node, card.uuid.replace(f"@{card.node}", "")): card.uuid for card in known}
-        new: dict[str, GpuDetail] = {}
-        for one in fresh:
-            uuid = names.get((one.node, one.uuid), one.uuid)
-            new[uuid] = one if uuid == one.uuid else msgspec.structs.replace(one, uuid=uuid)
-        changed = tuple(one for uuid, one in new.items() if self._details.get(uuid) != one)
-        removed = tuple(uuid for uuid in self._details if uuid not in new)
-        self._details = new
-        if changed or removed:
-            self._sink(Batch(kind=Kind.GPU_DETAIL, changed=changed, removed=removed))
-
-    def _emit_uses(self, fresh: Sequence[PodUse]) -> None:
-        """CPU and network of the pods on screen; those of any other go."""
-        new = {one.uid: one for one in fresh}
-        changed = tuple(one for uid, one in new.items() if self._uses.get(uid) != one)
-        removed = tuple(uid for uid in self._uses if uid not in new)
-        self._uses = new
-        if changed or removed:
-            self._sink(Batch(kind=Kind.POD_USE, changed=changed, removed=removed))
-
     def _live(self, found: int) -> StreamStatus:
         now = self._heard_seconds = self._clock.now()
-        message = self._source.complaint
+        source, skew = self._source, self._skew.seconds
+        told = (source.complaint, *clock_sentences(source.who, skew, self._cards.values()))
+        message = " ".join(one for one in told if one)
         if not found and not self._cards:
-            message = self._source.nothing
+            message = message or self._source.nothing
         return StreamStatus(
-            kind=Kind.GPU, phase=Phase.LIVE, message=message, objects=len(self._cards), heard_seconds=now
+            kind=Kind.GPU,
+            phase=Phase.LIVE,
+            message=message,
+            objects=len(self._cards),
+            heard_seconds=now,
+            is_partial=source.is_partial,
+            clock_ahead_seconds=skew,
         )
 
     def _fail(self, error: TelemetryError) -> float:
         pause = min(_LONGEST_PAUSE_SECONDS, self._interval_seconds * 2.0 ** min(self.failures, 10))
         pause *= 0.8 + 0.4 * self._rng.random()
+        pause = max(pause, error.wait_seconds)
         self.failures += 1
         now = self._clock.now()
         changed: list[Gpu] = []
         if self._answered_at is not None:
+            # how long a source has been silent is our time, whatever time its samples are stamped with
+            pace = self._clock.cluster_pace()
             then, at = self._answered_at
             shown, _ = aged(
-                self._cards.values(), {}, then + self._clock.monotonic() - at, self._sample_interval_seconds
+                self._cards.values(),
+                {},
+                then + (self._clock.monotonic() - at) * pace,
+                self._sample_interval_seconds * pace,
+                seen_seconds=then,
             )
             changed = [card for card in shown if self._cards[card.uuid] != card]
             self._cards.update((card.uuid, card) for card in changed)
         status = StreamStatus(
             kind=Kind.GPU,
             phase=error.phase,
-            message=error.sentence,
+            message=error.told(pause),
             objects=len(self._cards),
-            since_seconds=now,
+            since_seconds=self._clock.cluster_now(),
             heard_seconds=self._heard_seconds,
             retry_seconds=now + pause,
         )
-        self._sink(Batch(kind=Kind.GPU, changed=tuple(changed), status=status))
-        self._emit_details(())  # nobody can say how old they are
-        self._emit_uses(())
+        self._sink(Batch(kind=Kind.GPU, changed=shifted(changed, self._shifted_by), status=status))
+        self._beside.tell((), (), ())  # nobody can say how old they are
         return pause

@@ -1,114 +1,113 @@
-"""Queries to one Prometheus through prometheus-api-client, in a thread of its own."""
+"""Queries to one Prometheus, each with a deadline for its whole answer."""
 
 import asyncio
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
-import msgspec
-
+from cockpit.apart import apart
 from cockpit.errors import CockpitError, NoConnection, Refused
 from cockpit.model.batch import Phase
 from cockpit.telemetry import rows
-from cockpit.telemetry.faults import TelemetryError, Unheard
-from cockpit.telemetry.rows import Row
-
-if TYPE_CHECKING:
-    import requests
-
-    from cockpit.telemetry.bounded import Bounded
+from cockpit.telemetry.faults import Complaint, TelemetryError, Unheard
+from cockpit.telemetry.rows import Found, Row, Unreadable
+from cockpit.telemetry.verdict import refuse_no_data
+from cockpit.telemetry.wire import Http, Query
 
 T = TypeVar("T")
+R = TypeVar("R")
 
-LIMIT_BYTES = 64 * 2**20
-"""Largest answer that is read; five families of 20,000 cards are 40 MB (reference 5.2)."""
+LIMIT_BYTES = 24 * 2**20
+"""Largest answer that is read; one quantity of 20,000 cards is 8 MB (reference 5.2), every quantity
+of 2,000 cards 12 MB."""
 
 TIMEOUT_SECONDS = 20.0
-LARGE_TIMEOUT_SECONDS = 60.0
-"""For answers about a whole fleet: where processors are short, 20,000 cards take a Prometheus its time."""
+"""From the question to the last byte of the answer, however slowly it comes."""
+
+LARGE_TIMES = 3.0
+"""So much more patience for a whole fleet: where processors are short, 20,000 cards take a Prometheus its
+time."""
+
+
+REMARK = "PromQL "
+"""How Prometheus' remarks on a query begin (util/annotations/annotations.go)."""
 
 
 class Prometheus:
-    """One Prometheus. `url` is its root: an own address, or the API server's service proxy path.
-
-    `http` is the `requests` session to use; its adapter for `url` stays in charge of the transport. Queries
-    run one at a time in an own thread, so neither the network nor a large answer stops the caller's loop.
-    """
+    """One Prometheus, asked through `http`. Answers are taken apart in a thread that nobody waits for."""
 
     def __init__(
         self,
-        url: str,
-        http: "requests.Session",
+        http: Http,
         *,
         who: str = "Prometheus",
         timeout_seconds: float = TIMEOUT_SECONDS,
         limit_bytes: int = LIMIT_BYTES,
     ) -> None:
-        self.url = url.rstrip("/")
         self.who = who
         self._http = http
         self._timeout_seconds = timeout_seconds
         self._limit_bytes = limit_bytes
-        self._connect: Any = None
-        self._guard: Bounded | None = None
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="prometheus")
+        self._odd = 0
+        self._warnings: dict[str, None] = {}
+        self._infos: dict[str, None] = {}
 
     async def query(self, promql: str, at_seconds: float | None = None) -> list[Any]:
         """Rows of an instant query (`data.result`), as of a moment of the server's own time (epoch seconds),
         None for now. Raises TelemetryError with one sentence, Unheard where nothing was heard at all."""
-        return await self.apart(lambda: self.query_now(promql, at_seconds))
+        return await self._ask("query", _instant(promql, at_seconds), rows.vector_trees)
 
     async def series(self, promql: str, at_seconds: float | None = None) -> list[Row]:
         """As `query`, for large answers: rows whose labels were not taken apart."""
-
-        def ask() -> list[Row]:
-            self._client()
-            assert self._guard is not None
-            self._guard.read = rows.answer
-            try:
-                return self.query_now(promql, at_seconds, LARGE_TIMEOUT_SECONDS)
-            finally:
-                self._guard.read = msgspec.json.decode
-
-        return await self.apart(ask)
-
-    async def apart(self, work: Callable[[], T]) -> T:
-        """Run `work` in this Prometheus' thread: parsing and joining large answers belongs there too."""
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+        seconds = LARGE_TIMES * self._timeout_seconds
+        return await self._ask("query", _instant(promql, at_seconds), rows.vector, seconds)
 
     async def query_range(
         self, promql: str, start_seconds: float, end_seconds: float, step_seconds: int
     ) -> list[Any]:
-        """Rows of a range query, a point each `step_seconds` (times are epoch seconds, whole ones); raises as
-        `query` does."""
-
-        def ask() -> Any:
-            start, end = (datetime.fromtimestamp(at, UTC) for at in (start_seconds, end_seconds))
-            return self._client().custom_query_range(
-                promql, start, end, f"{step_seconds}s", timeout=self._timeout_seconds
-            )
-
-        return await self.apart(lambda: self._rows(ask))
-
-    def query_now(
-        self, promql: str, at_seconds: float | None = None, least_timeout_seconds: float = 0.0
-    ) -> list[Any]:
-        """As `query`, blocking."""
-        when = {} if at_seconds is None else {"time": f"{at_seconds:.3f}"}
-        patience = max(self._timeout_seconds, least_timeout_seconds)
-        return self._rows(
-            lambda: self._client().custom_query(promql, params=when, timeout=patience), patience
+        """Rows of a range query, a point each `step_seconds` (times are epoch seconds); raises as `query`."""
+        asked = (
+            ("query", promql),
+            ("start", f"{start_seconds:.3f}"),
+            ("end", f"{end_seconds:.3f}"),
+            ("step", f"{step_seconds}s"),
         )
+        return await self._ask("query_range", asked, rows.matrix_trees)
 
-    def _rows(self, ask: Callable[[], Any], timeout_seconds: float = 0.0) -> list[Any]:
+    async def apart(self, work: Callable[[], T]) -> T:
+        """Run `work` in a thread: parsing and joining large answers belongs there."""
+        return await apart(work)
+
+    def take_complaint(self) -> Complaint:
+        """What was wrong with a part of the answers since the last call."""
+        odd, warnings, infos = self._odd, tuple(self._warnings), tuple(self._infos)
+        self._odd, self._warnings, self._infos = 0, {}, {}
+        # remarks on the query come as warnings, too; all others are about stores that did not answer
+        partial = [one for one in warnings if not one.startswith(REMARK)]
+        remarks = [one for one in (*warnings, *infos) if one not in partial]
+        parts: list[str] = []
+        if odd:
+            series = "1 series" if odd == 1 else f"{odd} series"
+            parts.append(f"{self.who} answers with {series} that cannot be read; left out.")
+        if partial:
+            parts.append(f"{self.who} answers only partially, GPUs may be missing: {_first_of(partial)}")
+        if remarks:
+            parts.append(f"{self.who} warns: {_first_of(remarks)}")
+        return Complaint(" ".join(parts), bool(partial))
+
+    async def _ask(
+        self,
+        what: str,
+        query: Query,
+        read: Callable[[bytes | bytearray], Found[R]],
+        timeout_seconds: float = 0.0,
+    ) -> list[R]:
         """What was asked for; every failure in one sentence."""
         patience = timeout_seconds or self._timeout_seconds
-        import requests
-        from prometheus_api_client.exceptions import PrometheusApiClientException
-
         try:
-            found = ask()
+            async with asyncio.timeout(patience):
+                answer = await self._http.get(f"/api/v1/{what}", query, self._limit_bytes)
+        except TimeoutError:
+            raise Unheard(f"{self.who} did not answer within {patience:g} s; it may be overloaded.") from None
         except TelemetryError:
             raise
         except Refused as error:
@@ -117,61 +116,26 @@ class Prometheus:
             raise Unheard(error.sentence) from None
         except CockpitError as error:
             raise TelemetryError(error.sentence) from None
-        except requests.exceptions.JSONDecodeError:
-            raise TelemetryError(
-                f"{self.who} answers in something that is not JSON; check the URL."
-            ) from None
-        except requests.Timeout:
-            raise Unheard(
-                f"{self.who} did not answer within {patience:.0f} s; it may be overloaded."
-            ) from None
-        except (requests.RequestException, OSError) as error:
-            raise Unheard(f"{self.who} cannot be reached: {_cause(error)}.") from None
-        except (PrometheusApiClientException, KeyError, TypeError, ValueError):
-            raise TelemetryError(
-                f"{self.who} answers in a form that is not Prometheus'; check the URL."
-            ) from None
-        if not isinstance(found, list):
-            raise TelemetryError(f"{self.who} answers in a form that is not Prometheus'; check the URL.")
-        return found
+        refuse_no_data(self.who, answer)
+        body = answer.body
+        try:
+            found = await self.apart(lambda: read(body))
+        except Unreadable as error:
+            raise TelemetryError(f"{self.who} {error.sentence}") from None
+        self._odd += found.odd
+        self._warnings.update(dict.fromkeys(found.warnings))
+        self._infos.update(dict.fromkeys(found.infos))
+        return found.rows
 
-    def close(self) -> None:
-        """Stop the thread after the query in flight; nothing waits for it."""
-        self._thread.shutdown(wait=False, cancel_futures=True)
-
-    def _client(self) -> Any:
-        if self._connect is None:
-            from prometheus_api_client import PrometheusConnect
-            from urllib3.util.retry import Retry
-
-            from cockpit.telemetry.bounded import Bounded
-
-            inner = self._http.get_adapter(self.url)
-            # no retries of its own: the poller's back-off is the retry
-            self._connect = PrometheusConnect(
-                url=self.url, session=self._http, retry=Retry(total=0), timeout=self._timeout_seconds
-            )
-            # PrometheusConnect puts a plain adapter before the session's own; the guarded one takes its place
-            self._guard = Bounded(inner, self._limit_bytes, self.who)
-            self._http.mount(self.url, self._guard)
-        return self._connect
+    async def close(self) -> None:
+        """Let go of its connections."""
+        await self._http.close()
 
 
-def _cause(error: BaseException) -> str:
-    """The innermost reason in a few words: requests wraps three deep."""
-    import socket
+def _first_of(words: Sequence[str]) -> str:
+    return f"{words[0]} (and {len(words) - 1} more)" if len(words) > 1 else words[0]
 
-    seen: BaseException = error
-    for _ in range(6):
-        inner = getattr(seen, "reason", None)
-        if not isinstance(inner, BaseException):
-            inner = seen.__cause__ or next((one for one in seen.args if isinstance(one, BaseException)), None)
-        if inner is None:
-            break
-        seen = inner
-    if isinstance(seen, socket.gaierror):
-        return "its name is not known"
-    if isinstance(seen, ConnectionRefusedError):
-        return "connection refused"
-    text = " ".join(str(seen).split()).rsplit(": ", 1)[-1]
-    return (text[:120] or type(seen).__name__).rstrip(".")
+
+def _instant(promql: str, at_seconds: float | None) -> Query:
+    when = () if at_seconds is None else (("time", f"{at_seconds:.3f}"),)
+    return (("query", promql), *when)

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from cockpit.model.throttle import HARMFUL, REASONS
 from cockpit.telemetry.labels import HOSTS
-from cockpit.telemetry.names import SAMPLED_AT, Quantity, names_of
+from cockpit.telemetry.names import FAMILY_LABEL, SAMPLED_AT, GpuMetric, names_of
 
 REASONED = ("cockpit_gpu_throttle",)
 """Names with a series for each reason (label `reason`)."""
@@ -69,31 +69,39 @@ def instant(names: Iterable[str], nodes: Iterable[str] = ()) -> str:
 def trimmed(names: Iterable[str], *, is_placed: bool) -> str:
     """These names of the whole fleet with no more labels than tell cards apart: a quarter of the bytes.
 
-    `is_placed`: host labels name every node, so what the scrape adds is left out too.
+    `is_placed`: host labels name every node, so what the scrape adds is left out too. Where two scrapes
+    of a page differ in a label of the server's own, the larger of two values counts, and no doubt is told.
     """
     labels = ("__name__", *_CARD_LABELS, *_SENSOR_LABELS, *(() if is_placed else _SCRAPE_LABELS))
     return f"max by ({', '.join(labels)}) ({instant(names)})"
 
 
-def sample_times(nodes: Iterable[str] = (), *, is_placed: bool = False) -> str:
-    """When each card was last sampled, as epoch seconds, one row a card; where host labels name every node
-    (`is_placed`) one row a node: a page is scraped whole, and a series that left it ends at once."""
+BY_CARD = (FAMILY_LABEL, *_CARD_LABELS, *_SCRAPE_LABELS)
+BY_NODE = (FAMILY_LABEL, *HOSTS)
+"""What sample times of a large fleet are told by: each card, or, where host labels name every node, each node
+and exporter. A page is scraped whole, and a series that left it ends at once."""
+
+
+def sample_times(nodes: Iterable[str] = (), *, by: Iterable[str] = ()) -> str:
+    """When each series was last sampled, as epoch seconds: a row a series of the names that every card has,
+    or the newest `by` these labels. Each row says in `FAMILY_LABEL` of which name it is."""
     chosen = tuple(nodes)
     # `node` and `Hostname` cannot be asked in one selector, and timestamp() takes a selector only
     labels: tuple[str, ...] = HOST_LABELS if chosen else ("",)
     pattern = any_of(chosen)
     parts = [
-        f"timestamp({name}{{{label}=~{pattern}}})" if label else f"timestamp({name})"
+        f'label_replace(timestamp({selector}), "{FAMILY_LABEL}", "{name}", "", "")'
         for name in SAMPLED_AT
-        for label in labels
+        for selector in (f"{name}{{{label}=~{pattern}}}" if label else name for label in labels)
     ]
-    by = HOSTS if is_placed else (*_CARD_LABELS, *_SCRAPE_LABELS)
-    return f"max by ({', '.join(by)}) ({' or '.join(parts)})"
+    each = " or ".join(parts)
+    labels = tuple(by)
+    return f"max by ({', '.join(labels)}) ({each})" if labels else each
 
 
-def held_down(nodes: Iterable[str] = ()) -> str:
-    """Cards whose clocks something harmful holds down: our exporter's series that are 1, DCGM's bit masks."""
-    masks = tuple(name for name in names_of((Quantity.THROTTLE,)) if name not in REASONED)
+def throttled(nodes: Iterable[str] = ()) -> str:
+    """Cards that something harmful throttles: our exporter's series that are 1, DCGM's bit masks."""
+    masks = tuple(name for name in names_of((GpuMetric.THROTTLE,)) if name not in REASONED)
     words = any_of(word for bit, word, _ in REASONS if bit & HARMFUL)
     chosen = tuple(nodes)
     parts = []

@@ -2,8 +2,10 @@
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
+
+from cockpit.clean import clean
 
 
 class Sample(NamedTuple):
@@ -47,25 +49,37 @@ def _odd(row: Any) -> list[Sample]:
     return [Sample(str(labels.get("__name__", "")), labels, value, at)]
 
 
-_LINE = re.compile(r"([a-zA-Z_:][a-zA-Z0-9_:]*)[ \t]*(?:\{(.*)\})?[ \t]+(\S+)(?:[ \t]+(-?\d+))?[ \t]*$")
+MOST_SAMPLES = 50_000
+LONGEST_LINE = 16 * 1024
+LONGEST_LABEL = 253
+"""The API server's limit for a name; what is longer is cut."""
+
+_LINE = re.compile(
+    r"([a-zA-Z_:][a-zA-Z0-9_:]*)[ \t]*(?:\{(.*)\})?[ \t]+(\S+)(?:[ \t]+(-?[0-9]{1,16}))?[ \t]*$"
+)
 _LABEL = re.compile(r'[ \t]*([a-zA-Z_][a-zA-Z0-9_]*)[ \t]*=[ \t]*"((?:[^"\\]|\\.)*)"[ \t]*(?:,|$)')
 _ESCAPE = re.compile(r"\\(.)")
 
 
-def parse_exposition(text: str, read_seconds: float) -> list[Sample]:
-    """Samples of the Prometheus text format (version 0.0.4). Lines that do not follow it are left out.
+def parse_exposition(
+    text: str, read_seconds: float, names: Container[str] | None = None, most: int = MOST_SAMPLES
+) -> list[Sample]:
+    """Samples of the Prometheus text format (version 0.0.4), of these names where they are given, and at most
+    so many. Lines that do not follow the format are left out; labels are cleaned.
 
     `read_seconds` is the time of reading, used where a line has no time stamp of its own (milliseconds).
     Source: prometheus.io/docs/instrumenting/exposition_formats/#text-based-format.
     """
     samples: list[Sample] = []
-    for line in text.splitlines():
-        if not line or line[0] == "#":
+    for line in text.split("\n"):
+        if not line or line[0] == "#" or len(line) > LONGEST_LINE:
             continue
         match = _LINE.match(line.strip())
         if match is None:
             continue
         name, inside, raw, stamp = match.groups()
+        if names is not None and name not in names:
+            continue
         labels = _labels(inside or "")
         try:
             value = float(raw)
@@ -75,6 +89,8 @@ def parse_exposition(text: str, read_seconds: float) -> list[Sample]:
             continue
         at = int(stamp) / 1000 if stamp else read_seconds
         samples.append(Sample(name, labels, value, at))
+        if len(samples) >= most:
+            break
     return samples
 
 
@@ -85,7 +101,7 @@ def _labels(inside: str) -> dict[str, str] | None:
         match = _LABEL.match(inside, at)
         if match is None:
             return None if inside[at:].strip(" \t,") else found
-        found[match[1]] = _ESCAPE.sub(_unescape, match[2])
+        found[match[1]] = clean(_ESCAPE.sub(_unescape, match[2]), LONGEST_LABEL)
         at = match.end()
     return found
 

@@ -9,15 +9,17 @@ from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.pod_use import PodUse
 from cockpit.model.record import Kind
-from cockpit.telemetry import detail_names, past
+from cockpit.model.store_reader import StoreReader
+from cockpit.telemetry import detail_names, history
 from cockpit.telemetry import uses as pod_uses
-from cockpit.telemetry.faults import TelemetryError, Unheard
+from cockpit.telemetry.cards.round import gpus
+from cockpit.telemetry.cards.stamps import stamps_of
+from cockpit.telemetry.faults import Complaint, TelemetryError, Unheard
 from cockpit.telemetry.fleet import FleetReader
-from cockpit.telemetry.held import held_line
-from cockpit.telemetry.labels import Places
+from cockpit.telemetry.history import Line, Past
+from cockpit.telemetry.labels import NodeNames
 from cockpit.telemetry.names import MEANINGS
-from cockpit.telemetry.normalise import ages, gpus
-from cockpit.telemetry.past import Line, Past
+from cockpit.telemetry.pool_history import duty_line
 from cockpit.telemetry.promql import PROBE, instant, sample_times
 from cockpit.telemetry.rows import Row
 from cockpit.telemetry.sample import Sample, from_prometheus, newest_seconds
@@ -31,17 +33,11 @@ Answer = tuple[list[Gpu], float | None]
 """Cards, and the source's own time."""
 
 
-class Cluster(Protocol):
-    """What is read of the store."""
-
-    def records(self, kind: str, /) -> Mapping[str, Any]: ...
-    def pods_on(self, node: str, /) -> Sequence[Pod]: ...
-
-
-class Source(Protocol):
+class TelemetrySource(Protocol):
     """One place to ask. `nothing` is what to say when it answers but knows no GPU; `complaint` what is wrong
-    with a part of it, "" when nothing is; `asked` names the nodes that the last round spoke to, None where
-    that is exactly those it was given (all, where it was given none)."""
+    with a part of it, "" when nothing is; `is_partial` whether cards may be missing for that; `asked` names
+    the nodes that the last round spoke to, None where that is exactly those it was given (all, where it was
+    given none)."""
 
     @property
     def who(self) -> str: ...
@@ -50,17 +46,19 @@ class Source(Protocol):
     @property
     def complaint(self) -> str: ...
     @property
+    def is_partial(self) -> bool: ...
+    @property
     def asked(self) -> frozenset[str] | None: ...
 
     async def read(
-        self, cluster: Cluster, nodes: Sequence[str], cards_known: int
+        self, cluster: StoreReader, nodes: Sequence[str], cards_known: int
     ) -> tuple[list[Gpu], float | None]:
         """Cards as the exporters see them, and the source's own time (epoch seconds; None where it has none).
 
         `nodes` are those on screen, empty for all. Raises TelemetryError where there is no answer at all.
         """
 
-    async def details(self, cluster: Cluster, nodes: Sequence[str]) -> list[GpuDetail]:
+    async def details(self, cluster: StoreReader, nodes: Sequence[str]) -> list[GpuDetail]:
         """What only the pages of these nodes show. Raises TelemetryError as `read` does."""
 
     async def uses(self, pods: Sequence[Pod]) -> list[PodUse]:
@@ -69,11 +67,11 @@ class Source(Protocol):
     async def past(self, asked: Past, now_seconds: float) -> dict[str, Line]:
         """Lines of the last hour, where somebody remembers it. Raises nothing but Unheard."""
 
-    def close(self) -> None:
-        """Let go of threads and connections."""
+    async def close(self) -> None:
+        """Let go of connections."""
 
 
-class Asked(Protocol):
+class PrometheusApi(Protocol):
     """What is asked: `cockpit.telemetry.prometheus.Prometheus`."""
 
     @property
@@ -84,7 +82,8 @@ class Asked(Protocol):
         self, promql: str, start_seconds: float, end_seconds: float, step_seconds: int
     ) -> list[Any]: ...
     async def apart(self, work: Callable[[], T]) -> T: ...
-    def close(self) -> None: ...
+    def take_complaint(self) -> Complaint: ...
+    async def close(self) -> None: ...
 
 
 LAG_SECONDS = 1.0
@@ -97,13 +96,13 @@ class PrometheusSource:
     Otherwise a scrape between two of them would give a new time to an old value.
     """
 
-    complaint = ""
     asked = None
 
-    def __init__(self, asked: Asked, many_cards: int = MANY_CARDS) -> None:
+    def __init__(self, asked: PrometheusApi, many_cards: int = MANY_CARDS) -> None:
         self._asked = asked
         self._many_cards = many_cards
         self._fleet = FleetReader(asked)
+        self.complaint, self.is_partial = Complaint()
 
     @property
     def who(self) -> str:
@@ -119,9 +118,14 @@ class PrometheusSource:
         )
 
     async def read(
-        self, cluster: Cluster, nodes: Sequence[str], cards_known: int
+        self, cluster: StoreReader, nodes: Sequence[str], cards_known: int
     ) -> tuple[list[Gpu], float | None]:
         """As `Source.read`; the time is Prometheus' own."""
+        answer = await self._read(cluster, nodes, cards_known)
+        self.complaint, self.is_partial = self._asked.take_complaint()
+        return answer
+
+    async def _read(self, cluster: StoreReader, nodes: Sequence[str], cards_known: int) -> Answer:
         places = places_of(cluster)
         at = await self._moment()
         if nodes or max(cards_known, _devices(cluster)) < self._many_cards:
@@ -129,18 +133,17 @@ class PrometheusSource:
             return await self._cards(rows, places, sample_times(nodes), at)
         return await self._fleet.read(places, at)
 
-    async def _cards(self, rows: list[Any], places: Places, times: str, at: float | None) -> Answer:
+    async def _cards(self, rows: list[Any], places: NodeNames, times: str, at: float | None) -> Answer:
         asked = await self._times(times, at)
 
         def work() -> Answer:
-            # under timestamp() the value is the time, so what is stamped on its rows is of no use
-            sampled = ages(from_prometheus(asked), places)
             samples = from_prometheus(rows)
-            return gpus(samples, places, sampled), newest_seconds(samples)
+            stamps = stamps_of(from_prometheus(asked), places)
+            return gpus(samples, places, stamps), newest_seconds(samples)
 
         return await self._asked.apart(work)
 
-    async def details(self, cluster: Cluster, nodes: Sequence[str]) -> list[GpuDetail]:
+    async def details(self, cluster: StoreReader, nodes: Sequence[str]) -> list[GpuDetail]:
         """One query for all that the page of a node shows besides; as `Source.details`."""
         if not nodes:
             return []
@@ -165,28 +168,28 @@ class PrometheusSource:
 
     async def past(self, asked: Past, now_seconds: float) -> dict[str, Line]:
         """One range query for the cards of a node, two for the mean of many cards; as `Source.past`."""
-        end = past.end_of(now_seconds)
-        start = end - past.RANGE_SECONDS
+        end = history.end_of(now_seconds)
+        start = end - history.RANGE_SECONDS
         try:
             if asked.node:
-                query = past.card_query(asked.node)
-                rows = await self._asked.query_range(query, start, end, past.STEP_SECONDS)
-                return await self._asked.apart(lambda: past.card_lines(rows, end))
+                query = history.card_query(asked.node)
+                rows = await self._asked.query_range(query, start, end, history.STEP_SECONDS)
+                return await self._asked.apart(lambda: history.card_lines(rows, end))
             if asked.nodes or asked.gpu_nodes:
-                line = await held_line(self._asked, asked, end)
+                line = await duty_line(self._asked, asked, end)
                 return {asked.key: line} if line else {}
             if not asked.pods:
                 return {}
             sums, counts = [
-                await self._asked.query_range(query, start, end, past.STEP_SECONDS)
-                for query in past.pod_queries(asked.pods)
+                await self._asked.query_range(query, start, end, history.STEP_SECONDS)
+                for query in history.pod_queries(asked.pods)
             ]
         except Unheard:
             raise
         except TelemetryError:
             # what is now matters more than what was; the next round asks again
             return {}
-        line = past.mean_line(sums, counts, end)
+        line = history.mean_line(sums, counts, end)
         return {asked.key: line} if line else {}
 
     async def _moment(self) -> float | None:
@@ -204,9 +207,9 @@ class PrometheusSource:
             # numbers without their age are better than none; the next round asks again
             return []
 
-    def close(self) -> None:
-        """Stop its thread."""
-        self._asked.close()
+    async def close(self) -> None:
+        """Let go of its connections."""
+        await self._asked.close()
 
 
 def _unstamped(samples: list[Sample]) -> list[Sample]:
@@ -214,19 +217,19 @@ def _unstamped(samples: list[Sample]) -> list[Sample]:
     return [one._replace(sampled_seconds=None) for one in samples]
 
 
-def _devices(cluster: Cluster) -> int:
+def _devices(cluster: StoreReader) -> int:
     nodes: Mapping[str, Node] = cluster.records(Kind.NODE)
     return sum(node.gpu_capacity or 0 for node in nodes.values())
 
 
-def places_of(cluster: Cluster) -> Places:
+def places_of(cluster: StoreReader) -> NodeNames:
     """A snapshot of the names that labels are resolved by."""
     nodes: Sequence[Node] = tuple(cluster.records(Kind.NODE).values())
     pods: Mapping[str, Pod] = cluster.records(Kind.POD)
     agents = [pod for pod in pods.values() if "exporter" in pod.name or "dcgm" in pod.name]
     by_ip = {node.internal_ip: node.name for node in nodes if node.internal_ip}
     by_ip |= {pod.pod_ip: pod.node for pod in agents if pod.pod_ip and pod.node}
-    return Places(
+    return NodeNames(
         nodes=frozenset(node.name for node in nodes),
         node_by_ip=by_ip,
         pod_node={pod.key: pod.node for pod in agents if pod.node},

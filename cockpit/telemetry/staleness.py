@@ -10,6 +10,10 @@ from cockpit.model.quantity import Absent
 STALE_INTERVALS = 3
 """Samples older than this many sampling intervals are not shown as numbers (reference 5.4)."""
 
+OLD_SECONDS = 90.0
+"""Of one card's readings one that is so much older than the newest is not shown as a number: who told it fell
+silent, another exporter goes on."""
+
 FORGET_SECONDS = 3_600.0
 """A card that was not heard of for this long is dropped: it left with its node or was replaced."""
 
@@ -30,15 +34,23 @@ def stale(card: Gpu) -> Gpu:
     return msgspec.structs.replace(card, throttle=0, **readings) if readings else card
 
 
-def is_forgotten(card: Gpu, now_seconds: float) -> bool:
+def is_forgotten(card: Gpu, now_seconds: float, forget_seconds: float = FORGET_SECONDS) -> bool:
     """True for a card that was not heard of for so long that it is not shown any more."""
-    return card.sampled_seconds is None or now_seconds - card.sampled_seconds > FORGET_SECONDS
+    return card.sampled_seconds is not None and now_seconds - card.sampled_seconds > forget_seconds
 
 
 def aged(
-    seen: Iterable[Gpu], before: Mapping[str, Gpu], now_seconds: float, interval_seconds: float
+    seen: Iterable[Gpu],
+    before: Mapping[str, Gpu],
+    now_seconds: float,
+    interval_seconds: float,
+    *,
+    seen_seconds: float | None = None,
+    before_seconds: float | None = None,
 ) -> tuple[list[Gpu], list[str]]:
-    """The cards to show, and the uuids to drop. `interval_seconds` is the time between two samples of a card.
+    """The cards to show, and the uuids to drop. `interval_seconds` is the time between two samples of a card;
+    `seen_seconds` when the source told of `seen`, `before_seconds` when it told of `before` (None: now): a
+    sample whose age is unknown cannot be newer.
 
     A card that is missing now but was there before keeps its row with stale numbers, until it was silent for
     FORGET_SECONDS.
@@ -46,14 +58,18 @@ def aged(
     limit = STALE_INTERVALS * interval_seconds
     shown: dict[str, Gpu] = {}
     for card in seen:
-        at = card.sampled_seconds
+        at = seen_seconds if card.sampled_seconds is None else card.sampled_seconds
         shown[card.uuid] = stale(card) if at is not None and now_seconds - at > limit else card
     gone: list[str] = []
     for uuid, card in before.items():
         if uuid in shown:
             continue
-        if is_forgotten(card, now_seconds):
+        last = card
+        if card.sampled_seconds is None:
+            at = now_seconds if before_seconds is None else before_seconds
+            last = msgspec.structs.replace(card, sampled_seconds=at)
+        if is_forgotten(last, now_seconds):
             gone.append(uuid)
         else:
-            shown[uuid] = stale(card)
+            shown[uuid] = stale(last)
     return list(shown.values()), gone

@@ -4,25 +4,26 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 from cockpit.clock import Clock
 from cockpit.model.batch import Batch, StreamStatus
 from cockpit.model.gpu import Gpu
+from cockpit.model.metrics_server import NO_METRICS_SERVER, MetricsServer
 from cockpit.model.record import Kind
-from cockpit.telemetry.discovery import ListServices, Open, Target, find_prometheus
+from cockpit.model.store_reader import StoreReader
+from cockpit.telemetry.direct import Direct
+from cockpit.telemetry.discovery import ListServices, Open, find_prometheus
+from cockpit.telemetry.endpoint import MetricsTarget, ServicePort
 from cockpit.telemetry.exporters import ExporterPages
 from cockpit.telemetry.faults import TelemetryError
+from cockpit.telemetry.focus import Looking, everything
 from cockpit.telemetry.kubelets import ReadPage
-from cockpit.telemetry.look import Looking, everything
 from cockpit.telemetry.names import MEANINGS
 from cockpit.telemetry.poller import Poller, Remember
-from cockpit.telemetry.prometheus import Prometheus
+from cockpit.telemetry.prometheus import TIMEOUT_SECONDS, Prometheus
 from cockpit.telemetry.promql import has_gpus
-from cockpit.telemetry.source import Cluster, PrometheusSource, Source
-
-if TYPE_CHECKING:
-    import requests
+from cockpit.telemetry.source import PrometheusSource, TelemetrySource
+from cockpit.telemetry.wire import Get, Http, Through
 
 LOST_AFTER_FAILURES = 6
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 15.0, 300.0
@@ -30,12 +31,13 @@ _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 15.0, 300.0
 
 async def run_telemetry(
     *,
-    proxied_http: "Callable[[], requests.Session]",
+    get_proxied: Get,
     list_services: ListServices,
-    cluster: Cluster,
+    cluster: StoreReader,
     sink: Callable[[Batch], None],
     clock: Clock,
-    configured_url: str = "",
+    server: MetricsServer = NO_METRICS_SERVER,
+    patience_seconds: float = TIMEOUT_SECONDS,
     interval_seconds: float = 5.0,
     rng: random.Random | None = None,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -47,21 +49,22 @@ async def run_telemetry(
 ) -> None:
     """Run until cancelled. Every failure becomes the status of the GPU stream, none is raised.
 
-    `proxied_http` makes a `requests` session that reaches `http://cluster.local/...` through the API server
-    (`cockpit.kube.proxy.http_session`); `list_services` lists the Services of the cluster and may raise
-    CockpitError. `read_page` reads through the API server's pod proxy, for clusters without a Prometheus.
+    `get_proxied` asks a path of the API server; `list_services` lists the Services of the cluster and may
+    raise CockpitError. `server` is the one that a person named, `patience_seconds` how long a whole answer
+    may take. `read_page` reads through the API server's pod proxy, for clusters without a Prometheus.
     `looking`, `nudge`, `after_round` and `remember` are the poller's: what is in sight, that it changed, a
     round is over, what the last hour was like.
     """
     pause = _FIRST_PAUSE_SECONDS
     known: tuple[Gpu, ...] = ()
-    reach = partial(open_target, proxied_http=proxied_http)
+    reach = partial(open_target, get_proxied=get_proxied, patience_seconds=patience_seconds)
     while True:
         try:
             pages = ExporterPages(read_page, clock) if read_page is not None else None
-            source = await find_source(configured_url, list_services, reach, pages)
+            source = await find_source(server, list_services, reach, pages)
         except TelemetryError as error:
-            sink(Batch(kind=Kind.GPU, status=_nothing(error, clock.now(), pause)))
+            pause = max(pause, error.wait_seconds)
+            sink(Batch(kind=Kind.GPU, status=_nothing(error, clock, pause)))
             await sleep(pause)
             pause = min(_LONGEST_PAUSE_SECONDS, 2 * pause)
             continue
@@ -83,43 +86,43 @@ async def run_telemetry(
         try:
             await poller.run(most_failures=LOST_AFTER_FAILURES)
         finally:
-            source.close()
+            await source.close()
         # cards that left meanwhile must still grow old and go
         known = poller.cards
 
 
-def _nothing(error: TelemetryError, now_seconds: float, pause_seconds: float) -> StreamStatus:
+def _nothing(error: TelemetryError, clock: Clock, pause_seconds: float) -> StreamStatus:
     return StreamStatus(
         kind=Kind.GPU,
         phase=error.phase,
-        message=error.sentence,
-        since_seconds=now_seconds,
-        retry_seconds=now_seconds + pause_seconds,
+        message=error.told(pause_seconds),
+        since_seconds=clock.cluster_now(),
+        retry_seconds=clock.now() + pause_seconds,
     )
 
 
 async def find_source(
-    configured_url: str, list_services: ListServices, open_prometheus: Open, pages: ExporterPages | None
-) -> Source:
+    server: MetricsServer, list_services: ListServices, open_prometheus: Open, pages: ExporterPages | None
+) -> TelemetrySource:
     """The configured Prometheus; else one that knows GPUs; else the exporters themselves; else a Prometheus
     that may come to know some. Raises TelemetryError with one sentence."""
     prometheus: Prometheus | None = None
     fault: TelemetryError | None = None
     try:
-        prometheus = await find_prometheus(configured_url, list_services, open_prometheus)
-        if configured_url or await prometheus.query(has_gpus(MEANINGS)):
+        prometheus = await find_prometheus(server, list_services, open_prometheus)
+        if server.url or await prometheus.query(has_gpus(MEANINGS)):
             return PrometheusSource(prometheus)
     except TelemetryError as error:
         fault = error
     found = 0
-    if pages is not None and not configured_url:
+    if pages is not None and not server.url:
         try:
             found = await pages.find()
         except TelemetryError as error:
             fault = fault or error
     if pages is not None and found:
         if prometheus is not None:
-            prometheus.close()
+            await prometheus.close()
         return pages
     if prometheus is not None:
         return PrometheusSource(prometheus)
@@ -127,10 +130,12 @@ async def find_source(
     raise fault
 
 
-def open_target(target: Target, proxied_http: "Callable[[], requests.Session]") -> Prometheus:
+def open_target(
+    target: MetricsTarget, get_proxied: Get, patience_seconds: float = TIMEOUT_SECONDS
+) -> Prometheus:
     """The Prometheus behind a target: through the API server, or straight by its own URL."""
-    if target.is_proxied:
-        return Prometheus(target.url, proxied_http(), who=target.who)
-    import requests
-
-    return Prometheus(target.url, requests.Session(), who=target.who)
+    if isinstance(target.place, ServicePort):
+        http: Http = Through(get_proxied, target.place.path)
+    else:
+        http = Direct(target.place, target.login, target.who)
+    return Prometheus(http, who=target.who, timeout_seconds=patience_seconds)

@@ -3,16 +3,18 @@
 from collections.abc import Iterator
 
 from cockpit.gangs.sentence import one_line
-from cockpit.jobs.index import JobIndex
 from cockpit.model.batch import Phase
-from cockpit.store.store import Store
-from cockpit.triage.finding import Attention, rank
+from cockpit.model.job_reader import JobReader
+from cockpit.model.record import Kind
+from cockpit.model.right import cannot
+from cockpit.model.store_reader import StoreReader
+from cockpit.triage.finding import Attention, KeyRemedy, rank
 from cockpit.triage.jobs import job_findings
 from cockpit.triage.nodes import node_findings
 
 
 def needs_human(
-    store: Store, jobs: JobIndex, now_seconds: float, namespace: str = ""
+    store: StoreReader, jobs: JobReader, now_seconds: float, namespace: str = ""
 ) -> tuple[Attention, ...]:
     """Findings, the most urgent first: broken before wasteful, more GPUs before fewer, older before newer.
 
@@ -26,17 +28,19 @@ def needs_human(
     return tuple(sorted(found, key=rank))
 
 
-def _stream_findings(store: Store) -> Iterator[Attention]:
+def _stream_findings(store: StoreReader) -> Iterator[Attention]:
     """Kinds that may not be read: what they would show is missing, not fine."""
     for name, status in store.statuses().items():
         if status.phase is not Phase.DENIED:
             continue
+        if status.kind in (Kind.DEVICE_SLICE, Kind.DEVICE_CLAIM) and not store.uses_claims:
+            continue  # nothing comes by claim here
         yield Attention(
             finding="stream-denied",
             subject_key=name,
             is_bad=False,
             subject=name,
-            sentence=one_line(status.message or f"you may not list {status.kind}"),
-            remedy="ask for the right",
+            sentence=one_line(status.message or cannot(f"list {status.kind}")),
+            remedies=(KeyRemedy("ask for the right"),),
             since_seconds=status.since_seconds,
         )

@@ -1,6 +1,36 @@
 """One thing that needs a human, and how it is ranked against others."""
 
+from collections.abc import Iterable
+
 import msgspec
+
+
+class KeyRemedy(msgspec.Struct, frozen=True, gc=False):
+    """Something that helps: what to do, and the key that does it ("" where no key does).
+
+    `action` is the key's id in the key table of the screens; `is_write` tells that it changes the cluster.
+    """
+
+    words: str
+    key: str = ""
+    action: str = ""
+    is_write: bool = False
+
+    @property
+    def text(self) -> str:
+        """`w why`."""
+        return f"{self.key} {self.words}".strip()
+
+
+WHY = KeyRemedy("why", "w", "why")
+LOGS = KeyRemedy("logs", "l", "logs")
+OPEN = KeyRemedy("open", "enter", "open")
+KILL = KeyRemedy("kill", "K", "K", is_write=True)
+
+
+def remedy_text(remedies: Iterable[KeyRemedy]) -> str:
+    """Remedies in one line: `w why  K kill`."""
+    return "  ".join(one.text for one in remedies)
 
 
 class Attention(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -15,7 +45,7 @@ class Attention(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     is_bad: bool
     subject: str  # what a person calls it
     sentence: str  # at most 100 characters
-    remedy: str = ""  # keys that help
+    remedies: tuple[KeyRemedy, ...] = ()
     since_seconds: float | None = None
     gpus: int = 0
 

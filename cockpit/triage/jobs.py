@@ -2,31 +2,24 @@
 
 from collections.abc import Iterator
 
-from cockpit.gangs import kueue
+from cockpit.gangs import registry
 from cockpit.gangs.sentence import counted, one_line
 from cockpit.gangs.verdict import GangState
-from cockpit.jobs.index import JobIndex
+from cockpit.k8s.waiting_reasons import Severity, waiting_reason
 from cockpit.model.gang import Workload
 from cockpit.model.gpu import Mark
 from cockpit.model.job import Job, JobState
+from cockpit.model.job_reader import JobReader
 from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind, condition
-from cockpit.store.store import Store
-from cockpit.triage.finding import Attention
+from cockpit.model.store_reader import StoreReader
+from cockpit.triage.finding import KILL, LOGS, OPEN, WHY, Attention, KeyRemedy
 
 WAITING_SECONDS = 600.0
 """A job that has waited this long is told; shorter waits are everyday life of a queue."""
 BLOCKED_SECONDS = 30.0
 """A job that can never start as things are is told this soon: waiting will not help it."""
-HOPELESS = frozenset(
-    {
-        *("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"),
-        *("CreateContainerConfigError", "CreateContainerError", "RunContainerError", "CrashLoopBackOff"),
-    }
-)
-"""Reasons of waiting containers that do not pass by themselves (pkg/kubelet/images/types.go and
-pkg/kubelet/container/sync_result.go)."""
 FAILED_SECONDS = 3_600.0
 """Failures older than this are history, not news."""
 ENDING_SECONDS = 120.0
@@ -41,7 +34,7 @@ FULL_RATIO = 0.3
 
 
 def job_findings(
-    store: Store, jobs: JobIndex, now_seconds: float, namespace: str = ""
+    store: StoreReader, jobs: JobReader, now_seconds: float, namespace: str = ""
 ) -> Iterator[Attention]:
     """What needs a human about jobs; at most one finding a job."""
     for job in jobs.jobs.values():
@@ -52,13 +45,13 @@ def job_findings(
             yield found
 
 
-def _finding(job: Job, store: Store, jobs: JobIndex, now_seconds: float) -> Attention | None:
+def _finding(job: Job, store: StoreReader, jobs: JobReader, now_seconds: float) -> Attention | None:
     if job.state == JobState.RUNNING:
         return _idle(job, store, jobs, now_seconds) or _starved(job, store)
     if job.state in (JobState.QUEUED, JobState.PENDING, JobState.STARTING):
         return _waits(job, store, jobs, now_seconds)
     if job.state == JobState.DEGRADED:
-        return _about(job, "job-degraded", True, job.why, "l logs  w why", since=_last_change(job, jobs))
+        return _about(job, "job-degraded", True, job.why, (LOGS, WHY), since=_last_change(job, jobs))
     if job.state == JobState.FINISHING:
         return _stuck_ending(job, jobs, now_seconds)
     if job.state in JobState.ENDED:
@@ -67,7 +60,14 @@ def _finding(job: Job, store: Store, jobs: JobIndex, now_seconds: float) -> Atte
 
 
 def _about(
-    job: Job, finding: str, is_bad: bool, sentence: str, remedy: str, *, since: float | None, gpus: int = -1
+    job: Job,
+    finding: str,
+    is_bad: bool,
+    sentence: str,
+    remedies: tuple[KeyRemedy, ...],
+    *,
+    since: float | None,
+    gpus: int = -1,
 ) -> Attention:
     return Attention(
         finding=finding,
@@ -75,13 +75,13 @@ def _about(
         is_bad=is_bad,
         subject=f"{job.namespace}/{job.name}",
         sentence=one_line(sentence or job.state),
-        remedy=remedy,
+        remedies=remedies,
         since_seconds=since,
-        gpus=(job.gpus_wanted or job.gpus_held) if gpus < 0 else gpus,
+        gpus=(job.gpus_wanted or job.gpus_allocated) if gpus < 0 else gpus,
     )
 
 
-def _waits(job: Job, store: Store, jobs: JobIndex, now_seconds: float) -> Attention | None:
+def _waits(job: Job, store: StoreReader, jobs: JobReader, now_seconds: float) -> Attention | None:
     workload: Workload | None = store.get(Kind.WORKLOAD, job.workload_uid) if job.workload_uid else None
     since = job.created_seconds
     if workload is not None:
@@ -96,50 +96,52 @@ def _waits(job: Job, store: Store, jobs: JobIndex, now_seconds: float) -> Attent
     is_blocked = (
         workload is not None
         and job.state == JobState.QUEUED
-        and kueue.verdict(workload, store, {}).state == GangState.BLOCKED
+        and registry.engine_of_workload(workload).admission(workload, store, {}).state == GangState.BLOCKED
     )
-    is_blocked = is_blocked or any(pod.waiting_reason in HOPELESS for pod in jobs.members(job.key))
+    is_blocked = is_blocked or any(
+        waiting_reason(pod.waiting_reason).severity is Severity.STUCK for pod in jobs.members(job.key)
+    )
     if not is_blocked and now_seconds - since < WAITING_SECONDS:
         return None
     ready = "" if job.wanted is None else f"{job.ready}/{job.wanted} ready · "
     # waiting in line for quota is how a queue works; pods that cannot be placed hold a gang up
     is_bad = is_blocked or job.state != JobState.QUEUED
-    return _about(job, "job-waits", is_bad, f"{ready}{job.why or job.state}", "w why  K kill", since=since)
+    return _about(job, "job-waits", is_bad, f"{ready}{job.why or job.state}", (WHY, KILL), since=since)
 
 
-def _last_change(job: Job, jobs: JobIndex) -> float | None:
+def _last_change(job: Job, jobs: JobReader) -> float | None:
     """When the newest of its failed members ended, None where that is unknown."""
     ends = [pod.finished_seconds for pod in jobs.members(job.key) if pod.phase == "Failed"]
     return max((one for one in ends if one is not None), default=None)
 
 
-def _stuck_ending(job: Job, jobs: JobIndex, now_seconds: float) -> Attention | None:
+def _stuck_ending(job: Job, jobs: JobReader, now_seconds: float) -> Attention | None:
     left: list[Pod] = [pod for pod in jobs.members(job.key) if pod.deleting_seconds is not None]
     since = min((pod.deleting_seconds for pod in left if pod.deleting_seconds is not None), default=None)
     if since is None or now_seconds - since < ENDING_SECONDS:
         return None
-    held = sum(pod.holds_gpus for pod in left)
-    sentence = f"{counted(len(left), 'pod')} will not go" + (
-        f", holding {counted(held, 'GPU')}" if held else ""
+    allocated = sum(pod.gpus_allocated for pod in left)
+    sentence = f"{counted(len(left), 'pod')} stuck terminating" + (
+        f", occupying {counted(allocated, 'GPU')}" if allocated else ""
     )
-    return _about(job, "job-stuck", bool(held), sentence, "w why", since=since, gpus=held)
+    return _about(job, "job-stuck", bool(allocated), sentence, (WHY,), since=since, gpus=allocated)
 
 
 def _ended(job: Job, now_seconds: float) -> Attention | None:
     since = job.finished_seconds
-    if job.gpus_held and since is not None and now_seconds - since >= ENDING_SECONDS:
-        sentence = f"{job.state}, but its pods still hold {counted(job.gpus_held, 'GPU')}"
-        return _about(job, "job-leftover", False, sentence, "K kill", since=since, gpus=job.gpus_held)
+    if job.gpus_allocated and since is not None and now_seconds - since >= ENDING_SECONDS:
+        sentence = f"{job.state}, but its pods still occupy {counted(job.gpus_allocated, 'GPU')}"
+        return _about(job, "job-leftover", False, sentence, (KILL,), since=since, gpus=job.gpus_allocated)
     if job.state != JobState.FAILED or since is None or now_seconds - since > FAILED_SECONDS:
         return None
     return _about(
-        job, "job-failed", False, f"failed: {job.why}" if job.why else "failed", "l logs", since=since
+        job, "job-failed", False, f"failed: {job.why}" if job.why else "failed", (LOGS,), since=since
     )
 
 
-def _idle(job: Job, store: Store, jobs: JobIndex, now_seconds: float) -> Attention | None:
+def _idle(job: Job, store: StoreReader, jobs: JobReader, now_seconds: float) -> Attention | None:
     """All GPUs that telemetry gives to the job have done nothing for a while."""
-    if not job.gpus_held:
+    if not job.gpus_allocated:
         return None
     latest = 0.0
     memory_bytes = 0.0
@@ -158,16 +160,16 @@ def _idle(job: Job, store: Store, jobs: JobIndex, now_seconds: float) -> Attenti
             latest = max(latest, since)
             memory_bytes += 0.0 if isinstance(gpu.memory_used_bytes, Absent) else gpu.memory_used_bytes
             cards += 1
-    if cards < job.gpus_held:
+    if cards < job.gpus_allocated:
         return None
     kept = f", {memory_bytes / 2**30:.0f} GiB of memory kept" if memory_bytes >= 2**30 else ""
-    sentence = f"{counted(job.gpus_held, 'GPU')} held, duty 0%{kept}"
-    return _about(job, "job-idle", False, sentence, "K kill", since=latest, gpus=job.gpus_held)
+    sentence = f"{counted(job.gpus_allocated, 'GPU')} allocated, duty 0%{kept}"
+    return _about(job, "job-idle", False, sentence, (KILL,), since=latest, gpus=job.gpus_allocated)
 
 
-def _starved(job: Job, store: Store) -> Attention | None:
-    """Memory is held and little is computed: the cards wait, for data or for the network."""
-    if not job.gpus_held:
+def _starved(job: Job, store: StoreReader) -> Attention | None:
+    """Memory is in use and little is computed: the cards wait, for data or for the network."""
+    if not job.gpus_allocated:
         return None
     ratios: list[float] = []
     fullness: list[float] = []
@@ -188,11 +190,11 @@ def _starved(job: Job, store: Store) -> Attention | None:
             ratios.append(mean.ratio)
             fullness.append(used / total)
             since = max(since, mean.since_seconds)
-    if len(ratios) < job.gpus_held:
+    if len(ratios) < job.gpus_allocated:
         return None
     duty, full = sum(ratios) / len(ratios), sum(fullness) / len(fullness)
     if duty >= STARVED_RATIO or full < FULL_RATIO:
         return None
-    gpus = counted(job.gpus_held, "GPU")
-    sentence = f"{gpus} wait more than they work: duty {duty:.0%} lately, memory {full:.0%} held"
-    return _about(job, "job-starved", False, sentence, "enter open", since=since, gpus=job.gpus_held)
+    gpus = counted(job.gpus_allocated, "GPU")
+    sentence = f"{gpus} underutilised: duty {duty:.0%} lately, memory {full:.0%} used"
+    return _about(job, "job-starved", False, sentence, (OPEN,), since=since, gpus=job.gpus_allocated)

@@ -8,12 +8,12 @@ from cockpit.model.gpu import Gpu
 from cockpit.model.node import Node
 from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind, condition
+from cockpit.model.store_reader import StoreReader
 from cockpit.model.throttle import HARMFUL
 from cockpit.model.throttle import sentence as sentence_of
 from cockpit.model.xid import xid_class
 from cockpit.pools.stage import NodeStage, node_stage
-from cockpit.store.store import Store
-from cockpit.triage.finding import Attention
+from cockpit.triage.finding import OPEN, Attention, KeyRemedy
 
 JOINING_SECONDS = 900.0
 """Driver, toolkit and device plugin may take this long after the node joined before it is strange."""
@@ -26,7 +26,7 @@ BUSY_RATIO = 0.5
 SLOW_RATIO = 0.8
 
 
-def node_findings(store: Store, now_seconds: float) -> Iterator[Attention]:
+def node_findings(store: StoreReader, now_seconds: float) -> Iterator[Attention]:
     """What needs a human about nodes with GPUs; at most one finding a node, the worst cause first."""
     for node in store.records(Kind.NODE).values():
         if not node.has_gpus and not store.gpus_on(node.name):
@@ -36,7 +36,7 @@ def node_findings(store: Store, now_seconds: float) -> Iterator[Attention]:
             yield found
 
 
-def _finding(node: Node, store: Store, now_seconds: float) -> Attention | None:
+def _finding(node: Node, store: StoreReader, now_seconds: float) -> Attention | None:
     cards = store.gpus_on(node.name)
     expected, shown = _expected(node), node.gpu_allocatable or 0
     if node.ready == "True" and shown >= expected and not any(_is_remarkable(card) for card in cards):
@@ -53,16 +53,19 @@ def _finding(node: Node, store: Store, now_seconds: float) -> Attention | None:
         if stage == NodeStage.NOT_ADVERTISED and _age(node, now_seconds) < JOINING_SECONDS:
             return None
         sentence = f"{shown} of {expected} GPUs advertised" + (f", {errors}" if errors else "")
-        return _about(node, "node-gpus-lost", sentence, "enter open", since=None, gpus=expected - shown)
+        return _about(node, "node-gpus-lost", sentence, (OPEN,), since=None, gpus=expected - shown)
     if errors:
-        return _about(node, "node-xid", errors, "enter open", since=None, gpus=1)
-    if heat := _held_down(cards):
-        return _about(node, "node-hot", heat, "enter open", since=None, gpus=1, is_bad=False)
+        return _about(node, "node-xid", errors, (OPEN,), since=None, gpus=1)
+    if heat := _throttled(cards):
+        return _about(node, "node-hot", heat, (OPEN,), since=None, gpus=1, is_bad=False)
     silent = sum(1 for card in cards if card.duty_ratio is Absent.STALE)
     if silent:
         oldest = min((card.sampled_seconds for card in cards if card.sampled_seconds), default=None)
-        sentence = f"{counted(silent, 'GPU')} stopped reporting: the exporter or the card is gone"
-        return _about(node, "node-silent", sentence, "enter open", since=oldest, gpus=silent, is_bad=False)
+        status = store.status(Kind.GPU)
+        is_partial = status is not None and status.is_partial
+        why = "the metrics server answered only in part" if is_partial else "the exporter or the card is gone"
+        sentence = f"{counted(silent, 'GPU')} stopped reporting: {why}"
+        return _about(node, "node-silent", sentence, (OPEN,), since=oldest, gpus=silent, is_bad=False)
     return None
 
 
@@ -86,8 +89,8 @@ def _clock(card: Gpu) -> float:
     return card.sm_clock_hertz if card.duty_ratio >= BUSY_RATIO else 0.0
 
 
-def _held_down(cards: tuple[Gpu, ...]) -> str:
-    """ "GPU 2 at 88°C: too hot: the hardware slows it" for the first card that something holds down: its own
+def _throttled(cards: tuple[Gpu, ...]) -> str:
+    """ "GPU 2 at 88°C: too hot: the hardware slows it" for the first card that is throttled: its own
     word where that is collected, else heat together with a clock far below that of its neighbours at work.
     """
     for card in cards:
@@ -105,14 +108,15 @@ def _held_down(cards: tuple[Gpu, ...]) -> str:
     return f"GPU {too_hot[0].index} is hot: {_celsius(too_hot[0]):.0f}°C" if too_hot else ""
 
 
-def _not_ready(node: Node, store: Store) -> Attention:
-    held = store.requests_on(node.name).gpus
+def _not_ready(node: Node, store: StoreReader) -> Attention:
+    allocated = store.requests_on(node.name).gpus
     ready = condition(node.conditions, "Ready")
     return _about(
         node,
         "node-not-ready",
-        f"not ready{_detail(node)}" + (f"; pods on it hold {counted(held, 'GPU')}" if held else ""),
-        "enter open",
+        f"not ready{_detail(node)}"
+        + (f"; pods on it occupy {counted(allocated, 'GPU')}" if allocated else ""),
+        (OPEN,),
         since=None if ready is None else ready.changed_seconds,
         gpus=node.gpu_capacity or node.gpus_expected or 0,
     )
@@ -122,7 +126,7 @@ def _about(
     node: Node,
     finding: str,
     sentence: str,
-    remedy: str,
+    remedies: tuple[KeyRemedy, ...],
     *,
     since: float | None,
     gpus: int,
@@ -134,7 +138,7 @@ def _about(
         is_bad=is_bad,
         subject=f"node {node.name}",
         sentence=one_line(sentence),
-        remedy=remedy,
+        remedies=remedies,
         since_seconds=since,
         gpus=gpus,
     )
@@ -155,7 +159,7 @@ def _joining(node: Node, sentence: str, now_seconds: float) -> Attention | None:
     if node.created_seconds is None or _age(node, now_seconds) < JOINING_SECONDS:
         return None
     gpus = node.gpus_expected or 0
-    return _about(node, "node-joining", sentence, "enter open", since=node.created_seconds, gpus=gpus)
+    return _about(node, "node-joining", sentence, (OPEN,), since=node.created_seconds, gpus=gpus)
 
 
 def _expected(node: Node) -> int:

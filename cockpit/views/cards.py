@@ -9,7 +9,7 @@ from cockpit.model.quantity import Absent, Reading
 from cockpit.model.xid import xid_class
 from cockpit.views import format as fmt
 
-_WORST = (Absent.DENIED, Absent.STALE, Absent.NOT_COLLECTED)
+_WORST = (Absent.IMPLAUSIBLE, Absent.DENIED, Absent.STALE, Absent.NOT_COLLECTED)
 
 
 def numbers(cards: Iterable[Gpu], of: Callable[[Gpu], Reading]) -> list[float]:
@@ -24,7 +24,12 @@ def fold(
     found = numbers(cards, of)
     if found:
         return combine(found)
-    reasons = {of(card) for card in cards}
+    return worst_of([of(card) for card in cards])
+
+
+def worst_of(values: Iterable[Reading]) -> Absent:
+    """Of the reasons among these the one that tells most."""
+    reasons = {value for value in values if isinstance(value, Absent)}
     return next((reason for reason in _WORST if reason in reasons), Absent.NOT_COLLECTED)
 
 
@@ -62,13 +67,14 @@ def memory_ratio(card: Gpu) -> Reading:
     return used / total if total > 0 else Absent.NOT_COLLECTED
 
 
-def is_held(card: Gpu) -> bool:
+def is_allocated(card: Gpu) -> bool:
     """True where telemetry names a pod on the card."""
     return bool(card.pod_name) and card.mark is not Mark.UNALLOCATED
 
 
 def mini_bars(cards: Sequence[Gpu], allocatable: int | None, expected: int | None) -> str:
-    """One glyph a device: duty of a held card, `·` free, `?` not collected, `~` stale, `×` lost.
+    """One glyph a device: duty of an allocated card, `·` free, `?` not collected, `~` stale, `!` implausible,
+    `×` lost.
 
     `allocatable` devices are drawn at least, those missing from `expected` as lost; cards stand by index.
     """

@@ -13,11 +13,11 @@ from cockpit.model.gpu_detail import GpuDetail
 from cockpit.model.node import Node
 from cockpit.model.quantity import Absent, Reading
 from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
 from cockpit.model.xid import xid_sentence
+from cockpit.views import doubts, gpus, physical
 from cockpit.views import format as fmt
-from cockpit.views import gpus, physical
 from cockpit.views.lazy_table import Field, LazyTable, Memory, View
-from cockpit.views.source import StoreReader
 from cockpit.views.view_state import Measure, ViewState
 
 NEAR_CELSIUS = 5.0
@@ -80,7 +80,7 @@ def _clock(row: gpus.GpuRow, now_seconds: float) -> Cell:
 
 
 def bits_of(row: gpus.GpuRow) -> int | None:
-    """What holds the clocks down (NVML's bits), None where nobody tells."""
+    """What throttles the clocks (NVML's bits), None where nobody tells."""
     if row.detail is not None and row.detail.throttle is not None:
         return row.detail.throttle
     return row.card.throttle or None
@@ -111,21 +111,32 @@ def ecc_cell(detail: GpuDetail | None) -> Cell:
     """What is known of the memory's health; `ok` only where somebody counts errors."""
     if detail is None:
         return fmt.absent_cell(Absent.NOT_COLLECTED)
-    double, failed = detail.ecc_double, detail.remap_failed
-    pending, rows = detail.remap_pending, detail.remapped_rows
-    if _is_more(failed):
-        return Cell("× remap failed", "bad")
-    if _is_more(double):
-        return Cell(f"× {_number(double):.0f} double-bit", "bad")
-    if _is_more(pending):
-        return Cell("▲ remap waits", "warn")
-    if _is_more(rows):
-        return Cell(f"▲ {_number(rows):.0f} remapped", "warn")
+    if trouble := _memory_trouble(detail):
+        words, tone = trouble
+        return Cell(f"{_GLYPHS[tone]} {words}", tone)
+    double, failed, rows = detail.ecc_double, detail.remap_failed, detail.remapped_rows
     known = [one for one in (double, failed, rows) if not isinstance(one, Absent)]
     if not known:
         return fmt.absent_cell(Absent.NOT_COLLECTED)
     # errors that nobody counts are not no errors
     return Cell("ok", "good") if not isinstance(double, Absent) else Cell("no remaps", "dim")
+
+
+_GLYPHS: dict[Tone, str] = {"bad": "×", "warn": "▲"}
+
+
+def _memory_trouble(detail: GpuDetail) -> tuple[str, Tone] | None:
+    """What is wrong with the memory and how bad that is, None where nothing is known to be."""
+    double, rows = detail.ecc_double, detail.remapped_rows
+    if _is_more(detail.remap_failed):
+        return "remap failed", "bad"
+    if _is_more(double):
+        return f"{_number(double):.0f} double-bit", "bad"
+    if _is_more(detail.remap_pending):
+        return "remap pending", "warn"
+    if _is_more(rows):
+        return f"{_number(rows):.0f} remapped", "warn"
+    return None
 
 
 def _number(value: Reading) -> float:
@@ -266,22 +277,23 @@ def sentence(row: gpus.GpuRow) -> str:
     words: list[str] = []
     card, detail = row.card, row.detail
     if row.is_lost:
-        words.append("the node does not offer it any more")
+        words.append("no longer advertised by the node")
     if card.xid:
         words.append(xid_sentence(card.xid))
     bits = bits_of(row) or 0
     if bits & ~throttle.IDLE:
-        words.append(f"clocks held down: {throttle.sentence(bits & ~throttle.IDLE)}")
+        words.append(f"throttled: {throttle.sentence(bits & ~throttle.IDLE)}")
     if detail is not None:
-        if ecc_cell(detail).tone in ("bad", "warn"):
-            words.append(f"memory: {ecc_cell(detail).text[2:]}")
+        if trouble := _memory_trouble(detail):
+            words.append(f"memory: {trouble[0]}")
         if detail.recovery not in (None, "", "none"):
             words.append(f"the driver advises: {str(detail.recovery).replace('_', ' ')}")
         if detail.processes:
             named = (_process(one.name, one.pid, one.memory_bytes) for one in detail.processes)
             words.append(f"processes: {', '.join(named)}")
+    words += doubts.sentences(card)
     if card.mark is Mark.SHARED:
-        words.append("several pods share it: what one of them does cannot be told")
+        words.append("shared by several pods: its use cannot be attributed to one")
     return f"GPU {gpus.index_text(row)}: {' · '.join(words)}" if words else ""
 
 

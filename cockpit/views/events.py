@@ -8,10 +8,10 @@ from cockpit_widgets.types import Cell, Column
 from cockpit.model.event import Event
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
 from cockpit.views import format as fmt
 from cockpit.views.lazy_table import Field, LazyTable, Memory, View
 from cockpit.views.order import Value
-from cockpit.views.source import StoreReader
 from cockpit.views.view_state import Measure, ViewState
 
 EVERYTHING = "all"

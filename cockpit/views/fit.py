@@ -3,46 +3,70 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cockpit.fit.gang import fit
+from cockpit.fit.gang import FitAnswer, fit
+from cockpit.fit.pod_sets import pods_asked
 from cockpit.fit.shape import Part
 from cockpit.fit.surroundings import UNKNOWN, Surroundings
-from cockpit.fit.together import MOST_DOMAINS, fit_together
-from cockpit.fit.words import fit_lines
-from cockpit.gangs.kueue_topology import required_levels
+from cockpit.fit.topology_placement import MOST_DOMAINS, fit_together
+from cockpit.fit.words import fit_lines, unknown_words
+from cockpit.gangs.registry import required_levels
 from cockpit.jobs.planned import planned_gang
 from cockpit.jobs.render import queue_of
-from cockpit.store.store import Store
+from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
 from cockpit.views.fleet import sees_all_pods
 
 
 def fit_report(
-    manifest: Mapping[str, Any], store: Store, surroundings: Surroundings = UNKNOWN, namespace: str = ""
+    manifest: Mapping[str, Any], store: StoreReader, surroundings: Surroundings = UNKNOWN, namespace: str = ""
 ) -> list[str]:
-    """Fits now and where, or what is missing and what would help; () for a kind whose pods are not known."""
+    """Fits now and where, or what is missing and what would help, or why that is unknown; () for no pods."""
+    asked = pods_asked(manifest)
+    if asked.unknown is not None:
+        return [f"cannot tell whether it fits now: {unknown_words(asked)}"]
     gang = planned_gang(manifest, namespace)
     if not gang:
         return []
     if not sees_all_pods(store):
-        return ["whether it fits now is not known: not every pod may be read"]
+        return ["cannot tell whether it fits now: not all pods are visible"]
     queue = queue_of(manifest)
     levels = required_levels(manifest) if queue else ()
     if any(levels) and len(levels) == len(gang):
         return _together(store, gang, levels, queue, surroundings)
-    return fit_lines(fit(store, gang, queue=queue, surroundings=surroundings))
+    answer = fit(store, gang, queue=queue, surroundings=surroundings)
+    lines = fit_lines(answer)
+    claimable = _by_claim_alone(store, answer) if answer.missing else 0
+    if not claimable:
+        return lines
+    nodes = f"{claimable} node{'s' * (claimable != 1)}"
+    unknown = f"cannot tell whether it fits now: {nodes} may serve this request through claims (DRA)"
+    return [unknown, f"  without these: {lines[0]}", *lines[1:]]
+
+
+def _by_claim_alone(store: StoreReader, answer: FitAnswer) -> int:
+    """Nodes that show no such GPU and offer some to claims: a DeviceClass may stand for the resource there
+    (extendedResourceName), and only the scheduler knows."""
+    resources = {one.part.shape.gpu_resource for one in answer.parts if one.missing}
+    return sum(
+        node.gpus_by_claim is not None
+        and node.gpu_resource in resources
+        and node.gpu_resource not in dict(node.allocatable)
+        for node in store.records(Kind.NODE).values()
+    )
 
 
 def _together(
-    store: Store, gang: Sequence[Part], levels: Sequence[str], queue: str, surroundings: Surroundings
+    store: StoreReader, gang: Sequence[Part], levels: Sequence[str], queue: str, surroundings: Surroundings
 ) -> list[str]:
-    """The fit of a gang that Kueue places inside one domain of its topology."""
+    """The fit of a gang that its engine places inside one domain of its topology."""
     key = next(one for one in levels if one)
     bound = [at for at, one in enumerate(levels) if one == key]
     found = fit_together(store, gang, key, queue=queue, surroundings=surroundings, bound_parts=bound)
     if found.answer is None:
-        return [f"pending: no node has the label {key}, in one of which all members have to stand"]
+        return [f"pending: all members must be in one {key} domain, and no node has that label"]
     first, *rest = fit_lines(found.answer)
     if found.answer.missing:
-        note = f"none of {found.domains} domains of {key} holds all; told is the best, {found.domain}"
+        note = f"none of {found.domains} domains of {key} has room for all; shown is the best, {found.domain}"
         if found.domains > MOST_DOMAINS:
             note += f" (the {MOST_DOMAINS} with most free GPUs were tried)"
     else:

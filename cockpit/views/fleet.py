@@ -6,45 +6,50 @@ from dataclasses import dataclass
 from operator import is_
 from weakref import WeakKeyDictionary
 
-from cockpit.model.gpu import Gpu
+from cockpit.model.gpu import DoubtKind, Gpu
 from cockpit.model.node import Node
 from cockpit.model.quantity import Absent, Reading
 from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
 from cockpit.views import cards, physical
 from cockpit.views import format as fmt
-from cockpit.views.source import StoreReader
+from cockpit.views.claims import knows_claims
 
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
-    """Physical cards: `gpus` = busy + idle_held + held_unknown + free + unseen + lost. `unseen` are held or
-    free, nobody can say: not every pod of the cluster may be read (or was read yet). `joining` are promised
-    ones of nodes that do not show theirs yet and are not part of `gpus`. `duty` is the mean over held cards
-    that telemetry knows; `sampled_seconds` the time of the newest sample. `shares` are MIG instances and
-    time-sliced replicas, which pods ask for instead of cards; their cards are part of `gpus`, they are not.
-    `watts` sums the cards that tell their power, None where none does."""
+    """Physical cards: `gpus` = busy + idle_allocated + allocated_unknown + free + unseen + lost. `unseen` are
+    allocated or free, nobody can say: not every pod of the cluster may be read (or was read yet). `joining`
+    are promised ones of nodes that do not show theirs yet and are not part of `gpus`. `duty` is the mean over
+    allocated cards that telemetry knows; `sampled_seconds` the time of the newest sample. `shares` are MIG
+    instances and time-sliced replicas, which pods ask for instead of cards; their cards are part of `gpus`,
+    they are not. `watts` sums the cards that tell their power, None where none does. `implausible` cards tell
+    a number that no card can have and that is in none of these sums; of `contradicted` ones two series
+    disagree."""
 
     nodes: int = 0
     gpu_nodes: int = 0
     gpus: int = 0
     busy: int = 0
-    idle_held: int = 0
-    held_unknown: int = 0
+    idle_allocated: int = 0
+    allocated_unknown: int = 0
     free: int = 0
     unseen: int = 0
     lost: int = 0
     joining: int = 0
     shares: int = 0
-    shares_held: int = 0
+    shares_allocated: int = 0
     duty: Reading = Absent.NOT_COLLECTED
     watts: float | None = None
     memory_used_bytes: float | None = None
     memory_total_bytes: float | None = None
     sampled_seconds: float | None = None
+    implausible: int = 0
+    contradicted: int = 0
 
     @property
-    def held(self) -> int:
-        return self.busy + self.idle_held + self.held_unknown
+    def allocated(self) -> int:
+        return self.busy + self.idle_allocated + self.allocated_unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +57,17 @@ class Share:
     """What became of one node's cards, and of the shares of them where it offers such."""
 
     busy: int = 0
-    idle_held: int = 0
-    held_unknown: int = 0
+    idle_allocated: int = 0
+    allocated_unknown: int = 0
     free: int = 0
     lost: int = 0
     joining: int = 0
     shares: int = 0
-    shares_held: int = 0
+    shares_allocated: int = 0
 
 
-def share(node: Node, held: int, gpus: Sequence[Gpu]) -> Share:
-    """Cards of one node; `held` is what its pods were charged, in devices or shares as the scheduler counts.
+def share(node: Node, allocated: int, gpus: Sequence[Gpu]) -> Share:
+    """Cards of one node; `allocated` counts devices or shares, as the scheduler does.
 
     Lost are devices that the node showed or was promised and that nothing can be put on: no longer
     allocatable, or on a node whose kubelet is not Ready, as far as no pod holds them.
@@ -70,51 +75,53 @@ def share(node: Node, held: int, gpus: Sequence[Gpu]) -> Share:
     if node.gpu_capacity is None or (node.gpu_capacity == 0 and node.gpus_expected):
         return Share(joining=node.gpus_expected or 0)
     if physical.is_split(node, gpus):
-        return _split_share(node, held, gpus)
+        return _split_share(node, allocated, gpus)
     total = max(node.gpu_capacity, node.gpus_expected or 0)
     usable = min(node.gpu_allocatable or 0, total)
     # pods keep devices that fell out of allocatable until they end
-    held = min(held, total)
-    free = max(0, usable - held) if node.ready == "True" else 0
+    allocated = min(allocated, total)
+    free = max(0, usable - allocated) if node.ready == "True" else 0
     if not gpus:
-        return Share(held_unknown=held, free=free, lost=total - held - free)
+        return Share(allocated_unknown=allocated, free=free, lost=total - allocated - free)
     known = [card for card in gpus if not isinstance(card.duty_ratio, Absent)]
-    named = [card for card in known if cards.is_held(card)]
-    if not named and held >= usable > 0:
-        named = known  # every device is held, so every card is, whether or not the exporter names the pod
-    idle = min(held, sum(1 for card in named if _duty(card) < fmt.DUTY_IDLE_RATIO))
-    busy = min(held - idle, len(named) - idle) if len(named) > idle else 0
+    named = [card for card in known if cards.is_allocated(card)]
+    if not named and allocated >= usable > 0:
+        named = (
+            known  # every device is allocated, so every card is, whether or not the exporter names the pod
+        )
+    idle = min(allocated, sum(1 for card in named if _duty(card) < fmt.DUTY_IDLE_RATIO))
+    busy = min(allocated - idle, len(named) - idle) if len(named) > idle else 0
     return Share(
         busy=busy,
-        idle_held=idle,
-        held_unknown=held - idle - busy,
+        idle_allocated=idle,
+        allocated_unknown=allocated - idle - busy,
         free=free,
-        lost=total - held - free,
+        lost=total - allocated - free,
     )
 
 
-def _split_share(node: Node, held: int, gpus: Sequence[Gpu]) -> Share:
-    """Cards of which pods hold shares: a card is held where telemetry names a pod on it or sees it work, in
-    between what the number of held shares allows."""
+def _split_share(node: Node, allocated: int, gpus: Sequence[Gpu]) -> Share:
+    """Cards of which pods hold shares: a card is allocated where telemetry names a pod on it or sees it work,
+    in between what the number of allocated shares allows."""
     total = physical.cards_promised(node, gpus)
     shares = node.gpu_capacity or 0
-    held = min(held, shares)
+    allocated = min(allocated, shares)
     usable = physical.usable_cards(node, total) if node.ready == "True" else 0
     whole = physical.whole_cards(gpus)
-    taken = [one for one in whole if cards.is_held(one) or _duty(one) >= fmt.DUTY_IDLE_RATIO]
-    least = math.ceil(held / node.gpu_replicas) if node.gpu_replicas > 1 else min(1, held)
-    held_cards = min(max(len(taken), least), held, total)
-    known = [one for one in taken if not isinstance(one.duty_ratio, Absent)][:held_cards]
+    taken = [one for one in whole if cards.is_allocated(one) or _duty(one) >= fmt.DUTY_IDLE_RATIO]
+    least = math.ceil(allocated / node.gpu_replicas) if node.gpu_replicas > 1 else min(1, allocated)
+    allocated_cards = min(max(len(taken), least), allocated, total)
+    known = [one for one in taken if not isinstance(one.duty_ratio, Absent)][:allocated_cards]
     busy = sum(1 for one in known if _duty(one) >= fmt.DUTY_IDLE_RATIO)
-    free = max(0, usable - held_cards)
+    free = max(0, usable - allocated_cards)
     return Share(
         busy=busy,
-        idle_held=len(known) - busy,
-        held_unknown=held_cards - len(known),
+        idle_allocated=len(known) - busy,
+        allocated_unknown=allocated_cards - len(known),
         free=free,
-        lost=total - held_cards - free,
+        lost=total - allocated_cards - free,
         shares=shares,
-        shares_held=held,
+        shares_allocated=allocated,
     )
 
 
@@ -125,21 +132,34 @@ def _duty(card: Gpu) -> float:
 class _Node:
     """What is remembered of one node: valid while record, cards and requests stay the same."""
 
-    __slots__ = ("duties", "duty_sum", "gpus", "held", "memory", "node", "sampled", "share", "watts")
+    __slots__ = (
+        "allocated",
+        "contradicted",
+        "duties",
+        "duty_sum",
+        "gpus",
+        "implausible",
+        "memory",
+        "node",
+        "sampled",
+        "share",
+        "watts",
+    )
 
-    def __init__(self, node: Node, held: int, gpus: tuple[Gpu, ...]) -> None:
+    def __init__(self, node: Node, allocated: int, gpus: tuple[Gpu, ...]) -> None:
         self.node = node
-        self.held = held
+        self.allocated = allocated
         self.gpus = gpus
-        self.share = share(node, held, gpus)
+        self.share = share(node, allocated, gpus)
         self.duties, self.duty_sum = 0, 0.0
+        self.implausible = self.contradicted = 0
         self.sampled: float | None = None
         self.watts: float | None = None
         self.memory: tuple[float, float] | None = None
         if gpus:
-            self._read(held, physical.whole_cards(gpus))
+            self._read(allocated, physical.whole_cards(gpus))
 
-    def _read(self, held: int, gpus: tuple[Gpu, ...]) -> None:
+    def _read(self, allocated: int, gpus: tuple[Gpu, ...]) -> None:
         watts = cards.numbers(gpus, cards.power)
         self.watts = sum(watts) if watts else None
         memory = [
@@ -153,17 +173,20 @@ class _Node:
             card.duty_ratio
             for card in gpus
             if not isinstance(card.duty_ratio, Absent)
-            and (cards.is_held(card) or (held >= len(gpus) and self.node.gpu_replicas == 1))
+            and (cards.is_allocated(card) or (allocated >= len(gpus) and self.node.gpu_replicas == 1))
         ]
         self.duties = len(duties)
         self.duty_sum = sum(duties)
         sampled = [card.sampled_seconds for card in gpus if card.sampled_seconds is not None]
         self.sampled = max(sampled, default=None)
+        kinds = [{doubt.kind for doubt in card.doubts} for card in gpus if card.doubts]
+        self.implausible = sum(DoubtKind.IMPLAUSIBLE in one for one in kinds)
+        self.contradicted = sum(DoubtKind.CONTRADICTED in one for one in kinds)
 
-    def is_of(self, node: Node, held: int, gpus: tuple[Gpu, ...]) -> bool:
+    def is_of(self, node: Node, allocated: int, gpus: tuple[Gpu, ...]) -> bool:
         return (
             self.node is node
-            and self.held == held
+            and self.allocated == allocated
             and len(self.gpus) == len(gpus)
             and all(map(is_, self.gpus, gpus))
         )
@@ -205,15 +228,15 @@ def _count(store: StoreReader, memo: _Memo) -> Fleet:
         if not node.has_gpus:
             continue
         gpus = store.gpus_on(node.name)
-        held = store.requests_on(node.name).gpus
+        allocated = store.requests_on(node.name).gpus
         part = before.get(uid)
-        if part is None or not part.is_of(node, held, gpus):
-            part = _Node(node, held, gpus)
+        if part is None or not part.is_of(node, allocated, gpus):
+            part = _Node(node, allocated, gpus)
         memo.nodes[uid] = part
         parts.append(part)
     busy = sum(one.share.busy for one in parts)
-    idle = sum(one.share.idle_held for one in parts)
-    unknown = sum(one.share.held_unknown for one in parts)
+    idle = sum(one.share.idle_allocated for one in parts)
+    unknown = sum(one.share.allocated_unknown for one in parts)
     free = sum(one.share.free for one in parts)
     lost = sum(one.share.lost for one in parts)
     duties = sum(one.duties for one in parts)
@@ -225,32 +248,33 @@ def _count(store: StoreReader, memo: _Memo) -> Fleet:
         gpu_nodes=len(parts),
         gpus=busy + idle + unknown + free + lost,
         busy=busy,
-        idle_held=idle,
-        held_unknown=unknown,
+        idle_allocated=idle,
+        allocated_unknown=unknown,
         free=free - unseen,
         unseen=unseen,
         lost=lost,
         joining=sum(one.share.joining for one in parts),
         shares=sum(one.share.shares for one in parts),
-        shares_held=sum(one.share.shares_held for one in parts),
+        shares_allocated=sum(one.share.shares_allocated for one in parts),
         watts=sum(watts) if watts else None,
         memory_used_bytes=sum(one[0] for one in memory) if memory else None,
         memory_total_bytes=sum(one[1] for one in memory) if memory else None,
         duty=sum(one.duty_sum for one in parts) / duties if duties else _why_none(store),
+        implausible=sum(one.implausible for one in parts),
+        contradicted=sum(one.contradicted for one in parts),
         sampled_seconds=max((one.sampled for one in parts if one.sampled is not None), default=None),
     )
 
 
 def sees_all_pods(store: StoreReader) -> bool:
-    """False while nobody can say what is free: pods of other namespaces, or all, are not known (yet)."""
+    """False while nobody can say what is free: pods of other namespaces, or all, are not known (yet), or
+    claims are not where nodes offer GPUs to them."""
     status = store.status(Kind.POD)
+    if store.has_claimable_gpus and not knows_claims(store):
+        return False
     return status is None or status.is_whole
 
 
 def _why_none(store: StoreReader) -> Reading:
     gpus: Mapping[str, Gpu] = store.records(Kind.GPU)
-    return (
-        Absent.STALE
-        if any(card.duty_ratio is Absent.STALE for card in gpus.values())
-        else Absent.NOT_COLLECTED
-    )
+    return cards.worst_of([card.duty_ratio for card in gpus.values()])

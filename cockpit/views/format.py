@@ -1,7 +1,8 @@
 """Numbers and times as short words. What is unknown reads as a word, never as zero or a bare dash.
 
-`n/c` not collected, `stale` the last number is too old to show, `denied` no right to read it, `?` the API
-server has not said. Every function returns one line without control characters.
+`n/c` not collected, `stale` the last number is too old to show, `impl.` implausible: told, but no GPU can
+have it, `denied` no right to read it, `?` the API server has not said. Every function returns one line
+without control characters.
 """
 
 import math
@@ -20,31 +21,48 @@ ABSENT_CELLS = {
     Absent.NOT_COLLECTED: Cell("n/c", "dim"),
     Absent.STALE: Cell("stale", "warn"),
     Absent.DENIED: Cell("denied", "warn"),
+    Absent.IMPLAUSIBLE: Cell("impl.", "warn"),
 }
 
-LEGEND = "n/c not collected · stale too old to show · denied no right to read · ? not told yet"
+LEGEND = (
+    "n/c not collected · stale too old to show · impl. implausible: no GPU can have it · "
+    "denied no right to read · ? not known yet"
+)
 
 DUTY_IDLE_RATIO = 0.05
-"""A held card below this share of time is idle (own choice, the reference's idle rule 5.4)."""
+"""An allocated card below this share of time is idle (own choice, the reference's idle rule 5.4)."""
 
 TEMPERATURE_WARN_CELSIUS = 75.0
 TEMPERATURE_BAD_CELSIUS = 85.0
 """Display scale where the card's own thresholds are unknown (own choice, reference 6.2)."""
 
 BARS = "▁▂▃▄▅▆▇█"
-FREE, LOST, NOT_COLLECTED, STALE = "·", "×", "?", "~"
+FREE, LOST, NOT_COLLECTED, STALE, IMPLAUSIBLE = "·", "×", "?", "~", "!"
+
+ABSENT_GLYPHS = {
+    Absent.NOT_COLLECTED: NOT_COLLECTED,
+    Absent.STALE: STALE,
+    Absent.DENIED: NOT_COLLECTED,
+    Absent.IMPLAUSIBLE: IMPLAUSIBLE,
+}
 
 _MINUTE, _HOUR, _DAY, _YEAR = 60, 3_600, 86_400, 31_536_000
 _BINARY_UNITS = ("B", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 
 
 def age(seconds: float) -> str:
-    """A duration in at most five characters: 41s, 12m, 5h12m, 3d4h, 120d, 3y. Negative (skew) is 0s."""
+    """A duration in at most five characters: 41s, 2m10s, 12m, 5h12m, 3d4h, 120d, 3y. Negative (skew) is 0s.
+
+    Seconds below a minute, ten-second steps below ten minutes, then minutes: an age that ticks is sent over
+    the line at every tick, for every row.
+    """
     if not math.isfinite(seconds):
         return "?"
     whole = max(0, int(seconds))
-    if whole < 2 * _MINUTE:
+    if whole < _MINUTE:
         return f"{whole}s"
+    if whole < 10 * _MINUTE:
+        return f"{whole // _MINUTE}m{whole % _MINUTE // 10}0s"
     if whole < 2 * _HOUR:
         return f"{whole // _MINUTE}m"
     if whole < 10 * _HOUR:
@@ -56,6 +74,13 @@ def age(seconds: float) -> str:
     if whole < 2 * _YEAR:
         return f"{whole // _DAY}d"
     return f"{whole // _YEAR}y"
+
+
+def sample_age(seconds: float) -> str:
+    """The age of a number that is measured every few seconds: `live` below ten, then in steps of ten."""
+    if math.isfinite(seconds) and seconds < _MINUTE:
+        return f"{int(seconds) // 10}0s" if seconds >= 10 else "live"
+    return age(seconds)
 
 
 def span(seconds: float) -> str:
@@ -151,11 +176,11 @@ def absent_cell(reason: Absent) -> Cell:
     return ABSENT_CELLS[reason]
 
 
-def duty_cell(duty_ratio: Reading, *, is_held: bool = True) -> Cell:
-    """Duty of a card or the mean of several; a held card that does nothing warns."""
+def duty_cell(duty_ratio: Reading, *, is_allocated: bool = True) -> Cell:
+    """Duty of a card or the mean of several; an allocated card that does nothing warns."""
     if isinstance(duty_ratio, Absent):
         return ABSENT_CELLS[duty_ratio]
-    if not is_held:
+    if not is_allocated:
         return Cell(percent(duty_ratio), "dim")
     return Cell(percent(duty_ratio), "warn" if duty_ratio < DUTY_IDLE_RATIO else "good")
 
@@ -194,7 +219,7 @@ def clock_cell(frequency_hertz: Reading) -> Cell:
 def bar(ratio: Reading) -> str:
     """One glyph for a share 0..1; a missing number has a glyph of its own."""
     if isinstance(ratio, Absent):
-        return STALE if ratio is Absent.STALE else NOT_COLLECTED
+        return ABSENT_GLYPHS[ratio]
     return BARS[level(ratio, len(BARS)) - 1] if ratio > 0 else BARS[0]
 
 

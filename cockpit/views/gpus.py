@@ -1,8 +1,9 @@
 """GPUs as rows: what telemetry says of each, and *not collected* where nothing does."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import msgspec
 from cockpit_widgets.types import Cell, Column
 
 from cockpit.model.gpu import Gpu, Mark
@@ -10,11 +11,12 @@ from cockpit.model.gpu_detail import GpuDetail
 from cockpit.model.node import Node
 from cockpit.model.quantity import Absent, Reading
 from cockpit.model.record import Kind
-from cockpit.views import cards
+from cockpit.model.store_reader import StoreReader
+from cockpit.views import cards, doubts, physical
 from cockpit.views import format as fmt
+from cockpit.views.fleet import sees_all_pods
 from cockpit.views.lazy_table import Field, LazyTable, Memory, View
 from cockpit.views.order import Value
-from cockpit.views.source import StoreReader
 from cockpit.views.view_state import Measure, ViewState
 
 
@@ -49,10 +51,40 @@ def rows_of(node: Node, store: StoreReader) -> list[GpuRow]:
     if any(card.mig_profile for card in known):
         promised = offered = len(known)  # slices are devices: the label counts cards
     open_places = [place for place in range(promised + len(known)) if place not in taken]
+    claimable = _claimable(node, store)
     for place in open_places[: max(0, promised - len(known))]:
+        card = next(claimable, None)
+        if card is not None:
+            found.append(GpuRow(msgspec.structs.replace(card, index=place)))
+            continue
         card = Gpu(uuid=f"{node.name}/{place}", node=node.name, index=place, model=node.gpu_model)
         found.append(GpuRow(card, is_lost=len(found) >= offered))
     return sorted(found, key=lambda row: (row.card.index, row.card.uuid))
+
+
+def _claimable(node: Node, store: StoreReader) -> Iterator[Gpu]:
+    """Cards without telemetry that the API server knows by their slices (DRA), with who has them by claim."""
+    known = {physical.card_key(card) for card in store.gpus_on(node.name)}
+    is_told = sees_all_pods(store)
+    by_others = store.requests_on(node.name).gpus > sum(pod.gpus_claimed for pod in store.pods_on(node.name))
+    for device, pods in store.devices_on(node.name):
+        if device.is_part or not device.is_usable or device.uuid in known:
+            continue
+        known.add(device.uuid)
+        namespace, name = pods[0] if pods else ("", "")
+        free = Mark.UNALLOCATED if is_told and not by_others else Mark.NOT_COLLECTED
+        yield Gpu(
+            uuid=device.uuid or f"{node.name}/{device.name}",
+            node=node.name,
+            index=-1,
+            model=device.model or node.gpu_model,
+            memory_total_bytes=Absent.NOT_COLLECTED if device.memory_bytes is None else device.memory_bytes,
+            pod_namespace=namespace,
+            pod_name=name,
+            also=tuple("/".join(one) for one in pods[1:]),
+            mark=(Mark.SHARED if len(pods) > 1 else Mark.SURE) if pods else free,
+            source="claims",
+        )
 
 
 def rows(store: StoreReader) -> list[GpuRow]:
@@ -73,6 +105,10 @@ def _reading(value: Reading) -> Value:
     return None if isinstance(value, Absent) else value
 
 
+def _duty(row: GpuRow) -> Cell:
+    return fmt.duty_cell(row.card.duty_ratio, is_allocated=cards.is_allocated(row.card))
+
+
 def _lost_or(row: GpuRow, cell: Cell) -> Cell:
     return Cell("×", "bad") if row.is_lost else cell
 
@@ -84,7 +120,7 @@ def _holder_text(row: GpuRow) -> str:
 
 def _holder(row: GpuRow, now_seconds: float) -> Cell:
     if row.is_lost:
-        return Cell("lost: not offered by the node", "bad")
+        return Cell("lost: not advertised by the node", "bad")
     if row.card.pod_name:
         return Cell(_holder_text(row), "strong")
     if row.card.mark is Mark.UNALLOCATED:
@@ -94,9 +130,10 @@ def _holder(row: GpuRow, now_seconds: float) -> Cell:
 
 def _sampled(row: GpuRow, now_seconds: float) -> Cell:
     if row.card.sampled_seconds is None:
-        return fmt.absent_cell(Absent.NOT_COLLECTED)
+        # numbers whose age nobody tells are something else than no numbers
+        return fmt.UNKNOWN if row.card.source else fmt.absent_cell(Absent.NOT_COLLECTED)
     tone = fmt.absent_cell(Absent.STALE).tone if row.card.duty_ratio is Absent.STALE else "dim"
-    return Cell(fmt.age(now_seconds - row.card.sampled_seconds), tone)
+    return Cell(fmt.sample_age(now_seconds - row.card.sampled_seconds), tone)
 
 
 _NODE: Field[GpuRow] = Field(
@@ -121,7 +158,7 @@ FIELDS: tuple[Field[GpuRow], ...] = (
     ),
     Field(
         Column("duty", "Duty", 6, "right"),
-        lambda r, _: _lost_or(r, fmt.duty_cell(r.card.duty_ratio, is_held=cards.is_held(r.card))),
+        lambda r, _: _lost_or(r, doubts.marked(r.card, "duty_ratio", _duty(r))),
         lambda r, _: _reading(r.card.duty_ratio),
         Measure.RATIO,
     ),
@@ -156,7 +193,7 @@ FIELDS: tuple[Field[GpuRow], ...] = (
         Measure.COUNT,
     ),
     Field(
-        Column("holder", "Held by", 22, grow=6, most=60, wish=44, keeps_end=True),
+        Column("holder", "Allocated to", 22, grow=6, most=60, wish=44, keeps_end=True),
         _holder,
         lambda r, _: _holder_text(r),
     ),
@@ -170,6 +207,11 @@ FIELDS: tuple[Field[GpuRow], ...] = (
         lambda r, now: fmt.NOTHING if r.is_lost else _sampled(r, now),
         lambda r, now: None if r.card.sampled_seconds is None else now - r.card.sampled_seconds,
         Measure.SECONDS,
+    ),
+    Field(
+        Column("doubts", "Doubtful", 14, priority=6, grow=1, most=44),
+        lambda r, _: Cell(doubts.short(r.card), "warn"),
+        lambda r, _: doubts.short(r.card),
     ),
     Field(
         Column("source", "Source", 7, priority=5),

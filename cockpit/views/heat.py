@@ -13,15 +13,18 @@ from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent, Reading
 from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
 from cockpit.model.throttle import HARMFUL
 from cockpit.model.xid import xid_class
 from cockpit.views import cards, physical
 from cockpit.views import format as fmt
 from cockpit.views.fleet import sees_all_pods
 from cockpit.views.order import natural
-from cockpit.views.source import StoreReader
 
-FREE, LOST, NOT_COLLECTED, STALE = -1, -2, -3, -4
+FREE, LOST, NOT_COLLECTED, STALE, IMPLAUSIBLE = -1, -2, -3, -4, -5
+ABSENT_LEVELS = {Absent.STALE: STALE, Absent.IMPLAUSIBLE: IMPLAUSIBLE}
+"""Levels of missing numbers; of others NOT_COLLECTED."""
+
 NO_POOL = "no pool"
 
 
@@ -52,10 +55,17 @@ _LEGEND = {
     Metric.DUTY: "shade: share of time in use, _ 0% to █ 100%",
     Metric.MEMORY: "shade: share of GPU memory in use, _ 0% to █ 100%",
     Metric.TEMPERATURE: "shade: _ 25°C to █ 90°C, not the card's own limits",
-    Metric.POWER: "shade: _ 0 W to █ the most drawn by a card of this pool",
-    Metric.HEALTH: "shade: last Xid none ▁, to watch or clocks held down ▅, to be taken out █",
+    Metric.POWER: "shade: _ 0 W to █ the highest power draw in this pool",
+    Metric.HEALTH: "shade: last Xid none ▁, warning or throttled ▅, needs replacement █",
 }
 CELLS = f"{fmt.FREE} free  {fmt.LOST} lost  {fmt.NOT_COLLECTED} n/c  {fmt.STALE} stale"
+
+
+def cells(found: Sequence[HeatGroup]) -> str:
+    """What the glyphs that are no shade mean; the rare one only where it is drawn."""
+    levels = (level for group in found for block in group.blocks for level in block.levels)
+    return f"{CELLS}  {fmt.IMPLAUSIBLE} implausible" if IMPLAUSIBLE in levels else CELLS
+
 
 _NAMES_TOLD = 6
 """Names that the legend has room for; a fleet of more owners or classes tells how many more."""
@@ -71,16 +81,16 @@ def legend(store: StoreReader, metric: Metric) -> str:
     said = [f"{heat_glyph(level)} {name}" for name, level in names.items()][:_NAMES_TOLD]
     more = f" and {len(names) - _NAMES_TOLD} more" if len(names) > _NAMES_TOLD else ""
     what = "owner" if metric is Metric.OWNER else "priority, lowest first"
-    return f"{what}: {'  '.join(said)}{more}" if said else f"{what}: no GPU is held"
+    return f"{what}: {'  '.join(said)}{more}" if said else f"{what}: no GPU is allocated"
 
 
 def _named(store: StoreReader, metric: Metric) -> dict[str, int]:
     """Namespaces by name, or priorities from low to high, that hold GPUs now: each with its shade."""
     if metric is Metric.OWNER:
-        held = {card.pod_namespace for card in store.records(Kind.GPU).values() if card.pod_name}
-        names = sorted(held, key=natural)
+        allocated = {card.pod_namespace for card in store.records(Kind.GPU).values() if card.pod_name}
+        names = sorted(allocated, key=natural)
     else:
-        pods = [pod for pod in store.gpu_pods() if pod.holds_gpus and pod.node]
+        pods = [pod for pod in store.gpu_pods() if pod.gpus_allocated and pod.node]
         by_number = {pod.priority or 0: _class_of(pod) for pod in sorted(pods, key=lambda one: one.key)}
         names = list(dict.fromkeys(by_number[number] for number in sorted(by_number)))
     step = TOP_LEVEL / max(1, len(names))
@@ -150,11 +160,11 @@ class _Shades:
         return tuple(levels)
 
     def _without_telemetry(self, node: Node, place: int) -> int:
-        """A device nobody measures: free when the API server says that fewer are held, else not collected."""
+        """A device nobody measures: free where the API server shows fewer allocated, else not collected."""
         if not self._sees_all:
             return NOT_COLLECTED
-        held = self._store.requests_on(node.name).gpus
-        return NOT_COLLECTED if place < held else FREE  # shares: as many cards at the most
+        allocated = self._store.requests_on(node.name).gpus
+        return NOT_COLLECTED if place < allocated else FREE  # shares: as many cards at the most
 
     def _level(self, card: Gpu) -> int:
         if self._metric in _NAMED:
@@ -163,7 +173,7 @@ class _Shades:
             return FREE
         value = self._ratio(card)
         if isinstance(value, Absent):
-            return STALE if value is Absent.STALE else NOT_COLLECTED
+            return ABSENT_LEVELS.get(value, NOT_COLLECTED)
         is_idle = not isinstance(card.duty_ratio, Absent) and card.duty_ratio < fmt.DUTY_IDLE_RATIO
         if card.mark is Mark.UNALLOCATED and is_idle and self._metric in _OF_USE:
             return FREE
@@ -207,9 +217,9 @@ def _scaled(value: Reading, low: float, high: float) -> Reading:
 
 
 def _health(card: Gpu) -> Reading:
-    is_held_down = bool(card.throttle & HARMFUL)
+    is_throttled = bool(card.throttle & HARMFUL)
     if card.xid is None:
-        return 0.6 if is_held_down else Absent.NOT_COLLECTED
+        return 0.6 if is_throttled else Absent.NOT_COLLECTED
     if card.xid and xid_class(card.xid).is_bad:
         return 1.0
-    return 0.6 if card.xid or is_held_down else 0.1
+    return 0.6 if card.xid or is_throttled else 0.1

@@ -11,12 +11,12 @@ from cockpit.model.gpu import Gpu, Mark
 from cockpit.model.pod import Pod
 from cockpit.model.pod_use import PodUse
 from cockpit.model.quantity import Absent, Reading
+from cockpit.model.store_reader import StoreReader
 from cockpit.views import cards, gpus, worker_use
 from cockpit.views import format as fmt
 from cockpit.views.lazy_table import Field, LazyTable, Memory, View
 from cockpit.views.order import Value
 from cockpit.views.pods import rank_text
-from cockpit.views.source import StoreReader
 from cockpit.views.view_state import Measure, ViewState
 
 LAGS_RATIO = 0.8
@@ -43,7 +43,7 @@ def rows(members: Iterable[Pod], store: StoreReader) -> list[DeviceRow]:
     """Members in the order given, each with its cards by index."""
     found: list[tuple[Pod, Gpu | None]] = []
     for pod in members:
-        if not pod.holds_gpus:
+        if not pod.gpus_allocated:
             continue
         own: Sequence[Gpu | None] = store.gpus_of_pod(pod.namespace, pod.name) or (None,)
         found += [(pod, card) for card in own]
@@ -100,7 +100,7 @@ def _index(row: DeviceRow, now_seconds: float) -> Cell:
 
 def _health(row: DeviceRow, now_seconds: float) -> Cell:
     if row.card is not None and row.card.throttle & throttle.HARMFUL:
-        return Cell("▲ held down", "warn")
+        return Cell("▲ throttled", "warn")
     return _cell(row, lambda card: cards.health_cell((card,)))
 
 

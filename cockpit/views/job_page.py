@@ -14,13 +14,14 @@ from cockpit.model.job import Job, JobState
 from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent, Reading
 from cockpit.model.record import Kind
-from cockpit.views import cards, rdma, worker_use
+from cockpit.model.store_reader import StoreReader
+from cockpit.views import cards, doubts, rdma, worker_use
 from cockpit.views import format as fmt
-from cockpit.views.jobs import JobRow
+from cockpit.views.claims import claims_trouble
+from cockpit.views.jobs import JobRow, known_gpus
 from cockpit.views.lazy_table import Field, LazyTable, Memory, View
 from cockpit.views.order import Value
-from cockpit.views.pods import rank_text
-from cockpit.views.source import StoreReader
+from cockpit.views.pods import gpus_cell, gpus_count, rank_text
 from cockpit.views.states import job_cell, pod_cell, pod_words, telemetry_trouble
 from cockpit.views.view_state import Measure, ViewState
 
@@ -38,7 +39,7 @@ class MemberRow:
 
     @cached_property
     def gpus(self) -> tuple[Gpu, ...]:
-        return self.store.gpus_of_pod(self.pod.namespace, self.pod.name) if self.pod.gpus else ()
+        return self.store.gpus_of_pod(self.pod.namespace, self.pod.name) if self.pod.asks_for_gpus else ()
 
     @cached_property
     def duty(self) -> Reading:
@@ -65,8 +66,12 @@ class MemberRow:
         """Indices of its cards, `0-3,6`; a trailing `?` where telemetry only guesses."""
         if not self.gpus:
             return ""
-        doubt = "" if all(card.mark is Mark.SURE for card in self.gpus) else "?"
-        return ranges(sorted({card.index for card in self.gpus})) + doubt
+        return ranges(sorted({card.index for card in self.gpus})) + "?" * self.is_guessed
+
+    @property
+    def is_guessed(self) -> bool:
+        """Telemetry does not know for sure that all of these cards are its."""
+        return any(card.mark is not Mark.SURE for card in self.gpus)
 
 
 def ranges(numbers: Sequence[int]) -> str:
@@ -84,22 +89,22 @@ def _reading(value: Reading) -> Value:
     return None if isinstance(value, Absent) else value
 
 
-def _held(row: MemberRow, cell: Cell) -> Cell:
+def _allocated(row: MemberRow, cell: Cell) -> Cell:
     """Readings apply to members that hold GPUs now."""
-    return cell if row.pod.holds_gpus else fmt.NOTHING
+    return cell if row.pod.gpus_allocated else fmt.NOTHING
 
 
 def _devices(row: MemberRow, now_seconds: float) -> Cell:
-    if not row.pod.holds_gpus:
+    if not row.pod.gpus_allocated:
         return fmt.NOTHING
     if not row.devices:
         return fmt.absent_cell(Absent.NOT_COLLECTED)
-    return Cell(row.devices, "warn" if row.devices.endswith("?") else "")
+    return Cell(row.devices, "warn" if row.is_guessed else "")
 
 
 def _bars(row: MemberRow, now_seconds: float) -> Cell:
     """Duty of each device, a glyph each: the row of the rank in the grid."""
-    if not row.pod.holds_gpus:
+    if not row.pod.gpus_allocated:
         return fmt.NOTHING
     return Cell("".join(fmt.bar(card.duty_ratio) for card in row.gpus) or fmt.NOT_COLLECTED, "dim")
 
@@ -127,33 +132,33 @@ _FIELDS: tuple[Field[MemberRow], ...] = (
     ),
     Field(
         Column("gpus", "GPUs", 4, "right", priority=3),
-        lambda r, _: Cell(str(r.pod.gpus)) if r.pod.gpus else fmt.NOTHING,
-        lambda r, _: r.pod.gpus or None,
+        lambda r, _: gpus_cell(r.pod),
+        lambda r, _: gpus_count(r.pod),
         Measure.COUNT,
     ),
     Field(Column("devices", "Devices", 8, grow=1, most=16), _devices, lambda r, _: r.devices),
     Field(Column("bars", "By GPU", 8, priority=3), _bars, lambda r, _: _reading(r.duty), Measure.RATIO),
     Field(
         Column("duty", "Duty", 6, "right"),
-        lambda r, _: _held(r, fmt.duty_cell(r.duty)),
+        lambda r, _: _allocated(r, fmt.duty_cell(r.duty)),
         lambda r, _: _reading(r.duty),
         Measure.RATIO,
     ),
     Field(
         Column("memory", "Memory", 12, "right", priority=2),
-        lambda r, _: _held(r, fmt.memory_cell(r.memory_used, r.memory_total)),
+        lambda r, _: _allocated(r, fmt.memory_cell(r.memory_used, r.memory_total)),
         lambda r, _: _reading(r.memory_used),
         Measure.BYTES,
     ),
     Field(
         Column("temperature", "Temp", 6, "right", priority=2),
-        lambda r, _: _held(r, fmt.temperature_cell(r.hottest)),
+        lambda r, _: _allocated(r, fmt.temperature_cell(r.hottest)),
         lambda r, _: _reading(r.hottest),
         Measure.COUNT,
     ),
     Field(
         Column("power", "Power", 7, "right", priority=3),
-        lambda r, _: _held(r, fmt.power_cell(r.power)),
+        lambda r, _: _allocated(r, fmt.power_cell(r.power)),
         lambda r, _: _reading(r.power),
         Measure.COUNT,
     ),
@@ -206,7 +211,7 @@ def events_of(job: Job, members: Iterable[Pod], store: StoreReader) -> list[Even
 def gone(key: str) -> tuple[Pair, ...]:
     """What stands there when the job is not there any more. `key` is kind.group/namespace/name."""
     name = key.split("/", 1)[-1]
-    return (Pair("job", name, "strong"), Pair("state", "gone: it was deleted, or its last pod was", "warn"))
+    return (Pair("job", name, "strong"), Pair("state", "gone: the job or its last pod was deleted", "warn"))
 
 
 def facts(
@@ -230,19 +235,21 @@ def facts(
         pairs.append(Pair("why", job.why, "warn" if job.state in JobState.WAITING else state.tone))
     if job.queue:
         about = "about " if job.is_position_estimate else ""
-        place = "" if job.position is None else f", {about}number {job.position} in line"
+        place = "" if job.position is None else f", {about}position {job.position}"
         pairs.append(Pair("queue", f"{job.queue}{place}" + (f" ({job.engine})" if job.engine else "")))
     pairs.append(Pair("members", f"{fmt.of(job.ready, job.wanted)} ready"))
-    pairs.append(Pair("GPUs", f"{fmt.of(job.gpus_held, job.gpus_wanted)} held"))
+    pairs.append(Pair("GPUs", f"{fmt.of(known_gpus(job), job.gpus_wanted)} allocated"))
+    if job.has_unknown_gpus:
+        pairs.append(Pair("claims", claims_trouble(store), "warn"))
     pairs += _readings(job, store)
-    if job.gpus_held and any(one is not None for one in past):
+    if job.gpus_allocated and any(one is not None for one in past):
         pairs.append(Pair("last hour", f"duty {spark(past, _PAST_CELLS, 0.0, 1.0)}"))
     if (workers := worker_use.fact(members, store)) is not None:
         pairs.append(workers)
     if job.nodes:
         more = f" and {len(job.nodes) - MOST_NODES} more" if len(job.nodes) > MOST_NODES else ""
         pairs.append(Pair("nodes", ", ".join(job.nodes[:MOST_NODES]) + more))
-        placed = placement_of(store, job.nodes if job.gpus_held else ())
+        placed = placement_of(store, job.nodes if job.gpus_allocated else ())
         if placed.nodes:
             tone: Tone = "warn" if placed.is_mixed or placed.is_spread else ""
             pairs.append(Pair("placed", placed.sentence, tone))
@@ -253,20 +260,22 @@ def facts(
 
 
 def _readings(job: Job, store: StoreReader) -> list[Pair]:
-    if not job.gpus_held:
+    if not job.gpus_allocated:
         return []
     row = JobRow(job, store)
     known = len(row.gpus)
     duty = fmt.duty_cell(row.duty)
-    words = [f"duty {duty.text}", f"least {fmt.duty_cell(row.duty_least).text}"]
+    words = [f"duty {duty.text}", f"min {fmt.duty_cell(row.duty_least).text}"]
     words.append(f"memory {fmt.memory_cell(row.memory_used).text}")
     words.append(f"power {fmt.power_cell(cards.power_sum(row.gpus)).text}")
-    if known < job.gpus_held:
+    if known < job.gpus_allocated:
         # a mean over some of the cards must not pass for one over all
-        words.append(f"from {known} of {job.gpus_held} GPUs")
+        words.append(f"from {known} of {job.gpus_allocated} GPUs")
     pairs = [Pair("now", " · ".join(words), duty.tone)]
     if trouble := telemetry_trouble(store.status(Kind.GPU)):
         pairs.append(Pair("telemetry", trouble, "warn"))
+    if doubtful := doubts.summary(row.gpus, with_node=True):
+        pairs.append(Pair("doubtful", doubtful, "warn"))
     return pairs
 
 
@@ -274,7 +283,7 @@ def _times(job: Job, now_seconds: float) -> str:
     words = [f"submitted {fmt.since(job.created_seconds, now_seconds)} ago"]
     if job.started_seconds is not None and job.state not in JobState.WAITING:
         end = now_seconds if job.finished_seconds is None else job.finished_seconds
-        verb = "runs for" if job.finished_seconds is None else "ran"
+        verb = "running for" if job.finished_seconds is None else "ran"
         words.append(f"{verb} {fmt.age(end - job.started_seconds)}")
     if job.finished_seconds is not None:
         words.append(f"ended {fmt.since(job.finished_seconds, now_seconds)} ago")

@@ -12,11 +12,11 @@ from cockpit.model.job import Job, JobState
 from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent, Reading
 from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
 from cockpit.views import cards
 from cockpit.views import format as fmt
 from cockpit.views.lazy_table import Field, LazyTable, Memory, View
 from cockpit.views.order import Value
-from cockpit.views.source import StoreReader
 from cockpit.views.states import job_cell, job_urgency
 from cockpit.views.view_state import Measure, ViewState
 
@@ -55,16 +55,21 @@ class JobRow:
     @cached_property
     def placement(self) -> Placement:
         """Where its members lie; nothing for a job that holds no GPU."""
-        return placement_of(self.store, self.job.nodes if self.job.gpus_held else ())
+        return placement_of(self.store, self.job.nodes if self.job.gpus_allocated else ())
 
     @property
     def has_cards(self) -> bool:
         """False for a job that holds no GPU: its telemetry columns do not apply."""
-        return bool(self.job.gpus_held or self.gpus)
+        return bool(self.job.gpus_allocated or self.gpus)
 
 
 def _reading(value: Reading) -> Value:
     return None if isinstance(value, Absent) else value
+
+
+def known_gpus(job: Job) -> int | None:
+    """GPUs that it holds; None where claims of its pods are not known."""
+    return None if job.has_unknown_gpus else job.gpus_allocated
 
 
 def _name(row: JobRow, now_seconds: float) -> Cell:
@@ -73,9 +78,9 @@ def _name(row: JobRow, now_seconds: float) -> Cell:
 
 def _gpus(row: JobRow, now_seconds: float) -> Cell:
     job = row.job
-    if job.gpus_wanted == 0 and not job.gpus_held:
+    if job.gpus_wanted == 0 and not job.gpus_allocated and not job.has_unknown_gpus:
         return Cell("none", "dim")
-    return Cell(fmt.of(job.gpus_held, job.gpus_wanted), "dim" if job.state in JobState.ENDED else "")
+    return Cell(fmt.of(known_gpus(job), job.gpus_wanted), "dim" if job.state in JobState.ENDED else "")
 
 
 def _ready(row: JobRow, now_seconds: float) -> Cell:
@@ -148,7 +153,7 @@ _FIELDS: tuple[Field[JobRow], ...] = (
     ),
     Field(Column("state", "State", 11), lambda r, _: job_cell(r.job.state), lambda r, _: r.job.state),
     Field(Column("ready", "Ready", 7, "right", priority=3), _ready, lambda r, _: r.job.ready, Measure.COUNT),
-    Field(Column("gpus", "GPUs", 7, "right"), _gpus, lambda r, _: r.job.gpus_held, Measure.COUNT),
+    Field(Column("gpus", "GPUs", 7, "right"), _gpus, lambda r, _: known_gpus(r.job), Measure.COUNT),
     Field(
         Column("duty", "Duty", 6, "right", priority=2), _duty, lambda r, _: _reading(r.duty), Measure.RATIO
     ),

@@ -4,9 +4,9 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
-from cockpit_widgets.types import Tone
+from cockpit_widgets.types import Tone, ToneLine
 
-from cockpit.jobs.members import LEADERS, short_name
+from cockpit.jobs.members import LAUNCHER, LEADERS, short_name
 from cockpit.model.log import LogLine, LogSource
 from cockpit.model.pod import Pod
 from cockpit.views.log_filter import LogFilter
@@ -34,7 +34,7 @@ def sources_of(members: Iterable[Pod], container: str = "") -> list[LogSource]:
             label=(rank_text(pod) if pod.role else "") or short_name(pod),
             container=container_of(pod, container),
             rank=pod.rank,
-            is_leader=pod.role in LEADERS,
+            is_leader=pod.role in LEADERS and not (pod.role == LAUNCHER and pod.rank is not None),
         )
         for pod in members
     ]
@@ -123,7 +123,8 @@ class LogBook:
             label = f"{label[: self._label_cells - 1]}…"
         text = f"-- {line.text} --" if line.is_note else line.text
         start = f"{clock_text(line)} " if self.has_times else ""
-        return f"{start}{label:<{self._label_cells}}  {text}"
+        drawn = f"{start}{label:<{self._label_cells}}  {text}"
+        return ToneLine(drawn, "dim") if line.is_note else drawn
 
 
 def clock_text(line: LogLine) -> str:
@@ -154,12 +155,12 @@ def summary(
     """
     parts: list[tuple[str, Tone]] = [(f"{members} member{'s' if members != 1 else ''}", "")]
     if is_following is not None:
-        parts.append(("following", "good") if is_following else ("stopped here, f follows", "warn"))
+        parts.append(("following", "good") if is_following else ("paused, f follows", "warn"))
     kept = f"{len(book):,} lines"
     if shown != len(book):
         kept = f"{shown:,} of {kept} shown"
     if book.dropped:
-        kept += f", {book.dropped:,} older left"
+        kept += f", {book.dropped:,} older dropped"
     if book.has_times:
         how_far += ", times in UTC"
     parts += [(kept, ""), (how_far, "dim")]

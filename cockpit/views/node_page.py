@@ -7,12 +7,13 @@ from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
 from cockpit.pools.stage import node_stage
-from cockpit.views import cards, devices, gpus, physical
+from cockpit.views import cards, devices, doubts, gpus, physical
 from cockpit.views import format as fmt
+from cockpit.views.claims import claims_trouble, knows_claims, may_have_gpus
 from cockpit.views.fleet import sees_all_pods
 from cockpit.views.lazy_table import LazyTable
-from cockpit.views.source import StoreReader
 from cockpit.views.states import node_cell, telemetry_trouble, why_empty
 from cockpit.views.view_state import ViewState
 
@@ -95,28 +96,36 @@ def _troubles(node: Node, now_seconds: float) -> list[Pair]:
 def _devices(node: Node, store: StoreReader) -> list[Pair]:
     known = store.gpus_on(node.name)
     if not node.has_gpus and not known:
+        if may_have_gpus(node, store):
+            return [Pair("GPUs", f"not known: {claims_trouble(store)}", "warn")]
         return [Pair("GPUs", "none")]
-    held = sum(pod.holds_gpus for pod in store.pods_on(node.name))
+    allocated = sum(pod.gpus_allocated for pod in store.pods_on(node.name))
     shown = node.gpus_expected if node.gpu_capacity is None else node.gpu_capacity
     is_split = physical.is_split(node, known)
     model = cards.short_model(node.gpu_model)
     words = [f"{fmt.count(physical.cards_promised(node, known) if is_split else shown)} {model}".strip()]
-    held_words = held if sees_all_pods(store) else "?"
+    allocated_words = allocated if sees_all_pods(store) else "?"
     if node.gpu_allocatable is None:
         words.append("not advertised yet")
     elif is_split:
         words.append("cut into MIG instances" if node.has_mig else f"each shared by {node.gpu_replicas}")
-        words.append(f"{node.gpu_allocatable} shares allocatable, {held_words} held")
+        words.append(f"{node.gpu_allocatable} shares allocatable, {allocated_words} allocated")
     else:
-        words.append(f"{node.gpu_allocatable} allocatable, {held_words} held")
+        words.append(f"{node.gpu_allocatable} allocatable, {allocated_words} allocated")
+    if node.gpus_by_claim is not None:
+        words.append("by claim (DRA)")
     missing = (shown or 0) - (node.gpu_allocatable or 0)
     pairs = [Pair("GPUs", " · ".join(words), "warn" if missing > 0 else "")]
+    if node.gpus_by_claim is not None and not knows_claims(store):
+        pairs.append(Pair("claims", claims_trouble(store), "warn"))
     whole = physical.whole_cards(known)
-    duty = fmt.duty_cell(cards.fold(whole, cards.duty, cards.mean), is_held=held > 0)
+    duty = fmt.duty_cell(cards.fold(whole, cards.duty, cards.mean), is_allocated=allocated > 0)
     hottest = fmt.temperature_cell(cards.fold(known, cards.temperature, max))
     power = fmt.power_cell(cards.power_sum(known))
     if trouble := telemetry_trouble(store.status(Kind.GPU)):
         pairs.append(Pair("telemetry", trouble, "warn"))
+    if doubtful := doubts.summary(known):
+        pairs.append(Pair("doubtful", doubtful, "warn"))
     pairs.append(Pair("now", f"duty {duty.text} · hottest {hottest.text} · power {power.text}"))
     pairs.append(_health(node, store))
     return pairs

@@ -10,13 +10,14 @@ from cockpit.model.gpu import Gpu
 from cockpit.model.node import Node
 from cockpit.model.quantity import Absent, Reading
 from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
 from cockpit.pools.stage import node_stage
 from cockpit.views import cards, physical
 from cockpit.views import format as fmt
+from cockpit.views.claims import may_have_gpus
 from cockpit.views.fleet import sees_all_pods
 from cockpit.views.lazy_table import Field, LazyTable, Memory, View
 from cockpit.views.order import Value
-from cockpit.views.source import StoreReader
 from cockpit.views.states import node_cell
 from cockpit.views.view_state import Measure, ViewState
 
@@ -33,14 +34,14 @@ class NodeRow:
         return self.store.gpus_on(self.node.name)
 
     @cached_property
-    def held(self) -> int:
+    def allocated(self) -> int:
         """Devices taken by pods that are bound and not finished."""
         return self.store.requests_on(self.node.name).gpus
 
     @cached_property
-    def held_text(self) -> str:
-        """The same as a word; more may be held where not every pod is seen."""
-        return str(self.held) if sees_all_pods(self.store) else "?"
+    def allocated_text(self) -> str:
+        """The same as a word; more may be allocated where not every pod is seen."""
+        return str(self.allocated) if sees_all_pods(self.store) else "?"
 
     @cached_property
     def stage(self) -> str:
@@ -79,13 +80,13 @@ def _reading(value: Reading) -> Value:
 
 def _allocated(row: NodeRow, now_seconds: float) -> Cell:
     node = row.node
-    if not node.has_gpus and not row.held:
-        return Cell("none", "dim")
+    if not node.has_gpus and not row.allocated:
+        return fmt.UNKNOWN if may_have_gpus(node, row.store) else Cell("none", "dim")
     if node.gpu_allocatable is None:
-        return Cell(f"{row.held_text}/?", "warn")
+        return Cell(f"{row.allocated_text}/?", "warn")
     missing = (row.total or 0) - node.gpu_allocatable
     return Cell(
-        f"{row.held_text}/{node.gpu_allocatable}" + (f" -{missing}" if missing > 0 else ""),
+        f"{row.allocated_text}/{node.gpu_allocatable}" + (f" -{missing}" if missing > 0 else ""),
         "warn" if missing > 0 else "",
     )
 
@@ -133,11 +134,11 @@ _FIELDS: tuple[Field[NodeRow], ...] = (
         lambda r, _: Cell(cards.short_model(r.node.gpu_model)),
         lambda r, _: cards.short_model(r.node.gpu_model),
     ),
-    Field(Column("gpus", "Held", 7, "right"), _allocated, lambda r, _: r.held, Measure.COUNT),
+    Field(Column("gpus", "Alloc", 7, "right"), _allocated, lambda r, _: r.allocated, Measure.COUNT),
     Field(Column("bars", "GPUs", 8, grow=1, most=16), _bars, lambda r, _: _reading(r.duty), Measure.RATIO),
     Field(
         Column("duty", "Duty", 6, "right", priority=2),
-        lambda r, _: _only_gpu_nodes(r, fmt.duty_cell(r.duty, is_held=r.held > 0)),
+        lambda r, _: _only_gpu_nodes(r, fmt.duty_cell(r.duty, is_allocated=r.allocated > 0)),
         lambda r, _: _reading(r.duty),
         Measure.RATIO,
     ),

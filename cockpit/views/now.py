@@ -1,23 +1,26 @@
 """The header of every place and the panels of *Now*: what needs a human, the fleet, pools and queues."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
 from cockpit_widgets.glyphs import spark
-from cockpit_widgets.text import width_of
+from cockpit_widgets.text import cut, width_of
 from cockpit_widgets.types import Cell, Column, StatusSegment
 
 from cockpit.model.batch import Phase, StreamStatus
 from cockpit.model.pool import Pool
 from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
+from cockpit.model.trend_reader import TrendReader
+from cockpit.model.trust import Trust
+from cockpit.triage.finding import KeyRemedy, remedy_text
 from cockpit.views import format as fmt
 from cockpit.views import queues
 from cockpit.views.fleet import Fleet, fleet
 from cockpit.views.lazy_table import Field, LazyTable, View
-from cockpit.views.pools import held_ratio, size_text
-from cockpit.views.source import StoreReader
+from cockpit.views.pools import allocated_ratio, size_text
 from cockpit.views.states import stream_tone
 from cockpit.views.view_state import Measure, ViewState
 
@@ -27,24 +30,27 @@ _SHOWN_STREAMS = (Kind.NODE, Kind.POD, Kind.GPU)
 """Streams whose trouble is told in the header of every place."""
 
 
+UNTRUSTED = {Trust.UNVERIFIED: "TLS unverified", Trust.PLAIN: "no TLS"}
+"""What stands in the header as long as nobody checks who answers."""
+CONTEXT_CELLS = 48
+"""So long a context stands beside that mark on a line of 80."""
 QUIET_SECONDS = 90.0
 """Bookmarks come about once a minute: a longer silence is worth a word."""
 
 
-class HasContext(Protocol):
-    @property
-    def context(self) -> str | None: ...
-
-
-class Attached(Protocol):
+class HeaderSource(Protocol):
     """What the header reads of the attachment to a cluster."""
 
     @property
     def store(self) -> StoreReader: ...
     @property
-    def session(self) -> HasContext | None: ...
+    def is_connected(self) -> bool: ...
     @property
-    def options(self) -> HasContext: ...
+    def context(self) -> str: ...
+    @property
+    def trust(self) -> Trust | None:
+        """Whether the server's certificate is checked; None while there is no session."""
+
     @property
     def link(self) -> Any: ...  # an enum whose value is a word
     @property
@@ -54,16 +60,23 @@ class Attached(Protocol):
     @property
     def unanswered_since_seconds(self) -> float | None: ...
     @property
+    def faults(self) -> Mapping[str, str]: ...
+    @property
     def is_read_only(self) -> bool: ...
 
 
 def header(
-    attached: Attached, now_seconds: float, state: ViewState | None = None
+    attached: HeaderSource, now_seconds: float, state: ViewState | None = None, heading: Segments = ()
 ) -> tuple[Segments, Segments]:
-    """The header line as (left, right): context, nodes, what the GPUs do; API, age of the data, read-only."""
-    context = (attached.session.context if attached.session else attached.options.context) or "no context"
-    left = [StatusSegment(context, "strong", 1)]
-    if attached.session is None:
+    """The header line as (left, right): context, the screen's `heading`, nodes, what the GPUs do; API, age of
+    the data, read-only. In front of it a mark as long as nobody checks who answers."""
+    context = attached.context or "no context"
+    left = [StatusSegment(context, "strong", 1), *heading]
+    if attached.trust is not None and attached.trust is not Trust.VERIFIED:
+        # in front of everything, and with room: a line that is too short drops its end
+        left[0] = StatusSegment(cut(context, CONTEXT_CELLS), "strong", 1)
+        left.insert(0, StatusSegment(f"▲ {UNTRUSTED[attached.trust]}", "bad", 1))
+    if not attached.is_connected:
         left.append(StatusSegment(attached.link.value, "warn", 1))
         if attached.sentence:
             # whole or not at all: the place below has room for it
@@ -73,10 +86,13 @@ def header(
     if state is not None and state.namespace:
         left.append(StatusSegment(f"namespace {state.namespace}", "info", 3))
     right: list[StatusSegment] = []
+    if attached.faults:
+        more = f" and {len(attached.faults) - 1} more" if len(attached.faults) > 1 else ""
+        right.append(StatusSegment(f"internal error in {next(iter(attached.faults))}{more}", "bad", 1))
     if attached.api_seconds is not None:
         right.append(StatusSegment(f"api {attached.api_seconds * 1000:.0f} ms", "dim", 5))
     silent_since = attached.unanswered_since_seconds
-    if attached.session is not None and silent_since is not None:
+    if attached.is_connected and silent_since is not None:
         words = f"stale: no answer for {fmt.age(now_seconds - silent_since)}"
         right.append(StatusSegment(words, "bad", 1))
     else:
@@ -86,9 +102,9 @@ def header(
 
 
 def fleet_segments(found: Fleet) -> Segments:
-    """`312 nodes · 2,101/2,496 GPUs busy · 203 idle-held · 164 free · 28 lost · duty 71%`.
+    """`312 nodes · 2,101/2,496 GPUs busy · 203 idle · 164 free · 28 lost · duty 71%`.
 
-    GPUs are cards; MIG instances and replicas are told beside them as shares. Cards that are held while
+    GPUs are cards; MIG instances and replicas are told beside them as shares. Cards that are allocated while
     nobody knows what they do are told as such, never as idle or busy.
     """
     if not found.nodes:
@@ -98,21 +114,27 @@ def fleet_segments(found: Fleet) -> Segments:
         return (*segments, StatusSegment("no GPUs", "warn", 1))
     if found.unseen:
         segments.append(StatusSegment(f"{found.gpus:,} GPUs", "strong", 1))
-        segments.append(StatusSegment(f"{found.held:,} seen held", "", 3))
-    elif found.held_unknown and not found.busy and not found.idle_held:
-        segments.append(StatusSegment(f"{found.held:,}/{found.gpus:,} GPUs held", "strong", 1))
+        segments.append(StatusSegment(f"{found.allocated:,} seen allocated", "", 3))
+    elif found.allocated_unknown and not found.busy and not found.idle_allocated:
+        segments.append(StatusSegment(f"{found.allocated:,}/{found.gpus:,} GPUs allocated", "strong", 1))
     else:
         segments.append(StatusSegment(f"{found.busy:,}/{found.gpus:,} GPUs busy", "strong", 1))
-        if found.held_unknown:
-            segments.append(StatusSegment(f"{found.held_unknown:,} held, duty n/c", "dim", 3))
+        if found.allocated_unknown:
+            segments.append(StatusSegment(f"{found.allocated_unknown:,} allocated, duty n/c", "dim", 3))
         segments.append(
-            StatusSegment(f"{found.idle_held:,} idle-held", "warn" if found.idle_held else "dim", 3)
+            StatusSegment(f"{found.idle_allocated:,} idle", "warn" if found.idle_allocated else "dim", 3)
         )
-    segments.append(StatusSegment("free not known" if found.unseen else f"{found.free:,} free", "", 2))
+    segments.append(StatusSegment("free unknown" if found.unseen else f"{found.free:,} free", "", 2))
     if found.lost:
         segments.append(StatusSegment(f"{found.lost:,} lost", "bad", 1))
     if found.shares:
-        segments.append(StatusSegment(f"{found.shares_held:,}/{found.shares:,} shares held", "dim", 4))
+        segments.append(
+            StatusSegment(f"{found.shares_allocated:,}/{found.shares:,} shares allocated", "dim", 4)
+        )
+    if found.implausible:
+        segments.append(StatusSegment(f"{found.implausible:,} implausible", "bad", 3))
+    if found.contradicted:
+        segments.append(StatusSegment(f"{found.contradicted:,} contradictory", "warn", 3))
     if found.joining:
         segments.append(StatusSegment(f"{found.joining:,} joining", "info", 3))
     if isinstance(found.duty, Absent):
@@ -150,7 +172,7 @@ def _last_heard(status: StreamStatus, now_seconds: float) -> str:
     """How old what is shown of a broken stream is; a denied one shows nothing."""
     if status.heard_seconds is None or status.phase is Phase.DENIED:
         return ""
-    return f", heard {fmt.age(now_seconds - status.heard_seconds)} ago"
+    return f", last update {fmt.age(now_seconds - status.heard_seconds)} ago"
 
 
 # ---- what needs a human
@@ -170,7 +192,7 @@ class AttentionLike(Protocol):
     @property
     def sentence(self) -> str: ...
     @property
-    def remedy(self) -> str: ...
+    def remedies(self) -> tuple[KeyRemedy, ...]: ...
 
 
 _ATTENTION: tuple[Field[AttentionLike], ...] = (
@@ -196,23 +218,23 @@ _ATTENTION: tuple[Field[AttentionLike], ...] = (
     ),
     Field(
         Column("remedy", "Do", 17, priority=2),
-        lambda r, _: Cell(r.remedy, "accent"),
-        lambda r, _: r.remedy,
+        lambda r, _: Cell(remedy_text(r.remedies), "accent"),
+        lambda r, _: remedy_text(r.remedies),
     ),
 )
 
 
-def _looking(remedy: str) -> str:
-    """The remedies that change nothing: those whose key is no capital letter."""
-    return "  ".join(part for part in remedy.split("  ") if not part[:2].strip().isupper())
+def _looking(found: AttentionLike) -> str:
+    """The remedies that change nothing."""
+    return remedy_text(one for one in found.remedies if not one.is_write)
 
 
 _ATTENTION_READ_ONLY: tuple[Field[AttentionLike], ...] = (
     *_ATTENTION[:-1],
     Field(
         _ATTENTION[-1].column,
-        lambda r, _: Cell(_looking(r.remedy), "accent"),
-        lambda r, _: _looking(r.remedy),
+        lambda r, _: Cell(_looking(r), "accent"),
+        lambda r, _: _looking(r),
     ),
 )
 
@@ -232,14 +254,7 @@ def attention_table(
 _TREND_CELLS = 16
 
 
-class Trends(Protocol):
-    """How duty (0..1) and power moved lately, the oldest first: `cockpit.store.trends.Trends`."""
-
-    def fleet(self, what: str = "duty") -> tuple[float | None, ...]: ...
-    def pool(self, name: str, what: str = "duty") -> tuple[float | None, ...]: ...
-
-
-def fleet_sums(found: Fleet, trends: Trends, width: int) -> str:
+def fleet_sums(found: Fleet, trends: TrendReader, width: int) -> str:
     """`duty ▅▆▆▇ 76% · power ▂▃▅▆ 39.5kW · memory 5.3Ti/6.3Ti` in at most `width` cells.
 
     Where room is short the lines of blocks shrink first, then whole numbers are left out from the end. What
@@ -255,7 +270,7 @@ def fleet_sums(found: Fleet, trends: Trends, width: int) -> str:
     return " · ".join(words)
 
 
-def _sums(found: Fleet, trends: Trends, cells: int) -> list[str]:
+def _sums(found: Fleet, trends: TrendReader, cells: int) -> list[str]:
     words = []
     if not isinstance(found.duty, Absent):
         words.append(f"duty {_trend(trends.fleet('duty'), 0.0, 1.0, cells)}{fmt.percent(found.duty)}")
@@ -284,7 +299,7 @@ def _pool_words(pool: Pool) -> str:
     if pool.nodes_joining:
         words.append(f"+{pool.nodes_joining} joining")
     if pool.idle_nodes and pool.is_use_known:
-        words.append(f"{pool.idle_nodes} idle")
+        words.append(f"{pool.idle_nodes} idle node{'s' * (pool.idle_nodes != 1)}")
     return " · ".join(words)
 
 
@@ -296,8 +311,10 @@ _POOL_PANEL: tuple[Field[Pool], ...] = (
         lambda r, _: Cell(fmt.count(r.cards or r.gpus_total)) if r.gpus_total else Cell("none", "dim"),
     ),
     Field(
-        Column("share", "Held", 5, "right"),
-        lambda r, _: fmt.NOTHING if (held := held_ratio(r)) is None else Cell(fmt.percent(held)),
+        Column("share", "Alloc", 5, "right"),
+        lambda r, _: (
+            fmt.NOTHING if (allocated := allocated_ratio(r)) is None else Cell(fmt.percent(allocated))
+        ),
     ),
     Field(Column("words", "", 20, grow=2, priority=2), lambda r, _: Cell(_pool_words(r), "info")),
 )
@@ -332,8 +349,10 @@ QUEUE_PANEL: View[queues.QueueRow] = View(
 )
 
 
-def pools_panel(pools: Sequence[Pool], now_seconds: float, trends: Trends | None = None) -> LazyTable[Pool]:
-    """A short line a pool, those with GPUs first; with `trends` also how busy its held GPUs were lately."""
+def pools_panel(
+    pools: Sequence[Pool], now_seconds: float, trends: TrendReader | None = None
+) -> LazyTable[Pool]:
+    """A short line a pool, those with GPUs first; with `trends` also how busy they were lately."""
     if trends is None:
         return POOL_PANEL.table(pools, ViewState(), now_seconds)
 

@@ -70,10 +70,10 @@ def whole_cards(gpus: Sequence[Gpu]) -> tuple[Gpu, ...]:
 
 
 def _joined(key: str, parts: Sequence[Gpu]) -> Gpu:
-    held = [one for one in parts if one.pod_name and one.mark is not Mark.UNALLOCATED]
-    names = {(one.pod_namespace, one.pod_name) for one in held}
+    allocated = [one for one in parts if one.pod_name and one.mark is not Mark.UNALLOCATED]
+    names = {(one.pod_namespace, one.pod_name) for one in allocated}
     worst_xid = max((one.xid for one in parts if one.xid is not None), default=None)
-    first = held[0] if held else parts[0]
+    first = allocated[0] if allocated else parts[0]
     return msgspec.structs.replace(
         first,
         uuid=key,
@@ -84,6 +84,7 @@ def _joined(key: str, parts: Sequence[Gpu]) -> Gpu:
         temperature_celsius=_most([one.temperature_celsius for one in parts]),
         power_watts=_most([one.power_watts for one in parts]),
         xid=worst_xid,
+        doubts=tuple(sorted({doubt for one in parts for doubt in one.doubts})),
         mark=_mark(parts, len(names)),
     )
 
@@ -120,4 +121,5 @@ def _most(values: Sequence[Reading]) -> Reading:
 
 
 def _reason(values: Sequence[Reading]) -> Reading:
-    return Absent.STALE if Absent.STALE in values else Absent.NOT_COLLECTED
+    worst_first = (Absent.IMPLAUSIBLE, Absent.STALE)
+    return next((reason for reason in worst_first if reason in values), Absent.NOT_COLLECTED)

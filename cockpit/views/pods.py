@@ -4,12 +4,13 @@ from collections.abc import Iterable
 
 from cockpit_widgets.types import Cell, Column
 
+from cockpit.jobs.members import is_named_otherwise
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
 from cockpit.views import format as fmt
 from cockpit.views import rdma
 from cockpit.views.lazy_table import Field, LazyTable, Memory, View
-from cockpit.views.source import StoreReader
 from cockpit.views.states import pod_cell, pod_words
 from cockpit.views.view_state import Measure, ViewState
 
@@ -22,14 +23,26 @@ def owner_text(pod: Pod) -> str:
 
 
 def rank_text(pod: Pod) -> str:
-    """`worker 3`, `launcher`, or nothing."""
+    """`worker 3`, `rank 4` where the pod's name has another number, `launcher`, or nothing."""
+    if pod.rank is not None and pod.role and is_named_otherwise(pod):
+        return f"rank {pod.rank}"
     if pod.rank is None:
         return pod.role
     return f"{pod.role} {pod.rank}".strip()
 
 
-def _gpus(pod: Pod, now_seconds: float) -> Cell:
+def gpus_cell(pod: Pod) -> Cell:
+    """GPUs of one pod; `?` where it asks by claims not known here, `2s` for two shared with other pods."""
+    if pod.has_unknown_gpus:
+        return Cell(f"{pod.gpus}+?" if pod.gpus else "?", "warn")
+    if pod.gpus_shared:
+        return Cell(f"{pod.gpus + pod.gpus_shared}s", "dim")
     return Cell(str(pod.gpus)) if pod.gpus else fmt.NOTHING
+
+
+def gpus_count(pod: Pod) -> int | None:
+    """The same as a number; None where it is not known, or there are none."""
+    return None if pod.has_unknown_gpus else pod.gpus or None
 
 
 def _restarts(pod: Pod, now_seconds: float) -> Cell:
@@ -56,7 +69,12 @@ _FIELDS: tuple[Field[Pod], ...] = (
     Field(
         Column("phase", "Phase", 20, grow=1, most=26), lambda r, _: pod_cell(r), lambda r, _: pod_words(r)[0]
     ),
-    Field(Column("gpus", "GPUs", 4, "right"), _gpus, lambda r, _: r.gpus or None, Measure.COUNT),
+    Field(
+        Column("gpus", "GPUs", 4, "right"),
+        lambda r, _: gpus_cell(r),
+        lambda r, _: gpus_count(r),
+        Measure.COUNT,
+    ),
     Field(
         Column("ready", "Ready", 5, "right", priority=4),
         lambda r, _: Cell(fmt.of(r.ready_containers, r.total_containers)),

@@ -1,13 +1,13 @@
-"""The pools table: how many machines, who may resize them, what is held and what is idle."""
+"""The pools table: how many machines, who may resize them, what is allocated and what is idle."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Protocol
 
 from cockpit_widgets.glyphs import spark
 from cockpit_widgets.types import Cell, Column
 
 from cockpit.model.pool import Pool
+from cockpit.model.trend_reader import TrendReader
 from cockpit.views import cards
 from cockpit.views import format as fmt
 from cockpit.views.lazy_table import Field, LazyTable, Memory, View
@@ -25,9 +25,9 @@ def size_text(pool: Pool) -> str:
     return str(pool.nodes_now)
 
 
-def held_ratio(pool: Pool) -> float | None:
+def allocated_ratio(pool: Pool) -> float | None:
     """Share of the pool's GPUs that pods hold; None without GPUs, or where not every pod is seen."""
-    return pool.gpus_held / pool.gpus_total if pool.gpus_total and pool.is_use_known else None
+    return pool.gpus_allocated / pool.gpus_total if pool.gpus_total and pool.is_use_known else None
 
 
 def _size(pool: Pool, now_seconds: float) -> Cell:
@@ -51,14 +51,14 @@ def _joining(pool: Pool, now_seconds: float) -> Cell:
     return Cell(str(pool.nodes_joining), "info") if pool.nodes_joining else Cell("0", "dim")
 
 
-def _held(pool: Pool, now_seconds: float) -> Cell:
+def _allocated(pool: Pool, now_seconds: float) -> Cell:
     if not pool.gpus_total:
         return Cell("none", "dim")
-    return Cell(f"{pool.gpus_held if pool.is_use_known else '?'}/{pool.gpus_total}")
+    return Cell(f"{pool.gpus_allocated if pool.is_use_known else '?'}/{pool.gpus_total}")
 
 
 def _share(pool: Pool, now_seconds: float) -> Cell:
-    ratio = held_ratio(pool)
+    ratio = allocated_ratio(pool)
     return fmt.NOTHING if ratio is None else Cell(fmt.percent(ratio))
 
 
@@ -122,8 +122,13 @@ _FIELDS: tuple[Field[Pool], ...] = (
         lambda r, _: r.nodes_joining,
         Measure.COUNT,
     ),
-    Field(Column("gpus", "GPUs held", 9, "right"), _held, lambda r, _: r.gpus_held, Measure.COUNT),
-    Field(Column("share", "Held", 5, "right", priority=2), _share, lambda r, _: held_ratio(r), Measure.RATIO),
+    Field(Column("gpus", "Allocated", 9, "right"), _allocated, lambda r, _: r.gpus_allocated, Measure.COUNT),
+    Field(
+        Column("share", "Share", 5, "right", priority=2),
+        _share,
+        lambda r, _: allocated_ratio(r),
+        Measure.RATIO,
+    ),
     Field(Column("idle", "Idle", 4, "right"), _idle, lambda r, _: r.idle_nodes, Measure.COUNT),
     Field(
         Column("resize", "Resize", 16, priority=5, grow=2),
@@ -133,17 +138,11 @@ _FIELDS: tuple[Field[Pool], ...] = (
 )
 
 
-class Trends(Protocol):
-    """How the duty (0..1) of a pool's held cards moved lately: `cockpit.store.trends.Trends`."""
-
-    def pool(self, name: str, what: str = "duty") -> tuple[float | None, ...]: ...
-
-
 _TREND_CELLS = 8
 
 
-def _duty_field(trends: Trends) -> Field[Pool]:
-    """How busy the held cards are, and before it how they were."""
+def _duty_field(trends: TrendReader) -> Field[Pool]:
+    """How busy the allocated cards are, and before it how they were."""
 
     def duty(pool: Pool, _: float) -> Cell:
         values = trends.pool(pool.name)
@@ -164,8 +163,8 @@ def _line(values: Sequence[float | None], width: int) -> str:
     return f"{spark(values, min(width, len(values)), 0.0, 1.0)} " if known > 1 else ""
 
 
-def last_hour(pool: Pool, trends: Trends, width: int = 24) -> str:
-    """`its GPUs ▂▃▅▆▇ 76%`: duty of the held cards over the last hour, as far as it is known; else ""."""
+def last_hour(pool: Pool, trends: TrendReader, width: int = 24) -> str:
+    """`its GPUs ▂▃▅▆▇ 76%`: duty of the allocated cards over the last hour, as far as known; else ""."""
     values = trends.pool(pool.name)
     if not values or values[-1] is None:
         return ""
@@ -186,10 +185,10 @@ def table(
     state: ViewState,
     now_seconds: float,
     memory: Memory | None = None,
-    trends: Trends | None = None,
+    trends: TrendReader | None = None,
 ) -> LazyTable[Pool]:
     """Pools keyed by the owner's uid (the name where no object owns the pool), those with GPUs first; with
-    `trends` also how busy their held GPUs were lately."""
+    `trends` also how busy their allocated GPUs were lately."""
     if trends is None:
         return VIEW.table(pools, state, now_seconds, memory)
     at = next(place for place, field in enumerate(_FIELDS) if field.column.id == "idle")

@@ -3,9 +3,9 @@
 from cockpit_widgets.types import Pair, Tone
 
 from cockpit.model.gang import QuotaRow
+from cockpit.model.store_reader import StoreReader
 from cockpit.views import format as fmt
 from cockpit.views.queues import QueueRow, rows
-from cockpit.views.source import StoreReader
 
 
 def row_of(store: StoreReader, key: str) -> QueueRow | None:
@@ -23,7 +23,7 @@ def facts(row: QueueRow) -> tuple[Pair, ...]:
     if row.why:
         pairs.append(Pair("why", row.why, "warn"))
     if row.local is not None:
-        pairs.append(Pair("cluster queue", row.cluster_name or "not told"))
+        pairs.append(Pair("cluster queue", row.cluster_name or "unknown"))
     if row.cluster is not None and row.cluster.cohort:
         pairs.append(Pair("cohort", row.cluster.cohort))
     pairs.append(Pair("jobs", f"{fmt.count(row.pending)} waiting, {fmt.count(row.admitted)} admitted"))

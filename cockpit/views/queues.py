@@ -6,17 +6,15 @@ from functools import cached_property
 
 from cockpit_widgets.types import Cell, Column, Tone
 
-from cockpit.gangs.kueue import queue_rows
-from cockpit.gangs.kueue_queue_state import QueueState, queue_state
-from cockpit.gangs.verdict import WaitingView
+from cockpit.gangs import registry
+from cockpit.gangs.engine import Engine
+from cockpit.gangs.verdict import QueueState, WaitingView
+from cockpit.k8s.gpu_resources import is_gpu_resource
 from cockpit.model.batch import Phase
-from cockpit.model.devices import is_gpu_resource
 from cockpit.model.gang import ClusterQueue, LocalQueue, QuotaRow
-from cockpit.model.record import Kind
-from cockpit.store.store import Store
+from cockpit.model.store_reader import StoreReader
 from cockpit.views import format as fmt
 from cockpit.views.lazy_table import Field, LazyTable, Memory, View
-from cockpit.views.source import StoreReader
 from cockpit.views.states import why_empty
 from cockpit.views.view_state import Measure, ViewState
 
@@ -28,6 +26,12 @@ class QueueRow:
     local: LocalQueue | None
     cluster: ClusterQueue | None
     not_told: str = ""  # why ClusterQueues are not known, "" where they are
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The engine that has it."""
+        record = self.local or self.cluster
+        return registry.engine_of_queue(record) if record else registry.NONE
 
     @property
     def key(self) -> str:
@@ -78,16 +82,18 @@ class QueueRow:
     def standing(self) -> QueueState:
         """Whether it takes jobs, and why not; a LocalQueue is no better than the ClusterQueue behind it."""
         if self.local is None:
-            return queue_state(self.cluster) if self.cluster else QueueState("unknown", "")
-        own = queue_state(self.local)
+            return self.engine.queue_state(self.cluster) if self.cluster else QueueState("unknown", "")
+        own = self.engine.queue_state(self.local)
         if own.state not in ("active", "inactive"):
             return own
+        if not self.engine.cluster_queues:
+            return own
         if self.cluster is None and self.not_told:
-            # its own condition is what Kueue made of the ClusterQueue behind it
+            # its own condition is what the engine made of the queue behind it
             return own._replace(why=own.why or f"quota unknown: {self.not_told}")
         if self.cluster is None:
-            return QueueState("inactive", f"ClusterQueue {self.cluster_name} is not there")
-        behind = queue_state(self.cluster)
+            return QueueState("inactive", f"ClusterQueue {self.cluster_name} does not exist")
+        behind = self.engine.queue_state(self.cluster)
         if behind.state != "active":
             return QueueState(behind.state, f"ClusterQueue {self.cluster.name}: {behind.why or behind.state}")
         return own
@@ -110,9 +116,17 @@ def _total(values: Iterable[int | None]) -> int | None:
 
 def rows(store: StoreReader) -> list[QueueRow]:
     """Every queue a person can submit to, then cluster queues that none of them points to."""
-    clusters: dict[str, ClusterQueue] = {one.name: one for one in store.records(Kind.CLUSTER_QUEUE).values()}
-    locals_: list[LocalQueue] = list(store.records(Kind.LOCAL_QUEUE).values())
-    status = store.status(Kind.CLUSTER_QUEUE)
+    return [row for one in registry.engines() if one.local_queues for row in _rows(one, store)]
+
+
+def _rows(engine: Engine, store: StoreReader) -> list[QueueRow]:
+    locals_: list[LocalQueue] = list(store.records(engine.local_queues).values())
+    if not engine.cluster_queues:
+        return [QueueRow(one, None) for one in locals_]
+    clusters: dict[str, ClusterQueue] = {
+        one.name: one for one in store.records(engine.cluster_queues).values()
+    }
+    status = store.status(engine.cluster_queues)
     is_known = status is not None and status.phase is Phase.LIVE
     not_told = "" if is_known else why_empty("cluster queues", status)
     found = [QueueRow(one, clusters.get(one.cluster_queue), not_told) for one in locals_]
@@ -163,7 +177,11 @@ _FIELDS: tuple[Field[QueueRow], ...] = (
     Field(
         Column("name", "Queue", 18, grow=2, most=50), lambda r, _: Cell(r.name, "strong"), lambda r, _: r.name
     ),
-    Field(Column("engine", "Engine", 7, priority=4), lambda r, _: Cell("Kueue", "dim"), lambda r, _: "Kueue"),
+    Field(
+        Column("engine", "Engine", 7, priority=4),
+        lambda r, _: Cell(r.engine.name, "dim"),
+        lambda r, _: r.engine.name,
+    ),
     Field(
         Column("cluster_queue", "Cluster queue", 14, priority=2, grow=1, most=36),
         lambda r, _: Cell(r.cluster_name),
@@ -227,10 +245,10 @@ def table(
 # ---- what waits in one queue
 
 
-def waiting_rows(store: Store, queue: QueueRow) -> tuple[WaitingView, ...]:
+def waiting_rows(store: StoreReader, queue: QueueRow) -> tuple[WaitingView, ...]:
     """What waits in the queue's cluster queue, in order: those ahead from other namespaces are seen too."""
     uid = queue.cluster.uid if queue.cluster else queue.key
-    return next((one.waiting for one in queue_rows(store) if one.uid == uid), ())
+    return queue.engine.waiting(store, uid)
 
 
 def _position(row: WaitingView, now_seconds: float) -> Cell:
@@ -267,7 +285,7 @@ WAITING_VIEW: View[WaitingView] = View(
 
 
 def waiting_table(
-    store: Store, queue: QueueRow, state: ViewState, now_seconds: float, memory: Memory | None = None
+    store: StoreReader, queue: QueueRow, state: ViewState, now_seconds: float, memory: Memory | None = None
 ) -> LazyTable[WaitingView]:
     """What waits in a queue, next first, keyed by the Workload's uid; an estimated place reads `~3`."""
     return WAITING_VIEW.table(waiting_rows(store, queue), state, now_seconds, memory)

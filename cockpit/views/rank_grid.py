@@ -11,13 +11,13 @@ from cockpit.jobs.members import LEADERS
 from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent, Reading
 from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
 from cockpit.views import cards
 from cockpit.views import format as fmt
-from cockpit.views.heat import NOT_COLLECTED, STALE
+from cockpit.views.heat import ABSENT_LEVELS, IMPLAUSIBLE, NOT_COLLECTED, STALE
 from cockpit.views.job_grid import FEWEST, lags
 from cockpit.views.job_page import MemberRow
-from cockpit.views.source import StoreReader
-from cockpit.views.states import pod_cell, pod_words
+from cockpit.views.states import pod_brief, pod_glyph, pod_words
 
 MOST_IN_TABLE = 32
 """Members beyond which a page begins with the grid: fewer are read faster as lines."""
@@ -87,7 +87,7 @@ def _caption(cells: Sequence[GridCell], pods: Mapping[str, Pod]) -> str:
     states: dict[str, Counter[str]] = {}
     for cell in cells:
         if cell.glyph and cell.glyph not in _MEANINGS:
-            states.setdefault(cell.glyph, Counter())[pod_words(pods[cell.key])[0].split(":")[0]] += 1
+            states.setdefault(cell.glyph, Counter())[pod_brief(pods[cell.key])] += 1
     for glyph, words in states.items():
         told = ", ".join(word for word, _ in words.most_common(_MOST_WORDS))
         said.append(f"{glyph} {told}{' and others' * (len(words) > _MOST_WORDS)}")
@@ -95,6 +95,7 @@ def _caption(cells: Sequence[GridCell], pods: Mapping[str, Pod]) -> str:
     said += [f"{glyph} {meaning}" for glyph, meaning in _MEANINGS.items() if glyph in glyphs]
     said += [f"{fmt.NOT_COLLECTED} n/c"] * (NOT_COLLECTED in levels)
     said += [f"{fmt.STALE} stale"] * (STALE in levels)
+    said += [f"{fmt.IMPLAUSIBLE} implausible"] * (IMPLAUSIBLE in levels)
     return "  ".join(said)
 
 
@@ -127,15 +128,15 @@ def _cell(row: MemberRow, label: str, odd: dict[str, list[Odd]]) -> GridCell:
     pod = row.pod
     if found := odd.get(pod.uid):
         return GridCell(pod.uid, label, found[0].glyph, tone=found[0].tone)
-    state = pod_cell(pod)
-    if pod.phase != "Running" or not pod.holds_gpus:
-        return GridCell(pod.uid, label, state.text[:1], tone=state.tone)
+    state = pod_glyph(pod)
+    if pod.phase != "Running" or not pod.gpus_allocated:
+        return GridCell(pod.uid, label, state.text, tone=state.tone)
     return GridCell(pod.uid, label, level=_level(row.duty))
 
 
 def _level(duty: Reading) -> int:
     if isinstance(duty, Absent):
-        return STALE if duty is Absent.STALE else NOT_COLLECTED
+        return ABSENT_LEVELS.get(duty, NOT_COLLECTED)
     return fmt.level(duty)
 
 
@@ -145,7 +146,7 @@ Found = list[tuple[str, Odd]]
 def _state_of(pod: Pod) -> Odd:
     words, tone = pod_words(pod)
     weight = {"bad": 3.0, "warn": 2.0, "info": 1.0}.get(tone, 0.0)
-    return Odd("state", pod_cell(pod).text[:1], tone, words, weight)
+    return Odd("state", pod_glyph(pod).text, tone, words, weight)
 
 
 def _other_state(ranks: Sequence[MemberRow]) -> Found:
@@ -159,7 +160,7 @@ def _other_state(ranks: Sequence[MemberRow]) -> Found:
 
 def _low_duty(ranks: Sequence[MemberRow]) -> Found:
     """Ranks whose cards do much less than the others'."""
-    holding = [row for row in ranks if row.pod.holds_gpus and row.pod.phase == "Running"]
+    holding = [row for row in ranks if row.pod.gpus_allocated and row.pod.phase == "Running"]
     known = [duty for row in holding if not isinstance(duty := row.duty, Absent)]
     usual = median(known) if len(known) >= FEWEST else None
     found: Found = []

@@ -2,6 +2,7 @@
 
 from cockpit_widgets.types import Cell, Tone
 
+from cockpit.k8s.waiting_reasons import Severity, waiting_reason
 from cockpit.model.batch import Phase, StreamStatus
 from cockpit.model.job import JobState
 from cockpit.model.pod import Pod
@@ -77,9 +78,15 @@ def pod_words(pod: Pod) -> tuple[str, Tone]:
         return _pending(pod)
     if pod.phase == "Running":
         if pod.waiting_reason:
-            return _waiting(pod.waiting_reason), "bad"
+            return waiting_reason(pod.waiting_reason).words, "bad"
         return ("running", "good") if pod.is_ready else ("running, not ready", "warn")
     return (pod.phase.lower() or "unknown", "dim")
+
+
+def pod_brief(pod: Pod) -> str:
+    """The same without why it failed."""
+    is_failed = pod.phase == "Failed" and pod.deleting_seconds is None
+    return "failed" if is_failed else pod_words(pod)[0]
 
 
 def _failure(pod: Pod) -> str:
@@ -93,35 +100,29 @@ def _failure(pod: Pod) -> str:
 
 def _pending(pod: Pod) -> tuple[str, Tone]:
     if pod.is_gated:
-        return "held by its queue", "info"
+        return "gated by its queue", "info"
     if not pod.node:
         return "waiting for a node", "warn"
-    if pod.waiting_reason and pod.waiting_reason not in ("ContainerCreating", "PodInitializing"):
-        return _waiting(pod.waiting_reason), "bad"
+    if pod.waiting_reason:
+        reason = waiting_reason(pod.waiting_reason)
+        if reason.severity is not Severity.PROGRESS:
+            return reason.words, "bad"
     return "starting", "info"
-
-
-_WAITING = {
-    "ImagePullBackOff": "cannot pull its image",
-    "ErrImagePull": "cannot pull its image",
-    "InvalidImageName": "image name is not valid",
-    "CrashLoopBackOff": "keeps crashing",
-    "CreateContainerConfigError": "container configuration is wrong",
-    "CreateContainerError": "container cannot be made",
-    "RunContainerError": "container cannot start",
-}
-
-
-def _waiting(reason: str) -> str:
-    return _WAITING.get(reason, reason)
 
 
 _GLYPHS: dict[Tone, str] = {"good": "●", "info": "◔", "warn": "▲", "bad": "×", "dim": "○"}
 
 
+def pod_glyph(pod: Pod) -> Cell:
+    """What a pod does as one character."""
+    tone = pod_words(pod)[1]
+    return Cell(_GLYPHS.get(tone, "○"), tone)
+
+
 def pod_cell(pod: Pod) -> Cell:
-    words, tone = pod_words(pod)
-    return Cell(f"{_GLYPHS.get(tone, '○')} {words}", tone)
+    """The same character and its words."""
+    glyph, tone = pod_glyph(pod)
+    return Cell(f"{glyph} {pod_words(pod)[0]}", tone)
 
 
 def stream_tone(phase: Phase) -> Tone:
@@ -150,7 +151,7 @@ def why_empty(
     if total and filter_text:
         return f"None of {total:,} {what} matches {filter_text!r}; press / to change the filter."
     if status is None or status.phase is Phase.CONNECTING:
-        return f"Connecting: {what} have not been asked for yet."
+        return f"Connecting: {what} are not listed yet."
     if status.phase is Phase.LISTING:
         return f"Listing {status.kind or what}: {status.objects:,} so far."
     if status.phase is Phase.DENIED:

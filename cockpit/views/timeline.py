@@ -6,8 +6,8 @@ from typing import NamedTuple
 from cockpit_widgets.types import Pair
 
 from cockpit.jobs.members import LEADERS, short_name
+from cockpit.jobs.owner_chain import owner_record
 from cockpit.jobs.progress import Progress
-from cockpit.jobs.root import owner_record
 from cockpit.jobs.run_log import FirstStep
 from cockpit.model.event import Event
 from cockpit.model.gang import Workload
@@ -15,8 +15,8 @@ from cockpit.model.job import Job
 from cockpit.model.pod import Pod
 from cockpit.model.pod_times import PodTimes
 from cockpit.model.record import Kind, condition
+from cockpit.model.store_reader import StoreReader
 from cockpit.views import format as fmt
-from cockpit.views.source import StoreReader
 
 DEEPEST = 8
 MOST_NAMED = 3
@@ -56,8 +56,8 @@ def steps(
     bound = [_bound(pod, told[pod.uid], times.get(pod.uid)) for pod in members]
     known = [at for at in bound if at is not None]
     if not any(pod.node for pod in members):
-        is_held = len(found) > 1 and found[-1].at_seconds is None
-        return tuple(found if is_held else (*found, Step("bound to a node", None, NOT_YET)))
+        is_waiting = len(found) > 1 and found[-1].at_seconds is None
+        return tuple(found if is_waiting else (*found, Step("bound to a node", None, NOT_YET)))
     found.append(Step("first bound", min(known, default=None)))
     if len(members) > 1:
         is_whole = all(pod.node for pod in members)
@@ -127,7 +127,7 @@ def _image(members: Sequence[Pod], told: dict[str, dict[str, Event]]) -> list[St
     if not pulled:
         return []
     longest = max((end - begin for end, begin in ends if end is not None and begin is not None), default=None)
-    note = "it was there" if longest is None else f"{fmt.span(longest)} to pull"
+    note = "already on the node" if longest is None else f"{fmt.span(longest)} to pull"
     return [Step("image", max(pulled) if len(pulled) == len(members) else None, note)]
 
 
@@ -187,14 +187,14 @@ def chain(job: Job, members: Sequence[Pod], store: StoreReader) -> str:
     seen: set[str] = set()
     while uid and uid not in seen and len(parts) < DEEPEST:
         seen.add(uid)
-        record = owner_record(store, uid)  # type: ignore[arg-type] # it only looks
+        record = owner_record(store, uid)
         if record is None:
             break
         parts.append(f"{record.kind} {record.name}")
         if record.owner is None:
             break
         uid = record.owner.uid
-        if owner_record(store, uid) is None:  # type: ignore[arg-type] # it only looks
+        if owner_record(store, uid) is None:
             parts.append(f"{record.owner.kind} {record.owner.name}")
     if len(parts) < 2:
         return ""
@@ -212,7 +212,7 @@ def facts(job: Job, members: Sequence[Pod], store: StoreReader, run: Run) -> lis
         is_bad = any(pod.exit_code for pod in members)
         pairs.append(Pair("exit codes", ends, "bad" if is_bad else ""))
     if run.last_words:
-        pairs.append(Pair("last words", f"{run.whose}: {run.last_words}", "bad"))
+        pairs.append(Pair("last output", f"{run.whose}: {run.last_words}", "bad"))
     if members:
         workload = _workload(job, store)
         pairs.append(Pair("timeline", words(steps(job, workload, members, store, run))))

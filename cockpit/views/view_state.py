@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from cockpit.model.quantity import parse_quantity
+from cockpit.k8s.quantity import parse_quantity
+from cockpit.model.duration import parse_duration
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +57,6 @@ class Filter:
 _WORD = re.compile(
     r"""(?P<not>!)?(?:(?P<field>[A-Za-z][A-Za-z0-9_-]*)(?P<op>>=|<=|!=|[:=<>]))?(?P<text>"[^"]*"|[^\s"]+)?""",
 )
-_DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)([smhdwy])")
-_SECONDS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 604_800.0, "y": 31_536_000.0}
 COMPARE: dict[str, Callable[[float, float], bool]] = {
     ">": lambda have, want: have > want,
     "<": lambda have, want: have < want,
@@ -137,14 +136,7 @@ def read_number(text: str, measure: Measure) -> float | None:
         if measure is Measure.RATIO:
             return parse_quantity(text.removesuffix("%")) / 100
         if measure is Measure.SECONDS:
-            return _read_duration(text)
+            return parse_duration(text)
         return parse_quantity(text)
     except ValueError:
         return None
-
-
-def _read_duration(text: str) -> float:
-    parts = _DURATION.findall(text)
-    if parts and "".join(number + unit for number, unit in parts) == text:
-        return sum(float(number) * _SECONDS[unit] for number, unit in parts)
-    return parse_quantity(text)

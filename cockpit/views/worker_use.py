@@ -16,9 +16,9 @@ from cockpit.model.pod import Pod
 from cockpit.model.pod_use import PodUse
 from cockpit.model.quantity import Absent, Reading, is_number
 from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
 from cockpit.views import cards
 from cockpit.views import format as fmt
-from cockpit.views.source import StoreReader
 
 WAITS_RATIO = 0.7
 """A card below this duty waits for something a good part of the time."""
@@ -92,7 +92,7 @@ def fact(members: Iterable[Pod], store: StoreReader) -> Pair | None:
     """What the workers of a job do besides, and what their GPUs wait for; None where none holds GPUs."""
     workers = []
     for pod in members:
-        if not pod.holds_gpus:
+        if not pod.gpus_allocated:
             continue
         duty = cards.fold(store.gpus_of_pod(pod.namespace, pod.name), cards.duty, cards.mean)
         use = use_of(pod, store)

@@ -5,26 +5,28 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import Metric
 
 from cockpit_exporter.attribution import Joined, join
 from cockpit_exporter.cgroups import pod_names, pod_of_process
-from cockpit_exporter.collector import Collector, Pace
+from cockpit_exporter.collector import Collector, CollectorPace
 from cockpit_exporter.driver import Nvml
 from cockpit_exporter.kubelet import KEPT_SECONDS, KubeletWatch
 from cockpit_exporter.seen import AttributionState, Seen
 from cockpit_exporter.slices import SliceWatch
+from cockpit_exporter.web import Encoding
 from cockpit_exporter.xids import XidWatch
 
 STOP_SECONDS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class AgentSettings:
     """What the flags say. `pod_resources` is the socket's path, "" for none; so are the others."""
 
     node: str
-    pace: Pace
+    pace: CollectorPace
     dcgm_names: str = ""  # A, C, or "" for our own
     pod_resources: str = ""
     resources: tuple[str, ...] = ()
@@ -37,7 +39,7 @@ class Settings:
 class Agent:
     """Reads until it is stopped. `ended` is set when the collector is done; `exit_status` then says how."""
 
-    def __init__(self, settings: Settings, nvml: Nvml, clock: Callable[[], float]) -> None:
+    def __init__(self, settings: AgentSettings, nvml: Nvml, clock: Callable[[], float]) -> None:
         self._settings = settings
         self._clock = clock
         self.collector = Collector(nvml, settings.pace, clock, pod_of_process(settings.proc), settings.proc)
@@ -47,7 +49,11 @@ class Agent:
             if settings.pod_resources
             else None
         )
-        self.slices = SliceWatch(settings.node, settings.slices_url) if settings.slices_url else None
+        self.slices = (
+            SliceWatch(settings.node, settings.slices_url, claims=self._claims)
+            if settings.slices_url
+            else None
+        )
         self.ended = threading.Event()
         self._threads: list[threading.Thread] = []
 
@@ -90,6 +96,11 @@ class Agent:
             return f"the snapshot is {age:.0f} s old, more than three intervals"
         return ""
 
+    def _claims(self) -> set[tuple[str, str]]:
+        """Namespace and name of the claims in use here."""
+        told = self.kubelet.current().assignments if self.kubelet is not None else ()
+        return {(one.namespace, one.claim) for one in told if one.claim}
+
     def _answering(self) -> frozenset[str]:
         cards = self.collector.snapshot.cards
         return frozenset(one.device.uuid for one in cards if one.device.uuid and not one.down)
@@ -119,11 +130,23 @@ class Agent:
         told = self.kubelet.current()
         age = None if told.taken_seconds is None else max(0.0, self._clock() - told.taken_seconds)
         is_known = age is not None and age <= KEPT_SECONDS
-        state = AttributionState("pod-resources", told.reason, age)
+        reason = self.slices.reason if self.slices is not None else None
+        state = AttributionState("pod-resources", told.reason, age, reason)
         if not is_known:
             return None, state
-        slices = self.slices.slices if self.slices is not None else {}
-        return join(cards, told.assignments, told.allocatable, slices, names), state
+        if self.slices is None:
+            return join(cards, told.assignments, told.allocatable, names=names), state
+        proofs, watched = self.slices.slices, self.slices.watched
+        return join(
+            cards, told.assignments, told.allocatable, slices=proofs, names=names, watched=watched
+        ), state
+
+    @property
+    def encoding(self) -> Encoding:
+        """How its pages are written."""
+        from cockpit_exporter import dcgm_names
+
+        return dcgm_names.encoding if self._settings.dcgm_names else choose_encoder
 
     def page(self) -> Iterable[Metric]:
         """The families of one scrape."""

@@ -1,17 +1,27 @@
 """Whose card it is: the kubelet's device ids, DRA devices and processes joined to cards and instances. Pure.
 
-Order of precedence: the kubelet's device id, `nvidiaN`, a DRA device through its slice or name, processes
-through their cgroup. Nothing is guessed: an id that fits no card on this node is told as unmatched.
+Order of precedence: the kubelet's device id, `nvidiaN`, a DRA device, processes through their cgroup. An id
+that fits no card on this node is told as unmatched.
+
+A DRA device is a name in a pool. Which card that is, its ResourceSlice proves (attribute `uuid`), or a CDI
+name that is the card's UUID. The name alone (`gpu-3`) only says what the minor number was when NVIDIA's
+driver published it; that is told as source `dra-name`, which is not sure.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from cockpit_exporter.model import Card, Instance
 
 DRA_DRIVER = "gpu.nvidia.com"
+
+_SOURCES = ("dra", "pod-resources", "dra-name", "process")
+"""Where several tell the same holder, the first of these is named."""
+
+Device = tuple[str, str, str]
+"""Driver, pool and name of a DRA device."""
 
 Unit = tuple[str, str]
 """The UUID of a card and of an instance on it, "" for the whole card."""
@@ -29,11 +39,13 @@ class Assignment(NamedTuple):
     driver: str = ""
     pool: str = ""
     device: str = ""
+    cdi: tuple[str, ...] = ()  # CDI names of the device
 
 
 class Holder(NamedTuple):
-    """A container on a card or instance. `source` says who told: pod-resources, dra or process; processes
-    tell the pod's UID and its name only where names are known. `replicas` counts shares of a shared card."""
+    """A container on a card or instance. `source` says who told: pod-resources, dra, dra-name (by the name of
+    the device alone, not sure) or process; processes tell the pod's UID and its name only where names are
+    known. `replicas` counts shares of a shared card."""
 
     namespace: str
     pod: str
@@ -107,12 +119,20 @@ class _Units:
         fits = [one for one in card.instances if one.gpu_instance == place.instance]
         return (card.device.uuid, fits[0].uuid) if len(fits) == 1 else None
 
-    def of_claim(self, one: Assignment, slices: Mapping[tuple[str, str], str]) -> Unit | None:
-        """By the slice's uuid attribute; without slices by the name that NVIDIA's driver gives its devices,
-        and then an instance only where its card has a single one of the profile."""
-        told = slices.get((one.pool, one.device))
+    def of_claim(self, one: Assignment, slices: Mapping[Device, str]) -> tuple[Unit | None, str]:
+        """The card or instance and how it is known: by the slice's uuid attribute, by a CDI name, else by the
+        name that NVIDIA's driver gives, and then an instance only where its card has a single one of the
+        profile."""
+        told = slices.get((one.driver, one.pool, one.device))
         if told is not None:
-            return self.by_uuid.get(told)
+            return self.by_uuid.get(told), "dra"
+        for name in one.cdi:
+            unit = self.by_uuid.get(name.rpartition("=")[2])
+            if unit is not None:
+                return unit, "dra"
+        return self._of_name(one), "dra-name"
+
+    def _of_name(self, one: Assignment) -> Unit | None:
         match = _DRA_NAME.match(one.device) if one.driver == DRA_DRIVER else None
         card = self.by_minor.get(int(match["minor"])) if match else None
         if match is None or card is None:
@@ -128,27 +148,34 @@ def join(
     cards: Sequence[Card],
     assignments: Iterable[Assignment],
     allocatable: Iterable[str] | None = None,
-    slices: Mapping[tuple[str, str], str] | None = None,
+    *,
+    slices: Mapping[Device, str] | None = None,
     names: Mapping[str, tuple[str, str]] | None = None,
+    watched: Collection[tuple[str, str, Device]] = (),
 ) -> Joined:
-    """Holders by card and instance. `slices` gives a device's UUID by (pool, device), `names` a pod's
-    (namespace, name) by its UID. The order of `cards` and `assignments` makes no difference."""
+    """Holders by card and instance. `slices` gives UUIDs of DRA devices, `names` a pod's (namespace, name) by
+    its UID. Devices in `watched` are looked at, not held. The order of `cards` and `assignments` makes no
+    difference."""
     units = _Units(cards)
     found: dict[Unit, dict[tuple[str, str, str], Holder]] = {}
     unmatched: set[str] = set()
     for one in assignments:
         place = parsed(one.device_id) if one.device_id else None
-        unit = units.of_id(place) if place is not None else units.of_claim(one, slices or {})
+        if place is not None:
+            unit, source = units.of_id(place), "pod-resources"
+        elif (one.namespace, one.claim, (one.driver, one.pool, one.device)) in watched:
+            continue
+        else:
+            unit, source = units.of_claim(one, slices or {})
         if unit is None:
             unmatched.add(one.device_id or f"{one.pool}/{one.device}")
             continue
         holders = found.setdefault(unit, {})
         key = (one.namespace, one.pod, one.container)
-        source = "pod-resources" if place is not None else "dra"
         old = holders.get(key, Holder(*key, source, claim=one.claim))
         share = 1 if place is not None and place.is_share else 0
         holders[key] = old._replace(
-            source=min(old.source, source),  # dra where both tell it
+            source=min(old.source, source, key=_SOURCES.index),
             claim=max(old.claim, one.claim),
             replicas=old.replicas + share,
         )

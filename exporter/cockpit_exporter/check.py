@@ -49,7 +49,7 @@ def _cards(seen: Seen) -> Iterator[str]:
         yield "cards        none"
         return
     yield ""
-    rows: list[tuple[str, ...]] = [("GPU", "UUID", "MODEL", "MIG", "STATE", "VALUES", "PROCESSES", "HELD BY")]
+    rows: list[tuple[str, ...]] = [("GPU", "UUID", "MODEL", "MIG", "STATE", "VALUES", "PROCESSES", "USED BY")]
     for card in cards:
         device = card.device
         state = card.down or "up"
@@ -112,10 +112,12 @@ def _families(seen: Seen) -> Iterator[str]:
 def _pods(seen: Seen) -> Iterator[str]:
     state = seen.attribution
     if state.source == "off":
-        yield "pods         not asked: no pod-resources socket was named"
+        yield "pods         not asked: no pod-resources socket was given"
     elif state.reason:
         yield f"pods         not known: {state.reason}"
     elif seen.joined is not None:
         held = sum(bool(one) for one in seen.joined.holders.values())
         strange = len(seen.joined.unmatched)
-        yield f"pods         known: {held} cards or instances are held, {strange} ids fit none here"
+        yield f"pods         known: {held} cards or instances are allocated, {strange} ids match none here"
+    if state.slices_reason:
+        yield f"slices       not read: {state.slices_reason}"

@@ -14,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
-from cockpit_exporter.collector import Pace
+from cockpit_exporter.collector import CollectorPace
 
 if TYPE_CHECKING:
     from cockpit_exporter.agent import Agent
@@ -64,7 +64,7 @@ def parser() -> argparse.ArgumentParser:
         "--interval",
         default="5",
         metavar="SECONDS",
-        help="time between two rounds of reading (default 5, least 1)",
+        help="time between two reading rounds (default 5, least 1)",
     )
     add("--deadline", default="2", metavar="SECONDS", help="time a card has to answer (default 2)")
     add("--dcgm-names", default="", metavar="A|C", help="use dcgm-exporter's names of this generation")
@@ -91,14 +91,16 @@ def parser() -> argparse.ArgumentParser:
         "--client-ca",
         default="",
         metavar="FILE",
-        help="take only clients with a certificate of this authority",
+        help="serve metrics only to clients with a certificate of this CA",
     )
-    add("--basic-auth-file", default="", metavar="FILE", help="lines user:password that may scrape")
-    add("--check", action="store_true", help="tell what would be collected, and end")
+    add("--basic-auth-file", default="", metavar="FILE", help="file of user:password lines that may scrape")
+    add("--check", action="store_true", help="show what would be collected, and exit")
     add(
-        "--hash-password", action="store_true", help="read a password from the input, write its hash, and end"
+        "--hash-password",
+        action="store_true",
+        help="read a password from standard input, print its hash, and exit",
     )
-    add("--version", action="store_true", help="tell the version, and end")
+    add("--version", action="store_true", help="print the version, and exit")
     return made
 
 
@@ -106,9 +108,9 @@ def _seconds(name: str, told: str, least: float, most: float) -> float:
     try:
         found = float(told)
     except ValueError:
-        fail(f"{name} is {told!r} and must be a number of seconds")
+        fail(f"{name} is {told!r}: give a number of seconds")
     if not least <= found <= most:
-        fail(f"{name} is {told} and must be between {least:g} and {most:g} seconds")
+        fail(f"{name} is {told}: give {least:g} to {most:g} seconds")
     return found
 
 
@@ -116,7 +118,7 @@ def address(told: str) -> tuple[str, int]:
     """Host and port of `:9400`, `10.0.0.7:9400`, `[::1]:9400`."""
     host, colon, port = told.rpartition(":")
     if not colon or not (port.isascii() and port.isdigit()) or int(port) > 65535:
-        fail(f"--listen is {told!r} and must be HOST:PORT or :PORT, such as :9400")
+        fail(f"--listen is {told!r}: give HOST:PORT or :PORT, such as :9400")
     bare = host.removeprefix("[").removesuffix("]")
     if ":" in host and not (host.startswith("[") and host.endswith("]")):
         fail(f"--listen is {told!r}: an IPv6 address needs brackets, such as [::1]:9400")
@@ -155,7 +157,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     if told.dcgm_names not in ("", "A", "C"):
         fail(f"--dcgm-names is {told.dcgm_names!r} and must be A (names up to 4.8.4) or C (since 4.9.0)")
-    pace = Pace(
+    pace = CollectorPace(
         interval_seconds=_seconds("--interval", told.interval, 1, 3600),
         deadline_seconds=_seconds("--deadline", told.deadline, 0.1, 60),
     )
@@ -173,7 +175,7 @@ def _guards(told: argparse.Namespace) -> Guards:
     gate: Gate | None = None
     tls: Tls | None = None
     if bool(told.tls_cert) != bool(told.tls_key):
-        fail("--tls-cert and --tls-key go together: name both or neither")
+        fail("--tls-cert and --tls-key go together: give both or neither")
     if told.client_ca and not told.tls_cert:
         fail("--client-ca needs --tls-cert and --tls-key")
     if told.tls_cert:
@@ -190,11 +192,11 @@ def _guards(told: argparse.Namespace) -> Guards:
     return Guards(gate, tls)
 
 
-def _run(told: argparse.Namespace, pace: Pace, where: tuple[str, int], guards: Guards) -> int:
-    from cockpit_exporter.agent import Agent, Settings
+def _run(told: argparse.Namespace, pace: CollectorPace, where: tuple[str, int], guards: Guards) -> int:
+    from cockpit_exporter.agent import Agent, AgentSettings
     from cockpit_exporter.driver import Nvml
 
-    settings = Settings(
+    settings = AgentSettings(
         node=told.node or socket.gethostname(),
         pace=pace,
         dcgm_names=told.dcgm_names,
@@ -233,7 +235,7 @@ def _serve(agent: "Agent", where: tuple[str, int], guards: "Guards") -> int:
     from cockpit_exporter.web import Server
 
     try:
-        server = Server(*where, agent.page, agent.health, gate=guards.gate, tls=guards.tls)
+        server = Server(*where, agent.page, agent.health, agent.encoding, gate=guards.gate, tls=guards.tls)
     except OSError as problem:
         fail(f"--listen {where[0]}:{where[1]} cannot be used: {problem}")
     asked = threading.Event()
@@ -250,10 +252,9 @@ def _serve(agent: "Agent", where: tuple[str, int], guards: "Guards") -> int:
     threading.Thread(target=server.serve_forever, name="http", daemon=True).start()
     sys.stderr.write(f"cockpit-exporter: serving on {server.server_name}:{server.server_port}\n")
     agent.ended.wait()
-    server.shutdown()
-    server.server_close()
+    server.stop()
     agent.stop()
     if agent.exit_status:
-        sys.stderr.write(f"cockpit-exporter: {agent.collector.snapshot.detail}: a new process is needed\n")
+        sys.stderr.write(f"cockpit-exporter: {agent.collector.snapshot.detail}: restart the process\n")
         return agent.exit_status
     return 0 if asked.is_set() else 1

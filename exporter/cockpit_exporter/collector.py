@@ -24,7 +24,7 @@ MOST_UNKNOWN = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class CollectorPace:
     """How often and how long. Seconds."""
 
     interval_seconds: float = 5.0
@@ -44,7 +44,7 @@ class Collector:
     def __init__(
         self,
         nvml: Nvml,
-        pace: Pace,
+        pace: CollectorPace,
         clock: Callable[[], float],
         pod_of: Callable[[int], str],
         proc: Path = Path("/proc"),

@@ -12,7 +12,7 @@ from cockpit_exporter.seen import Seen, instance_label, pci_address
 Labels = dict[str, str]
 
 
-class Page:
+class MetricsPage:
     """Families in the order of their first sample."""
 
     def __init__(self) -> None:
@@ -21,7 +21,8 @@ class Page:
     def add(self, family: Family, labels: Mapping[str, str], value: float) -> None:
         metric = self._found.get(family.name)
         if metric is None:
-            # prometheus_client wants counters without their suffix; a counter that has none is untyped
+            # prometheus_client wants counters without their suffix and knows none that never had it: those of
+            # dcgm-exporter's names go as of unknown type (see dcgm_names.encoding)
             name = family.name.removesuffix("_total") if family.kind == "counter" else family.name
             kind = family.kind if family.kind == "gauge" or name != family.name else "unknown"
             metric = self._found[family.name] = Metric(name, family.help, kind)
@@ -33,14 +34,14 @@ class Page:
 
 def page(seen: Seen) -> Iterable[Metric]:
     """All families with the names of families.py."""
-    found = Page()
+    found = MetricsPage()
     add_node(found, seen, "cockpit")
     for card in seen.snapshot.cards:
         _add_card(found, seen, card)
     return found.metrics()
 
 
-def add_node(found: Page, seen: Seen, names: str) -> None:
+def add_node(found: MetricsPage, seen: Seen, names: str) -> None:
     """What is said of the node and of the exporter itself."""
 
     def add(name: str, value: float, **labels: str) -> None:
@@ -62,6 +63,9 @@ def add_node(found: Page, seen: Seen, names: str) -> None:
     )
     if attribution.age_seconds is not None:
         add("cockpit_attribution_age_seconds", attribution.age_seconds)
+    if attribution.slices_reason is not None:
+        reason = attribution.slices_reason
+        add("cockpit_attribution_slices_up", float(not reason), reason=reason)
     if seen.joined is not None:
         add("cockpit_attribution_unmatched", float(len(seen.joined.unmatched)))
     add("cockpit_exporter_snapshot_age_seconds", max(0.0, seen.now_seconds - snapshot.taken_seconds))
@@ -93,7 +97,7 @@ def _holder_labels(seen: Seen, holders: tuple[Holder, ...]) -> Labels:
     return {"namespace": one.namespace, "pod": one.pod, "container": one.container}
 
 
-def _add_card(found: Page, seen: Seen, card: Card) -> None:
+def _add_card(found: MetricsPage, seen: Seen, card: Card) -> None:
     device = _device_labels(seen, card)
     holders = seen.holders(card)
     labels = {**device, **_holder_labels(seen, holders)}
@@ -119,7 +123,7 @@ def _add_card(found: Page, seen: Seen, card: Card) -> None:
     _add_processes(found, seen, card, device)
 
 
-def _add_instance(found: Page, seen: Seen, card: Card, one: Instance, device: Labels) -> None:
+def _add_instance(found: MetricsPage, seen: Seen, card: Card, one: Instance, device: Labels) -> None:
     own = {
         **device,
         "mig_profile": one.profile,
@@ -134,7 +138,7 @@ def _add_instance(found: Page, seen: Seen, card: Card, one: Instance, device: La
 
 
 def _add_holders(
-    found: Page, seen: Seen, unit: tuple[str, str], device: Labels, holders: tuple[Holder, ...]
+    found: MetricsPage, seen: Seen, unit: tuple[str, str], device: Labels, holders: tuple[Holder, ...]
 ) -> None:
     """One series for each holder, so that shared cards have all their pods and sums count a card once."""
     for one in holders:
@@ -153,7 +157,7 @@ def _add_holders(
         found.add(CARD_FAMILIES["allocatable"], device, float(unit in seen.joined.allocatable))
 
 
-def _add_xids(found: Page, seen: Seen, card: Card, labels: Labels) -> None:
+def _add_xids(found: MetricsPage, seen: Seen, card: Card, labels: Labels) -> None:
     """Nothing where XIDs are not watched: silence is no health."""
     xid = seen.xids.get(card.device.uuid)
     if xid is None:
@@ -166,7 +170,7 @@ def _add_xids(found: Page, seen: Seen, card: Card, labels: Labels) -> None:
         found.add(CARD_FAMILIES["xid_errors_total"], {**labels, "xid": str(code)}, float(count))
 
 
-def _add_processes(found: Page, seen: Seen, card: Card, device: Labels) -> None:
+def _add_processes(found: MetricsPage, seen: Seen, card: Card, device: Labels) -> None:
     for kind in sorted({one.kind for one in card.processes}):
         count = sum(one.kind == kind for one in card.processes)
         found.add(CARD_FAMILIES["processes"], {**device, "kind": kind}, float(count))

@@ -144,5 +144,10 @@ class KubeletWatch:
                     for one in claim.devices:
                         if one.device:
                             yield Assignment(
-                                *who, claim=claim.name, driver=one.driver, pool=one.pool, device=one.device
+                                *who,
+                                claim=claim.name,
+                                driver=one.driver,
+                                pool=one.pool,
+                                device=one.device,
+                                cdi=tuple(named.name for named in one.cdi_devices),
                             )

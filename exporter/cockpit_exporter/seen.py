@@ -9,11 +9,13 @@ from cockpit_exporter.model import Card, Instance, Snapshot, Xid
 
 @dataclass(frozen=True, slots=True)
 class AttributionState:
-    """How the pods of cards are known. `reason` is empty where they are; `source` is pod-resources or off."""
+    """How the pods of cards are known. `reason` is empty where they are; `source` is pod-resources or off.
+    `slices_reason` says why ResourceSlices are not read, None where they are not asked for."""
 
     source: str = "off"
     reason: str = ""
     age_seconds: float | None = None
+    slices_reason: str | None = None
 
     @property
     def is_up(self) -> bool:

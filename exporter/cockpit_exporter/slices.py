@@ -1,7 +1,8 @@
-"""UUIDs of DRA devices from this node's ResourceSlices, read from the API server with the pod's own token.
+"""UUIDs of DRA devices from this node's ResourceSlices, and which claims only look at their devices.
 
-Only for nodes whose cards come by claims, and only where the service account may list resourceslices.
-resource.k8s.io/v1 is served since 1.34, v1beta2 since 1.33.
+Read from the API server with the pod's own token: only for nodes whose cards come by claims, and only where
+the service account may list resourceslices and get resourceclaims. resource.k8s.io/v1 is served since 1.34,
+v1beta2 since 1.33, v1beta1 since 1.32.
 """
 
 import json
@@ -10,43 +11,47 @@ import threading
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+from cockpit_exporter.attribution import Device
 
 READ_SECONDS = 60.0
 CALL_SECONDS = 10.0
 MOST_BYTES = 8 * 1024 * 1024
-VERSIONS = ("v1", "v1beta2")
+VERSIONS = ("v1", "v1beta2", "v1beta1")
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
-Slices = dict[tuple[str, str], str]
+MOST_PAGES = 20
+
+Slices = dict[Device, str]
+Claim = tuple[str, str]
+"""Namespace and name."""
 
 
-def uuids(listed: Any, driver: str = "gpu.nvidia.com") -> Slices:
-    """UUID by (pool, device) from a ResourceSliceList. Of a pool only its newest generation counts, and only
-    when all its slices are there. What has another shape is passed over."""
-    pools: dict[str, tuple[int, int, int, Slices]] = {}
-    items = listed.get("items") if isinstance(listed, dict) else None
+def uuids(items: Any) -> Slices:
+    """UUIDs from ResourceSlices. Of a pool only its newest generation counts, and only when all its slices
+    are there. What has another shape is passed over."""
+    pools: dict[tuple[str, str], tuple[int, int, int, Slices]] = {}
     for item in items if isinstance(items, list) else ():
         spec = item.get("spec") if isinstance(item, dict) else None
         pool = spec.get("pool") if isinstance(spec, dict) else None
-        if not isinstance(spec, dict) or not isinstance(pool, dict) or spec.get("driver") != driver:
+        if not isinstance(spec, dict) or not isinstance(pool, dict):
             continue
-        name, generation, wanted = (
-            pool.get("name"),
-            pool.get("generation", 0),
-            pool.get("resourceSliceCount", 1),
-        )
-        if not isinstance(name, str) or not isinstance(generation, int) or not isinstance(wanted, int):
+        driver, name = spec.get("driver"), pool.get("name")
+        generation, wanted = pool.get("generation", 0), pool.get("resourceSliceCount", 1)
+        if not isinstance(driver, str) or not isinstance(name, str):
             continue
-        newest, seen, _, devices = pools.get(name, (generation, 0, wanted, {}))
+        if not isinstance(generation, int) or not isinstance(wanted, int):
+            continue
+        newest, seen, _, devices = pools.get((driver, name), (generation, 0, wanted, {}))
         if generation < newest:
             continue
         if generation > newest:
             seen, devices = 0, {}
-        devices = {**devices, **_devices(name, spec.get("devices"))}
-        pools[name] = (generation, seen + 1, wanted, devices)
+        devices = {**devices, **_devices(driver, name, spec.get("devices"))}
+        pools[driver, name] = (generation, seen + 1, wanted, devices)
     return {
         key: uuid
         for _, seen, wanted, devices in pools.values()
@@ -55,7 +60,7 @@ def uuids(listed: Any, driver: str = "gpu.nvidia.com") -> Slices:
     }
 
 
-def _devices(pool: str, listed: Any) -> Slices:
+def _devices(driver: str, pool: str, listed: Any) -> Slices:
     found: Slices = {}
     for one in listed if isinstance(listed, list) else ():
         if not isinstance(one, dict):
@@ -65,19 +70,40 @@ def _devices(pool: str, listed: Any) -> Slices:
         uuid = attributes.get("uuid") if isinstance(attributes, dict) else None
         told = uuid.get("string") if isinstance(uuid, dict) else None
         if isinstance(one.get("name"), str) and isinstance(told, str):
-            found[pool, one["name"]] = told
+            found[driver, pool, one["name"]] = told
     return found
 
 
-class SliceWatch:
-    """Reads this node's slices once a minute."""
+def watched_devices(claim: Any) -> Iterator[Device]:
+    """Devices that a claim has with admin access: its pods look at them, and others may hold them."""
+    node = claim
+    for key in ("status", "allocation", "devices", "results"):
+        node = node.get(key) if isinstance(node, dict) else None
+    for one in node if isinstance(node, list) else ():
+        if isinstance(one, dict) and one.get("adminAccess") is True:
+            yield str(one.get("driver", "")), str(one.get("pool", "")), str(one.get("device", ""))
 
-    def __init__(self, node: str, base_url: str, account: Path = SERVICE_ACCOUNT) -> None:
+
+class SliceWatch:
+    """Reads this node's slices once a minute, and every claim in use once."""
+
+    def __init__(
+        self,
+        node: str,
+        base_url: str,
+        account: Path = SERVICE_ACCOUNT,
+        claims: Callable[[], Iterable[Claim]] = tuple,
+    ) -> None:
+        """`claims` tells those in use on this node."""
         self._node = node
         self._base_url = base_url
         self._account = account
+        self._claims = claims
+        self._known: dict[Claim, frozenset[Device]] = {}
+        self._version = VERSIONS[0]
         self._stop = threading.Event()
-        self.slices: Mapping[tuple[str, str], str] = {}
+        self.slices: Mapping[Device, str] = {}
+        self.watched: frozenset[tuple[str, str, Device]] = frozenset()
         self.reason = "not-started"
 
     def run(self) -> None:
@@ -92,6 +118,7 @@ class SliceWatch:
     def step(self) -> None:
         try:
             self.slices = uuids(self._read())
+            self._read_claims()
             self.reason = ""
         except urllib.error.HTTPError as problem:
             self.reason = f"http-{problem.code}"
@@ -99,20 +126,51 @@ class SliceWatch:
         except (OSError, ValueError) as problem:
             self.reason = type(problem).__name__
 
-    def _read(self) -> Any:
-        """The list, from the newest version that is served."""
-        for version in VERSIONS[:-1]:
+    def _read_claims(self) -> None:
+        """What a claim has does not change while it is in use."""
+        in_use = set(self._claims())
+        self._known = {claim: devices for claim, devices in self._known.items() if claim in in_use}
+        self.watched = frozenset((*claim, one) for claim, some in self._known.items() for one in some)
+        for claim in sorted(in_use - self._known.keys()):
+            namespace, name = (urllib.parse.quote(one, safe="") for one in claim)
             try:
-                return self._get(version)
+                found = self._get(f"{self._version}/namespaces/{namespace}/resourceclaims/{name}")
             except urllib.error.HTTPError as problem:
                 if problem.code != 404:
                     raise
-                problem.close()
-        return self._get(VERSIONS[-1])
+                problem.close()  # it is gone since the kubelet told it
+                continue
+            self._known[claim] = devices = frozenset(watched_devices(found))
+            self.watched |= {(*claim, one) for one in devices}
 
-    def _get(self, version: str) -> Any:
-        query = urllib.parse.urlencode({"fieldSelector": f"spec.nodeName={self._node}", "limit": "500"})
-        url = f"{self._base_url}/apis/resource.k8s.io/{version}/resourceslices?{query}"
+    def _read(self) -> list[Any]:
+        """All items, from the newest version that is served."""
+        for version in VERSIONS:
+            self._version = version
+            try:
+                return self._list()
+            except urllib.error.HTTPError as problem:
+                if problem.code != 404 or version == VERSIONS[-1]:
+                    raise
+                problem.close()
+        return []
+
+    def _list(self) -> list[Any]:
+        items: list[Any] = []
+        query = {"fieldSelector": f"spec.nodeName={self._node}", "limit": "500"}
+        for _ in range(MOST_PAGES):
+            page = self._get(f"{self._version}/resourceslices?{urllib.parse.urlencode(query)}")
+            found = page.get("items") if isinstance(page, dict) else None
+            items += found if isinstance(found, list) else []
+            meta = page.get("metadata") if isinstance(page, dict) else None
+            go_on = meta.get("continue") if isinstance(meta, dict) else None
+            if not go_on:
+                return items
+            query["continue"] = str(go_on)
+        raise ValueError("the list of slices has no end")
+
+    def _get(self, path: str) -> Any:
+        url = f"{self._base_url}/apis/resource.k8s.io/{path}"
         headers = {"Accept": "application/json"}
         token, authority = self._account / "token", self._account / "ca.crt"
         if token.exists():  # read each time: the kubelet renews it
@@ -126,5 +184,5 @@ class SliceWatch:
         with opener.open(request, timeout=CALL_SECONDS) as answer:
             body = answer.read(MOST_BYTES + 1)
         if len(body) > MOST_BYTES:
-            raise ValueError("the list of slices is too large")
+            raise ValueError("the answer is too large")
         return json.loads(body)

@@ -1,26 +1,37 @@
-"""The HTTP side: /metrics, /healthz (is the snapshot fresh), /livez (is the process there)."""
+"""The HTTP side: /metrics, /healthz (is the snapshot fresh), /livez (is the process there).
+
+A connection carries one request. The probes are answered whatever else goes on and need neither password nor
+certificate: the kubelet has none.
+"""
 
 import gzip
 import socket
 import ssl
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.client import LineTooLong
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from io import BufferedReader
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
+from cockpit_exporter.connections import ClientConnection, ConnectionSlots, Limits
 from cockpit_exporter.passwords import Gate
 
-MOST_CONNECTIONS = 16
-CONNECTION_SECONDS = 10.0
 LEAST_TO_COMPRESS = 1024
+RETRY_SECONDS = 1
+BUSY = b"busy: too many scrapes at once, try again\n"
+
+Encoding = Callable[[str], tuple[Callable[[Collector], bytes], str]]
 
 
 class PageCollector(Collector):
@@ -35,7 +46,8 @@ class PageCollector(Collector):
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """Files of certificate and key; with `client_authority` clients must show a certificate of it."""
+    """Files of certificate and key; with `client_authority` the numbers are for clients with a certificate of
+    it. The probes are for all, so the certificate is asked for by TLS and wanted by the page."""
 
     certificate: Path
     key: Path
@@ -48,19 +60,18 @@ class Tls:
         made.load_cert_chain(self.certificate, self.key)
         if self.client_authority is not None:
             made.load_verify_locations(self.client_authority)
-            made.verify_mode = ssl.CERT_REQUIRED
+            made.verify_mode = ssl.CERT_OPTIONAL
         return made
 
-    def changed(self) -> tuple[int, int]:
-        """Grows when the files are renewed."""
-        return self.certificate.stat().st_mtime_ns, self.key.stat().st_mtime_ns
+    def changed(self) -> tuple[int, ...]:
+        """Differs when the files are renewed. Raises OSError where one is gone."""
+        files = (self.certificate, self.key, self.client_authority)
+        return tuple(one.stat().st_mtime_ns for one in files if one is not None)
 
 
-class Server(ThreadingHTTPServer):
-    """Serves on one address, a thread a connection and at most MOST_CONNECTIONS of them."""
+class Server(HTTPServer):
+    """Serves on one address, a thread a connection."""
 
-    daemon_threads = True
-    block_on_close = False
     request_queue_size = 64
 
     def __init__(
@@ -69,18 +80,27 @@ class Server(ThreadingHTTPServer):
         port: int,
         page: Callable[[], Iterable[Metric]],
         is_healthy: Callable[[], str],
+        encoding: Encoding = choose_encoder,
         *,
         gate: Gate | None = None,
         tls: Tls | None = None,
+        limits: Limits | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`is_healthy` gives "" or why not. Raises OSError where address or TLS files cannot be used."""
+        """`is_healthy` gives "" or why not, `encoding` the writer and content type for an Accept header.
+        Raises OSError where address or TLS files cannot be used."""
         self.collector = PageCollector(page)
         self.is_healthy = is_healthy
+        self.encoding = encoding
         self.gate = gate
+        self.limits = limits or Limits()
+        self.wants_certificate = tls is not None and tls.client_authority is not None
+        self.places = ConnectionSlots(self.limits.connections)
+        self.scrapes = threading.BoundedSemaphore(self.limits.scrapes)
+        self._clock = clock
         self._tls = tls
         self._context = tls.context() if tls else None
-        self._context_of = tls.changed() if tls else (0, 0)
-        self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        self._context_of = tls.changed() if tls else ()
         self.address_family = socket.AF_INET6 if ":" in host or not host else socket.AF_INET
         try:
             super().__init__((host, port), _Handler)
@@ -97,32 +117,48 @@ class Server(ThreadingHTTPServer):
         socketserver_bind(self)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        if not self._free.acquire(blocking=False):
-            self.shutdown_request(request)
+        connection = ClientConnection(request, self.limits, self._clock)
+        if not self.places.enter(connection):
+            self._refuse(request, connection)
             return
+        work = threading.Thread(
+            target=self._serve_one, args=(connection, client_address), name="http client", daemon=True
+        )
         try:
-            super().process_request(request, client_address)
+            work.start()
         except RuntimeError:  # no thread to be had
-            self._free.release()
-            self.shutdown_request(request)
+            self.places.leave(connection)
+            self._refuse(request, connection)
 
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
+    def stop(self) -> None:
+        """Take nobody new, let the answers on their way go out for a moment, and close the address."""
+        self.shutdown()
+        self.server_close()
+        self.places.end(self.limits.stop_seconds)
+
+    def _refuse(self, request: socket.socket, connection: ClientConnection) -> None:
+        """503 from the thread that accepts, so without waiting; under TLS there is nothing to say it in."""
+        if self._context is None:
+            head = f"HTTP/1.0 503 Service Unavailable\r\nRetry-After: {RETRY_SECONDS}\r\n"
+            head += f"Content-Type: text/plain; charset=utf-8\r\nContent-Length: {len(BUSY)}\r\n\r\n"
+            with suppress(OSError):
+                request.setblocking(False)
+                request.send(head.encode() + BUSY)
+        connection.close()
+
+    def _serve_one(self, connection: ClientConnection, client_address: Any) -> None:
         try:
-            request.settimeout(CONNECTION_SECONDS)
             if self._context is not None:
                 # in this thread: a slow handshake keeps nobody else waiting
-                request = self._renewed().wrap_socket(request, server_side=True)
-            super().process_request_thread(request, client_address)
+                connection.handshake(self._renewed())
+            self.finish_request(connection, client_address)  # type: ignore[arg-type]  # ours is no socket
         except OSError:
-            self.shutdown_request(request)
-        finally:
-            self._free.release()
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that goes away is no error of ours; anything else is told in the log."""
-        problem = sys.exception()
-        if problem is not None and not isinstance(problem, OSError):
+            pass  # a client that goes away or is too slow is no error of ours
+        except Exception as problem:  # noqa: BLE001 - one request's; the others go on
             sys.stderr.write("".join(traceback.format_exception(problem)))
+        finally:
+            self.places.leave(connection)
+            connection.close()
 
     def _renewed(self) -> ssl.SSLContext:
         """The TLS context; of the new files where they were renewed and can be read."""
@@ -147,57 +183,87 @@ def socketserver_bind(server: Server) -> None:
     server.server_port = int(server.server_address[1])
 
 
+class _Answer(NamedTuple):
+    status: int
+    body: bytes
+    kind: str = "text/plain; charset=utf-8"
+    more: tuple[tuple[str, str], ...] = ()
+
+
 class _Handler(BaseHTTPRequestHandler):
     server: Server
+    connection: ClientConnection
     server_version = "cockpit-exporter"
     sys_version = ""
-    timeout = CONNECTION_SECONDS
+
+    def setup(self) -> None:
+        self.connection = self.request
+        self.rfile = BufferedReader(self.connection)
+        self.wfile = self.connection  # type: ignore[assignment]
+
+    def handle(self) -> None:
+        self.command = self.requestline = ""
+        self.request_version = self.protocol_version
+        try:
+            self.handle_one_request()
+        except LineTooLong:
+            self.send_error(431, "Request header fields too large")
+
+    def finish(self) -> None:
+        """The server closes the connection."""
 
     def do_GET(self) -> None:
         path = self.path.split("?", 1)[0]
         if path == "/livez":
-            self._answer(200, b"ok\n")
+            self._send(_Answer(200, b"ok\n"))
         elif path == "/healthz":
             why = self.server.is_healthy()
-            self._answer(503 if why else 200, f"{why or 'ok'}\n".encode())
+            self._send(_Answer(503 if why else 200, f"{why or 'ok'}\n".encode()))
         elif path in ("/metrics", "/"):
             self._guarded(path)
         else:
-            self._answer(404, b"there is /metrics, /healthz and /livez\n")
+            self._send(_Answer(404, b"there is /metrics, /healthz and /livez\n"))
 
     do_HEAD = do_GET  # noqa: N815 - http.server's word
 
     def _guarded(self, path: str) -> None:
+        with self.server.places.work(self.connection):
+            answer = self._judged(path)
+        self._send(answer)
+
+    def _judged(self, path: str) -> _Answer:
         gate = self.server.gate
+        if self.server.wants_certificate and not self.connection.has_certificate():
+            return _Answer(403, b"a client certificate is needed\n")
         if gate is not None and not gate.opens(self.headers.get("Authorization")):
             realm = (("WWW-Authenticate", 'Basic realm="cockpit-exporter"'),)
-            self._answer(401, b"credentials are needed\n", more=realm)
-        elif path == "/":
-            self._answer(200, b"cockpit-exporter: the numbers are at /metrics\n")
-        else:
-            encode, kind = choose_encoder(self.headers.get("Accept", ""))
-            self._answer(200, encode(self.server.collector), kind)
+            return _Answer(401, b"credentials are needed\n", more=realm)
+        if path == "/":
+            return _Answer(200, b"cockpit-exporter: the numbers are at /metrics\n")
+        if not self.server.scrapes.acquire(blocking=False):
+            return _Answer(503, BUSY, more=(("Retry-After", str(RETRY_SECONDS)),))
+        try:
+            encode, kind = self.server.encoding(self.headers.get("Accept", ""))
+            return self._zipped(_Answer(200, encode(self.server.collector), kind))
+        finally:
+            self.server.scrapes.release()
 
-    def _answer(
-        self,
-        status: int,
-        body: bytes,
-        kind: str = "text/plain; charset=utf-8",
-        more: Iterable[tuple[str, str]] = (),
-    ) -> None:
-        is_zipped = len(body) >= LEAST_TO_COMPRESS and "gzip" in self.headers.get("Accept-Encoding", "")
-        if is_zipped:
-            body = gzip.compress(body, compresslevel=1, mtime=0)
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
-        if is_zipped:
-            self.send_header("Content-Encoding", "gzip")
-        for name, value in more:
+    def _zipped(self, answer: _Answer) -> _Answer:
+        if len(answer.body) < LEAST_TO_COMPRESS or "gzip" not in self.headers.get("Accept-Encoding", ""):
+            return answer
+        body = gzip.compress(answer.body, compresslevel=1, mtime=0)
+        return answer._replace(body=body, more=(*answer.more, ("Content-Encoding", "gzip")))
+
+    def _send(self, answer: _Answer) -> None:
+        self.connection.begin_answer()
+        self.send_response(answer.status)
+        self.send_header("Content-Type", answer.kind)
+        self.send_header("Content-Length", str(len(answer.body)))
+        for name, value in answer.more:
             self.send_header(name, value)
         self.end_headers()
         if self.command != "HEAD":
-            self.wfile.write(body)
+            self.wfile.write(answer.body)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - http.server's word
         """Scrapes are not logged."""

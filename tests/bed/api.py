@@ -7,6 +7,7 @@ import http.client
 import json
 import ssl
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,9 @@ Tree = dict[str, Any]
 APPLY = "application/apply-patch+yaml"
 MERGE = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
-_RETRIED = (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError)
+_REBUILDING = b"storage is (re)initializing"
+_REBUILT_SECONDS = 30.0
+_RETRIED = (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError, ssl.SSLEOFError)
 
 
 class ApiError(Exception):
@@ -72,22 +75,42 @@ class Api:
         query: Iterable[tuple[str, str]] = (),
         content_type: str = "application/json",
         accept: str = "application/json",
+        headers: Iterable[tuple[str, str]] = (),
         timeout_seconds: float = 30.0,
     ) -> Reply:
-        """One exchange, whatever its status; a kept-alive connection that was closed is tried once more."""
+        """One exchange, whatever its status; a kept-alive connection that was closed is tried once more.
+
+        A real API server rebuilds a custom kind's storage some time after each change of its definition and
+        answers 429 with Retry-After meanwhile; like client-go, the call waits and asks again.
+
+        `headers` are sent besides the usual ones; a name may stand there more than once.
+        """
         payload = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
         pairs = list(query)
         target = f"{path}?{urlencode(pairs)}" if pairs else path
-        headers = {"Authorization": f"Bearer {self.token}", "Accept": accept, "User-Agent": "cockpit-bed"}
+        sent = [("Authorization", f"Bearer {self.token}"), ("Accept", accept), ("User-Agent", "cockpit-bed")]
         if payload is not None:
-            headers["Content-Type"] = content_type
-        try:
-            return self._exchange(method, target, payload, headers, timeout_seconds)
-        except _RETRIED:
-            return self._exchange(method, target, payload, headers, timeout_seconds)
+            sent.append(("Content-Type", content_type))
+        if payload is not None or method in ("POST", "PUT", "PATCH"):
+            sent.append(("Content-Length", str(len(payload or b""))))
+        sent += headers
+        until = time.monotonic() + _REBUILT_SECONDS
+        while True:
+            try:
+                reply = self._exchange(method, target, payload, sent, timeout_seconds)
+            except _RETRIED:
+                reply = self._exchange(method, target, payload, sent, timeout_seconds)
+            if reply.status != 429 or _REBUILDING not in reply.body or time.monotonic() > until:
+                return reply
+            time.sleep(1.0)  # its Retry-After
 
     def _exchange(
-        self, method: str, target: str, payload: bytes | None, headers: dict[str, str], timeout_seconds: float
+        self,
+        method: str,
+        target: str,
+        payload: bytes | None,
+        headers: list[tuple[str, str]],
+        timeout_seconds: float,
     ) -> Reply:
         connection: http.client.HTTPSConnection | None = getattr(self._local, "connection", None)
         if connection is None:
@@ -100,7 +123,10 @@ class Api:
         if connection.sock is not None:
             connection.sock.settimeout(timeout_seconds)
         try:
-            connection.request(method, target, payload, headers)
+            connection.putrequest(method, target)
+            for name, value in headers:
+                connection.putheader(name, value)
+            connection.endheaders(payload)
             answer = connection.getresponse()
             warnings = tuple(answer.headers.get_all("Warning") or ())
             return Reply(answer.status, answer.getheader("Content-Type", ""), answer.read(), warnings)

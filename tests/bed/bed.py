@@ -26,7 +26,7 @@ from typing import IO, Any
 
 from tests.bed import builder, sandbox
 from tests.bed.api import Api
-from tests.bed.binaries import BINARIES
+from tests.bed.binaries import BINARIES, binary_of, chosen_generation
 from tests.bed.cache import BedError
 from tests.bed.credentials import write_credentials
 from tests.bed.distro import ensure_program
@@ -47,9 +47,11 @@ class Bed:
         namespace: bool | None = None,
         apiserver_flags: Sequence[str] = (),
         keep_logs: bool = False,
+        generation: str = "",
         report: Callable[[str], None] = builder.quiet,
     ) -> None:
         self.parts = closure(parts)
+        self.generation = generation or chosen_generation()
         confined = [part for part in self.parts if part in NAMESPACE_ONLY]
         if namespace is False and confined:
             raise BedError(f"{', '.join(confined)} run only in a namespace: leave namespace=False out")
@@ -70,7 +72,7 @@ class Bed:
         """Builds what is missing, starts everything, returns when all is ready. Raises BedError."""
         form = sandbox.allowed_form() if self.namespaced else ""
         programs = {
-            part: str(builder.ensure(PROGRAM_OF[part], self._report).path)
+            part: str(builder.ensure(binary_of(PROGRAM_OF[part], self.generation), self._report).path)
             for part in self.parts
             if part in PROGRAM_OF
         }
@@ -102,13 +104,25 @@ class Bed:
                     listener = socket.create_server(("127.0.0.1", ports[name]), backlog=128)
                     self._listeners.append(listener)
                     descriptors[name] = listener.fileno()
-        manifests = {
-            name: str(builder.manifests_dir(name))
-            for part, name in PROGRAM_OF.items()
-            if part in self.parts and BINARIES[name].manifests
+        binaries = {
+            program: binary_of(program, self.generation)
+            for part, program in PROGRAM_OF.items()
+            if part in self.parts
         }
         layout = Layout(
-            run_dir, self.namespaced, self.parts, ports, programs, manifests, self._flags, descriptors
+            run_dir,
+            self.namespaced,
+            self.parts,
+            ports,
+            programs,
+            manifests={
+                program: str(builder.manifests_dir(name))
+                for program, name in binaries.items()
+                if BINARIES[name].manifests
+            },
+            apiserver_flags=self._flags,
+            forwarded_fds=descriptors,
+            generation=self.generation,
         )
         self._layout = layout
         for folder in (layout.pki, layout.logs, run_dir / "hook", run_dir / "bin"):
@@ -202,7 +216,7 @@ class Bed:
     def attach(cls, run_dir: Path) -> "Bed":
         """A handle on a bed that somebody else owns; `stop` leaves it running. Raises BedError."""
         layout = Layout.load(run_dir)
-        bed = cls(layout.parts, namespace=layout.namespaced)
+        bed = cls(layout.parts, namespace=layout.namespaced, generation=layout.generation)
         bed._layout = layout
         bed._owned = False
         return bed

@@ -43,7 +43,7 @@ def from_assets(binary: Binary) -> Path | None:
     assets = os.environ.get("KUBEBUILDER_ASSETS")
     if not assets or not binary.in_kubebuilder_assets:
         return None
-    found = Path(assets) / binary.name
+    found = Path(assets) / binary.program
     return found if os.access(found, os.X_OK) else None
 
 
@@ -52,7 +52,7 @@ def cached(name: str, root: Path | None = None) -> Path | None:
     binary = BINARIES[name]
     if found := from_assets(binary):
         return found
-    path = folder(binary, root) / name
+    path = folder(binary, root) / binary.program
     return path if path.exists() else None
 
 
@@ -68,7 +68,7 @@ def ensure(name: str, report: Report = quiet, root: Path | None = None) -> Built
     if found := from_assets(binary):
         return Built(name, found, "KUBEBUILDER_ASSETS", 0.0)
     base = root or cache_root()
-    path = folder(binary, base) / name
+    path = folder(binary, base) / binary.program
     if path.exists():
         return Built(name, path, "cached", 0.0)
     lock = base / "locks" / f"{name}.lock"
@@ -97,14 +97,14 @@ def _build(binary: Binary, base: Path, report: Report) -> None:
     for group in binary.manifests:
         _copy_manifests(go, binary, group, target / "manifests")
     # The name appears only when the program is whole.
-    unfinished = target / f".{binary.name}.{os.getpid()}"
+    unfinished = target / f".{binary.program}.{os.getpid()}"
     command = [go, "build", "-trimpath", f"-ldflags={binary.ldflags}", "-o", str(unfinished), binary.package]
     done = _go(command, binary)
     if done.returncode != 0:
         unfinished.unlink(missing_ok=True)
         last = " / ".join((done.stderr.strip().splitlines() or ["no output"])[-3:])
         raise BedError(f"{binary.name} does not compile ({last}): check the network and {binary.module_dir}")
-    unfinished.rename(target / binary.name)
+    unfinished.rename(target / binary.program)
 
 
 def _go(command: list[str], binary: Binary) -> subprocess.CompletedProcess[str]:

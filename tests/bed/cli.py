@@ -13,7 +13,7 @@ from types import FrameType
 
 from tests.bed import builder, doctor
 from tests.bed.bed import ENVIRONMENT_NAME, Bed
-from tests.bed.binaries import BINARIES, REQUIRED
+from tests.bed.binaries import BINARIES, GENERATION_VARIABLE, GENERATIONS, REQUIRED
 from tests.bed.cache import BedError, cache_root
 from tests.bed.distro import ensure_program
 from tests.bed.estate import Estate
@@ -63,6 +63,12 @@ def _parser() -> argparse.ArgumentParser:
             default=None,
             help="run in namespaces of its own (default: when a part needs it)",
         )
+        one.add_argument(
+            "--engines",
+            choices=tuple(GENERATIONS),
+            default="",
+            help=f"which Kueue and mpi-operator (default: what {GENERATION_VARIABLE} says, else the newer)",
+        )
         one.add_argument("--keep-logs", action="store_true", help="leave the logs behind")
 
     up = command("up", "start a bed, print how to reach it, stay until Ctrl-C")
@@ -70,7 +76,9 @@ def _parser() -> argparse.ArgumentParser:
     build = command("build", "compile what every test run needs into the cache")
     build.add_argument("names", nargs="*", metavar="PROGRAM", help=f"some of {', '.join(BINARIES)}")
     build.add_argument(
-        "--all", action="store_true", help="the optional engines, too: scheduler-plugins, JobSet"
+        "--all",
+        action="store_true",
+        help="the optional engines, too: older Kueue and mpi-operator, scheduler-plugins, JobSet",
     )
     run = command("exec", "run a command inside a fresh bed, end the bed with it")
     shape(run)
@@ -89,7 +97,13 @@ def _command_line(argv: Sequence[str]) -> list[str]:
 
 
 def _start(options: argparse.Namespace) -> Bed:
-    bed = Bed(options.parts, namespace=options.namespace, keep_logs=options.keep_logs, report=_report)
+    bed = Bed(
+        options.parts,
+        namespace=options.namespace,
+        keep_logs=options.keep_logs,
+        generation=options.engines,
+        report=_report,
+    )
     bed.start()
     if options.nodes:
         started = time.monotonic()

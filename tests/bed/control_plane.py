@@ -10,6 +10,7 @@ from tests.bed.layout import ADVERTISED_ADDRESS, POD_RANGE, Layout
 from tests.bed.part import Part, http_probe
 
 KWOK_STAGES = Path(__file__).parent / "kwok-stages.yaml"
+_NO_ACCOUNTS = ("--disable-admission-plugins", "ServiceAccount")
 SERVER_HOSTS = ("localhost", "kubernetes", "kubernetes.default.svc", "127.0.0.1", "::1", "10.0.0.1")
 
 
@@ -48,7 +49,9 @@ def apiserver(layout: Layout) -> Part:
             *("--service-account-signing-key-file", f"{pki}/sa.key"),
             *("--service-account-issuer", "https://kubernetes.default.svc"),
             *("--authorization-mode", "RBAC", "--service-cluster-ip-range", "10.0.0.0/16"),
-            *("--allow-privileged", "--disable-admission-plugins", "ServiceAccount"),
+            "--allow-privileged",
+            # It refuses pods until a controller has made the namespace's account; who wants that asks for it.
+            *(() if "ServiceAccount" in layout.apiserver_flags else _NO_ACCOUNTS),
             # Aggregated APIs (Kueue's visibility server) know the caller from these headers.
             *("--requestheader-client-ca-file", f"{pki}/front-proxy-ca.crt"),
             *("--requestheader-allowed-names", "front-proxy-client"),

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import yaml
 
+from tests.bed.binaries import NEWER, OLDER
 from tests.bed.layout import Layout
 from tests.bed.part import Part, http_probe
 
@@ -12,13 +13,17 @@ VISIBILITY_PORT = 8082  # fixed in Kueue's source
 MPI_HEALTH_PORT = 8080  # fixed in mpi-operator's source
 FRAMEWORKS = ("batch/job", "kubeflow.org/mpijob")
 JOBSET = "jobset.x-k8s.io/jobset"  # only beside its controller: Kueue waits for the CRD otherwise
+# Off by default in 0.19, which then says Pending and Inadmissible as the older one does.
+FEATURE_GATES = {NEWER: {"UnadmittedWorkloadsObservability": True}, OLDER: dict[str, bool]()}
 _ROOT = Path(__file__).resolve().parents[2]
 
 
 def kueue_configuration(layout: Layout) -> dict[str, object]:
     """Kueue's Configuration object for this bed."""
     ports = layout.ports
+    gates = FEATURE_GATES[layout.generation]
     return {
+        **({"featureGates": gates} if gates else {}),
         "apiVersion": "config.kueue.x-k8s.io/v1beta2",
         "kind": "Configuration",
         "namespace": "kueue-system",

@@ -43,10 +43,15 @@ def started(
 
 
 def fresh(
-    parts: Iterable[str], request: pytest.FixtureRequest, *, namespace: bool | None = None
+    parts: Iterable[str],
+    request: pytest.FixtureRequest,
+    *,
+    namespace: bool | None = None,
+    generation: str = "",
 ) -> Iterator[Bed]:
-    """A bed of the caller's own; its logs stay when a test of the session failed."""
-    bed = Bed(parts, report=_report, namespace=namespace)
+    """A bed of the caller's own; its logs stay when a test of the session failed. `generation` "": by the
+    environment, the newer engines without it."""
+    bed = Bed(parts, report=_report, namespace=namespace, generation=generation)
     bed.start()
     try:
         yield bed

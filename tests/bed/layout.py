@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.bed.binaries import NEWER
 from tests.bed.cache import BedError
 
 # Part -> the parts that must be there for it.
@@ -78,7 +79,10 @@ ADVERTISED_ADDRESS = "10.64.200.1"
 
 @dataclass(frozen=True)
 class Layout:
-    """What one bed is made of. `programs` maps part to executable, `manifests` program to YAML folder."""
+    """What one bed is made of. `programs` maps part to executable, `manifests` program to YAML folder.
+
+    `generation` says which Kueue and mpi-operator it has (`tests.bed.binaries.GENERATIONS`).
+    """
 
     run_dir: Path
     namespaced: bool
@@ -88,6 +92,7 @@ class Layout:
     manifests: Mapping[str, str]
     apiserver_flags: tuple[str, ...] = ()
     forwarded_fds: Mapping[str, int] | None = None  # listening sockets made outside the namespace
+    generation: str = NEWER
 
     @property
     def pki(self) -> Path:

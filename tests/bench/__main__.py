@@ -45,6 +45,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--pods", type=int, default=FULL_SIZE[0])
     parser.add_argument("--nodes", type=int, default=FULL_SIZE[1])
     parser.add_argument("--seed", type=int, default=1, help="of the objects and of the order of running")
+    parser.add_argument(
+        "--unlike-labels",
+        action="store_true",
+        help="give each pod of a job a label with a value of its own, so that no two are alike",
+    )
     parser.add_argument("--repeats", type=int, help="runs of each cheap contestant (default: 3)")
     parser.add_argument(
         "--only", action="append", choices=list(CONTESTANTS), metavar="NAME", help="run only this one; repeat"
@@ -76,14 +81,18 @@ def _order(options: argparse.Namespace) -> list[str]:
     return order
 
 
+def _jobs(options: argparse.Namespace) -> list[load.TrainingJob]:
+    return load.training_jobs(
+        options.pods, options.seed, options.nodes, has_unlike_labels=options.unlike_labels
+    )
+
+
 def _fill(bed: Bed, options: argparse.Namespace) -> float:
     """Make sure that the server holds the cluster; answers with the mean size of a pod in bytes of JSON."""
     place = plant.Place(bed.server, bed.token(), bed.ca_file, bed.etcd_url)
     started = time.monotonic()
     if not options.bed:
-        asyncio.run(
-            plant.plant(place, pods=options.pods, nodes=options.nodes, seed=options.seed, report=_say)
-        )
+        asyncio.run(plant.plant(place, _jobs(options), nodes=options.nodes, seed=options.seed, report=_say))
     count, mean = asyncio.run(plant.count_and_mean_bytes(place, options.pods))
     if count != options.pods:
         raise BedError(f"the bed holds {count:,} pods, not {options.pods:,}: fill a new one without --bed")
@@ -92,7 +101,7 @@ def _fill(bed: Bed, options: argparse.Namespace) -> float:
 
 
 def _contest(bed: Bed, options: argparse.Namespace, scratch: Path) -> list[Result]:
-    jobs = load.training_jobs(options.pods, options.seed, options.nodes)
+    jobs = _jobs(options)
     course = Course(bed, tuple(sorted(load.pod_keys(jobs), key=natural)), scratch)
     # Once for nothing: whoever comes first would pay for the server's cold caches.
     run_one("bare", course)
@@ -115,6 +124,7 @@ def main(arguments: Sequence[str]) -> int:
                 "pods": options.pods,
                 "nodes": options.nodes,
                 "seed": options.seed,
+                "has_unlike_labels": options.unlike_labels,
                 "pod_bytes_json": mean,
                 "cpus": os.cpu_count(),
                 "python": platform.python_version(),

@@ -11,7 +11,7 @@ from itertools import count
 from aiohttp import web
 
 GPUS_EACH = 8
-HELD_OF_TEN = 8
+ALLOCATED_OF_TEN = 8
 """Of ten nodes so many are held by a pod that has all their cards."""
 
 _DEV, _PROF = "DCGM_FI_DEV_", "DCGM_FI_PROF_"
@@ -23,7 +23,7 @@ def node_name(number: int) -> str:
 
 def pod_name(number: int) -> str:
     """The pod on a node, "" for none."""
-    return f"llm-pretrain-{number // 16:03d}-worker-{number % 16}" if number % 10 < HELD_OF_TEN else ""
+    return f"llm-pretrain-{number // 16:03d}-worker-{number % 16}" if number % 10 < ALLOCATED_OF_TEN else ""
 
 
 def uuid(number: int, gpu: int) -> str:

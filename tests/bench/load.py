@@ -6,6 +6,7 @@ of digits, because `plant` makes them by replacing bytes.
 """
 
 import random
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,8 @@ STAGES = ("pretrain", "tune", "eval", "ablate")
 WORKERS = (4, 8, 16, 32, 64, 128, 256)
 KINDS = (("kubeflow.org/v2beta1", "MPIJob", "mpijobs"), ("kubeflow.org/v1", "PyTorchJob", "pytorchjobs"))
 IMAGE = "registry.example.com/ml/train-runtime:2026.08-cuda12.8-py311"
+MEMBER_HASH = "example.com/member-hash"
+"""A label that no controller of note writes, with another value on each pod of a job."""
 NCCL = {
     "NCCL_DEBUG": "WARN",
     "NCCL_IB_HCA": "mlx5_0,mlx5_1,mlx5_2,mlx5_3,mlx5_4,mlx5_5,mlx5_6,mlx5_7",
@@ -41,6 +44,7 @@ class TrainingJob:
     gpus: int
     first_node: int
     phase: str  # Running, Pending (no node, no status) or Succeeded
+    has_unlike_labels: bool = False  # whether each pod has `MEMBER_HASH`
 
     @property
     def path(self) -> str:
@@ -59,6 +63,10 @@ class TrainingJob:
     def pod_name(self, rank: int) -> str:
         return f"{self.name}-worker-{rank}"
 
+    def member_hash(self, rank: int) -> str:
+        """Always 8 characters."""
+        return f"{zlib.crc32(self.pod_name(rank).encode()):08x}"
+
     def node_of(self, rank: int, nodes: int) -> str:
         return node_name((self.first_node + rank) % nodes)
 
@@ -68,7 +76,7 @@ def namespaces() -> list[str]:
     return [f"team-{team}" for team in TEAMS]
 
 
-def training_jobs(pods: int, seed: int, nodes: int) -> list[TrainingJob]:
+def training_jobs(pods: int, seed: int, nodes: int, *, has_unlike_labels: bool = False) -> list[TrainingJob]:
     """Jobs whose workers are exactly `pods` in all; four pods of ten ask for a GPU."""
     rng = random.Random(seed)
     jobs: list[TrainingJob] = []
@@ -85,6 +93,7 @@ def training_jobs(pods: int, seed: int, nodes: int) -> list[TrainingJob]:
                 gpus=1 if rng.random() < 0.4 else 0,
                 first_node=rng.randrange(max(1, nodes)),
                 phase=rng.choices(("Running", "Pending", "Succeeded"), (88, 8, 4))[0],
+                has_unlike_labels=has_unlike_labels,
             )
         )
         left -= workers
@@ -113,6 +122,8 @@ def pod_tree(job: TrainingJob, rank: int, owner_uid: str, nodes: int) -> Tree:
         "training.kubeflow.org/replica-type": "worker",
         "kueue.x-k8s.io/queue-name": f"queue-{job.namespace}",
     }
+    if job.has_unlike_labels:
+        labels[MEMBER_HASH] = job.member_hash(rank)
     return {
         "apiVersion": "v1",
         "kind": "Pod",

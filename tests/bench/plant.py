@@ -114,10 +114,9 @@ def _text(raw: bytes) -> str:
 
 
 async def plant(
-    place: Place, *, pods: int, nodes: int, seed: int, report: Callable[[str], None]
-) -> list[TrainingJob]:
-    """Create everything; answers with the jobs, from which all pod names follow. Raises PlantError."""
-    jobs = load.training_jobs(pods, seed, nodes)
+    place: Place, jobs: list[TrainingJob], *, nodes: int, seed: int, report: Callable[[str], None]
+) -> None:
+    """Create so many nodes, and the jobs with all their pods. Raises PlantError."""
     async with client_of(place) as client:
         planter = Planter(client, place, seed)
         for tree in load.resource_definitions():
@@ -137,8 +136,7 @@ async def plant(
         async with asyncio.TaskGroup() as group:
             for _ in range(LANES):
                 group.create_task(lane())
-        report(f"{len(jobs):,} jobs with {pods:,} pods")
-    return jobs
+        report(f"{len(jobs):,} jobs with {sum(job.workers for job in jobs):,} pods")
 
 
 async def _plant_nodes(planter: Planter, nodes: int) -> None:
@@ -195,6 +193,10 @@ async def _plant_ranks(planter: Planter, job: TrainingJob, owner_uid: str, ranks
                         _entry("training.kubeflow.org/replica-index", rank),
                     ),
                     (_entry("RANK", first), _entry("RANK", rank)),
+                    (
+                        _entry(load.MEMBER_HASH, job.member_hash(first)),
+                        _entry(load.MEMBER_HASH, job.member_hash(rank)),
+                    ),
                     (job.node_of(first, nodes), job.node_of(rank, nodes)),
                     (load.pod_address(base + first), load.pod_address(base + rank)),
                     (uid, planter.new_uid()),
@@ -204,8 +206,8 @@ async def _plant_ranks(planter: Planter, job: TrainingJob, owner_uid: str, ranks
     await planter.put(copies())
 
 
-def _entry(key: str, rank: int) -> str:
-    return f"{key}\x12{chr(len(str(rank)))}{rank}"
+def _entry(key: str, value: int | str) -> str:
+    return f"{key}\x12{chr(len(str(value)))}{value}"
 
 
 def _replaced(raw: bytes, *pairs: tuple[str, str]) -> bytes:

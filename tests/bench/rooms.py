@@ -18,23 +18,31 @@ from cockpit_widgets.heatmap import Heatmap
 from cockpit_widgets.log_view import LogView
 from cockpit_widgets.resource_table import ResourceTable
 from cockpit_widgets.types import Column
+from msgspec.structs import replace
 from textual.widget import Widget
 
 from cockpit.clock import ManualClock
+from cockpit.jobs.index import JobIndex
 from cockpit.kube.resource import PODS
 from cockpit.model.batch import Batch
 from cockpit.model.record import Kind
 from cockpit.sim.actors.queue.cycle import decide
 from cockpit.sim.actors.scheduler.cycle import Cycle
-from cockpit.sim.local_port import LocalPort
 from cockpit.sim.server.assembly import assemble
+from cockpit.sim.server.local_port import LocalPort
 from cockpit.store.store import Store
+from cockpit.triage.changes.smallest import changes_for
+from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.fleet import fleet_use
+from cockpit.triage.verdict import Subject, Verdict
+from tests.bench.fitting import measured_store
 from tests.bench.measure import yardstick_seconds
 from tests.bench.report import aligned
 from tests.contract.shapes import pod as stored_pod
 from tests.unit.sim.queue.crowd import crowded
 from tests.unit.sim.scheduler.bursts import BURSTS, filled, named
 from tests.unit.store.builders import fleet
+from tests.unit.triage.objects import NOW, decoded, job, pods_of
 from tests.unit.widgets.builders import Host, Rows, heat, rows
 
 ROUNDS = 5
@@ -182,10 +190,40 @@ async def write_costs() -> list[Cost]:
     return [Cost("a pod status written", (time.process_time() - start) / count, 0.0002)]
 
 
+# ---- triage
+
+
+def triage_costs() -> list[Cost]:
+    """What the fleet needs, and what would start one job of 64 pods, at 2,500 nodes with 10,000 pods."""
+    store = measured_store(10_000, NODES, 1)
+    nodes = store.records(Kind.NODE).values()
+    roomy = tuple(replace(one, allocatable=_eightfold_cpu(one.allocatable)) for one in nodes)
+    store.apply(Batch(kind=Kind.NODE, changed=roomy))
+    waits = job("waits", 64, 8)
+    pods = pods_of(waits)
+    store.apply(Batch(kind=Kind.JOB, changed=tuple(decoded(waits))))
+    store.apply(Batch(kind=Kind.POD, changed=tuple(one for pod in pods for one in decoded(pod))))
+    jobs = JobIndex(store)
+    jobs.update(store.take_delta())
+    trees = {("Job", "team-a"): [waits], ("Pod", "team-a"): pods}
+    view = ClusterView(store=store, jobs=jobs, now_seconds=NOW, trees=trees)
+    verdict = Verdict(subject=Subject("job", "team-a", "waits"))
+    return [
+        Cost(f"what {NODES:,} nodes need", best_seconds(lambda: fleet_use(store, jobs, NOW)), 0.100),
+        Cost("changes that start one job", best_seconds(lambda: changes_for(verdict, view)), 0.050),
+    ]
+
+
+def _eightfold_cpu(offered: tuple[tuple[str, int], ...]) -> tuple[tuple[str, int], ...]:
+    """The measured load asks for more CPU and memory than its nodes have: then nothing could be packed."""
+    return tuple((name, count * 8 if name in ("cpu", "memory") else count) for name, count in offered)
+
+
 async def costs() -> list[Cost]:
     """Every piece of work, in the order of the table."""
     found = [*await table_costs(), *await heat_costs(), *await log_costs()]
-    return [*found, *store_costs(), *queue_costs(), *scheduling_costs(), *await write_costs()]
+    found += [*store_costs(), *queue_costs(), *scheduling_costs(), *triage_costs()]
+    return [*found, *await write_costs()]
 
 
 def table(found: list[Cost], yardstick: float) -> list[str]:

@@ -26,14 +26,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import requests
 import yaml
-from requests.adapters import HTTPAdapter
 
 from cockpit import collector
 from cockpit.clock import SystemClock
 from cockpit.model.batch import Batch
 from cockpit.model.gpu import Mark
+from cockpit.model.metrics_server import MetricsServer
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent
@@ -41,10 +40,13 @@ from cockpit.model.record import Condition, Kind
 from cockpit.pools.index import pools_of
 from cockpit.store.store import Store
 from cockpit.store.trends import Trends
-from cockpit.telemetry.look import Look
+from cockpit.telemetry.direct import Direct, DirectAnswer
+from cockpit.telemetry.endpoint import Endpoint, configured
+from cockpit.telemetry.focus import Focus
 from cockpit.telemetry.poller import Poller
 from cockpit.telemetry.prometheus import Prometheus
 from cockpit.telemetry.source import PrometheusSource
+from cockpit.telemetry.wire import Query
 from cockpit.views import heat
 from cockpit.views.fleet import fleet
 from tests.bed.distro import ensure_program
@@ -60,31 +62,37 @@ IN_SIGHT = 40
 _PATIENCE_SECONDS = 300.0
 
 
-class Counting(HTTPAdapter):
+class Counting(Direct):
     """Counts what comes over the wire: the kernel's own count of the bytes that a connection received."""
 
     _TCP_INFO_BYTES_RECEIVED = 128  # offset of tcpi_bytes_received, linux/tcp.h
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._seen: dict[socket.socket, int] = {}
-        self.requests = 0
+    def __init__(self, url: str) -> None:
+        target = configured(MetricsServer(url))
+        assert isinstance(target.place, Endpoint)
+        super().__init__(target.place, target.login, target.who)
+        self._seen: dict[Any, int] = {}
+        self._asked = self._size = 0
 
-    def send(self, *arguments: Any, **named: Any) -> requests.Response:
-        answer = super().send(*arguments, **named)
-        connection: Any = answer.raw.connection
-        self._seen.setdefault(connection.sock, 0)
-        self.requests += 1
+    async def get(self, path: str, query: Query, limit_bytes: int) -> DirectAnswer:
+        answer = await super().get(path, query, limit_bytes)
+        connector: Any = (await self._open()).connector
+        # now, while they are open: a connection that nobody uses is closed after some seconds
+        for kept in connector._conns.values():
+            for protocol, _ in kept:
+                self._count(protocol.transport.get_extra_info("socket"))
+        self._asked += 1
         return answer
+
+    def _count(self, one: Any) -> None:
+        info = one.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
+        now = struct.unpack_from("=Q", info, self._TCP_INFO_BYTES_RECEIVED)[0]
+        self._size += now - self._seen.get(one, 0)
+        self._seen[one] = now
 
     def taken(self) -> tuple[int, int]:
         """(requests, bytes of their answers) since the last call."""
-        asked, size, self.requests = self.requests, 0, 0
-        for one, before in self._seen.items():
-            info = one.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
-            now = struct.unpack_from("=Q", info, self._TCP_INFO_BYTES_RECEIVED)[0]
-            size += now - before
-            self._seen[one] = now
+        asked, size, self._asked, self._size = self._asked, self._size, 0, 0
         return asked, size
 
 
@@ -200,10 +208,9 @@ def drawn(store: Store) -> None:
 async def measured(url: str, nodes: int, rounds: int) -> list[Round]:
     """Refreshes of the fleet, then of one screen of nodes; the first whole one is for nothing."""
     store, trends, clock = filled(nodes), Trends(), SystemClock()
-    http, counting = requests.Session(), Counting()
-    http.mount("http://", counting)
-    source = PrometheusSource(Prometheus(url, http))
-    look = Look()
+    counting = Counting(url)
+    source = PrometheusSource(Prometheus(counting))
+    look = Focus()
     poller = Poller(
         source,
         store.apply,
@@ -226,7 +233,7 @@ async def measured(url: str, nodes: int, rounds: int) -> list[Round]:
     for _ in range(rounds):
         await asyncio.sleep(SCRAPE_SECONDS)  # another scrape: every number moved
         await one("fleet")
-    look = Look(nodes=tuple(node_name(number) for number in range(IN_SIGHT)))
+    look = Focus(nodes=tuple(node_name(number) for number in range(IN_SIGHT)))
     for _ in range(rounds):
         await one(f"{IN_SIGHT} nodes in sight")
     cards = store.records(Kind.GPU)
@@ -235,7 +242,7 @@ async def measured(url: str, nodes: int, rounds: int) -> list[Round]:
     wanted = sum(bool(pod_name(number)) for number in range(nodes)) * GPUS_EACH
     if (len(cards), sure, known) != (nodes * GPUS_EACH, wanted, nodes * GPUS_EACH):
         raise RuntimeError(f"{len(cards)} cards, {sure} sure, {known} with duty: not what was planted")
-    source.close()
+    await source.close()
     return found
 
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from cockpit.kube.answer import Answer
-from cockpit.kube.session import Session
+from cockpit.kube.answer import ApiAnswer
+from cockpit.kube.session import ApiSession
 from tests.contract.mirror import in_time
 
 JSON = "application/json"
@@ -27,7 +27,9 @@ def maps_in(space: str) -> str:
     return in_space(space, "configmaps")
 
 
-async def patch(session: Session, path: str, body: Any, kind: str = MERGE, *query: tuple[str, str]) -> Answer:
+async def patch(
+    session: ApiSession, path: str, body: Any, kind: str = MERGE, *query: tuple[str, str]
+) -> ApiAnswer:
     return await session.request("PATCH", path, body=body, content_type=kind, query=query)
 
 
@@ -41,12 +43,12 @@ def preconditions(uid: str = "", version: str = "", **more: Any) -> dict[str, An
     return {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": named, **more}
 
 
-async def until_not(status: int, session: Session, path: str, *query: tuple[str, str]) -> Answer:
+async def until_not(status: int, session: ApiSession, path: str, *query: tuple[str, str]) -> ApiAnswer:
     """The first answer to a GET that has another status, within 10 s."""
 
-    async def ask() -> Answer | None:
+    async def ask() -> ApiAnswer | None:
         answer = await session.request("GET", path, query=query)
         return None if answer.status == status else answer
 
-    answer: Answer = await in_time(ask, f"{path} answers something else than {status}")
+    answer: ApiAnswer = await in_time(ask, f"{path} answers something else than {status}")
     return answer

@@ -10,17 +10,17 @@ import pytest
 
 from cockpit.clock import SystemClock
 from cockpit.kube.resource import Resource
-from cockpit.kube.session import Session, SessionOptions, open_session
+from cockpit.kube.session import ApiSession, SessionOptions, open_session
+from tests.adapters.faults.proxy import FaultProxy
 from tests.bed.api import Api
 from tests.contract.asking import in_space, maps_in
-from tests.contract.fault_proxy import FaultProxy
 from tests.contract.only_on_one import table
 from tests.contract.opening import WriteUser
 from tests.contract.server import STARTERS, Server, chosen, is_known, write_kubeconfig
 from tests.contract.shapes import configmap, crd
 
 HERE = Path(__file__).parent
-Connect = Callable[..., Awaitable[Session]]
+Connect = Callable[..., Awaitable[ApiSession]]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -95,11 +95,11 @@ def space(admin: Api, request: pytest.FixtureRequest) -> Iterator[str]:
 @pytest.fixture
 async def connect(server: Server, tmp_path: Path) -> AsyncIterator[Connect]:
     """`await connect("viewer", write=True, through=proxy)`: a session, closed at the end of the case."""
-    opened: list[Session] = []
+    opened: list[ApiSession] = []
 
     async def open_one(
         role: str = "admin", *, write: bool = False, through: FaultProxy | None = None
-    ) -> Session:
+    ) -> ApiSession:
         if through is None:
             options = SessionOptions(
                 kubeconfig=str(server.kubeconfig), context=server.contexts[role], read_only=not write
@@ -157,14 +157,15 @@ def define(admin: Api, definition: dict[str, Any]) -> Resource:
     base = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
     spec = definition["spec"]
     admin.create(base, definition)
-    path = f"/apis/{spec['group']}/v1/{spec['names']['plural']}"
+    version = spec["versions"][0]["name"]
+    path = f"/apis/{spec['group']}/{version}/{spec['names']['plural']}"
     deadline = time.monotonic() + 20
     while admin.request("GET", path).status != 200:
         if time.monotonic() > deadline:
             raise TimeoutError(f"{path} is not served within 20 s")
         time.sleep(0.02)
     return Resource(
-        spec["group"], "v1", spec["names"]["plural"], spec["names"]["kind"], spec["scope"] == "Namespaced"
+        spec["group"], version, spec["names"]["plural"], spec["names"]["kind"], spec["scope"] == "Namespaced"
     )
 
 
@@ -175,7 +176,7 @@ def as_user(server: Server, tmp_path: Path) -> WriteUser:
 
 
 @pytest.fixture
-async def session(connect: Connect) -> Session:
+async def session(connect: Connect) -> ApiSession:
     """The admin's session with writing on."""
     return await connect(write=True)
 

@@ -16,13 +16,13 @@ from cockpit.sim.actors.controllers.leftovers import PodLeftovers
 from cockpit.sim.actors.controllers.namespaces import NamespaceDefaults, NamespaceEnd
 from cockpit.sim.actors.controllers.nodes.daemon_sets import DaemonSets
 from cockpit.sim.actors.controllers.replica_sets import ReplicaSets
-from cockpit.sim.engine import Actor, Engine
+from cockpit.sim.engine import Actor, ActorEngine
 from cockpit.sim.server.assembly import ENGINEER_NAMESPACE
 from cockpit.sim.server.http.kubeconfig import write_kubeconfig
+from cockpit.sim.server.rbac.attributes import AUTHENTICATED
 from cockpit.sim.server.request import Request, User
-from cockpit.sim.server.rights.attributes import AUTHENTICATED
 from cockpit.sim.server.run import Embedded
-from cockpit.sim.server.threaded import Threaded, threaded
+from tests.adapters.threaded_server import Threaded, threaded
 from tests.bed import people
 from tests.contract.server import CAPABILITIES, Server
 
@@ -45,7 +45,7 @@ def actors(root_certificate: str) -> Sequence[Actor]:
 @asynccontextmanager
 async def _controlled(server: Embedded) -> AsyncIterator[None]:
     """The controllers at work."""
-    engine = Engine(server.port(), SystemClock(), Random(2), actors(server.ca_file.read_text()))
+    engine = ActorEngine(server.port(), SystemClock(), Random(2), actors(server.ca_file.read_text()))
     await engine.start()
     turning = asyncio.create_task(engine.run())
     try:
@@ -75,7 +75,7 @@ def _role_of(person: people.Person) -> str:
 
 def _settle_people(made: Embedded) -> dict[str, str]:
     """The people of the bed with their rights, so that both servers know the same; answers role -> token."""
-    tokens = made.face.tokens
+    tokens = made.context.tokens
     for tree in people.objects():
         if tree["kind"] != "Namespace":
             kind = made.operations.kinds.by_kind(tree["apiVersion"], tree["kind"])

@@ -12,7 +12,7 @@ from cockpit.kube.decode import decoders
 from cockpit.kube.decode.decoders import Decoder
 from cockpit.kube.reflector import Reflector
 from cockpit.kube.resource import EVENTS, JOBS, NAMESPACES, NODES, PODS, Resource
-from cockpit.kube.session import Session
+from cockpit.kube.session import ApiSession
 from tests.contract.mirror import Mirror, eventually
 
 CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap", namespaced=True)
@@ -77,7 +77,7 @@ class Following:
 
 @asynccontextmanager
 async def following(
-    session: Session,
+    session: ApiSession,
     resource: Resource,
     *,
     namespace: str = "",

@@ -7,13 +7,13 @@ import pytest
 
 from cockpit.clock import SystemClock
 from cockpit.errors import NoConnection
-from cockpit.kube.session import Session, SessionOptions, open_session
+from cockpit.kube.session import ApiSession, SessionOptions, open_session
 
 WriteUser = Callable[[dict[str, Any]], str]
 """Writes a kubeconfig with that user entry; answers its path."""
 
 
-async def opened(path: str, context: str | None = None) -> Session:
+async def opened(path: str, context: str | None = None) -> ApiSession:
     return await open_session(SessionOptions(kubeconfig=path, context=context), SystemClock())
 
 

@@ -7,9 +7,9 @@ from cockpit.errors import Refused
 from cockpit.kube.access import can
 from cockpit.kube.resource import EVENTS, JOBS, NODES, PODS, Resource
 from cockpit.model.batch import Phase
+from tests.adapters.faults.proxy import FaultProxy
 from tests.bed.api import Api
 from tests.contract.conftest import Connect
-from tests.contract.fault_proxy import FaultProxy
 from tests.contract.faults import status
 from tests.contract.following import following
 from tests.contract.mirror import in_time

@@ -8,11 +8,11 @@ import pytest
 from cockpit.clock import ManualClock
 from cockpit.kube.resource import PODS, Resource
 from cockpit.model.batch import Phase
+from tests.adapters.faults.proxy import FaultProxy
 from tests.bed.api import Api
 from tests.contract import faults
 from tests.contract.asking import pods_in
 from tests.contract.conftest import Connect, needs
-from tests.contract.fault_proxy import FaultProxy
 from tests.contract.following import following
 from tests.contract.mirror import eventually, truth
 from tests.contract.server import Capability

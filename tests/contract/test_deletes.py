@@ -4,8 +4,10 @@ import pytest
 
 from cockpit.errors import Refused
 from cockpit.kube.calls import perform
-from cockpit.kube.session import Session
+from cockpit.kube.session import ApiSession
 from cockpit.model.plan import Call
+from cockpit.model.refusal import By, ObjectRef
+from cockpit.model.right import Right
 from tests.bed.api import Api, ApiError
 from tests.contract.asking import in_space, preconditions
 from tests.contract.conftest import Connect, needs
@@ -35,7 +37,7 @@ def _owned(tree: dict[str, object], owner: dict[str, object], *, blocking: bool 
 
 
 async def test_a_delete_with_the_right_uid_and_version_is_done(
-    space: str, admin: Api, session: Session
+    space: str, admin: Api, session: ApiSession
 ) -> None:
     meta = admin.create(in_space(space, "pods"), pod("p"))["metadata"]
     path = in_space(space, "pods", "p")
@@ -45,7 +47,7 @@ async def test_a_delete_with_the_right_uid_and_version_is_done(
 
 
 async def test_a_delete_with_another_uid_is_refused_in_words(
-    space: str, admin: Api, session: Session
+    space: str, admin: Api, session: ApiSession
 ) -> None:
     """The object was deleted and made anew between reading and confirming."""
     path = in_space(space, "pods", "p")
@@ -53,13 +55,15 @@ async def test_a_delete_with_another_uid_is_refused_in_words(
     admin.delete(path)
     new = admin.create(in_space(space, "pods"), pod("p"))["metadata"]["uid"]
     call = Call(method="DELETE", path=path, body=preconditions(old), target="pod p")
-    with pytest.raises(Refused, match="nothing was done") as caught:
+    with pytest.raises(Refused) as caught:
         await perform(session, call)
-    assert "UID" in caught.value.sentence
+    assert caught.value.said.is_recreated and not caught.value.said.is_changed
     assert admin.get(path)["metadata"]["uid"] == new
 
 
-async def test_a_delete_with_an_old_version_is_a_conflict(space: str, admin: Api, session: Session) -> None:
+async def test_a_delete_with_an_old_version_is_a_conflict(
+    space: str, admin: Api, session: ApiSession
+) -> None:
     path = in_space(space, "pods", "p")
     meta = admin.create(in_space(space, "pods"), pod("p"))["metadata"]
     admin.merge(path, {"metadata": {"labels": {"changed": "yes"}}})
@@ -68,13 +72,25 @@ async def test_a_delete_with_an_old_version_is_a_conflict(space: str, admin: Api
     assert not _gone(admin, path)
 
 
-async def test_a_delete_of_what_is_gone_says_so(space: str, session: Session) -> None:
+async def test_a_delete_of_what_is_gone_says_so(space: str, session: ApiSession) -> None:
     call = Call(method="DELETE", path=in_space(space, "pods", "never"), target="pod never")
-    with pytest.raises(Refused, match="pod never: not found; it may be gone already"):
+    with pytest.raises(Refused) as caught:
         await perform(session, call)
+    assert caught.value.said.is_gone and caught.value.said.subject == ObjectRef("pods", "never")
 
 
-async def test_a_delete_waits_for_finalizers(space: str, admin: Api, session: Session) -> None:
+async def test_a_delete_of_what_is_gone_is_known_by_data_whatever_its_name(
+    space: str, session: ApiSession
+) -> None:
+    call = Call(
+        method="DELETE", path=in_space(space, "pods", "my-namespaces-0"), target="pod my-namespaces-0"
+    )
+    with pytest.raises(Refused) as caught:
+        await perform(session, call)
+    assert caught.value.said.is_gone and not caught.value.said.is_namespace_missing
+
+
+async def test_a_delete_waits_for_finalizers(space: str, admin: Api, session: ApiSession) -> None:
     held = {"metadata": {"name": "held", "finalizers": ["contract.test/hold"]}}
     admin.create(in_space(space, "configmaps"), configmap("held") | held)
     path = in_space(space, "configmaps", "held")
@@ -87,7 +103,7 @@ async def test_a_delete_waits_for_finalizers(space: str, admin: Api, session: Se
 
 
 async def test_a_finalizer_cannot_be_added_to_what_is_ending(
-    space: str, admin: Api, session: Session
+    space: str, admin: Api, session: ApiSession
 ) -> None:
     held = {"metadata": {"name": "held", "finalizers": ["contract.test/hold"]}}
     admin.create(in_space(space, "configmaps"), configmap("held") | held)
@@ -103,7 +119,7 @@ async def test_a_finalizer_cannot_be_added_to_what_is_ending(
     admin.merge(path, {"metadata": {"finalizers": None}})
 
 
-async def test_a_bound_pod_gets_its_grace_period(space: str, admin: Api, session: Session) -> None:
+async def test_a_bound_pod_gets_its_grace_period(space: str, admin: Api, session: ApiSession) -> None:
     admin.create(in_space(space, "pods"), pod("bound", node=f"node-of-{space}"))
     path = in_space(space, "pods", "bound")
     assert (await session.request("DELETE", path, body=preconditions(gracePeriodSeconds=120))).ok
@@ -113,7 +129,7 @@ async def test_a_bound_pod_gets_its_grace_period(space: str, admin: Api, session
     assert _gone(admin, path)
 
 
-async def test_a_collection_is_deleted_by_selector(space: str, admin: Api, session: Session) -> None:
+async def test_a_collection_is_deleted_by_selector(space: str, admin: Api, session: ApiSession) -> None:
     for name, team in (("a1", "a"), ("a2", "a"), ("b1", "b")):
         admin.create(in_space(space, "pods"), pod(name, labels={"team": team}))
     answer = await session.request("DELETE", in_space(space, "pods"), query=(("labelSelector", "team=a"),))
@@ -124,7 +140,7 @@ async def test_a_collection_is_deleted_by_selector(space: str, admin: Api, sessi
 @needs(Capability.CONTROLLERS)
 @pytest.mark.parametrize("policy", ["Background", "Foreground", "Orphan"])
 async def test_a_propagation_policy_decides_over_what_is_owned(
-    space: str, admin: Api, session: Session, policy: str
+    space: str, admin: Api, session: ApiSession, policy: str
 ) -> None:
     maps = in_space(space, "configmaps")
     owner = admin.create(maps, configmap("owner"))
@@ -141,7 +157,7 @@ async def test_a_propagation_policy_decides_over_what_is_owned(
 
 @needs(Capability.CONTROLLERS)
 async def test_foreground_keeps_the_owner_until_the_owned_are_gone(
-    space: str, admin: Api, session: Session
+    space: str, admin: Api, session: ApiSession
 ) -> None:
     maps = in_space(space, "configmaps")
     owner = admin.create(maps, configmap("owner"))
@@ -159,7 +175,7 @@ async def test_foreground_keeps_the_owner_until_the_owned_are_gone(
     await eventually(lambda: _gone(admin, f"{maps}/owner"), "the owner is gone at last")
 
 
-async def test_an_unknown_policy_is_refused(space: str, admin: Api, session: Session) -> None:
+async def test_an_unknown_policy_is_refused(space: str, admin: Api, session: ApiSession) -> None:
     admin.create(in_space(space, "configmaps"), configmap("c"))
     body = preconditions(propagationPolicy="Somehow")
     answer = await session.request("DELETE", in_space(space, "configmaps", "c"), body=body)
@@ -175,18 +191,20 @@ async def test_deleting_without_the_right_names_verb_and_resource(
     call = Call(method="DELETE", path=in_space(space, "pods", "p"), target="pod p")
     with pytest.raises(Refused) as caught:
         await perform(viewer, call)
-    assert 'cannot delete resource "pods"' in caught.value.sentence
+    assert caught.value.said.by is By.RIGHTS
+    assert caught.value.said.right == Right("delete", "", "pods", namespace=space)
     assert admin.get(in_space(space, "pods", "p"))
 
 
-async def test_a_namespace_in_deletion_takes_nothing_new(admin: Api, session: Session, space: str) -> None:
+async def test_a_namespace_in_deletion_takes_nothing_new(admin: Api, session: ApiSession, space: str) -> None:
     doomed = f"{space}-doomed"
     admin.create("/api/v1/namespaces", {"metadata": {"name": doomed}})
     held = {"metadata": {"name": "held", "finalizers": ["contract.test/hold"]}}
     admin.create(in_space(doomed, "configmaps"), configmap("held") | held)
     admin.delete(f"/api/v1/namespaces/{doomed}")
-    with pytest.raises(Refused, match="being terminated"):
+    with pytest.raises(Refused, match="being terminated") as caught:
         await perform(session, Call(method="POST", path=in_space(doomed, "pods"), body=pod("p")))
+    assert caught.value.said.has_cause("NamespaceTerminating")
     try:
         admin.merge(in_space(doomed, "configmaps", "held"), {"metadata": {"finalizers": None}})
     except ApiError as error:

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from cockpit.errors import NoConnection, Refused
 from cockpit.kube.exec import STDERR, STDOUT, Command, open_exec
-from cockpit.kube.session import Session
+from cockpit.kube.session import ApiSession
 from tests.bed.api import Api
 from tests.contract.asking import in_space
 from tests.contract.conftest import Connect
@@ -96,7 +96,7 @@ async def bounded() -> AsyncIterator[None]:
         yield
 
 
-async def test_input_output_size_and_a_good_end(space: str, node: Node, session: Session) -> None:
+async def test_input_output_size_and_a_good_end(space: str, node: Node, session: ApiSession) -> None:
     wanted = command(space, "sh", "-c", "a b & c=d", is_tty=True, has_stdin=True)
     async with bounded(), open_exec(session, wanted) as running:
         await running.resize(80, 24)
@@ -113,7 +113,7 @@ async def test_input_output_size_and_a_good_end(space: str, node: Node, session:
     assert query == {"command": ["sh", "-c", "a b & c=d"], "input": "1", "output": "1", "tty": "1"}
 
 
-async def test_a_long_input_arrives_whole(space: str, node: Node, session: Session) -> None:
+async def test_a_long_input_arrives_whole(space: str, node: Node, session: ApiSession) -> None:
     data = bytes(range(97, 123)) * 20_000
     async with bounded(), open_exec(session, command(space, "cat", has_stdin=True)) as running:
         sending = asyncio.create_task(running.write(data))
@@ -125,7 +125,7 @@ async def test_a_long_input_arrives_whole(space: str, node: Node, session: Sessi
 
 
 @pytest.mark.parametrize("code", [1, 137, 255])
-async def test_both_streams_and_the_exit_code(space: str, node: Node, session: Session, code: int) -> None:
+async def test_both_streams_and_the_exit_code(space: str, node: Node, session: ApiSession, code: int) -> None:
     async with bounded(), open_exec(session, command(space, "fail", str(code), container="side")) as running:
         pieces = [await running.read(), await running.read()]
         assert sorted(one for one in pieces if one) == [(STDERR, b"err"), (STDOUT, b"out")]
@@ -137,7 +137,7 @@ async def test_both_streams_and_the_exit_code(space: str, node: Node, session: S
 
 
 async def test_a_command_that_is_not_there_is_the_nodes_sentence(
-    space: str, node: Node, session: Session
+    space: str, node: Node, session: ApiSession
 ) -> None:
     async with bounded(), open_exec(session, command(space, "missing")) as running:
         with pytest.raises(Refused, match=r"could not be run: no such .*file") as caught:
@@ -145,13 +145,13 @@ async def test_a_command_that_is_not_there_is_the_nodes_sentence(
     assert "\x1b" not in caught.value.sentence
 
 
-async def test_a_connection_that_breaks_is_told(space: str, node: Node, session: Session) -> None:
+async def test_a_connection_that_breaks_is_told(space: str, node: Node, session: ApiSession) -> None:
     async with bounded(), open_exec(session, command(space, "die")) as running:
         with pytest.raises(NoConnection):
             await running.read()
 
 
-async def test_closing_the_session_ends_the_command(space: str, node: Node, session: Session) -> None:
+async def test_closing_the_session_ends_the_command(space: str, node: Node, session: ApiSession) -> None:
     async with bounded(), open_exec(session, command(space, "sh", has_stdin=True)) as running:
         reading = asyncio.create_task(running.read())
         await asyncio.sleep(0)
@@ -189,7 +189,7 @@ async def test_who_may_not_is_told_in_the_servers_words(
     ids=["unknown", "several"],
 )
 async def test_a_container_has_to_be_named(
-    space: str, node: Node, session: Session, more: dict[str, Any], words: str
+    space: str, node: Node, session: ApiSession, more: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(Refused, match=words):
         async with open_exec(session, command(space, "sh", **more)):
@@ -197,20 +197,20 @@ async def test_a_container_has_to_be_named(
     assert node.asked == []
 
 
-async def test_a_pod_that_is_not_there(space: str, session: Session) -> None:
+async def test_a_pod_that_is_not_there(space: str, session: ApiSession) -> None:
     with pytest.raises(Refused, match=f'No command runs in {space}/p: pods "p" not found'):
         async with open_exec(session, command(space, "sh")):
             pass
 
 
-async def test_a_pod_without_a_node(space: str, admin: Api, session: Session) -> None:
+async def test_a_pod_without_a_node(space: str, admin: Api, session: ApiSession) -> None:
     await asyncio.to_thread(admin.create, in_space(space, "pods"), pod("p"))
     with pytest.raises(Refused, match="pod p does not have a host assigned"):
         async with open_exec(session, command(space, "sh", container="")):
             pass
 
 
-async def test_a_node_that_is_silent_is_told(space: str, admin: Api, session: Session) -> None:
+async def test_a_node_that_is_silent_is_told(space: str, admin: Api, session: ApiSession) -> None:
     silent = Kubelet(port=1).node(space)
     silent["status"] |= FEATURES
     await asyncio.to_thread(admin.create, "/api/v1/nodes", silent)

@@ -14,7 +14,7 @@ import pytest
 from cockpit.clock import ManualClock
 from cockpit.kube import exec_plugin
 from cockpit.kube.session import SessionOptions, open_session
-from tests.contract.fault_proxy import FaultProxy
+from tests.adapters.faults.proxy import FaultProxy
 from tests.contract.mirror import eventually
 from tests.contract.opening import WriteUser, opened, sentence_of
 from tests.contract.server import Server, write_kubeconfig

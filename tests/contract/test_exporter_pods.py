@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from cockpit.sim.server.patch import strategic
-from cockpit.sim.server.schema import shape_of
+from cockpit.sim.server.patch.strategic import strategic
+from cockpit.sim.server.schema.kinds import shape_of
 from tests.bed.api import Api, Reply
 from tests.contract.asking import in_space
 
@@ -89,11 +89,11 @@ def test_a_rehearsed_daemon_set_is_only_warned_about(restricted: str, admin: Api
 
 
 def test_every_other_manifest_is_taken(space: str, admin: Api) -> None:
-    for path in ("base/service.yaml", "base/rbac.yaml", "with-attribution/slices.yaml"):
+    for path in ("base/service.yaml", "base/rbac.yaml", "claims/rbac.yaml"):
         for tree in yaml.safe_load_all((KUSTOMIZE / path).read_text()):
             if tree["kind"] == "Service":
                 tree["spec"]["selector"] = {"app.kubernetes.io/name": "cockpit-exporter"}
-            if tree["kind"] != "ClusterRole":
+            if not tree["kind"].startswith("ClusterRole"):
                 tree["metadata"]["namespace"] = space
             where = admin.path_of(tree).rsplit("/", 1)[0]
             reply = rehearsed(admin, where, tree)

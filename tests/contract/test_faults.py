@@ -6,11 +6,12 @@ import pytest
 
 from cockpit.clock import ManualClock
 from cockpit.kube.resource import PODS
+from cockpit.sim.faults.exchange import Exchange, Fault
+from tests.adapters.faults.proxy import FaultProxy
 from tests.bed.api import Api
 from tests.contract import faults
 from tests.contract.asking import pods_in
 from tests.contract.conftest import Connect
-from tests.contract.fault_proxy import Exchange, Fault, FaultProxy
 from tests.contract.faults import PROTOBUF_STREAM
 from tests.contract.following import following
 from tests.contract.mirror import eventually, truth

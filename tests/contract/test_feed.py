@@ -10,22 +10,26 @@ from typing import Any
 import pytest
 
 from cockpit.clock import SystemClock
+from cockpit.gangs import registry
 from cockpit.kube.feed import CORE, CUSTOM, Feed
 from cockpit.kube.resource import Resource
-from cockpit.kube.session import Session
+from cockpit.kube.session import ApiSession
 from cockpit.model.batch import Batch, Phase
 from cockpit.model.record import Kind
+from tests.adapters.faults.proxy import FaultProxy
 from tests.bed.api import Api
 from tests.contract.asking import in_space
 from tests.contract.conftest import Connect, define
-from tests.contract.fault_proxy import FaultProxy
 from tests.contract.faults import status
 from tests.contract.mirror import Mirror, eventually
-from tests.contract.server import Server
+from tests.contract.server import Capability, Server
 from tests.contract.shapes import crd, custom, job, pod
 
 CORE_KINDS = {decoder.kind for _, decoder in CORE}
 OTHER_KINDS = {known.kind for known in CUSTOM} | {Kind.POOL}
+OTHER_KINDS |= {one.kind for one in registry.watched()} - {Kind.POD_GROUP}
+TOLD = (Phase.LIVE, Phase.DENIED)
+CLAIM_KINDS = {Kind.DEVICE_SLICE, Kind.DEVICE_CLAIM}
 POOL_GROUP = "cluster.x-k8s.io"
 
 
@@ -53,9 +57,11 @@ class Fed:
 
 
 @asynccontextmanager
-async def _feeding(session: Session, **options: Any) -> AsyncIterator[Fed]:
+async def _feeding(session: ApiSession, **options: Any) -> AsyncIterator[Fed]:
     fed = Fed()
-    feed = Feed(session, fed, clock=SystemClock(), rng=random.Random(3), **options)
+    feed = Feed(
+        session, fed, clock=SystemClock(), rng=random.Random(3), engines=registry.watched(), **options
+    )
     task = asyncio.create_task(feed.run())
     try:
         yield fed
@@ -71,20 +77,33 @@ async def _all_told(fed: Fed, phase: Phase) -> None:
     )
 
 
-async def test_core_kinds_live_and_the_others_are_told_absent(connect: Connect) -> None:
+def _served_of_others(server: Server) -> set[str]:
+    """Which of the kinds that not every server has this one serves from its start."""
+    return CLAIM_KINDS if server.can(Capability.DEVICE_CLAIMS) else set()
+
+
+async def test_core_kinds_live_and_the_others_are_told_absent(server: Server, connect: Connect) -> None:
+    served = _served_of_others(server)
     async with _feeding(await connect("viewer")) as fed:
         await _all_told(fed, Phase.LIVE)
         await eventually(
-            lambda: all(fed.phase(kind) is Phase.ABSENT for kind in OTHER_KINDS), "others absent"
+            lambda: all(fed.phase(kind) is Phase.ABSENT for kind in OTHER_KINDS - served), "others absent"
+        )
+        await eventually(
+            lambda: all(fed.phase(kind) in TOLD for kind in served), "claims are read, or denied to a viewer"
         )
 
 
-async def test_one_stream_a_kind_and_nothing_but_reads(connect: Connect, proxy: FaultProxy) -> None:
+async def test_one_stream_a_kind_and_nothing_but_reads(
+    server: Server, connect: Connect, proxy: FaultProxy
+) -> None:
+    kinds = CORE_KINDS | _served_of_others(server)
     async with _feeding(await connect("viewer", through=proxy)) as fed:
         await _all_told(fed, Phase.LIVE)
         await eventually(lambda: fed.phase(Kind.POOL) is Phase.ABSENT, "discovery is done")
+        await eventually(lambda: all(fed.phase(kind) in TOLD for kind in kinds), "all kinds told")
         watched = [seen.path for seen in proxy.seen if seen.is_watch]
-        assert len(watched) == len(set(watched)) == len(CORE_KINDS)
+        assert len(watched) == len(set(watched)) == len(kinds)
         assert {seen.method for seen in proxy.seen} == {"GET"}
         assert not [seen.path for seen in proxy.seen if "secret" in seen.path.lower()]
 

@@ -9,7 +9,7 @@ import pytest
 from cockpit.actions.forward import Passage
 from cockpit.errors import NoConnection, Refused
 from cockpit.kube.forward import open_tunnel
-from cockpit.kube.session import Session
+from cockpit.kube.session import ApiSession
 from cockpit.listener import LOOPBACK, Listener
 from tests.bed.api import Api
 from tests.contract.asking import in_space
@@ -36,7 +36,7 @@ async def node(
         await asyncio.to_thread(admin.delete, f"/api/v1/nodes/{space}")
 
 
-async def test_bytes_go_both_ways_and_the_end_is_told(space: str, node: Kubelet, session: Session) -> None:
+async def test_bytes_go_both_ways_and_the_end_is_told(space: str, node: Kubelet, session: ApiSession) -> None:
     async with asyncio.timeout(SECONDS), open_tunnel(session, space, "p", 6006) as tunnel:
         await tunnel.begun()
         await tunnel.write(b"hello")
@@ -46,7 +46,7 @@ async def test_bytes_go_both_ways_and_the_end_is_told(space: str, node: Kubelet,
     assert node.asked == [(f"/portForward/{space}/p", {"port": "6006"})]
 
 
-async def test_long_bytes_of_every_value_arrive_whole(space: str, node: Kubelet, session: Session) -> None:
+async def test_long_bytes_of_every_value_arrive_whole(space: str, node: Kubelet, session: ApiSession) -> None:
     data = bytes(range(256)) * 4_000
     async with asyncio.timeout(SECONDS), open_tunnel(session, space, "p", 6006) as tunnel:
         sending = asyncio.create_task(tunnel.write(data))
@@ -58,7 +58,7 @@ async def test_long_bytes_of_every_value_arrive_whole(space: str, node: Kubelet,
 
 
 async def test_a_port_where_nobody_listens_is_the_nodes_sentence(
-    space: str, node: Kubelet, session: Session
+    space: str, node: Kubelet, session: ApiSession
 ) -> None:
     async with asyncio.timeout(SECONDS), open_tunnel(session, space, "p", 9) as tunnel:
         with pytest.raises(Refused, match=f"port 9 of {space}/p: error forwarding port 9") as caught:
@@ -68,7 +68,7 @@ async def test_a_port_where_nobody_listens_is_the_nodes_sentence(
 
 
 async def test_a_port_of_this_machine_carries_many_connections_at_once(
-    space: str, node: Kubelet, session: Session
+    space: str, node: Kubelet, session: ApiSession
 ) -> None:
     passage = Passage(namespace=space, pod="p", uid="u", port=6006)
     listener = Listener(lambda: open_tunnel(session, passage.namespace, passage.pod, passage.port))
@@ -109,20 +109,22 @@ async def test_who_may_not_is_told_in_the_servers_words(
     assert node.asked == []
 
 
-async def test_a_pod_that_is_not_there(space: str, session: Session) -> None:
+async def test_a_pod_that_is_not_there(space: str, session: ApiSession) -> None:
     with pytest.raises(Refused, match='pods "p" not found'):
         async with open_tunnel(session, space, "p", 6006):
             pass
 
 
-async def test_a_pod_without_a_node(space: str, admin: Api, session: Session) -> None:
+async def test_a_pod_without_a_node(space: str, admin: Api, session: ApiSession) -> None:
     await asyncio.to_thread(admin.create, in_space(space, "pods"), pod("p"))
     with pytest.raises(Refused, match="pod p does not have a host assigned"):
         async with open_tunnel(session, space, "p", 6006):
             pass
 
 
-async def test_closing_the_session_ends_the_connection(space: str, node: Kubelet, session: Session) -> None:
+async def test_closing_the_session_ends_the_connection(
+    space: str, node: Kubelet, session: ApiSession
+) -> None:
     async with asyncio.timeout(SECONDS), open_tunnel(session, space, "p", 6006) as tunnel:
         await tunnel.begun()
         reading = asyncio.create_task(tunnel.read())

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from cockpit.errors import Refused
+from tests.adapters.faults.proxy import FaultProxy
 from tests.bed.api import Api
 from tests.contract.conftest import Connect
-from tests.contract.fault_proxy import FaultProxy
 from tests.contract.mirror import truth
 from tests.contract.shapes import configmap, pod
 

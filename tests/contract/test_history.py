@@ -7,11 +7,12 @@ import pytest
 from cockpit.clock import ManualClock
 from cockpit.kube.resource import PODS, Resource
 from cockpit.model.batch import Phase
+from cockpit.sim.faults.exchange import Exchange
+from tests.adapters.faults.proxy import FaultProxy
 from tests.bed.api import Api
 from tests.contract import faults
 from tests.contract.asking import in_space
 from tests.contract.conftest import Connect, needs
-from tests.contract.fault_proxy import Exchange, FaultProxy
 from tests.contract.following import QUOTAS, Following, following
 from tests.contract.mirror import eventually, truth
 from tests.contract.server import Capability, Server

@@ -3,10 +3,10 @@
 from cockpit.clock import ManualClock
 from cockpit.kube.resource import EVENTS, JOBS, NAMESPACES, NODES, PODS, Resource
 from cockpit.model.batch import ListMark, Phase
+from tests.adapters.faults.proxy import FaultProxy
 from tests.bed.api import Api
 from tests.contract.asking import maps_in, pods_in
 from tests.contract.conftest import Connect
-from tests.contract.fault_proxy import FaultProxy
 from tests.contract.following import CONFIG_MAPS, following
 from tests.contract.mirror import truth
 from tests.contract.shapes import configmap, custom, event, job, node, pod

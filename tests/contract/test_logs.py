@@ -10,14 +10,14 @@ import pytest
 from aiohttp import web
 
 from cockpit.errors import Refused
-from cockpit.kube.log_crowd import Crowd, query_of, told_by
-from cockpit.kube.log_lines import Resume, Told
+from cockpit.kube.log_fan_in import LogFanIn, query_of, told_by
+from cockpit.kube.log_lines import LogPiece, Resume
 from cockpit.kube.log_streams import refuse_unsplit
 from cockpit.model.log import Life, LogLine, LogSource, LogWish
+from tests.adapters.faults.proxy import FaultProxy
 from tests.bed.api import Api
 from tests.contract.asking import in_space
 from tests.contract.conftest import Connect, needs
-from tests.contract.fault_proxy import FaultProxy
 from tests.contract.faults import cut
 from tests.contract.kubelet import Kubelet, serving
 from tests.contract.mirror import eventually
@@ -72,7 +72,7 @@ async def test_what_is_asked_for_reaches_the_node(space: str, kubelet: Writing, 
     query = query_of(source(space), wish, Resume(), limit_bytes=4_096)
     async with aclosing(told_by(session, source(space), query)) as chunks:
         told = [one async for chunk in chunks for one in chunk]
-    assert told[0] == Told(BEGUN * NANO + NANO // 2, "line 0") and len(told) == 5
+    assert told[0] == LogPiece(BEGUN * NANO + NANO // 2, "line 0") and len(told) == 5
     ((path, asked),) = kubelet.asked
     assert path == f"/containerLogs/{space}/p/main"
     assert asked == {"timestamps": "true", "tailLines": "7", "sinceSeconds": "9", "limitBytes": "4096"}
@@ -84,10 +84,10 @@ async def test_going_on_is_asked_for_in_whole_seconds(space: str, kubelet: Writi
     resume = Resume()
     resume.begin()
     for number in range(3):
-        assert resume.take(Told((BEGUN + number) * NANO + NANO // 2, f"line {number}"))
+        assert resume.take(LogPiece((BEGUN + number) * NANO + NANO // 2, f"line {number}"))
     query = query_of(source(space), LogWish(), resume)
     resume.begin()
-    found: list[Told] = []
+    found: list[LogPiece] = []
     async with aclosing(told_by(session, source(space), query)) as chunks:
         async for chunk in chunks:
             found += chunk
@@ -117,14 +117,14 @@ async def test_a_followed_log_that_is_cut_goes_on_without_a_line_twice(
     session = await connect("viewer", through=proxy)
     told: list[LogLine] = []
     wish = LogWish(tail_lines=None)
-    crowd = Crowd(lambda: session, wish, told.extend, lambda uid: Life(), nap=no_nap)
-    crowd.want([source(space)])
-    running = asyncio.create_task(crowd.run())
+    fan_in = LogFanIn(lambda: session, wish, told.extend, lambda uid: Life(), nap=no_nap)
+    fan_in.want([source(space)])
+    running = asyncio.create_task(fan_in.run())
     try:
         await eventually(
-            lambda: len(proxy.requests("/log")) == 3 and crowd.following == 1, "the third attempt"
+            lambda: len(proxy.requests("/log")) == 3 and fan_in.following == 1, "the third attempt"
         )
-        await eventually(lambda: not crowd.troubles, "the third answer")
+        await eventually(lambda: not fan_in.troubles, "the third answer")
     finally:
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
@@ -149,7 +149,7 @@ async def test_without_its_gate_one_stream_alone_is_refused_in_a_sentence(
     space: str, kubelet: Writing, connect: Connect
 ) -> None:
     session = await connect("admin")
-    with pytest.raises(Refused, match=r"only together \(its gate PodLogsQuerySplitStreams is off\)"):
+    with pytest.raises(Refused, match=r"only together \(feature gate PodLogsQuerySplitStreams is off\)"):
         await refuse_unsplit(session, source_of(space))
     assert kubelet.asked == []
 

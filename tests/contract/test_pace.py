@@ -10,11 +10,12 @@ import pytest
 from cockpit.clock import ManualClock
 from cockpit.kube.resource import PODS
 from cockpit.model.batch import Phase
+from cockpit.sim.faults.exchange import Fault, SeenRequest
+from tests.adapters.faults.proxy import FaultProxy
 from tests.bed.api import Api
 from tests.contract import faults
 from tests.contract.asking import in_space
 from tests.contract.conftest import Connect
-from tests.contract.fault_proxy import Fault, FaultProxy, Seen
 from tests.contract.faults import PROTOBUF_STREAM
 from tests.contract.following import following
 from tests.contract.mirror import eventually, truth
@@ -55,7 +56,7 @@ class Counted:
     times: list[float]
 
     @classmethod
-    def of(cls, seen: list[Seen]) -> "Counted":
+    def of(cls, seen: list[SeenRequest]) -> "Counted":
         return cls([one.at_seconds - seen[0].at_seconds for one in seen])
 
     def between(self, start: float, end: float) -> int:
@@ -135,7 +136,7 @@ async def test_a_last_page_that_always_fails_keeps_the_pace(
         assert one.mirror.lists_ended == 0
 
 
-def _page(seen: Seen, proxy: FaultProxy) -> int:
+def _page(seen: SeenRequest, proxy: FaultProxy) -> int:
     """Pages since the newest first page, this one included."""
     if "continue" not in seen.query:
         return 1

@@ -8,7 +8,7 @@ from tests.bed.api import Api
 from tests.contract.asking import in_space
 from tests.contract.conftest import needs
 from tests.contract.server import Capability, Server
-from tests.contract.shapes import binding, configmap, pod, role
+from tests.contract.shapes import configmap, pod
 
 HOME = "team-a"
 JOBS = f"/apis/batch/v1/namespaces/{HOME}/jobs"
@@ -127,18 +127,6 @@ def test_who_is_unknown_is_told_apart_from_who_may_not(server: Server, who: str)
     else:
         assert answer.status == 403
         assert 'User \\"system:anonymous\\" cannot list resource \\"nodes\\"' in text
-
-
-def test_nobody_grants_what_they_do_not_hold(server: Server, space: str, admin: Api) -> None:
-    rights = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{space}"
-    admin.create(f"{rights}/roles", role("keeper", ("rbac.authorization.k8s.io", "roles", ("create",))))
-    admin.create(f"{rights}/rolebindings", binding("keeper", server.usernames["nobody"]))
-    wanted = role("more", ("", "pods", ("delete",)))
-    reply = server.api("nobody").request("POST", f"{rights}/roles", wanted)
-    assert reply.status == 403
-    message = reply.json()["message"]
-    assert "is attempting to grant RBAC permissions not currently held" in message
-    assert '{APIGroups:[""], Resources:["pods"], Verbs:["delete"]}' in message
 
 
 def test_rules_are_told_to_who_holds_them(server: Server) -> None:

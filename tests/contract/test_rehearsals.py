@@ -4,7 +4,7 @@ import pytest
 
 from cockpit.errors import Refused
 from cockpit.kube.calls import perform
-from cockpit.kube.session import Session
+from cockpit.kube.session import ApiSession
 from cockpit.model.plan import Call
 from tests.bed.api import Api
 from tests.contract.asking import in_space, preconditions
@@ -13,12 +13,12 @@ from tests.contract.shapes import configmap, pod
 
 
 @pytest.fixture
-async def session(connect: Connect) -> Session:
+async def session(connect: Connect) -> ApiSession:
     return await connect()
 
 
 async def test_a_rehearsed_delete_with_preconditions_deletes_nothing(
-    space: str, admin: Api, session: Session
+    space: str, admin: Api, session: ApiSession
 ) -> None:
     """A delete that has a body overlooks the query: `?dryRun=All` alone would have deleted."""
     path = in_space(space, "pods", "p")
@@ -32,7 +32,7 @@ async def test_a_rehearsed_delete_with_preconditions_deletes_nothing(
 
 
 async def test_a_rehearsed_delete_of_another_object_is_refused(
-    space: str, admin: Api, session: Session
+    space: str, admin: Api, session: ApiSession
 ) -> None:
     path = in_space(space, "pods", "p")
     admin.create(in_space(space, "pods"), pod("p"))
@@ -42,7 +42,7 @@ async def test_a_rehearsed_delete_of_another_object_is_refused(
 
 
 async def test_read_only_does_not_send_a_delete_whose_body_is_not_dry(
-    space: str, admin: Api, session: Session
+    space: str, admin: Api, session: ApiSession
 ) -> None:
     path = in_space(space, "configmaps", "kept")
     meta = admin.create(in_space(space, "configmaps"), configmap("kept"))["metadata"]

@@ -7,12 +7,12 @@ import pytest
 from cockpit.errors import NoConnection, Refused
 from cockpit.kube.calls import perform
 from cockpit.kube.resource import Resource
-from cockpit.kube.session import Session
+from cockpit.kube.session import ApiSession
 from cockpit.model.plan import Call
+from tests.adapters.faults.proxy import FaultProxy
 from tests.bed.api import Api
 from tests.contract.asking import APPLY, JSON, MERGE, in_space
 from tests.contract.conftest import Connect
-from tests.contract.fault_proxy import FaultProxy
 from tests.contract.faults import lost_answer, status
 from tests.contract.shapes import configmap, custom, job, pod
 
@@ -24,7 +24,7 @@ DRY = (("dryRun", "All"),)
 
 @pytest.mark.parametrize("verb", ["POST", "PUT", "PATCH", "APPLY", "DELETE", "DELETE all"])
 async def test_a_dry_run_answers_as_if_and_keeps_nothing(
-    space: str, kept: str, admin: Api, session: Session, verb: str
+    space: str, kept: str, admin: Api, session: ApiSession, verb: str
 ) -> None:
     collection = in_space(space, "configmaps")
     before = admin.get(kept)
@@ -51,7 +51,7 @@ async def test_a_dry_run_answers_as_if_and_keeps_nothing(
         assert answer.json()["data"]["a"] == "9"
 
 
-async def test_a_dry_run_is_checked_like_the_real_thing(space: str, kept: str, session: Session) -> None:
+async def test_a_dry_run_is_checked_like_the_real_thing(space: str, kept: str, session: ApiSession) -> None:
     taken = Call(method="POST", path=in_space(space, "configmaps"), body=configmap("kept"))
     with pytest.raises(Refused, match="already exists"):
         await perform(session, taken, dry_run=True)
@@ -66,7 +66,7 @@ async def test_a_dry_run_needs_the_same_rights(space: str, kept: str, connect: C
         await perform(viewer, Call(method="DELETE", path=kept), dry_run=True)
 
 
-async def test_a_dry_run_fills_in_the_servers_defaults(space: str, session: Session) -> None:
+async def test_a_dry_run_fills_in_the_servers_defaults(space: str, session: ApiSession) -> None:
     call = Call(method="POST", path=in_space(space, "pods"), body=pod("p"))
     answer = await perform(session, call, dry_run=True)
     assert answer.json()["spec"]["schedulerName"] == "default-scheduler"
@@ -85,7 +85,7 @@ async def test_a_dry_run_fills_in_the_servers_defaults(space: str, session: Sess
     ids=["misspelt", "deep"],
 )
 async def test_an_unknown_field_is_refused_by_name(
-    space: str, session: Session, break_it: Any, field: str
+    space: str, session: ApiSession, break_it: Any, field: str
 ) -> None:
     tree = job("train")
     break_it(tree)
@@ -96,7 +96,9 @@ async def test_an_unknown_field_is_refused_by_name(
         await perform(session, call)
 
 
-async def test_without_strictness_the_server_drops_the_field_silently(space: str, session: Session) -> None:
+async def test_without_strictness_the_server_drops_the_field_silently(
+    space: str, session: ApiSession
+) -> None:
     """Why the cockpit always asks for Strict."""
     tree = job("train")
     tree["spec"]["paralelism"] = 3
@@ -105,7 +107,7 @@ async def test_without_strictness_the_server_drops_the_field_silently(space: str
     assert "paralelism" not in answer.json()["spec"]
 
 
-async def test_a_wrong_value_is_refused_with_its_path(space: str, session: Session) -> None:
+async def test_a_wrong_value_is_refused_with_its_path(space: str, session: ApiSession) -> None:
     tree = job("train")
     tree["spec"]["template"]["spec"]["restartPolicy"] = "Sometimes"
     call = Call(
@@ -115,14 +117,14 @@ async def test_a_wrong_value_is_refused_with_its_path(space: str, session: Sessi
         await perform(session, call)
 
 
-async def test_a_custom_kinds_schema_is_kept(space: str, session: Session, pools: Resource) -> None:
+async def test_a_custom_kinds_schema_is_kept(space: str, session: ApiSession, pools: Resource) -> None:
     for spec, word in (({"replicas": -1}, "greater than or equal to 0"), ({"size": 3}, "string")):
         call = Call(method="POST", path=pools.path(space), body=custom(pools.kind, "p", **spec))
         with pytest.raises(Refused, match=word):
             await perform(session, call)
 
 
-async def test_a_body_that_is_no_object_is_refused(space: str, session: Session) -> None:
+async def test_a_body_that_is_no_object_is_refused(space: str, session: ApiSession) -> None:
     answer = await session.request("POST", in_space(space, "pods"), body=["not", "a", "pod"])
     assert answer.status == 400
     assert answer.message()
@@ -157,7 +159,7 @@ async def test_a_write_is_not_repeated_after_a_refusal(
     assert len([seen for seen in proxy.seen if seen.method == "POST"]) == 1
 
 
-async def test_an_audit_id_comes_back_with_the_answer(space: str, session: Session) -> None:
+async def test_an_audit_id_comes_back_with_the_answer(space: str, session: ApiSession) -> None:
     call = Call(method="POST", path=in_space(space, "pods"), body=pod("p"))
     answer = await perform(session, call)
     assert len(answer.audit_id) == 36

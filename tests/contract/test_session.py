@@ -10,8 +10,9 @@ import yaml
 from cockpit.clock import ManualClock, SystemClock
 from cockpit.errors import NoConnection
 from cockpit.kube.session import SessionOptions, open_session
+from cockpit.model.trust import Trust
+from tests.adapters.faults.proxy import FaultProxy
 from tests.contract.conftest import Connect, needs
-from tests.contract.fault_proxy import FaultProxy
 from tests.contract.faults import html, refuse, status
 from tests.contract.opening import WriteUser, opened, sentence_of
 from tests.contract.server import Capability, Server, write_kubeconfig
@@ -66,7 +67,7 @@ async def test_a_missing_kubeconfig_names_the_file_and_the_option(tmp_path: Path
     ("text", "word"),
     [
         ("contexts: [", "not YAML"),
-        ("just a line", "no mapping"),
+        ("just a line", "not a mapping"),
         ("apiVersion: v1\nkind: Config\n", "no contexts"),
         ("contexts: [{name: a, context: {cluster: b, user: c}}]\ncurrent-context: a\n", "'b'"),
         (
@@ -124,7 +125,7 @@ async def test_tls_with_the_right_authority_works_through_a_proxy(
         )
         session = await opened(path)
         assert (await session.request("GET", "/api/v1/nodes")).ok
-        assert not session.is_insecure
+        assert session.trust is Trust.VERIFIED
         await session.close()
 
 
@@ -139,7 +140,7 @@ async def test_unverified_tls_is_possible_and_marked(
             cluster={"insecure-skip-tls-verify": True},
         )
         session = await opened(path)
-        assert session.is_insecure
+        assert session.trust is Trust.UNVERIFIED
         await session.close()
 
 

@@ -7,10 +7,10 @@ import pytest
 from cockpit.clock import ManualClock
 from cockpit.kube.resource import PODS
 from cockpit.model.batch import Phase
+from tests.adapters.faults.proxy import FaultProxy
 from tests.bed.api import Api
 from tests.contract.asking import maps_in, pods_in
 from tests.contract.conftest import Connect
-from tests.contract.fault_proxy import FaultProxy
 from tests.contract.faults import asking, status, without_streaming_lists
 from tests.contract.following import CONFIG_MAPS, following
 from tests.contract.mirror import eventually, truth

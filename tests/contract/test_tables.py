@@ -7,7 +7,19 @@ import pytest
 
 from tests.bed.api import Api
 from tests.contract.asking import in_space
-from tests.contract.shapes import GROUP, binding, budget, configmap, crd, deployment, job, node, pod, role
+from tests.contract.shapes import (
+    GROUP,
+    binding,
+    budget,
+    configmap,
+    crd,
+    deployment,
+    event,
+    job,
+    node,
+    pod,
+    role,
+)
 
 ACCEPT = "application/json;as=Table;v=v1;g=meta.k8s.io"
 APPS, BATCH, RBAC = "/apis/apps/v1", "/apis/batch/v1", "/apis/rbac.authorization.k8s.io/v1"
@@ -178,6 +190,37 @@ LISTED = [
 def test_columns_of_other_kinds(admin: Api, path: str, shown: str, wide: str) -> None:
     columns, _ = _table(admin, path)
     assert (_names(columns, 0), _names(columns, 1)) == (shown, wide)
+
+
+def test_an_event_has_its_source_before_its_message(space: str, admin: Api) -> None:
+    path = in_space(space, "events")
+    about = {"kind": "Pod", "metadata": {"name": "p", "uid": "u"}}
+    admin.create(path, event("e", space, about, reason="Failed", message="no such image", count=3))
+    columns, rows = _table(admin, path)
+    assert [name for name, _ in columns] == [
+        *("Last Seen", "Type", "Reason", "Object", "Subobject", "Source", "Message"),
+        *("First Seen", "Count", "Name"),
+    ]
+    assert rows == [
+        [None, "Warning", "Failed", "pod/p", "", "contract", "no such image", None, 3, "e"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "rows"),
+    [
+        ("/api/v1/namespaces/{space}/pods", []),
+        ("/api/v1/namespaces/{space}/events", []),
+        ("/apis/batch/v1/namespaces/{space}/jobs", []),
+        ("/apis/policy/v1/namespaces/{space}/poddisruptionbudgets", []),
+        # kinds that the real server has no printer for
+        ("/apis/rbac.authorization.k8s.io/v1/namespaces/{space}/roles", None),
+        ("/api/v1/namespaces/{space}/limitranges", None),
+    ],
+)
+def test_a_table_of_nothing_has_no_rows(space: str, admin: Api, path: str, rows: list[Any] | None) -> None:
+    reply = admin.request("GET", path.format(space=space), accept=ACCEPT)
+    assert reply.json()["rows"] == rows
 
 
 def test_columns_of_a_definition(space: str, admin: Api) -> None:

@@ -11,10 +11,10 @@ from cockpit.kube.decode.wire import JSON, PROTOBUF, wire_of
 from cockpit.kube.resource import EVENTS, JOBS, NAMESPACES, NODES, PODS, Resource
 from cockpit.kube.session import Query
 from cockpit.model.record import Record
+from tests.adapters.faults.proxy import FaultProxy
 from tests.bed.api import Api
 from tests.contract.asking import in_space
 from tests.contract.conftest import Connect, needs
-from tests.contract.fault_proxy import FaultProxy
 from tests.contract.faults import as_json
 from tests.contract.following import following
 from tests.contract.server import Capability

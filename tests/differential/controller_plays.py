@@ -369,6 +369,16 @@ PLAYS: tuple[Play, ...] = (
     job_goes_when_finished,
     job_is_deleted_in_the_foreground,
     job_is_orphaned,
+    deployment_rolls,
+    deployment_is_scaled_and_paused,
+    deployment_recreates,
+    budget_of_a_number,
+    budget_of_a_share,
+    budget_of_the_most,
+    budget_of_a_job,
+)
+
+MPIJOB_PLAYS: tuple[Play, ...] = (
     mpijob_suspended_resumed_running_done,
     mpijob_fails,
     mpijob_is_held_while_it_runs,
@@ -379,11 +389,4 @@ PLAYS: tuple[Play, ...] = (
     mpijob_that_is_wrong,
     mpijob_overrides_a_restart_policy,
     mpijob_is_deleted,
-    deployment_rolls,
-    deployment_is_scaled_and_paused,
-    deployment_recreates,
-    budget_of_a_number,
-    budget_of_a_share,
-    budget_of_the_most,
-    budget_of_a_job,
 )

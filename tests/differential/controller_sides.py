@@ -20,11 +20,11 @@ from cockpit.sim.actors.controllers.nodes.daemon_sets import DaemonSets
 from cockpit.sim.actors.controllers.nodes.lifecycle import NodeLifecycle
 from cockpit.sim.actors.controllers.nodes.taint_eviction import TaintEviction
 from cockpit.sim.actors.controllers.replica_sets import ReplicaSets
-from cockpit.sim.engine import Engine
-from cockpit.sim.local_port import LocalPort
+from cockpit.sim.engine import ActorEngine
 from cockpit.sim.port import PatchType
 from cockpit.sim.server.assembly import assemble
-from cockpit.sim.server.kinds import Kind
+from cockpit.sim.server.kinds import ServedKind
+from cockpit.sim.server.local_port import LocalPort
 from cockpit.sim.times import rfc3339
 from tests.bed.api import MERGE, Api
 from tests.differential.ahead import Record, awaited
@@ -56,7 +56,9 @@ class Ours:
         self._loop = asyncio.new_event_loop()
         self._clock = ManualClock()
         operations = assemble(self._clock, Random(1)).operations
-        operations.kinds.add(Kind(resource=MPIJOBS, has_status=True, has_generation=True, is_custom=True))
+        operations.kinds.add(
+            ServedKind(resource=MPIJOBS, has_status=True, has_generation=True, is_custom=True)
+        )
         self._port = LocalPort(operations)
         actors = [
             Jobs(),
@@ -71,7 +73,7 @@ class Ours:
             NamespaceEnd(),
             Garbage((*BUILT_IN, MPIJOBS)),
         ]
-        self._engine = Engine(LocalPort(operations), self._clock, Random(2), actors)
+        self._engine = ActorEngine(LocalPort(operations), self._clock, Random(2), actors)
         namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}}
         self._do(self._port.create(NAMESPACES, namespace))
         self._do(self._engine.start())

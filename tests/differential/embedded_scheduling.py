@@ -9,8 +9,7 @@ from random import Random
 from cockpit.clock import ManualClock
 from cockpit.kube.resource import EVENTS, NAMESPACES, NODES, PODS, Resource
 from cockpit.sim.actors.scheduler.actor import Scheduler
-from cockpit.sim.engine import Engine
-from cockpit.sim.local_port import LocalPort
+from cockpit.sim.engine import ActorEngine
 from cockpit.sim.resources import (
     BUDGETS,
     PERSISTENT_VOLUME_CLAIMS,
@@ -19,6 +18,7 @@ from cockpit.sim.resources import (
     STORAGE_CLASSES,
 )
 from cockpit.sim.server.assembly import assemble
+from cockpit.sim.server.local_port import LocalPort
 from tests.differential.scheduling_situations import SPACE, Situation, Tree
 from tests.differential.scheduling_wakes import SPACES, Create, Merge, Step, Wake
 
@@ -86,7 +86,7 @@ async def _play(situation: Situation, steps: Sequence[Step] = ()) -> LocalPort:
         await _put(port, tree)
     for name in situation.going:
         await port.delete(PERSISTENT_VOLUME_CLAIMS, SPACE, name)
-    engine = Engine(LocalPort(operations), clock, Random(1), [Scheduler(Random(1))])
+    engine = ActorEngine(LocalPort(operations), clock, Random(1), [Scheduler(Random(1))])
     await engine.start()
     for tree in situation.waiting:
         await _put(port, tree)

@@ -25,8 +25,7 @@ from cockpit.sim.actors.controllers.job.jobs import Jobs
 from cockpit.sim.actors.controllers.mpijob.mpijobs import MpiJobs
 from cockpit.sim.actors.queue.actor import QueueController
 from cockpit.sim.actors.queue.positions import answer
-from cockpit.sim.engine import Engine
-from cockpit.sim.local_port import LocalPort
+from cockpit.sim.engine import ActorEngine
 from cockpit.sim.port import PortError
 from cockpit.sim.resources import (
     COHORTS,
@@ -35,6 +34,7 @@ from cockpit.sim.resources import (
     WORKLOAD_PRIORITY_CLASSES,
 )
 from cockpit.sim.server.assembly import assemble
+from cockpit.sim.server.local_port import LocalPort
 from tests.bed.api import Api, ApiError
 from tests.bed.manifests import documents
 from tests.differential.ahead import Record, awaited
@@ -83,7 +83,7 @@ class Ours:
         self._controller = QueueController(Random(2))
         operations.admissions.append(self._controller.admission())
         actors = [self._controller, Jobs(), MpiJobs(), Garbage((*CUSTOM, JOBS, PODS))]
-        self._engine = Engine(LocalPort(operations), clock, Random(3), actors)
+        self._engine = ActorEngine(LocalPort(operations), clock, Random(3), actors)
         namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}}
         self._do(self._port.create(NAMESPACES, namespace))
         self._do(self._engine.start())
@@ -124,7 +124,7 @@ class Ours:
                 where = kind if kind == "clusterqueues" else f"namespaces/{self.space}/{kind}"
                 try:
                     places[f"{kind}/{name}"] = answer(
-                        self._controller.estate, f"{where}/{name}/pendingworkloads", {}
+                        self._controller.queue_cache, f"{where}/{name}/pendingworkloads", {}
                     )["items"]
                 except PortError as error:
                     places[f"{kind}/{name}"] = error.message

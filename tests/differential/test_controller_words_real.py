@@ -1,4 +1,4 @@
-"""The real Job, MPIJob, Deployment and disruption controllers and ours come to show the same in every play.
+"""The real Job, Deployment and disruption controllers and ours come to show the same in every play.
 
 `controller_plays` tells what is compared and what is not modelled.
 """
@@ -8,7 +8,6 @@ from functools import partial
 
 import pytest
 
-from tests.bed import sandbox
 from tests.bed.api import Api
 from tests.bed.fixtures import fresh
 from tests.differential.ahead import Ahead, ahead, played
@@ -21,10 +20,8 @@ pytestmark = [pytest.mark.real, pytest.mark.heavy]
 
 @pytest.fixture(scope="module")
 def plays(request: pytest.FixtureRequest) -> Iterator[Ahead[Play]]:
-    """kube-controller-manager and mpi-operator; no nodes, so that every pod stays as it is made."""
-    if (reason := sandbox.why_not()) is not None:
-        pytest.skip(reason)
-    for bed in fresh({"mpi"}, request):
+    """kube-controller-manager; no nodes, so that every pod stays as it is made."""
+    for bed in fresh({"kcm"}, request, namespace=False):
         with ahead(request, partial(compare, bed.api())) as begun:
             yield begun
 

@@ -20,9 +20,9 @@ from cockpit.sim.actors.kubelet.actor import MARK, Kubelets
 from cockpit.sim.actors.kubelet.endpoint import KubeletServer, server_context
 from cockpit.sim.actors.kubelet.local_images import Local
 from cockpit.sim.actors.kubelet.process import ProcessRuntime
-from cockpit.sim.engine import Engine
-from cockpit.sim.kube_port import KubePort
+from cockpit.sim.engine import ActorEngine
 from cockpit.sim.port import PortError, Tree
+from tests.adapters.kube_port import KubePort
 from tests.bed.bed import Bed
 from tests.unit.sim.kubelet.test_kubelet_endpoint import make_pair
 
@@ -57,7 +57,7 @@ async def kubelets_on(bed: Bed, pki: tuple[Path, Path], folder: Path) -> AsyncIt
     )
     server = KubeletServer(kubelets, server_context(*pki, pki[0]))
     await server.start()
-    engine = Engine(port, clock, Random(3), [kubelets])
+    engine = ActorEngine(port, clock, Random(3), [kubelets])
     await engine.start()
     running = asyncio.create_task(engine.run())
     room = {"cpu": "8", "memory": "32Gi", "pods": "110", "nvidia.com/gpu": "4"}

@@ -81,7 +81,7 @@ async def test_the_places_of_a_real_line_are_told_not_estimated(bed: Bed) -> Non
     task = asyncio.create_task(attachment.run())
 
     def waiting() -> dict[str, tuple[int | None, bool]]:
-        attachment.absorb()
+        attachment.jobs.catch_up()
         jobs = attachment.jobs.jobs.values()
         return {one.name: (one.position, one.is_position_estimate) for one in jobs if one.state == "queued"}
 

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import requests
 import yaml
 
+from cockpit.model.metrics_server import NO_METRICS_SERVER
 from cockpit.model.pod_use import PodUse
+from cockpit.telemetry.direct import Direct
+from cockpit.telemetry.endpoint import Endpoint
 from cockpit.telemetry.faults import TelemetryError
 from cockpit.telemetry.prometheus import Prometheus
 from cockpit.telemetry.uses import query, uses
@@ -99,11 +101,11 @@ async def test_rates_are_those_of_the_containers(tmp_path: Path, how: str) -> No
             f"--web.listen-address=127.0.0.1:{port}",
             "--log.level=error",
         )
-        asked = Prometheus(f"http://127.0.0.1:{port}", requests.Session())
+        asked = Prometheus(Direct(Endpoint("http", "127.0.0.1", port), NO_METRICS_SERVER, "Prometheus"))
         try:
             found = await until_right(asked)
         finally:
-            asked.close()
+            await asked.close()
             process.terminate()
             await process.wait()
     assert is_right(found), found

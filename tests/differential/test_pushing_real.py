@@ -12,7 +12,7 @@ from random import Random
 import pytest
 
 from cockpit.fit.gang import fit
-from cockpit.fit.pushing import Push
+from cockpit.fit.preemption import Push
 from cockpit.fit.shape import Part, shape_of
 from cockpit.fit.surroundings import Surroundings, budget_of
 from cockpit.model.pod import Pod

@@ -1,4 +1,7 @@
-"""Real Kueue and ours say the same in every play; `queue_plays` tells what is compared and what is not."""
+"""Real Kueue and ours say the same in every play; `queue_plays` tells what is compared and what is not.
+
+Ours imitates the older Kueue: the bed of these has that one.
+"""
 
 from collections.abc import Iterator
 from functools import partial
@@ -7,6 +10,7 @@ import pytest
 
 from tests.bed import sandbox
 from tests.bed.api import Api
+from tests.bed.binaries import OLDER
 from tests.bed.fixtures import fresh
 from tests.differential.ahead import Ahead, ahead, played
 from tests.differential.queue_ground import Play
@@ -22,7 +26,7 @@ def plays(request: pytest.FixtureRequest) -> Iterator[Ahead[Play]]:
     has its namespace, and queues, flavors and cohorts named after it."""
     if (reason := sandbox.why_not()) is not None:
         pytest.skip(reason)
-    for bed in fresh({"kueue", "mpi"}, request):
+    for bed in fresh({"kueue", "mpi"}, request, generation=OLDER):
         with ahead(request, partial(compare, bed.api())) as begun:
             yield begun
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from cockpit.sim.actors.scheduler.cache import SchedulerCache
 from cockpit.sim.actors.scheduler.cycle import Cycle
 from cockpit.sim.actors.scheduler.podinfo import PodInfo
-from cockpit.sim.actors.scheduler.verdict import Verdict
-from cockpit.sim.actors.scheduler.world import World
+from cockpit.sim.actors.scheduler.verdict import SchedulingResult
 from tests.bed.api import Api
 from tests.bed.fixtures import fresh
 from tests.differential.embedded_scheduling import (
@@ -98,32 +98,32 @@ def _prepare(api: Api, situation: Situation) -> None:
         _wait_for(lambda name=name: api.get(f"{_PODS}/{name}")["status"].get("nominatedNodeName"))
 
 
-def _world(api: Api) -> World:
-    world = World()
+def _cache(api: Api) -> SchedulerCache:
+    cache = SchedulerCache()
     for space in api.items("/api/v1/namespaces"):
-        world.put_namespace(space["metadata"]["name"], space["metadata"].get("labels") or {})
+        cache.put_namespace(space["metadata"]["name"], space["metadata"].get("labels") or {})
     for node in api.items("/api/v1/nodes"):
-        world.put_node(node)
+        cache.put_node(node)
     for one in api.items(_CLAIMS):
-        world.claims[(SPACE, one["metadata"]["name"])] = one
+        cache.claims[(SPACE, one["metadata"]["name"])] = one
     for one in api.items("/api/v1/persistentvolumes"):
-        world.volumes[one["metadata"]["name"]] = one
+        cache.volumes[one["metadata"]["name"]] = one
     for one in api.items(_CLASSES):
-        world.classes[one["metadata"]["name"]] = one
+        cache.classes[one["metadata"]["name"]] = one
     for one in api.items(_BUDGETS):
-        world.budgets[(SPACE, one["metadata"]["name"])] = one
+        cache.budgets[(SPACE, one["metadata"]["name"])] = one
     for tree in api.items(_PODS):
         pod = PodInfo(tree)
         if pod.node:
-            world.put_pod(pod)
+            cache.put_pod(pod)
         elif pod.nominated:
-            world.nominate(pod, pod.nominated)
-    return world
+            cache.nominate(pod, pod.nominated)
+    return cache
 
 
-def _ours(api: Api, situation: Situation) -> Verdict:
+def _ours(api: Api, situation: Situation) -> SchedulingResult:
     defaulted = api.request("POST", _PODS, situation.pod, query=(("dryRun", "All"),)).checked().json()
-    return Cycle(_world(api), Random(1)).decide(PodInfo(defaulted))
+    return Cycle(_cache(api), Random(1)).decide(PodInfo(defaulted))
 
 
 @pytest.mark.parametrize("situation", TABLE, ids=lambda one: one.name)

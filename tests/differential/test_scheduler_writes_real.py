@@ -12,8 +12,8 @@ import pytest
 from cockpit.clock import ManualClock
 from cockpit.kube.resource import EVENTS, NODES, PODS, Resource
 from cockpit.sim.actors.scheduler.actor import Scheduler
-from cockpit.sim.engine import Engine
-from cockpit.sim.port import Change, ChangeType, Patch, PatchType, PortError, Sink, Tree
+from cockpit.sim.engine import ActorEngine
+from cockpit.sim.port import ChangeType, ObjectChange, Patch, PatchType, PortError, Sink, Tree
 from tests.bed.api import Api, Reply
 from tests.bed.fixtures import fresh
 from tests.differential.embedded_scheduling import PRIORITIES, priority_class
@@ -50,9 +50,9 @@ class ListingPort:
                 if before is None or before["metadata"] != tree["metadata"]:
                     kind = ChangeType.ADDED if before is None else ChangeType.MODIFIED
                     self._known[(resource, uid)] = tree
-                    sink(Change(kind, resource, tree))
+                    sink(ObjectChange(kind, resource, tree))
             for key in [k for k in self._known if k[0] == resource and k[1] not in now]:
-                sink(Change(ChangeType.DELETED, resource, self._known.pop(key)))
+                sink(ObjectChange(ChangeType.DELETED, resource, self._known.pop(key)))
 
     def _checked(self, reply: Reply) -> Tree:
         tree = reply.json()
@@ -127,7 +127,7 @@ def _told(events: Sequence[Tree], name: str) -> list[tuple[str, str, int]]:
 async def test_a_story_with_our_scheduler_on_a_real_server(api: Api) -> None:
     port = ListingPort(api)
     clock = ManualClock(float(int(time.time())))
-    engine = Engine(port, clock, Random(1), [Scheduler(Random(1))])
+    engine = ActorEngine(port, clock, Random(1), [Scheduler(Random(1))])
     await engine.start()
 
     async def step(*trees: Tree, seconds: float = 0.0) -> None:

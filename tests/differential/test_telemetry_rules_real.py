@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import requests
 import yaml
 
+from cockpit.model.metrics_server import NO_METRICS_SERVER
 from cockpit.sim.scenarios.loading import load
 from cockpit.sim.serve import Options, running
-from cockpit.telemetry.held import CARDS_COUNT, HELD_COUNT, HELD_SUM, computed, held_line, recorded
-from cockpit.telemetry.past import Past
+from cockpit.telemetry.direct import Direct
+from cockpit.telemetry.endpoint import Endpoint
+from cockpit.telemetry.history import Past
+from cockpit.telemetry.pool_history import CARDS_COUNT, DUTY_COUNT, DUTY_SUM, computed, duty_line, recorded
 from cockpit.telemetry.prometheus import Prometheus
 from tests.bed.distro import ensure_program
 from tests.bed.layout import free_ports
@@ -112,15 +114,15 @@ async def test_what_is_recorded_is_the_sum_of_the_parts(tmp_path: Path) -> None:
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.DEVNULL,
         )
-        prometheus = Prometheus(f"http://127.0.0.1:{port}", requests.Session())
+        prometheus = Prometheus(Direct(Endpoint("http", "127.0.0.1", port), NO_METRICS_SERVER, "Prometheus"))
         try:
             await until_it_listens(port)
             nodes = tuple(cluster.fleet.nodes())
-            await answered(prometheus, f"count({CARDS_COUNT}) == {len(nodes)} and count({HELD_SUM}) >= 5")
+            await answered(prometheus, f"count({CARDS_COUNT}) == {len(nodes)} and count({DUTY_SUM}) >= 5")
             await check_parts(prometheus, nodes)
             await check_lines(prometheus, nodes)
         finally:
-            prometheus.close()
+            await prometheus.close()
             process.terminate()
             await process.wait()
 
@@ -155,8 +157,8 @@ async def check_parts(prometheus: Prometheus, nodes: tuple[str, ...]) -> None:
             if name.endswith("duty_ratio") or key[1]:
                 duties[key] = float(row["value"][1])
     mine = [duties[key] for key in held if key in duties]
-    assert await number(prometheus, f"sum({HELD_COUNT})", at) == len(mine) >= 3 * 8 + 1 + 2
-    assert await number(prometheus, f"sum({HELD_SUM})", at) == pytest.approx(sum(mine))
+    assert await number(prometheus, f"sum({DUTY_COUNT})", at) == len(mine) >= 3 * 8 + 1 + 2
+    assert await number(prometheus, f"sum({DUTY_SUM})", at) == pytest.approx(sum(mine))
     used = await answered(prometheus, "cockpit_gpu_memory_used_bytes", at)
     told = await number(prometheus, "sum(node:cockpit_gpu_memory_used_bytes:sum)", at)
     assert told == pytest.approx(sum(float(row["value"][1]) for row in used))
@@ -177,12 +179,12 @@ async def check_lines(prometheus: Prometheus, nodes: tuple[str, ...]) -> None:
             asked.append(promql)
             return await prometheus.query_range(promql, start, end, step)
 
-    line = await held_line(Listening(), Past(key="fleet/duty", gpu_nodes=len(nodes)), end)
+    line = await duty_line(Listening(), Past(key="fleet/duty", gpu_nodes=len(nodes)), end)
     assert asked == list(recorded())
     own = tuple(name for name in nodes if name.startswith("own"))
-    pool = await held_line(Listening(), Past(key="pool/own/duty", nodes=own), end)
+    pool = await duty_line(Listening(), Past(key="pool/own/duty", nodes=own), end)
     assert asked[2:] == list(recorded(own))
-    more = await held_line(Listening(), Past(key="pool/own/duty", nodes=(*own, "silent")), end)
+    more = await duty_line(Listening(), Past(key="pool/own/duty", nodes=(*own, "silent")), end)
     assert asked[4:] == list(computed((*own, "silent")))
     for one in (line, pool, more):
         assert one[-1] is not None and 0.1 < one[-1] <= 1.0

@@ -19,16 +19,17 @@ from cockpit.attach import AttachOptions
 from cockpit.clock import SystemClock
 from cockpit.commands.live import Live, attached
 from cockpit.model.gpu import Gpu, Mark
+from cockpit.model.metrics_server import MetricsServer
 from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind
 from cockpit.sim.actors.gpus.exposition import CardReading
-from cockpit.sim.actors.gpus.fleet import Fleet
-from cockpit.sim.cluster import Cluster
+from cockpit.sim.actors.gpus.fleet import GpuFleet
+from cockpit.sim.cluster import EmbeddedCluster
 from cockpit.sim.scenarios.loading import load
 from cockpit.sim.serve import Options, running
 from cockpit.views.fleet import fleet
 from tests.bed.distro import ensure_program
-from tests.unit.telemetry.embedded_truth import differs, uuid_of
+from tests.unit.telemetry.embedded_truth import MIB, differs, uuid_of
 
 pytestmark = pytest.mark.real
 
@@ -79,10 +80,10 @@ def scenario(nodes: int) -> str:
     return text
 
 
-class Witness(Fleet):
+class Witness(GpuFleet):
     """Notes what every card truly did whenever an exporter's page was asked for."""
 
-    def __init__(self, fleet: Fleet, scrape_seconds: float) -> None:
+    def __init__(self, fleet: GpuFleet, scrape_seconds: float) -> None:
         self._fleet = fleet
         self._scrape_seconds = scrape_seconds
         self._clock = SystemClock()
@@ -150,7 +151,32 @@ def chosen(cards: Iterable[Gpu], random: Random) -> list[Gpu]:
     return [*found, *random.sample(known, 20 - len(found))]
 
 
-async def until_all_are_known(live: Live, cluster: Cluster) -> None:
+def ahead_seconds(live: Live) -> float:
+    """How far Prometheus, which goes by this machine, is ahead of the demo, as the cockpit found."""
+    status = live.attachment.store.status(Kind.GPU)
+    return status.clock_ahead_seconds if status is not None else 0.0
+
+
+def differs_from_the_client(url: str, cards: Iterable[Gpu], ahead: float) -> list[str]:
+    """Cards of which prometheus-api-client, at the time of our sample, reads another use of memory."""
+    from prometheus_api_client import PrometheusConnect
+
+    client = PrometheusConnect(url=url)
+    named = '__name__=~"DCGM_FI_DEV_FB_USED|DCGM_FI_DEV_FB_USED_BYTES"'
+    found = []
+    for card in cards:
+        at_seconds = str((card.sampled_seconds or 0.0) + ahead + 0.001)
+        query = " or ".join(f'{{{named},{label}="{card.uuid}"}}' for label in ("UUID", "uuid"))
+        values = {
+            float(row["value"][1]) * (1.0 if row["metric"]["__name__"].endswith("_BYTES") else MIB)
+            for row in client.custom_query(query, params={"time": at_seconds})
+        }
+        if card.memory_used_bytes not in values:
+            found.append(f"{card.uuid}: {card.memory_used_bytes} bytes here, {values} there")
+    return found
+
+
+async def until_all_are_known(live: Live, cluster: EmbeddedCluster) -> None:
     wanted = sum(len(cluster.fleet.readings(one, cluster.clock.now())) for one in cluster.fleet.nodes())
     ends = time.monotonic() + PATIENCE_SECONDS
     while (known := len(live.attachment.store.records(Kind.GPU))) < wanted:
@@ -174,7 +200,7 @@ async def test_200_choices_through_prometheus_are_true_at_the_samples_time(
         targets = f"http://127.0.0.1:{cluster.exporters.port}/targets"
         kubeconfig = str(tmp_path / "cluster" / "kubeconfig")
         async with prometheus(tmp_path, free_port(), targets, scrape_seconds) as url:
-            options = AttachOptions(kubeconfig=kubeconfig, prometheus_url=url)
+            options = AttachOptions(kubeconfig=kubeconfig, prometheus=MetricsServer(url))
             async with attached(options, SystemClock()) as live:
                 await live.settle((Kind.NODE, Kind.POD), PATIENCE_SECONDS)
                 await until_all_are_known(live, cluster)
@@ -182,16 +208,24 @@ async def test_200_choices_through_prometheus_are_true_at_the_samples_time(
                 while checked < CHOICES:
                     await asyncio.sleep(4.0)
                     for card in chosen(live.attachment.store.records(Kind.GPU).values(), random):
-                        true = {
-                            uuid_of(one): one for one in witness.at(card.node, card.sampled_seconds or 0.0)
-                        }
+                        sampled_seconds = (card.sampled_seconds or 0.0) + ahead_seconds(live)
+                        true = {uuid_of(one): one for one in witness.at(card.node, sampled_seconds)}
                         if card.uuid not in true:
                             continue
                         mistakes += differs(card, true[card.uuid])
                         marks.add(card.mark)
                         checked += 1
                 found = fleet(live.attachment.store)
+                whole = [
+                    card
+                    for card in live.attachment.store.records(Kind.GPU).values()
+                    if card.mark is Mark.SURE and not card.mig_profile
+                ]
+                others = await asyncio.to_thread(
+                    differs_from_the_client, url, random.sample(whole, 60), ahead_seconds(live)
+                )
     assert mistakes == []
+    assert others == []
     assert {Mark.SURE, Mark.SHARED, Mark.UNALLOCATED} <= marks
     assert found.gpus == (230 * 8 + 20 * 2) * (nodes // 250)
     assert found.shares == (10 * 8 + 10 * 6) * (nodes // 250)

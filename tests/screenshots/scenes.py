@@ -9,7 +9,7 @@ from textual.widgets import Input
 
 from cockpit.attach import Link
 from cockpit.model.batch import Phase
-from cockpit.telemetry.past import POINTS
+from cockpit.telemetry.history import POINTS
 from tests.tui import looking
 from tests.tui.bare import Bare
 from tests.tui.crowd_estate import CrowdEstate
@@ -44,7 +44,7 @@ class Scene:
 
 def denied() -> Estate:
     """A cluster where one may look at nothing."""
-    return Bare(Phase.DENIED, "Denied: user ada may not list {kind} at the cluster scope; ask for the right.")
+    return Bare(Phase.DENIED, "You cannot list {kind}: ask for that right, or choose a namespace.")
 
 
 def listing() -> Estate:
@@ -130,6 +130,8 @@ SCENES = (
     Scene("queue-stop", ("4", "P"), write=True),
     Scene("queue-drain", ("4", "P", "down", "enter"), write=True, until="The same from a shell"),
     Scene("queue-drain-80x24", ("4", "P", "down", "enter"), SMALL, write=True, until="The same from a shell"),
+    Scene("cordon", ("3", "down", "X"), write=True, until="The same from a shell"),
+    Scene("cordon-many-80x24", ("3", "ctrl+a", "X"), SMALL, write=True, until="Cordon "),
     Scene("scale", ("5", "S", "ctrl+u", "1", "6"), write=True),
 )
 

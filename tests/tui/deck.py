@@ -10,6 +10,7 @@ from cockpit.app import AppOptions, CockpitApp
 from cockpit.attach import Attachment, AttachOptions, Link
 from cockpit.clock import ManualClock
 from cockpit.model.job import Job
+from cockpit.model.trust import Trust
 from tests.tui import scripted_logs
 from tests.tui.estate import NOW, Estate
 
@@ -44,7 +45,7 @@ class ScriptedApp(CockpitApp):
         attachment.api_seconds = 0.012
         for batch in estate.batches():
             attachment.store.apply(batch)
-        attachment.absorb()
+        attachment.jobs.catch_up()
 
 
 def _session(write: bool, attachment: Attachment) -> SimpleNamespace:
@@ -53,6 +54,8 @@ def _session(write: bool, attachment: Attachment) -> SimpleNamespace:
         namespace="team-a",
         server="https://api.example:6443",
         user="ada",
+        trust=Trust.VERIFIED,
+        server_version=(1, 36),
         read_only=not write,
     )
 

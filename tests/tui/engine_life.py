@@ -119,7 +119,7 @@ def submit(
     values = {"Name": name, "Namespace": NAMESPACE, "Image": "example/train:1"}
     sizes = {f"{way.workers}": str(workers), "GPUs each": str(GPUS_EACH)}
     fill(terminal, {**values, **sizes, **way.values}, ground.queue)
-    terminal.until("server: the cluster would accept it", f"{workers * GPUS_EACH} GPUs in all")
+    terminal.until("server: the cluster would accept it", f"{workers * GPUS_EACH} GPUs in total")
     for said in (*way.says, *foresight):
         terminal.until_body(said)
     terminal.keys("C-s")
@@ -152,17 +152,19 @@ def do(terminal: Seat, key: str, asked: str, told: str) -> None:
 
 
 def life(terminal: Seat, ground: Ground, way: Way, word: str) -> None:
-    """Fits and runs; does not fit and binds nothing; starts when there is room; is held, resumed, killed."""
+    """Fits and runs; else binds nothing and starts when there is room; is suspended, resumed, killed."""
     first, late = f"{word}-first", f"{word}-late"
-    held, wanted = FITS * GPUS_EACH, LATE * GPUS_EACH
+    allocated, wanted = FITS * GPUS_EACH, LATE * GPUS_EACH
     few, many = FITS + way.beside, LATE + way.beside
     submit(terminal, ground, way, first, FITS, ("fits now",))
-    terminal.until("● running", f"{FITS}/{FITS} ready", f"{held}/{held} held", seconds=DEADLINE_SECONDS)
+    terminal.until(
+        "● running", f"{FITS}/{FITS} ready", f"{allocated}/{allocated} allocated", seconds=DEADLINE_SECONDS
+    )
     assert len(bound(ground, first)) == running(ground, first) == few
 
     submit(terminal, ground, way, late, LATE, way.foresees)
-    terminal.until("◌ queued", f"0/{wanted} held", seconds=DEADLINE_SECONDS)
-    if not way.is_held_by_quota:
+    terminal.until("◌ queued", f"0/{wanted} allocated", seconds=DEADLINE_SECONDS)
+    if not way.waits_for_quota:
         until("a scheduler refused all of it", lambda: refused(ground, late, many), DEADLINE_SECONDS)
     assert bound(ground, late) == []
     terminal.keys("2")
@@ -233,7 +235,7 @@ def make_bare_gang(ground: Ground, name: str, count: int) -> None:
 
 
 def bare_pods(terminal: Seat, ground: Ground, name: str) -> None:
-    """A gang of bare pods says that it cannot be held, stays, and is killed whole from one of its rows."""
+    """A gang of bare pods says that it cannot be suspended, and is killed whole from one of its rows."""
     make_bare_gang(ground, name, FITS)
     until("both run", lambda: True if running(ground, name) == FITS else None, DEADLINE_SECONDS)
     terminal.keys("2")

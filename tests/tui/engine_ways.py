@@ -22,7 +22,7 @@ class Way:
     workers: str = "Pods"
     beside: int = 0
     """Pods of the gang that ask for no GPU: an MPIJob's launcher."""
-    is_held_by_quota: bool = False  # no scheduler sees a pod of it before it is admitted
+    waits_for_quota: bool = False  # no scheduler sees a pod of it before it is admitted
 
     @property
     def kind(self) -> str:
@@ -41,14 +41,14 @@ NATIVE = Way(
 COSCHEDULING = Way(
     template="job",
     values={"Engine": "coscheduling"},
-    says=("Binds together or not at all", "retry now does"),
+    says=("Binds all pods together or none", "retry now does"),
     foresees=("misses 1 of 3",),
     # the cause stands in one event of one pod, and is lost where the server folds it into an earlier one
     why=(NO_ROOM, "needs 3 x 4 GPUs at once and was refused; waits to be tried again"),
     kinds="jobs,pods,podgroups.scheduling.x-k8s.io",
     retries=False,
 )
-_KUEUE_WAITS = "waits in queue main until all of it is admitted"
+_KUEUE_WAITS = "waits in queue main until the whole job is admitted"
 _SHORT_OF_QUOTA = "queue research has 8 of the 12 GPUs left"
 JOBSET = Way(
     template="jobset",
@@ -58,7 +58,7 @@ JOBSET = Way(
     why=("4 more needed",),
     kinds="jobsets,jobs,pods,workloads,services",
     workers="Nodes (pods)",
-    is_held_by_quota=True,
+    waits_for_quota=True,
 )
 KUEUE_JOB = Way(
     template="job",
@@ -67,7 +67,7 @@ KUEUE_JOB = Way(
     foresees=(_SHORT_OF_QUOTA,),
     why=("4 more needed",),
     kinds="jobs,pods,workloads",
-    is_held_by_quota=True,
+    waits_for_quota=True,
 )
 KUEUE_MPIJOB = Way(
     template="mpijob",
@@ -78,7 +78,7 @@ KUEUE_MPIJOB = Way(
     kinds="mpijobs,jobs,pods,workloads,services,configmaps,secrets",
     workers="Workers (pods)",
     beside=1,
-    is_held_by_quota=True,
+    waits_for_quota=True,
 )
 BY_QUOTA = Way(
     template="job",

@@ -17,6 +17,7 @@ from textual.pilot import Pilot
 from cockpit.app import AppOptions, CockpitApp
 from cockpit.attach import AttachOptions
 from cockpit.clock import SystemClock
+from cockpit.model.metrics_server import MetricsServer
 from tests.bed.api import Api
 from tests.bed.bed import Bed
 from tests.bed.estate import Estate, gpu_node
@@ -151,6 +152,7 @@ class AheadClock(SystemClock):
     """The machine's clock, which a test can put ahead: waiting for an age costs no time."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._ahead_seconds = 0.0
 
     def now(self) -> float:
@@ -208,7 +210,9 @@ def headless_app(
     kubeconfig: Path, clock: AheadClock | None = None, *, context: str | None = None, prometheus_url: str = ""
 ) -> CockpitApp:
     """A read-only cockpit that keeps nothing on this host."""
-    options = AttachOptions(kubeconfig=str(kubeconfig), context=context, prometheus_url=prometheus_url)
+    options = AttachOptions(
+        kubeconfig=str(kubeconfig), context=context, prometheus=MetricsServer(prometheus_url)
+    )
     return CockpitApp(AppOptions(options), clock=clock or SystemClock())
 
 

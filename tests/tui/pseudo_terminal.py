@@ -26,6 +26,7 @@ KEYS = {
     "down": b"\x1b[B",
     "up": b"\x1b[A",
     "tab": b"\t",
+    "f3": b"\x1bOR",
     "ctrl+c": b"\x03",
 }
 

@@ -71,7 +71,7 @@ def main() -> None:
     if chosen.hostile:
         for batch in hostile():
             app.attachment.store.apply(batch)
-        app.attachment.absorb()
+        app.attachment.jobs.catch_up()
     app.run()
 
 

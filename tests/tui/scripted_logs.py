@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from cockpit.kube.answer import ApiAnswer
 from tests.tui.estate import NOW
 
 STEPS = 40
@@ -78,7 +79,7 @@ async def refuse(path: str, **_: object) -> AsyncIterator[Any]:
     """Stands for `Session.stream` where no log can be read."""
 
     async def answer() -> Any:
-        return SimpleNamespace(message=lambda: "the kubelet is out")
+        return ApiAnswer(503, body=b'{"kind": "Status", "message": "the kubelet is out"}')
 
     yield SimpleNamespace(status=503, answer=answer)
 

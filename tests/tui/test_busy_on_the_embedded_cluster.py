@@ -16,9 +16,9 @@ import pytest
 from cockpit import cli
 from cockpit.app import AppOptions, CockpitApp
 from cockpit.attach import AttachOptions
-from cockpit.keep.audit import Audit, Entry
 from cockpit.kube import calls
 from cockpit.kube.resource import JOBS, PODS
+from cockpit.local_state.audit import Audit, Entry
 from cockpit.model.plan import Call
 from tests.tui.embedded import embedded
 from tests.tui.on_the_bed import Headless, until
@@ -153,7 +153,7 @@ async def test_one_key_and_one_yes_suspend_resume_and_kill_a_job_that_is_written
         (first, one), (second, other), (third, last) = told(entries, verb)
         assert (one, other, last) == ("refused", "refused", "done") and int(first) < int(second) < int(third)
         done = next(one for one in entries if (one.verb, one.state) == (verb, "done"))
-        assert f"made anew and the same: version {second} was refused, {third} is there" in done.sentence
+        assert f"(version {second} was stale, now {third})" in done.sentence
     assert await asyncio.to_thread(until, "nothing is left", lambda: cluster.is_gone(SPACE, "typed"))
 
 
@@ -190,7 +190,7 @@ async def test_another_job_of_that_name_is_left_alone(
         await screen.press("K")
         await screen.until_text(f"Kill job {SPACE}/twin", "The same from a shell")
         await screen.press("y")
-        await screen.until_told("is another object of the same name now: look again")
+        await screen.until_told("was deleted and recreated; refresh and retry")
     assert len(meddler.sent) == 1
     found = await asyncio.to_thread(cluster.ask, "GET", JOBS.path(SPACE, "twin"))
     assert found["metadata"]["uid"] != first and "deletionTimestamp" not in found["metadata"]
@@ -215,7 +215,7 @@ async def test_what_would_do_something_else_is_shown_again_with_what_changed(
     async with opened(cluster, tmp_path, "pools") as screen:
         await screen.until_text("gpu", "MachineDeployment")
         await screen.press("S")
-        await screen.until_text("Machines of gpu")
+        await screen.until_text("Nodes of gpu")
         await screen.press("ctrl+u", "3")
         await screen.until_text("Grow pool gpu from 2 to 3")
         await screen.press("ctrl+s")
@@ -223,7 +223,7 @@ async def test_what_would_do_something_else_is_shown_again_with_what_changed(
         meddler.before(1, scaled)
         await screen.press("y")
         shown = await screen.until_text(
-            "nothing was done: it would do something else by now",
+            "nothing was done: the action would now have a different effect",
             "was: Grow pool gpu from 2 to 3; now: Shrink pool gpu from 4 to 3",
             "The same from a shell",
         )
@@ -253,7 +253,7 @@ def is_answered(screen: Seen, before: list[str], lines: list[str]) -> bool | Non
 
 def question(lines: list[str]) -> list[str]:
     """What the dialog says of the differences; nothing where there is none."""
-    begin = [at for at, line in enumerate(lines) if "nothing was done: it would do" in line]
+    begin = [at for at, line in enumerate(lines) if "nothing was done: the action would" in line]
     end = [at for at, line in enumerate(lines) if "The same from a shell" in line]
     return lines[begin[0] : end[0]] if begin and end else []
 

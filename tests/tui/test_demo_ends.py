@@ -126,6 +126,15 @@ def test_a_cluster_that_is_killed_takes_its_jobs_along(folder: Path) -> None:
         run_a_job(folder)
         served.kill()
         wait("no process is left", lambda: not Leftovers(folder).processes(), end_seconds())
+    left = set((folder / "tmp").iterdir())
+    assert len(left) == 1, "nobody was there to remove it"
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as served:
+        assert served.stdout is not None
+        served.stdout.readline()
+        mine = set((folder / "tmp").iterdir())
+        assert len(mine) == 1 and not mine & left, "the next demo removed it"
+        served.terminate()
+    assert list((folder / "tmp").iterdir()) == []
 
 
 @pytest.mark.parametrize("after", ["said nothing", "made its folder"])

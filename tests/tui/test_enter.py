@@ -1,5 +1,6 @@
 """`E`: which pod and container the key means, and what is told where no shell can be had."""
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from cockpit.errors import Refused
 from cockpit.kube.exec import Command
+from cockpit.local_state.audit import local_user
 from cockpit.model.batch import Batch
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
@@ -96,7 +98,9 @@ async def test_on_the_jobs_page_the_rank_under_the_cursor(
         assert house.asked[0].is_tty and house.asked[0].has_stdin
         assert told(app) == "", "a shell that ended well needs no word"
         assert isinstance(app.screen, JobScreen)
-    assert (tmp_path / "audit.jsonl").read_text().count('"verb":"enter"') == 2
+    lines = [json.loads(one) for one in (tmp_path / "audit.jsonl").read_text().splitlines()]
+    assert [one["verb"] for one in lines] == ["enter", "enter"]
+    assert {one["local_user"] for one in lines} == {local_user()}
 
 
 async def test_on_a_nodes_page_its_pods_and_the_holder_of_a_device(
@@ -148,7 +152,7 @@ async def test_several_containers_ask_which(tmp_path: Path, house: House, given_
     [
         ({"phase": "Succeeded"}, "has ended"),
         ({"phase": "Failed", "containers": "main,side"}, "has ended"),
-        ({"node": "", "phase": "Pending"}, "has no node yet"),
+        ({"node": "", "phase": "Pending"}, "is not scheduled yet"),
     ],
 )
 async def test_where_nothing_runs_nothing_is_asked(

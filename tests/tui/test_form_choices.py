@@ -11,7 +11,7 @@ from cockpit_widgets.form_fields import ChoiceField
 from cockpit_widgets.types import FieldSpec
 from textual.pilot import Pilot
 
-from cockpit.gangs.follow import Auto
+from cockpit.gangs.form_choice import Auto
 from cockpit.screens.submit import SubmitScreen
 from tests.tui import looking
 from tests.tui.deck import settle
@@ -195,7 +195,7 @@ async def test_denied_is_said_and_leaves_a_field_to_type_in() -> None:
         assert row(form, "data").spec.help.startswith("denied: persistentvolumeclaims is forbidden")
         await fill(pilot, form, priority="high")
         assert plan_of(app).calls[0].body["metadata"]["labels"]["kueue.x-k8s.io/priority-class"] == "high"
-        assert any("whether high is there is not known" in one for one in plan_of(app).warnings)
+        assert any("cannot check whether high exists" in one for one in plan_of(app).warnings)
 
 
 async def test_a_claim_in_another_zone_than_the_pinned_node_is_warned_of() -> None:
@@ -206,7 +206,7 @@ async def test_a_claim_in_another_zone_than_the_pinned_node_is_warned_of() -> No
         wanted = "claim corpus lies in eu-1a, the chosen nodes (gpu-h100-01) lie in eu-1b"
         seen = lambda: any(wanted in line for line in screen_of(app)._fit)  # noqa: E731
         await until(pilot, "the conflict", seen)
-        assert any("new is not offered by the cluster" in one for one in plan_of(app).warnings)
+        assert any("the cluster has no new" in one for one in plan_of(app).warnings)
 
 
 async def test_the_queues_place_tells_which_engines_are_there_and_at_work() -> None:
@@ -217,5 +217,5 @@ async def test_the_queues_place_tells_which_engines_are_there_and_at_work() -> N
         await until(pilot, "engines", lambda: "not installed" in looking.text(app))
         text = looking.text(app)
         assert "● runs: it wrote the status of" in text
-        assert "? is installed; whether its controller runs is not known" in text
+        assert "? is installed; whether its controller runs is unknown" in text
         assert "Coscheduling, native gang, KAI" in text

@@ -1,18 +1,22 @@
 """The life of a job by keys, on the scripted estate: what is planned, shown, sent, and told."""
 
-import copy
+import asyncio
+import getpass
+import json
+import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from cockpit_widgets import ConfirmDialog, Form
 from textual.pilot import Pilot
 
+from cockpit.errors import NoConnection
 from cockpit.jobs.render import render
-from cockpit.jobs.template import load_templates
+from cockpit.jobs.template import load_library
+from cockpit.kube.answer import ApiAnswer
 from cockpit.model.gang import LocalQueue
 from cockpit.model.job import Job, JobState
 from cockpit.model.record import Kind
@@ -35,33 +39,37 @@ class Wire:
         self.refused: set[str] = set()
         self.told: list[str] = []
         self.is_held = False
+        self.rehearsed: list[str] = []
+        self.dry_answers: dict[str, tuple[int, str]] = {}  # by name: what a dry run meets
+        self.dry_gate: asyncio.Event | None = None  # a server that takes its time
+        self.is_deaf = False  # a dry run has no answer
 
-    async def request(self, method: str, path: str, **more: Any) -> SimpleNamespace:
+    async def request(self, method: str, path: str, **more: Any) -> ApiAnswer:
         if method == "GET":
             is_workload = "/workloads/" in path
             return self._answer(200, {"metadata": {}} if is_workload else self._tree(path.rsplit("/", 1)[1]))
-        if ("dryRun", "All") in more.get("query", ()):
-            return self._answer(201, {})
         name = path.rsplit("/", 1)[1]
+        if ("dryRun", "All") in more.get("query", ()):
+            self.rehearsed.append(path)
+            if self.dry_gate is not None:
+                await self.dry_gate.wait()
+            if self.is_deaf:
+                raise NoConnection("no answer from the cluster")
+            status, said = self.dry_answers.get(name, (201, ""))
+            return self._answer(status, {}, said)
         if name in self.refused:
             return self._answer(403, {}, f'cannot {method.lower()} resource "mpijobs" in "{name}"')
         self.writes.append((method, path, more.get("body")))
         return self._answer(200, {})
 
-    def _answer(self, status: int, tree: Any, message: str = "") -> SimpleNamespace:
-        return SimpleNamespace(
-            status=status,
-            ok=status < 300,
-            json=lambda: copy.deepcopy(tree),
-            message=lambda: message,
-            server_status=lambda: SimpleNamespace(reason="", causes=(), retry_after_seconds=None),
-            retry_after_seconds=None,
-        )
+    def _answer(self, status: int, tree: Any, message: str = "") -> ApiAnswer:
+        said = tree if status < 300 else {"kind": "Status", "code": status, "message": message}
+        return ApiAnswer(status, "application/json", json.dumps(said).encode())
 
     def _tree(self, name: str) -> dict[str, Any]:
         job = next(one for one in self._app.attachment.jobs.jobs.values() if one.name == name)
         values = {"name": job.name, "namespace": job.namespace, "image": "r.example/hvd:1"}
-        tree = render(load_templates()["mpijob"], {**values, "workers": "2", "gpus": "8"})
+        tree = render(load_library().templates["mpijob"], {**values, "workers": "2", "gpus": "8"})
         tree["metadata"] |= {"uid": job.uid, "resourceVersion": "7"}
         if self.is_held:
             tree["spec"]["runPolicy"]["suspend"] = True
@@ -144,8 +152,25 @@ async def test_a_job_of_kueue_is_suspended_and_resumed_through_its_workload(tmp_
         ((method, path, body),) = wire.writes
         assert method == "PATCH" and "/workloads/" in path
         assert body["spec"] == {"active": False} and body["metadata"]["uid"]
-        audit = (tmp_path / "audit.jsonl").read_text().splitlines()
-        assert len(audit) == 2 and '"verb":"suspend"' in audit[0]
+        assert [one["verb"] for one in audit_lines(tmp_path)] == ["suspend", "suspend"]
+
+
+def audit_lines(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(one) for one in (folder / "audit.jsonl").read_text().splitlines()]
+
+
+async def test_an_audit_line_by_key_says_who_sits_here(tmp_path: Path) -> None:
+    async with jobs(tmp_path) as (app, pilot, _wire):
+        await on(app, pilot, named(app, state=JobState.RUNNING))
+        await pilot.press("K")
+        await shown(app, pilot)
+        await done(app, pilot)
+        await pilot.press("home", "space", "down", "space", "K")
+        await shown(app, pilot)
+        await done(app, pilot)
+    lines = audit_lines(tmp_path)
+    assert len(lines) >= 6
+    assert {one.get("local_user") for one in lines} == {f"{getpass.getuser()}@{socket.gethostname()}"}
 
 
 async def test_keys_that_change_are_gone_while_read_only(tmp_path: Path) -> None:
@@ -169,12 +194,12 @@ async def test_many_marked_jobs_are_killed_under_one_confirmation(tmp_path: Path
             await pilot.press("space", "down")
         await settle(pilot)
         marked = table(app).marked
-        gpus = sum(one.gpus_held for key, one in app.attachment.jobs.jobs.items() if key in marked)
+        gpus = sum(one.gpus_allocated for key, one in app.attachment.jobs.jobs.items() if key in marked)
         await pilot.press("K")
         text = await shown(app, pilot)
         assert f"Kill {count} jobs" in text
-        assert f"{gpus} GPUs become free" in text or "no GPU is held" in text
-        assert "what it wrote stays" in text
+        assert f"{gpus} GPUs become free" in text or "no GPU is allocated" in text
+        assert "volume claims and their data are kept" in text
         await done(app, pilot)
         assert len(wire.writes) >= count
         assert {method for method, _path, _body in wire.writes} == {"DELETE"}
@@ -207,12 +232,22 @@ async def test_clone_opens_the_form_with_everything_in_it(tmp_path: Path) -> Non
         values = app.screen.query_one("#fields", Form).values
         assert values["name"] == f"{job.name}-r2" and values["namespace"] == job.namespace
         assert values["workers"] == "2" and values["gpus"] == "8"
+        assert values["command"] == "python /app/train.py", "what the ranks run, not the workers' sshd"
+        app.screen.query_one("#fields", Form).set_value("command", "python /app/other.py --lr 0.1")
+        await settle(pilot)
         await pilot.press("ctrl+s")
         assert f"Clone mpijob {job.namespace}/{job.name} as" in await shown(app, pilot)
         await done(app, pilot)
         ((method, path, body),) = wire.writes
         assert method == "POST" and path.endswith("/mpijobs")
         assert body["metadata"]["name"] == f"{job.name}-r2"
+        launcher, worker = (
+            body["spec"]["mpiReplicaSpecs"][role]["template"]["spec"]["containers"][0]
+            for role in ("Launcher", "Worker")
+        )
+        assert launcher["args"][-4:] == ["python", "/app/other.py", "--lr", "0.1"]
+        assert launcher["args"][:4] == ["mpirun", "--allow-run-as-root", "-np", "16"]
+        assert worker["command"] == ["/usr/sbin/sshd", "-De", "-p", "22"]
         assert isinstance(app.screen, JobScreen)
 
 
@@ -226,7 +261,7 @@ async def test_resize_shows_what_it_means_and_sends_the_new_size(tmp_path: Path)
         await pilot.press("ctrl+u", "4")
         await settle(pilot)
         text = looking.text(app)
-        assert "from 2 to 4 workers" in text and "16 GPUs more are asked for" in text
+        assert "from 2 to 4 workers" in text and "requests 16 more GPUs" in text
         await pilot.press("ctrl+s")
         await shown(app, pilot)
         await done(app, pilot)

@@ -1,4 +1,4 @@
-"""A gang under the real Kueue and mpi-operator: held through its Workload, resumed, cloned, killed."""
+"""A gang under the real Kueue and mpi-operator: suspended through its Workload, resumed, cloned, killed."""
 
 import json
 from collections.abc import Iterator
@@ -81,7 +81,7 @@ def test_a_gang_of_kueue_is_held_through_its_workload_and_leaves_nothing(bed: Be
     until("it runs again", lambda: True if running(bed, name) == 3 else None)
     until("its row says running", lambda: is_in(shell, name, "running"))
     resized = shell.run("job", "scale", f"team-a/{name}", "--to", "3", "--write", "--yes")
-    assert resized.returncode == 2 and "was admitted by Kueue at its size" in resized.stderr
+    assert resized.returncode == 2 and "was admitted by Kueue at this size" in resized.stderr
 
     do(shell, "job", "clone", f"team-a/{name}", "--set", "workers=1")
     until("the clone runs", lambda: True if running(bed, f"{name}-r2") == 2 else None)

@@ -43,7 +43,7 @@ async def test_who_failed_and_its_last_words() -> None:
     pods[at] = failed
     app = ScriptedApp(estate)
     async with app.run_test(size=(160, 50)) as pilot:
-        seen = await shown(app, pilot, "2", "slash", *"llm-7b-sft", "enter", "enter", has="last words")
+        seen = await shown(app, pilot, "2", "slash", *"llm-7b-sft", "enter", "enter", has="last output")
         assert "1: worker-2" in seen
         assert "worker 2: OSError: [Errno 116] Stale file handle: '/data/train/n01440764'" in seen
 

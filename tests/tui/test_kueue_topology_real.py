@@ -33,7 +33,7 @@ TOGETHER = Way(
     foresees=("misses 1 of 3",),
     why=("topology",),
     kinds="jobs,pods,workloads",
-    is_held_by_quota=True,
+    waits_for_quota=True,
 )
 
 

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 import pytest
 
-from cockpit.actions.refusals import CHANGED
 from cockpit.app import AppOptions, CockpitApp
 from cockpit.attach import AttachOptions
 from cockpit.clock import SystemClock
@@ -113,14 +112,14 @@ def test_a_gang_is_held_resized_cloned_and_killed_by_commands(cluster: Cluster, 
     until("its pods are gone", lambda: True if not cluster.named(PODS, space, name) else None)
     until("its row says suspended", lambda: state(shell, name)("suspended"))
     refused = shell.run("job", "suspend", "students/homework", "--write", "--yes")
-    assert refused.returncode == 2 and "held already" in refused.stderr
+    assert refused.returncode == 2 and "suspended already" in refused.stderr
 
     do(shell, "job", "scale", "students/homework", "--to", "3")
     do(shell, "job", "resume", "job/students/homework")
     assert cluster.workload(space, name)["spec"].get("active", True) is True
     until("three pods run", lambda: True if cluster.running(space, name) == 3 else None)
     resized = shell.run("job", "scale", "students/homework", "--to", "2", "--write", "--yes")
-    assert resized.returncode == 2 and "was admitted by Kueue at its size" in resized.stderr
+    assert resized.returncode == 2 and "was admitted by Kueue at this size" in resized.stderr
 
     shown = shell.run("job", "clone", "students/homework", "--set", "workers=1", "--dry-run")
     assert shown.returncode == 0 and "the cluster would accept it" in shown.stdout
@@ -136,6 +135,56 @@ def test_a_gang_is_held_resized_cloned_and_killed_by_commands(cluster: Cluster, 
     said = do(shell, "job", "kill", "students/homework", "students/homework-r2")
     assert said.splitlines()[-1] == "2 jobs killed"
     until("nothing is left over", lambda: cluster.is_gone(space, name))
+
+
+PRIORITY = "kueue.x-k8s.io/priority-class"
+
+
+@pytest.fixture
+def fixed(cluster: Cluster) -> Iterator[None]:
+    """An admitted job without a priority class, which may not be given one until it is suspended."""
+    make_room(cluster)
+    cluster.ask("POST", JOBS.path("students"), batch("fixed", "students", gpus=2))
+    until("it runs", lambda: True if cluster.running("students", "fixed") == 1 else None)
+    yield
+    options = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"}
+    cluster.ask("DELETE", f"{JOBS.path('students')}/fixed", options)
+    until("nothing is left over", lambda: cluster.is_gone("students", "fixed"))
+
+
+def test_a_priority_that_kueue_refuses_is_refused_before_it_is_done(
+    cluster: Cluster, shell: Shell, fixed: None
+) -> None:
+    words = ("job", "prioritise", "students/fixed", "--priority", "normal")
+    shown = shell.run(*words, "--dry-run")
+    refusal = "job students/fixed was denied by admission webhook vjob.kb.io: metadata.labels[" + PRIORITY
+    assert shown.returncode == 1 and f"server: refused: {refusal}" in shown.stdout, shown
+    done = shell.run(*words, "--write", "--yes")
+    assert done.returncode == 1 and done.stderr.startswith(f"cockpit: {refusal}"), done
+    assert done.stderr.endswith("field is immutable\n")
+    (job,) = cluster.named(JOBS, "students", "fixed")
+    assert PRIORITY not in job["metadata"]["labels"]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (200, 60)], ids=["80x24", "200x60"])
+async def test_the_same_by_key_stands_in_the_dialog(
+    cluster: Cluster, tmp_path: Path, size: tuple[int, int], fixed: None
+) -> None:
+    options = AttachOptions(kubeconfig=str(cluster.kubeconfig), write=True)
+    app = CockpitApp(AppOptions(options, first_place="jobs", state_folder=tmp_path))
+    async with app.run_test(size=size) as pilot:
+        screen = Headless(app, pilot)
+        await screen.press("slash", *"fixed", "enter")
+        await screen.until_text("students/fixed", "● running")
+        await screen.press("I")
+        await screen.until_text("Priority or queue of students/fixed")
+        await screen.press(*"priority normal", "enter")
+        await screen.until_text("Prioritise job students/fixed", "× server: refused: ", "esc leave")
+        await screen.press("y")
+        await screen.until_text("× server: refused: ", "esc leave")
+        await screen.press("escape")
+        await screen.until_text("students/fixed", without=("Prioritise job",))
+    assert not (tmp_path / "audit.jsonl").exists()
 
 
 def test_a_queue_is_stopped_drained_and_resumed(cluster: Cluster, shell: Shell) -> None:
@@ -222,7 +271,7 @@ def test_fifty_jobs_are_held_and_killed_by_one_command(
     # A job whose status moved under the plan is refused, and killed by a plan made anew: two true lines.
     killed = [one["target"] for one in ends if one["state"] == "done"]
     assert len(killed) == len(set(killed)) == MANY
-    assert all(CHANGED in one["sentence"] for one in ends if one["state"] != "done")
+    assert all((one["status"], one["reason"]) == (409, "Conflict") for one in ends if one["state"] != "done")
     assert len([one for one in told if one["verb"] == "kill"]) == 2 * len(ends)
 
 
@@ -252,7 +301,7 @@ def test_what_failed_is_retried_and_what_ended_is_pruned(cluster: Cluster, shell
     young = shell.run("job", "prune", "--older-than", "90d", "--write", "--yes")
     assert (young.returncode, young.stdout) == (0, "no job to prune\n")
     wrong = shell.run("job", "prune", "--older-than", "soon", "--write", "--yes")
-    assert wrong.returncode == 2 and "is no age" in wrong.stderr
+    assert wrong.returncode == 2 and "is not a valid age" in wrong.stderr
     said = do(shell, "job", "prune", "--older-than", "0s", "--filter", "brief")
     assert said.splitlines()[-1] == "2 jobs deleted"
     until("nothing is left over", lambda: cluster.is_gone("students", "brief"))
@@ -276,7 +325,7 @@ async def test_the_same_by_keys(cluster: Cluster, tmp_path: Path) -> None:
         await screen.press("Z")
         await screen.until_text("Workers of typed")
         await screen.press("ctrl+u", "3")
-        await screen.until_text("from 2 to 3 workers", "2 GPUs more are asked for")
+        await screen.until_text("from 2 to 3 workers", "requests 2 more GPUs")
         await screen.press("ctrl+s")
         await screen.until_text("Resize job students/typed")
         await screen.press("y")

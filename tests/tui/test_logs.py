@@ -8,8 +8,12 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from cockpit.api_server import ApiServer
+from cockpit.clock import ManualClock
 from cockpit.errors import Refused
-from cockpit.screens.logs import LogsScreen
+from cockpit.model.log import LogLine
+from cockpit.screens.logs import POUR_SECONDS, LogsScreen
+from cockpit.store.signal import Signal
 from tests.tui import looking, scripted_logs
 from tests.tui.deck import ScriptedApp
 from tests.tui.estate import Estate
@@ -61,7 +65,7 @@ async def test_expressions_in_and_out_while_one_types() -> None:
         seen = await shown(app, pilot, *" (", has="is not a regular expression")
         assert "4 of 50" in seen and "OSError" in seen, "the last good filter stays"
         await shown(app, pilot, "escape", has="step 1590/5005", without="regular expression")
-        await shown(app, pilot, "slash", *"nothing-at-all", "enter", has="No line passes the filter.")
+        await shown(app, pilot, "slash", *"nothing-at-all", "enter", has="No line matches the filter.")
         await shown(app, pilot, "escape", has="step 1590/5005")
 
 
@@ -77,7 +81,7 @@ async def test_the_run_before_since_and_moments() -> None:
         await shown(app, pilot, "i", has="times in UTC")
         assert "14:13:" in looking.text(app)
         await pilot.press("t", *"soonish", "enter")
-        await until(app, lambda _: "'soonish' is no time span" in noted(app))
+        await until(app, lambda _: "'soonish' is not a valid duration" in noted(app))
         await shown(app, pilot, "t", "enter", has="last 1,000 lines each")
 
 
@@ -85,12 +89,12 @@ async def test_search_goes_to_a_hit_and_f_follows_again() -> None:
     app = ScriptedApp(Estate())
     async with app.run_test(size=(140, 20)) as pilot:
         await shown(app, pilot, *TO_LOGS, has="step 1590/5005")
-        seen = await shown(app, pilot, "ctrl+f", *"nccl warn", "enter", has="stopped here, f follows")
+        seen = await shown(app, pilot, "ctrl+f", *"nccl warn", "enter", has="paused, f follows")
         assert "local link error" in seen.splitlines()[2]
         await shown(app, pilot, "f", has="following", without="f follows")
         await shown(app, pilot, "ctrl+f", has="following")
         await pilot.press("ctrl+f", *"never said", "enter")
-        await until(app, lambda _: "'never said' stands in no line" in noted(app))
+        await until(app, lambda _: "no visible line contains 'never said'" in noted(app))
 
 
 async def test_saving_makes_a_new_file_and_never_writes_over_one(
@@ -102,15 +106,15 @@ async def test_saving_makes_a_new_file_and_never_writes_over_one(
         await shown(app, pilot, *TO_LOGS, has="step 1590/5005")
         await shown(app, pilot, "slash", *"rank:2", "enter", has="5 of 50")
         await pilot.press("v", "enter")
-        await until(app, lambda _: "5 lines are in team-a-llm-7b-sft-20260921-141320Z.log" in noted(app))
+        await until(app, lambda _: "saved 5 lines to team-a-llm-7b-sft-20260921-141320Z.log" in noted(app))
         saved = tmp_path / "team-a-llm-7b-sft-20260921-141320Z.log"
         text = saved.read_text()
         assert text.splitlines()[0] == "worker 2  sshd: Server listening on 0.0.0.0 port 2222."
         assert len(text.splitlines()) == 5 and saved.stat().st_mode & 0o777 == 0o600
         await pilot.press("v", "enter")
-        await until(app, lambda _: "is there already and stays as it is" in noted(app))
+        await until(app, lambda _: "already exists and was not overwritten" in noted(app))
         await pilot.press("v", *"/nowhere/x.log", "enter")
-        await until(app, lambda _: "cannot be made: No such file" in noted(app))
+        await until(app, lambda _: "cannot be created: No such file" in noted(app))
         assert saved.read_text() == text
 
 
@@ -153,7 +157,9 @@ async def test_a_flood_of_long_lines_stays_bounded_and_keys_go_on(monkeypatch: p
         await shown(app, pilot, *TO_LOGS, has="launcher  ")
         screen = app.screen
         assert isinstance(screen, LogsScreen)
-        await until(app, lambda seen: ("1999 xxx" not in seen and "older left" in seen) or "999 xxx" in seen)
+        await until(
+            app, lambda seen: ("1999 xxx" not in seen and "older dropped" in seen) or "999 xxx" in seen
+        )
         assert screen.book.characters <= 16 << 20
         assert sum(map(len, screen.log_view.text().splitlines())) <= 34 << 20
         await shown(app, pilot, "escape", has="llm-7b-sft")
@@ -181,10 +187,32 @@ async def test_only_stderr_where_the_cluster_tells_it_and_a_sentence_where_not(
         await shown(app, pilot, "u", has="the last hour, stderr only")
         await shown(app, pilot, "u", has="last 1,000 lines each")
 
-        async def refuse(_source: object) -> None:
-            raise Refused("this cluster tells stdout and stderr only together")
+        async def refuse(_api: ApiServer, _source: object) -> None:
+            raise Refused("this cluster serves stdout and stderr only together")
 
-        monkeypatch.setattr(app.attachment, "refuse_unsplit", refuse)
+        monkeypatch.setattr(ApiServer, "refuse_unsplit", refuse)
         await pilot.press("u")
         await until(app, lambda _: "only together" in noted(app))
         assert "stderr only" not in looking.text(app)
+
+
+async def test_a_log_that_pours_is_shown_in_steps_and_its_first_line_at_once() -> None:
+    """Each time that lines are shown costs the line to the terminal a frame."""
+    app = ScriptedApp(Estate())
+    async with app.run_test(size=(140, 20)) as pilot:
+        await shown(app, pilot, *TO_LOGS, has="step 1590/5005")
+        screen = app.screen
+        assert isinstance(screen, LogsScreen)
+        clock, booked = ManualClock(), list[Callable[[], None]]()
+        screen._pour = Signal(clock, lambda _, fn: booked.append(fn), POUR_SECONDS)
+        screen._pour.subscribe(screen._show_waiting)
+        source = screen._sources[0]
+        before = len(screen.log_view)
+        for number in range(5):
+            screen._take([LogLine(source, f"poured {number}", 10**18 + number)])
+        assert len(screen.log_view) == before + 1 and len(booked) == 1
+        booked.pop()()
+        assert len(screen.log_view) == before + 5
+        screen._take([LogLine(source, "poured 5", 10**18 + 5)])
+        await pilot.press("i")
+        assert len(screen.log_view) == before + 6, "what waits is not missing from what is written anew"

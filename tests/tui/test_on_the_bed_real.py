@@ -59,7 +59,7 @@ def unlock(terminal: Terminal) -> None:
     terminal.until("· ro", "Nothing needs a human now", f"{NODES + 2} nodes")
     assert "new job" not in terminal.screen(), "read-only, and yet a key that writes is offered"
     terminal.keys(":")
-    terminal.until("Go to or do")
+    terminal.until("Command palette")
     terminal.type("write")
     terminal.until("unlock the keys that change the cluster")
     terminal.keys("Enter")
@@ -84,7 +84,7 @@ def submit(terminal: Terminal, name: str, foresight: str = "fits now") -> None:
             terminal.keys("C-u")
         if text is not None:
             terminal.type(text)
-    seen = terminal.until("server: the cluster would accept it", "4 workers x 2 GPUs", "8 GPUs in all")
+    seen = terminal.until("server: the cluster would accept it", "4 worker pods x 2 GPUs", "8 GPUs in total")
     assert foresight in seen
     terminal.keys("C-s")
     terminal.until(f"Submit mpijob team-a/{name}", "waits in queue main")
@@ -95,13 +95,14 @@ def submit(terminal: Terminal, name: str, foresight: str = "fits now") -> None:
 def test_a_gang_from_the_form_to_running_and_killed(estate: Bed, terminal: Terminal) -> None:
     unlock(terminal)
     submit(terminal, "first")
-    seen = terminal.until("● running", "4/4 ready", "8/8 held")
+    seen = terminal.until("● running", "4/4 ready", "8/8 allocated")
     for rank in range(4):
         assert line_with(seen, f"worker {rank}", f"first-worker-{rank}", "gpu-"), seen
 
     # a second gang beyond the quota: nothing is bound, and it says in words how much is missing
     submit(terminal, "second", "queue research has 4 of the 8 GPUs left")
-    terminal.until("◌ queued", "needs 8 GPUs, quota research/h100 has 4 unused: 4 more needed", "0/8 held")
+    missing = "needs 8 GPUs, quota research/h100 has 4 unused: 4 more needed"
+    terminal.until("◌ queued", missing, "0/8 allocated")
     assert bound_pods(estate, "second") == []
     terminal.keys("2")
     seen = terminal.until("team-a/first", "team-a/second", without=("Members by rank",))
@@ -143,7 +144,7 @@ def test_a_pool_grows_and_its_nodes_come_in_stages(estate: Bed, terminal: Termin
     terminal.type(POOL)
     terminal.keys("Enter")
     terminal.keys("S")
-    terminal.until(f"Machines of {POOL}")
+    terminal.until(f"Nodes of {POOL}")
     terminal.keys("C-u")
     terminal.type("3")
     terminal.until("from 1 to 3")

@@ -87,7 +87,7 @@ def test_a_server_that_dies_and_returns_leaves_no_ghost_and_no_double(bare: Bed,
     until("the pods of the cluster", lambda: True if rows_of_pods(terminal.screen()) == before else None)
     bare.signal("apiserver", signal.SIGKILL)
     try:
-        terminal.until_one("backing off, heard", "stale: no answer for")
+        terminal.until_one("backing off, last update", "stale: no answer for")
         assert rows_of_pods(terminal.screen()) == before, "what was known stands"
         for key in "1237":
             terminal.keys(key)
@@ -157,7 +157,7 @@ def test_a_server_that_comes_later_is_found_without_a_key(bare: Bed, opened: Ope
     bare.signal("apiserver", signal.SIGKILL)
     try:
         terminal = opened(bare.kubeconfig)
-        terminal.until("waiting to try again", "It is tried again by itself.")
+        terminal.until("waiting to reconnect", "Retrying automatically.")
     finally:
         bare.restart("apiserver")
     terminal.until("live · ro", "2 nodes")

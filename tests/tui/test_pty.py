@@ -36,7 +36,7 @@ def test_jobs_from_the_first_frame_to_the_page_of_one(size: tuple[int, int]) -> 
         assert lines[-1].startswith(" enter open  w why  l logs")
 
         terminal.press("down", "down", "down", "down", "down", "enter")
-        lines = terminal.shows("Members by rank", "llm-7b-sft", "24/24 held", "worker 2")
+        lines = terminal.shows("Members by rank", "llm-7b-sft", "24/24 allocated", "worker 2")
         assert lines[0].startswith(" prod-eu · job · ")
         terminal.press("escape")
         terminal.until(
@@ -94,6 +94,32 @@ def test_ctrl_c_leaves_from_a_dialog_and_from_a_form() -> None:
             terminal.shows(shown)
             terminal.press("ctrl+c")
             assert terminal.ends() == 0
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_a_form_with_input_is_not_left_by_a_key_of_the_app(size: tuple[int, int]) -> None:
+    with scripted("--place", "jobs", "--write", size=size) as terminal:
+        terminal.shows("team-a/llm-70b", "enter open")
+        terminal.press("N")
+        terminal.shows("what every rank runs")
+        terminal.press(*"my-job")
+        terminal.shows("my-job")
+        if size[0] < 100:
+            terminal.press("f3")
+            terminal.until(lambda seen: "what every rank runs" not in seen, "the preview over the form")
+            terminal.press("3", "q")
+            terminal.press("escape")
+            terminal.shows("what every rank runs", "my-job")
+        terminal.press("3", "q")
+        terminal.shows("my-job3q", "what every rank runs")
+        terminal.press("escape")
+        terminal.shows("Leave this form?", "its input will be lost", "y leave")
+        terminal.press("n")
+        terminal.until(lambda seen: "Leave this form?" not in seen and "my-job3q" in seen, "the form again")
+        terminal.press("ctrl+c")
+        terminal.shows("Leave the cockpit?")
+        terminal.press("ctrl+c")
+        assert terminal.ends() == 0
 
 
 @pytest.mark.parametrize("place", ["now", "jobs", "queues", "events", "pods"])

@@ -2,6 +2,7 @@
 
 import pytest
 
+from cockpit.model.pod import Pod
 from cockpit.screens.job import JobScreen
 from cockpit.screens.node import NodeScreen
 from tests.tui import looking
@@ -39,8 +40,8 @@ async def test_the_cursor_tells_each_rank_and_opens_its_node() -> None:
         await shown(app, pilot, *TO_CROWD, has="launcher ·")
         await shown(app, pilot, "down", has="worker 0 · llm-512-worker-0 · gpu-b200-00 · ● running")
         await shown(app, pilot, "end", has=f"worker {ELSEWHERE} · llm-512-worker-{ELSEWHERE}")
-        chosen = page(app).chosen_pod()
-        assert chosen is not None and chosen.rank == ELSEWHERE
+        chosen = page(app).thing("pod")
+        assert isinstance(chosen, Pod) and chosen.rank == ELSEWHERE
         await pilot.press("enter")
         await settle(pilot)
         assert isinstance(app.screen, NodeScreen)
@@ -53,11 +54,11 @@ async def test_x_turns_to_lines_and_back_on_the_same_rank() -> None:
         await shown(app, pilot, "x", has="Rank")
         table = page(app).table
         assert looking.is_shown(table) and not looking.is_shown(page(app).ranks) and table.has_focus
-        assert (one := page(app).chosen_pod()) is not None and one.rank == 1
+        assert isinstance(one := page(app).thing("pod"), Pod) and one.rank == 1
         await pilot.press("down")
         await shown(app, pilot, "x", has="a cell each")
         assert page(app).ranks.has_focus
-        assert (one := page(app).chosen_pod()) is not None and one.rank == 2
+        assert isinstance(one := page(app).thing("pod"), Pod) and one.rank == 2
 
 
 async def test_a_filter_leaves_its_ranks_and_without_any_the_sentence_of_the_table() -> None:

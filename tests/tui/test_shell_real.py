@@ -110,10 +110,10 @@ def test_a_gang_from_submit_to_kill(shell: Shell, estate: Bed) -> None:
     assert "read-only" in shell.submit("one", 4, code=2)
     assert left_of("one", estate) == []
     assert "Submitted mpijob team-a/one" in shell.submit("one", 4, "--write", "--yes")
-    assert "exists already: choose another name" in shell.submit("one", 4, "--write", "--yes", code=1)
+    assert "already exists: choose another name" in shell.submit("one", 4, "--write", "--yes", code=1)
     until(("running", ""), lambda: (shell.job("one")["state"], shell.job("one")["why"]))
     job = shell.job("one")
-    assert (job["ready"], job["wanted"], job["gpus_held"]) == (4, 4, 8)
+    assert (job["ready"], job["wanted"], job["gpus_allocated"]) == (4, 4, 8)
 
     # A rehearsal of the kill leaves everything as it is, although a delete carries its options in the body.
     assert "8 GPUs become free" in shell.run("job", "kill", "one", "--dry-run")
@@ -162,7 +162,7 @@ def test_a_pool_grows_and_its_new_nodes_are_told(shell: Shell, estate: Bed) -> N
                 *("--write", "--yes"),
             ),
             1,
-            "there is no namespace nowhere",
+            "namespace nowhere does not exist",
         ),
         (
             (
@@ -170,7 +170,7 @@ def test_a_pool_grows_and_its_new_nodes_are_told(shell: Shell, estate: Bed) -> N
                 *("--write", "--yes", "--context", "viewer"),
             ),
             1,
-            "you lack the right to create pods",
+            "you cannot create pods",
         ),
     ],
 )

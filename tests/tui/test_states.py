@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from cockpit.api_server import ApiServer
 from cockpit.attach import Link
 from cockpit.clock import ManualClock
 from cockpit.model.batch import Phase
@@ -36,9 +37,9 @@ def unwrapped(app: ScriptedApp) -> str:
     [
         (
             Phase.DENIED,
-            "Denied: you may not list {kind} in this cluster.",
+            "Denied: you cannot list {kind} in this cluster.",
             0,
-            "Denied: you may not list {kind}",
+            "Denied: you cannot list {kind}",
         ),
         (Phase.LISTING, "", 1_234, "Listing"),
         (Phase.CONNECTING, "", 0, "Connecting"),
@@ -73,12 +74,12 @@ async def test_an_empty_table_says_why(phase: Phase, message: str, objects: int,
         (
             Link.WAITING,
             "The API server at https://10.0.0.1:6443 does not answer.",
-            "The API server at https://10.0.0.1:6443 does not answer. It is tried again by itself.",
+            "The API server at https://10.0.0.1:6443 does not answer. Retrying automatically.",
         ),
         (
             Link.FAILED,
             "There is no kubeconfig at /home/ada/.kube/config.",
-            "There is no kubeconfig at /home/ada/.kube/config. To try again, press ctrl+x and choose",
+            "There is no kubeconfig at /home/ada/.kube/config. To reconnect, press ctrl+x and choose",
         ),
     ],
     ids=["connecting", "unreachable", "failed"],
@@ -163,13 +164,15 @@ async def test_the_namespace_picker_narrows_everything() -> None:
         assert asked == [{"namespace": "team-b"}]
 
 
-async def test_another_context_starts_read_only_and_with_nothing_of_the_old_one() -> None:
+async def test_another_context_starts_read_only_and_with_nothing_of_the_old_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     app = ScriptedApp(Estate(), write=True)
 
-    async def contexts() -> tuple[str, ...]:
+    async def contexts(_api: ApiServer) -> tuple[str, ...]:
         return ("prod-eu", "lab")
 
-    app.attachment.contexts = contexts  # type: ignore[method-assign]
+    monkeypatch.setattr(ApiServer, "contexts", contexts)
     app._start = lambda: None  # type: ignore[method-assign]
     async with app.run_test(size=(120, 40)) as pilot:
         await visit(pilot, "2", "ctrl+x")

@@ -214,7 +214,7 @@ def test_a_gang_shows_devices_and_numbers_of_each_member(
         terminal.find(NARROW)
         terminal.until(f"team-b/{NARROW}", without=(f"team-b/{WIDE}",))
         terminal.keys("Enter")
-        terminal.until("Members by rank", "● running", "8/8 held")
+        terminal.until("Members by rank", "● running", "8/8 allocated")
         for tick in (3, 4):
             truth.tell(tick=tick)
             for rank in range(4):
@@ -268,7 +268,7 @@ async def test_a_gpu_that_stops_reporting_reads_stale_and_comes_back(fleet: Bed,
             assert "1 GPU stopped reporting" in line_with(seen, f"node {one['node']}"), seen
         # the held one is neither busy nor idle, and its owner is still known
         assert header_number(app.lines()[0], "GPUs busy") == busy - 1
-        assert "1 held, duty n/c" in app.lines()[0]
+        assert "1 allocated, duty n/c" in app.lines()[0]
         assert map_cells(app.lines()).count("~") == 2
 
         truth.tell(speak=[[one["node"], one["gpu"]] for one in (held, free)])
@@ -333,15 +333,19 @@ async def test_without_prometheus_numbers_grow_old_and_come_back(fleet: Bed, tru
         await app.until(f"{name} reads {wanted}", like(wanted))
         fleet.signal("prometheus", SIGKILL)
         try:
-            seen = await app.until_text("gpus backing off, heard", "Prometheus at monitoring/prometheus")
+            seen = await app.until_text(
+                "gpus backing off, last update", "Prometheus at monitoring/prometheus"
+            )
             assert numbers(seen.splitlines()) == wanted, "a missing answer makes no number old at once"
             clock.advance(100.0)
             stale = dict.fromkeys(range(GPUS_EACH), ("stale",) * 4)
             await app.until("old numbers are stale", like(stale))
             await app.press("1")
-            seen = await app.until_text("GPUs held", "duty stale", "Fleet by duty: Prometheus at monitoring")
+            seen = await app.until_text(
+                "GPUs allocated", "duty stale", "Fleet by duty: Prometheus at monitoring"
+            )
             assert "GPUs busy" not in seen
-            assert "0 idle-held" not in seen
+            assert " 0 idle " not in seen
         finally:
             fleet.restart("prometheus")
         await app.until_text("GPUs busy", without=("backing off", "duty stale"), seconds=90.0)
@@ -355,7 +359,7 @@ def test_a_prometheus_that_hangs_is_told_on_the_screen(fleet: Bed, truth: Exposi
         fleet.signal("prometheus", SIGSTOP)
         try:
             # asked every 30 s, given up after 20
-            wanted = ("gpus backing off, heard", "Fleet by duty: Prometheus at monitoring/prometheus")
+            wanted = ("gpus backing off, last update", "Fleet by duty: Prometheus at monitoring/prometheus")
             terminal.until(*wanted, seconds=120.0)
         finally:
             fleet.signal("prometheus", SIGCONT)

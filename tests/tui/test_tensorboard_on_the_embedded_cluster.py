@@ -85,12 +85,12 @@ def test_by_command_until_interrupted(cluster: Cluster, shell: Shell, tmp_path: 
     finally:
         child.kill()
         child.wait()
-    assert "port 6006 of pod students/board-a; ctrl+c ends it" in err and "Traceback" not in err
+    assert "port 6006 of pod students/board-a; press ctrl+c to stop" in err and "Traceback" not in err
     with pytest.raises(urllib.error.URLError):
         page(url)
     intent, outcome = audit_steps(tmp_path / "state/gpu-cockpit")
     assert intent[0] == "intent"
-    assert outcome[:2] == ("outcome", "done") and outcome[2].startswith("left; ")
+    assert outcome[:2] == ("outcome", "done") and outcome[2].startswith("closed; ")
     wrong = shell.run("job", "tensorboard", f"{SPACE}/board-a", "--port", "9", "--write")
     assert wrong.returncode == 1 and "connection refused" in wrong.stderr and wrong.stderr.count("\n") == 1
     delete(cluster, "board-a")
@@ -146,7 +146,7 @@ async def test_by_key_on_the_page_of_the_job(cluster: Cluster, shell: Shell, tmp
         assert all("A simulated container" in one for one in pages)
         await screen.until_text("0 open, 8 served", seconds=SECONDS)
         await screen.press("B")
-        await screen.until_text("ended by key", seconds=SECONDS)
+        await screen.until_text("closed by key", seconds=SECONDS)
         await _is_closed(url)
         await screen.press("B")
         await screen.until_text("TensorBoard of students/board-c", seconds=SECONDS)
@@ -157,7 +157,7 @@ async def test_by_key_on_the_page_of_the_job(cluster: Cluster, shell: Shell, tmp
         await screen.until_text("ended: pod board-c", seconds=SECONDS)
         await _is_closed(again)
     done = [(one, said) for step, one, said in audit_steps(kept) if step == "outcome"]
-    assert done[0] == ("done", "ended by key; 8 connections")
+    assert done[0] == ("done", "closed by key; 8 connections")
     assert done[1][0] == "done" and done[1][1].startswith("ended: pod board-c ")
 
 
@@ -183,7 +183,7 @@ async def test_by_key_it_ends_with_the_page_and_with_the_app(
         await _is_closed(url)
     await asyncio.to_thread(delete, cluster, "board-d")
     (outcome,) = [said for step, _, said in audit_steps(tmp_path) if step == "outcome"]
-    assert outcome == "left; 0 connections"
+    assert outcome == "closed; 0 connections"
 
 
 def _url(screen: Headless) -> str:

@@ -8,8 +8,8 @@ from textual.pilot import Pilot
 from cockpit.attach import Attachment
 from cockpit.model.record import Kind
 from cockpit.screens.place import Place
-from cockpit.telemetry.look import Look, Pace
-from cockpit.telemetry.past import Past
+from cockpit.telemetry.focus import Focus, RefreshPace
+from cockpit.telemetry.history import Past
 from cockpit.views.fleet import fleet
 from tests.tui import looking
 from tests.tui.deck import ScriptedApp, settle
@@ -17,7 +17,7 @@ from tests.tui.estate import Estate
 from tests.tui.shared_estate import SharedEstate
 
 
-def look_of(attachment: Attachment) -> Look:
+def look_of(attachment: Attachment) -> Focus:
     return attachment._look
 
 
@@ -34,7 +34,7 @@ async def test_each_place_says_what_is_in_sight() -> None:
     async with app.run_test(size=(140, 40)) as pilot:
         await settle(pilot)
         gpu_nodes = fleet(app.attachment.store).gpu_nodes
-        assert look_of(app.attachment) == Look(past=Past(key="fleet/duty", gpu_nodes=gpu_nodes))
+        assert look_of(app.attachment) == Focus(past=Past(key="fleet/duty", gpu_nodes=gpu_nodes))
         await visit(pilot, "3")
         nodes = look_of(app.attachment).nodes
         assert nodes[0] == "gpu-a100-00"
@@ -43,14 +43,14 @@ async def test_each_place_says_what_is_in_sight() -> None:
         assert look_of(app.attachment).nodes != nodes, "other nodes came in sight"
         await visit(pilot, "home", "enter")
         first = "gpu-a100-00"
-        assert look_of(app.attachment) == Look(nodes=(first,), details=(first,), past=Past(node=first))
+        assert look_of(app.attachment) == Focus(nodes=(first,), details=(first,), past=Past(node=first))
         await visit(pilot, "escape", "5", "enter")
         past = look_of(app.attachment).past
         assert past is not None
         assert past.key.startswith("pool/")
         assert set(past.nodes) >= set(look_of(app.attachment).nodes) > set()
         await visit(pilot, "escape", "6")
-        assert look_of(app.attachment).pace is Pace.SLOW
+        assert look_of(app.attachment).pace is RefreshPace.SLOW
 
 
 async def test_a_job_looks_at_the_nodes_of_its_members() -> None:
@@ -59,7 +59,7 @@ async def test_a_job_looks_at_the_nodes_of_its_members() -> None:
         await settle(pilot)
         await visit(pilot, "2", *["down"] * 5, "enter")
         look = look_of(app.attachment)
-        assert look.pace is Pace.LIVE
+        assert look.pace is RefreshPace.LIVE
         assert set(look.nodes) <= {one.name for one in app.attachment.store.records(Kind.NODE).values()}
         assert look.nodes
         assert look.past is not None
@@ -105,6 +105,4 @@ async def test_the_device_under_the_cursor_is_spoken_of() -> None:
     async with app.run_test(size=(140, 40)) as pilot:
         await settle(pilot)
         await visit(pilot, "3", "enter", "down", "down")
-        assert "GPU 2: clocks held down: too hot: the hardware slows it" in " ".join(
-            looking.text(app).split()
-        )
+        assert "GPU 2: throttled: too hot: the hardware slows it" in " ".join(looking.text(app).split())

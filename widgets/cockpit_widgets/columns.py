@@ -19,7 +19,7 @@ MARGIN_CELLS = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ColumnSpan:
     """Column number `index` of the source stands at cell `x`, `width` cells wide."""
 
     index: int
@@ -97,7 +97,7 @@ def _grown(columns: Sequence[Column], kept: list[tuple[int, int]], spare: int) -
     return widths
 
 
-def place_columns(columns: Sequence[Column], width: int) -> tuple[Place, ...]:
+def place_columns(columns: Sequence[Column], width: int) -> tuple[ColumnSpan, ...]:
     """The columns that are shown in a table of `width` cells, from left to right.
 
     When not all fit, the highest `priority` number vanishes first, the rightmost of equals; columns of
@@ -110,9 +110,9 @@ def place_columns(columns: Sequence[Column], width: int) -> tuple[Place, ...]:
     kept = _chosen(columns, width)
     spare = width - _needed([cells for _, cells in kept])
     widths = _grown(columns, kept, spare) if spare > 0 else dict(kept)
-    places: list[Place] = []
+    places: list[ColumnSpan] = []
     x = GUTTER_CELLS
     for index, cells in widths.items():
-        places.append(Place(index, x, cells))
+        places.append(ColumnSpan(index, x, cells))
         x += cells + GAP_CELLS
     return tuple(places)

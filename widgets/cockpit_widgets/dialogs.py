@@ -13,11 +13,12 @@ from textual.widgets import Input
 from cockpit_widgets.calm_focus import CalmFocus
 from cockpit_widgets.choices import ChoiceRows, search
 from cockpit_widgets.flow_text import FLOW_CSS, FlowText, Line, Paragraphs
+from cockpit_widgets.glyphs import BARRED_GLYPH
 from cockpit_widgets.help_layout import DANGER_GLYPH, help_lines
 from cockpit_widgets.key_footer import KeyFooter
 from cockpit_widgets.line_input import LineInput
 from cockpit_widgets.resource_table import ResourceTable
-from cockpit_widgets.text import plain
+from cockpit_widgets.text import plain, wrap
 from cockpit_widgets.types import Cell, ChoiceItem, HelpEntry, KeyHint
 
 _BOX_CSS = """
@@ -46,6 +47,11 @@ _FRAME_LINES = 5
 """Lines of a dialog beside its text: frame, the line inside its top, the keys with a line above them."""
 
 
+_MOST_VERDICT_LINES = 8
+_BOX_TEXT_CELLS = 70
+"""Cells of the text in a dialog before it was laid out."""
+
+
 def _body_lines(screen_lines: int, others: int = 0) -> int:
     """Lines that the text of a dialog may take, so that frame, keys and `others` stay on the screen."""
     return max(1, screen_lines - _FRAME_LINES - others)
@@ -55,8 +61,13 @@ class _Box(Vertical):
     """The framed ground of a dialog; its title is text, never markup."""
 
     def __init__(self, title: str, *, danger: bool = False) -> None:
-        super().__init__(classes="dialog--box -danger" if danger else "dialog--box")
+        super().__init__(classes="dialog--box")
+        self.set_title(title, danger=danger)
+
+    def set_title(self, title: str, *, danger: bool = False) -> None:
+        """Another title; the frame of what destroys is red."""
         self.border_title = plain(title).replace("[", r"\[")
+        self.set_class(danger, "-danger")
 
 
 class ConfirmDialog(CalmFocus, ModalScreen[bool]):
@@ -64,9 +75,12 @@ class ConfirmDialog(CalmFocus, ModalScreen[bool]):
 
     Without `danger` enter says yes too. With `danger` only `y` or the confirm key says yes, and enter says
     which key that is. Escape and `n` say no.
+
+    With `checking` the question is still being checked: a yes is noted, and counts once `settle` said so.
+    Where that says no there is no yes any more.
     """
 
-    DEFAULT_CSS = "ConfirmDialog {" + _BOX_CSS + "}"
+    DEFAULT_CSS = "ConfirmDialog {" + _BOX_CSS + "& .dialog--verdict { margin: 1 0 0 0; max-height: 8; } }"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "yes", "Yes", show=False),
         Binding("n,escape,q", "no", "No", show=False),
@@ -84,35 +98,78 @@ class ConfirmDialog(CalmFocus, ModalScreen[bool]):
         *,
         warnings: Sequence[str] = (),
         command: str = "",
+        equivalents: Sequence[str] = (),
         danger: bool = False,
         confirm_key: str = "y",
         confirm_label: str = "yes",
+        checking: str = "",
     ) -> None:
-        """`command` is the shell line that would do the same; `confirm_key` says yes as well as `y`."""
+        """`command` is the shell line that would do the same, `equivalents` those of other
+        tools; `confirm_key` says yes as well as `y`;
+        `checking` says what is waited for before a yes counts."""
         super().__init__()
-        self._title = title
         self._danger = danger
         self._confirm_key = confirm_key
         self._confirm_label = confirm_label
-        parts = [line if isinstance(line, Cell) else Cell(line) for line in lines]
-        if warnings:
-            parts += [Cell(""), *(Cell(f"▲ {warning}", "warn") for warning in warnings)]
-        if command:
-            parts += [Cell(""), Cell("The same from a shell:", "dim"), Cell(f"  {command}", "info")]
-        self._text = Paragraphs(parts)
-        self._keys = KeyFooter(self._hints(asked=False))
+        self._is_checking = bool(checking)
+        self._may_confirm = True
+        self._has_said_yes = False
+        self._box = _Box(title, danger=danger)
+        self._text = Paragraphs(_paragraphs(lines, warnings, command, equivalents))
+        self._verdict_cell = Cell(checking, "dim")
+        self._verdict = Paragraphs([self._verdict_cell], classes="dialog--verdict")
+        self._keys = KeyFooter(self._hints())
 
     def compose(self) -> ComposeResult:
-        with _Box(self._title, danger=self._danger):
+        with self._box:
             yield self._text
+            yield self._verdict
             yield self._keys
 
-    def _hints(self, *, asked: bool) -> list[KeyHint]:
+    def on_mount(self) -> None:
+        self._fit()
+
+    def put(
+        self,
+        title: str,
+        lines: Sequence[str | Cell] = (),
+        *,
+        warnings: Sequence[str] = (),
+        command: str = "",
+        equivalents: Sequence[str] = (),
+        danger: bool = False,
+    ) -> None:
+        """Ask about something else from now on: a yes that was noted for the former text is forgotten."""
+        self._danger, self._has_said_yes = danger, False
+        self._box.set_title(title, danger=danger)
+        self._text.set_paragraphs(_paragraphs(lines, warnings, command, equivalents))
+        self._text.scroll_home(animate=False)
+        self._renew_keys()
+
+    def settle(self, verdict: Cell, *, may_confirm: bool = True, keeps_yes: bool = True) -> None:
+        """The check is over. With `may_confirm` a yes counts, also one that was noted where `keeps_yes`."""
+        self._is_checking, self._may_confirm = False, may_confirm
+        is_yes = self._has_said_yes and may_confirm and keeps_yes
+        self._has_said_yes = False
+        self._verdict_cell = verdict
+        self._verdict.set_paragraphs([verdict])
+        self._fit()
+        self._renew_keys()
+        if is_yes and self.is_current:
+            self.dismiss(True)
+
+    def _renew_keys(self, *, asked: bool = False) -> None:
+        self._keys.set_hints(self._hints(asked=asked))
+
+    def _hints(self, *, asked: bool = False) -> list[KeyHint]:
+        if not self._may_confirm:
+            return [KeyHint("escape", "leave", 1, display="esc")]
         keys = "y" if self._confirm_key == "y" else f"y or {self._confirm_key}"
         if not self._danger:
             keys += " or enter"
+        label = f"{self._confirm_label} after the check" if self._has_said_yes else self._confirm_label
         hints = [
-            KeyHint(self._confirm_key, self._confirm_label, 1, display=keys),
+            KeyHint(self._confirm_key, label, 1, display=keys),
             KeyHint("n", "no", 2, display="n or esc"),
         ]
         if asked:
@@ -120,27 +177,56 @@ class ConfirmDialog(CalmFocus, ModalScreen[bool]):
         return hints
 
     def on_resize(self) -> None:
-        self._text.styles.max_height = _body_lines(self.size.height)
+        self._fit()
+
+    def _fit(self) -> None:
+        """The keys and what the check said stay on the screen; the text above them scrolls."""
+        self._verdict.display = bool(self._verdict_cell.text)
+        lines = 0
+        if self._verdict_cell.text:
+            width = self._text.scrollable_content_region.width or _BOX_TEXT_CELLS
+            lines = 1 + min(_MOST_VERDICT_LINES, len(wrap(self._verdict_cell.text, width)))
+        self._text.styles.max_height = _body_lines(self.size.height, lines)
 
     def on_key(self, event: events.Key) -> None:
         if self._confirm_key in {event.key, event.character}:
             event.stop()
-            self.dismiss(True)
+            self.action_yes()
 
     def action_yes(self) -> None:
-        self.dismiss(True)
+        if not self._may_confirm:
+            return
+        if self._is_checking:
+            self._has_said_yes = True
+            self._renew_keys()
+        else:
+            self.dismiss(True)
 
     def action_no(self) -> None:
         self.dismiss(False)
 
     def action_enter(self) -> None:
-        if self._danger:
-            self._keys.set_hints(self._hints(asked=True))
+        if self._may_confirm and self._danger:
+            self._renew_keys(asked=True)
+        elif self._may_confirm:
+            self.action_yes()
         else:
-            self.dismiss(True)
+            self.dismiss(False)
 
     def action_scroll_text(self, lines: int) -> None:
         self._text.scroll_relative(y=lines, animate=False)
+
+
+def _paragraphs(
+    lines: Sequence[str | Cell], warnings: Sequence[str], command: str, equivalents: Sequence[str]
+) -> list[Cell]:
+    parts = [line if isinstance(line, Cell) else Cell(line) for line in lines]
+    if warnings:
+        parts += [Cell(""), *(Cell(f"▲ {warning}", "warn") for warning in warnings)]
+    if command:
+        parts += [Cell(""), Cell("The same from a shell:", "dim"), Cell(f"  {command}", "info")]
+        parts += [Cell(f"  {one}", "dim") for one in equivalents]
+    return parts
 
 
 class ChoiceDialog(CalmFocus, ModalScreen[str | None]):
@@ -184,8 +270,8 @@ class ChoiceDialog(CalmFocus, ModalScreen[str | None]):
         self._search = LineInput(placeholder=placeholder)
         self._table = ResourceTable(ChoiceRows(self._items, current), header=False)
         self._table.can_focus = False
-        nothing = "Nothing matches." if items else "Nothing is offered here."
-        self._table.set_placeholder("Enter takes what was typed." if is_free else nothing)
+        nothing = "Nothing matches." if items else "There is nothing to choose from."
+        self._table.set_placeholder("Enter accepts your text." if is_free else nothing)
 
     def compose(self) -> ComposeResult:
         with _Box(self._title):
@@ -262,9 +348,14 @@ class HelpDialog(CalmFocus, ModalScreen[None]):
     ]
 
     def __init__(
-        self, entries: Sequence[HelpEntry], title: str = "Keys", *, danger_note: str = "changes something"
+        self,
+        entries: Sequence[HelpEntry],
+        title: str = "Keys",
+        *,
+        danger_note: str = "changes the cluster",
+        barred_note: str = "not available now",
     ) -> None:
-        """`danger_note` says what the mark beside a dangerous key means."""
+        """The notes say what the marks beside a dangerous key and a barred one mean."""
         super().__init__()
         self._title = title
         self._hints = [
@@ -273,6 +364,8 @@ class HelpDialog(CalmFocus, ModalScreen[None]):
         ]
         if any(entry.dangerous for entry in entries):
             self._hints.append(KeyHint("", danger_note, 3, enabled=False, display=DANGER_GLYPH))
+        if any(entry.barred for entry in entries):
+            self._hints.append(KeyHint("", barred_note, 4, enabled=False, display=BARRED_GLYPH))
         self._text = HelpText(entries)
 
     def compose(self) -> ComposeResult:

@@ -54,11 +54,16 @@ class FlowText(ScrollView, can_focus=False):
         """The lines in `width` cells."""
         return []
 
+    def _text_width(self) -> int:
+        """Cells of a line; 0 before the layout. A blank cell stays between the text and a scrollbar."""
+        width = self.scrollable_content_region.width
+        return max(1, width - 1) if width and self.show_vertical_scrollbar else width
+
     def reflow(self) -> None:
         """The text changed: paint it again; layout is asked for only when the number of lines changed."""
         before = len(self._lines)
         self._lines_width = 0
-        width = self.scrollable_content_region.width
+        width = self._text_width()
         if width:
             count = len(self._lines_in(width))
             if count != before:
@@ -75,7 +80,7 @@ class FlowText(ScrollView, can_focus=False):
         return len(self._lines_in(width))
 
     def on_resize(self) -> None:
-        width = self.scrollable_content_region.width
+        width = self._text_width()
         if width:
             self.virtual_size = Size(0, len(self._lines_in(width)))
 
@@ -85,7 +90,7 @@ class FlowText(ScrollView, can_focus=False):
 
     def render_line(self, y: int) -> Strip:
         width = self.scrollable_content_region.width
-        lines = self._lines_in(width)
+        lines = self._lines_in(self._text_width())
         row = y + self.scroll_offset.y
         base = self._palette.style()
         if row >= len(lines):

@@ -34,8 +34,19 @@ class FieldRow(Vertical):
         super().__init__()
         self.spec = spec
         self.editor: Editor = editor_for(spec)
+        self._given = self.editor.text
         self.label = FieldLabel(spec, label_width)
         self.note = FieldNote(spec.help, label_width + 1)
+
+    @property
+    def is_edited(self) -> bool:
+        """Whether a person left another value than the one that was put there."""
+        return self.editor.text != self._given
+
+    def put(self, text: str) -> None:
+        """Set the value from outside."""
+        self.editor.put(text)
+        self._given = self.editor.text
 
     def compose(self) -> ComposeResult:
         with Horizontal():
@@ -46,6 +57,7 @@ class FieldRow(Vertical):
     async def become(self, spec: FieldSpec) -> None:
         """Another kind, other choices or another help, in the same place; what was entered stays."""
         former, spec = self.editor, replace(spec, value=self.editor.text)
+        was_edited = self.is_edited
         is_other = spec.kind != self.spec.kind
         self.spec = spec
         self.note.set_help(spec.help)
@@ -61,6 +73,9 @@ class FieldRow(Vertical):
         later.can_focus, self.editor = True, later
         if former.text != spec.value:
             later.put(former.text)
+            was_edited = True
+        if not was_edited:
+            self._given = later.text
         if self.screen.focused is former:  # has_focus follows later, by a message
             self.screen.set_focus(later)
         former.can_focus = False
@@ -84,7 +99,7 @@ class Form(VerticalScroll, can_focus=False):
     BINDINGS: ClassVar[list[BindingType]] = [
         # before the field sees them, and at once: what is typed right behind a tab belongs to the next field
         Binding("tab", "move(1)", "Next field", show=False, priority=True),
-        Binding("shift+tab", "move(-1)", "Field before", show=False, priority=True),
+        Binding("shift+tab", "move(-1)", "Previous field", show=False, priority=True),
         Binding("up", "move(-1)", "Field above", show=False),
         Binding("down", "move(1)", "Field below", show=False),
         Binding("enter", "submit", "submit", show=False),
@@ -138,6 +153,11 @@ class Form(VerticalScroll, can_focus=False):
         return {row.spec.id: normal(row.spec, row.editor.text) for row in self._rows}
 
     @property
+    def is_edited(self) -> bool:
+        """Whether a person changed a value, and did not change it back."""
+        return any(row.is_edited for row in self._rows)
+
+    @property
     def errors(self) -> Mapping[str, str]:
         """One sentence for each field that cannot stay as it is, shown yet or not."""
         return {**self._told, **faults(self.fields, self.values)}
@@ -156,7 +176,7 @@ class Form(VerticalScroll, can_focus=False):
 
     def set_value(self, field_id: str, text: str) -> None:
         """Put a value into a field. Raises KeyError for an unknown field."""
-        self._row(field_id).editor.put(text)
+        self._row(field_id).put(text)
 
     def set_choices(self, field_id: str, choices: tuple[str, ...]) -> None:
         """Offer other values in a choice field; the value stays. Raises KeyError for an unknown field."""

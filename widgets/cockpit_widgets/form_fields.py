@@ -105,6 +105,7 @@ class ParagraphField(TextArea):
 
     def __init__(self, spec: FieldSpec) -> None:
         super().__init__(spec.value, compact=True, soft_wrap=True, highlight_cursor_line=False)
+        self.cursor_blink = False
 
     def put(self, text: str) -> None:
         """Set the text from outside."""
@@ -150,7 +151,7 @@ class ChoiceField(OneLine, can_focus=True):
         Binding("left", "step(-1)", "Previous value", show=False),
         Binding("right", "step(1)", "Next value", show=False),
         Binding("space", "list", "All values", show=False),
-        Binding("backspace", "forget", "Forget what was typed", show=False),
+        Binding("backspace", "forget", "Clear the typed text", show=False),
     ]
 
     def __init__(self, spec: FieldSpec) -> None:
@@ -256,7 +257,7 @@ class ChoiceField(OneLine, can_focus=True):
     def segments(self, width: int) -> list[Segment]:
         dim = self.palette.tone("dim")
         if not self._choices and not self._text:
-            return [Segment(cut("nothing offered", width), dim)]
+            return [Segment(cut("no choices", width), dim)]
         count = len(self._choices)
         at = self._choices.index(self._text) + 1 if self._text in self._choices else 0
         note = f"  {at or '-'}/{count}"

@@ -51,7 +51,7 @@ def _choice_fault(spec: FieldSpec, text: str) -> str | None:
     shown = ", ".join(cut(choice, 24) for choice in spec.choices[:_SHOWN_CHOICES])
     more = len(spec.choices) - _SHOWN_CHOICES
     listed = f"{shown} and {more} more" if more > 0 else shown
-    return f"{spec.label} is {_quoted(text)}, which is not offered: choose one of {listed}."
+    return f"{spec.label} is {_quoted(text)}, which is not available: choose one of {listed}."
 
 
 def fault(spec: FieldSpec, text: str) -> str | None:
@@ -60,7 +60,7 @@ def fault(spec: FieldSpec, text: str) -> str | None:
         return None if text in {YES, NO} else f"{spec.label} is {_quoted(text)}: give {YES} or {NO}."
     if not text.strip():
         if spec.kind == "choice" and not spec.choices and spec.required:
-            return f"{spec.label} is empty and nothing is offered for it."
+            return f"{spec.label} is empty, and there is nothing to choose from."
         return f"{spec.label} is empty: give a value." if spec.required else None
     if spec.kind == "integer":
         return _integer_fault(spec, text.strip())

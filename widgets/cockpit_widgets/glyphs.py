@@ -12,13 +12,17 @@ FREE_LEVEL = -1
 LOST_LEVEL = -2
 UNCOLLECTED_LEVEL = -3
 STALE_LEVEL = -4
+IMPLAUSIBLE_LEVEL = -5
 TOP_LEVEL = 8
 
+BARRED_GLYPH = "×"
+"""Stands beside a key that cannot be used now: colour alone says nothing to many."""
 HEAT_GLYPHS: dict[int, str] = {
     FREE_LEVEL: "·",
     LOST_LEVEL: "×",
     UNCOLLECTED_LEVEL: "?",
     STALE_LEVEL: "~",
+    IMPLAUSIBLE_LEVEL: "!",
     0: "_",
     **{level: SHADES[level - 1] for level in range(1, TOP_LEVEL + 1)},
 }
@@ -34,16 +38,15 @@ _GAP = " "
 def worst_level(levels: Sequence[int]) -> int:
     """The one level that stands for many: the worst.
 
-    Lost, then not collected, then stale, then the highest shade, then free. Nothing at all reads as
-    not collected.
+    Lost, then implausible, not collected, stale, the highest shade, free. Nothing at all reads as not
+    collected.
     """
     if not levels:
         return UNCOLLECTED_LEVEL
     if min(levels) >= FREE_LEVEL:
         return max(levels)
-    if LOST_LEVEL in levels:
-        return LOST_LEVEL
-    return UNCOLLECTED_LEVEL if UNCOLLECTED_LEVEL in levels else STALE_LEVEL
+    worst_first = (LOST_LEVEL, IMPLAUSIBLE_LEVEL, UNCOLLECTED_LEVEL)
+    return next((level for level in worst_first if level in levels), STALE_LEVEL)
 
 
 def heat_glyph(level: int) -> str:

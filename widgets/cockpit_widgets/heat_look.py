@@ -7,6 +7,7 @@ LEVEL_CLASSES = {
     -2: "heatmap--lost",
     -3: "heatmap--uncollected",
     -4: "heatmap--stale",
+    -5: "heatmap--implausible",
     **{level: f"heatmap--level-{level}" for level in range(TOP_LEVEL + 1)},
 }
 """Component class by level; levels beyond either end take the one at that end."""
@@ -26,6 +27,7 @@ _RULES = """
         & > .heatmap--lost { color: $text-error; text-style: bold; }
         & > .heatmap--uncollected { color: $text-muted; }
         & > .heatmap--stale { color: $text-warning 70%; }
+        & > .heatmap--implausible { color: $text-error; }
         & > .heatmap--level-0 { color: $text-muted; }
         & > .heatmap--level-1 { color: $primary 55%; }
         & > .heatmap--level-2 { color: $primary 65%; }

@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.strip import Strip
 
 from cockpit_widgets.captioned_map import CaptionedMap
-from cockpit_widgets.glyphs import TOP_LEVEL, heat_glyph, worst_level
+from cockpit_widgets.glyphs import IMPLAUSIBLE_LEVEL, TOP_LEVEL, heat_glyph, worst_level
 from cockpit_widgets.heat_layout import FOLDS, Fold, HeatLine, HeatPlan, Spot, plan_fold, plan_heat
 from cockpit_widgets.heat_look import HEAT_CSS, LEVEL_CLASSES
 from cockpit_widgets.text import fit
@@ -215,7 +215,7 @@ class Heatmap(CaptionedMap, can_focus=True):
         """Glyph and style of a level, on the cursor's ground or not."""
         look = self._looks.get((level, under_cursor))
         if look is None:
-            name = LEVEL_CLASSES[max(-4, min(level, TOP_LEVEL))]
+            name = LEVEL_CLASSES[max(IMPLAUSIBLE_LEVEL, min(level, TOP_LEVEL))]
             ground = ("heatmap--cursor",) if under_cursor else ()
             look = heat_glyph(level), self._palette.style(name, *ground)
             self._looks[level, under_cursor] = look

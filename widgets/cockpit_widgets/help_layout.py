@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from cockpit_widgets.glyphs import BARRED_GLYPH
 from cockpit_widgets.text import cut, fit, width_of, wrap
 from cockpit_widgets.types import Cell, HelpEntry, Tone
 
@@ -18,16 +19,18 @@ def _group_lines(title: str, entries: Sequence[HelpEntry], keys: int, width: int
     if title:
         lines.append((Cell(fit(title, width), "accent"),))
     for entry in entries:
-        for number, part in enumerate(wrap(entry.text, max(1, width - keys - 2))):
-            shown = fit(
-                ""
-                if number
-                else cut(f"{entry.keys} {DANGER_GLYPH}" if entry.dangerous else entry.keys, keys),
-                keys,
-            )
-            tone: Tone = "warn" if entry.dangerous else "strong"
-            lines.append((Cell(shown, tone), Cell("  " + fit(part, max(0, width - keys - 2)))))
+        text = f"{entry.text} ({entry.barred})" if entry.barred else entry.text
+        tone: Tone = "dim" if entry.barred else "warn" if entry.dangerous else "strong"
+        for number, part in enumerate(wrap(text, max(1, width - keys - 2))):
+            shown = fit("" if number else cut(_marked(entry), keys), keys)
+            told = fit(part, max(0, width - keys - 2))
+            lines.append((Cell(shown, tone), Cell("  " + told, "dim" if entry.barred else "")))
     return lines
+
+
+def _marked(entry: HelpEntry) -> str:
+    mark = BARRED_GLYPH if entry.barred else DANGER_GLYPH if entry.dangerous else ""
+    return f"{entry.keys} {mark}" if mark else entry.keys
 
 
 def help_lines(entries: Sequence[HelpEntry], width: int) -> list[Line]:
@@ -36,10 +39,10 @@ def help_lines(entries: Sequence[HelpEntry], width: int) -> list[Line]:
     for entry in entries:
         groups.setdefault(entry.group, []).append(entry)
     if not groups:
-        return [(Cell(cut("No keys are bound here.", width), "dim"),)]
+        return [(Cell(cut("No keys here.", width), "dim"),)]
     columns = max(1, min(len(groups), (width + _COLUMN_GAP) // (_LEAST_COLUMN + _COLUMN_GAP)))
     room = (width - _COLUMN_GAP * (columns - 1)) // columns
-    keys = min(max(width_of(entry.keys) + 2 * entry.dangerous for entry in entries), max(4, room // 2))
+    keys = min(max(width_of(_marked(entry)) for entry in entries), max(4, room // 2))
     blocks = [_group_lines(title, group, keys, room) for title, group in groups.items()]
     filled = _pour(blocks, columns)
     blank: Line = (Cell(" " * room),)

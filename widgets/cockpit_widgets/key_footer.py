@@ -7,6 +7,7 @@ from rich.segment import Segment
 from textual import events
 from textual.screen import Screen
 
+from cockpit_widgets.glyphs import BARRED_GLYPH
 from cockpit_widgets.one_line import ONE_LINE_CSS, OneLine
 from cockpit_widgets.palette import TONE_CLASSES
 from cockpit_widgets.text import plain, width_of
@@ -36,7 +37,7 @@ class KeyFooter(OneLine):
 
     `order` names bindings by id, action or key, the most useful first; bindings it does not name come after,
     in the order in which the focused widget, the screen and the app declare them. A binding that cannot be
-    used now (its `check_action` says None) is dim.
+    used now (its `check_action` says None) is dim and has a cross for the blank: `K×kill`.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"key-footer--key", "key-footer--off", *TONE_CLASSES}
@@ -77,11 +78,6 @@ class KeyFooter(OneLine):
         self._given = None if hints is None else tuple(hints)
         self._reread()
 
-    def set_order(self, order: Sequence[str]) -> None:
-        """Binding ids, actions or keys, the most useful first."""
-        self._order = tuple(order)
-        self._reread()
-
     def on_mount(self) -> None:
         self.screen.bindings_updated_signal.subscribe(self, self._on_bindings)
         self.call_after_refresh(self._reread)
@@ -108,6 +104,7 @@ class KeyFooter(OneLine):
                 label=binding.description,
                 priority=self._rank(binding.id, binding.action, binding.key),
                 enabled=enabled,
+                barred=not enabled,
                 display=self.app.get_key_display(binding),
             )
         return tuple(hints.values())
@@ -130,7 +127,7 @@ class KeyFooter(OneLine):
                 )
             )
             label = self.palette.tone("dim") if hint.enabled else self.palette.style(off)
-            out.append(Segment(f" {plain(hint.label)}", label))
+            out.append(Segment(f"{BARRED_GLYPH if hint.barred else ' '}{plain(hint.label)}", label))
         return out
 
     def on_click(self, event: events.Click) -> None:
@@ -140,7 +137,7 @@ class KeyFooter(OneLine):
         x = 0
         for hint in fitting_hints(self._hints, self.size.width):
             if x <= at.x < x + _width(hint):
-                if hint.enabled:
+                if hint.enabled or hint.barred:
                     self.app.simulate_key(hint.key)
                 return
             x += _width(hint) + _GAP_CELLS

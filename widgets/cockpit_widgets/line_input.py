@@ -34,9 +34,10 @@ class LineInput(Input):
     or a slow link a backspace would fall behind the characters typed after it, or into the next field.
 
     Its place does not depend on its text, so a character moves nothing else: Textual lays out the whole
-    screen anew for each.
+    screen anew for each. Its cursor stands still: one that blinks sends bytes for as long as a form is open.
     """
 
+    cursor_blink = Reactive(False, init=False)
     virtual_size = Reactive(Size(0, 0))
 
     def on_key(self, event: events.Key) -> None:

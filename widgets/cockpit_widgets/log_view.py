@@ -13,7 +13,7 @@ from textual.strip import Strip
 from cockpit_widgets.line_scroll import LineScroll
 from cockpit_widgets.palette import TONE_CLASSES, TONE_RULES, Palette
 from cockpit_widgets.text import fit, window, wrap
-from cockpit_widgets.types import Tone
+from cockpit_widgets.types import Tone, ToneLine, tone_of
 
 MOST_LINES = 50_000
 MOST_CHARACTERS = 32 << 20
@@ -25,7 +25,8 @@ _WIDEST_CELLS = 4_096
 class LogView(LineScroll, can_focus=True):
     """A ring of at most 50,000 lines and 32 million characters.
 
-    Follows the end until one scrolls up; `end` or `f` follows again.
+    Follows the end until one scrolls up; `end` or `f` follows again. While it follows there is no scroll bar:
+    it would say what one knows, and be drawn and sent anew with every line.
     Left and right move along long lines. A search marks every hit; `n` and `p` go from hit to hit.
     """
 
@@ -40,6 +41,7 @@ class LogView(LineScroll, can_focus=True):
         scrollbar-size-vertical: 1;
         background: $background;
         color: $foreground;
+        &.-following { scrollbar-visibility: hidden; }
         & > .log-view--hit { background: $warning 40%; text-style: bold; }
         & > .log-view--placeholder { color: $text-muted; }
         &:ansi > .log-view--hit { background: ansi_default; text-style: reverse; }
@@ -54,10 +56,10 @@ class LogView(LineScroll, can_focus=True):
         Binding("pagedown", "page(1)", "Page down", show=False),
         Binding("home,g", "first", "First line", show=False),
         Binding("end,f", "follow", "Follow the end", show=False),
-        Binding("left", "along(-1)", "Along the lines to the left", show=False),
-        Binding("right", "along(1)", "Along the lines to the right", show=False),
-        Binding("n", "hit(1)", "Next hit", show=False),
-        Binding("p", "hit(-1)", "Previous hit", show=False),
+        Binding("left", "along(-1)", "Scroll left", show=False),
+        Binding("right", "along(1)", "Scroll right", show=False),
+        Binding("n", "hit(1)", "Next match", show=False),
+        Binding("p", "hit(-1)", "Previous match", show=False),
     ]
 
     @dataclass
@@ -83,7 +85,11 @@ class LogView(LineScroll, can_focus=True):
         id: str | None = None,  # noqa: A002 - the word of every Textual widget
         classes: str | None = None,
     ) -> None:
-        """`follow` False begins at the top, for a page of text; `tone_of` gives the tone of a shown line."""
+        """`follow` False begins at the top, for a page of text.
+
+        A ToneLine is drawn in its own tone. `tone_of` gives that of any other line, for text from elsewhere
+        that is known by its words alone.
+        """
         super().__init__(name=name, id=id, classes=classes)
         if not 1 <= most_lines <= MOST_LINES:
             raise ValueError(f"most_lines is {most_lines}: give 1 to {MOST_LINES}")
@@ -100,6 +106,7 @@ class LogView(LineScroll, can_focus=True):
         self._left = 0
         self._following = self._follows_at_first = follow
         self._pattern: re.Pattern[str] | None = None
+        self.set_class(follow, "-following")
 
     def __len__(self) -> int:
         """Lines that are kept."""
@@ -168,11 +175,13 @@ class LogView(LineScroll, can_focus=True):
     def replace(self, lines: Iterable[str]) -> None:
         """Other lines in place of all; a page of text stays where it was scrolled to."""
         fresh = list(lines)
-        if fresh == self._lines[self._first :]:
+        shown = self._lines[self._first :]
+        if fresh == shown and [*map(tone_of, fresh)] == [*map(tone_of, shown)]:
             return
         top = self.scroll_offset.y
         self.clear()
         self._following = self._follows_at_first
+        self.set_class(self._following, "-following")
         self.append(fresh)
         if not self._following and self.is_attached:
             self.jump(min(top, self._last_top))
@@ -245,10 +254,12 @@ class LogView(LineScroll, can_focus=True):
         if number >= len(self):
             return Strip.blank(width, base)
         # three characters a cell at most; a line of a megabyte is not walked through for each paint
-        raw = self.line(number)[: 3 * (self._left + width)]
+        line = self.line(number)
+        raw = line[: 3 * (self._left + width)]
         text = raw.replace("\t", _TAB)
         shown = window(text, self._left, width)
-        style = self._palette.tone(self._tone_of(raw) if self._tone_of is not None else "")
+        by_words = None if isinstance(line, ToneLine) else self._tone_of
+        style = self._palette.tone(tone_of(line) if by_words is None else by_words(raw))
         if self._pattern is None:
             return Strip([Segment(shown, style)], width)
         return Strip(self._marked(shown, self._pattern), width)
@@ -312,4 +323,5 @@ class LogView(LineScroll, can_focus=True):
     def _set_following(self, following: bool) -> None:
         if following != self._following:
             self._following = following
+            self.set_class(following and self._follows_at_first, "-following")
             self.post_message(self.FollowChanged(self, following))

@@ -10,26 +10,39 @@ from typing import ClassVar
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
+from textual.message import Message
 from textual.strip import Strip
 
-from cockpit_widgets.columns import Place, place_columns
+from cockpit_widgets.columns import ColumnSpan, place_columns
 from cockpit_widgets.line_scroll import LineScroll
 from cockpit_widgets.palette import TONE_CLASSES, Palette
 from cockpit_widgets.table_lines import (
     TABLE_CSS,
+    NoRows,
     RowLook,
     RowState,
+    StripCache,
     column_at,
     header_strip,
     note_strip,
     row_strip,
 )
-from cockpit_widgets.table_rows import NoRows, StripCache, TableMessage
 from cockpit_widgets.telling import tell
 from cockpit_widgets.text import width_of, wrap
 from cockpit_widgets.types import Column, TableSource
 
 _CACHED_STRIPS = 1024
+
+
+@dataclass
+class TableMessage(Message):
+    """Something that happened in `table`; handlers can select by it."""
+
+    table: "ResourceTable"
+
+    @property
+    def control(self) -> "ResourceTable":
+        return self.table
 
 
 class ResourceTable(LineScroll, can_focus=True):
@@ -62,7 +75,7 @@ class ResourceTable(LineScroll, can_focus=True):
         Binding("ctrl+a", "mark_all", "mark all", id="mark.all", show=False),
         Binding("less_than_sign", "sort_by(-1)", "Sort by the column to the left", show=False),
         Binding("greater_than_sign", "sort_by(1)", "Sort by the column to the right", show=False),
-        Binding("circumflex_accent", "sort_by(0)", "Turn the sort order round", show=False),
+        Binding("circumflex_accent", "sort_by(0)", "Reverse the sort order", show=False),
     ]
 
     @dataclass
@@ -112,7 +125,7 @@ class ResourceTable(LineScroll, can_focus=True):
         self._cursor_key: str | None = self._source.key(0) if len(self._source) else None
         self._marked: frozenset[str] = frozenset()
         self._sort: tuple[str, bool] = ("", False)
-        self._places: tuple[Place, ...] = ()
+        self._places: tuple[ColumnSpan, ...] = ()
         self._placed_for: tuple[tuple[Column, ...], int] | None = None
         self._strips = StripCache(_CACHED_STRIPS)
         self._drawn: dict[int, object] = {}
@@ -311,7 +324,7 @@ class ResourceTable(LineScroll, can_focus=True):
             )
         return strip
 
-    def _layout(self) -> tuple[Place, ...]:
+    def _layout(self) -> tuple[ColumnSpan, ...]:
         wanted = (self._source.columns, self.line_width)
         if self._placed_for != wanted:
             self._placed_for = wanted

@@ -39,13 +39,6 @@ class Sparkline(OneLine):
         least, most = bounds(self._values)
         return (least if self._lo is None else self._lo, most if self._hi is None else self._hi)
 
-    def set_values(self, values: Sequence[float | None], *, tone: Tone | None = None) -> None:
-        """Show these values, the newest at the right; the same values again cost nothing."""
-        tone = self._tone if tone is None else tone
-        if (tuple(values), tone) != (self._values, self._tone):
-            self._values, self._tone = tuple(values), tone
-            self.refresh()
-
     def segments(self, width: int) -> list[Segment]:
         draw = braille if self._dots else spark
         return [Segment(draw(self._values, width, *self.bounds), self.palette.tone(self._tone))]

@@ -1,13 +1,16 @@
-"""The lines of a table as strips: header, row, placeholder. Every strip is exactly as wide as it is told."""
+"""The lines of a table as strips: header, row, placeholder; those drawn; the source without rows.
 
-from collections.abc import Sequence
+Every strip is exactly as wide as it is told.
+"""
+
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from cockpit_widgets.columns import GAP_CELLS, Place
+from cockpit_widgets.columns import GAP_CELLS, ColumnSpan
 from cockpit_widgets.palette import TONE_RULES, Palette
 from cockpit_widgets.text import cut_middle, fit, width_of
 from cockpit_widgets.types import Cell, Column, Tone
@@ -110,7 +113,7 @@ class RowLook(NamedTuple):
     """What rows share: the columns and where they stand, the width in cells, the state bits."""
 
     columns: Sequence[Column]
-    places: Sequence[Place]
+    places: Sequence[ColumnSpan]
     width: int
     state: int
 
@@ -143,7 +146,7 @@ def row_strip(palette: Palette, look: RowLook, cells: Sequence[Cell]) -> Strip:
 def header_strip(
     palette: Palette,
     columns: Sequence[Column],
-    places: Sequence[Place],
+    places: Sequence[ColumnSpan],
     width: int,
     sort: tuple[str, bool],
 ) -> Strip:
@@ -177,9 +180,65 @@ def note_strip(palette: Palette, text: str, width: int) -> Strip:
     return Strip([Segment(fit("  " + text, width), style)], width)
 
 
-def column_at(columns: Sequence[Column], places: Sequence[Place], x: int) -> Column | None:
+def column_at(columns: Sequence[Column], places: Sequence[ColumnSpan], x: int) -> Column | None:
     """The column whose title stands at cell `x`, its gap included."""
     for place in places:
         if place.x - GAP_CELLS // 2 <= x < place.x + place.width + GAP_CELLS // 2:
             return columns[place.index]
     return None
+
+
+class NoRows:
+    """The source of a table that has none yet; `columns` may already be known."""
+
+    def __init__(self, columns: tuple[Column, ...] = ()) -> None:
+        self._columns = columns
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return self._columns
+
+    def __len__(self) -> int:
+        return 0
+
+    def key(self, index: int) -> str:
+        raise IndexError(index)
+
+    def index(self, key: str) -> int | None:
+        return None
+
+    def cells(self, index: int) -> tuple[Cell, ...]:
+        raise IndexError(index)
+
+    def version(self, index: int) -> object:
+        raise IndexError(index)
+
+
+class StripCache:
+    """Drawn lines by row and state, each good for one version and one layout; the longest unused leave."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._kept: dict[Hashable, tuple[object, object, Strip]] = {}
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._kept.clear()
+
+    def get(self, key: Hashable, version: object, layout: object) -> Strip | None:
+        """The strip, when it was drawn for this version and this very layout object."""
+        kept = self._kept.pop(key, None)
+        if kept is None or kept[1] is not layout or kept[0] != version:
+            return None
+        self._kept[key] = kept  # the youngest stands last
+        return kept[2]
+
+    def put(self, key: Hashable, version: object, layout: object, strip: Strip) -> Strip:
+        """Keep `strip` and hand it back."""
+        while len(self._kept) >= self._most:
+            del self._kept[next(iter(self._kept))]
+        self._kept[key] = (version, layout, strip)
+        return strip

@@ -14,6 +14,24 @@ class Cell(NamedTuple):
     tone: Tone = ""
 
 
+class ToneLine(str):
+    """One line of text that brings its tone along: who writes it knows what it means."""
+
+    __slots__ = ("tone",)
+    tone: Tone
+
+    def __new__(cls, text: str, tone: Tone = "") -> "ToneLine":
+        """A line of that tone."""
+        made = super().__new__(cls, text)
+        made.tone = tone
+        return made
+
+
+def tone_of(line: str) -> Tone:
+    """The tone that a line brings along, "" where it brings none."""
+    return line.tone if isinstance(line, ToneLine) else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """One column. `width` is its least width in terminal cells; what is left over goes to columns with
@@ -99,12 +117,16 @@ class FieldSpec:
 
 @dataclass(frozen=True, slots=True)
 class HelpEntry:
-    """One line of the help: keys as pressed, what they do, and the group they stand under."""
+    """One line of the help: keys as pressed, what they do, and the group they stand under.
+
+    `barred` says why they cannot be used now, "" where they can.
+    """
 
     keys: str
     text: str
     group: str = ""
     dangerous: bool = False
+    barred: str = ""
 
 
 class StatusSegment(NamedTuple):
@@ -119,7 +141,8 @@ class StatusSegment(NamedTuple):
 class KeyHint:
     """One key of a footer: the key as Textual names it (`ctrl+n`), the label, and whether it can be pressed.
 
-    `display` is what is drawn for the key; empty takes Textual's own way of writing it.
+    `display` is what is drawn for the key; empty takes Textual's own way of writing it. A `barred` one is a
+    binding that is there and cannot be used now: it is crossed out, and pressing it tells why.
     """
 
     key: str
@@ -127,6 +150,7 @@ class KeyHint:
     priority: int = 1
     enabled: bool = True
     display: str = ""
+    barred: bool = False
 
 
 class ChoiceItem(NamedTuple):

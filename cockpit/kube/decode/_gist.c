@@ -2,8 +2,8 @@
  *
  * The key spells out, without ambiguity, every field that a record reads, but for those that stand in slots and
  * parts. Two objects of one key have the same record in all other respects, so that it is made once
- * (cockpit.kube.decode.alike). The tables name every field that cockpit/kube/proto/core.proto names, so that
- * what the parser would refuse is never accepted here: tests/unit/kube/test_alike.py walks core.proto and
+ * (cockpit.kube.decode.pod_memo). The tables name every field that cockpit/kube/proto/core.proto names, so that
+ * what the parser would refuse is never accepted here: tests/unit/kube/test_pod_memo.py walks core.proto and
  * compares with what the parser finds.
  *
  * Field numbers: k8s.io/api core/v1/generated.proto and apimachinery meta/v1/generated.proto (v0.36).
@@ -51,24 +51,25 @@ typedef struct table { /* by field number */
 static const table TIME = {0, NULL};
 
 TABLE(POD_META, [1] = ASIDE(NAME), [3] = KEPT, [5] = ASIDE(UID), [6] = ASIDE(VERSION), [8] = ASIDE(CREATED),
-      [9] = KEPT, [11] = {BYTES, POD_LABEL, 0, NULL}, [12] = {BYTES, POD_NOTE, 0, NULL}, [13] = KEPT);
-TABLE(VOLUME_SOURCE, [10] = KEPT);
+      [9] = KEPT, [11] = {BYTES, POD_LABEL, 0, NULL}, [12] = {BYTES, POD_NOTE, 0, NULL}, [13] = KEPT, [14] = KEPT);
+TABLE(VOLUME_SOURCE, [10] = KEPT, [19] = KEPT);
 TABLE(VOLUME, [2] = IN(VOLUME_SOURCE));
 TABLE(CONTAINER, [1] = KEPT, [2] = KEPT, [6] = KEPT, [8] = KEPT, [24] = KEPT);
-TABLE(AFFINITY, [3] = KEPT);
-TABLE(POD_SPEC, [1] = IN(VOLUME), [2] = IN(CONTAINER), [10] = ASIDE(PLACE), [11] = KEPT_NUMBER, [18] = IN(AFFINITY),
-      [19] = KEPT, [20] = IN(CONTAINER), [24] = KEPT, [25] = KEPT_NUMBER, [32] = KEPT, [38] = KEPT, [40] = KEPT,
+TABLE(AFFINITY, [1] = KEPT, [2] = KEPT, [3] = KEPT);
+TABLE(POD_SPEC, [1] = IN(VOLUME), [2] = IN(CONTAINER), [7] = KEPT, [8] = KEPT, [10] = ASIDE(PLACE),
+      [11] = KEPT_NUMBER, [18] = IN(AFFINITY), [19] = KEPT, [20] = IN(CONTAINER), [22] = KEPT, [24] = KEPT,
+      [25] = KEPT_NUMBER, [29] = KEPT, [31] = KEPT, [32] = KEPT, [33] = KEPT, [38] = KEPT, [39] = KEPT, [40] = KEPT,
       [43] = {BYTES, GROUP, 0, NULL});
 TABLE(POD_CONDITION, [1] = KEPT, [2] = KEPT, [4] = {BYTES, WALK, 0, &TIME}, [5] = KEPT, [6] = KEPT);
 TABLE(TERMINATED, [1] = KEPT_NUMBER, [3] = KEPT, [5] = {BYTES, WALK, 0, &TIME}, [6] = KEPT);
 TABLE(STATE, [1] = KEPT, [3] = IN(TERMINATED));
 TABLE(CONTAINER_STATUS, [1] = KEPT, [2] = IN(STATE), [3] = IN(STATE), [4] = KEPT_NUMBER, [5] = KEPT_NUMBER);
 TABLE(POD_STATUS, [1] = KEPT, [2] = IN(POD_CONDITION), [3] = KEPT, [4] = KEPT, [6] = ASIDE(ADDRESS),
-      [7] = ASIDE(STARTED), [8] = IN(CONTAINER_STATUS), [10] = IN(CONTAINER_STATUS));
+      [7] = ASIDE(STARTED), [8] = IN(CONTAINER_STATUS), [10] = IN(CONTAINER_STATUS), [11] = KEPT);
 TABLE(POD, [1] = {BYTES, META, 0, &POD_META}, [2] = IN(POD_SPEC), [3] = IN(POD_STATUS));
 
 TABLE(NODE_META, [1] = ASIDE(NAME), [3] = KEPT, [5] = ASIDE(UID), [6] = ASIDE(VERSION), [8] = ASIDE(CREATED),
-      [9] = KEPT, [11] = {BYTES, NODE_LABEL, 0, NULL}, [12] = {BYTES, NODE_NOTE, 0, NULL}, [13] = KEPT);
+      [9] = KEPT, [11] = {BYTES, NODE_LABEL, 0, NULL}, [12] = {BYTES, NODE_NOTE, 0, NULL}, [13] = KEPT, [14] = KEPT);
 TABLE(NODE_SPEC, [3] = ASIDE(PLACE), [4] = KEPT_NUMBER, [5] = KEPT);
 TABLE(NODE_CONDITION, [1] = IN_PART(CONDITIONS), [2] = IN_PART(CONDITIONS), [4] = IN_PART(CONDITIONS),
       [5] = IN_PART(CONDITIONS), [6] = IN_PART(CONDITIONS));

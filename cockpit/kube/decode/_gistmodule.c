@@ -1,4 +1,4 @@
-/* What Python sees of the gist (cockpit.kube.decode.alike): records of pods made from ones that are alike, the
+/* What Python sees of the gist (cockpit.kube.decode.pod_memo): records of pods made from ones that are alike, the
  * gist of a node, and the envelope of a watch event.
  *
  * Limited API of 3.11, so that one library serves all later versions.

@@ -6,29 +6,9 @@ from typing import Any
 
 from google.protobuf.message import Message
 
-from cockpit.kube.decode.clean import WORDS
-from cockpit.model import quantity
-
-GPU_RESOURCES: tuple[str, ...] = (
-    "nvidia.com/gpu",
-    "amd.com/gpu",
-    "gpu.intel.com/i915",
-    "gpu.intel.com/xe",
-    "habana.ai/gaudi",
-    "nvidia.com/gpu.shared",
-    "alpha.kubernetes.io/nvidia-gpu",
-    "aliyun.com/gpu",
-)
-"""Extended resources that are GPUs, by name (cluster-autoscaler pkg/utils/gpu/gpu.go, vendors' plugins)."""
-
-GPU_PREFIXES: tuple[str, ...] = ("nvidia.com/mig-", "gpu.intel.com/")
-GPU_SUFFIXES: tuple[str, ...] = ("/gpu",)
-NOT_GPUS: tuple[str, ...] = (
-    "gpu.intel.com/i915_monitoring",
-    "gpu.intel.com/xe_monitoring",
-    "gpu.intel.com/monitoring",
-)
-"""Names that look like GPUs and are not (source: intel-device-plugins cmd/gpu_plugin/README.md)."""
+from cockpit.clean import WORDS
+from cockpit.k8s import quantity
+from cockpit.k8s.gpu_resources import is_gpu_resource
 
 CPU = "cpu"
 MEMORY = "memory"
@@ -47,22 +27,12 @@ _CHARGES: dict[bytes, FullCharge] = {}  # a pure function's answers, by its argu
 _CHARGES_KEPT = 4096
 
 
-@lru_cache(maxsize=4096)
-def is_gpu(resource: str) -> bool:
-    """True for the name of an extended resource that counts GPUs or slices of them."""
-    if resource in NOT_GPUS:
-        return False
-    if resource in GPU_RESOURCES or resource.endswith(GPU_SUFFIXES):
-        return True
-    return resource.startswith(GPU_PREFIXES) and not resource.endswith(("memory.max", "tiles", "millicores"))
-
-
 @lru_cache(maxsize=16384)
 def base_units(resource: str, text: str) -> int | None:
     """A quantity in its base unit: cpu in millicores, all others whole; None where it is no quantity."""
     try:
-        return quantity.millicores(text) if resource == CPU else quantity.whole(text)
-    except (ValueError, OverflowError):
+        return quantity.base_units(resource, text)
+    except ValueError:
         return None
 
 
@@ -110,7 +80,7 @@ def _charge(resources: Any, amount: Callable[[Any], str]) -> FullCharge:
             cpu = base_units(CPU, amount(requests[name])) or 0
         elif name == MEMORY:
             memory = base_units(MEMORY, amount(requests[name])) or 0
-        elif is_gpu(name) and name not in limits:
+        elif is_gpu_resource(name) and name not in limits:
             more = base_units(name, amount(requests[name])) or 0
             gpus += more
             gpu_name = _first_name(gpu_name, name) if more else gpu_name
@@ -121,7 +91,7 @@ def _charge(resources: Any, amount: Callable[[Any], str]) -> FullCharge:
         elif name == MEMORY:
             if MEMORY not in requests:
                 memory = base_units(MEMORY, amount(limits[name])) or 0
-        elif is_gpu(name):
+        elif is_gpu_resource(name):
             more = base_units(name, amount(limits[name])) or 0
             gpus += more
             gpu_name = _first_name(gpu_name, name) if more else gpu_name
@@ -172,8 +142,10 @@ def full_charge(spec: Any, amount: Callable[[Any], str]) -> FullCharge:
         named = _all_named(spec, amount)
     whole = spec.resources
     if whole.requests or whole.limits:
+        # What containers ask for goes before a limit of the pod itself, as the API server fills it in.
         level = container_charge(spec, amount)
-        cpu, memory = level[0] or cpu, level[1] or memory
+        cpu = level[0] if CPU in whole.requests or not cpu else cpu
+        memory = level[1] if MEMORY in whole.requests or not memory else memory
     if spec.overhead:
         over = dict(pairs(spec.overhead, amount))
         cpu += over.get(CPU, 0)
@@ -199,7 +171,7 @@ def _all_named(spec: Any, amount: Callable[[Any], str]) -> Named:
         running[name] = running.get(name, 0) + count
     for name, count in peak.items():
         running[name] = max(running.get(name, 0), count)
-    if len(running) == 1 and is_gpu(next(iter(running))):
+    if len(running) == 1 and is_gpu_resource(next(iter(running))):
         return ()
     return tuple(sorted(running.items()))
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from cockpit.kube.decode.clean import SHORT, WORDS, clean
+from cockpit.clean import SHORT, WORDS, clean
 from cockpit.kube.decode.reading import Reading
 from cockpit.model.record import Condition, Labels, OwnerRef
 

@@ -1,12 +1,13 @@
 """Which decoder belongs to which resource."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import msgspec
 
+from cockpit.clean import WORDS
 from cockpit.kube.decode import shapes
-from cockpit.kube.decode.alike import remembering
+from cockpit.kube.decode.claims import ClaimShape, SliceShape, claim_record, slice_record
 from cockpit.kube.decode.common import controller, identity, labels
 from cockpit.kube.decode.events import event_record
 from cockpit.kube.decode.groups import PodGroupShape, pod_group_record
@@ -19,8 +20,9 @@ from cockpit.kube.decode.kueue import (
     local_queue_record,
     workload_record,
 )
+from cockpit.kube.decode.node_memo import remembering_nodes
 from cockpit.kube.decode.nodes import node_record
-from cockpit.kube.decode.nodes_alike import remembering_nodes
+from cockpit.kube.decode.pod_memo import remembering
 from cockpit.kube.decode.pods import pod_record
 from cockpit.kube.decode.pools import PoolShape, pool_record
 from cockpit.kube.decode.reading import JSON, PROTOBUF, Reading
@@ -32,6 +34,7 @@ from cockpit.kube.proto import batch_pb2, core_pb2, meta_pb2
 from cockpit.kube.resource import Resource
 from cockpit.model.job import OwnerObject
 from cockpit.model.record import Kind, Record
+from cockpit.model.watched import Watched
 
 R = TypeVar("R", bound=Record)
 
@@ -120,22 +123,24 @@ def owner_record(thing: shapes.AnyObject) -> OwnerObject:
 
 NODE = Decoder(
     Kind.NODE,
-    _json(shapes.Node, lambda tree: node_record(tree, JSON)),
+    _json(shapes.WireNode, lambda tree: node_record(tree, JSON)),
     remembering_nodes(_protobuf(core_pb2.Node, node_record)),
 )
 POD = Decoder(
     Kind.POD,
-    _json(shapes.Pod, lambda tree: pod_record(tree, JSON)),
+    _json(shapes.WirePod, lambda tree: pod_record(tree, JSON)),
     remembering(_protobuf(core_pb2.Pod, pod_record)),
 )
-EVENT = _both(Kind.EVENT, shapes.Event, core_pb2.Event, event_record)
-JOB = _both(Kind.JOB, shapes.Job, batch_pb2.Job, job_record)
+EVENT = _both(Kind.EVENT, shapes.WireEvent, core_pb2.Event, event_record)
+JOB = _both(Kind.JOB, shapes.WireJob, batch_pb2.Job, job_record)
 NAMESPACE = _both(Kind.NAMESPACE, shapes.AnyObject, meta_pb2.AnyObject, _plain_record)
 MPIJOB = Decoder(Kind.MPIJOB, _json(MpiJob, mpijob_record))
-VOLCANO_JOB = Decoder(Kind.VOLCANO_JOB, _json(VolcanoJob, volcano_job_record))
+VOLCANO_JOB = Decoder("volcanojobs", _json(VolcanoJob, volcano_job_record))
 WORKLOAD = Decoder(Kind.WORKLOAD, _json(WorkloadShape, workload_record))
 LOCAL_QUEUE = Decoder(Kind.LOCAL_QUEUE, _json(LocalQueueShape, local_queue_record))
 CLUSTER_QUEUE = Decoder(Kind.CLUSTER_QUEUE, _json(ClusterQueueShape, cluster_queue_record))
+DEVICE_SLICE = Decoder(Kind.DEVICE_SLICE, _json(SliceShape, slice_record))
+DEVICE_CLAIM = Decoder(Kind.DEVICE_CLAIM, _json(ClaimShape, claim_record))
 OWNER = Decoder(Kind.OWNER, _json(shapes.AnyObject, owner_record))
 
 
@@ -144,6 +149,32 @@ def pool_decoder(resource: Resource) -> Decoder:
     return Decoder(Kind.POOL, _json(PoolShape, pool_record(resource)))
 
 
-def pod_group_decoder(resource: Resource) -> Decoder:
+def pod_group_decoder(resource: Resource, engine: str) -> Decoder:
     """The decoder of one engine's group objects."""
-    return Decoder(Kind.POD_GROUP, _json(PodGroupShape, pod_group_record(resource)))
+    return Decoder(Kind.POD_GROUP, _json(PodGroupShape, pod_group_record(resource, engine)))
+
+
+_OF_ENGINES = {one.kind: one for one in (VOLCANO_JOB, WORKLOAD, LOCAL_QUEUE, CLUSTER_QUEUE)}
+
+
+def engine_decoder(one: Watched) -> Decoder:
+    """The decoder of a kind that an engine lives by: its own, else the one here for that kind of record."""
+    return _OF_ENGINES[one.kind] if one.record is None else Decoder(one.kind, _tree(one.record))
+
+
+def group_decoder(one: Watched, resource: Resource) -> Decoder:
+    """The decoder of an engine's groups of pods: its own, else the one for all that are alike."""
+    return pod_group_decoder(resource, one.engine) if one.record is None else engine_decoder(one)
+
+
+def _tree(record: Callable[[Mapping[str, Any]], Record | None]) -> Decode:
+    """For an engine's own reading of an object: from the tree, whose texts are cleaned."""
+    return _json(dict[str, Any], lambda tree: record(_cleaned(tree)))
+
+
+def _cleaned(value: Any) -> Any:
+    if isinstance(value, str):
+        return WORDS[value]
+    if isinstance(value, dict):
+        return {WORDS[key]: _cleaned(one) for key, one in value.items()}
+    return [_cleaned(one) for one in value] if isinstance(value, list) else value

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from cockpit.kube.decode.clean import WORDS, clean
+from cockpit.clean import WORDS, clean
 from cockpit.kube.decode.common import identity
 from cockpit.kube.decode.reading import Reading
 from cockpit.model.event import Event

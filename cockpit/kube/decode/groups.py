@@ -6,44 +6,36 @@ scheduling/v1alpha2 and v1beta1, KAI-Scheduler scheduling/v2alpha2.
 
 from collections.abc import Callable
 
-from cockpit.kube.decode.clean import WORDS
+from cockpit.clean import WORDS
 from cockpit.kube.decode.common import conditions, controller, identity
 from cockpit.kube.decode.reading import JSON
-from cockpit.kube.decode.shapes import ObjectMeta, PodCondition, Shape
+from cockpit.kube.decode.shapes import ObjectMeta, PodCondition, WireShape
 from cockpit.kube.resource import Resource
 from cockpit.model.gang import PodGroup
 from cockpit.model.record import Condition
 
-ENGINES = {
-    "scheduling.x-k8s.io": "Coscheduling",
-    "scheduling.volcano.sh": "Volcano",
-    "scheduling.k8s.io": "native gang",
-    "scheduling.run.ai": "KAI",
-}
-"""API group to the engine's name."""
 
-
-class _Gang(Shape, frozen=True, gc=False):
+class _Gang(WireShape, frozen=True, gc=False):
     min_count: int | None = None
 
 
-class _Policy(Shape, frozen=True, gc=False):
+class _Policy(WireShape, frozen=True, gc=False):
     gang: _Gang = _Gang()
 
 
-class _Spec(Shape, frozen=True, gc=False):
+class _Spec(WireShape, frozen=True, gc=False):
     min_member: int | None = None
     queue: str = ""
     priority_class_name: str = ""
     scheduling_policy: _Policy = _Policy()
 
 
-class _Reason(Shape, frozen=True, gc=False):
+class _Reason(WireShape, frozen=True, gc=False):
     reason: str = ""
     message: str = ""
 
 
-class _SchedulingCondition(Shape, frozen=True, gc=False):
+class _SchedulingCondition(WireShape, frozen=True, gc=False):
     """KAI's own form: a list of reasons, no status beside it means that it holds."""
 
     type: str = ""
@@ -54,14 +46,14 @@ class _SchedulingCondition(Shape, frozen=True, gc=False):
     reasons: tuple[_Reason, ...] = ()
 
 
-class _Status(Shape, frozen=True, gc=False):
+class _Status(WireShape, frozen=True, gc=False):
     phase: str = ""
     running: int | None = None
     conditions: tuple[PodCondition, ...] = ()
     scheduling_conditions: tuple[_SchedulingCondition, ...] = ()
 
 
-class PodGroupShape(Shape, frozen=True, gc=False):
+class PodGroupShape(WireShape, frozen=True, gc=False):
     metadata: ObjectMeta = ObjectMeta()
     spec: _Spec = _Spec()
     status: _Status = _Status()
@@ -78,9 +70,8 @@ def _kai(one: _SchedulingCondition) -> Condition:
     )
 
 
-def pod_group_record(resource: Resource) -> Callable[[PodGroupShape], PodGroup]:
-    """The record maker of one engine's group."""
-    engine = ENGINES[resource.group]
+def pod_group_record(resource: Resource, engine: str) -> Callable[[PodGroupShape], PodGroup]:
+    """The record maker of one engine's group; `engine` is its name."""
 
     def record(shape: PodGroupShape) -> PodGroup:
         spec, status = shape.spec, shape.status

@@ -4,12 +4,12 @@ from typing import Any
 
 import msgspec
 
+from cockpit.clean import WORDS, clean
 from cockpit.kube.decode import shapes
 from cockpit.kube.decode.amounts import pod_charge
-from cockpit.kube.decode.clean import WORDS, clean
 from cockpit.kube.decode.common import conditions, controller, identity, labels
 from cockpit.kube.decode.reading import JSON, Reading
-from cockpit.kube.decode.shapes import PodTemplateSpec, Shape
+from cockpit.kube.decode.shapes import PodTemplateSpec, WireShape
 from cockpit.model.job import JobObject, ReplicaSpec
 
 COMMAND_CHARACTERS = 400
@@ -28,6 +28,7 @@ def replica_spec(role: str, replicas: int, template: Any, reading: Reading) -> R
         replicas=replicas,
         gpus_each=gpus,
         gpu_resource=gpu_resource,
+        has_device_claims=bool(spec.resource_claims),
         cpu_millicores_each=cpu,
         memory_bytes_each=memory,
         image="" if main is None else WORDS[main.image],
@@ -74,35 +75,35 @@ def _job_finish(status: Any, reading: Reading) -> float | None:
     return None
 
 
-class _RunPolicy(Shape, frozen=True, gc=False):
+class _RunPolicy(WireShape, frozen=True, gc=False):
     suspend: bool = False
 
 
-class _MpiReplica(Shape, frozen=True, gc=False):
+class _MpiReplica(WireShape, frozen=True, gc=False):
     replicas: int | None = None
     template: PodTemplateSpec = PodTemplateSpec()
 
 
-class _MpiSpec(Shape, frozen=True, gc=False):
+class _MpiSpec(WireShape, frozen=True, gc=False):
     slots_per_worker: int | None = None
     run_policy: _RunPolicy = _RunPolicy()
     mpi_replica_specs: dict[str, _MpiReplica] = msgspec.field(default_factory=dict)
 
 
-class _ReplicaStatus(Shape, frozen=True, gc=False):
+class _ReplicaStatus(WireShape, frozen=True, gc=False):
     active: int = 0
     succeeded: int = 0
     failed: int = 0
 
 
-class _MpiStatus(Shape, frozen=True, gc=False):
+class _MpiStatus(WireShape, frozen=True, gc=False):
     conditions: tuple[shapes.PodCondition, ...] = ()
     replica_statuses: dict[str, _ReplicaStatus] = msgspec.field(default_factory=dict)
     start_time: str | None = None
     completion_time: str | None = None
 
 
-class MpiJob(Shape, frozen=True, gc=False):
+class MpiJob(WireShape, frozen=True, gc=False):
     """kubeflow.org/v2beta1 MPIJob (source: mpi-operator pkg/apis/kubeflow/v2beta1/types.go)."""
 
     api_version: str = "kubeflow.org/v2beta1"

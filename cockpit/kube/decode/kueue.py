@@ -1,26 +1,68 @@
 """Kueue's Workload, LocalQueue and ClusterQueue, v1beta2 and v1beta1 (source: kueue apis/kueue)."""
 
+from typing import Any
+from zlib import crc32
+
 import msgspec
 
-from cockpit.kube.decode.amounts import base_units, is_gpu, pod_charge
-from cockpit.kube.decode.clean import WORDS
-from cockpit.kube.decode.common import conditions, controller, identity
+from cockpit.clean import WORDS, clean
+from cockpit.k8s.gpu_resources import is_gpu_resource
+from cockpit.kube.decode.amounts import base_units, pod_charge
+from cockpit.kube.decode.common import LABEL_CHARACTERS, conditions, controller, identity
 from cockpit.kube.decode.reading import JSON
-from cockpit.kube.decode.shapes import ObjectMeta, PodCondition, PodTemplateSpec, Quantities, Shape
-from cockpit.model.gang import ClusterQueue, LocalQueue, PodSet, QuotaRow, Workload
+from cockpit.kube.decode.shapes import (
+    NO_RESOURCES,
+    Container,
+    ObjectMeta,
+    PodCondition,
+    Quantities,
+    ResourceRequirements,
+    WireShape,
+)
+from cockpit.model.gang import AdmissionCheck, ClusterQueue, LocalQueue, PodSet, QuotaRow, Workload
+
+_GATED_BY = "kueue.x-k8s.io/admission-gated-by"
+_REPLACES = "kueue.x-k8s.io/workload-slice-replacement-for"
 
 
-class _PodSet(Shape, frozen=True, gc=False):
+class _TopologyRequest(WireShape, frozen=True, gc=False):
+    required: str = ""
+    preferred: str = ""
+
+
+class _GangPodSpec(WireShape, frozen=True, gc=False):
+    """What pods are charged for, and what else decides where they may go."""
+
+    containers: tuple[Container, ...] = ()
+    init_containers: tuple[Container, ...] = ()
+    overhead: Quantities = msgspec.field(default_factory=dict)
+    resources: ResourceRequirements = NO_RESOURCES
+    runtime_class_name: str = ""
+    # Only compared, never looked into.
+    node_selector: Any = None
+    affinity: Any = None
+    tolerations: Any = None
+    topology_spread_constraints: Any = None
+    resource_claims: Any = None
+
+
+class _GangTemplate(WireShape, frozen=True, gc=False):
+    spec: _GangPodSpec = _GangPodSpec()
+
+
+class _PodSet(WireShape, frozen=True, gc=False):
     name: str = "main"
     count: int = 1
-    template: PodTemplateSpec = PodTemplateSpec()
+    min_count: int | None = None
+    template: _GangTemplate = _GangTemplate()
+    topology_request: _TopologyRequest | None = None
 
 
-class _PriorityClassRef(Shape, frozen=True, gc=False):
+class _PriorityClassRef(WireShape, frozen=True, gc=False):
     name: str = ""
 
 
-class _WorkloadSpec(Shape, frozen=True, gc=False):
+class _WorkloadSpec(WireShape, frozen=True, gc=False):
     pod_sets: tuple[_PodSet, ...] = ()
     queue_name: str = ""
     priority_class_ref: _PriorityClassRef = _PriorityClassRef()
@@ -29,36 +71,49 @@ class _WorkloadSpec(Shape, frozen=True, gc=False):
     active: bool = True
 
 
-class _Assignment(Shape, frozen=True, gc=False):
+class _Assignment(WireShape, frozen=True, gc=False):
     name: str = ""
     flavors: dict[str, str] = msgspec.field(default_factory=dict)
     resource_usage: Quantities = msgspec.field(default_factory=dict)
     count: int | None = None
 
 
-class _Admission(Shape, frozen=True, gc=False):
+class _Admission(WireShape, frozen=True, gc=False):
     cluster_queue: str = ""
     pod_set_assignments: tuple[_Assignment, ...] = ()
 
 
-class _RequeueState(Shape, frozen=True, gc=False):
+class _RequeueState(WireShape, frozen=True, gc=False):
     count: int = 0
     requeue_at: str | None = None
 
 
-class _Request(Shape, frozen=True, gc=False):
+class _Request(WireShape, frozen=True, gc=False):
     name: str = ""
     resources: Quantities = msgspec.field(default_factory=dict)
 
 
-class _WorkloadStatus(Shape, frozen=True, gc=False):
+class _Check(WireShape, frozen=True, gc=False):
+    name: str = ""
+    state: str = ""
+    message: str = ""
+    last_transition_time: str | None = None
+
+
+class _UnhealthyNode(WireShape, frozen=True, gc=False):
+    name: str = ""
+
+
+class _WorkloadStatus(WireShape, frozen=True, gc=False):
     conditions: tuple[PodCondition, ...] = ()
     admission: _Admission = _Admission()
     requeue_state: _RequeueState = _RequeueState()
     resource_requests: tuple[_Request, ...] = ()
+    admission_checks: tuple[_Check, ...] = ()
+    unhealthy_nodes: tuple[_UnhealthyNode, ...] = ()
 
 
-class WorkloadShape(Shape, frozen=True, gc=False):
+class WorkloadShape(WireShape, frozen=True, gc=False):
     metadata: ObjectMeta = ObjectMeta()
     spec: _WorkloadSpec = _WorkloadSpec()
     status: _WorkloadStatus = _WorkloadStatus()
@@ -89,7 +144,7 @@ def _pod_sets(shape: WorkloadShape) -> tuple[PodSet, ...]:
         flavor = ""
         if given is not None:
             flavors = given.flavors
-            flavor = next((flavors[name] for name in flavors if is_gpu(name)), "")
+            flavor = next((flavors[name] for name in flavors if is_gpu_resource(name)), "")
         if given is not None and given.resource_usage:
             resources = _amounts(given.resource_usage)
         elif part.name in asked:
@@ -97,8 +152,60 @@ def _pod_sets(shape: WorkloadShape) -> tuple[PodSet, ...]:
         else:
             resources = _from_template(part)
         count = part.count if given is None or given.count is None else given.count
-        out.append(PodSet(WORDS[part.name], count, tuple(sorted(resources.items())), WORDS[flavor]))
+        out.append(
+            PodSet(
+                WORDS[part.name],
+                count,
+                tuple(sorted(resources.items())),
+                WORDS[flavor],
+                asked=part.count if part.count != count else 0,
+                least=part.min_count,
+                topology=WORDS[_topology(part.topology_request)],
+                selector=clean(_selector(part.template.spec.node_selector), LABEL_CHARACTERS),
+            )
+        )
     return tuple(out)
+
+
+def _selector(asked: Any) -> str:
+    if not isinstance(asked, dict):
+        return ""
+    return ",".join(f"{key}={value}" for key, value in sorted(asked.items()) if isinstance(value, str))
+
+
+def _topology(asked: _TopologyRequest | None) -> str:
+    if asked is None:
+        return ""
+    if asked.required:
+        return f"required {asked.required}"
+    return f"preferred {asked.preferred}" if asked.preferred else ""
+
+
+def _shape(parts: tuple[_PodSet, ...]) -> int:
+    """A number that workloads share whose pods ask for the same: Kueue looks at one of these.
+
+    Source: kueue pkg/workload/workload.go computeSchedulingHash.
+    """
+    mark = 0
+    for part in parts:
+        spec = part.template.spec
+        asked = (
+            part.name,
+            part.count,
+            part.min_count,
+            part.topology_request,
+            [one.resources for one in (*spec.containers, *spec.init_containers)],
+            spec.overhead,
+            spec.resources,
+            spec.runtime_class_name,
+            spec.node_selector,
+            spec.affinity,
+            spec.tolerations,
+            spec.topology_spread_constraints,
+            spec.resource_claims,
+        )
+        mark = crc32(msgspec.json.encode(asked, order="deterministic"), mark)
+    return mark
 
 
 def workload_record(shape: WorkloadShape) -> Workload:
@@ -116,30 +223,44 @@ def workload_record(shape: WorkloadShape) -> Workload:
         conditions=conditions(status.conditions, JSON),
         requeue_count=status.requeue_state.count,
         requeue_at_seconds=JSON.seconds(status.requeue_state.requeue_at),
+        checks=tuple(
+            AdmissionCheck(
+                WORDS[one.name],
+                WORDS[one.state],
+                WORDS[one.message],
+                JSON.seconds(one.last_transition_time),
+            )
+            for one in status.admission_checks
+        ),
+        gated_by=WORDS[shape.metadata.annotations.get(_GATED_BY, "")],
+        replaces=WORDS[shape.metadata.annotations.get(_REPLACES, "")],
+        unhealthy_nodes=tuple(WORDS[one.name] for one in status.unhealthy_nodes),
+        shape=_shape(spec.pod_sets),
     )
 
 
-class _ResourceQuota(Shape, frozen=True, gc=False):
+class _ResourceQuota(WireShape, frozen=True, gc=False):
     name: str = ""
     nominal_quota: str | int | float = 0
     borrowing_limit: str | int | float | None = None
+    lending_limit: str | int | float | None = None
 
 
-class _FlavorQuotas(Shape, frozen=True, gc=False):
+class _FlavorQuotas(WireShape, frozen=True, gc=False):
     name: str = ""
     resources: tuple[_ResourceQuota, ...] = ()
 
 
-class _ResourceGroup(Shape, frozen=True, gc=False):
+class _ResourceGroup(WireShape, frozen=True, gc=False):
     flavors: tuple[_FlavorQuotas, ...] = ()
 
 
-class _Preemption(Shape, frozen=True, gc=False):
+class _Preemption(WireShape, frozen=True, gc=False):
     within_cluster_queue: str = ""
     reclaim_within_cohort: str = ""
 
 
-class _ClusterQueueSpec(Shape, frozen=True, gc=False):
+class _ClusterQueueSpec(WireShape, frozen=True, gc=False):
     resource_groups: tuple[_ResourceGroup, ...] = ()
     cohort_name: str = ""
     cohort: str = ""  # v1beta1
@@ -148,18 +269,18 @@ class _ClusterQueueSpec(Shape, frozen=True, gc=False):
     preemption: _Preemption = _Preemption()
 
 
-class _ResourceUsage(Shape, frozen=True, gc=False):
+class _ResourceUsage(WireShape, frozen=True, gc=False):
     name: str = ""
     total: str | int | float = 0
     borrowed: str | int | float | None = None
 
 
-class _FlavorUsage(Shape, frozen=True, gc=False):
+class _FlavorUsage(WireShape, frozen=True, gc=False):
     name: str = ""
     resources: tuple[_ResourceUsage, ...] = ()
 
 
-class _QueueStatus(Shape, frozen=True, gc=False):
+class _QueueStatus(WireShape, frozen=True, gc=False):
     flavors_usage: tuple[_FlavorUsage, ...] = ()
     flavors_reservation: tuple[_FlavorUsage, ...] = ()
     pending_workloads: int | None = None
@@ -168,7 +289,7 @@ class _QueueStatus(Shape, frozen=True, gc=False):
     conditions: tuple[PodCondition, ...] = ()
 
 
-class ClusterQueueShape(Shape, frozen=True, gc=False):
+class ClusterQueueShape(WireShape, frozen=True, gc=False):
     metadata: ObjectMeta = ObjectMeta()
     spec: _ClusterQueueSpec = _ClusterQueueSpec()
     status: _QueueStatus = _QueueStatus()
@@ -197,6 +318,7 @@ def _quotas(shape: ClusterQueueShape) -> tuple[QuotaRow, ...]:
                         used=None if usage is None else _units(one.name, usage.total),
                         borrowed=None if usage is None else _units(one.name, usage.borrowed),
                         borrowing_limit=_units(one.name, one.borrowing_limit),
+                        lending_limit=_units(one.name, one.lending_limit),
                         reserved=None if hold is None else _units(one.name, hold.total),
                     )
                 )
@@ -221,6 +343,7 @@ def cluster_queue_record(shape: ClusterQueueShape) -> ClusterQueue:
         strategy=WORDS[spec.queueing_strategy],
         stop_policy=WORDS[spec.stop_policy],
         preemption=_preemption(spec.preemption),
+        reclaims=WORDS[spec.preemption.reclaim_within_cohort],
         quotas=_quotas(shape),
         pending=status.pending_workloads,
         reserving=status.reserving_workloads,
@@ -229,12 +352,12 @@ def cluster_queue_record(shape: ClusterQueueShape) -> ClusterQueue:
     )
 
 
-class _LocalQueueSpec(Shape, frozen=True, gc=False):
+class _LocalQueueSpec(WireShape, frozen=True, gc=False):
     cluster_queue: str = ""
     stop_policy: str = ""
 
 
-class LocalQueueShape(Shape, frozen=True, gc=False):
+class LocalQueueShape(WireShape, frozen=True, gc=False):
     metadata: ObjectMeta = ObjectMeta()
     spec: _LocalQueueSpec = _LocalQueueSpec()
     status: _QueueStatus = _QueueStatus()

@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from cockpit.kube.decode.amounts import is_gpu, pairs
-from cockpit.kube.decode.clean import WORDS, clean
+from cockpit.clean import WORDS, clean
+from cockpit.k8s.gpu_resources import is_gpu_resource
+from cockpit.kube.decode.amounts import pairs
 from cockpit.kube.decode.common import conditions, identity, labels
 from cockpit.kube.decode.reading import Reading
 from cockpit.model.node import Node, Taint
@@ -57,14 +58,15 @@ KEPT_ANNOTATIONS: tuple[str, ...] = (
     "karpenter.sh/do-not-disrupt",
     "cluster-autoscaler.kubernetes.io/scale-down-disabled",
 )
-"""Annotations that name an owner or a hold; the rest is large and nobody's concern."""
+"""Annotations that name an owner or a hold, beside those that note a cordon; the rest is large and nobody's
+concern."""
 
 _MIB = 1 << 20
 
 
 def is_kept(key: str) -> bool:
     """True for an annotation that a record keeps."""
-    return key.startswith(KEPT_ANNOTATIONS)
+    return key.startswith(KEPT_ANNOTATIONS) or "cordon" in key
 
 
 def _first(found: dict[str, str], keys: tuple[str, ...]) -> tuple[str, str]:
@@ -81,7 +83,7 @@ def _count(text: str) -> int | None:
 
 def _gpu_resource(capacity: dict[str, int], allocatable: dict[str, int]) -> str:
     """The GPU resource that the node shows; with several (mixed MIG) the one with most devices."""
-    names = [name for name in (*capacity, *allocatable) if is_gpu(name)]
+    names = [name for name in (*capacity, *allocatable) if is_gpu_resource(name)]
     return max(names, key=lambda name: (capacity.get(name, 0), name == "nvidia.com/gpu", name), default="")
 
 
@@ -135,5 +137,5 @@ def amounts(status: Any, reading: Reading) -> dict[str, Any]:
 
 def _all_gpus(resources: dict[str, int]) -> int | None:
     """Devices over all GPU resources (mixed MIG shows several); None where the node shows none."""
-    counts = [count for name, count in resources.items() if is_gpu(name)]
+    counts = [count for name, count in resources.items() if is_gpu_resource(name)]
     return sum(counts) if counts else None

@@ -4,9 +4,9 @@ from typing import Any
 
 import msgspec
 
+from cockpit.clean import SENTENCE, WORDS, clean
 from cockpit.kube.decode import shapes
 from cockpit.kube.decode.amounts import full_charge
-from cockpit.kube.decode.clean import SENTENCE, WORDS, clean
 from cockpit.kube.decode.reading import Reading
 from cockpit.kube.decode.traits import pod_traits, relabelled
 from cockpit.model.pod import Pod
@@ -55,15 +55,14 @@ _STILL_STARTING = ("PodInitializing", "ContainerCreating", "")
 
 def pod_record(pod: Any, reading: Reading) -> Pod:
     """The record of one core/v1 Pod."""
-    meta, spec, status = pod.metadata, pod.spec, pod.status
-    words, seconds = WORDS, reading.seconds
+    meta, spec, status, words, seconds = pod.metadata, pod.spec, pod.status, WORDS, reading.seconds
     pairs = list(meta.labels.items())
     job_label, role, rank, gang, queue = _membership(pairs, meta, spec)
     owner_api, owner_kind, owner_name, owner_uid = _owner(meta)
     cpu, memory, gpus, gpu_resource, named = full_charge(spec, reading.amount)
     names, image = _containers(spec, gpus, gpu_resource)
-    is_ready, scheduled, scheduled_reason, scheduled_message = _conditions(status)
-    phase, priority = words[status.phase], spec.priority
+    is_ready, scheduled, scheduled_reason, scheduled_message, disruption = _conditions(status)
+    phase = words[status.phase]
     ready, total, restarts = _counts(spec, status)
     waiting_reason, waiting_message, ended_reason, exit_code, finished = _states(status, reading)
     return Pod(
@@ -89,7 +88,7 @@ def pod_record(pod: Any, reading: Reading) -> Pod:
         gang=gang,
         queue=queue,
         scheduler=words[spec.scheduler_name],
-        priority=priority if priority or reading.has(spec, "priority") else None,
+        priority=spec.priority if reading.has(spec, "priority") else None,
         priority_class=words[spec.priority_class_name],
         image=image,
         containers=names,
@@ -112,6 +111,7 @@ def pod_record(pod: Any, reading: Reading) -> Pod:
         pod_ip=clean(status.pod_ip),
         host_network=spec.host_network,
         traits=pod_traits(pairs, meta, spec, named, reading),
+        **_of_the_few(meta, status, disruption, reading),
     )
 
 
@@ -132,6 +132,7 @@ def akin_record(first: Pod, meta: Any, reading: Reading) -> Pod:
         resource_version=clean(meta.resource_version),
         created_seconds=reading.seconds(meta.creation_timestamp),
         deleting_seconds=reading.seconds(meta.deletion_timestamp),
+        finalizers=_finalizers(meta, reading),
         owner_api_version=owner_api,
         owner_kind=owner_kind,
         owner_name=owner_name,
@@ -154,11 +155,33 @@ def _owner(meta: Any) -> tuple[str, str, str, str]:
     return "", "", "", ""
 
 
-def _conditions(status: Any) -> tuple[bool, str, str, str]:
-    """Ready, and status, reason and message of PodScheduled; why is told only while it is not True."""
+def _of_the_few(meta: Any, status: Any, disruption: Any, reading: Reading) -> dict[str, Any]:
+    """Fields that few pods have: of those being deleted, preempted, or about to preempt."""
+    found: dict[str, Any] = {}
+    if status.nominated_node_name:
+        found["nominated_node"] = WORDS[status.nominated_node_name]
+    if disruption is not None:
+        found["disruption_reason"] = WORDS[disruption.reason]
+        found["disruption_message"] = WORDS[disruption.message]
+    if finalizers := _finalizers(meta, reading):
+        found["finalizers"] = finalizers
+    return found
+
+
+def _finalizers(meta: Any, reading: Reading) -> tuple[str, ...]:
+    """They matter only once the pod is being deleted, and most pods of Jobs have one."""
+    if not reading.has(meta, "deletion_timestamp"):
+        return ()
+    return tuple([WORDS[one] for one in meta.finalizers])
+
+
+def _conditions(status: Any) -> tuple[bool, str, str, str, Any]:
+    """Ready; status, reason and message of PodScheduled, why only while it is not True; the condition
+    DisruptionTarget while it is True."""
     words = WORDS
     is_ready = False
     scheduled = reason = message = ""
+    disruption: Any = None
     for one in status.conditions:
         type_ = one.type
         if type_ == "Ready":
@@ -167,7 +190,9 @@ def _conditions(status: Any) -> tuple[bool, str, str, str]:
             scheduled = words[one.status]
             if scheduled != "True":
                 reason, message = words[one.reason], words[one.message]
-    return is_ready, scheduled, reason, message
+        elif type_ == "DisruptionTarget" and one.status == "True":
+            disruption = one
+    return is_ready, scheduled, reason, message, disruption
 
 
 def _membership(pairs: list[tuple[str, str]], meta: Any, spec: Any) -> tuple[str, str, int | None, str, str]:

@@ -9,35 +9,36 @@ from typing import Any
 
 import msgspec
 
-from cockpit.kube.decode.clean import WORDS
+from cockpit.clean import WORDS
+from cockpit.k8s import labels as well_known
 from cockpit.kube.decode.common import conditions, identity, labels
 from cockpit.kube.decode.reading import JSON
-from cockpit.kube.decode.shapes import ObjectMeta, PodCondition, Shape
+from cockpit.kube.decode.shapes import ObjectMeta, PodCondition, WireShape
 from cockpit.kube.resource import Resource
 from cockpit.model.pool import PoolObject
 
-MINIMUM = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size"
-MAXIMUM = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size"
+MINIMUM = well_known.AUTOSCALER_MINIMUM
+MAXIMUM = well_known.AUTOSCALER_MAXIMUM
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"
-LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+LAST_APPLIED = well_known.LAST_APPLIED
 
 
-class _Requirement(Shape, frozen=True, gc=False):
+class _Requirement(WireShape, frozen=True, gc=False):
     key: str = ""
     operator: str = ""
     values: tuple[str, ...] = ()
 
 
-class _TemplateSpec(Shape, frozen=True, gc=False):
+class _TemplateSpec(WireShape, frozen=True, gc=False):
     requirements: tuple[_Requirement, ...] = ()
 
 
-class _Template(Shape, frozen=True, gc=False):
+class _Template(WireShape, frozen=True, gc=False):
     metadata: ObjectMeta = ObjectMeta()
     spec: _TemplateSpec = _TemplateSpec()
 
 
-class _PoolSpec(Shape, frozen=True, gc=False):
+class _PoolSpec(WireShape, frozen=True, gc=False):
     replicas: int | None = None
     target_nodes: int | None = None
     min_nodes: int | None = None
@@ -49,7 +50,7 @@ class _PoolSpec(Shape, frozen=True, gc=False):
     limits: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-class _PoolStatus(Shape, frozen=True, gc=False):
+class _PoolStatus(WireShape, frozen=True, gc=False):
     replicas: int | None = None
     nodes: int | None = None
     current_nodes: int | None = None
@@ -57,7 +58,7 @@ class _PoolStatus(Shape, frozen=True, gc=False):
     conditions: tuple[PodCondition, ...] = ()
 
 
-class PoolShape(Shape, frozen=True, gc=False):
+class PoolShape(WireShape, frozen=True, gc=False):
     api_version: str = ""
     kind: str = ""
     metadata: ObjectMeta = ObjectMeta()

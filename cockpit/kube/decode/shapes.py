@@ -6,11 +6,11 @@ Attribute names equal those of the trimmed .proto files, so that one function re
 import msgspec
 
 
-class Shape(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+class WireShape(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """A part of a JSON object; missing fields read as empty, as in protobuf."""
 
 
-class OwnerReference(Shape, frozen=True, gc=False):
+class OwnerReference(WireShape, frozen=True, gc=False):
     api_version: str = ""
     kind: str = ""
     name: str = ""
@@ -18,7 +18,7 @@ class OwnerReference(Shape, frozen=True, gc=False):
     controller: bool = False
 
 
-class ObjectMeta(Shape, frozen=True, gc=False):
+class ObjectMeta(WireShape, frozen=True, gc=False):
     name: str = ""
     namespace: str = ""
     uid: str = ""
@@ -28,9 +28,10 @@ class ObjectMeta(Shape, frozen=True, gc=False):
     labels: dict[str, str] = msgspec.field(default_factory=dict)
     annotations: dict[str, str] = msgspec.field(default_factory=dict)
     owner_references: tuple[OwnerReference, ...] = ()
+    finalizers: tuple[str, ...] = ()
 
 
-class AnyObject(Shape, frozen=True, gc=False):
+class AnyObject(WireShape, frozen=True, gc=False):
     api_version: str = ""
     kind: str = ""
     metadata: ObjectMeta = ObjectMeta()
@@ -40,7 +41,7 @@ Quantities = dict[str, str | int | float]
 """The API server writes text; custom resources keep what a person typed."""
 
 
-class ResourceRequirements(Shape, frozen=True, gc=False):
+class ResourceRequirements(WireShape, frozen=True, gc=False):
     limits: Quantities = msgspec.field(default_factory=dict)
     requests: Quantities = msgspec.field(default_factory=dict)
 
@@ -48,13 +49,13 @@ class ResourceRequirements(Shape, frozen=True, gc=False):
 NO_RESOURCES = ResourceRequirements()
 
 
-class ContainerPort(Shape, frozen=True, gc=False):
+class ContainerPort(WireShape, frozen=True, gc=False):
     host_port: int = 0
     protocol: str = ""
     host_ip: str = msgspec.field(default="", name="hostIP")
 
 
-class Container(Shape, frozen=True, gc=False):
+class Container(WireShape, frozen=True, gc=False):
     name: str = ""
     image: str = ""
     command: tuple[str, ...] = ()
@@ -64,57 +65,113 @@ class Container(Shape, frozen=True, gc=False):
     restart_policy: str = ""
 
 
-class PodSchedulingGate(Shape, frozen=True, gc=False):
+class PodSchedulingGate(WireShape, frozen=True, gc=False):
     name: str = ""
 
 
-class PodSchedulingGroup(Shape, frozen=True, gc=False):
+class PodSchedulingGroup(WireShape, frozen=True, gc=False):
     pod_group_name: str = ""
 
 
-class LabelSelectorRequirement(Shape, frozen=True, gc=False):
+class LabelSelectorRequirement(WireShape, frozen=True, gc=False):
     key: str = ""
     operator: str = ""
     values: tuple[str, ...] = ()
 
 
-class LabelSelector(Shape, frozen=True, gc=False):
+class WireLabelSelector(WireShape, frozen=True, gc=False):
     match_labels: dict[str, str] = msgspec.field(default_factory=dict)
     match_expressions: tuple[LabelSelectorRequirement, ...] = ()
 
 
-class PodAffinityTerm(Shape, frozen=True, gc=False):
+class PodAffinityTerm(WireShape, frozen=True, gc=False):
     topology_key: str = ""
     namespaces: tuple[str, ...] = ()
-    label_selector: LabelSelector | None = None
-    namespace_selector: LabelSelector | None = None
+    label_selector: WireLabelSelector | None = None
+    namespace_selector: WireLabelSelector | None = None
 
 
-class PodAntiAffinity(Shape, frozen=True, gc=False):
+class NodeSelectorTerm(WireShape, frozen=True, gc=False):
+    match_expressions: tuple[LabelSelectorRequirement, ...] = ()
+    match_fields: tuple[LabelSelectorRequirement, ...] = ()
+
+
+class NodeSelector(WireShape, frozen=True, gc=False):
+    node_selector_terms: tuple[NodeSelectorTerm, ...] = ()
+
+
+class NodeAffinity(WireShape, frozen=True, gc=False):
+    required_during_scheduling_ignored_during_execution: NodeSelector | None = None
+
+
+class PodAffinity(WireShape, frozen=True, gc=False):
     required_during_scheduling_ignored_during_execution: tuple[PodAffinityTerm, ...] = ()
 
 
-class Affinity(Shape, frozen=True, gc=False):
+class PodAntiAffinity(WireShape, frozen=True, gc=False):
+    required_during_scheduling_ignored_during_execution: tuple[PodAffinityTerm, ...] = ()
+
+
+class Affinity(WireShape, frozen=True, gc=False):
+    node_affinity: NodeAffinity | None = None
+    pod_affinity: PodAffinity | None = None
     pod_anti_affinity: PodAntiAffinity | None = None
 
 
-class ClaimSource(Shape, frozen=True, gc=False):
+class ClaimSource(WireShape, frozen=True, gc=False):
     claim_name: str = ""
 
 
-class Volume(Shape, frozen=True, gc=False):
-    """On this wire a volume's source lies beside its name, on the other in a message of its own."""
+class ConfigMapSource(WireShape, frozen=True, gc=False):
+    """On this wire the name lies in the source itself, on the other in a reference of its own."""
 
-    persistent_volume_claim: ClaimSource | None = None
+    name: str = ""
+    optional: bool = False
 
     @property
-    def volume_source(self) -> "Volume":
+    def local_object_reference(self) -> "ConfigMapSource":
         return self
 
 
-class PodSpec(Shape, frozen=True, gc=False):
+class WireVolume(WireShape, frozen=True, gc=False):
+    """On this wire a volume's source lies beside its name, on the other in a message of its own."""
+
+    persistent_volume_claim: ClaimSource | None = None
+    config_map: ConfigMapSource | None = None
+
+    @property
+    def volume_source(self) -> "WireVolume":
+        return self
+
+
+class PodResourceClaim(WireShape, frozen=True, gc=False):
+    name: str = ""
+    resource_claim_name: str = ""
+    resource_claim_template_name: str = ""
+
+
+class WireToleration(WireShape, frozen=True, gc=False):
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""
+
+
+class WireSpread(WireShape, frozen=True, gc=False):
+    max_skew: int = 0
+    topology_key: str = ""
+    when_unsatisfiable: str = ""
+
+
+class PodSpec(WireShape, frozen=True, gc=False):
     containers: tuple[Container, ...] = ()
-    volumes: tuple[Volume, ...] = ()
+    volumes: tuple[WireVolume, ...] = ()
+    node_selector: dict[str, str] = msgspec.field(default_factory=dict)
+    service_account_name: str = ""
+    tolerations: tuple[WireToleration, ...] = ()
+    runtime_class_name: str = ""
+    preemption_policy: str = ""
+    topology_spread_constraints: tuple[WireSpread, ...] = ()
     node_name: str = ""
     host_network: bool = False
     affinity: Affinity | None = None
@@ -124,16 +181,17 @@ class PodSpec(Shape, frozen=True, gc=False):
     priority: int | None = None
     overhead: Quantities = msgspec.field(default_factory=dict)
     scheduling_gates: tuple[PodSchedulingGate, ...] = ()
+    resource_claims: tuple[PodResourceClaim, ...] = ()
     resources: ResourceRequirements = NO_RESOURCES
     scheduling_group: PodSchedulingGroup = PodSchedulingGroup()
 
 
-class ContainerStateWaiting(Shape, frozen=True, gc=False):
+class ContainerStateWaiting(WireShape, frozen=True, gc=False):
     reason: str = ""
     message: str = ""
 
 
-class ContainerStateTerminated(Shape, frozen=True, gc=False):
+class ContainerStateTerminated(WireShape, frozen=True, gc=False):
     exit_code: int = 0
     reason: str = ""
     message: str = ""
@@ -141,12 +199,12 @@ class ContainerStateTerminated(Shape, frozen=True, gc=False):
     finished_at: str | None = None
 
 
-class ContainerState(Shape, frozen=True, gc=False):
+class ContainerState(WireShape, frozen=True, gc=False):
     waiting: ContainerStateWaiting | None = None
     terminated: ContainerStateTerminated | None = None
 
 
-class ContainerStatus(Shape, frozen=True, gc=False):
+class ContainerStatus(WireShape, frozen=True, gc=False):
     name: str = ""
     state: ContainerState = ContainerState()
     last_state: ContainerState = ContainerState()
@@ -154,7 +212,7 @@ class ContainerStatus(Shape, frozen=True, gc=False):
     restart_count: int = 0
 
 
-class PodCondition(Shape, frozen=True, gc=False):
+class PodCondition(WireShape, frozen=True, gc=False):
     type: str = ""
     status: str = ""
     last_transition_time: str | None = None
@@ -162,7 +220,7 @@ class PodCondition(Shape, frozen=True, gc=False):
     message: str = ""
 
 
-class PodStatus(Shape, frozen=True, gc=False):
+class PodStatus(WireShape, frozen=True, gc=False):
     phase: str = ""
     conditions: tuple[PodCondition, ...] = ()
     message: str = ""
@@ -171,41 +229,42 @@ class PodStatus(Shape, frozen=True, gc=False):
     start_time: str | None = None
     container_statuses: tuple[ContainerStatus, ...] = ()
     init_container_statuses: tuple[ContainerStatus, ...] = ()
+    nominated_node_name: str = ""
 
 
-class Pod(Shape, frozen=True, gc=False):
+class WirePod(WireShape, frozen=True, gc=False):
     metadata: ObjectMeta = ObjectMeta()
     spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()
 
 
-class PodTemplateSpec(Shape, frozen=True, gc=False):
+class PodTemplateSpec(WireShape, frozen=True, gc=False):
     metadata: ObjectMeta = ObjectMeta()
     spec: PodSpec = PodSpec()
 
 
-class Taint(Shape, frozen=True, gc=False):
+class WireTaint(WireShape, frozen=True, gc=False):
     key: str = ""
     value: str = ""
     effect: str = ""
 
 
-class NodeSpec(Shape, frozen=True, gc=False):
+class NodeSpec(WireShape, frozen=True, gc=False):
     provider_id: str = msgspec.field(default="", name="providerID")
     unschedulable: bool = False
-    taints: tuple[Taint, ...] = ()
+    taints: tuple[WireTaint, ...] = ()
 
 
-class NodeAddress(Shape, frozen=True, gc=False):
+class NodeAddress(WireShape, frozen=True, gc=False):
     type: str = ""
     address: str = ""
 
 
-class NodeSystemInfo(Shape, frozen=True, gc=False):
+class NodeSystemInfo(WireShape, frozen=True, gc=False):
     kubelet_version: str = ""
 
 
-class NodeStatus(Shape, frozen=True, gc=False):
+class NodeStatus(WireShape, frozen=True, gc=False):
     capacity: Quantities = msgspec.field(default_factory=dict)
     allocatable: Quantities = msgspec.field(default_factory=dict)
     conditions: tuple[PodCondition, ...] = ()
@@ -213,29 +272,29 @@ class NodeStatus(Shape, frozen=True, gc=False):
     node_info: NodeSystemInfo = NodeSystemInfo()
 
 
-class Node(Shape, frozen=True, gc=False):
+class WireNode(WireShape, frozen=True, gc=False):
     metadata: ObjectMeta = ObjectMeta()
     spec: NodeSpec = NodeSpec()
     status: NodeStatus = NodeStatus()
 
 
-class ObjectReference(Shape, frozen=True, gc=False):
+class ObjectReference(WireShape, frozen=True, gc=False):
     kind: str = ""
     namespace: str = ""
     name: str = ""
     uid: str = ""
 
 
-class EventSource(Shape, frozen=True, gc=False):
+class EventSource(WireShape, frozen=True, gc=False):
     component: str = ""
 
 
-class EventSeries(Shape, frozen=True, gc=False):
+class EventSeries(WireShape, frozen=True, gc=False):
     count: int = 0
     last_observed_time: str | None = None
 
 
-class Event(Shape, frozen=True, gc=False):
+class WireEvent(WireShape, frozen=True, gc=False):
     metadata: ObjectMeta = ObjectMeta()
     involved_object: ObjectReference = ObjectReference()
     reason: str = ""
@@ -250,14 +309,14 @@ class Event(Shape, frozen=True, gc=False):
     reporting_component: str = ""
 
 
-class JobSpec(Shape, frozen=True, gc=False):
+class JobSpec(WireShape, frozen=True, gc=False):
     parallelism: int | None = None
     completions: int | None = None
     template: PodTemplateSpec = PodTemplateSpec()
     suspend: bool = False
 
 
-class JobStatus(Shape, frozen=True, gc=False):
+class JobStatus(WireShape, frozen=True, gc=False):
     conditions: tuple[PodCondition, ...] = ()
     start_time: str | None = None
     completion_time: str | None = None
@@ -266,7 +325,7 @@ class JobStatus(Shape, frozen=True, gc=False):
     failed: int = 0
 
 
-class Job(Shape, frozen=True, gc=False):
+class WireJob(WireShape, frozen=True, gc=False):
     metadata: ObjectMeta = ObjectMeta()
     spec: JobSpec = JobSpec()
     status: JobStatus = JobStatus()

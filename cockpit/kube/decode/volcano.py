@@ -3,11 +3,11 @@
 Source: volcano-sh/apis pkg/apis/batch/v1alpha1/job.go.
 """
 
-from cockpit.kube.decode.clean import WORDS, clean
+from cockpit.clean import WORDS, clean
 from cockpit.kube.decode.common import controller, identity, labels
 from cockpit.kube.decode.jobs import replica_spec
 from cockpit.kube.decode.reading import JSON
-from cockpit.kube.decode.shapes import ObjectMeta, PodTemplateSpec, Shape
+from cockpit.kube.decode.shapes import ObjectMeta, PodTemplateSpec, WireShape
 from cockpit.model.job import JobObject
 from cockpit.model.record import Condition
 
@@ -17,33 +17,33 @@ ABORTED = ("Aborting", "Aborted")
 _ENDED = ("Completed", "Failed", "Terminated")
 
 
-class _Task(Shape, frozen=True, gc=False):
+class _Task(WireShape, frozen=True, gc=False):
     name: str = ""
     replicas: int = 0
     template: PodTemplateSpec = PodTemplateSpec()
 
 
-class _Spec(Shape, frozen=True, gc=False):
+class _Spec(WireShape, frozen=True, gc=False):
     queue: str = ""
     scheduler_name: str = ""
     tasks: tuple[_Task, ...] = ()
 
 
-class _State(Shape, frozen=True, gc=False):
+class _State(WireShape, frozen=True, gc=False):
     phase: str = ""
     reason: str = ""
     message: str = ""
     last_transition_time: str | None = None
 
 
-class _Status(Shape, frozen=True, gc=False):
+class _Status(WireShape, frozen=True, gc=False):
     state: _State = _State()
     running: int = 0
     succeeded: int = 0
     failed: int = 0
 
 
-class VolcanoJob(Shape, frozen=True, gc=False):
+class VolcanoJob(WireShape, frozen=True, gc=False):
     """batch.volcano.sh/v1alpha1 Job."""
 
     api_version: str = "batch.volcano.sh/v1alpha1"

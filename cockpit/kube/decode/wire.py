@@ -1,16 +1,17 @@
 """The two encodings of lists, watch events and statuses; which one a server chose is seen in its answer."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 import msgspec
 
-from cockpit.kube.decode.clean import clean
+from cockpit.clean import SHORT, clean
 from cockpit.kube.decode.envelope import MAGIC, opened
 from cockpit.kube.decode.frames import Frames, FramingError, LengthFrames, LineFrames
-from cockpit.kube.decode.shapes import AnyObject, Shape
+from cockpit.kube.decode.shapes import AnyObject, WireShape
 from cockpit.kube.proto import meta_pb2
+from cockpit.model.refusal import Cause
 
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 JSON = "application/json"
@@ -28,10 +29,13 @@ class ServerStatus(msgspec.Struct, frozen=True):
     reason: str = ""
     message: str = ""
     retry_after_seconds: float | None = None
-    causes: tuple[str, ...] = ()  # "field: message"
+    causes: tuple[Cause, ...] = ()
+    name: str = ""  # of the object that it speaks of
+    group: str = ""
+    kind: str = ""  # its plural resource, as Status.details has it
 
 
-class Page(msgspec.Struct, frozen=True):
+class ListPage(msgspec.Struct, frozen=True):
     """One page of a list: items still raw, so that each fails alone."""
 
     items: tuple[bytes, ...]
@@ -58,7 +62,7 @@ class Wire(Protocol):
     def status(self, raw: bytes) -> ServerStatus:
         """A Status object. Raises UndecodableError."""
 
-    def page(self, body: bytes) -> Page:
+    def page(self, body: bytes) -> ListPage:
         """A list. Raises UndecodableError."""
 
 
@@ -77,6 +81,10 @@ def _guarded(read: Callable[[bytes], Any], raw: bytes) -> Any:
         return read(raw)
     except (DecodeError, UnicodeDecodeError) as error:
         raise UndecodableError(f"not readable as protobuf ({type(error).__name__})") from None
+
+
+def _causes(told: Iterable[Any]) -> tuple[Cause, ...]:
+    return tuple(Cause(clean(one.field), clean(one.message), clean(one.reason, SHORT)) for one in told)
 
 
 class ProtobufWire:
@@ -108,13 +116,16 @@ class ProtobufWire:
             reason=clean(status.reason),
             message=clean(status.message),
             retry_after_seconds=float(details.retry_after_seconds) or None,
-            causes=tuple(f"{clean(one.field)}: {clean(one.message)}" for one in details.causes),
+            causes=_causes(details.causes),
+            name=clean(details.name, SHORT),
+            group=clean(details.group, SHORT),
+            kind=clean(details.kind, SHORT),
         )
 
-    def page(self, body: bytes) -> Page:
+    def page(self, body: bytes) -> ListPage:
         page = _guarded(meta_pb2.AnyList.FromString, _guarded(_unwrap, body))
         meta = page.metadata
-        return Page(
+        return ListPage(
             tuple(page.items), meta.resource_version, getattr(meta, "continue"), meta.remaining_item_count
         )
 
@@ -124,30 +135,34 @@ class _Event(msgspec.Struct, frozen=True):
     object: msgspec.Raw
 
 
-class _ListMeta(Shape, frozen=True, gc=False):
+class _ListMeta(WireShape, frozen=True, gc=False):
     resource_version: str = ""
     continue_token: str = msgspec.field(default="", name="continue")
     remaining_item_count: int = 0
 
 
-class _List(Shape, frozen=True):
+class _List(WireShape, frozen=True):
     """Without `items` it is no list: read as an empty one, an answer of a proxy would empty the screen."""
 
     items: tuple[msgspec.Raw, ...] | None
     metadata: _ListMeta = _ListMeta()
 
 
-class _Cause(Shape, frozen=True, gc=False):
+class _Cause(WireShape, frozen=True, gc=False):
     message: str = ""
     field: str = ""
+    reason: str = ""
 
 
-class _Details(Shape, frozen=True, gc=False):
+class _Details(WireShape, frozen=True, gc=False):
+    name: str = ""
+    group: str = ""
+    kind: str = ""
     causes: tuple[_Cause, ...] = ()
     retry_after_seconds: float | None = None
 
 
-class _Status(Shape, frozen=True, gc=False):
+class _Status(WireShape, frozen=True, gc=False):
     kind: str = ""
     message: str = ""
     reason: str = ""
@@ -225,14 +240,17 @@ class JsonWire:
             reason=clean(status.reason),
             message=clean(status.message),
             retry_after_seconds=details.retry_after_seconds or None,
-            causes=tuple(f"{clean(one.field)}: {clean(one.message)}" for one in details.causes),
+            causes=_causes(details.causes),
+            name=clean(details.name, SHORT),
+            group=clean(details.group, SHORT),
+            kind=clean(details.kind, SHORT),
         )
 
-    def page(self, body: bytes) -> Page:
+    def page(self, body: bytes) -> ListPage:
         page = self._strict_page(body)
         items = tuple(bytes(item) for item in page.items or ())
         meta = page.metadata
-        return Page(items, meta.resource_version, meta.continue_token, meta.remaining_item_count)
+        return ListPage(items, meta.resource_version, meta.continue_token, meta.remaining_item_count)
 
     def _strict_page(self, body: bytes) -> _List:
         try:

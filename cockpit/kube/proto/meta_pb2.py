@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1d\x63ockpit/kube/proto/meta.proto\x12\x11\x63ockpit.kube.meta\"-\n\x08TypeMeta\x12\x13\n\x0b\x61pi_version\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\"F\n\x07Unknown\x12.\n\ttype_meta\x18\x01 \x01(\x0b\x32\x1b.cockpit.kube.meta.TypeMeta\x12\x0b\n\x03raw\x18\x02 \x01(\x0c\"\x1b\n\x0cRawExtension\x12\x0b\n\x03raw\x18\x01 \x01(\x0c\"K\n\nWatchEvent\x12\x0c\n\x04type\x18\x01 \x01(\t\x12/\n\x06object\x18\x02 \x01(\x0b\x32\x1f.cockpit.kube.meta.RawExtension\"&\n\x04Time\x12\x0f\n\x07seconds\x18\x01 \x01(\x03\x12\r\n\x05nanos\x18\x02 \x01(\x05\"\x1a\n\x08Quantity\x12\x0e\n\x06string\x18\x01 \x01(\t\"b\n\x0eOwnerReference\x12\x13\n\x0b\x61pi_version\x18\x05 \x01(\t\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\x0b\n\x03uid\x18\x04 \x01(\t\x12\x12\n\ncontroller\x18\x06 \x01(\x08\"\xde\x03\n\nObjectMeta\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x03 \x01(\t\x12\x0b\n\x03uid\x18\x05 \x01(\t\x12\x18\n\x10resource_version\x18\x06 \x01(\t\x12\x33\n\x12\x63reation_timestamp\x18\x08 \x01(\x0b\x32\x17.cockpit.kube.meta.Time\x12\x33\n\x12\x64\x65letion_timestamp\x18\t \x01(\x0b\x32\x17.cockpit.kube.meta.Time\x12\x39\n\x06labels\x18\x0b \x03(\x0b\x32).cockpit.kube.meta.ObjectMeta.LabelsEntry\x12\x43\n\x0b\x61nnotations\x18\x0c \x03(\x0b\x32..cockpit.kube.meta.ObjectMeta.AnnotationsEntry\x12;\n\x10owner_references\x18\r \x03(\x0b\x32!.cockpit.kube.meta.OwnerReference\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1a\x32\n\x10\x41nnotationsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"I\n\x18LabelSelectorRequirement\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\x10\n\x08operator\x18\x02 \x01(\t\x12\x0e\n\x06values\x18\x03 \x03(\t\"\xd4\x01\n\rLabelSelector\x12G\n\x0cmatch_labels\x18\x01 \x03(\x0b\x32\x31.cockpit.kube.meta.LabelSelector.MatchLabelsEntry\x12\x46\n\x11match_expressions\x18\x02 \x03(\x0b\x32+.cockpit.kube.meta.LabelSelectorRequirement\x1a\x32\n\x10MatchLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"<\n\tAnyObject\x12/\n\x08metadata\x18\x01 \x01(\x0b\x32\x1d.cockpit.kube.meta.ObjectMeta\"T\n\x08ListMeta\x12\x18\n\x10resource_version\x18\x02 \x01(\t\x12\x10\n\x08\x63ontinue\x18\x03 \x01(\t\x12\x1c\n\x14remaining_item_count\x18\x04 \x01(\x03\"G\n\x07\x41nyList\x12-\n\x08metadata\x18\x01 \x01(\x0b\x32\x1b.cockpit.kube.meta.ListMeta\x12\r\n\x05items\x18\x02 \x03(\x0c\"=\n\x0bStatusCause\x12\x0e\n\x06reason\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\r\n\x05\x66ield\x18\x03 \x01(\t\"\x87\x01\n\rStatusDetails\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05group\x18\x02 \x01(\t\x12\x0c\n\x04kind\x18\x03 \x01(\t\x12.\n\x06\x63\x61uses\x18\x04 \x03(\x0b\x32\x1e.cockpit.kube.meta.StatusCause\x12\x1b\n\x13retry_after_seconds\x18\x05 \x01(\x05\"z\n\x06Status\x12\x0e\n\x06status\x18\x02 \x01(\t\x12\x0f\n\x07message\x18\x03 \x01(\t\x12\x0e\n\x06reason\x18\x04 \x01(\t\x12\x31\n\x07\x64\x65tails\x18\x05 \x01(\x0b\x32 .cockpit.kube.meta.StatusDetails\x12\x0c\n\x04\x63ode\x18\x06 \x01(\x05')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1d\x63ockpit/kube/proto/meta.proto\x12\x11\x63ockpit.kube.meta\"-\n\x08TypeMeta\x12\x13\n\x0b\x61pi_version\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\"F\n\x07Unknown\x12.\n\ttype_meta\x18\x01 \x01(\x0b\x32\x1b.cockpit.kube.meta.TypeMeta\x12\x0b\n\x03raw\x18\x02 \x01(\x0c\"\x1b\n\x0cRawExtension\x12\x0b\n\x03raw\x18\x01 \x01(\x0c\"K\n\nWatchEvent\x12\x0c\n\x04type\x18\x01 \x01(\t\x12/\n\x06object\x18\x02 \x01(\x0b\x32\x1f.cockpit.kube.meta.RawExtension\"&\n\x04Time\x12\x0f\n\x07seconds\x18\x01 \x01(\x03\x12\r\n\x05nanos\x18\x02 \x01(\x05\"\x1a\n\x08Quantity\x12\x0e\n\x06string\x18\x01 \x01(\t\"b\n\x0eOwnerReference\x12\x13\n\x0b\x61pi_version\x18\x05 \x01(\t\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\x0b\n\x03uid\x18\x04 \x01(\t\x12\x12\n\ncontroller\x18\x06 \x01(\x08\"\xf2\x03\n\nObjectMeta\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x03 \x01(\t\x12\x0b\n\x03uid\x18\x05 \x01(\t\x12\x18\n\x10resource_version\x18\x06 \x01(\t\x12\x33\n\x12\x63reation_timestamp\x18\x08 \x01(\x0b\x32\x17.cockpit.kube.meta.Time\x12\x33\n\x12\x64\x65letion_timestamp\x18\t \x01(\x0b\x32\x17.cockpit.kube.meta.Time\x12\x39\n\x06labels\x18\x0b \x03(\x0b\x32).cockpit.kube.meta.ObjectMeta.LabelsEntry\x12\x43\n\x0b\x61nnotations\x18\x0c \x03(\x0b\x32..cockpit.kube.meta.ObjectMeta.AnnotationsEntry\x12;\n\x10owner_references\x18\r \x03(\x0b\x32!.cockpit.kube.meta.OwnerReference\x12\x12\n\nfinalizers\x18\x0e \x03(\t\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1a\x32\n\x10\x41nnotationsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"I\n\x18LabelSelectorRequirement\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\x10\n\x08operator\x18\x02 \x01(\t\x12\x0e\n\x06values\x18\x03 \x03(\t\"\xd4\x01\n\rLabelSelector\x12G\n\x0cmatch_labels\x18\x01 \x03(\x0b\x32\x31.cockpit.kube.meta.LabelSelector.MatchLabelsEntry\x12\x46\n\x11match_expressions\x18\x02 \x03(\x0b\x32+.cockpit.kube.meta.LabelSelectorRequirement\x1a\x32\n\x10MatchLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"<\n\tAnyObject\x12/\n\x08metadata\x18\x01 \x01(\x0b\x32\x1d.cockpit.kube.meta.ObjectMeta\"T\n\x08ListMeta\x12\x18\n\x10resource_version\x18\x02 \x01(\t\x12\x10\n\x08\x63ontinue\x18\x03 \x01(\t\x12\x1c\n\x14remaining_item_count\x18\x04 \x01(\x03\"G\n\x07\x41nyList\x12-\n\x08metadata\x18\x01 \x01(\x0b\x32\x1b.cockpit.kube.meta.ListMeta\x12\r\n\x05items\x18\x02 \x03(\x0c\"=\n\x0bStatusCause\x12\x0e\n\x06reason\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\r\n\x05\x66ield\x18\x03 \x01(\t\"\x87\x01\n\rStatusDetails\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05group\x18\x02 \x01(\t\x12\x0c\n\x04kind\x18\x03 \x01(\t\x12.\n\x06\x63\x61uses\x18\x04 \x03(\x0b\x32\x1e.cockpit.kube.meta.StatusCause\x12\x1b\n\x13retry_after_seconds\x18\x05 \x01(\x05\"z\n\x06Status\x12\x0e\n\x06status\x18\x02 \x01(\t\x12\x0f\n\x07message\x18\x03 \x01(\t\x12\x0e\n\x06reason\x18\x04 \x01(\t\x12\x31\n\x07\x64\x65tails\x18\x05 \x01(\x0b\x32 .cockpit.kube.meta.StatusDetails\x12\x0c\n\x04\x63ode\x18\x06 \x01(\x05')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -52,27 +52,27 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_OWNERREFERENCE']._serialized_start=345
   _globals['_OWNERREFERENCE']._serialized_end=443
   _globals['_OBJECTMETA']._serialized_start=446
-  _globals['_OBJECTMETA']._serialized_end=924
-  _globals['_OBJECTMETA_LABELSENTRY']._serialized_start=827
-  _globals['_OBJECTMETA_LABELSENTRY']._serialized_end=872
-  _globals['_OBJECTMETA_ANNOTATIONSENTRY']._serialized_start=874
-  _globals['_OBJECTMETA_ANNOTATIONSENTRY']._serialized_end=924
-  _globals['_LABELSELECTORREQUIREMENT']._serialized_start=926
-  _globals['_LABELSELECTORREQUIREMENT']._serialized_end=999
-  _globals['_LABELSELECTOR']._serialized_start=1002
-  _globals['_LABELSELECTOR']._serialized_end=1214
-  _globals['_LABELSELECTOR_MATCHLABELSENTRY']._serialized_start=1164
-  _globals['_LABELSELECTOR_MATCHLABELSENTRY']._serialized_end=1214
-  _globals['_ANYOBJECT']._serialized_start=1216
-  _globals['_ANYOBJECT']._serialized_end=1276
-  _globals['_LISTMETA']._serialized_start=1278
-  _globals['_LISTMETA']._serialized_end=1362
-  _globals['_ANYLIST']._serialized_start=1364
-  _globals['_ANYLIST']._serialized_end=1435
-  _globals['_STATUSCAUSE']._serialized_start=1437
-  _globals['_STATUSCAUSE']._serialized_end=1498
-  _globals['_STATUSDETAILS']._serialized_start=1501
-  _globals['_STATUSDETAILS']._serialized_end=1636
-  _globals['_STATUS']._serialized_start=1638
-  _globals['_STATUS']._serialized_end=1760
+  _globals['_OBJECTMETA']._serialized_end=944
+  _globals['_OBJECTMETA_LABELSENTRY']._serialized_start=847
+  _globals['_OBJECTMETA_LABELSENTRY']._serialized_end=892
+  _globals['_OBJECTMETA_ANNOTATIONSENTRY']._serialized_start=894
+  _globals['_OBJECTMETA_ANNOTATIONSENTRY']._serialized_end=944
+  _globals['_LABELSELECTORREQUIREMENT']._serialized_start=946
+  _globals['_LABELSELECTORREQUIREMENT']._serialized_end=1019
+  _globals['_LABELSELECTOR']._serialized_start=1022
+  _globals['_LABELSELECTOR']._serialized_end=1234
+  _globals['_LABELSELECTOR_MATCHLABELSENTRY']._serialized_start=1184
+  _globals['_LABELSELECTOR_MATCHLABELSENTRY']._serialized_end=1234
+  _globals['_ANYOBJECT']._serialized_start=1236
+  _globals['_ANYOBJECT']._serialized_end=1296
+  _globals['_LISTMETA']._serialized_start=1298
+  _globals['_LISTMETA']._serialized_end=1382
+  _globals['_ANYLIST']._serialized_start=1384
+  _globals['_ANYLIST']._serialized_end=1455
+  _globals['_STATUSCAUSE']._serialized_start=1457
+  _globals['_STATUSCAUSE']._serialized_end=1518
+  _globals['_STATUSDETAILS']._serialized_start=1521
+  _globals['_STATUSDETAILS']._serialized_end=1656
+  _globals['_STATUS']._serialized_start=1658
+  _globals['_STATUS']._serialized_end=1780
 # @@protoc_insertion_point(module_scope)

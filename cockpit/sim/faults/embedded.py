@@ -8,7 +8,7 @@ from aiohttp import web
 from aiohttp.abc import AbstractStreamWriter
 
 from cockpit.clock import Clock
-from cockpit.sim.faults.exchange import HOP_BY_HOP, Answer, Each, Exchange, Fault, Seen
+from cockpit.sim.faults.exchange import HOP_BY_HOP, Each, Exchange, Fault, OriginAnswer, SeenRequest
 from cockpit.sim.faults.sockets import is_socket
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from multidict import CIMultiDict
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-Choose = Callable[[Seen], Fault | None]
+Choose = Callable[[SeenRequest], Fault | None]
 Begin = Callable[[int, Mapping[str, str]], Awaitable[None]]
 
 
@@ -83,7 +83,7 @@ class EmbeddedExchange(Exchange):
 
         await self._run(begin, each or self.write)
 
-    async def whole(self) -> Answer:
+    async def whole(self) -> OriginAnswer:
         heads: list[tuple[int, Mapping[str, str]]] = []
         pieces: list[bytes] = []
 
@@ -95,7 +95,7 @@ class EmbeddedExchange(Exchange):
 
         await self._run(begin, keep)
         status, headers = heads[0]
-        return Answer(status, headers.get("Content-Type", ""), headers, b"".join(pieces))
+        return OriginAnswer(status, headers.get("Content-Type", ""), headers, b"".join(pieces))
 
     async def _run(self, begin: Begin, each: Each) -> None:
         """Run the handler on a copy of the request whose answer goes into a tap."""
@@ -148,7 +148,7 @@ class FaultLayer:
             return await handler(request)
         query, headers = dict(request.query), dict(request.headers)
         now = self.clock.monotonic()
-        seen = Seen(request.method, request.path, query, headers, now, self._user_of(request))
+        seen = SeenRequest(request.method, request.path, query, headers, now, self._user_of(request))
         fault = self.choose(seen)
         if fault is None:
             return await handler(request)

@@ -11,7 +11,7 @@ Each = Callable[[bytes], Awaitable[None]]
 
 
 @dataclass(frozen=True)
-class Seen:
+class SeenRequest:
     """One request as it arrived; `at_seconds` is monotonic time of the layer's clock.
 
     `user` is the name behind its token, "" where that is not known.
@@ -36,7 +36,7 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Answer:
+class OriginAnswer:
     """A whole answer of the server behind, as it was."""
 
     status: int
@@ -53,7 +53,7 @@ class Exchange:
     """
 
     request: web.Request
-    seen: Seen
+    seen: SeenRequest
     query: dict[str, str]
     headers: dict[str, str]
     body: bytes
@@ -92,7 +92,7 @@ class Exchange:
         stands in for the real one. A request for a WebSocket gets it, untouched."""
         raise NotImplementedError
 
-    async def whole(self) -> Answer:
+    async def whole(self) -> OriginAnswer:
         """The server's own answer, read to its end; the reader hears nothing of it yet."""
         raise NotImplementedError
 
@@ -101,14 +101,14 @@ Fault = Callable[[Exchange], Awaitable[None]]
 
 
 @dataclass
-class Rule:
+class InjectedFault:
     """`fault` happens to the next `times` requests that `matches` (None: to all of them, for ever)."""
 
     fault: Fault
-    matches: Callable[[Seen], bool]
+    matches: Callable[[SeenRequest], bool]
     times: int | None = None
     used: int = field(default=0)
 
-    def takes(self, seen: Seen) -> bool:
+    def takes(self, seen: SeenRequest) -> bool:
         """Whether the fault happens to this request, too."""
         return (self.times is None or self.used < self.times) and self.matches(seen)

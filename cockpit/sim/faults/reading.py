@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from cockpit.errors import BadInput
-from cockpit.sim.scenarios.durations import seconds
+from cockpit.sim.durations import seconds
 
 Path = tuple[str | int, ...]
 Settings = dict[str, Any]
@@ -86,7 +86,7 @@ def _text(value: Any, path: Path) -> str:
 
 def _flag(value: Any, path: Path) -> bool:
     if not isinstance(value, bool):
-        raise BadFault(path, f"{value!r} is neither true nor false.")
+        raise BadFault(path, f"{value!r} is not true or false.")
     return value
 
 

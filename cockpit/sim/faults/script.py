@@ -11,9 +11,9 @@ import msgspec
 
 from cockpit.clock import Clock
 from cockpit.sim.faults import kinds, mutations
-from cockpit.sim.faults.exchange import Fault, Seen
+from cockpit.sim.faults.exchange import Fault, SeenRequest
 from cockpit.sim.faults.reading import FaultRule, read_rules
-from cockpit.sim.faults.target import Target, target_of
+from cockpit.sim.faults.target import FaultTarget, target_of
 
 __all__ = ["FaultRule", "Fired", "Script", "read_rules"]
 
@@ -52,7 +52,7 @@ class Script:
         """From the `faults` of a scenario. Raises BadFault in one sentence."""
         return cls(read_rules(faults), clock, seed)
 
-    def choose(self, seen: Seen) -> Fault | None:
+    def choose(self, seen: SeenRequest) -> Fault | None:
         """What happens to this request: None for nothing."""
         if not self.rules:
             return None
@@ -65,7 +65,9 @@ class Script:
                 return self._fault(number, rule)
         return None
 
-    def _takes(self, number: int, rule: FaultRule, seen: Seen, target: Target, now: float) -> bool:
+    def _takes(
+        self, number: int, rule: FaultRule, seen: SeenRequest, target: FaultTarget, now: float
+    ) -> bool:
         if now < rule.start_seconds or (rule.last_seconds is not None and now >= rule.end_seconds):
             return False
         if rule.count is not None and self._used[number] >= rule.count:
@@ -78,7 +80,7 @@ class Script:
         return rule.chance >= 1.0 or self._randoms[number].random() < rule.chance
 
     async def _pause(self, seconds: float) -> None:
-        await asyncio.sleep(seconds / float(getattr(self._clock, "speed", 1.0)))
+        await asyncio.sleep(seconds / self._clock.cluster_pace())
 
     def _fault(self, number: int, rule: FaultRule) -> Fault:
         given = rule.settings
@@ -136,7 +138,7 @@ _WORDS = {
 }
 
 
-def _matches(rule: FaultRule, seen: Seen, target: Target) -> bool:
+def _matches(rule: FaultRule, seen: SeenRequest, target: FaultTarget) -> bool:
     held = {
         "method": seen.method,
         "path": seen.path,

@@ -7,7 +7,7 @@ import msgspec
 _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch"}
 
 
-class Target(msgspec.Struct, frozen=True):
+class FaultTarget(msgspec.Struct, frozen=True):
     """`kind` is what rules call it: `pods`, `pods/log`, `workloads.kueue.x-k8s.io`; "" for no resource."""
 
     verb: str = ""
@@ -16,7 +16,7 @@ class Target(msgspec.Struct, frozen=True):
     name: str = ""
 
 
-def target_of(method: str, path: str, query: Mapping[str, str]) -> Target:
+def target_of(method: str, path: str, query: Mapping[str, str]) -> FaultTarget:
     """Verb, kind, namespace and name, as kube-apiserver reads them; of other paths the method only."""
     parts = [part for part in path.split("/") if part]
     group = ""
@@ -25,7 +25,7 @@ def target_of(method: str, path: str, query: Mapping[str, str]) -> Target:
     elif parts[:1] == ["apis"] and len(parts) > 3:
         group, rest = parts[1], parts[3:]
     else:
-        return Target(method.lower())
+        return FaultTarget(method.lower())
     namespace = ""
     if rest[0] == "namespaces" and len(rest) > 2 and rest[2] not in ("status", "finalize"):
         namespace, rest = rest[1], rest[2:]
@@ -33,7 +33,7 @@ def target_of(method: str, path: str, query: Mapping[str, str]) -> Target:
     kind = f"{plural}.{group}" if group else plural
     if subresource:
         kind += f"/{subresource}"
-    return Target(_verb(method, name, query), kind, namespace, name)
+    return FaultTarget(_verb(method, name, query), kind, namespace, name)
 
 
 def _verb(method: str, name: str, query: Mapping[str, str]) -> str:

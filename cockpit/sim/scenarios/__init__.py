@@ -1,1 +1,1 @@
-"""Scenarios: an estate, what happens in it, and when; written as YAML, played on the embedded cluster."""
+"""Scenarios: a cluster, what happens in it, and when; written as YAML, played on the embedded cluster."""

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from cockpit.model.quantity import parse_quantity
-from cockpit.sim.scenarios.durations import seconds
+from cockpit.k8s.quantity import parse_quantity
+from cockpit.sim.durations import seconds
 
 Path = tuple[str | int, ...]
 Found = Iterator[tuple[Path, str]]

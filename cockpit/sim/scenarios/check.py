@@ -9,7 +9,7 @@ from cockpit.errors import BadInput
 from cockpit.sim.faults.reading import BadFault, read_rules
 from cockpit.sim.scenarios.amounts import Path, amounts_of
 from cockpit.sim.scenarios.kinds import resource_called, resource_of
-from cockpit.sim.scenarios.schema import VERBS, Job, Pool, Scenario, Step
+from cockpit.sim.scenarios.schema import VERBS, Scenario, ScenarioJob, ScenarioPool, ScenarioStep
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,48}[a-z0-9])?")
 """Short enough for what is put behind it: the number in a bulk, the index and the suffix of a pod."""
@@ -57,7 +57,7 @@ def _pools(scenario: Scenario) -> Iterator[Fault]:
         yield from (Fault(("pools", index, field), text) for field, text in _pool(pool))
 
 
-def _pool(pool: Pool) -> Iterator[tuple[str, str]]:
+def _pool(pool: ScenarioPool) -> Iterator[tuple[str, str]]:
     if pool.gpus and not pool.product:
         yield "gpus", f"{pool.gpus} GPUs of which kind? Add product, for instance NVIDIA-H100-80GB-HBM3."
     if (pool.min is None) != (pool.max is None):
@@ -90,7 +90,7 @@ def _jobs(scenario: Scenario) -> Iterator[Fault]:
         yield from (Fault((*path, field), text) for field, text in _job(scenario, job))
 
 
-def jobs_of(scenario: Scenario) -> Iterator[tuple[Path, Job]]:
+def jobs_of(scenario: Scenario) -> Iterator[tuple[Path, ScenarioJob]]:
     """Every job that the scenario can submit, with its place."""
     for index, bulk in enumerate(scenario.bulk):
         yield ("bulk", index, "job"), bulk.job
@@ -102,7 +102,7 @@ def jobs_of(scenario: Scenario) -> Iterator[tuple[Path, Job]]:
             yield ("streams", index, "jobs", at, "job"), choice.job
 
 
-def _job(scenario: Scenario, job: Job) -> Iterator[tuple[str, str]]:
+def _job(scenario: Scenario, job: ScenarioJob) -> Iterator[tuple[str, str]]:
     namespaces = {one.name: one for one in scenario.namespaces}
     if not _NAME.fullmatch(job.name):
         yield "name", _no_name(job.name)
@@ -136,7 +136,7 @@ def _steps(scenario: Scenario) -> Iterator[Fault]:
         yield from _objects(step, ("steps", index))
 
 
-def _objects(step: Step, path: Path) -> Iterator[Fault]:
+def _objects(step: ScenarioStep, path: Path) -> Iterator[Fault]:
     """What a step names by kind."""
     if step.apply is not None:
         metadata = step.apply.get("metadata")
@@ -161,7 +161,7 @@ def _streams(scenario: Scenario) -> Iterator[Fault]:
             yield Fault(("streams", index, "jobs"), "every weight is 0; give one job a weight above it.")
 
 
-def verbs_of(step: Step) -> list[str]:
+def verbs_of(step: ScenarioStep) -> list[str]:
     """The verbs that a step says."""
     return [verb for verb in VERBS if getattr(step, verb) is not None]
 

@@ -4,7 +4,7 @@ from cockpit.errors import BadInput
 from cockpit.kube import resource as kube
 from cockpit.kube.resource import Resource
 from cockpit.sim import resources as sim
-from cockpit.sim.actors.pools.machine_template import MACHINES
+from cockpit.sim.actors.common.machine_template import MACHINES
 from cockpit.sim.port import Tree
 
 _EVERY: tuple[Resource, ...] = (

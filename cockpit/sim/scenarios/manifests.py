@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from cockpit.sim.actors.autoscaler.groups import MAXIMUM, MINIMUM
-from cockpit.sim.actors.gpus.load import ANNOTATION as LOAD_ANNOTATION
-from cockpit.sim.actors.pools.machine_template import (
+from cockpit.sim.actors.common.gpu_load import ANNOTATION as LOAD_ANNOTATION
+from cockpit.sim.actors.common.machine_template import (
     KUBELET_ANNOTATION,
     RACK_SIZE_ANNOTATION,
     ZONES_ANNOTATION,
 )
+from cockpit.sim.durations import seconds
 from cockpit.sim.port import Tree
-from cockpit.sim.scenarios.durations import seconds
-from cockpit.sim.scenarios.schema import Job, Pool, Queue, Scenario
+from cockpit.sim.scenarios.schema import Scenario, ScenarioJob, ScenarioPool, ScenarioQueue
 
 POOLS_NAMESPACE = "pools"
 POOL_LABEL = "node-pool"
@@ -28,7 +28,7 @@ _PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
 _GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
 
 
-def capacity_of(pool: Pool) -> dict[str, str]:
+def capacity_of(pool: ScenarioPool) -> dict[str, str]:
     """What a node of the pool offers when all is well."""
     found = {"cpu": pool.cpu, "memory": pool.memory, "pods": str(pool.pods), "ephemeral-storage": "894Gi"}
     if pool.mig:
@@ -38,7 +38,7 @@ def capacity_of(pool: Pool) -> dict[str, str]:
     return found
 
 
-def labels_of(pool: Pool, index: int) -> dict[str, str]:
+def labels_of(pool: ScenarioPool, index: int) -> dict[str, str]:
     """Labels of the pool's node number `index`: pool, zone, rack, and what GPU Feature Discovery says."""
     found = {POOL_LABEL: pool.name, "node.kubernetes.io/instance-type": f"{pool.name}.large", **pool.labels}
     if pool.zones:
@@ -60,11 +60,11 @@ def labels_of(pool: Pool, index: int) -> dict[str, str]:
     return found
 
 
-def _taints(pool: Pool) -> list[dict[str, str]]:
+def _taints(pool: ScenarioPool) -> list[dict[str, str]]:
     return [{"key": one.key, "value": one.value, "effect": one.effect} for one in pool.taints]
 
 
-def node(pool: Pool, name: str, index: int, *, kubelet: str, has_gpus: bool = True) -> Tree:
+def node(pool: ScenarioPool, name: str, index: int, *, kubelet: str, has_gpus: bool = True) -> Tree:
     """A node that nobody owns; without `has_gpus` its devices are not advertised yet."""
     capacity = capacity_of(pool)
     if not has_gpus:
@@ -85,7 +85,7 @@ def node(pool: Pool, name: str, index: int, *, kubelet: str, has_gpus: bool = Tr
     }  # fmt: skip
 
 
-def machine_deployment(pool: Pool) -> Tree:
+def machine_deployment(pool: ScenarioPool) -> Tree:
     """The owner of a pool's number of nodes."""
     said = {f"cockpit.dev/{stage}-seconds": f"{seconds(getattr(pool.stages, stage)):g}" for stage in _STAGES}
     if pool.launch_fails:
@@ -149,7 +149,7 @@ def queue_objects(scenario: Scenario) -> Iterator[Tree]:
             }
 
 
-def _cluster_queue(queue: Queue) -> Tree:
+def _cluster_queue(queue: ScenarioQueue) -> Tree:
     flavors = []
     for flavor in queue.flavors:
         quota: dict[str, Any] = {"name": "nvidia.com/gpu", "nominalQuota": str(flavor.gpus)}
@@ -179,7 +179,7 @@ def _cluster_queue(queue: Queue) -> Tree:
     }
 
 
-def job_objects(job: Job, pools: dict[str, Pool]) -> list[Tree]:
+def job_objects(job: ScenarioJob, pools: dict[str, ScenarioPool]) -> list[Tree]:
     """What is created for a job, in order."""
     match job.kind:
         case "mpijob":
@@ -197,7 +197,7 @@ def job_objects(job: Job, pools: dict[str, Pool]) -> list[Tree]:
             ]
 
 
-def _metadata(job: Job, name: str = "") -> Tree:
+def _metadata(job: ScenarioJob, name: str = "") -> Tree:
     labels = {"app.kubernetes.io/name": job.name, **job.labels}
     if job.queue:
         labels[_QUEUE_LABEL] = job.queue
@@ -210,7 +210,7 @@ def _metadata(job: Job, name: str = "") -> Tree:
     }  # fmt: skip
 
 
-def _told(job: Job) -> dict[str, str]:
+def _told(job: ScenarioJob) -> dict[str, str]:
     """Annotations by which the simulated kubelet and the GPUs know what a pod does."""
     found = dict(job.annotations)
     if job.seconds is not None:
@@ -222,7 +222,7 @@ def _told(job: Job) -> dict[str, str]:
     return found
 
 
-def _pod_spec(job: Job, pools: dict[str, Pool], *, restart: str, name: str = "main") -> Tree:
+def _pod_spec(job: ScenarioJob, pools: dict[str, ScenarioPool], *, restart: str, name: str = "main") -> Tree:
     resources = {"cpu": job.cpu, "memory": job.memory}
     if job.gpus:
         resources[job.resource] = str(job.gpus)
@@ -249,14 +249,14 @@ def _pod_spec(job: Job, pools: dict[str, Pool], *, restart: str, name: str = "ma
     return spec
 
 
-def _pod(job: Job, pools: dict[str, Pool], name: str) -> Tree:
+def _pod(job: ScenarioJob, pools: dict[str, ScenarioPool], name: str) -> Tree:
     metadata = _metadata(job, name)
     metadata["annotations"] = {**metadata.get("annotations", {}), **_told(job)}
     spec = _pod_spec(job, pools, restart="Never")
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
-def _gang(job: Job, pools: dict[str, Pool]) -> list[Tree]:
+def _gang(job: ScenarioJob, pools: dict[str, ScenarioPool]) -> list[Tree]:
     """A pod group that binds whole or not at all, and its pods."""
     group = {
         "apiVersion": "scheduling.x-k8s.io/v1alpha1",
@@ -271,7 +271,7 @@ def _gang(job: Job, pools: dict[str, Pool]) -> list[Tree]:
     return [group, *pods]
 
 
-def _batch_job(job: Job, pools: dict[str, Pool]) -> Tree:
+def _batch_job(job: ScenarioJob, pools: dict[str, ScenarioPool]) -> Tree:
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
@@ -290,7 +290,7 @@ def _batch_job(job: Job, pools: dict[str, Pool]) -> Tree:
     }
 
 
-def _deployment(job: Job, pools: dict[str, Pool]) -> Tree:
+def _deployment(job: ScenarioJob, pools: dict[str, ScenarioPool]) -> Tree:
     chosen = {"app.kubernetes.io/name": job.name}
     return {
         "apiVersion": "apps/v1",
@@ -307,7 +307,7 @@ def _deployment(job: Job, pools: dict[str, Pool]) -> Tree:
     }
 
 
-def _mpijob(job: Job, pools: dict[str, Pool]) -> Tree:
+def _mpijob(job: ScenarioJob, pools: dict[str, ScenarioPool]) -> Tree:
     """Workers run sshd until the launcher is done, so only the launcher is told how long it takes."""
     worker_told = {
         key: value for key, value in _told(job).items() if not key.endswith(("/duration", "/exit-code"))
@@ -354,7 +354,7 @@ def _mpijob(job: Job, pools: dict[str, Pool]) -> Tree:
     }
 
 
-def exporter_daemon_set(pool: Pool) -> Tree:
+def exporter_daemon_set(pool: ScenarioPool) -> Tree:
     """The exporter of a pool: dcgm-exporter as the GPU Operator runs it, or our own."""
     name = "cockpit-exporter" if pool.exporter == "cockpit" else "nvidia-dcgm-exporter"
     labels = {"app": name, POOL_LABEL: pool.name}

@@ -25,7 +25,7 @@ class Stages(_Part, frozen=True):
     gpus: Duration = 15
 
 
-class Taint(_Part, frozen=True):
+class ScenarioTaint(_Part, frozen=True):
     """A taint of every node of a pool."""
 
     key: str
@@ -33,7 +33,7 @@ class Taint(_Part, frozen=True):
     effect: Literal["NoSchedule", "NoExecute", "PreferNoSchedule"] = "NoSchedule"
 
 
-class Pool(_Part, frozen=True):
+class ScenarioPool(_Part, frozen=True):
     """Nodes of one kind. With `owner: machines` a MachineDeployment owns their number, with `min` and `max`
     also an autoscaler; without an owner they simply are there."""
 
@@ -45,7 +45,7 @@ class Pool(_Part, frozen=True):
     memory: str = "128Gi"
     pods: int = 110
     labels: Labels = {}
-    taints: tuple[Taint, ...] = ()
+    taints: tuple[ScenarioTaint, ...] = ()
     zones: tuple[str, ...] = ()
     rack_size: int = 0
     replicas: int = 1
@@ -82,7 +82,7 @@ class Preemption(_Part, frozen=True):
     reclaim: Literal["Never", "LowerPriority", "Any"] = "Never"
 
 
-class Queue(_Part, frozen=True):
+class ScenarioQueue(_Part, frozen=True):
     """A ClusterQueue."""
 
     name: str
@@ -92,7 +92,7 @@ class Queue(_Part, frozen=True):
     preemption: Preemption = Preemption()
 
 
-class Priority(_Part, frozen=True):
+class ScenarioPriority(_Part, frozen=True):
     """A PriorityClass; with `workload` also a WorkloadPriorityClass of Kueue."""
 
     name: str
@@ -100,9 +100,9 @@ class Priority(_Part, frozen=True):
     workload: bool = True
 
 
-class Job(_Part, frozen=True):
+class ScenarioJob(_Part, frozen=True):
     """Something to submit. `seconds` is how long it runs, `load` its pattern on the GPUs (see
-    `cockpit/sim/actors/gpus/load.py`), `annotations` more of what a simulated pod can be told
+    `cockpit/sim/actors/common/gpu_load.py`), `annotations` more of what a simulated pod can be told
     (see `cockpit/sim/actors/kubelet`)."""
 
     name: str
@@ -127,7 +127,7 @@ class Job(_Part, frozen=True):
     owner: str = ""
 
 
-class Target(_Part, frozen=True):
+class ScenarioTarget(_Part, frozen=True):
     """An object by kind (`job`, `pod`, `mpijob`, `deployment`, ...) and name."""
 
     kind: str
@@ -135,7 +135,7 @@ class Target(_Part, frozen=True):
     namespace: str = ""
 
 
-class Resize(_Part, frozen=True):
+class ScenarioResize(_Part, frozen=True):
     """A new number of nodes of a pool with an owner."""
 
     pool: str
@@ -176,15 +176,15 @@ class Silence(_Part, frozen=True):
     silent: bool = True
 
 
-class Step(_Part, frozen=True):
+class ScenarioStep(_Part, frozen=True):
     """What happens at a time after the start: exactly one of the verbs. `say` tells the log what it means."""
 
     at: Duration
     say: str = ""
-    submit: Job | None = None
+    submit: ScenarioJob | None = None
     apply: dict[str, Any] | None = None
-    delete: Target | None = None
-    scale: Resize | None = None
+    delete: ScenarioTarget | None = None
+    scale: ScenarioResize | None = None
     cordon: str | None = None
     uncordon: str | None = None
     node: NodeJoins | None = None
@@ -209,15 +209,15 @@ VERBS = (
 )
 
 
-class Choice(_Part, frozen=True):
+class StreamChoice(_Part, frozen=True):
     """One shape of job in a stream; `weight` says how often, `name` is a prefix."""
 
-    job: Job
+    job: ScenarioJob
     weight: float = 1.0
     seconds_between: tuple[Duration, Duration] | None = None
 
 
-class Stream(_Part, frozen=True):
+class JobStream(_Part, frozen=True):
     """Jobs that keep coming: `every` seconds on average (exponential), from `after` on until `until`.
 
     With `day-seconds` the rate rises and falls like the hours of a day of that length; `most` is how many of
@@ -227,7 +227,7 @@ class Stream(_Part, frozen=True):
 
     name: str
     every: Duration
-    jobs: tuple[Choice, ...]
+    jobs: tuple[StreamChoice, ...]
     after: Duration = 0
     until: Duration | None = None
     most: int = 40
@@ -240,7 +240,7 @@ class Bulk(_Part, frozen=True):
     """Many like jobs at the start: `count` of `job`, named `name-0`, `name-1`, ..."""
 
     count: int
-    job: Job
+    job: ScenarioJob
 
 
 class Churn(_Part, frozen=True):
@@ -269,7 +269,7 @@ class Patience(_Part, frozen=True):
 
 class Scenario(_Part, frozen=True):
     """A whole scenario. `seconds` is how long its story takes; it goes on living after that. It is stepped
-    by at most `warm-most` before anybody may look at it: a large estate comes up before one's eyes."""
+    by at most `warm-most` before anybody may look at it: a large cluster comes up before one's eyes."""
 
     name: str
     title: str
@@ -280,13 +280,13 @@ class Scenario(_Part, frozen=True):
     native_gangs: bool = False
     """The gates of kube-scheduler's own gangs are on; they are off in a cluster of 1.36 that nobody asked."""
     namespaces: tuple[Namespace, ...] = ()
-    priorities: tuple[Priority, ...] = ()
-    pools: tuple[Pool, ...] = ()
-    queues: tuple[Queue, ...] = ()
+    priorities: tuple[ScenarioPriority, ...] = ()
+    pools: tuple[ScenarioPool, ...] = ()
+    queues: tuple[ScenarioQueue, ...] = ()
     autoscaler: Patience | None = None
     bulk: tuple[Bulk, ...] = ()
-    steps: tuple[Step, ...] = ()
-    streams: tuple[Stream, ...] = ()
+    steps: tuple[ScenarioStep, ...] = ()
+    streams: tuple[JobStream, ...] = ()
     churn: Churn | None = None
     incidents: Incidents | None = None
     faults: tuple[dict[str, Any], ...] = ()

@@ -13,9 +13,7 @@ from cockpit.sim.scenarios.manifests import (
     node,
     queue_objects,
 )
-from cockpit.sim.scenarios.schema import Pool, Scenario
-
-SYSTEM_NAMESPACES = ("default", "kube-system", "kube-node-lease", "kube-public")
+from cockpit.sim.scenarios.schema import Scenario, ScenarioPool
 
 
 def objects_of(scenario: Scenario) -> Iterator[Tree]:
@@ -57,7 +55,7 @@ def _priorities(scenario: Scenario) -> Iterator[Tree]:
             }  # fmt: skip
 
 
-def _pool(scenario: Scenario, pool: Pool) -> Iterator[Tree]:
+def _pool(scenario: Scenario, pool: ScenarioPool) -> Iterator[Tree]:
     if pool.owner == "machines":
         yield machine_deployment(pool)
         return

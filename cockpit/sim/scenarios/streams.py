@@ -7,9 +7,9 @@ from random import Random
 import msgspec
 
 from cockpit.kube.resource import Resource
+from cockpit.sim.durations import seconds
 from cockpit.sim.port import Tree
-from cockpit.sim.scenarios.durations import seconds
-from cockpit.sim.scenarios.schema import Job, Stream
+from cockpit.sim.scenarios.schema import JobStream, ScenarioJob
 from cockpit.sim.times import seconds_of
 
 _LEAST_RATE = 0.05
@@ -28,7 +28,7 @@ class Arrival(msgspec.Struct, frozen=True):
     objects: tuple[Name, ...]
 
 
-def wait_seconds(stream: Stream, elapsed_seconds: float, random: Random) -> float | None:
+def wait_seconds(stream: JobStream, elapsed_seconds: float, random: Random) -> float | None:
     """Until the stream's next job, drawn; None when it has dried up. Times count from the story's start."""
     if stream.until is not None and elapsed_seconds > seconds(stream.until):
         return None
@@ -39,7 +39,7 @@ def wait_seconds(stream: Stream, elapsed_seconds: float, random: Random) -> floa
     return random.expovariate(1.0 / mean) if mean > 0 else 1.0
 
 
-def draw(stream: Stream, number: int, random: Random) -> Job:
+def draw(stream: JobStream, number: int, random: Random) -> ScenarioJob:
     """One of the stream's jobs by their weights, under a name of its own."""
     (choice,) = random.choices(stream.jobs, [one.weight for one in stream.jobs])
     job = choice.job
@@ -78,7 +78,7 @@ def _pod_ended(pod: Tree) -> float:
 class Comings:
     """The jobs of one stream that are still there."""
 
-    def __init__(self, stream: Stream) -> None:
+    def __init__(self, stream: JobStream) -> None:
         self.stream = stream
         self._there: list[Arrival] = []
 

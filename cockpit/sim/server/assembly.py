@@ -1,4 +1,4 @@
-"""The server without its HTTP face: storage, kinds, admissions, rights, and what is there from the start."""
+"""The server without HTTP: storage, kinds, admissions, rights, and what is there from the start."""
 
 from random import Random
 
@@ -6,7 +6,6 @@ import msgspec
 
 from cockpit.clock import Clock
 from cockpit.kube.resource import NAMESPACES, Resource
-from cockpit.sim.port import PatchType
 from cockpit.sim.resources import (
     CLUSTER_ROLE_BINDINGS,
     CLUSTER_ROLES,
@@ -16,15 +15,12 @@ from cockpit.sim.resources import (
 from cockpit.sim.server.admission import Admissions, keep_default_accounts, system_classes
 from cockpit.sim.server.builtin.table import built_in
 from cockpit.sim.server.custom_kinds import CustomKinds
-from cockpit.sim.server.kinds import Kind
+from cockpit.sim.server.kinds import ServedKind
 from cockpit.sim.server.operations import Operations
+from cockpit.sim.server.rbac.authoriser import RBAC_RESOURCES, Authoriser
+from cockpit.sim.server.rbac.bootstrap import bootstrap_objects
 from cockpit.sim.server.request import Request
-from cockpit.sim.server.rights.aggregation import stale_roles
-from cockpit.sim.server.rights.authoriser import RBAC_RESOURCES, Authoriser
-from cockpit.sim.server.rights.bootstrap import bootstrap_objects
-from cockpit.sim.server.rights.escalation import Escalation
-from cockpit.sim.server.schema.custom_schema import schema_of
-from cockpit.sim.server.storage import Commit, Storage
+from cockpit.sim.server.storage import Storage
 
 NAMESPACES_AT_START = ("default", "kube-node-lease", "kube-public", "kube-system", "team-a", "team-b")
 ENGINEER_NAMESPACE = "team-a"
@@ -56,16 +52,17 @@ def assemble(
         kinds.add(kind)
     operations = Operations(storage, kinds, clock, random)
     authoriser = Authoriser(lambda resource: (one.tree for one in storage.shelf(resource).between("")))
-    _admit(operations, authoriser, has_accounts=has_accounts, has_quotas=has_quotas)
-    _keep_rights(operations, authoriser)
-    CustomKinds(operations, schema_of)
+    _admit(operations, has_accounts=has_accounts, has_quotas=has_quotas)
+    for resource in RBAC_RESOURCES:
+        storage.listen(resource, lambda commit: authoriser.changed(commit.resource))
+    CustomKinds(operations)
     _create_own(operations)
     if has_accounts:
         keep_default_accounts(storage, operations.create)
     return Assembled(operations, authoriser)
 
 
-def review_kinds() -> list[Kind]:
+def review_kinds() -> list[ServedKind]:
     """The reviews: asked by a POST, answered at once, never stored."""
     access, authentication = "authorization.k8s.io", "authentication.k8s.io"
     named = (
@@ -76,7 +73,7 @@ def review_kinds() -> list[Kind]:
         (authentication, "SelfSubjectReview", False),
     )
     return [
-        Kind(
+        ServedKind(
             resource=Resource(group, "v1", f"{kind.lower()}s", kind, namespaced=namespaced),
             singular=kind.lower(),
             verbs=("create",),
@@ -85,7 +82,7 @@ def review_kinds() -> list[Kind]:
     ]
 
 
-def _admit(operations: Operations, authoriser: Authoriser, *, has_accounts: bool, has_quotas: bool) -> None:
+def _admit(operations: Operations, *, has_accounts: bool, has_quotas: bool) -> None:
     """Sets up what stands between a write and the storage, and what is warned of."""
     kinds = operations.kinds
     admissions = Admissions(
@@ -94,27 +91,9 @@ def _admit(operations: Operations, authoriser: Authoriser, *, has_accounts: bool
         with_accounts=has_accounts,
         with_quotas=has_quotas,
     )
-    operations.admissions += [Escalation(authoriser), *admissions.chain]
+    operations.admissions += admissions.chain
     operations.warners.append(admissions.warnings)
     kinds.listeners.append(admissions.quotas.refresh)
-
-
-def _keep_rights(operations: Operations, authoriser: Authoriser) -> None:
-    """Tells the authoriser of changes, and keeps aggregated roles what they aggregate."""
-    storage = operations.storage
-
-    def changed(commit: Commit) -> None:
-        authoriser.changed(commit.resource)
-        if commit.resource != CLUSTER_ROLES:
-            return
-        for tree in stale_roles(one.tree for one in storage.shelf(CLUSTER_ROLES).between("")):
-            name = tree["metadata"]["name"]
-            patched = {"rules": tree["rules"]}
-            request = Request(resource=CLUSTER_ROLES, name=name, verb="patch")
-            operations.patch(request, patched, PatchType.MERGE)
-
-    for resource in RBAC_RESOURCES:
-        storage.listen(resource, changed)
 
 
 def _create_own(operations: Operations) -> None:

@@ -7,13 +7,16 @@ import msgspec
 
 from cockpit.clock import Clock
 from cockpit.kube.resource import NAMESPACES
-from cockpit.sim.port import Tree
-from cockpit.sim.server.kinds import Kind, Kinds
-from cockpit.sim.server.patch import update_managed
+from cockpit.sim.port import PortError, Tree
+from cockpit.sim.server.kinds import Kinds, ServedKind
+from cockpit.sim.server.limits import MOST_OBJECT_BYTES, MOST_STORED_BYTES, too_large, weight_of
+from cockpit.sim.server.patch.managed import update_managed
 from cockpit.sim.server.refusals import forbidden, not_found, unknown_path
-from cockpit.sim.server.request import Request
-from cockpit.sim.server.storage import Key, Storage, Stored, key_of
+from cockpit.sim.server.request import SYSTEM, Request
+from cockpit.sim.server.storage import AS_USUAL, Key, Storage, Stored, key_of
 from cockpit.sim.times import rfc3339
+
+_encode = msgspec.json.Encoder().encode
 
 Admission = Callable[[Request, Tree, Tree | None], Tree]
 """(request, new tree, old tree or None) -> tree to store. Raises PortError to refuse. Called for create,
@@ -24,7 +27,7 @@ Warner = Callable[[Request, Tree, Tree | None], tuple[str, ...]]
 """(request, new tree as admitted, old tree or None) -> texts for the answer's Warning headers."""
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class WriteOutcome(msgspec.Struct, frozen=True):
     """What a write came to.
 
     `is_final` (deletes): the object is gone now, not only marked. `has_object` (deletes): the answer is the
@@ -68,14 +71,14 @@ class Core:
         """The cluster's time as it stands in metadata."""
         return rfc3339(self.clock.now())
 
-    def kind(self, request: Request) -> Kind:
+    def kind(self, request: Request) -> ServedKind:
         """The kind a request is about. Raises PortError 404 when it is not served."""
         kind = self.kinds.of(request.resource)
         if kind is None:
             raise unknown_path()
         return kind
 
-    def found(self, kind: Kind, request: Request) -> Stored:
+    def found(self, kind: ServedKind, request: Request) -> Stored:
         """The object a request names, as it is stored. Raises PortError 404."""
         stored = self.storage.get(kind.shelf, request.namespace, request.name)
         if stored is None:
@@ -92,7 +95,7 @@ class Core:
         """What the answer to an admitted write warns of."""
         return tuple(text for warner in self.warners for text in warner(request, new, old))
 
-    def tracked(self, kind: Kind, request: Request, old: Tree | None, new: Tree) -> Tree:
+    def tracked(self, kind: ServedKind, request: Request, old: Tree | None, new: Tree) -> Tree:
         """Managed fields brought up to date, where the request names a manager."""
         if not request.field_manager:
             return new
@@ -104,7 +107,7 @@ class Core:
             # A member of a list without its key: its schema will refuse it, in better words.
             return new
 
-    def put(self, kind: Kind, key: Key, tree: Tree, request: Request) -> Stored:
+    def put(self, kind: ServedKind, key: Key, tree: Tree, request: Request) -> Stored:
         """Store (but for a dry run); `tree` as served, its metadata the caller's own. Answers as served."""
         if request.dry_run:
             before = self.storage.shelf(kind.shelf).objects.get(key)
@@ -114,11 +117,29 @@ class Core:
             else:
                 tree["metadata"]["resourceVersion"] = str(version)
             return Stored(key, tree, version)
+        weight = self._weighed(kind, key, tree, request)
         if kind.to_stored is None:
-            return self.storage.put(kind.shelf, key, tree)
-        return served(kind, self.storage.put(kind.shelf, key, kind.to_stored(tree)))
+            return self.storage.put(kind.shelf, key, tree, weight)
+        return served(kind, self.storage.put(kind.shelf, key, kind.to_stored(tree), weight))
 
-    def remove(self, kind: Kind, key: Key, request: Request) -> Stored:
+    def _weighed(self, kind: ServedKind, key: Key, tree: Tree, request: Request) -> int:
+        """What a tree takes in memory. Raises PortError 413 and 507 for what etcd would not take.
+
+        What actors write is not looked at: it is made of what clients were let write.
+        """
+        if request.user is SYSTEM:
+            return AS_USUAL
+        data = _encode(tree)
+        if len(data) > MOST_OBJECT_BYTES:
+            raise too_large("etcdserver: request is too large")
+        weight = weight_of(data)
+        before = self.storage.shelf(kind.shelf).objects.get(key)
+        is_more = before is None or weight > before.weight
+        if is_more and self.storage.weight + weight > MOST_STORED_BYTES:
+            raise PortError(507, "", "etcdserver: mvcc: database space exceeded")
+        return weight
+
+    def remove(self, kind: ServedKind, key: Key, request: Request) -> Stored:
         """Take away (but for a dry run). Answers the last state as served."""
         if request.dry_run:
             return served(kind, self.storage.shelf(kind.shelf).objects[key])
@@ -146,14 +167,14 @@ class Core:
             )
 
 
-def served(kind: Kind, stored: Stored) -> Stored:
+def served(kind: ServedKind, stored: Stored) -> Stored:
     """A stored object as a kind shows it."""
     if kind.to_served is None:
         return stored
     return Stored(stored.key, kind.to_served(stored.tree), stored.version)
 
 
-def object_key(kind: Kind, tree: Tree) -> Key:
+def object_key(kind: ServedKind, tree: Tree) -> Key:
     """Where a tree belongs."""
     metadata = tree["metadata"]
     return key_of(metadata["namespace"] if kind.resource.namespaced else "", metadata["name"])

@@ -19,10 +19,13 @@ from cockpit.sim.server.custom_names import (
     settled,
     with_condition,
 )
-from cockpit.sim.server.kinds import Check, Decode, Kind, Scale
+from cockpit.sim.server.kinds import Check, Decode, ScaleSubresource, ServedKind
 from cockpit.sim.server.operations import Operations
+from cockpit.sim.server.refusals import Cause
 from cockpit.sim.server.request import Request
-from cockpit.sim.server.schema.shape import Shape
+from cockpit.sim.server.schema.cel_rules import cel_rules, rule_faults
+from cockpit.sim.server.schema.custom import CustomKind, version_of
+from cockpit.sim.server.schema.shape import SchemaShape
 from cockpit.sim.server.storage import Commit
 
 
@@ -31,24 +34,46 @@ class CustomSchema(msgspec.Struct, frozen=True, eq=False):
 
     decode: Decode | None = None
     checks: tuple[Check, ...] = ()
-    shape: Shape | None = None
+    shape: SchemaShape | None = None
+    warnings: tuple[str, ...] = ()
+    """What every write of such an object is to be warned of."""
 
 
-SchemaOf = Callable[[Resource, Tree], CustomSchema]
-"""(the kind, one entry of the definition's `spec.versions`) -> what its schema does."""
+def schema_of(resource: Resource, version: Tree) -> CustomSchema:
+    """The rules of one entry of `spec.versions` of a definition."""
+    only = version_of({**version, "storage": True})
+    custom = CustomKind(
+        resource.group,
+        resource.kind,
+        resource.plural,
+        resource.kind.lower(),
+        f"{resource.kind}List",
+        resource.namespaced,
+        (only,),
+    )
 
+    rules = cel_rules(only.schema)
 
-def _no_schema(resource: Resource, version: Tree) -> CustomSchema:
-    return CustomSchema()
+    def check(tree: Tree, old: Tree | None) -> list[Cause]:
+        """New faults: what was wrong before may stay as it is (validation ratcheting)."""
+        causes = custom.validate(tree)
+        if causes and old is not None:
+            before = custom.validate(old)
+            causes = [cause for cause in causes if cause not in before]
+        return causes if rules is None else [*causes, *rule_faults(rules, tree, old, causes)]
+
+    warnings = rules.unevaluated if rules is not None else ()
+    return CustomSchema(custom.decode, (check,), only.shape, warnings)
 
 
 class CustomKinds:
-    """Serves what definitions say. `schema_of` turns a version's schema into rules."""
+    """Serves what definitions say."""
 
-    def __init__(self, operations: Operations, schema_of: SchemaOf = _no_schema) -> None:
+    def __init__(self, operations: Operations) -> None:
         self._operations = operations
-        self._schema_of = schema_of
         self._heard: set[Resource] = set()
+        self._shelves: dict[str, Resource] = {}
+        """Definition's uid -> where its objects lie, whatever version is the stored one by now."""
         for stored in list(operations.storage.shelf(CUSTOM_RESOURCE_DEFINITIONS).between("")):
             if is_established(stored.tree):
                 self._serve(stored.tree)
@@ -60,6 +85,7 @@ class CustomKinds:
         if commit.type == "DELETED":
             for resource in _resources(tree):
                 self._operations.kinds.remove(resource)
+            self._shelves.pop(tree["metadata"]["uid"], None)
             self._settle_others(tree)
             return
         if "deletionTimestamp" in tree["metadata"]:
@@ -88,16 +114,16 @@ class CustomKinds:
         if definition is not None and "deletionTimestamp" in definition.tree["metadata"]:
             self._clean(definition.tree)
 
-    def _kinds(self, definition: Tree) -> Iterator[Kind]:
+    def _kinds(self, definition: Tree) -> Iterator[ServedKind]:
         spec = definition["spec"]
         names = accepted(definition)
         versions = {version["name"]: version for version in spec["versions"]}
-        store = next(one for one in _all_resources(definition) if versions[one.version].get("storage"))
+        store = self._shelf(definition)
         for resource in _resources(definition):
             version = versions[resource.version]
-            schema = self._schema_of(resource, version)
+            schema = schema_of(resource, version)
             subresources = version.get("subresources") or {}
-            yield Kind(
+            yield ServedKind(
                 resource=resource,
                 singular=names.get("singular") or names["kind"].lower(),
                 short_names=tuple(names.get("shortNames") or ()),
@@ -111,12 +137,21 @@ class CustomKinds:
                 fields=_fields(version),
                 decode=schema.decode,
                 shape=schema.shape,
+                warnings=schema.warnings,
                 checks=schema.checks,
                 status_checks=schema.checks,
                 store=None if resource == store else store,
                 to_stored=None if resource == store else _as_version(store),
                 to_served=None if resource == store else _as_version(resource),
             )
+
+    def _shelf(self, definition: Tree) -> Resource:
+        """Objects stay where the first were put: with conversion None any version is made of them."""
+        uid = definition["metadata"]["uid"]
+        if uid not in self._shelves:
+            stored = {one["name"] for one in definition["spec"]["versions"] if one.get("storage")}
+            self._shelves[uid] = next(one for one in _all_resources(definition) if one.version in stored)
+        return self._shelves[uid]
 
     def _settle(self, definition: Tree) -> bool:
         """One step on the way to being served; True where there is none left."""
@@ -167,15 +202,17 @@ class CustomKinds:
         if CLEANUP not in definition["metadata"].get("finalizers", ()):
             return
         operations = self._operations
-        for kind in list(operations.kinds):
-            if kind.is_custom and kind.store is None and kind.resource in _resources(definition):
-                for stored in list(operations.storage.shelf(kind.shelf).between("")):
-                    metadata = stored.tree["metadata"]
-                    space = metadata.get("namespace", "")
-                    request = Request(resource=kind.resource, namespace=space, name=metadata["name"])
-                    operations.delete(request)
-                if operations.storage.shelf(kind.shelf).objects:
-                    return
+        shelf = operations.storage.shelf(self._shelf(definition))
+        served = next((one for one in _resources(definition) if operations.kinds.of(one) is not None), None)
+        for stored in list(shelf.between("")):
+            if served is None:
+                operations.storage.remove(self._shelf(definition), stored.key)
+                continue
+            metadata = stored.tree["metadata"]
+            space = metadata.get("namespace", "")
+            operations.delete(Request(resource=served, namespace=space, name=metadata["name"]))
+        if shelf.objects:
+            return
         finalizers = [one for one in definition["metadata"]["finalizers"] if one != CLEANUP]
         self._patch(definition, {"metadata": {"finalizers": finalizers or None}}, "")
 
@@ -241,10 +278,10 @@ def _path(text: str) -> tuple[str, ...]:
     return tuple(part for part in text.split(".") if part)
 
 
-def _scale(given: Tree | None) -> Scale | None:
+def _scale(given: Tree | None) -> ScaleSubresource | None:
     if given is None:
         return None
-    return Scale(
+    return ScaleSubresource(
         replicas=_path(given["specReplicasPath"]),
         status_replicas=_path(given["statusReplicasPath"]),
         selector=_path(given.get("labelSelectorPath") or ""),

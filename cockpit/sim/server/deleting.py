@@ -7,8 +7,8 @@ import msgspec
 
 from cockpit.kube.resource import NAMESPACES, Resource
 from cockpit.sim.port import Tree
-from cockpit.sim.server.core import Core, Outcome, served
-from cockpit.sim.server.kinds import Kind
+from cockpit.sim.server.core import Core, WriteOutcome, served
+from cockpit.sim.server.kinds import ServedKind
 from cockpit.sim.server.preconditions import warned_of
 from cockpit.sim.server.refusals import conflict, forbidden, invalid, unsupported
 from cockpit.sim.server.request import DeleteOptions, Request
@@ -22,7 +22,7 @@ ORPHAN = "orphan"
 FOREGROUND = "foregroundDeletion"
 
 
-def delete(core: Core, kind: Kind, request: Request, options: DeleteOptions) -> Outcome:
+def delete(core: Core, kind: ServedKind, request: Request, options: DeleteOptions) -> WriteOutcome:
     """One object, now or when its grace period and finalizers allow it."""
     warnings = (kind.delete_warning,) if kind.delete_warning and not options.propagation else ()
     with warned_of(warnings):
@@ -32,13 +32,15 @@ def delete(core: Core, kind: Kind, request: Request, options: DeleteOptions) -> 
     return outcome
 
 
-def _checked(core: Core, kind: Kind, request: Request, options: DeleteOptions) -> Outcome:
+def _checked(core: Core, kind: ServedKind, request: Request, options: DeleteOptions) -> WriteOutcome:
     stored = core.found(kind, request)
     check_delete(kind, request, options, served(kind, stored).tree)
     return _delete(core, kind, request, options, stored)
 
 
-def _delete(core: Core, kind: Kind, request: Request, options: DeleteOptions, stored: Stored) -> Outcome:
+def _delete(
+    core: Core, kind: ServedKind, request: Request, options: DeleteOptions, stored: Stored
+) -> WriteOutcome:
     old = served(kind, stored).tree
     metadata: Tree = dict(old["metadata"])
     grace: int | None = None
@@ -46,7 +48,7 @@ def _delete(core: Core, kind: Kind, request: Request, options: DeleteOptions, st
         if "deletionTimestamp" in metadata:
             if not _shorten(metadata, options):
                 if metadata["deletionGracePeriodSeconds"] != 0:
-                    return Outcome(served(kind, stored), has_object=kind.deletion_returns_object)
+                    return WriteOutcome(served(kind, stored), has_object=kind.deletion_returns_object)
             else:
                 grace = metadata["deletionGracePeriodSeconds"]
         else:
@@ -60,33 +62,33 @@ def _delete(core: Core, kind: Kind, request: Request, options: DeleteOptions, st
     marked = {**old, "metadata": metadata}
     if kind.mark_ending is not None and "deletionTimestamp" not in metadata:
         metadata["deletionTimestamp"] = core.now
-        return Outcome(core.put(kind, stored.key, kind.mark_ending(marked, core.now), request))
+        return WriteOutcome(core.put(kind, stored.key, kind.mark_ending(marked, core.now), request))
     if grace is None:
         if not finalizers and not _waits(kind, old):
             return _gone(core, kind, stored, request)
         if kind.mark_ending is None:
             _mark_waiting(core, metadata)
     if marked == old:
-        return Outcome(served(kind, stored))
+        return WriteOutcome(served(kind, stored))
     kept = core.put(kind, stored.key, marked, request)
     if finalizers or grace or _waits(kind, old):
-        return Outcome(kept)
+        return WriteOutcome(kept)
     if request.dry_run:
-        return Outcome(kept, is_final=True, has_object=kind.deletion_returns_object)
+        return WriteOutcome(kept, is_final=True, has_object=kind.deletion_returns_object)
     return _gone(core, kind, stored, request)
 
 
-def _gone(core: Core, kind: Kind, stored: Stored, request: Request) -> Outcome:
+def _gone(core: Core, kind: ServedKind, stored: Stored, request: Request) -> WriteOutcome:
     last = core.remove(kind, stored.key, request)
-    return Outcome(last, is_final=True, has_object=kind.deletion_returns_object)
+    return WriteOutcome(last, is_final=True, has_object=kind.deletion_returns_object)
 
 
-def _waits(kind: Kind, old: Tree) -> bool:
+def _waits(kind: ServedKind, old: Tree) -> bool:
     """A namespace waits until its content is gone (spec.finalizers)."""
     return kind.resource == NAMESPACES and bool(old.get("spec", {}).get("finalizers"))
 
 
-def check_delete(kind: Kind, request: Request, options: DeleteOptions, old: Tree) -> None:
+def check_delete(kind: ServedKind, request: Request, options: DeleteOptions, old: Tree) -> None:
     """Raises PortError where options make no sense (422) or a precondition does not hold (409)."""
     if options.propagation and options.propagation not in _POLICIES:
         cause = unsupported("propagationPolicy", options.propagation, (*_POLICIES, "nil"))
@@ -150,7 +152,7 @@ def _mark_waiting(core: Core, metadata: Tree) -> None:
     metadata["deletionGracePeriodSeconds"] = 0
 
 
-def _finalizers(kind: Kind, held: list[str], options: DeleteOptions) -> list[str]:
+def _finalizers(kind: ServedKind, held: list[str], options: DeleteOptions) -> list[str]:
     """The object's own, and that of the garbage collector which the policy asks for."""
     if kind.default_propagation == "":
         return held

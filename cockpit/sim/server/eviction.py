@@ -4,13 +4,13 @@ import msgspec
 
 from cockpit.sim.port import PortError, Tree
 from cockpit.sim.resources import BUDGETS
-from cockpit.sim.server.core import Core, Outcome
+from cockpit.sim.server.core import Core, WriteOutcome
 from cockpit.sim.server.deleting import check_delete, delete
-from cockpit.sim.server.kinds import Kind
-from cockpit.sim.server.patch import update_managed
+from cockpit.sim.server.kinds import ServedKind
+from cockpit.sim.server.patch.managed import update_managed
 from cockpit.sim.server.refusals import bad_request, too_many
 from cockpit.sim.server.request import DeleteOptions, Request
-from cockpit.sim.server.schema import shape_of
+from cockpit.sim.server.schema.kinds import shape_of
 from cockpit.sim.server.selectors import object_selector
 from cockpit.sim.server.storage import Stored
 
@@ -21,7 +21,7 @@ _RETRY_SECONDS = 10
 _BLOCKED = "Cannot evict pod as it would violate the pod's disruption budget."
 
 
-def evict(core: Core, kind: Kind, request: Request, eviction: Tree) -> Outcome:
+def evict(core: Core, kind: ServedKind, request: Request, eviction: Tree) -> WriteOutcome:
     """Delete a pod, or refuse: 429 where its budget has none to give, 500 for more than one budget."""
     given = (eviction.get("metadata") or {}).get("name")
     if given and given != request.name:
@@ -59,7 +59,7 @@ def _options(eviction: Tree) -> DeleteOptions:
     )
 
 
-def _deleted(core: Core, kind: Kind, request: Request, options: DeleteOptions) -> Outcome:
+def _deleted(core: Core, kind: ServedKind, request: Request, options: DeleteOptions) -> WriteOutcome:
     stored = core.found(kind, request)
     check_delete(kind, request, options, stored.tree)
     if "deletionTimestamp" not in stored.tree["metadata"]:
@@ -67,7 +67,7 @@ def _deleted(core: Core, kind: Kind, request: Request, options: DeleteOptions) -
         marked["status"] = _disrupted(stored.tree.get("status") or {}, core.now)
         options = _at_new_version(options, core.put(kind, stored.key, marked, request))
     outcome = delete(core, kind, request, options)
-    return Outcome(outcome.stored, is_created=True, is_final=outcome.is_final, has_object=False)
+    return WriteOutcome(outcome.stored, is_created=True, is_final=outcome.is_final, has_object=False)
 
 
 def _disrupted(status: Tree, now: str) -> Tree:

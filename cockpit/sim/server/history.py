@@ -1,6 +1,7 @@
 """The watch log of one resource: its last commits, found by version."""
 
 from bisect import bisect_right
+from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
 
@@ -42,6 +43,17 @@ class History(Generic[C]):
         if version < self._floor:
             raise LookupError(version)
         return self._commits[bisect_right(self._versions, version) :]
+
+    def halve(self, weight: Callable[[C], int]) -> int:
+        """Forget the older half by weight; answers the weight of what is left."""
+        left = sum(weight(one) for one in self._commits)
+        half, end = left / 2, 0
+        while left > half and end < len(self._commits):
+            left -= weight(self._commits[end])
+            end += 1
+        if end:
+            self.compact(self._versions[end - 1])
+        return left
 
     def compact(self, version: int) -> None:
         """Forget what happened up to and at `version`."""

@@ -7,7 +7,7 @@ import msgspec
 from cockpit.kube.resource import Resource
 from cockpit.sim.port import Tree
 from cockpit.sim.server.refusals import Cause
-from cockpit.sim.server.schema.shape import Shape
+from cockpit.sim.server.schema.shape import SchemaShape
 
 Complete = Callable[[Tree], Tree]
 """Fills in what the caller left out. Answers a tree; the one handed in is shared and stays as it is."""
@@ -27,7 +27,7 @@ Revise = Callable[[Tree, Tree | None], Tree]
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 
 
-class Scale(msgspec.Struct, frozen=True):
+class ScaleSubresource(msgspec.Struct, frozen=True):
     """Paths of the scale subresource, as keys from the root of the object."""
 
     replicas: tuple[str, ...] = ("spec", "replicas")
@@ -37,7 +37,7 @@ class Scale(msgspec.Struct, frozen=True):
     has_label_selector: bool = False
 
 
-class Kind(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+class ServedKind(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """One resource as it is served in one version.
 
     `store` is where its objects lie when another version or group owns them (events of both groups);
@@ -52,7 +52,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     verbs: tuple[str, ...] = ALL_VERBS
     has_status: bool = False
     """Status is written by its subresource only."""
-    scale: Scale | None = None
+    scale: ScaleSubresource | None = None
     has_generation: bool = False
     is_custom: bool = False
     name_rule: str = "subdomain"
@@ -81,7 +81,9 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     status_checks: tuple[Check, ...] = ()
     decode: Decode | None = None
     """Of custom kinds: drops what the schema does not know and fills in its defaults."""
-    shape: Shape | None = None
+    warnings: tuple[str, ...] = ()
+    """Said at every write of its objects."""
+    shape: SchemaShape | None = None
     """What its objects look like, for patches, managed fields and, of built-in kinds, decoding."""
     generation_parts: tuple[str, ...] = ("spec",)
     """Whose change counts as a new generation; () all but metadata and status, ("",) none."""
@@ -107,17 +109,17 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 class Kinds:
     """The kinds served at the moment. `listeners` hear of every change (discovery, OpenAPI)."""
 
-    def __init__(self, kinds: Iterable[Kind] = ()) -> None:
-        self._kinds: dict[tuple[str, str, str], Kind] = {}
+    def __init__(self, kinds: Iterable[ServedKind] = ()) -> None:
+        self._kinds: dict[tuple[str, str, str], ServedKind] = {}
         self.listeners: list[Callable[[], None]] = []
         self.revision = 0
         for kind in kinds:
             self.add(kind)
 
-    def __iter__(self) -> Iterator[Kind]:
+    def __iter__(self) -> Iterator[ServedKind]:
         return iter(list(self._kinds.values()))
 
-    def add(self, kind: Kind) -> None:
+    def add(self, kind: ServedKind) -> None:
         """Serve a kind, in place of one with the same group, version and plural."""
         resource = kind.resource
         self._kinds[(resource.group, resource.version, resource.plural)] = kind
@@ -128,15 +130,15 @@ class Kinds:
         if self._kinds.pop((resource.group, resource.version, resource.plural), None) is not None:
             self._changed()
 
-    def find(self, group: str, version: str, plural: str) -> Kind | None:
+    def find(self, group: str, version: str, plural: str) -> ServedKind | None:
         """By the parts of a path."""
         return self._kinds.get((group, version, plural))
 
-    def of(self, resource: Resource) -> Kind | None:
+    def of(self, resource: Resource) -> ServedKind | None:
         """By resource."""
         return self._kinds.get((resource.group, resource.version, resource.plural))
 
-    def by_kind(self, api_version: str, kind: str) -> Kind | None:
+    def by_kind(self, api_version: str, kind: str) -> ServedKind | None:
         """By what an object says of itself."""
         for one in self._kinds.values():
             if one.resource.kind == kind and one.resource.api_version == api_version:

@@ -12,7 +12,7 @@ import msgspec
 from cockpit.kube.resource import Resource
 from cockpit.sim.port import PortError
 from cockpit.sim.server.core import served
-from cockpit.sim.server.kinds import Kind
+from cockpit.sim.server.kinds import ServedKind
 from cockpit.sim.server.refusals import Cause, bad_request, banned, expired, invalid, unsupported
 from cockpit.sim.server.request import ListOptions
 from cockpit.sim.server.selectors import selector
@@ -49,7 +49,7 @@ class ExpiredPage(PortError):
         self.continue_token = token
 
 
-def list_page(storage: Storage, kind: Kind, namespace: str, options: ListOptions) -> Listing:
+def list_page(storage: Storage, kind: ServedKind, namespace: str, options: ListOptions) -> Listing:
     """What is asked for. Raises PortError 400, 410, 422 and 504."""
     _check(options)
     wanted = version_number(options.version)
@@ -76,7 +76,7 @@ def _is_exact(options: ListOptions) -> bool:
     return options.version_match == EXACT or (not options.version_match and options.limit > 0)
 
 
-def _cut(objects: Iterator[Stored], kind: Kind, options: ListOptions, version: int) -> Listing:
+def _cut(objects: Iterator[Stored], kind: ServedKind, options: ListOptions, version: int) -> Listing:
     matches = selector(kind, options.labels, options.fields)
     items: list[Stored] = []
     for stored in objects:
@@ -146,6 +146,14 @@ def too_large(wanted: int, current: int) -> PortError:
     )
 
 
+class _Token(msgspec.Struct):
+    rv: int
+    start: str
+
+
+_read_token = msgspec.json.Decoder(_Token).decode
+
+
 def _token(version: int, after: Key) -> str:
     body = msgspec.json.encode({"v": "meta.k8s.io/v1", "rv": version, "start": after + "\0"})
     return base64.urlsafe_b64encode(body).decode().rstrip("=")
@@ -156,10 +164,9 @@ def _opened(options: ListOptions) -> tuple[int, Key]:
         raise bad_request("specifying resource version is not allowed when using continue")
     token = options.continue_token
     try:
-        body = msgspec.json.decode(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
-        version, start = body["rv"], body["start"]
-    except (binascii.Error, msgspec.DecodeError, KeyError, TypeError, ValueError) as error:
+        body = _read_token(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
+    except (binascii.Error, msgspec.DecodeError, ValueError, RecursionError) as error:
         raise bad_request(f"invalid continue token: continue key is not valid: {error}") from error
-    if not isinstance(version, int) or not isinstance(start, str) or ".." in start:
+    if ".." in body.start:
         raise bad_request("invalid continue token: continue key is not valid")
-    return version, start.removesuffix("\0")
+    return body.rv, body.start.removesuffix("\0")

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from cockpit.sim.port import Tree
 from cockpit.sim.resources import NATIVE_POD_GROUPS
-from cockpit.sim.server.kinds import Kind
+from cockpit.sim.server.custom_kinds import schema_of
+from cockpit.sim.server.kinds import ServedKind
 from cockpit.sim.server.refusals import Cause, required, wrong
-from cockpit.sim.server.schema.custom_schema import schema_of
 
 _PROTECTION = "scheduling.k8s.io/podgroup-protection"
 _TEXT = {"type": "string"}
@@ -59,7 +59,7 @@ _SCHEMA: Tree = {
 }
 
 
-def pod_group_kind() -> Kind:
+def pod_group_kind() -> ServedKind:
     """The kind, to be added to those that are served."""
     version = {
         "name": NATIVE_POD_GROUPS.version,
@@ -68,7 +68,7 @@ def pod_group_kind() -> Kind:
         "subresources": {"status": {}},
     }
     schema = schema_of(NATIVE_POD_GROUPS, version)
-    return Kind(
+    return ServedKind(
         resource=NATIVE_POD_GROUPS,
         singular="podgroup",
         has_status=True,

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from cockpit.kube.resource import EVENTS
 from cockpit.sim.port import Tree
-from cockpit.sim.server.kinds import Kind
+from cockpit.sim.server.kinds import ServedKind
 from cockpit.sim.server.names import (
     RULES,
     generated_faults,
@@ -43,7 +43,7 @@ def generated_name(prefix: str, random: Random) -> str:
     return prefix[:_LONGEST_PREFIX] + "".join(random.choice(_SUFFIX) for _ in range(5))
 
 
-def created(metadata: Tree, kind: Kind, namespace: str, now: str, random: Random) -> Tree:
+def created(metadata: Tree, kind: ServedKind, namespace: str, now: str, random: Random) -> Tree:
     """Metadata of a new object: its own fields, and those that the server gives."""
     made = {
         key: value
@@ -87,7 +87,7 @@ def _tidy(metadata: Tree) -> Tree:
     return metadata
 
 
-def faults_at_create(metadata: Tree, kind: Kind) -> Iterator[Cause]:
+def faults_at_create(metadata: Tree, kind: ServedKind) -> Iterator[Cause]:
     """What is wrong with the metadata of a new object."""
     if prefix := metadata.get("generateName"):
         for fault in generated_faults(prefix, kind.name_rule):
@@ -101,13 +101,14 @@ def faults_at_create(metadata: Tree, kind: Kind) -> Iterator[Cause]:
     yield from _faults(metadata, kind)
 
 
-def faults_at_update(metadata: Tree, old: Tree, kind: Kind) -> Iterator[Cause]:
+def faults_at_update(metadata: Tree, old: Tree, kind: ServedKind) -> Iterator[Cause]:
     """What is wrong with changed metadata."""
     for key in ("name", "uid"):
         if metadata.get(key) != old.get(key):
             yield wrong(f"metadata.{key}", metadata.get(key), "field is immutable")
     if old.get("deletionTimestamp"):
-        late = [one for one in metadata.get("finalizers", ()) if one not in old.get("finalizers", ())]
+        known = set(old.get("finalizers", ()))
+        late = [one for one in metadata.get("finalizers", ()) if one not in known]
         if late:
             shown = ", ".join(f'"{one}"' for one in late)
             yield banned(
@@ -122,7 +123,7 @@ def faults_at_update(metadata: Tree, old: Tree, kind: Kind) -> Iterator[Cause]:
 _CHECKED = ("labels", "annotations", "finalizers", "ownerReferences")
 
 
-def _faults(metadata: Tree, kind: Kind) -> Iterator[Cause]:
+def _faults(metadata: Tree, kind: ServedKind) -> Iterator[Cause]:
     yield from label_faults_at("metadata.labels", metadata.get("labels") or {})
     size = 0
     for key, value in (metadata.get("annotations") or {}).items():

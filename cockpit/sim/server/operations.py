@@ -8,13 +8,16 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from cockpit.sim.port import Patch, PatchType, Tree
-from cockpit.sim.server.core import Admission, Core, Outcome, served
+from cockpit.sim.server.core import Admission, Core, WriteOutcome, served
 from cockpit.sim.server.deleting import delete
 from cockpit.sim.server.eviction import evict
-from cockpit.sim.server.kinds import Kind
+from cockpit.sim.server.kinds import ServedKind
+from cockpit.sim.server.limits import METER
 from cockpit.sim.server.listing import Listing, list_page
-from cockpit.sim.server.patch import apply, json_patch, merge, strategic
-from cockpit.sim.server.patch.strategic import go_map
+from cockpit.sim.server.patch.apply import apply
+from cockpit.sim.server.patch.json_patch import json_patch
+from cockpit.sim.server.patch.merge import merge
+from cockpit.sim.server.patch.strategic import strategic
 from cockpit.sim.server.preconditions import check_name, check_place, other_uid, warned_of
 from cockpit.sim.server.refusals import (
     bad_request,
@@ -27,15 +30,15 @@ from cockpit.sim.server.request import DeleteOptions, ListOptions, Request, Watc
 from cockpit.sim.server.storage import Stored
 from cockpit.sim.server.subresources import bind, scale_of, write_scale
 from cockpit.sim.server.watching import BOOKMARK, Watched, bookmark, watch
-from cockpit.sim.server.writing import BY_APPLY, BY_PUT, How, create, update, warnings_of
+from cockpit.sim.server.writing import BY_APPLY, BY_PUT, create, update, warnings_of
 
 __all__ = [
     "BOOKMARK",
     "Admission",
     "Listing",
     "Operations",
-    "Outcome",
     "Watched",
+    "WriteOutcome",
     "bookmark",
 ]
 
@@ -65,7 +68,8 @@ class Operations(Core):
         """
         return watch(self.storage, self.kind(request), request.namespace, options, watched)
 
-    def create(self, request: Request, tree: Tree) -> Outcome:
+    @METER.counted
+    def create(self, request: Request, tree: Tree) -> WriteOutcome:
         """A new object; or the subresources `binding` and `eviction` of a pod (`request.name`)."""
         kind = self.kind(request)
         match request.subresource:
@@ -78,7 +82,8 @@ class Operations(Core):
             case _:
                 raise unknown_path()
 
-    def replace(self, request: Request, tree: Tree) -> Outcome:
+    @METER.counted
+    def replace(self, request: Request, tree: Tree) -> WriteOutcome:
         """PUT: of the object, its `status` or its `scale`."""
         kind = self.kind(request)
         self._known(kind, request)
@@ -95,7 +100,8 @@ class Operations(Core):
                 raise other_uid(kind, request, uid, "")
         return create(self, kind, request, self._unversioned(self._named(request, tree)))
 
-    def patch(self, request: Request, patch: Patch, type: PatchType) -> Outcome:  # noqa: A002
+    @METER.counted
+    def patch(self, request: Request, patch: Patch, type: PatchType) -> WriteOutcome:  # noqa: A002
         """PATCH: of the object, its `status` or its `scale`."""
         kind = self.kind(request)
         self._known(kind, request)
@@ -118,10 +124,9 @@ class Operations(Core):
 
         if is_scale:
             return write_scale(self, kind, request, patched)
-        shown = go_map(cast(Tree, patch)) if type is PatchType.STRATEGIC else ""
-        return update(self, kind, request, patched, How(shown=shown))
+        return update(self, kind, request, patched)
 
-    def delete(self, request: Request, options: DeleteOptions = AS_USUAL) -> Outcome:
+    def delete(self, request: Request, options: DeleteOptions = AS_USUAL) -> WriteOutcome:
         """One object, now or when grace period and finalizers allow it. Raises PortError 404, 409, 422."""
         return delete(self, self.kind(request), request, options)
 
@@ -140,7 +145,7 @@ class Operations(Core):
             self.delete(one, options)
         return found
 
-    def _apply(self, kind: Kind, request: Request, applied: Tree) -> Outcome:
+    def _apply(self, kind: ServedKind, request: Request, applied: Tree) -> WriteOutcome:
         """What a manager wants of an object, made where there is none."""
         if not request.field_validation:
             # An actor's; who comes over HTTP says the name.
@@ -181,7 +186,7 @@ class Operations(Core):
 
         return update(self, kind, request, wanted, BY_APPLY)
 
-    def _known(self, kind: Kind, request: Request) -> None:
+    def _known(self, kind: ServedKind, request: Request) -> None:
         match request.subresource:
             case "":
                 return
@@ -194,7 +199,7 @@ class Operations(Core):
             case _:
                 raise unknown_path()
 
-    def _is_missing(self, kind: Kind, request: Request) -> bool:
+    def _is_missing(self, kind: ServedKind, request: Request) -> bool:
         return self.storage.get(kind.shelf, request.namespace, request.name) is None
 
     def _unversioned(self, tree: Tree) -> Tree:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import msgspec
 
 from cockpit.sim.port import PortError, Tree
-from cockpit.sim.server.kinds import Kind
+from cockpit.sim.server.kinds import ServedKind
 from cockpit.sim.server.refusals import MODIFIED, bad_request, conflict, invalid, wrong
 from cockpit.sim.server.request import Request
 from cockpit.sim.server.storage import key_of
@@ -50,7 +50,7 @@ def check_name(request: Request, tree: Tree) -> None:
         )
 
 
-def check_preconditions(kind: Kind, request: Request, old: Tree, wanted: Tree, *, is_put: bool) -> None:
+def check_preconditions(kind: ServedKind, request: Request, old: Tree, wanted: Tree, *, is_put: bool) -> None:
     """Raises PortError 400 for another name, 409 for another uid or version, 422 for a missing version."""
     metadata = wanted.get("metadata") or {}
     if metadata is old["metadata"]:
@@ -69,7 +69,7 @@ def check_preconditions(kind: Kind, request: Request, old: Tree, wanted: Tree, *
         )
 
 
-def other_uid(kind: Kind, request: Request, uid: str, held: str) -> PortError:
+def other_uid(kind: ServedKind, request: Request, uid: str, held: str) -> PortError:
     """409 for a PUT over another object than the caller thought."""
     group = _SHELVES.get(kind.shelf.plural, kind.shelf.plural)
     root = "" if request.dry_run else "/registry"

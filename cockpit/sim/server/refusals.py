@@ -4,7 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from cockpit.kube.resource import Resource
 from cockpit.sim.port import PortError
+from cockpit.sim.server.limits import MOST_FAULTS
 
+_MOST_QUOTED_LETTERS = 20_000
 Cause = dict[str, str]
 """`reason`, `message` and `field` of a StatusCause."""
 
@@ -30,13 +32,6 @@ def not_found(resource: Resource, name: str) -> PortError:
 def unknown_path() -> PortError:
     """404: no resource or subresource there."""
     return PortError(404, "NotFound", "the server could not find the requested resource")
-
-
-def not_allowed(resource: Resource, verb: str) -> PortError:
-    """405: the resource has no such verb."""
-    return PortError(
-        405, "MethodNotAllowed", f"{verb} is not supported on resources of kind {resource.label!r}"
-    )
 
 
 def exists(resource: Resource, name: str, held: Mapping[str, object] | None = None) -> PortError:
@@ -65,6 +60,7 @@ def unsupported_media(message: str) -> PortError:
 def invalid(resource: Resource, name: str, causes: Sequence[Cause]) -> PortError:
     """422 with a cause for every field: `Job.batch "x" is invalid: spec.a: Required value`."""
     kind = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
+    causes = causes[:MOST_FAULTS]
     told = list(dict.fromkeys(f"{cause['field']}: {cause['message']}" for cause in causes))
     text = told[0] if len(told) == 1 else f"[{', '.join(told)}]"
     return PortError(422, "Invalid", f'{kind} "{name}" is invalid: {text}', causes)
@@ -127,8 +123,19 @@ def _shown(value: object) -> str:
     if value is None:
         return "null"
     if isinstance(value, str):
-        escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
+        escaped = (
+            _beginning(value)
+            .replace("\\", "\\\\")
+            .replace('"', '\\"')
+            .replace("\n", "\\n")
+            .replace("\t", "\\t")
+        )
         return f'"{escaped}"'
     import msgspec
 
-    return msgspec.json.encode(value).decode()
+    return _beginning(msgspec.json.encode(value).decode())
+
+
+def _beginning(text: str) -> str:
+    """A hundred faults may quote the same value: all of a pod's template, but not all of a megabyte."""
+    return text if len(text) <= _MOST_QUOTED_LETTERS else f"{text[:_MOST_QUOTED_LETTERS]}..."

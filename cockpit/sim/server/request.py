@@ -6,11 +6,12 @@ from cockpit.kube.resource import Resource
 
 
 class User(msgspec.Struct, frozen=True):
-    """Who asks, as authentication found out."""
+    """Who asks, as authentication found out; `extra` are further fields, each with its values."""
 
     name: str
     groups: tuple[str, ...] = ()
     uid: str = ""
+    extra: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 SYSTEM = User("system:apiserver", ("system:masters", "system:authenticated"))

@@ -13,7 +13,6 @@ import msgspec
 from cockpit.clock import Clock, SystemClock
 from cockpit.errors import BadInput
 from cockpit.kube.authorities import enter_aiohttp
-from cockpit.sim.local_port import LocalPort
 from cockpit.sim.server.assembly import ENGINEER_NAMESPACE, Assembled, assemble
 from cockpit.sim.server.http.certificates import (
     Certificates,
@@ -22,14 +21,15 @@ from cockpit.sim.server.http.certificates import (
     server_context,
 )
 from cockpit.sim.server.http.kubeconfig import write_kubeconfig
+from cockpit.sim.server.local_port import LocalPort
 from cockpit.sim.server.operations import Operations
-from cockpit.sim.server.rights.tokens import Tokens, shipped_users
+from cockpit.sim.server.rbac.tokens import Tokens, shipped_users
 
 if TYPE_CHECKING:
     from aiohttp import web
 
     from cockpit.sim.faults.embedded import FaultLayer
-    from cockpit.sim.server.http.face import Face
+    from cockpit.sim.server.http.server_context import ServerContext
 
 HOST = "127.0.0.1"
 _BACKLOG = 1024
@@ -49,7 +49,7 @@ class Embedded(msgspec.Struct, frozen=True, eq=False):
     tokens: Mapping[str, str]
     usernames: Mapping[str, str]
     operations: Operations
-    face: "Face"
+    context: "ServerContext"
     faults: "FaultLayer"
     """Give it something to choose from, and the server misbehaves."""
 
@@ -72,11 +72,13 @@ async def serving(
     port: int = 0,
     has_accounts: bool = True,
     has_quotas: bool = True,
+    machine: Clock | None = None,
 ) -> AsyncIterator[Embedded]:
     """Serves until the block ends. `folder` gets certificates, `kubeconfig` and `audit.log`.
 
-    `clock` and `random` are the cluster's; secrets come from the machine. Port 0 means any. Raises BadInput
-    when the folder cannot be written or the port is taken.
+    `clock` and `random` are the cluster's, `machine` is the clock by which clients are waited for (by
+    default the system's); secrets come from the machine. Port 0 means any. Raises BadInput when the folder
+    cannot be written or the port is taken.
     """
     enter_aiohttp()
     listening = _listening(port)
@@ -91,7 +93,7 @@ async def serving(
         url = f"https://{host}:{number}"
         known = {one.context: secrets[one.context] for one in people if one.token_is_known}
         write_kubeconfig(kubeconfig, url, certificates.ca_file, known, {"engineer": ENGINEER_NAMESPACE})
-        face = _face(
+        context = _context(
             folder,
             clock,
             random,
@@ -99,12 +101,14 @@ async def serving(
             tokens=tokens,
             certificates=certificates,
             address=f"{host}:{number}",
+            machine=machine or SystemClock(),
         )
     except BaseException:
         listening.close()
         raise
-    faults = _fault_layer(face)
-    runner = await _started(face, faults, certificates, listening)
+    faults = _fault_layer(context)
+    runner = await _speaking(context, faults)
+    taking = asyncio.create_task(context.connections.serve(listening, server_context(certificates)))
     try:
         yield Embedded(
             url=url,
@@ -114,12 +118,18 @@ async def serving(
             tokens=secrets,
             usernames={one.context: one.user.name for one in people},
             operations=assembled.operations,
-            face=face,
+            context=context,
             faults=faults,
         )
     finally:
-        await face.close()
-        await runner.cleanup()
+        await _ended(taking, context, runner)
+
+
+async def _ended(taking: "asyncio.Task[None]", context: "ServerContext", runner: "web.AppRunner") -> None:
+    taking.cancel()
+    await asyncio.gather(taking, return_exceptions=True)
+    await context.close()
+    await runner.cleanup()
 
 
 def _listening(port: int) -> socket.socket:
@@ -141,7 +151,7 @@ def _prepared(folder: Path) -> Certificates:
         ) from None
 
 
-def _face(
+def _context(
     folder: Path,
     clock: Clock,
     random: Random,
@@ -150,14 +160,16 @@ def _face(
     tokens: Tokens,
     certificates: Certificates,
     address: str,
-) -> "Face":
-    from cockpit.sim.server.http.audit import AuditLog
+    machine: Clock,
+) -> "ServerContext":
+    from cockpit.sim.server.http.audit import ServerAuditLog
+    from cockpit.sim.server.http.connections import Connections
     from cockpit.sim.server.http.discovery import Discovery
-    from cockpit.sim.server.http.face import Face
-    from cockpit.sim.server.schema.openapi import OpenAPI
+    from cockpit.sim.server.http.openapi import OpenAPI
+    from cockpit.sim.server.http.server_context import ServerContext
 
     operations = assembled.operations
-    made = Face(
+    made = ServerContext(
         operations=operations,
         authoriser=assembled.authoriser,
         tokens=tokens,
@@ -165,34 +177,34 @@ def _face(
         # Dice of its own: what clients ask must not move the history of the cluster.
         random=Random(random.getrandbits(64)),
         discovery=Discovery(operations.kinds, address),
-        audit=AuditLog(folder / "audit.log", clock),
+        audit=ServerAuditLog(folder / "audit.log", clock),
         documents=OpenAPI(operations.kinds, operations.storage),
         kubelet_tls=kubelet_context(certificates),
         stopping=asyncio.Event(),
+        connections=Connections(machine),
         ends={},
     )
     operations.kinds.listeners.append(made.look_around)
     return made
 
 
-def _fault_layer(face: "Face") -> "FaultLayer":
+def _fault_layer(context: "ServerContext") -> "FaultLayer":
     from cockpit.sim.faults.embedded import FaultLayer
 
     def user_of(http: "web.Request") -> str:
-        user = face.tokens.user_of(http.headers.get("Authorization", "").removeprefix("Bearer "))
+        user = context.tokens.user_of(http.headers.get("Authorization", "").removeprefix("Bearer "))
         return user.name if user else ""
 
-    return FaultLayer(face.clock, user_of=user_of)
+    return FaultLayer(context.clock, user_of=user_of)
 
 
-async def _started(
-    face: "Face", faults: "FaultLayer", certificates: Certificates, listening: socket.socket
-) -> "web.AppRunner":
+async def _speaking(context: "ServerContext", faults: "FaultLayer") -> "web.AppRunner":
+    """What speaks HTTP on each connection. Bodies are taken as sent: kube-apiserver unpacks none either."""
     from aiohttp import web
 
-    from cockpit.sim.server.http.front import application
+    from cockpit.sim.server.http.handler import application
 
-    served = application(face)
+    served = application(context)
     served.middlewares.append(faults.middleware)
     runner = web.AppRunner(
         served,
@@ -200,7 +212,8 @@ async def _started(
         handler_cancellation=True,
         shutdown_timeout=_GOODBYE_SECONDS,
         keepalive_timeout=90,
+        auto_decompress=False,
     )
     await runner.setup()
-    await web.SockSite(runner, listening, ssl_context=server_context(certificates)).start()
+    context.connections.speak = runner.server
     return runner

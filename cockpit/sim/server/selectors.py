@@ -4,12 +4,13 @@ Grammar and texts of refusal are those of apimachinery's pkg/labels and pkg/fiel
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
+from cockpit.k8s.selectors import LabelSelector, all_of, int64, requirement_test, selector_of
 from cockpit.sim.port import Tree
-from cockpit.sim.server.kinds import Kind
+from cockpit.sim.server.kinds import ServedKind
 from cockpit.sim.server.names import label_key_faults, label_value_faults
 from cockpit.sim.server.refusals import bad_request
 
@@ -20,32 +21,16 @@ TreeTest = Callable[[Tree], bool]
 _TOKEN = re.compile(r"\s*(!=|==|=|!|\(|\)|,|<|>|[^\s!=(),<>]+)")
 _SYMBOLS = frozenset(("!=", "==", "=", "!", "(", ")", ",", "<", ">"))
 _OPERATORS = "in, notin, =, ==, !=, gt, lt"
+_WORDS = {
+    **{"exists": "Exists", "!": "DoesNotExist", "in": "In", "=": "In", "==": "In", "notin": "NotIn"},
+    **{"!=": "NotIn", ">": "Gt", "<": "Lt"},
+}
+"""The operators of a query, as selectors in objects call them."""
 _NO_LABELS: Labels = {}
 
 
-def _holds(key: str, operator: str, values: frozenset[str]) -> LabelTest:
-    if operator == "exists":
-        return lambda labels: key in labels
-    if operator == "!":
-        return lambda labels: key not in labels
-    if operator == "in":
-        return lambda labels: labels.get(key) in values
-    if operator == "notin":
-        return lambda labels: labels.get(key) not in values
-    return _compares(key, operator, next(iter(values)))
-
-
-def _compares(key: str, operator: str, value: str) -> LabelTest:
-    bound = int(value)
-
-    def test(labels: Labels) -> bool:
-        try:
-            found = int(labels[key])
-        except (KeyError, ValueError):
-            return False
-        return found > bound if operator == ">" else found < bound
-
-    return test
+def _holds(key: str, word: str, values: Iterable[str] = ()) -> LabelTest:
+    return requirement_test(key, _WORDS[word], tuple(values))
 
 
 class _Parser:
@@ -93,24 +78,22 @@ class _Parser:
             raise ValueError(f"found '{key}', expected: identifier")
         _refuse("<nil>", key, label_key_faults(key))
         if is_absent:
-            return _holds(key, "!", frozenset())
+            return _holds(key, "!")
         if self.peek() in ("", ","):
-            return _holds(key, "exists", frozenset())
+            return _holds(key, "exists")
         operator = self.next()
         if operator in ("in", "notin"):
             return _holds(key, operator, self._values(key))
-        if operator not in ("=", "==", "!=", ">", "<", "gt", "lt"):
+        if operator not in ("=", "==", "!=", ">", "<"):
             raise ValueError(f"found '{operator}', expected: {_OPERATORS}")
         value = "" if self.peek() in ("", ",") else self.next()
         _refuse(f"values[0][{key}]", value, label_value_faults(value))
-        if operator in (">", "<", "gt", "lt"):
-            if not re.fullmatch(r"[+-]?\d+", value):
-                why = "for 'Gt', 'Lt' operators, the value must be an integer"
-                raise ValueError(f'values[0]: Invalid value: "{value}": {why}')
-            return _holds(key, ">" if operator in (">", "gt") else "<", frozenset((value,)))
-        return _holds(key, "notin" if operator == "!=" else "in", frozenset((value,)))
+        if operator in (">", "<") and int64(value) is None:
+            why = "for 'Gt', 'Lt' operators, the value must be an integer"
+            raise ValueError(f'values[0]: Invalid value: "{value}": {why}')
+        return _holds(key, operator, (value,))
 
-    def _values(self, key: str) -> frozenset[str]:
+    def _values(self, key: str) -> list[str]:
         if (token := self.next()) != "(":
             raise ValueError(f"found '{token}' expected: '('")
         values: list[str] = []
@@ -131,7 +114,7 @@ class _Parser:
             values.append("")
         for index, value in enumerate(values):
             _refuse(f"values[{index}][{key}]", value, label_value_faults(value))
-        return frozenset(values)
+        return values
 
 
 def _refuse(field: str, value: str, faults: list[str]) -> None:
@@ -151,23 +134,12 @@ def label_selector(text: str) -> LabelTest | None:
         raise bad_request(str(error)) from error
     if not tests:
         return None
-    if len(tests) == 1:
-        return tests[0]
-    return lambda labels: all(test(labels) for test in tests)
+    return all_of(tests)
 
 
 def object_selector(selector: Tree | None) -> LabelTest:
     """The question of a `metav1.LabelSelector`; None matches nothing, an empty one everything."""
-    if selector is None:
-        return lambda labels: False
-    wanted: dict[str, str] = selector.get("matchLabels") or {}
-    tests = [_holds(key, "in", frozenset((value,))) for key, value in wanted.items()]
-    names = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!"}
-    tests.extend(
-        _holds(one["key"], names[one["operator"]], frozenset(one.get("values") or ()))
-        for one in selector.get("matchExpressions") or ()
-    )
-    return lambda labels: all(test(labels) for test in tests)
+    return LabelSelector(selector_of(selector)).matches
 
 
 def _terms(text: str) -> list[tuple[str, str, str]]:
@@ -191,7 +163,7 @@ def _text_at(tree: Any, path: tuple[str, ...]) -> str:
     return str(tree)
 
 
-def _field_test(kind: Kind, label: str, operator: str, value: str) -> TreeTest:
+def _field_test(kind: ServedKind, label: str, operator: str, value: str) -> TreeTest:
     path: tuple[str, ...] | None
     if label in ("metadata.name", "metadata.namespace"):
         path = tuple(label.split("."))
@@ -205,7 +177,7 @@ def _field_test(kind: Kind, label: str, operator: str, value: str) -> TreeTest:
     return lambda tree: (_text_at(tree, path) or absent) == value
 
 
-def _unknown_field(kind: Kind, label: str) -> str:
+def _unknown_field(kind: ServedKind, label: str) -> str:
     if kind.resource.group == "batch":
         return f'field label "{label}" not supported for {kind.resource.kind}'
     if not kind.fields and not kind.is_custom:
@@ -214,7 +186,7 @@ def _unknown_field(kind: Kind, label: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def selector(kind: Kind, labels: str, fields: str) -> TreeTest | None:
+def selector(kind: ServedKind, labels: str, fields: str) -> TreeTest | None:
     """Both selectors of a list or watch in one question; None for everything. Raises PortError 400."""
     label_test = label_selector(labels)
     tests = [_field_test(kind, *term) for term in _terms(fields)]

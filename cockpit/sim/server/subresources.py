@@ -4,18 +4,21 @@ from typing import Any
 
 from cockpit.kube.resource import Resource
 from cockpit.sim.port import PortError, Tree
-from cockpit.sim.server.core import Core, Outcome, served
-from cockpit.sim.server.kinds import Kind, Scale
+from cockpit.sim.server.core import Core, WriteOutcome, served
+from cockpit.sim.server.kinds import ScaleSubresource, ServedKind
 from cockpit.sim.server.refusals import conflict, invalid, unknown_path, wrong
 from cockpit.sim.server.request import Request
+from cockpit.sim.server.schema.decode import accepted_patch
+from cockpit.sim.server.schema.notation import named
 from cockpit.sim.server.storage import Stored
 from cockpit.sim.server.writing import Make, update_from
 
 _SCALE = Resource("autoscaling", "v1", "scales", "Scale", namespaced=True)
+_SCALE_SHAPE = named("autoscaling", "Scale")
 _PODS_BINDING = Resource("", "v1", "pods/binding", "Binding", namespaced=True)
 
 
-def scale_of(kind: Kind, stored: Stored, *, is_read: bool = False) -> Stored:
+def scale_of(kind: ServedKind, stored: Stored, *, is_read: bool = False) -> Stored:
     """The `autoscaling/v1` Scale of an object. Raises PortError 404 where the kind has none, and 500 for a
     custom object without a number, where that is read."""
     scale = kind.scale
@@ -47,7 +50,7 @@ def scale_of(kind: Kind, stored: Stored, *, is_read: bool = False) -> Stored:
     return Stored(stored.key, shown, stored.version)
 
 
-def _selector(tree: Tree, scale: Scale) -> str:
+def _selector(tree: Tree, scale: ScaleSubresource) -> str:
     found = _at(tree, scale.selector) if scale.selector else None
     if isinstance(found, dict):
         pairs = [f"{key}={value}" for key, value in sorted((found.get("matchLabels") or {}).items())]
@@ -79,11 +82,11 @@ def _with(tree: Tree, path: tuple[str, ...], value: Any) -> Tree:
     return {**tree, path[0]: inner}
 
 
-def write_scale(core: Core, kind: Kind, request: Request, make: Make) -> Outcome:
+def write_scale(core: Core, kind: ServedKind, request: Request, make: Make) -> WriteOutcome:
     """A new number of replicas, by way of the Scale; answers the Scale as it is then."""
     stored = core.found(kind, request)
     old = served(kind, stored)
-    wanted = make(scale_of(kind, old).tree)
+    wanted, _ = accepted_patch(make(scale_of(kind, old).tree), _SCALE_SHAPE, "")
     metadata = wanted.get("metadata") or {}
     version, uid = metadata.get("resourceVersion"), metadata.get("uid")
     if version and version != old.tree["metadata"]["resourceVersion"]:
@@ -98,10 +101,10 @@ def write_scale(core: Core, kind: Kind, request: Request, make: Make) -> Outcome
     assert kind.scale is not None
     new = _with(old.tree, kind.scale.replicas, replicas)
     outcome = update_from(core, kind, request, stored, new)
-    return Outcome(scale_of(kind, outcome.stored), warnings=outcome.warnings)
+    return WriteOutcome(scale_of(kind, outcome.stored), warnings=outcome.warnings)
 
 
-def bind(core: Core, kind: Kind, request: Request, binding: Tree) -> Outcome:
+def bind(core: Core, kind: ServedKind, request: Request, binding: Tree) -> WriteOutcome:
     """Put a pod on a node: once, and only what is not ending. Answers a Status of success."""
     node = (binding.get("target") or {}).get("name", "")
     if not node:
@@ -125,7 +128,7 @@ def bind(core: Core, kind: Kind, request: Request, binding: Tree) -> Outcome:
             own[part] = {**own.get(part, {}), **metadata[part]}
     status = _scheduled(pod.get("status") or {}, core.now)
     bound = {**pod, "metadata": own, "spec": {**pod["spec"], "nodeName": node}, "status": status}
-    return Outcome(core.put(kind, stored.key, bound, request), is_created=True, has_object=False)
+    return WriteOutcome(core.put(kind, stored.key, bound, request), is_created=True, has_object=False)
 
 
 def _other_uid(uid: str, tree: Tree) -> str:

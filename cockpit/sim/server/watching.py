@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from cockpit.sim.port import ChangeType, Tree
 from cockpit.sim.server.core import served
-from cockpit.sim.server.kinds import Kind
+from cockpit.sim.server.kinds import ServedKind
 from cockpit.sim.server.listing import LIST_OPTIONS, NOT_OLDER, version_number
 from cockpit.sim.server.refusals import Cause, banned, expired, invalid, unsupported
 from cockpit.sim.server.request import WatchOptions
@@ -19,13 +19,13 @@ Watched = Callable[[str, Stored], None]
 
 
 def watch(
-    storage: Storage, kind: Kind, namespace: str, options: WatchOptions, watched: Watched
+    storage: Storage, kind: ServedKind, namespace: str, options: WatchOptions, watched: Watched
 ) -> Callable[[], None]:
     """Hand over what has happened, then what happens; answers how to stop. Raises PortError 400, 410, 422."""
     _check(options)
     since = version_number(options.version)
     shelf = storage.shelf(kind.shelf)
-    tell = _teller(kind, namespace, options, watched)
+    tell = _sender(kind, namespace, options, watched)
     begins_with_all = options.initial_events or (options.initial_events is None and since == 0)
     if begins_with_all:
         matches = selector(kind, options.labels, options.fields)
@@ -48,7 +48,7 @@ def watch(
     return storage.listen(kind.shelf, live)
 
 
-def bookmark(kind: Kind, version: int, *, ends_initial_events: bool = False) -> Stored:
+def bookmark(kind: ServedKind, version: int, *, ends_initial_events: bool = False) -> Stored:
     """The object of a BOOKMARK: nothing but its type and the version."""
     metadata: Tree = {"resourceVersion": str(version), "creationTimestamp": None}
     if ends_initial_events:
@@ -61,7 +61,9 @@ def bookmark(kind: Kind, version: int, *, ends_initial_events: bool = False) -> 
     return Stored("", tree, version)
 
 
-def _teller(kind: Kind, namespace: str, options: WatchOptions, watched: Watched) -> Callable[[Commit], None]:
+def _sender(
+    kind: ServedKind, namespace: str, options: WatchOptions, watched: Watched
+) -> Callable[[Commit], None]:
     matches = selector(kind, options.labels, options.fields)
     prefix = f"{namespace}/" if namespace else ""
 

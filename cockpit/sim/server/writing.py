@@ -5,14 +5,17 @@ update: the new tree over the old -> what may not be changed is put back -> rule
 """
 
 from collections.abc import Callable
+from itertools import islice
 
 import msgspec
 
 from cockpit.kube.resource import EVENTS, NAMESPACES
 from cockpit.sim.port import PortError, Tree
 from cockpit.sim.resources import BUDGETS, NEW_EVENTS
-from cockpit.sim.server.core import Core, Outcome, object_key, served
-from cockpit.sim.server.kinds import Kind
+from cockpit.sim.server.core import Core, WriteOutcome, object_key, served
+from cockpit.sim.server.json_values import json_type
+from cockpit.sim.server.kinds import ServedKind
+from cockpit.sim.server.limits import MOST_FAULTS
 from cockpit.sim.server.object_meta import (
     created,
     faults_at_create,
@@ -36,7 +39,9 @@ Decoded = tuple[Tree, tuple[str, ...]]
 """A tree and warnings."""
 
 
-def create(core: Core, kind: Kind, request: Request, tree: Tree, *, is_applied: bool = False) -> Outcome:
+def create(
+    core: Core, kind: ServedKind, request: Request, tree: Tree, *, is_applied: bool = False
+) -> WriteOutcome:
     """A new object; `is_applied` when its managed fields are kept already."""
     tree, warnings = _understood(kind, request, _typed(kind, request, tree), is_applied=is_applied)
     with warned_of(warnings):
@@ -45,13 +50,13 @@ def create(core: Core, kind: Kind, request: Request, tree: Tree, *, is_applied: 
 
 def _create(
     core: Core,
-    kind: Kind,
+    kind: ServedKind,
     request: Request,
     tree: Tree,
     warnings: tuple[str, ...],
     *,
     is_applied: bool,
-) -> Outcome:
+) -> WriteOutcome:
     check_place(request, tree)
     metadata: Tree = tree["metadata"]
     version = metadata.get("resourceVersion")
@@ -74,7 +79,7 @@ def _create(
         if not is_early and (causes := _create_faults(kind, tree)):
             raise invalid(kind.shelf, name, causes) from None
         raise
-    warnings = (*warnings, *core.warned(request, tree, None))
+    warnings = (*warnings, *kind.warnings, *core.warned(request, tree, None))
     namespace = request.namespace if kind.resource.namespaced else ""
     tree["metadata"] = created(tree["metadata"], kind, namespace, core.now, core.random)
     for revise in kind.revise:
@@ -91,11 +96,14 @@ def _create(
     if is_applied and version and request.dry_run:
         # As sent: only what is stored gets a version of its own.
         stored.tree["metadata"]["resourceVersion"] = version
-    return Outcome(stored, is_created=True, warnings=warnings)
+    return WriteOutcome(stored, is_created=True, warnings=warnings)
 
 
-def _create_faults(kind: Kind, tree: Tree) -> list[Cause]:
-    own, general = _faults(kind, tree, None), list(faults_at_create(tree["metadata"], kind))
+def _create_faults(kind: ServedKind, tree: Tree) -> list[Cause]:
+    own, general = (
+        _faults(kind, tree, None),
+        list(islice(faults_at_create(tree["metadata"], kind), MOST_FAULTS)),
+    )
     if kind.resource == NEW_EVENTS:
         story = list(kind.checks[0](tree, None))
         return [*story, *general, *own[len(story) :]]
@@ -103,14 +111,13 @@ def _create_faults(kind: Kind, tree: Tree) -> list[Cause]:
     return (own or general) if kind.resource in (BUDGETS, EVENTS) else [*general, *own]
 
 
-def _typed(kind: Kind, request: Request, tree: Tree) -> Tree:
+def _typed(kind: ServedKind, request: Request, tree: Tree) -> Tree:
     """A tree of the caller's own, of the right type and in the right place."""
     resource = kind.resource
     if not isinstance(tree.get("metadata", {}), dict):
-        given = {list: "array", str: "string", bool: "bool"}.get(type(tree["metadata"]), "number")
         raise bad_request(
-            f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: json: '
-            f"cannot unmarshal {given} into Go struct field {resource.kind}.metadata of type v1.ObjectMeta"
+            f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: '
+            f"metadata: expected object, got {json_type(tree['metadata'])}"
         )
     for field, wanted in (("apiVersion", resource.api_version), ("kind", resource.kind)):
         given = tree.get(field) or wanted
@@ -126,7 +133,7 @@ def _typed(kind: Kind, request: Request, tree: Tree) -> Tree:
     return tree
 
 
-def warnings_of(kind: Kind, request: Request, tree: Tree) -> tuple[str, ...]:
+def warnings_of(kind: ServedKind, request: Request, tree: Tree) -> tuple[str, ...]:
     """What is warned of a tree. Raises PortError 400 for what is not understood."""
     known, warnings = _understood(kind, request, _typed(kind, request, tree))
     for complete in kind.complete:
@@ -135,7 +142,7 @@ def warnings_of(kind: Kind, request: Request, tree: Tree) -> tuple[str, ...]:
 
 
 def _understood(
-    kind: Kind, request: Request, tree: Tree, *, is_applied: bool = False, old: Tree | None = None
+    kind: ServedKind, request: Request, tree: Tree, *, is_applied: bool = False, old: Tree | None = None
 ) -> Decoded:
     """Without what is not known, and as the server writes it; `old` is the version that it is made from."""
     if kind.decode is not None:
@@ -147,22 +154,15 @@ def _understood(
     return dict(known), warnings
 
 
-def _patched(kind: Kind, request: Request, tree: Tree, old: Tree | None, shown: str) -> Decoded:
-    """As `_understood`, for what a patch has made; `shown` is what a refusal quotes."""
+def _patched(kind: ServedKind, request: Request, tree: Tree, old: Tree | None) -> Decoded:
+    """As `_understood`, for what a patch has made."""
     if kind.decode is not None or kind.shape is None or not request.field_validation:
         return _understood(kind, request, tree, old=old)
-    known, warnings = accepted_patch(
-        tree, kind.shape, request.field_validation, shown or json_text(tree), before=old
-    )
+    known, warnings = accepted_patch(tree, kind.shape, request.field_validation, old)
     return dict(known), warnings
 
 
-def json_text(tree: Tree) -> str:
-    """A tree as JSON on one line."""
-    return msgspec.json.encode(tree).decode()
-
-
-def _named(core: Core, kind: Kind, request: Request, tree: Tree) -> Tree:
+def _named(core: Core, kind: ServedKind, request: Request, tree: Tree) -> Tree:
     """With a name made of `generateName` where there is none, one that is free."""
     metadata = tree["metadata"]
     prefix = metadata.get("generateName")
@@ -177,37 +177,43 @@ def _named(core: Core, kind: Kind, request: Request, tree: Tree) -> Tree:
     return tree
 
 
-def _faults(kind: Kind, tree: Tree, old: Tree | None) -> list[Cause]:
-    return [cause for check in kind.checks for cause in check(tree, old)]
+def _faults(kind: ServedKind, tree: Tree, old: Tree | None) -> list[Cause]:
+    return list(islice((cause for check in kind.checks for cause in check(tree, old)), MOST_FAULTS))
 
 
-class How(msgspec.Struct, frozen=True):
+class UpdateSource(msgspec.Struct, frozen=True):
     """How an update came: by PUT, by an apply patch (managed fields kept already), or by another patch."""
 
     is_put: bool = False
     is_applied: bool = False
-    shown: str = ""
-    """What a refusal quotes of a patch; "" the whole object that it leads to."""
 
 
-BY_PATCH = How()
-BY_PUT = How(is_put=True)
-BY_APPLY = How(is_applied=True)
+BY_PATCH = UpdateSource()
+BY_PUT = UpdateSource(is_put=True)
+BY_APPLY = UpdateSource(is_applied=True)
 
 
-def update(core: Core, kind: Kind, request: Request, make: Make, how: How = BY_PATCH) -> Outcome:
+def update(
+    core: Core, kind: ServedKind, request: Request, make: Make, how: UpdateSource = BY_PATCH
+) -> WriteOutcome:
     """A new version of an object, or of its status; nothing is stored where nothing is new."""
     stored = core.found(kind, request)
     return update_from(core, kind, request, stored, make(served(kind, stored).tree), how=how)
 
 
 def update_from(
-    core: Core, kind: Kind, request: Request, stored: Stored, wanted: Tree, *, how: How = BY_PATCH
-) -> Outcome:
+    core: Core,
+    kind: ServedKind,
+    request: Request,
+    stored: Stored,
+    wanted: Tree,
+    *,
+    how: UpdateSource = BY_PATCH,
+) -> WriteOutcome:
     """As `update`, with the wanted tree at hand."""
     old = served(kind, stored).tree
     if wanted is old:
-        return Outcome(served(kind, stored))
+        return WriteOutcome(served(kind, stored))
     if how.is_put and isinstance(wanted.get("metadata"), dict):
         check_place(request, wanted)
     taken, warnings = _taken(kind, request, old, wanted, how)
@@ -218,26 +224,26 @@ def update_from(
 
 def _stored(
     core: Core,
-    kind: Kind,
+    kind: ServedKind,
     request: Request,
     stored: Stored,
     wanted: Tree,
     *,
-    how: How,
+    how: UpdateSource,
     warnings: tuple[str, ...],
-) -> Outcome:
+) -> WriteOutcome:
     if isinstance(wanted.get("metadata"), dict):
         check_place(request, wanted)
     old = served(kind, stored).tree
     is_status = request.subresource == "status"
     new = _of_status(kind, old, wanted) if is_status else _of_spec(kind, request, old, wanted)
     new = core.admit(request, new, old)
-    warnings = (*warnings, *core.warned(request, new, old))
+    warnings = (*warnings, *kind.warnings, *core.warned(request, new, old))
     causes = _update_faults(kind, new, old, is_status)
     if causes:
         raise invalid(kind.shelf, request.name, causes)
     if new == old:
-        return Outcome(served(kind, stored), warnings=warnings)
+        return WriteOutcome(served(kind, stored), warnings=warnings)
     new = {**new, "metadata": dict(new["metadata"])}
     if kind.has_generation and not is_status and _has_changed(kind, new, old):
         new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
@@ -247,11 +253,11 @@ def _stored(
         new["metadata"].pop("managedFields", None)
     if _is_freed(kind, new, old):
         core.remove(kind, stored.key, request)
-        return Outcome(Stored(stored.key, new, stored.version), is_final=True, warnings=warnings)
-    return Outcome(core.put(kind, stored.key, new, request), warnings=warnings)
+        return WriteOutcome(Stored(stored.key, new, stored.version), is_final=True, warnings=warnings)
+    return WriteOutcome(core.put(kind, stored.key, new, request), warnings=warnings)
 
 
-def _taken(kind: Kind, request: Request, old: Tree, wanted: Tree, how: How) -> Decoded:
+def _taken(kind: ServedKind, request: Request, old: Tree, wanted: Tree, how: UpdateSource) -> Decoded:
     """The wanted tree as it is understood; a status from an actor is taken as it is: there are many."""
     if not how.is_put and not kind.is_custom and not request.field_validation and request.subresource:
         return wanted, ()
@@ -259,10 +265,10 @@ def _taken(kind: Kind, request: Request, old: Tree, wanted: Tree, how: How) -> D
     if how.is_put or how.is_applied:
         return _understood(kind, request, wanted, is_applied=how.is_applied)
     # what is served in another form than it is stored in was never read under this one
-    return _patched(kind, request, wanted, old if kind.to_served is None else None, how.shown)
+    return _patched(kind, request, wanted, old if kind.to_served is None else None)
 
 
-def _of_spec(kind: Kind, request: Request, old: Tree, wanted: Tree) -> Tree:
+def _of_spec(kind: ServedKind, request: Request, old: Tree, wanted: Tree) -> Tree:
     """The whole object but for its status."""
     new = dict(wanted)
     if new.get("metadata") is not old["metadata"]:
@@ -280,7 +286,7 @@ def _of_spec(kind: Kind, request: Request, old: Tree, wanted: Tree) -> Tree:
     return new
 
 
-def _of_status(kind: Kind, old: Tree, wanted: Tree) -> Tree:
+def _of_status(kind: ServedKind, old: Tree, wanted: Tree) -> Tree:
     """The old object with the new status; metadata of built-in kinds can be written this way, too."""
     new = dict(old)
     if "status" in wanted:
@@ -309,17 +315,17 @@ def _of_status(kind: Kind, old: Tree, wanted: Tree) -> Tree:
     return new
 
 
-def _update_faults(kind: Kind, new: Tree, old: Tree, is_status: bool) -> list[Cause]:
+def _update_faults(kind: ServedKind, new: Tree, old: Tree, is_status: bool) -> list[Cause]:
     causes: list[Cause] = []
     if new["metadata"] is not old["metadata"]:
         # The real server checks metadata twice and tells both.
-        causes.extend(2 * list(faults_at_update(new["metadata"], old["metadata"], kind)))
+        causes.extend(2 * list(islice(faults_at_update(new["metadata"], old["metadata"], kind), MOST_FAULTS)))
     for check in kind.status_checks if is_status else kind.checks:
-        causes.extend(check(new, old))
-    return causes
+        causes.extend(islice(check(new, old), MOST_FAULTS))
+    return causes[:MOST_FAULTS]
 
 
-def _has_changed(kind: Kind, new: Tree, old: Tree) -> bool:
+def _has_changed(kind: ServedKind, new: Tree, old: Tree) -> bool:
     """True where the generation has to grow."""
     if kind.is_generation_of_annotations and _annotations(new) != _annotations(old):
         return True
@@ -333,7 +339,7 @@ def _annotations(tree: Tree) -> Tree:
     return tree["metadata"].get("annotations") or {}
 
 
-def _is_freed(kind: Kind, new: Tree, old: Tree) -> bool:
+def _is_freed(kind: ServedKind, new: Tree, old: Tree) -> bool:
     """True where the last finalizer went from what waited for nothing else."""
     was = old["metadata"]
     if "deletionTimestamp" not in was or new["metadata"].get("finalizers"):

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from cockpit.k8s.quantity import quantity
 from cockpit.kube.resource import NAMESPACES, PODS, SERVICES, Resource
 from cockpit.sim.port import PortError, Tree
 from cockpit.sim.resources import (
@@ -19,7 +20,6 @@ from cockpit.sim.resources import (
     RESOURCE_QUOTAS,
 )
 from cockpit.sim.server.admission import Admissions
-from cockpit.sim.server.quantity import quantity
 from cockpit.sim.server.request import Request
 from cockpit.sim.server.storage import Storage, key_of
 from tests.bed.api import Api

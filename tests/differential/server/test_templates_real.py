@@ -8,7 +8,7 @@ import pytest
 from cockpit.actions.submit import plan_submit
 from cockpit.clock import ManualClock
 from cockpit.jobs.render import sample_values
-from cockpit.jobs.template import Template, load_templates
+from cockpit.jobs.template import Template, load_library
 from cockpit.kube.resource import NAMESPACES, Resource
 from cockpit.sim.port import Tree
 from cockpit.sim.resources import CUSTOM_RESOURCE_DEFINITIONS
@@ -24,7 +24,7 @@ from tests.unit.templates.filled import everything
 
 pytestmark = pytest.mark.real
 
-TEMPLATES = load_templates()
+TEMPLATES = load_library().templates
 KINDS = (
     ("github.com/kubeflow/mpi-operator", "v0.7.0", "manifests/base/kubeflow.org_mpijobs.yaml"),
     ("sigs.k8s.io/jobset", "v0.10.1", "config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml"),

@@ -25,6 +25,7 @@ from cockpit.sim.server.run import Embedded, serving
 from tests.bed.api import Api
 from tests.bed.bed import Bed
 from tests.differential.go_maps import in_order
+from tests.differential.go_phrases import without_go
 from tests.differential.tree_differences import differences
 from tests.differential.write_steps import Step, Tree
 from tests.differential.write_stories import STORIES, WATCHED
@@ -155,7 +156,7 @@ def plain(tree: Any) -> Any:
         for pattern, name in _CHANCE:
             tree = pattern.sub(name, tree)
         # The real one shows after its sentence how the Go structures differ.
-        return tree.partition("\n")[0] if _POD_FIXED in tree else tree
+        return without_go(tree.partition("\n")[0] if _POD_FIXED in tree else tree)
     return tree
 
 

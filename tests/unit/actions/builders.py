@@ -5,13 +5,16 @@ from typing import Any
 
 import msgspec
 
-from cockpit.errors import BadInput, CockpitError
-from cockpit.keep.audit import Entry
+from cockpit.errors import Answered, BadInput, CockpitError, Refused
+from cockpit.kube.decode.wire import ServerStatus
+from cockpit.kube.refusal import read_refusal
+from cockpit.local_state.audit import Entry
 from cockpit.model.batch import Batch
 from cockpit.model.job import Job, JobState
 from cockpit.model.plan import Call
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
+from cockpit.model.refusal import Cause
 from cockpit.store.store import Store
 
 
@@ -23,6 +26,9 @@ class Reply(msgspec.Struct):
 
     def json(self) -> Any:
         return self.tree
+
+    def message(self) -> str:
+        return f"HTTP {self.status}"
 
 
 class Line:
@@ -45,10 +51,46 @@ class Line:
         return Reply(200, self.objects[path]) if path in self.objects else Reply(404, {})
 
 
+def refused(
+    status: int,
+    reason: str = "",
+    message: str = "no",
+    *,
+    about: str = "",
+    name: str = "",
+    causes: tuple[Cause, ...] = (),
+    path: str = "",
+    retry_after_seconds: float | None = None,
+    error: type[Answered] = Refused,
+) -> Answered:
+    """What `cockpit.kube.calls.perform` raises for a Status; `about` and `name` are its details."""
+    said = ServerStatus(status, reason, message, retry_after_seconds, causes, name, kind=about)
+    return error(f"{path}: {message} ({status})", read_refusal(status, said, path))
+
+
+def newer() -> Answered:
+    """409: the object was written since it was read."""
+    return refused(409, "Conflict", "Operation cannot be fulfilled: the object has been modified")
+
+
+def missing(resource: str, name: str, path: str = "") -> Answered:
+    """404: the object, or the namespace, is not there."""
+    return refused(404, "NotFound", f'{resource} "{name}" not found', about=resource, name=name, path=path)
+
+
+def forbidden(resource: str = "mpijobs", verb: str = "delete") -> Answered:
+    """403: the authorizer misses a right."""
+    why = f'User "ann" cannot {verb} resource "{resource}" in API group "x.io" in the namespace "team-a"'
+    return refused(403, "Forbidden", f"{resource} is forbidden: {why}", about=resource)
+
+
 class Server:
     """Stands for cockpit.kube.calls.perform: remembers calls; fails as told, one entry a call."""
 
-    def __init__(self, *answers: Exception | None, then: Callable[[Call], None] | None = None) -> None:
+    def __init__(
+        self, *answers: Exception | None, then: Callable[[Call], None] | None = None, tree: Any = None
+    ) -> None:
+        self._tree = tree or {}
         self.calls: list[tuple[Call, bool]] = []
         self._answers = list(answers)
         self._then = then
@@ -60,7 +102,7 @@ class Server:
         answer = self._answers.pop(0) if self._answers else None
         if answer is not None:
             raise answer
-        return Reply(200, {})
+        return Reply(200, self._tree)
 
 
 class Lines:

@@ -6,21 +6,23 @@ from typing import Any
 
 import msgspec
 
-from cockpit.actions import ground as verbs
-from cockpit.actions.ground import Ground, Make
+from cockpit.actions.conduct import plan_of
+from cockpit.actions.planning import Make, Planning
 from cockpit.actions.queue import plan_queue_stop, queue_as_read
 from cockpit.actions.scale import scale_as_now
-from cockpit.errors import Refused
-from cockpit.gangs.kueue import NAME as KUEUE
+from cockpit.actions.verbs import job as verbs
+from cockpit.actions.verbs.job_shape import PRIORITISE, RESIZE, PriorityOptions, WorkersOptions
+from cockpit.actions.verbs.verb import Verb
+from cockpit.gangs.kueue import Kueue
 from cockpit.jobs.render import render
-from cockpit.jobs.template import load_templates
+from cockpit.jobs.template import load_library
 from cockpit.kube.resource import Resource
 from cockpit.model.gang import LocalQueue, PodGroup, Workload
 from cockpit.model.job import Job, JobObject
 from cockpit.model.plan import Call, Plan
 from cockpit.model.record import OwnerRef
 from cockpit.store.store import Store
-from tests.unit.actions.builders import Line, job, pod, store_of
+from tests.unit.actions.builders import Line, job, newer, pod, refused, store_of
 from tests.unit.pools.builders import deployment, node
 from tests.unit.pools.builders import store_of as pool_store
 
@@ -58,13 +60,13 @@ class Busy(Line):
         self.sent.append(call)
         guard, now = call.body.get("preconditions") or call.body["metadata"], tree["metadata"]
         assert guard["uid"], "every write says whom it means"
-        target = call.target
         if guard["uid"] != now["uid"]:
-            raise Refused(f"{target}: Precondition failed: UID in precondition: a, UID in object meta: b")
+            said = "Precondition failed: UID in precondition: a, UID in object meta: b"
+            raise refused(409, "Conflict", said, path=call.path)
         is_group = "/podgroups/" in path  # its scheduler writes it all the time: it is known by its uid alone
         assert is_group or guard["resourceVersion"], "every write says of which version it speaks"
         if not is_group and guard["resourceVersion"] != now["resourceVersion"]:
-            raise Refused(f"{target}: it has changed since it was read, nothing was done (it is newer).")
+            raise newer()
         if not dry_run:
             self.done.append(call)
 
@@ -76,7 +78,7 @@ def tree_of(uid: str, name: str, **more: Any) -> Tree:
 def mpijob(*, suspend: bool = False) -> Tree:
     """The gang's object at version 41."""
     values = {"name": "llm", "namespace": "team-a", "image": "r.example/hvd:1", "workers": "2", "gpus": "8"}
-    tree: Tree = render(load_templates()["mpijob"], values)
+    tree: Tree = render(load_library().templates["mpijob"], values)
     tree["metadata"] |= {"uid": "uid-llm", "resourceVersion": "41"}
     tree["spec"]["runPolicy"]["suspend"] = suspend
     return tree
@@ -94,31 +96,30 @@ def tables(**more: Any) -> Store:
     return store_of(pod("p0"), pod("p1"), mpijobs=(record,), **more)
 
 
-def of(verb: Any, one: Job, store: Store, session: Any, **more: Any) -> Make:
+def of(verb: Verb, one: Job, store: Store, session: Any, options: Any = None) -> Make:
     """How a verb on a job makes its plan."""
 
     async def make(*, reads: bool = False) -> Plan:
-        ground = Ground(store, session, lambda *_: None, "prod", frozenset(), reads)
-        plan: Plan = await verb(ground, one, **more)
-        return plan
+        planning = Planning(store, session, lambda *_: None, "prod", reads=reads)
+        return await plan_of(verb, planning, one, options)
 
     return make
 
 
-RUNNING = job(pod_uids=("uid-p0", "uid-p1"), gpus_held=4)
+RUNNING = job(pod_uids=("uid-p0", "uid-p1"), gpus_allocated=4)
 
 
 def killing(session: Busy) -> Make:
-    return of(verbs.kill, RUNNING, tables(), session)
+    return of(verbs.KILL, RUNNING, tables(), session)
 
 
 def killing_a_pod(session: Busy) -> Make:
-    one = job("p0", kind="Pod", pod_uids=("uid-p0",), resource_version="7", gpus_held=2)
-    return of(verbs.kill, one, tables(), session)
+    one = job("p0", kind="Pod", pod_uids=("uid-p0",), resource_version="7", gpus_allocated=2)
+    return of(verbs.KILL, one, tables(), session)
 
 
 def killing_what_is_not_watched(session: Busy) -> Make:
-    return of(verbs.kill, RUNNING, Store(), session)
+    return of(verbs.KILL, RUNNING, Store(), session)
 
 
 def killing_with_its_group(session: Busy) -> Make:
@@ -130,15 +131,15 @@ def killing_with_its_group(session: Busy) -> Make:
         api_version="scheduling.x-k8s.io/v1alpha1",
         is_ours=True,
     )
-    return of(verbs.kill, RUNNING, tables(podgroups=(group,)), session)
+    return of(verbs.KILL, RUNNING, tables(podgroups=(group,)), session)
 
 
 def suspending(session: Busy) -> Make:
-    return of(verbs.suspend, RUNNING, tables(), session)
+    return of(verbs.SUSPEND, RUNNING, tables(), session)
 
 
 def resuming(session: Busy) -> Make:
-    return of(verbs.resume, RUNNING, tables(), session)
+    return of(verbs.RESUME, RUNNING, tables(), session)
 
 
 def _kueue_job(**more: Any) -> tuple[Job, Store]:
@@ -146,23 +147,25 @@ def _kueue_job(**more: Any) -> tuple[Job, Store]:
     found = Workload(
         uid="uid-wl", name="mpijob-llm", namespace="team-a", resource_version="41", owner=owner, **more
     )
-    return msgspec.structs.replace(RUNNING, engine=KUEUE, workload_uid="uid-wl"), tables(workloads=(found,))
+    return msgspec.structs.replace(RUNNING, engine=Kueue.name, workload_uid="uid-wl"), tables(
+        workloads=(found,)
+    )
 
 
 def suspending_through_kueue(session: Busy) -> Make:
-    return of(verbs.suspend, *_kueue_job(), session)
+    return of(verbs.SUSPEND, *_kueue_job(), session)
 
 
 def resuming_through_kueue(session: Busy) -> Make:
-    return of(verbs.resume, *_kueue_job(is_active=False), session)
+    return of(verbs.RESUME, *_kueue_job(is_active=False), session)
 
 
 def resizing(session: Busy) -> Make:
-    return of(verbs.scale, RUNNING, tables(), session, workers=3)
+    return of(RESIZE, RUNNING, tables(), session, WorkersOptions(3))
 
 
 def prioritising(session: Busy) -> Make:
-    return of(verbs.prioritise, RUNNING, tables(), session, priority="high")
+    return of(PRIORITISE, RUNNING, tables(), session, PriorityOptions("high"))
 
 
 def stopping_a_queue(session: Busy) -> Make:

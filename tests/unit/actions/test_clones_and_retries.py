@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cockpit.actions.again import plan_clone, plan_retry, short_of_memory, template_of
+from cockpit.actions.clone_retry import plan_clone, plan_retry, short_of_memory, template_of
 from cockpit.errors import BadInput
 from cockpit.jobs.again import as_written, grown, more_memory, next_name
 from cockpit.jobs.clone_template import clone_template
 from cockpit.jobs.render import render
+from cockpit.k8s.quantity import parse_quantity
 from cockpit.model.job import JobState
 from cockpit.model.pod import Pod
-from cockpit.model.quantity import parse_quantity
 from tests.unit.actions.builders import job, store_of
 from tests.unit.actions.test_lifecycle_plans import TEMPLATES, batch_job, mpijob
 

@@ -62,7 +62,6 @@ async def go(house: House, lines: Lines, line: Line | None = None, join: Any = s
         join,
         opened=house,
         new_id=lambda: "id1",
-        local_user="ann@host",
     )
 
 
@@ -82,10 +81,10 @@ def test_a_command_without_a_terminal() -> None:
 @pytest.mark.parametrize(
     ("who", "container", "part"),
     [
-        (many("main", "side"), "", "has several containers: name one of main, side"),
+        (many("main", "side"), "", "has several containers: choose one of main, side"),
         (many("main", "side"), "third", "has no container 'third'; it has main, side"),
         (many("main", phase="Succeeded"), "", r"has ended \(Succeeded\)"),
-        (many("main", phase="Pending", node=""), "", "has no node yet"),
+        (many("main", phase="Pending", node=""), "", "is not scheduled yet"),
     ],
 )
 def test_where_one_cannot_enter(who: Pod, container: str, part: str) -> None:
@@ -109,7 +108,7 @@ async def test_it_stands_between_two_audit_lines(code: int) -> None:
         "intent",
         "uid-llm-worker-0",
     )
-    assert (before.context, before.user, before.local_user) == ("prod", "ann", "ann@host")
+    assert (before.context, before.user) == ("prod", "ann")
     assert before.path == "/api/v1/namespaces/team-a/pods/llm-worker-0/exec"
     assert (after.step, after.state, after.audit_id) == ("outcome", "done", "id1")
     assert after.sentence == f"ended with exit code {code}"

@@ -72,7 +72,6 @@ async def go(house: House, lines: Lines, line: Any = None, stay: Any = enough) -
         stay,
         opened=house,
         new_id=lambda: "id1",
-        local_user="ann@host",
     )
 
 
@@ -102,11 +101,11 @@ def test_the_line_that_would_do_the_same() -> None:
     ("who", "port", "local", "part"),
     [
         (many("main", phase="Succeeded"), 6006, 0, r"has ended \(Succeeded\)"),
-        (many("main", phase="Pending", node=""), 6006, 0, "has no node yet"),
-        (many("main"), 0, 0, "port 0 is none: write 1 to 65535"),
-        (many("main"), 65536, 0, "port 65536 is none"),
-        (many("main"), 6006, -1, "local port -1 is none"),
-        (many("main"), 6006, 70000, "local port 70000 is none"),
+        (many("main", phase="Pending", node=""), 6006, 0, "is not scheduled yet"),
+        (many("main"), 0, 0, "invalid port 0: use 1 to 65535"),
+        (many("main"), 65536, 0, "invalid port 65536"),
+        (many("main"), 6006, -1, "invalid local port -1"),
+        (many("main"), 6006, 70000, "invalid local port 70000"),
     ],
 )
 def test_what_cannot_be_reached(who: Pod, port: int, local: int, part: str) -> None:
@@ -171,9 +170,9 @@ async def test_the_first_member_that_tells_of_one() -> None:
 
 
 async def test_a_job_without_one_is_told_what_to_do() -> None:
-    with pytest.raises(BadInput, match="no member of job a/b runs"):
+    with pytest.raises(BadInput, match="no member of job a/b is running"):
         await find_board(session(), "job a/b", [pod("w", phase="Pending")])
-    with pytest.raises(BadInput, match=r"tells of a TensorBoard: submit with tensorboard=.*--port 6006"):
+    with pytest.raises(BadInput, match=r"serves TensorBoard: submit with tensorboard=.*--port 6006"):
         await find_board(session({"spec": {}}), "job a/b", [pod("w")])
 
 
@@ -186,9 +185,9 @@ async def test_it_stands_between_two_audit_lines() -> None:
         reader, _ = await asyncio.open_connection(LOOPBACK, listener.port)
         async with asyncio.timeout(60):
             assert await reader.read() == b""
-        return "ended by key"
+        return "closed by key"
 
-    assert await go(house, lines, stay=stay) == "ended by key"
+    assert await go(house, lines, stay=stay) == "closed by key"
     before, after = lines.entries
     assert (before.verb, before.target, before.step, before.uid) == (
         "forward",
@@ -198,8 +197,8 @@ async def test_it_stands_between_two_audit_lines() -> None:
     )
     assert before.path == "/api/v1/namespaces/team-a/pods/llm-launcher/portforward"
     assert before.shell.startswith("kubectl --context prod port-forward")
-    assert (before.user, before.local_user) == ("ann", "ann@host")
-    assert (after.step, after.state, after.sentence) == ("outcome", "done", "ended by key; 1 connection")
+    assert before.user == "ann"
+    assert (after.step, after.state, after.sentence) == ("outcome", "done", "closed by key; 1 connection")
     assert len(house.came) == 2, "one to try, one that somebody made"
     with pytest.raises(ConnectionRefusedError):
         await asyncio.open_connection(LOOPBACK, ports[0])
@@ -253,4 +252,4 @@ async def test_a_page_that_goes_is_audited_as_left() -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert (lines.entries[-1].state, lines.entries[-1].sentence) == ("done", "left; 0 connections")
+    assert (lines.entries[-1].state, lines.entries[-1].sentence) == ("done", "closed; 0 connections")

@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from cockpit.actions.hold import is_through_workload, plan_resume, plan_suspend
 from cockpit.actions.job_size import plan_resize, size_of
 from cockpit.actions.kill import gang_key, plan_kill
 from cockpit.actions.kubectl import kubectl_lines
 from cockpit.actions.prioritise import plan_prioritise
 from cockpit.actions.prune import ended_before
+from cockpit.actions.suspend import is_through_workload, plan_resume, plan_suspend
 from cockpit.errors import BadInput
-from cockpit.gangs.hold import ended_as, is_suspended
-from cockpit.gangs.retry_now import plan_retry_now
+from cockpit.gangs.coscheduling.retry import plan_retry_now
+from cockpit.gangs.suspend_field import ended_as, is_suspended
 from cockpit.jobs.render import render
-from cockpit.jobs.template import load_templates
+from cockpit.jobs.template import load_library
 from cockpit.kube.resource import MPIJOBS
 from cockpit.model.gang import Workload
 from cockpit.model.job import JobState
@@ -25,7 +25,7 @@ from cockpit.model.pod import Pod
 from cockpit.model.record import Condition, OwnerRef
 from tests.unit.actions.builders import job, pod, store_of
 
-TEMPLATES = load_templates()
+TEMPLATES = load_library().templates
 MPI = {"name": "llm", "namespace": "team-a", "image": "r.example/hvd:1", "workers": "4", "gpus": "2"}
 
 
@@ -95,7 +95,7 @@ def workload(**more: Any) -> Workload:
 
 def test_a_job_of_kueue_is_held_through_its_workload_and_its_own_field_is_not_touched() -> None:
     store = store_of(pod("p0"), pod("p1"), workloads=(workload(),))
-    one = job(engine="Kueue", workload_uid="uid-w", pod_uids=("uid-p0", "uid-p1"), gpus_held=4)
+    one = job(engine="Kueue", workload_uid="uid-w", pod_uids=("uid-p0", "uid-p1"), gpus_allocated=4)
     assert is_through_workload(one, store)
     plan = plan_suspend(one, None, store, context="prod")
     (call,) = plan.calls
@@ -114,8 +114,8 @@ def test_a_job_of_kueue_is_held_through_its_workload_and_its_own_field_is_not_to
     ("phases", "lost"),
     [
         (("Running", "Pending"), "progress since the last checkpoint is lost"),
-        (("Pending", "Pending"), "none of them runs yet, so no progress is lost"),
-        (("Succeeded", "Failed"), "no pod runs now, so nothing is lost"),
+        (("Pending", "Pending"), "none of them is running yet, so no progress is lost"),
+        (("Succeeded", "Failed"), "no pod is running, so nothing is lost"),
     ],
 )
 def test_only_what_runs_loses_progress(phases: tuple[str, str], lost: str) -> None:
@@ -130,7 +130,7 @@ def test_a_held_job_of_kueue_is_resumed_through_its_workload() -> None:
     one = job(engine="Kueue", workload_uid="uid-w", state=JobState.SUSPENDED)
     (call,) = plan_resume(one, None, store).calls
     assert call.body["spec"] == {"active": True}
-    with pytest.raises(BadInput, match="held already"):
+    with pytest.raises(BadInput, match="suspended already"):
         plan_suspend(one, None, store)
 
 
@@ -169,10 +169,10 @@ def test_every_kind_is_held_by_its_own_field(api_version: str, kind: str, field:
     assert body["metadata"] == {"uid": "uid-llm", "resourceVersion": "41"}
     with pytest.raises(BadInput, match="is not suspended"):
         plan_resume(one, tree, store_of())
-    held = {**tree, "spec": body["spec"]}
-    assert is_suspended(held)
-    with pytest.raises(BadInput, match="suspended already"):
-        plan_suspend(one, held, store_of())
+    suspended = {**tree, "spec": body["spec"]}
+    assert is_suspended(suspended)
+    with pytest.raises(BadInput, match="already suspended"):
+        plan_suspend(one, suspended, store_of())
 
 
 def test_what_ended_can_be_neither_held_nor_resumed_whatever_its_stale_texts_say() -> None:
@@ -188,7 +188,7 @@ def test_what_ended_can_be_neither_held_nor_resumed_whatever_its_stale_texts_say
 
 
 def test_a_bare_pod_cannot_be_suspended() -> None:
-    with pytest.raises(BadInput, match="bare pod is gone"):
+    with pytest.raises(BadInput, match="bare pod cannot be suspended"):
         plan_suspend(job(kind="Pod"), None, store_of())
     with pytest.raises(BadInput, match="a Notebook has no such field"):
         plan_suspend(
@@ -202,7 +202,7 @@ def test_a_bare_pod_cannot_be_suspended() -> None:
 def test_an_object_without_uid_is_not_changed_by_name_alone() -> None:
     tree = mpijob()
     del tree["metadata"]["uid"]
-    with pytest.raises(BadInput, match="no uid"):
+    with pytest.raises(BadInput, match="no known uid"):
         plan_suspend(job(), tree, store_of())
 
 
@@ -245,7 +245,7 @@ def test_an_mpijob_is_resized_by_its_workers() -> None:
     plan = plan_resize(job(), mpijob(), 6)
     body = plan.calls[0].body
     assert body["spec"] == {"mpiReplicaSpecs": {"Worker": {"replicas": 6}}}
-    assert plan.lines == ("from 4 to 6 workers", "4 GPUs are asked for".replace("are", "more are"))
+    assert plan.lines == ("from 4 to 6 workers", "requests 4 more GPUs")
     assert "does not discover hosts" in plan.warnings[0]
     assert not plan.is_destructive
     assert plan_resize(job(), mpijob(), 2).is_destructive
@@ -261,12 +261,12 @@ def test_an_indexed_job_moves_both_numbers() -> None:
 def test_what_cannot_be_resized_is_told() -> None:
     with pytest.raises(BadInput, match="size of a JobSet cannot change"):
         plan_resize(job(kind="JobSet"), {"kind": "JobSet", "metadata": {}}, 3)
-    with pytest.raises(BadInput, match="admitted by Kueue at its size"):
+    with pytest.raises(BadInput, match="admitted by Kueue at this size"):
         plan_resize(job(engine="Kueue"), mpijob(), 3)
     assert plan_resize(job(engine="Kueue"), mpijob(queue="main"), 3).calls
-    with pytest.raises(BadInput, match="from 1 to 4096"):
+    with pytest.raises(BadInput, match="give 1 to 4096"):
         plan_resize(job(), mpijob(), 0)
-    with pytest.raises(BadInput, match="4 workers already"):
+    with pytest.raises(BadInput, match="already has 4 workers"):
         plan_resize(job(), mpijob(), 4)
     assert size_of({"kind": "MPIJob", "spec": {}}).why_not
     tree = mpijob()
@@ -292,12 +292,12 @@ def test_kueue_takes_priority_and_queue_by_label() -> None:
     assert plan_prioritise(one, running, priority="high").calls
     with pytest.raises(BadInput, match="was admitted through queue main"):
         plan_prioritise(one, running, queue="fast")
-    with pytest.raises(BadInput, match="is low already"):
+    with pytest.raises(BadInput, match="is already low"):
         plan_prioritise(one, queued, priority="low")
 
 
 def test_without_kueue_only_a_suspended_mpijob_takes_another_class() -> None:
-    with pytest.raises(BadInput, match="fixed when they are made"):
+    with pytest.raises(BadInput, match="fixed at creation"):
         plan_prioritise(job(), mpijob(), priority="high")
     tree = mpijob()
     tree["spec"]["runPolicy"]["suspend"] = True

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from cockpit.actions.find import job_named
 from cockpit.actions.kill import REMAINS, plan_kill
-from cockpit.actions.same import confirmed
+from cockpit.actions.plan_diff import confirmed
 from cockpit.actions.scale import plan_pool_scale, read_replicas
 from cockpit.actions.submit import plan_submit
 from cockpit.errors import BadInput, Refused
-from cockpit.jobs.template import load_templates
+from cockpit.jobs.template import load_library
 from cockpit.kube.resource import Resource
 from cockpit.model.gang import LocalQueue
 from cockpit.model.job import JobObject, JobState
@@ -25,7 +25,7 @@ from tests.unit.actions.builders import job, pod, store_of
 from tests.unit.pools.builders import deployment, node
 from tests.unit.pools.builders import store_of as pool_store
 
-MPIJOB = load_templates()["mpijob"]
+MPIJOB = load_library().templates["mpijob"]
 VALUES = {"name": "llm", "image": "registry.example/hvd:1", "workers": "4", "gpus": "2", "queue": "gpu-lq"}
 
 
@@ -49,10 +49,10 @@ def test_submit_is_one_post_of_the_manifest() -> None:
     assert plan.title == "Submit mpijob team-a/llm"
     assert plan.lines == (
         "create mpijob team-a/llm",
-        "1 launcher without GPUs",
-        "4 workers x 2 GPUs",
-        "8 GPUs in all",
-        "waits in queue gpu-lq until all of it is admitted",
+        "1 launcher pod without GPUs",
+        "4 worker pods x 2 GPUs",
+        "8 GPUs in total",
+        "waits in queue gpu-lq until the whole job is admitted",
     )
     assert plan.warnings == ()
     words = shlex.split(plan.shell)
@@ -79,15 +79,19 @@ def test_the_served_version_decides_the_path() -> None:
 def test_a_version_that_is_not_served_is_told() -> None:
     old = Resource("kubeflow.org", "v1", "mpijobs", "MPIJob", namespaced=True)
     with pytest.raises(
-        BadInput, match=r"makes MPIJob of kubeflow.org/v2beta1, this cluster serves kubeflow.org/v1 "
+        BadInput,
+        match=r"creates MPIJob of kubeflow.org/v2beta1, but this cluster serves only kubeflow.org/v1",
     ):
         plan_submit(MPIJOB, VALUES, "team-a", lookup=lambda _version, _kind: old)
 
 
 def test_a_taken_name_and_a_missing_queue_are_told_before_sending() -> None:
-    with pytest.raises(BadInput, match="mpijob team-a/llm exists already: choose another name"):
+    with pytest.raises(BadInput, match="mpijob team-a/llm already exists: choose another name"):
         plan_submit(MPIJOB, VALUES, "team-a", store=store_of(mpijobs=(_mpijob_record(),)))
-    assert "no queue gpu-lq is known" in plan_submit(MPIJOB, VALUES, "team-a", store=store_of()).warnings[0]
+    assert (
+        "namespace team-a has no queue gpu-lq"
+        in plan_submit(MPIJOB, VALUES, "team-a", store=store_of()).warnings[0]
+    )
     queue = LocalQueue(uid="q", name="gpu-lq", namespace="team-a")
     assert plan_submit(MPIJOB, VALUES, "team-a", store=store_of(localqueues=(queue,))).warnings == ()
 
@@ -113,7 +117,9 @@ def test_the_shown_line_says_the_same_values_again(command: str, workers: int) -
 
 def test_kill_deletes_this_very_object_and_says_what_goes_with_it() -> None:
     members = (pod("llm-launcher", gpus=0), pod("llm-worker-0"), pod("llm-worker-1", "Pending"))
-    one = job(gpus_held=4, nodes=("n1", "n2"), pod_uids=tuple(each.uid for each in members), queue="gpu-lq")
+    one = job(
+        gpus_allocated=4, nodes=("n1", "n2"), pod_uids=tuple(each.uid for each in members), queue="gpu-lq"
+    )
     plan = plan_kill(one, store_of(*members), context="prod")
     (call,) = plan.calls
     assert (call.method, call.path) == ("DELETE", "/apis/kubeflow.org/v2beta1/namespaces/team-a/mpijobs/llm")
@@ -125,7 +131,7 @@ def test_kill_deletes_this_very_object_and_says_what_goes_with_it() -> None:
     }
     assert plan.lines == (
         "delete mpijob team-a/llm (running)",
-        "3 pods end with it, 2 of them running",
+        "3 pods will be deleted, 2 of them running",
         "4 GPUs become free on 1 node",
         REMAINS,
     )
@@ -135,7 +141,12 @@ def test_kill_deletes_this_very_object_and_says_what_goes_with_it() -> None:
 
 def test_killing_a_queued_job_says_that_it_holds_nothing() -> None:
     plan = plan_kill(job(state=JobState.QUEUED, queue="gpu-lq"), store_of())
-    assert plan.lines[1:] == ("it has no pods", "it holds no GPU", "it leaves queue gpu-lq", REMAINS)
+    assert plan.lines[1:] == (
+        "it has no pods",
+        "it has no GPU",
+        "it leaves queue gpu-lq",
+        REMAINS,
+    )
 
 
 def test_bare_pods_are_deleted_one_by_one_each_with_its_own_preconditions() -> None:
@@ -155,17 +166,17 @@ def test_other_kinds_need_the_clusters_word_for_their_path() -> None:
     served = Resource("x.io", "v1", "notebooks", "Notebook", namespaced=True)
     plan = plan_kill(notebook, store_of(), lookup=lambda _version, _kind: served)
     assert plan.calls[0].path == "/apis/x.io/v1/namespaces/team-a/notebooks/llm"
-    assert "everything it serves ends" in plan.warnings[0]
+    assert "everything it serves stops" in plan.warnings[0]
 
 
 def test_a_child_is_made_again_by_its_owner() -> None:
     owner = OwnerRef("jobset.x-k8s.io/v1alpha2", "JobSet", "set", "uid-set")
     plan = plan_kill(job(), store_of(mpijobs=(_mpijob_record(owner=owner),)))
-    assert plan.warnings == ("JobSet set owns it and may make it again",)
+    assert plan.warnings == ("JobSet set owns it and may recreate it",)
 
 
 def test_nothing_is_killed_twice_or_by_name_alone() -> None:
-    with pytest.raises(BadInput, match="is being deleted already"):
+    with pytest.raises(BadInput, match="is already being deleted"):
         plan_kill(job(state=JobState.FINISHING), store_of())
     with pytest.raises(BadInput, match="not deleted by name alone"):
         plan_kill(job(uid=""), store_of())
@@ -175,7 +186,7 @@ def test_a_plan_made_again_at_yes_is_used_only_when_it_says_the_same() -> None:
     shown = plan_kill(job(), store_of())
     newer = plan_kill(job(resource_version="99"), store_of())
     assert confirmed(shown, newer).calls[0].body["preconditions"]["resourceVersion"] == "99"
-    with pytest.raises(Refused, match="it would do something else by now"):
+    with pytest.raises(Refused, match="the action would now have a different effect"):
         confirmed(shown, plan_kill(job(state=JobState.SUCCEEDED), store_of()))
     with pytest.raises(Refused):
         confirmed(shown, plan_kill(job(uid="another"), store_of()))
@@ -187,10 +198,10 @@ def test_scale_carries_the_line_that_would_do_the_same() -> None:
     plan = plan_pool_scale(pool, 3, store, context="prod")
     assert plan.shell == "cockpit pool scale h100 --to 3 --context prod --write"
     assert plan.calls[0].body["spec"] == {"replicas": 3}
-    assert read_replicas(" 3 ", pool) == 3
+    assert read_replicas(" 3 ") == 3
     for bad in ("", "three", "3.5", "٣", "9" * 20):
         with pytest.raises(BadInput, match="is not a whole number of nodes"):
-            read_replicas(bad, pool)
+            read_replicas(bad)
 
 
 def test_names_of_jobs() -> None:
@@ -199,11 +210,11 @@ def test_names_of_jobs() -> None:
     assert job_named(jobs, "llm", "team-a").namespace == "team-a"
     assert job_named(jobs, "team-a/llm").kind == "MPIJob"
     assert job_named(jobs, "Job/team-b/llm").kind == "Job"
-    with pytest.raises(BadInput, match="means several: mpijob/team-a/llm, job/team-b/llm, mpijob/team-b/llm"):
+    with pytest.raises(BadInput, match="is ambiguous: mpijob/team-a/llm, job/team-b/llm, mpijob/team-b/llm"):
         job_named(jobs, "llm")
-    with pytest.raises(BadInput, match="means several"):
+    with pytest.raises(BadInput, match="is ambiguous"):
         job_named(jobs, "team-b/llm")
-    with pytest.raises(BadInput, match="there is no job 'evil'; near: eval"):
+    with pytest.raises(BadInput, match="there is no job 'evil'; did you mean eval"):
         job_named(jobs, "evil")
     with pytest.raises(BadInput, match="is not a job: write name"):
         job_named(jobs, "a//b")

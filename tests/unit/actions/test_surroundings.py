@@ -46,6 +46,9 @@ class Answer:
     def json(self) -> Any:
         return json.loads(self._body)
 
+    def message(self) -> str:
+        return f"HTTP {self.status}"
+
 
 class Server:
     """Answers lists; `denied` paths are refused."""

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 from cockpit_widgets import LogView
 
+from cockpit.api_server import ApiServer
 from cockpit.app import AppOptions, CockpitApp
 from cockpit.attach import AttachOptions
 from cockpit.clock import ManualClock
@@ -38,12 +39,12 @@ async def test_an_answer_for_a_page_that_was_left_changes_nothing(monkeypatch: p
     made = app()
     asked, may_answer = asyncio.Event(), asyncio.Event()
 
-    async def read_yaml(*_address: str) -> list[str]:
+    async def read_yaml(_api: ApiServer, *_address: str) -> list[str]:
         asked.set()
         await may_answer.wait()
         return ["kind: Node"]
 
-    monkeypatch.setattr(made, "read_yaml", read_yaml)
+    monkeypatch.setattr(ApiServer, "read_yaml", read_yaml)
     async with made.run_test() as pilot:
         made.push_screen(YamlScreen("v1", "Node", "", "n1"))
         await asked.wait()
@@ -57,10 +58,10 @@ async def test_an_answer_for_a_page_that_was_left_changes_nothing(monkeypatch: p
 async def test_an_answer_for_the_page_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     made = app()
 
-    async def read_yaml(*_address: str) -> list[str]:
+    async def read_yaml(_api: ApiServer, *_address: str) -> list[str]:
         return ["kind: Node"]
 
-    monkeypatch.setattr(made, "read_yaml", read_yaml)
+    monkeypatch.setattr(ApiServer, "read_yaml", read_yaml)
     async with made.run_test() as pilot:
         page = YamlScreen("v1", "Node", "", "n1")
         made.push_screen(page)

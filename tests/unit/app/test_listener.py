@@ -164,7 +164,7 @@ async def test_the_end_cuts_everything_and_frees_the_port() -> None:
 async def test_a_port_that_is_taken_is_one_sentence_and_only_loopback_is_listened_at() -> None:
     with socket.create_server((LOOPBACK, 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(BadInput, match=rf"127\.0\.0\.1:{port} cannot be listened at .*another port"):
+        with pytest.raises(BadInput, match=rf"127\.0\.0\.1:{port} cannot be bound .*another port"):
             await Listener(House().dial).start(port)
     async with listening(House()) as listener:
         assert listener._server is not None

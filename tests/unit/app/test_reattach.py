@@ -3,16 +3,25 @@
 from cockpit.app import AppOptions, CockpitApp
 from cockpit.attach import AttachOptions, Link
 from cockpit.clock import ManualClock
-from cockpit.keep.config import ContextSettings, Settings
+from cockpit.local_state.config import ContextSettings, Settings
+from cockpit.model.metrics_server import MetricsServer
 
 SETTINGS = Settings(
     namespace="team-z",
     contexts=(
-        ("open", ContextSettings(write=True, namespace="team-b", prometheus_url="http://prom.open:9090")),
+        (
+            "open",
+            ContextSettings(
+                write=True, namespace="team-b", prometheus=MetricsServer("http://prom.open:9090")
+            ),
+        ),
     ),
 )
 STARTED = AttachOptions(
-    kubeconfig="/nonexistent/config", context="here", write=True, prometheus_url="http://prom.here:9090"
+    kubeconfig="/nonexistent/config",
+    context="here",
+    write=True,
+    prometheus=MetricsServer("http://prom.here:9090"),
 )
 
 
@@ -29,7 +38,7 @@ async def test_another_context_brings_its_own_settings() -> None:
             context="open",
             namespace="team-b",
             write=True,
-            prometheus_url="http://prom.open:9090",
+            prometheus=MetricsServer("http://prom.open:9090"),
         )
         await pilot.pause()
         made.reattach(context="plain")
@@ -46,7 +55,7 @@ async def test_another_namespace_changes_nothing_else() -> None:
         made.reattach(namespace="team-a")
         options = made.attachment.options
         assert (options.context, options.namespace, options.write) == ("here", "team-a", True)
-        assert options.prometheus_url == "http://prom.here:9090"
+        assert options.prometheus.url == "http://prom.here:9090"
         assert made.attachment is not before
         assert made.attachment.store is not before.store
         await pilot.pause()
@@ -62,4 +71,4 @@ async def test_a_failure_stands_where_the_rows_would_stand() -> None:
         await pilot.pause()
         lines = ["".join(one.text for one in strip) for strip in made.screen._compositor.render_strips()]
         assert any("There is no kubeconfig at /nonexistent/config" in line for line in lines)
-        assert not any("have not been asked for yet" in line for line in lines)
+        assert not any("are not listed yet" in line for line in lines)

@@ -2,7 +2,7 @@
 
 import random
 
-from cockpit.attach import ABSORB_OBJECTS, Attachment, AttachOptions
+from cockpit.attach import CATCH_UP_OBJECTS, Attachment, AttachOptions
 from cockpit.clock import ManualClock
 from cockpit.model.batch import Batch, Phase, StreamStatus
 from cockpit.model.pod import Pod
@@ -26,19 +26,19 @@ def test_a_small_change_waits_for_the_next_look() -> None:
     one.sink(Batch(kind=Kind.POD, changed=pods(0, 3)))
     assert len(told) == 1
     assert not one.jobs.jobs
-    one.absorb()
+    one.jobs.catch_up()
     assert len(one.jobs.jobs) == 3
 
 
 def test_a_big_list_is_absorbed_in_pieces_as_it_comes() -> None:
     one = attachment([])
-    for first in range(0, ABSORB_OBJECTS, 500):
+    for first in range(0, CATCH_UP_OBJECTS, 500):
         one.sink(Batch(kind=Kind.POD, changed=pods(first, 500)))
-    assert len(one.jobs.jobs) == ABSORB_OBJECTS
-    one.sink(Batch(kind=Kind.POD, changed=pods(ABSORB_OBJECTS, 500)))
-    assert len(one.jobs.jobs) == ABSORB_OBJECTS
-    one.absorb()
-    assert len(one.jobs.jobs) == ABSORB_OBJECTS + 500
+    assert len(one.jobs.jobs) == CATCH_UP_OBJECTS
+    one.sink(Batch(kind=Kind.POD, changed=pods(CATCH_UP_OBJECTS, 500)))
+    assert len(one.jobs.jobs) == CATCH_UP_OBJECTS
+    one.jobs.catch_up()
+    assert len(one.jobs.jobs) == CATCH_UP_OBJECTS + 500
 
 
 def status(kind: str, phase: Phase) -> Batch:

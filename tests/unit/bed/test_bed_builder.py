@@ -8,8 +8,18 @@ from pathlib import Path
 import pytest
 
 from tests.bed import builder, toolchain
-from tests.bed.binaries import BINARIES, REQUIRED, Binary
-from tests.bed.cache import cache_root, content_key, locked
+from tests.bed.binaries import (
+    BINARIES,
+    GENERATION_VARIABLE,
+    GENERATIONS,
+    NEWER,
+    OLDER,
+    REQUIRED,
+    Binary,
+    binary_of,
+    chosen_generation,
+)
+from tests.bed.cache import BedError, cache_root, content_key, locked
 from tests.bed.distro import parse_simulation
 
 
@@ -40,14 +50,39 @@ def test_the_key_changes_with_flags_and_not_with_the_name() -> None:
 
 def test_the_api_server_is_built_before_the_slow_ones() -> None:
     assert list(BINARIES)[:2] == ["etcd", "kube-apiserver"]
-    assert REQUIRED[-1] == "kueue"
+    assert REQUIRED[-1] == "kueue-0.19"
 
 
 def test_the_optional_engines_are_built_only_when_they_are_named() -> None:
-    optional = {"sp-scheduler", "sp-controller", "jobset"}
+    optional = {"kueue-0.15", "mpi-operator-0.6", "sp-scheduler", "sp-controller", "jobset"}
     assert {name for name, binary in BINARIES.items() if binary.is_optional} == optional
     assert set(REQUIRED) == set(BINARIES) - optional
     assert list(BINARIES)[: len(REQUIRED)] == list(REQUIRED)
+
+
+def test_a_generation_of_engines_names_a_binary_for_each_program() -> None:
+    assert binary_of("kueue", OLDER) == "kueue-0.15"
+    assert binary_of("mpi-operator", NEWER) == "mpi-operator-0.8"
+    assert binary_of("kwok", OLDER) == binary_of("kwok", NEWER) == "kwok"
+    for programs in GENERATIONS.values():
+        assert {BINARIES[name].program for name in programs.values()} == {"kueue", "mpi-operator"}
+    assert all(not BINARIES[name].is_optional for name in GENERATIONS[NEWER].values())
+    assert all(BINARIES[name].is_optional for name in GENERATIONS[OLDER].values())
+
+
+def test_the_generation_comes_from_the_environment_and_a_wrong_one_is_named() -> None:
+    assert chosen_generation({}) == NEWER
+    assert chosen_generation({GENERATION_VARIABLE: OLDER}) == OLDER
+    with pytest.raises(BedError, match="GPU_COCKPIT_ENGINES 'oldest' is no generation of engines: say newer"):
+        chosen_generation({GENERATION_VARIABLE: "oldest"})
+
+
+def test_a_cached_generation_is_found_under_its_program_s_name(tmp_path: Path) -> None:
+    path = builder.folder(BINARIES["kueue-0.15"], tmp_path) / "kueue"
+    path.parent.mkdir(parents=True)
+    path.touch()
+    assert builder.cached("kueue-0.15", tmp_path) == path
+    assert builder.cached("kueue-0.19", tmp_path) is None
 
 
 def test_a_cached_program_is_found_without_building(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.differential.conftest import is_drawn
-from tests.real import has_time_left, seed_of
+from tests.real import ON_OLDER, ROOT, has_time_left, seed_of, suites
 
 NAMES = [f"test_both_say_the_same[play_{number}]" for number in range(400)]
 
@@ -26,6 +26,20 @@ def test_every_play_has_its_turn_within_a_dozen_commits() -> None:
 def test_the_seed_is_the_commit() -> None:
     assert seed_of("0123456789abcdef\n") == "0123456789ab"
     assert seed_of("") == "none"
+
+
+def test_a_cold_run_needs_no_older_engines_and_a_whole_one_plays_both_generations() -> None:
+    part, whole = suites(is_whole=False), suites(is_whole=True)
+    older = {name for name in whole if "OLDER" in _text(name) or name.endswith(ON_OLDER)}
+    assert older == set(whole) - set(part)
+    assert "tests/differential/test_queue_words_real.py" in older
+    assert "tests/tui/test_kueue_topology_real.py" + ON_OLDER in older
+    assert "tests/tui/test_kueue_topology_real.py" in part
+
+
+def _text(suite: str) -> str:
+    path = ROOT / suite.removesuffix(ON_OLDER)
+    return path.read_text() if path.is_file() else ""
 
 
 def stat(user: int, system: int, idle: int, waiting: int) -> str:

@@ -23,6 +23,19 @@ def test_a_pod_is_owned_bound_and_told_its_rank() -> None:
     assert pod["spec"]["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] == "1"
 
 
+def test_members_have_unlike_labels_only_where_they_are_asked_for() -> None:
+    unlike = load.training_jobs(2_000, 7, 100, has_unlike_labels=True)
+    job = next(one for one in unlike if one.workers > 10)
+    hashes = [
+        load.pod_tree(job, rank, "u", 100)["metadata"]["labels"].get(load.MEMBER_HASH) for rank in range(10)
+    ]
+    assert len(set(hashes)) == 10
+    assert {len(one) for one in hashes} == {8}
+    alike = load.training_jobs(2_000, 7, 100)
+    assert load.MEMBER_HASH not in load.pod_tree(alike[0], 0, "u", 100)["metadata"]["labels"]
+    assert list(load.pod_keys(alike)) == list(load.pod_keys(unlike))
+
+
 @pytest.mark.parametrize("number", [0, 99, 100, 9_999, 10_000, 999_999])
 def test_addresses_have_one_length(number: int) -> None:
     assert len(load.pod_address(number)) == 14

@@ -10,15 +10,18 @@ import pytest
 from cockpit import cli
 from cockpit.attach import Attachment, Link
 from cockpit.errors import CockpitError
-from cockpit.kube.answer import Answer
+from cockpit.gangs.volcano import JOBS as JOBS_OF_VOLCANO
+from cockpit.kube.answer import ApiAnswer
 from cockpit.kube.resource import JOBS, LOCAL_QUEUES, MPIJOBS, PODS, WORKLOADS, Resource
 from cockpit.model.batch import Batch, Phase, StreamStatus
 from cockpit.model.plan import Call
 from cockpit.model.record import Kind
+from cockpit.model.trust import Trust
 
 ALL_KINDS = (
-    Kind.NODE, Kind.POD, Kind.EVENT, Kind.JOB, Kind.MPIJOB, Kind.VOLCANO_JOB, Kind.WORKLOAD, Kind.LOCAL_QUEUE,
-    Kind.CLUSTER_QUEUE, Kind.POOL, Kind.NAMESPACE, Kind.GPU, Kind.POD_GROUP,
+    Kind.NODE, Kind.POD, Kind.EVENT, Kind.JOB, Kind.MPIJOB, JOBS_OF_VOLCANO, Kind.WORKLOAD, Kind.LOCAL_QUEUE,
+    Kind.CLUSTER_QUEUE, Kind.POOL, Kind.NAMESPACE, Kind.GPU, Kind.POD_GROUP, Kind.DEVICE_SLICE,
+    Kind.DEVICE_CLAIM,
 )  # fmt: skip
 
 
@@ -29,6 +32,8 @@ class Line:
     namespace = "team-a"
     server = "https://prod.example"
     user = "ann"
+    trust = Trust.VERIFIED
+    server_version = (1, 36)
 
     def __init__(self, *, read_only: bool, reads: dict[str, list[Any]]) -> None:
         """`reads`: what the reads of a path find, in their order; the last stays."""
@@ -37,11 +42,11 @@ class Line:
         self.is_closed = False
         self.asked: list[str] = []
 
-    async def request(self, method: str, path: str, **_more: Any) -> Answer:
+    async def request(self, method: str, path: str, **_more: Any) -> ApiAnswer:
         self.asked.append(f"{method} {path}")
         if found := self.reads.get(path):
-            return Answer(200, body=json.dumps(found.pop(0) if len(found) > 1 else found[0]).encode())
-        return Answer(404) if path.endswith("/nowhere") else Answer(200, body=b'{"items": []}')
+            return ApiAnswer(200, body=json.dumps(found.pop(0) if len(found) > 1 else found[0]).encode())
+        return ApiAnswer(404) if path.endswith("/nowhere") else ApiAnswer(200, body=b'{"items": []}')
 
     async def close(self) -> None:
         self.is_closed = True
@@ -61,6 +66,7 @@ class Cluster:
         self.reads: dict[str, list[Any]] = {}
         self.sessions: list[Line] = []
         self.namespaces: list[str] = []
+        self.incomplete: tuple[str, ...] = ()
         self.resources: list[Resource] = [MPIJOBS, JOBS, PODS, LOCAL_QUEUES, WORKLOADS]
 
     def add(self, kind: str, *records: Any) -> None:

@@ -76,14 +76,14 @@ def test_nothing_is_written_without_write_whatever_the_line_says(
 @pytest.mark.parametrize(
     ("shell", "part"),
     [
-        ("cockpit get jobs", "changes no cluster"),
-        ("cockpit demo", "changes no cluster"),
-        ("rm -rf /", "no command that this cockpit knows"),
-        ("cockpit job kill 'x", "no command that this cockpit knows"),
-        ("cockpit audit apply other.jsonl --context x", "changes no cluster"),
-        ("cockpit job submit mpijob --set token=[hidden]", "held a secret"),
-        ("", "not kept whole"),
-        ("cockpit job kill " + "x" * 2000, "not kept whole"),
+        ("cockpit get jobs", "does not change the cluster"),
+        ("cockpit demo", "does not change the cluster"),
+        ("rm -rf /", "is not a command of this version"),
+        ("cockpit job kill 'x", "is not a command of this version"),
+        ("cockpit audit apply other.jsonl --context x", "does not change the cluster"),
+        ("cockpit job submit mpijob --set token=[hidden]", "contained a secret"),
+        ("", "not recorded in full"),
+        ("cockpit job kill " + "x" * 2000, "not recorded in full"),
     ],
 )
 def test_what_cannot_be_repeated_is_told_before_anything_is_done(
@@ -100,7 +100,7 @@ def test_files_that_are_none(cluster: Cluster, tmp_path: Path, capsys: Capture) 
     code, _out, err = run(capsys, "audit", "apply", str(tmp_path / "none"), "--context", "new")
     assert code == 2 and "cannot be read" in err
     code, _out, err = run(capsys, "audit", "apply", written(tmp_path, "{}"), "--context", "new")
-    assert code == 2 and "line 1 is no audit line" in err
+    assert code == 2 and "line 1 is not a valid audit line" in err
     code, _out, err = run(capsys, "audit", "apply", written(tmp_path, line("a", KILL)))
     assert code == 2 and "give --context" in err
 

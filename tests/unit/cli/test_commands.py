@@ -7,12 +7,13 @@ import pytest
 import yaml
 
 from cockpit.cli import KINDS
-from cockpit.errors import NoConnection, Refused
+from cockpit.errors import NoConnection, NotTried
 from cockpit.model.batch import Phase
 from cockpit.model.gang import LocalQueue
 from cockpit.model.job import JobObject, ReplicaSpec
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
+from tests.unit.actions.builders import refused
 from tests.unit.cli.builders import Cluster, read_json, run
 from tests.unit.pools.builders import deployment, node
 
@@ -92,7 +93,7 @@ def test_get_jobs_as_table_and_json(cluster: Cluster, capsys: Capture) -> None:
     assert "STATE" in header
     assert "llm" in row
     (job,) = read_json(run(capsys, "get", "jobs", "-o", "json")[1])["items"]
-    assert (job["name"], job["namespace"], job["gpus_held"]) == ("llm", "team-a", 4)
+    assert (job["name"], job["namespace"], job["gpus_allocated"]) == ("llm", "team-a", 4)
 
 
 def test_get_pools_and_nodes_tell_what_was_computed(cluster: Cluster, capsys: Capture) -> None:
@@ -101,7 +102,7 @@ def test_get_pools_and_nodes_tell_what_was_computed(cluster: Cluster, capsys: Ca
     (pool,) = read_json(run(capsys, "get", "pools", "-o", "json")[1])["items"]
     assert (pool["name"], pool["gpus_total"], pool["target"]) == ("h100", 8, 1)
     (one,) = read_json(run(capsys, "get", "nodes", "-o", "json")[1])["items"]
-    assert (one["name"], one["stage"], one["gpus_held"]) == ("n1", "GPUs up", 0)
+    assert (one["name"], one["stage"], one["gpus_allocated"]) == ("n1", "GPUs up", 0)
 
 
 def test_gpus_that_nothing_collects_are_rows_without_numbers(cluster: Cluster, capsys: Capture) -> None:
@@ -158,8 +159,8 @@ def test_no_connection_and_no_patience(cluster: Cluster, capsys: Capture) -> Non
     code, out, err = run(capsys, "get", "nodes", "--timeout", "0.05")
     assert (code, out) == (2, "")
     assert "not listed within 0.05 s: nodes" in err
-    cluster.failure = NoConnection("there is no context 'x'; known are: a, b")
-    assert run(capsys, "get", "nodes") == (2, "", "cockpit: there is no context 'x'; known are: a, b\n")
+    cluster.failure = NoConnection("there is no context 'x'; available: a, b")
+    assert run(capsys, "get", "nodes") == (2, "", "cockpit: there is no context 'x'; available: a, b\n")
 
 
 def test_the_namespace_comes_from_the_configuration_unless_all_are_asked_for(
@@ -206,7 +207,7 @@ def test_submit_dry_run_needs_no_write_and_prints_the_manifest(cluster: Cluster,
     assert yaml.safe_load(manifest)["kind"] == "MPIJob"
     assert "server: the cluster would accept it" in rest
     assert cluster.sent == []
-    cluster.answers[True] = [Refused('admission webhook "v" denied the request: no')]
+    cluster.answers[True] = [refused(403, "Forbidden", 'admission webhook "v" denied the request: no')]
     code, out, _err = run(capsys, *SUBMIT, "--dry-run")
     assert code == 1
     assert "denied by admission webhook v: no" in out
@@ -215,21 +216,24 @@ def test_submit_dry_run_needs_no_write_and_prints_the_manifest(cluster: Cluster,
 @pytest.mark.parametrize(
     ("words", "part"),
     [
-        (("job", "submit", "nothing"), "there is no template 'nothing'; known are: job, jobset, mpijob"),
-        (("job", "submit", "mpijob", "--image", "a:1"), "name: a value is needed"),
+        (
+            ("job", "submit", "nothing"),
+            "there is no template 'nothing'; known templates: job, jobset, mpijob",
+        ),
+        (("job", "submit", "mpijob", "--image", "a:1"), "name: a value is required"),
         ((*SUBMIT, "--workers", "0"), "workers: 0 is too small, at least 1"),
         ((*SUBMIT, "--set", "workers"), "--set 'workers': write NAME=VALUE"),
         ((*SUBMIT, "--set", "cpu=1", "--set", "cpu=2"), "--set cpu: given twice"),
-        ((*SUBMIT, "--set", "name=x"), "--name and --set name= say the same"),
+        ((*SUBMIT, "--set", "name=x"), "--name and --set name= set the same parameter"),
         ((*SUBMIT, "--set", "colour=red"), "has no parameter 'colour'"),
         (SUBMIT, "read-only: press :write or start with --write"),
-        ((*SUBMIT, "--write"), "nobody to ask, standard input is no terminal: give --yes"),
+        ((*SUBMIT, "--write"), "stdin is not a terminal; use --yes"),
         (("job", "kill", "llm"), "read-only: press :write or start with --write"),
         (("job", "kill", "a//b", "--write", "--yes"), "'a//b' is not a job"),
         (("pool", "scale", "h100", "--to", "4"), "read-only: press :write or start with --write"),
         (
             ("pool", "scale", "h100", "--to", "many", "--write"),
-            "h100: 'many' is not a whole number",
+            "--to: 'many' is not a whole number",
         ),
     ],
 )
@@ -261,11 +265,30 @@ def test_the_current_context_of_the_kubeconfig_decides_too(
 
 
 def test_what_the_server_would_refuse_is_not_asked_for(cluster: Cluster, capsys: Capture) -> None:
-    cluster.answers[True] = [Refused('mpijob team-a/llm: mpijobs.kubeflow.org "llm" already exists (409)')]
+    cluster.answers[True] = [refused(409, "AlreadyExists", 'mpijobs.kubeflow.org "llm" already exists')]
     code, _out, err = run(capsys, *SUBMIT, "--write", "--yes")
     assert code == 1
-    assert err == ("cockpit: mpijob team-a/llm exists already: choose another name, or kill that one first\n")
+    assert err == ("cockpit: mpijob team-a/llm already exists: choose another name, or kill that one first\n")
     assert cluster.sent == []
+
+
+def test_what_the_server_cannot_try_is_noted_and_done(cluster: Cluster, capsys: Capture) -> None:
+    deaf = refused(400, "BadRequest", 'admission webhook "v.io" does not support dry run', error=NotTried)
+    why = "mpijob team-a/llm: admission webhook v.io does not support dry run"
+    cluster.answers[True] = [deaf]
+    code, out, err = run(capsys, *SUBMIT, "--write", "--yes")
+    assert code == 0 and out.startswith("Submitted mpijob team-a/llm") and len(cluster.sent) == 1
+    assert err == f"cockpit: could not be tried: {why}\n"
+    cluster.answers[True] = [deaf]
+    code, out, err = run(capsys, *SUBMIT, "--dry-run")
+    assert code == 2 and f"  server: could not be tried: {why}" in out
+    assert len(cluster.sent) == 1
+
+
+def test_a_lost_connection_at_the_dry_run_ends_it(cluster: Cluster, capsys: Capture) -> None:
+    cluster.answers[True] = [NoConnection("the connection was cut")]
+    code, _out, err = run(capsys, *SUBMIT, "--write", "--yes")
+    assert (code, err) == (2, "cockpit: the connection was cut\n") and cluster.sent == []
 
 
 @pytest.mark.parametrize(("typed", "sent"), [("y\n", 1), ("yes\n", 1), ("\n", 0), ("n\n", 0), ("", 0)])
@@ -283,7 +306,7 @@ def test_a_person_is_shown_the_plan_and_asked(
 
 def test_a_queue_that_is_not_there_is_a_warning(cluster: Cluster, capsys: Capture) -> None:
     _code, out, _err = run(capsys, *SUBMIT, "--queue", "nowhere", "--dry-run")
-    assert "! no queue nowhere is known in namespace team-a" in out
+    assert "! namespace team-a has no queue nowhere" in out
     queue = LocalQueue(uid="lq", name="main", namespace="team-a", cluster_queue="research")
     cluster.add(Kind.LOCAL_QUEUE, queue)
     _code, out, _err = run(capsys, *SUBMIT, "--queue", "main", "--dry-run")
@@ -296,7 +319,7 @@ def test_a_submit_without_an_engine_goes_where_the_cluster_queues(cluster: Clust
     cluster.add(Kind.LOCAL_QUEUE, queue)
     out = run(capsys, *SUBMIT, "--dry-run")[1]
     assert "kueue.x-k8s.io/queue-name: main" in out
-    assert "queue main is there; --engine none starts it without" in out
+    assert "queue main is there; use --engine none to start it without an engine" in out
     assert "--set queue=main" in out
     for words in (("--engine", "none"), ("--queue", "")):
         assert "queue-name" not in run(capsys, *SUBMIT, *words, "--dry-run")[1]
@@ -312,7 +335,7 @@ def test_engines_are_told_as_two_facts(cluster: Cluster, capsys: Capture) -> Non
     code, out, _err = run(capsys, "get", "engines")
     assert code == 0
     (line,) = (one for one in out.splitlines() if one.startswith("Kueue"))
-    assert line.split()[1:4] == ["yes", "not", "known"]
+    assert line.split()[1:4] == ["yes", "unknown", "Kueue"]
     assert "Volcano is not installed: podgroups.scheduling.volcano.sh is not served" in out
     pod = Pod(
         uid="k", name="kueue-controller-manager-1", namespace="kueue-system", phase="Running", is_ready=True
@@ -326,14 +349,14 @@ def test_choices_of_a_template(cluster: Cluster, capsys: Capture) -> None:
     cluster.add(Kind.NODE, node("n1", pool="h100"))
     code, out, _err = run(capsys, "template", "choices", "mpijob")
     assert code == 0
-    assert "n1" in out and "this cluster serves no PersistentVolumeClaim" in out
+    assert "n1" in out and "this cluster does not serve PersistentVolumeClaim" in out
     code, _out, err = run(capsys, "template", "choices", "mpijob", "workers")
-    assert code == 2 and "has no choices of the cluster; namespace, queue" in err
+    assert code == 2 and "takes no values from the cluster; these do: namespace, queue" in err
 
 
 def test_a_dry_run_says_whether_it_fits(cluster: Cluster, capsys: Capture) -> None:
     _code, out, _err = run(capsys, *SUBMIT, "--dry-run")
-    assert "pending: no node shows a GPU" in out
+    assert "pending: no node advertises a GPU" in out
     cluster.add(Kind.NODE, node("n1", gpus=2))
     _code, out, _err = run(capsys, *SUBMIT, "--gpus", "1", "--workers", "2", "--dry-run")
     assert "fits now on node n1" in out
@@ -341,10 +364,10 @@ def test_a_dry_run_says_whether_it_fits(cluster: Cluster, capsys: Capture) -> No
     assert "pending: needs 3 GPUs as 3 x 1, 2 free, room for 3 of 4 members; would start if: " in out
     cluster.phases[Kind.POD] = Phase.DENIED
     _code, out, _err = run(capsys, *SUBMIT, "--dry-run")
-    assert "whether it fits now is not known" in out
+    assert "cannot tell whether it fits now" in out
 
 
 def test_a_queue_without_kueue_is_refused(cluster: Cluster, capsys: Capture) -> None:
     cluster.resources = [one for one in cluster.resources if one.kind != "LocalQueue"]
     code, _out, err = run(capsys, *SUBMIT, "--queue", "main", "--dry-run")
-    assert (code, err) == (2, "cockpit: queue main: this cluster has no Kueue; leave the queue empty\n")
+    assert (code, err) == (2, "cockpit: queue main: Kueue is not installed here; leave the queue empty\n")

@@ -104,7 +104,7 @@ def test_without_a_rank_the_first_that_runs_and_a_shell(asked: list[Command], ca
     [
         (("llm",), "read-only"),
         (("llm", "--rank", "5", "--write"), "has no member of rank 5; it has 0 to 1"),
-        (("llm", "--rank", "1", "--write"), "has several containers: name one of main, side"),
+        (("llm", "--rank", "1", "--write"), "has several containers: choose one of main, side"),
         (("llm", "--container", "x", "--write"), "has no container 'x'; it has main"),
         (("nobody", "--write"), "there is no job 'nobody'"),
         (("a/b/c/d", "--write"), "is not a job"),
@@ -124,4 +124,4 @@ def test_what_cannot_be_is_one_sentence(
 def test_only_exec_takes_words_behind_two_dashes(cluster: Cluster, capfd: Any) -> None:
     code, _, err = run(capfd, "get", "jobs", "-n", "exec", "--", "ls")
     assert code == 2
-    assert "only job exec takes a command behind --" in err
+    assert "only `job exec` accepts a command after --" in err

@@ -1,5 +1,6 @@
 """`cockpit job logs`: whose lines are printed, in which order, and what is told when they cannot be."""
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from cockpit.kube.answer import ApiAnswer
 from cockpit.model.job import JobObject, ReplicaSpec
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
@@ -88,10 +90,10 @@ def test_since_tail_and_the_run_before(asked: list[dict[str, str]], capsys: Any)
 def test_a_file_of_ones_own(asked: list[dict[str, str]], capsys: Any, tmp_path: Path) -> None:
     path = tmp_path / "llm.log"
     code, out, err = run(capsys, "job", "logs", "llm", "--rank", "2", "--save", str(path))
-    assert (code, out, err) == (0, "", f"cockpit: 5 lines are in {path}\n")
+    assert (code, out, err) == (0, "", f"cockpit: saved 5 lines to {path}\n")
     assert len(path.read_text().splitlines()) == 5
     code, _, err = run(capsys, "job", "logs", "llm", "--save", str(path))
-    assert code == 2 and "is there already and stays as it is" in err
+    assert code == 2 and "already exists and was not overwritten" in err
 
 
 def test_following_ends_with_the_job(
@@ -108,14 +110,14 @@ def test_following_ends_with_the_job(
 @pytest.mark.parametrize(
     ("words", "part"),
     [
-        (("llm", "--since", "soon"), "--since 'soon' is no time span; write for example 30s"),
+        (("llm", "--since", "soon"), "--since 'soon' is not a valid duration; write for example 30s"),
         (("llm", "--grep", "("), "'(' is not a regular expression"),
         (("llm", "--not", "["), "'[' is not a regular expression"),
         (("llm", "--rank", "3-1"), "runs backwards; write rank:1-3"),
         (("llm", "--rank", "7"), "no such member; there are launcher, worker 0, worker 1, worker 2"),
         (("llm", "--tail", "-1"), "'-1' is not a whole number"),
-        (("llm", "--previous", "--follow"), "the run before has ended"),
-        (("llm", "--save", "/nowhere/x.log"), "cannot be made"),
+        (("llm", "--previous", "--follow"), "the previous run has ended"),
+        (("llm", "--save", "/nowhere/x.log"), "cannot be created"),
         (("nobody",), "there is no job 'nobody'"),
         (("a/b/c/d",), "is not a job"),
     ],
@@ -132,7 +134,8 @@ def test_logs_that_cannot_be_read_end_with_code_1(
     @asynccontextmanager
     async def stream(_self: Line, path: str, **_: Any) -> AsyncIterator[Any]:
         async def answer() -> Any:
-            return SimpleNamespace(message=lambda: "container is waiting to start: ContainerCreating")
+            said = {"kind": "Status", "message": "container is waiting to start: ContainerCreating"}
+            return ApiAnswer(400, "application/json", json.dumps(said).encode())
 
         yield SimpleNamespace(status=400, answer=answer)
 
@@ -156,7 +159,7 @@ def test_one_stream_alone_is_read_for_the_last_hour(asked: list[dict[str, str]],
 
 def test_a_number_of_lines_of_one_stream_cannot_be_had(asked: list[dict[str, str]], capsys: Any) -> None:
     code, out, err = run(capsys, "job", "logs", "llm", "--stream", "stderr", "--tail", "5")
-    assert (code, out) == (2, "") and "--tail with --stream" in err
+    assert (code, out) == (2, "") and "--tail and --stream exclude each other" in err
     code, _, err = run(capsys, "job", "logs", "llm", "--stream", "both")
     assert code == 2 and "stdout" in err
     assert asked == []

@@ -32,7 +32,7 @@ def test_kill_dry_run_shows_what_would_go(cluster: Cluster, capsys: Capture) -> 
     gang(cluster)
     code, out, _err = run(capsys, "job", "kill", "llm", "--dry-run")
     assert code == 0
-    assert "2 pods end with it, 2 of them running" in out
+    assert "2 pods will be deleted, 2 of them running" in out
     assert "4 GPUs become free on 1 node" in out
     assert cluster.sent == []
 
@@ -40,8 +40,8 @@ def test_kill_dry_run_shows_what_would_go(cluster: Cluster, capsys: Capture) -> 
 @pytest.mark.parametrize(
     ("name", "part"),
     [
-        ("llm", "'llm' means several: mpijob/team-a/llm, mpijob/team-b/llm; name one of them"),
-        ("lmm", "there is no job 'lmm'; near: llm"),
+        ("llm", "'llm' is ambiguous: mpijob/team-a/llm, mpijob/team-b/llm; choose one of them"),
+        ("lmm", "there is no job 'lmm'; did you mean llm"),
         ("team-c/llm", "there is no job 'team-c/llm'"),
     ],
 )
@@ -76,8 +76,8 @@ def test_scale(cluster: Cluster, capsys: Capture) -> None:
     ("words", "part"),
     [
         (("h100", "--to", "11"), "11 is above its maximum of 10"),
-        (("h100", "--to", "-1"), "-1 nodes are not possible"),
-        (("v100", "--to", "1"), "there is no pool 'v100'; known are: h100"),
+        (("h100", "--to", "-1"), "-1 nodes are too few"),
+        (("v100", "--to", "1"), "there is no pool 'v100'; known pools: h100"),
     ],
 )
 def test_scale_refusals(words: tuple[str, ...], part: str, cluster: Cluster, capsys: Capture) -> None:

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from cockpit.errors import Refused
-from cockpit.keep.audit import Audit
+from cockpit.local_state.audit import Audit
 from cockpit.model.job import JobObject, ReplicaSpec
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
+from tests.unit.actions.builders import newer
 from tests.unit.cli.builders import Cluster, run
 from tests.unit.pools.builders import deployment, node
 
@@ -53,22 +53,24 @@ def gang(cluster: Cluster) -> None:
 
 def test_a_kill_whose_job_is_written_meanwhile(cluster: Cluster, capsys: Capture) -> None:
     gang(cluster)
-    moved = Refused("mpijob team-a/llm: it has changed since it was read (x).")
-    cluster.reads[PATH] = [_tree(version) for version in (42, 43, 44)]
+    moved = newer()
+    cluster.reads[PATH] = [tree(version) for version in (42, 43, 44)]
     cluster.answers[False] = [moved] * 4
     code, _out, err = run(capsys, "job", "kill", "llm", "--write", "--yes")
     assert code == 1
-    assert err.startswith("cockpit: mpijob team-a/llm changed meanwhile: look again (it was written 4 times")
+    assert err.startswith(
+        "cockpit: mpijob team-a/llm was modified in the meantime; refresh and retry (it was written 4 times"
+    )
     assert _versions(cluster) == ["41", "42", "43", "44"]
     # a status that moved on is no reason to give up: nothing was done, so the plan is made anew
-    cluster.reads[PATH], cluster.answers[False], cluster.sent = [_tree(45)], [moved], []
+    cluster.reads[PATH], cluster.answers[False], cluster.sent = [tree(45)], [moved], []
     code, out, _err = run(capsys, "job", "kill", "llm", "--write", "--yes")
     assert code == 0 and out.startswith("Killed mpijob team-a/llm")
     assert _versions(cluster) == ["41", "45"]
     tried, done = [one for one in Audit().entries() if one.step == "outcome"][-2:]
     assert (tried.state, tried.resource_version) == ("refused", "41")
     assert (done.state, done.resource_version) == ("done", "45")
-    assert "made anew and the same: version 41 was refused, 45 is there" in done.sentence
+    assert "re-planned with the same effect (version 41 was stale, now 45)" in done.sentence
 
 
 def test_a_kill_that_would_do_something_else_by_now_is_shown_and_asked_for_again(
@@ -76,25 +78,31 @@ def test_a_kill_that_would_do_something_else_by_now_is_shown_and_asked_for_again
 ) -> None:
     """Who sits at a terminal reads what changed and is asked again; with --yes it is told and not done."""
     gang(cluster)
-    moved = Refused("mpijob team-a/llm: it has changed since it was read (x).")
-    ended = _tree(42, status={"conditions": [{"type": "Succeeded", "status": "True"}]})
+    moved = newer()
+    ended = tree(42, status={"conditions": [{"type": "Succeeded", "status": "True"}]})
     cluster.reads[PATH], cluster.answers[False] = [ended], [moved]
     code, _out, err = run(capsys, "job", "kill", "llm", "--write", "--yes")
     change = "was: delete mpijob team-a/llm (starting); now: delete mpijob team-a/llm (succeeded)"
-    assert code == 1 and "nothing was done, it would do something else by now" in err and change in err
+    assert (
+        code == 1
+        and "nothing was done: the action would now have a different effect" in err
+        and change in err
+    )
     assert _versions(cluster) == ["41"]
 
     cluster.sent, cluster.reads[PATH], cluster.answers[False] = [], [ended], [moved]
     monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: True, readline=lambda: "y\n"))
     code, out, _err = run(capsys, "job", "kill", "llm", "--write")
-    assert code == 0 and out.count("Do it? [y/N]") == 2
-    again = out.split("Do it? [y/N]")[1]
-    assert "! nothing was done: it would do something else by now" in again and f"! {change}" in again
+    assert code == 0 and out.count("Proceed? [y/N]") == 2
+    again = out.split("Proceed? [y/N]")[1]
+    assert (
+        "! nothing was done: the action would now have a different effect" in again and f"! {change}" in again
+    )
     assert "delete mpijob team-a/llm (succeeded)" in again
     assert _versions(cluster) == ["41", "42"]
 
 
-def _tree(version: int, **more: Any) -> dict[str, Any]:
+def tree(version: int, **more: Any) -> dict[str, Any]:
     """The gang's object as a read finds it."""
     metadata = {
         "name": "llm",
@@ -112,7 +120,7 @@ def _versions(cluster: Cluster) -> list[str]:
 def test_a_pool_whose_status_is_written_meanwhile_is_scaled(cluster: Cluster, capsys: Capture) -> None:
     cluster.add(Kind.NODE, node("n1", pool="h100"), node("n2", pool="h100"))
     cluster.add(Kind.POOL, deployment())
-    moved = Refused("machinedeployment: it has changed since it was read (x).")
+    moved = newer()
     cluster.answers[False] = [moved]
     cluster.reads[POOL] = [_pool(replicas=2)]
     code, out, err = run(capsys, "pool", "scale", "h100", "--to", "4", "--write", "--yes")
@@ -127,7 +135,7 @@ def test_a_pool_whose_status_is_written_meanwhile_is_scaled(cluster: Cluster, ca
 def test_a_pool_that_somebody_else_scaled_meanwhile_is_left_alone(cluster: Cluster, capsys: Capture) -> None:
     cluster.add(Kind.NODE, node("n1", pool="h100"), node("n2", pool="h100"))
     cluster.add(Kind.POOL, deployment())
-    cluster.answers[False] = [Refused("machinedeployment: it has changed since it was read (x).")]
+    cluster.answers[False] = [newer()]
     cluster.reads[POOL] = [_pool(replicas=9)]
     code, _out, err = run(capsys, "pool", "scale", "h100", "--to", "4", "--write", "--yes")
     assert code == 1 and len(cluster.sent) == 1

@@ -33,15 +33,15 @@ def test_templates_can_be_listed_and_shown(capsys: Capture) -> None:
 
 
 def test_lint(capsys: Capture, home: Path) -> None:
-    assert run(capsys, "template", "lint")[:2] == (0, "9 templates without a remark\n")
+    assert run(capsys, "template", "lint")[:2] == (0, "9 templates OK\n")
     broken = home / "broken.yaml"
     broken.write_text("template: {name: x, title: X}\nparameters: []\nmanifest: {kind: Pod}\n")
     own = str(home / "own")
     code, out, err = run(capsys, "template", "new", "mine", "--from", "jobset", "--folder", own)
     assert (code, out) == (0, f"{own}/mine.yaml\n")
-    assert "add it to the configuration" in err
+    assert "add its folder to the configuration" in err
     assert run(capsys, "template", "lint", f"{own}/mine.yaml")[0] == 0
-    assert "exists already" in run(capsys, "template", "new", "mine", "--folder", own)[2]
+    assert "already exists" in run(capsys, "template", "new", "mine", "--folder", own)[2]
     code, out, err = run(capsys, "template", "lint", str(broken), str(home / "missing.yaml"))
     assert (code, out) == (2, "")
     assert "broken.yaml:3: manifest.apiVersion" in err

@@ -62,8 +62,8 @@ def test_top_as_json(kind: str, busy: Cluster, capsys: Capture) -> None:
 
 
 def test_top_shows_so_many_rows(busy: Cluster, capsys: Capture) -> None:
-    assert len(run(capsys, "top", "gpu", "--most", "1")[1].splitlines()) == 3
-    items = read_json(run(capsys, "top", "gpu", "--most", "1", "-o", "json")[1])["items"]
+    assert len(run(capsys, "top", "gpu", "--limit", "1")[1].splitlines()) == 3
+    items = read_json(run(capsys, "top", "gpu", "--limit", "1", "-o", "json")[1])["items"]
     assert [one["uuid"] for one in items] == ["g1"]
 
 

@@ -9,8 +9,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from cockpit_exporter.agent import Agent, Settings
-from cockpit_exporter.collector import Pace
+from cockpit_exporter.agent import Agent, AgentSettings
+from cockpit_exporter.collector import CollectorPace
 from cockpit_exporter.driver import Nvml
 from cockpit_exporter.web import PageCollector, Server
 from prometheus_client.exposition import generate_latest
@@ -96,9 +96,9 @@ def _page(agent: Agent) -> str:
 
 def main() -> None:
     told = json.loads(sys.argv[1])
-    settings = Settings(
+    settings = AgentSettings(
         node=told.get("node", "node-7"),
-        pace=Pace(5.0, told.get("deadline", 0.25), 60.0, told.get("deadline", 0.25)),
+        pace=CollectorPace(5.0, told.get("deadline", 0.25), 60.0, told.get("deadline", 0.25)),
         dcgm_names=told.get("dcgm_names", ""),
         pod_resources=told.get("pod_resources", ""),
         slices_url=told.get("slices_url", ""),

@@ -1,6 +1,7 @@
 """Whose card it is: spellings by example, the join by properties."""
 
 from random import Random
+from typing import Any
 
 import pytest
 from cockpit_exporter.attribution import Assignment, Holder, Joined, join, parsed
@@ -94,8 +95,8 @@ def assignments(draw: st.DrawFn, cards: list[Card]) -> tuple[Assignment, tuple[s
         case "minor":
             return Assignment(*who, "nvidia.com/gpu", f"nvidia{minor}{share}"), (uuid, "")
         case "dra":
-            dra = {"claim": "x", "driver": "gpu.nvidia.com", "pool": "n", "device": f"gpu-{minor}"}
-            return Assignment(*who, **dra), (uuid, "")
+            claimed = Assignment(*who, claim="x", driver="gpu.nvidia.com", pool="n", device=f"gpu-{minor}")
+            return claimed, (uuid, "")
         case "instance" | "slot" if card.instances:
             one = draw(st.sampled_from(card.instances))
             slot = f"nvidia{minor}/gi{one.gpu_instance}"
@@ -180,13 +181,45 @@ def dra(device: str, driver: str = "gpu.nvidia.com") -> Assignment:
 
 def test_a_slice_says_more_than_a_name() -> None:
     cards = [card(0), card(1)]
-    joined = join(cards, [dra("gpu-0")], slices={("node", "gpu-0"): "GPU-1"})
+    joined = join(cards, [dra("gpu-0")], slices={("gpu.nvidia.com", "node", "gpu-0"): "GPU-1"})
     assert list(joined.holders) == [("GPU-1", "")]
 
 
 def test_a_slice_of_a_card_elsewhere_matches_nothing() -> None:
-    joined = join([card(0)], [dra("gpu-0")], slices={("node", "gpu-0"): "GPU-elsewhere"})
+    joined = join([card(0)], [dra("gpu-0")], slices={("gpu.nvidia.com", "node", "gpu-0"): "GPU-elsewhere"})
     assert (dict(joined.holders), joined.unmatched) == ({}, ("node/gpu-0",))
+
+
+def test_a_name_alone_is_told_as_not_sure_and_a_slice_or_cdi_name_as_proof() -> None:
+    cards = [card(0), card(1)]
+
+    def source(one: Assignment, **more: Any) -> str:
+        ((holder,),) = join(cards, [one], **more).holders.values()
+        return holder.source
+
+    assert source(dra("gpu-0")) == "dra-name"
+    assert source(dra("gpu-0"), slices={("gpu.nvidia.com", "node", "gpu-0"): "GPU-1"}) == "dra"
+    cdi = dra("gpu-9")._replace(cdi=("k8s.gpu.nvidia.com/claim=c-gpu-9", "nvidia.com/gpu=GPU-1"))
+    assert source(cdi) == "dra"
+    assert list(join(cards, [cdi]).holders) == [("GPU-1", "")]
+
+
+def test_a_slice_of_another_driver_in_a_pool_of_the_same_name_proves_nothing() -> None:
+    joined = join([card(0), card(1)], [dra("gpu-0")], slices={("nic.example.com", "node", "gpu-0"): "GPU-1"})
+    assert list(joined.holders) == [("GPU-0", "")]
+
+
+def test_a_claim_shared_by_pods_gives_the_card_all_of_them() -> None:
+    told = [dra("gpu-0")._replace(pod=name) for name in ("one", "two")]
+    ((holders),) = join([card(0)], told).holders.values()
+    assert [(one.pod, one.claim) for one in holders] == [("one", "c"), ("two", "c")]
+
+
+def test_a_pod_with_admin_access_looks_at_a_card_and_does_not_hold_it() -> None:
+    seen, held = dra("gpu-0")._replace(pod="monitor", claim="all"), dra("gpu-0")
+    watched = [("ns", "all", ("gpu.nvidia.com", "node", "gpu-0"))]
+    ((holders),) = join([card(0)], [seen, held], watched=watched).holders.values()
+    assert [one.pod for one in holders] == ["pod"]
 
 
 def test_another_drivers_device_of_the_same_name_is_not_ours() -> None:
@@ -235,12 +268,13 @@ def slice_of(
 
 def test_of_a_pool_only_the_newest_whole_generation_counts() -> None:
     old, new = slice_of({"gpu-0": "GPU-old"}), slice_of({"gpu-0": "GPU-new"}, generation=2)
-    assert uuids({"items": [new, old]}) == {("node", "gpu-0"): "GPU-new"}
-    assert uuids({"items": [old, new]}) == {("node", "gpu-0"): "GPU-new"}
+    first, second = ("gpu.nvidia.com", "node", "gpu-0"), ("gpu.nvidia.com", "node", "gpu-1")
+    assert uuids([new, old]) == {first: "GPU-new"}
+    assert uuids([old, new]) == {first: "GPU-new"}
     half = slice_of({"gpu-0": "GPU-half"}, generation=3, count=2)
-    assert uuids({"items": [new, half]}) == {}
+    assert uuids([new, half]) == {}
     other = slice_of({"gpu-1": "GPU-other"}, generation=3, count=2)
-    assert uuids({"items": [half, other]}) == {("node", "gpu-0"): "GPU-half", ("node", "gpu-1"): "GPU-other"}
+    assert uuids([half, other]) == {first: "GPU-half", second: "GPU-other"}
 
 
 JSON = st.recursive(

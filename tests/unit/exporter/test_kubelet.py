@@ -206,7 +206,7 @@ def test_numbered_ids_mig_ids_and_claims_find_their_cards(
     assert page.value("cockpit_gpu_memory_used_bytes", gpu="1", pod="gke") > 0
     assert page.value("cockpit_gpu_memory_used_bytes", gpu="3", mig_instance="7", pod="slice") > 0
     assert page.value("cockpit_gpu_memory_used_bytes", gpu="3", mig_instance="8", pod="part") > 0
-    assert page.value("cockpit_gpu_holder", gpu="2", pod="whole", source="dra", claim="one") == 1.0
+    assert page.value("cockpit_gpu_holder", gpu="2", pod="whole", source="dra-name", claim="one") == 1.0
     assert page.value("cockpit_attribution_unmatched") == 1.0
 
 

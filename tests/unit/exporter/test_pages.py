@@ -18,9 +18,9 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.metrics_core import Metric
 
 from cockpit.model.gpu import Mark
+from cockpit.telemetry.cards.round import gpus
 from cockpit.telemetry.detail_names import NAMES as DETAILS
-from cockpit.telemetry.names import MEANINGS, Source
-from cockpit.telemetry.normalise import gpus
+from cockpit.telemetry.names import MEANINGS, ExporterFamily
 from cockpit.telemetry.sample import Sample
 from tests.unit.exporter.standin import Box, parsed
 
@@ -55,7 +55,7 @@ def numbers(duty: float) -> tuple[Value, ...]:
 
 
 def seen(*, is_attributed: bool = True) -> Seen:
-    """A node with everything: a held card, a shared one, a cut one, a lost one."""
+    """A node with everything: an allocated card, a shared one, a cut one, a lost one."""
     slice_values = (Value("memory_used_bytes", 4 * GIB), Value("engine_active_ratio", 0.3))
     instance = Instance("MIG-2-0", 3, 0, "1g.10gb", slice_values)
     free = Instance("MIG-2-1", 4, 0, "1g.10gb", slice_values)
@@ -108,7 +108,9 @@ PAGES = {
 
 @pytest.mark.parametrize("name", PAGES)
 def test_the_page_is_the_golden_one(name: str) -> None:
-    found = text(list(PAGES[name]()))
+    page = list(PAGES[name]())
+    encode = dcgm_names.encoding("")[0] if name.startswith("dcgm") else generate_latest
+    found = encode(PageCollector(lambda: page)).decode()
     golden = GOLDEN / f"{name}.txt"
     if not golden.exists():
         golden.write_text(found, encoding="utf-8")
@@ -154,14 +156,16 @@ def test_the_cockpit_reads_the_same_numbers_under_dcgms_names(name: str, source:
 
 
 def test_every_name_of_ours_that_the_cockpit_reads_is_one_that_the_exporter_has() -> None:
-    wanted = {name for name, meaning in MEANINGS.items() if meaning.source is Source.COCKPIT}
+    wanted = {name for name, meaning in MEANINGS.items() if meaning.source is ExporterFamily.COCKPIT}
     wanted |= {name for name in DETAILS if name.startswith("cockpit_")}
     assert wanted - set(FAMILIES) == set()
 
 
-@pytest.mark.parametrize(("generation", "source"), [("A", Source.DCGM_AB), ("C", Source.DCGM_C)])
+@pytest.mark.parametrize(
+    ("generation", "source"), [("A", ExporterFamily.DCGM_AB), ("C", ExporterFamily.DCGM_C)]
+)
 def test_every_dcgm_name_that_the_cockpit_reads_of_a_card_is_emitted(
-    generation: dcgm_names.Generation, source: Source
+    generation: dcgm_names.Generation, source: ExporterFamily
 ) -> None:
     wanted = {name for name, meaning in MEANINGS.items() if meaning.source is source}
     # a bit mask of DCGM's own, which its default set does not have either
@@ -195,6 +199,7 @@ def test_a_driver_of_today_gives_every_family_that_is_not_of_old_or_ill_cards(bo
         "cockpit_gpu_memory_used_holds_reserved",  # an old driver
         *("cockpit_gpu_holder", "cockpit_gpu_allocatable"),  # of the kubelet
         *("cockpit_attribution_age_seconds", "cockpit_attribution_unmatched"),
+        "cockpit_attribution_slices_up",
     }
     assert names == set(FAMILIES) - never_here
 

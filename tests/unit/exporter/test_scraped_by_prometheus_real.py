@@ -16,12 +16,13 @@ import pytest
 import yaml
 
 from cockpit.model.gpu import Mark
-from cockpit.telemetry.normalise import gpus
+from cockpit.telemetry.cards.round import gpus
 from cockpit.telemetry.sample import Sample
 from tests.bed.distro import ensure_program
 from tests.bed.layout import free_ports
 from tests.unit.exporter.fake_kubelet import FakeKubelet
 from tests.unit.exporter.standin import Box
+from tests.unit.exporter.test_dcgm_types import DECLARED
 
 pytestmark = pytest.mark.real
 
@@ -53,7 +54,8 @@ class Scraped:
 
 
 @pytest.fixture
-def scraped(box: Box, tmp_path: Path) -> Iterator[Scraped]:
+def scraped(box: Box, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Scraped]:
+    """A parameter is further flags of the exporter."""
     program = ensure_program("prometheus", print)
     kubelet = FakeKubelet(tmp_path)
     uuids = [f"GPU-{card:08d}-1111-2222-3333-444444444444" for card in range(3)]
@@ -65,6 +67,7 @@ def scraped(box: Box, tmp_path: Path) -> Iterator[Scraped]:
     users.write_text("prometheus:secret\n")
     command = [sys.executable, "-m", "cockpit_exporter", "--listen", "127.0.0.1:0", "--interval", "1"]
     command += ["--pod-resources", str(kubelet.socket), "--basic-auth-file", str(users), "--node", "node-7"]
+    command += getattr(request, "param", ())
     exporter = subprocess.Popen(command, env=box.environment, stderr=subprocess.PIPE, text=True)
     assert exporter.stderr is not None
     match = re.search(r"serving on \S+:(\d+)", exporter.stderr.readline())
@@ -126,6 +129,18 @@ def test_an_empty_label_keeps_the_targets_away_and_no_sample_is_dropped(scraped:
     assert pods == {"0": "trainer-0", "1": "", "2": "", "3": ""}
     dropped = "scrape_samples_scraped - scrape_samples_post_metric_relabeling"
     assert [row["value"][1] for row in scraped.rows(dropped)] == ["0", "0"]
+
+
+@pytest.mark.parametrize("scraped", [("--dcgm-names", "A")], indirect=True)
+def test_under_dcgms_names_prometheus_takes_counters_for_counters(scraped: Scraped) -> None:
+    energy = scraped.wait_for('DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION{job="honoured"}', 4)
+    assert {row["metric"]["UUID"][:4] for row in energy} == {"GPU-"}
+    with urllib.request.urlopen(f"{scraped.url}/api/v1/metadata", timeout=10) as answer:
+        told = {name: one[0]["type"] for name, one in json.load(answer)["data"].items()}
+    types = {name: kind for name, kind in told.items() if name.startswith("DCGM_")}
+    assert len(types) > 20
+    assert types == {name: DECLARED.get(name, "gauge") for name in types}
+    assert "counter" in types.values()
 
 
 @pytest.mark.parametrize("page", ["own", "own_without_attribution", "dcgm_a", "dcgm_c"])

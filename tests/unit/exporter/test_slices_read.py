@@ -20,6 +20,19 @@ SLICE = {
         "devices": [{"name": "gpu-0", "attributes": {"uuid": {"string": "GPU-a"}}}],
     }
 }
+CARD = ("gpu.nvidia.com", "node-7", "gpu-0")
+CLAIM = {
+    "status": {
+        "allocation": {
+            "devices": {
+                "results": [
+                    {"driver": "gpu.nvidia.com", "pool": "node-7", "device": "gpu-0", "adminAccess": True},
+                    {"driver": "gpu.nvidia.com", "pool": "node-7", "device": "gpu-1"},
+                ]
+            }
+        }
+    }
+}
 
 
 class FakeServer(ThreadingHTTPServer):
@@ -37,9 +50,11 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         asked = urlsplit(self.path)
         version = asked.path.split("/")[3]
-        selector = parse_qs(asked.query)["fieldSelector"][0]
+        query = parse_qs(asked.query)
+        selector = query.get("fieldSelector", [asked.path.partition("/namespaces/")[2]])[0]
         self.server.asked.append((version, selector, self.headers.get("Authorization", "")))
-        answer = self.server.answers.get(version, 404)
+        page = query.get("continue", [selector if "/namespaces/" in asked.path else version])[0]
+        answer = self.server.answers.get(page, 404)
         body = answer if isinstance(answer, bytes) else b"{}"
         self.send_response(200 if isinstance(answer, bytes) else answer)
         self.send_header("Content-Length", str(len(body)))
@@ -72,7 +87,7 @@ def test_only_this_nodes_slices_are_asked_for_with_the_pods_token(
 ) -> None:
     server.answers["v1"] = json.dumps({"items": [SLICE]}).encode()
     watch.step()
-    assert (dict(watch.slices), watch.reason) == ({("node-7", "gpu-0"): "GPU-a"}, "")
+    assert (dict(watch.slices), watch.reason) == ({CARD: "GPU-a"}, "")
     (tmp_path / "token").write_text("renewed")
     watch.step()
     assert server.asked == [
@@ -84,8 +99,45 @@ def test_only_this_nodes_slices_are_asked_for_with_the_pods_token(
 def test_an_older_api_server_is_asked_in_its_own_version(server: FakeServer, watch: SliceWatch) -> None:
     server.answers["v1beta2"] = json.dumps({"items": [SLICE]}).encode()
     watch.step()
-    assert dict(watch.slices) == {("node-7", "gpu-0"): "GPU-a"}
+    assert dict(watch.slices) == {CARD: "GPU-a"}
     assert [version for version, _, _ in server.asked] == ["v1", "v1beta2"]
+
+
+def test_the_first_beta_with_its_own_shape_is_read(server: FakeServer, watch: SliceWatch) -> None:
+    device = {"name": "gpu-0", "basic": {"attributes": {"uuid": {"string": "GPU-a"}}}}
+    server.answers["v1beta1"] = json.dumps(
+        {"items": [{"spec": {**SLICE["spec"], "devices": [device]}}]}
+    ).encode()
+    watch.step()
+    assert (dict(watch.slices), watch.reason) == ({CARD: "GPU-a"}, "")
+    assert [version for version, _, _ in server.asked] == ["v1", "v1beta2", "v1beta1"]
+
+
+def test_a_list_in_pages_is_read_to_its_end(server: FakeServer, watch: SliceWatch) -> None:
+    other = {**SLICE["spec"], "pool": {"name": "more"}}
+    server.answers["v1"] = json.dumps({"metadata": {"continue": "next"}, "items": [SLICE]}).encode()
+    server.answers["next"] = json.dumps({"metadata": {}, "items": [{"spec": other}]}).encode()
+    watch.step()
+    assert dict(watch.slices) == {CARD: "GPU-a", ("gpu.nvidia.com", "more", "gpu-0"): "GPU-a"}
+
+
+def test_a_claim_in_use_is_read_once_and_tells_what_it_only_looks_at(
+    server: FakeServer, tmp_path: Path
+) -> None:
+    in_use = [("team-a", "all")]
+    watch = SliceWatch("node-7", f"http://127.0.0.1:{server.server_port}", tmp_path, lambda: in_use)
+    server.answers["v1"] = json.dumps({"items": [SLICE]}).encode()
+    watch.step()
+    assert (watch.reason, watch.watched) == ("", frozenset())  # it is gone
+    server.answers["team-a/resourceclaims/all"] = json.dumps(CLAIM).encode()
+    watch.step()
+    watch.step()
+    assert watch.watched == {("team-a", "all", CARD)}
+    claims = [selector for _, selector, _ in server.asked if "resourceclaims" in selector]
+    assert claims == ["team-a/resourceclaims/all"] * 2
+    in_use.clear()
+    watch.step()
+    assert watch.watched == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -105,7 +157,7 @@ def test_a_failure_is_named_and_keeps_what_was_known(
     server.answers["v1"] = answer
     watch.step()
     assert watch.reason == reason
-    assert dict(watch.slices) == {("node-7", "gpu-0"): "GPU-a"}
+    assert dict(watch.slices) == {CARD: "GPU-a"}
 
 
 def test_a_claimed_card_finds_its_pod_through_its_slice(server: FakeServer, box: Box, tmp_path: Path) -> None:

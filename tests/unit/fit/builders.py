@@ -3,14 +3,13 @@
 from typing import Any
 
 from cockpit.fit.gang import FitAnswer, fit
-from cockpit.fit.matching import Toleration
 from cockpit.fit.shape import Part, Shape
 from cockpit.fit.surroundings import UNKNOWN, Surroundings
 from cockpit.model.batch import Batch
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Condition, Kind, Record
-from cockpit.model.scheduling import PodTerm, Requirement, Traits
+from cockpit.model.scheduling import PodTerm, Requirement, Toleration, Traits
 from cockpit.store.store import Store
 
 NVIDIA = "nvidia.com/gpu"

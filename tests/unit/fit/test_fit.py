@@ -6,14 +6,13 @@ import msgspec
 import pytest
 
 from cockpit.fit.gang import fit
-from cockpit.fit.matching import NodeTerm, Toleration
 from cockpit.fit.shape import Part, Spread
 from cockpit.fit.surroundings import Budget, Claim, StorageClass, Surroundings, Volume
 from cockpit.fit.words import fit_lines, fit_sentence
 from cockpit.model.gang import ClusterQueue, LocalQueue, QuotaRow
 from cockpit.model.node import Taint
 from cockpit.model.record import Condition
-from cockpit.model.scheduling import HostPort, PodTerm, Requirement, Traits
+from cockpit.model.scheduling import HostPort, NodeTerm, PodTerm, Requirement, Toleration, Traits
 from tests.unit.fit.builders import (
     APP_A,
     HOST,
@@ -207,7 +206,7 @@ def test_affinity_follows_friends_or_starts_a_group_of_its_own() -> None:
 def test_claims() -> None:
     store = fleet(node("x", labels={ZONE: "x"}), node("y", labels={ZONE: "y"}))
     member = shape(8, claims=("data",))
-    assert fits(store, 2, member).notes == ("volumes were not looked at",)
+    assert fits(store, 2, member).notes == ("volumes were not checked",)
 
     def around(claim: Claim | None, *volumes: Volume, waits: bool = True) -> Surroundings:
         return Surroundings(
@@ -286,5 +285,5 @@ def test_unlike_members_stand_beside_each_other() -> None:
 
 
 def test_nothing_there_and_nothing_asked() -> None:
-    assert fit_sentence(fits(fleet(), 2, shape(2))) == "pending: no node shows a GPU"
-    assert fit_sentence(fits(fleet(node("a")), 0, shape(2))) == "nothing asked for"
+    assert fit_sentence(fits(fleet(), 2, shape(2))) == "pending: no node advertises a GPU"
+    assert fit_sentence(fits(fleet(node("a")), 0, shape(2))) == "nothing requested"

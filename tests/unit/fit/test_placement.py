@@ -2,9 +2,9 @@
 
 import pytest
 
-from cockpit.fit.placement import KNOWN_COST, Placement, placement_of, planned_placement
+from cockpit.fit.placement import KNOWN_COST, Placement, placement_of
 from cockpit.model.node import Node
-from tests.unit.fit.builders import fits, fleet, node, shape
+from tests.unit.fit.builders import fleet, node
 
 
 def _node(name: str, rack: str = "", zone: str = "", model: str = "H100") -> Node:
@@ -49,9 +49,3 @@ def test_costs_order_from_best_to_worst() -> None:
     assert costs == sorted(set(costs))
     assert placement_of(STORE, ("a1", "old")).cost > placement_of(STORE, ("a1", "c1")).cost
     assert Placement(1, ("r",), ("z",), ("m",)).cost == 0
-
-
-def test_a_planned_gang_has_one_too() -> None:
-    two = fleet(_node("a1", "r1"), _node("b1", "r2"))
-    assert planned_placement(two, fits(two, 2, shape(8))).racks == ("r1", "r2")
-    assert planned_placement(two, fits(two, 1, shape(8))).words == "1 node"

@@ -5,9 +5,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cockpit.fit.matching import NodeTerm, Toleration
-from cockpit.fit.shape import Shape, Spread, requests_of, selector_of, shape_of
-from cockpit.model.scheduling import HostPort, PodTerm, Requirement
+from cockpit.fit.shape import Shape, Spread, requests_of, shape_of
+from cockpit.k8s.selectors import selector_of
+from cockpit.model.scheduling import HostPort, NodeTerm, PodTerm, Requirement, Toleration
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 

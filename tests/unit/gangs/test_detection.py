@@ -6,27 +6,30 @@ import pytest
 
 from cockpit.actions.submit import Findings, plan_submit
 from cockpit.errors import BadInput
+from cockpit.gangs import registry
 from cockpit.gangs.attach import attach
-from cockpit.gangs.detection import ENGINES, detect
-from cockpit.gangs.kueue_topology import binding_words, required_levels, topology_of
-from cockpit.gangs.presence import Presence
-from cockpit.jobs.template import load_templates
+from cockpit.gangs.choose_engine import choose_engine
+from cockpit.gangs.engine import InstalledEngine
+from cockpit.gangs.kueue.topology import binding_words, required_levels, topology_of
+from cockpit.jobs.template import load_library
 from cockpit.model.pod import Pod
 from tests.unit.gangs.builders import cluster_queue, local_queue, store_of
 
 MPI = ("kubeflow.org/v2beta1", "MPIJob")
 INDEXED = ("batch/v1", "Job")
 TRAIN = ("trainer.kubeflow.org/v1alpha1", "TrainJob")
-TEMPLATES = load_templates()
+TEMPLATES = load_library().templates
 VALUES = {"name": "llm", "image": "registry.example/hvd:1", "namespace": "team-a"}
 
 
-def engine(name: str, alive: bool | None = True, *, served: bool = True, told: str = "runs") -> Presence:
-    return Presence(engine=name, is_served=served, is_alive=alive, sentence=f"{name} {told}")
+def engine(
+    name: str, alive: bool | None = True, *, served: bool = True, told: str = "runs", pod: str = ""
+) -> InstalledEngine:
+    return InstalledEngine(engine=name, is_served=served, is_alive=alive, said=told, pod=pod)
 
 
 KUEUE, COSCHEDULING, NATIVE = engine("Kueue"), engine("Coscheduling"), engine("native gang")
-SEEN = engine("Coscheduling", told="runs: pod x/scheduler-plugins-scheduler-1")
+SEEN = engine("Coscheduling", pod="x/scheduler-plugins-scheduler-1")
 NAMED = Pod(uid="p", name="r-0", namespace="g", gang="g", scheduler="gang-scheduler")
 
 
@@ -56,24 +59,26 @@ NAMED = Pod(uid="p", name="r-0", namespace="g", gang="g", scheduler="gang-schedu
 )  # fmt: skip
 def test_the_default_is_what_the_cluster_has(
     kind: tuple[str, str],
-    present: tuple[Presence, ...],
+    present: tuple[InstalledEngine, ...],
     queues: tuple[str, ...],
     pods: tuple[Pod, ...],
     found: str,
 ) -> None:
-    told = detect(*kind, present, queues, pods)
-    assert f"{told.engine} {told.more}".strip() == found
+    told = choose_engine(*kind, present, queues, pods)
+    assert f"{told.engine} {told.queue or told.scheduler}".strip() == found
     assert told.because
 
 
 def test_several_queues_are_said() -> None:
-    assert "2 queues here: choose one" in detect(*MPI, (KUEUE,), ("a", "b")).because
+    assert "2 queues here: choose one" in choose_engine(*MPI, (KUEUE,), ("a", "b")).because
 
 
 def test_that_a_namespace_has_no_queue_is_said_only_where_it_is_known() -> None:
-    assert detect(*MPI, (KUEUE,), ()).because.startswith("Kueue has no queue in this namespace")
+    assert choose_engine(*MPI, (KUEUE,), ()).because.startswith("Kueue has no queue in this namespace")
     for queues, present in ((None, KUEUE), ((), engine("Kueue", False))):
-        assert detect(*MPI, (present,), queues).because == "no engine is seen at work that takes this kind"
+        assert (
+            choose_engine(*MPI, (present,), queues).because == "no active queueing engine supports this kind"
+        )
 
 
 def submit(engine_word: str, findings: Findings = Findings(), **more: str) -> Any:  # noqa: B008 - never changed
@@ -98,8 +103,8 @@ def test_kueue_needs_a_queue_and_none_refuses_one() -> None:
         ("volcano", "main", "a Kueue queue and Volcano's scheduler"),
         ("kai:leaf", "main", "a Kueue queue and KAI's queue"),
         ("native", "", "MPIJob drops the pods' spec.schedulingGroup"),
-        ("kai", "", "KAI places nothing without a queue"),
-        ("slurm", "", f"engine 'slurm' is not one of {', '.join(ENGINES)}"),
+        ("kai", "", "KAI schedules nothing without a queue"),
+        ("slurm", "", f"engine 'slurm' is not one of {', '.join(registry.words())}"),
     ],
 )
 def test_pairs_that_cannot_work_are_refused_in_words(word: str, queue: str, sentence: str) -> None:
@@ -113,7 +118,7 @@ def test_an_engine_that_is_not_there_is_refused_and_a_dead_one_is_warned_of() ->
     with pytest.raises(BadInput, match="Kueue is not installed: nothing would start the job"):
         submit("kueue", absent, queue="main")
     assert submit("none", absent).calls
-    dead = Findings((engine("Kueue", False, told="is installed and its controller does not run"),))
+    dead = Findings((engine("Kueue", False, told="is installed, but its controller is not running"),))
     assert any("the job would wait until it does" in one for one in submit("", dead, queue="main").warnings)
 
 
@@ -122,7 +127,7 @@ def test_volcanos_own_job_keeps_its_queue() -> None:
         "apiVersion": "batch.volcano.sh/v1alpha1",
         "kind": "Job",
         "metadata": {"name": "v"},
-        "spec": {"queue": "research", "tasks": [{"replicas": 2, "template": {"spec": {}}}]},
+        "spec": {"queue": "research", "tasks": [{"replicas": 2, "template": {"spec": {"containers": []}}}]},
     }
     assert attach("volcano", tree).manifest["spec"]["queue"] == "research"
     assert attach("volcano", tree, queue="other").manifest["spec"]["queue"] == "other"

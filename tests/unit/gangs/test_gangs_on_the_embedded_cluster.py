@@ -17,15 +17,16 @@ from cockpit.actions.submit import plan_submit
 from cockpit.attach import Attachment, AttachOptions
 from cockpit.clock import SystemClock
 from cockpit.commands.smoke import watch
-from cockpit.jobs.template import load_templates
-from cockpit.kube.resource import PODS
+from cockpit.jobs.template import load_library
+from cockpit.kube.resource import JOBS, PODS
 from cockpit.model.job import Job, JobState
 from cockpit.model.record import Kind
 from cockpit.sim.actors.kubelet import actor
 from cockpit.sim.actors.kubelet.behaviour import Habits
-from cockpit.sim.cluster import Cluster
+from cockpit.sim.cluster import EmbeddedCluster
 from cockpit.sim.scenarios.loading import parse
 from cockpit.sim.serve import Options, running
+from tests.unit.actions.builders import Lines
 
 SCENARIO = """
 name: gangs
@@ -54,7 +55,7 @@ class _Audit:
 class Seat:
     """A person at the cockpit: the attachment, and what is done with it."""
 
-    def __init__(self, attachment: Attachment, moved: asyncio.Event, cluster: Cluster) -> None:
+    def __init__(self, attachment: Attachment, moved: asyncio.Event, cluster: EmbeddedCluster) -> None:
         self.attachment = attachment
         self.cluster = cluster
         self._moved = moved
@@ -73,7 +74,7 @@ class Seat:
             pytest.fail(f"never: {what}; rows {rows}")
 
     def _look(self, holds: Callable[[], bool]) -> bool:
-        self.attachment.absorb()
+        self.attachment.jobs.catch_up()
         return holds()
 
     def job(self, name: str) -> Job | None:
@@ -86,7 +87,9 @@ class Seat:
         return found
 
     async def submit(self, template: str, engine: str = "", **values: str) -> None:
-        plan = plan_submit(load_templates()[template], {"namespace": "team-a", **values}, engine=engine)
+        plan = plan_submit(
+            load_library().templates[template], {"namespace": "team-a", **values}, engine=engine
+        )
         session = self.attachment.session
         assert session is not None
         outcome = await carry_out(plan, session, _Audit(), SystemClock())
@@ -96,7 +99,9 @@ class Seat:
         job = self.job(name)
         assert job is not None
         plan = plan_kill(job, self.attachment.store)
-        outcome = await carry_out(plan, self.attachment.session, _Audit(), SystemClock())
+        session = self.attachment.session
+        assert session is not None
+        outcome = await carry_out(plan, session, _Audit(), SystemClock())
         assert outcome.is_done, outcome.sentence
 
     def bound(self, job: str) -> list[str]:
@@ -155,7 +160,7 @@ async def test_a_queued_gang_waits_whole_and_knows_its_place(seat: Seat) -> None
     await seat.until(lambda: not (seat.job("third") or _NOBODY).is_position_estimate, "its place was told")
     assert seat.bound("second") == []
     assert seat.bound("third") == []
-    assert third.gpus_held == 0
+    assert third.gpus_allocated == 0
 
 
 async def test_a_gang_within_its_quota_but_beyond_the_free_gpus_is_warned_of(seat: Seat) -> None:
@@ -163,7 +168,7 @@ async def test_a_gang_within_its_quota_but_beyond_the_free_gpus_is_warned_of(sea
         "pod", name="holder-0", **{**SIZE, "gpus": "4"}
     )  # no queue: the quota knows nothing of it
     await seat.until_state("holder-0", JobState.RUNNING)
-    template = load_templates()["job"]
+    template = load_library().templates["job"]
 
     def warnings(workers: str) -> str:
         values = {"namespace": "team-a", "name": "ring", "queue": "main", "workers": workers, **SIZE}
@@ -181,7 +186,7 @@ async def test_a_gang_of_pods_that_does_not_fit_binds_nothing(seat: Seat) -> Non
     assert len(seat.bound("whole")) == 3
     await seat.submit("job", name="late", engine="coscheduling", workers="2", **SIZE)
     late = await seat.until_state("late", JobState.QUEUED)
-    assert late.gpus_held == 0
+    assert late.gpus_allocated == 0
     assert seat.bound("late") == []
     assert late.is_position_estimate
     await seat.until(lambda: "GPU" in (seat.job("late") or _NOBODY).why, "the cause is told")
@@ -195,14 +200,35 @@ async def test_a_gang_of_pods_that_does_not_fit_binds_nothing(seat: Seat) -> Non
 
 
 async def test_a_smoke_test_lists_the_cards_of_its_node_and_leaves_nothing(seat: Seat) -> None:
-    template = load_templates()["smoke-test"]
+    template = load_library().templates["smoke-test"]
     values = {"node": "h100-1", "name": "smoke-h100-1", "namespace": "team-a", "gpus": "4"}
     plan = plan_submit(template, values)
     session = seat.attachment.session
     assert session is not None
     assert (await carry_out(plan, session, _Audit(), SystemClock())).is_done
-    verdict, lines = await watch(template, values, session, SystemClock(), plan)
+    made = (await session.request("GET", JOBS.path("team-a", "smoke-h100-1"))).json()
+    audit = Lines()
+    verdict, lines = await watch(template, values, session, SystemClock(), made, audit=audit)
     assert verdict.is_pass, verdict
     assert verdict.sentence == "4 of 4 cards answered: simulated"
     assert len(lines) == 4
     await seat.until(lambda: seat.job("smoke-h100-1") is None, "the job is gone")
+    before, after = audit.entries
+    assert (before.verb, before.step, before.uid) == ("delete", "intent", made["metadata"]["uid"])
+    assert (after.step, after.state) == ("outcome", "done")
+
+
+async def test_a_smoke_test_takes_no_other_job_of_its_name_away(seat: Seat) -> None:
+    template = load_library().templates["smoke-test"]
+    values = {"node": "h100-1", "name": "smoke-other", "namespace": "team-a", "gpus": "4"}
+    plan = plan_submit(template, values)
+    session = seat.attachment.session
+    assert session is not None
+    assert (await carry_out(plan, session, _Audit(), SystemClock())).is_done
+    made = (await session.request("GET", JOBS.path("team-a", "smoke-other"))).json()
+    made["metadata"]["uid"] = "00000000-0000-0000-0000-000000000000"
+    audit = Lines()
+    await watch(template, values, session, SystemClock(), made, audit=audit)
+    assert (await session.request("GET", JOBS.path("team-a", "smoke-other"))).status == 200
+    assert audit.entries[-1].state == "refused"
+    assert "was deleted and recreated" in audit.entries[-1].sentence

@@ -3,8 +3,9 @@
 import pytest
 
 from cockpit.errors import BadInput
-from cockpit.gangs.detect import engine_of
-from cockpit.gangs.kueue import plan_hold, plan_release, plan_resume_queue, plan_stop_queue, queue_rows
+from cockpit.gangs.engine_of_job import engine_of_job
+from cockpit.gangs.kueue.plans import plan_resume_queue, plan_stop_queue, suspend_workload
+from cockpit.gangs.kueue.queues import queue_rows
 from cockpit.model.gang import QueuePlace, QuotaRow
 from cockpit.model.pod import Pod
 from cockpit.model.record import Uid
@@ -29,12 +30,8 @@ def test_rows_of_a_local_queue_and_its_cluster_queue() -> None:
     )
     local, cluster = rows
     assert (local.kind, local.key, local.state, local.pending) == ("LocalQueue", "team-a/main", "active", 2)
-    assert (cluster.kind, cluster.key, cluster.gpus_nominal, cluster.gpus_used) == (
-        "ClusterQueue",
-        "research",
-        8,
-        4,
-    )
+    assert (cluster.kind, cluster.key) == ("ClusterQueue", "research")
+    assert [(one.nominal, one.used) for one in cluster.quotas] == [(8, 4)]
     assert [one.resource for one in local.quotas] == [NVIDIA]
     assert [(one.position, one.job, one.gpus) for one in local.waiting] == [
         (1, "team-a/a", 4),
@@ -66,51 +63,53 @@ def test_a_queue_is_not_active_when_what_is_behind_it_is_not() -> None:
 
 def test_a_queue_without_its_cluster_queue_has_no_numbers() -> None:
     (row,) = queue_rows(store_of(local_queue(conditions=())))
-    assert (row.state, row.quotas, row.gpus_used) == ("unknown", (), None)
+    assert (row.state, row.quotas) == ("unknown", ())
 
 
 def test_usage_that_nobody_states_is_unknown() -> None:
     (row,) = queue_rows(store_of(cluster_queue(quotas=(QuotaRow("h100", NVIDIA, 8),))))
-    assert (row.gpus_nominal, row.gpus_used) == (8, None)
+    assert [(one.nominal, one.used) for one in row.quotas] == [(8, None)]
 
 
-def test_hold_switches_the_workload_off_with_preconditions() -> None:
-    plan = plan_hold(workload("train", *RUNNING))
+def test_suspending_switches_the_workload_off_with_preconditions() -> None:
+    plan = suspend_workload(workload("train", *RUNNING), suspend=True, version="v1beta1")
     (call,) = plan.calls
     assert call.method == "PATCH" and call.content_type == "application/merge-patch+json"
     assert call.path == "/apis/kueue.x-k8s.io/v1beta1/namespaces/team-a/workloads/job-train-1a2b3"
     assert call.body == {"metadata": {"uid": "wl-train", "resourceVersion": "7"}, "spec": {"active": False}}
-    assert plan.is_destructive and plan.title == "Hold job team-a/train"
-    assert not plan_hold(workload("train", pending(MORE_4))).is_destructive
+    assert plan.is_destructive
+    waits = suspend_workload(workload("train", pending(MORE_4)), suspend=True, version="v1beta1")
+    assert not waits.is_destructive and waits.lines[1] == "it leaves the line"
 
 
-def test_release_switches_it_on() -> None:
-    plan = plan_release(workload("train", is_active=False), version="v1beta2")
+def test_resuming_switches_it_on() -> None:
+    plan = suspend_workload(workload("train", is_active=False), suspend=False, version="v1beta2")
     assert plan.calls[0].body["spec"] == {"active": True}
     assert "/v1beta2/" in plan.calls[0].path and "asks main for 4 GPUs again" in plan.lines[1]
 
 
 def test_what_is_done_already_is_refused_in_one_sentence() -> None:
-    with pytest.raises(BadInput, match="is held already"):
-        plan_hold(workload("train", is_active=False))
-    with pytest.raises(BadInput, match="is not held"):
-        plan_release(workload("train"))
-    with pytest.raises(BadInput, match="has finished"):
-        plan_hold(workload("train", is_("Finished")))
+    for one, suspend, refused in (
+        (workload("train", is_active=False), True, "is suspended already"),
+        (workload("train"), False, "is not suspended"),
+        (workload("train", is_("Finished")), True, "has finished"),
+    ):
+        with pytest.raises(BadInput, match=refused):
+            suspend_workload(one, suspend=suspend, version="v1beta2")
     with pytest.raises(BadInput, match="stopped already"):
-        plan_stop_queue(local_queue(stop_policy="Hold"))
+        plan_stop_queue(local_queue(stop_policy="Hold"), drain=False, version="v1beta1", workloads=())
     with pytest.raises(BadInput, match="is not stopped"):
-        plan_resume_queue(cluster_queue(stop_policy="None"))
+        plan_resume_queue(cluster_queue(stop_policy="None"), "v1beta1")
 
 
 def test_stop_and_resume_a_queue() -> None:
-    stop = plan_stop_queue(local_queue(admitted=3))
+    stop = plan_stop_queue(local_queue(admitted=3), drain=False, version="v1beta1", workloads=())
     assert stop.calls[0].path == "/apis/kueue.x-k8s.io/v1beta1/namespaces/team-a/localqueues/main"
     assert stop.calls[0].body["spec"] == {"stopPolicy": "Hold"} and not stop.is_destructive
-    drain = plan_stop_queue(cluster_queue(admitted=1), drain=True)
+    drain = plan_stop_queue(cluster_queue(admitted=1), drain=True, version="v1beta1", workloads=())
     assert drain.calls[0].path == "/apis/kueue.x-k8s.io/v1beta1/clusterqueues/research"
     assert drain.is_destructive and drain.warnings == ("1 job will lose progress since the last checkpoint",)
-    resume = plan_resume_queue(cluster_queue(stop_policy="Hold", pending=5))
+    resume = plan_resume_queue(cluster_queue(stop_policy="Hold", pending=5), "v1beta1")
     assert resume.calls[0].body["spec"] == {"stopPolicy": "None"} and "5 pending jobs" in resume.lines[1]
 
 
@@ -129,8 +128,8 @@ def test_stop_and_resume_a_queue() -> None:
 def test_the_engine_is_told_by_what_the_job_carries(
     labels: tuple[tuple[str, str], ...], pod: Pod, expected: tuple[str, str]
 ) -> None:
-    assert tuple(engine_of(labels, (pod,), None)) == expected
+    assert tuple(engine_of_job(labels, (pod,), None)) == expected
 
 
 def test_a_workload_names_kueue_and_its_queue() -> None:
-    assert tuple(engine_of((), (), workload("a"))) == ("Kueue", "main")
+    assert tuple(engine_of_job((), (), workload("a"))) == ("Kueue", "main")

@@ -4,10 +4,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from cockpit.gangs.kueue import estimate_positions, gang_state, verdict
+from cockpit.gangs.kueue.standing import estimate_positions, gang_state
+from cockpit.gangs.kueue.verdict import verdict
 from cockpit.gangs.verdict import GangState
-from cockpit.model.gang import PodSet, QuotaRow
-from cockpit.model.record import Condition, OwnerRef
+from cockpit.model.batch import Batch
+from cockpit.model.gang import AdmissionCheck, ClusterQueue, PodSet, QuotaRow
+from cockpit.model.record import Condition, Kind, OwnerRef
+from cockpit.model.sureness import Sureness
 from tests.unit.gangs.builders import (
     ASSIGN,
     MORE_4,
@@ -66,7 +69,7 @@ TEXTS = [
     (
         ASSIGN + "untolerated taint {dedicated infra NoSchedule <nil>} in flavor h100",
         GangState.BLOCKED,
-        "flavor h100 has taint dedicated that the pods do not tolerate",
+        "flavor h100 has taint dedicated=infra that the pods do not tolerate",
     ),
     (
         ASSIGN + "flavor h100 doesn't match node affinity",
@@ -113,10 +116,13 @@ def test_a_message_that_the_numbers_have_overtaken_is_not_echoed() -> None:
     assert found.reason == "quota research/h100 has 8 unused now: starts at Kueue's next look"
 
 
-def test_in_a_cohort_free_quota_may_be_lent_so_the_message_stands() -> None:
+def test_in_a_cohort_quota_that_is_unused_and_not_free_is_lent() -> None:
     one = workload("train-3", pending(MORE_4), gpus=8)
     found = verdict(one, store_of(local_queue(), cluster_queue(used=0, cohort="site"), one))
-    assert found.reason == "needs 8 GPUs, quota research/h100 has 8 unused: 4 more needed"
+    assert found.reason == (
+        "needs 8 GPUs, has 4: 4 of quota research/h100 lent to cohort site, not reclaimable"
+    )
+    assert found.sureness is Sureness.INFERRED
 
 
 def test_several_flavors_are_told_with_what_each_lacks() -> None:
@@ -134,7 +140,8 @@ def test_cpu_and_memory_are_told_with_their_units() -> None:
     memory = ASSIGN + "insufficient unused quota for memory in flavor h100, 10Gi more needed"
     one = workload("x", pending(memory), pod_sets=(PodSet("main", 1, (("memory", 2**34),)),))
     assert (
-        verdict(one, store_of(one)).reason == "needs 16 GiB of memory of flavor h100: 10Gi more memory needed"
+        verdict(one, store_of(one)).reason
+        == "needs 16 GiB of memory of flavor h100: 10 GiB more memory needed"
     )
 
 
@@ -189,7 +196,7 @@ def test_a_deleted_cluster_queue_still_says_active_and_is_not_believed() -> None
         (
             (pending("The workload is deactivated"), is_("Evicted", reason="Deactivated")),
             False,
-            GangState.HELD,
+            GangState.DEACTIVATED,
         ),
         (
             (RESERVED, ADMITTED, is_("Evicted", "False", "QuotaReserved", "Previously: x")),
@@ -257,9 +264,9 @@ def test_a_back_off_is_told_before_the_old_reason() -> None:
 def test_held_says_who_held_it() -> None:
     by_limit = is_("Evicted", reason="DeactivatedDueToRequeuingLimitExceeded", message="long text")
     found = verdict(workload("x", by_limit, is_active=False), store_of())
-    assert found.reason == "held after too many tries: its pods were never ready in time"
+    assert found.reason == "deactivated after too many retries: its pods were never ready in time"
     found = verdict(workload("x", is_active=False), store_of())
-    assert found.reason == "held: its workload is switched off (spec.active false)"
+    assert found.reason == "suspended: its workload is deactivated (spec.active is false)"
 
 
 def test_checks_eviction_and_start_have_words() -> None:
@@ -333,7 +340,7 @@ def test_any_workload_gets_one_short_sentence(conditions: list[Condition], activ
     one = workload("x", *conditions, is_active=active)
     found = verdict(one, store_of(*QUEUES, one))
     assert len(found.reason) <= 100 and "\n" not in found.reason
-    if found.state in (GangState.QUEUED, GangState.BLOCKED, GangState.HELD, GangState.CHECKING):
+    if found.state in (GangState.QUEUED, GangState.BLOCKED, GangState.DEACTIVATED, GangState.CHECKING):
         assert found.reason
 
 
@@ -343,3 +350,131 @@ def test_quota_without_usage_is_unknown_not_zero() -> None:
     assert verdict(one, store_of(local_queue(), unknown, one)).reason == (
         "needs 8 GPUs of quota research/h100: 4 more GPUs needed"
     )
+
+
+def test_a_workload_that_was_passed_over_has_the_cause_of_the_one_like_it() -> None:
+    """The sentence is real Kueue 0.19's, with UnadmittedWorkloadsObservability."""
+    bypassed = pending(
+        "Bypassed scheduling evaluation because an equivalent workload recently failed", "WaitingForQuota"
+    )
+    seen = workload("a", pending(MORE_4, "WaitingForQuota"), gpus=8, shape=7)
+    like = workload("b", bypassed, gpus=8, shape=7)
+    other = workload("c", bypassed, gpus=8, shape=8)
+    store = store_of(*QUEUES, seen, like, other)
+    found = verdict(like, store)
+    assert found.reason == verdict(seen, store).reason
+    assert (found.cause, found.sureness) == ("B1", Sureness.SAID)
+    assert ("twin", "team-a/a") in found.facts
+    unlike = verdict(other, store)
+    assert (unlike.cause, unlike.sureness) == ("", Sureness.UNKNOWN)
+
+
+def test_other_priority_or_queue_is_no_twin() -> None:
+    seen = workload("a", pending(MORE_4), shape=7)
+    urgent = workload("b", shape=7, priority=10)
+    elsewhere = workload("c", shape=7, queue="other")
+    store = store_of(*QUEUES, seen, urgent, elsewhere)
+    assert [verdict(one, store).cause for one in (urgent, elsewhere)] == ["", ""]
+
+
+def test_the_verdict_follows_the_line_as_it_moves() -> None:
+    like = workload("b", gpus=8, shape=7)
+    store = store_of(*QUEUES, like)
+    assert verdict(like, store).sureness is Sureness.UNKNOWN
+    store.apply(Batch(kind=Kind.WORKLOAD, changed=(workload("a", pending(MORE_4), gpus=8, shape=7),)))
+    assert verdict(like, store).cause == "B1"
+
+
+def test_a_head_that_can_never_start_blocks_those_behind_it() -> None:
+    never = (
+        ASSIGN
+        + "insufficient quota for nvidia.com/gpu in flavor h100, previously considered podsets requests"
+        " (0) + current podset request (16) > maximum capacity (8)"
+    )
+    head = workload("head", pending(never), gpus=16, created_seconds=1.0)
+    small = workload("small", gpus=1, created_seconds=2.0)
+    strict = cluster_queue(strategy="StrictFIFO")
+    found = verdict(small, store_of(local_queue(), strict, head, small))
+    assert (found.state, found.cause) == (GangState.BLOCKED, "B14")
+    assert found.reason == (
+        "behind team-a/head in StrictFIFO research: asks 16 GPUs, queue research can never give more than 8"
+    )
+
+
+def test_who_borrowed_is_named_and_whether_it_can_be_had_back() -> None:
+    lent = cluster_queue(used=0, cohort="site", reclaims="Any")
+    rows = (QuotaRow("h100", NVIDIA, 8, 14, borrowed=6),)
+    borrower = ClusterQueue(uid="b", name="batch", cohort="site", quotas=rows)
+    one = workload(
+        "x",
+        pending(ASSIGN + "insufficient unused quota for nvidia.com/gpu in flavor h100, 6 more needed"),
+        gpus=8,
+    )
+    found = verdict(one, store_of(local_queue(), lent, borrower, one))
+    assert found.reason == "needs 8 GPUs, has 2: 6 of quota research/h100 lent to batch, reclaimable"
+    assert found.sureness is Sureness.PROVED
+
+
+def test_the_job_whose_pods_are_late_is_named() -> None:
+    late = workload("late", RESERVED, ADMITTED, is_("PodsReady", "False", "WaitForStart"))
+    said = workload(
+        "a", pending("waiting for all admitted workloads to be in PodsReady condition", "Waiting")
+    )
+    unheard = workload("b")
+    store = store_of(*QUEUES, late, said, unheard)
+    words = "waits until the pods of team-a/late are ready: nothing is admitted before"
+    assert [
+        (found.cause, found.reason, found.sureness)
+        for found in (verdict(said, store), verdict(unheard, store))
+    ] == [
+        ("B8", words, Sureness.SAID),
+        ("B8", words, Sureness.INFERRED),
+    ]
+
+
+def test_a_lost_node_is_named() -> None:
+    running = workload("x", RESERVED, ADMITTED, is_("PodsReady"), unhealthy_nodes=("gpu-7",))
+    found = verdict(running, store_of())
+    assert (found.cause, found.reason) == (
+        "B9",
+        "node gpu-7 is lost: Kueue looks for another place in the topology",
+    )
+    back = workload(
+        "x",
+        is_(
+            "Evicted",
+            reason="NodeFailures",
+            message="Workload was evicted as there was no replacement for unhealthy node(s): gpu-7",
+        ),
+        pending(MORE_4),
+    )
+    assert verdict(back, store_of(*QUEUES, back)).reason.startswith(
+        "put back: node gpu-7 was lost and its topology had no other"
+    )
+
+
+def test_the_first_check_that_is_not_through_is_named_with_its_words() -> None:
+    checks = (
+        AdmissionCheck("quota", "Ready"),
+        AdmissionCheck("prov", "Pending"),
+        AdmissionCheck("budget", "Retry", "over"),
+    )
+    found = verdict(workload("x", RESERVED, checks=checks), store_of())
+    assert found.reason == "admission check budget is retried (and 1 more): over"
+
+
+def test_braces_in_names_and_messages_are_text() -> None:
+    checks = (AdmissionCheck("a{0}", "Pending", "{x.__class__}"),)
+    found = verdict(workload("x", RESERVED, checks=checks), store_of())
+    assert found.reason == "admission check a{0} is pending: (x.__class__)"
+    odd = workload("y", pending(ASSIGN + "insufficient unused quota for {r} in flavor {f}, 1 more needed"))
+    assert "{f}" in verdict(odd, store_of(odd)).reason
+
+
+def test_one_that_is_put_back_again_and_again_says_how_often() -> None:
+    late = "Exceeded the PodsReady timeout team-a/job-x-1a2b3"
+    one = workload(
+        "x", is_("Evicted", reason="PodsReadyTimeout", message=late), pending(late), requeue_count=4
+    )
+    found = verdict(one, store_of(*QUEUES, one))
+    assert (found.cause, found.reason) == ("B13", "put back 4 times: its pods were not ready in time")

@@ -6,14 +6,16 @@ from typing import Any
 import pytest
 
 from cockpit.errors import BadInput
-from cockpit.gangs import coscheduling, kai, kueue_attach, native, volcano
+from cockpit.gangs import coscheduling, kai, native, registry, volcano
+from cockpit.gangs.conflicts import engines_named, refusals
+from cockpit.gangs.installed_engines import installed_engines
+from cockpit.gangs.kueue import attach as kueue_attach
 from cockpit.gangs.manifests import Attached, members_of
-from cockpit.gangs.pairs import engines_named, refusals
-from cockpit.gangs.pod_group import MEANINGS, estimate_positions
-from cockpit.gangs.presence import presences
+from cockpit.gangs.pod_group import estimate_positions, refused_why
+from cockpit.gangs.volcano.plans import suspend_by_command
 from cockpit.jobs.index import JobIndex
 from cockpit.jobs.render import render
-from cockpit.jobs.template import load_templates
+from cockpit.jobs.template import load_library
 from cockpit.kube.decode.decoders import pod_group_decoder
 from cockpit.kube.resource import Resource
 from cockpit.model.batch import Batch
@@ -43,7 +45,7 @@ RECORDED: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
      "needs 4 GPUs on one node: all 3 nodes lack free GPUs"),
     ("scheduling.x-k8s.io", {"minMember": 5}, {"phase": "Pending"}, "its group has 4 of 5 pods"),
     ("scheduling.volcano.sh", {"minMember": 4, "queue": "gpu"}, {"phase": "Pending"},
-     "queue gpu has not let it in yet"),
+     "queue gpu has not admitted it yet"),
     ("scheduling.volcano.sh", {"minMember": 4, "queue": "gpu"},
      {"phase": "Inqueue", "conditions": [{**CONDITION, "type": "Unschedulable",
       "reason": "NotEnoughResources", "message": "1/4 tasks in gang unschedulable: 4 Pending"}]},
@@ -83,7 +85,8 @@ def group(api_group: str, spec: dict[str, Any], status: dict[str, Any], **fields
         "spec": spec,
         "status": status,
     }
-    record = pod_group_decoder(resource).from_json(json.dumps(tree).encode())
+    engine = next(one.engine for one in registry.watched() if one.group == api_group and one.engine)
+    record = pod_group_decoder(resource, engine).from_json(json.dumps(tree).encode())
     assert isinstance(record, PodGroup)
     return record
 
@@ -138,7 +141,7 @@ def test_a_gang_that_waits_says_why_in_plain_words(
     (job,) = index.jobs.values()
     assert (job.state, job.engine) == (JobState.QUEUED, one.engine)
     assert job.why == why
-    assert job.gpus_held == 0
+    assert job.gpus_allocated == 0
     assert (job.position, job.is_position_estimate) == (1, True)
 
 
@@ -156,7 +159,7 @@ def test_a_gang_that_bound_a_part_is_pending_and_holds_gpus() -> None:
     one = group("scheduling.x-k8s.io", {"minMember": 4}, {"phase": "Scheduling"})
     _, index = cluster(one, gang("scheduling.x-k8s.io", bound=2))
     (job,) = index.jobs.values()
-    assert (job.state, job.gpus_held) == (JobState.PENDING, 8)
+    assert (job.state, job.gpus_allocated) == (JobState.PENDING, 8)
 
 
 def test_a_row_moves_with_its_group() -> None:
@@ -184,7 +187,7 @@ def test_groups_of_one_name_in_two_engines_are_told_apart_by_the_scheduler() -> 
     store.apply(Batch(kind=Kind.POD_GROUP, scope="x", changed=(other,)))
     index.update(store.take_delta())
     (job,) = index.jobs.values()
-    assert (job.engine, job.why) == ("Volcano", "queue gpu has not let it in yet")
+    assert (job.engine, job.why) == ("Volcano", "queue gpu has not admitted it yet")
 
 
 def test_places_count_by_engine_and_queue_oldest_first() -> None:
@@ -209,7 +212,7 @@ def test_places_count_by_engine_and_queue_oldest_first() -> None:
 
 # ---- attaching
 
-TEMPLATES = load_templates()
+TEMPLATES = load_library().templates
 IMAGE = {
     "name": "llm",
     "namespace": "team-a",
@@ -224,13 +227,17 @@ def manifest(template: str = "mpijob") -> dict[str, Any]:
     return render(TEMPLATES[template], known)
 
 
+def names(tree: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(one.name for one in engines_named(tree))
+
+
 def attached(engine: str, template: str = "mpijob") -> Attached:
     tree = manifest(template)
     return {
         "Kueue": lambda: kueue_attach.attach(tree, queue="gpu-lq", priority="high"),
         "Coscheduling": lambda: coscheduling.attach(tree, scheduler="gang-scheduler"),
         "Volcano": lambda: volcano.attach(tree, queue="gpu"),
-        "KAI": lambda: kai.attach(tree, queue="team-a"),
+        "KAI": lambda: kai.Kai().attach(tree, queue="team-a"),
         "native gang": lambda: native.attach(tree),
     }[engine]()
 
@@ -241,21 +248,20 @@ def test_an_engine_is_attached_to_a_copy_and_recognised_again(engine: str, templ
     before = manifest(template)
     made = attached(engine, template)
     assert manifest(template) == before
-    assert engines_named(made.manifest) == (engine,)
+    assert names(made.manifest) == (engine,)
     assert refusals(made.manifest) == ()
     assert members_of(made.manifest) == members_of(before)
     for extra in made.before:
         assert extra["metadata"]["name"] == "llm"
         assert extra["spec"]["minMember"] == members_of(before)
-    assert MEANINGS[engine]
+    assert registry.engine_named(engine).meaning
 
 
 def test_the_native_gang_takes_jobs_and_refuses_kinds_that_drop_its_field() -> None:
     made = attached("native gang", "job")
     assert made.manifest["spec"]["template"]["spec"]["schedulingGroup"] == {"podGroupName": "llm"}
     assert made.before[0]["spec"] == {"schedulingPolicy": {"gang": {"minCount": 4}}}
-    assert native.was_dropped(made.manifest) == ""
-    assert "gate GenericWorkload is off" in native.was_dropped(manifest("job"))
+    assert made.fields_at_risk == (("schedulingGroup", native.DROPPED),)
     with pytest.raises(BadInput, match="MPIJob drops"):
         attached("native gang", "mpijob")
 
@@ -267,14 +273,14 @@ def test_a_train_job_is_attached_in_its_runtime_or_by_kueue(engine: str) -> None
     made = attached("Kueue", "trainjob").manifest
     assert made["spec"]["suspend"] is True
     assert made["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "gpu-lq"
-    assert (engines_named(made), refusals(made), members_of(made)) == (("Kueue",), (), 4)
+    assert (names(made), refusals(made), members_of(made)) == (("Kueue",), (), 4)
 
 
 def test_bad_pairs_are_refused_in_words() -> None:
     both = volcano.attach(attached("Kueue").manifest, queue="gpu").manifest
     assert any("a Kueue queue and Volcano's scheduler" in one for one in refusals(both))
     two = volcano.attach(attached("Coscheduling").manifest, queue="gpu").manifest
-    assert any("Coscheduling and Volcano would both place" in one for one in refusals(two))
+    assert any("Coscheduling and Volcano would both schedule" in one for one in refusals(two))
     bare = attached("Coscheduling").manifest
     for replica in bare["spec"]["mpiReplicaSpecs"].values():
         del replica["template"]["spec"]["schedulerName"]
@@ -285,7 +291,7 @@ def test_bad_pairs_are_refused_in_words() -> None:
     waiting = manifest()
     waiting["spec"]["launcherCreationPolicy"] = "WaitForWorkersReady"
     waiting["spec"]["runPolicy"]["schedulingPolicy"] = {"minAvailable": 5}
-    assert any("never meet" in one for one in refusals(waiting))
+    assert any("a deadlock" in one for one in refusals(waiting))
     waiting["spec"]["runPolicy"]["schedulingPolicy"] = {"minAvailable": 4}
     assert refusals(waiting) == ()
     waiting["spec"]["runPolicy"]["schedulingPolicy"] = {"minAvailable": 9}
@@ -293,14 +299,14 @@ def test_bad_pairs_are_refused_in_words() -> None:
     job = manifest("volcano")
     assert refusals(job) == ()
     job["spec"]["minAvailable"] = 5
-    assert any("the mpi plugin makes the master after" in one for one in refusals(job))
+    assert any("the mpi plugin creates the master after" in one for one in refusals(job))
     with pytest.raises(BadInput, match=r"Kueue does not manage Job of batch\.volcano\.sh"):
         kueue_attach.attach(manifest("volcano"), queue="gpu-lq")
     for attach in (coscheduling.attach, volcano.attach):
         with pytest.raises(BadInput, match="more than the job's 5 pods"):
             attach(manifest(), minimum=6)
-    with pytest.raises(BadInput, match="name a leaf queue"):
-        kai.attach(manifest(), queue="")
+    with pytest.raises(BadInput, match="give a leaf queue"):
+        kai.Kai().attach(manifest(), queue="")
 
 
 def test_a_volcano_job_is_suspended_by_a_command() -> None:
@@ -308,15 +314,15 @@ def test_a_volcano_job_is_suspended_by_a_command() -> None:
         "metadata": {"name": "llm", "namespace": "team-a", "uid": "u1"},
         "status": {"state": {"phase": "Running"}},
     }
-    plan = volcano.plan_command(tree, "AbortJob")
-    (call,) = plan.calls
-    assert (plan.verb, call.method) == ("suspend", "POST")
+    change = suspend_by_command(tree, suspend=True)
+    (call,) = change.calls
+    assert call.method == "POST"
     assert call.path == "/apis/bus.volcano.sh/v1alpha1/namespaces/team-a/commands"
     assert call.body["action"] == "AbortJob"
     assert call.body["target"]["uid"] == "u1"
-    assert plan.is_destructive
+    assert change.is_destructive
     with pytest.raises(BadInput, match="is not suspended"):
-        volcano.plan_command(tree, "ResumeJob")
+        suspend_by_command(tree, suspend=False)
 
 
 # ---- half-binding, presence
@@ -348,7 +354,7 @@ def test_a_gang_within_its_quota_but_beyond_the_free_gpus_is_warned_of(
 
 def test_a_kind_that_is_served_and_a_controller_that_lives_are_two_facts() -> None:
     def found(store: Store, *served: str) -> dict[str, tuple[bool, bool | None]]:
-        told = presences(store, lambda api_group, plural: api_group in served)
+        told = installed_engines(store, lambda api_group, plural: api_group in served)
         return {one.engine: (one.is_served, one.is_alive) for one in told}
 
     nothing = Store()
@@ -379,7 +385,7 @@ def test_a_kind_that_is_served_and_a_controller_that_lives_are_two_facts() -> No
 )
 def test_a_group_whose_cause_was_told_nowhere_says_what_it_needs(gpus: tuple[int, ...], words: str) -> None:
     pods = [Pod(uid=f"p{at}", name=f"p{at}", gpus=count) for at, count in enumerate(gpus)]
-    assert coscheduling.refused_why(pods) == words
+    assert refused_why(pods) == words
 
 
 @pytest.mark.parametrize(
@@ -393,4 +399,4 @@ def test_a_group_whose_cause_was_told_nowhere_says_what_it_needs(gpus: tuple[int
     ],
 )
 def test_only_who_was_refused_for_its_group_waits_to_be_tried_again(message: str, is_so: bool) -> None:
-    assert coscheduling.is_set_aside(message) is is_so
+    assert registry.is_set_aside(message) is is_so

@@ -96,7 +96,7 @@ SENTENCES = [
     (
         f"0/6 nodes are available: resource gap: map[nvidia.com/gpu:{{{{6 0}} {{<nil>}}  "
         f"DecimalSI}}]. {UNHELPFUL}",
-        "its group asks for more than is free",
+        "its group asks for 6 nvidia.com/gpu more than is free",
     ),
     ("0/1 nodes are available: 1 PodGroup not found.", "its pod group does not exist"),
     (

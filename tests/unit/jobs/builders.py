@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from cockpit.gangs.volcano import JOBS
 from cockpit.jobs.index import JobIndex
 from cockpit.model.batch import Batch
 from cockpit.model.gang import ClusterQueue, LocalQueue, PodGroup, PodSet, QuotaRow, Workload
@@ -125,7 +126,7 @@ _KINDS: dict[str, str] = {"MPIJob": Kind.MPIJOB, "Job": Kind.JOB}
 
 def kind_of(record: Record) -> str:
     if isinstance(record, JobObject) and record.api_version.startswith("batch.volcano.sh/"):
-        return Kind.VOLCANO_JOB
+        return JOBS
     if isinstance(record, JobObject):
         return _KINDS[record.kind]
     table = {OwnerObject: Kind.OWNER, Pod: Kind.POD, Workload: Kind.WORKLOAD}

@@ -37,7 +37,7 @@ def test_a_running_mpijob(cluster: Cluster) -> None:
     cluster.put(job, *gang(job, **up())[1], gang(job)[0])
     one = row(cluster)
     assert (one.state, one.why, one.ready, one.wanted) == (JobState.RUNNING, "", 2, 2)
-    assert (one.gpus_held, one.gpus_wanted, one.engine) == (8, 8, "none")
+    assert (one.gpus_allocated, one.gpus_wanted, one.engine) == (8, 8, "none")
     assert one.nodes == ("gpu-1",) and one.started_seconds == 50.0
     assert set(cluster.index.jobs) == {LLM}  # the launcher's Job is no row of its own
 
@@ -91,14 +91,14 @@ def test_from_admission_to_running_without_a_refresh(cluster: Cluster) -> None:
     cluster.put(job)
     assert (row(cluster).state, row(cluster).why) == (
         JobState.PENDING,
-        "no pod yet: waits for its MPIJob controller",
+        "no pods yet: waits for its MPIJob controller",
     )
     launcher_job, pods = gang(job, phase="Pending")
     cluster.put(launcher_job, *pods)
     assert row(cluster).state == JobState.PENDING
     cluster.put(*gang(job, phase="Pending", node="gpu-1", waiting_reason="ContainerCreating")[1])
     assert row(cluster).state == JobState.STARTING
-    assert row(cluster).why == "worker-0: its container is being made (and 2 more)"
+    assert row(cluster).why == "worker-0: container is being created (and 2 more)"
     cluster.put(*gang(job, **up())[1])
     assert (row(cluster).state, row(cluster).why) == (JobState.RUNNING, "")
 
@@ -113,7 +113,7 @@ def test_a_finished_mpijob_keeps_a_stale_running_condition_and_is_done(cluster: 
 def test_workers_left_behind_by_a_finished_mpijob_are_told(cluster: Cluster) -> None:
     job = mpijob(workers=2, gpus=4, conditions=(is_("Succeeded"),))
     cluster.put(job, *gang(job, **up())[1])
-    assert row(cluster).why == "ended, but 2 pods still run and hold 8 GPUs"
+    assert row(cluster).why == "ended, but 2 pods still run with 8 GPUs"
 
 
 def test_a_launcher_that_ended_is_believed_before_the_condition(cluster: Cluster) -> None:
@@ -220,8 +220,8 @@ def test_an_invalid_mpijob_shows_its_event(cluster: Cluster) -> None:
 @pytest.mark.parametrize(
     ("reason", "fields", "words"),
     [
-        ("ImagePullBackOff", {"image": "hub/x:1"}, "worker-0: its image cannot be pulled: hub/x:1"),
-        ("CrashLoopBackOff", {"exit_code": 139}, "worker-0: it crashes again and again: exit 139"),
+        ("ImagePullBackOff", {"image": "hub/x:1"}, "worker-0: cannot pull its image: hub/x:1"),
+        ("CrashLoopBackOff", {"exit_code": 139}, "worker-0: keeps crashing: exit 139"),
         ("CreateContainerConfigError", {"waiting_message": 'secret "s" not found'}, 'secret "s" not found'),
         ("SomethingNew", {}, "worker-0: SomethingNew"),
     ],
@@ -240,7 +240,10 @@ def test_a_container_that_waits_says_why(
 def test_workers_alone_are_not_running_yet(cluster: Cluster) -> None:
     job = mpijob()
     cluster.put(job, *gang(job, **up())[1][:-1])
-    assert (row(cluster).state, row(cluster).why) == (JobState.STARTING, "waits for its launcher to be made")
+    assert (row(cluster).state, row(cluster).why) == (
+        JobState.STARTING,
+        "waits for its launcher to be created",
+    )
 
 
 def test_missing_members_are_counted(cluster: Cluster) -> None:
@@ -249,18 +252,18 @@ def test_missing_members_are_counted(cluster: Cluster) -> None:
     cluster.put(job, launcher_job, *pods[2:])
     assert (row(cluster).state, row(cluster).why) == (
         JobState.PENDING,
-        "waiting for 2 of 4 members to be made",
+        "waiting for 2 of 4 members to be created",
     )
 
 
 def test_suspended_by_a_person_held_in_kueue_and_just_submitted_are_three_things(cluster: Cluster) -> None:
     job = mpijob(is_suspended=True)
     cluster.put(job)
-    assert row(cluster).why == "suspended: it starts when somebody resumes it"
+    assert row(cluster).why == "suspended: resume it to start it"
     cluster.put(workload(job, 4, 2, is_active=False))
     assert (row(cluster).state, row(cluster).why) == (
         JobState.SUSPENDED,
-        "held: its workload is switched off (spec.active false)",
+        "suspended: its workload is deactivated (spec.active is false)",
     )
     fresh = mpijob("new", is_suspended=True, labels=(("kueue.x-k8s.io/queue-name", "main"),))
     cluster.put(fresh)
@@ -274,7 +277,7 @@ def test_a_killed_job_is_ending_then_gone(cluster: Cluster) -> None:
     cluster.put(msgspec.structs.replace(job, deleting_seconds=9.0))
     assert (row(cluster).state, row(cluster).why) == (
         JobState.FINISHING,
-        "being deleted; 3 pods left, holding 8 GPUs",
+        "being deleted; 3 pods left, with 8 GPUs",
     )
     cluster.drop(job, launcher_job)
     dying = [msgspec.structs.replace(pod, deleting_seconds=9.0) for pod in pods]
@@ -292,7 +295,7 @@ def test_the_same_name_again_is_a_new_row_although_old_pods_linger(cluster: Clus
     new = mpijob(workers=1, uid="mpi-second")
     cluster.put(new)
     cluster.put(msgspec.structs.replace(pods[0], deleting_seconds=5.0))
-    assert row(cluster).uid == "mpi-second" and row(cluster).gpus_held == 0
+    assert row(cluster).uid == "mpi-second" and row(cluster).gpus_allocated == 0
 
 
 def test_of_two_launchers_the_younger_stands_whatever_its_name(cluster: Cluster) -> None:

@@ -30,7 +30,7 @@ def test_a_batch_job_counts_the_newest_attempt_only(cluster: Cluster) -> None:
     key = "job.batch/team-a/train"
     assert (row(cluster, key).state, row(cluster, key).why) == (
         JobState.PENDING,
-        "train-a failed: exit 1; its controller may try again",
+        "train-a failed: exit 1; its controller may retry",
     )
     cluster.put(owned(job, "train-b", gpus=1, created_seconds=2.0, **up()))
     assert row(cluster, key).state == JobState.RUNNING
@@ -73,7 +73,7 @@ def test_a_jobset_gathers_the_pods_of_its_jobs_and_its_workload(cluster: Cluster
     child = batch_job("ddp-workers-0", pods=2, gpus=2, owner=ref(jobset))
     cluster.put(child, *(owned(child, f"ddp-{i}", rank=i, gpus=2, **up()) for i in range(2)))
     assert set(cluster.index.jobs) == {key}
-    assert (row(cluster, key).state, row(cluster, key).ready, row(cluster, key).gpus_held) == (
+    assert (row(cluster, key).state, row(cluster, key).ready, row(cluster, key).gpus_allocated) == (
         "running",
         2,
         4,

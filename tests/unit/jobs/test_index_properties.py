@@ -127,5 +127,5 @@ def test_every_row_is_well_formed(script: list[tuple[bool, Record]]) -> None:
         assert job.key == key and job.state in words
         assert len(job.why) <= 100 and "\n" not in job.why
         assert job.why if job.state not in (JobState.RUNNING, JobState.SUCCEEDED) else True
-        assert job.ready <= len(job.pod_uids) and job.gpus_held >= 0
+        assert job.ready <= len(job.pod_uids) and job.gpus_allocated >= 0
         assert [pod.uid for pod in cluster.index.members(key)] == list(job.pod_uids)

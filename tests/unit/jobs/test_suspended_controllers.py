@@ -42,7 +42,13 @@ def test_a_suspended_jobset_without_pods_is_a_row(cluster: Cluster) -> None:
     cluster.put(*children(owner, is_suspended=True), owner)
     assert list(cluster.index.jobs) == [JOBSET]
     row = cluster.index.jobs[JOBSET]
-    assert (row.state, row.ready, row.wanted, row.gpus_wanted, row.gpus_held) == ("suspended", 0, 4, 8, 0)
+    assert (row.state, row.ready, row.wanted, row.gpus_wanted, row.gpus_allocated) == (
+        "suspended",
+        0,
+        4,
+        8,
+        0,
+    )
     assert row.resource_version == "5"
     assert cluster.fresh().jobs == cluster.index.jobs
 
@@ -83,7 +89,7 @@ def test_from_suspended_to_running_and_back(cluster: Cluster) -> None:
     [
         (("Complete", "Complete"), "succeeded", ""),
         (("Complete", "Failed"), "failed", "rank 2 exited with code 1"),
-        (("Complete", ""), "pending", "no pod yet: waits for its JobSet controller"),
+        (("Complete", ""), "pending", "no pods yet: waits for its JobSet controller"),
     ],
 )
 def test_the_end_is_told_by_the_jobs_when_their_pods_are_gone(

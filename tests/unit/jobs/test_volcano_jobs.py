@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from cockpit.actions.hold import is_held, plan_resume
+from cockpit.actions.suspend import is_suspended, plan_resume
 from cockpit.errors import BadInput
+from cockpit.gangs.volcano import Volcano
 from cockpit.kube.decode.decoders import VOLCANO_JOB, pod_group_decoder
 from cockpit.kube.resource import Resource
 from cockpit.model.gang import PodGroup
@@ -77,7 +78,7 @@ def group(phase: str = "Pending", message: str = "", name: str = f"llm-{UID}", u
         "spec": {"minMember": 5, "queue": "research"},
         "status": {"phase": phase, "conditions": conditions},
     }
-    made = pod_group_decoder(GROUPS).from_json(json.dumps(raw).encode())
+    made = pod_group_decoder(GROUPS, Volcano.name).from_json(json.dumps(raw).encode())
     assert isinstance(made, PodGroup)
     return made
 
@@ -105,13 +106,13 @@ def test_a_job_that_its_queue_holds_back_is_a_row_before_it_has_pods(cluster: Cl
     row = cluster.index.jobs[KEY]
     assert (row.state, row.ready, row.wanted, row.gpus_wanted) == ("pending", 0, 4, 32)
     assert (row.engine, row.queue, row.owner) == ("Volcano", "research", "ada")
-    assert row.why == "no pod yet: waits for its Volcano controller"
+    assert row.why == "no pods yet: waits for its Volcano controller"
     cluster.put(group())
     row = cluster.index.jobs[KEY]
-    assert (row.state, row.why) == ("queued", "queue research has not let it in yet")
+    assert (row.state, row.why) == ("queued", "queue research has not admitted it yet")
     assert (row.position, row.is_position_estimate) == (1, True)
     cluster.put(group(message="5/5 tasks in gang unschedulable: pod group is not ready, 5 minAvailable"))
-    assert cluster.index.jobs[KEY].why != "queue research has not let it in yet"
+    assert cluster.index.jobs[KEY].why != "queue research has not admitted it yet"
     assert cluster.fresh().jobs == cluster.index.jobs
 
 
@@ -130,8 +131,8 @@ def test_an_aborted_job_is_suspended_and_can_be_resumed(cluster: Cluster) -> Non
     cluster.drop(*pods)
     cluster.put(job("Aborted", reason="AbortJob"))
     row = cluster.index.jobs[KEY]
-    assert (row.state, row.why) == ("suspended", "suspended: it starts when somebody resumes it")
-    assert is_held(row)
+    assert (row.state, row.why) == ("suspended", "suspended: resume it to start it")
+    assert is_suspended(row)
     plan = plan_resume(row, tree("Aborted"), cluster.store)
     (call,) = plan.calls
     assert call.path == "/apis/bus.volcano.sh/v1alpha1/namespaces/team-a/commands"
@@ -191,5 +192,5 @@ def test_a_job_that_says_running_while_its_pods_wait_is_told_by_its_pods(cluster
     assert isinstance(made, JobObject)
     cluster.put(made, *(owned(made, f"w-{at}", gpus=8) for at in range(4)))
     row = cluster.index.jobs[KEY]
-    assert (row.state, row.ready, row.gpus_held) == ("pending", 0, 0)
+    assert (row.state, row.ready, row.gpus_allocated) == ("pending", 0, 0)
     assert row.why

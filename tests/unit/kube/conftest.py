@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cockpit.clock import ManualClock
-from cockpit.kube.session import Session, SessionOptions, open_session
+from cockpit.kube.session import ApiSession, SessionOptions, open_session
 from tests.unit.kube.builders import FakeServer, kubeconfig, serving
 from tests.unit.kube.watching import Watcher
 
@@ -40,7 +40,7 @@ async def server() -> AsyncIterator[FakeServer]:
 
 
 @pytest.fixture
-async def session(server: FakeServer, tmp_path: Path, clock: ManualClock) -> AsyncIterator[Session]:
+async def session(server: FakeServer, tmp_path: Path, clock: ManualClock) -> AsyncIterator[ApiSession]:
     opened = await open_session(
         SessionOptions(kubeconfig=kubeconfig(tmp_path, server.url), check=False), clock
     )
@@ -49,7 +49,7 @@ async def session(server: FakeServer, tmp_path: Path, clock: ManualClock) -> Asy
 
 
 @pytest.fixture
-def watcher(session: Session, clock: ManualClock) -> Watcher:
+def watcher(session: ApiSession, clock: ManualClock) -> Watcher:
     return Watcher(session, clock)
 
 

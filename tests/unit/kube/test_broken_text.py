@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import pytest
 
-from cockpit.kube.decode.clean import clean, clean_block
+from cockpit.clean import clean, clean_block
 from cockpit.kube.decode.decoders import EVENT, JOB, NODE, POD
 from cockpit.kube.decode.wire import PROTOBUF_WIRE
 from cockpit.kube.proto import batch_pb2, core_pb2, meta_pb2
@@ -72,11 +73,14 @@ def test_a_message_that_was_cut_in_a_letter_is_shown() -> None:
 
 def test_a_refusal_is_read() -> None:
     status = meta_pb2.Status(message="abc", reason="def", code=400)
-    status.details.causes.add(field="ghi", message="jkl")
+    status.details.causes.add(field="ghi", message="jkl", reason="mno")
+    status.details.name, status.details.kind, status.details.group = "pqr", "stu", "vwx"
     raw = status.SerializePartialToString()
-    for text in (b"abc", b"def", b"ghi", b"jkl"):
+    for text in (b"abc", b"def", b"ghi", b"jkl", b"mno", b"pqr", b"stu", b"vwx"):
         found = PROTOBUF_WIRE.status(raw.replace(text, b"\xff" + text[1:]))
-        shown = (found.message, found.reason, *found.causes)
+        (cause,) = found.causes
+        shown = (found.message, found.reason, *msgspec.structs.astuple(cause), found.name, found.kind)
+        shown += (found.group,)
         assert "\ufffd" in "".join(shown)
         assert "b'" not in "".join(shown)
 

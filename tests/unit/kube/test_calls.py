@@ -1,18 +1,20 @@
 """Calls, access reviews, single objects: what is sent and what a refusal says."""
 
 import json
+import re
 from typing import Any
 
 import pytest
 from aiohttp import web
 
-from cockpit.errors import BadInput, NoConnection, Refused
+from cockpit.errors import BadInput, NoConnection, NotTried, Refused
 from cockpit.kube.access import can
 from cockpit.kube.calls import perform
 from cockpit.kube.objects import get_object
 from cockpit.kube.resource import JOBS, MPIJOBS, NODES, PODS, Resource
-from cockpit.kube.session import Session
+from cockpit.kube.session import ApiSession
 from cockpit.model.plan import Call
+from cockpit.model.refusal import Cause, ObjectRef, Refusal
 from tests.unit.kube.builders import FakeServer, meta, refuse, reply, status
 
 PATH = "/apis/kubeflow.org/v2beta1/namespaces/team-a/mpijobs/hvd"
@@ -60,7 +62,7 @@ def test_labels_for_sentences() -> None:
 # ---- calls
 
 
-async def test_a_call_is_sent_as_it_is(server: FakeServer, session: Session) -> None:
+async def test_a_call_is_sent_as_it_is(server: FakeServer, session: ApiSession) -> None:
     server.on(PATH, reply({"kind": "MPIJob"}))
     session.unlock()
     answer = await perform(session, PATCH)
@@ -72,7 +74,7 @@ async def test_a_call_is_sent_as_it_is(server: FakeServer, session: Session) -> 
 
 
 async def test_a_rehearsal_is_a_server_dry_run_and_needs_no_unlocking(
-    server: FakeServer, session: Session
+    server: FakeServer, session: ApiSession
 ) -> None:
     server.on(PATH, reply({}))
     await perform(session, DELETE, dry_run=True)
@@ -84,32 +86,68 @@ async def test_a_rehearsal_is_a_server_dry_run_and_needs_no_unlocking(
 
 
 @pytest.mark.parametrize(
-    ("call", "code", "reason", "words"),
+    ("code", "said", "error"),
     [
-        (PATCH, 403, "Forbidden", "mpijob team-a/hvd: said the server (403)"),
-        (PATCH, 422, "Invalid", "said the server (422)"),
-        (DELETE, 404, "NotFound", "it may be gone already"),
-        (DELETE, 409, "Conflict", "changed since it was read, nothing was done"),
-        (PATCH, 401, "Unauthorized", "log in again"),
-        (DELETE, 429, "TooManyRequests", "not now: said the server. Try again in 9 s."),
-        (Call(method="POST", path=PATH, body={}), 409, "AlreadyExists", "said the server (409)"),
-        (PATCH, 500, "InternalError", "(500)"),
+        (400, 'admission webhook "v.kb.io" does not support dry run', NotTried),
+        (429, "too many requests", NotTried),
+        (503, "the server is currently unable to handle the request", NotTried),
+        (504, "timed out", NotTried),
+        (500, 'failed calling webhook "v.kb.io": connection refused', Refused),
+        (400, "strict decoding error: unknown field", Refused),
+        (403, "jobs is forbidden", Refused),
+        (422, "field is immutable", Refused),
     ],
 )
-async def test_refusals(
-    server: FakeServer, session: Session, call: Call, code: int, *, reason: str, words: str
+async def test_a_dry_run_that_was_not_made_is_no_refusal(
+    server: FakeServer, session: ApiSession, code: int, said: str, error: type[Exception]
 ) -> None:
-    server.on(PATH, reply(status(code, reason, "said the\n\x1b[1mserver", retryAfterSeconds=9), code))
+    server.on(PATH, reply(status(code, "", said), code))
+    with pytest.raises(error, match=re.escape(said)) as caught:
+        await perform(session, PATCH, dry_run=True)
+    assert type(caught.value) is error
+    session.unlock()
+    with pytest.raises(Refused, match=re.escape(said)):
+        await perform(session, PATCH)
+
+
+@pytest.mark.parametrize(
+    ("call", "code", "reason"),
+    [
+        (PATCH, 403, "Forbidden"),
+        (PATCH, 422, "Invalid"),
+        (DELETE, 404, "NotFound"),
+        (DELETE, 409, "Conflict"),
+        (PATCH, 401, "Unauthorized"),
+        (DELETE, 429, "TooManyRequests"),
+        (Call(method="POST", path=PATH, body={}), 409, "AlreadyExists"),
+        (PATCH, 500, "InternalError"),
+    ],
+)
+async def test_a_refusal_is_what_the_status_says(
+    server: FakeServer, session: ApiSession, call: Call, code: int, *, reason: str
+) -> None:
+    cause = {"field": "spec.a", "message": "is\nodd", "reason": "FieldValueInvalid"}
+    details = {"name": "hvd", "kind": "mpijobs", "group": "kubeflow.org", "causes": [cause]}
+    told = status(code, reason, "said the\n\x1b[1mserver", retryAfterSeconds=9, **details)
+    server.on(PATH, reply(told, code))
     session.unlock()
     with pytest.raises(Refused) as caught:
         await perform(session, call)
-    assert words.replace("said the server", "said the [1mserver") in caught.value.sentence
+    assert caught.value.said == Refusal(
+        status=code,
+        reason=reason,
+        message="said the [1mserver",
+        causes=(Cause("spec.a", "is odd", "FieldValueInvalid"),),
+        asked=ObjectRef("mpijobs", "hvd", "kubeflow.org", "team-a"),
+        subject=ObjectRef("mpijobs", "hvd", "kubeflow.org"),
+        retry_after_seconds=9,
+    )
     assert caught.value.exit_code == 1
     assert server.count(PATH) == (1 if code != 401 else server.count(PATH))
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
-async def test_a_write_is_never_repeated(server: FakeServer, session: Session, method: str) -> None:
+async def test_a_write_is_never_repeated(server: FakeServer, session: ApiSession, method: str) -> None:
     """No answer came: nobody knows whether it was done."""
     calls = 0
 
@@ -139,7 +177,7 @@ async def test_a_write_is_never_repeated(server: FakeServer, session: Session, m
         (None, False),
     ],
 )
-async def test_access(server: FakeServer, session: Session, answer: Any, *, allowed: bool) -> None:
+async def test_access(server: FakeServer, session: ApiSession, answer: Any, *, allowed: bool) -> None:
     server.on("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", reply({"status": answer}, 201))
     assert (
         await can(session, "patch", MPIJOBS, namespace="team-a", name="hvd", subresource="scale") is allowed
@@ -156,7 +194,7 @@ async def test_access(server: FakeServer, session: Session, answer: Any, *, allo
     }
 
 
-async def test_a_cluster_scoped_question_names_no_namespace(server: FakeServer, session: Session) -> None:
+async def test_a_cluster_scoped_question_names_no_namespace(server: FakeServer, session: ApiSession) -> None:
     server.on(
         "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", reply({"status": {"allowed": True}}, 201)
     )
@@ -164,7 +202,7 @@ async def test_a_cluster_scoped_question_names_no_namespace(server: FakeServer, 
     assert "namespace" not in json.loads(server.seen[-1].body)["spec"]["resourceAttributes"]
 
 
-async def test_an_unanswered_question_is_no_yes(server: FakeServer, session: Session) -> None:
+async def test_an_unanswered_question_is_no_yes(server: FakeServer, session: ApiSession) -> None:
     server.on("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", refuse(403, "Forbidden", "no"))
     with pytest.raises(Refused):
         await can(session, "list", NODES)
@@ -173,7 +211,7 @@ async def test_an_unanswered_question_is_no_yes(server: FakeServer, session: Ses
 # ---- objects
 
 
-async def test_an_object_to_be_shown(server: FakeServer, session: Session) -> None:
+async def test_an_object_to_be_shown(server: FakeServer, session: ApiSession) -> None:
     tree = {
         "kind": "Pod",
         "metadata": meta("p")
@@ -202,13 +240,13 @@ async def test_an_object_to_be_shown(server: FakeServer, session: Session) -> No
     assert "hunter2" not in json.dumps(shown)
 
 
-async def test_secrets_are_not_shown(server: FakeServer, session: Session) -> None:
+async def test_secrets_are_not_shown(server: FakeServer, session: ApiSession) -> None:
     secrets = Resource("", "v1", "secrets", "Secret", namespaced=True)
     with pytest.raises(Refused, match="Secrets are never"):
         await get_object(session, secrets, "team-a", "s")
     assert server.seen == []
 
 
-async def test_a_missing_object(server: FakeServer, session: Session) -> None:
+async def test_a_missing_object(server: FakeServer, session: ApiSession) -> None:
     with pytest.raises(Refused, match="pods team-a/p: the server could not find"):
         await get_object(session, PODS, "team-a", "p")

@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cockpit.kube.decode.clean import Words, clean, clean_block
+from cockpit.clean import WordCache, clean, clean_block
+from cockpit.errors import BadInput, CockpitError, NoConnection, Refused
+from cockpit.telemetry.faults import TelemetryError
 
 HOSTILE = "\x00\x07\x08\x0b\x0c\r\n\t\x1b\x7f\x80\x85\x90\x9b\x9d"
 HOSTILE += "\u200b\u200e\u202a\u202e\u2028\u2029\u2066\u2069\ufeff\ud800\U000e0041"
@@ -63,8 +65,14 @@ def test_nothing_hostile_is_left(raw: str, limit: int) -> None:
 @settings(deadline=None, max_examples=200)
 @given(st.lists(st.text(alphabet=st.sampled_from("ab\x1b\n"), max_size=3), max_size=60), st.integers(1, 5))
 def test_words_are_clean_and_bounded(raws: list[str], bound: int) -> None:
-    words = Words(bound)
+    words = WordCache(bound)
     for raw in raws:
         assert words[raw] == clean(raw)
         assert len(words) <= bound
         assert words[raw] is words[raw]
+
+
+@pytest.mark.parametrize("kind", [BadInput, NoConnection, Refused, TelemetryError])
+def test_no_sentence_carries_what_a_terminal_obeys(kind: type[CockpitError]) -> None:
+    error = kind("HTTP 599 \x1b]0;owned\x07 \u202egnp\r\nSet-Cookie: x")
+    assert error.sentence == str(error) == "HTTP 599 ]0;owned gnp  Set-Cookie: x"

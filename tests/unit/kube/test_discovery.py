@@ -7,7 +7,7 @@ import pytest
 from cockpit.errors import Refused
 from cockpit.kube.discovery import Served, discover
 from cockpit.kube.resource import NODES, PODS, WORKLOADS
-from cockpit.kube.session import Session
+from cockpit.kube.session import ApiSession
 from tests.unit.kube.builders import FakeServer, refuse, reply
 
 
@@ -33,7 +33,7 @@ def aggregated(*groups: dict[str, Any]) -> dict[str, Any]:
     return {"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "items": list(groups)}
 
 
-async def served_by(server: FakeServer, session: Session, core: Any, groups: Any) -> Served:
+async def served_by(server: FakeServer, session: ApiSession, core: Any, groups: Any) -> Served:
     server.on("/api", core)
     server.on("/apis", groups)
     return await discover(session)
@@ -44,7 +44,7 @@ CORE = aggregated(
 )
 
 
-async def test_aggregated(server: FakeServer, session: Session) -> None:
+async def test_aggregated(server: FakeServer, session: ApiSession) -> None:
     groups = aggregated(
         group(
             "kueue.x-k8s.io",
@@ -71,17 +71,15 @@ async def test_aggregated(server: FakeServer, session: Session) -> None:
     assert older.version == "v1beta1"
     assert served.find("kueue.x-k8s.io", "Old") is not None
     assert served.find("kubeflow.org", "MPIJob") is None
-    assert [one.label for one in served.scalable()] == [
-        "machinedeployments.cluster.x-k8s.io",
-        "deployments.apps",
-    ]
+    scaled = {one.resource.label for one in served.resources if "scale" in one.subresources}
+    assert scaled == {"machinedeployments.cluster.x-k8s.io", "deployments.apps"}
     pods = served.entry("", "pods")
     assert pods is not None
     assert pods.can_watch
     assert pods.subresources == ("log", "eviction")
 
 
-async def test_stale_groups_are_named(server: FakeServer, session: Session) -> None:
+async def test_stale_groups_are_named(server: FakeServer, session: ApiSession) -> None:
     groups = aggregated(
         {"metadata": {"name": "metrics.k8s.io"}, "versions": [{"version": "v1beta1", "freshness": "Stale"}]}
     )
@@ -89,7 +87,7 @@ async def test_stale_groups_are_named(server: FakeServer, session: Session) -> N
     assert served.incomplete == ("metrics.k8s.io/v1beta1",)
 
 
-async def test_the_old_way(server: FakeServer, session: Session) -> None:
+async def test_the_old_way(server: FakeServer, session: ApiSession) -> None:
     server.on(
         "/api/v1",
         reply(
@@ -132,18 +130,18 @@ async def test_the_old_way(server: FakeServer, session: Session) -> None:
     assert served.find("", "Pod") == PODS
     assert served.find("kueue.x-k8s.io", "workloads") == WORKLOADS
     assert served.incomplete == ("broken/v1", "lying/v1")
-    assert [one.plural for one in served.scalable()] == ["workloads"]
+    assert {one.resource.plural for one in served.resources if "scale" in one.subresources} == {"workloads"}
 
 
 @pytest.mark.parametrize(
     "tree", [{}, {"kind": "APIGroupDiscoveryList"}, aggregated({"versions": [7]}, {"metadata": None})]
 )
-async def test_odd_documents(server: FakeServer, session: Session, tree: dict[str, Any]) -> None:
+async def test_odd_documents(server: FakeServer, session: ApiSession, tree: dict[str, Any]) -> None:
     served = await served_by(server, session, reply(CORE), reply(tree))
     assert served.find("", "Pod") == PODS
     assert served.groups() == {""}
 
 
-async def test_refused(server: FakeServer, session: Session) -> None:
+async def test_refused(server: FakeServer, session: ApiSession) -> None:
     with pytest.raises(Refused, match="refuses discovery"):
         await served_by(server, session, reply(CORE), refuse(403, "Forbidden", "no"))

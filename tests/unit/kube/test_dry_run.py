@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from cockpit.kube.answer import Answer
+from cockpit.kube.answer import ApiAnswer
 from cockpit.kube.calls import perform
 from cockpit.kube.guard import refusal
 from cockpit.model.plan import Call
@@ -20,10 +20,10 @@ class Wire:
     def __init__(self) -> None:
         self.sent: list[tuple[str, tuple[tuple[str, str], ...], Any]] = []
 
-    async def request(self, method: str, path: str, *, query: Any, body: Any, content_type: str) -> Answer:
+    async def request(self, method: str, path: str, *, query: Any, body: Any, content_type: str) -> ApiAnswer:
         del path, content_type
         self.sent.append((method, query, body))
-        return Answer(200)
+        return ApiAnswer(200)
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from cockpit.clock import ManualClock
+from cockpit.gangs import registry
 from cockpit.kube.decode.decoders import OWNER
 from cockpit.kube.feed import Feed
 from cockpit.kube.owners import Holders, Owners
-from cockpit.kube.session import Session
+from cockpit.kube.session import ApiSession
 from cockpit.model.batch import Batch, ListMark, Phase
 from cockpit.model.job import OwnerObject
 from cockpit.model.record import Kind
@@ -58,8 +59,8 @@ class Hearing:
         return {one.uid: one for b in self.batches if b.kind == Kind.OWNER for one in b.changed}
 
 
-def feed_of(session: Session, hearing: Hearing, clock: ManualClock, **options: Any) -> Feed:
-    return Feed(session, hearing, clock=clock, rng=random.Random(3), **options)
+def feed_of(session: ApiSession, hearing: Hearing, clock: ManualClock, **options: Any) -> Feed:
+    return Feed(session, hearing, clock=clock, rng=random.Random(3), engines=registry.watched(), **options)
 
 
 def serve_core(server: FakeServer, *groups: dict[str, Any]) -> None:
@@ -69,7 +70,9 @@ def serve_core(server: FakeServer, *groups: dict[str, Any]) -> None:
     server.on("/apis", reply(aggregated(*groups)))
 
 
-async def test_core_kinds_and_absent_kinds(server: FakeServer, session: Session, clock: ManualClock) -> None:
+async def test_core_kinds_and_absent_kinds(
+    server: FakeServer, session: ApiSession, clock: ManualClock
+) -> None:
     serve_core(server)
     hearing = Hearing()
     feed = feed_of(session, hearing, clock)
@@ -89,7 +92,7 @@ async def test_core_kinds_and_absent_kinds(server: FakeServer, session: Session,
 
 
 async def test_custom_kinds_in_their_best_known_version(
-    server: FakeServer, session: Session, clock: ManualClock
+    server: FakeServer, session: ApiSession, clock: ManualClock
 ) -> None:
     kueue = [
         entry("workloads", "Workload"),
@@ -119,7 +122,7 @@ async def test_custom_kinds_in_their_best_known_version(
     assert Phase.ABSENT not in hearing.phases(Kind.POOL) | hearing.phases(Kind.WORKLOAD)
 
 
-async def test_one_namespace_only(server: FakeServer, session: Session, clock: ManualClock) -> None:
+async def test_one_namespace_only(server: FakeServer, session: ApiSession, clock: ManualClock) -> None:
     serve_core(server)
     for path in (
         "/api/v1/namespaces/team-a/pods",
@@ -137,7 +140,7 @@ async def test_one_namespace_only(server: FakeServer, session: Session, clock: M
 
 
 async def test_a_kind_that_is_installed_later(
-    server: FakeServer, session: Session, clock: ManualClock
+    server: FakeServer, session: ApiSession, clock: ManualClock
 ) -> None:
     serve_core(server)
     with_mpi = aggregated(group("kubeflow.org", v2beta1=[entry("mpijobs", "MPIJob")]))
@@ -150,7 +153,7 @@ async def test_a_kind_that_is_installed_later(
     assert server.count("/apis/kubeflow.org/v2beta1/mpijobs") == 1
 
 
-async def test_failed_discovery_is_told(server: FakeServer, session: Session, clock: ManualClock) -> None:
+async def test_failed_discovery_is_told(server: FakeServer, session: ApiSession, clock: ManualClock) -> None:
     serve_core(server)
     server.on("/apis", refuse(403, "Forbidden", "no"))
     hearing = Hearing()
@@ -174,7 +177,7 @@ def gpu_pod(name: str, owned: dict[str, Any]) -> dict[str, Any]:
 
 
 async def test_the_chain_of_owners_is_followed_once(
-    server: FakeServer, session: Session, clock: ManualClock
+    server: FakeServer, session: ApiSession, clock: ManualClock
 ) -> None:
     serve_core(server, RAY)
     cluster, job = owner("RayCluster", "rc", "ray.io/v1"), owner("RayJob", "rj", "ray.io/v1")
@@ -209,7 +212,7 @@ async def test_the_chain_of_owners_is_followed_once(
     ],
 )
 async def test_owners_that_cannot_be_seen(
-    server: FakeServer, session: Session, clock: ManualClock, step: Any, *, is_missing: bool
+    server: FakeServer, session: ApiSession, clock: ManualClock, step: Any, *, is_missing: bool
 ) -> None:
     serve_core(server, KUBEFLOW)
     server.on(
@@ -228,7 +231,7 @@ async def test_owners_that_cannot_be_seen(
 
 
 async def test_an_owner_of_an_unserved_kind_is_missing(
-    server: FakeServer, session: Session, clock: ManualClock
+    server: FakeServer, session: ApiSession, clock: ManualClock
 ) -> None:
     serve_core(server)
     server.on("/api/v1/pods", stream(event("ADDED", gpu_pod("p", owner("Notebook", "nb"))), END, stays=True))
@@ -238,7 +241,7 @@ async def test_an_owner_of_an_unserved_kind_is_missing(
 
 
 async def test_an_owner_is_asked_for_again_after_trouble(
-    server: FakeServer, session: Session, clock: ManualClock
+    server: FakeServer, session: ApiSession, clock: ManualClock
 ) -> None:
     """A 500 says nothing about the owner: the next batch that names it asks again."""
     serve_core(server, KUBEFLOW)
@@ -285,7 +288,7 @@ async def test_an_owner_is_asked_for_again_after_trouble(
     ],
 )
 async def test_who_is_not_asked_for(
-    server: FakeServer, session: Session, clock: ManualClock, tree: dict[str, Any]
+    server: FakeServer, session: ApiSession, clock: ManualClock, tree: dict[str, Any]
 ) -> None:
     serve_core(server, KUBEFLOW)
     server.on("/api/v1/pods", stream(event("ADDED", tree), END, stays=True))
@@ -300,7 +303,7 @@ async def test_who_is_not_asked_for(
 
 
 async def test_an_owner_is_let_go_with_its_last_pod(
-    server: FakeServer, session: Session, clock: ManualClock
+    server: FakeServer, session: ApiSession, clock: ManualClock
 ) -> None:
     serve_core(server)
     notebook = owner("Notebook", "nb")
@@ -337,7 +340,7 @@ def test_holders_let_go_of_chains_and_of_what_a_list_does_not_name() -> None:
 
 
 async def test_another_preferred_version_replaces_the_stream(
-    server: FakeServer, session: Session, clock: ManualClock
+    server: FakeServer, session: ApiSession, clock: ManualClock
 ) -> None:
     serve_core(server)
     old, new = (

@@ -57,11 +57,11 @@ def test_a_named_context(tmp_path: Path) -> None:
     [
         ("clusters: [\n  broken", ["line 2", "not YAML"]),
         ("a: b: c", ["line 1", "not YAML"]),
-        ("", ["empty or no mapping"]),
-        ("just text", ["empty or no mapping"]),
+        ("", ["empty or not a mapping"]),
+        ("just text", ["empty or not a mapping"]),
         ("contexts: {}", ["contexts is not a list"]),
         ("contexts: [{context: {}}]", ["entry 1 of contexts has no name"]),
-        ("clusters: [{name: x, cluster: 7}]", ["clusters entry 'x' is no mapping"]),
+        ("clusters: [{name: x, cluster: 7}]", ["clusters entry 'x' is not a mapping"]),
         ("apiVersion: v1", ["has no contexts"]),
         (
             GOOD.replace("current-context: dev", ""),
@@ -81,7 +81,7 @@ def test_broken_files(tmp_path: Path, text: str, words: list[str]) -> None:
 @pytest.mark.parametrize(
     ("context", "words"),
     [
-        ("test", ["no context 'test'", "known are dev, nobody, nowhere, prod"]),
+        ("test", ["no context 'test'", "available: dev, nobody, nowhere, prod"]),
         ("nowhere", ["names the cluster 'c9'"]),
         ("nobody", ["names the user 'u9'"]),
     ],

@@ -84,7 +84,7 @@ def test_an_admitted_workload_shows_what_was_assigned() -> None:
     assert one.cluster_queue == "cq"
     assert one.pod_sets == (
         PodSet("launcher", 1, (("cpu", 500),)),
-        PodSet("worker", 3, (("cpu", 8000), ("nvidia.com/gpu", 6)), "h100"),
+        PodSet("worker", 3, (("cpu", 8000), ("nvidia.com/gpu", 6)), "h100", asked=4),
     )
 
 

@@ -10,8 +10,8 @@ from cockpit.kube.log_lines import (
     LONGEST_LINE_CHARACTERS,
     MOST_IN_A_SECOND,
     Cutter,
+    LogPiece,
     Resume,
-    Told,
     split_stamp,
 )
 from cockpit.kube.logs import LINE_BYTES
@@ -41,7 +41,7 @@ def test_stamps(line: bytes, at: int, rest: bytes) -> None:
     assert split_stamp(line) == (at, rest)
 
 
-def cut(data: bytes, size: int) -> list[Told]:
+def cut(data: bytes, size: int) -> list[LogPiece]:
     cutter = Cutter()
     out = [one for at in range(0, len(data), size) for one in cutter.feed(data[at : at + size])]
     return out + cutter.end()
@@ -66,7 +66,7 @@ def test_junk_leaves_no_control_character(data: bytes, size: int) -> None:
 def test_a_line_of_ten_megabytes_is_told_in_pieces_and_bounded() -> None:
     data = b"2026-09-21T14:13:20.1Z " + b"x" * (10 << 20) + b"\n2026-09-21T14:13:21.1Z next\n"
     told = cut(data, 8_000)
-    assert told[-1] == Told(BEGUN * NANO + NANO + NANO // 10, "next")
+    assert told[-1] == LogPiece(BEGUN * NANO + NANO + NANO // 10, "next")
     pieces, remark = told[:-2], told[-2]
     assert [one.is_further for one in pieces] == [False] + [True] * (len(pieces) - 1)
     assert {one.at_nanoseconds for one in pieces} == {BEGUN * NANO + NANO // 10}
@@ -75,14 +75,14 @@ def test_a_line_of_ten_megabytes_is_told_in_pieces_and_bounded() -> None:
     assert LONGEST_LINE_CHARACTERS - LINE_BYTES < shown <= LONGEST_LINE_CHARACTERS
     assert (
         remark.is_further
-        and remark.text == f"... {(10 << 20) - shown:,} bytes more of this line are not shown"
+        and remark.text == f"... {(10 << 20) - shown:,} more bytes of this line are not shown"
     )
 
 
 def test_what_is_unfinished_is_held_until_the_end() -> None:
     cutter = Cutter()
     assert cutter.feed(b"2026-09-21T14:13:20.1Z half") == []
-    assert cutter.feed(b" and half\nrest") == [Told(BEGUN * NANO + NANO // 10, "half and half")]
+    assert cutter.feed(b" and half\nrest") == [LogPiece(BEGUN * NANO + NANO // 10, "half and half")]
     assert [one.text for one in cutter.end()] == ["rest"]
     assert cutter.end() == []
 
@@ -98,7 +98,7 @@ def attempt(resume: Resume, log: Lines, until: int) -> list[tuple[int, str]]:
     since = datetime.fromisoformat(resume.since_time).timestamp() * NANO if resume.since_time else 0
     found = []
     for at, text in log[:until]:
-        if at >= since and resume.take(Told(at, text)):
+        if at >= since and resume.take(LogPiece(at, text)):
             found.append((at, text))
     return found
 
@@ -128,7 +128,7 @@ def test_a_log_that_was_rotated_meanwhile_has_a_gap() -> None:
     resume = Resume()
     assert attempt(resume, log, 4) == log[:4]
     resume.begin()
-    assert resume.take(Told(*log[7])) and resume.has_gap
+    assert resume.take(LogPiece(*log[7])) and resume.has_gap
 
 
 def test_a_quiet_attempt_has_no_gap() -> None:
@@ -150,12 +150,16 @@ def test_further_pieces_share_the_fate_of_their_line() -> None:
     resume = Resume()
     attempt(resume, [(BEGUN * NANO, "long")], 1)
     resume.begin()
-    assert not resume.take(Told(BEGUN * NANO, "long")) and not resume.take(Told(BEGUN * NANO, "er", True))
-    assert resume.take(Told(BEGUN * NANO + 5, "new")) and resume.take(Told(BEGUN * NANO + 5, "er", True))
+    assert not resume.take(LogPiece(BEGUN * NANO, "long")) and not resume.take(
+        LogPiece(BEGUN * NANO, "er", True)
+    )
+    assert resume.take(LogPiece(BEGUN * NANO + 5, "new")) and resume.take(
+        LogPiece(BEGUN * NANO + 5, "er", True)
+    )
 
 
 def test_lines_without_a_stamp_are_taken_as_they_come() -> None:
     resume = Resume()
     resume.begin()
-    assert resume.take(Told(0, "a")) and resume.take(Told(0, "a"))
+    assert resume.take(LogPiece(0, "a")) and resume.take(LogPiece(0, "a"))
     assert resume.since_time == "" and resume.newest_nanoseconds == 0

@@ -6,10 +6,10 @@ from typing import Any, cast
 import pytest
 
 from cockpit.errors import Refused
-from cockpit.kube.log_crowd import query_of
+from cockpit.kube.log_fan_in import query_of
 from cockpit.kube.log_lines import Resume
 from cockpit.kube.log_streams import refuse_unsplit
-from cockpit.kube.session import Session
+from cockpit.kube.session import ApiSession
 from cockpit.model.log import LogSource, LogWish
 
 SOURCE = LogSource(uid="u", namespace="a", pod="p", label="rank 0", container="main")
@@ -34,12 +34,12 @@ def version(major: str, minor: str) -> dict[str, str]:
 
 
 async def ask(server: Server) -> None:
-    await refuse_unsplit(cast(Session, server), SOURCE)
+    await refuse_unsplit(cast(ApiSession, server), SOURCE)
 
 
 async def test_a_server_that_would_overlook_the_parameter_is_not_asked() -> None:
     server = Server(version("1", "31+"))
-    with pytest.raises(Refused, match=r"this server is 1\.31: .* from 1\.32 on"):
+    with pytest.raises(Refused, match=r"this server is 1\.31: .* need 1\.32;"):
         await ask(server)
     assert [path for path, _ in server.asked] == ["/version"]
 
@@ -61,7 +61,7 @@ async def test_others_are_asked_for_a_byte(told: Any) -> None:
     ],
 )
 async def test_a_gate_that_is_off_is_one_sentence(status: int, message: str) -> None:
-    with pytest.raises(Refused, match="its gate PodLogsQuerySplitStreams is off"):
+    with pytest.raises(Refused, match="feature gate PodLogsQuerySplitStreams is off"):
         await ask(Server(version("1", "36"), status, message))
 
 

@@ -6,13 +6,13 @@ from hypothesis import strategies as st
 
 from cockpit.errors import Refused
 from cockpit.kube.logs import LINE_BYTES, cut_lines, follow
-from cockpit.kube.session import Session
+from cockpit.kube.session import ApiSession
 from tests.unit.kube.builders import FakeServer, refuse, stream
 
 PATH = "/api/v1/namespaces/team-a/pods/p/log"
 
 
-async def test_follow(server: FakeServer, session: Session) -> None:
+async def test_follow(server: FakeServer, session: ApiSession) -> None:
     server.on(PATH, stream(b"one\ntw", b"o\n\x1b[31mred\x1b[0m \x07bell\nlast", content_type="text/plain"))
     lines = [
         line async for line in follow(session, "team-a", "p", container="main", tail=50, since_seconds=9)
@@ -23,13 +23,13 @@ async def test_follow(server: FakeServer, session: Session) -> None:
     ]
 
 
-async def test_previous_is_not_followed(server: FakeServer, session: Session) -> None:
+async def test_previous_is_not_followed(server: FakeServer, session: ApiSession) -> None:
     server.on(PATH, stream(b"x\n"))
     assert [line async for line in follow(session, "team-a", "p", previous=True, tail=None)] == ["x"]
     assert server.queries(PATH) == [{"previous": "true"}]
 
 
-async def test_refused(server: FakeServer, session: Session) -> None:
+async def test_refused(server: FakeServer, session: ApiSession) -> None:
     server.on(PATH, refuse(400, "BadRequest", 'container "main" is waiting to start'))
     with pytest.raises(Refused, match='No log of team-a/p: container "main" is waiting to start'):
         async for _ in follow(session, "team-a", "p"):

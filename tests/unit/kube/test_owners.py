@@ -4,7 +4,7 @@ from typing import Any
 
 from cockpit.clock import ManualClock
 from cockpit.kube.owners import Owners
-from cockpit.kube.session import Session
+from cockpit.kube.session import ApiSession
 from cockpit.model.record import Kind
 from tests.unit.kube.builders import FakeServer, event, meta, owner, refuse, reply, stream
 from tests.unit.kube.test_feed import END, KUBEFLOW, Hearing, feed_of, gpu_pod, serve_core
@@ -29,7 +29,7 @@ def members_of_many(jobs: int) -> Any:
 
 
 async def test_many_owners_are_read_by_one_list_and_what_it_does_not_show_by_name(
-    server: FakeServer, session: Session, clock: ManualClock
+    server: FakeServer, session: ApiSession, clock: ManualClock
 ) -> None:
     serve_core(server, KUBEFLOW)
     server.on("/api/v1/pods", members_of_many(20))
@@ -47,7 +47,7 @@ async def test_many_owners_are_read_by_one_list_and_what_it_does_not_show_by_nam
 
 
 async def test_owners_are_asked_for_by_name_where_a_list_is_refused(
-    server: FakeServer, session: Session, clock: ManualClock
+    server: FakeServer, session: ApiSession, clock: ManualClock
 ) -> None:
     serve_core(server, KUBEFLOW)
     server.on("/api/v1/pods", members_of_many(9))
@@ -63,7 +63,7 @@ async def test_owners_are_asked_for_by_name_where_a_list_is_refused(
 
 
 async def test_owners_wait_for_the_end_of_the_list_of_pods_but_not_for_ever(
-    server: FakeServer, session: Session, clock: ManualClock
+    server: FakeServer, session: ApiSession, clock: ManualClock
 ) -> None:
     """Asked one by one while 50,000 pods come in, hundreds of owners would hold the list up."""
     serve_core(server, KUBEFLOW)

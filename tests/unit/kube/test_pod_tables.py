@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from cockpit.k8s.gpu_resources import is_gpu_resource
 from cockpit.kube.decode import decoders
-from cockpit.kube.decode.amounts import is_gpu
 from cockpit.model.pod import Pod
 from tests.unit.kube.builders import CREATED, CREATED_SECONDS, gpu_container, meta, owner, pod
 
@@ -48,7 +48,7 @@ def container(
     ],
 )
 def test_which_resources_are_gpus(name: str, counts: bool) -> None:
-    assert is_gpu(name) is counts
+    assert is_gpu_resource(name) is counts
     assert asking(container(limits={name: "2"})).gpus == (2 if counts else 0)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from cockpit.errors import Refused
 from cockpit.kube.pod_times import read_times, times_of
-from cockpit.kube.session import Session
+from cockpit.kube.session import ApiSession
 from cockpit.model.pod_times import PodTimes
 from tests.unit.kube.builders import CREATED, CREATED_SECONDS, FakeServer, refuse, stream
 
@@ -40,7 +40,7 @@ def test_what_is_no_pod_is_refused(body: bytes) -> None:
         times_of(body)
 
 
-async def test_it_is_asked_of_the_server(server: FakeServer, session: Session) -> None:
+async def test_it_is_asked_of_the_server(server: FakeServer, session: ApiSession) -> None:
     path = "/api/v1/namespaces/team-a/pods/p"
     server.on(path, stream(json.dumps({"status": {"conditions": [BOUND]}}).encode()))
     assert await read_times(session, "team-a", "p") == PodTimes(CREATED_SECONDS)

@@ -9,7 +9,7 @@ from cockpit.clock import ManualClock
 from cockpit.kube.decode import decoders
 from cockpit.kube.proto import core_pb2
 from cockpit.kube.resource import MPIJOBS
-from cockpit.kube.session import Session
+from cockpit.kube.session import ApiSession
 from cockpit.model.batch import ListMark, Phase
 from tests.unit.kube.builders import (
     FakeServer,
@@ -67,7 +67,9 @@ async def test_an_empty_list_is_complete(server: FakeServer, watcher: Watcher) -
     assert watcher.objects == 0
 
 
-async def test_a_json_kind_offers_json_only(server: FakeServer, session: Session, clock: ManualClock) -> None:
+async def test_a_json_kind_offers_json_only(
+    server: FakeServer, session: ApiSession, clock: ManualClock
+) -> None:
     watcher = Watcher(session, clock, MPIJOBS, decoders.MPIJOB, namespace="team-a")
     path = "/apis/kubeflow.org/v2beta1/namespaces/team-a/mpijobs"
     server.on(

@@ -11,7 +11,7 @@ from cockpit.clock import ManualClock
 from cockpit.kube.decode.decoders import POD
 from cockpit.kube.reflector import Reflector
 from cockpit.kube.resource import PODS
-from cockpit.kube.session import Session
+from cockpit.kube.session import ApiSession
 from cockpit.model.batch import ListMark, Phase
 from tests.unit.kube.builders import (
     FakeServer,
@@ -105,7 +105,7 @@ async def test_denied_and_absent_wait_long(
     assert watcher.phase is Phase.LIVE
 
 
-async def test_silence_is_noticed(server: FakeServer, session: Session, clock: ManualClock) -> None:
+async def test_silence_is_noticed(server: FakeServer, session: ApiSession, clock: ManualClock) -> None:
     watcher = Watcher(session, clock, idle_seconds=0.05)
     server.on(PATH, stream(*INITIAL, stays=True), stream(event("ADDED", pod("c", version="11")), stays=True))
     await watcher.until(lambda: "c" in watcher.names)
@@ -281,7 +281,7 @@ async def test_the_first_expiry_is_followed_by_a_list_soon(
     assert max(watcher.waits) > 12
 
 
-async def test_streams_return_together_when_the_server_does(session: Session) -> None:
+async def test_streams_return_together_when_the_server_does(session: ApiSession) -> None:
     """One that is asleep for long is woken by the first answer to anybody."""
     session._is_lost = True
     asleep = asyncio.Event()

@@ -5,6 +5,7 @@ import datetime
 import json
 import subprocess
 import sys
+from email.utils import formatdate
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,11 @@ import pytest
 
 from cockpit.clock import ManualClock
 from cockpit.errors import NoConnection, Refused
-from cockpit.kube.answer import Answer
+from cockpit.kube.answer import ApiAnswer
 from cockpit.kube.failures import Silent, Unreachable
-from cockpit.kube.session import Session, SessionOptions, open_session
+from cockpit.kube.session import ApiSession, SessionOptions, open_session
 from cockpit.kube.transport import proxy_for
+from cockpit.model.trust import Trust
 from tests.unit.kube.builders import FakeServer, kubeconfig, refuse, reply, stream
 
 PODS = "/api/v1/pods"
@@ -56,14 +58,14 @@ def without_user(path: str) -> str:
     return path
 
 
-async def test_what_a_session_knows(server: FakeServer, session: Session) -> None:
+async def test_what_a_session_knows(server: FakeServer, session: ApiSession) -> None:
     assert (session.context, session.namespace, session.user) == ("here", "team-a", "me")
     assert session.server == server.url
     assert session.read_only
-    assert session.is_insecure  # plain http
+    assert session.trust is Trust.PLAIN
 
 
-async def test_headers(server: FakeServer, session: Session) -> None:
+async def test_headers(server: FakeServer, session: ApiSession) -> None:
     server.on(PODS, reply({"ok": True}))
     answer = await session.request("GET", PODS, query=(("labelSelector", "a=b,c in (d)"), ("limit", "5")))
     assert answer.ok
@@ -74,7 +76,7 @@ async def test_headers(server: FakeServer, session: Session) -> None:
     assert seen.query == {"labelSelector": "a=b,c in (d)", "limit": "5"}
 
 
-async def test_bodies_are_json(server: FakeServer, session: Session) -> None:
+async def test_bodies_are_json(server: FakeServer, session: ApiSession) -> None:
     session.unlock()
     path = "/api/v1/namespaces/team-a/pods/p"
     server.on(path, reply({}, Audit_Id="au-1"))
@@ -85,7 +87,7 @@ async def test_bodies_are_json(server: FakeServer, session: Session) -> None:
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
-async def test_read_only_holds_in_the_transport(server: FakeServer, session: Session, method: str) -> None:
+async def test_read_only_holds_in_the_transport(server: FakeServer, session: ApiSession, method: str) -> None:
     with pytest.raises(Refused, match="Read-only"):
         await session.request(method, "/api/v1/namespaces/team-a/pods/p", body={})
     assert server.seen == []
@@ -98,7 +100,7 @@ async def test_read_only_holds_in_the_transport(server: FakeServer, session: Ses
     assert len(server.seen) == 1
 
 
-async def test_secrets_do_not_leave_in_any_mode(server: FakeServer, session: Session) -> None:
+async def test_secrets_do_not_leave_in_any_mode(server: FakeServer, session: ApiSession) -> None:
     session.unlock()
     for method in ("GET", "POST", "DELETE"):
         with pytest.raises(Refused, match="Secrets are never"):
@@ -109,13 +111,13 @@ async def test_secrets_do_not_leave_in_any_mode(server: FakeServer, session: Ses
     assert server.seen == []
 
 
-async def test_redirects_are_not_followed(server: FakeServer, session: Session) -> None:
+async def test_redirects_are_not_followed(server: FakeServer, session: ApiSession) -> None:
     server.on(PODS, reply("", 307, Location="http://elsewhere/api/v1/secrets"))
     assert (await session.request("GET", PODS)).status == 307
     assert len(server.seen) == 1
 
 
-async def test_statuses_are_answers(server: FakeServer, session: Session) -> None:
+async def test_statuses_are_answers(server: FakeServer, session: ApiSession) -> None:
     server.on(PODS, refuse(403, "Forbidden", "pods is \x1b[31mforbidden\nfor you", Retry_After="7"))
     answer = await session.request("GET", PODS)
     assert (answer.status, answer.ok, answer.retry_after_seconds) == (403, False, 7.0)
@@ -124,18 +126,22 @@ async def test_statuses_are_answers(server: FakeServer, session: Session) -> Non
 
 @pytest.mark.parametrize(
     "answer",
-    [Answer(502, "text/html", b"<html>"), Answer(500, "", b""), Answer(500, "application/json", b"[1]")],
+    [
+        ApiAnswer(502, "text/html", b"<html>"),
+        ApiAnswer(500, "", b""),
+        ApiAnswer(500, "application/json", b"[1]"),
+    ],
 )
-def test_a_failure_without_a_status_says_so(answer: Answer) -> None:
+def test_a_failure_without_a_status_says_so(answer: ApiAnswer) -> None:
     assert "without an explanation" in answer.message()
 
 
 def test_an_answer_that_is_no_json() -> None:
     with pytest.raises(Refused, match="not JSON"):
-        Answer(200, "text/html", b"<html>").json()
+        ApiAnswer(200, "text/html", b"<html>").json()
 
 
-async def test_too_long_an_answer(server: FakeServer, session: Session) -> None:
+async def test_too_long_an_answer(server: FakeServer, session: ApiSession) -> None:
     server.on(PODS, reply(b"x" * 5000))
     with pytest.raises(NoConnection, match="longer than 1000 bytes"):
         await session.request("GET", PODS, limit_bytes=1000)
@@ -248,7 +254,7 @@ async def test_missing_certificate_files_are_named(
 async def test_a_refused_token_is_named(server: FakeServer, tmp_path: Path, clock: ManualClock) -> None:
     server.on("/version", refuse(401, "Unauthorized", "Unauthorized"))
     sentence = await sentence_of(kubeconfig(tmp_path, server.url), clock)
-    assert "refused the credentials of me (401)" in sentence
+    assert "rejected the credentials of me (401)" in sentence
     assert "log in again" in sentence
     assert "t-1" not in sentence
 
@@ -275,10 +281,10 @@ async def test_an_unknown_host(tmp_path: Path, clock: ManualClock) -> None:
 async def test_unknown_context(server: FakeServer, tmp_path: Path, clock: ManualClock) -> None:
     sentence = await sentence_of(kubeconfig(tmp_path, server.url), clock, context="there")
     assert "no context 'there'" in sentence
-    assert "known are here" in sentence
+    assert "available: here" in sentence
 
 
-async def test_a_silent_server(server: FakeServer, session: Session) -> None:
+async def test_a_silent_server(server: FakeServer, session: ApiSession) -> None:
     server.on(PODS, stream(b"x", stays=True))
     async with session.stream(PODS, idle_seconds=0.05) as answer:
         with pytest.raises(Silent, match=r"silent for 0\.05 s"):
@@ -286,7 +292,7 @@ async def test_a_silent_server(server: FakeServer, session: Session) -> None:
                 pass
 
 
-async def test_a_slow_answer(server: FakeServer, session: Session) -> None:
+async def test_a_slow_answer(server: FakeServer, session: ApiSession) -> None:
     server.on(PODS, stream(stays=True))
     with pytest.raises(Unreachable, match="does not answer in time"):
         await session.request("GET", PODS, timeout_seconds=0.05)
@@ -347,3 +353,43 @@ def test_importing_the_room_imports_nothing_heavy() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+async def test_the_servers_date_tells_the_clock_what_time_it_is_there(
+    server: FakeServer, session: ApiSession, clock: ManualClock
+) -> None:
+    date = formatdate(clock.now() + 3_600.0, usegmt=True)
+    server.on("/version", reply({}, Date=date))
+    assert (await session.version(5.0)).ok
+    assert 3_599.0 <= clock.cluster_now() - clock.now() <= 3_601.0
+
+
+@pytest.mark.parametrize(
+    ("told", "known"),
+    [
+        ({"major": "1", "minor": "36"}, (1, 36)),
+        ({"major": "1", "minor": "34+", "gitVersion": "v1.34.1-eks"}, (1, 34)),
+        ({"major": "1"}, None),
+        ({"major": "", "minor": ""}, None),
+        (["1", "36"], None),
+    ],
+)
+async def test_the_servers_version_is_known_where_it_tells_one(
+    server: FakeServer, session: ApiSession, told: Any, known: tuple[int, int] | None
+) -> None:
+    assert session.server_version is None
+    server.on("/version", reply(told))
+    assert (await session.version(5.0)).ok
+    assert session.server_version == known
+    server.on("/version", refuse(503, "ServiceUnavailable", "later"))
+    assert (await session.version(5.0)).status == 503
+    assert session.server_version == known
+
+
+async def test_a_date_from_behind_a_proxy_is_another_machines(
+    server: FakeServer, session: ApiSession, clock: ManualClock
+) -> None:
+    path = "/api/v1/namespaces/monitoring/pods/exporter:9400/proxy/metrics"
+    server.on(path, reply({}, Date=formatdate(0, usegmt=True)))
+    assert (await session.request("GET", path)).ok
+    assert clock.cluster_now() == clock.now()

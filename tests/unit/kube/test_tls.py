@@ -9,6 +9,7 @@ import pytest
 from cockpit.clock import ManualClock
 from cockpit.errors import NoConnection
 from cockpit.kube.session import SessionOptions, open_session
+from cockpit.model.trust import Trust
 from tests.unit.kube.builders import FakeServer, kubeconfig, server_side, serving
 
 
@@ -26,7 +27,7 @@ async def test_tls(tls: tuple[str, str], tmp_path: Path, clock: ManualClock) -> 
     async with serving(FakeServer(), ssl_context=server_side(tls)) as server:
         good = kubeconfig(tmp_path, server.url, {"certificate-authority": tls[0]})
         session = await open_session(options(good), clock)
-        assert not session.is_insecure
+        assert session.trust is Trust.VERIFIED
         await session.close()
 
         named = kubeconfig(
@@ -36,7 +37,7 @@ async def test_tls(tls: tuple[str, str], tmp_path: Path, clock: ManualClock) -> 
 
         skipped = kubeconfig(tmp_path, server.url, {"insecure-skip-tls-verify": True})
         session = await open_session(options(skipped), clock)
-        assert session.is_insecure
+        assert session.trust is Trust.UNVERIFIED
         await session.close()
         sent = len(server.seen)
 

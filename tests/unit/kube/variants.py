@@ -8,7 +8,7 @@ import pytest
 from google.protobuf.message import Message
 from hypothesis import strategies as st
 
-from cockpit.kube.decode import alike
+from cockpit.kube.decode import pod_memo
 from cockpit.kube.decode.wire import UndecodableError
 
 ODD = (UndecodableError, TypeError, ValueError, AttributeError, KeyError, IndexError, OverflowError)
@@ -23,7 +23,7 @@ LABELS = {
 NOTES = {"batch.kubernetes.io/job-completion-index": "4", "pod-group-name": "gang", "note": "text"}
 
 needs_gist = pytest.mark.skipif(
-    not alike.IS_FAST, reason="_gist was not compiled here: no C compiler, or none of Python's headers"
+    not pod_memo.IS_FAST, reason="_gist was not compiled here: no C compiler, or none of Python's headers"
 )
 
 

@@ -10,7 +10,7 @@ from cockpit.kube.decode import decoders
 from cockpit.kube.decode.decoders import Decoder
 from cockpit.kube.reflector import Reflector
 from cockpit.kube.resource import PODS, Resource
-from cockpit.kube.session import Session
+from cockpit.kube.session import ApiSession
 from cockpit.model.batch import Batch, ListMark, Phase
 from tests.unit.kube.builders import bookmark, event, pod
 
@@ -23,7 +23,7 @@ class Watcher:
 
     def __init__(
         self,
-        session: Session,
+        session: ApiSession,
         clock: ManualClock,
         resource: Resource = PODS,
         decoder: Decoder = decoders.POD,

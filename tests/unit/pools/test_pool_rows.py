@@ -1,4 +1,4 @@
-"""Pools as rows: which node belongs where, who may resize, and how many GPUs are held."""
+"""Pools as rows: which node belongs where, who may resize, and how many GPUs are allocated."""
 
 import msgspec
 import pytest
@@ -26,7 +26,7 @@ def test_a_pool_with_an_owner() -> None:
         "",
     )
     assert (pool.nodes_now, pool.nodes_ready, pool.target) == (3, 3, 4)
-    assert (pool.gpus_total, pool.gpus_held, pool.idle_nodes) == (16, 6, 1)
+    assert (pool.gpus_total, pool.gpus_allocated, pool.idle_nodes) == (16, 6, 1)
     assert pool.nodes_joining == 2  # one without GPUs yet, one that never came
     assert pool.machine == "p5.48xlarge"
     assert pool_object(store, pool) is not None
@@ -36,7 +36,7 @@ def test_a_pool_with_an_owner() -> None:
 def test_finished_pods_hold_nothing() -> None:
     done = msgspec.structs.replace(pod("p", "a", 8), phase="Succeeded")
     store = store_of([node("a", pool="h100")], [done], [deployment()])
-    assert pools_of(store)[0].gpus_held == 0
+    assert pools_of(store)[0].gpus_allocated == 0
 
 
 def test_an_empty_pool_is_a_row_and_its_hint_tells_the_gpus() -> None:
@@ -71,7 +71,7 @@ def test_a_pool_known_from_labels_says_who_must_resize_it(label: str, word: str)
 def test_nodes_without_a_pool_label() -> None:
     (pool,) = pools_of(store_of([node("a")]))
     assert (pool.name, pool.nodes_now) == (NO_POOL, 1)
-    assert "whoever made them" in pool.why_not
+    assert "where they were created" in pool.why_not
     (pool,) = pools_of(store_of([node("a", provider_id="aws:///eu-1a/i-1")]))
     assert "auto scaling group" in pool.why_not
 
@@ -125,7 +125,7 @@ def test_topology_and_autoscaler_own_the_size() -> None:
     assert "topology of cluster prod" in pool.why_not
     bounds = ((AUTOSCALER_MAXIMUM, "40"), (AUTOSCALER_MINIMUM, "2"))
     (pool,) = pools_of(store_of(pools=[deployment(annotations=bounds)]))
-    assert "autoscaler owns the size, between 2 and 40" in pool.why_not
+    assert "autoscaler controls the size, between 2 and 40" in pool.why_not
     assert (pool.minimum, pool.maximum) == (2, 40)
     (pool,) = pools_of(store_of(pools=[deployment(annotations=bounds[:1])]))
     assert pool.why_not == ""
@@ -138,9 +138,9 @@ def test_names() -> None:
     store = store_of(pools=[deployment("h100"), deployment("a100"), deployment("a100", kind="MachinePool")])
     assert pool_named(store, "h100").name == "h100"
     assert pool_named(store, "machinepool/capi/a100").owner_kind == "MachinePool"
-    with pytest.raises(BadInput, match="means several: machinedeployment/capi/a100, machinepool/capi/a100"):
+    with pytest.raises(BadInput, match="is ambiguous: machinedeployment/capi/a100, machinepool/capi/a100"):
         pool_named(store, "capi/a100")
-    with pytest.raises(BadInput, match="there is no pool 'v100'; known are"):
+    with pytest.raises(BadInput, match="there is no pool 'v100'; known pools"):
         pool_named(store, "v100")
 
 

@@ -48,23 +48,26 @@ def test_shrinking_tells_what_is_in_danger() -> None:
     plan = _plan(store_of(nodes, pods, [deployment(replicas=4)]), 2)
     assert plan.title == "Shrink pool h100 from 4 to 2"
     assert plan.is_destructive
-    assert plan.lines[1] == "- 2 nodes: 2 of 4 present must go, 1 hold no GPU"
-    assert "at least 1 node with running GPU work will go" in plan.warnings
-    assert "the owner chooses which nodes go: up to 16 held GPUs are in danger (team-a/llm)" in plan.warnings
+    assert plan.lines[1] == "- 2 nodes: 2 of 4 present will be removed, 1 idle"
+    assert "at least 1 node with running GPU work will be removed" in plan.warnings
+    assert (
+        "the owner chooses which nodes to remove: up to 16 allocated GPUs may be lost (team-a/llm)"
+        in plan.warnings
+    )
     assert "2 of 4 nodes is 50% of the pool at once" in plan.warnings
 
 
 def test_shrinking_an_idle_pool_warns_of_no_work() -> None:
     plan = _plan(_two(), 1)
     assert plan.warnings == ()
-    assert "without GPU work: a, b" in plan.lines
+    assert "idle: a, b" in plan.lines
 
 
 @pytest.mark.parametrize(
     ("replicas", "sentence_part"),
     [
-        (-1, "-1 nodes are not possible, at least 0"),
-        (2, "is already set to 2; nothing to change"),
+        (-1, "-1 nodes are too few, at least 0"),
+        (2, "is already set to 2; nothing was changed"),
         (11, "11 is above its maximum of 10"),
         (0, "0 is below its minimum of 1"),
         (10_001, "too many"),
@@ -80,20 +83,22 @@ def test_limits(replicas: int, sentence_part: str) -> None:
 def test_a_pool_with_another_owner_is_refused_with_its_reason() -> None:
     bounds = ((AUTOSCALER_MAXIMUM, "40"), (AUTOSCALER_MINIMUM, "2"))
     store = store_of(pools=[deployment(annotations=bounds)])
-    with pytest.raises(BadInput, match="cannot be resized from here: the cluster autoscaler owns the size"):
+    with pytest.raises(
+        BadInput, match="cannot be resized from here: the cluster autoscaler controls the size"
+    ):
         _plan(store, 4)
 
 
 def test_a_change_in_flight_is_told() -> None:
     assert any(
-        "a change is still in flight: 2 asked, 1 there" in one
+        "a resize is in progress: 2 requested, 1 present" in one
         for one in _plan(_two(status_replicas=1), 4).warnings
     )
 
 
 def test_an_unknown_number_of_gpus_is_said_and_not_zero() -> None:
     plan = _plan(store_of(pools=[deployment(replicas=0)]), 1)
-    assert plan.lines[1] == "+ 1 node; how many GPUs each brings is not known yet"
+    assert plan.lines[1] == "+ 1 node; how many GPUs each adds is not known yet"
 
 
 @given(st.integers(0, 12), st.integers(0, 12))

@@ -1,77 +1,16 @@
-"""The engine: order, timers, retries, and the same history twice. The port is a list in memory."""
+"""The engine: order, timers, retries, and the same history twice. The port is one in memory."""
 
 import asyncio
 from collections.abc import Iterable
 from random import Random
-from typing import Any
 
 import pytest
 
 from cockpit.clock import ManualClock, SystemClock
-from cockpit.kube.resource import PODS, Resource
-from cockpit.sim.engine import Actor, Engine, Key
-from cockpit.sim.port import Change, ChangeType, Patch, PatchType, PortError, Sink, Tree
-
-
-class ListPort:
-    """A port that hands over what the test puts in."""
-
-    def __init__(self) -> None:
-        self.sinks: list[Sink] = []
-        self.is_closed = False
-
-    def put(self, name: str, kind: ChangeType = ChangeType.ADDED, **fields: Any) -> None:
-        tree: Tree = {"metadata": {"namespace": "a", "name": name}, **fields}
-        for sink in self.sinks:
-            sink(Change(kind, PODS, tree))
-
-    async def follow(self, resource: Resource, sink: Sink) -> None:
-        self.sinks.append(sink)
-
-    async def close(self) -> None:
-        self.is_closed = True
-
-    async def get(self, resource: Resource, namespace: str, name: str) -> Tree:
-        raise NotImplementedError
-
-    async def list(
-        self, resource: Resource, namespace: str = "", *, labels: str = "", fields: str = ""
-    ) -> list[Tree]:
-        raise NotImplementedError
-
-    async def create(self, resource: Resource, tree: Tree, namespace: str = "") -> Tree:
-        raise NotImplementedError
-
-    async def patch(
-        self,
-        resource: Resource,
-        namespace: str,
-        name: str,
-        patch: Patch,
-        *,
-        type: PatchType = PatchType.MERGE,  # noqa: A002
-        subresource: str = "",
-    ) -> Tree:
-        raise NotImplementedError
-
-    async def delete(
-        self,
-        resource: Resource,
-        namespace: str,
-        name: str,
-        *,
-        uid: str = "",
-        version: str = "",
-        grace_seconds: int | None = None,
-        propagation: str = "",
-    ) -> None:
-        raise NotImplementedError
-
-    async def bind(self, namespace: str, pod: str, node: str, *, uid: str = "") -> None:
-        raise NotImplementedError
-
-    async def evict(self, namespace: str, pod: str, *, grace_seconds: int | None = None) -> None:
-        raise NotImplementedError
+from cockpit.kube.resource import PODS
+from cockpit.sim.engine import Actor, ActorEngine, Key
+from cockpit.sim.port import ObjectChange, PortError, Tree
+from tests.adapters.memory_port import MemoryPort
 
 
 class Diary(Actor):
@@ -86,7 +25,7 @@ class Diary(Actor):
         self.failures = failures
         self.repeat_seconds = 0.0
 
-    def wake(self, change: Change, before: Tree | None) -> Iterable[Key]:
+    def wake(self, change: ObjectChange, before: Tree | None) -> Iterable[Key]:
         yield (change.type.value, change.tree["metadata"]["name"], "" if before is None else "known")
 
     async def reconcile(self, key: Key) -> None:
@@ -101,9 +40,14 @@ class Diary(Actor):
 START = ManualClock().now()
 
 
-async def started(actor: Actor) -> tuple[Engine, ListPort]:
-    port = ListPort()
-    engine = Engine(port, ManualClock(), Random(1), [actor])
+def pod(name: str) -> Tree:
+    return {"metadata": {"namespace": "a", "name": name}}
+
+
+async def started(actor: Actor) -> tuple[ActorEngine, MemoryPort]:
+    clock = ManualClock()
+    port = MemoryPort(clock)
+    engine = ActorEngine(port, clock, Random(1), [actor])
     await engine.start()
     return engine, port
 
@@ -111,9 +55,9 @@ async def started(actor: Actor) -> tuple[Engine, ListPort]:
 async def test_changes_wake_in_the_order_of_the_server_and_know_what_was_before() -> None:
     diary = Diary()
     engine, port = await started(diary)
-    port.put("b")
-    port.put("a")
-    port.put("b", ChangeType.MODIFIED)
+    port.put(PODS, pod("b"))
+    port.put(PODS, pod("a"))
+    port.put(PODS, pod("b"))
     await engine.advance(0)
     assert [key for _, key in diary.lines] == [
         ("ADDED", "b", ""),
@@ -121,7 +65,7 @@ async def test_changes_wake_in_the_order_of_the_server_and_know_what_was_before(
         ("MODIFIED", "b", "known"),
     ]
     assert {tree["metadata"]["name"] for tree in engine.cache(PODS)} == {"a", "b"}
-    port.put("b", ChangeType.DELETED)
+    port.drop(PODS, "a", "b")
     await engine.advance(0)
     assert engine.cache(PODS).get("a", "b") is None
     assert len(engine.cache(PODS)) == 1
@@ -130,10 +74,12 @@ async def test_changes_wake_in_the_order_of_the_server_and_know_what_was_before(
 async def test_one_key_asked_for_twice_is_worked_off_once() -> None:
     diary = Diary()
     engine, port = await started(diary)
-    port.put("a")
-    port.put("a")
+    port.put(PODS, pod("a"))
     await engine.advance(0)
-    assert len([key for _, key in diary.lines if key == ("ADDED", "a", "")]) == 1
+    port.put(PODS, pod("a"))
+    port.put(PODS, pod("a"))
+    await engine.advance(0)
+    assert len([key for _, key in diary.lines if key == ("MODIFIED", "a", "known")]) == 1
 
 
 async def test_timers_ring_at_their_time_and_the_earlier_one_stands() -> None:
@@ -165,8 +111,8 @@ async def test_a_conflict_is_tried_again_later_each_time() -> None:
 
 
 async def test_only_a_stepped_clock_advances_and_stop_closes_the_port() -> None:
-    port = ListPort()
-    engine = Engine(port, SystemClock(), Random(1), [Diary()])
+    port = MemoryPort(ManualClock())
+    engine = ActorEngine(port, SystemClock(), Random(1), [Diary()])
     await engine.start()
     with pytest.raises(TypeError):
         await engine.advance(1)
@@ -182,15 +128,15 @@ def test_an_actor_without_an_engine_says_so() -> None:
 @pytest.mark.parametrize("ticks", range(6))
 async def test_an_end_that_comes_together_with_a_change_is_an_end(ticks: int) -> None:
     """Python 3.11's wait_for takes a result for a cancellation when both come in one round of the loop."""
-    port = ListPort()
+    port = MemoryPort(ManualClock())
     diary = Diary()
-    engine = Engine(port, SystemClock(), Random(1), [diary])
+    engine = ActorEngine(port, SystemClock(), Random(1), [diary])
     await engine.start()
     engine.after(3600.0, diary, ("late",))
     running = asyncio.create_task(engine.run())
     for _ in range(5):
         await asyncio.sleep(0)
-    port.put("one")
+    port.put(PODS, pod("one"))
     for _ in range(ticks):
         await asyncio.sleep(0)
     running.cancel()

@@ -32,7 +32,6 @@ def test_pods_are_found_by_every_index() -> None:
     )
     assert [one.name for one in store.pods_on("n1")] == ["a", "b"]
     assert [one.name for one in store.pods_of("o")] == ["a", "b"]
-    assert [one.name for one in store.pods_labelled("team-a", "train")] == ["b"]
     assert [one.name for one in store.gpu_pods()] == ["b"]
     assert store.by_key(Kind.POD, "team-a/c") == pod("c")
     assert store.requests_on("n1") == (500, 7, 2, 2)

@@ -113,9 +113,6 @@ def assert_indexes(store: Store, table: dict[str, Pod]) -> None:
         assert +Counter(store.named_requests_on(node)) == +sums
     for owner in ("o1", "o2"):
         assert list(store.pods_of(owner)) == [one for one in everyone if one.owner_uid == owner]
-    for scope in SCOPES:
-        labelled = [one for one in everyone if one.namespace == scope and one.job_label == "j1"]
-        assert list(store.pods_labelled(scope, "j1")) == labelled
     restrictive = {uid: one for uid, one in table.items() if one.traits.host_ports}
     assert {one.uid: one for one in store.restrictive_pods()} == restrictive
     assert {one.uid: one for one in store.gpu_pods()} == {u: p for u, p in table.items() if p.gpus}

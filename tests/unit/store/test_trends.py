@@ -5,7 +5,7 @@ import pytest
 from cockpit.model.batch import Batch
 from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind
-from cockpit.store.trends import MOST_CARDS, Trends
+from cockpit.store.trends import MOST_CARDS, STEP_SECONDS, Trends
 from tests.unit.views.builders import NOW, card, node, store
 
 
@@ -36,9 +36,9 @@ def test_a_gap_is_a_gap_and_no_zero() -> None:
     made = store(node("gpu-1", 1), card(0, "w", duty=0.8))
     trends = Trends()
     trends.note(made, NOW, ("gpu-1",))
-    stale = card(0, "w", duty=Absent.STALE, power_watts=Absent.STALE, sampled_seconds=NOW + 5)
+    stale = card(0, "w", duty=Absent.STALE, power_watts=Absent.STALE, sampled_seconds=NOW + 30)
     made.apply(Batch(kind=Kind.GPU, changed=(stale,)))
-    trends.note(made, NOW + 5, ("gpu-1",))
+    trends.note(made, NOW + 30, ("gpu-1",))
     assert trends.fleet() == (0.8, None)
     assert trends.fleet("watts") == (412.0, None)
     assert trends.card("GPU-gpu-1-0") == (0.8, None)
@@ -48,7 +48,7 @@ def test_a_sample_that_is_shown_for_several_rounds_counts_once() -> None:
     made = store(node("gpu-1", 1), card(0, "w", duty=0.8))
     trends = Trends()
     for at in range(4):
-        trends.note(made, NOW + 5 * at, ("gpu-1",))
+        trends.note(made, NOW + 30 * at, ("gpu-1",))
     assert trends.card("GPU-gpu-1-0") == (0.8,)
     assert len(trends.fleet()) == 4
 
@@ -77,3 +77,17 @@ def test_what_prometheus_remembers_comes_before_what_was_seen() -> None:
     trends.remember({})
     assert trends.card("GPU-gpu-1-0") == (0.8,)
     assert trends.job("llm") == ()
+
+
+def test_within_a_step_of_the_clock_only_the_newest_point_moves() -> None:
+    """What shifts with every sample is drawn anew, and sent, every five seconds."""
+    made = store(node("gpu-1", 1), card(0, "w", duty=0.1))
+    start = NOW - NOW % STEP_SECONDS
+    trends = Trends()
+    trends.note(made, start)
+    for at in range(1, 6):
+        made.apply(Batch(kind=Kind.GPU, changed=(card(0, "w", duty=at / 10, sampled_seconds=start + 30),)))
+        trends.note(made, start + STEP_SECONDS + 5 * at)
+        assert trends.fleet() == (0.1, at / 10)
+    trends.note(made, start + 2 * STEP_SECONDS)
+    assert trends.fleet() == (0.1, 0.5, 0.5)

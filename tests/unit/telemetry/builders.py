@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from cockpit.model.batch import Batch
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Condition, Kind
+from cockpit.store.store import Store
 
 NOW = 1_790_000_000.0
 Row = dict[str, Any]
@@ -97,16 +99,15 @@ def pod(
     return Pod(uid=f"uid-{namespace}-{name}", name=name, namespace=namespace, node=on, gpus=gpus, phase=phase)
 
 
-class SmallCluster:
-    """The store as far as telemetry reads it."""
+class SmallCluster(Store):
+    """A store with these nodes and pods."""
 
     def __init__(self, nodes: Sequence[Node] = (), pods: Sequence[Pod] = ()) -> None:
-        self.nodes = {one.uid: one for one in nodes}
-        self.pods = {one.uid: one for one in pods}
+        super().__init__()
+        self.put(Kind.NODE, *nodes)
+        self.put(Kind.POD, *pods)
 
-    def records(self, kind: str, /) -> Mapping[str, Any]:
-        tables: dict[str, Mapping[str, Any]] = {Kind.NODE: self.nodes, Kind.POD: self.pods}
-        return tables.get(kind, {})
-
-    def pods_on(self, node: str, /) -> tuple[Pod, ...]:
-        return tuple(one for one in self.pods.values() if one.node == node)
+    def put(self, kind: str, *records: Node | Pod) -> None:
+        """All of a kind that there are from now on."""
+        self.apply(Batch(kind=kind, removed=tuple(self.records(kind))))
+        self.apply(Batch(kind=kind, changed=records))

@@ -13,8 +13,8 @@ from cockpit.model.gpu import Gpu, Mark
 from cockpit.model.quantity import Absent, Reading
 from cockpit.model.record import Kind
 from cockpit.sim.actors.gpus.exposition import CardReading
-from cockpit.sim.cluster import Cluster
-from cockpit.sim.local_port import LocalPort
+from cockpit.sim.cluster import EmbeddedCluster
+from cockpit.sim.server.local_port import LocalPort
 from cockpit.store.store import Store
 from cockpit.telemetry.exporters import ExporterPages
 from cockpit.telemetry.poller import Poller
@@ -28,7 +28,7 @@ MIB = 1_048_576.0
 class Watched:
     """A store that is fed as a real one: lists decoded from JSON, exporters' pages by their pods' paths."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: EmbeddedCluster) -> None:
         self.cluster = cluster
         self.store = Store()
         self._port = LocalPort(cluster.operations)

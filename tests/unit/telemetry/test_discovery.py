@@ -7,7 +7,9 @@ import pytest
 
 from cockpit.errors import BadInput, Refused
 from cockpit.model.batch import Phase
-from cockpit.telemetry.discovery import Service, Target, candidates, configured, find_prometheus, services_of
+from cockpit.model.metrics_server import MetricsServer
+from cockpit.telemetry.discovery import Service, candidates, find_prometheus, services_of
+from cockpit.telemetry.endpoint import MetricsTarget, ServicePort, configured
 from cockpit.telemetry.faults import TelemetryError
 from cockpit.telemetry.prometheus import Prometheus
 from cockpit.telemetry.promql import PROBE
@@ -25,8 +27,14 @@ KUBE_STACK = [
 ]
 
 
+def path_of(target: MetricsTarget) -> str:
+    """Its URL, or its path at the API server."""
+    place = target.place
+    return place.path if isinstance(place, ServicePort) else place.url
+
+
 def test_candidates_are_the_prometheis_and_only_those() -> None:
-    found = [target.url.split("/services/")[1] for target in candidates(KUBE_STACK)]
+    found = [path_of(target).split("/services/")[1] for target in candidates(KUBE_STACK)]
     assert found == ["prometheus-operated:http-web/proxy", "kube-prometheus-stack-prometheus:http-web/proxy"]
 
 
@@ -50,8 +58,8 @@ def test_candidates_are_the_prometheis_and_only_those() -> None:
 )
 def test_ports_and_schemes(service: Service, end: str) -> None:
     [target] = candidates([service])
-    assert target.url == f"http://cluster.local/api/v1/namespaces/{service.namespace}{end}"
-    assert target.is_proxied
+    assert path_of(target) == f"/api/v1/namespaces/{service.namespace}{end}"
+    assert isinstance(target.place, ServicePort)
 
 
 def test_a_service_without_a_usable_port_is_no_candidate() -> None:
@@ -64,35 +72,35 @@ def test_a_service_without_a_usable_port_is_no_candidate() -> None:
     ("text", "url", "is_proxied"),
     [
         ("http://prom:9090/", "http://prom:9090", False),
-        ("https://user:secret@prom.example.org/x", "https://user:secret@prom.example.org/x", False),
+        ("https://user:secret@prom.example.org/x", "https://prom.example.org/x", False),
         (
             "monitoring/prometheus:web",
-            "http://cluster.local/api/v1/namespaces/monitoring/services/prometheus:web/proxy",
+            "/api/v1/namespaces/monitoring/services/prometheus:web/proxy",
             True,
         ),
         (
             "monitoring/prometheus",
-            "http://cluster.local/api/v1/namespaces/monitoring/services/prometheus:9090/proxy",
+            "/api/v1/namespaces/monitoring/services/prometheus:9090/proxy",
             True,
         ),
     ],
 )
 def test_configured(text: str, url: str, is_proxied: bool) -> None:
-    target = configured(text)
-    assert (target.url, target.is_proxied) == (url, is_proxied)
-    assert "secret" not in target.who
+    target = configured(MetricsServer(text))
+    assert (path_of(target), isinstance(target.place, ServicePort)) == (url, is_proxied)
+    assert "secret" not in repr(target)
 
 
 @pytest.mark.parametrize("text", ["prometheus", "ftp://x", "http://", "a b", "A/B", "a/b:c/d"])
 def test_an_unusable_url_is_named_with_both_forms(text: str) -> None:
     with pytest.raises(BadInput, match="write http://host:port or namespace/service:port"):
-        configured(text)
+        configured(MetricsServer(text))
 
 
 class Stub:
     """A Prometheus that is up or not, with GPU series or without."""
 
-    def __init__(self, target: Target, fault: TelemetryError | None, has_gpus: bool) -> None:
+    def __init__(self, target: MetricsTarget, fault: TelemetryError | None, has_gpus: bool) -> None:
         self.target, self._fault, self._has_gpus, self.closed = target, fault, has_gpus, False
 
     async def query(self, promql: str) -> list[Any]:
@@ -100,7 +108,7 @@ class Stub:
             raise self._fault
         return [1] if promql == PROBE or self._has_gpus else []
 
-    def close(self) -> None:
+    async def close(self) -> None:
         self.closed = True
 
 
@@ -116,14 +124,14 @@ async def found(
 ) -> str:
     opened: list[Stub] = []
 
-    def open_target(target: Target) -> Prometheus:
-        name = next((key for key in answers if key in target.url), "")
+    def open_target(target: MetricsTarget) -> Prometheus:
+        name = next((key for key in answers if key in path_of(target)), "")
         opened.append(Stub(target, *answers.get(name, (TelemetryError("down"), False))))
         return cast(Prometheus, opened[-1])
 
-    chosen = await find_prometheus(url, listing(services), open_target)
+    chosen = await find_prometheus(MetricsServer(url), listing(services), open_target)
     assert [one.closed for one in opened].count(False) == 1
-    return cast(Stub, chosen).target.url
+    return path_of(cast(Stub, chosen).target)
 
 
 async def test_the_first_that_knows_gpus_is_taken() -> None:
@@ -163,7 +171,7 @@ async def test_why_there_is_none() -> None:
     with pytest.raises(
         TelemetryError, match=r"services cannot be listed \(services is forbidden\); set a Prometheus URL"
     ):
-        await find_prometheus("", denied, lambda target: cast(Prometheus, target))
+        await find_prometheus(MetricsServer(), denied, lambda target: cast(Prometheus, target))
 
 
 def test_services_of_a_list() -> None:

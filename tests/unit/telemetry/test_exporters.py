@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 
-from cockpit.clock import ManualClock
+from cockpit.clock import ClusterTime, ManualClock
 from cockpit.errors import Refused
 from cockpit.model.batch import Phase
 from cockpit.model.gpu import Gpu
+from cockpit.model.metrics_server import NO_METRICS_SERVER
+from cockpit.model.quantity import Absent
 from cockpit.telemetry.discovery import Service
 from cockpit.telemetry.exporters import MOST_PAGES, Exporter, ExporterPages, exporters_of
 from cockpit.telemetry.faults import TelemetryError
@@ -200,13 +202,13 @@ def never(target: Any) -> Any:
 async def test_without_a_prometheus_the_exporters_are_asked() -> None:
     cluster = Cluster(pod("a"))
     pages = ExporterPages(cluster.read, ManualClock(NOW))
-    assert await find_source("", no_services, never, pages) is pages
+    assert await find_source(NO_METRICS_SERVER, no_services, never, pages) is pages
 
 
 async def test_with_neither_the_sentence_is_about_prometheus() -> None:
     pages = ExporterPages(Cluster().read, ManualClock(NOW))
     with pytest.raises(TelemetryError, match="No Prometheus found") as caught:
-        await find_source("", no_services, never, pages)
+        await find_source(NO_METRICS_SERVER, no_services, never, pages)
     assert caught.value.phase is Phase.ABSENT
 
 
@@ -221,7 +223,7 @@ class Fake:
     async def query(self, promql: str) -> list[Any]:
         return [{"value": [NOW, "1"]}] if promql.startswith("vector") else self.rows
 
-    def close(self) -> None:
+    async def close(self) -> None:
         self.is_closed = True
 
 
@@ -236,8 +238,33 @@ async def test_a_prometheus_that_knows_gpus_goes_first_one_that_does_not_goes_la
 ) -> None:
     fake: Any = Fake(*([{"value": [NOW, "8"]}] if has_gpus else []))
     pages = ExporterPages(Cluster(*([pod("a")] if has_exporters else [])).read, ManualClock(NOW))
-    source = await find_source("", one_service, lambda target: fake, pages)
+    source = await find_source(NO_METRICS_SERVER, one_service, lambda target: fake, pages)
     assert (source is pages) == (has_exporters and not has_gpus)
     assert fake.is_closed == (source is pages)
     if source is not pages:
         assert source.who == "Prometheus at test"
+
+
+async def test_cards_that_wait_for_their_turn_stay_fresh_where_the_clusters_time_runs_faster() -> None:
+    nodes = [pod(f"p{number:03}") for number in range(2 * MOST_PAGES)]
+    cluster, clock, cards = Cluster(*nodes), ManualClock(NOW), dict[str, Gpu]()
+    clock.hear(ClusterTime(NOW - 7_200.0, 0.0, 60.0), NOW, NOW)
+    poller = Poller(
+        ExporterPages(cluster.read, clock),
+        lambda batch: cards.update((one.uuid, one) for one in batch.changed),
+        clock,
+        SmallCluster(),
+    )
+    for _ in range(3):  # five minutes of the cluster's time lie between two rounds
+        await poller.poll()
+        clock.advance(5.0)
+    assert len(cards) == 2 * MOST_PAGES
+    assert {card.duty_ratio for card in cards.values()} == {0.57}
+    newest = max(card.sampled_seconds or 0.0 for card in cards.values())
+    assert newest == pytest.approx(NOW - 7_200.0 + 600.0), "sampled by the cluster's clock"
+    cluster.silent = {one["metadata"]["name"]: "timed out" for one in nodes}
+    await poller.poll()
+    assert {card.duty_ratio for card in cards.values()} == {0.57}, "a round without answers makes none old"
+    clock.advance(91.0)
+    await poller.poll()
+    assert {card.duty_ratio for card in cards.values()} == {Absent.STALE}

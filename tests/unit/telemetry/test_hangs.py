@@ -8,8 +8,8 @@ import pytest
 from cockpit.model.batch import Batch, Phase
 from cockpit.model.record import Kind
 from cockpit.telemetry.faults import Unheard
-from cockpit.telemetry.look import Look, Pace
-from cockpit.telemetry.past import AGAIN_SECONDS, Past
+from cockpit.telemetry.focus import Focus, RefreshPace
+from cockpit.telemetry.history import AGAIN_SECONDS, Past
 from cockpit.telemetry.poller import BESIDES_AGAIN_SECONDS, Poller
 from cockpit.telemetry.prometheus import TIMEOUT_SECONDS
 from cockpit.telemetry.source import MANY_CARDS, PrometheusSource
@@ -18,10 +18,10 @@ from tests.unit.telemetry.test_poller import Scripted
 
 INTERVAL_SECONDS = 5.0
 LOOKS = {
-    "now": Look(past=Past(key="fleet/duty", gpu_nodes=1)),
-    "job": Look(pods=("uid-team-a-w-0",), past=Past(key="job/llm", pods=(("team-a", "w-0"),))),
-    "node": Look(nodes=("gpu-1",), details=("gpu-1",), past=Past(node="gpu-1")),
-    "queues": Look(Pace.SLOW),
+    "now": Focus(past=Past(key="fleet/duty", gpu_nodes=1)),
+    "job": Focus(pods=("uid-team-a-w-0",), past=Past(key="job/llm", pods=(("team-a", "w-0"),))),
+    "node": Focus(nodes=("gpu-1",), details=("gpu-1",), past=Past(node="gpu-1")),
+    "queues": Focus(RefreshPace.SLOW),
 }
 
 
@@ -76,7 +76,7 @@ class Beside(Scripted):
 
 def poller_of(
     asked: Scripted,
-    look: Look,
+    look: Focus,
     told: list[tuple[float, Phase]],
     *,
     many_cards: int = MANY_CARDS,
@@ -142,4 +142,4 @@ async def test_an_hour_that_is_never_told_costs_no_number_of_now_and_is_asked_fo
 async def test_no_pause_is_longer_than_a_sample_stays_fresh() -> None:
     asked, told = Scripted(), list[tuple[float, Phase]]()
     asked.rows, asked.took_seconds = family(A, card_a(0)), 19.0
-    assert await poller_of(asked, Look(), told).poll() <= 60.0
+    assert await poller_of(asked, Focus(), told).poll() <= 60.0

@@ -1,6 +1,6 @@
 """CPU and network from the kubelets themselves: rates of counters, and what is no counter of the pod's."""
 
-from cockpit.clock import ManualClock
+from cockpit.clock import ClusterTime, ManualClock
 from cockpit.errors import Refused
 from cockpit.model.pod_use import PodUse
 from cockpit.model.quantity import Absent
@@ -103,3 +103,27 @@ async def test_a_job_of_many_nodes_asks_so_many_only() -> None:
     pages = KubeletPages(kubelets.read, kubelets.clock)
     await pages.uses([pod(f"w-{number}", on=f"gpu-{number // 2}") for number in range(200)])
     assert len(kubelets.asked) == len(set(kubelets.asked)) == 20
+
+
+async def test_two_rounds_make_a_rate_where_the_clusters_time_runs_faster() -> None:
+    kubelets = Kubelets()
+    kubelets.clock.hear(ClusterTime(NOW, 0.0, 60.0), NOW, NOW)
+    pages = KubeletPages(kubelets.read, kubelets.clock)
+    worker = pod("w-0")
+    kubelets.pages["gpu-1"] = page(100, 1e9, 2e9)
+    assert await pages.uses([worker]) == []
+    for cpu in (2_500, 4_900):  # rounds are five seconds apart here and five minutes there
+        kubelets.clock.advance(5)
+        kubelets.pages["gpu-1"] = page(cpu, 3e9, 2.5e9)
+        (use,) = await pages.uses([worker])
+        assert use.cpu_cores == 8.0
+
+
+async def test_a_reading_of_an_hour_ago_makes_no_rate_of_now() -> None:
+    kubelets = Kubelets()
+    pages = KubeletPages(kubelets.read, kubelets.clock)
+    kubelets.pages["gpu-1"] = page(100, 1e9, 2e9)
+    await pages.uses([pod("w-0")])
+    kubelets.clock.advance(3_600)
+    kubelets.pages["gpu-1"] = page(180, 3e9, 2.5e9)
+    assert await pages.uses([pod("w-0")]) == []

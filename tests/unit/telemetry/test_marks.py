@@ -10,8 +10,8 @@ from cockpit.model.gpu import Gpu, Mark
 from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent
 from cockpit.model.throttle import BIT_OF
+from cockpit.telemetry.cards.round import gpus
 from cockpit.telemetry.detail_names import details
-from cockpit.telemetry.normalise import gpus
 from cockpit.telemetry.poller import Poller
 from cockpit.telemetry.sample import parse_exposition
 from tests.unit.telemetry.builders import (
@@ -126,6 +126,7 @@ class Case(NamedTuple):
     age_seconds: float = 0.0
     is_stale: bool = False
     duty: float | None = 0.71
+    why: Absent = Absent.NOT_COLLECTED
 
 
 HELD = [pod("llm-0")]
@@ -172,7 +173,7 @@ CASES: dict[str, Case] = {
         dcgm(A, card_a), [pod("llm-0"), pod("llm-1")], Mark.NOT_COLLECTED, source="dcgm A"
     ),
     "label of a pod that the API does not know": Case(
-        dcgm(A, card_a, "gone"), [], Mark.GUESSED, "gone", source="dcgm A"
+        dcgm(A, card_a, "gone"), [], Mark.UNALLOCATED, "", source="dcgm A"
     ),
     "label of a pod that has ended": Case(
         dcgm(A, card_a, "llm-0"), [pod("llm-0", phase="Succeeded")], Mark.UNALLOCATED, source="dcgm A"
@@ -197,7 +198,7 @@ CASES: dict[str, Case] = {
     ),
     "a share above one": Case(
         dcgm({**A, "DCGM_FI_DEV_GPU_UTIL": 4_100.0}, card_a, "llm-0"), HELD, Mark.SURE, "llm-0",
-        source="dcgm A", duty=None,
+        source="dcgm A", duty=None, why=Absent.IMPLAUSIBLE,
     ),
 }  # fmt: skip
 
@@ -207,6 +208,7 @@ class Pages:
 
     who = "the exporters' pods"
     nothing = complaint = ""
+    is_partial = False
     asked = None
 
     def __init__(self, case: Case) -> None:
@@ -224,7 +226,7 @@ class Pages:
     async def past(self, *_: Any) -> dict[str, Any]:
         return {}
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Nothing."""
 
 
@@ -243,7 +245,7 @@ async def test_every_row_carries_the_right_mark(name: str) -> None:
     if case.is_stale:
         assert card.duty_ratio is Absent.STALE
     elif case.duty is None:
-        assert card.duty_ratio is Absent.NOT_COLLECTED
+        assert card.duty_ratio is case.why
     else:
         assert card.duty_ratio == pytest.approx(case.duty)
 

@@ -8,8 +8,8 @@ from cockpit.model.gpu import Gpu, Mark
 from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent
 from cockpit.telemetry.attribute import attribute
+from cockpit.telemetry.cards.round import gpus
 from cockpit.telemetry.detail_names import details
-from cockpit.telemetry.normalise import gpus
 from cockpit.telemetry.sample import Sample
 from tests.unit.telemetry.builders import (
     COCKPIT,
@@ -59,7 +59,7 @@ def nodes(draw: st.DrawFn) -> tuple[list[Gpu], list[Pod], list[Gpu], int]:
 def test_laws_of_attribution(given_: tuple[list[Gpu], list[Pod], list[Gpu], int]) -> None:
     cards, pods, before, sharers = given_
     found = attribute(cards, pods, before, sharers)
-    holders = {one.name: one for one in pods if one.holds_gpus}
+    holders = {one.name: one for one in pods if one.gpus_allocated}
     assert [one.uuid for one in found] == [one.uuid for one in cards], "no card comes or goes"
     for old, new in zip(cards, found, strict=True):
         assert (
@@ -69,6 +69,8 @@ def test_laws_of_attribution(given_: tuple[list[Gpu], list[Pod], list[Gpu], int]
                 pod_name=old.pod_name,
                 container=old.container,
                 mark=old.mark,
+                also=old.also,
+                doubts=old.doubts,
             )
             == old
         ), "numbers are not touched"
@@ -80,10 +82,19 @@ def test_laws_of_attribution(given_: tuple[list[Gpu], list[Pod], list[Gpu], int]
             assert new.pod_name in holders
         if new.mark is Mark.UNALLOCATED:
             # nobody who could hold it is left without a card
-            charged = sum(one.holds_gpus for one in holders.values())
+            charged = sum(one.gpus_allocated for one in holders.values())
             named = sum(one.pod_name in holders for one in found)
             assert sharers > 1 or charged <= named or old.pod_name
     assert attribute(cards, pods, before, sharers) == found, "the same again"
+    there = {one.name for one in pods}
+    silent = [
+        msgspec.structs.replace(one, pod_namespace="", pod_name="", mark=Mark.UNALLOCATED)
+        if one.pod_name not in there
+        else one
+        for one in cards
+    ]
+    undoubted = [msgspec.structs.replace(one, doubts=()) for one in found]
+    assert attribute(silent, pods, before, sharers) == undoubted, "a pod that is not there displaces nothing"
 
 
 values = st.one_of(

@@ -9,16 +9,16 @@ import pytest
 
 from cockpit.clock import ManualClock
 from cockpit.model.batch import Batch, Phase, StreamStatus
-from cockpit.model.gpu import Gpu, Mark
+from cockpit.model.gpu import Doubt, DoubtKind, Gpu, Mark
 from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind
-from cockpit.telemetry.faults import TelemetryError
-from cockpit.telemetry.look import Look, Looking
-from cockpit.telemetry.names import Quantity
+from cockpit.telemetry.faults import Complaint, TelemetryError, Throttled
+from cockpit.telemetry.focus import Focus, Looking
+from cockpit.telemetry.names import GpuMetric
 from cockpit.telemetry.poller import Poller
 from cockpit.telemetry.promql import PROBE
 from cockpit.telemetry.rows import Row as RowOfBytes
-from cockpit.telemetry.rows import answer
+from cockpit.telemetry.rows import vector
 from cockpit.telemetry.source import LAG_SECONDS, MANY_CARDS, PrometheusSource
 from tests.unit.telemetry.builders import NOW, A, Row, SmallCluster, card_a, family, node, pod
 
@@ -49,7 +49,7 @@ class Scripted:
         self.clock.advance(self.took_seconds)
         if self.fault is not None:
             raise self.fault
-        if promql.startswith("max by"):
+        if "timestamp(" in promql:
             if self.times_fault is not None:
                 raise self.times_fault
             return self.times
@@ -57,8 +57,7 @@ class Scripted:
 
     async def series(self, promql: str, at_seconds: float | None = None) -> list[RowOfBytes]:
         body = msgspec.json.encode({"data": {"result": await self.query(promql, at_seconds)}})
-        found: list[RowOfBytes] = answer(body)["data"]["result"]
-        return found
+        return vector(body).rows
 
     async def query_range(
         self, promql: str, start_seconds: float, end_seconds: float, step_seconds: int
@@ -68,7 +67,10 @@ class Scripted:
     async def apart(self, work: Callable[[], T]) -> T:
         return work()
 
-    def close(self) -> None:
+    def take_complaint(self) -> Complaint:
+        return Complaint()
+
+    async def close(self) -> None:
         """Nothing to let go of."""
 
 
@@ -108,7 +110,7 @@ def rig(
         clock,
         cluster or SmallCluster(),
         interval_seconds=5.0,
-        looking=looking or (lambda: Look(nodes=tuple(visible))),
+        looking=looking or (lambda: Focus(nodes=tuple(visible))),
         many_cards=many_cards,
     )
     return poller, asked, shown, clock
@@ -137,10 +139,11 @@ async def test_an_unchanged_round_changes_nothing() -> None:
 
 
 async def test_a_card_that_stops_reporting_goes_stale_and_is_forgotten_after_an_hour() -> None:
-    poller, asked, shown, _ = rig()
+    poller, asked, shown, clock = rig()
     asked.rows = family(A, card_a(0)) + family(A, card_a(1))
     await poller.poll()
     asked.rows = family(A, card_a(0), NOW + 15)
+    clock.advance(15)
     await poller.poll()
     lost = shown.cards["GPU-gpu-1-1"]
     assert lost.duty_ratio is Absent.STALE
@@ -163,9 +166,7 @@ async def test_a_silent_card_keeps_its_pod_and_the_free_ones_stay_free() -> None
     silent = shown.cards["GPU-gpu-1-0"]
     assert (silent.pod_name, silent.mark, silent.duty_ratio) == ("llm-0", Mark.SURE, Absent.STALE)
     assert shown.cards["GPU-gpu-1-1"].mark is Mark.UNALLOCATED
-    cluster.pods.clear()
-    cluster.pods["other"] = pod("other", on="gpu-9")
-    cluster.pods["llm"] = pod("llm-0", phase="Failed")
+    cluster.put(Kind.POD, pod("other", on="gpu-9"), pod("llm-0", phase="Failed"))
     await poller.poll()
     assert (shown.cards["GPU-gpu-1-0"].pod_name, shown.cards["GPU-gpu-1-0"].mark) == ("", Mark.UNALLOCATED)
 
@@ -188,7 +189,9 @@ async def test_without_sample_times_the_numbers_still_come() -> None:
     asked.rows, asked.times_fault = family(A, card_a(0)), TelemetryError("no timestamps here")
     await poller.poll()
     assert shown.status.phase is Phase.LIVE
-    assert shown.cards["GPU-gpu-1-0"].sampled_seconds == NOW
+    card = shown.cards["GPU-gpu-1-0"]
+    assert card.duty_ratio == pytest.approx(0.71)
+    assert card.sampled_seconds is None, "how old it is nobody tells: not 0 s"
 
 
 async def test_a_failure_is_a_status_and_backs_off() -> None:
@@ -244,7 +247,7 @@ async def test_a_large_fleet_is_asked_for_by_quantity() -> None:
     nodes = [node(f"gpu-{number}") for number in range(260)]
     poller, asked, _, _ = rig(SmallCluster(nodes))
     await poller.poll()
-    assert len(asked.asked) == len(Quantity) + 1
+    assert len(asked.asked) == len(GpuMetric) + 1
 
 
 async def test_a_large_answer_arrives_in_pieces() -> None:
@@ -301,7 +304,7 @@ async def test_silent_cards_leave_with_their_node() -> None:
     poller, asked, shown, _ = rig(cluster)
     asked.rows = family(A, card_a(0)) + family(A, card_a(1))
     await poller.poll()
-    cluster.nodes = {}
+    cluster.put(Kind.NODE)
     asked.rows = family(A, card_a(0))
     await poller.poll()
     assert [one.index for one in shown.cards.values()] == [0], "the one that still speaks stays"
@@ -335,11 +338,68 @@ async def test_a_clock_that_is_hours_ahead_does_not_make_samples_old() -> None:
     assert shown.cards["GPU-gpu-1-0"].duty_ratio == pytest.approx(0.71)
 
 
-async def test_an_exporter_whose_stamps_are_ahead_is_not_stale_before_its_time() -> None:
+async def test_samples_from_the_future_have_no_age_and_are_told() -> None:
     poller, asked, shown, _ = rig()
-    asked.rows = family(A, card_a(0), NOW)
-    asked.times = [{"metric": card_a(0), "value": [NOW, str(NOW + 3_600)]}]
+    asked.rows = family(A, card_a(0), NOW) + family(A, card_a(1), NOW)
+    asked.times = [
+        {"metric": card_a(0), "value": [NOW, str(NOW + 3_600)]},
+        {"metric": card_a(1), "value": [NOW, str(NOW - 3)]},
+    ]
     await poller.poll()
     card = shown.cards["GPU-gpu-1-0"]
     assert card.duty_ratio == pytest.approx(0.71)
-    assert card.sampled_seconds == NOW + 3_600
+    assert card.sampled_seconds is None, "neither live for an hour nor 0 s old"
+    assert card.doubts == (Doubt("sampled_seconds", DoubtKind.FUTURE, 3_600.0),)
+    assert shown.status.message == (
+        "Samples of 1 GPU are from the future, by up to 3,600 s; "
+        "check the clocks of the nodes and of Prometheus."
+    )
+    assert shown.cards["GPU-gpu-1-1"].sampled_seconds == NOW - 3
+
+
+@pytest.mark.parametrize(("ahead", "words"), [(90.0, "90 s ahead of"), (-90.0, "90 s behind")])
+async def test_a_clock_of_prometheus_that_is_off_is_told_and_ages_are_corrected(
+    ahead: float, words: str
+) -> None:
+    poller, asked, shown, clock = rig()
+    asked.rows, asked.now_seconds = family(A, card_a(0), NOW + ahead - LAG_SECONDS), NOW + ahead
+    asked.times = [{"metric": card_a(0), "value": [NOW, str(NOW + ahead - 12)]}]
+    await poller.poll()
+    at = shown.cards["GPU-gpu-1-0"].sampled_seconds
+    assert at is not None and at == pytest.approx(NOW - 12, abs=LAG_SECONDS)
+    assert words in shown.status.message
+    assert shown.status.clock_ahead_seconds == pytest.approx(ahead, abs=LAG_SECONDS)
+    clock.advance(5)
+    asked.now_seconds += 5
+    asked.rows = family(A, card_a(0), NOW + ahead + 5 - LAG_SECONDS)
+    await poller.poll()
+    assert shown.batches[-1].changed == (), "the correction does not tremble"
+
+
+async def test_clocks_that_are_a_second_apart_are_not_corrected() -> None:
+    poller, asked, shown, _ = rig()
+    asked.rows, asked.now_seconds = family(A, card_a(0), NOW + 3), NOW + 4
+    asked.times = [{"metric": card_a(0), "value": [NOW, str(NOW - 12)]}]
+    await poller.poll()
+    assert shown.cards["GPU-gpu-1-0"].sampled_seconds == NOW - 12
+    assert (shown.status.message, shown.status.clock_ahead_seconds) == ("", 0.0)
+
+
+@pytest.mark.parametrize(("asked_for", "waits"), [(30.0, 30.0), (86_400.0, 600.0), (1.0, 4.0)])
+async def test_a_server_that_throttles_is_left_alone_as_long_as_it_says(
+    asked_for: float, waits: float
+) -> None:
+    poller, asked, shown, _ = rig()
+    asked.fault = Throttled("Prometheus at test throttles us (HTTP 429)", asked_for)
+    pause = await poller.poll()
+    assert pause >= waits
+    assert pause <= max(600.0, waits)
+    assert shown.status.message == f"Prometheus at test throttles us (HTTP 429); next try in {pause:.0f} s."
+    assert shown.status.retry_seconds == pytest.approx(NOW + pause)
+
+
+async def test_a_throttled_question_for_ages_ends_the_round() -> None:
+    poller, asked, shown, _ = rig()
+    asked.rows, asked.times_fault = family(A, card_a(0)), Throttled("throttled", 30.0)
+    assert await poller.poll() >= 30.0
+    assert "next try in 30 s" in shown.status.message

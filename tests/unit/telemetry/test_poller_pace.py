@@ -4,7 +4,7 @@ import asyncio
 
 from cockpit.clock import ManualClock
 from cockpit.model.record import Kind
-from cockpit.telemetry.look import Look, Pace
+from cockpit.telemetry.focus import Focus, RefreshPace
 from cockpit.telemetry.poller import FLEET_SECONDS, SLOW_SECONDS, Poller
 from cockpit.telemetry.source import PrometheusSource
 from tests.unit.telemetry.builders import NOW, A, SmallCluster, card_a, family
@@ -36,7 +36,7 @@ class Moving:
     """A person who looks here and there while time passes."""
 
     def __init__(self) -> None:
-        self.look = Look()
+        self.look = Focus()
 
 
 async def _watch(moving: Moving, seconds: float) -> int:
@@ -64,9 +64,9 @@ async def _watch(moving: Moving, seconds: float) -> int:
 async def test_nothing_is_asked_while_nobody_looks_and_little_while_only_the_header_is_in_sight() -> None:
     moving = Moving()
     assert await _watch(moving, 300.0) == 60
-    moving.look = Look(Pace.SLOW)
+    moving.look = Focus(RefreshPace.SLOW)
     assert await _watch(moving, 300.0) == int(300 / SLOW_SECONDS)
-    moving.look = Look(Pace.NONE)
+    moving.look = Focus(RefreshPace.NONE)
     assert await _watch(moving, 300.0) == 0
 
 
@@ -92,7 +92,7 @@ async def test_a_nudge_ends_the_pause() -> None:
 
 async def test_details_are_read_for_the_open_page_only_and_go_with_it() -> None:
     details: list[str] = ["gpu-1"]
-    poller, asked, shown, _ = rig(looking=lambda: Look(nodes=tuple(details), details=tuple(details)))
+    poller, asked, shown, _ = rig(looking=lambda: Focus(nodes=tuple(details), details=tuple(details)))
     asked.rows = [*family(A, card_a(0)), *family({"DCGM_FI_DEV_ENFORCED_POWER_LIMIT": 700.0}, card_a(0))]
     await poller.poll()
     told = shown.batches[-1]

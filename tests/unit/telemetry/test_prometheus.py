@@ -1,77 +1,79 @@
-"""prometheus-api-client behind our adapter: answers, refusals, limits. No socket is opened."""
+"""One Prometheus: answers, refusals, limits, deadlines. No socket is opened."""
 
-import io
+import asyncio
 import json
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
-import requests
-from requests.adapters import BaseAdapter
 
 from cockpit.errors import NoConnection, Refused
+from cockpit.kube.answer import ApiAnswer
 from cockpit.model.batch import Phase
 from cockpit.telemetry.faults import TelemetryError, Unheard
 from cockpit.telemetry.prometheus import Prometheus
+from cockpit.telemetry.wire import Query
 
-URL = "http://cluster.local/api/v1/namespaces/monitoring/services/prometheus:web/proxy"
+WHO = "Prometheus at monitoring/prometheus:web"
 
 
-class Wire(BaseAdapter):
-    """An adapter that answers from memory."""
+class Wire:
+    """Answers from memory."""
 
-    def __init__(self, answer: Callable[[requests.PreparedRequest], tuple[int, str, bytes]]) -> None:
-        super().__init__()
+    def __init__(self, answer: Callable[[], ApiAnswer]) -> None:
         self._answer = answer
-        self.seen: list[requests.PreparedRequest] = []
-        self.timeouts: list[Any] = []
+        self.seen: list[tuple[str, Query, int]] = []
+        self.is_closed = False
 
-    def send(self, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> requests.Response:
-        self.seen.append(request)
-        self.timeouts.append(kwargs.get("timeout"))
-        status, kind, body = self._answer(request)
-        response = requests.Response()
-        response.status_code = status
-        response.headers["Content-Type"] = kind
-        if 300 <= status < 400:
-            response.headers["Location"] = "https://login.example.org/"
-        response.raw = io.BytesIO(body)
-        response.url = request.url or ""
-        return response
+    async def get(self, path: str, query: Query, limit_bytes: int) -> ApiAnswer:
+        self.seen.append((path, query, limit_bytes))
+        return self._answer()
 
-    def close(self) -> None:
-        return None
+    async def close(self) -> None:
+        self.is_closed = True
 
 
-def prometheus(status: int, kind: str, body: bytes, **more: Any) -> tuple[Prometheus, Wire]:
-    wire = Wire(lambda _: (status, kind, body))
-    http = requests.Session()
-    http.mount("http://cluster.local/", wire)
-    return Prometheus(URL, http, who="Prometheus at monitoring/prometheus:web", **more), wire
+def prometheus(status: int, kind: str, body: bytes) -> tuple[Prometheus, Wire]:
+    wire = Wire(lambda: ApiAnswer(status, kind, body))
+    return Prometheus(wire, who=WHO, limit_bytes=1_000), wire
 
 
-def answer(rows: list[Any]) -> bytes:
-    return json.dumps({"status": "success", "data": {"resultType": "vector", "result": rows}}).encode()
+def answer(rows: list[Any], kind: str = "vector", **more: Any) -> bytes:
+    return json.dumps(
+        {"status": "success", "data": {"resultType": kind, "result": rows}, **more}, ensure_ascii=False
+    ).encode()
 
 
-async def test_a_query_goes_through_the_sessions_own_adapter() -> None:
-    rows = [{"metric": {}, "value": [1, "1"]}]
-    asked, wire = prometheus(200, "application/json", answer(rows), timeout_seconds=7.0)
-    assert await asked.query("vector(1)") == rows
-    assert await asked.query("vector(1)") == rows
-    asked.close()
-    sent = urlsplit(wire.seen[0].url or "")
-    assert wire.seen[0].method == "GET"
-    assert sent.path == "/api/v1/namespaces/monitoring/services/prometheus:web/proxy/api/v1/query"
-    assert parse_qs(str(sent.query)) == {"query": ["vector(1)"]}
-    assert wire.timeouts == [7.0, 7.0]
+async def test_what_is_asked_and_answered() -> None:
+    asked, wire = prometheus(200, "application/json", answer([{"metric": {"a": "b"}, "value": [1, "1"]}]))
+    assert await asked.query("vector(1)") == [{"metric": {"a": "b"}, "value": (1.0, "1")}]
+    assert await asked.query("up", 12.5) != []
+    await asked.close()
+    assert wire.seen == [
+        ("/api/v1/query", (("query", "vector(1)"),), 1_000),
+        ("/api/v1/query", (("query", "up"), ("time", "12.500")), 1_000),
+    ]
+    assert wire.is_closed
+
+
+async def test_a_range_is_asked_by_its_ends() -> None:
+    rows = [{"metric": {}, "values": [[1, "1"], [61, "2"]]}]
+    asked, wire = prometheus(200, "application/json", answer(rows, "matrix"))
+    assert await asked.query_range("up", 1.0, 61.0, 60) == [
+        {"metric": {}, "values": [(1.0, "1"), (61.0, "2")]}
+    ]
+    path, query, _ = wire.seen[0]
+    assert (path, dict(query)) == (
+        "/api/v1/query_range",
+        {"query": "up", "start": "1.000", "end": "61.000", "step": "60s"},
+    )
 
 
 BAD: list[tuple[int, str, bytes, Phase, str]] = [
     (401, "application/json", b"{}", Phase.DENIED, "credentials"),
     (403, "application/json", b'{"message": "services \\"p\\" is forbidden"}', Phase.DENIED, "is forbidden"),
     (403, "text/plain", b"no", Phase.DENIED, "services/proxy"),
+    (403, "application/json", b'{"a":' * 20_000, Phase.DENIED, "services/proxy"),
     (404, "application/json", b'{"message": "services \\"p\\" not found"}', Phase.BACKING_OFF, "not found"),
     (302, "text/html", b"", Phase.DENIED, "login page"),
     (
@@ -89,12 +91,25 @@ BAD: list[tuple[int, str, bytes, Phase, str]] = [
         "query timed out again",
     ),
     (503, "text/plain", b"no endpoints available", Phase.BACKING_OFF, "HTTP 503"),
+    (204, "", b"", Phase.BACKING_OFF, "HTTP 204 instead of data"),
+    (206, "application/json", answer([]), Phase.BACKING_OFF, "HTTP 206 instead of data"),
     (200, "text/html", b"<html>sign in</html>", Phase.DENIED, "login page"),
     (200, "application/json", b"  <!doctype html>", Phase.DENIED, "login page"),
     (200, "application/json", b"{not json", Phase.BACKING_OFF, "not JSON"),
+    (200, "application/json", b"[" * 100_000, Phase.BACKING_OFF, "not Prometheus'"),
+    (200, "application/json", b'{"x":' * 100_000, Phase.BACKING_OFF, "nested too deeply"),
     (200, "application/json", b'{"status":"success"}', Phase.BACKING_OFF, "not Prometheus'"),
     (200, "application/json", b'{"data":{"result":"scalar"}}', Phase.BACKING_OFF, "not Prometheus'"),
     (200, "application/json", b"[]", Phase.BACKING_OFF, "not Prometheus'"),
+    (200, "application/json", answer([], "matrix"), Phase.BACKING_OFF, "matrix where a vector was expected"),
+    (
+        200,
+        "application/json",
+        b'{"status":"error","error":"x \\u001b[2J"}',
+        Phase.BACKING_OFF,
+        "refuses: x [2J",
+    ),
+    (200, "application/json", b"{" * 400_000, Phase.BACKING_OFF, "more than 150000 series"),
 ]
 
 
@@ -103,49 +118,113 @@ async def test_no_data_is_one_sentence(status: int, kind: str, body: bytes, phas
     asked, _ = prometheus(status, kind, body)
     with pytest.raises(TelemetryError) as caught:
         await asked.query("vector(1)")
-    asked.close()
     assert caught.value.phase is phase
     assert words in caught.value.sentence
     assert not isinstance(caught.value, Unheard), "it did answer"
-    assert caught.value.sentence.startswith("Prometheus at monitoring/prometheus:web ")
-    assert "\n" not in caught.value.sentence
+    assert caught.value.sentence.startswith(WHO)
+    assert caught.value.sentence.isprintable()
 
 
-async def test_too_large_an_answer_is_not_read_to_its_end() -> None:
-    asked, _ = prometheus(200, "application/json", b"[" + b" " * (3 * 2**20), limit_bytes=2**20)
-    with pytest.raises(TelemetryError, match="more than 1 MiB"):
-        await asked.query("vector(1)")
-    asked.close()
+GOOD = {"metric": {"__name__": "up", "pod": "a"}, "value": [1, "1"]}
+ODD = [
+    {"metric": {"__name__": "up", "pod": ["a"]}, "value": [1, "1"]},
+    {"metric": {"__name__": "up", "pod": None}, "value": [1, "1"]},
+    {"metric": {"__name__": "up", "pod": 7}, "value": [1, "1"]},
+    {"metric": ["__name__"], "value": [1, "1"]},
+    {"metric": None, "value": [1, "1"]},
+    {"metric": {"pod": "x" * 1_000_000}, "value": [1, "1"]},
+    {"metric": {}, "value": [1, 1]},
+    {"metric": {}, "value": ["1", "1"]},
+    {"metric": {}, "value": [1, "one"]},
+    {"metric": {}, "value": [1, "1_0"]},
+    {"metric": {}, "value": [1, "1" * 5_000]},
+    {"metric": {}, "value": [float("inf"), "1"]},
+    {"metric": {}, "value": []},
+    {"metric": {}},
+    {"value": [1, "1"]},
+    [],
+    7,
+    None,
+]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=lambda odd: str(odd)[:50])
+async def test_an_odd_row_is_counted_and_told_and_costs_no_other(odd: Any) -> None:
+    body = answer([GOOD, odd, GOOD]).replace(b"Infinity", b"1e400")
+    asked, _ = prometheus(200, "application/json", body)
+    good = {"metric": GOOD["metric"], "value": (1.0, "1")}
+    assert await asked.query("up") == [good, good]
+    assert asked.take_complaint().sentence == f"{WHO} answers with 1 series that cannot be read; left out."
+    assert asked.take_complaint() == ("", False)
+
+
+async def test_labels_are_cleaned_and_cut_where_they_come_in() -> None:
+    labels = {"pod": "a\x1b]0;owned\x07\u202eb", "gpu": "9" * 5_000, "uuid": "\x9bx"}
+    asked, _ = prometheus(200, "application/json", answer([{"metric": labels, "value": [1, "1"]}]))
+    (row,) = await asked.query("up")
+    assert row["metric"] == {"pod": "a]0;ownedb", "gpu": "9" * 252 + "…", "uuid": "x"}
+
+
+async def test_warnings_are_told_cleaned() -> None:
+    body = answer([], warnings=["store 1 is down\x1b[2J", "store 2 is down", 7])
+    asked, _ = prometheus(200, "application/json", body)
+    assert await asked.query("up") == []
+    assert asked.take_complaint() == (
+        f"{WHO} answers only partially, GPUs may be missing: store 1 is down[2J (and 1 more)",
+        True,
+    )
+    assert asked.take_complaint() == ("", False)
+
+
+async def test_remarks_on_a_query_are_told_and_make_no_answer_partial() -> None:
+    body = answer(
+        [], warnings=["PromQL warning: mixed"], infos=["PromQL info: metric might not be a counter"]
+    )
+    asked, _ = prometheus(200, "application/json", body)
+    await asked.query("up")
+    assert asked.take_complaint() == (f"{WHO} warns: PromQL warning: mixed (and 1 more)", False)
 
 
 RAISED: list[tuple[Exception, Phase, str]] = [
-    (
-        requests.ConnectionError(ConnectionRefusedError(111, "Connection refused")),
-        Phase.BACKING_OFF,
-        "connection refused",
-    ),
-    (requests.ReadTimeout("read timed out"), Phase.BACKING_OFF, "did not answer within"),
-    (requests.exceptions.SSLError("bad certificate"), Phase.BACKING_OFF, "bad certificate"),
-    (
-        NoConnection("The API server cannot be reached."),
-        Phase.BACKING_OFF,
-        "The API server cannot be reached.",
-    ),
+    (NoConnection("The server cannot be reached: connection refused."), Phase.BACKING_OFF, "refused"),
     (Refused("Read-only: this path is not allowed."), Phase.DENIED, "Read-only: this path is not allowed."),
 ]
 
 
 @pytest.mark.parametrize(("error", "phase", "words"), RAISED)
 async def test_what_the_wire_raises_is_one_sentence(error: Exception, phase: Phase, words: str) -> None:
-    def fail(_: requests.PreparedRequest) -> tuple[int, str, bytes]:
+    def fail() -> ApiAnswer:
         raise error
 
-    http = requests.Session()
-    http.mount("http://cluster.local/", Wire(fail))
-    asked = Prometheus(URL, http)
+    asked = Prometheus(Wire(fail))
     with pytest.raises(TelemetryError) as caught:
         await asked.query("vector(1)")
-    asked.close()
     assert caught.value.phase is phase
     assert words in caught.value.sentence
     assert isinstance(caught.value, Unheard) is (not isinstance(error, Refused))
+
+
+@pytest.mark.parametrize("what", ["query", "series", "query_range"])
+async def test_an_answer_that_does_not_end_is_abandoned(what: str) -> None:
+    class Endless:
+        """Answers a byte a second, for ever."""
+
+        was_cancelled = False
+
+        async def get(self, path: str, query: Query, limit_bytes: int) -> ApiAnswer:
+            try:
+                await asyncio.Event().wait()
+            finally:
+                self.was_cancelled = True
+            raise AssertionError("it never ends")
+
+        async def close(self) -> None:
+            return None
+
+    wire = Endless()
+    asked = Prometheus(wire, who=WHO, timeout_seconds=0.01)
+    with pytest.raises(Unheard, match="did not answer within"):
+        await (
+            asked.query_range("up", 0.0, 60.0, 60) if what == "query_range" else getattr(asked, what)("up")
+        )
+    assert wire.was_cancelled

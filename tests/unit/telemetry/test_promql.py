@@ -5,7 +5,7 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cockpit.telemetry.names import MEANINGS, Quantity, names_of
+from cockpit.telemetry.names import MEANINGS, GpuMetric, names_of
 from cockpit.telemetry.promql import any_of, escape_re2, has_gpus, instant, quote, sample_times
 
 
@@ -19,9 +19,11 @@ def test_instant() -> None:
 
 def test_sample_times_ask_one_selector_a_family() -> None:
     text = sample_times()
-    assert text.startswith("max by (UUID,")
-    assert "timestamp(DCGM_FI_DEV_GPU_TEMP) or timestamp(DCGM_FI_DEV_GPU_TEMP_CELSIUS)" in text
-    assert 'timestamp(DCGM_FI_DEV_GPU_TEMP{hostname=~"n1"})' in sample_times(["n1"])
+    name = "DCGM_FI_DEV_GPU_TEMP"
+    assert text.startswith(f'label_replace(timestamp({name}), "cockpit_family", "{name}", "", "") or ')
+    assert "timestamp(DCGM_FI_DEV_GPU_TEMP_CELSIUS)" in text
+    assert f'timestamp({name}{{hostname=~"n1"}})' in sample_times(["n1"])
+    assert sample_times(by=("node",)) == f"max by (node) ({text})"
 
 
 def test_has_gpus() -> None:
@@ -29,15 +31,15 @@ def test_has_gpus() -> None:
 
 
 def test_every_quantity_has_a_name_in_every_dcgm_generation() -> None:
-    for quantity in Quantity:
+    for quantity in GpuMetric:
         names = names_of((quantity,))
         sources = {MEANINGS[name].source.value for name in names}
         # the throttle reasons are no default field: their name did not change with generation C
-        if quantity is Quantity.HOLDER:
+        if quantity is GpuMetric.HOLDER:
             assert sources == {"cockpit"}  # dcgm repeats a card's series for each of its pods
             continue
         assert ({"cockpit", "dcgm A", "dcgm C"} - sources) <= (
-            {"dcgm C"} if quantity is Quantity.THROTTLE else set()
+            {"dcgm C"} if quantity is GpuMetric.THROTTLE else set()
         )
 
 

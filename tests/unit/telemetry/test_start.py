@@ -3,13 +3,19 @@
 from collections.abc import Sequence
 
 import pytest
-import requests
 
 from cockpit.clock import ManualClock
+from cockpit.kube.answer import ApiAnswer
 from cockpit.model.batch import Batch, Phase
-from cockpit.telemetry.discovery import Service, Target
+from cockpit.telemetry.discovery import Service
+from cockpit.telemetry.endpoint import ServicePort, of_service
 from cockpit.telemetry.start import open_target, run_telemetry
+from cockpit.telemetry.wire import Query
 from tests.unit.telemetry.builders import NOW, SmallCluster
+
+
+async def never(path: str, query: Query, limit_bytes: int) -> ApiAnswer:
+    raise AssertionError(f"nothing to ask, got {path}")
 
 
 class EnoughError(Exception):
@@ -33,7 +39,7 @@ async def test_without_a_prometheus_the_status_says_so_and_it_looks_again() -> N
 
     with pytest.raises(EnoughError):
         await run_telemetry(
-            proxied_http=requests.Session,
+            get_proxied=never,
             list_services=no_services,
             cluster=SmallCluster(),
             sink=seen.append,
@@ -49,14 +55,16 @@ async def test_without_a_prometheus_the_status_says_so_and_it_looks_again() -> N
     assert status.retry_seconds == NOW + 300
 
 
-def test_a_proxied_target_uses_the_proxied_session() -> None:
-    made: list[requests.Session] = []
+async def test_a_proxied_target_is_asked_through_the_api_server() -> None:
+    asked: list[tuple[str, Query]] = []
 
-    def proxied() -> requests.Session:
-        made.append(requests.Session())
-        return made[-1]
+    async def get(path: str, query: Query, limit_bytes: int) -> ApiAnswer:
+        asked.append((path, query))
+        return ApiAnswer(200, "application/json", b'{"data": {"result": []}}')
 
-    open_target(Target("http://cluster.local/x", "x", is_proxied=True), proxied).close()
-    assert len(made) == 1
-    open_target(Target("http://prom:9090", "y", is_proxied=False), proxied).close()
-    assert len(made) == 1
+    target = of_service(ServicePort("monitoring", "prometheus", "web"))
+    prometheus = open_target(target, get)
+    assert await prometheus.query("vector(1)") == []
+    await prometheus.close()
+    path = "/api/v1/namespaces/monitoring/services/prometheus:web/proxy/api/v1/query"
+    assert asked == [(path, (("query", "vector(1)"),))]

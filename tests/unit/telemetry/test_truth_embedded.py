@@ -7,7 +7,7 @@ import pytest
 from cockpit.model.gpu import Mark
 from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind
-from cockpit.sim.cluster import Cluster
+from cockpit.sim.cluster import EmbeddedCluster
 from cockpit.sim.scenarios.loading import find, load
 from cockpit.views.fleet import fleet
 from tests.unit.telemetry.embedded_truth import Watched, uuid_of, wrong
@@ -18,7 +18,7 @@ ROUNDS = 20
 
 @pytest.mark.parametrize(("scenario", "seed"), [("default", 5), ("shared-and-mig", 6)])
 async def test_200_seeded_choices_are_true(scenario: str, seed: int) -> None:
-    cluster = Cluster.stepped(load(find(scenario)), seed)
+    cluster = EmbeddedCluster.stepped(load(find(scenario)), seed)
     watched, random = Watched(cluster), Random(seed)
     await cluster.engine.start()
     await cluster.engine.advance(30.0)
@@ -42,7 +42,7 @@ async def test_200_seeded_choices_are_true(scenario: str, seed: int) -> None:
 
 
 async def test_the_header_counts_the_cards_that_are_there() -> None:
-    cluster = Cluster.stepped(load(find("shared-and-mig")), 1)
+    cluster = EmbeddedCluster.stepped(load(find("shared-and-mig")), 1)
     watched = Watched(cluster)
     await cluster.engine.start()
     await cluster.engine.advance(200.0)
@@ -61,11 +61,11 @@ async def test_the_header_counts_the_cards_that_are_there() -> None:
         for device in one.device_ids
         if "::" in device or device.startswith("MIG-")
     }
-    assert found.shares_held == len(held)
+    assert found.shares_allocated == len(held)
 
 
 async def test_a_silent_exporter_turns_stale_and_never_zero() -> None:
-    cluster = Cluster.stepped(load(find("shared-and-mig")), 2)
+    cluster = EmbeddedCluster.stepped(load(find("shared-and-mig")), 2)
     watched = Watched(cluster)
     await cluster.engine.start()
     await cluster.engine.advance(60.0)

@@ -7,7 +7,7 @@ from cockpit.model.pod_use import PodUse
 from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind
 from cockpit.telemetry.faults import TelemetryError
-from cockpit.telemetry.look import Look
+from cockpit.telemetry.focus import Focus
 from cockpit.telemetry.poller import Poller
 from cockpit.telemetry.source import PrometheusSource
 from cockpit.telemetry.uses import query, uses
@@ -78,7 +78,7 @@ class WithUses(Scripted):
 
 
 async def test_pods_in_sight_are_read_and_go_with_their_page() -> None:
-    asked, batches, look = WithUses(), list[Batch](), [Look(pods=("uid-team-a-w-0", "uid-gone"))]
+    asked, batches, look = WithUses(), list[Batch](), [Focus(pods=("uid-team-a-w-0", "uid-gone"))]
     cluster = SmallCluster([node()], [pod("w-0"), pod("w-1")])
     poller = Poller(PrometheusSource(asked), batches.append, asked.clock, cluster, looking=lambda: look[0])
     asked.rows, asked.uses = family(A, card_a(0)), [told(CPU, "2.5"), told(CPU, "3.5", "w-1")]
@@ -95,7 +95,7 @@ async def test_pods_in_sight_are_read_and_go_with_their_page() -> None:
     assert last() == ([], ["uid-team-a-w-0"])
     assert poller.failures == 0
     asked.fails = False
-    look[0] = Look()
+    look[0] = Focus()
     asked.asked.clear()
     await poller.poll()
-    assert not any(one.startswith("label_replace") for one in asked.asked)
+    assert not any("cockpit_use" in one for one in asked.asked)

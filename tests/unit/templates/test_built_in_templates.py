@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from cockpit.actions.submit import plan_submit
 from cockpit.errors import BadInput
+from cockpit.fit.pod_sets import pods_asked
 from cockpit.jobs.parameters import Parameter, read
-from cockpit.jobs.render import advice, lint, parts, remarks, render, sample_values
+from cockpit.jobs.render import advice, lint, remarks, render, sample_values
 from cockpit.jobs.template import Template, load_library
 from cockpit.jobs.yaml_document import parse
 from tests.unit.templates.filled import GOOD, everything
@@ -96,14 +97,14 @@ def test_everything_that_was_asked_for_can_be_filled_in() -> None:
 
 @pytest.mark.parametrize("template", TEMPLATES.values(), ids=lambda one: str(one.name))
 def test_every_field_filled_in_renders_and_reaches_the_manifest(template: Template) -> None:
-    assert parts(render(template, everything(template)))
+    assert pods_asked(render(template, everything(template))).unknown is None
     for one in template.parameters:
         # A queue suspends, too, so that leaving the switch out is seen only without one.
         filled = {**everything(template), **({"queue": ""} if one.name == "suspended" else {})}
         full = render(template, filled)
         without = {name: text for name, text in filled.items() if name != one.name}
         if one.is_required:
-            with pytest.raises(BadInput, match=f"^{one.name}: a value is needed"):
+            with pytest.raises(BadInput, match=f"^{one.name}: a value is required"):
                 render(template, without)
         elif one.name != "cards" and filled[one.name] != one.default:
             assert texts_of(render(template, without)) != texts_of(full), one.name
@@ -283,7 +284,7 @@ def test_the_submit_example_of_the_talk_is_reproduced() -> None:
     tree = render(TEMPLATES["mpijob"], TALK)
     assert tree["spec"]["slotsPerWorker"] == 2
     replicas = tree["spec"]["mpiReplicaSpecs"]
-    assert [(one.role, one.replicas, one.gpus_each) for one in parts(tree)] == [
+    assert [(one.role, one.replicas, one.gpus_each) for one in pods_asked(tree).sets] == [
         ("launcher", 1, 0),
         ("worker", 6, 2),
     ]
@@ -333,7 +334,7 @@ def test_form_command_line_and_yaml_give_the_same_object(template: Template) -> 
 
     from cockpit.cli import build_parser
     from cockpit.commands.job import values_given
-    from cockpit.commands.paper import tree_text
+    from cockpit.commands.output import tree_text
 
     values = everything(template)
     plan = plan_submit(template, values)
@@ -361,7 +362,7 @@ def test_cards_follow_the_priority_where_no_model_is_chosen() -> None:
 
 def test_two_fields_may_not_set_the_same_key() -> None:
     values = {"name": "a", "image": "a:1", "node": "n1", "pool": "kubernetes.io/hostname=n2"}
-    with pytest.raises(BadInput, match=r"^pool: kubernetes.io/hostname is set by another field already"):
+    with pytest.raises(BadInput, match=r"^pool: kubernetes.io/hostname is already set by another field"):
         render(TEMPLATES["job"], values)
 
 
@@ -370,5 +371,5 @@ def test_other_vendors_cards_are_asked_for_and_tolerated() -> None:
     pod = tree["spec"]["template"]["spec"]
     assert pod["containers"][0]["resources"]["limits"]["amd.com/gpu"] == 4
     assert pod["tolerations"] == [{"key": "amd.com/gpu", "operator": "Exists"}]
-    assert parts(tree)[0].gpus_each == 4
+    assert pods_asked(tree).sets[0].gpus_each == 4
     assert advice(tree) == ()

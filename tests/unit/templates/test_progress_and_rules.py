@@ -10,10 +10,10 @@ from cockpit.errors import BadInput
 from cockpit.jobs.progress import Patterns, Progress
 from cockpit.jobs.render import remarks
 from cockpit.jobs.smoke import judge
-from cockpit.jobs.template import load_templates, read_template, renamed
+from cockpit.jobs.template import load_library, read_template, renamed
 from tests.unit.templates.builders import MANIFEST, text
 
-TEMPLATES = load_templates()
+TEMPLATES = load_library().templates
 PATTERNS = Patterns(TEMPLATES["mpijob"].progress)
 
 
@@ -83,7 +83,7 @@ def test_rules_speak_when_they_should() -> None:
 @pytest.mark.parametrize(
     ("rule", "sentence"),
     [
-        ("- {warn: w}", "it always speaks"),
+        ("- {warn: w}", "it always warns"),
         ("- {warn: w, given: [nobody]}", "no parameter 'nobody'"),
         ("- {warn: w, given: [queue], when: x}", "unknown field"),
         ("- {given: [queue]}", "either `warn` or `reads`"),
@@ -104,9 +104,9 @@ def test_a_broken_rule_is_refused_with_its_place(rule: str, sentence: str) -> No
 @pytest.mark.parametrize(
     ("marker", "sentence"),
     [
-        ("{$when: queue}", "$then is needed"),
+        ("{$when: queue}", "it needs $then"),
         ("{$when: nobody, $then: x}", "no parameter 'nobody'"),
-        ("{$when: queue, $then: x, $also: y}", "stands alone"),
+        ("{$when: queue, $then: x, $also: y}", "must be the only key"),
         ("{$lookup: queue, $by: name}", "only a parameter of type table"),
         ("{$env: command}", "only a parameter of type environment, inside a list"),
         ("{$keyed: {queue: 1}}", "can be a key"),
@@ -130,7 +130,7 @@ def test_a_template_of_ones_own_begins_as_a_copy(source: object) -> None:
     assert again.name == "of-my-own"
     assert (again.parameters, again.manifest, again.lint) == (known.parameters, known.manifest, known.lint)
     assert sum(one != other for one, other in zip(before.split("\n"), made.split("\n"), strict=True)) == 1
-    with pytest.raises(BadInput, match="is not a name"):
+    with pytest.raises(BadInput, match="is not a valid name"):
         renamed(before, known.source, "Not A Name")
 
 
@@ -148,7 +148,7 @@ TWO = [
         (TWO, 0, 2, True, "2 of 2 cards answered: NVIDIA H100 80GB HBM3"),
         (TWO[:1], 0, 2, False, "1 of 2 cards answered"),
         (TWO, 1, 2, False, "exit code 1: 1, NVIDIA H100 80GB HBM3, 81559 MiB, 32, 0"),
-        ([], 127, 1, False, "exit code 127: it said nothing"),
+        ([], 127, 1, False, "exit code 127: it printed nothing"),
         ([*TWO[:3], "1, H100, 81559 MiB, 32, 7"], 0, 2, False, "GPU 1 counts 7 uncorrected memory errors"),
         (["No devices were found"], 0, 1, False, "No devices were found"),
         (["Failed to initialize NVML: Driver mismatch"], 1, 1, False,

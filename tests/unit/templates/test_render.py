@@ -7,13 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cockpit.errors import BadInput
-from cockpit.gangs.pairs import refusals
+from cockpit.fit.pod_sets import pods_asked
+from cockpit.gangs.conflicts import refusals
 from cockpit.jobs.parameters import Parameter, read
-from cockpit.jobs.render import advice, checked, lint, parts, problems, render, sample_values
-from cockpit.jobs.template import Template, load_templates
+from cockpit.jobs.render import advice, checked, lint, problems, render, sample_values
+from cockpit.jobs.template import Template, load_library
 from tests.unit.templates.builders import small
 
-TEMPLATES = load_templates()
+TEMPLATES = load_library().templates
 
 
 def test_values_keep_their_types_and_empty_ones_vanish() -> None:
@@ -41,8 +42,8 @@ def test_rendering_leaves_the_template_alone() -> None:
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
-        ({}, "name: a value is needed"),
-        ({"name": "LLM"}, "name: 'LLM' is not a name"),
+        ({}, "name: a value is required"),
+        ({"name": "LLM"}, "name: 'LLM' is not a valid name"),
         ({"name": "a" * 21}, "has 21 characters, at most 20"),
         ({"name": "a", "workers": "0"}, "workers: 0 is too small, at least 1"),
         ({"name": "a", "workers": "65"}, "workers: 65 is too large, at most 64"),
@@ -120,7 +121,7 @@ def test_mpijob_is_a_gang_of_workers_with_one_launcher() -> None:
     assert worker["containers"][0]["command"] == ["/usr/sbin/sshd", "-De", "-p", "22"]
     assert worker["tolerations"] == [{"key": "nvidia.com/gpu", "operator": "Exists"}]
     assert worker["volumes"][0]["emptyDir"]["medium"] == "Memory"
-    assert [(one.role, one.replicas, one.gpus_each) for one in parts(tree)] == [
+    assert [(one.role, one.replicas, one.gpus_each) for one in pods_asked(tree).sets] == [
         ("launcher", 1, 0),
         ("worker", 4, 2),
     ]
@@ -168,7 +169,7 @@ def test_advice_on_a_careless_manifest() -> None:
         "not suspended",
         "cleanPodPolicy",
         "exactly one launcher",
-        "void",
+        "has no effect",
         "taint",
         "64 MiB",
         "no fixed tag",
@@ -183,14 +184,14 @@ def test_shared_memory_must_leave_room() -> None:
 def test_suspended_without_a_queue_is_told() -> None:
     tree = render(TEMPLATES["job"], {"name": "a", "image": "a:1"})
     tree["spec"]["suspend"] = True
-    assert any("nothing will start it" in one for one in advice(tree))
+    assert any("nothing will resume it" in one for one in advice(tree))
 
 
 @pytest.mark.parametrize("template", TEMPLATES.values(), ids=lambda one: one.name)
 def test_sample_values_render_every_template(template: Template) -> None:
     tree = render(template, sample_values(template))
     assert tree["metadata"]["name"]
-    assert sum(one.replicas * one.gpus_each for one in parts(tree)) >= 1
+    assert (pods_asked(tree).gpus or 0) >= 1
     assert lint(template) == ()
 
 
@@ -246,11 +247,16 @@ _anything = st.recursive(
 def test_whatever_a_users_manifest_holds_it_can_be_judged(kind: str, spec: object, metadata: object) -> None:
     manifest = {"apiVersion": "v1", "kind": kind, "spec": spec, "metadata": metadata}
     assert all(isinstance(one, str) for one in advice(manifest))
-    assert all(one.replicas >= 0 and one.gpus_each >= 0 for one in parts(manifest))
+    asked = pods_asked(manifest)
+    assert all(
+        number is None or number >= 0 for one in asked.sets for number in (one.replicas, one.gpus_each)
+    )
+    assert asked.unknown is not None or asked.gpus == asked.gpus_at_least
     assert all(isinstance(one, str) for one in refusals(manifest))
 
 
 def test_quantities_that_are_none_are_not_guessed() -> None:
     limits = {"nvidia.com/gpu": "many", "memory": "lots"}
     pod = {"kind": "Pod", "spec": {"containers": [{"resources": {"limits": limits}}]}}
-    assert [one.gpus_each for one in parts(pod)] == [0]
+    assert [one.gpus_each for one in pods_asked(pod).sets] == [None]
+    assert pods_asked(pod).gpus is None

@@ -6,7 +6,7 @@ import pytest
 
 from cockpit.errors import BadInput
 from cockpit.jobs.render import lint
-from cockpit.jobs.template import built_in_folder, load_library, load_templates, read_template
+from cockpit.jobs.template import built_in_folder, load_library, read_template
 from tests.unit.templates.builders import HEAD, MANIFEST, PARAMETERS, small, text
 
 
@@ -31,19 +31,22 @@ def test_reads_parameters_in_order() -> None:
 @pytest.mark.parametrize(
     ("whole", "sentence"),
     [
-        (text(head="template: {name: small}\n"), "t.yaml:1: template.title: this field is needed"),
-        (text(head="template: {name: Small, title: x}\n"), "t.yaml:1: template.name: 'Small' is not a name"),
-        (text(more="extra: 1\n"), "extra: unknown field; known are: template, parameters"),
-        (HEAD + PARAMETERS, "manifest: this field is needed"),
-        ("- 1\n", "t.yaml:1: fields are needed here"),
-        (text(parameters="parameters: 3\n"), "t.yaml:2: parameters: a list is needed here"),
+        (text(head="template: {name: small}\n"), "t.yaml:1: template.title: this field is required"),
+        (
+            text(head="template: {name: Small, title: x}\n"),
+            "t.yaml:1: template.name: 'Small' is not a valid name",
+        ),
+        (text(more="extra: 1\n"), "extra: unknown field; known fields: template, parameters"),
+        (HEAD + PARAMETERS, "manifest: this field is required"),
+        ("- 1\n", "t.yaml:1: this must have the fields"),
+        (text(parameters="parameters: 3\n"), "t.yaml:2: parameters: this must be a list"),
         (
             text(parameters="parameters:\n  - {name: a, type: number}\n"),
             "t.yaml:3: parameters[0].type: 'number' is not one of dns-label",
         ),
         (
             text(parameters="parameters:\n  - {name: a, type: text}\n  - {name: a, type: text}\n"),
-            "t.yaml:4: parameters[1].name: 'a' stands here a second time",
+            "t.yaml:4: parameters[1].name: 'a' appears twice",
         ),
         (
             text(parameters="parameters:\n  - {name: a, type: text, minimum: 1}\n"),
@@ -55,7 +58,7 @@ def test_reads_parameters_in_order() -> None:
         ),
         (
             text(parameters="parameters:\n  - {name: a, type: integer, minimum: few}\n"),
-            "parameters[0].minimum: 'few' is not a bound of type integer",
+            "parameters[0].minimum: 'few' is not a valid bound of type integer",
         ),
         (
             text(parameters="parameters:\n  - {name: a, type: choice}\n"),
@@ -69,10 +72,10 @@ def test_reads_parameters_in_order() -> None:
             text(parameters="parameters:\n  - {name: a, type: text, colour: red}\n"),
             "t.yaml:3: parameters[0].colour: unknown field",
         ),
-        (text(manifest="manifest: {kind: Job}\n"), "manifest.apiVersion: a text is needed here"),
+        (text(manifest="manifest: {kind: Job}\n"), "manifest.apiVersion: this must be text"),
         (
             text(manifest="manifest: {apiVersion: v1, kind: Pod, a: {$param: nobody}}\n"),
-            "manifest.a.$param: no parameter 'nobody'; known are: name, workers",
+            "manifest.a.$param: no parameter 'nobody'; parameters: name, workers",
         ),
         (
             text(manifest="manifest: {apiVersion: v1, kind: Pod, a: {$eval: 1+1}}\n"),
@@ -80,11 +83,11 @@ def test_reads_parameters_in_order() -> None:
         ),
         (
             text(manifest="manifest: {apiVersion: v1, kind: Pod, a: {$param: name, b: 1}}\n"),
-            "a marker stands alone",
+            "a marker must be the only key",
         ),
         (
             text(manifest="manifest: {apiVersion: v1, kind: Pod, a: {$product: [workers, name]}}\n"),
-            "manifest.a.$product[1]: 'name' is no integer parameter",
+            "manifest.a.$product[1]: 'name' is not an integer parameter",
         ),
         (
             text(manifest="manifest: {apiVersion: v1, kind: Pod, a: {$splice: command}}\n"),
@@ -95,7 +98,7 @@ def test_reads_parameters_in_order() -> None:
             "only an integer needs to be turned into text",
         ),
         (text(more="progress: [{name: s, pattern: '('}]\n"), "progress[0].pattern: not a regular expression"),
-        (text(more="progress: [{name: s, pattern: 'x'}]\n"), "progress[0].pattern: a named group"),
+        (text(more="progress: [{name: s, pattern: 'x'}]\n"), "progress[0].pattern: give a named group"),
     ],
 )
 def test_refuses_with_file_line_and_field(whole: str, sentence: str) -> None:
@@ -113,7 +116,7 @@ def test_built_in_templates_are_clean(name: str) -> None:
 
 def test_every_built_in_file_is_a_template_named_like_the_file() -> None:
     files = sorted(one.name.removesuffix(".yaml") for one in built_in_folder().iterdir())
-    assert files == sorted(load_templates())
+    assert files == sorted(load_library().templates)
 
 
 def test_a_users_folder_adds_and_replaces_and_a_broken_file_harms_only_itself(tmp_path: Path) -> None:
@@ -128,15 +131,17 @@ def test_a_users_folder_adds_and_replaces_and_a_broken_file_harms_only_itself(tm
     assert len(library.problems) == 3
     with pytest.raises(BadInput, match=r"template 'broken' cannot be used: .*broken\.yaml:1"):
         library.named("broken")
-    with pytest.raises(BadInput, match="there is no template 'nothing'; known are: job, jobset, mpijob"):
+    with pytest.raises(
+        BadInput, match="there is no template 'nothing'; known templates: job, jobset, mpijob"
+    ):
         library.named("nothing")
 
 
 def test_lint_names_what_is_unused_and_what_is_missing() -> None:
     lines = [one for one in MANIFEST.splitlines(keepends=True) if "command" not in one]
     found = lint(read_template(text(manifest="".join(lines)), "t.yaml"))
-    assert any("'command' is used nowhere" in one for one in found)
+    assert any("'command' is not used" in one for one in found)
     nameless = "parameters: []\n"
     found = lint(read_template(HEAD + nameless + "manifest: {apiVersion: v1, kind: Pod}\n", "t.yaml"))
-    assert any("a parameter `name` is needed" in one for one in found)
+    assert any("a parameter `name` is required" in one for one in found)
     assert any("metadata.name is missing" in one for one in found)

@@ -16,7 +16,7 @@ from cockpit.jobs.yaml_document import parse
     ("text", "sentence"),
     [
         ("a: &x 1\nb: *x\n", "f.yaml:1: anchors and aliases"),
-        ("a: 1\nb: 2\na: 3\n", "f.yaml:3: the key 'a' stands here a second time"),
+        ("a: 1\nb: 2\na: 3\n", "f.yaml:3: the key 'a' appears twice"),
         ("a:\n  <<: {b: 1}\n", "f.yaml:2: merge keys"),
         ("a: !!python/object:os.system x\n", "f.yaml:1: tags"),
         ("1: a\n", "f.yaml:1: keys are text, 1 is not"),

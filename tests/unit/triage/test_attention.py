@@ -8,8 +8,10 @@ import pytest
 from cockpit.model.batch import Batch, Phase, StreamStatus
 from cockpit.model.gpu import Gpu, Mark
 from cockpit.model.node import Node
+from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent
 from cockpit.model.record import Condition, Kind
+from cockpit.model.scheduling import Traits
 from cockpit.triage.attention import needs_human
 from cockpit.triage.finding import Attention
 from tests.unit.jobs.builders import (
@@ -129,14 +131,14 @@ def test_failures_are_news_for_an_hour(cluster: Cluster) -> None:
 def test_a_finished_job_that_still_holds_gpus(cluster: Cluster) -> None:
     job = mpijob(workers=2, gpus=4, conditions=(is_("Succeeded"),), finished_seconds=NOW - 300)
     cluster.put(job, *gang(job, **up())[1])
-    assert only(cluster).sentence == "succeeded, but its pods still hold 8 GPUs"
+    assert only(cluster).sentence == "succeeded, but its pods still occupy 8 GPUs"
 
 
 def test_pods_that_will_not_go(cluster: Cluster) -> None:
     job = mpijob(workers=2, gpus=4, deleting_seconds=NOW - 500)
     cluster.put(job, *gang(job, deleting_seconds=NOW - 400, **up())[1])
     one = only(cluster)
-    assert (one.finding, one.sentence) == ("job-stuck", "2 pods will not go, holding 8 GPUs")
+    assert (one.finding, one.sentence) == ("job-stuck", "2 pods stuck terminating, occupying 8 GPUs")
     assert found(cluster, NOW - 350) == ()
 
 
@@ -164,7 +166,7 @@ def test_gpus_that_are_held_and_do_nothing(cluster: Cluster) -> None:
     cards(cluster, idle_card(0, NOW), idle_card(1, NOW))
     one = only(cluster)
     assert (one.finding, one.is_bad, one.since_seconds) == ("job-idle", False, NOW - 1_000)
-    assert one.sentence == "2 GPUs held, duty 0%, 40 GiB of memory kept"
+    assert one.sentence == "2 GPUs allocated, duty 0%, 40 GiB of memory kept"
 
 
 @pytest.mark.parametrize("duty", [0.5, Absent.STALE, Absent.NOT_COLLECTED])
@@ -229,15 +231,39 @@ def test_cards_that_fell_silent(cluster: Cluster) -> None:
     cards(cluster, card(0, duty_ratio=Absent.STALE, sampled_seconds=NOW - 90), card(1, duty_ratio=0.4))
     one = only(cluster)
     assert (one.finding, one.is_bad, one.since_seconds) == ("node-silent", False, NOW - 90)
+    assert one.sentence == "1 GPU stopped reporting: the exporter or the card is gone"
+
+
+def test_a_card_that_a_partial_answer_leaves_out_is_not_called_gone(cluster: Cluster) -> None:
+    add_nodes(cluster, gpu_node())
+    cards(cluster, card(0, duty_ratio=Absent.STALE, sampled_seconds=NOW - 90))
+    partial = StreamStatus(kind=Kind.GPU, phase=Phase.LIVE, is_partial=True)
+    cluster.store.apply(Batch(kind=Kind.GPU, status=partial))
+    assert only(cluster).sentence == "1 GPU stopped reporting: the metrics server answered only in part"
 
 
 def test_a_kind_that_may_not_be_read_is_missing_not_fine(cluster: Cluster) -> None:
     denied = StreamStatus(
-        kind=Kind.EVENT, phase=Phase.DENIED, message="you may not list events", since_seconds=5.0
+        kind=Kind.EVENT, phase=Phase.DENIED, message="you cannot list events", since_seconds=5.0
     )
     cluster.store.apply(Batch(kind=Kind.EVENT, status=denied))
     one = only(cluster)
-    assert (one.key, one.sentence, one.is_bad) == ("stream-denied:events", "you may not list events", False)
+    assert (one.key, one.sentence, one.is_bad) == ("stream-denied:events", "you cannot list events", False)
+
+
+def test_claims_that_may_not_be_read_concern_nobody_until_something_comes_by_claim(cluster: Cluster) -> None:
+    for kind in (Kind.DEVICE_SLICE, Kind.DEVICE_CLAIM):
+        denied = StreamStatus(kind=kind, phase=Phase.DENIED, message=f"you cannot list {kind}")
+        cluster.store.apply(Batch(kind=kind, status=denied))
+    assert found(cluster) == ()
+    asking = Pod(uid="p", name="p", namespace="a", traits=Traits(device_claims=("gpus",)))
+    cluster.store.apply(Batch(kind=Kind.POD, changed=(asking,)))
+    assert {one.key for one in found(cluster)} == {
+        "stream-denied:resourceslices",
+        "stream-denied:resourceclaims",
+    }
+    cluster.store.apply(Batch(kind=Kind.POD, removed=("p",)))
+    assert found(cluster) == ()
 
 
 def test_broken_goes_before_wasteful_and_larger_before_smaller(cluster: Cluster) -> None:
@@ -281,7 +307,7 @@ def test_gpus_that_are_full_and_wait_are_told_after_a_while(cluster: Cluster) ->
     saw_teeth(cluster, 900, (0.1, 0.4))
     one = only(cluster)
     assert (one.finding, one.is_bad, one.gpus, one.since_seconds) == ("job-starved", False, 2, NOW - 900)
-    assert one.sentence == "2 GPUs wait more than they work: duty 25% lately, memory 71% held"
+    assert one.sentence == "2 GPUs underutilised: duty 25% lately, memory 71% used"
 
 
 @pytest.mark.parametrize(

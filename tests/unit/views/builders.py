@@ -116,7 +116,7 @@ def pool(name: str, **more: Any) -> Pool:
         "nodes_now": 3,
         "nodes_ready": 3,
         "gpus_total": 24,
-        "gpus_held": 12,
+        "gpus_allocated": 12,
     }
     return Pool(**{**fields, **more})
 

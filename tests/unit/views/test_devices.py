@@ -81,7 +81,7 @@ def test_throttle_reasons_in_a_word(bits: int | None, text: str, tone: str) -> N
         ({"ecc_double": Absent.NOT_COLLECTED}, "no remaps", "dim"),
         ({"ecc_double": 2.0}, "× 2 double-bit", "bad"),
         ({"remap_failed": 1.0, "ecc_double": 2.0}, "× remap failed", "bad"),
-        ({"remap_pending": 1.0}, "▲ remap waits", "warn"),
+        ({"remap_pending": 1.0}, "▲ remap pending", "warn"),
         ({"remapped_rows": 3.0}, "▲ 3 remapped", "warn"),
         (dict.fromkeys(("ecc_double", "remapped_rows", "remap_failed"), Absent.NOT_COLLECTED), "n/c", "dim"),
     ],
@@ -116,12 +116,12 @@ def test_what_is_to_be_said_of_a_card() -> None:
     )
     said = node_page.said(the_node(made), made, "GPU-gpu-1-0")
     assert said.startswith(
-        "GPU 0: Xid 79: the card fell off the bus; drain the node, then reboot it · clocks"
+        "GPU 0: Xid 79: the card fell off the bus; drain the node, then reboot it · throttled"
     )
     assert "too hot: the hardware slows it" in said
     assert "the driver advises: reset gpu" in said
     assert "python3 4711 37Gi" in said
-    assert "several pods share it" in said
+    assert "shared by several pods" in said
 
 
 def test_nothing_is_said_of_a_card_that_is_well() -> None:
@@ -141,4 +141,4 @@ def test_health_names_what_nobody_collects() -> None:
 def test_shared_cards_read_as_what_they_are() -> None:
     made = store(node(gpus=8, gpu_replicas=4, gpus_expected=2, gpu_model="NVIDIA-A10G"), card(0, "w"))
     pairs = {one.name: one.value for one in node_page.facts(the_node(made), made, NOW)}
-    assert pairs["GPUs"] == "2 A10G · each shared by 4 · 8 shares allocatable, 0 held"
+    assert pairs["GPUs"] == "2 A10G · each shared by 4 · 8 shares allocatable, 0 allocated"

@@ -102,7 +102,7 @@ def everything() -> dict[str, LazyTable[Any]]:
     state = ViewState()
     return {
         "jobs": jobs.table(
-            [job("a", gpus_held=2, pod_uids=("uid-w-0",)), job("b", "queued")], made, state, NOW
+            [job("a", gpus_allocated=2, pod_uids=("uid-w-0",)), job("b", "queued")], made, state, NOW
         ),
         "nodes": nodes.table(made, state, NOW),
         "pods": pods.table(made, state, NOW),
@@ -163,7 +163,7 @@ def test_any_card_is_drawn_in_clean_cells(known: list[Gpu]) -> None:
         job,
         plain,
         plain,
-        gpus_held=st.integers(0, 10**6),
+        gpus_allocated=st.integers(0, 10**6),
         gpus_wanted=st.none() | st.integers(0, 10**6),
         started_seconds=st.none() | st.floats(0, 1e11),
         created_seconds=st.none() | st.floats(0, 1e11),

@@ -16,8 +16,14 @@ from cockpit.views import format as fmt
         (-5, "0s"),
         (0, "0s"),
         (41, "41s"),
-        (119, "119s"),
-        (120, "2m"),
+        (59.9, "59s"),
+        (60, "1m00s"),
+        (69.9, "1m00s"),
+        (70, "1m10s"),
+        (119, "1m50s"),
+        (120, "2m00s"),
+        (599.9, "9m50s"),
+        (600, "10m"),
         (41 * 60, "41m"),
         (7_199, "119m"),
         (7_200, "2h0m"),
@@ -33,6 +39,22 @@ from cockpit.views import format as fmt
 )
 def test_age(seconds: float, text: str) -> None:
     assert fmt.age(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (-3.0, "live"),
+        (9.9, "live"),
+        (10.0, "10s"),
+        (59.9, "50s"),
+        (60.0, "1m00s"),
+        (7_200.0, "2h0m"),
+        (math.inf, "?"),
+    ],
+)
+def test_the_age_of_a_sample_does_not_tick(seconds: float, text: str) -> None:
+    assert fmt.sample_age(seconds) == text
 
 
 @pytest.mark.parametrize(
@@ -113,13 +135,14 @@ def test_absent_numbers_are_words_with_a_tone(reason: Absent) -> None:
         fmt.clock_cell(reason),
     ]
     for cell in made:
-        assert cell.text == {"not collected": "n/c", "stale": "stale", "denied": "denied"}[reason.value]
+        words = {"not collected": "n/c", "implausible": "impl."}
+        assert cell.text == words.get(reason.value, reason.value)
         assert cell.tone in ("dim", "warn")
 
 
 def test_tones() -> None:
     assert fmt.duty_cell(0.0).tone == "warn"
-    assert fmt.duty_cell(0.0, is_held=False).tone == "dim"
+    assert fmt.duty_cell(0.0, is_allocated=False).tone == "dim"
     assert fmt.duty_cell(0.7).tone == "good"
     assert [fmt.temperature_cell(one).tone for one in (74.9, 75.0, 85.0, 85.1)] == ["", "warn", "warn", "bad"]
 

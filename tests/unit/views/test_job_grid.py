@@ -47,7 +47,7 @@ def test_a_row_for_each_device_of_each_member_that_holds_any() -> None:
         ("worker 1", "3", "▼ 41%"),
         ("worker 2", "?", "n/c"),
     ]
-    assert rows[3]["health"] == Cell("▲ held down", "warn")
+    assert rows[3]["health"] == Cell("▲ throttled", "warn")
     assert rows[4]["mark"].text == "n/c"
 
 

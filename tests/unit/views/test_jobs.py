@@ -12,7 +12,7 @@ from tests.unit.views.builders import NOW, card, cells, event, job, line, node, 
 
 RUNNING = job(
     "llm-70b",
-    gpus_held=3,
+    gpus_allocated=3,
     gpus_wanted=3,
     ready=2,
     wanted=2,
@@ -75,7 +75,7 @@ def test_what_needs_a_person_first_what_ended_last() -> None:
 
 
 def test_a_job_that_holds_gpus_nobody_measures_reads_not_collected() -> None:
-    made = jobs.table([job("x", gpus_held=8, gpus_wanted=8)], store(), ViewState(), NOW)
+    made = jobs.table([job("x", gpus_allocated=8, gpus_wanted=8)], store(), ViewState(), NOW)
     assert line(made)["duty"] == "n/c"
     assert cells(made, "duty")[0].tone == "dim"
 
@@ -111,9 +111,9 @@ def test_facts_of_a_running_job() -> None:
     assert found["job"] == "team-a/llm-70b"
     assert found["state"] == "● running"
     assert found["members"] == "2/2 ready"
-    assert found["GPUs"] == "3/3 held"
-    assert found["now"] == "duty 70% · least 50% · memory 120Gi · power 1236W"
-    assert found["time"] == "submitted 41m ago · runs for 40m"
+    assert found["GPUs"] == "3/3 allocated"
+    assert found["now"] == "duty 70% · min 50% · memory 120Gi · power 1236W"
+    assert found["time"] == "submitted 41m ago · running for 40m"
     assert "why" not in found
 
 
@@ -124,7 +124,7 @@ def test_facts_of_a_waiting_job() -> None:
 
 
 def test_a_mean_over_some_cards_says_so() -> None:
-    partly = job("x", gpus_held=8, gpus_wanted=8, pod_uids=("uid-w-0",))
+    partly = job("x", gpus_allocated=8, gpus_wanted=8, pod_uids=("uid-w-0",))
     found = {pair.name: pair.value for pair in job_page.facts(partly, cluster(), NOW)}
     assert found["now"].endswith("from 2 of 8 GPUs")
 
@@ -148,7 +148,7 @@ def test_events_of_a_job_are_those_of_its_members_too_each_once() -> None:
 
 
 def test_members_in_two_racks_with_mixed_cards_are_warned_of() -> None:
-    where = job("llm-70b", "running", gpus_held=3, gpus_wanted=3, nodes=("a", "b"))
+    where = job("llm-70b", "running", gpus_allocated=3, gpus_wanted=3, nodes=("a", "b"))
     nodes = [
         node(name, labels=(("topology.kubernetes.io/rack", rack),), gpu_model=model)
         for name, rack, model in (("a", "r1", "H100"), ("b", "r2", "A100"))

@@ -182,13 +182,13 @@ def test_the_line_above_the_log() -> None:
     )  # fmt: skip
     assert [text for text, _ in said] == [
         "3 members",
-        "stopped here, f follows",
-        "1 of 2 lines shown, 1 older left",
+        "paused, f follows",
+        "1 of 2 lines shown, 1 older dropped",
         "last 20 lines each",
         "worker 1 and 1 more: No log yet",
     ]
     ended = summary(members=1, book=book, shown=2, how_far="all", is_following=None, troubles=())
-    assert [text for text, _ in ended] == ["1 member", "2 lines, 1 older left", "all"]
+    assert [text for text, _ in ended] == ["1 member", "2 lines, 1 older dropped", "all"]
 
 
 @pytest.mark.parametrize(

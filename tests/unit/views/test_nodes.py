@@ -45,7 +45,7 @@ def test_a_node_that_works() -> None:
 
 
 @pytest.mark.parametrize(
-    ("record", "held", "state"),
+    ("record", "allocated", "state"),
     [
         (node(gpus=None, gpus_expected=8), "0/?", "▲ no GPUs yet"),
         (node(gpu_allocatable=6), "0/6 -2", "● ready"),
@@ -55,9 +55,9 @@ def test_a_node_that_works() -> None:
         (node(gpus=None), "none", "● ready"),
     ],
 )
-def test_where_a_node_stands(record: Node, held: str, state: str) -> None:
+def test_where_a_node_stands(record: Node, allocated: str, state: str) -> None:
     shown = line(nodes.table(store(record), ViewState(), NOW))
-    assert (shown["gpus"], shown["state"]) == (held, state)
+    assert (shown["gpus"], shown["state"]) == (allocated, state)
 
 
 def test_a_node_without_gpus_has_no_readings_and_stands_last() -> None:
@@ -119,7 +119,7 @@ def test_devices_without_telemetry_and_lost_ones_are_rows_too() -> None:
     made = node_page.devices_table(record, store(record, card(1, "w-0")), ViewState(), NOW)
     assert texts(made, "gpu") == ["0", "1", "2", "3"]
     assert texts(made, "duty") == ["n/c", "71%", "n/c", "×"]
-    assert texts(made, "holder") == ["n/c", "team-a/w-0", "n/c", "lost: not offered by the node"]
+    assert texts(made, "holder") == ["n/c", "team-a/w-0", "n/c", "lost: not advertised by the node"]
     assert texts(made, "mark") == ["n/c", "sure", "n/c", ""]
     assert texts(made, "sampled") == ["n/c", "10s", "n/c", ""]
     assert made.key(0) == "gpu-1/0"
@@ -136,7 +136,7 @@ def test_a_free_card_and_a_stale_one() -> None:
     )
     assert texts(made, "holder") == ["free", "team-a/w"]
     assert texts(made, "duty") == ["0%", "stale"]
-    assert cells(made, "sampled")[1] == ("5m", "warn")
+    assert cells(made, "sampled")[1] == ("5m00s", "warn")
 
 
 def test_the_slices_of_a_card_are_its_devices() -> None:
@@ -180,7 +180,7 @@ def test_facts_of_a_node() -> None:
     record = made.records(Kind.NODE)["uid-gpu-1"]
     found = {pair.name: pair.value for pair in node_page.facts(record, made, NOW)}
     assert found["state"] == "● ready"
-    assert found["GPUs"] == "4 H100-80GB-HBM3 · 4 allocatable, 2 held"
+    assert found["GPUs"] == "4 H100-80GB-HBM3 · 4 allocatable, 2 allocated"
     assert found["now"] == "duty 50% · hottest 81°C · power 884W"
     assert found["health"].startswith("ok")
     assert found["age"] == "24h"
@@ -199,8 +199,8 @@ def test_troubles_of_a_node_are_told_in_its_own_words() -> None:
         pool="",
     )
     found = {pair.name: pair for pair in node_page.facts(record, store(record), NOW)}
-    assert found["Ready"].value == "False for 5m: container runtime is down"
-    assert found["DiskPressure"].value == "True for 60s: Full"
+    assert found["Ready"].value == "False for 5m00s: container runtime is down"
+    assert found["DiskPressure"].value == "True for 1m00s: Full"
     assert "MemoryPressure" not in found
     assert found["GPUs"].value == "8 H100-80GB-HBM3 · not advertised yet"
     assert found["taints"].value.endswith("key3:NoSchedule and 2 more")

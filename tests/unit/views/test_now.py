@@ -1,11 +1,13 @@
 """The header, what became of every GPU, the panels, the heatmap."""
 
 import enum
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 import pytest
+from cockpit_widgets.types import StatusSegment
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,10 +16,11 @@ from cockpit.model.gpu import Mark
 from cockpit.model.pool import Pool
 from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind
+from cockpit.model.trust import Trust
 from cockpit.pools.index import pools_of
 from cockpit.store.store import Store
 from cockpit.store.trends import Trends
-from cockpit.triage.finding import Attention
+from cockpit.triage.finding import KILL, WHY, Attention
 from cockpit.views import heat, now
 from cockpit.views.fleet import Fleet, fleet, share
 from cockpit.views.states import why_empty
@@ -59,8 +62,8 @@ def cluster() -> Store:
 def test_every_gpu_is_counted_once() -> None:
     found = fleet(cluster())
     assert (found.nodes, found.gpu_nodes) == (4, 3)
-    assert (found.busy, found.idle_held, found.held_unknown) == (2, 1, 1)
-    assert found.free == 3  # 7 allocatable, 4 held
+    assert (found.busy, found.idle_allocated, found.allocated_unknown) == (2, 1, 1)
+    assert found.free == 3  # 7 allocatable, 4 allocated
     assert found.lost == 5  # 1 that fell out, 4 on a node that is not ready
     assert found.joining == 8
     assert found.gpus == 12
@@ -75,7 +78,7 @@ def test_the_fleet_follows_every_change() -> None:
     made.apply(Batch(kind=Kind.POD, changed=(pod("w-1", gpus=2),)))
     assert fleet(made).free == 1
     made.apply(Batch(kind=Kind.GPU, changed=(card(2, "w-0", duty=0.5),)))
-    assert (fleet(made).busy, fleet(made).idle_held) == (3, 0)
+    assert (fleet(made).busy, fleet(made).idle_allocated) == (3, 0)
     made.apply(Batch(kind=Kind.NODE, removed=("uid-gpu-2",)))
     assert fleet(made).lost == 1
     made.apply(Batch(kind=Kind.GPU, removed=("GPU-gpu-1-0",)))
@@ -85,7 +88,7 @@ def test_the_fleet_follows_every_change() -> None:
 def test_all_devices_held_need_no_pod_labels() -> None:
     known = [card(index, duty=0.5, mark=Mark.NOT_COLLECTED) for index in range(8)]
     assert share(node(), 8, known).busy == 8
-    assert share(node(), 7, known).held_unknown == 7
+    assert share(node(), 7, known).allocated_unknown == 7
 
 
 @settings(deadline=None, max_examples=200)
@@ -97,36 +100,33 @@ def test_all_devices_held_need_no_pod_labels() -> None:
     st.sampled_from(["True", "False", "Unknown", ""]),
 )
 def test_shares_add_up(
-    capacity: int, allocatable: int, held: int, duties: list[tuple[float, bool]], ready: str
+    capacity: int, allocatable: int, allocated: int, duties: list[tuple[float, bool]], ready: str
 ) -> None:
     record = node(gpus=capacity, gpu_allocatable=min(allocatable, capacity), ready=ready)
     known = [card(index, "w" if named else "", duty=duty) for index, (duty, named) in enumerate(duties)]
-    found = share(record, held, known)
-    parts = (found.busy, found.idle_held, found.held_unknown, found.free, found.lost)
+    found = share(record, allocated, known)
+    parts = (found.busy, found.idle_allocated, found.allocated_unknown, found.free, found.lost)
     assert all(part >= 0 for part in parts)
     assert sum(parts) == capacity
 
 
 class Link(enum.Enum):
     CONNECTING = "connecting"
-    ATTACHED = "attached"
-
-
-@dataclass(frozen=True)
-class Context:
-    context: str | None
+    ATTACHED = "connected"
 
 
 @dataclass(frozen=True)
 class Attached:
     store: Store
-    session: Context | None = Context("prod-eu")
-    options: Context = Context(None)
+    is_connected: bool = True
+    context: str = "prod-eu"
+    trust: Trust | None = Trust.VERIFIED
     link: Any = Link.ATTACHED
     sentence: str = ""
     api_seconds: float | None = 0.0121
     unanswered_since_seconds: float | None = None
     is_read_only: bool = True
+    faults: Mapping[str, str] = field(default_factory=dict)
 
 
 def words(segments: now.Segments) -> str:
@@ -136,10 +136,29 @@ def words(segments: now.Segments) -> str:
 def test_the_header() -> None:
     left, right = now.header(Attached(cluster()), NOW, ViewState(namespace="team-a"))
     assert words(left) == (
-        "prod-eu · 4 nodes · 2/12 GPUs busy · 1 held, duty n/c · 1 idle-held · 3 free · 5 lost · 8 joining "
-        "· duty 57% · namespace team-a"
+        "prod-eu · 4 nodes · 2/12 GPUs busy · 1 allocated, duty n/c · 1 idle · 3 free · 5 lost "
+        "· 8 joining · duty 57% · namespace team-a"
     )
     assert words(right) == "api 12 ms · live · ro"
+
+
+def test_an_internal_error_stands_in_the_header_of_every_place() -> None:
+    _, right = now.header(Attached(cluster(), faults={"telemetry": "x"}), NOW)
+    assert words(right) == "internal error in telemetry · api 12 ms · live · ro"
+    _, right = now.header(Attached(cluster(), faults={"telemetry": "x", "places": "y"}), NOW)
+    assert words(right) == "internal error in telemetry and 1 more · api 12 ms · live · ro"
+
+
+@pytest.mark.parametrize(
+    ("trust", "mark"), [(Trust.UNVERIFIED, "▲ TLS unverified"), (Trust.PLAIN, "▲ no TLS")]
+)
+def test_who_is_not_checked_stands_in_front_in_red(trust: Trust, mark: str) -> None:
+    heading = (StatusSegment("jobs", "accent", 2),)
+    left, _ = now.header(Attached(cluster(), trust=trust), NOW, None, heading)
+    assert words(left).startswith(f"{mark} · prod-eu · jobs · 4 nodes")
+    assert (left[0].tone, left[0].priority) == ("bad", 1)
+    left, _ = now.header(Attached(cluster()), NOW, None, heading)
+    assert words(left).startswith("prod-eu · jobs · 4 nodes")
 
 
 def test_an_api_server_without_an_answer_makes_all_stale() -> None:
@@ -151,7 +170,7 @@ def test_trouble_tells_the_age_of_what_is_shown() -> None:
     made = cluster()
     status = StreamStatus(kind=Kind.POD, phase=Phase.BACKING_OFF, message="cut", heard_seconds=NOW - 40)
     made.apply(Batch(kind=Kind.POD, status=status))
-    assert now.data_segment(made, NOW).text == "pods backing off, heard 40s ago"
+    assert now.data_segment(made, NOW).text == "pods backing off, last update 40s ago"
     made.apply(Batch(kind=Kind.POD, status=msgspec.structs.replace(status, phase=Phase.DENIED)))
     assert now.data_segment(made, NOW).text == "pods denied"
 
@@ -169,9 +188,9 @@ def test_where_not_every_pod_is_seen_nothing_is_called_free(status: StreamStatus
     made = store(node(), pod("w", gpus=4))
     made.apply(Batch(kind=Kind.POD, status=status))
     found = fleet(made)
-    assert (found.gpus, found.held, found.free, found.unseen) == (8, 4, 0, 4)
+    assert (found.gpus, found.allocated, found.free, found.unseen) == (8, 4, 0, 4)
     left, _ = now.header(Attached(made), NOW)
-    assert words(left) == "prod-eu · 1 nodes · 8 GPUs · 4 seen held · free not known · duty n/c"
+    assert words(left) == "prod-eu · 1 nodes · 8 GPUs · 4 seen allocated · free unknown · duty n/c"
     (group,) = heat.groups(made)
     assert group.blocks[0].levels == (heat.NOT_COLLECTED,) * 8
     (row,) = pools_of(made)
@@ -192,15 +211,15 @@ def test_at_80_columns_the_first_of_each_remain() -> None:
 def test_without_telemetry_nothing_is_called_idle_or_busy() -> None:
     made = store(node(), pod("w", gpus=4))
     left, _ = now.header(Attached(made), NOW)
-    assert words(left) == "prod-eu · 1 nodes · 4/8 GPUs held · 4 free · duty n/c"
+    assert words(left) == "prod-eu · 1 nodes · 4/8 GPUs allocated · 4 free · duty n/c"
 
 
 def test_a_header_without_a_connection() -> None:
-    attached = Attached(store(), None, Context("dev"), Link.CONNECTING, "The server cannot be reached.", None)
+    attached = Attached(store(), False, "dev", None, Link.CONNECTING, "The server cannot be reached.", None)
     left, right = now.header(attached, NOW)
     assert words(left) == "dev · connecting · The server cannot be reached."
     assert words(right) == "no data yet · ro"
-    left, _ = now.header(Attached(store(), None, Context(None), Link.CONNECTING), NOW)
+    left, _ = now.header(Attached(store(), False, "", None, Link.CONNECTING), NOW)
     assert left[0].text == "no context"
 
 
@@ -237,7 +256,7 @@ def test_data_is_called_old_only_when_the_server_fell_silent(heard: float, text:
 @pytest.mark.parametrize(
     ("status", "total", "filter_text", "sentence"),
     [
-        (None, 0, "", "Connecting: jobs have not been asked for yet."),
+        (None, 0, "", "Connecting: jobs are not listed yet."),
         (
             StreamStatus(kind="pods", phase=Phase.LISTING, objects=12_000),
             0,
@@ -272,7 +291,7 @@ def test_what_needs_a_human_keeps_the_rank_of_triage() -> None:
             is_bad=True,
             subject="team-a/llm",
             sentence="gang 0/16",
-            remedy="w why",
+            remedies=(WHY, KILL),
             since_seconds=NOW - 2_460,
         ),
         Attention(finding="idle", subject_key="n", is_bad=False, subject="team-c/nb", sentence="duty 0%"),
@@ -283,8 +302,10 @@ def test_what_needs_a_human_keeps_the_rank_of_triage() -> None:
         "age": "41m",
         "subject": "team-a/llm",
         "sentence": "gang 0/16",
-        "remedy": "w why",
+        "remedy": "w why  K kill",
     }
+    read_only = now.attention_table(found, ViewState(), NOW, is_read_only=True)
+    assert line(read_only)["remedy"] == "w why"
     assert texts(made, "mark") == ["▲", "●"]
     assert texts(made, "age") == ["41m", "?"]
 
@@ -296,7 +317,7 @@ def test_panels() -> None:
         "now": "3/3 max",
         "gpus": "24",
         "share": "50%",
-        "words": "+2 joining · 1 idle",
+        "words": "+2 joining · 1 idle node",
     }
     made = store(local_queue(), cluster_queue(), local_queue("busy", pending=9, uid="x"))
     found = now.queues_panel(made, NOW)
@@ -310,7 +331,7 @@ def test_sums_of_fleet_and_pools_with_how_they_went_lately() -> None:
     trends.note(made, NOW)
     assert now.fleet_sums(fleet(made), trends, 80) == "duty 50% · power 824W · memory 80Gi/160Gi"
     made.apply(Batch(kind=Kind.GPU, changed=(card(0, "w", duty=1.0),)))
-    trends.note(made, NOW + 5)
+    trends.note(made, NOW + 30)
     said = "duty ▅█ 100% · power ██ 824W · memory 80Gi/160Gi"
     assert now.fleet_sums(fleet(made), trends, len(said)) == said
     assert now.fleet_sums(fleet(made), trends, 44) == "duty 100% · power 824W · memory 80Gi/160Gi"

@@ -63,7 +63,7 @@ def test_a_pod() -> None:
     ("record", "words"),
     [
         (pod("x", phase="Pending", on=""), "waiting for a node"),
-        (pod("x", phase="Pending", on="", is_gated=True), "held by its queue"),
+        (pod("x", phase="Pending", on="", is_gated=True), "gated by its queue"),
         (pod("x", phase="Pending"), "starting"),
         (pod("x", phase="Pending", waiting_reason="ContainerCreating"), "starting"),
         (pod("x", phase="Pending", waiting_reason="ImagePullBackOff"), "cannot pull its image"),
@@ -104,7 +104,7 @@ def test_events_that_say_the_same_are_one_row() -> None:
     )
     assert [line(made, row) for row in range(len(made))][1] == {
         "type": "▲ warning",
-        "age": "60s",
+        "age": "1m00s",
         "count": "5",
         "object": "Node gpu-1",
         "reason": "NodeNotReady",
@@ -141,7 +141,7 @@ def test_only_events_that_concern_gpus_jobs_and_nodes_unless_all_are_asked_for()
 def test_an_event_of_unknown_time_is_last() -> None:
     made = events.table(store(event("1", last_seconds=None), event("2", name="b")), ViewState(), NOW)
     assert [made.key(row) for row in range(2)] == ["2", "1"]
-    assert texts(made, "age") == ["60s", "?"]
+    assert texts(made, "age") == ["1m00s", "?"]
 
 
 def test_a_queue() -> None:
@@ -260,12 +260,12 @@ def test_facts_of_a_queue() -> None:
 
 
 @pytest.mark.parametrize(
-    ("record", "nodes", "held", "share", "owner"),
+    ("record", "nodes", "allocated", "share", "owner"),
     [
         (pool("a"), "3", "12/24", "50%", "labels only"),
         (pool("a", maximum=3, target=3), "3/3 max", "12/24", "50%", "labels only"),
         (pool("a", target=5, maximum=9), "3→5", "12/24", "50%", "labels only"),
-        (pool("a", gpus_total=0, gpus_held=0, maximum=9), "3/9", "none", "", "labels only"),
+        (pool("a", gpus_total=0, gpus_allocated=0, maximum=9), "3/9", "none", "", "labels only"),
         (
             pool("a", owner_kind="MachineDeployment", owner_key="ns/a"),
             "3",
@@ -275,17 +275,17 @@ def test_facts_of_a_queue() -> None:
         ),
     ],
 )
-def test_a_pool(record: Pool, nodes: str, held: str, share: str, owner: str) -> None:
+def test_a_pool(record: Pool, nodes: str, allocated: str, share: str, owner: str) -> None:
     shown = line(pools.table([record], ViewState(), NOW))
-    assert (shown["now"], shown["gpus"], shown["share"], shown["owner"]) == (nodes, held, share, owner)
+    assert (shown["now"], shown["gpus"], shown["share"], shown["owner"]) == (nodes, allocated, share, owner)
 
 
 def test_pools_with_gpus_first_by_name() -> None:
     rows = [
-        pool("cpu", gpus_total=0, gpus_held=0),
+        pool("cpu", gpus_total=0, gpus_allocated=0),
         pool("h100-10"),
         pool("h100-9"),
-        pool("new", gpus_total=0, gpus_held=0, gpu_model="x"),
+        pool("new", gpus_total=0, gpus_allocated=0, gpu_model="x"),
     ]
     assert texts(pools.table(rows, ViewState(), NOW), "name") == ["h100-9", "h100-10", "new", "cpu"]
     assert texts(pools.table(rows, ViewState(filter="share>40%"), NOW), "name") == ["h100-9", "h100-10"]

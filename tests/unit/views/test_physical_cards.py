@@ -35,15 +35,21 @@ def test_time_sliced_cards_are_counted_once_and_their_shares_told_apart() -> Non
     shared = node(gpus=8, gpu_replicas=4, gpus_expected=2)
     known = (card(0, "a", mark=Mark.SHARED), card(1, "b", duty=0.01, mark=Mark.SHARED))
     found = share(shared, 5, known)
-    assert (found.busy, found.idle_held, found.held_unknown, found.free, found.lost) == (1, 1, 0, 0, 0)
-    assert (found.shares, found.shares_held) == (8, 5)
+    assert (found.busy, found.idle_allocated, found.allocated_unknown, found.free, found.lost) == (
+        1,
+        1,
+        0,
+        0,
+        0,
+    )
+    assert (found.shares, found.shares_allocated) == (8, 5)
 
 
 def test_without_telemetry_shares_say_how_many_cards_are_held_at_least() -> None:
     shared = node(gpus=8, gpu_replicas=4, gpus_expected=2)
-    assert (share(shared, 1, ()).held_unknown, share(shared, 1, ()).free) == (1, 1)
-    assert (share(shared, 5, ()).held_unknown, share(shared, 5, ()).free) == (2, 0)
-    assert (share(shared, 0, ()).held_unknown, share(shared, 0, ()).free) == (0, 2)
+    assert (share(shared, 1, ()).allocated_unknown, share(shared, 1, ()).free) == (1, 1)
+    assert (share(shared, 5, ()).allocated_unknown, share(shared, 5, ()).free) == (2, 0)
+    assert (share(shared, 0, ()).allocated_unknown, share(shared, 0, ()).free) == (0, 2)
 
 
 def test_mig_instances_are_one_card_each_with_their_sum() -> None:
@@ -58,7 +64,7 @@ def test_mig_instances_are_one_card_each_with_their_sum() -> None:
     assert (first.memory_used_bytes, first.power_watts) == (4 * GIB, 300.0)
     assert (first.mark, second.mark) == (Mark.SHARED, Mark.UNALLOCATED)
     found = share(cut, 2, known)
-    assert (found.busy, found.free, found.shares, found.shares_held) == (1, 1, 10, 2)
+    assert (found.busy, found.free, found.shares, found.shares_allocated) == (1, 1, 10, 2)
 
 
 def test_an_a30_has_four_slices() -> None:
@@ -88,10 +94,10 @@ def test_the_header_counts_cards_and_tells_shares_apart() -> None:
         card(1, on="gpu-2", duty=0.0),
     )
     found = fleet(made)
-    assert (found.gpus, found.busy, found.shares, found.shares_held) == (12, 1, 18, 2)
+    assert (found.gpus, found.busy, found.shares, found.shares_allocated) == (12, 1, 18, 2)
     words = [one.text for one in now.fleet_segments(found)]
     assert "1/12 GPUs busy" in words
-    assert "2/18 shares held" in words
+    assert "2/18 shares allocated" in words
 
 
 def test_the_heatmap_has_a_cell_a_card_whatever_it_is_cut_into() -> None:
@@ -122,12 +128,12 @@ def test_a_lost_share_of_a_card_loses_no_card() -> None:
     cards=st.integers(1, 8),
     replicas=st.integers(2, 8),
     offered=st.integers(0, 64),
-    held=st.integers(0, 80),
+    allocated=st.integers(0, 80),
     duties=st.lists(st.sampled_from([0.0, 0.03, 0.7, Absent.STALE, Absent.NOT_COLLECTED]), max_size=8),
     is_ready=st.booleans(),
 )
 def test_cards_of_shared_nodes_always_add_up(
-    cards: int, replicas: int, offered: int, held: int, duties: list[float | Absent], is_ready: bool
+    cards: int, replicas: int, offered: int, allocated: int, duties: list[float | Absent], is_ready: bool
 ) -> None:
     capacity = cards * replicas
     one = node(
@@ -138,12 +144,12 @@ def test_cards_of_shared_nodes_always_add_up(
         ready="True" if is_ready else "False",
     )
     known = tuple(card(at, "w" if at % 2 else "", duty=duty) for at, duty in enumerate(duties[:cards]))
-    found = share(one, held, known)
-    parts = (found.busy, found.idle_held, found.held_unknown, found.free, found.lost)
+    found = share(one, allocated, known)
+    parts = (found.busy, found.idle_allocated, found.allocated_unknown, found.free, found.lost)
     assert min(parts) >= 0
     assert sum(parts) == cards
-    assert found.busy + found.idle_held + found.held_unknown <= held
-    assert found.shares_held <= found.shares == capacity
+    assert found.busy + found.idle_allocated + found.allocated_unknown <= allocated
+    assert found.shares_allocated <= found.shares == capacity
 
 
 def test_an_empty_fleet_says_nothing_of_shares() -> None:

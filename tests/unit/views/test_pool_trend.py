@@ -1,4 +1,4 @@
-"""How busy held cards of a pool were lately: a column of the pools, and a word in the header of its page."""
+"""How busy allocated cards of a pool were lately: a column of the pools, a word in the header of its page."""
 
 import pytest
 
@@ -12,7 +12,7 @@ from tests.unit.views.builders import NOW, card, node, store
 def seen(*duties: float) -> Trends:
     trends = Trends()
     for at, duty in enumerate(duties):
-        trends.note(store(node("gpu-1", 1), card(0, "w", duty=duty)), NOW + 5 * at)
+        trends.note(store(node("gpu-1", 1), card(0, "w", duty=duty)), NOW + 30 * at)
     return trends
 
 

@@ -73,7 +73,7 @@ def test_the_legend_tells_the_glyphs_that_stand_there_and_no_others() -> None:
     stuck: dict[str, Any] = {"phase": "Pending", "is_ready": False}
     reasons = ("ErrImagePull", "CreateContainerError", "InvalidImageName")
     found = rank_grid.grid(*job(of={n: {**stuck, "waiting_reason": why} for n, why in enumerate(reasons)}))
-    assert found.caption == "shade: duty  × cannot pull its image, container cannot be made and others"
+    assert found.caption == "shade: duty  × cannot pull its image, container cannot be created and others"
     members, _ = job()
     assert rank_grid.grid(members, store(*members)).caption == "? n/c", "nobody measures them"
     assert rank_grid.grid((), store()).caption == ""

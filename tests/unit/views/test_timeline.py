@@ -8,7 +8,7 @@ from cockpit_widgets.types import Pair
 
 from cockpit.jobs.progress import Patterns, Progress
 from cockpit.jobs.run_log import FirstStep, first_step, last_error, patterns_for
-from cockpit.jobs.template import ProgressPattern, load_templates
+from cockpit.jobs.template import ProgressPattern, load_library
 from cockpit.model.batch import Batch
 from cockpit.model.event import Event
 from cockpit.model.gang import Workload
@@ -175,11 +175,11 @@ def test_the_pairs_of_a_page() -> None:
     members = (LAUNCHER, pod("llm-worker-1", role="worker", rank=1, exit_code=1))
     more = facts(JOB, members, Store(), run)
     assert [(one.name, one.tone) for one in more] == [
-        ("progress", "good"), ("exit codes", "bad"), ("last words", "bad"), ("timeline", ""),
+        ("progress", "good"), ("exit codes", "bad"), ("last output", "bad"), ("timeline", ""),
     ]  # fmt: skip
     page = [Pair("job", "x"), Pair("now", "x"), Pair("nodes", "x"), Pair("time", "x"), Pair("owner", "x")]
     assert [one.name for one in merged(page, more)] == [
-        "job", "now", "progress", "exit codes", "last words", "nodes", "time", "timeline", "owner",
+        "job", "now", "progress", "exit codes", "last output", "nodes", "time", "timeline", "owner",
     ]  # fmt: skip
     assert facts(JOB, (), Store(), Run(trouble="No log of a/b: waiting")) == [
         Pair("log", "No log of a/b: waiting", "dim")
@@ -231,7 +231,7 @@ def test_a_line_of_a_megabyte_is_not_walked_through() -> None:
 
 
 def test_patterns_come_from_templates_of_the_same_kind() -> None:
-    templates = load_templates().values()
+    templates = load_library().templates.values()
     mpi = patterns_for("MPIJob", "kubeflow.org/v1", templates)
     assert {one.name for one in mpi} >= {"epoch", "step", "loss", "images"}
     assert len({one.pattern for one in mpi}) == len(mpi)

@@ -105,12 +105,12 @@ def test_the_grid_has_it_beside_each_card() -> None:
 
 def test_the_jobs_page_draws_its_last_hour_where_somebody_remembers_it() -> None:
     made, members = job()
-    one = job_row("llm", gpus_held=3)
+    one = job_row("llm", gpus_allocated=3)
     pairs = {pair.name: pair for pair in job_page.facts(one, made, NOW, members, (0.0, 0.5, None, 1.0) * 15)}
     line = pairs["last hour"].value.removeprefix("duty ")
     assert len(line) == 30
     assert len(set(line)) > 1
     assert "workers" in pairs
     assert "last hour" not in {pair.name for pair in job_page.facts(one, made, NOW, members, (None, None))}
-    idle = msgspec.structs.replace(one, gpus_held=0)
+    idle = msgspec.structs.replace(one, gpus_allocated=0)
     assert "last hour" not in {pair.name for pair in job_page.facts(idle, made, NOW, members, (0.5,))}

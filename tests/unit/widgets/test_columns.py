@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
-from cockpit_widgets.columns import GAP_CELLS, MARGIN_CELLS, Place, least_width, place_columns
+from cockpit_widgets.columns import GAP_CELLS, MARGIN_CELLS, ColumnSpan, least_width, place_columns
 from cockpit_widgets.text import width_of
 from cockpit_widgets.types import Column
 from hypothesis import given, settings
@@ -23,7 +23,7 @@ _COLUMN = st.builds(
 COLUMNS = st.lists(_COLUMN, min_size=1, max_size=9)
 
 
-def _end(places: Sequence[Place]) -> int:
+def _end(places: Sequence[ColumnSpan]) -> int:
     return places[-1].x + places[-1].width + MARGIN_CELLS
 
 

@@ -74,6 +74,84 @@ async def test_enter_on_a_dangerous_question_says_what_would_confirm() -> None:
         assert texts_of(footer) == ["y or K kill  n or esc no  enter does not confirm this"]
 
 
+def _checked(*, danger: bool = True) -> ConfirmDialog:
+    return ConfirmDialog(
+        "Kill team-a/llm?", ["4 pods end."], danger=danger, confirm_label="kill", checking="asking ..."
+    )
+
+
+@pytest.mark.parametrize("danger", [True, False])
+@pytest.mark.parametrize(
+    ("before", "may", "keeps", "after", "said"),
+    [
+        ("", True, True, "y", [True]),
+        ("y", True, True, "", [True]),
+        ("y", True, False, "", []),
+        ("y", True, False, "y", [True]),
+        ("y", False, True, "y", []),
+        ("y", False, True, "escape", [False]),
+        ("", False, True, "enter", [False]),
+        ("n", True, True, "", [False]),
+        ("y escape", True, True, "", [False]),
+    ],
+)
+async def test_a_yes_counts_once_the_check_said_so(
+    before: str, may: bool, keeps: bool, after: str, said: list[bool], danger: bool
+) -> None:
+    told: list[Any] = []
+    app, dialog = Host(), _checked(danger=danger)
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.push_screen(dialog, told.append)
+        await pilot.pause()
+        await pilot.press(*before.split())
+        await pilot.pause()
+        assert told == ([False] if {"n", "escape"} & set(before.split()) else [])
+        if not told:
+            dialog.settle(Cell("it says so"), may_confirm=may, keeps_yes=keeps)
+            await pilot.pause()
+            await pilot.press(*after.split())
+            await pilot.pause()
+        assert told == said
+
+
+async def test_what_the_check_said_stays_in_sight_below_a_long_text() -> None:
+    app = Host()
+    for size in SIZES:
+        async with app.run_test(size=size) as pilot:
+            dialog = ConfirmDialog("Kill?", [f"line {n}" for n in range(90)], checking="asking ...")
+            app.push_screen(dialog)
+            await pilot.pause()
+            text, verdict = dialog.query(Paragraphs)
+            assert _visible(app, verdict) and "".join(texts_of(verdict)).startswith("asking")
+            dialog.settle(
+                Cell("× refused: " + "a long sentence of the server " * 12, "bad"), may_confirm=False
+            )
+            for _ in range(3):
+                await pilot.pause()
+            assert _visible(app, verdict) and _visible(app, dialog.query_one(KeyFooter))
+            assert "refused" in texts_of(verdict)[0] and len(texts_of(verdict)) > 3
+            assert texts_of(dialog.query_one(KeyFooter)) == ["esc leave"]
+            assert text.size.height > 3
+        app = Host()
+
+
+async def test_a_question_that_became_another_one_forgets_the_yes() -> None:
+    told: list[Any] = []
+    app, dialog = Host(), _checked()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.push_screen(dialog, told.append)
+        await pilot.press("y")
+        await pilot.pause()
+        assert texts_of(dialog.query_one(KeyFooter))[0].startswith("y kill after the check")
+        dialog.put("Kill team-b/llm?", ["8 pods end."], danger=False)
+        dialog.settle(Cell("it says so"))
+        await pilot.pause()
+        assert told == [] and texts_of(dialog.query(Paragraphs).first())[0] == "8 pods end."
+        await pilot.press("enter")
+        await pilot.pause()
+        assert told == [True]
+
+
 def _visible(app: Host, widget: Widget) -> bool:
     return Region(0, 0, *app.size).contains_region(widget.region) and bool(widget.region)
 
@@ -198,6 +276,7 @@ ENTRIES = st.lists(
         st.text("ab ", max_size=60),
         st.sampled_from(["", "Jobs", "Nodes", "Pools", "日本"]),
         st.booleans(),
+        st.sampled_from(["", "not allowed: 日本"]),
     ),
     max_size=30,
 )
@@ -215,7 +294,7 @@ def test_help_lines_fit_and_hold_every_key(entries: list[HelpEntry], width: int)
 
 
 async def test_the_help_scrolls_and_any_leaving_key_leaves() -> None:
-    entries = [HelpEntry(f"k{n}", f"does {n}", "Group", n == 3) for n in range(80)]
+    entries = [HelpEntry(f"k{n}", f"does {n}", "Group", n in (3, 4), "no" * (n == 4)) for n in range(80)]
     app = Host()
     async with app.run_test(size=(80, 24)) as pilot:
         for key in ("escape", "q", "question_mark"):
@@ -223,7 +302,8 @@ async def test_the_help_scrolls_and_any_leaving_key_leaves() -> None:
             app.push_screen(dialog)
             await pilot.pause()
             assert "k3 ▲  does 3" in texts_of(dialog.query_one(HelpText))
-            assert "▲ changes the cluster" in texts_of(dialog.query_one(KeyFooter))[0]
+            assert "k4 ×  does 4 (no)" in texts_of(dialog.query_one(HelpText))
+            assert "▲ changes the cluster  × not available now" in texts_of(dialog.query_one(KeyFooter))[0]
             await pilot.press("end")
             for _ in range(PATIENCE):
                 if any("k79" in line for line in texts_of(dialog.query_one(HelpText))):

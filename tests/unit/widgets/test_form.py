@@ -207,7 +207,7 @@ async def test_choices_and_errors_can_come_later() -> None:
     async with Host(form).run_test(size=(80, 24)) as pilot:
         form.set_choices("queue", ("a", "b"))
         await pilot.pause()
-        assert form.errors["queue"] == 'Queue is "gpu-lq", which is not offered: choose one of a, b.'
+        assert form.errors["queue"] == 'Queue is "gpu-lq", which is not available: choose one of a, b.'
         form.set_value("queue", "b")
         form.set_errors({"name": "Name is taken in team-a: give another one.", "unknown": "x"})
         await pilot.pause()

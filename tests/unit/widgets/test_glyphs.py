@@ -90,6 +90,6 @@ def test_nothing_at_all_reads_as_not_collected() -> None:
 
 
 def test_every_level_has_a_glyph_of_its_own() -> None:
-    assert len(set(HEAT_GLYPHS.values())) == len(HEAT_GLYPHS) == 13
+    assert len(set(HEAT_GLYPHS.values())) == len(HEAT_GLYPHS) == 14
     assert all(cell_len(glyph) == 1 for glyph in HEAT_GLYPHS.values())
     assert [heat_glyph(level) for level in (-1, -2, -3, -4, 0, 1, 8, 99, -9)] == list("·×?~_▁██?")

@@ -28,3 +28,14 @@ async def test_a_burst_of_typing_keeps_its_order() -> None:
             app.post_message(events.Key(key, character))
         await pilot.pause()
         assert line.value == "4"
+
+
+async def test_the_cursor_of_a_field_stands_still() -> None:
+    """One that blinks sends bytes for as long as a form is open."""
+    app = OneLine()
+    async with app.run_test() as pilot:
+        line = app.query_one(LineInput)
+        line.focus()
+        await pilot.pause()
+        assert line._blink_timer is not None and not line._blink_timer._active.is_set()
+        assert line._cursor_visible

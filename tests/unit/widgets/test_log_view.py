@@ -204,3 +204,17 @@ async def test_the_ring_is_bounded_in_characters_and_the_newest_line_stays() -> 
         assert (len(log), log.line(0)[0]) == (1, "y")
         await pilot.pause()
         assert texts_of(log)[0].startswith("yyy")
+
+
+async def test_while_it_follows_there_is_no_bar_to_draw_anew_with_every_line() -> None:
+    log = LogView()
+    async with Host(log).run_test(size=(40, 10)) as pilot:
+        log.append(f"line {number}" for number in range(50))
+        await pilot.pause()
+        assert log.styles.scrollbar_visibility == "hidden"
+        log.action_go(-3)
+        await pilot.pause()
+        assert log.styles.scrollbar_visibility == "visible"
+        log.action_follow()
+        await pilot.pause()
+        assert log.styles.scrollbar_visibility == "hidden"

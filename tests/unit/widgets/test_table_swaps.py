@@ -3,7 +3,7 @@
 from typing import Any
 
 from cockpit_widgets.resource_table import ResourceTable
-from cockpit_widgets.table_rows import StripCache
+from cockpit_widgets.table_lines import StripCache
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.segment import Segment

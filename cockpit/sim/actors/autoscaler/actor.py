@@ -8,11 +8,11 @@ pkg/core/scaledown/actuation/actuator.go and delete_in_batch.go.
 from collections.abc import Iterable, Mapping, Sequence
 
 from cockpit.kube.resource import MACHINE_DEPLOYMENTS, NAMESPACES, NODES, PODS, Resource
-from cockpit.sim.actors.autoscaler.groups import Group, groups_of, is_ready
-from cockpit.sim.actors.autoscaler.room import Room
-from cockpit.sim.actors.autoscaler.scale_down import Candidate, candidates, has_ended
+from cockpit.sim.actors.autoscaler.groups import NodeGroup, groups_of, is_ready
+from cockpit.sim.actors.autoscaler.room import NodeRoom
+from cockpit.sim.actors.autoscaler.scale_down import UnneededNode, candidates, has_ended
 from cockpit.sim.actors.autoscaler.scale_up import Growth, plan, waiting
-from cockpit.sim.actors.autoscaler.settings import Settings
+from cockpit.sim.actors.autoscaler.settings import AutoscalerSettings
 from cockpit.sim.actors.autoscaler.status_text import (
     NAME,
     NAMESPACE,
@@ -21,11 +21,11 @@ from cockpit.sim.actors.autoscaler.status_text import (
     status_text,
     updated,
 )
-from cockpit.sim.actors.pools.drain import owner_kind
-from cockpit.sim.actors.pools.machine_template import DELETE_ANNOTATION, MACHINES
-from cockpit.sim.actors.recorder import NORMAL, WARNING, Recorder
+from cockpit.sim.actors.common.drain import owner_kind
+from cockpit.sim.actors.common.machine_template import DELETE_ANNOTATION, MACHINES
+from cockpit.sim.actors.common.recorder import NORMAL, WARNING, Recorder
 from cockpit.sim.engine import Actor, Key
-from cockpit.sim.port import Change, ChangeType, PortError, Tree
+from cockpit.sim.port import ChangeType, ObjectChange, PortError, Tree
 from cockpit.sim.resources import CONFIG_MAPS
 
 SCAN: Key = ("scan",)
@@ -51,9 +51,9 @@ class Autoscaler(Actor):
     name = "cluster-autoscaler"
     watches: tuple[Resource, ...] = (MACHINE_DEPLOYMENTS, MACHINES, NODES, PODS, NAMESPACES)
 
-    def __init__(self, settings: Settings | None = None) -> None:
+    def __init__(self, settings: AutoscalerSettings | None = None) -> None:
         super().__init__()
-        self.settings = settings or Settings()
+        self.settings = settings or AutoscalerSettings()
         self._waiting: dict[tuple[str, str], None] = {}
         self._pods_on: dict[str, dict[tuple[str, str], None]] = {}
         self._unneeded: dict[str, float] = {}
@@ -66,7 +66,7 @@ class Autoscaler(Actor):
         self._has_config_map = False
         self._recorder: Recorder | None = None
 
-    def wake(self, change: Change, before: Tree | None) -> Iterable[Key]:
+    def wake(self, change: ObjectChange, before: Tree | None) -> Iterable[Key]:
         """Nothing wakes a scan but its period; pods are noted where they stand."""
         if change.resource == PODS:
             metadata = change.tree["metadata"]
@@ -106,7 +106,7 @@ class Autoscaler(Actor):
 
     # ---- failures
 
-    async def _look_at_failures(self, groups: Sequence[Group]) -> None:
+    async def _look_at_failures(self, groups: Sequence[NodeGroup]) -> None:
         now = self.engine.now()
         for id_, held in list(self._backoffs.items()):
             if held.until_seconds + 3 * 3600 < now:
@@ -119,7 +119,7 @@ class Autoscaler(Actor):
             elif now - self._grown.get(group.id, now) > self.settings.provision_seconds:
                 await self._fail(group, "timeout", has_timed_out=True)
 
-    async def _fail(self, group: Group, reason: str, *, has_timed_out: bool) -> None:
+    async def _fail(self, group: NodeGroup, reason: str, *, has_timed_out: bool) -> None:
         """Lower the target again, and leave the group alone for a while."""
         now = self.engine.now()
         missing = group.target - len(group.nodes)
@@ -146,7 +146,7 @@ class Autoscaler(Actor):
 
     # ---- up
 
-    async def _scale_up(self, groups: Sequence[Group]) -> bool:
+    async def _scale_up(self, groups: Sequence[NodeGroup]) -> bool:
         cache = self.engine.cache(PODS)
         pods = waiting([tree for key in self._waiting if (tree := cache.get(*key)) is not None])
         if not pods:
@@ -169,13 +169,13 @@ class Autoscaler(Actor):
         await self._grow(decided.growth)
         return True
 
-    def _standing(self, groups: Sequence[Group]) -> list[Room]:
+    def _standing(self, groups: Sequence[NodeGroup]) -> list[NodeRoom]:
         """What is free on nodes that take pods now; those of a group count when all their devices show."""
         ready = {node["metadata"]["name"] for group in groups for node in group.ready}
         upcoming = {node["metadata"]["name"] for group in groups for node in group.nodes} - ready
         pods_on = self._pods_by_node()
         return [
-            Room(node, [pod for pod in pods_on.get(name, ()) if not has_ended(pod)])
+            NodeRoom(node, [pod for pod in pods_on.get(name, ()) if not has_ended(pod)])
             for node in self.engine.cache(NODES)
             if (name := node["metadata"]["name"]) not in upcoming
             and is_ready(node)
@@ -212,7 +212,7 @@ class Autoscaler(Actor):
             change = f"{group.id} {group.target}->{to} (max: {group.maximum})"
             await self._tell(pod, "TriggeredScaleUp", f"pod triggered scale-up: [{{{change}}}]")
 
-    async def _resize(self, group: Group, to: int) -> None:
+    async def _resize(self, group: NodeGroup, to: int) -> None:
         await self.engine.port.patch(
             MACHINE_DEPLOYMENTS, group.namespace, group.name, {"spec": {"replicas": to}}, subresource="scale"
         )
@@ -227,14 +227,14 @@ class Autoscaler(Actor):
             found[node] = [tree for tree in trees if tree is not None]
         return found
 
-    def _note_unneeded(self, groups: Sequence[Group], grew: bool) -> list[Candidate]:
+    def _note_unneeded(self, groups: Sequence[NodeGroup], grew: bool) -> list[UnneededNode]:
         nodes = list(self.engine.cache(NODES))
         found = [] if grew else candidates(groups, self._pods_by_node(), nodes, self.settings)
         now = self.engine.now()
         self._unneeded = {one.node: self._unneeded.get(one.node, now) for one in found}
         return found
 
-    async def _scale_down(self, groups: Sequence[Group], found: Sequence[Candidate]) -> set[str]:
+    async def _scale_down(self, groups: Sequence[NodeGroup], found: Sequence[UnneededNode]) -> set[str]:
         """Take away what has been unneeded long enough: empty nodes together, others one at a time."""
         now, settings = self.engine.now(), self.settings
         if now - self._last_add < settings.delay_after_add_seconds:
@@ -256,10 +256,10 @@ class Autoscaler(Actor):
         return gone
 
     @staticmethod
-    def _is_of(node: str, group: Group) -> bool:
+    def _is_of(node: str, group: NodeGroup) -> bool:
         return any(tree["metadata"]["name"] == node for tree in group.nodes)
 
-    async def _take_away(self, one: Candidate, group: Group, target: int) -> None:
+    async def _take_away(self, one: UnneededNode, group: NodeGroup, target: int) -> None:
         node = self.engine.cache(NODES).get("", one.node)
         if node is None:
             return
@@ -331,7 +331,7 @@ class Autoscaler(Actor):
             if not error.is_conflict:
                 raise
 
-    async def _publish(self, groups: Sequence[Group], found: Sequence[Candidate]) -> None:
+    async def _publish(self, groups: Sequence[NodeGroup], found: Sequence[UnneededNode]) -> None:
         now = self.engine.now()
         backing_off = self._backing_off()
         counts: dict[str, int] = {}
@@ -357,7 +357,7 @@ class Autoscaler(Actor):
         await self.engine.port.patch(CONFIG_MAPS, NAMESPACE, NAME, patch)
 
     def _note_transitions(
-        self, groups: Sequence[Group], backing_off: Mapping[str, str], counts: Mapping[str, int]
+        self, groups: Sequence[NodeGroup], backing_off: Mapping[str, str], counts: Mapping[str, int]
     ) -> None:
         words = {f"{group.id}/scaleUp": scale_up_word(group, backing_off) for group in groups}
         words |= {f"{group.id}/scaleDown": str(bool(counts.get(group.id))) for group in groups}

@@ -9,14 +9,15 @@ from typing import Any
 
 import msgspec
 
-from cockpit.sim.actors.pools.machine_template import DEPLOYMENT_LABEL, full_node
+from cockpit.k8s import labels as well_known
+from cockpit.sim.actors.common.machine_template import DEPLOYMENT_LABEL, full_node
 from cockpit.sim.port import Tree
 
-MINIMUM = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size"
-MAXIMUM = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size"
+MINIMUM = well_known.AUTOSCALER_MINIMUM
+MAXIMUM = well_known.AUTOSCALER_MAXIMUM
 
 
-class Group(msgspec.Struct, frozen=True):
+class NodeGroup(msgspec.Struct, frozen=True):
     """One pool: `target` is what was asked for, `nodes` are those that joined, `failures` the provider's
     sentences about machines that do not come."""
 
@@ -64,7 +65,7 @@ def is_ready(node: Mapping[str, Any]) -> bool:
 
 def groups_of(
     deployments: Iterable[Tree], nodes: Iterable[Tree], machines: Iterable[Tree]
-) -> tuple[Group, ...]:
+) -> tuple[NodeGroup, ...]:
     """The groups in the order of their ids. Deployments without both bounds are nobody's but a person's."""
     by_pool: dict[str, list[Tree]] = {}
     for node in nodes:
@@ -76,7 +77,7 @@ def groups_of(
         owner = (machine["metadata"].get("labels") or {}).get(DEPLOYMENT_LABEL)
         if owner:
             by_owner.setdefault((machine["metadata"]["namespace"], owner), []).append(machine)
-    found: list[Group] = []
+    found: list[NodeGroup] = []
     for tree in deployments:
         metadata = tree["metadata"]
         said = metadata.get("annotations") or {}
@@ -84,7 +85,7 @@ def groups_of(
         if not (low.isdigit() and high.isdigit()) or "deletionTimestamp" in metadata:
             continue
         found.append(
-            Group(
+            NodeGroup(
                 deployment=tree,
                 namespace=metadata["namespace"],
                 name=metadata["name"],

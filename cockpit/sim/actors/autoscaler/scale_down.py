@@ -5,18 +5,19 @@ from typing import Any
 
 import msgspec
 
-from cockpit.sim.actors.autoscaler.groups import Group
-from cockpit.sim.actors.autoscaler.room import Room, amount_of, requests_of
-from cockpit.sim.actors.autoscaler.settings import Settings
-from cockpit.sim.actors.pools.drain import is_in_the_way, owner_kind
-from cockpit.sim.actors.pools.machine_template import is_gpu
+from cockpit.k8s.gpu_resources import is_gpu_resource
+from cockpit.k8s.quantity import amounts_of
+from cockpit.sim.actors.autoscaler.groups import NodeGroup
+from cockpit.sim.actors.autoscaler.room import NodeRoom, requests_of
+from cockpit.sim.actors.autoscaler.settings import AutoscalerSettings
+from cockpit.sim.actors.common.drain import is_in_the_way, owner_kind
 from cockpit.sim.port import Tree
 
 DISABLED = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
 SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 
 
-class Candidate(msgspec.Struct, frozen=True):
+class UnneededNode(msgspec.Struct, frozen=True):
     """A node that is not needed; `moving` are the pods that another node would take."""
 
     node: str
@@ -26,14 +27,14 @@ class Candidate(msgspec.Struct, frozen=True):
 
 
 def candidates(
-    groups: Sequence[Group],
+    groups: Sequence[NodeGroup],
     pods_on: Mapping[str, Sequence[Tree]],
     nodes: Sequence[Tree],
-    settings: Settings,
-) -> list[Candidate]:
+    settings: AutoscalerSettings,
+) -> list[UnneededNode]:
     """Nodes of the groups that could go now, in the order of their names."""
     by_name: dict[str, Tree] = {node["metadata"]["name"]: node for node in nodes}
-    found: list[Candidate] = []
+    found: list[UnneededNode] = []
     for group in groups:
         spare = group.target - group.minimum
         for node in group.ready:
@@ -52,21 +53,21 @@ def _is_kept(node: Mapping[str, Any]) -> bool:
 
 def _judge(
     name: str,
-    group: Group,
+    group: NodeGroup,
     nodes: Mapping[str, Tree],
     pods_on: Mapping[str, Sequence[Tree]],
-    settings: Settings,
-) -> Candidate | None:
+    settings: AutoscalerSettings,
+) -> UnneededNode | None:
     node = nodes[name]
     pods = [pod for pod in pods_on.get(name, ()) if is_in_the_way(pod)]
     used = utilization(node, pods)
-    has_gpus = any(is_gpu(resource) for resource in _allocatable(node))
+    has_gpus = any(is_gpu_resource(resource) for resource in _allocatable(node))
     if used >= (settings.gpu_threshold if has_gpus else settings.cpu_threshold):
         return None
     if not all(_is_movable(pod) for pod in pods):
         return None
     rooms = [
-        Room(other, [pod for pod in pods_on.get(own, ()) if not has_ended(pod)])
+        NodeRoom(other, [pod for pod in pods_on.get(own, ()) if not has_ended(pod)])
         for own, other in sorted(nodes.items())
         if own != name and not (other.get("spec") or {}).get("unschedulable")
     ]
@@ -75,7 +76,7 @@ def _judge(
         if room is None:
             return None
         room.take(pod)
-    return Candidate(name, group.id, used, tuple(pods))
+    return UnneededNode(name, group.id, used, tuple(pods))
 
 
 def _allocatable(node: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -98,12 +99,12 @@ def _is_movable(pod: Mapping[str, Any]) -> bool:
 
 def utilization(node: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]) -> float:
     """Share of the node's GPUs that is asked for; where it has none, the larger share of CPU and memory."""
-    allocatable = _allocatable(node)
-    gpus = [resource for resource in allocatable if is_gpu(resource)]
+    allocatable = amounts_of(_allocatable(node))
+    gpus = [resource for resource in allocatable if is_gpu_resource(resource)]
     names = gpus or ["cpu", "memory"]
     shares = [0.0]
     for resource in names:
-        whole = amount_of(allocatable.get(resource, "0"))
+        whole = allocatable.get(resource, 0)
         if whole > 0:
-            shares.append(sum(requests_of(pod).get(resource, 0.0) for pod in pods) / whole)
+            shares.append(sum(requests_of(pod).get(resource, 0) for pod in pods) / whole)
     return max(shares)

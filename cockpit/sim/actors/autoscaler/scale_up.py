@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from cockpit.sim.actors.autoscaler.groups import Group
-from cockpit.sim.actors.autoscaler.room import Room, pack
-from cockpit.sim.actors.pools.machine_template import is_gpu
+from cockpit.k8s.gpu_resources import is_gpu_resource
+from cockpit.sim.actors.autoscaler.groups import NodeGroup
+from cockpit.sim.actors.autoscaler.room import NodeRoom, pack
 from cockpit.sim.port import Tree
 
 MAXIMUM_REACHED = "max node group size reached"
@@ -20,12 +20,12 @@ _LOWEST_PRIORITY = -10
 class Growth(msgspec.Struct, frozen=True):
     """One group grows to `to`; `pods` are those that this helps."""
 
-    group: Group
+    group: NodeGroup
     to: int
     pods: tuple[Tree, ...]
 
 
-class Plan(msgspec.Struct, frozen=True):
+class ScaleUpPlan(msgspec.Struct, frozen=True):
     """What a scan decides: at most one growth, and why the rest of the pods stay where they are."""
 
     growth: Growth | None
@@ -56,15 +56,15 @@ def _key(pod: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def plan(
-    groups: Sequence[Group],
+    groups: Sequence[NodeGroup],
     pods: Sequence[Tree],
     daemons: Sequence[Tree],
     *,
     backing_off: Mapping[str, str],
     nodes_total: int,
     max_nodes_total: int,
-    standing: Sequence[Room] = (),
-) -> Plan:
+    standing: Sequence[NodeRoom] = (),
+) -> ScaleUpPlan:
     """One scan. `pods` are waiting ones; what is free on the nodes that stand (`standing`) and on those that
     were asked for and are not ready yet takes theirs first.
 
@@ -101,32 +101,32 @@ def plan(
         if growth
         else tuple((pod, _told(reasons[_key(pod)])) for pod in left if _key(pod) not in helped_keys)
     )
-    return Plan(growth, unhelped, awaiting)
+    return ScaleUpPlan(growth, unhelped, awaiting)
 
 
-def room_cpu(template: Tree) -> float:
-    """Cores of a node, for the second choice of the expander."""
-    return Room(template).free.get("cpu", 0.0)
+def room_cpu(template: Tree) -> int:
+    """Millicores of a node, for the second choice of the expander."""
+    return NodeRoom(template).free.get("cpu", 0)
 
 
 def _furnished(template: Tree, daemons: Sequence[Tree]) -> Tree:
     """The template with what DaemonSets take of it."""
-    room = Room(template)
+    room = NodeRoom(template)
     for pod in daemons:
         if not room.refusal(pod):
             room.take(pod)
-    allocatable = {resource: repr(amount) for resource, amount in room.free.items()}
+    allocatable = {name: f"{amount}m" if name == "cpu" else str(amount) for name, amount in room.free.items()}
     return {**template, "status": {**template["status"], "allocatable": allocatable}}
 
 
 def _refused(template: Tree, pod: Tree, reasons: Counter[str]) -> bool:
-    text = Room(template).refusal(pod)
+    text = NodeRoom(template).refusal(pod)
     if text:
         reasons[text] += 1
     return bool(text)
 
 
-def _blocked(group: Group, backing_off: Mapping[str, str], nodes_total: int, max_nodes_total: int) -> str:
+def _blocked(group: NodeGroup, backing_off: Mapping[str, str], nodes_total: int, max_nodes_total: int) -> str:
     if group.id in backing_off:
         return IN_BACKOFF
     if group.target >= group.maximum:
@@ -140,13 +140,13 @@ def _main_resource(pods: Sequence[Tree]) -> str:
     for pod in pods:
         for container in (pod.get("spec") or {}).get("containers") or ():
             for resource in (container.get("resources") or {}).get("limits") or {}:
-                if is_gpu(resource):
+                if is_gpu_resource(resource):
                     return str(resource)
     return "cpu"
 
 
 def _without_placeable(
-    groups: Sequence[Group], pods: Sequence[Tree], daemons: Sequence[Tree], standing: Sequence[Room]
+    groups: Sequence[NodeGroup], pods: Sequence[Tree], daemons: Sequence[Tree], standing: Sequence[NodeRoom]
 ) -> list[Tree]:
     """Pods that fit neither on what stands (the scheduler has only not come to them yet: cluster-autoscaler's
     filter_out_schedulable.go) nor on what is on its way already."""
@@ -156,7 +156,7 @@ def _without_placeable(
         if not coming:
             continue
         template = _furnished(group.template, daemons)
-        rooms += [Room(template) for _ in range(coming)]
+        rooms += [NodeRoom(template) for _ in range(coming)]
     left: list[Tree] = []
     for pod in pods:
         room = next((one for one in rooms if not one.refusal(pod)), None)

@@ -3,7 +3,7 @@
 import msgspec
 
 
-class Settings(msgspec.Struct, frozen=True):
+class AutoscalerSettings(msgspec.Struct, frozen=True):
     """Seconds and limits; `max_nodes_total` 0 means none."""
 
     scan_seconds: float = 10.0

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from cockpit.sim.actors.autoscaler.groups import Group
+from cockpit.sim.actors.autoscaler.groups import NodeGroup
 from cockpit.sim.times import rfc3339
 
 NAMESPACE, NAME = "kube-system", "cluster-autoscaler-status"
@@ -21,7 +21,7 @@ def updated(now_seconds: float) -> str:
 
 
 def status_text(
-    groups: Sequence[Group],
+    groups: Sequence[NodeGroup],
     *,
     all_nodes: int,
     ready_nodes: int,
@@ -80,7 +80,7 @@ def _times(part: str, now_seconds: float, since: Mapping[str, float]) -> dict[st
 
 
 def _group(
-    group: Group,
+    group: NodeGroup,
     now_seconds: float,
     backing_off: Mapping[str, str],
     candidates: Mapping[str, int],
@@ -113,7 +113,7 @@ def _group(
     }
 
 
-def scale_up_word(group: Group, backing_off: Mapping[str, str]) -> str:
+def scale_up_word(group: NodeGroup, backing_off: Mapping[str, str]) -> str:
     """`Backoff`, `InProgress` or `NoActivity`."""
     if group.id in backing_off:
         return "Backoff"

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from cockpit.k8s.selectors import selector_of, selects
 from cockpit.kube.resource import JOBS, PODS
 from cockpit.sim.actors.controllers.controller import Controller
 from cockpit.sim.actors.controllers.deployment.sizes import scaled
@@ -13,11 +14,10 @@ from cockpit.sim.actors.controllers.trees import (
     is_deleting,
     is_ready,
     key_of,
-    label_selector_matches,
     phase_of,
 )
 from cockpit.sim.engine import Key
-from cockpit.sim.port import Change, ChangeType, Tree
+from cockpit.sim.port import ChangeType, ObjectChange, Tree
 from cockpit.sim.resources import BUDGETS, DEPLOYMENTS, REPLICA_SETS
 from cockpit.sim.times import rfc3339, seconds_of
 
@@ -46,7 +46,7 @@ class Budgets(Controller):
         """Budget -> the pods that it selects."""
         self._by_namespace: dict[str, dict[tuple[str, str], None]] = {}
 
-    def wake(self, change: Change, before: Tree | None) -> Iterable[Key]:
+    def wake(self, change: ObjectChange, before: Tree | None) -> Iterable[Key]:
         key = key_of(change.tree)
         if change.resource == PODS:
             for budget in self._by_namespace.get(key[0], {}):
@@ -64,7 +64,7 @@ class Budgets(Controller):
         elif before is None or replicas_of(before) != replicas_of(change.tree):
             yield from self._by_namespace.get(key[0], {})
 
-    def _put(self, budget: tuple[str, str], change: Change) -> bool:
+    def _put(self, budget: tuple[str, str], change: ObjectChange) -> bool:
         """Apply a pod's change to what a budget selects; True when that matters to it."""
         held = self._pods.get(budget)
         if held is None:
@@ -219,8 +219,8 @@ class Budgets(Controller):
 
 def _selects(budget: Tree, pod: Tree) -> bool:
     metadata = pod["metadata"]
-    return metadata["namespace"] == budget["metadata"]["namespace"] and label_selector_matches(
-        budget["spec"].get("selector"), metadata.get("labels") or {}
+    return metadata["namespace"] == budget["metadata"]["namespace"] and selects(
+        selector_of(budget["spec"].get("selector")), metadata.get("labels") or {}
     )
 
 

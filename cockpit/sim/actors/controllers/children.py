@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from cockpit.sim.actors.controllers.trees import controller_of, key_of, uid_of
-from cockpit.sim.port import Change, ChangeType, Tree
+from cockpit.sim.port import ChangeType, ObjectChange, Tree
 
 
 class Children:
@@ -24,7 +24,7 @@ class Children:
         """What `owner` controls."""
         return list(self._by_owner.get(uid_of(owner), {}).values())
 
-    def take(self, change: Change) -> Tree | None:
+    def take(self, change: ObjectChange) -> Tree | None:
         """Apply a change; answers the controller reference of the object when it is of our kinds."""
         reference = controller_of(change.tree)
         if reference is None or reference["kind"] not in self._kinds:

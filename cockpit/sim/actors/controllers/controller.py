@@ -3,9 +3,9 @@
 from typing import Any
 
 from cockpit.kube.resource import PODS, Resource
+from cockpit.sim.actors.common.recorder import NORMAL, WARNING, Recorder
 from cockpit.sim.actors.controllers.children import Children
 from cockpit.sim.actors.controllers.trees import controller_reference, difference, is_deleting, key_of, uid_of
-from cockpit.sim.actors.recorder import NORMAL, WARNING, Recorder
 from cockpit.sim.engine import Actor
 from cockpit.sim.port import PortError, Tree
 

@@ -18,7 +18,7 @@ from cockpit.kube.resource import (
 from cockpit.sim.actors.controllers.controller import Controller
 from cockpit.sim.actors.controllers.trees import is_deleting, key_of, uid_of
 from cockpit.sim.engine import Key
-from cockpit.sim.port import Change, ChangeType, PortError, Tree
+from cockpit.sim.port import ChangeType, ObjectChange, PortError, Tree
 from cockpit.sim.resources import (
     CONFIG_MAPS,
     CONTROLLER_REVISIONS,
@@ -68,7 +68,7 @@ class Garbage(Controller):
         self._alive: dict[str, _Place] = {}
         self._dependents: dict[str, dict[str, _Place]] = {}
 
-    def wake(self, change: Change, before: Tree | None) -> Iterable[Key]:
+    def wake(self, change: ObjectChange, before: Tree | None) -> Iterable[Key]:
         tree, uid = change.tree, uid_of(change.tree)
         place: _Place = (change.resource, *key_of(tree))
         owners = {reference["uid"]: None for reference in _owners(tree)}

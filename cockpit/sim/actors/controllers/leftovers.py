@@ -7,7 +7,7 @@ from cockpit.sim.actors.controllers.controller import Controller
 from cockpit.sim.actors.controllers.job.round import is_finished
 from cockpit.sim.actors.controllers.trees import is_deleting, is_ended, key_of, set_condition, uid_of
 from cockpit.sim.engine import Key
-from cockpit.sim.port import Change, ChangeType, PortError, Tree
+from cockpit.sim.port import ChangeType, ObjectChange, PortError, Tree
 from cockpit.sim.times import seconds_of
 
 _ROUND: Key = ("round",)
@@ -23,7 +23,7 @@ class FinishedJobs(Controller):
     name = "ttl-after-finished-controller"
     watches = (JOBS,)
 
-    def wake(self, change: Change, before: Tree | None) -> Iterable[Key]:
+    def wake(self, change: ObjectChange, before: Tree | None) -> Iterable[Key]:
         tree = change.tree
         if change.type is not ChangeType.DELETED and tree["spec"].get("ttlSecondsAfterFinished") is not None:
             yield key_of(tree)
@@ -65,7 +65,7 @@ class PodLeftovers(Controller):
     async def start(self) -> None:
         self.engine.soon(self, _ROUND)
 
-    def wake(self, change: Change, before: Tree | None) -> Iterable[Key]:
+    def wake(self, change: ObjectChange, before: Tree | None) -> Iterable[Key]:
         if change.resource == PODS:
             node = change.tree["spec"].get("nodeName")
             if node:
@@ -129,7 +129,7 @@ class OldEvents(Controller):
     async def start(self) -> None:
         self.engine.soon(self, _ROUND)
 
-    def wake(self, change: Change, before: Tree | None) -> Iterable[Key]:
+    def wake(self, change: ObjectChange, before: Tree | None) -> Iterable[Key]:
         key = key_of(change.tree)
         self._written.pop(key, None)
         if change.type is not ChangeType.DELETED:

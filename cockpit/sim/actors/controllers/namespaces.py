@@ -7,7 +7,7 @@ from cockpit.sim.actors.controllers.controller import Controller
 from cockpit.sim.actors.controllers.garbage import BUILT_IN
 from cockpit.sim.actors.controllers.trees import is_deleting, key_of, set_condition, uid_of
 from cockpit.sim.engine import Key
-from cockpit.sim.port import Change, ChangeType, PortError, Tree
+from cockpit.sim.port import ChangeType, ObjectChange, PortError, Tree
 from cockpit.sim.resources import (
     BUDGETS,
     CONFIG_MAPS,
@@ -62,7 +62,7 @@ class NamespaceEnd(Controller):
         super().__init__()
         self._content = tuple(content)
 
-    def wake(self, change: Change, before: Tree | None) -> Iterable[Key]:
+    def wake(self, change: ObjectChange, before: Tree | None) -> Iterable[Key]:
         if change.type is not ChangeType.DELETED and is_deleting(change.tree):
             yield key_of(change.tree)
 
@@ -155,7 +155,7 @@ class NamespaceDefaults(Controller):
         super().__init__()
         self._certificate = root_certificate
 
-    def wake(self, change: Change, before: Tree | None) -> Iterable[Key]:
+    def wake(self, change: ObjectChange, before: Tree | None) -> Iterable[Key]:
         namespace, name = key_of(change.tree)
         if change.resource == NAMESPACES:
             if change.type is not ChangeType.DELETED and before is None:

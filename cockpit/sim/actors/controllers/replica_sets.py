@@ -20,7 +20,7 @@ from cockpit.sim.actors.controllers.trees import (
     without_empty,
 )
 from cockpit.sim.engine import Key
-from cockpit.sim.port import Change, PortError, Tree
+from cockpit.sim.port import ObjectChange, PortError, Tree
 from cockpit.sim.resources import REPLICA_SETS
 from cockpit.sim.times import rfc3339
 
@@ -37,7 +37,7 @@ class ReplicaSets(Controller):
         super().__init__()
         self._pods = Children(("ReplicaSet",))
 
-    def wake(self, change: Change, before: Tree | None) -> Iterable[Key]:
+    def wake(self, change: ObjectChange, before: Tree | None) -> Iterable[Key]:
         if change.resource == REPLICA_SETS:
             yield key_of(change.tree)
             return

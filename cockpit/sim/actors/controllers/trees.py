@@ -115,29 +115,6 @@ def removal_order(pod: Tree) -> tuple[Any, ...]:
     )
 
 
-def label_selector_matches(selector: Mapping[str, Any] | None, labels: Mapping[str, str]) -> bool:
-    """A LabelSelector (matchLabels, matchExpressions) on labels; None matches nothing, {} everything."""
-    if selector is None:
-        return False
-    if any(labels.get(key) != value for key, value in (selector.get("matchLabels") or {}).items()):
-        return False
-    return all(_expression_matches(e, labels) for e in selector.get("matchExpressions") or ())
-
-
-def _expression_matches(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    key, values = expression["key"], expression.get("values") or ()
-    match expression["operator"]:
-        case "In":
-            return labels.get(key) in values
-        case "NotIn":
-            return labels.get(key) not in values
-        case "Exists":
-            return key in labels
-        case "DoesNotExist":
-            return key not in labels
-    return False
-
-
 def set_condition(
     conditions: list[Tree], type_: str, status: str, *, reason: str, message: str, now: float
 ) -> bool:

@@ -7,18 +7,20 @@
 from typing import TYPE_CHECKING
 
 from cockpit.clock import Clock
-from cockpit.sim.actors.gpus.fleet import Fleet
+from cockpit.sim.actors.gpus.fleet import GpuFleet
 
 if TYPE_CHECKING:
     from aiohttp import web
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_HALF_OPEN_SECONDS = 32
+"""To send a request (Go's server: ReadHeaderTimeout of kube-apiserver), and between two."""
 
 
-class Endpoint:
+class ExporterEndpoint:
     """Serves while it is open; `silent` names nodes whose exporter does not answer."""
 
-    def __init__(self, fleet: Fleet, clock: Clock) -> None:
+    def __init__(self, fleet: GpuFleet, clock: Clock) -> None:
         self._fleet = fleet
         self._clock = clock
         self._runner: web.AppRunner | None = None
@@ -32,7 +34,9 @@ class Endpoint:
         app = web.Application()
         app.router.add_get("/nodes/{node}/metrics", self._metrics)
         app.router.add_get("/targets", self._targets)
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+        self._runner = web.AppRunner(
+            app, access_log=None, shutdown_timeout=0.1, keepalive_timeout=_HALF_OPEN_SECONDS
+        )
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", port)
         await site.start()

@@ -12,7 +12,7 @@ import msgspec
 
 from cockpit.sim.actors.gpus.models import Model
 from cockpit.sim.actors.gpus.physics import Faults, State
-from cockpit.sim.devices import Card, Slot
+from cockpit.sim.devices import NodeCard, Slot
 
 DRIVER = "570.124.06"
 _MIB = 1024 * 1024
@@ -28,7 +28,7 @@ class Generation(StrEnum):
     COCKPIT = "cockpit"
 
 
-class Holder(msgspec.Struct, frozen=True):
+class DeviceOwner(msgspec.Struct, frozen=True):
     """The container that a device is given to."""
 
     namespace: str
@@ -39,7 +39,7 @@ class Holder(msgspec.Struct, frozen=True):
 class CardReading(msgspec.Struct, frozen=True):
     """One card, or one MIG instance of it (`slot`), at one moment. Ratios 0..1, base units."""
 
-    card: Card
+    card: NodeCard
     model: Model
     state: State
     faults: Faults
@@ -47,8 +47,8 @@ class CardReading(msgspec.Struct, frozen=True):
     memory_total_bytes: int
     engine_ratio: float
     slot: Slot | None = None
-    holder: Holder | None = None
-    sharers: tuple[Holder, ...] = ()
+    holder: DeviceOwner | None = None
+    sharers: tuple[DeviceOwner, ...] = ()
     """Every container on the device; `holder` is the one that dcgm-exporter names."""
 
     @property
@@ -232,7 +232,7 @@ def _joined(  # noqa: PLR0917 - what labels hang on, and nothing else
     uuid: str,
     model: str,
     slot: Slot | None,
-    holder: Holder | None,
+    holder: DeviceOwner | None,
     generation: Generation,
 ) -> str:
     """The labels of one card; a fleet asks for them at every scrape, and they hardly ever change."""

@@ -1,28 +1,28 @@
 """All cards of a cluster: who holds them, what they do, what is wrong with them.
 
 The fleet is an actor: it watches nodes and pods. Cards live lazily, each moves on when it is asked. Who
-holds a card is told by the kubelets (`Holders`): the API says only how many devices a container has.
+holds a card is told by the kubelets (`DeviceReader`): the API says only how many devices a container has.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from cockpit.kube.resource import NODES, PODS, Resource
+from cockpit.sim.actors.common.gpu_load import Load, duty_at, load_of, memory_at
 from cockpit.sim.actors.gpus import own_exposition
-from cockpit.sim.actors.gpus.exposition import CardReading, Generation, Holder, text
-from cockpit.sim.actors.gpus.load import Load, duty_at, load_of, memory_at
+from cockpit.sim.actors.gpus.exposition import CardReading, DeviceOwner, Generation, text
 from cockpit.sim.actors.gpus.models import Model, model_of
 from cockpit.sim.actors.gpus.physics import Faults, State, advance, grid, rest
-from cockpit.sim.devices import Card, Slot, cards_of
+from cockpit.sim.devices import NodeCard, Slot, cards_of
 from cockpit.sim.engine import Actor, Key
-from cockpit.sim.port import Change, ChangeType, Tree
+from cockpit.sim.port import ChangeType, ObjectChange, Tree
 from cockpit.sim.times import seconds_of
 
 EXPORTER_LABELS = ("nvidia-dcgm-exporter", "dcgm-exporter", "cockpit-exporter")
 _NO_FAULTS = Faults()
 
 
-class Held(Protocol):
+class AllocatedDevices(Protocol):
     """Devices (ids as the pod-resources API spells them) that a kubelet gave to a container."""
 
     @property
@@ -37,10 +37,10 @@ class Held(Protocol):
     def device_ids(self) -> tuple[str, ...]: ...
 
 
-class Holders(Protocol):
+class DeviceReader(Protocol):
     """The kubelets' table of devices."""
 
-    def holders(self, node: str) -> Sequence[Held]: ...
+    def holders(self, node: str) -> Sequence[AllocatedDevices]: ...
 
 
 class _Body:
@@ -48,14 +48,14 @@ class _Body:
 
     __slots__ = ("card", "faults", "model", "state")
 
-    def __init__(self, card: Card, at_seconds: float) -> None:
+    def __init__(self, card: NodeCard, at_seconds: float) -> None:
         self.card = card
         self.model: Model = model_of(card.product)
         self.state: State = rest(self.model, at_seconds)
         self.faults = _NO_FAULTS
 
 
-class Fleet(Actor):
+class GpuFleet(Actor):
     """Cards by node. `metrics(node)` is what an exporter on it would print now."""
 
     name = "gpus"
@@ -63,7 +63,7 @@ class Fleet(Actor):
 
     def __init__(
         self,
-        holders: Holders,
+        holders: DeviceReader,
         generation_of: Callable[[str], Generation] = lambda node: Generation.A,
     ) -> None:
         super().__init__()
@@ -73,7 +73,7 @@ class Fleet(Actor):
         self._loads: dict[str, Load] = {}
         self._exporters: dict[str, str] = {}
 
-    def wake(self, change: Change, before: Tree | None) -> Iterable[Key]:
+    def wake(self, change: ObjectChange, before: Tree | None) -> Iterable[Key]:
         """Takes note at once; nothing has to be reconciled."""
         if change.resource == NODES:
             self._note_node(change)
@@ -128,7 +128,7 @@ class Fleet(Actor):
 
     # ---- inside
 
-    def _note_node(self, change: Change) -> None:
+    def _note_node(self, change: ObjectChange) -> None:
         name = change.tree["metadata"]["name"]
         if change.type is ChangeType.DELETED:
             self._bodies.pop(name, None)
@@ -137,7 +137,7 @@ class Fleet(Actor):
         at = self.engine.now()
         self._bodies[name] = [known.get(card) or _Body(card, at) for card in cards_of(change.tree)]
 
-    def _note_pod(self, change: Change) -> None:
+    def _note_pod(self, change: ObjectChange) -> None:
         metadata: Mapping[str, Any] = change.tree["metadata"]
         uid = metadata.get("uid", "")
         status = change.tree.get("status") or {}
@@ -152,14 +152,16 @@ class Fleet(Actor):
             annotations = metadata.get("annotations") or {}
             self._loads[uid] = load_of(annotations, f"{metadata.get('namespace')}/{metadata['name']}", since)
 
-    def _by_device(self, node: str) -> dict[str, list[Held]]:
-        found: dict[str, list[Held]] = {}
+    def _by_device(self, node: str) -> dict[str, list[AllocatedDevices]]:
+        found: dict[str, list[AllocatedDevices]] = {}
         for held in self._holders.holders(node):
             for device in held.device_ids:
                 found.setdefault(device.partition("::")[0], []).append(held)
         return found
 
-    def _loads_on(self, card: Card, held: Mapping[str, Sequence[Held]]) -> list[tuple[Load, float]]:
+    def _loads_on(
+        self, card: NodeCard, held: Mapping[str, Sequence[AllocatedDevices]]
+    ) -> list[tuple[Load, float]]:
         """Each load on the card with the share of the card that its device is."""
         found: list[tuple[Load, float]] = []
         for one in held.get(card.uuid, ()):
@@ -206,7 +208,7 @@ def _slot_bytes(slot: Slot, model: Model) -> int:
 
 
 def _read(
-    body: _Body, held: Mapping[str, Sequence[Held]], loads: Mapping[str, Load]
+    body: _Body, held: Mapping[str, Sequence[AllocatedDevices]], loads: Mapping[str, Load]
 ) -> Iterable[CardReading]:
     card, model, state = body.card, body.model, body.state
     at = state.at_seconds
@@ -238,13 +240,13 @@ def _read(
     )  # fmt: skip
 
 
-def _first(owners: Sequence[Held]) -> Held | None:
+def _first(owners: Sequence[AllocatedDevices]) -> AllocatedDevices | None:
     return owners[0] if owners else None
 
 
-def _holder(held: Held | None) -> Holder | None:
-    return None if held is None else Holder(held.namespace, held.pod, held.container)
+def _holder(held: AllocatedDevices | None) -> DeviceOwner | None:
+    return None if held is None else DeviceOwner(held.namespace, held.pod, held.container)
 
 
-def _sharers(owners: Sequence[Held]) -> tuple[Holder, ...]:
-    return tuple(Holder(one.namespace, one.pod, one.container) for one in owners)
+def _sharers(owners: Sequence[AllocatedDevices]) -> tuple[DeviceOwner, ...]:
+    return tuple(DeviceOwner(one.namespace, one.pod, one.container) for one in owners)

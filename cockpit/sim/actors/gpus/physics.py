@@ -10,7 +10,7 @@ from enum import IntFlag
 
 import msgspec
 
-from cockpit.sim.actors.gpus.load import GRID_SECONDS
+from cockpit.sim.actors.common.gpu_load import GRID_SECONDS
 from cockpit.sim.actors.gpus.models import Model
 
 _INERTIA_SECONDS = 45.0

@@ -7,6 +7,7 @@ from random import Random
 
 from cockpit.errors import BadInput
 from cockpit.kube.resource import NODES, PODS
+from cockpit.sim.actors.common.recorder import Recorder
 from cockpit.sim.actors.kubelet.adopt import adopt
 from cockpit.sim.actors.kubelet.behaviour import FOREVER, PREFIX, Habits
 from cockpit.sim.actors.kubelet.containers import ContainerSteps
@@ -15,15 +16,21 @@ from cockpit.sim.actors.kubelet.eviction import read_pressure, send_one_away
 from cockpit.sim.actors.kubelet.images import ImageStore
 from cockpit.sim.actors.kubelet.leases import RENEW_SECONDS, SLOTS, Leases
 from cockpit.sim.actors.kubelet.local_images import Local
-from cockpit.sim.actors.kubelet.nodes import OUTAGE_ANNOTATION, STATUS_SECONDS, Endpoint, ready_at, write_node
+from cockpit.sim.actors.kubelet.nodes import (
+    OUTAGE_ANNOTATION,
+    STATUS_SECONDS,
+    KubeletAddress,
+    ready_at,
+    write_node,
+)
 from cockpit.sim.actors.kubelet.pods import PodSteps, due, new_run
-from cockpit.sim.actors.kubelet.runs import Ending, NodeRun, Place, PodRun
+from cockpit.sim.actors.kubelet.ports import announced
+from cockpit.sim.actors.kubelet.runs import Ending, NodeRun, PodHost, PodRun
 from cockpit.sim.actors.kubelet.runtime import Runtime
 from cockpit.sim.actors.kubelet.simulated import SimulatedRuntime
 from cockpit.sim.actors.kubelet.status import OWNED, status
-from cockpit.sim.actors.recorder import Recorder
 from cockpit.sim.engine import Actor, Key
-from cockpit.sim.port import Change, ChangeType, PortError, Tree
+from cockpit.sim.port import ChangeType, ObjectChange, PortError, Tree
 
 _log = logging.getLogger(__name__)
 
@@ -44,7 +51,7 @@ class Kubelets(Actor):
         *,
         random: Random,
         habits: Habits | None = None,
-        endpoint: Endpoint | None = None,
+        endpoint: KubeletAddress | None = None,
         devices: DeviceTable | None = None,
         runtimes: Sequence[Runtime] = (),
         local: Local | None = None,
@@ -57,7 +64,7 @@ class Kubelets(Actor):
         super().__init__()
         self.habits = habits or Habits()
         self.devices = devices or DeviceTable()
-        self.endpoint = endpoint or Endpoint()
+        self.endpoint = endpoint or KubeletAddress()
         self.nodes: dict[str, NodeRun] = {}
         self.pods: dict[tuple[str, str], PodRun] = {}
         self._mark = mark
@@ -84,6 +91,15 @@ class Kubelets(Actor):
             return self._local.runtime
         return self._runtimes[self.nodes[run.node].runtime]
 
+    def process_ports(self) -> set[int]:
+        """Ports of this machine that pods announce whose containers really run on it."""
+        return {
+            port
+            for run in self.pods.values()
+            if self.runtime_of(run).name == "process"
+            for _, port in announced(run.pod)
+        }
+
     def outage(self, node: str, *, is_out: bool) -> None:
         """Silence a node's kubelet (no lease, no status, no answer) or let it speak again."""
         self.nodes[node].is_out = is_out
@@ -106,7 +122,7 @@ class Kubelets(Actor):
 
     # The actor
 
-    def wake(self, change: Change, before: Tree | None) -> Iterable[Key]:
+    def wake(self, change: ObjectChange, before: Tree | None) -> Iterable[Key]:
         """Nodes by name, pods of our nodes by name; what only a status says of a pod wakes nobody."""
         metadata = change.tree["metadata"]
         if change.resource == NODES:
@@ -133,7 +149,7 @@ class Kubelets(Actor):
         elif node:
             self._strangers.setdefault(node, {})[key] = None
 
-    def _is_news(self, change: Change, before: Tree | None, fields: Sequence[str]) -> bool:
+    def _is_news(self, change: ObjectChange, before: Tree | None, fields: Sequence[str]) -> bool:
         if before is None or change.type is not ChangeType.MODIFIED:
             return True
         old, new = before["metadata"], change.tree["metadata"]
@@ -296,7 +312,7 @@ class Kubelets(Actor):
         def wake() -> None:
             self.engine.soon(self, ("pod", namespace, name))
 
-        await self._steps.step(run, Place(node, self.runtime_of(run), wake), now)
+        await self._steps.step(run, PodHost(node, self.runtime_of(run), wake), now)
         await self._write(run, now)
         next_at = due(run)
         if next_at != FOREVER:

@@ -9,7 +9,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from cockpit.model.quantity import millicores, whole
+from cockpit.k8s.pod_requests import container_requests, pod_requests
+from cockpit.k8s.quantity import base_units
 from cockpit.sim.actors.kubelet.behaviour import PREFIX
 from cockpit.sim.actors.kubelet.devices import DevicesUnavailable, DeviceTable
 from cockpit.sim.actors.kubelet.runs import NodeRun, PodRun
@@ -29,22 +30,8 @@ class Rejection(msgspec.Struct, frozen=True):
 
 
 def requests_of(pod: Tree) -> dict[str, int]:
-    """What a pod asks of a node: CPU in millicores, all else in whole units, `pods` 1.
-
-    Containers and sidecars add up; an init container counts where it asks for more alone.
-    """
-    running: dict[str, int] = {"pods": 1}
-    highest: dict[str, int] = {}
-    for one in pod["spec"].get("initContainers", ()):
-        asked = _asked(one)
-        if one.get("restartPolicy") == "Always":
-            _add(running, asked)
-        for key, amount in asked.items():
-            highest[key] = max(highest.get(key, 0), amount)
-    for one in pod["spec"].get("containers", ()):
-        _add(running, _asked(one))
-    _add(running, {key: _amount(key, str(text)) for key, text in (pod["spec"].get("overhead") or {}).items()})
-    return {key: max(running.get(key, 0), highest.get(key, 0)) for key in {**running, **highest}}
+    """What a pod asks of a node: CPU in millicores, all else in whole units, `pods` 1."""
+    return {"pods": 1, **pod_requests(pod["spec"])}
 
 
 def admit(run: PodRun, node: NodeRun, devices: DeviceTable) -> Rejection | None:
@@ -81,7 +68,7 @@ def _pressed(run: PodRun, node: NodeRun) -> Rejection | None:
 def _allot(run: PodRun, devices: DeviceTable) -> None:
     served = devices.resources(run.node)
     for one in run.pod["spec"].get("containers", ()):
-        for key, amount in _asked(one).items():
+        for key, amount in container_requests(one).items():
             if key in served and amount:
                 devices.allot(run.node, run.pod, one["name"], key, amount)
 
@@ -94,7 +81,7 @@ def _fits(run: PodRun, node: NodeRun, devices: DeviceTable, *, has_plugin: bool)
     for key in sorted(wanted, key=lambda name: (name not in _PLAIN, name)):
         if key in served or (key not in allocatable):
             continue
-        capacity = _amount(key, str(allocatable[key]))
+        capacity = base_units(key, allocatable[key])
         if wanted[key] > capacity - used.get(key, 0):
             text = not_enough(key, wanted[key], used.get(key, 0), capacity)
             return Rejection(f"OutOf{key}", text)
@@ -107,16 +94,6 @@ def _used(runs: Iterable[PodRun]) -> dict[str, int]:
         if one.is_admitted and not one.is_final and not one.is_rejected:
             _add(total, one.requests)
     return total
-
-
-def _asked(container: Tree) -> dict[str, int]:
-    resources = container.get("resources") or {}
-    both = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
-    return {key: _amount(key, str(text)) for key, text in both.items()}
-
-
-def _amount(key: str, text: str) -> int:
-    return millicores(text) if key == "cpu" else whole(text)
 
 
 def _add(total: dict[str, int], more: dict[str, int]) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from cockpit.errors import BadInput
-from cockpit.model.quantity import parse_quantity
+from cockpit.k8s.quantity import parse_quantity
 from cockpit.sim.port import Tree
 
 PREFIX = "cockpit.dev/"

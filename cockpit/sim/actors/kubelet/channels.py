@@ -11,7 +11,7 @@ import json
 import msgspec
 from aiohttp import WSCloseCode, WSMsgType, web
 
-from cockpit.sim.actors.kubelet.runtime import STDERR, STDOUT, Session
+from cockpit.sim.actors.kubelet.runtime import STDERR, STDOUT, ExecSession
 
 PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 STDIN_CHANNEL, STDOUT_CHANNEL, STDERR_CHANNEL, ERROR_CHANNEL, RESIZE_CHANNEL = range(5)
@@ -77,7 +77,7 @@ async def refuse(socket: web.WebSocketResponse, sentence: str) -> None:
     await socket.close(code=WSCloseCode.OK)
 
 
-async def converse(socket: web.WebSocketResponse, session: Session, streams: Streams) -> None:
+async def converse(socket: web.WebSocketResponse, session: ExecSession, streams: Streams) -> None:
     """Carry the streams until the command has ended or the caller is gone."""
     listening = asyncio.create_task(_listen(socket, session, streams))
     speaking = asyncio.create_task(_speak(socket, session, streams))
@@ -92,7 +92,7 @@ async def converse(socket: web.WebSocketResponse, session: Session, streams: Str
         await session.end()
 
 
-async def _speak(socket: web.WebSocketResponse, session: Session, streams: Streams) -> None:
+async def _speak(socket: web.WebSocketResponse, session: ExecSession, streams: Streams) -> None:
     wanted = {STDOUT: streams.stdout, STDERR: streams.stderr}
     while (piece := await session.read()) is not None:
         stream, data = piece
@@ -102,7 +102,7 @@ async def _speak(socket: web.WebSocketResponse, session: Session, streams: Strea
     await socket.send_bytes(bytes((ERROR_CHANNEL,)) + exit_status(code))
 
 
-async def _listen(socket: web.WebSocketResponse, session: Session, streams: Streams) -> None:
+async def _listen(socket: web.WebSocketResponse, session: ExecSession, streams: Streams) -> None:
     async for message in socket:
         if message.type is WSMsgType.BINARY:
             data: bytes = message.data

@@ -12,9 +12,9 @@ from cockpit.sim.actors.kubelet.behaviour import FOREVER, Habits
 from cockpit.sim.actors.kubelet.devices import DeviceTable
 from cockpit.sim.actors.kubelet.images import Pull
 from cockpit.sim.actors.kubelet.probes import begin_probes, step_probes
-from cockpit.sim.actors.kubelet.runs import INIT, SIDECAR, ContainerRun, Place, PodRun, Stage
+from cockpit.sim.actors.kubelet.runs import INIT, SIDECAR, ContainerRun, PodHost, PodRun, Stage
 from cockpit.sim.actors.kubelet.runtime import Exit, Start, StartFailed
-from cockpit.sim.actors.kubelet.settings import ConfigMissing, Surroundings, environment
+from cockpit.sim.actors.kubelet.settings import ConfigMissing, DownwardContext, environment
 from cockpit.sim.actors.kubelet.texts import crash_back_off, go_duration, pod_word, pull_failure
 from cockpit.sim.port import Port, Tree
 from cockpit.sim.times import rfc3339
@@ -42,7 +42,7 @@ class ContainerSteps:
         """One draw between two bounds."""
         return self.random(run, what).uniform(*span)
 
-    async def begin(self, run: PodRun, one: ContainerRun, place: Place, now: float) -> None:
+    async def begin(self, run: PodRun, one: ContainerRun, place: PodHost, now: float) -> None:
         """Its turn has come (again): see to the image."""
         image = str(one.spec.get("image", ""))
         error = one.behaviour.image_error if one.pull_failures < one.behaviour.image_error_times else ""
@@ -78,7 +78,7 @@ class ContainerSteps:
             one.pull = place.node.images.pull(image, one.behaviour, now, draw)
             one.until = one.pull.ready_at
 
-    async def step(self, run: PodRun, one: ContainerRun, place: Place, now: float) -> bool:
+    async def step(self, run: PodRun, one: ContainerRun, place: PodHost, now: float) -> bool:
         """One step, when one is due; False when there is nothing to do now."""
         if one.stage is Stage.RUNNING:
             return self._watch(run, one, now)
@@ -134,11 +134,11 @@ class ContainerSteps:
         one.stage = Stage.CREATING
         one.until = now + self.between(run, f"create/{one.name}/{one.restarts}", self._habits.create_seconds)
 
-    async def _start(self, run: PodRun, one: ContainerRun, place: Place, now: float) -> None:
+    async def _start(self, run: PodRun, one: ContainerRun, place: PodHost, now: float) -> None:
         capacity = (place.node.tree.get("status") or {}).get("allocatable") or {}
         try:
             given = await environment(
-                self._port, run.pod, one.spec, Surroundings(run.address, self._host, capacity)
+                self._port, run.pod, one.spec, DownwardContext(run.address, self._host, capacity)
             )
         except ConfigMissing as missing:
             if one.reason != "CreateContainerConfigError" or one.message != str(missing):

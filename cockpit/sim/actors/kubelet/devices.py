@@ -12,7 +12,7 @@ from cockpit.sim.devices import device_ids
 from cockpit.sim.port import Tree
 
 
-class Holder(msgspec.Struct, frozen=True):
+class ContainerDevices(msgspec.Struct, frozen=True):
     """One container and the ids of one resource that it holds."""
 
     namespace: str
@@ -40,7 +40,7 @@ class DeviceTable:
     def __init__(self) -> None:
         self._devices: dict[str, dict[str, tuple[str, ...]]] = {}
         self._unhealthy: dict[str, dict[str, None]] = {}
-        self._held: dict[str, dict[str, list[Holder]]] = {}
+        self._held: dict[str, dict[str, list[ContainerDevices]]] = {}
 
     def know(self, node: Tree) -> None:
         """Take the devices of a node; holders of devices that are gone keep them."""
@@ -84,7 +84,7 @@ class DeviceTable:
             ill = bool(known) and not any(self.is_healthy(node, one) for one in known)
             raise DevicesUnavailable(resource, count, len(free), none_healthy=ill)
         metadata = pod["metadata"]
-        holder = Holder(
+        holder = ContainerDevices(
             metadata.get("namespace", ""),
             metadata["name"],
             metadata["uid"],
@@ -99,11 +99,11 @@ class DeviceTable:
         """A pod has ended: its devices are free."""
         self._held.get(node, {}).pop(uid, None)
 
-    def holders(self, node: str) -> list[Holder]:
+    def holders(self, node: str) -> list[ContainerDevices]:
         """Who holds what on a node, in the order in which it was given."""
         return [holder for held in self._held.get(node, {}).values() for holder in held]
 
-    def held_by(self, node: str, uid: str, container: str = "") -> Iterator[Holder]:
+    def held_by(self, node: str, uid: str, container: str = "") -> Iterator[ContainerDevices]:
         """What one pod (or one of its containers) holds."""
         for holder in self._held.get(node, {}).get(uid, ()):
             if not container or holder.container == container:

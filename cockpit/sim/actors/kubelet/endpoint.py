@@ -19,11 +19,12 @@ from cockpit.sim.actors.kubelet.channels import Streams, converse, open_socket, 
 from cockpit.sim.actors.kubelet.forwarding import forward, ports_of
 from cockpit.sim.actors.kubelet.logs import NoLog, find_log, options_from, told
 from cockpit.sim.actors.kubelet.metrics import cadvisor_metrics, pod_list, resource_metrics
-from cockpit.sim.actors.kubelet.ports import Line
 from cockpit.sim.actors.kubelet.runs import ContainerRun, PodRun
-from cockpit.sim.actors.kubelet.runtime import Piece, Running, StartFailed
+from cockpit.sim.actors.kubelet.runtime import Piece, PortConnection, RunningContainer, StartFailed
 
 _log = logging.getLogger(__name__)
+_HALF_OPEN_SECONDS = 32
+"""To send a request (Go's server: ReadHeaderTimeout of kube-apiserver), and between two."""
 
 
 def server_context(certificate: Path, key: Path, client_ca: Path) -> ssl.SSLContext:
@@ -71,7 +72,14 @@ class KubeletServer:
         app.router.add_get("/metrics/resource", self._metrics)
         app.router.add_get("/metrics/cadvisor", self._cadvisor)
         app.router.add_get("/healthz", self._healthz)
-        self._runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=0.5)
+        self._runner = web.AppRunner(
+            app,
+            access_log=None,
+            handle_signals=False,
+            shutdown_timeout=0.5,
+            keepalive_timeout=_HALF_OPEN_SECONDS,
+            auto_decompress=False,
+        )
         await self._runner.setup()
         endpoint = self._kubelets.endpoint
         site = web.TCPSite(self._runner, host or endpoint.host, port, ssl_context=self._context)
@@ -172,7 +180,7 @@ class KubeletServer:
         run = self._pod(request)
         runtime = self._kubelets.runtime_of(run)
 
-        async def dial(port: int) -> Line:
+        async def dial(port: int) -> PortConnection:
             now = self._kubelets.engine.now()
             running = [(one.name, one.running) for one in run.containers if one.running is not None]
             return await runtime.dial(run.pod, running, port, now)
@@ -205,7 +213,7 @@ def _caller(request: web.Request) -> str:
     return ""
 
 
-def _speakable(request: web.Request, one: ContainerRun) -> Running:
+def _speakable(request: web.Request, one: ContainerRun) -> RunningContainer:
     """The running container, asked for by WebSocket. Raises HTTP errors."""
     if request.headers.get("Upgrade", "").lower() != "websocket":
         raise web.HTTPBadRequest(text="this kubelet speaks WebSockets (v5.channel.k8s.io), not SPDY")
@@ -232,7 +240,7 @@ def _streams(request: web.Request) -> Streams:
 class _Attached:
     """An attach: what the container writes from now on, and its input."""
 
-    def __init__(self, one: ContainerRun, running: Running, now: float) -> None:
+    def __init__(self, one: ContainerRun, running: RunningContainer, now: float) -> None:
         self._one = one
         self._running = running
         self._lines = running.log.follow(now)

@@ -8,11 +8,11 @@ memory.available<100Mi, nodefs.available<10%; a condition stays for 5 minutes af
 from collections.abc import Mapping
 from typing import Any
 
-from cockpit.model.quantity import whole
+from cockpit.k8s.quantity import whole
+from cockpit.sim.actors.common.recorder import Recorder
 from cockpit.sim.actors.kubelet.behaviour import FOREVER, PREFIX, Habits
 from cockpit.sim.actors.kubelet.runs import ContainerRun, Ending, NodeRun, PodRun
 from cockpit.sim.actors.kubelet.texts import kibibytes, low_on
-from cockpit.sim.actors.recorder import Recorder
 
 PRESSURE_ANNOTATION = f"{PREFIX}pressure"
 KINDS = ("memory", "disk", "pid")

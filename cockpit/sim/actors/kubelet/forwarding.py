@@ -10,11 +10,12 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from aiohttp import WSCloseCode, WSMsgType, web
 
-from cockpit.sim.actors.kubelet.ports import DialFailed, Line
+from cockpit.sim.actors.kubelet.ports import DialFailed
+from cockpit.sim.actors.kubelet.runtime import PortConnection
 
 PROTOCOLS = ("v4.channel.k8s.io",)
 _MOST_PORT = (1 << 16) - 1
-Dial = Callable[[int], Awaitable[Line]]
+Dial = Callable[[int], Awaitable[PortConnection]]
 """Connects to a port of the pod. Raises DialFailed."""
 
 
@@ -42,7 +43,7 @@ async def forward(request: web.Request, pod: str, ports: Sequence[int], dial: Di
     """Carry the bytes of every port until all have ended, or the caller is gone."""
     socket = web.WebSocketResponse(protocols=PROTOCOLS, max_msg_size=8 << 20, heartbeat=None)
     await socket.prepare(request)
-    lines: dict[int, Line] = {}
+    lines: dict[int, PortConnection] = {}
     speaking = []
     try:
         for index, port in enumerate(ports):
@@ -71,7 +72,7 @@ async def forward(request: web.Request, pod: str, ports: Sequence[int], dial: Di
 
 
 async def _until_over(
-    socket: web.WebSocketResponse, lines: dict[int, Line], speaking: Sequence["asyncio.Task[None]"]
+    socket: web.WebSocketResponse, lines: dict[int, PortConnection], speaking: Sequence["asyncio.Task[None]"]
 ) -> None:
     """Until every port has said all, or the caller has gone."""
     listening = asyncio.create_task(_listen(socket, lines))
@@ -84,12 +85,12 @@ async def _until_over(
         await asyncio.gather(listening, all_said, return_exceptions=True)
 
 
-async def _speak(socket: web.WebSocketResponse, channel: int, line: Line) -> None:
+async def _speak(socket: web.WebSocketResponse, channel: int, line: PortConnection) -> None:
     while data := await line.read():
         await socket.send_bytes(bytes((channel,)) + data)
 
 
-async def _listen(socket: web.WebSocketResponse, lines: dict[int, Line]) -> None:
+async def _listen(socket: web.WebSocketResponse, lines: dict[int, PortConnection]) -> None:
     async for message in socket:
         if message.type is not WSMsgType.BINARY:
             return

@@ -15,10 +15,13 @@ import os
 import select
 import signal
 import sys
+import time
 from collections.abc import Callable
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
+_KILL_ROUNDS = 1_000
+_KILL_PAUSE_SECONDS = 0.01
 
 
 def _prctl() -> Callable[[int, int], int]:
@@ -59,7 +62,7 @@ def _parents() -> dict[int, int]:
 
 def _kill_all(command: int) -> None:
     """SIGKILL to everything below this process, until nothing is left."""
-    for _ in range(50):
+    for _ in range(_KILL_ROUNDS):
         left = _children(_parents(), {os.getpid()})
         for pid in left:
             _signal(pid, signal.SIGKILL)
@@ -70,7 +73,7 @@ def _kill_all(command: int) -> None:
                 pass
         except ChildProcessError:
             return
-        select.select([], [], [], 0.01)
+        time.sleep(_KILL_PAUSE_SECONDS)
 
 
 def _signal(pid: int, number: int) -> None:
@@ -102,8 +105,12 @@ def _become(
 def _watch(child: int, control: int, awake: int) -> int:
     """Wait for the command's end; answers its wait status, or that of a kill when the control has gone."""
     pending = b""
+    # not select(2): whoever started us may hold so many files that these have numbers beyond its 1,024
+    poll = select.poll()
+    for descriptor in (control, awake):
+        poll.register(descriptor, select.POLLIN)
     while True:
-        readable, _, _ = select.select([control, awake], [], [])
+        readable = {descriptor for descriptor, _ in poll.poll()}
         if awake in readable:
             os.read(awake, 4096)
             while True:
@@ -154,8 +161,11 @@ def main(arguments: list[str]) -> None:
         os.write(status, b"error " + failure + b"\n")
         return
     os.write(status, b"started %d\n" % child)
-    result = _watch(child, control, awake_read)
-    _kill_all(child)
+    result = 9
+    try:
+        result = _watch(child, control, awake_read)
+    finally:  # whatever happens to us, nothing stays behind
+        _kill_all(child)
     for stream in (0, 1, 2):
         os.dup2(nowhere, stream)
     code = 128 + (result & 127) if result & 127 else result >> 8 & 255

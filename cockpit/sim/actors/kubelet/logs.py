@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from cockpit.sim.actors.kubelet.runs import ContainerRun, PodRun, Stage
-from cockpit.sim.actors.kubelet.runtime import Log, LogLine
+from cockpit.sim.actors.kubelet.runtime import ContainerLogLine, Log
 from cockpit.sim.times import seconds_of
 
 _PIECE_BYTES = 64 << 10
@@ -121,7 +121,7 @@ async def told(log: Log, options: LogOptions, now: float) -> AsyncIterator[bytes
             yield data
 
 
-def _told(line: LogLine, options: LogOptions) -> bytes:
+def _told(line: ContainerLogLine, options: LogOptions) -> bytes:
     if options.stream != "All" and options.stream.lower() != line.stream:
         return b""
     end = b"" if line.is_partial else b"\n"

@@ -5,9 +5,9 @@ Source: Kubernetes 1.36 pkg/kubelet/nodestatus/setters.go (reasons and sentences
 """
 
 from cockpit.kube.resource import NODES
+from cockpit.sim.actors.common.recorder import Recorder
 from cockpit.sim.actors.kubelet.behaviour import PREFIX, seconds_from
 from cockpit.sim.actors.kubelet.runs import NodeRun
-from cockpit.sim.actors.recorder import Recorder
 from cockpit.sim.port import Port, Tree
 from cockpit.sim.times import rfc3339, seconds_of
 
@@ -29,7 +29,7 @@ _PRESSURES = (
 )  # fmt: skip
 
 
-class Endpoint:
+class KubeletAddress:
     """Where the kubelet endpoint of the nodes listens; port 0 says that there is none."""
 
     __slots__ = ("host", "port")
@@ -91,7 +91,7 @@ def was_ready(tree: Tree) -> bool:
     return known is not None and known[0] == "True"
 
 
-def node_status(node: NodeRun, endpoint: Endpoint, now: float) -> Tree:
+def node_status(node: NodeRun, endpoint: KubeletAddress, now: float) -> Tree:
     """What of the node's status is the kubelet's; capacity stays as it is, allocatable follows it."""
     tree = node.tree
     name = node.name
@@ -142,7 +142,7 @@ def _node_info(node: NodeRun) -> Tree:
 
 
 async def write_node(
-    node: NodeRun, port: Port, recorder: Recorder, endpoint: Endpoint, now: float, *, is_due: bool
+    node: NodeRun, port: Port, recorder: Recorder, endpoint: KubeletAddress, now: float, *, is_due: bool
 ) -> None:
     """Write the status when it is another one, when it `is_due`, or after five minutes."""
     wanted = node_status(node, endpoint, now)

@@ -16,7 +16,7 @@ from cockpit.sim.actors.kubelet.runs import (
     SIDECAR,
     ContainerRun,
     Ending,
-    Place,
+    PodHost,
     PodRun,
     Stage,
 )
@@ -90,7 +90,7 @@ class PodSteps:
         self._host = host
         self.addresses = Addresses()
 
-    async def step(self, run: PodRun, place: Place, now: float) -> None:
+    async def step(self, run: PodRun, place: PodHost, now: float) -> None:
         """Do all that is due for the pod at this instant."""
         if run.is_final or run.is_rejected:
             return
@@ -126,7 +126,7 @@ class PodSteps:
             if one.is_stopping and one.running is not None:
                 one.running.stop(now, max(0.0, run.grace_ends_at - now))
 
-    async def _is_ready_to_start(self, run: PodRun, place: Place, now: float) -> bool:
+    async def _is_ready_to_start(self, run: PodRun, place: PodHost, now: float) -> bool:
         if not run.is_prepared:
             if run.mount_retry_at > now:
                 return False
@@ -147,7 +147,7 @@ class PodSteps:
             run.address = self._host if on_host else place.runtime.pod_address() or self.addresses.take()
         return True
 
-    async def _containers(self, run: PodRun, place: Place, now: float) -> None:
+    async def _containers(self, run: PodRun, place: PodHost, now: float) -> None:
         for one in self._in_turn(run):
             if one.stage is Stage.IDLE:
                 await self._steps.begin(run, one, place, now)
@@ -198,7 +198,7 @@ class PodSteps:
         one.stage, one.until = Stage.DONE, FOREVER
         one.is_ready = False
 
-    async def _ending(self, run: PodRun, place: Place, now: float) -> None:
+    async def _ending(self, run: PodRun, place: PodHost, now: float) -> None:
         first = run.of_kind(INIT, MAIN)
         for group in (first, run.of_kind(SIDECAR)):
             self._stop(run, group, now)

@@ -7,9 +7,8 @@ may forward in the embedded cluster is not to reach everything that listens on t
 import asyncio
 import html
 from collections.abc import Iterator, Sequence
-from typing import Protocol
 
-from cockpit.sim.actors.kubelet.runtime import Running
+from cockpit.sim.actors.kubelet.runtime import RunningContainer
 from cockpit.sim.port import Tree
 
 PIECE_BYTES = 32 << 10
@@ -21,19 +20,6 @@ _SECTIONS = ("containers", "initContainers")
 
 class DialFailed(Exception):
     """Nobody listens at the port; the sentence of containerd."""
-
-
-class Line(Protocol):
-    """One connection to a port."""
-
-    async def read(self) -> bytes:
-        """The next bytes, b"" when the other side has said all."""
-
-    async def write(self, data: bytes) -> None:
-        """Give it bytes. Raises ConnectionError where nobody is there any more."""
-
-    def close(self) -> None:
-        """Hang up."""
 
 
 def announced(pod: Tree) -> Iterator[tuple[str, int]]:
@@ -91,7 +77,7 @@ async def dial_process(pod: Tree, port: int) -> ProcessLine:
 class SimulatedLine:
     """A small web server inside a simulated container: one page, which tells the end of its log."""
 
-    def __init__(self, pod: Tree, running: Running, now: float) -> None:
+    def __init__(self, pod: Tree, running: RunningContainer, now: float) -> None:
         self._pod = pod
         self._running = running
         self._now = now
@@ -150,7 +136,9 @@ class SimulatedLine:
         self._said.put_nowait(b"")
 
 
-def dial_simulated(pod: Tree, running: Sequence[tuple[str, Running]], port: int, now: float) -> SimulatedLine:
+def dial_simulated(
+    pod: Tree, running: Sequence[tuple[str, RunningContainer]], port: int, now: float
+) -> SimulatedLine:
     """Connect to the running container that announces the port. Raises DialFailed."""
     by_name = dict(running)
     for name, number in announced(pod):

@@ -6,7 +6,7 @@ sentence of the event.
 
 from cockpit.sim.actors.kubelet.behaviour import FOREVER
 from cockpit.sim.actors.kubelet.runs import INIT, ContainerRun, PodRun, ProbeRun
-from cockpit.sim.actors.kubelet.runtime import Outcome
+from cockpit.sim.actors.kubelet.runtime import ProbeResult
 
 KINDS = ("startup", "readiness", "liveness")
 PROBE_KILL_GRACE_FIELD = "terminationGracePeriodSeconds"
@@ -56,7 +56,7 @@ def probes_due(one: ContainerRun) -> float:
     return min(waiting, default=FOREVER)
 
 
-def _take(run: PodRun, one: ContainerRun, probe: ProbeRun, outcome: Outcome, now: float) -> bool:
+def _take(run: PodRun, one: ContainerRun, probe: ProbeRun, outcome: ProbeResult, now: float) -> bool:
     period = float(probe.spec.get("periodSeconds") or 10)
     probe.next_at = now + period
     if outcome.is_success:

@@ -21,10 +21,10 @@ from cockpit.sim.actors.kubelet.ports import ProcessLine, dial_process
 from cockpit.sim.actors.kubelet.runtime import (
     STDERR,
     STDOUT,
+    ExecSession,
     Exit,
-    Outcome,
-    Running,
-    Session,
+    ProbeResult,
+    RunningContainer,
     Start,
     StartFailed,
     Wake,
@@ -41,7 +41,7 @@ Now = Callable[[], float]
 class ProcessRunning:
     """One command of one container."""
 
-    def __init__(self, child: Child, log: LogFile, room: "Room", now: Now, wake: Wake) -> None:
+    def __init__(self, child: Child, log: LogFile, room: "ContainerRoot", now: Now, wake: Wake) -> None:
         self._child = child
         self._log = log
         self._room = room
@@ -50,7 +50,7 @@ class ProcessRunning:
         self._exit: Exit | None = None
         self._kill_at = FOREVER
         self._is_asked = False
-        self._asked_probes: dict[str, asyncio.Task[Outcome]] = {}
+        self._asked_probes: dict[str, asyncio.Task[ProbeResult]] = {}
         self._task = asyncio.create_task(self._watch())
 
     @property
@@ -59,7 +59,7 @@ class ProcessRunning:
         return self._log
 
     @property
-    def room(self) -> "Room":
+    def room(self) -> "ContainerRoot":
         """Where it runs."""
         return self._room
 
@@ -89,7 +89,7 @@ class ProcessRunning:
         else:
             self._kill_at = min(self._kill_at, now + grace_seconds)
 
-    def probe(self, kind: str, probe: Tree, now: float) -> Outcome | None:
+    def probe(self, kind: str, probe: Tree, now: float) -> ProbeResult | None:
         """Really run the probe; None until its answer is there."""
         task = self._asked_probes.get(kind)
         if task is None:
@@ -155,7 +155,7 @@ class ProcessRunning:
             await asyncio.sleep(0)
 
 
-class Room:
+class ContainerRoot:
     """What every command of one container shares: its environment and its root."""
 
     def __init__(self, start: Start, folder: PodFolder, path: str) -> None:
@@ -216,7 +216,7 @@ class Room:
         finally:
             await session.end()
 
-    async def open(self, command: list[str], *, is_tty: bool, has_stdin: bool) -> Session:
+    async def open(self, command: list[str], *, is_tty: bool, has_stdin: bool) -> ExecSession:
         """Start a command that somebody speaks with. Raises StartFailed."""
         words = [mapped(one, self.container, self.root) for one in command]
         session: PipeSession | TerminalSession
@@ -267,7 +267,7 @@ class ProcessRuntime:
     async def start(self, start: Start, now: float, wake: Wake) -> ProcessRunning:
         """Start a container's command. Raises StartFailed."""
         folder = PodFolder(self._base, start.pod)
-        room = Room(start, folder, self._path)
+        room = ContainerRoot(start, folder, self._path)
         logs = folder.path / str(start.container["name"])
         for old in logs.glob(f"{start.attempt - 2}.log*"):
             old.unlink(missing_ok=True)  # only the log of the run before can be asked for
@@ -283,14 +283,16 @@ class ProcessRuntime:
         self._running[uid].append(running)
         return running
 
-    async def open(self, running: Running, command: list[str], *, is_tty: bool, has_stdin: bool) -> Session:
+    async def open(
+        self, running: RunningContainer, command: list[str], *, is_tty: bool, has_stdin: bool
+    ) -> ExecSession:
         """Start a command in the folder and the environment of a container. Raises StartFailed."""
         if not isinstance(running, ProcessRunning):
             raise StartFailed("the container is of another runtime")
         return await running.room.open(command, is_tty=is_tty, has_stdin=has_stdin)
 
     async def dial(
-        self, pod: Tree, running: Sequence[tuple[str, Running]], port: int, now: float
+        self, pod: Tree, running: Sequence[tuple[str, RunningContainer]], port: int, now: float
     ) -> ProcessLine:
         """Connect to a port that the pod announces, on this machine. Raises DialFailed."""
         return await dial_process(pod, port)

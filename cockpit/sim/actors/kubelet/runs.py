@@ -6,7 +6,7 @@ from typing import Any
 
 from cockpit.sim.actors.kubelet.behaviour import FOREVER, Behaviour
 from cockpit.sim.actors.kubelet.images import ImageStore, Pull
-from cockpit.sim.actors.kubelet.runtime import Log, Running, Runtime, Wake
+from cockpit.sim.actors.kubelet.runtime import Log, RunningContainer, Runtime, Wake
 from cockpit.sim.port import Tree
 
 ContainerKind = str
@@ -57,7 +57,7 @@ class ContainerRun:
     pull_error: str = ""
     has_image: bool = False
     back_off_seconds: float = 0.0
-    running: Running | None = None
+    running: RunningContainer | None = None
     started_at: float = 0.0
     container_id: str = ""
     terminated: Tree | None = None
@@ -201,7 +201,7 @@ class NodeRun:
 
 
 @dataclass(slots=True, frozen=True)
-class Place:
+class PodHost:
     """Where a pod runs: its node, what runs its containers, and how that wakes the kubelet."""
 
     node: NodeRun

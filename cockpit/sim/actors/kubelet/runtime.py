@@ -1,15 +1,12 @@
 """What a kubelet needs from a container runtime. Two exist: `simulated` and `process`."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from typing import Protocol
 
 import msgspec
 
 from cockpit.sim.actors.kubelet.behaviour import Behaviour
 from cockpit.sim.port import Tree
-
-if TYPE_CHECKING:
-    from cockpit.sim.actors.kubelet.ports import Line
 
 STDOUT = "stdout"
 STDERR = "stderr"
@@ -33,7 +30,7 @@ Piece = tuple[str, bytes]
 """(stream, data)"""
 
 
-class Session(Protocol):
+class ExecSession(Protocol):
     """What an exec speaks with: one command in a container, with its streams."""
 
     async def read(self) -> Piece | None:
@@ -62,7 +59,7 @@ class StartFailed(Exception):
     """The runtime could not start the command (exit code 128, reason StartError)."""
 
 
-class LogLine(msgspec.Struct, frozen=True):
+class ContainerLogLine(msgspec.Struct, frozen=True):
     """One line of a container: when (epoch seconds), of which stream, its bytes without the line feed."""
 
     at: float
@@ -74,21 +71,21 @@ class LogLine(msgspec.Struct, frozen=True):
 class Log(Protocol):
     """What a container wrote. Lines are made or read when somebody asks."""
 
-    def lines(self, *, since: float, tail: int | None, now: float) -> Sequence[LogLine]:
+    def lines(self, *, since: float, tail: int | None, now: float) -> Iterable[ContainerLogLine]:
         """Lines written from `since` until `now`, only the last `tail` of them when that is given."""
 
-    def follow(self, after: float) -> AsyncIterator[LogLine]:
+    def follow(self, after: float) -> AsyncIterator[ContainerLogLine]:
         """Lines written later than `after`, as they come, until the container has ended."""
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class ProbeResult(msgspec.Struct, frozen=True):
     """What one run of a probe came to; `text` is what the kubelet says of a failure."""
 
     is_success: bool
     text: str = ""
 
 
-class Running(Protocol):
+class RunningContainer(Protocol):
     """One container that was started. Ends with `ended`, which stays the same from then on."""
 
     @property
@@ -103,7 +100,7 @@ class Running(Protocol):
     def stop(self, now: float, grace_seconds: float) -> None:
         """SIGTERM now, SIGKILL after the grace. Asked again with a shorter grace, the shorter one holds."""
 
-    def probe(self, kind: str, probe: Tree, now: float) -> Outcome | None:
+    def probe(self, kind: str, probe: Tree, now: float) -> ProbeResult | None:
         """Run a probe (`liveness`, `readiness`, `startup`) once; None: asked, `wake` says when to look."""
 
     def probe_changes_at(self, kind: str, now: float) -> float:
@@ -130,6 +127,19 @@ class Start(msgspec.Struct, frozen=True):
     host_address: str
 
 
+class PortConnection(Protocol):
+    """One connection to a port."""
+
+    async def read(self) -> bytes:
+        """The next bytes, b"" when the other side has said all."""
+
+    async def write(self, data: bytes) -> None:
+        """Give it bytes. Raises ConnectionError where nobody is there any more."""
+
+    def close(self) -> None:
+        """Hang up."""
+
+
 class Runtime(Protocol):
     """Starts containers."""
 
@@ -140,15 +150,17 @@ class Runtime(Protocol):
     async def prepare(self, pod: Tree, volumes: Mapping[str, Mapping[str, bytes]]) -> None:
         """Make what the pod's containers share; `volumes` are the files of configMap and secret volumes."""
 
-    async def start(self, start: Start, now: float, wake: "Wake") -> Running:
+    async def start(self, start: Start, now: float, wake: "Wake") -> RunningContainer:
         """Start a container. Raises StartFailed."""
 
-    async def open(self, running: Running, command: list[str], *, is_tty: bool, has_stdin: bool) -> Session:
+    async def open(
+        self, running: RunningContainer, command: list[str], *, is_tty: bool, has_stdin: bool
+    ) -> ExecSession:
         """Start a command in a running container (`exec`). Raises StartFailed."""
 
     async def dial(
-        self, pod: Tree, running: "Sequence[tuple[str, Running]]", port: int, now: float
-    ) -> "Line":
+        self, pod: Tree, running: "Sequence[tuple[str, RunningContainer]]", port: int, now: float
+    ) -> PortConnection:
         """Connect to a port of a pod whose containers (by name) run. Raises ports.DialFailed."""
 
     async def clear(self, pod: Tree) -> None:

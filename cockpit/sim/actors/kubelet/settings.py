@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
+from cockpit.k8s.quantity import millicores, whole
 from cockpit.kube.resource import Resource
-from cockpit.model.quantity import millicores, whole
 from cockpit.sim.port import Port, PortError, Tree
 from cockpit.sim.resources import CONFIG_MAPS, SECRETS
 
@@ -40,7 +40,7 @@ def expand(text: str, known: Mapping[str, str]) -> str:
     return _REFERENCE.sub(_one, text)
 
 
-class Surroundings(msgspec.Struct, frozen=True):
+class DownwardContext(msgspec.Struct, frozen=True):
     """What the downward API can tell besides the pod itself."""
 
     address: str = ""
@@ -48,7 +48,7 @@ class Surroundings(msgspec.Struct, frozen=True):
     node_capacity: Mapping[str, str] = {}
 
 
-async def environment(port: Port, pod: Tree, container: Tree, around: Surroundings) -> dict[str, str]:
+async def environment(port: Port, pod: Tree, container: Tree, around: DownwardContext) -> dict[str, str]:
     """Environment of a container. Raises ConfigMissing with the sentence of the container's status."""
     namespace = pod["metadata"].get("namespace", "")
     found: dict[str, str] = {}
@@ -126,7 +126,7 @@ async def _env_from(port: Port, namespace: str, source: Tree) -> dict[str, str]:
     return {}
 
 
-async def _value(port: Port, pod: Tree, container: Tree, source: Tree, around: Surroundings) -> str | None:
+async def _value(port: Port, pod: Tree, container: Tree, source: Tree, around: DownwardContext) -> str | None:
     if "fieldRef" in source:
         return field_value(pod, source["fieldRef"].get("fieldPath", ""), around.address, around.host)
     if "resourceFieldRef" in source:

@@ -1,12 +1,22 @@
 """The simulated runtime: containers are a start, an end and what annotations say; nothing is run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from random import Random
 
-from cockpit.model.quantity import parse_quantity
+from cockpit.k8s.quantity import parse_quantity
 from cockpit.sim.actors.kubelet.behaviour import FOREVER, Habits, ProbeStory
 from cockpit.sim.actors.kubelet.ports import SimulatedLine, dial_simulated
-from cockpit.sim.actors.kubelet.runtime import Exit, Outcome, Running, Session, Start, StartFailed, Wake
+from cockpit.sim.actors.kubelet.runtime import (
+    STDOUT,
+    ContainerLogLine,
+    ExecSession,
+    Exit,
+    ProbeResult,
+    RunningContainer,
+    Start,
+    StartFailed,
+    Wake,
+)
 from cockpit.sim.actors.kubelet.shell import ShellSession
 from cockpit.sim.actors.kubelet.training import Alarm, SimulatedLog
 from cockpit.sim.port import Tree
@@ -76,13 +86,13 @@ class SimulatedRunning:
             self._exit = end
             self._log.ends(end)
 
-    def probe(self, kind: str, probe: Tree, now: float) -> Outcome:
+    def probe(self, kind: str, probe: Tree, now: float) -> ProbeResult:
         """The outcome that the pod's annotation tells, well where it tells nothing."""
         story = self._story(kind)
         age = now - self._at
         if story.ok_after_seconds <= age < story.fail_after_seconds:
-            return Outcome(is_success=True)
-        return Outcome(is_success=False, text=_refusal(probe, self._start.pod_address))
+            return ProbeResult(is_success=True)
+        return ProbeResult(is_success=False, text=_refusal(probe, self._start.pod_address))
 
     def probe_changes_at(self, kind: str, now: float) -> float:
         """When the story's next part begins."""
@@ -146,6 +156,54 @@ def _refusal(probe: Tree, address: str) -> str:
     return "simulated: the command would have failed"
 
 
+_SECONDS = 1.5
+_NO_CARDS = 6
+"""Exit code of nvidia-smi where no device was found."""
+
+
+def lists_cards(start: Start) -> bool:
+    """True for a command that asks nvidia-smi, where no annotation tells how long the container lasts."""
+    words = (*(start.container.get("command") or ()), *(start.container.get("args") or ()))
+    return start.behaviour.duration_seconds is None and any("nvidia-smi" in str(one) for one in words)
+
+
+class _Said:
+    """A few lines, all at one moment."""
+
+    def __init__(self, texts: Sequence[str], at: float, alarm: Alarm) -> None:
+        self._lines = [ContainerLogLine(at, STDOUT, text.encode()) for text in texts]
+        self._at = at
+        self._alarm = alarm
+
+    def lines(self, *, since: float, tail: int | None, now: float) -> Sequence[ContainerLogLine]:
+        """Lines written from `since` until `now`, only the last `tail` of them when that is given."""
+        told = [one for one in self._lines if since <= one.at <= now]
+        return told if tail is None else told[max(0, len(told) - tail) :]
+
+    async def follow(self, after: float) -> AsyncIterator[ContainerLogLine]:
+        """Lines written later than `after`."""
+        if after < self._at:
+            await self._alarm(self._at)
+            for one in self._lines:
+                yield one
+
+
+class CardList(SimulatedRunning):
+    """The container: says `GPU 0: simulated (UUID: ...)` for each card that it was given."""
+
+    def __init__(self, start: Start, now: float, habits: Habits, seed: int, alarm: Alarm) -> None:
+        super().__init__(start, now, habits, seed, alarm)
+        ids = [one for devices in start.devices.values() for one in devices]
+        lines = [f"GPU {index}: simulated (UUID: {one})" for index, one in enumerate(ids)]
+        self._said = _Said(lines or ["No devices were found"], now + _SECONDS / 2, alarm)
+        self._exit = Exit(0 if ids else _NO_CARDS, now + _SECONDS)
+
+    @property
+    def log(self) -> _Said:  # type: ignore[override]
+        """What it prints."""
+        return self._said
+
+
 class SimulatedRuntime:
     """Starts simulated containers."""
 
@@ -167,19 +225,19 @@ class SimulatedRuntime:
                 "failed to create containerd task: failed to create shim task: OCI runtime create failed: "
                 f"runc create failed: {start.behaviour.start_error}"
             )
-        from cockpit.sim.actors.kubelet.card_list import CardList, lists_cards
-
         made = CardList if lists_cards(start) else SimulatedRunning
         return made(start, now, self._habits, self._seed, self._alarm)
 
-    async def open(self, running: Running, command: list[str], *, is_tty: bool, has_stdin: bool) -> Session:
+    async def open(
+        self, running: RunningContainer, command: list[str], *, is_tty: bool, has_stdin: bool
+    ) -> ExecSession:
         """A small shell that says that it is simulated. Raises StartFailed."""
         if not isinstance(running, SimulatedRunning):
             raise StartFailed("the container is of another runtime")
         return ShellSession(running.started, command, is_tty=is_tty, has_stdin=has_stdin)
 
     async def dial(
-        self, pod: Tree, running: Sequence[tuple[str, Running]], port: int, now: float
+        self, pod: Tree, running: Sequence[tuple[str, RunningContainer]], port: int, now: float
     ) -> SimulatedLine:
         """A page that says that it is simulated, where a container announces the port. Raises DialFailed."""
         return dial_simulated(pod, running, port, now)

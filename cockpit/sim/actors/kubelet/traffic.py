@@ -8,8 +8,8 @@ from random import Random
 
 import msgspec
 
-from cockpit.model.quantity import parse_quantity
-from cockpit.sim.actors.gpus.load import ANNOTATION, Pattern, load_of
+from cockpit.k8s.quantity import parse_quantity
+from cockpit.sim.actors.common.gpu_load import ANNOTATION, LoadPattern, load_of
 from cockpit.sim.devices import GPU, MIG_PREFIX, SHARED_GPU
 from cockpit.sim.port import Tree
 
@@ -26,13 +26,13 @@ class Rates(msgspec.Struct, frozen=True):
 
 _PLAIN = Rates(None, 60e3, 40e3)
 _OF = {
-    Pattern.TRAINING: Rates(0.55, 31e6, 28e6),
-    Pattern.DATA_STARVED: Rates(0.97, 14e6, 1e6),
-    Pattern.NETWORK_BOUND: Rates(0.35, 1.16e9, 1.14e9),
-    Pattern.INFERENCE: Rates(0.4, 2e6, 5e6),
-    Pattern.NOTEBOOK: Rates(0.1, 120e3, 90e3),
-    Pattern.IDLE: Rates(0.02, 4e3, 4e3),
-    Pattern.STEADY: Rates(0.2, 4e3, 4e3),
+    LoadPattern.TRAINING: Rates(0.55, 31e6, 28e6),
+    LoadPattern.DATA_STARVED: Rates(0.97, 14e6, 1e6),
+    LoadPattern.NETWORK_BOUND: Rates(0.35, 1.16e9, 1.14e9),
+    LoadPattern.INFERENCE: Rates(0.4, 2e6, 5e6),
+    LoadPattern.NOTEBOOK: Rates(0.1, 120e3, 90e3),
+    LoadPattern.IDLE: Rates(0.02, 4e3, 4e3),
+    LoadPattern.STEADY: Rates(0.2, 4e3, 4e3),
 }
 """Of a link of 10 Gbit/s, as a worker sees it that exchanges gradients over its pod's own interface."""
 
@@ -41,7 +41,7 @@ def rates_of(pod: Tree) -> Rates:
     """The rates of a pod, a few percent apart from those of its like."""
     metadata = pod["metadata"]
     annotations = metadata.get("annotations") or {}
-    if ANNOTATION not in annotations and not _holds_gpus(pod):
+    if ANNOTATION not in annotations and not _has_gpus(pod):
         found = _PLAIN
     else:
         found = _OF[load_of(annotations, "", 0.0).pattern]
@@ -53,7 +53,7 @@ def rates_of(pod: Tree) -> Rates:
     )
 
 
-def _holds_gpus(pod: Tree) -> bool:
+def _has_gpus(pod: Tree) -> bool:
     return any(
         name in (GPU, SHARED_GPU) or name.startswith(MIG_PREFIX)
         for container in pod["spec"].get("containers") or ()

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from random import Random
 
 from cockpit.sim.actors.kubelet.behaviour import FOREVER
-from cockpit.sim.actors.kubelet.runtime import STDERR, STDOUT, Exit, LogLine
+from cockpit.sim.actors.kubelet.runtime import STDERR, STDOUT, ContainerLogLine, Exit
 
 KINDS = ("training", "service", "none")
 KEPT_LINES = 20_000
@@ -55,7 +55,7 @@ class SimulatedLog:
         """How and when the container ends, as far as it is known now."""
         self._end = end
 
-    def lines(self, *, since: float, tail: int | None, now: float) -> Sequence[LogLine]:
+    def lines(self, *, since: float, tail: int | None, now: float) -> Sequence[ContainerLogLine]:
         """Lines written from `since` until `now`; only the last `tail` of them when given."""
         last = self._count(now)
         first = max(0, last - KEPT_LINES, math.ceil(self._index(since)))
@@ -65,7 +65,7 @@ class SimulatedLog:
             first = max(first, last - max(0, tail - len(final)))
         return [self._line(index) for index in range(first, last)] + final
 
-    async def follow(self, after: float) -> AsyncIterator[LogLine]:
+    async def follow(self, after: float) -> AsyncIterator[ContainerLogLine]:
         """Lines later than `after`, each at its time, until the container has ended."""
         index = max(0, math.floor(self._index(after)) + 1)
         now = after
@@ -96,11 +96,11 @@ class SimulatedLog:
             return 0
         return max(1, math.floor(self._index(until)) + 1)
 
-    def _line(self, index: int) -> LogLine:
+    def _line(self, index: int) -> ContainerLogLine:
         at = self._start_of(index)
         if self._kind == "service":
-            return LogLine(at, STDOUT, self._service(index))
-        return LogLine(at, STDOUT, self._training(index))
+            return ContainerLogLine(at, STDOUT, self._service(index))
+        return ContainerLogLine(at, STDOUT, self._training(index))
 
     def _training(self, index: int) -> bytes:
         if index == 0:
@@ -124,18 +124,18 @@ class SimulatedLog:
             f"{noise.uniform(3.0, 45.0):.1f}ms batch={noise.choice((1, 2, 4, 8))}"
         ).encode()
 
-    def _final_lines(self, now: float) -> list[LogLine]:
+    def _final_lines(self, now: float) -> list[ContainerLogLine]:
         end = self._end
         if end is None or end.at > now or self._kind == "none":
             return []
         if end.reason == "OOMKilled":
             return []  # the kernel kills without a word
         if end.code == 0:
-            return [LogLine(end.at, STDOUT, b"done")] if self._kind == "training" else []
+            return [ContainerLogLine(end.at, STDOUT, b"done")] if self._kind == "training" else []
         if end.code == 143:
-            return [LogLine(end.at, STDERR, b"SIGTERM received, stopping")]
+            return [ContainerLogLine(end.at, STDERR, b"SIGTERM received, stopping")]
         return [
-            LogLine(end.at, STDERR, text)
+            ContainerLogLine(end.at, STDERR, text)
             for text in (
                 b"Traceback (most recent call last):",
                 b'  File "train.py", line 214, in <module>',

@@ -7,9 +7,10 @@ owns, delete the Node, then let the Machine go.
 
 from collections.abc import Iterable, Sequence
 
+from cockpit.k8s.gpu_resources import is_gpu_resource
 from cockpit.kube.resource import MACHINE_DEPLOYMENTS, NODES, PODS, Resource
-from cockpit.sim.actors.pools.drain import to_evict
-from cockpit.sim.actors.pools.machine_template import (
+from cockpit.sim.actors.common.drain import to_evict
+from cockpit.sim.actors.common.machine_template import (
     CLUSTER_LABEL,
     DELETE_ANNOTATION,
     DEPLOYMENT_LABEL,
@@ -18,13 +19,12 @@ from cockpit.sim.actors.pools.machine_template import (
     MACHINES,
     RACK_LABEL,
     full_node,
-    is_gpu,
     joining_node,
     place_of,
     timing_of,
 )
 from cockpit.sim.engine import Actor, Key
-from cockpit.sim.port import Change, ChangeType, PortError, Tree
+from cockpit.sim.port import ChangeType, ObjectChange, PortError, Tree
 from cockpit.sim.times import rfc3339, seconds_of
 
 _DRAIN_RETRY_SECONDS = 5.0
@@ -47,7 +47,7 @@ class Machines(Actor):
         self._machines: dict[tuple[str, str], dict[str, None]] = {}
         self._pods: dict[str, dict[tuple[str, str], Tree]] = {}
 
-    def wake(self, change: Change, before: Tree | None) -> Iterable[Key]:
+    def wake(self, change: ObjectChange, before: Tree | None) -> Iterable[Key]:
         """Deployments wake themselves, machines also their deployment, nodes their machine."""
         metadata = change.tree["metadata"]
         namespace, name = metadata.get("namespace", ""), metadata["name"]
@@ -264,7 +264,7 @@ class Machines(Actor):
             await self.engine.port.patch(NODES, "", name, patch)
         wait = timing.ready_seconds + timing.gpus_seconds - age
         capacity = full_node(deployment, name)["status"]["capacity"]
-        devices = {resource: count for resource, count in capacity.items() if is_gpu(resource)}
+        devices = {resource: count for resource, count in capacity.items() if is_gpu_resource(resource)}
         if not devices or set(devices) <= set((node.get("status") or {}).get("capacity") or {}):
             return
         if wait > 0:

@@ -10,9 +10,9 @@ from random import Random
 
 from cockpit.kube.resource import CLUSTER_QUEUES, LOCAL_QUEUES, NAMESPACES, WORKLOADS, Resource
 from cockpit.sim.actors.queue.admission import DEFAULT_QUEUE, QueueAdmission
-from cockpit.sim.actors.queue.cycle_step import run_cycle
-from cockpit.sim.actors.queue.desk import Desk, Settings
-from cockpit.sim.actors.queue.estate import Estate
+from cockpit.sim.actors.queue.cache import QueueCache
+from cockpit.sim.actors.queue.context import KueueSettings, QueueContext
+from cockpit.sim.actors.queue.cycle import run_cycle
 from cockpit.sim.actors.queue.job_steps import label, settle_job
 from cockpit.sim.actors.queue.jobs import KINDS, JobKind
 from cockpit.sim.actors.queue.queue_status import settle_cluster_queue, settle_local_queue
@@ -21,7 +21,7 @@ from cockpit.sim.actors.queue.reading import key_of
 from cockpit.sim.actors.queue.spec import QUEUE_LABEL
 from cockpit.sim.actors.queue.workload_steps import settle_workload
 from cockpit.sim.engine import Actor, Key
-from cockpit.sim.port import Change, ChangeType, Tree
+from cockpit.sim.port import ChangeType, ObjectChange, Tree
 from cockpit.sim.resources import COHORTS, PRIORITY_CLASSES, RESOURCE_FLAVORS, WORKLOAD_PRIORITY_CLASSES
 
 _WORKLOAD, _JOB, _CLUSTER, _LOCAL = "workload", "job", "cluster queue", "local queue"
@@ -31,18 +31,18 @@ _CYCLE: Key = ("cycle",)
 class QueueController(Actor):
     """Kueue's part in the embedded cluster.
 
-    `estate` is what it knows; `cockpit.sim.actors.queue.positions` reads places in line out of it.
+    `queue_cache` is what it knows; `cockpit.sim.actors.queue.positions` reads places in line out of it.
     """
 
     name = "queue"
 
     def __init__(
-        self, random: Random, settings: Settings | None = None, *, kinds: Sequence[JobKind] = KINDS
+        self, random: Random, settings: KueueSettings | None = None, *, kinds: Sequence[JobKind] = KINDS
     ) -> None:
         """`random` names events; `kinds` are the kinds of job whose resources the cluster serves."""
         super().__init__()
         self._random = random
-        self._settings = settings or Settings()
+        self._settings = settings or KueueSettings()
         self._kinds = {kind.resource: kind for kind in kinds}
         self.watches = (
             NAMESPACES,
@@ -55,35 +55,35 @@ class QueueController(Actor):
             WORKLOAD_PRIORITY_CLASSES,
             *self._kinds,
         )
-        self.estate = Estate(lambda: self.engine.now())
+        self.queue_cache = QueueCache(lambda: self.engine.now())
         self._workload_of: dict[str, ObjectKey] = {}
-        self._desk: Desk | None = None
+        self._context: QueueContext | None = None
 
     @property
-    def desk(self) -> Desk:
-        """Its working place, once an engine runs it."""
-        if self._desk is None:
+    def context(self) -> QueueContext:
+        """What its steps share, once an engine runs it."""
+        if self._context is None:
             engine = self.engine
-            self._desk = Desk(
+            self._context = QueueContext(
                 engine.port,
                 engine.clock,
                 self._random,
-                estate=self.estate,
+                queue_cache=self.queue_cache,
                 settings=self._settings,
                 cache=engine.cache,
             )
-        return self._desk
+        return self._context
 
     def admission(self) -> QueueAdmission:
         """What the embedded server is to ask at every write, as it asks Kueue's webhooks."""
-        return QueueAdmission(lambda space: self.estate.local_queue((space, DEFAULT_QUEUE)) is not None)
+        return QueueAdmission(lambda space: self.queue_cache.local_queue((space, DEFAULT_QUEUE)) is not None)
 
-    def wake(self, change: Change, before: Tree | None) -> Iterable[Key]:
-        """Take the change into the estate; the cycle is the first to see it, then all that it concerns."""
+    def wake(self, change: ObjectChange, before: Tree | None) -> Iterable[Key]:
+        """Take the change into the cache; the cycle is the first to see it, then all that it concerns."""
         concerned = list(self._concerned(change, before))
-        return [_CYCLE, *concerned] if self.estate.stirred else concerned
+        return [_CYCLE, *concerned] if self.queue_cache.stirred else concerned
 
-    def _concerned(self, change: Change, before: Tree | None) -> Iterator[Key]:
+    def _concerned(self, change: ObjectChange, before: Tree | None) -> Iterator[Key]:
         tree, resource = change.tree, change.resource
         gone = change.type is ChangeType.DELETED
         key = key_of(tree)
@@ -92,16 +92,16 @@ class QueueController(Actor):
         elif resource == CLUSTER_QUEUES:
             yield from self._cluster_queue_changed(tree, gone)
         elif resource == LOCAL_QUEUES:
-            if self.estate.put_local_queue(None if gone else tree, key):
+            if self.queue_cache.put_local_queue(None if gone else tree, key):
                 yield from self._all_of_local(key)
                 yield (_CLUSTER, (tree.get("spec") or {}).get("clusterQueue") or "")
         elif resource == RESOURCE_FLAVORS:
-            for queue in self.estate.put_flavor(None if gone else tree, key[1]):
+            for queue in self.queue_cache.put_flavor(None if gone else tree, key[1]):
                 yield from self._all_of_queue(queue)
         elif resource == COHORTS:
-            self.estate.put_cohort(None if gone else tree, key[1])
+            self.queue_cache.put_cohort(None if gone else tree, key[1])
         elif resource == NAMESPACES:
-            self.estate.put_namespace(key[1], None if gone else tree["metadata"].get("labels") or {})
+            self.queue_cache.put_namespace(key[1], None if gone else tree["metadata"].get("labels") or {})
         elif resource in self._kinds:
             yield (_JOB, resource.plural, *key)
         else:  # a priority class: jobs may wait for it
@@ -112,17 +112,17 @@ class QueueController(Actor):
 
     def _workload_changed(self, tree: Tree, before: Tree | None, gone: bool) -> Iterator[Key]:
         key = key_of(tree)
-        known = self.estate.workload(key)
+        known = self.queue_cache.workload(key)
         if gone:
-            self.estate.drop_workload(key)
+            self.queue_cache.drop_workload(key)
         elif known is None or _version(known) <= _version(tree) or not _same_object(known, tree):
-            self.estate.put_workload(tree)
+            self.queue_cache.put_workload(tree)
         for one in (before, tree):
             if one is None:
                 continue
-            local = (key[0], one["spec"].get("queueName") or "")
+            local = (key[0], (one.get("spec") or {}).get("queueName") or "")
             yield (_LOCAL, *local)
-            found = self.estate.local_queue(local)
+            found = self.queue_cache.local_queue(local)
             admitted = ((one.get("status") or {}).get("admission") or {}).get("clusterQueue")
             for queue in dict.fromkeys((admitted, None if found is None else found[0])):
                 if queue:
@@ -141,21 +141,21 @@ class QueueController(Actor):
     def _cluster_queue_changed(self, tree: Tree, gone: bool) -> Iterator[Key]:
         name = tree["metadata"]["name"]
         if gone:
-            self.estate.drop_queue(name)
+            self.queue_cache.drop_queue(name)
             yield from self._all_of_queue(name)
-        elif self.estate.put_queue(tree):
+        elif self.queue_cache.put_queue(tree):
             yield from self._all_of_queue(name)
         else:
             yield (_CLUSTER, name)
 
     def _all_of_queue(self, queue: str) -> Iterator[Key]:
         yield (_CLUSTER, queue)
-        for local in self.estate.local_queues_of(queue):
+        for local in self.queue_cache.local_queues_of(queue):
             yield from self._all_of_local(local)
 
     def _all_of_local(self, local: ObjectKey) -> Iterator[Key]:
         yield (_LOCAL, *local)
-        for workload in self.estate.workloads_of(local):
+        for workload in self.queue_cache.workloads_of(local):
             yield (_WORKLOAD, *workload)
 
     def _kind_of(self, owner: Tree) -> Resource | None:
@@ -164,23 +164,23 @@ class QueueController(Actor):
 
     async def reconcile(self, key: Key) -> None:
         """One step for a workload, a job, a queue, or one cycle over the heads of the queues."""
-        desk = self.desk
+        context = self.context
         if key == _CYCLE:
-            if await run_cycle(desk):
+            if await run_cycle(context):
                 self.engine.soon(self, _CYCLE)
             return
         what, *rest = key
         if what == _WORKLOAD:
-            wait = await settle_workload(desk, (rest[0], rest[1]))
+            wait = await settle_workload(context, (rest[0], rest[1]))
             if wait is not None:
                 self.engine.after(wait, self, key)
         elif what == _JOB:
             await self._settle_job(rest)
         elif what == _CLUSTER:
-            await settle_cluster_queue(desk, rest[0])
+            await settle_cluster_queue(context, rest[0])
         else:
-            await settle_local_queue(desk, (rest[0], rest[1]))
-        if self.estate.stirred:
+            await settle_local_queue(context, (rest[0], rest[1]))
+        if self.queue_cache.stirred:
             self.engine.soon(self, _CYCLE)
 
     async def _settle_job(self, rest: Sequence[str]) -> None:
@@ -189,13 +189,13 @@ class QueueController(Actor):
         job = self.engine.cache(kind.resource).get(namespace, name)
         if job is not None:
             workload = self._workload_of.get(job["metadata"].get("uid", ""))
-            await settle_job(self.desk, kind, (namespace, name), workload)
+            await settle_job(self.context, kind, (namespace, name), workload)
             return
         for uid, key in list(self._workload_of.items()):
-            tree = self.estate.workload(key)
+            tree = self.queue_cache.workload(key)
             owners = [] if tree is None else tree["metadata"].get("ownerReferences") or []
             if key[0] == namespace and any(one["uid"] == uid and one["name"] == name for one in owners):
-                await settle_job(self.desk, kind, (namespace, name), key)
+                await settle_job(self.context, kind, (namespace, name), key)
 
 
 def _version(tree: Tree) -> int:

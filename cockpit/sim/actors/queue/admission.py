@@ -6,7 +6,7 @@ resources are modelled.
 """
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 from cockpit.kube.resource import CLUSTER_QUEUES, Resource
 from cockpit.sim.actors.queue.jobs import KINDS, JobKind
@@ -41,7 +41,7 @@ class QueueAdmission:
             return new
         kind = _kind_of(request.resource)
         if kind is not None:
-            return self._job(kind, new, old)
+            return self._job(kind, new, old) if kind.is_shaped(new) else new
         if (request.resource.group, request.resource.plural) == (CLUSTER_QUEUES.group, CLUSTER_QUEUES.plural):
             _check_cluster_queue(new)
         return new
@@ -118,16 +118,24 @@ def _label_faults(job: Tree) -> list[str]:
 
 def _check_cluster_queue(tree: Tree) -> None:
     faults = []
-    for i, group in enumerate((tree.get("spec") or {}).get("resourceGroups") or ()):
-        covered = group.get("coveredResources") or []
-        for j, flavor in enumerate(group.get("flavors") or ()):
-            for k, one in enumerate(flavor.get("resources") or ()):
+    spec = tree.get("spec")
+    # before the schema has looked at it; a part of another type is the schema's to name
+    for i, group in enumerate(_objects(spec.get("resourceGroups")) if isinstance(spec, dict) else ()):
+        covered = group.get("coveredResources")
+        covered = covered if isinstance(covered, list) else []
+        for j, flavor in enumerate(_objects(group.get("flavors"))):
+            for k, one in enumerate(_objects(flavor.get("resources"))):
                 if k < len(covered) and one.get("name") != covered[k]:
                     where = f"spec.resourceGroups[{i}].flavors[{j}].resources[{k}].name"
                     why = "must match the name in coveredResources"
                     faults.append(f'{where}: Invalid value: "{one.get("name")}": {why}')
     if faults:
         raise _denied("vclusterqueue.kb.io", faults)
+
+
+def _objects(value: Any) -> list[Tree]:
+    """The objects of a list, each in its place; nothing of what is no list."""
+    return [one if isinstance(one, dict) else {} for one in value] if isinstance(value, list) else []
 
 
 def _denied(hook: str, faults: list[str]) -> PortError:

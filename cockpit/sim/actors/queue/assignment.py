@@ -11,14 +11,14 @@ from enum import IntEnum
 import msgspec
 
 from cockpit.sim.actors.queue.matching import affinity_matches, taint_text, untolerated
-from cockpit.sim.actors.queue.quota import Amounts, FlavorResource, Node, level_that_fits
+from cockpit.sim.actors.queue.quota import Amounts, FlavorResource, QuotaNode, level_that_fits
 from cockpit.sim.actors.queue.spec import (
     TRY_NEXT,
-    Ask,
     FlavorSpec,
-    Group,
-    PodSetAsk,
+    PodSetRequests,
     QueueSpec,
+    ResourceGroup,
+    WorkloadInfo,
     text_of,
 )
 
@@ -43,7 +43,7 @@ class Mode(IntEnum):
         return self not in (Mode.NO_FIT, Mode.FIT)
 
 
-class Chosen(msgspec.Struct, frozen=True):
+class ChosenFlavor(msgspec.Struct, frozen=True):
     """The flavor of one resource."""
 
     flavor: str
@@ -51,7 +51,7 @@ class Chosen(msgspec.Struct, frozen=True):
     borrow: int
 
 
-class Attempt(msgspec.Struct, frozen=True):
+class FlavorAttempt(msgspec.Struct, frozen=True):
     """One flavor that was looked at."""
 
     flavor: str
@@ -66,9 +66,9 @@ class PodSetChoice(msgspec.Struct, frozen=True):
     name: str
     count: int
     requests: Mapping[str, int]
-    flavors: Mapping[str, Chosen]
+    flavors: Mapping[str, ChosenFlavor]
     reasons: tuple[str, ...]
-    attempts: tuple[Attempt, ...]
+    attempts: tuple[FlavorAttempt, ...]
 
     @property
     def mode(self) -> Mode:
@@ -78,7 +78,7 @@ class PodSetChoice(msgspec.Struct, frozen=True):
         return min((one.mode for one in self.flavors.values()), default=Mode.NO_FIT)
 
 
-class Assignment(msgspec.Struct, frozen=True):
+class FlavorAssignment(msgspec.Struct, frozen=True):
     """What a whole workload would get."""
 
     pod_sets: tuple[PodSetChoice, ...]
@@ -121,7 +121,7 @@ class Assignment(msgspec.Struct, frozen=True):
         )
 
 
-def _attempt_text(one: Attempt) -> str:
+def _attempt_text(one: FlavorAttempt) -> str:
     borrow = f";borrow={one.borrow}" if one.borrow else ""
     reasons = f";{';'.join(one.reasons)}" if one.reasons else ""
     return f"{one.flavor}({one.mode.word}{borrow}{reasons})"
@@ -134,13 +134,15 @@ Oracle = Callable[[FlavorResource, int], tuple[Mode, int]]
 class Assigner:
     """Assigns flavors to one workload in one queue."""
 
-    def __init__(self, spec: QueueSpec, node: Node, flavors: Mapping[str, FlavorSpec], ask: Oracle) -> None:
+    def __init__(
+        self, spec: QueueSpec, node: QuotaNode, flavors: Mapping[str, FlavorSpec], oracle: Oracle
+    ) -> None:
         self._spec = spec
         self._node = node
         self._flavors = flavors
-        self._ask = ask
+        self._oracle = oracle
 
-    def assign(self, workload: Ask) -> Assignment:
+    def assign(self, workload: WorkloadInfo) -> FlavorAssignment:
         """Flavors for every pod set, up to the first that fits nowhere."""
         usage: Amounts = {}
         done: list[PodSetChoice] = []
@@ -157,12 +159,12 @@ class Assigner:
                 usage[key] = usage.get(key, 0) + requests[resource]
             if requests and not choice.flavors:
                 break
-        return Assignment(tuple(done), usage, borrow)
+        return FlavorAssignment(tuple(done), usage, borrow)
 
-    def _pod_set(self, part: PodSetAsk, requests: dict[str, int], usage: Amounts) -> PodSetChoice:
-        chosen: dict[str, Chosen] = {}
+    def _pod_set(self, part: PodSetRequests, requests: dict[str, int], usage: Amounts) -> PodSetChoice:
+        chosen: dict[str, ChosenFlavor] = {}
         reasons: list[str] = []
-        attempts: list[Attempt] = []
+        attempts: list[FlavorAttempt] = []
         for resource in sorted(requests):
             if resource in chosen:
                 continue
@@ -180,27 +182,27 @@ class Assigner:
 
     def _group(
         self,
-        part: PodSetAsk,
+        part: PodSetRequests,
         requests: dict[str, int],
-        group: Group,
+        group: ResourceGroup,
         usage: Amounts,
-        attempts: list[Attempt],
-    ) -> tuple[dict[str, Chosen], list[str]]:
+        attempts: list[FlavorAttempt],
+    ) -> tuple[dict[str, ChosenFlavor], list[str]]:
         """The best flavor of one group: its choice for each resource, and reasons unless it fits now."""
         wanted = {name: requests[name] for name in sorted(requests) if name in group.resources}
         known = (self._flavors[name] for name in group.flavors if name in self._flavors)
         keys = frozenset(key for flavor in known for key in flavor.labels)
-        best: dict[str, Chosen] = {}
+        best: dict[str, ChosenFlavor] = {}
         best_mode, best_borrow = Mode.NO_FIT, 1 << 30
         reasons: list[str] = []
         for name in group.flavors:
             if (why := self._barred(name, part, keys)) is not None:
                 reasons.append(why)
-                attempts.append(Attempt(name, Mode.NO_FIT, 0, (why,)))
+                attempts.append(FlavorAttempt(name, Mode.NO_FIT, 0, (why,)))
                 continue
             found, mode, level, most_borrow, why_not = self._flavor(name, wanted, usage)
             reasons.extend(why_not)
-            attempts.append(Attempt(name, mode, most_borrow, tuple(why_not)))
+            attempts.append(FlavorAttempt(name, mode, most_borrow, tuple(why_not)))
             if not self._try_next(mode, level):
                 best, best_mode = found, mode
                 break
@@ -208,7 +210,7 @@ class Assigner:
                 best, best_mode, best_borrow = found, mode, level
         return best, [] if best_mode is Mode.FIT else reasons
 
-    def _barred(self, name: str, part: PodSetAsk, keys: frozenset[str]) -> str | None:
+    def _barred(self, name: str, part: PodSetRequests, keys: frozenset[str]) -> str | None:
         flavor = self._flavors.get(name)
         if flavor is None:
             return f"flavor {name} not found"
@@ -221,10 +223,10 @@ class Assigner:
 
     def _flavor(
         self, name: str, wanted: Mapping[str, int], usage: Amounts
-    ) -> tuple[dict[str, Chosen], Mode, int, int, list[str]]:
+    ) -> tuple[dict[str, ChosenFlavor], Mode, int, int, list[str]]:
         """One flavor for all resources: choices, the worst mode, its level, the most borrowed, reasons."""
         mode, level, most = Mode.FIT, 0, 0
-        chosen: dict[str, Chosen] = {}
+        chosen: dict[str, ChosenFlavor] = {}
         reasons: list[str] = []
         for resource, amount in wanted.items():
             one, borrow, why = self._amount((name, resource), usage.get((name, resource), 0), amount)
@@ -235,7 +237,7 @@ class Assigner:
                 mode, level = one, borrow
             if mode is Mode.NO_FIT:
                 break
-            chosen[resource] = Chosen(name, one, borrow)
+            chosen[resource] = ChosenFlavor(name, one, borrow)
         return chosen, mode, level, most, reasons
 
     def _amount(self, key: FlavorResource, before: int, amount: int) -> tuple[Mode, int, str]:
@@ -256,7 +258,7 @@ class Assigner:
         missing = text_of(resource, total - free)
         why = f"insufficient unused quota for {resource} in flavor {flavor}, {missing} more needed"
         if total <= self._node.nominal(key) or may_reclaim or self._spec.borrow_policy != "Never":
-            mode, borrow = self._ask(key, total)
+            mode, borrow = self._oracle(key, total)
             return mode, borrow, why
         return Mode.NO_FIT, borrow, why
 

@@ -6,7 +6,7 @@ longer matches its Workload is left alone here; Kueue stops it and makes its Wor
 
 from cockpit.kube.resource import WORKLOADS
 from cockpit.sim.actors.queue.conditions import condition_of, has_quota, is_admitted, is_finished
-from cockpit.sim.actors.queue.desk import Desk
+from cockpit.sim.actors.queue.context import QueueContext
 from cockpit.sim.actors.queue.jobs import STOPPING, Injection, JobKind, workload_name
 from cockpit.sim.actors.queue.reading import Key, key_of
 from cockpit.sim.actors.queue.spec import (
@@ -32,64 +32,64 @@ def label(job: Tree, name: str) -> str:
     return str((job["metadata"].get("labels") or {}).get(name) or "")
 
 
-async def settle_job(desk: Desk, kind: JobKind, key: Key, workload: Key | None) -> None:
+async def settle_job(context: QueueContext, kind: JobKind, key: Key, workload: Key | None) -> None:
     """One step for a job and its Workload. `workload` is the key of the one it owns, if any.
 
     Raises PortError as the port does.
     """
-    job = desk.cache(kind.resource).get(*key)
-    tree = None if workload is None else desk.estate.workload(workload)
+    job = context.cache(kind.resource).get(*key)
+    tree = None if workload is None else context.queue_cache.workload(workload)
     if job is None or job["metadata"].get("deletionTimestamp"):
         if tree is not None:
-            await drop_finalizer(desk, tree)
+            await drop_finalizer(context, tree)
         return
     if not label(job, QUEUE_LABEL):
         return
     if tree is not None and is_finished(tree):
-        await _told_finished(desk, kind, job, tree)
-        await drop_finalizer(desk, tree)
+        await _told_finished(context, kind, job, tree)
+        await drop_finalizer(context, tree)
         return
     if tree is not None and tree["metadata"].get("deletionTimestamp"):
-        await _stop(desk, kind, job, tree, "Workload is deleted")
-        await drop_finalizer(desk, tree)
+        await _stop(context, kind, job, tree, "Workload is deleted")
+        await drop_finalizer(context, tree)
         return
     finished = kind.finished(job)
     if finished is not None:
         if tree is not None:
             message, is_good = finished
-            edit = desk.edit(tree)
+            edit = context.edit(tree)
             edit.finish("Succeeded" if is_good else "Failed", message)
-            await desk.write(tree, edit)
-            await _told_finished(desk, kind, job, tree)
+            await context.write(tree, edit)
+            await _told_finished(context, kind, job, tree)
         return
     if tree is None:
-        await _without_workload(desk, kind, job)
+        await _without_workload(context, kind, job)
         return
-    await _with_workload(desk, kind, job, tree)
+    await _with_workload(context, kind, job, tree)
 
 
-async def _told_finished(desk: Desk, kind: JobKind, job: Tree, tree: Tree) -> None:
+async def _told_finished(context: QueueContext, kind: JobKind, job: Tree, tree: Tree) -> None:
     message = f"Workload '{'/'.join(key_of(tree))}' is declared finished"
-    await desk.event(kind.component, job, "Normal", "FinishedWorkload", message)
+    await context.event(kind.component, job, "Normal", "FinishedWorkload", message)
 
 
-async def _without_workload(desk: Desk, kind: JobKind, job: Tree) -> None:
+async def _without_workload(context: QueueContext, kind: JobKind, job: Tree) -> None:
     if not kind.is_suspended(job):
         message = "Missing Workload; unable to restore pod templates"
-        await _stop(desk, kind, job, None, message)
+        await _stop(context, kind, job, None, message)
         return
     if kind.is_running(job):
         return
-    tree = await new_workload(desk, kind, job)
+    tree = await new_workload(context, kind, job)
     if tree is None:
         return
     namespace = tree["metadata"]["namespace"]
-    made = await desk.port.create(WORKLOADS, tree, namespace)
+    made = await context.port.create(WORKLOADS, tree, namespace)
     message = f"Created Workload: {'/'.join(key_of(made))}"
-    await desk.event(kind.component, job, "Normal", "CreatedWorkload", message)
+    await context.event(kind.component, job, "Normal", "CreatedWorkload", message)
 
 
-async def new_workload(desk: Desk, kind: JobKind, job: Tree) -> Tree | None:
+async def new_workload(context: QueueContext, kind: JobKind, job: Tree) -> Tree | None:
     """The Workload of a job; None while the priority class that it names is not there."""
     metadata = job["metadata"]
     spec: Tree = {
@@ -97,7 +97,7 @@ async def new_workload(desk: Desk, kind: JobKind, job: Tree) -> Tree | None:
         "queueName": label(job, QUEUE_LABEL),
         "podSets": kind.pod_sets(job),
     }
-    priority = _priority(desk, kind, job)
+    priority = _priority(context, kind, job)
     if priority is None:
         return None
     spec.update(priority)
@@ -125,42 +125,42 @@ async def new_workload(desk: Desk, kind: JobKind, job: Tree) -> Tree | None:
     }
 
 
-def _priority(desk: Desk, kind: JobKind, job: Tree) -> Tree | None:
+def _priority(context: QueueContext, kind: JobKind, job: Tree) -> Tree | None:
     """`priority` and `priorityClassRef`; None when the class is missing."""
     name = label(job, PRIORITY_LABEL)
     resource, group = WORKLOAD_PRIORITY_CLASSES, "kueue.x-k8s.io"
     if not name:
         name, resource, group = kind.priority_class(job), PRIORITY_CLASSES, "scheduling.k8s.io"
     if not name:
-        usual = [one for one in desk.cache(PRIORITY_CLASSES) if one.get("globalDefault")]
+        usual = [one for one in context.cache(PRIORITY_CLASSES) if one.get("globalDefault")]
         if not usual:
             return {"priority": 0}
         name = usual[0]["metadata"]["name"]
-    found = desk.cache(resource).get("", name)
+    found = context.cache(resource).get("", name)
     if found is None:
         return None
     reference = {"group": group, "kind": resource.kind, "name": name}
     return {"priority": int(found.get("value") or 0), "priorityClassRef": reference}
 
 
-async def _with_workload(desk: Desk, kind: JobKind, job: Tree, tree: Tree) -> None:
-    if await _brought_in_line(desk, kind, job, tree):
+async def _with_workload(context: QueueContext, kind: JobKind, job: Tree, tree: Tree) -> None:
+    if await _brought_in_line(context, kind, job, tree):
         return
     reclaimable = kind.reclaimable(job)
-    edit = desk.edit(tree)
+    edit = context.edit(tree)
     if reclaimable != (edit.status.get("reclaimablePods") or []):
         edit.status["reclaimablePods"] = reclaimable
-    if desk.settings.pods_ready_seconds is not None:
+    if context.settings.pods_ready_seconds is not None:
         edit.put("PodsReady", *pods_ready(tree, kind.pods_ready(job)))
-    tree = await desk.write(tree, edit)
+    tree = await context.write(tree, edit)
     evicted = condition_of(tree, "Evicted")
     if evicted is not None and evicted["status"] == "True":
-        await _evicted(desk, kind, job, tree, evicted)
+        await _evicted(context, kind, job, tree, evicted)
     elif kind.is_suspended(job):
         if is_admitted(tree):
-            await _start(desk, kind, job, tree)
+            await _start(context, kind, job, tree)
     elif not is_admitted(tree):
-        await _stop(desk, kind, job, tree, "Not admitted by cluster queue")
+        await _stop(context, kind, job, tree, "Not admitted by cluster queue")
 
 
 def pods_ready(workload: Tree, is_ready: bool) -> tuple[bool, str, str]:
@@ -177,11 +177,11 @@ def pods_ready(workload: Tree, is_ready: bool) -> tuple[bool, str, str]:
     return False, "WaitForStart", _NOT_READY
 
 
-async def _brought_in_line(desk: Desk, kind: JobKind, job: Tree, tree: Tree) -> bool:
+async def _brought_in_line(context: QueueContext, kind: JobKind, job: Tree, tree: Tree) -> bool:
     """A suspended job may change its queue, priority or pods: its Workload follows."""
     if not kind.is_suspended(job) or has_quota(tree):
         return False
-    wanted = await new_workload(desk, kind, job)
+    wanted = await new_workload(context, kind, job)
     if wanted is None:
         return False
     spec, old = wanted["spec"], tree["spec"]
@@ -192,11 +192,11 @@ async def _brought_in_line(desk: Desk, kind: JobKind, job: Tree, tree: Tree) -> 
         patch["podSets"] = spec["podSets"]
     if not patch:
         return False
-    await desk.port.patch(WORKLOADS, *key_of(tree), {"spec": patch})
+    await context.port.patch(WORKLOADS, *key_of(tree), {"spec": patch})
     if is_other or "priority" in patch:
         what = "not matching Workload for suspended job" if is_other else "workload priority class"
         message = f"Updated {what}: {'/'.join(key_of(tree))}"
-        await desk.event(kind.component, job, "Normal", "UpdatedWorkload", message)
+        await context.event(kind.component, job, "Normal", "UpdatedWorkload", message)
     return True
 
 
@@ -213,24 +213,24 @@ def _shape(workload: Tree) -> list[object]:
     ]
 
 
-async def _evicted(desk: Desk, kind: JobKind, job: Tree, tree: Tree, evicted: Tree) -> None:
-    await _stop(desk, kind, job, tree, evicted["message"])
-    if not has_quota(tree) or kind.is_running(desk.cache(kind.resource).get(*key_of(job)) or job):
+async def _evicted(context: QueueContext, kind: JobKind, job: Tree, tree: Tree, evicted: Tree) -> None:
+    await _stop(context, kind, job, tree, evicted["message"])
+    if not has_quota(tree) or kind.is_running(context.cache(kind.resource).get(*key_of(job)) or job):
         return
-    edit = desk.edit(tree)
+    edit = context.edit(tree)
     edit.requeued(evicted["reason"] in _REQUEUED_AT_ONCE, evicted["reason"], evicted["message"])
     edit.unreserve("Pending", evicted["message"])
-    await desk.write(tree, edit)
+    await context.write(tree, edit)
 
 
-async def _start(desk: Desk, kind: JobKind, job: Tree, tree: Tree) -> None:
+async def _start(context: QueueContext, kind: JobKind, job: Tree, tree: Tree) -> None:
     admission = tree["status"]["admission"]
     injections = []
     for part in admission.get("podSetAssignments") or ():
         selector: dict[str, str] = {}
         tolerations: list[Tree] = []
         for name in dict.fromkeys((part.get("flavors") or {}).values()):
-            flavor = desk.estate.flavors.get(name)
+            flavor = context.queue_cache.flavors.get(name)
             if flavor is None:
                 return
             selector.update(flavor.labels)
@@ -238,12 +238,12 @@ async def _start(desk: Desk, kind: JobKind, job: Tree, tree: Tree) -> None:
         injections.append(Injection(part["name"], selector, tuple(tolerations)))
     patch = kind.start_patch(job, tree["metadata"]["name"], injections)
     patch["metadata"] = {"resourceVersion": job["metadata"]["resourceVersion"]}
-    await desk.port.patch(kind.resource, *key_of(job), patch)
+    await context.port.patch(kind.resource, *key_of(job), patch)
     message = f"Admitted by clusterQueue {admission['clusterQueue']}"
-    await desk.event(kind.component, job, "Normal", "Started", message)
+    await context.event(kind.component, job, "Normal", "Started", message)
 
 
-async def _stop(desk: Desk, kind: JobKind, job: Tree, tree: Tree | None, message: str) -> None:
+async def _stop(context: QueueContext, kind: JobKind, job: Tree, tree: Tree | None, message: str) -> None:
     """Suspend a job and give its templates back what they were. A batch Job takes three writes: its
     template may change only while it is suspended and has no start time."""
     key = key_of(job)
@@ -252,18 +252,18 @@ async def _stop(desk: Desk, kind: JobKind, job: Tree, tree: Tree | None, message
     restored = {} if tree is None else kind.restore_patch(job, tree)
     if not is_batch:
         if not is_stopped:
-            await desk.port.patch(kind.resource, *key, {"spec": {**kind.suspension(True), **restored}})
-            await desk.event(kind.component, job, "Normal", "Stopped", message)
+            await context.port.patch(kind.resource, *key, {"spec": {**kind.suspension(True), **restored}})
+            await context.event(kind.component, job, "Normal", "Stopped", message)
         return
     if not is_stopped:
         patch = {"spec": {"suspend": True}, "metadata": {"annotations": {STOPPING: "true"}}}
-        job = await desk.port.patch(kind.resource, *key, patch)
+        job = await context.port.patch(kind.resource, *key, patch)
     if (job.get("status") or {}).get("startTime"):
-        await desk.port.patch(kind.resource, *key, {"status": {"startTime": None}}, subresource="status")
+        await context.port.patch(kind.resource, *key, {"status": {"startTime": None}}, subresource="status")
     if not is_stopped or restored:
         last: Tree = {"metadata": {"annotations": {STOPPING: None}}}
         if restored:
             last["spec"] = restored
-        await desk.port.patch(kind.resource, *key, last)
+        await context.port.patch(kind.resource, *key, last)
     if not is_stopped:
-        await desk.event(kind.component, job, "Normal", "Stopped", message)
+        await context.event(kind.component, job, "Normal", "Stopped", message)

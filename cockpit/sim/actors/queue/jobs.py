@@ -35,6 +35,13 @@ class JobKind(msgspec.Struct, frozen=True):
     component: str
     hook: str
 
+    def is_shaped(self, job: Tree) -> bool:
+        """False where a part that suspends it is no object; what was sent is left to the schema then."""
+        spec = job.get("spec")
+        if not isinstance(spec, dict):
+            return spec is None
+        return self.resource is not MPIJOBS or isinstance(spec.get("runPolicy"), (dict, type(None)))
+
     def is_suspended(self, job: Tree) -> bool:
         """True when it makes no pods."""
         if self.resource is MPIJOBS:

@@ -7,8 +7,8 @@
 
 from collections.abc import Mapping
 
-from cockpit.sim.actors.queue.estate import Estate
-from cockpit.sim.actors.queue.spec import Ask
+from cockpit.sim.actors.queue.cache import QueueCache
+from cockpit.sim.actors.queue.spec import WorkloadInfo
 from cockpit.sim.port import PortError, Tree
 
 GROUP = "visibility.kueue.x-k8s.io"
@@ -16,42 +16,44 @@ VERSION = "v1beta2"
 DEFAULT_LIMIT = 1000
 
 
-def pending_workloads(estate: Estate, queue: str, *, limit: int = DEFAULT_LIMIT, offset: int = 0) -> Tree:
+def pending_workloads(
+    queue_cache: QueueCache, queue: str, *, limit: int = DEFAULT_LIMIT, offset: int = 0
+) -> Tree:
     """A PendingWorkloadsSummary of one ClusterQueue. Raises PortError 404 when there is no such queue."""
-    line = estate.lines.get(queue)
+    line = queue_cache.lines.get(queue)
     if line is None:
         raise _not_found("clusterqueue", queue)
     places: dict[str, int] = {}
     items: list[Tree] = []
-    for place, ask in enumerate(line.in_order()):
-        local = _local(estate, ask)
+    for place, info in enumerate(line.in_order()):
+        local = _local(queue_cache, info)
         in_local = places.get(local, 0)
         places[local] = in_local + 1
         if place >= offset and len(items) < limit:
-            items.append(_item(estate, ask, place, in_local))
+            items.append(_item(queue_cache, info, place, in_local))
     return _summary(items)
 
 
 def pending_in_local_queue(
-    estate: Estate, namespace: str, name: str, *, limit: int = DEFAULT_LIMIT, offset: int = 0
+    queue_cache: QueueCache, namespace: str, name: str, *, limit: int = DEFAULT_LIMIT, offset: int = 0
 ) -> Tree:
     """A PendingWorkloadsSummary of one LocalQueue. Raises PortError 404 when there is no such queue."""
-    found = estate.local_queue((namespace, name))
+    found = queue_cache.local_queue((namespace, name))
     if found is None or found[1] != "None":
         raise _not_found("localqueue", name)
-    line = estate.lines.get(found[0])
+    line = queue_cache.lines.get(found[0])
     items: list[Tree] = []
     in_local = 0
-    for place, ask in enumerate([] if line is None else line.in_order()):
-        if ask.key[0] != namespace or _local(estate, ask) != f"{namespace}/{name}":
+    for place, info in enumerate([] if line is None else line.in_order()):
+        if info.key[0] != namespace or _local(queue_cache, info) != f"{namespace}/{name}":
             continue
         if in_local >= offset and len(items) < limit:
-            items.append(_item(estate, ask, place, in_local))
+            items.append(_item(queue_cache, info, place, in_local))
         in_local += 1
     return _summary(items)
 
 
-def answer(estate: Estate, path: str, query: Mapping[str, str]) -> Tree:
+def answer(queue_cache: QueueCache, path: str, query: Mapping[str, str]) -> Tree:
     """What a GET below `/apis/visibility.kueue.x-k8s.io/v1beta2` answers: `path` is the rest of the path.
 
     Raises PortError 404 for what is not served and 400 for a limit or offset that is no number.
@@ -61,9 +63,9 @@ def answer(estate: Estate, path: str, query: Mapping[str, str]) -> Tree:
         case [""]:
             return resource_list()
         case ["clusterqueues", name, "pendingworkloads"]:
-            return pending_workloads(estate, name, limit=limit, offset=offset)
+            return pending_workloads(queue_cache, name, limit=limit, offset=offset)
         case ["namespaces", namespace, "localqueues", name, "pendingworkloads"]:
-            return pending_in_local_queue(estate, namespace, name, limit=limit, offset=offset)
+            return pending_in_local_queue(queue_cache, namespace, name, limit=limit, offset=offset)
     raise PortError(404, "NotFound", "the server could not find the requested resource")
 
 
@@ -95,29 +97,29 @@ def _number(query: Mapping[str, str], name: str, usual: int) -> int:
     return int(text)
 
 
-def _local(estate: Estate, ask: Ask) -> str:
-    tree = estate.workload(ask.key)
-    return f"{ask.key[0]}/{'' if tree is None else tree['spec'].get('queueName') or ''}"
+def _local(queue_cache: QueueCache, info: WorkloadInfo) -> str:
+    tree = queue_cache.workload(info.key)
+    return f"{info.key[0]}/{'' if tree is None else tree['spec'].get('queueName') or ''}"
 
 
-def _item(estate: Estate, ask: Ask, place: int, in_local: int) -> Tree:
-    tree = estate.workload(ask.key)
+def _item(queue_cache: QueueCache, info: WorkloadInfo, place: int, in_local: int) -> Tree:
+    tree = queue_cache.workload(info.key)
     metadata = {} if tree is None else tree["metadata"]
     owners = [
         {key: owner[key] for key in ("apiVersion", "kind", "name", "uid")}
         for owner in metadata.get("ownerReferences") or ()
     ]
     about: Tree = {
-        "name": ask.key[1],
-        "namespace": ask.key[0],
+        "name": info.key[1],
+        "namespace": info.key[0],
         "creationTimestamp": metadata.get("creationTimestamp"),
     }
     if owners:
         about["ownerReferences"] = owners
     return {
         "metadata": about,
-        "priority": ask.priority,
-        "localQueueName": _local(estate, ask).partition("/")[2],
+        "priority": info.priority,
+        "localQueueName": _local(queue_cache, info).partition("/")[2],
         "positionInClusterQueue": place,
         "positionInLocalQueue": in_local,
     }

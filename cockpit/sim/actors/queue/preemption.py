@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 import msgspec
 
 from cockpit.sim.actors.queue.assignment import Mode
-from cockpit.sim.actors.queue.quota import Amounts, FlavorResource, Node, level_that_fits
-from cockpit.sim.actors.queue.spec import Ask, Holding, QueueSpec
+from cockpit.sim.actors.queue.quota import Amounts, FlavorResource, QuotaNode, level_that_fits
+from cockpit.sim.actors.queue.spec import QueueSpec, QuotaReservation, WorkloadInfo
 
 IN_QUEUE = "InClusterQueue"
 RECLAIMED = "InCohortReclamation"
@@ -22,22 +22,22 @@ _WORDS = {
     RECLAIMED_WHILE_BORROWING: "reclamation within the cohort while borrowing",
 }
 
-Held = Callable[[str], Iterable[Holding]]
+Reserved = Callable[[str], Iterable[QuotaReservation]]
 """The workloads that hold quota in a queue."""
 
 
-class Target(msgspec.Struct, frozen=True):
+class PreemptionTarget(msgspec.Struct, frozen=True):
     """One workload that gives way, and by which right."""
 
-    holding: Holding
+    reservation: QuotaReservation
     reason: str
     path: str
 
 
 class _Candidate(msgspec.Struct, frozen=True):
-    holding: Holding
+    reservation: QuotaReservation
     reason: str
-    top: Node | None  # the subtree in which both queues are; None for the own queue
+    top: QuotaNode | None  # the subtree in which both queues are; None for the own queue
     never_while_borrowing: bool = False
 
 
@@ -49,29 +49,33 @@ def preemption_message(uid: str, job_uid: str, reason: str, path: str, victim_pa
     )
 
 
-def satisfies(policy: str, ask: Ask, holding: Holding) -> bool:
-    """May `ask` preempt `holding` under this policy."""
+def satisfies(policy: str, info: WorkloadInfo, reservation: QuotaReservation) -> bool:
+    """May `info` preempt `reservation` under this policy."""
     if policy == "Any":
         return True
     if policy not in ("LowerPriority", "LowerOrNewerEqualPriority"):
         return False
-    if ask.priority > holding.priority:
+    if info.priority > reservation.priority:
         return True
-    is_equal = ask.priority == holding.priority and ask.moment < holding.moment
+    is_equal = info.priority == reservation.priority and info.moment < reservation.moment
     return policy == "LowerOrNewerEqualPriority" and is_equal
 
 
 class Preemptor:
     """Finds targets for one workload on the tree as it is; leaves the tree as it was."""
 
-    def __init__(self, nodes: Mapping[str, Node], spec: QueueSpec, ask: Ask, held: Held) -> None:
+    def __init__(
+        self, nodes: Mapping[str, QuotaNode], spec: QueueSpec, info: WorkloadInfo, held: Reserved
+    ) -> None:
         self._nodes = nodes
         self._node = nodes[spec.name]
         self._spec = spec
-        self._ask = ask
+        self._info = info
         self._held = held
 
-    def targets(self, usage: Mapping[FlavorResource, int], short: frozenset[FlavorResource]) -> list[Target]:
+    def targets(
+        self, usage: Mapping[FlavorResource, int], short: frozenset[FlavorResource]
+    ) -> list[PreemptionTarget]:
         """The fewest found by the heuristic, [] when nothing helps."""
         own = self._own(short)
         above, others = self._elsewhere(usage, short)
@@ -88,11 +92,11 @@ class Preemptor:
         if not found:
             return Mode.NO_CANDIDATES, level_that_fits(self._node, key, amount)[0]
         for target in found:
-            self._take(target.holding)
+            self._take(target.reservation)
         borrow = level_that_fits(self._node, key, amount)[0]
         for target in reversed(found):
-            self._give_back(target.holding)
-        is_own = any(target.holding.queue == self._spec.name for target in found)
+            self._give_back(target.reservation)
+        is_own = any(target.reservation.queue == self._spec.name for target in found)
         return (Mode.PREEMPT if is_own else Mode.RECLAIM), borrow
 
     def _own(self, short: frozenset[FlavorResource]) -> list[_Candidate]:
@@ -101,7 +105,7 @@ class Preemptor:
         return [
             _Candidate(one, IN_QUEUE, None)
             for one in self._held(self._spec.name)
-            if _uses(one, short) and satisfies(self._spec.within_queue, self._ask, one)
+            if _uses(one, short) and satisfies(self._spec.within_queue, self._info, one)
         ]
 
     def _elsewhere(
@@ -113,27 +117,27 @@ class Preemptor:
         if self._node.parent is None or self._spec.reclaim == "Never":
             return above, others
         has_right, rest = _fits_quota(self._node, usage)
-        done: Node | None = None
+        done: QuotaNode | None = None
         for top in self._node.ancestors():
             into = above if has_right else others
             into.extend(
                 self._classified(one, top, has_right)
                 for queue in _borrowers(top, done, self._node, short)
                 for one in self._held(queue.name)
-                if _uses(one, short) and satisfies(self._spec.reclaim, self._ask, one)
+                if _uses(one, short) and satisfies(self._spec.reclaim, self._info, one)
             )
             fits, rest = _fits_quota(top, rest)
             has_right = has_right or fits
             done = top
         return above, others
 
-    def _classified(self, one: Holding, top: Node, has_right: bool) -> _Candidate:
+    def _classified(self, one: QuotaReservation, top: QuotaNode, has_right: bool) -> _Candidate:
         if has_right:
             return _Candidate(one, RECLAIMED, top)
         most = self._spec.borrow_most_priority
         is_forbidden = (
             self._spec.borrow_policy == "Never"
-            or one.priority >= self._ask.priority
+            or one.priority >= self._info.priority
             or (most is not None and one.priority > most)
         )
         if is_forbidden:
@@ -157,33 +161,35 @@ class Preemptor:
         usage: Mapping[FlavorResource, int],
         short: frozenset[FlavorResource],
         may_borrow: bool,
-    ) -> list[Target]:
-        taken: list[Target] = []
-        found: list[Target] = []
+    ) -> list[PreemptionTarget]:
+        taken: list[PreemptionTarget] = []
+        found: list[PreemptionTarget] = []
         for one in candidates:
             if not self._is_valid(one, short, may_borrow):
                 continue
-            self._take(one.holding)
-            taken.append(Target(one.holding, one.reason, self._nodes[one.holding.queue].path))
+            self._take(one.reservation)
+            taken.append(
+                PreemptionTarget(one.reservation, one.reason, self._nodes[one.reservation.queue].path)
+            )
             if self._fits(usage, may_borrow):
                 found = self._filled_back(taken, usage, may_borrow)
                 break
         still_out = found or taken
         for target in reversed(still_out):
-            self._give_back(target.holding)
+            self._give_back(target.reservation)
         return found
 
     def _filled_back(
-        self, taken: list[Target], usage: Mapping[FlavorResource, int], may_borrow: bool
-    ) -> list[Target]:
+        self, taken: list[PreemptionTarget], usage: Mapping[FlavorResource, int], may_borrow: bool
+    ) -> list[PreemptionTarget]:
         targets = list(taken)
         for index in range(len(targets) - 2, -1, -1):
-            self._give_back(targets[index].holding)
+            self._give_back(targets[index].reservation)
             if self._fits(usage, may_borrow):
                 targets[index] = targets[-1]
                 targets.pop()
             else:
-                self._take(targets[index].holding)
+                self._take(targets[index].reservation)
         return targets
 
     def _is_valid(self, one: _Candidate, short: frozenset[FlavorResource], may_borrow: bool) -> bool:
@@ -192,7 +198,7 @@ class Preemptor:
             return True
         if may_borrow and one.never_while_borrowing:
             return False
-        queue = self._nodes[one.holding.queue]
+        queue = self._nodes[one.reservation.queue]
         if not queue.exceeds_any(short):
             return False
         for node in queue.ancestors():
@@ -210,20 +216,20 @@ class Preemptor:
                 return False
         return True
 
-    def _take(self, one: Holding) -> None:
+    def _take(self, one: QuotaReservation) -> None:
         node = self._nodes[one.queue]
         for key, amount in one.usage.items():
             node.remove(key, amount)
 
-    def _give_back(self, one: Holding) -> None:
+    def _give_back(self, one: QuotaReservation) -> None:
         node = self._nodes[one.queue]
         for key, amount in one.usage.items():
             node.add(key, amount)
 
 
 def _borrowers(
-    cohort: Node, done: Node | None, own: Node, short: frozenset[FlavorResource]
-) -> Iterator[Node]:
+    cohort: QuotaNode, done: QuotaNode | None, own: QuotaNode, short: frozenset[FlavorResource]
+) -> Iterator[QuotaNode]:
     """Queues below `cohort` that use more than their own quota, without the subtree that was looked at."""
     for child in cohort.cohorts:
         if child is not done and child.exceeds_any(short):
@@ -233,11 +239,11 @@ def _borrowers(
             yield queue
 
 
-def _uses(one: Holding, short: frozenset[FlavorResource]) -> bool:
+def _uses(one: QuotaReservation, short: frozenset[FlavorResource]) -> bool:
     return any(key in short for key in one.usage)
 
 
-def _fits_quota(node: Node, usage: Mapping[FlavorResource, int]) -> tuple[bool, Amounts]:
+def _fits_quota(node: QuotaNode, usage: Mapping[FlavorResource, int]) -> tuple[bool, Amounts]:
     fits = not any(node.exceeds(key, amount) for key, amount in usage.items())
     return fits, {key: max(0, amount - node.local_free(key)) for key, amount in usage.items()}
 
@@ -248,9 +254,14 @@ def _in_order(
     """Who is going already first; then by right; in each: other queues, low priority, latest come."""
 
     def order(one: _Candidate) -> tuple[bool, int, float, str]:
-        holding = one.holding
-        return (holding.queue == queue, holding.priority, -holding.reserved_seconds, holding.uid)
+        reservation = one.reservation
+        return (
+            reservation.queue == queue,
+            reservation.priority,
+            -reservation.reserved_seconds,
+            reservation.uid,
+        )
 
     groups = [sorted(group, key=order) for group in (above, others, own)]
-    going = [one for group in groups for one in group if one.holding.is_evicted]
-    return going + [one for group in groups for one in group if not one.holding.is_evicted]
+    going = [one for group in groups for one in group if one.reservation.is_evicted]
+    return going + [one for group in groups for one in group if not one.reservation.is_evicted]

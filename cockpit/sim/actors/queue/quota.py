@@ -22,7 +22,7 @@ class Quota(msgspec.Struct, frozen=True):
     lending_limit: int | None = None
 
 
-class Node:
+class QuotaNode:
     """A ClusterQueue or a Cohort: its quotas, what its subtree holds, and what is used."""
 
     __slots__ = ("cohorts", "is_queue", "name", "parent", "queues", "quotas", "subtree", "usage")
@@ -31,13 +31,13 @@ class Node:
         self.name = name
         self.quotas = dict(quotas)
         self.is_queue = is_queue
-        self.parent: Node | None = None
-        self.cohorts: list[Node] = []
-        self.queues: list[Node] = []
+        self.parent: QuotaNode | None = None
+        self.cohorts: list[QuotaNode] = []
+        self.queues: list[QuotaNode] = []
         self.subtree: Amounts = {key: quota.nominal for key, quota in quotas.items()}
         self.usage: Amounts = {}
 
-    def ancestors(self) -> Iterator["Node"]:
+    def ancestors(self) -> Iterator["QuotaNode"]:
         """Its cohort, that cohort's cohort, up to the root."""
         node = self.parent
         while node is not None:
@@ -45,7 +45,7 @@ class Node:
             node = node.parent
 
     @property
-    def root(self) -> "Node":
+    def root(self) -> "QuotaNode":
         """The topmost cohort, or the queue itself."""
         node = self
         while node.parent is not None:
@@ -125,7 +125,7 @@ class Node:
         return max([low, *(cohort.height() + 1 for cohort in self.cohorts)])
 
 
-def level_that_fits(queue: Node, key: FlavorResource, amount: int) -> tuple[int, bool]:
+def level_that_fits(queue: QuotaNode, key: FlavorResource, amount: int) -> tuple[int, bool]:
     """Height of the lowest subtree with room for `amount` by quota (0: the queue itself), and whether
     something lies above it, so that what others borrowed from it can be reclaimed."""
     if queue.parent is None or not queue.exceeds(key, amount):
@@ -144,8 +144,8 @@ class Forest:
     """All queues and cohorts of a cluster; built anew when one of their specs changes."""
 
     def __init__(self) -> None:
-        self.queues: dict[str, Node] = {}
-        self.cohorts: dict[str, Node] = {}
+        self.queues: dict[str, QuotaNode] = {}
+        self.cohorts: dict[str, QuotaNode] = {}
         self.looped: frozenset[str] = frozenset()
 
     @classmethod
@@ -158,9 +158,9 @@ class Forest:
         cohorts that go round in a circle have no parent (`looped` names them)."""
         forest = cls()
         for name, (_, quotas) in cohorts.items():
-            forest.cohorts[name] = Node(name, quotas, is_queue=False)
+            forest.cohorts[name] = QuotaNode(name, quotas, is_queue=False)
         for name, (parent, quotas) in queues.items():
-            node = forest.queues[name] = Node(name, quotas, is_queue=True)
+            node = forest.queues[name] = QuotaNode(name, quotas, is_queue=True)
             if parent:
                 node.parent = forest._cohort(parent)
                 node.parent.queues.append(node)
@@ -178,24 +178,24 @@ class Forest:
                 _gather(node)
         return forest
 
-    def _cohort(self, name: str) -> Node:
+    def _cohort(self, name: str) -> QuotaNode:
         node = self.cohorts.get(name)
         if node is None:
-            node = self.cohorts[name] = Node(name, {}, is_queue=False)
+            node = self.cohorts[name] = QuotaNode(name, {}, is_queue=False)
         return node
 
-    def saved(self) -> list[tuple[Node, Amounts]]:
+    def saved(self) -> list[tuple[QuotaNode, Amounts]]:
         """All usage as it is now, for `restore` after a try."""
         return [(node, dict(node.usage)) for group in (self.queues, self.cohorts) for node in group.values()]
 
     @staticmethod
-    def restore(saved: list[tuple[Node, Amounts]]) -> None:
+    def restore(saved: list[tuple[QuotaNode, Amounts]]) -> None:
         """Usage as it was."""
         for node, usage in saved:
             node.usage = usage
 
 
-def queues_below(root: Node) -> Iterator[Node]:
+def queues_below(root: QuotaNode) -> Iterator[QuotaNode]:
     """Every queue of a tree, a lone queue itself included."""
     if root.is_queue:
         yield root
@@ -216,7 +216,7 @@ def _goes_round(name: str, cohorts: Mapping[str, tuple[str, Mapping[FlavorResour
     return False
 
 
-def _gather(cohort: Node) -> None:
+def _gather(cohort: QuotaNode) -> None:
     for child in cohort.cohorts:
         _gather(child)
     for child in (*cohort.cohorts, *cohort.queues):

@@ -9,7 +9,13 @@ from cockpit.sim.actors.queue.conditions import (
     is_finished,
     is_true,
 )
-from cockpit.sim.actors.queue.spec import JOB_UID_LABEL, Ask, Holding, held_usage, pod_set_asks
+from cockpit.sim.actors.queue.spec import (
+    JOB_UID_LABEL,
+    QuotaReservation,
+    WorkloadInfo,
+    pod_set_asks,
+    reserved_usage,
+)
 from cockpit.sim.port import Tree
 from cockpit.sim.times import seconds_of
 
@@ -38,32 +44,32 @@ def queue_moment(workload: Tree) -> float:
     return seconds_of(workload["metadata"]["creationTimestamp"])
 
 
-def ask_of(workload: Tree, queue: str, serial: int) -> Ask:
+def info_of(workload: Tree, queue: str, serial: int) -> WorkloadInfo:
     """What it asks of `queue`."""
     metadata = workload["metadata"]
-    return Ask(
+    return WorkloadInfo(
         key=key_of(workload),
         uid=metadata.get("uid", ""),
         job_uid=(metadata.get("labels") or {}).get(JOB_UID_LABEL, ""),
         queue=queue,
-        priority=int(workload["spec"].get("priority") or 0),
+        priority=int((workload.get("spec") or {}).get("priority") or 0),
         moment=queue_moment(workload),
         pod_sets=pod_set_asks(workload),
         serial=serial,
     )
 
 
-def holding_of(workload: Tree) -> Holding:
+def reservation_of(workload: Tree) -> QuotaReservation:
     """What it holds; `queue` is "" where its admission is missing."""
     reserved = condition_of(workload, "QuotaReserved") or {}
     admission = (workload.get("status") or {}).get("admission") or {}
-    return Holding(
+    return QuotaReservation(
         key=key_of(workload),
         uid=workload["metadata"].get("uid", ""),
         queue=admission.get("clusterQueue") or "",
-        priority=int(workload["spec"].get("priority") or 0),
+        priority=int((workload.get("spec") or {}).get("priority") or 0),
         moment=queue_moment(workload),
-        usage=held_usage(workload),
+        usage=reserved_usage(workload),
         reserved_seconds=seconds_of(reserved["lastTransitionTime"]),
         is_admitted=is_admitted(workload),
         is_evicted=is_true(workload, "Evicted"),
@@ -80,7 +86,7 @@ def is_due(workload: Tree, now: float) -> bool:
 
 def is_same_wish(before: Tree, after: Tree) -> bool:
     """True when nothing changed that could make a parked one admissible."""
-    if before["spec"] != after["spec"]:
+    if before.get("spec") != after.get("spec"):
         return False
     old, new = before.get("status") or {}, after.get("status") or {}
     return bool(old.get("reclaimablePods") == new.get("reclaimablePods")) and all(

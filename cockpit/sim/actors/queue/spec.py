@@ -4,11 +4,14 @@ Both versions are read: `cohortName` and `cohort`, `priorityClassRef` or not.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from decimal import Decimal
 
 import msgspec
 
-from cockpit.model import quantity
+from cockpit.k8s.pod_requests import pod_requests
+from cockpit.k8s.quantity import Quantity, base_units
+from cockpit.k8s.selectors import selector_of
+from cockpit.model.scheduling import Selector
 from cockpit.sim.actors.queue.quota import Amounts, FlavorResource, Quota
 from cockpit.sim.port import Tree
 
@@ -22,28 +25,12 @@ TRY_NEXT = "TryNextFlavor"
 _BINARY = ("memory", "ephemeral-storage")
 
 
-def units(resource: str, text: Any) -> int:
-    """A quantity in base units: cpu in millicores, all else whole. Raises ValueError for what is none."""
-    return quantity.millicores(str(text)) if resource == "cpu" else quantity.whole(str(text))
-
-
 def text_of(resource: str, amount: int) -> str:
-    """The canonical quantity, as Kueue writes it: `16Gi`, `10k`, `1500m`, `8`."""
-    if amount == 0:
-        return "0"
-    if resource in _BINARY or resource.startswith("hugepages-"):
-        return _shortened(amount, 1024, ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"))
+    """The canonical quantity of base units, as Kueue writes it: `16Gi`, `10k`, `1500m`, `8`."""
     if resource == "cpu":
-        return _shortened(amount, 1000, ("m", "", "k", "M", "G", "T", "P"))
-    return _shortened(amount, 1000, ("", "k", "M", "G", "T", "P", "E"))
-
-
-def _shortened(amount: int, base: int, suffixes: tuple[str, ...]) -> str:
-    step = 0
-    while amount % base == 0 and step < len(suffixes) - 1:
-        amount //= base
-        step += 1
-    return f"{amount}{suffixes[step]}"
+        return str(Quantity(Decimal(amount).scaleb(-3)))
+    is_binary = resource in _BINARY or resource.startswith("hugepages-")
+    return str(Quantity(Decimal(amount), "binary" if is_binary else "decimal"))
 
 
 class FlavorSpec(msgspec.Struct, frozen=True):
@@ -55,7 +42,7 @@ class FlavorSpec(msgspec.Struct, frozen=True):
     tolerations: tuple[Tree, ...] = ()
 
 
-class Group(msgspec.Struct, frozen=True):
+class ResourceGroup(msgspec.Struct, frozen=True):
     """Resources that take the same flavor, and the flavors in the order in which they are tried."""
 
     resources: frozenset[str]
@@ -68,9 +55,9 @@ class QueueSpec(msgspec.Struct, frozen=True):
     name: str
     cohort: str
     strategy: str
-    groups: tuple[Group, ...]
+    groups: tuple[ResourceGroup, ...]
     quotas: Mapping[FlavorResource, Quota]
-    selector: Tree | None
+    selector: Selector
     within_queue: str = "Never"
     reclaim: str = "Never"
     borrow_policy: str = "Never"
@@ -80,12 +67,12 @@ class QueueSpec(msgspec.Struct, frozen=True):
     preference: str = ""
     stop_policy: str = "None"
 
-    def group_of(self, resource: str) -> Group | None:
+    def group_of(self, resource: str) -> ResourceGroup | None:
         """The group that covers a resource."""
         return next((group for group in self.groups if resource in group.resources), None)
 
 
-class PodSetAsk(msgspec.Struct, frozen=True):
+class PodSetRequests(msgspec.Struct, frozen=True):
     """What the pods of one kind ask for together, and where they may go."""
 
     name: str
@@ -94,7 +81,7 @@ class PodSetAsk(msgspec.Struct, frozen=True):
     pod_spec: Tree
 
 
-class Ask(msgspec.Struct, frozen=True):
+class WorkloadInfo(msgspec.Struct, frozen=True):
     """One workload that waits: `moment` (seconds) and `serial` say who came first among equals."""
 
     key: tuple[str, str]
@@ -103,11 +90,11 @@ class Ask(msgspec.Struct, frozen=True):
     queue: str
     priority: int
     moment: float
-    pod_sets: tuple[PodSetAsk, ...]
+    pod_sets: tuple[PodSetRequests, ...]
     serial: int = 0
 
 
-class Holding(msgspec.Struct, frozen=True):
+class QuotaReservation(msgspec.Struct, frozen=True):
     """One workload that has quota in a ClusterQueue."""
 
     key: tuple[str, str]
@@ -129,8 +116,10 @@ def quotas_of(groups: Iterable[Tree]) -> dict[FlavorResource, Quota]:
             for one in flavor.get("resources") or ():
                 name = one["name"]
                 limits = [one.get(field) for field in ("borrowingLimit", "lendingLimit")]
-                borrow, lend = (None if text is None else units(name, text) for text in limits)
-                out[(flavor["name"], name)] = Quota(units(name, one.get("nominalQuota", 0)), borrow, lend)
+                borrow, lend = (None if text is None else base_units(name, text) for text in limits)
+                out[(flavor["name"], name)] = Quota(
+                    base_units(name, one.get("nominalQuota", 0)), borrow, lend
+                )
     return out
 
 
@@ -146,14 +135,14 @@ def queue_spec(tree: Tree) -> QueueSpec:
         cohort=spec.get("cohortName") or spec.get("cohort") or "",
         strategy=spec.get("queueingStrategy") or "BestEffortFIFO",
         groups=tuple(
-            Group(
+            ResourceGroup(
                 frozenset(group.get("coveredResources") or ()),
                 tuple(flavor["name"] for flavor in group.get("flavors") or ()),
             )
             for group in groups
         ),
         quotas=quotas_of(groups),
-        selector=spec.get("namespaceSelector"),
+        selector=selector_of(spec.get("namespaceSelector")),
         within_queue=preemption.get("withinClusterQueue") or "Never",
         reclaim=preemption.get("reclaimWithinCohort") or "Never",
         borrow_policy=borrow.get("policy") or "Never",
@@ -176,47 +165,7 @@ def flavor_spec(tree: Tree) -> FlavorSpec:
     )
 
 
-def pod_requests(spec: Tree) -> dict[str, int]:
-    """What one pod is charged: requests, limits where a request is missing, init containers, overhead.
-
-    A restartable init container stays, so it adds up (KEP-753).
-    """
-    total: dict[str, int] = {}
-    for container in spec.get("containers") or ():
-        _add(total, _container(container))
-    stays: dict[str, int] = {}
-    peak: dict[str, int] = {}
-    for container in spec.get("initContainers") or ():
-        one = _container(container)
-        if container.get("restartPolicy") == "Always":
-            _add(stays, one)
-            _raise(peak, stays)
-        else:
-            _add(one, stays)
-            _raise(peak, one)
-    _add(total, stays)
-    _raise(total, peak)
-    _add(total, {name: units(name, text) for name, text in (spec.get("overhead") or {}).items()})
-    return total
-
-
-def _container(container: Tree) -> dict[str, int]:
-    resources = container.get("resources") or {}
-    asked = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
-    return {name: units(name, text) for name, text in asked.items()}
-
-
-def _add(total: dict[str, int], more: Mapping[str, int]) -> None:
-    for name, amount in more.items():
-        total[name] = total.get(name, 0) + amount
-
-
-def _raise(total: dict[str, int], floor: Mapping[str, int]) -> None:
-    for name, amount in floor.items():
-        total[name] = max(total.get(name, 0), amount)
-
-
-def pod_set_asks(workload: Tree) -> tuple[PodSetAsk, ...]:
+def pod_set_asks(workload: Tree) -> tuple[PodSetRequests, ...]:
     """What the pod sets of a Workload ask for in total; reclaimable pods are taken off."""
     given_back = {
         one.get("name"): one.get("count", 0)
@@ -228,11 +177,11 @@ def pod_set_asks(workload: Tree) -> tuple[PodSetAsk, ...]:
         count = max(0, int(part.get("count", 1)) - given_back.get(name, 0))
         spec = (part.get("template") or {}).get("spec") or {}
         requests = {key: amount * count for key, amount in pod_requests(spec).items()}
-        out.append(PodSetAsk(name, count, requests, spec))
+        out.append(PodSetRequests(name, count, requests, spec))
     return tuple(out)
 
 
-def held_usage(workload: Tree) -> Amounts:
+def reserved_usage(workload: Tree) -> Amounts:
     """What a Workload with an admission uses, by flavor and resource."""
     admission = (workload.get("status") or {}).get("admission") or {}
     now = {part.name: part for part in pod_set_asks(workload)}
@@ -245,7 +194,7 @@ def held_usage(workload: Tree) -> Amounts:
             flavor = flavors.get(resource)
             if flavor is None:
                 continue
-            amount = units(resource, text)
+            amount = base_units(resource, text)
             if part is not None and count and part.count < count:
                 amount = amount // count * part.count
             usage[(flavor, resource)] = usage.get((flavor, resource), 0) + amount

@@ -10,10 +10,17 @@ from random import Random
 
 from cockpit.kube.resource import NAMESPACES, NODES, PODS, Resource
 from cockpit.sim.actors.scheduler import hints
-from cockpit.sim.actors.scheduler.attempt import Attempt
 from cockpit.sim.actors.scheduler.cycle import Cycle, Done
-from cockpit.sim.actors.scheduler.gangs import NOT_FOUND, OPTIMISTIC, UNRESERVED, GangRules, Held, group_of
-from cockpit.sim.actors.scheduler.intake import DEFAULT_NAME, Intake
+from cockpit.sim.actors.scheduler.event_handlers import DEFAULT_NAME, EventHandlers
+from cockpit.sim.actors.scheduler.filters import SchedulingAttempt
+from cockpit.sim.actors.scheduler.gangs import (
+    NOT_FOUND,
+    OPTIMISTIC,
+    UNRESERVED,
+    GangRules,
+    PermittedPod,
+    group_of,
+)
 from cockpit.sim.actors.scheduler.native_gangs import (
     REFUSING,
     WAITS_FOR_OTHERS,
@@ -24,11 +31,11 @@ from cockpit.sim.actors.scheduler.native_gangs import (
 from cockpit.sim.actors.scheduler.podinfo import PodInfo
 from cockpit.sim.actors.scheduler.preemption import preempt
 from cockpit.sim.actors.scheduler.queue import Waiting
-from cockpit.sim.actors.scheduler.telling import FINISH_SECONDS, Teller
-from cockpit.sim.actors.scheduler.verdict import WORDS_1_33, WORDS_1_36, Verdict
-from cockpit.sim.actors.scheduler.volumes import VolumeNeeds
+from cockpit.sim.actors.scheduler.status_writer import FINISH_SECONDS, StatusWriter
+from cockpit.sim.actors.scheduler.verdict import SchedulingResult
+from cockpit.sim.actors.scheduler.volumes import PodVolumes
 from cockpit.sim.engine import Actor, Key
-from cockpit.sim.port import Change, PortError, Tree
+from cockpit.sim.port import ObjectChange, PortError, Tree
 from cockpit.sim.resources import (
     BUDGETS,
     NATIVE_POD_GROUPS,
@@ -77,25 +84,25 @@ class Scheduler(Actor):
             self.watches = (*self.watches, POD_GROUPS)
         if is_native:
             self.watches = (*self.watches, NATIVE_POD_GROUPS)
-        self.intake = Intake(name, gangs, is_native=is_native)
-        self.world = self.intake.world
+        self.intake = EventHandlers(name, gangs, is_native=is_native)
+        self.cache = self.intake.cache
         self.queue = self.intake.queue
         self.gangs = self.intake.gangs
         self.native = self.intake.native
-        self.cycle = Cycle(self.world, random, WORDS_1_36 if gangs is None else WORDS_1_33)
-        self._teller: Teller | None = None
+        self.cycle = Cycle(self.cache, random, always_post_filters=gangs is not None)
+        self._writer: StatusWriter | None = None
 
     @property
-    def teller(self) -> Teller:
+    def writer(self) -> StatusWriter:
         """Writes to the cluster; made with the engine."""
-        if self._teller is None:
-            self._teller = Teller(self.engine.port, self.engine.clock, self.name)
-        return self._teller
+        if self._writer is None:
+            self._writer = StatusWriter(self.engine.port, self.engine.clock, self.name)
+        return self._writer
 
     # --- what changes --------------------------------------------------------------------------------
 
-    def wake(self, change: Change, before: Tree | None) -> Iterable[Key]:
-        """Take a change into the world and the queue at once; one key asks for the next cycle."""
+    def wake(self, change: ObjectChange, before: Tree | None) -> Iterable[Key]:
+        """Take a change into the cache and the queue at once; one key asks for the next cycle."""
         self.intake.take(change, before, self.engine.now())
         return self._keys()
 
@@ -117,7 +124,7 @@ class Scheduler(Actor):
     async def reconcile(self, key: Key) -> None:
         """Try one pod; ask for the next."""
         if key == _SERIES:
-            await self.teller.finish()
+            await self.writer.finish()
         else:
             now = self.engine.now()
             self.queue.flush(now)
@@ -127,7 +134,7 @@ class Scheduler(Actor):
             entry = self.queue.pop(now)
             if entry is not None:
                 await self._try(entry, now)
-        if self.teller.has_series:
+        if self.writer.has_series:
             self.engine.after(FINISH_SECONDS, self, _SERIES)
         if self.queue.has_active:
             self.engine.soon(self, _CYCLE)
@@ -138,7 +145,7 @@ class Scheduler(Actor):
         pod = entry.pod
         if pod.is_leaving:
             text = f"skip schedule deleting pod: {pod.namespace}/{pod.name}"
-            await self.teller.event(pod, "Warning", "FailedScheduling", "Scheduling", text)
+            await self.writer.event(pod, "Warning", "FailedScheduling", "Scheduling", text)
             self.queue.drop(pod.uid)
             return
         if self.native is not None and (key := native_group_of(pod)) in self.native.groups:
@@ -158,48 +165,48 @@ class Scheduler(Actor):
         else:
             await self._permit(entry, verdict.node, now)
 
-    async def _refuse(self, entry: Waiting, verdict: Verdict, reason: str = "Unschedulable") -> None:
+    async def _refuse(self, entry: Waiting, verdict: SchedulingResult, reason: str = "Unschedulable") -> None:
         pod = entry.pod
         self.queue.refuse(entry, verdict.plugins, self.engine.now())
         if verdict.nominated == "":
-            self.world.nominate(pod, "")
-        await self.teller.event(pod, "Warning", "FailedScheduling", "Scheduling", verdict.message)
-        await self.teller.condition(pod, reason, verdict.message, verdict.nominated)
+            self.cache.nominate(pod, "")
+        await self.writer.event(pod, "Warning", "FailedScheduling", "Scheduling", verdict.message)
+        await self.writer.condition(pod, reason, verdict.message, verdict.nominated)
         if not verdict.nominated:
             return
-        for other in list(self.world.nominated.get(verdict.nominated, {}).values()):
+        for other in list(self.cache.nominated.get(verdict.nominated, {}).values()):
             if other.priority < pod.priority:
-                self.world.nominate(other, "")
-                await self.teller.clear_nomination(other)
+                self.cache.nominate(other, "")
+                await self.writer.clear_nomination(other)
         for uid in verdict.victims:
-            victim = self.world.pods.get(uid)
+            victim = self.cache.pods.get(uid)
             if victim is not None:
-                await self.teller.end(victim, pod, verdict.nominated)
+                await self.writer.end(victim, pod, verdict.nominated)
 
     async def _bind(self, entry: Waiting, node: str, *, is_assumed: bool = False) -> None:
         pod = entry.pod
-        needs = VolumeNeeds(self.world, pod)
+        needs = PodVolumes(self.cache, pod)
         if not is_assumed:
-            self.world.put_pod(pod.on(node))
+            self.cache.put_pod(pod.on(node))
         try:
             await self._claim_volumes(needs, node)
             await self.engine.port.bind(pod.namespace, pod.name, node, uid=pod.uid)
         except PortError as error:
-            self.world.drop_pod(pod.uid)
+            self.cache.drop_pod(pod.uid)
             if error.is_gone:
                 self.queue.drop(pod.uid)
                 return
             text = f'running Bind plugin "DefaultBinder": {error.message}'
-            await self._refuse(entry, Verdict(message=text, nominated=""), "SchedulerError")
+            await self._refuse(entry, SchedulingResult(message=text, nominated=""), "SchedulerError")
             return
-        self.world.nominate(pod, "")
+        self.cache.nominate(pod, "")
         self.queue.drop(pod.uid)
         text = f"Successfully assigned {pod.namespace}/{pod.name} to {node}"
-        await self.teller.event(pod, "Normal", "Scheduled", "Binding", text)
+        await self.writer.event(pod, "Normal", "Scheduled", "Binding", text)
 
-    async def _claim_volumes(self, needs: VolumeNeeds, node: str) -> None:
+    async def _claim_volumes(self, needs: PodVolumes, node: str) -> None:
         """Tell the volume controllers which node, or which volume, the pod's unbound claims get."""
-        chosen = self.world.nodes.get(node)
+        chosen = self.cache.nodes.get(node)
         if not needs.unbound or chosen is None:
             return
         for resource, namespace, name, patch in needs.bindings(chosen):
@@ -212,11 +219,11 @@ class Scheduler(Actor):
         assert self.native is not None
         uids = [pod.uid for pod in self.intake.native_members(key) if not pod.is_leaving]
         placed: list[tuple[Waiting, str]] = []
-        refused: list[tuple[Waiting, Verdict]] = []
+        refused: list[tuple[Waiting, SchedulingResult]] = []
         for each in [entry, *self.queue.collect(uids, now)]:
             verdict = self.cycle.decide(each.pod, self._without_victims)
             if verdict.node:
-                self.world.put_pod(each.pod.on(verdict.node))
+                self.cache.put_pod(each.pod.on(verdict.node))
                 placed.append((each, verdict.node))
             else:
                 refused.append((each, verdict))
@@ -225,31 +232,33 @@ class Scheduler(Actor):
             if is_whole:
                 await self._bind(each, node, is_assumed=True)
             else:
-                self.world.drop_pod(each.pod.uid)
+                self.cache.drop_pod(each.pod.uid)
         if not is_whole:
-            refused += [(each, Verdict(message=WAITS_FOR_OTHERS, plugins=REFUSING)) for each, _ in placed]
+            refused += [
+                (each, SchedulingResult(message=WAITS_FOR_OTHERS, plugins=REFUSING)) for each, _ in placed
+            ]
         for each, verdict in refused:
             await self._refuse(each, verdict)
         if placed or not is_whole:
             group = self.native.groups.get(key)
             status = None if group is None else told(group, is_scheduled=is_whole, now=now)
             if status is not None:
-                await self.teller.group(NATIVE_POD_GROUPS, key, status)
+                await self.writer.group(NATIVE_POD_GROUPS, key, status)
 
-    def _without_victims(self, attempt: Attempt) -> Done:
+    def _without_victims(self, attempt: SchedulingAttempt) -> Done:
         said, nominated, _ = preempt(attempt, self.cycle.random)
         return said, None if nominated else "", ()
 
     # --- groups --------------------------------------------------------------------------------------
 
-    def _gang_post_filter(self, attempt: Attempt) -> Done:
+    def _gang_post_filter(self, attempt: SchedulingAttempt) -> Done:
         said, nominated, victims = preempt(attempt, self.cycle.random)
         if nominated or self.gangs is None:
             return said, nominated, victims
         text = self.gangs.gives_up(attempt.pod, self.engine.now())
         return (said if text is None else f"{said}, {text}"), nominated, victims
 
-    async def _reject_after(self, pod: PodInfo, verdict: Verdict) -> None:
+    async def _reject_after(self, pod: PodInfo, verdict: SchedulingResult) -> None:
         """Members that waited lose their room when the group gave up."""
         key = group_of(pod)
         if self.gangs is not None and key is not None and "gets rejected due to" in verdict.message:
@@ -262,19 +271,19 @@ class Scheduler(Actor):
         key = group_of(pod)
         if key is not None and key not in self.gangs.groups:
             text = f"0/1 nodes are available: 1 {NOT_FOUND}."
-            await self._refuse(entry, Verdict(message=text, plugins=_GANG))
+            await self._refuse(entry, SchedulingResult(message=text, plugins=_GANG))
         elif key is None or self.gangs.may_bind(pod):
             waiting = self.gangs.take(key) if key is not None else []
-            self.world.put_pod(pod.on(node))
+            self.cache.put_pod(pod.on(node))
             for held in waiting:
                 await self._bind(held.entry, held.node, is_assumed=True)
             await self._bind(entry, node, is_assumed=True)
         else:
-            self.world.put_pod(pod.on(node))
+            self.cache.put_pod(pod.on(node))
             self.gangs.hold(entry, node, now)
             self.queue.activate(uid for uid, e in self.queue.entries.items() if group_of(e.pod) == key)
 
-    async def _lose_patience(self, held: Held) -> None:
+    async def _lose_patience(self, held: PermittedPod) -> None:
         assert self.gangs is not None
         if not self.gangs.forget(held.entry.pod):
             return
@@ -285,11 +294,11 @@ class Scheduler(Actor):
             for other in self.gangs.take(key):
                 await self._release(other, UNRESERVED)
 
-    async def _release(self, held: Held, reason: str) -> None:
+    async def _release(self, held: PermittedPod, reason: str) -> None:
         """Give up the room of one that waited, and say why; its room may serve others."""
-        pod = self.world.drop_pod(held.entry.pod.uid)
+        pod = self.cache.drop_pod(held.entry.pod.uid)
         text = f"0/1 nodes are available: 1 {reason}."
-        await self._refuse(held.entry, Verdict(message=text, plugins=_GANG, nominated=""))
+        await self._refuse(held.entry, SchedulingResult(message=text, plugins=_GANG, nominated=""))
         if pod is not None:
             self.queue.move(hints.pod_gone(pod), self.engine.now(), pod.uid)
 

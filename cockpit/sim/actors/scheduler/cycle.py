@@ -1,26 +1,24 @@
-"""One scheduling cycle: a pod, the world as it is, and the verdict in kube-scheduler's sentence."""
+"""One scheduling cycle: a pod, the cache as it is, and the verdict in kube-scheduler's sentence."""
 
 from collections.abc import Callable
 from random import Random
 
-from cockpit.sim.actors.scheduler.attempt import Attempt, Neighbours
+from cockpit.sim.actors.scheduler.cache import SchedulerCache
+from cockpit.sim.actors.scheduler.equivalence_cache import EquivalenceCache
+from cockpit.sim.actors.scheduler.filters import Neighbours, SchedulingAttempt
 from cockpit.sim.actors.scheduler.podinfo import PodInfo
 from cockpit.sim.actors.scheduler.preemption import preempt
-from cockpit.sim.actors.scheduler.shapes import Shapes
 from cockpit.sim.actors.scheduler.verdict import (
     NO_CLAIMS,
     NO_NODES,
-    WORDS_1_36,
     Code,
+    SchedulingResult,
     Status,
-    Verdict,
-    Words,
     histogram,
     none_of,
     plugins_of,
     unresolvable,
 )
-from cockpit.sim.actors.scheduler.world import World
 
 _NAMES_CLASH = unresolvable("NodeAffinity", "pod affinity terms conflict")
 _OTHER_NODES = unresolvable("NodeAffinity", "node(s) didn't satisfy plugin(s) [NodeAffinity]")
@@ -28,49 +26,53 @@ _NO_STATE = "not found"
 """What PostFilter says after a PreFilter refused: dynamic resources find no state of their own and preemption
 is not reached (seen on kube-scheduler 1.36)."""
 Done = tuple[str, str | None, tuple[str, ...]]
-"""What PostFilter says, the node that is being emptied, and its victims' uids (see `Verdict`)."""
+"""What PostFilter says, the node that is being emptied, and its victims' uids (see `SchedulingResult`)."""
 _NOTHING_DONE: Done = (_NO_STATE, None, ())
 
 
-PostFilter = Callable[[Attempt], Done]
+PostFilter = Callable[[SchedulingAttempt], Done]
 """What is tried when no node was found."""
 
 
 class Cycle:
-    """Verdicts for pods on one world."""
+    """Verdicts for pods on one cache.
 
-    def __init__(self, world: World, random: Random, words: Words = WORDS_1_36) -> None:
-        self.world = world
-        self.words = words
+    `always_post_filters`: as in the release that scheduler-plugins is built from, also where a PreFilter's
+    refusal is final.
+    """
+
+    def __init__(self, cache: SchedulerCache, random: Random, *, always_post_filters: bool = False) -> None:
+        self.cache = cache
+        self._always_post_filters = always_post_filters
         self.random = random
-        self.shapes = Shapes(world, words, random)
-        self.neighbours = Neighbours(world)
+        self.shapes = EquivalenceCache(cache, random)
+        self.neighbours = Neighbours(cache)
 
     def decide(
         self, pod: PodInfo, post_filter: PostFilter | None = None, gang_refusal: Status | None = None
-    ) -> Verdict:
+    ) -> SchedulingResult:
         """Where `pod` goes, or why it stays. `gang_refusal` is a PreFilter's of the profile's own plugin."""
-        total = len(self.world.nodes)
+        total = len(self.cache.nodes)
         if not total:
-            return Verdict(message=NO_NODES, nominated="")
-        attempt = Attempt(self.world, self.shapes, self.neighbours, pod, self.words)
+            return SchedulingResult(message=NO_NODES, nominated="")
+        attempt = SchedulingAttempt(self.cache, self.shapes, self.neighbours, pod)
         refusal = gang_refusal or self._refusal(attempt)
         then = post_filter or (lambda tried: preempt(tried, self.random))
         if refusal is not None:
             return self._refused(attempt, refusal, then)
-        remembered = (self.world.version, pod.priority, pod.never_preempts, pod.nominated)
+        remembered = (self.cache.version, pod.priority, pod.never_preempts, pod.nominated)
         plain = attempt.around.is_empty and pod.node_names is None and post_filter is None
         if plain and attempt.shape.refused == remembered:
             answer = attempt.shape.answer
-            assert isinstance(answer, Verdict)
+            assert isinstance(answer, SchedulingResult)
             return answer
         node = attempt.find()
         if node:
-            return Verdict(node=node)
+            return SchedulingResult(node=node)
         parts = histogram(attempt.counts, attempt.outside, _OTHER_NODES.reasons[0])
         said, nominated, victims = then(attempt)
-        verdict = Verdict(
-            message=none_of(total, parts, self._after(said)),
+        verdict = SchedulingResult(
+            message=none_of(total, parts, f"{NO_CLAIMS}, {said}" if said else ""),
             plugins=plugins_of(attempt.counts),
             nominated=nominated,
             victims=victims,
@@ -79,25 +81,22 @@ class Cycle:
             attempt.shape.refused, attempt.shape.answer = remembered, verdict
         return verdict
 
-    def _after(self, said: str) -> str:
-        if not said or not self.words.has_claims:
-            return said
-        return f"{NO_CLAIMS}, {said}"
-
-    def _refusal(self, attempt: Attempt) -> Status | None:
+    def _refusal(self, attempt: SchedulingAttempt) -> Status | None:
         if attempt.pod.node_names is not None and not attempt.pod.node_names:
             return _NAMES_CLASH
         return attempt.around.needs.refusal
 
-    def _refused(self, attempt: Attempt, refusal: Status, post_filter: PostFilter) -> Verdict:
+    def _refused(
+        self, attempt: SchedulingAttempt, refusal: Status, post_filter: PostFilter
+    ) -> SchedulingResult:
         """A PreFilter's refusal stands for every node."""
-        total = len(self.world.nodes)
+        total = len(self.cache.nodes)
         attempt.counts = {refusal: total}
-        attempt.failed = dict.fromkeys(self.world.nodes, refusal)
+        attempt.failed = dict.fromkeys(self.cache.nodes, refusal)
         said, nominated, victims = _NOTHING_DONE
-        if not self.words.has_claims or refusal.code is Code.UNSCHEDULABLE:
+        if self._always_post_filters or refusal.code is Code.UNSCHEDULABLE:
             said, nominated, victims = post_filter(attempt)
-        return Verdict(
+        return SchedulingResult(
             message=none_of(total, f" {', '.join(refusal.reasons)}.", said),
             plugins=frozenset({refusal.plugin}),
             nominated=nominated,

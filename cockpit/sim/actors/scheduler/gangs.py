@@ -11,12 +11,12 @@ The groups of kube-scheduler itself are in `native_gangs`.
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from cockpit.sim.actors.scheduler.cache import SchedulerCache
 from cockpit.sim.actors.scheduler.hints import GANG_PLUGIN
 from cockpit.sim.actors.scheduler.pod_groups import GROUP_LABEL, resource_gap
 from cockpit.sim.actors.scheduler.podinfo import PodInfo
 from cockpit.sim.actors.scheduler.queue import Order, Waiting
 from cockpit.sim.actors.scheduler.verdict import Status, unresolvable
-from cockpit.sim.actors.scheduler.world import World
 from cockpit.sim.port import Tree
 from cockpit.sim.times import seconds_of
 
@@ -37,7 +37,7 @@ class GangRules(NamedTuple):
     backoff_seconds: float = 0.0
 
 
-class Held(NamedTuple):
+class PermittedPod(NamedTuple):
     """A member that has room on `node` and waits for the others until `deadline`."""
 
     entry: Waiting
@@ -56,14 +56,14 @@ class Gangs:
     """The groups of one scheduler, and their members that wait."""
 
     def __init__(
-        self, rules: GangRules, world: World, members: Callable[[GroupKey], Iterable[PodInfo]]
+        self, rules: GangRules, cache: SchedulerCache, members: Callable[[GroupKey], Iterable[PodInfo]]
     ) -> None:
         """`members` answers every pod, placed or not, that names a group."""
-        self._world = world
+        self._cache = cache
         self._permitted: dict[GroupKey, float] = {}
         self.rules = rules
         self.groups: dict[GroupKey, Tree] = {}
-        self.held: dict[GroupKey, dict[str, Held]] = {}
+        self.held: dict[GroupKey, dict[str, PermittedPod]] = {}
         self._members = members
         self._resting: dict[GroupKey, float] = {}
 
@@ -92,7 +92,7 @@ class Gangs:
         if self._permitted.get(key, 0.0) > now:
             return None
         self._permitted.pop(key, None)
-        if text := resource_gap(self._world, self.groups[key]):
+        if text := resource_gap(self._cache, self.groups[key]):
             return unresolvable(GANG_PLUGIN, text)
         if (self.groups[key].get("spec") or {}).get("minResources"):
             self._permitted[key] = now + self.rules.permit_seconds
@@ -115,11 +115,11 @@ class Gangs:
         assert key is not None
         stated = (self.groups[key].get("spec") or {}).get("scheduleTimeoutSeconds")
         patience = float(stated) if stated else self.rules.permit_seconds
-        held = Held(entry, node, now + patience, patience)
+        held = PermittedPod(entry, node, now + patience, patience)
         self.held.setdefault(key, {})[entry.pod.uid] = held
         return held.deadline
 
-    def take(self, key: GroupKey) -> list[Held]:
+    def take(self, key: GroupKey) -> list[PermittedPod]:
         """Those that wait, who wait no longer."""
         return list(self.held.pop(key, {}).values())
 
@@ -132,7 +132,7 @@ class Gangs:
             del self.held[key]
         return True
 
-    def expired(self, now: float) -> list[Held]:
+    def expired(self, now: float) -> list[PermittedPod]:
         """Those whose patience ended."""
         return [held for waiting in self.held.values() for held in waiting.values() if held.deadline <= now]
 

@@ -5,9 +5,9 @@ Source: the queueing hints of kube-scheduler 1.36's plugins, in coarser form for
 
 from collections.abc import Callable
 
-from cockpit.sim.actors.scheduler.nodeinfo import CORDON, NodeInfo, insufficient, matches_labels, untolerated
+from cockpit.k8s.tolerations import is_tolerated, untolerated
+from cockpit.sim.actors.scheduler.nodeinfo import CORDON, NodeInfo, insufficient, matches_labels
 from cockpit.sim.actors.scheduler.podinfo import PodInfo
-from cockpit.sim.actors.scheduler.selectors import tolerates
 from cockpit.sim.port import Tree
 
 Hint = Callable[[PodInfo, str], bool]
@@ -20,7 +20,7 @@ _VOLUME_PLUGINS = ("VolumeBinding", "VolumeZone", "VolumeRestrictions")
 
 
 def _is_open(node: NodeInfo, pod: PodInfo) -> bool:
-    return not node.is_cordoned or any(tolerates(t, CORDON) for t in pod.tolerations)
+    return not node.is_cordoned or is_tolerated(CORDON, pod.tolerations)
 
 
 def _passes(plugin: str, pod: PodInfo, node: NodeInfo) -> bool:
@@ -30,7 +30,7 @@ def _passes(plugin: str, pod: PodInfo, node: NodeInfo) -> bool:
     if plugin == "NodeAffinity":
         return matches_labels(pod, node.name, node.labels)
     if plugin == "TaintToleration":
-        return untolerated(node.taints, pod) is None
+        return untolerated(node.taints, pod.tolerations) is None
     if plugin == "NodeUnschedulable":
         return _is_open(node, pod)
     return True
@@ -74,7 +74,8 @@ def pod_gone(gone: PodInfo) -> Hint:
         if plugin == "NodeResourcesFit":
             return True
         if plugin == "NodePorts":
-            return bool({p[1:] for p in pod.ports} & {p[1:] for p in gone.ports})
+            given_back = {(one.port, one.protocol) for one in gone.ports}
+            return any((one.port, one.protocol) in given_back for one in pod.ports)
         if plugin == "VolumeRestrictions":
             return pod.namespace == gone.namespace and bool(set(pod.claims) & set(gone.claims))
         return _is_company(pod, gone, plugin)

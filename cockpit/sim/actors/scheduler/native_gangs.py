@@ -17,7 +17,7 @@ from cockpit.kube.resource import PODS
 from cockpit.sim.actors.scheduler.hints import NATIVE_PLUGIN
 from cockpit.sim.actors.scheduler.podinfo import PodInfo
 from cockpit.sim.engine import Actor, Key
-from cockpit.sim.port import Change, PortError, Tree
+from cockpit.sim.port import ObjectChange, PortError, Tree
 from cockpit.sim.resources import NATIVE_POD_GROUPS
 from cockpit.sim.times import rfc3339
 
@@ -97,7 +97,7 @@ class PodGroupProtection(Actor):
     name = "podgroup-protection-controller"
     watches = (NATIVE_POD_GROUPS, PODS)
 
-    def wake(self, change: Change, before: Tree | None) -> Iterable[Key]:
+    def wake(self, change: ObjectChange, before: Tree | None) -> Iterable[Key]:
         """A group itself, or the group that a pod names."""
         metadata = change.tree["metadata"]
         if change.resource == NATIVE_POD_GROUPS:

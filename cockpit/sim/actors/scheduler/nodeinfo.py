@@ -5,26 +5,24 @@ TaintToleration, NodeAffinity, NodePorts, NodeResourcesFit.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
-from cockpit.sim.actors.scheduler.podinfo import Amounts, PodInfo, Port, amounts
-from cockpit.sim.actors.scheduler.selectors import tolerates
+from cockpit.k8s import labels as well_known
+from cockpit.k8s.host_ports import collide
+from cockpit.k8s.quantity import amounts_of
+from cockpit.k8s.tolerations import HARD, is_tolerated, taint_of, untolerated
+from cockpit.model.node import Taint
+from cockpit.model.scheduling import HostPort
+from cockpit.sim.actors.scheduler.podinfo import Amounts, PodInfo
 from cockpit.sim.actors.scheduler.verdict import (
-    WORDS_1_36,
     Code,
     Status,
-    Words,
     unresolvable,
     unschedulable,
 )
 from cockpit.sim.port import Tree
 
-CORDON = ("node.kubernetes.io/unschedulable", "", "NoSchedule")
-_HARD = ("NoSchedule", "NoExecute")
-_ANY = "0.0.0.0"
-
-Taint = tuple[str, str, str]
-"""Key, value, effect."""
+CORDON = Taint(well_known.UNSCHEDULABLE, "", "NoSchedule")
 
 UNSCHEDULABLE = unresolvable("NodeUnschedulable", "node(s) were unschedulable")
 OTHER_NAME = unresolvable("NodeName", "node(s) didn't match the requested node name")
@@ -58,7 +56,7 @@ class NodeInfo:
         self.requested: Amounts = {}
         self.scored_cpu = 0
         self.scored_memory = 0
-        self.ports: Counter[Port] = Counter()
+        self.ports: Counter[HostPort] = Counter()
         self.pods: dict[str, PodInfo] = {}
         self.lowest: int | None = None
         self.put(tree)
@@ -68,13 +66,11 @@ class NodeInfo:
         spec = tree.get("spec") or {}
         self.tree = tree
         self.labels: Mapping[str, str] = tree["metadata"].get("labels") or {}
-        taints: list[Taint] = [
-            (t["key"], t.get("value") or "", t.get("effect") or "") for t in spec.get("taints") or ()
-        ]
-        self.taints = [taint for taint in taints if taint[2] in _HARD]
-        self.soft_taints = [taint for taint in taints if taint[2] == "PreferNoSchedule"]
+        taints = [taint_of(one) for one in spec.get("taints") or ()]
+        self.taints = [taint for taint in taints if taint.effect in HARD]
+        self.soft_taints = [taint for taint in taints if taint.effect == "PreferNoSchedule"]
         self.is_cordoned = bool(spec.get("unschedulable"))
-        self.allocatable = amounts((tree.get("status") or {}).get("allocatable"))
+        self.allocatable = amounts_of((tree.get("status") or {}).get("allocatable"))
         self.most_pods = self.allocatable.get("pods", 0)
 
     def add(self, pod: PodInfo) -> None:
@@ -120,14 +116,6 @@ class NodeInfo:
         return other
 
 
-def untolerated(taints: Iterable[Taint], pod: PodInfo) -> Taint | None:
-    """The first taint that nothing in the pod covers."""
-    for taint in taints:
-        if not any(tolerates(toleration, taint) for toleration in pod.tolerations):
-            return taint
-    return None
-
-
 def matches_labels(pod: PodInfo, name: str, labels: Mapping[str, str]) -> bool:
     """nodeSelector and required node affinity."""
     for key, value in pod.node_selector.items():
@@ -136,11 +124,8 @@ def matches_labels(pod: PodInfo, name: str, labels: Mapping[str, str]) -> bool:
     return pod.node_terms is None or pod.node_terms.matches(name, labels)
 
 
-def _clashes(wanted: Port, taken: Mapping[Port, int]) -> bool:
-    address, protocol, number = wanted
-    if address == _ANY:
-        return any(n and p == protocol and port == number for (_, p, port), n in taken.items())
-    return bool(taken.get(wanted) or taken.get((_ANY, protocol, number)))
+def _clashes(wanted: HostPort, taken: Mapping[HostPort, int]) -> bool:
+    return any(count and collide(wanted, port) for port, count in taken.items())
 
 
 def insufficient(pod: PodInfo, node: NodeInfo) -> Status | None:
@@ -158,16 +143,14 @@ def insufficient(pod: PodInfo, node: NodeInfo) -> Status | None:
     return Status(code, "NodeResourcesFit", tuple(reasons)) if reasons else None
 
 
-def look_alone(pod: PodInfo, node: NodeInfo, words: Words = WORDS_1_36) -> Status | None:
+def look_alone(pod: PodInfo, node: NodeInfo) -> Status | None:
     """The filters that look at this node alone, in order; the first refusal counts."""
-    if node.is_cordoned and not any(tolerates(t, CORDON) for t in pod.tolerations):
+    if node.is_cordoned and not is_tolerated(CORDON, pod.tolerations):
         return UNSCHEDULABLE
     if pod.node and pod.node != node.name:
         return OTHER_NAME
-    if node.taints and (taint := untolerated(node.taints, pod)) is not None:
-        if not words.names_taints:
-            return TAINTED
-        return unresolvable("TaintToleration", f"node(s) had untolerated taint {{{taint[0]}: {taint[1]}}}")
+    if node.taints and untolerated(node.taints, pod.tolerations) is not None:
+        return TAINTED
     if (pod.node_selector or pod.node_terms is not None) and not matches_labels(pod, node.name, node.labels):
         return OTHER_LABELS
     if pod.ports and any(_clashes(port, node.ports) for port in pod.ports):

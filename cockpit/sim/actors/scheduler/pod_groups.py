@@ -6,11 +6,11 @@ Running, at last Finished or Failed. Counts are not renewed while a group is Pen
 
 from collections.abc import Iterable, Iterator
 
+from cockpit.k8s.quantity import amounts_of
 from cockpit.kube.resource import PODS
-from cockpit.sim.actors.scheduler.podinfo import amounts
-from cockpit.sim.actors.scheduler.world import World
+from cockpit.sim.actors.scheduler.cache import SchedulerCache
 from cockpit.sim.engine import Actor, Key
-from cockpit.sim.port import Change, PortError, Tree
+from cockpit.sim.port import ObjectChange, PortError, Tree
 from cockpit.sim.resources import POD_GROUPS
 
 GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
@@ -18,7 +18,7 @@ _BINARY = ("Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _FINAL = ("Finished", "Failed")
 
 
-def resource_gap(world: World, group: Tree) -> str:
+def resource_gap(cache: SchedulerCache, group: Tree) -> str:
     """`resource gap: map[...]` when all nodes together have less free than `minResources`; "" otherwise.
 
     Members that hold room already do not count as using it. The numbers are printed as Go prints a Quantity.
@@ -28,9 +28,9 @@ def resource_gap(world: World, group: Tree) -> str:
     if not stated:
         return ""
     asked = {**{name: str(value) for name, value in stated.items()}, "pods": str(spec.get("minMember") or 1)}
-    lacking = amounts(asked)
+    lacking = amounts_of(asked)
     name, namespace = group["metadata"]["name"], group["metadata"].get("namespace", "")
-    for node in world.nodes.values():
+    for node in cache.nodes.values():
         mine = [
             p for p in node.pods.values() if p.namespace == namespace and p.labels.get(GROUP_LABEL) == name
         ]
@@ -66,14 +66,14 @@ class PodGroupStatuses(Actor):
         super().__init__()
         self._members: dict[Key, dict[str, None]] = {}
 
-    def wake(self, change: Change, before: Tree | None) -> Iterable[Key]:
+    def wake(self, change: ObjectChange, before: Tree | None) -> Iterable[Key]:
         """A group itself, or the group that a pod names."""
         metadata = change.tree["metadata"]
         if change.resource == POD_GROUPS:
             return [(metadata["namespace"], metadata["name"])]
         return self._of_pod(change)
 
-    def _of_pod(self, change: Change) -> Iterator[Key]:
+    def _of_pod(self, change: ObjectChange) -> Iterator[Key]:
         metadata = change.tree["metadata"]
         group = (metadata.get("labels") or {}).get(GROUP_LABEL)
         if group:

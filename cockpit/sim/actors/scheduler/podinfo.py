@@ -1,83 +1,39 @@
 """One pod as the scheduler counts it: requests, ports, tolerations, affinity, parsed once."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
-from cockpit.model.quantity import millicores, whole
-from cockpit.sim.actors.scheduler.selectors import NodeTerms, Selector, names_required
+from cockpit.k8s.host_ports import host_ports_of
+from cockpit.k8s.node_affinity import (
+    PREFERRED,
+    REQUIRED,
+    NodeTerms,
+    names_required,
+    node_term_of,
+    required_terms_of,
+)
+from cockpit.k8s.pod_requests import pod_requests
+from cockpit.k8s.selectors import LabelSelector, selector_of
+from cockpit.k8s.tolerations import tolerations_of
 from cockpit.sim.port import Tree
 from cockpit.sim.times import seconds_of
 
 _FIRST = ("cpu", "memory", "ephemeral-storage")
-_POD_LEVEL = ("cpu", "memory")
 UNSTATED_MILLICORES = 100
 UNSTATED_BYTES = 200 * 1024 * 1024
 """What scoring takes for a container without a request (pkg/scheduler/util/pod_resources.go)."""
 Amounts = dict[str, int]
 
 
-def amounts(stated: Mapping[str, Any] | None) -> Amounts:
-    """Quantities in base units; CPU in thousandths of a core."""
-    return {
-        name: millicores(str(value)) if name == "cpu" else whole(str(value))
-        for name, value in (stated or {}).items()
-    }
-
-
-def _add(total: Amounts, more: Mapping[str, int]) -> None:
-    for name, value in more.items():
-        total[name] = total.get(name, 0) + value
-
-
-def _largest(total: Amounts, other: Mapping[str, int]) -> None:
-    for name, value in other.items():
-        total[name] = max(total.get(name, 0), value)
-
-
-def _asked(container: Tree) -> Amounts:
-    """Requests; a limit stands for a request that is not stated, as the API server's defaults have it."""
-    resources = container.get("resources") or {}
-    return amounts({**(resources.get("limits") or {}), **(resources.get("requests") or {})})
-
-
-def pod_requests(spec: Tree, floor: Mapping[str, int] | None = None) -> Amounts:
-    """What the pod asks of a node: containers and sidecars together, at least each init container's phase.
-
-    `floor` is what a container without a statement counts as. Source: component-helpers/resource.
-    """
-    floor = floor or {}
-    total: Amounts = {}
-    for container in spec.get("containers") or ():
-        _add(total, {**floor, **_asked(container)})
-    sidecars: Amounts = {}
-    starting: Amounts = {}
-    for container in spec.get("initContainers") or ():
-        asked = {**floor, **_asked(container)}
-        if container.get("restartPolicy") == "Always":
-            _add(total, asked)
-            _add(sidecars, asked)
-            _largest(starting, sidecars)
-        else:
-            _add(asked, sidecars)
-            _largest(starting, asked)
-    _largest(total, starting)
-    whole_pod = amounts((spec.get("resources") or {}).get("requests"))
-    for name, value in whole_pod.items():
-        if name in _POD_LEVEL or name.startswith("hugepages-"):
-            total[name] = value
-    _add(total, amounts(spec.get("overhead")))
-    return total
-
-
-class Term(NamedTuple):
+class AffinityTerm(NamedTuple):
     """One required (anti-)affinity term: which pods, in which namespaces, within which topology."""
 
     key: str
-    selector: Selector
+    selector: LabelSelector
     namespaces: frozenset[str]
-    namespace_selector: Selector
+    namespace_selector: LabelSelector
 
     def matches(self, labels: Mapping[str, str], namespace: str, namespace_labels: Mapping[str, str]) -> bool:
         """True when a pod with these labels in this namespace is meant."""
@@ -86,19 +42,15 @@ class Term(NamedTuple):
         return False
 
 
-class Spread(NamedTuple):
+class SpreadConstraint(NamedTuple):
     """One hard topology spread constraint."""
 
     key: str
     max_skew: int
     min_domains: int
-    selector: Selector
+    selector: LabelSelector
     honors_affinity: bool
     honors_taints: bool
-
-
-Port = tuple[str, str, int]
-"""Host address, protocol, port."""
 
 
 class PodInfo:
@@ -177,43 +129,42 @@ class PodInfo:
         scored = pod_requests(spec, floor)
         self.scored_cpu = scored.get("cpu", 0)
         self.scored_memory = scored.get("memory", 0)
-        self.ports = host_ports(spec)
+        self.ports = list(host_ports_of(spec))
 
     def _place(self, spec: Tree) -> None:
-        self.tolerations = [
-            (t.get("key") or "", t.get("operator") or "", t.get("value") or "", t.get("effect") or "")
-            for t in spec.get("tolerations") or ()
-        ]
+        self.tolerations = tolerations_of(spec.get("tolerations"))
         self.node_selector: dict[str, str] = spec.get("nodeSelector") or {}
-        node_affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
-        required = node_affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
-        terms = (required or {}).get("nodeSelectorTerms") or ()
-        self.node_terms = None if required is None else NodeTerms(terms)
+        terms = required_terms_of(spec)
+        self.node_terms = None if terms is None else NodeTerms(terms)
         self.node_names = names_required(terms) if terms else None
+        node_affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
         self.preferred = [
-            (each.get("weight", 0), NodeTerms([each.get("preference") or {}]))
-            for each in node_affinity.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
+            (each.get("weight", 0), NodeTerms([node_term_of(each.get("preference") or {})]))
+            for each in node_affinity.get(PREFERRED) or ()
         ]
 
-    def _terms(self, affinity: Tree | None) -> list[Term]:
-        required = (affinity or {}).get("requiredDuringSchedulingIgnoredDuringExecution") or ()
+    def _terms(self, affinity: Tree | None) -> list[AffinityTerm]:
+        required = (affinity or {}).get(REQUIRED) or ()
         return [self._term(term) for term in required]
 
-    def _term(self, term: Tree) -> Term:
+    def _term(self, term: Tree) -> AffinityTerm:
         named = term.get("namespaces") or ()
         selector = term.get("namespaceSelector")
         own = (self.namespace,) if not named and selector is None else named
-        return Term(
-            term["topologyKey"], Selector(term.get("labelSelector")), frozenset(own), Selector(selector)
+        return AffinityTerm(
+            term["topologyKey"],
+            LabelSelector(selector_of(term.get("labelSelector"))),
+            frozenset(own),
+            LabelSelector(selector_of(selector)),
         )
 
-    def _spread(self, each: Tree) -> Spread:
+    def _spread(self, each: Tree) -> SpreadConstraint:
         also = {key: self.labels[key] for key in each.get("matchLabelKeys") or () if key in self.labels}
-        return Spread(
+        return SpreadConstraint(
             each["topologyKey"],
             each.get("maxSkew", 1),
             each.get("minDomains") or 1,
-            Selector(each.get("labelSelector"), also),
+            LabelSelector(selector_of(each.get("labelSelector"), also)),
             each.get("nodeAffinityPolicy", "Honor") == "Honor",
             each.get("nodeTaintsPolicy", "Ignore") == "Honor",
         )
@@ -254,17 +205,6 @@ def start_of(tree: Tree) -> float:
     """When the pod started, for choosing victims; a pod that has not counts as the youngest."""
     text = (tree.get("status") or {}).get("startTime")
     return seconds_of(text) if text else float("inf")
-
-
-def host_ports(spec: Tree) -> list[Port]:
-    """Ports that the pod takes on its node: those of containers and sidecars."""
-    sidecars = [c for c in spec.get("initContainers") or () if c.get("restartPolicy") == "Always"]
-    return [
-        (port.get("hostIP") or "0.0.0.0", port.get("protocol") or "TCP", port["hostPort"])
-        for container in (*sidecars, *(spec.get("containers") or ()))
-        for port in container.get("ports") or ()
-        if port.get("hostPort")
-    ]
 
 
 def _ordered(total: Amounts) -> Iterable[tuple[str, int]]:

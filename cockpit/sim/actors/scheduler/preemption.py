@@ -7,10 +7,11 @@ where another choice exists; at least 100 candidates (or a tenth of the nodes) a
 from random import Random
 from typing import NamedTuple
 
-from cockpit.sim.actors.scheduler.attempt import Attempt
+from cockpit.k8s.selectors import LabelSelector, selector_of
+from cockpit.sim.actors.scheduler.cache import SchedulerCache
+from cockpit.sim.actors.scheduler.filters import SchedulingAttempt
 from cockpit.sim.actors.scheduler.nodeinfo import NodeInfo
 from cockpit.sim.actors.scheduler.podinfo import PodInfo
-from cockpit.sim.actors.scheduler.selectors import Selector
 from cockpit.sim.actors.scheduler.verdict import (
     NEVER_PREEMPTS,
     NO_VICTIMS,
@@ -21,13 +22,12 @@ from cockpit.sim.actors.scheduler.verdict import (
     histogram,
     none_of,
 )
-from cockpit.sim.actors.scheduler.world import World
 
 _LEAST_CANDIDATES = 100
 _PRIORITY_OFFSET = 2**31
 
 
-class Candidate(NamedTuple):
+class PreemptionCandidate(NamedTuple):
     """A node that would do once `victims` (most important first) are gone."""
 
     node: str
@@ -35,21 +35,21 @@ class Candidate(NamedTuple):
     violations: int
 
 
-def preempt(attempt: Attempt, random: Random) -> tuple[str, str | None, tuple[str, ...]]:
+def preempt(attempt: SchedulingAttempt, random: Random) -> tuple[str, str | None, tuple[str, ...]]:
     """What DefaultPreemption says ("" on success), the node to be emptied, and the victims' uids."""
-    pod, world = attempt.pod, attempt.world
+    pod, cache = attempt.pod, attempt.cache
     if reason := _not_eligible(attempt):
         return f"preemption: {reason}", None, ()
     potential = [name for name, status in attempt.failed.items() if status.code is Code.UNSCHEDULABLE]
     refused: dict[Status, int] = {}
-    candidates: list[Candidate] = []
+    candidates: list[PreemptionCandidate] = []
     if potential:
         wanted = min(len(potential), max(_LEAST_CANDIDATES, len(potential) // 10))
         start = random.randrange(len(potential))
         harmless = 0
         for name in potential[start:] + potential[:start]:
-            found = _select_victims(attempt, world.nodes[name])
-            if isinstance(found, Candidate):
+            found = _select_victims(attempt, cache.nodes[name])
+            if isinstance(found, PreemptionCandidate):
                 candidates.append(found)
                 harmless += not found.violations
                 if harmless and len(candidates) >= wanted:
@@ -57,20 +57,20 @@ def preempt(attempt: Attempt, random: Random) -> tuple[str, str | None, tuple[st
             else:
                 refused[found] = refused.get(found, 0) + 1
     if not candidates:
-        world.nominate(pod, "")
-        absent = len(world.nodes) - sum(refused.values())
-        return f"preemption: {none_of(len(world.nodes), histogram(refused, absent, NOT_HELPFUL))}", "", ()
+        cache.nominate(pod, "")
+        absent = len(cache.nodes) - sum(refused.values())
+        return f"preemption: {none_of(len(cache.nodes), histogram(refused, absent, NOT_HELPFUL))}", "", ()
     chosen = min(candidates, key=_cost)
     doomed = tuple(p.uid for p in chosen.victims)
-    world.nominate(pod, chosen.node)
+    cache.nominate(pod, chosen.node)
     return "", chosen.node, doomed
 
 
-def _not_eligible(attempt: Attempt) -> str:
+def _not_eligible(attempt: SchedulingAttempt) -> str:
     pod = attempt.pod
     if pod.never_preempts:
         return NEVER_PREEMPTS
-    node = attempt.world.nodes.get(pod.nominated)
+    node = attempt.cache.nodes.get(pod.nominated)
     if node is None:
         return ""
     status = attempt.failed.get(pod.nominated)
@@ -92,7 +92,7 @@ def _leaves_for_other(pod: PodInfo) -> bool:
     )
 
 
-def _select_victims(attempt: Attempt, node: NodeInfo) -> Candidate | Status:
+def _select_victims(attempt: SchedulingAttempt, node: NodeInfo) -> PreemptionCandidate | Status:
     """The fewest least important pods whose end makes room on `node`, or why that does not help."""
     pod = attempt.pod
     if not node.has_below(pod.priority):
@@ -105,7 +105,7 @@ def _select_victims(attempt: Attempt, node: NodeInfo) -> Candidate | Status:
     if status := attempt.look_with_nominated(trial, around):
         return status
     lower.sort(key=lambda other: (-other.priority, other.started))
-    guarded, free = _by_budget(lower, attempt.world)
+    guarded, free = _by_budget(lower, attempt.cache)
     victims: list[PodInfo] = []
     violations = 0
     for index, other in enumerate([*guarded, *free]):
@@ -117,14 +117,14 @@ def _select_victims(attempt: Attempt, node: NodeInfo) -> Candidate | Status:
             victims.append(other)
             violations += index < len(guarded)
     victims.sort(key=lambda other: (-other.priority, other.started))
-    return Candidate(node.name, victims, violations)
+    return PreemptionCandidate(node.name, victims, violations)
 
 
-def _by_budget(pods: list[PodInfo], world: World) -> tuple[list[PodInfo], list[PodInfo]]:
+def _by_budget(pods: list[PodInfo], cache: SchedulerCache) -> tuple[list[PodInfo], list[PodInfo]]:
     """Pods whose end would break a disruption budget, and the others."""
-    budgets = list(world.budgets.values())
+    budgets = list(cache.budgets.values())
     left = [(budget.get("status") or {}).get("disruptionsAllowed", 0) for budget in budgets]
-    selectors = [Selector((budget.get("spec") or {}).get("selector")) for budget in budgets]
+    selectors = [LabelSelector(selector_of((budget.get("spec") or {}).get("selector"))) for budget in budgets]
     guarded: list[PodInfo] = []
     free: list[PodInfo] = []
     for pod in pods:
@@ -143,7 +143,7 @@ def _by_budget(pods: list[PodInfo], world: World) -> tuple[list[PodInfo], list[P
     return guarded, free
 
 
-def _cost(candidate: Candidate) -> tuple[int, int, int, int, float]:
+def _cost(candidate: PreemptionCandidate) -> tuple[int, int, int, int, float]:
     """Fewest broken budgets, lowest top priority, lowest sum, fewest victims, the youngest oldest victim."""
     victims = candidate.victims
     top = victims[0].priority

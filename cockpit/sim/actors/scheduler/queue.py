@@ -24,7 +24,7 @@ Order = Callable[[PodInfo, float], tuple[float, ...]]
 """The smaller the earlier, of a pod and the time it was first seen."""
 
 
-class Place(Enum):
+class PodStage(Enum):
     """Where a pod is."""
 
     ACTIVE = "active"
@@ -45,7 +45,7 @@ class Waiting:
         self.tried = now
         self.refusals = 0
         self.plugins: frozenset[str] = frozenset()
-        self.place = Place.FLYING
+        self.place = PodStage.FLYING
         self.due = 0.0
 
     @property
@@ -66,7 +66,7 @@ def by_priority(pod: PodInfo, first_seen: float) -> tuple[float, ...]:
     return (-pod.priority, first_seen)
 
 
-class Queue:
+class SchedulingQueue:
     """Every pod of this scheduler that has no node."""
 
     def __init__(self, order: Order = by_priority, *, eager: int = 0) -> None:
@@ -92,19 +92,19 @@ class Queue:
         is_gated = self._is_gated(pod)
         if entry is None:
             entry = self.entries[pod.uid] = Waiting(pod, now)
-            self._settle(entry, Place.GATED if is_gated else Place.ACTIVE)
+            self._settle(entry, PodStage.GATED if is_gated else PodStage.ACTIVE)
             return True
         before = entry.pod
-        if entry.place is Place.STUCK:
+        if entry.place is PodStage.STUCK:
             # It may be filed under another kind from now on.
             self._unfile(entry)
             entry.pod = pod
             self._file(entry)
         entry.pod = pod
-        if entry.place is Place.GATED and not is_gated:
+        if entry.place is PodStage.GATED and not is_gated:
             entry.first_seen = now
-            self._settle(entry, Place.ACTIVE)
-        elif entry.place is Place.STUCK and _is_other(before, pod):
+            self._settle(entry, PodStage.ACTIVE)
+        elif entry.place is PodStage.STUCK and _is_other(before, pod):
             self._wake(entry, now)
         return False
 
@@ -114,18 +114,18 @@ class Queue:
     def let_in(self, now: float) -> None:
         """Whom nothing holds any more waits in line from now on."""
         for entry in list(self.entries.values()):
-            if entry.place is Place.GATED and not self._is_gated(entry.pod):
+            if entry.place is PodStage.GATED and not self._is_gated(entry.pod):
                 entry.first_seen = now
-                self._settle(entry, Place.ACTIVE)
+                self._settle(entry, PodStage.ACTIVE)
 
     def collect(self, uids: Iterable[str], now: float) -> list[Waiting]:
         """These out of turn, in their order, without those that are gated or in flight already."""
         found = [self.entries[uid] for uid in uids if uid in self.entries]
-        found = [entry for entry in found if entry.place not in (Place.GATED, Place.FLYING)]
+        found = [entry for entry in found if entry.place not in (PodStage.GATED, PodStage.FLYING)]
         for entry in found:
-            if entry.place is Place.STUCK:
+            if entry.place is PodStage.STUCK:
                 self._unfile(entry)
-            self._settle(entry, Place.FLYING)
+            self._settle(entry, PodStage.FLYING)
             entry.tried = now
         return sorted(found, key=lambda entry: self._order(entry.pod, entry.first_seen))
 
@@ -133,7 +133,7 @@ class Queue:
         """The pod is gone or has a node."""
         entry = self.entries.pop(uid, None)
         self._early.pop(uid, None)
-        if entry is not None and entry.place is Place.STUCK:
+        if entry is not None and entry.place is PodStage.STUCK:
             self._unfile(entry)
 
     def pop(self, now: float) -> Waiting | None:
@@ -141,14 +141,14 @@ class Queue:
         while self._active:
             _, _, uid = heapq.heappop(self._active)
             entry = self.entries.get(uid)
-            if entry is not None and entry.place is Place.ACTIVE:
-                entry.place = Place.FLYING
+            if entry is not None and entry.place is PodStage.ACTIVE:
+                entry.place = PodStage.FLYING
                 entry.tried = now
                 return entry
         if not self._takes_early:
             return None
         entry = min(self._early.values(), key=lambda each: (each.due, self._order(each.pod, each.first_seen)))
-        self._settle(entry, Place.FLYING)
+        self._settle(entry, PodStage.FLYING)
         entry.tried = now
         return entry
 
@@ -169,10 +169,10 @@ class Queue:
         entry.refusals += 1
         entry.tried = now
         if plugins:
-            entry.place = Place.STUCK
+            entry.place = PodStage.STUCK
             self._file(entry)
         else:
-            self._settle(entry, Place.BACKOFF)
+            self._settle(entry, PodStage.BACKOFF)
 
     def move(self, hint: Hint, now: float, but: str = "") -> None:
         """Wake every stuck pod that what happened may help; `but` is a uid that is left alone."""
@@ -187,18 +187,18 @@ class Queue:
         """Try these at once, whatever they wait for."""
         for uid in uids:
             entry = self.entries.get(uid)
-            if entry is not None and entry.place in (Place.STUCK, Place.BACKOFF):
-                if entry.place is Place.STUCK:
+            if entry is not None and entry.place in (PodStage.STUCK, PodStage.BACKOFF):
+                if entry.place is PodStage.STUCK:
                     self._unfile(entry)
-                self._settle(entry, Place.ACTIVE)
+                self._settle(entry, PodStage.ACTIVE)
 
     def flush(self, now: float) -> None:
         """End back-offs that are over, and wake what waited too long."""
         while self._resting and self._resting[0][0] <= now:
             due, _, uid = heapq.heappop(self._resting)
             entry = self.entries.get(uid)
-            if entry is not None and entry.place is Place.BACKOFF and entry.due == due:
-                self._settle(entry, Place.ACTIVE)
+            if entry is not None and entry.place is PodStage.BACKOFF and entry.due == due:
+                self._settle(entry, PodStage.ACTIVE)
         if now - self._flushed >= _FLUSH_EVERY_SECONDS:
             self._flushed = now
             old = [e for e in self._all_stuck() if now - e.tried > _FLUSH_AFTER_SECONDS]
@@ -218,17 +218,17 @@ class Queue:
     def _wake(self, entry: Waiting, now: float) -> None:
         self._unfile(entry)
         rests = entry.tried + entry.backoff_seconds > now
-        self._settle(entry, Place.BACKOFF if rests else Place.ACTIVE)
+        self._settle(entry, PodStage.BACKOFF if rests else PodStage.ACTIVE)
 
-    def _settle(self, entry: Waiting, place: Place) -> None:
+    def _settle(self, entry: Waiting, place: PodStage) -> None:
         entry.place = place
         self._count += 1
         uid = entry.pod.uid
         self._early.pop(uid, None)
-        if place is Place.ACTIVE:
+        if place is PodStage.ACTIVE:
             key = self._order(entry.pod, entry.first_seen)
             heapq.heappush(self._active, (key, self._count, uid))
-        elif place is Place.BACKOFF:
+        elif place is PodStage.BACKOFF:
             entry.due = entry.tried + entry.backoff_seconds
             heapq.heappush(self._resting, (entry.due, self._count, uid))
             if entry.plugins:

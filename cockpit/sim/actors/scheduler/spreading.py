@@ -5,24 +5,25 @@ Default constraints (soft, by owner) take part in the real scheduler's scoring o
 
 from collections.abc import Mapping
 
-from cockpit.sim.actors.scheduler.nodeinfo import NodeInfo, matches_labels, untolerated
-from cockpit.sim.actors.scheduler.podinfo import PodInfo, Spread, Term
-from cockpit.sim.actors.scheduler.selectors import Selector
+from cockpit.k8s.selectors import LabelSelector
+from cockpit.k8s.tolerations import untolerated
+from cockpit.sim.actors.scheduler.cache import SchedulerCache
+from cockpit.sim.actors.scheduler.nodeinfo import NodeInfo, matches_labels
+from cockpit.sim.actors.scheduler.podinfo import AffinityTerm, PodInfo, SpreadConstraint
 from cockpit.sim.actors.scheduler.verdict import Status, unresolvable, unschedulable
-from cockpit.sim.actors.scheduler.world import World
 
 _SKEW = "node(s) didn't match pod topology spread constraints"
 _SKEWED = unschedulable("PodTopologySpread", _SKEW)
 _NO_LABEL = unresolvable("PodTopologySpread", f"{_SKEW} (missing required label)")
-_NO_COMPANY = unresolvable("InterPodAffinity", "node(s) didn't match pod affinity rules")
-_BAD_COMPANY = unschedulable("InterPodAffinity", "node(s) didn't match pod anti-affinity rules")
+_NO_AFFINITY = unresolvable("InterPodAffinity", "node(s) didn't match pod affinity rules")
+_BAD_ANTI_AFFINITY = unschedulable("InterPodAffinity", "node(s) didn't match pod anti-affinity rules")
 _UNWELCOME = unschedulable("InterPodAffinity", "node(s) didn't satisfy existing pods anti-affinity rules")
 
 
 class SpreadCounts:
     """How many matching pods each topology domain has, for each hard constraint of one pod."""
 
-    def __init__(self, world: World, pod: PodInfo) -> None:
+    def __init__(self, cache: SchedulerCache, pod: PodInfo) -> None:
         self.pod = pod
         self.keys = [spread.key for spread in pod.spreads]
         self.counts: list[dict[str, int]] = [{} for _ in pod.spreads]
@@ -30,10 +31,10 @@ class SpreadCounts:
         if not pod.spreads:
             return
         on_node: dict[str, list[PodInfo]] = {}
-        for other in world.spaces.get(pod.namespace, {}).values():
+        for other in cache.spaces.get(pod.namespace, {}).values():
             if not other.is_leaving:
                 on_node.setdefault(other.node, []).append(other)
-        for node in world.nodes.values():
+        for node in cache.nodes.values():
             if all(key in node.labels for key in self.keys):
                 for index, spread in enumerate(pod.spreads):
                     if _takes_part(spread, pod, node):
@@ -79,35 +80,35 @@ class SpreadCounts:
         return None
 
 
-def _takes_part(spread: Spread, pod: PodInfo, node: NodeInfo) -> bool:
+def _takes_part(spread: SpreadConstraint, pod: PodInfo, node: NodeInfo) -> bool:
     if spread.honors_affinity and not matches_labels(pod, node.name, node.labels):
         return False
-    return not (spread.honors_taints and untolerated(node.taints, pod) is not None)
+    return not (spread.honors_taints and untolerated(node.taints, pod.tolerations) is not None)
 
 
-_NO_SELECTOR = Selector(None)
+_NO_SELECTOR = LabelSelector(None)
 
 Pair = tuple[str, str]
 """A topology label and its value."""
 
 
-class Company:
+class InterPodAffinity:
     """Which topology domains required (anti-)affinity asks for or forbids, for one pod."""
 
-    def __init__(self, world: World, pod: PodInfo) -> None:
+    def __init__(self, cache: SchedulerCache, pod: PodInfo) -> None:
         self.pod = pod
-        self.space = world.namespaces.get(pod.namespace, {})
+        self.space = cache.namespaces.get(pod.namespace, {})
         self.unwelcome: dict[Pair, int] = {}
         self.wanted: dict[Pair, int] = {}
         self.shunned: dict[Pair, int] = {}
-        self.affinity = [_resolved(term, world) for term in pod.affinity]
-        self.anti_affinity = [_resolved(term, world) for term in pod.anti_affinity]
-        for other in world.keeping_away.values():
-            if (node := world.nodes.get(other.node)) is not None:
+        self.affinity = [_resolved(term, cache) for term in pod.affinity]
+        self.anti_affinity = [_resolved(term, cache) for term in pod.anti_affinity]
+        for other in cache.keeping_away.values():
+            if (node := cache.nodes.get(other.node)) is not None:
                 self._count_unwelcome(other, node, 1)
         if pod.affinity or pod.anti_affinity:
-            for other in world.pods.values():
-                if (node := world.nodes.get(other.node)) is not None:
+            for other in cache.pods.values():
+                if (node := cache.nodes.get(other.node)) is not None:
                     self._count_own(other, node, 1)
 
     @property
@@ -115,9 +116,9 @@ class Company:
         """True when nothing here can refuse a node."""
         return not (self.unwelcome or self.affinity or self.anti_affinity)
 
-    def copy(self) -> "Company":
+    def copy(self) -> "InterPodAffinity":
         """The same counts for a trial."""
-        other: Company = object.__new__(Company)
+        other: InterPodAffinity = object.__new__(InterPodAffinity)
         other.pod, other.space = self.pod, self.space
         other.affinity, other.anti_affinity = self.affinity, self.anti_affinity
         other.unwelcome, other.wanted = dict(self.unwelcome), dict(self.wanted)
@@ -144,37 +145,37 @@ class Company:
 
     def look(self, node: NodeInfo) -> Status | None:
         """Whether the pod may be in the domains of `node`."""
-        if self.affinity and not self._has_company(node.labels):
-            return _NO_COMPANY
+        if self.affinity and not self._meets_affinity(node.labels):
+            return _NO_AFFINITY
         for term in self.anti_affinity:
             value = node.labels.get(term.key)
             if value is not None and self.shunned.get((term.key, value), 0) > 0:
-                return _BAD_COMPANY
+                return _BAD_ANTI_AFFINITY
         if self.unwelcome and any(self.unwelcome.get(pair, 0) > 0 for pair in node.labels.items()):
             return _UNWELCOME
         return None
 
-    def _has_company(self, labels: Mapping[str, str]) -> bool:
+    def _meets_affinity(self, labels: Mapping[str, str]) -> bool:
         there = True
         for term in self.affinity:
             value = labels.get(term.key)
             if value is None:
                 return False
             there = there and self.wanted.get((term.key, value), 0) > 0
-        # The first of a group may keep company with itself.
+        # The first of a group may meet its own affinity.
         return there or (not self.wanted and _meets_all(self.affinity, self.pod))
 
 
-def _meets_all(terms: list[Term], pod: PodInfo) -> bool:
+def _meets_all(terms: list[AffinityTerm], pod: PodInfo) -> bool:
     return all(term.matches(pod.labels, pod.namespace, {}) for term in terms)
 
 
-def _resolved(term: Term, world: World) -> Term:
+def _resolved(term: AffinityTerm, cache: SchedulerCache) -> AffinityTerm:
     """The term with its namespace selector turned into names; an empty selector stays (it means all)."""
     selector = term.namespace_selector
     if selector.is_nothing or selector.is_empty:
         return term
-    chosen = {name for name, labels in world.namespaces.items() if selector.matches(labels)}
+    chosen = {name for name, labels in cache.namespaces.items() if selector.matches(labels)}
     return term._replace(namespaces=term.namespaces | chosen, namespace_selector=_NO_SELECTOR)
 
 

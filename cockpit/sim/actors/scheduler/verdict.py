@@ -41,21 +41,7 @@ NEVER_PREEMPTS = "not eligible due to preemptionPolicy=Never."
 VICTIM_LEAVES = "not eligible due to a terminating pod on the nominated node."
 
 
-class Words(NamedTuple):
-    """What differs between the releases of kube-scheduler that are spoken."""
-
-    names_taints: bool
-    """`untolerated taint {k: v}` (up to 1.34) instead of `untolerated taint(s)`."""
-    has_claims: bool
-    """Dynamic resources take part: "no new claims to deallocate" comes before the preemption's sentence."""
-
-
-WORDS_1_36 = Words(names_taints=False, has_claims=True)
-WORDS_1_33 = Words(names_taints=True, has_claims=False)
-"""What scheduler-plugins v0.33.5 is built from."""
-
-
-class Verdict(NamedTuple):
+class SchedulingResult(NamedTuple):
     """What became of one pod: a node, or the sentence why there is none.
 
     `nominated` is the node on which victims are leaving for this pod: "" takes an older nomination back, None

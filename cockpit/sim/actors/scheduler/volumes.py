@@ -6,12 +6,14 @@ the real plugins let every node pass, too.
 
 from collections.abc import Iterator, Mapping
 
+from cockpit.k8s.node_affinity import NodeTerms, node_terms_of
+from cockpit.k8s.quantity import amounts_of
+from cockpit.k8s.selectors import selector_of, selects
 from cockpit.kube.resource import Resource
+from cockpit.sim.actors.scheduler.cache import SchedulerCache
 from cockpit.sim.actors.scheduler.nodeinfo import NodeInfo
-from cockpit.sim.actors.scheduler.podinfo import PodInfo, amounts
-from cockpit.sim.actors.scheduler.selectors import NodeTerms, Selector
+from cockpit.sim.actors.scheduler.podinfo import PodInfo
 from cockpit.sim.actors.scheduler.verdict import Status, unresolvable, unschedulable
-from cockpit.sim.actors.scheduler.world import World
 from cockpit.sim.port import Tree
 from cockpit.sim.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
 
@@ -36,11 +38,11 @@ _NONE_TO_BIND = "node(s) didn't find available persistent volumes to bind"
 _NO_VOLUME = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
 
 
-class VolumeNeeds:
+class PodVolumes:
     """What the claims of one pod ask of a node; made once per attempt."""
 
-    def __init__(self, world: World, pod: PodInfo) -> None:
-        self.world = world
+    def __init__(self, cache: SchedulerCache, pod: PodInfo) -> None:
+        self.cache = cache
         self.refusal: Status | None = None
         self.bound: list[Tree] = []
         self.unbound: list[Tree] = []
@@ -59,19 +61,19 @@ class VolumeNeeds:
         for name, is_own in pod.claims:
             if is_own:
                 continue
-            claim = self.world.claims.get((pod.namespace, name))
+            claim = self.cache.claims.get((pod.namespace, name))
             if claim is None:
                 return unresolvable("VolumeRestrictions", f'persistentvolumeclaim "{name}" not found')
             if "ReadWriteOncePod" in (claim["spec"].get("accessModes") or ()):
                 self.only_user.add(name)
-                self.conflicts += self.world.claim_users[(pod.namespace, name)] > 0
+                self.conflicts += self.cache.claim_users[(pod.namespace, name)] > 0
         return None
 
     def _binding(self, pod: PodInfo) -> Status | None:
         plugin = "VolumeBinding"
         immediate = False
         for name, is_own in pod.claims:
-            claim = self.world.claims.get((pod.namespace, name))
+            claim = self.cache.claims.get((pod.namespace, name))
             if claim is None:
                 waits = "waiting for ephemeral volume controller to create the persistentvolumeclaim"
                 return unresolvable(plugin, f'{waits} "{name}"' if is_own else _not_found(name))
@@ -98,15 +100,15 @@ class VolumeNeeds:
         return None
 
     def _waits_for_pod(self, claim: Tree) -> bool:
-        held = self.world.classes.get(_class_of(claim))
+        held = self.cache.classes.get(_class_of(claim))
         return held is not None and held.get("volumeBindingMode") == "WaitForFirstConsumer"
 
     def _zone(self, pod: PodInfo) -> Status | None:
         for name, is_own in pod.claims:
-            claim = self.world.claims.get((pod.namespace, name))
+            claim = self.cache.claims.get((pod.namespace, name))
             if is_own or claim is None or not (volume_name := claim["spec"].get("volumeName")):
                 continue
-            volume = self.world.volumes.get(volume_name)
+            volume = self.cache.volumes.get(volume_name)
             if volume is None:
                 return unresolvable("VolumeZone", f'persistentvolume "{volume_name}" not found')
             labels = volume["metadata"].get("labels") or {}
@@ -115,9 +117,9 @@ class VolumeNeeds:
                     self.zones.append((key, frozenset(labels[key].split("__"))))
         return None
 
-    def copy(self) -> "VolumeNeeds":
+    def copy(self) -> "PodVolumes":
         """The same for a trial."""
-        other: VolumeNeeds = object.__new__(VolumeNeeds)
+        other: PodVolumes = object.__new__(PodVolumes)
         other.__dict__.update(self.__dict__)
         return other
 
@@ -141,7 +143,7 @@ class VolumeNeeds:
     def _look_bound(self, node: NodeInfo) -> Status | None:
         reasons: list[str] = []
         for claim in self.bound:
-            volume = self.world.volumes.get(claim["spec"].get("volumeName", ""))
+            volume = self.cache.volumes.get(claim["spec"].get("volumeName", ""))
             if volume is None:
                 reasons.append(_NO_VOLUME)
                 break
@@ -185,13 +187,13 @@ class VolumeNeeds:
     def _smallest(self, claim: Tree, node: NodeInfo, chosen: set[str]) -> Tree | None:
         fitting = [
             volume
-            for name, volume in self.world.volumes.items()
+            for name, volume in self.cache.volumes.items()
             if name not in chosen and _suits(volume, claim) and _reaches(volume, node)
         ]
         return min(fitting, key=_capacity, default=None)
 
     def _provisions(self, claim: Tree, node: NodeInfo) -> bool:
-        held = self.world.classes.get(_class_of(claim))
+        held = self.cache.classes.get(_class_of(claim))
         if held is None or held.get("provisioner") in (None, "", _NO_PROVISIONER):
             return False
         terms = held.get("allowedTopologies") or ()
@@ -221,18 +223,18 @@ def _class_of(tree: Tree) -> str:
 
 
 def _size(claim: Tree) -> int:
-    return amounts((claim["spec"].get("resources") or {}).get("requests")).get("storage", 0)
+    return amounts_of((claim["spec"].get("resources") or {}).get("requests")).get("storage", 0)
 
 
 def _capacity(volume: Tree) -> int:
-    return amounts(volume["spec"].get("capacity")).get("storage", 0)
+    return amounts_of(volume["spec"].get("capacity")).get("storage", 0)
 
 
 def _reaches(volume: Tree, node: NodeInfo) -> bool:
     required = (volume["spec"].get("nodeAffinity") or {}).get("required")
     if required is None:
         return True
-    return NodeTerms(required.get("nodeSelectorTerms") or ()).matches(node.name, node.labels)
+    return NodeTerms(node_terms_of(required)).matches(node.name, node.labels)
 
 
 def _suits(volume: Tree, claim: Tree) -> bool:
@@ -251,7 +253,7 @@ def _suits(volume: Tree, claim: Tree) -> bool:
     labels: Mapping[str, str] = volume["metadata"].get("labels") or {}
     return (
         (volume.get("status") or {}).get("phase") == "Available"
-        and (selector is None or Selector(selector).matches(labels))
+        and (selector is None or selects(selector_of(selector), labels))
         and _class_of(volume) == _class_of(claim)
         and set(wanted.get("accessModes") or ()) <= set(spec.get("accessModes") or ())
     )

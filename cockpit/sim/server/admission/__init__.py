@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable
 
 from cockpit.kube.resource import Resource
 from cockpit.sim.port import Tree
-from cockpit.sim.server.admission.limits import Limits
+from cockpit.sim.server.admission.limits import LimitRanges
 from cockpit.sim.server.admission.pods import Accounts, keep_default_accounts, tolerate_outages
-from cockpit.sim.server.admission.priority import Priority, system_classes
+from cockpit.sim.server.admission.priority import PriorityAdmission, system_classes
 from cockpit.sim.server.admission.quota import Quotas
 from cockpit.sim.server.admission.security import PodSecurity
 from cockpit.sim.server.request import Request
@@ -39,9 +39,9 @@ class Admissions:
             self.quotas.close()
         self.chain: tuple[Admission, ...] = (
             *((Accounts(storage),) if with_accounts else ()),
-            Priority(storage),
+            PriorityAdmission(storage),
             tolerate_outages,
-            Limits(storage),
+            LimitRanges(storage),
             self.security,
             self.quotas,
         )

@@ -3,6 +3,8 @@
 from decimal import Decimal
 from typing import Any
 
+from cockpit.k8s.pod_requests import limits_by, requests_by
+from cockpit.k8s.quantity import Quantity
 from cockpit.sim.port import Tree
 from cockpit.sim.resources import LIMIT_RANGES, PERSISTENT_VOLUME_CLAIMS
 from cockpit.sim.server.admission.request import (
@@ -10,17 +12,16 @@ from cockpit.sim.server.admission.request import (
     is_same,
     joined,
     namespace_of,
-    pod_amounts,
     refused,
 )
-from cockpit.sim.server.quantity import Amounts, Quantity, amounts
+from cockpit.sim.server.quantity import Amounts, amounts
 from cockpit.sim.server.request import Request
 from cockpit.sim.server.storage import Storage
 
 ANNOTATION = "kubernetes.io/limit-ranger"
 
 
-class Limits:
+class LimitRanges:
     """The limit ranges of a namespace, applied to new pods and to claims."""
 
     def __init__(self, storage: Storage) -> None:
@@ -105,7 +106,12 @@ def _pod_faults(pod: Tree, limits: Any) -> list[str]:
                 asked = amounts(resources.get("requests")), amounts(resources.get("limits"))
                 faults += _faults(item, "Container", *asked)
         elif item.get("type") == "Pod":
-            faults += _faults(item, "Pod", pod_amounts(spec, "requests"), pod_amounts(spec, "limits"))
+            # Without overhead: LimitRanger has a calculation of its own.
+            whole = (
+                requests_by(spec, amounts, with_overhead=False),
+                limits_by(spec, amounts, with_overhead=False),
+            )
+            faults += _faults(item, "Pod", *whole)
     return faults
 
 

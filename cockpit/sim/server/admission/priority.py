@@ -36,7 +36,7 @@ def system_classes() -> list[Tree]:
     ]
 
 
-class Priority:
+class PriorityAdmission:
     """Resolves `priorityClassName` of new pods, and keeps one default class."""
 
     def __init__(self, storage: Storage) -> None:

@@ -5,11 +5,8 @@ from typing import Any
 
 from cockpit.kube.resource import PODS, Resource
 from cockpit.sim.port import PortError, Tree
-from cockpit.sim.server.quantity import Amounts, add_to, amounts, raise_to
 from cockpit.sim.server.refusals import forbidden
 from cockpit.sim.server.request import Request
-
-_POD_LEVEL = ("cpu", "memory")
 
 
 def is_pod(request: Request) -> bool:
@@ -51,32 +48,3 @@ def joined(texts: list[str]) -> str:
     """Several faults as one text, as Go's aggregated errors print: without repeats, in brackets."""
     told = list(dict.fromkeys(texts))
     return told[0] if len(told) == 1 else "[" + ", ".join(told) + "]"
-
-
-def pod_amounts(spec: Tree, word: str) -> Amounts:
-    """`requests` or `limits` of a whole pod: the containers and sidecars together, or the greediest init
-    container where that is more; cpu and memory as given for the pod itself, where they are (KEP-2837)."""
-
-    def of(container: Tree) -> Amounts:
-        return amounts((container.get("resources") or {}).get(word))
-
-    total: Amounts = {}
-    for container in spec.get("containers") or ():
-        add_to(total, of(container))
-    sidecars: Amounts = {}
-    starting: Amounts = {}
-    for container in spec.get("initContainers") or ():
-        mine = of(container)
-        if container.get("restartPolicy") == "Always":
-            add_to(total, mine)
-            add_to(sidecars, mine)
-            raise_to(starting, sidecars)
-        else:
-            together = dict(mine)
-            add_to(together, sidecars)
-            raise_to(starting, together)
-    raise_to(total, starting)
-    for name, amount in amounts((spec.get("resources") or {}).get(word)).items():
-        if name in _POD_LEVEL:
-            total[name] = amount
-    return total

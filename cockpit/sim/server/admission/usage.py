@@ -4,11 +4,13 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
+from cockpit.k8s.pod_requests import limits_by, requests_by
+from cockpit.k8s.quantity import Quantity
 from cockpit.kube.resource import PODS, SERVICES, Resource
 from cockpit.sim.port import Tree
 from cockpit.sim.resources import PERSISTENT_VOLUME_CLAIMS
-from cockpit.sim.server.admission.request import containers, is_same, pod_amounts
-from cockpit.sim.server.quantity import Amounts, Quantity, amounts
+from cockpit.sim.server.admission.request import containers, is_same
+from cockpit.sim.server.quantity import Amounts, amounts
 
 ONE = Quantity(Decimal(1))
 NONE = Quantity()
@@ -79,13 +81,7 @@ def _pod_usage(tree: Tree) -> Amounts:
     if (tree.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
         return found
     spec: Tree = tree.get("spec") or {}
-    overhead = amounts(spec.get("overhead"))
-    requests, limits = pod_amounts(spec, "requests"), pod_amounts(spec, "limits")
-    for name, amount in overhead.items():
-        requests[name] = requests[name] + amount if name in requests else amount
-        if name in limits and limits[name].amount:
-            limits[name] = limits[name] + amount
-    return found | _compute(requests, limits)
+    return found | _compute(requests_by(spec, amounts), limits_by(spec, amounts))
 
 
 def _compute(requests: Amounts, limits: Amounts) -> Amounts:

@@ -10,7 +10,7 @@ from ipaddress import IPv4Address
 from cockpit.sim.port import Tree
 from cockpit.sim.server.builtin.filling import each, filled
 from cockpit.sim.server.builtin.services import with_affinity
-from cockpit.sim.server.refusals import Cause, bad_request, banned, duplicate, unsupported, wrong
+from cockpit.sim.server.refusals import Cause, bad_request, banned, duplicate, too_long, unsupported, wrong
 
 _NAME_LABEL = "kubernetes.io/metadata.name"
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
@@ -22,7 +22,10 @@ _KEY_TEXT = (
     "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or "
     "'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
 )
-_BASE64 = frozenset(string.ascii_letters + string.digits + "+/")
+_BASE64 = frozenset(string.ascii_letters + string.digits + "+/\r\n")
+_LINE_BREAKS = str.maketrans("", "", "\r\n")
+_MOST_DATA_BYTES = 1024 * 1024
+"""Of all values of a config map or secret together (core.MaxSecretSize)."""
 _HIGHEST_USER_PRIORITY = 1_000_000_000
 
 
@@ -187,19 +190,24 @@ def _fixed_faults(tree: Tree, old: Tree | None, parts: tuple[str, ...]) -> Itera
 
 
 def complete_config_map(tree: Tree) -> Tree:
-    """Raises PortError 400 for binary data that is not base64."""
-    _check_base64(tree.get("binaryData") or {}, "ConfigMap")
-    return tree
+    """Its binary data on one line each. Raises PortError 400 for binary data that is not base64."""
+    return _with_bytes(tree, "binaryData", "ConfigMap")
 
 
-def _check_base64(data: Tree, kind: str) -> None:
-    for value in data.values():
-        try:
-            b64decode(value or "", validate=True)
-        except (binascii.Error, TypeError, ValueError) as error:
-            at = next((n for n, char in enumerate(value) if char not in _BASE64), len(value))
-            why = f"illegal base64 data at input byte {at}"
-            raise bad_request(f'{kind} in version "v1" cannot be handled as a {kind}: {why}') from error
+def _with_bytes(tree: Tree, part: str, kind: str) -> Tree:
+    """A tree whose base64 in `part` is as the server writes it; line breaks are read over, as Go does."""
+    data = tree.get(part) or {}
+    written = {key: _written(value or "", kind) for key, value in data.items()}
+    return tree if written == data or not any(data.values()) else {**tree, part: written}
+
+
+def _written(text: str, kind: str) -> str:
+    try:
+        return b64encode(b64decode(text.translate(_LINE_BREAKS), validate=True)).decode()
+    except (binascii.Error, TypeError, ValueError) as error:
+        at = next((n for n, char in enumerate(text) if char not in _BASE64), len(text))
+        why = f"illegal base64 data at input byte {at}"
+        raise bad_request(f'{kind} in version "v1" cannot be handled as a {kind}: {why}') from error
 
 
 def check_config_map(tree: Tree, old: Tree | None) -> Iterator[Cause]:
@@ -211,6 +219,14 @@ def check_config_map(tree: Tree, old: Tree | None) -> Iterator[Cause]:
                 yield wrong(f"{part}[{key}]", key, _KEY_TEXT)
             if part == "data" and key in (tree.get("binaryData") or {}):
                 yield wrong(f"data[{key}]", key, "duplicate of key present in binaryData")
+    text_bytes = sum(len((value or "").encode()) for value in (tree.get("data") or {}).values())
+    if text_bytes + _decoded_bytes(tree.get("binaryData") or {}) > _MOST_DATA_BYTES:
+        yield too_long("", _MOST_DATA_BYTES)
+
+
+def _decoded_bytes(data: Tree) -> int:
+    """How many bytes the values are, without decoding them."""
+    return sum(len(text) // 4 * 3 - text[-2:].count("=") for text in data.values() if text)
 
 
 def complete_limits(tree: Tree) -> Tree:
@@ -221,8 +237,7 @@ def complete_limits(tree: Tree) -> Tree:
 
 def complete_secret(secret: Tree) -> Tree:
     """Its type; what was given as text becomes data. Raises PortError 400 for data that is not base64."""
-    secret = filled(secret, type="Opaque")
-    _check_base64(secret.get("data") or {}, "Secret")
+    secret = _with_bytes(filled(secret, type="Opaque"), "data", "Secret")
     texts = secret.get("stringData")
     if texts is None:
         return secret
@@ -237,6 +252,8 @@ def check_secret(tree: Tree, old: Tree | None) -> Iterator[Cause]:
     for key in tree.get("data") or {}:
         if not _KEY(key):
             yield wrong(f"data[{key}]", key, _KEY_TEXT)
+    if _decoded_bytes(tree.get("data") or {}) > _MOST_DATA_BYTES:
+        yield too_long("data", _MOST_DATA_BYTES)
     if old is not None and tree.get("type") != old.get("type"):
         yield wrong("type", tree.get("type"), "field is immutable")
 

@@ -17,10 +17,15 @@ def complete(definition: Tree) -> Tree:
 
 
 def revise(definition: Tree, old: Tree | None) -> Tree:
-    """A new one is not served yet."""
-    if old is not None:
-        return definition
+    """A new one is not served yet; a version that objects are stored in from now on is noted."""
     stored = [one["name"] for one in definition["spec"].get("versions") or () if one.get("storage")]
+    if old is not None:
+        status = definition.get("status") or {}
+        held = status.get("storedVersions") or []
+        if held and not set(stored) <= set(held):
+            kept = [*held, *(one for one in stored if one not in held)]
+            return {**definition, "status": {**status, "storedVersions": kept}}
+        return definition
     names = {"plural": "", "kind": ""}
     return {
         **definition,

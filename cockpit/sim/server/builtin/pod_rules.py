@@ -1,8 +1,9 @@
 """What a pod's spec must say, for pods and templates (pkg/apis/core/validation/validation.go)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from decimal import Decimal
 
-from cockpit.model.quantity import parse_quantity
+from cockpit.k8s.quantity import quantity
 from cockpit.sim.port import Tree
 from cockpit.sim.server.names import label_faults, subdomain_faults
 from cockpit.sim.server.refusals import Cause, duplicate, required, unsupported, wrong
@@ -56,6 +57,30 @@ def _volume_faults(volumes: list[Tree], field: str) -> Iterator[Cause]:
         if name in seen:
             yield duplicate(f"{field}.volumes[{index}].name", name)
         seen.add(name)
+        yield from _item_faults(volume, f"{field}.volumes[{index}]")
+
+
+def _item_faults(volume: Tree, field: str) -> Iterator[Cause]:
+    """Files of a volume lie inside it."""
+    projected = volume.get("projected") or {}
+    sources = [(field, volume)]
+    for number, one in enumerate(projected.get("sources") or ()):
+        sources.append((f"{field}.projected.sources[{number}]", one))
+    for where, source in sources:
+        for kind in ("configMap", "secret", "downwardAPI"):
+            for index, item in enumerate((source.get(kind) or {}).get("items") or ()):
+                at = f"{where}.{kind}.items[{index}].path"
+                yield from _path_faults(item.get("path", ""), at, is_file=True)
+
+
+def _path_faults(path: str, field: str, *, is_file: bool = False) -> Iterator[Cause]:
+    """A path that leads downwards; no file begins with two dots, as the kubelet's own do."""
+    if path.startswith("/"):
+        yield wrong(field, path, "must be a relative path")
+    if ".." in path.split("/"):
+        yield wrong(field, path, "must not contain '..'")
+    elif is_file and path.startswith(".."):
+        yield wrong(field, path, "must not start with '..'")
 
 
 def _container_faults(
@@ -81,20 +106,27 @@ def _container_faults(
         probe = container.get(key)
         if probe is not None and not any(one in probe for one in _PROBES):
             yield required(f"{field}.{key}", "must specify a handler type")
-    for index, mount in enumerate(container.get("volumeMounts") or ()):
-        if mount.get("name") not in volumes:
-            yield {
-                "reason": "FieldValueNotFound",
-                "message": f'Not found: "{mount.get("name", "")}"',
-                "field": f"{field}.volumeMounts[{index}].name",
-            }
-        if not mount.get("mountPath"):
-            yield required(f"{field}.volumeMounts[{index}].mountPath")
+    yield from _mount_faults(container.get("volumeMounts") or (), f"{field}.volumeMounts", volumes)
     for index, variable in enumerate(container.get("env") or ()):
         if not variable.get("name"):
             yield required(f"{field}.env[{index}].name")
     yield from _port_faults(container.get("ports") or [], field)
     yield from resource_faults(container.get("resources") or {}, f"{field}.resources")
+
+
+def _mount_faults(mounts: Iterable[Tree], field: str, volumes: set[str | None]) -> Iterator[Cause]:
+    for index, mount in enumerate(mounts):
+        if mount.get("name") not in volumes:
+            yield {
+                "reason": "FieldValueNotFound",
+                "message": f'Not found: "{mount.get("name", "")}"',
+                "field": f"{field}[{index}].name",
+            }
+        if not mount.get("mountPath"):
+            yield required(f"{field}[{index}].mountPath")
+        for key in ("subPath", "subPathExpr"):
+            # without the index: that is how the real server names it
+            yield from _path_faults(mount.get(key) or "", f"{field}.{key}")
 
 
 def _port_faults(ports: list[Tree], field: str) -> Iterator[Cause]:
@@ -138,9 +170,9 @@ def _is_device(name: str) -> bool:
     return "/" in name and not name.startswith("requests.") and "kubernetes.io/" not in name
 
 
-def amount_of(text: object) -> float | None:
-    """A quantity as a number; None for what is none."""
+def amount_of(text: object) -> Decimal | None:
+    """A quantity as a number; None for what is not a valid one."""
     try:
-        return parse_quantity(str(text))
+        return quantity(text).amount
     except ValueError:
         return None

@@ -5,11 +5,12 @@ import msgspec
 from cockpit.kube.resource import EVENTS, JOBS, NAMESPACES, NODES, PODS, SERVICES, Resource
 from cockpit.sim import resources as r
 from cockpit.sim.server.builtin import bounds, cluster, definitions, events, jobs, pods, services, workloads
-from cockpit.sim.server.kinds import Kind, Kinds, Scale
-from cockpit.sim.server.schema import Shape, shape_of
+from cockpit.sim.server.kinds import Kinds, ScaleSubresource, ServedKind
 from cockpit.sim.server.schema.crd_check import crd_faults
+from cockpit.sim.server.schema.kinds import shape_of
+from cockpit.sim.server.schema.shape import SchemaShape
 
-_WORKLOAD_SCALE = Scale(selector=("spec", "selector"))
+_WORKLOAD_SCALE = ScaleSubresource(selector=("spec", "selector"))
 
 
 def built_in() -> Kinds:
@@ -18,13 +19,13 @@ def built_in() -> Kinds:
     return Kinds(msgspec.structs.replace(kind, shape=_shape(kind.resource)) for kind in kinds)
 
 
-def _shape(resource: Resource) -> Shape | None:
+def _shape(resource: Resource) -> SchemaShape | None:
     return shape_of(resource.group, resource.version, resource.kind)
 
 
-def _nodes_and_pods() -> list[Kind]:
+def _nodes_and_pods() -> list[ServedKind]:
     return [
-        Kind(
+        ServedKind(
             resource=PODS,
             singular="pod",
             short_names=("po",),
@@ -41,7 +42,7 @@ def _nodes_and_pods() -> list[Kind]:
             checks=(pods.check,),
             status_checks=(pods.check_status,),
         ),
-        Kind(
+        ServedKind(
             resource=NODES,
             singular="node",
             short_names=("no",),
@@ -54,7 +55,7 @@ def _nodes_and_pods() -> list[Kind]:
             revise=(cluster.revise_node,),
             checks=(cluster.check_node,),
         ),
-        Kind(
+        ServedKind(
             resource=NAMESPACES,
             singular="namespace",
             short_names=("ns",),
@@ -69,9 +70,9 @@ def _nodes_and_pods() -> list[Kind]:
     ]
 
 
-def _core() -> list[Kind]:
+def _core() -> list[ServedKind]:
     return [
-        Kind(
+        ServedKind(
             resource=EVENTS,
             singular="event",
             short_names=("ev",),
@@ -81,7 +82,7 @@ def _core() -> list[Kind]:
             complete=(events.complete,),
             checks=(events.check,),
         ),
-        Kind(
+        ServedKind(
             resource=r.NEW_EVENTS,
             singular="event",
             short_names=("ev",),
@@ -93,7 +94,7 @@ def _core() -> list[Kind]:
             to_served=events.to_new,
             checks=(events.check_story, events.check_new),
         ),
-        Kind(
+        ServedKind(
             resource=SERVICES,
             singular="service",
             short_names=("svc",),
@@ -108,21 +109,21 @@ def _core() -> list[Kind]:
             checks=(services.check,),
             status_checks=(services.check_status,),
         ),
-        Kind(
+        ServedKind(
             resource=r.CONFIG_MAPS,
             singular="configmap",
             short_names=("cm",),
             complete=(cluster.complete_config_map,),
             checks=(cluster.check_config_map,),
         ),
-        Kind(
+        ServedKind(
             resource=r.SECRETS,
             singular="secret",
             fields={"type": ("type",)},
             complete=(cluster.complete_secret,),
             checks=(cluster.check_secret,),
         ),
-        Kind(
+        ServedKind(
             resource=r.SERVICE_ACCOUNTS,
             singular="serviceaccount",
             short_names=("sa",),
@@ -131,9 +132,9 @@ def _core() -> list[Kind]:
     ]
 
 
-def _volumes() -> list[Kind]:
+def _volumes() -> list[ServedKind]:
     return [
-        Kind(
+        ServedKind(
             resource=r.PERSISTENT_VOLUME_CLAIMS,
             singular="persistentvolumeclaim",
             short_names=("pvc",),
@@ -142,7 +143,7 @@ def _volumes() -> list[Kind]:
             complete=(cluster.complete_claim,),
             revise=(cluster.pending_status,),
         ),
-        Kind(
+        ServedKind(
             resource=r.PERSISTENT_VOLUMES,
             singular="persistentvolume",
             short_names=("pv",),
@@ -151,7 +152,7 @@ def _volumes() -> list[Kind]:
             complete=(cluster.complete_volume,),
             revise=(cluster.revise_volume,),
         ),
-        Kind(
+        ServedKind(
             resource=r.RESOURCE_QUOTAS,
             singular="resourcequota",
             short_names=("quota",),
@@ -160,7 +161,7 @@ def _volumes() -> list[Kind]:
             revise=(cluster.empty_status,),
             checks=(bounds.check_quota,),
         ),
-        Kind(
+        ServedKind(
             resource=r.LIMIT_RANGES,
             singular="limitrange",
             short_names=("limits",),
@@ -171,9 +172,9 @@ def _volumes() -> list[Kind]:
     ]
 
 
-def _batch() -> list[Kind]:
+def _batch() -> list[ServedKind]:
     return [
-        Kind(
+        ServedKind(
             resource=JOBS,
             singular="job",
             categories=("all",),
@@ -190,9 +191,9 @@ def _batch() -> list[Kind]:
     ]
 
 
-def _apps() -> list[Kind]:
+def _apps() -> list[ServedKind]:
     return [
-        Kind(
+        ServedKind(
             resource=r.DEPLOYMENTS,
             singular="deployment",
             short_names=("deploy",),
@@ -206,7 +207,7 @@ def _apps() -> list[Kind]:
             checks=(workloads.check, workloads.check_progress, workloads.check_selector),
             status_checks=(workloads.check_deployment_status,),
         ),
-        Kind(
+        ServedKind(
             resource=r.REPLICA_SETS,
             singular="replicaset",
             short_names=("rs",),
@@ -218,7 +219,7 @@ def _apps() -> list[Kind]:
             revise=(workloads.revise_replica_set,),
             checks=(workloads.check, workloads.check_selector),
         ),
-        Kind(
+        ServedKind(
             resource=r.DAEMON_SETS,
             singular="daemonset",
             short_names=("ds",),
@@ -229,11 +230,11 @@ def _apps() -> list[Kind]:
             revise=(workloads.revise_daemon_set,),
             checks=(workloads.check, workloads.check_selector),
         ),
-        Kind(resource=r.CONTROLLER_REVISIONS, singular="controllerrevision"),
+        ServedKind(resource=r.CONTROLLER_REVISIONS, singular="controllerrevision"),
     ]
 
 
-def _rights() -> list[Kind]:
+def _rights() -> list[ServedKind]:
     named = (
         (r.ROLES, "role"),
         (r.ROLE_BINDINGS, "rolebinding"),
@@ -241,14 +242,14 @@ def _rights() -> list[Kind]:
         (r.CLUSTER_ROLE_BINDINGS, "clusterrolebinding"),
     )
     return [
-        Kind(resource=resource, singular=singular, name_rule="path", is_path_creatable=True)
+        ServedKind(resource=resource, singular=singular, name_rule="path", is_path_creatable=True)
         for resource, singular in named
     ]
 
 
-def _others() -> list[Kind]:
+def _others() -> list[ServedKind]:
     return [
-        Kind(
+        ServedKind(
             resource=r.BUDGETS,
             singular="poddisruptionbudget",
             short_names=("pdb",),
@@ -258,14 +259,14 @@ def _others() -> list[Kind]:
             revise=(workloads.revise_budget,),
             checks=(workloads.check_budget,),
         ),
-        Kind(
+        ServedKind(
             resource=r.LEASES,
             singular="lease",
             is_path_creatable=True,
             is_update_unconditional=False,
             checks=(bounds.check_lease,),
         ),
-        Kind(
+        ServedKind(
             resource=r.PRIORITY_CLASSES,
             singular="priorityclass",
             short_names=("pc",),
@@ -274,20 +275,20 @@ def _others() -> list[Kind]:
             complete=(cluster.complete_priority_class,),
             checks=(cluster.check_priority_class,),
         ),
-        Kind(
+        ServedKind(
             resource=r.STORAGE_CLASSES,
             singular="storageclass",
             short_names=("sc",),
             complete=(cluster.complete_storage_class,),
         ),
-        Kind(
+        ServedKind(
             resource=r.ENDPOINT_SLICES,
             singular="endpointslice",
             has_generation=True,
             generation_parts=("addressType", "endpoints", "ports"),
         ),
         *_rights(),
-        Kind(
+        ServedKind(
             resource=r.CUSTOM_RESOURCE_DEFINITIONS,
             singular="customresourcedefinition",
             short_names=("crd", "crds"),

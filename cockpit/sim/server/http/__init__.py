@@ -1,1 +1,1 @@
-"""The HTTP face of the embedded API server: TLS, people, paths, lists, watches, tables, proxies."""
+"""HTTP of the embedded API server: TLS, people, paths, lists, watches, tables, proxies."""

@@ -9,17 +9,17 @@ _DISCOVERY = "apidiscovery.k8s.io"
 _TYPES = frozenset({"application/json", "application/*", "*/*"})
 
 
-class Form(msgspec.Struct, frozen=True):
+class AnswerForm(msgspec.Struct, frozen=True):
     """`as_` is "" for plain objects, else Table, PartialObjectMetadata, PartialObjectMetadataList or
     APIGroupDiscoveryList."""
 
     as_: str = ""
 
 
-PLAIN = Form()
+PLAIN = AnswerForm()
 
 
-def form_of(header: str, *, discovery: bool = False) -> Form:
+def form_of(header: str, *, discovery: bool = False) -> AnswerForm:
     """The first entry of an Accept header that can be served. Raises PortError 406 when there is none."""
     if not header.strip():
         return PLAIN
@@ -32,9 +32,9 @@ def form_of(header: str, *, discovery: bool = False) -> Form:
         if not as_:
             return PLAIN
         if discovery and given.get("g") == _DISCOVERY and given.get("v") == "v2":
-            return Form(as_)
+            return AnswerForm(as_)
         if not discovery and given.get("g") == _META and given.get("v") == "v1":
-            return Form(as_)
+            return AnswerForm(as_)
     raise not_acceptable()
 
 

@@ -2,18 +2,23 @@
 
 import asyncio
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from io import BytesIO
 from typing import Any
 
 from aiohttp import web
 
 from cockpit.sim.port import PortError, Tree
-from cockpit.sim.server.http.face import retry_after
-from cockpit.sim.server.http.shown import encode
+from cockpit.sim.server.http.representation import encode
+from cockpit.sim.server.http.server_context import retry_after
 from cockpit.sim.server.http.statuses import failure
 
 JSON = "application/json"
 COMMON = {"Cache-Control": "no-cache, private"}
+_MOST_WARNED_LETTERS, _MOST_LETTERS_CUT = 4096, 256
+_MOST_WARNINGS = 64
+"""Python's http.client takes no answer of more than 100 headers."""
+_LARGE_BYTES = 256 * 1024
 _GZIP_BYTES = 128 * 1024
 """From here on the real server compresses."""
 
@@ -28,11 +33,27 @@ def answer(
 ) -> web.Response:
     """A whole answer."""
     data = body if isinstance(body, bytes) else encode(body) + b"\n"
-    made = web.Response(body=data, status=status, headers={**COMMON, **(headers or {})})
+    # In pieces: TLS would take a large one whole, and nobody would see that the client does not read it.
+    sent = data if len(data) < _LARGE_BYTES else BytesIO(data)
+    made = web.Response(body=sent, status=status, headers={**COMMON, **(headers or {})})
     made.headers["Content-Type"] = content_type
-    for text in dict.fromkeys(warnings):
-        made.headers.add("Warning", f'299 - "{_quoted(text)}"')
+    for text in _warned(warnings):
+        made.headers.add("Warning", f'299 - "{text}"')
     return made
+
+
+def _warned(warnings: Iterable[str]) -> Iterator[str]:
+    """Quoted and without doubles; where they are too much each is cut, and what is still too much is left out
+    (apiserver: WithWarningRecorder)."""
+    texts = list(dict.fromkeys(warnings))[:_MOST_WARNINGS]
+    is_cut = sum(map(len, texts)) > _MOST_WARNED_LETTERS
+    told = 0
+    for text in texts:
+        shown = text[:_MOST_LETTERS_CUT] if is_cut else text
+        told += len(shown)
+        if told > _MOST_WARNED_LETTERS:
+            return
+        yield _quoted(shown)
 
 
 def _quoted(text: str) -> str:

@@ -8,19 +8,21 @@ import msgspec
 
 from cockpit.clock import Clock
 from cockpit.sim.port import Tree
-from cockpit.sim.server.http.target import Target
+from cockpit.sim.server.http.target import RequestTarget
 from cockpit.sim.server.request import User
 from cockpit.sim.times import rfc3339_micro
 
 _MOST_BYTES = 32 * 1024 * 1024
 
 
-class Entry(msgspec.Struct, frozen=True):
+class AuditEvent(msgspec.Struct, frozen=True):
     """What is told of one request. `code` is the status of its answer, 499 when nobody waited for one."""
 
     audit_id: str
-    target: Target
+    target: RequestTarget
     user: User | None
+    acting_as: User | None
+    """The user that it impersonates; None for most."""
     uri: str
     agent: str
     address: str
@@ -28,7 +30,7 @@ class Entry(msgspec.Struct, frozen=True):
     began_seconds: float
 
 
-class AuditLog:
+class ServerAuditLog:
     """Lines of `audit.k8s.io/v1` at level Metadata in a file of 0600; one older file is kept as NAME.1."""
 
     def __init__(self, path: Path, clock: Clock) -> None:
@@ -43,7 +45,7 @@ class AuditLog:
         file.seek(0, os.SEEK_END)
         return file
 
-    def write(self, entry: Entry) -> None:
+    def write(self, entry: AuditEvent) -> None:
         """One line about a request that has been answered."""
         if self._file is None:
             return
@@ -56,7 +58,7 @@ class AuditLog:
             "stage": "ResponseComplete",
             "requestURI": entry.uri,
             "verb": entry.target.verb,
-            "user": {"username": user.name, "groups": list(user.groups)} if user else {},
+            "user": _told(user) if user else {},
             "sourceIPs": [entry.address],
             "userAgent": entry.agent,
             "objectRef": _reference(entry.target),
@@ -64,6 +66,8 @@ class AuditLog:
             "requestReceivedTimestamp": rfc3339_micro(entry.began_seconds),
             "stageTimestamp": rfc3339_micro(self._clock.now()),
         }
+        if entry.acting_as is not None:
+            line["impersonatedUser"] = _told(entry.acting_as)
         data = msgspec.json.encode(line) + b"\n"
         if self._bytes + len(data) > _MOST_BYTES:
             self._turn()
@@ -83,7 +87,11 @@ class AuditLog:
         self._file, self._bytes = self._open(), 0
 
 
-def _reference(target: Target) -> Tree:
+def _told(user: User) -> Tree:
+    return {"username": user.name, "groups": list(user.groups)}
+
+
+def _reference(target: RequestTarget) -> Tree:
     told = {
         "resource": target.plural,
         "namespace": target.namespace,

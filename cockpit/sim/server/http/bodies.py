@@ -7,10 +7,11 @@ import msgspec
 from cockpit.sim.port import Patch, PatchType, PortError, Tree
 from cockpit.sim.server.http.statuses import unknown_format
 from cockpit.sim.server.http.wire import decode as wire
+from cockpit.sim.server.json_values import json_type
+from cockpit.sim.server.limits import METER, too_deep
 from cockpit.sim.server.refusals import bad_request, unsupported_media
-
-MOST_BYTES = 3 * 1024 * 1024
-"""The real server's limit for a body."""
+from cockpit.sim.server.schema.decode import accepted
+from cockpit.sim.server.schema.kinds import shape_of
 
 _JSON = frozenset({"", "application/json", "*/*"})
 _YAML = frozenset({"application/yaml", "application/x-yaml", "text/yaml"})
@@ -25,9 +26,6 @@ def media_of(header: str) -> str:
 
 
 _NO_KIND = "couldn't get version/kind; json parse error: "
-_HEAD = (
-    'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
-)
 _NO_YAML = "error decoding YAML: error converting YAML to JSON: "
 _QUOTED_BYTES = 30
 _BEGINNINGS = b'{["-0123456789tfn'
@@ -48,13 +46,24 @@ def object_of(body: bytes, content_type: str, kind: str = "Status") -> Tree:
         if tree is None and body.strip() == b"null":
             tree = {}
         if not isinstance(tree, dict):
-            raise bad_request(f"{_NO_KIND}json: cannot unmarshal {_go(tree)} into Go value of type {_HEAD}")
+            raise bad_request(f"{_NO_KIND}must be an object, not {json_type(tree)}")
     except PortError as error:
         if error.status != 400:
             raise
         why = f"the object provided is unrecognized (must be of type {kind}): {error.message}"
         raise bad_request(f"{why} ({_quoted(body)})") from None
     return tree
+
+
+def typed(tree: Tree, group_version: str, kind: str, validation: str = "") -> Tree:
+    """An object of a built-in type as it is understood. Raises PortError 400 for fields of other types."""
+    group, _, version = group_version.rpartition("/")
+    shape = shape_of(group, version, kind)
+    return (
+        tree
+        if shape is None
+        else accepted({**tree, "apiVersion": group_version, "kind": kind}, shape, validation)[0]
+    )
 
 
 def without_kind(body: bytes, kind: str) -> PortError:
@@ -68,8 +77,10 @@ def without_kind(body: bytes, kind: str) -> PortError:
 
 def _wire(body: bytes) -> Tree:
     try:
-        return wire.decoded(body)
-    except wire.NotUnderstood as error:
+        return dict(_measured(wire.decoded(body), ""))
+    except RecursionError:
+        raise too_deep() from None
+    except wire.BadProtobuf as error:
         raise bad_request(str(error)) from None
 
 
@@ -106,29 +117,22 @@ def patch_of(body: bytes, kind: PatchType) -> Patch:
     wanted = list if kind is PatchType.JSON else dict
     if not isinstance(tree, wanted) and kind is PatchType.APPLY:
         raise bad_request(
-            "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal "
-            f"{_go(tree)} into Go value of type map[string]interface {{}}"
+            "error decoding YAML: error unmarshaling JSON: while decoding JSON: "
+            f"must be an object, not {json_type(tree)}"
         )
     if not isinstance(tree, wanted):
         raise bad_request(
-            f"{prefix}json: cannot unmarshal {_go(tree)} into Go value of type {_go_type(kind)}"
+            f"{prefix}must be an {'array' if kind is PatchType.JSON else 'object'}, not {json_type(tree)}"
         )
     patch: Patch = tree
     return patch
 
 
-def _go(tree: Any) -> str:
-    names = {dict: "object", list: "array", str: "string", bool: "bool", int: "number", float: "number"}
-    return names.get(type(tree), "null")
-
-
-def _go_type(kind: PatchType) -> str:
-    return "[]handlers.jsonPatchOp" if kind is PatchType.JSON else "map[string]interface {}"
-
-
 def _json(body: bytes, prefix: str) -> Any:
     try:
-        return msgspec.json.decode(body)
+        return _measured(msgspec.json.decode(body), prefix)
+    except RecursionError:
+        raise bad_request(f"{prefix}{too_deep().message}") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         said = "unexpected end of JSON input" if "truncated" in str(error) else str(error)
         first = body.lstrip()[:1]
@@ -137,19 +141,27 @@ def _json(body: bytes, prefix: str) -> Any:
         raise bad_request(f"{prefix}{said}") from None
 
 
+def _measured(tree: Any, prefix: str) -> Any:
+    """The tree, if it is neither too deep nor of too many values."""
+    try:
+        METER.measure(tree)
+    except PortError as error:
+        raise PortError(error.status, error.reason, f"{prefix}{error.message}") from None
+    return tree
+
+
 def _yaml(body: bytes, prefix: str = "") -> Any:
     stripped = body.lstrip()
     if stripped[:1] in (b"{", b"["):
         # Most clients send JSON, which is YAML too; reading it as such is a hundred times faster.
         try:
-            return msgspec.json.decode(body)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+            return _measured(msgspec.json.decode(body), prefix)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             pass
-    import yaml
+    from cockpit.sim.server.http.yaml_body import BadYaml, tree_of
 
     try:
-        return yaml.load(body, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
-        said = f"line {mark.line}: {problem}" if mark else " ".join(str(error).split())
-        raise bad_request(f"{prefix}yaml: {said}") from None
+        with METER.request():
+            return _measured(tree_of(body), prefix)
+    except BadYaml as error:
+        raise bad_request(f"{prefix}yaml: {error}") from None

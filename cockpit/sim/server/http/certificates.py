@@ -24,7 +24,7 @@ _LIFETIME = datetime.timedelta(days=365)
 _HOSTS = ("localhost", "kubernetes", "kubernetes.default.svc", "127.0.0.1", "::1")
 
 
-class Pair(msgspec.Struct, frozen=True):
+class CertificatePair(msgspec.Struct, frozen=True):
     """Where a certificate and its key lie."""
 
     certificate_file: Path
@@ -35,9 +35,9 @@ class Certificates(msgspec.Struct, frozen=True):
     """Everything that was made. `ca_file` is what clients are to trust."""
 
     ca_file: Path
-    server: Pair
-    admin: Pair
-    kubelet_client: Pair
+    server: CertificatePair
+    admin: CertificatePair
+    kubelet_client: CertificatePair
 
 
 class _Authority:
@@ -57,7 +57,9 @@ class _Authority:
         )
         self.file.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
 
-    def sign(self, name: str, subject: Mapping[x509.ObjectIdentifier, str], hosts: tuple[str, ...]) -> Pair:
+    def sign(
+        self, name: str, subject: Mapping[x509.ObjectIdentifier, str], hosts: tuple[str, ...]
+    ) -> CertificatePair:
         """A certificate, for a server where `hosts` are given and for a client otherwise."""
         key = ec.generate_private_key(ec.SECP256R1())
         attributes = [x509.NameAttribute(kind, text) for kind, text in subject.items()]
@@ -72,7 +74,7 @@ class _Authority:
         if hosts:
             names = x509.SubjectAlternativeName([_general(host) for host in hosts])
             builder = builder.add_extension(names, critical=False)
-        pair = Pair(self.folder / f"{name}.crt", self.folder / f"{name}.key")
+        pair = CertificatePair(self.folder / f"{name}.crt", self.folder / f"{name}.key")
         signed = builder.sign(self._key, hashes.SHA256())
         pair.certificate_file.write_bytes(signed.public_bytes(serialization.Encoding.PEM))
         pair.key_file.touch(mode=0o600)

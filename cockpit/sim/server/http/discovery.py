@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from cockpit.sim.port import Tree
-from cockpit.sim.server.http.mounts import Mount, aggregated_item
-from cockpit.sim.server.kinds import Kind, Kinds
+from cockpit.sim.server.http.mounts import AggregatedGroup, aggregated_item
+from cockpit.sim.server.kinds import Kinds, ServedKind
 
 _WEIGHTS = (
     *("", "apps", "events.k8s.io", "authentication.k8s.io", "authorization.k8s.io", "autoscaling", "batch"),
@@ -46,9 +46,9 @@ def _version_key(version: str) -> tuple[int, int, int, str]:
     return (0, -int(rest), 0, version) if rest.isdigit() else (3, 0, 0, version)
 
 
-def grouped(kinds: Iterable[Kind]) -> dict[str, dict[str, list[Kind]]]:
+def grouped(kinds: Iterable[ServedKind]) -> dict[str, dict[str, list[ServedKind]]]:
     """Group -> version, the preferred first -> kinds by plural."""
-    groups: dict[str, dict[str, list[Kind]]] = {}
+    groups: dict[str, dict[str, list[ServedKind]]] = {}
     for kind in kinds:
         resource = kind.resource
         groups.setdefault(resource.group, {}).setdefault(resource.version, []).append(kind)
@@ -65,7 +65,7 @@ def grouped(kinds: Iterable[Kind]) -> dict[str, dict[str, list[Kind]]]:
     }
 
 
-def _subresources(kind: Kind) -> list[tuple[str, tuple[str, str, str], tuple[str, ...]]]:
+def _subresources(kind: ServedKind) -> list[tuple[str, tuple[str, str, str], tuple[str, ...]]]:
     resource = kind.resource
     own = (resource.group, resource.version, resource.kind)
     found = []
@@ -85,11 +85,11 @@ class Discovery:
     def __init__(self, kinds: Kinds, address: str) -> None:
         self._kinds = kinds
         self._address = address
-        self._groups: dict[str, dict[str, list[Kind]]] = {}
+        self._groups: dict[str, dict[str, list[ServedKind]]] = {}
         self._at = -1
-        self.mounts: list[Mount] = []
+        self.mounts: list[AggregatedGroup] = []
 
-    def groups(self) -> dict[str, dict[str, list[Kind]]]:
+    def groups(self) -> dict[str, dict[str, list[ServedKind]]]:
         """Group -> version -> kinds."""
         if self._at != self._kinds.revision:
             self._at = self._kinds.revision
@@ -170,7 +170,7 @@ def _group(name: str, versions: list[str]) -> Tree:
     return {"name": name, "versions": told, "preferredVersion": told[0]}
 
 
-def _resource(kind: Kind) -> Tree:
+def _resource(kind: ServedKind) -> Tree:
     resource = kind.resource
     entry: Tree = {
         "name": resource.plural,
@@ -186,7 +186,7 @@ def _resource(kind: Kind) -> Tree:
     return entry
 
 
-def _subresource(kind: Kind, name: str, what: tuple[str, str, str], verbs: tuple[str, ...]) -> Tree:
+def _subresource(kind: ServedKind, name: str, what: tuple[str, str, str], verbs: tuple[str, ...]) -> Tree:
     resource = kind.resource
     group, version, answered = what
     entry: Tree = {
@@ -199,7 +199,7 @@ def _subresource(kind: Kind, name: str, what: tuple[str, str, str], verbs: tuple
     return entry | {"kind": answered, "verbs": list(verbs)}
 
 
-def _response(kind: Kind, what: tuple[str, str, str]) -> Tree:
+def _response(kind: ServedKind, what: tuple[str, str, str]) -> Tree:
     """What is answered; group and version stay empty where they are the resource's own."""
     group, version, name = what
     if (group, version) == (kind.resource.group, kind.resource.version):
@@ -207,7 +207,7 @@ def _response(kind: Kind, what: tuple[str, str, str]) -> Tree:
     return {"group": group, "version": version, "kind": name}
 
 
-def _aggregated(kind: Kind) -> Tree:
+def _aggregated(kind: ServedKind) -> Tree:
     resource = kind.resource
     entry: Tree = {
         "resource": resource.plural,

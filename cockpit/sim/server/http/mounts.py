@@ -8,7 +8,7 @@ import msgspec
 from cockpit.sim.port import Tree
 
 
-class Mount(msgspec.Struct, frozen=True, eq=False):
+class AggregatedGroup(msgspec.Struct, frozen=True, eq=False):
     """One group and version. `resources` is its APIResourceList; `answer` is asked with the rest of the path
     and the query of a GET, and raises PortError."""
 
@@ -22,7 +22,7 @@ class Mount(msgspec.Struct, frozen=True, eq=False):
         return f"/apis/{self.group}/{self.version}"
 
 
-def mount_of(mounts: Sequence[Mount], path: str) -> Mount | None:
+def mount_of(mounts: Sequence[AggregatedGroup], path: str) -> AggregatedGroup | None:
     """The mount that a path belongs to; the root of its version belongs to discovery."""
     for one in mounts:
         if path.startswith(f"{one.prefix}/") and path.rstrip("/") != one.prefix:
@@ -30,7 +30,7 @@ def mount_of(mounts: Sequence[Mount], path: str) -> Mount | None:
     return None
 
 
-def aggregated_item(mount: Mount) -> dict[str, Any]:
+def aggregated_item(mount: AggregatedGroup) -> dict[str, Any]:
     """Its entry in an APIGroupDiscoveryList, from its APIResourceList."""
     resources: list[dict[str, Any]] = []
     for one in mount.resources()["resources"]:

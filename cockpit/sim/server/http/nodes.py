@@ -9,9 +9,11 @@ import yarl
 from aiohttp import web
 
 from cockpit.kube.resource import NODES, PODS
+from cockpit.sim.loopback import is_loopback
 from cockpit.sim.port import PortError, Tree
 from cockpit.sim.server.http.answers import COMMON
-from cockpit.sim.server.http.face import Asked, Face
+from cockpit.sim.server.http.server_context import ApiRequest, ServerContext
+from cockpit.sim.server.http.statuses import unavailable
 from cockpit.sim.server.refusals import bad_request, not_found
 
 _LOG_QUERY = (
@@ -27,14 +29,18 @@ _LOG_QUERY = (
 _RUN_QUERY = {"stdin": "input", "stdout": "output", "stderr": "error", "tty": "tty"}
 _PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 _FORWARD_PROTOCOLS = ("v4.channel.k8s.io",)
+_NO_SPDY = (
+    "this embedded cluster forwards ports over WebSocket (v4.channel.k8s.io), not over SPDY as kubectl does: "
+    "use `cockpit job tensorboard JOB --port PORT`"
+)
 _PIECE_BYTES = 64 * 1024
-_MOST_MESSAGE_BYTES = 64 * 1024 * 1024
+_MOST_MESSAGE_BYTES = 8 * 1024 * 1024
 _DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container"
 _KUBELET_PORT = 10250
 
 
-def _pod(face: Face, asked: Asked) -> Tree:
-    stored = face.operations.storage.get(PODS, asked.target.namespace, asked.target.name)
+def _pod(context: ServerContext, asked: ApiRequest) -> Tree:
+    stored = context.operations.storage.get(PODS, asked.target.namespace, asked.target.name)
     if stored is None:
         raise not_found(PODS, asked.target.name)
     return stored.tree
@@ -62,9 +68,13 @@ def container_of(pod: Tree, wanted: str, *, heed_annotation: bool = False) -> st
     raise bad_request(told)
 
 
-def kubelet_of(face: Face, name: str) -> str:
-    """`https://ADDRESS:PORT` of a node's kubelet. Raises PortError 404 when there is no such node."""
-    stored = face.operations.storage.get(NODES, "", name)
+def kubelet_of(context: ServerContext, name: str) -> str:
+    """`https://ADDRESS:PORT` of a node's kubelet.
+
+    Raises PortError 404 when there is no such node, 503 when the address is none that we listen at: anybody
+    with rights may write one, and on a real network it is somebody else's.
+    """
+    stored = context.operations.storage.get(NODES, "", name)
     if stored is None:
         raise not_found(NODES, name)
     status = stored.tree.get("status") or {}
@@ -76,6 +86,8 @@ def kubelet_of(face: Face, name: str) -> str:
     endpoint = (status.get("daemonEndpoints") or {}).get("kubeletEndpoint") or {}
     # The field is spelt with a capital letter in the API.
     port = endpoint.get("Port") or _KUBELET_PORT
+    if not (is_loopback(host) and context.listens(host, port)):
+        raise unavailable(f"the kubelet of node {name} is simulated: nothing listens at {host}:{port}")
     return f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
 
 
@@ -95,7 +107,7 @@ def unreachable(method: str, url: str, error: Exception) -> PortError:
     return PortError(500, "", f'{method} "{url}": {dial_fault(error, url)}')
 
 
-async def _kubelets_refusal(asked: Asked, response: aiohttp.ClientResponse) -> PortError:
+async def _kubelets_refusal(asked: ApiRequest, response: aiohttp.ClientResponse) -> PortError:
     text = (await response.content.read(_PIECE_BYTES)).decode("utf-8", "replace").strip()
     if response.status == 400:
         return bad_request(text)
@@ -112,7 +124,7 @@ async def _kubelets_refusal(asked: Asked, response: aiohttp.ClientResponse) -> P
 _STREAMS = ("All", "Stderr", "Stdout")
 
 
-def _check_stream(asked: Asked) -> None:
+def _check_stream(asked: ApiRequest) -> None:
     """As with the gate PodLogsQuerySplitStreams on (1.36 ValidatePodLogOptions). Raises PortError."""
     stream = asked.query.get("stream", "All")
     told = ""
@@ -125,9 +137,9 @@ def _check_stream(asked: Asked) -> None:
         raise PortError(422, "Invalid", f'PodLogOptions "{asked.target.name}" is invalid: {told}')
 
 
-async def log(face: Face, asked: Asked) -> web.StreamResponse:
+async def log(context: ServerContext, asked: ApiRequest) -> web.StreamResponse:
     """`GET pods/NAME/log`, line by line as the node sends it."""
-    pod = _pod(face, asked)
+    pod = _pod(context, asked)
     _check_stream(asked)
     container = container_of(pod, asked.query.get("container", ""))
     headers = {**COMMON, "Content-Type": "text/plain"}
@@ -135,16 +147,17 @@ async def log(face: Face, asked: Asked) -> web.StreamResponse:
         return web.Response(status=204, headers=COMMON)
     metadata = pod["metadata"]
     url = (
-        f"{kubelet_of(face, pod['spec']['nodeName'])}/containerLogs/"
+        f"{kubelet_of(context, pod['spec']['nodeName'])}/containerLogs/"
         f"{metadata['namespace']}/{metadata['name']}/{quote(container, safe='')}"
     )
     query = [(name, asked.query[name]) for name in _LOG_QUERY if name in asked.query]
     try:
-        async with face.dialler().get(url, params=query) as upstream:
+        async with context.dialler().get(url, params=query) as upstream:
             if upstream.status >= 400:
                 raise await _kubelets_refusal(asked, upstream)
             response = web.StreamResponse(headers=headers)
             response.enable_chunked_encoding()
+            asked.connections.streams(asked.http)
             await response.prepare(asked.http)
             async for piece in upstream.content.iter_any():
                 await response.write(piece)
@@ -159,7 +172,7 @@ async def log(face: Face, asked: Asked) -> web.StreamResponse:
         return response
 
 
-def _run_query(asked: Asked, verb: str) -> list[tuple[str, str]]:
+def _run_query(asked: ApiRequest, verb: str) -> list[tuple[str, str]]:
     query = [
         (kubelets, "1")
         for name, kubelets in _RUN_QUERY.items()
@@ -170,55 +183,62 @@ def _run_query(asked: Asked, verb: str) -> list[tuple[str, str]]:
     return query
 
 
-async def run(face: Face, asked: Asked, verb: str) -> web.StreamResponse:
+async def run(context: ServerContext, asked: ApiRequest, verb: str) -> web.StreamResponse:
     """`exec` and `attach`: a websocket to the client, one to the kubelet, and every message passed on."""
-    pod = _pod(face, asked)
+    pod = _pod(context, asked)
     container = container_of(pod, asked.query.get("container", ""), heed_annotation=True)
-    kubelet = await _upgraded(face, asked, pod)
+    kubelet = await _upgraded(context, asked, pod)
     query = _run_query(asked, verb)
     if not any(name in ("input", "output", "error") for name, _ in query):
         raise bad_request("you must specify at least 1 of stdin, stdout, stderr")
     metadata = pod["metadata"]
     place = f"{metadata['namespace']}/{metadata['name']}/{quote(container, safe='')}"
     offered = _offered(_protocol_headers(asked))
-    return await _through(face, asked, f"{kubelet}/{verb}/{place}", query, offered)
+    return await _through(context, asked, f"{kubelet}/{verb}/{place}", query, offered)
 
 
-async def forward(face: Face, asked: Asked) -> web.StreamResponse:
+async def forward(context: ServerContext, asked: ApiRequest) -> web.StreamResponse:
     """`portforward`, as `run`: `ports` of the API is `port` for the kubelet."""
-    pod = _pod(face, asked)
-    kubelet = await _upgraded(face, asked, pod)
+    pod = _pod(context, asked)
+    given = {one.strip() for header in _protocol_headers(asked) for one in header.split(",")}
+    is_tunnel = any(one.startswith("SPDY/") for one in given) and not given.intersection(_FORWARD_PROTOCOLS)
+    if is_tunnel or asked.http.headers.get("Upgrade", "").lower().startswith("spdy/"):
+        raise bad_request(_NO_SPDY)
+    kubelet = await _upgraded(context, asked, pod)
     ports = [one for one in asked.http.query.getall("ports", []) if one]
     query = [("port", ",".join(ports))] if ports else []
-    given = {one.strip() for header in _protocol_headers(asked) for one in header.split(",")}
     offered = tuple(one for one in _FORWARD_PROTOCOLS if one in given)
     metadata = pod["metadata"]
     url = f"{kubelet}/portForward/{metadata['namespace']}/{metadata['name']}"
-    return await _through(face, asked, url, query, offered)
+    return await _through(context, asked, url, query, offered)
 
 
-def _protocol_headers(asked: Asked) -> list[str]:
+def _protocol_headers(asked: ApiRequest) -> list[str]:
     return list(asked.http.headers.getall("Sec-WebSocket-Protocol", []))
 
 
-async def _upgraded(face: Face, asked: Asked, pod: Tree) -> str:
+async def _upgraded(context: ServerContext, asked: ApiRequest, pod: Tree) -> str:
     """The kubelet of a pod for a request that asks for a websocket. Raises PortError."""
     node = pod["spec"].get("nodeName")
     if not node:
         raise bad_request(f"pod {pod['metadata']['name']} does not have a host assigned")
     upgrade = asked.http.headers.get("Upgrade", "").lower()
     if upgrade and upgrade != "websocket":
-        await _check_reachable(kubelet_of(face, node))
+        await _check_reachable(kubelet_of(context, node))
     if upgrade != "websocket":
         raise bad_request("Upgrade request required")
-    return kubelet_of(face, node)
+    return kubelet_of(context, node)
 
 
 async def _through(
-    face: Face, asked: Asked, url: str, query: list[tuple[str, str]], offered: tuple[str, ...]
+    context: ServerContext,
+    asked: ApiRequest,
+    url: str,
+    query: list[tuple[str, str]],
+    offered: tuple[str, ...],
 ) -> web.StreamResponse:
     """Dial the kubelet, then pass every message on."""
-    client = face.dialler()
+    client = context.dialler()
     try:
         upstream = await client.ws_connect(
             url, params=query, protocols=offered, max_msg_size=_MOST_MESSAGE_BYTES, autoclose=False
@@ -229,7 +249,10 @@ async def _through(
         raise PortError(500, "", f"error dialing backend: {dial_fault(error, url)}") from None
     async with upstream:
         chosen = (upstream.protocol,) if upstream.protocol else ()
-        socket = web.WebSocketResponse(protocols=chosen, max_msg_size=_MOST_MESSAGE_BYTES, autoclose=False)
+        socket = web.WebSocketResponse(
+            protocols=chosen, max_msg_size=_MOST_MESSAGE_BYTES, autoclose=False, compress=False
+        )
+        asked.connections.streams(asked.http)
         await socket.prepare(asked.http)
         await _pass_on(socket, upstream)
         return socket

@@ -12,9 +12,10 @@ import aiohttp
 from aiohttp import web
 
 from cockpit.kube.resource import NODES, PODS, SERVICES
+from cockpit.sim.loopback import is_loopback
 from cockpit.sim.port import PortError, Tree
-from cockpit.sim.server.http.face import Asked, Face
 from cockpit.sim.server.http.nodes import kubelet_of, unreachable
+from cockpit.sim.server.http.server_context import ApiRequest, ServerContext
 from cockpit.sim.server.http.statuses import unavailable
 from cockpit.sim.server.http.writes import body_of
 from cockpit.sim.server.refusals import bad_request, not_found
@@ -58,15 +59,31 @@ def _dialled(pod: Tree, port: int) -> str:
     address = (pod.get("status") or {}).get("podIP")
     if not address:
         raise bad_request("address not allowed")
-    parsed = ipaddress.ip_address(address)
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        raise bad_request("address not allowed") from None
     known = {number for _, number in _announced(pod)}
     if parsed.is_link_local or parsed.is_multicast or (parsed.is_loopback and port not in known):
         raise bad_request("address not allowed")
     return f"[{address}]:{port}" if parsed.version == 6 else f"{address}:{port}"
 
 
-def _of_pod(face: Face, namespace: str, name: str, port: str) -> str:
-    stored = face.operations.storage.get(PODS, namespace, name)
+def _root(context: ServerContext, scheme: str, address: str) -> str:
+    """The URL at which `ADDRESS:PORT` of a pod really answers. Raises PortError 503 where it is invented."""
+    root = context.reroute(address)
+    if root:
+        return root
+    host, _, port = address.rpartition(":")
+    if not (is_loopback(host.strip("[]")) and context.listens(host.strip("[]"), int(port))):
+        raise unavailable(
+            f"error trying to reach service: the pod is simulated: nothing listens at {address}"
+        )
+    return f"{scheme}://{address}"
+
+
+def _of_pod(context: ServerContext, namespace: str, name: str, port: str) -> str:
+    stored = context.operations.storage.get(PODS, namespace, name)
     if stored is None:
         raise not_found(PODS, name)
     pod = stored.tree
@@ -82,9 +99,9 @@ def _of_pod(face: Face, namespace: str, name: str, port: str) -> str:
     return _dialled(pod, number)
 
 
-def _of_service(face: Face, namespace: str, name: str, port: str) -> str:
+def _of_service(context: ServerContext, namespace: str, name: str, port: str) -> str:
     """A ready pod behind a service: the choice is drawn, as the real server's is."""
-    storage = face.operations.storage
+    storage = context.operations.storage
     stored = storage.get(SERVICES, namespace, name)
     if stored is None:
         raise not_found(SERVICES, name)
@@ -101,27 +118,27 @@ def _of_service(face: Face, namespace: str, name: str, port: str) -> str:
     ]
     if not behind:
         raise unavailable(f"no endpoints available for service {name!a}".replace("'", '"'))
-    pod = face.random.choice(behind)
+    pod = context.random.choice(behind)
     wanted = found[0].get("targetPort", found[0]["port"])
     if isinstance(wanted, str):
         wanted = dict(_announced(pod)).get(wanted, 0)
     return _dialled(pod, int(wanted))
 
 
-async def proxy(face: Face, asked: Asked) -> web.StreamResponse:
+async def proxy(context: ServerContext, asked: ApiRequest) -> web.StreamResponse:
     """Passes a request on and its answer back."""
     target = asked.target
     if asked.kind.resource == NODES:
-        return await _passed_on(asked, face, _kubelets(face, asked))
+        return await _passed_on(asked, context, _kubelets(context, asked))
     scheme, name, port = parse(target.name, asked.kind.resource.kind.lower())
     finder = _of_pod if asked.kind.resource == PODS else _of_service
-    address = finder(face, target.namespace, name, port)
+    address = finder(context, target.namespace, name, port)
     query = asked.http.rel_url.raw_query_string
-    root = face.reroute(address) or f"{scheme}://{address}"
-    return await _passed_on(asked, face, f"{root}/{target.rest}" + (f"?{query}" if query else ""))
+    root = _root(context, scheme, address)
+    return await _passed_on(asked, context, f"{root}/{target.rest}" + (f"?{query}" if query else ""))
 
 
-def _kubelets(face: Face, asked: Asked) -> str:
+def _kubelets(context: ServerContext, asked: ApiRequest) -> str:
     """The URL of a path that a node's kubelet tells of itself. Raises PortError 403 for any other."""
     target = asked.target
     if asked.http.method not in ("GET", "HEAD") or not _OF_KUBELETS.fullmatch(target.rest):
@@ -129,16 +146,16 @@ def _kubelets(face: Face, asked: Asked) -> str:
     _, name, _ = parse(target.name, "node")
     # All embedded kubelets share one endpoint, which is told which of them is meant. It is on loopback, where
     # the real server's proxy leads nobody.
-    return f"{kubelet_of(face, name)}/{target.rest}?node={quote(name, safe='')}"
+    return f"{kubelet_of(context, name)}/{target.rest}?node={quote(name, safe='')}"
 
 
-async def _passed_on(asked: Asked, face: Face, url: str) -> web.StreamResponse:
+async def _passed_on(asked: ApiRequest, context: ServerContext, url: str) -> web.StreamResponse:
     headers = {key: value for key, value in asked.http.headers.items() if key.lower() not in _HOP_BY_HOP}
     body = await body_of(asked) if asked.http.can_read_body else None
     import yarl
 
     try:
-        async with face.dialler().request(
+        async with context.dialler().request(
             asked.http.method,
             yarl.URL(url, encoded=True),
             headers=headers,
@@ -154,13 +171,14 @@ async def _passed_on(asked: Asked, face: Face, url: str) -> web.StreamResponse:
 
 
 async def _back(
-    asked: Asked, upstream: aiohttp.ClientResponse, headers: dict[str, str]
+    asked: ApiRequest, upstream: aiohttp.ClientResponse, headers: dict[str, str]
 ) -> web.StreamResponse:
     response = web.StreamResponse(status=upstream.status, headers=headers)
     if upstream.content_length is not None:
         response.content_length = upstream.content_length
     else:
         response.enable_chunked_encoding()
+    asked.connections.streams(asked.http)
     await response.prepare(asked.http)
     async for piece in upstream.content.iter_any():
         await response.write(piece)

@@ -82,11 +82,6 @@ def success(code: int = 0, **details: Any) -> Tree:
     return body | {"code": code} if code else body
 
 
-def unauthorized() -> PortError:
-    """401: no or no known token."""
-    return PortError(401, "Unauthorized", "Unauthorized")
-
-
 def not_acceptable() -> PortError:
     """406: an Accept header that only other encodings would satisfy."""
     known = "application/json, application/json;stream=watch"
@@ -108,11 +103,6 @@ def wrong_method() -> PortError:
     return PortError(
         405, "MethodNotAllowed", "the server does not allow this method on the requested resource"
     )
-
-
-def internal(message: str) -> PortError:
-    """500: something behind the server failed."""
-    return PortError(500, "InternalError", f"Internal error occurred: {message}")
 
 
 def unavailable(message: str) -> PortError:

@@ -5,7 +5,7 @@ from urllib.parse import unquote
 
 import msgspec
 
-from cockpit.sim.server.rights.attributes import Attributes
+from cockpit.sim.server.rbac.attributes import Attributes
 
 _VERBS = {
     "GET": "get",
@@ -18,7 +18,7 @@ _VERBS = {
 _OF_NAMESPACES = frozenset({"status", "finalize"})
 
 
-class Target(msgspec.Struct, frozen=True):
+class RequestTarget(msgspec.Struct, frozen=True):
     """A request's target. `path` is set for what is no resource; `rest` is what follows a `proxy`."""
 
     verb: str
@@ -58,14 +58,14 @@ def is_true(text: str | None) -> bool:
     return text is not None and text.lower() not in ("0", "f", "false")
 
 
-def target_of(method: str, raw_path: str, query: Mapping[str, str]) -> Target:
+def target_of(method: str, raw_path: str, query: Mapping[str, str]) -> RequestTarget:
     """The target of a request; `raw_path` is still percent-encoded."""
     verb = _VERBS.get(method, method.lower())
     pieces = [piece for piece in raw_path.split("/") if piece]
     parts = [unquote(piece) for piece in pieces]
     begin = {"api": 2, "apis": 3}.get(parts[0] if parts else "", 0)
     if not begin or len(parts) <= begin:
-        return Target(verb if method in _VERBS else method.lower(), path=unquote(raw_path) or "/")
+        return RequestTarget(verb if method in _VERBS else method.lower(), path=unquote(raw_path) or "/")
     group, version = ("", parts[1]) if begin == 2 else (parts[1], parts[2])
     namespace, rest = "", parts[begin:]
     at = begin
@@ -78,7 +78,7 @@ def target_of(method: str, raw_path: str, query: Mapping[str, str]) -> Target:
     behind = "/".join(pieces[at + 3 :])
     if behind and raw_path.endswith("/"):
         behind += "/"
-    return Target(
+    return RequestTarget(
         verb if name else _of_collection(verb, query),
         "",
         group,

@@ -8,44 +8,64 @@ from aiohttp import web
 
 from cockpit.sim.port import PortError, Tree
 from cockpit.sim.server.http.answers import COMMON, JSON
-from cockpit.sim.server.http.face import Asked, Face
 from cockpit.sim.server.http.query import number, watch_options
-from cockpit.sim.server.http.shown import Shown, encode
+from cockpit.sim.server.http.representation import Representation, encode
+from cockpit.sim.server.http.server_context import ApiRequest, ServerContext
 from cockpit.sim.server.http.statuses import failure
+from cockpit.sim.server.limits import MOST_WATCH_BYTES
 from cockpit.sim.server.storage import Stored
 
 _BOOKMARK_SECONDS = 60.0
 _BEFORE_END_SECONDS = 2.0
 _LEAST_SECONDS, _MOST_SECONDS = 1800.0, 3600.0
 """How long a watch without `timeoutSeconds` lasts: drawn in between, as kube-apiserver does."""
-_MOST_WAITING_BYTES = 256 * 1024 * 1024
 _PIECE_BYTES = 1024 * 1024
 
 
-class Stream:
-    """Lines on their way to one reader. Too many of them end the watch: the reader then begins anew."""
+class WatchStream:
+    """Events on their way to one reader. Too many of them end the watch: the reader begins anew, from the
+    version that it has, as with a watch cache that closes slow watchers.
 
-    def __init__(self, shown: Shown) -> None:
+    They wait as the objects that they are about, which all readers share; lines are made when they are sent.
+    The objects that a watch begins with are there anyhow: they do not count.
+    """
+
+    def __init__(self, shown: Representation, cut: Callable[[], None]) -> None:
+        """`cut` breaks off the connection of a reader who does not read."""
         self._shown = shown
-        self._lines: deque[bytes] = deque()
+        self._cut = cut
+        self._lines: deque[tuple[str, Stored] | bytes] = deque()
         self._waiting_bytes = 0
+        self._is_begun = False
+        self._beginning = 0
         self._stirred = asyncio.Event()
         self.is_ended = False
 
     def take(self, type_: str, stored: Stored) -> None:
         """One event."""
-        self.line(self._shown.event(type_, stored))
+        if self.is_ended:
+            return
+        self._add((type_, stored))
+        if self._is_begun:
+            self._waiting_bytes += len(stored.json)
+            if self._waiting_bytes > MOST_WATCH_BYTES:
+                self._lines.clear()
+                self.is_ended = True
+                self._cut()
 
     def line(self, data: bytes) -> None:
         """One line as it is."""
-        if self.is_ended:
-            return
-        self._lines.append(data)
-        self._waiting_bytes += len(data)
-        if self._waiting_bytes > _MOST_WAITING_BYTES:
-            self._lines.clear()
-            self.is_ended = True
-        self._stirred.set()
+        self._add(data)
+
+    def _add(self, line: tuple[str, Stored] | bytes) -> None:
+        if not self.is_ended:
+            self._lines.append(line)
+            self._stirred.set()
+
+    def begun(self) -> None:
+        """All that the watch begins with is there; from now on events count."""
+        self._is_begun = True
+        self._beginning = len(self._lines)
 
     def end(self) -> None:
         """No more lines; those that wait are still sent."""
@@ -65,20 +85,30 @@ class Stream:
     def _piece(self) -> bytes:
         pieces, size = [], 0
         while self._lines and size < _PIECE_BYTES:
-            data = self._lines.popleft()
+            line = self._lines.popleft()
+            if isinstance(line, bytes):
+                data = line
+            else:
+                data = self._shown.event(*line)
+                self._no_longer_waits(line[1])
             pieces.append(data)
             size += len(data)
-        self._waiting_bytes -= size
         return b"".join(pieces)
+
+    def _no_longer_waits(self, stored: Stored) -> None:
+        if self._beginning:
+            self._beginning -= 1
+        else:
+            self._waiting_bytes -= len(stored.json)
 
 
 def _error(error: PortError) -> bytes:
     return encode({"type": "ERROR", "object": failure(error)}) + b"\n"
 
 
-def _bookmark(face: Face, asked: Asked) -> Stored:
+def _bookmark(context: ServerContext, asked: ApiRequest) -> Stored:
     resource = asked.kind.resource
-    version = face.operations.storage.version
+    version = context.operations.storage.version
     tree: Tree = {
         "kind": resource.kind,
         "apiVersion": resource.api_version,
@@ -90,7 +120,7 @@ def _bookmark(face: Face, asked: Asked) -> Stored:
 class _Timers:
     """The end of a watch, and its bookmarks: every minute and shortly before the end."""
 
-    def __init__(self, stream: Stream, seconds: float, bookmark: Callable[[], Stored] | None) -> None:
+    def __init__(self, stream: WatchStream, seconds: float, bookmark: Callable[[], Stored] | None) -> None:
         loop = asyncio.get_running_loop()
         self._handles = [loop.call_later(seconds, stream.end)]
         if bookmark is None:
@@ -111,28 +141,31 @@ class _Timers:
             handle.cancel()
 
 
-async def watch(face: Face, asked: Asked, shown: Shown) -> web.StreamResponse:
+async def watch(context: ServerContext, asked: ApiRequest, shown: Representation) -> web.StreamResponse:
     """Serves a watch until it ends, the kind goes, or the reader leaves."""
     options = watch_options(asked.query)
     given = number(asked.query, "timeoutSeconds")
-    seconds = float(given) if given > 0 else face.random.uniform(_LEAST_SECONDS, _MOST_SECONDS)
+    seconds = float(given) if given > 0 else context.random.uniform(_LEAST_SECONDS, _MOST_SECONDS)
     request = asked.request(name="", verb="watch")
-    stream = Stream(shown)
+    transport = asked.http.transport
+    stream = WatchStream(shown, transport.abort if transport is not None else _nothing)
     stop: Callable[[], None] = _nothing
     try:
-        stop = face.operations.watch(request, options, stream.take)
+        stop = context.operations.watch(request, options, stream.take)
     except PortError as error:
         # What is too old is told in the stream: that is where a reader looks for it.
         if error.status != 410:
             raise
         stream.line(_error(error))
         stream.end()
+    stream.begun()
     response = web.StreamResponse(headers={**COMMON, "Content-Type": JSON})
     response.enable_chunked_encoding()
     number_ = id(stream)
-    face.ends[number_] = lambda: _end_if_gone(face, asked, stream)
-    timers = _Timers(stream, seconds, (lambda: _bookmark(face, asked)) if options.bookmarks else None)
+    context.ends[number_] = lambda: _end_if_gone(context, asked, stream)
+    timers = _Timers(stream, seconds, (lambda: _bookmark(context, asked)) if options.bookmarks else None)
     try:
+        context.connections.streams(asked.http)
         await response.prepare(asked.http)
         await stream.send(response)
         await response.write_eof()
@@ -140,7 +173,7 @@ async def watch(face: Face, asked: Asked, shown: Shown) -> web.StreamResponse:
         pass
     finally:
         timers.cancel()
-        face.ends.pop(number_, None)
+        context.ends.pop(number_, None)
         stop()
     return response
 
@@ -149,7 +182,7 @@ def _nothing() -> None:
     """Nothing to stop."""
 
 
-def _end_if_gone(face: Face, asked: Asked, stream: Stream) -> None:
+def _end_if_gone(context: ServerContext, asked: ApiRequest, stream: WatchStream) -> None:
     """Called when kinds change and at the end of the server."""
-    if face.stopping.is_set() or face.operations.kinds.of(asked.kind.resource) is None:
+    if context.stopping.is_set() or context.operations.kinds.of(asked.kind.resource) is None:
         stream.end()

@@ -7,12 +7,13 @@ from aiohttp import web
 
 from cockpit.sim.port import PatchType, PortError, Tree
 from cockpit.sim.server.http.answers import answer
-from cockpit.sim.server.http.bodies import object_of, patch_of, patch_type_of, without_kind
-from cockpit.sim.server.http.face import Asked, Face
+from cockpit.sim.server.http.bodies import object_of, patch_of, patch_type_of, typed, without_kind
 from cockpit.sim.server.http.query import WriteOptions, delete_options, list_options, write_options
-from cockpit.sim.server.http.shown import Shown
+from cockpit.sim.server.http.representation import Representation
+from cockpit.sim.server.http.server_context import ApiRequest, ServerContext
 from cockpit.sim.server.http.statuses import success, wrong_method
-from cockpit.sim.server.operations import Outcome
+from cockpit.sim.server.json_values import json_type
+from cockpit.sim.server.operations import WriteOutcome
 from cockpit.sim.server.preconditions import warned_of
 from cockpit.sim.server.refusals import bad_request
 from cockpit.sim.server.request import Request
@@ -28,7 +29,7 @@ _NEED_AN_OBJECT = frozenset({PatchType.JSON, PatchType.MERGE, PatchType.STRATEGI
 """Patches that create nothing: of a missing object it is said that it is missing, whatever the patch."""
 
 
-async def body_of(asked: Asked) -> bytes:
+async def body_of(asked: ApiRequest) -> bytes:
     """The body of a request. Raises PortError 413 for one that is too large."""
     try:
         return await asked.http.read()
@@ -36,13 +37,13 @@ async def body_of(asked: Asked) -> bytes:
         raise PortError(413, "RequestEntityTooLarge", "Request entity too large: limit is 3145728") from None
 
 
-def _options(asked: Asked, kind: str, patch: PatchType | None = None) -> WriteOptions:
+def _options(asked: ApiRequest, kind: str, patch: PatchType | None = None) -> WriteOptions:
     query = asked.http.query
     agent = asked.http.headers.get("User-Agent", "")
     return write_options(kind, query, query.getall("dryRun", []), agent, patch)
 
 
-def _with(asked: Asked, options: WriteOptions) -> Request:
+def _with(asked: ApiRequest, options: WriteOptions) -> Request:
     return asked.request(
         dry_run=options.dry_run,
         field_manager=options.field_manager,
@@ -51,23 +52,25 @@ def _with(asked: Asked, options: WriteOptions) -> Request:
     )
 
 
-def _checked(face: Face, asked: Asked, tree: Tree) -> Tree:
+def _checked(context: ServerContext, asked: ApiRequest, tree: Tree) -> Tree:
     """The tree if it is of the kind that belongs here; apiVersion and kind are filled in."""
     resource, subresource = asked.kind.resource, asked.target.subresource
     version, kind = _SENT_KINDS.get(subresource, (resource.api_version, resource.kind))
     for name in ("apiVersion", "kind"):
         if not isinstance(tree.get(name, ""), str):
             raise bad_request(
-                "couldn't get version/kind; json parse error: json: cannot unmarshal "
-                f"{type(tree[name]).__name__} into Go struct field .{name} of type string"
+                "couldn't get version/kind; json parse error: "
+                f"{name}: expected string, got {json_type(tree[name])}"
             )
     sent_version, sent_kind = tree.get("apiVersion") or version, tree.get("kind") or kind
     if (sent_version, sent_kind) != (version, kind):
-        raise _other_kind(face, (sent_version, sent_kind), (version, kind))
+        raise _other_kind(context, (sent_version, sent_kind), (version, kind))
+    if subresource in _SENT_KINDS:
+        return typed(tree, version, kind)
     return {**tree, "apiVersion": version, "kind": kind}
 
 
-async def _object(asked: Asked) -> Tree:
+async def _object(asked: ApiRequest) -> Tree:
     kind = _SENT_KINDS.get(asked.target.subresource, ("", asked.kind.resource.kind))[1]
     tree = object_of(await body_of(asked), asked.http.headers.get("Content-Type", ""), kind)
     if asked.kind.is_custom and not asked.target.subresource and not tree.get("kind"):
@@ -75,11 +78,11 @@ async def _object(asked: Asked) -> Tree:
     return tree
 
 
-def _other_kind(face: Face, sent: tuple[str, str], wanted: tuple[str, str]) -> PortError:
+def _other_kind(context: ServerContext, sent: tuple[str, str], wanted: tuple[str, str]) -> PortError:
     """400 for an object of another kind than the path's."""
     (version, kind), (own_version, own_kind) = sent, wanted
     short = version.rpartition("/")[2]
-    if face.operations.kinds.by_kind(version, kind) is None:
+    if context.operations.kinds.by_kind(version, kind) is None:
         why = f'no kind "{kind}" is registered for version "{version}" in scheme "pkg/runtime/scheme.go:111"'
     elif kind == own_kind:
         return bad_request(
@@ -91,21 +94,23 @@ def _other_kind(face: Face, sent: tuple[str, str], wanted: tuple[str, str]) -> P
     return bad_request(f'{kind} in version "{short}" cannot be handled as a {own_kind}: {why}')
 
 
-def _written(asked: Asked, shown: Shown, outcome: Outcome, doubled: tuple[str, ...] = ()) -> web.Response:
+def _written(
+    asked: ApiRequest, shown: Representation, outcome: WriteOutcome, doubled: tuple[str, ...] = ()
+) -> web.Response:
     status = 201 if outcome.is_created else 200
     warnings = (*asked.warnings, *doubled, *outcome.warnings)
     return answer(shown.one(outcome.stored), status, warnings=warnings)
 
 
-async def _doubled(asked: Asked, tree: Tree, request: Request) -> tuple[str, ...]:
+async def _doubled(asked: ApiRequest, tree: Tree, request: Request) -> tuple[str, ...]:
     """Warnings about members that stand twice. Raises PortError 400 where validation is strict."""
     return checked_for_doubles(await body_of(asked), tree, request.field_validation)
 
 
-async def create(face: Face, asked: Asked, shown: Shown) -> web.Response:
+async def create(context: ServerContext, asked: ApiRequest, shown: Representation) -> web.Response:
     """POST of an object, a binding or an eviction."""
     options = _options(asked, "CreateOptions")
-    tree = _checked(face, asked, await _object(asked))
+    tree = _checked(context, asked, await _object(asked))
     request = _with(asked, options)
     doubled = await _doubled(asked, tree, request)
     subresource = asked.target.subresource
@@ -114,59 +119,63 @@ async def create(face: Face, asked: Asked, shown: Shown) -> web.Response:
         if inner.get("dryRun"):
             request = msgspec.structs.replace(request, dry_run=True)
     with warned_of(doubled):
-        outcome = face.operations.create(request, tree)
+        outcome = context.operations.create(request, tree)
     if subresource in ("binding", "eviction"):
         return answer(success(201), 201, warnings=outcome.warnings)
     warnings = (*asked.warnings, *doubled, *outcome.warnings)
     return answer(shown.one(outcome.stored), 201, warnings=warnings)
 
 
-async def replace(face: Face, asked: Asked, shown: Shown) -> web.Response:
+async def replace(context: ServerContext, asked: ApiRequest, shown: Representation) -> web.Response:
     """PUT."""
     options = _options(asked, "UpdateOptions")
-    tree = _checked(face, asked, await _object(asked))
+    tree = _checked(context, asked, await _object(asked))
     request = _with(asked, options)
     doubled = await _doubled(asked, tree, request)
     with warned_of(doubled):
-        return _written(asked, shown, face.operations.replace(request, tree), doubled)
+        return _written(asked, shown, context.operations.replace(request, tree), doubled)
 
 
 def _check_applied(tree: Tree) -> None:
     """An applied object says itself what it is."""
     version, kind = tree.get("apiVersion") or "", tree.get("kind") or ""
+    for name, given in (("apiVersion", version), ("kind", kind)):
+        if not isinstance(given, str):
+            raise bad_request(f"error decoding YAML: {name} is no text")
     if not version or not kind:
         shown = version if "/" in version else f"/{version}"
         raise bad_request(f"invalid object type: {shown}, Kind={kind}")
 
 
-async def patch(face: Face, asked: Asked, shown: Shown) -> web.Response:
+async def patch(context: ServerContext, asked: ApiRequest, shown: Representation) -> web.Response:
     """PATCH of every kind."""
     content_type = asked.http.headers.get("Content-Type", "")
     kind = patch_type_of(content_type, is_custom=asked.kind.is_custom)
     options = _options(asked, "PatchOptions", kind)
     if kind in _NEED_AN_OBJECT:
-        face.operations.get(asked.request(subresource=""))
+        context.operations.get(asked.request(subresource=""))
     sent = patch_of(await body_of(asked), kind)
     if kind is PatchType.APPLY and isinstance(sent, dict):
         _check_applied(sent)
     request = _with(asked, options)
     doubled = await _doubled(asked, sent, request) if isinstance(sent, dict) else ()
     with warned_of(doubled):
-        return _written(asked, shown, face.operations.patch(request, sent, kind), doubled)
+        return _written(asked, shown, context.operations.patch(request, sent, kind), doubled)
 
 
-async def _delete_body(asked: Asked) -> Tree | None:
+async def _delete_body(asked: ApiRequest) -> Tree | None:
     body = await body_of(asked)
     if not body.strip():
         return None
-    return object_of(body, asked.http.headers.get("Content-Type", ""), "DeleteOptions")
+    tree = object_of(body, asked.http.headers.get("Content-Type", ""), "DeleteOptions")
+    return typed(tree, "meta.k8s.io/v1", "DeleteOptions")
 
 
-async def delete(face: Face, asked: Asked, shown: Shown) -> web.Response:
+async def delete(context: ServerContext, asked: ApiRequest, shown: Representation) -> web.Response:
     """DELETE of one object."""
     query: Any = asked.http.query
     options, dry_run = delete_options(query, query.getall("dryRun", []), await _delete_body(asked))
-    outcome = face.operations.delete(asked.request(dry_run=dry_run), options)
+    outcome = context.operations.delete(asked.request(dry_run=dry_run), options)
     resource = asked.kind.resource
     if not outcome.has_object:
         metadata = outcome.tree["metadata"]
@@ -177,19 +186,19 @@ async def delete(face: Face, asked: Asked, shown: Shown) -> web.Response:
     return answer(shown.one(outcome.stored), warnings=outcome.warnings)
 
 
-async def delete_collection(face: Face, asked: Asked, shown: Shown) -> web.Response:
+async def delete_collection(context: ServerContext, asked: ApiRequest, shown: Representation) -> web.Response:
     """DELETE of all that a query selects."""
     query: Any = asked.http.query
     options, dry_run = delete_options(query, query.getall("dryRun", []), await _delete_body(asked))
     request = asked.request(dry_run=dry_run)
-    version = str(face.operations.storage.version)
-    deleted = face.operations.delete_collection(request, list_options(query), options)
+    version = str(context.operations.storage.version)
+    deleted = context.operations.delete_collection(request, list_options(query), options)
     warning = asked.kind.delete_warning
     warnings = (warning,) if warning and not options.propagation else ()
     return answer(shown.joined(deleted, {"resourceVersion": version}), warnings=warnings)
 
 
-async def write(face: Face, asked: Asked, shown: Shown) -> web.Response:
+async def write(context: ServerContext, asked: ApiRequest, shown: Representation) -> web.Response:
     """Whatever the verb says. Raises PortError 405 for a verb that is none of a write."""
     verbs = {
         "create": create,
@@ -201,4 +210,4 @@ async def write(face: Face, asked: Asked, shown: Shown) -> web.Response:
     handler = verbs.get(asked.target.verb)
     if handler is None:
         raise wrong_method()
-    return await handler(face, asked, shown)
+    return await handler(context, asked, shown)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from cockpit.k8s import labels as well_known
 from cockpit.sim.port import PortError, Tree
 from cockpit.sim.server.patch.declared import check_declared, kind_text
 from cockpit.sim.server.patch.fields import (
@@ -37,11 +38,11 @@ from cockpit.sim.server.patch.managed import (
 )
 from cockpit.sim.server.patch.merge import without_nulls
 from cockpit.sim.server.patch.typed import compare, field_set, merged, removed, with_named_members
-from cockpit.sim.server.schema.decode import NotUnderstood, normal, zero
-from cockpit.sim.server.schema.shape import Shape
+from cockpit.sim.server.schema.decode import BadJson, normal, zero
+from cockpit.sim.server.schema.shape import SchemaShape
 from cockpit.sim.times import rfc3339
 
-LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+LAST_APPLIED = well_known.LAST_APPLIED
 
 
 class _Conflict(msgspec.Struct, frozen=True):
@@ -60,7 +61,7 @@ def apply(  # noqa: PLR0917 (the call reads like the request)
     applied: Tree,
     manager: str,
     force: bool,
-    kind_schema: Shape | None,
+    kind_schema: SchemaShape | None,
     now: float,
     *,
     subresource: str = "",
@@ -90,12 +91,15 @@ def apply(  # noqa: PLR0917 (the call reads like the request)
     return _settled(live, done, manager, applied)
 
 
-def _check(live: Tree | None, applied: Tree, shape: Shape) -> None:
+def _check(live: Tree | None, applied: Tree, shape: SchemaShape) -> None:
     if live is not None:
         have = (live.get("apiVersion"), live.get("kind"))
         if have != (applied.get("apiVersion"), applied.get("kind")):
             raise PortError(400, "BadRequest", f"invalid object type: {kind_text(applied)}")
-    if (applied.get("metadata") or {}).get("managedFields") is not None:
+    metadata = applied.get("metadata") or {}
+    if not isinstance(metadata, dict):
+        raise PortError(400, "BadRequest", "error decoding YAML: metadata is no object")
+    if metadata.get("managedFields") is not None:
         raise PortError(400, "BadRequest", "metadata.managedFields must be nil")
     check_declared(applied, shape)
 
@@ -104,7 +108,7 @@ class _Step(msgspec.Struct, frozen=True):
     live: Tree
     applied: Tree
     manager: str
-    shape: Shape
+    shape: SchemaShape
     subresource: str
     now: float
     ignored: tuple[Path, ...]
@@ -141,13 +145,13 @@ class _Step(msgspec.Struct, frozen=True):
         return with_managed(_written_back(new, self.applied, self.shape) if is_changed else live, managed)
 
 
-def _written_back(new: Tree, applied: Tree, shape: Shape) -> Tree:
+def _written_back(new: Tree, applied: Tree, shape: SchemaShape) -> Tree:
     if not shape.name:
         # Of a custom kind nulls may be wanted: its schema decides (`CustomKind.decode`).
         return new
     try:
         return normal(new, shape)
-    except NotUnderstood as problem:
+    except BadJson as problem:
         metadata = applied.get("metadata") or {}
         name = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
         said, kind = "unable to convert unstructured object to", kind_text(new)
@@ -155,7 +159,7 @@ def _written_back(new: Tree, applied: Tree, shape: Shape) -> Tree:
         raise PortError(500, "", message) from problem
 
 
-def _pruned(new: Tree, last: Fields, everyone: Fields, shape: Shape) -> Tree:
+def _pruned(new: Tree, last: Fields, everyone: Fields, shape: SchemaShape) -> Tree:
     """`new` without what the applier named before and nobody names now."""
     all_last = with_named_members(last, shape)
     before = with_named_members(field_set(new, shape), shape)

@@ -1,18 +1,19 @@
-"""Does the body of an apply fit the schema? In structured-merge-diff's words."""
+"""Does the body of an apply fit the schema?"""
 
 from typing import Any
 
 from cockpit.sim.port import PortError, Tree
+from cockpit.sim.server.json_values import json_type
+from cockpit.sim.server.limits import shortened
 from cockpit.sim.server.patch.fields import text_of
-from cockpit.sim.server.patch.strategic import go_value
 from cockpit.sim.server.patch.typed import item_element
-from cockpit.sim.server.schema.shape import Shape
+from cockpit.sim.server.schema.shape import SchemaShape
 
 _NUMBERS = frozenset(("int32", "int64", "double"))
 _TEXTS = frozenset(("string", "bytes"))
 
 
-def check_declared(tree: Tree, shape: Shape) -> None:
+def check_declared(tree: Tree, shape: SchemaShape) -> None:
     """Raises PortError 500 with every field that the schema does not know or knows otherwise."""
     found = _problems(tree, shape, "")
     if not found:
@@ -23,27 +24,27 @@ def check_declared(tree: Tree, shape: Shape) -> None:
     raise PortError(500, "", f"failed to create typed patch object ({name}; {kind_text(tree)}): {told}")
 
 
-def _problems(value: Any, shape: Shape, path: str) -> list[str]:
+def _problems(value: Any, shape: SchemaShape, path: str) -> list[str]:
     if value is None or shape.type == "any":
         return []
     match shape.type:
         case "object" | "map":
             if not isinstance(value, dict):
-                return [f"{path}: expected map, got &{{{go_value(value)}}}"]
+                return [f"{path}: expected map, got {json_type(value)}"]
             return _map_problems(value, shape, path)
         case "list":
             if not isinstance(value, list):
-                return [f"{path}: expected list, got &{{{go_value(value)}}}"]
+                return [f"{path}: expected list, got {json_type(value)}"]
             return _list_problems(value, shape, path)
         case _:
             wrong = _scalar_problem(value, shape.type)
             return [f"{path}: {wrong}"] if wrong else []
 
 
-def _map_problems(value: Tree, shape: Shape, path: str) -> list[str]:
+def _map_problems(value: Tree, shape: SchemaShape, path: str) -> list[str]:
     found: list[str] = []
     for key in sorted(value):
-        below = f"{path}.{key}"
+        below = f"{path}.{shortened(key)}"
         if shape.type == "object" and key not in shape.fields and not shape.open and shape.items is None:
             # The server stops at the first; its order is any, this one is by name.
             return [*found, f"{below}: field not declared in schema"]
@@ -51,7 +52,7 @@ def _map_problems(value: Tree, shape: Shape, path: str) -> list[str]:
     return found
 
 
-def _list_problems(value: list[Any], shape: Shape, path: str) -> list[str]:
+def _list_problems(value: list[Any], shape: SchemaShape, path: str) -> list[str]:
     found: list[str] = []
     seen: set[str] = set()
     for at, item in enumerate(value):
@@ -77,28 +78,12 @@ def _list_problems(value: list[Any], shape: Shape, path: str) -> list[str]:
 
 def _scalar_problem(value: Any, kind: str) -> str:
     if kind in _NUMBERS and (isinstance(value, bool) or not isinstance(value, int | float)):
-        return f"expected numeric (int or float), got {_go_type(value)}"
+        return f"expected number, got {json_type(value)}"
     if kind == "bool" and not isinstance(value, bool):
-        return f"expected boolean, got &value.valueUnstructured{{Value:{_go_source(value)}}}"
+        return f"expected bool, got {json_type(value)}"
     if kind in _TEXTS and not isinstance(value, str):
-        return f"expected string, got &value.valueUnstructured{{Value:{_go_source(value)}}}"
+        return f"expected string, got {json_type(value)}"
     return ""
-
-
-def _go_type(value: Any) -> str:
-    if isinstance(value, dict):
-        return "map[string]interface {}"
-    return "[]interface {}" if isinstance(value, list) else "bool" if isinstance(value, bool) else "string"
-
-
-def _go_source(value: Any) -> str:
-    """A value as Go's `%#v` prints it."""
-    if isinstance(value, dict):
-        inner = ", ".join(f'"{key}":{_go_source(value[key])}' for key in sorted(value))
-        return f"map[string]interface {{}}{{{inner}}}"
-    if isinstance(value, list):
-        return "[]interface {}{" + ", ".join(_go_source(item) for item in value) + "}"
-    return f'"{value}"' if isinstance(value, str) else go_value(value)
 
 
 def kind_text(tree: Tree) -> str:

@@ -16,7 +16,24 @@ Fields = dict[str, Any]
 Path = tuple[str, ...]
 
 _SELF = "."
+_REMEMBERED_LETTERS = 400
 _NONE: Fields = {}
+
+
+def is_set(node: Any) -> bool:
+    """Whether something from outside is a set: elements and, below them, sets."""
+    return isinstance(node, dict) and all(_is_element(key) and is_set(below) for key, below in node.items())
+
+
+def _is_element(text: str) -> bool:
+    kind, _, rest = text.partition(":")
+    if kind not in ("k", "v"):
+        return text == _SELF or kind in ("f", "i")
+    try:
+        value = json.loads(rest)
+    except (ValueError, RecursionError):
+        return False
+    return kind == "v" or isinstance(value, dict)
 
 
 def is_member(node: Fields | None) -> bool:
@@ -47,7 +64,7 @@ def element(name: str) -> str:
 def key_element(values: dict[str, Any]) -> str:
     """The element of a list item known by its keys."""
     ordered = tuple((key, values[key]) for key in sorted(values))
-    if all(isinstance(item, str) for _, item in ordered):
+    if all(isinstance(item, str) and len(item) <= _REMEMBERED_LETTERS for _, item in ordered):
         return _text_keys(ordered)
     return "k:" + _json(dict(ordered))
 

@@ -3,64 +3,149 @@
 from collections.abc import Sequence
 from typing import Any
 
-from cockpit.sim.port import PortError, Tree
+import msgspec
 
-MAX_OPERATIONS = 10_000
-"""More in one patch are refused with 413 (apiserver: maxJSONPatchOperations)."""
+from cockpit.sim.port import PortError, Tree
+from cockpit.sim.server.json_values import same
+from cockpit.sim.server.limits import METER, too_deep
 
 REFUSED = "the server rejected our request due to an error in our request"
 """The one sentence that the server has for every operation that cannot be carried out."""
 
 _NOTHING: Any = object()
+_size = msgspec.json.Encoder().encode
 
 
 def json_patch(target: Tree, ops: Sequence[Tree]) -> Tree:
-    """`target` after all operations, or PortError: 422 where one cannot be carried out, 413 for too many.
+    """`target` after all operations, or PortError: 422 where one cannot be carried out, 413 for too many, or
+    for copies that unfold to too much, 400 where they nest too deep.
 
     As on the real server, `replace` and a `test` for null accept a member that is not there, and negative
     indices count from the end. The text of a refusal does not say which operation it was; the cause does.
     """
-    if len(ops) > MAX_OPERATIONS:
-        raise PortError(
-            413,
-            "RequestEntityTooLarge",
-            f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(ops)}",
-        )
-    document: Any = target
+    METER.operate(len(ops))
+    document = _Document(target)
     for op in ops:
         try:
-            document = _carried_out(document, op)
+            document.carry_out(op)
         except _Refusal as refusal:
             raise PortError(422, "Invalid", REFUSED) from refusal
-    if not isinstance(document, dict):
+        except RecursionError:  # copies of copies into themselves
+            raise too_deep() from None
+    if not isinstance(document.root, dict):
         raise PortError(422, "Invalid", REFUSED)
-    return document
+    METER.measure(document.root)
+    return document.root
 
 
 class _Refusal(Exception):
     """Why an operation cannot be carried out; not told to the client, as on the real server."""
 
 
-def _carried_out(document: Any, op: Tree) -> Any:
-    match op.get("op"):
-        case "add":
-            return _add(document, _pointer(op, "path"), op.get("value"))
-        case "remove":
-            return _remove(document, _pointer(op, "path"))
-        case "replace":
-            return _replace(document, _pointer(op, "path"), op.get("value"))
-        case "move":
-            source = _pointer(op, "from")
-            value = _get(document, source)
-            return _add(_remove(document, source), _pointer(op, "path"), value)
-        case "copy":
-            return _add(document, _pointer(op, "path"), _get(document, _pointer(op, "from")))
-        case "test":
-            if not same(_tested(document, _pointer(op, "path")), op.get("value")):
-                raise _Refusal(f"testing value {op.get('path')} failed")
-            return document
-        case other:
-            raise _Refusal(f"Unexpected kind: {other}")
+class _Document:
+    """What is patched. A container is copied before it is first changed; from then on it is our own.
+
+    Without that ten thousand operations on one long list would copy it ten thousand times.
+    """
+
+    def __init__(self, target: Tree) -> None:
+        self.root: Any = target
+        self._own: dict[int, Any] = {}
+        """By id, which holds as long as the container is held here."""
+
+    def carry_out(self, op: Any) -> None:
+        """One operation. Raises _Refusal, and PortError for what unfolds to too much."""
+        if not isinstance(op, dict):
+            raise _Refusal("an operation has to be an object")
+        match op.get("op"):
+            case "add":
+                self._add(_pointer(op, "path"), op.get("value"))
+            case "remove":
+                self._remove(_pointer(op, "path"))
+            case "replace":
+                self._replace(_pointer(op, "path"), op.get("value"))
+            case "move":
+                source = _pointer(op, "from")
+                value = self._get(source)
+                self._remove(source)
+                self._add(_pointer(op, "path"), value)
+            case "copy":
+                self._copy(_pointer(op, "from"), _pointer(op, "path"))
+            case "test":
+                if not same(self._tested(_pointer(op, "path")), op.get("value")):
+                    raise _Refusal(f"testing value {op.get('path')} failed")
+            case other:
+                raise _Refusal(f"Unexpected kind: {other}")
+
+    def _copy(self, source: list[str], pointer: list[str]) -> None:
+        """Each copy is a tree of its own, and counts with all that is in it."""
+        value = self._get(source)
+        data = _size(value)
+        METER.unfold(len(data))
+        self._add(pointer, msgspec.json.decode(data) if isinstance(value, dict | list) else value)
+
+    def _tested(self, pointer: list[str]) -> Any:
+        value = self.root
+        for depth, key in enumerate(pointer):
+            value = _child(value, key)
+            if value is _NOTHING and depth < len(pointer) - 1:
+                raise _Refusal("doc is missing path")
+        return None if value is _NOTHING else value
+
+    def _get(self, pointer: list[str]) -> Any:
+        if not pointer:
+            raise _Refusal("doc is missing from path")
+        return self._tested(pointer)
+
+    def _owned(self, container: Any) -> Any:
+        """The container itself if it is ours, else a copy that is."""
+        if id(container) in self._own:
+            return container
+        METER.move(len(container))
+        copy = dict(container) if isinstance(container, dict) else list(container)
+        self._own[id(copy)] = copy
+        return copy
+
+    def _last(self, pointer: list[str]) -> Any:
+        """The container that the last key of a pointer is in, ours like all on the way to it."""
+        if not pointer or not isinstance(self.root, dict | list):
+            raise _Refusal("doc is missing path")
+        self.root = container = self._owned(self.root)
+        for key in pointer[:-1]:
+            inner = _child(container, key)
+            if not isinstance(inner, dict | list):
+                raise _Refusal("doc is missing path")
+            inner = self._owned(inner)
+            container[key if isinstance(container, dict) else _index(key, len(container))] = inner
+            container = inner
+        return container
+
+    def _add(self, pointer: list[str], value: Any) -> None:
+        container, key = self._last(pointer), pointer[-1]
+        if isinstance(container, dict):
+            container[key] = value
+            return
+        at = len(container) if key == "-" else _index(key, len(container) + 1)
+        METER.move(len(container) - at)
+        container.insert(at, value)
+
+    def _remove(self, pointer: list[str]) -> None:
+        container, key = self._last(pointer), pointer[-1]
+        if isinstance(container, dict):
+            if key not in container:
+                raise _Refusal(f"Unable to remove nonexistent key: {key}")
+            del container[key]
+            return
+        at = _index(key, len(container))
+        METER.move(len(container) - at)
+        del container[at]
+
+    def _replace(self, pointer: list[str], value: Any) -> None:
+        if not pointer:
+            self.root = value
+            return
+        container, key = self._last(pointer), pointer[-1]
+        container[key if isinstance(container, dict) else _index(key, len(container))] = value
 
 
 def _pointer(op: Tree, field: str) -> list[str]:
@@ -68,17 +153,6 @@ def _pointer(op: Tree, field: str) -> list[str]:
     if not isinstance(text, str):
         raise _Refusal(f"{op.get('op')} operation failed to decode {field}")
     return [part.replace("~1", "/").replace("~0", "~") for part in text.split("/")[1:]]
-
-
-def same(one: Any, other: Any) -> bool:
-    """Equal as JSON: true is not 1."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same(item, other[key]) for key, item in one.items())
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(same(a, b) for a, b in zip(one, other, strict=True))
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    return bool(one == other)
 
 
 def _index(text: str, bound: int) -> int:
@@ -101,66 +175,3 @@ def _child(container: Any, key: str) -> Any:
     if isinstance(container, list):
         return container[_index(key, len(container))]
     raise _Refusal("doc is missing path")
-
-
-def _tested(document: Any, pointer: list[str]) -> Any:
-    value = document
-    for depth, key in enumerate(pointer):
-        value = _child(value, key)
-        if value is _NOTHING and depth < len(pointer) - 1:
-            raise _Refusal("doc is missing path")
-    return None if value is _NOTHING else value
-
-
-def _get(document: Any, pointer: list[str]) -> Any:
-    if not pointer:
-        raise _Refusal("doc is missing from path")
-    return _tested(document, pointer)
-
-
-def _changed(document: Any, pointer: list[str], change: Any) -> Any:
-    """A copy of the path's containers; `change(container, key)` gives the last one anew."""
-    if not pointer:
-        raise _Refusal("doc is missing path")
-    key = pointer[0]
-    if not isinstance(document, dict | list):
-        raise _Refusal("doc is missing path")
-    if len(pointer) == 1:
-        return change(document, key)
-    inner = _changed(_child(document, key), pointer[1:], change)
-    if isinstance(document, dict):
-        return {**document, key: inner}
-    at = _index(key, len(document))
-    return [*document[:at], inner, *document[at + 1 :]]
-
-
-def _add(document: Any, pointer: list[str], value: Any) -> Any:
-    def change(container: Any, key: str) -> Any:
-        if isinstance(container, dict):
-            return {**container, key: value}
-        at = len(container) if key == "-" else _index(key, len(container) + 1)
-        return [*container[:at], value, *container[at:]]
-
-    return _changed(document, pointer, change)
-
-
-def _remove(document: Any, pointer: list[str]) -> Any:
-    def change(container: Any, key: str) -> Any:
-        if isinstance(container, dict):
-            if key not in container:
-                raise _Refusal(f"Unable to remove nonexistent key: {key}")
-            return {name: item for name, item in container.items() if name != key}
-        at = _index(key, len(container))
-        return [*container[:at], *container[at + 1 :]]
-
-    return _changed(document, pointer, change)
-
-
-def _replace(document: Any, pointer: list[str], value: Any) -> Any:
-    def change(container: Any, key: str) -> Any:
-        if isinstance(container, dict):
-            return {**container, key: value}
-        at = _index(key, len(container))
-        return [*container[:at], value, *container[at + 1 :]]
-
-    return _changed(document, pointer, change) if pointer else value

@@ -10,11 +10,11 @@ from typing import Any
 import msgspec
 
 from cockpit.sim.port import Tree
-from cockpit.sim.server.patch.fields import Fields, Path, difference, union, without_below
+from cockpit.sim.server.patch.fields import Fields, Path, difference, is_set, union, without_below
 from cockpit.sim.server.patch.typed import Difference, compare
 from cockpit.sim.server.schema.decode import zero
 from cockpit.sim.server.schema.kinds import shape_of
-from cockpit.sim.server.schema.shape import ANY, Shape
+from cockpit.sim.server.schema.shape import ANY, SchemaShape
 from cockpit.sim.times import rfc3339, seconds_of
 
 MAX_UPDATERS = 10
@@ -72,7 +72,7 @@ def decoded(entries: Any) -> Managed | None:
     for entry in entries:
         if not isinstance(entry, dict) or entry.get("operation") not in ("Apply", "Update"):
             return None
-        if entry.get("fieldsType") != "FieldsV1" or not entry.get("apiVersion"):
+        if entry.get("fieldsType") != "FieldsV1" or not entry.get("apiVersion") or not _is_readable(entry):
             return None
         version = entry["apiVersion"]
         who = manager_of(
@@ -80,6 +80,18 @@ def decoded(entries: Any) -> Managed | None:
         )
         managed[who] = Owned(entry.get("fieldsV1") or {}, version, entry.get("time") or "")
     return managed
+
+
+def _is_readable(entry: Tree) -> bool:
+    """Whether an entry that a client sent has what its fields ought to be."""
+    texts = ("apiVersion", "manager", "subresource", "time")
+    if not all(isinstance(entry.get(name) or "", str) for name in texts):
+        return False
+    try:
+        seconds_of(entry.get("time") or "2026-01-01T00:00:00Z")
+    except (ValueError, OverflowError):
+        return False
+    return is_set(entry.get("fieldsV1") or {})
 
 
 def encoded(managed: Managed) -> list[Tree]:
@@ -103,13 +115,13 @@ def _entry(who: Manager, owned: Owned) -> Tree:
     return entry
 
 
-def shape_for(tree: Tree) -> Shape:
+def shape_for(tree: Tree) -> SchemaShape:
     """The shape of a built-in kind by what the object says of itself, else any."""
     group, _, version = str(tree.get("apiVersion", "")).rpartition("/")
     return shape_of(group, version, str(tree.get("kind", ""))) or ANY
 
 
-def reset_fields(shape: Shape, subresource: str) -> tuple[Path, ...]:
+def reset_fields(shape: SchemaShape, subresource: str) -> tuple[Path, ...]:
     """What a write of a built-in kind never touches, whatever it sends."""
     if "status" not in shape.fields or not shape.name:
         return ()
@@ -139,7 +151,7 @@ def update_managed(  # noqa: PLR0917 (the call reads like the request)
     operation: str,
     subresource: str,
     now: float,
-    kind_schema: Shape | None = None,
+    kind_schema: SchemaShape | None = None,
     *,
     ignored: Sequence[Path] | None = None,
 ) -> Tree:

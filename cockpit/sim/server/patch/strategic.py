@@ -3,12 +3,13 @@
 Order and refusals are those of apimachinery's strategicpatch package.
 """
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from cockpit.sim.port import PortError, Tree
-from cockpit.sim.server.patch.json_patch import same
-from cockpit.sim.server.schema.shape import ANY, Field, Shape
+from cockpit.sim.server.json_values import identity, same
+from cockpit.sim.server.schema.shape import ANY, SchemaField, SchemaShape
 
 DIRECTIVE = "$patch"
 RETAIN = "$retainKeys"
@@ -18,7 +19,7 @@ ORDER = "$setElementOrder/"
 _BAD_RETAIN = "invalid patch format of retainKeys"
 
 
-def strategic(target: Tree, patch: Tree, kind_schema: Shape | None) -> Tree:
+def strategic(target: Tree, patch: Tree, kind_schema: SchemaShape | None) -> Tree:
     """`target` with `patch` merged in as the shape says. PortError 400 or 500 for a patch without sense.
 
     Without a schema (custom kinds) the server has no strategic patches: PortError 415.
@@ -43,7 +44,7 @@ def _bad_format(message: str) -> PortError:
     return PortError(400, "BadRequest", message)
 
 
-def _merged(original: Tree, patch: Tree, shape: Shape) -> Tree:
+def _merged(original: Tree, patch: Tree, shape: SchemaShape) -> Tree:
     if DIRECTIVE in patch:
         return _directed(patch)
     merged = dict(original)
@@ -54,7 +55,8 @@ def _merged(original: Tree, patch: Tree, shape: Shape) -> Tree:
         if key.startswith(DELETE_FROM):
             name = key.removeprefix(DELETE_FROM)
             if isinstance(merged.get(name), list) and isinstance(value, list):
-                merged[name] = [item for item in merged[name] if not _among(item, value)]
+                gone = {identity(item) for item in value}
+                merged[name] = [item for item in merged[name] if identity(item) not in gone]
         elif value is None:
             merged.pop(key, None)
         else:
@@ -69,10 +71,10 @@ def _directed(patch: Tree) -> Tree:
         case "delete":
             return {}
         case other:
-            raise _invalid(f"unknown patch type: {other} in map: {go_map(patch)}")
+            raise _invalid(f"unknown patch type: {other}")
 
 
-def _merge_member(merged: Tree, key: str, value: Any, shape: Shape) -> None:
+def _merge_member(merged: Tree, key: str, value: Any, shape: SchemaShape) -> None:
     current = merged.get(key)
     field = shape.fields.get(key)
     if isinstance(current, dict) and isinstance(value, dict):
@@ -115,21 +117,22 @@ def _retain(merged: Tree, patch: Tree) -> None:
         return
     if not isinstance(keys, list):
         raise _bad_format(_BAD_RETAIN)
+    kept = {key for key in keys if isinstance(key, str)}
     for key, value in patch.items():
-        if value is not None and not key.startswith((DELETE_FROM, ORDER)) and key not in keys:
+        if value is not None and not key.startswith((DELETE_FROM, ORDER)) and key not in kept:
             raise _bad_format(_BAD_RETAIN)
-    for key in [key for key in merged if key not in keys]:
+    for key in [key for key in merged if key not in kept]:
         del merged[key]
 
 
-def _reorder(merged: Tree, patch: Tree, shape: Shape) -> None:
+def _reorder(merged: Tree, patch: Tree, shape: SchemaShape) -> None:
     """Work off `$setElementOrder/...` together with the lists that they order."""
     for directive in [key for key in patch if key.startswith(ORDER)]:
         order = patch.pop(directive)
         name = directive.removeprefix(ORDER)
         if not isinstance(order, list):
             raise _bad_format("invalid patch format of setElementOrder list")
-        field = shape.fields.get(name) or Field(name, ANY)
+        field = shape.fields.get(name) or SchemaField(name, ANY)
         current, change = merged.get(name), patch.pop(name, None)
         if isinstance(change, list):
             _check_order(change, order, field)
@@ -146,7 +149,7 @@ def _reorder(merged: Tree, patch: Tree, shape: Shape) -> None:
         merged[name] = _ordered(both, order, current or [], field)
 
 
-def _check_order(change: list[Any], order: list[Any], field: Field) -> None:
+def _check_order(change: list[Any], order: list[Any], field: SchemaField) -> None:
     if not change or not order:
         return
     at = 0
@@ -156,102 +159,85 @@ def _check_order(change: list[Any], order: list[Any], field: Field) -> None:
         if at < len(wanted) and same(key(wanted[at]), key(item)):
             at += 1
     if at < len(wanted):
-        raise _invalid(
-            f"The order in patch list:\n{go_value(change)}\n doesn't match {ORDER.rstrip('/')} list:\n"
-            f"{go_value(order)}\n"
-        )
+        raise _invalid("the order of the patch does not match its $setElementOrder list")
 
 
-def _among(item: Any, items: list[Any]) -> bool:
-    return any(same(item, other) for other in items)
-
-
-def _key_of(field: Field) -> Callable[[Any], Any]:
+def _key_of(field: SchemaField) -> Callable[[Any], Any]:
     if not field.merge_key:
         return lambda item: item
     return lambda item: item.get(field.merge_key) if isinstance(item, dict) else item
 
 
-def _merged_list(current: list[Any], change: list[Any], field: Field) -> list[Any]:
+def _merged_list(current: list[Any], change: list[Any], field: SchemaField) -> list[Any]:
     if not current and not change:
         return current
     if not field.merge_key:
-        both: list[Any] = []
-        for item in [*current, *change]:
-            if not _among(item, both):
-                both.append(item)
+        both = list({identity(item): item for item in [*current, *change]}.values())
         return _ordered(both, change, current, field)
     current, change = _without_special(current, change, field)
     merged = list(current)
     key = field.merge_key
+    places = _places(other.get(key) for other in merged)
     for item in change:
         if key not in item:
-            raise _invalid(f"map: {go_map(item)} does not contain declared merge key: {key}")
-        at = next((n for n, other in enumerate(merged) if same(other.get(key), item[key])), None)
+            raise _invalid(f"an item does not contain declared merge key: {key}")
+        at = places.get(identity(item[key]))
         if at is None:
+            places[identity(item[key])] = len(merged)
             merged.append(_plain(item)[0])
         else:
             merged[at] = _merged(merged[at], item, field.shape.item)
     return _ordered(merged, change, current, field)
 
 
-def _without_special(current: list[Any], change: list[Any], field: Field) -> tuple[list[Any], list[Any]]:
+def _without_special(
+    current: list[Any], change: list[Any], field: SchemaField
+) -> tuple[list[Any], list[Any]]:
     """Work off items that are directives: delete one, or replace the whole list."""
     plain: list[Any] = []
     key = field.merge_key
     is_replaced = False
+    gone: set[Any] = set()
     for item in change:
         if not isinstance(item, dict) or not all(isinstance(other, dict) for other in current):
-            raise _bad_format("expected a map[string]interface {}, but received something else")
+            raise _bad_format("expected a list of objects")
         match item.get(DIRECTIVE, ""):
             case "":
                 plain.append(item)
             case "delete":
                 if key not in item:
-                    raise _invalid(f"map: {go_map(item)} does not contain declared merge key: {key}")
-                current = [other for other in current if not same(other.get(key), item[key])]
+                    raise _invalid(f"an item does not contain declared merge key: {key}")
+                gone.add(identity(item[key]))
             case "replace":
                 is_replaced = True
             case "merge":
                 raise _invalid("merging lists cannot yet be specified in the patch")
             case other:
-                raise _invalid(f"unknown patch type: {other} in map: {go_map(item)}")
-    return (plain, []) if is_replaced else (current, plain)
+                raise _invalid(f"unknown patch type: {other}")
+    if is_replaced:
+        return plain, []
+    return [other for other in current if identity(other.get(key)) not in gone], plain
 
 
-def _ordered(both: list[Any], order: list[Any], before: list[Any], field: Field) -> list[Any]:
+def _places(values: Iterable[Any]) -> dict[Any, int]:
+    """Where each value stands first."""
+    found: dict[Any, int] = {}
+    for at, value in enumerate(values):
+        found.setdefault(identity(value), at)
+    return found
+
+
+def _ordered(both: list[Any], order: list[Any], before: list[Any], field: SchemaField) -> list[Any]:
     """What the patch names in its order, in between what only the server has, in the order it had there."""
     key = _key_of(field)
-    wanted = [key(item) for item in order]
-    had = [key(item) for item in before]
-
-    def place(item: Any, among: list[Any]) -> int:
-        return next((n for n, other in enumerate(among) if same(other, key(item))), -1)
-
-    named = sorted((item for item in both if place(item, wanted) >= 0), key=lambda item: place(item, wanted))
-    others = [item for item in both if place(item, wanted) < 0]
-    others.sort(key=lambda item: place(item, had))
+    wanted = _places(key(item) for item in order)
+    had = _places(key(item) for item in before)
+    placed = [(item, wanted.get(identity(key(item)), -1), had.get(identity(key(item)), -1)) for item in both]
+    named = deque(sorted((one for one in placed if one[1] >= 0), key=lambda one: one[1]))
+    others = deque(sorted((one for one in placed if one[1] < 0), key=lambda one: one[2]))
     merged: list[Any] = []
     while named and others:
-        left, right = place(others[0], had), place(named[0], had)
+        left, right = others[0][2], named[0][2]
         source = others if left >= 0 and right >= 0 and left < right else named
-        merged.append(source.pop(0))
-    return merged + named + others
-
-
-def go_value(value: Any) -> str:
-    """A JSON value as Go's `%v` prints it."""
-    if isinstance(value, dict):
-        return go_map(value)
-    if isinstance(value, list):
-        return "[" + " ".join(go_value(item) for item in value) + "]"
-    if value is None:
-        return "<nil>"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)
-
-
-def go_map(tree: Tree) -> str:
-    """A JSON object as Go's `%v` prints it: keys in order."""
-    return "map[" + " ".join(f"{key}:{go_value(tree[key])}" for key in sorted(tree)) + "]"
+        merged.append(source.popleft()[0])
+    return merged + [one[0] for one in (*named, *others)]

@@ -4,11 +4,13 @@ The rules are those of structured-merge-diff: objects and maps by key, lists by 
 else as a whole.
 """
 
+from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
+from cockpit.sim.server.json_values import same
 from cockpit.sim.server.patch.fields import (
     Fields,
     children,
@@ -18,8 +20,7 @@ from cockpit.sim.server.patch.fields import (
     node_of,
     value_element,
 )
-from cockpit.sim.server.patch.json_patch import same
-from cockpit.sim.server.schema.shape import Shape
+from cockpit.sim.server.schema.shape import SchemaShape
 
 _ZEROS: dict[str, Any] = {"string": "", "int32": 0, "int64": 0}
 
@@ -35,7 +36,7 @@ class Difference(msgspec.Struct, frozen=True):
     modified: Fields = {}
 
 
-def holds(value: Any, shape: Shape) -> str:
+def holds(value: Any, shape: SchemaShape) -> str:
     """How `value` is seen: "map" or "list" when its parts count one by one, else "leaf"."""
     if isinstance(value, dict):
         if shape.type in ("object", "map"):
@@ -46,7 +47,7 @@ def holds(value: Any, shape: Shape) -> str:
     return "leaf"
 
 
-def item_element(item: Any, shape: Shape) -> str:
+def item_element(item: Any, shape: SchemaShape) -> str:
     """The element that names an item of a set or of a list with keys. Raises KeyError without its keys."""
     if shape.list_type == "set" or not isinstance(item, dict):
         return value_element(item)
@@ -68,7 +69,7 @@ def item_element(item: Any, shape: Shape) -> str:
     return key_element(keys)
 
 
-def parts(value: Any, shape: Shape) -> Iterator[tuple[str, Any, Shape]]:
+def parts(value: Any, shape: SchemaShape) -> Iterator[tuple[str, Any, SchemaShape]]:
     """Element, value and shape of each part of a map or list (`holds`); of equal items the first."""
     if isinstance(value, dict):
         for key, item in value.items():
@@ -82,12 +83,12 @@ def parts(value: Any, shape: Shape) -> Iterator[tuple[str, Any, Shape]]:
                 yield name, item, shape.item
 
 
-def field_set(value: Any, shape: Shape) -> Fields:
+def field_set(value: Any, shape: SchemaShape) -> Fields:
     """The fields that an object names."""
     return children(_field_set(value, shape))
 
 
-def _field_set(value: Any, shape: Shape) -> Fields | None:
+def _field_set(value: Any, shape: SchemaShape) -> Fields | None:
     if holds(value, shape) == "leaf":
         return {}
     found: Fields = {}
@@ -100,13 +101,13 @@ def _field_set(value: Any, shape: Shape) -> Fields | None:
     return node_of(False, found)
 
 
-def compare(old: Any, new: Any, shape: Shape) -> Difference:
+def compare(old: Any, new: Any, shape: SchemaShape) -> Difference:
     """How `new` differs from `old`."""
     added, removed, modified = _compare(old, new, shape)
     return Difference(children(added), children(removed), children(modified))
 
 
-def _compare(old: Any, new: Any, shape: Shape) -> tuple[Fields | None, Fields | None, Fields | None]:
+def _compare(old: Any, new: Any, shape: SchemaShape) -> tuple[Fields | None, Fields | None, Fields | None]:
     if old is new:
         return None, None, None
     old_form = holds(old, shape) if old is not NOTHING and old else "leaf"
@@ -133,7 +134,7 @@ def _compare(old: Any, new: Any, shape: Shape) -> tuple[Fields | None, Fields | 
     return node_of(False, gathered[0]), node_of(False, gathered[1]), node_of(False, gathered[2])
 
 
-def _whole(value: Any, shape: Shape) -> Fields:
+def _whole(value: Any, shape: SchemaShape) -> Fields:
     """The node of a value that is there on one side only: itself and all that is in it."""
     if not value or holds(value, shape) == "leaf":
         return {}
@@ -141,7 +142,7 @@ def _whole(value: Any, shape: Shape) -> Fields:
     return node_of(True, below) or {}
 
 
-def _named(value: Any, shape: Shape, *, other: Any) -> dict[str, tuple[Any, Shape]]:
+def _named(value: Any, shape: SchemaShape, *, other: Any) -> dict[str, tuple[Any, SchemaShape]]:
     """The parts of a map or list by their elements, without those members that `other` has the same of.
 
     Versions of an object share what is equal in them, so this is where most of it is left out.
@@ -156,7 +157,7 @@ def _named(value: Any, shape: Shape, *, other: Any) -> dict[str, tuple[Any, Shap
     }
 
 
-def merged(live: Any, config: Any, shape: Shape) -> Any:
+def merged(live: Any, config: Any, shape: SchemaShape) -> Any:
     """`live` with everything that `config` names as `config` has it."""
     if config is NOTHING:
         return live
@@ -174,12 +175,12 @@ def merged(live: Any, config: Any, shape: Shape) -> Any:
     return _merged_list(live, config, shape)
 
 
-def _merged_list(live: list[Any], config: list[Any], shape: Shape) -> list[Any]:
+def _merged_list(live: list[Any], config: list[Any], shape: SchemaShape) -> list[Any]:
     """In the order of `config`; what only `live` has stays in front of what it stood in front of."""
     mine = [(item_element(item, shape), item) for item in live]
     theirs = [(item_element(item, shape), item) for item in config]
     live_by, config_by = dict(reversed(mine)), dict(theirs)
-    shared = [name for name, _ in theirs if name in live_by]
+    shared = deque(name for name, _ in theirs if name in live_by)
     done: set[str] = set()
     out: list[Any] = []
     left, right = 0, 0
@@ -188,7 +189,7 @@ def _merged_list(live: list[Any], config: list[Any], shape: Shape) -> list[Any]:
         done.add(name)
         out.append(merged(live_by.get(name, NOTHING), config_by[name], shape.item))
         if shared and shared[0] == name:
-            shared.pop(0)
+            shared.popleft()
 
     while left < len(mine) or right < len(theirs):
         if left < len(mine) and right < len(theirs):
@@ -214,7 +215,7 @@ def _merged_list(live: list[Any], config: list[Any], shape: Shape) -> list[Any]:
     return out
 
 
-def removed(value: Any, gone: Fields, shape: Shape) -> Any:
+def removed(value: Any, gone: Fields, shape: SchemaShape) -> Any:
     """`value` without the fields of `gone`; what is left empty by it becomes null, as on the server."""
     if holds(value, shape) == "leaf" or not gone:
         return value
@@ -235,7 +236,7 @@ def removed(value: Any, gone: Fields, shape: Shape) -> Any:
     return items or None
 
 
-def with_named_members(fields: Fields, shape: Shape) -> Fields:
+def with_named_members(fields: Fields, shape: SchemaShape) -> Fields:
     """The set, and in it every named field of an object on the way to what is in it."""
     out: Fields = {}
     for name, node in fields.items():

@@ -2,21 +2,23 @@
 
 import re
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
 import msgspec
 
 from cockpit.sim.port import PortError, Tree
+from cockpit.sim.server.json_values import json_type
+from cockpit.sim.server.limits import MOST_FAULTS
 from cockpit.sim.server.refusals import Cause, wrong
-from cockpit.sim.server.schema.decode import NotUnderstood, decoded, strict
+from cockpit.sim.server.schema.decode import BadJson, decoded, strict
 from cockpit.sim.server.schema.notation import named
 from cockpit.sim.server.schema.pruning import defaulted, pruned
-from cockpit.sim.server.schema.shape import ANY, Field, Shape
+from cockpit.sim.server.schema.shape import ANY, SchemaField, SchemaShape
 from cockpit.sim.server.schema.values import faults
 
 _INT32_MOST = 2**31 - 1
 _ANYTHING: Tree = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-AGE_COLUMN: Tree = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
 
 
 class ScalePaths(msgspec.Struct, frozen=True):
@@ -32,7 +34,7 @@ class CustomVersion(msgspec.Struct, frozen=True, eq=False):
 
     name: str
     schema: Tree
-    shape: Shape
+    shape: SchemaShape
     is_served: bool = True
     is_stored: bool = False
     is_deprecated: bool = False
@@ -63,20 +65,14 @@ class CustomKind(msgspec.Struct, frozen=True, eq=False):
         raise KeyError(name)
 
     def validate(self, tree: Tree) -> list[Cause]:
-        """What is wrong with an object, in the server's words; CEL rules are not evaluated."""
+        """What is wrong with an object, in the server's words, but for rules in CEL (`cel_rules`)."""
         version = self._version_of(tree)
-        causes = list(faults(tree, version.schema))
+        causes = list(islice(faults(tree, version.schema), MOST_FAULTS))
         # Lists as sets and maps are looked at after everything else.
         causes.sort(key=lambda cause: cause["reason"] == "FieldValueDuplicate")
         if version.scale is not None:
             causes += _scale_faults(tree, version.scale)
         return causes
-
-    def default_and_prune(self, tree: Tree) -> Tree:
-        """The object with the schema's defaults and without what the schema does not know."""
-        schema = self._version_of(tree).schema
-        known: Tree = defaulted(pruned(tree, schema)[0], schema)
-        return known
 
     def decode(self, tree: Tree, validation: str = "") -> tuple[Tree, tuple[str, ...]]:
         """An object as sent -> as understood, with warnings. PortError 400 for what cannot be understood."""
@@ -85,8 +81,8 @@ class CustomKind(msgspec.Struct, frozen=True, eq=False):
         unknown = [f'unknown field "{path}"' for path in dropped]
         try:
             metadata, more = decoded(known.get("metadata") or {}, named("meta", "ObjectMeta"))
-        except NotUnderstood as problem:
-            raise self._refusal(tree, str(problem)) from problem
+        except BadJson as problem:
+            raise self._refusal(tree, f"metadata.{problem}") from problem
         unknown = [text.replace('"', '"metadata.', 1) for text in more] + unknown
         if unknown and validation == "Strict":
             raise self._refusal(tree, strict(unknown))
@@ -97,36 +93,6 @@ class CustomKind(msgspec.Struct, frozen=True, eq=False):
         version = str(tree.get("apiVersion", "")).rpartition("/")[2]
         sentence = f'{self.kind} in version "{version}" cannot be handled as a {self.kind}: {why}'
         return PortError(400, "BadRequest", sentence)
-
-    def scale_of(self, tree: Tree) -> Tree | None:
-        """The Scale of an object; None where the version has none."""
-        paths = self._version_of(tree).scale
-        if paths is None:
-            return None
-        metadata = tree.get("metadata") or {}
-        shown = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
-        status: Tree = {"replicas": at(tree, paths.status_replicas) or 0}
-        selector = at(tree, paths.selector) if paths.selector else None
-        if selector:
-            status["selector"] = selector
-        return {
-            "kind": "Scale",
-            "apiVersion": "autoscaling/v1",
-            "metadata": {key: metadata[key] for key in shown if key in metadata},
-            "spec": {"replicas": at(tree, paths.replicas) or 0},
-            "status": status,
-        }
-
-    def with_scale(self, tree: Tree, replicas: int) -> Tree:
-        """The object with another number of replicas. Raises KeyError where the version has no scale."""
-        paths = self._version_of(tree).scale
-        if paths is None:
-            raise KeyError("scale")
-        return _with(tree, paths.replicas, replicas)
-
-    def columns(self, version: str) -> tuple[Tree, ...]:
-        """`additionalPrinterColumns` of a version; the age where it names none. Raises KeyError."""
-        return self.version(version).printer_columns or (AGE_COLUMN,)
 
     def _version_of(self, tree: Tree) -> CustomVersion:
         try:
@@ -144,20 +110,8 @@ def at(tree: Any, path: Iterable[str]) -> Any:
     return tree
 
 
-def _with(tree: Tree, path: tuple[str, ...], value: Any) -> Tree:
-    if len(path) == 1:
-        return {**tree, path[0]: value}
-    inner = tree.get(path[0])
-    return {**tree, path[0]: _with(inner if isinstance(inner, dict) else {}, path[1:], value)}
-
-
 def _is_no_map(value: Any) -> bool:
     return value is not None and not isinstance(value, dict)
-
-
-def _go_name(value: Any) -> str:
-    names = {str: "string", float: "float64", bool: "bool", int: "int64", list: "[]interface {}"}
-    return names.get(type(value), "map[string]interface {}")
 
 
 def _scale_faults(tree: Tree, paths: ScalePaths) -> list[Cause]:
@@ -167,15 +121,11 @@ def _scale_faults(tree: Tree, paths: ScalePaths) -> list[Cause]:
         where, value = "." + ".".join(path), at(tree, path)
         above = next((held for n in range(1, len(path)) if _is_no_map(held := at(tree, path[:n]))), None)
         if above is not None:
-            kind = _go_name(above)
-            why = f"{where} accessor error: {above} is of the type {kind}, expected map[string]interface{{}}"
-            causes.append(wrong(where, 0, why))
+            causes.append(wrong(where, 0, f"must lie in an object, not in {json_type(above)}"))
         elif value is None:
             continue
         elif isinstance(value, bool) or not isinstance(value, int):
-            shown = value if isinstance(value, str) else str(value).removesuffix(".0")
-            why = f"{where} accessor error: {shown} is of the type {_go_name(value)}, expected int64"
-            causes.append(wrong(where, 0, why))
+            causes.append(wrong(where, 0, f"must be an integer, not {json_type(value)}"))
         elif value < 0:
             causes.append(wrong(where, value, "should be a non-negative integer"))
         elif value > _INT32_MOST:
@@ -237,25 +187,25 @@ def keys_of(path: str) -> tuple[str, ...]:
 _TYPES = {"integer": "int64", "number": "double", "boolean": "bool", "string": "string"}
 
 
-def custom_shape(schema: Tree) -> Shape:
+def custom_shape(schema: Tree) -> SchemaShape:
     """The shape of whole objects of a version."""
     shape = _shape(schema)
     fields = dict(shape.fields)
-    fields["apiVersion"] = Field("apiVersion", Shape("string"))
-    fields["kind"] = Field("kind", Shape("string"))
-    fields["metadata"] = Field("metadata", named("meta", "ObjectMeta"))
+    fields["apiVersion"] = SchemaField("apiVersion", SchemaShape("string"))
+    fields["kind"] = SchemaField("kind", SchemaShape("string"))
+    fields["metadata"] = SchemaField("metadata", named("meta", "ObjectMeta"))
     return msgspec.structs.replace(shape, type="object", fields=fields)
 
 
-def _shape(schema: Tree) -> Shape:
+def _shape(schema: Tree) -> SchemaShape:
     is_open = bool(schema.get("x-kubernetes-preserve-unknown-fields"))
     told = schema.get("description", "")
     if schema.get("x-kubernetes-int-or-string"):
-        return Shape("intorstr", description=told)
+        return SchemaShape("intorstr", description=told)
     kind = schema.get("type", "")
     if kind == "array":
         keys = tuple(schema.get("x-kubernetes-list-map-keys") or ())
-        return Shape(
+        return SchemaShape(
             "list",
             items=_shape(schema.get("items") or {}),
             list_type=schema.get("x-kubernetes-list-type", "atomic"),
@@ -264,18 +214,18 @@ def _shape(schema: Tree) -> Shape:
         )
     if kind == "object":
         return _object_shape(schema, is_open=is_open, told=told)
-    return Shape(_TYPES[kind], description=told) if kind in _TYPES else ANY
+    return SchemaShape(_TYPES[kind], description=told) if kind in _TYPES else ANY
 
 
-def _object_shape(schema: Tree, *, is_open: bool, told: str) -> Shape:
+def _object_shape(schema: Tree, *, is_open: bool, told: str) -> SchemaShape:
     is_atomic = schema.get("x-kubernetes-map-type") == "atomic"
     others = schema.get("additionalProperties")
     properties = schema.get("properties") or {}
     if isinstance(others, dict) and not properties:
-        return Shape("map", items=_shape(others), atomic=is_atomic, description=told)
+        return SchemaShape("map", items=_shape(others), atomic=is_atomic, description=told)
     wanted = frozenset(schema.get("required") or ())
     fields = {
-        name: Field(
+        name: SchemaField(
             name,
             _shape(inner),
             required=name in wanted,
@@ -285,4 +235,4 @@ def _object_shape(schema: Tree, *, is_open: bool, told: str) -> Shape:
         for name, inner in properties.items()
     }
     is_open = is_open or others is True or bool(schema.get("x-kubernetes-embedded-resource"))
-    return Shape("object", fields=fields, atomic=is_atomic, open=is_open, description=told)
+    return SchemaShape("object", fields=fields, atomic=is_atomic, open=is_open, description=told)

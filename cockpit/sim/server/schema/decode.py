@@ -1,24 +1,25 @@
 """What the server understands of an object that was sent: types checked, unknown fields dropped.
 
 The outcome has the form in which the server writes the object back: nulls and empty values left out where
-its types leave them out, quantities in their canonical form. Sentences are those of its JSON decoder.
+its types leave them out, quantities in their canonical form.
 """
 
 from typing import Any
 
+import msgspec
+
+from cockpit.k8s.quantity import canonical
 from cockpit.sim.port import PortError, Tree
-from cockpit.sim.server.schema import quantity
-from cockpit.sim.server.schema.shape import Field, Shape
+from cockpit.sim.server.json_values import json_type
+from cockpit.sim.server.limits import MOST_FAULTS, shortened
+from cockpit.sim.server.refusals import wrong
+from cockpit.sim.server.schema.notation import named
+from cockpit.sim.server.schema.shape import SchemaField, SchemaShape
 from cockpit.sim.times import rfc3339, rfc3339_micro, seconds_of
 
-# Members of structs that are embedded: the decoder names the struct too.
-_EMBEDDED = {
-    "core.Probe": ("ProbeHandler", frozenset(("exec", "httpGet", "tcpSocket", "grpc"))),
-    "core.Volume": (
-        "VolumeSource",
-        frozenset(("emptyDir", "hostPath", "configMap", "secret", "persistentVolumeClaim", "projected")),
-    ),
-}
+_QUANTITIES_MUST_MATCH = (
+    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+)
 _INT_BITS = {"int32": 31, "int64": 63}
 _ZEROS: dict[str, Any] = {
     "string": "",
@@ -31,39 +32,32 @@ _ZEROS: dict[str, Any] = {
 }
 
 
-class NotUnderstood(Exception):
-    """A value of a wrong type; the sentence is the JSON decoder's, `converted` that of the converter.
-
-    The converter is what reads the outcome of a strategic patch.
-    """
-
-    def __init__(self, sentence: str, converted: str = "") -> None:
-        super().__init__(sentence)
-        self.converted = converted or sentence
+class BadJson(Exception):
+    """A value of a wrong type; the sentence says where, what is expected there and what was sent."""
 
 
-def decoded(tree: Tree, shape: Shape, before: Tree | None = None) -> tuple[Tree, list[str]]:
-    """The object as understood, and `unknown field "PATH"` for each field dropped. Raises NotUnderstood.
+def decoded(tree: Tree, shape: SchemaShape, before: Tree | None = None) -> tuple[Tree, list[str]]:
+    """The object as understood, and `unknown field "PATH"` for each field dropped. Raises BadJson.
 
     `before` is the version that is stored, of this shape: what `tree` shares with it is not read again, also
     where an actor's status was taken as it is.
     """
     reading = _Reading()
-    return reading.object(tree, shape, None, None, before), reading.unknown
+    return reading.object(tree, shape, None, before), reading.unknown
 
 
-def normal(tree: Tree, shape: Shape) -> Tree:
-    """The object as the server writes it back. Raises NotUnderstood."""
+def normal(tree: Tree, shape: SchemaShape) -> Tree:
+    """The object as the server writes it back. Raises BadJson."""
     return decoded(tree, shape)[0]
 
 
-def zero(shape: Shape) -> Tree:
+def zero(shape: SchemaShape) -> Tree:
     """An object of this shape with nothing in it, as the server would write it."""
-    return _Reading().object({}, shape, None, None) if shape.type == "object" else {}
+    return _Reading().object({}, shape, None) if shape.type == "object" else {}
 
 
 def accepted(
-    tree: Tree, shape: Shape, validation: str = "", before: Tree | None = None
+    tree: Tree, shape: SchemaShape, validation: str = "", before: Tree | None = None
 ) -> tuple[Tree, tuple[str, ...]]:
     """The object of a POST or PUT as understood, and warnings; `before` as in `decoded`.
 
@@ -71,7 +65,7 @@ def accepted(
     """
     try:
         understood, unknown = decoded(tree, shape, before)
-    except NotUnderstood as problem:
+    except BadJson as problem:
         raise _cannot_be_handled(tree, str(problem)) from problem
     if unknown and validation == "Strict":
         raise _cannot_be_handled(tree, strict(unknown))
@@ -79,25 +73,18 @@ def accepted(
 
 
 def accepted_patch(
-    tree: Tree,
-    shape: Shape,
-    validation: str,
-    shown: str,
-    *,
-    is_strategic: bool = False,
-    before: Tree | None = None,
+    tree: Tree, shape: SchemaShape, validation: str, before: Tree | None = None
 ) -> tuple[Tree, tuple[str, ...]]:
     """The object that a JSON, merge or strategic patch led to, as understood, and warnings.
 
-    `shown` is what a refusal quotes: the patched object as JSON, for a strategic patch the patch in Go's
-    notation (`go_map`); `before` as in `decoded`. Raises PortError 422.
+    `validation` as in `accepted`, `before` as in `decoded`. Raises PortError 422.
     """
     try:
         understood, unknown = decoded(tree, shape, before)
-    except NotUnderstood as problem:
-        raise _bad_patch(shown, problem.converted if is_strategic else str(problem)) from problem
+    except BadJson as problem:
+        raise _bad_patch(tree, str(problem)) from problem
     if unknown and validation == "Strict":
-        raise _bad_patch(shown, strict(unknown))
+        raise _bad_patch(tree, strict(unknown))
     return understood, tuple(unknown) if validation == "Warn" else ()
 
 
@@ -111,50 +98,24 @@ def _cannot_be_handled(tree: Tree, why: str) -> PortError:
     return PortError(400, "BadRequest", f'{kind} in version "{version}" cannot be handled as a {kind}: {why}')
 
 
-def _bad_patch(shown: str, why: str) -> PortError:
-    quoted = '"' + shown.replace("\\", "\\\\").replace('"', '\\"') + '"'
-    message = f"Invalid value: {quoted}: {why}"
-    causes = [{"reason": "FieldValueInvalid", "message": message, "field": "patch"}]
-    return PortError(422, "Invalid", f' "" is invalid: patch: {message}', causes)
+def _bad_patch(tree: Tree, why: str) -> PortError:
+    cause = wrong("patch", msgspec.json.encode(tree).decode(), why)
+    return PortError(422, "Invalid", f' "" is invalid: patch: {cause["message"]}', [cause])
 
 
-def _kind_name(shape: Shape) -> str:
-    return shape.name.rpartition(".")[2]
-
-
-def _go_type(shape: Shape) -> str:
-    match shape.type:
-        case "object":
-            return f"v1.{_kind_name(shape)}"
-        case "map":
-            return (
-                "v1.ResourceList" if shape.item.type == "quantity" else f"map[string]{_go_type(shape.item)}"
-            )
-        case "list":
-            return f"[]{_go_type(shape.item)}"
-        case "intorstr":
-            return "int32"
-        case "double":
-            return "float64"
-        case "bytes":
-            return "[]uint8"
-        case other:
-            return shape.name or other
-
-
-def _json_type(value: Any) -> str:
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, int | float):
-        return "number"
-    return "string" if isinstance(value, str) else "array" if isinstance(value, list) else "object"
+_EXPECTED = {
+    "map": "object",
+    "list": "array",
+    "bytes": "string",
+    "time": "string",
+    "microtime": "string",
+    "intorstr": "integer or string",
+    "double": "number",
+}
 
 
 _Where = tuple[Any, str] | None
 """Where a value is: what it is in, and the member or [index] there. Made into a path only for a complaint."""
-
-_Told = tuple[Any, Shape, str] | None
-"""The same as the decoder tells it: with the structs on the way, without indexes."""
 
 
 def _path(where: _Where) -> str:
@@ -165,18 +126,6 @@ def _path(where: _Where) -> str:
     return ".".join(reversed(keys)).replace(".[", "[")
 
 
-def _told(told: _Told) -> str:
-    keys: list[str] = []
-    name = _kind_name(told[1]) if told is not None else ""
-    while told is not None:
-        told, shape, key = told
-        keys.append(key)
-        struct, inner = _EMBEDDED.get(shape.name, ("", frozenset()))
-        if key in inner:
-            keys.append(struct)
-    return ".".join((name, *reversed(keys)))
-
-
 _NOTHING: Tree = {}
 _NO_IDS: frozenset[int] = frozenset()
 
@@ -185,7 +134,7 @@ class _Reading:
     def __init__(self) -> None:
         self.unknown: list[str] = []
 
-    def object(self, tree: Any, shape: Shape, path: _Where, told: _Told, before: Any = None) -> Tree:
+    def object(self, tree: Any, shape: SchemaShape, path: _Where, before: Any = None) -> Tree:
         """What is understood already is answered as it is, so that versions go on sharing it."""
         out: Tree = {}
         fields = shape.fields
@@ -199,12 +148,12 @@ class _Reading:
             if field is None:
                 if shape.open or shape.items is not None:
                     out[key] = value
-                else:
-                    self.unknown.append(f'unknown field "{_path((path, key))}"')
+                elif len(self.unknown) < MOST_FAULTS:
+                    self.unknown.append(f'unknown field "{shortened(_path((path, key)))}"')
                 continue
             if value is None:
                 continue
-            read = self.value(value, field.shape, (path, key), (told, shape, key), had.get(key))
+            read = self.value(value, field.shape, (path, key), had.get(key))
             if field.always or field.pointer or read not in _EMPTY or _is_number(read):
                 out[key] = read
                 is_same = is_same and read is value
@@ -214,36 +163,45 @@ class _Reading:
                 is_same = False
         return tree if is_same and len(out) == len(tree) else out
 
-    def value(self, value: Any, shape: Shape, path: _Where, told: _Told, before: Any = None) -> Any:
+    def value(self, value: Any, shape: SchemaShape, path: _Where, before: Any = None) -> Any:
         match shape.type:
             case "any":
-                return value
+                return self._schemas(value, path) if shape.name else value
             case "object" if isinstance(value, dict):
-                return self.object(value, shape, path, told, before)
+                return self.object(value, shape, path, before)
             case "map" if isinstance(value, dict):
-                return self._map(value, shape.item, path, told)
+                return self._map(value, shape.item, path)
             case "list" if isinstance(value, list):
-                return self._list(value, shape.item, path, told, before)
+                return self._list(value, shape.item, path, before)
             case "object" | "map" | "list":
-                raise self._wrong(value, _go_type(shape), told)
+                raise _wrong(value, shape.type, path)
             case _:
-                return self.scalar(value, shape, told)
+                return self.scalar(value, shape, path)
 
-    def _map(self, value: Tree, item: Shape, path: _Where, told: _Told) -> Tree:
+    def _schemas(self, value: Any, path: _Where) -> Any:
+        """What a definition has below `items` and its like."""
+        schema = named("apiextensions", "JSONSchemaProps")
+        if isinstance(value, dict):
+            return self.object(value, schema, path)
+        if isinstance(value, list):
+            return self._list(value, schema, path)
+        if isinstance(value, bool):
+            return value
+        raise _wrong(value, "object", path)
+
+    def _map(self, value: Tree, item: SchemaShape, path: _Where) -> Tree:
         if item.type == "string":
             for text in value.values():
                 if not isinstance(text, str) and text is not None:
-                    raise self._wrong(text, _go_type(item), told)
+                    raise _wrong(text, "string", path)
             return value if None not in value.values() else {k: v or "" for k, v in value.items()}
         read = {
-            key: self.value(inner, item, (path, key), told) if inner is not None else _zero_of(item)
+            key: self.value(inner, item, (path, key)) if inner is not None else _zero_of(item)
             for key, inner in value.items()
         }
         return value if all(read[key] is inner for key, inner in value.items()) else read
 
-    def _list(
-        self, value: list[Any], item: Shape, path: _Where, told: _Told, before: Any = None
-    ) -> list[Any]:
+    def _list(self, value: list[Any], item: SchemaShape, path: _Where, before: Any = None) -> list[Any]:
         if item.type == "string" and all(isinstance(text, str) for text in value):
             return value
         # `before` holds on to its items, so an identity among them is theirs
@@ -251,66 +209,44 @@ class _Reading:
         read = [
             inner
             if id(inner) in known
-            else self.value(inner, item, (path, f"[{at}]"), told)
+            else self.value(inner, item, (path, f"[{at}]"))
             if inner is not None
             else _zero_of(item)
             for at, inner in enumerate(value)
         ]
         return value if all(one is inner for one, inner in zip(read, value, strict=True)) else read
 
-    def scalar(self, value: Any, shape: Shape, told: _Told) -> Any:
+    def scalar(self, value: Any, shape: SchemaShape, path: _Where) -> Any:
         """A value that has no parts, in the form in which it is written back."""
         kind = shape.type
         if kind == "quantity":
             return _quantity(value)
         if kind in ("time", "microtime") and isinstance(value, str):
-            return _time(value, kind)
+            return _time(value, kind, path)
         if kind == "intorstr" and isinstance(value, str):
             return value
         if kind == "double" and not isinstance(value, bool) and isinstance(value, int | float):
             return value
         if kind in _INT_BITS or kind == "intorstr":
-            return self._integer(value, shape, told)
+            return _integer(value, shape, path)
         if kind == "bool" and isinstance(value, bool):
             return value
         if kind in ("string", "bytes", "time", "microtime") and isinstance(value, str):
             return value
-        raise self._wrong(value, _go_type(shape), told)
-
-    def _integer(self, value: Any, shape: Shape, told: _Told) -> int:
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self._wrong(value, _go_type(shape), told)
-        bits = _INT_BITS.get(shape.type, 31)
-        if isinstance(value, float) or not -(2**bits) <= value < 2**bits:
-            raise self._wrong(value, _go_type(shape), told, f"number {value}")
-        return value
-
-    def _wrong(self, value: Any, wanted: str, told: _Told, what: str = "") -> NotUnderstood:
-        found = what or _json_type(value)
-        return NotUnderstood(
-            f"json: cannot unmarshal {found} into Go struct field {_told(told)} of type {wanted}",
-            _unconverted(value, wanted),
-        )
+        raise _wrong(value, shape.type, path)
 
 
-_GO_KINDS = {"bool": "bool", "string": "string", "array": "slice", "object": "map"}
+def _integer(value: Any, shape: SchemaShape, path: _Where) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise _wrong(value, shape.type, path)
+    bits = _INT_BITS.get(shape.type, 31)
+    if isinstance(value, float) or not -(2**bits) <= value < 2**bits:
+        raise _wrong(value, shape.type, path, str(value))
+    return value
 
 
-def _unconverted(value: Any, wanted: str) -> str:
-    """What apimachinery's converter says of a value that does not fit (runtime/converter.go)."""
-    kind = _GO_KINDS.get(_json_type(value), "float64" if isinstance(value, float) else "int64")
-    if wanted.startswith("map[") or wanted == "v1.ResourceList":
-        return f"cannot restore map from {kind}"
-    if wanted.startswith("[]"):
-        return f"cannot restore slice from {kind}"
-    if wanted in ("int32", "int64", "float64"):
-        return f"cannot convert {kind} to {wanted}" if kind == "float64" else f"unrecognized type: {wanted}"
-    if wanted == "bool":
-        return "unrecognized type: bool"
-    if wanted == "string":
-        # Go takes a whole number for a letter, so it gets one step further than other types.
-        return f"cannot convert {kind} to string" if kind == "int64" else "unrecognized type: string"
-    return f"cannot restore struct from: {kind}"
+def _wrong(value: Any, type_: str, path: _Where, what: str = "") -> BadJson:
+    return BadJson(f"{_path(path)}: expected {_EXPECTED.get(type_, type_)}, got {what or json_type(value)}")
 
 
 _EMPTY: tuple[Any, ...] = ("", False, None, [], {})
@@ -320,28 +256,27 @@ def _is_number(value: Any) -> bool:
     return value.__class__ in (int, float) and value != 0
 
 
-def _empty(field: Field) -> Any:
+def _empty(field: SchemaField) -> Any:
     return None if field.pointer else _zero_of(field.shape)
 
 
-def _zero_of(shape: Shape) -> Any:
+def _zero_of(shape: SchemaShape) -> Any:
     return zero(shape) if shape.type == "object" else _ZEROS.get(shape.type)
 
 
 def _quantity(value: Any) -> str:
     text = value if isinstance(value, str) else "?" if isinstance(value, bool) else str(value)
     try:
-        written = quantity.canonical(text)
+        written = canonical(text)
     except ValueError as problem:
-        raise NotUnderstood(str(problem)) from problem
+        raise BadJson(_QUANTITIES_MUST_MATCH) from problem
     return text if written == text else written
 
 
-def _time(text: str, kind: str) -> str:
+def _time(text: str, kind: str, path: _Where) -> str:
     try:
         seconds = seconds_of(text)
-    except ValueError:
-        layout = "2006-01-02T15:04:05Z07:00" if kind == "time" else "2006-01-02T15:04:05.000000Z07:00"
-        raise NotUnderstood(f'parsing time "{text}" as "{layout}": cannot parse "{text}" as "2006"') from None
-    written = rfc3339(seconds) if kind == "time" else rfc3339_micro(seconds)
+        written = rfc3339(seconds) if kind == "time" else rfc3339_micro(seconds)
+    except (ValueError, OverflowError):
+        raise BadJson(f'{_path(path)}: expected a time in RFC 3339, got "{text}"') from None
     return text if written == text else written

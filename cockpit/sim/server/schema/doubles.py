@@ -1,9 +1,13 @@
 """Members that stand twice in the JSON of an object; the last one counts, and strict validation minds."""
 
 import json
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from cockpit.sim.port import PortError, Tree
+from cockpit.sim.server.limits import MOST_FAULTS, shortened
+from cockpit.sim.server.schema.pruning import Where, path_of
 
 
 class _Noted(dict[str, Any]):
@@ -11,35 +15,38 @@ class _Noted(dict[str, Any]):
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
-        self.doubled: list[str] = []
+        self.doubled: dict[str, None] = {}
         if len(self) < len(pairs):
             seen: set[str] = set()
             for key, _ in pairs:
-                if key in seen and key not in self.doubled:
-                    self.doubled.append(key)
+                if key in seen:
+                    self.doubled[key] = None
                 seen.add(key)
 
 
 def duplicates(body: bytes) -> list[str]:
-    """`duplicate field "metadata.name"` for each; none for what is no JSON."""
+    """`duplicate field "metadata.name"` for the first hundred; none for what is no JSON."""
     try:
         tree = json.loads(body, object_pairs_hook=_Noted)
     except (ValueError, RecursionError):
         return []
-    found: list[str] = []
-    _collect(tree, "", found)
-    return found
+    return [
+        f'duplicate field "{shortened(path_of(where))}"'
+        for where in islice(_doubled(tree, None), MOST_FAULTS)
+    ]
 
 
-def _collect(value: Any, path: str, found: list[str]) -> None:
+def _doubled(value: Any, where: Where) -> Iterator[Where]:
     if isinstance(value, _Noted):
-        below = f"{path}." if path else ""
-        found.extend(f'duplicate field "{below}{key}"' for key in value.doubled)
+        for key in value.doubled:
+            yield where, key
         for key, item in value.items():
-            _collect(item, f"{below}{key}", found)
+            if isinstance(item, dict | list):
+                yield from _doubled(item, (where, key))
     elif isinstance(value, list):
         for at, item in enumerate(value):
-            _collect(item, f"{path}[{at}]", found)
+            if isinstance(item, dict | list):
+                yield from _doubled(item, (where, f"[{at}]"))
 
 
 def checked_for_doubles(body: bytes, tree: Tree, validation: str) -> tuple[str, ...]:

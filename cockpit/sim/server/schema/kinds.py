@@ -3,7 +3,7 @@
 import functools
 
 from cockpit.sim.server.schema.notation import TABLES, blocks, named
-from cockpit.sim.server.schema.shape import Shape
+from cockpit.sim.server.schema.shape import SchemaShape
 
 GROUPS = {
     "": "core",
@@ -26,7 +26,7 @@ GROUPS = {
 
 
 @functools.cache
-def shape_of(group: str, version: str, kind: str) -> Shape | None:
+def shape_of(group: str, version: str, kind: str) -> SchemaShape | None:
     """The shape of a built-in kind, None for what is not built in (`meta.k8s.io` has Status and options)."""
     table = GROUPS.get(group)
     if version != "v1" or table is None:

@@ -6,7 +6,7 @@
 `!` is written also when it is empty, `*` tells an absent value from a zero. TYPE is a scalar, `any`,
 `[TYPE]`, `{TYPE}` (a map from strings) or the name of a type, `table.Name` for one of another table. Flags:
 `req`, `atomic`, `set`, `map(key,...)`, `merge` or `merge(key)`, `retainKeys`, `replace`, `=default`,
-`in(a|b)` and `as(TYPE)` for a text that Go calls TYPE. A kind is a type that objects of the API have.
+`in(a|b)`. A kind is a type that objects of the API have.
 Names, types and flags are those of the published OpenAPI of Kubernetes 1.36 and of its types' JSON tags.
 """
 
@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from cockpit.sim.server.schema.shape import ANY, SCALARS, Field, Shape
+from cockpit.sim.server.schema.shape import ANY, SCALARS, SchemaField, SchemaShape
 
 TABLES = (
     "core",
@@ -38,7 +38,11 @@ TABLES = (
 )
 
 
-class Block(msgspec.Struct, frozen=True):
+OR_NONE = "JSONSchemaPropsOr"
+"""A schema, a list of them, or true or false: patches and managed fields take it as one value."""
+
+
+class TypeBlock(msgspec.Struct, frozen=True):
     """The lines of one type, not read yet."""
 
     table: str
@@ -49,26 +53,26 @@ class Block(msgspec.Struct, frozen=True):
 
 
 @functools.cache
-def blocks(table: str) -> dict[str, Block]:
+def blocks(table: str) -> dict[str, TypeBlock]:
     """The types of one table by name."""
     text = resources.files("cockpit.sim.server.schema").joinpath("tables", f"{table}.txt").read_text("utf-8")
-    found: dict[str, Block] = {}
+    found: dict[str, TypeBlock] = {}
     for paragraph in text.split("\n\n"):
         lines = [line for line in paragraph.splitlines() if line and not line.startswith("#")]
         if not lines:
             continue
         head, _, description = lines[0].partition(" | ")
         name, *flags = head.split()
-        found[name] = Block(table, name, frozenset(flags), description.strip(), tuple(lines[1:]))
+        found[name] = TypeBlock(table, name, frozenset(flags), description.strip(), tuple(lines[1:]))
     return found
 
 
 @functools.cache
-def named(table: str, name: str) -> Shape:
+def named(table: str, name: str) -> SchemaShape:
     """The shape of the type `name` of `table`. Raises KeyError where there is none."""
     block = blocks(table)[name]
     # A type may hold itself: its members are read when they are first asked for.
-    return Shape(
+    return SchemaShape(
         "object",
         name=f"{table}.{name}",
         fields=_Members(block),
@@ -77,15 +81,15 @@ def named(table: str, name: str) -> Shape:
     )
 
 
-class _Known(dict[str, Field]):
+class _Known(dict[str, SchemaField]):
     """The fields of a type."""
 
 
-class _Members(dict[str, Field]):
+class _Members(dict[str, SchemaField]):
     """The fields of a type, read from its lines when they are first asked for; a `_Known` from then on, so
     that they are looked up as fast as in any dict."""
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: TypeBlock) -> None:
         super().__init__()
         self._block = block
 
@@ -97,7 +101,7 @@ class _Members(dict[str, Field]):
         self._read()
         return dict.get(self, key, default)
 
-    def __getitem__(self, key: str) -> Field:
+    def __getitem__(self, key: str) -> SchemaField:
         self._read()
         return dict.__getitem__(self, key)
 
@@ -122,11 +126,11 @@ class _Members(dict[str, Field]):
         return dict.values(self)
 
 
-def _fields(block: Block) -> list[Field]:
+def _fields(block: TypeBlock) -> list[SchemaField]:
     return [_field(block.table, line) for line in block.lines]
 
 
-def _field(table: str, line: str) -> Field:
+def _field(table: str, line: str) -> SchemaField:
     text, _, description = line.partition(" | ")
     marked, type_text, *flags = text.split()
     name = marked.rstrip("!*")
@@ -138,7 +142,7 @@ def _field(table: str, line: str) -> Field:
             word, _, rest = flag.partition("(")
             said[word] = rest.removesuffix(")")
     shape = _shape(table, type_text, said)
-    return Field(
+    return SchemaField(
         name,
         shape,
         required="req" in said,
@@ -154,22 +158,24 @@ def _field(table: str, line: str) -> Field:
     )
 
 
-def _shape(table: str, text: str, said: dict[str, str]) -> Shape:
+def _shape(table: str, text: str, said: dict[str, str]) -> SchemaShape:
     if text.startswith("["):
         list_type = "map" if "map" in said else "set" if "set" in said else "atomic"
         keys = tuple(said["map"].split(",")) if "map" in said else ()
-        return Shape("list", items=_shape(table, text[1:-1], {}), list_type=list_type, keys=keys)
+        return SchemaShape("list", items=_shape(table, text[1:-1], {}), list_type=list_type, keys=keys)
     if text.startswith("{"):
-        return Shape("map", items=_shape(table, text[1:-1], {}), atomic="atomic" in said)
+        return SchemaShape("map", items=_shape(table, text[1:-1], {}), atomic="atomic" in said)
     if text in SCALARS:
-        return Shape(text, name=f"v1.{said['as']}" if "as" in said else "")
+        return SchemaShape(text)
     if text == "any":
         return ANY
+    if text == OR_NONE:
+        return SchemaShape("any", name=OR_NONE)
     home, _, name = text.rpartition(".")
     return named(home or table, name)
 
 
-def _default(shape: Shape, text: str) -> Any:
+def _default(shape: SchemaShape, text: str) -> Any:
     match shape.type:
         case "int32" | "int64":
             return int(text)

@@ -3,53 +3,70 @@
 import copy
 from typing import Any
 
+import msgspec
+
 from cockpit.sim.port import Tree
+from cockpit.sim.server.limits import METER, MOST_FAULTS, shortened
+
+_encode = msgspec.json.Encoder().encode
 
 _EVERY_OBJECT = frozenset(("apiVersion", "kind", "metadata"))
 
 
-def pruned(tree: Any, schema: Tree, *, is_root: bool = True, path: str = "") -> tuple[Any, list[str]]:
-    """`tree` without fields that the schema does not know, and the paths of what was dropped, in order."""
+def pruned(tree: Any, schema: Tree) -> tuple[Any, list[str]]:
+    """`tree` without fields that the schema does not know, and the paths of what was dropped, in order: those
+    of the first hundred."""
+    dropped: list[Where] = []
+    kept = _pruned(tree, schema, None, dropped, is_root=True)
+    return kept, [shortened(path_of(where)) for where in dropped]
+
+
+Where = tuple[Any, str] | None
+"""Where a value is: what it is in, and the member or [index] there. A path is made only where it is told."""
+
+
+def path_of(where: Where) -> str:
+    """`spec.items[0].name`."""
+    keys: list[str] = []
+    while where is not None:
+        where, key = where
+        keys.append(key)
+    return ".".join(reversed(keys)).replace(".[", "[")
+
+
+def _pruned(tree: Any, schema: Tree, where: Where, dropped: list[Where], *, is_root: bool = False) -> Any:
     if isinstance(tree, list):
-        return _pruned_list(tree, schema, path)
+        return _pruned_list(tree, schema, where, dropped)
     if not isinstance(tree, dict):
-        return tree, []
+        return tree
     is_object = is_root or bool(schema.get("x-kubernetes-embedded-resource"))
     is_open = bool(schema.get("x-kubernetes-preserve-unknown-fields"))
     properties = schema.get("properties") or {}
     others = schema.get("additionalProperties")
     kept: Tree = {}
-    dropped: list[str] = []
     for key in sorted(tree):
-        below = f"{path}.{key}" if path else key
         inner = properties.get(key)
         if inner is None and isinstance(others, dict):
             inner = others
         if is_object and key in _EVERY_OBJECT:
             kept[key] = tree[key]
         elif inner is not None:
-            kept[key], more = pruned(tree[key], inner, is_root=False, path=below)
-            dropped += more
+            kept[key] = _pruned(tree[key], inner, (where, key), dropped)
         elif is_open or others is True:
             kept[key] = tree[key]
-        else:
-            dropped.append(below)
-    if not dropped and all(kept[key] is tree[key] for key in tree):
-        return tree, dropped
-    return {key: kept[key] for key in tree if key in kept}, dropped
+        elif len(dropped) < MOST_FAULTS:
+            dropped.append((where, key))
+    if len(kept) == len(tree) and all(kept[key] is tree[key] for key in tree):
+        return tree
+    return {key: kept[key] for key in tree if key in kept}
 
 
-def _pruned_list(items: list[Any], schema: Tree, path: str) -> tuple[Any, list[str]]:
+def _pruned_list(items: list[Any], schema: Tree, where: Where, dropped: list[Where]) -> Any:
     inner = schema.get("items")
     if not isinstance(inner, dict):
-        return items, []
-    kept: list[Any] = []
-    dropped: list[str] = []
-    for at, item in enumerate(items):
-        one, more = pruned(item, inner, is_root=False, path=f"{path}[{at}]")
-        kept.append(one)
-        dropped += more
-    return (kept if dropped else items), dropped
+        return items
+    kept = [_pruned(item, inner, (where, f"[{at}]"), dropped) for at, item in enumerate(items)]
+    return items if all(one is item for one, item in zip(kept, items, strict=True)) else kept
 
 
 def defaulted(tree: Any, schema: Tree) -> Any:
@@ -75,6 +92,7 @@ def defaulted(tree: Any, schema: Tree) -> Any:
             filled[key] = defaulted(value, inner)
     for key, inner in properties.items():
         if key not in filled and inner.get("default") is not None:
+            METER.unfold(len(_encode(inner["default"])))
             filled[key] = defaulted(copy.deepcopy(inner["default"]), inner)
     if filled.keys() == tree.keys() and all(filled[key] is tree[key] for key in tree):
         return tree

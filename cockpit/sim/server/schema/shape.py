@@ -9,7 +9,7 @@ SCALARS = frozenset(
 )
 
 
-class Shape(msgspec.Struct, frozen=True, eq=False):
+class SchemaShape(msgspec.Struct, frozen=True, eq=False):
     """The type of one value.
 
     `type` is "object" (named `fields`), "map" (any key, `items`), "list" (`items`), a scalar or "any".
@@ -19,8 +19,8 @@ class Shape(msgspec.Struct, frozen=True, eq=False):
 
     type: str
     name: str = ""
-    fields: "dict[str, Field]" = {}
-    items: "Shape | None" = None
+    fields: "dict[str, SchemaField]" = {}
+    items: "SchemaShape | None" = None
     list_type: str = ""
     keys: tuple[str, ...] = ()
     atomic: bool = False
@@ -28,7 +28,7 @@ class Shape(msgspec.Struct, frozen=True, eq=False):
     nullable: bool = False
     description: str = ""
 
-    def below(self, key: str) -> "Shape":
+    def below(self, key: str) -> "SchemaShape":
         """The shape of a member of an object or map."""
         field = self.fields.get(key)
         if field is not None:
@@ -36,12 +36,12 @@ class Shape(msgspec.Struct, frozen=True, eq=False):
         return self.items or ANY
 
     @property
-    def item(self) -> "Shape":
+    def item(self) -> "SchemaShape":
         """The shape of a list's items."""
         return self.items or ANY
 
 
-class Field(msgspec.Struct, frozen=True, eq=False):
+class SchemaField(msgspec.Struct, frozen=True, eq=False):
     """One named member of an object.
 
     `always`: written also when empty. `pointer`: told apart from its zero value. `merge_key` and `merges`
@@ -50,7 +50,7 @@ class Field(msgspec.Struct, frozen=True, eq=False):
     """
 
     name: str
-    shape: Shape
+    shape: SchemaShape
     required: bool = False
     always: bool = False
     pointer: bool = False
@@ -63,4 +63,4 @@ class Field(msgspec.Struct, frozen=True, eq=False):
     description: str = ""
 
 
-ANY = Shape("any")
+ANY = SchemaShape("any")

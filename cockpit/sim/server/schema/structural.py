@@ -1,10 +1,11 @@
 """Is an openAPIV3Schema structural? In the server's words (pkg/apiserver/schema/validation.go)."""
 
-import re
 from collections.abc import Iterator
 
 from cockpit.sim.port import Tree
+from cockpit.sim.server.limits import shortened
 from cockpit.sim.server.refusals import Cause, banned, required, unsupported, wrong
+from cockpit.sim.server.schema.patterns import BadPattern, pattern
 from cockpit.sim.server.schema.values import faults
 
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")
@@ -41,10 +42,7 @@ def _faults(
         yield banned(f"{path}.uniqueItems", why)
     if schema.get("x-kubernetes-preserve-unknown-fields") is False:
         yield wrong(f"{path}.x-kubernetes-preserve-unknown-fields", False, "must be true or undefined")
-    if "pattern" in schema and (why := _pattern_problem(schema["pattern"])):
-        yield wrong(
-            f"{path}.pattern", schema["pattern"], f"must be a valid regular expression, but isn't: {why}"
-        )
+    yield from _pattern_faults(schema, path)
     if schema.get("default") is not None:
         for cause in faults(schema["default"], schema):
             yield {**cause, "field": f"{path}.default{_below(cause['field'])}"}
@@ -52,7 +50,7 @@ def _faults(
         why = "additionalProperties and properties are mutual exclusive"
         yield banned(f"{path}.additionalProperties", why)
     for name in sorted(schema.get("properties") or ()):
-        yield from _faults(schema["properties"][name], f"{path}.properties[{name}]")
+        yield from _faults(schema["properties"][name], f"{path}.properties[{shortened(name)}]")
     if isinstance(schema.get("additionalProperties"), dict):
         yield from _faults(schema["additionalProperties"], f"{path}.additionalProperties")
     if isinstance(schema.get("items"), dict):
@@ -107,15 +105,13 @@ def _branch_faults(branch: Tree, path: str) -> Iterator[Cause]:
     for word in ("description", "default", "additionalProperties", "nullable"):
         if branch.get(word):
             yield banned(f"{path}.{word}", "must be empty to be structural")
+    yield from _pattern_faults(branch, path)
 
 
-def _pattern_problem(pattern: str) -> str:
+def _pattern_faults(schema: Tree, path: str) -> Iterator[Cause]:
+    text = schema.get("pattern")
     try:
-        re.compile(pattern)
-    except re.error as problem:
-        if "missing )" in str(problem) or "unterminated subpattern" in str(problem):
-            return f"error parsing regexp: missing closing ): `{pattern}`"
-        if "unterminated character set" in str(problem):
-            return f"error parsing regexp: missing closing ]: `{pattern}`"
-        return f"error parsing regexp: {problem}: `{pattern}`"
-    return ""
+        if text:
+            pattern(text)
+    except BadPattern as problem:
+        yield wrong(f"{path}.pattern", text, f"must be a valid regular expression, but isn't: {problem}")

@@ -1,16 +1,17 @@
 """Does a value fit an openAPIV3Schema? In the words of the server's validator (kube-openapi: pkg/validation).
 
-Rules in CEL (`x-kubernetes-validations`) are not evaluated: a value that only they forbid is accepted.
+Rules in CEL (`x-kubernetes-validations`) are another matter: `cel_rules`.
 """
 
 import re
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from typing import Any
 
 from cockpit.sim.port import Tree
-from cockpit.sim.server.patch.json_patch import same
+from cockpit.sim.server.json_values import identity, same
+from cockpit.sim.server.limits import shortened
 from cockpit.sim.server.refusals import Cause, duplicate, required, too_long, unsupported, wrong
+from cockpit.sim.server.schema.patterns import BadPattern, pattern
 from cockpit.sim.times import seconds_of
 
 _FORMATS = {"int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1)}
@@ -108,13 +109,12 @@ def _combined(value: Any, schema: Tree, path: str) -> Iterator[Cause]:
         yield _nowhere(f'"{path}" must not validate the schema (not)')
 
 
-@lru_cache(maxsize=512)
-def compiled(pattern: str) -> re.Pattern[str] | None:
-    """A pattern of Go's regexp; None for what does not compile here."""
+def _is_matched(value: str, text: str) -> bool:
+    """What is no pattern keeps no value out: the definition is refused for it, or older than its rule."""
     try:
-        return re.compile(pattern)
-    except re.error:
-        return None
+        return pattern(text).is_in(value)
+    except BadPattern:
+        return True
 
 
 def _text_faults(value: str, schema: Tree, path: str) -> Iterator[Cause]:
@@ -123,9 +123,9 @@ def _text_faults(value: str, schema: Tree, path: str) -> Iterator[Cause]:
         yield too_long(path, most)
     if least is not None and len(value) < least:
         yield wrong(path, value, f"{path} in body should be at least {least} chars long")
-    pattern = schema.get("pattern")
-    if pattern and (known := compiled(pattern)) is not None and not known.search(value):
-        yield wrong(path, value, f"{path} in body should match '{pattern}'")
+    wanted = schema.get("pattern")
+    if wanted and not _is_matched(value, wanted):
+        yield wrong(path, value, f"{path} in body should match '{wanted}'")
     form = schema.get("format", "")
     if form in _TEXT_FORMATS and not _TEXT_FORMATS[form](value):
         yield {
@@ -206,7 +206,7 @@ def _double_faults(value: list[Any], schema: Tree, path: str) -> Iterator[Cause]
     if kind == "atomic":
         return
     keys = schema.get("x-kubernetes-list-map-keys") or []
-    seen: list[Any] = []
+    seen: set[Any] = set()
     for at, item in enumerate(value):
         name = (
             {key: item[key] for key in keys if key in item}
@@ -215,9 +215,10 @@ def _double_faults(value: list[Any], schema: Tree, path: str) -> Iterator[Cause]
         )
         if kind == "map" and not name:
             continue
-        if any(same(name, other) for other in seen):
+        known = identity(name)
+        if known in seen:
             yield duplicate(f"{path}[{at}]", name)
-        seen.append(name)
+        seen.add(known)
 
 
 def _object_faults(value: Tree, schema: Tree, path: str) -> Iterator[Cause]:
@@ -241,4 +242,4 @@ def _object_faults(value: Tree, schema: Tree, path: str) -> Iterator[Cause]:
         if inner is None and isinstance(others, dict):
             inner = others
         if inner is not None:
-            yield from faults(value[name], inner, f"{below}{name}")
+            yield from faults(value[name], inner, f"{below}{shortened(name)}")

@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cockpit.k8s.quantity import quantity
 from cockpit.kube.resource import PODS, SERVICES
 from cockpit.sim.port import PortError, Tree
 from cockpit.sim.resources import CONFIG_MAPS, PERSISTENT_VOLUME_CLAIMS, RESOURCE_QUOTAS
-from cockpit.sim.server.quantity import quantity
 from tests.unit.sim.admission.estate import SPACE, Estate, gpu_pod, pod
 
 

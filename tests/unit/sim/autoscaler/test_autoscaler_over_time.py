@@ -8,11 +8,11 @@ import yaml
 
 from cockpit.kube.resource import JOBS, MACHINE_DEPLOYMENTS, NODES, PODS
 from cockpit.sim.actors.autoscaler.actor import Autoscaler
-from cockpit.sim.actors.autoscaler.settings import Settings
-from cockpit.sim.actors.pools.machine_template import MACHINES
-from cockpit.sim.local_port import LocalPort
+from cockpit.sim.actors.autoscaler.settings import AutoscalerSettings
+from cockpit.sim.actors.common.machine_template import MACHINES
 from cockpit.sim.resources import CONFIG_MAPS
 from cockpit.sim.scenarios.loading import parse
+from cockpit.sim.server.local_port import LocalPort
 from tests.unit.sim.scenarios.play import Play, phase
 
 ESTATE = """
@@ -35,8 +35,8 @@ async def begun(text: str = ESTATE, **settings: Any) -> Play:
     play = Play(parse(text, "estate"))
     if settings:
         (autoscaler,) = [one for one in play.cluster.engine.actors if isinstance(one, Autoscaler)]
-        fields = {name: getattr(autoscaler.settings, name) for name in Settings.__struct_fields__}
-        autoscaler.settings = Settings(**{**fields, **settings})
+        fields = {name: getattr(autoscaler.settings, name) for name in AutoscalerSettings.__struct_fields__}
+        autoscaler.settings = AutoscalerSettings(**{**fields, **settings})
     await play.begin()
     return play
 

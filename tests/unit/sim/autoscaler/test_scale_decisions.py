@@ -7,13 +7,13 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cockpit.sim.actors.autoscaler.groups import MAXIMUM, MINIMUM, Group, groups_of
-from cockpit.sim.actors.autoscaler.room import Room, pack, requests_of
+from cockpit.sim.actors.autoscaler.groups import MAXIMUM, MINIMUM, NodeGroup, groups_of
+from cockpit.sim.actors.autoscaler.room import NodeRoom, pack, requests_of
 from cockpit.sim.actors.autoscaler.scale_down import candidates, utilization
-from cockpit.sim.actors.autoscaler.scale_up import Plan, plan, waiting
-from cockpit.sim.actors.autoscaler.settings import Settings
+from cockpit.sim.actors.autoscaler.scale_up import ScaleUpPlan, plan, waiting
+from cockpit.sim.actors.autoscaler.settings import AutoscalerSettings
 from cockpit.sim.actors.autoscaler.status_text import status_text, updated
-from cockpit.sim.actors.pools.machine_template import full_node
+from cockpit.sim.actors.common.machine_template import full_node
 from cockpit.sim.port import Tree
 
 GPU = "nvidia.com/gpu"
@@ -52,19 +52,19 @@ def pod(name: str, gpus: int = 1, cpu: str = "1", **spec: Any) -> Tree:
     }
 
 
-def group(owner: Tree, *nodes: Tree, machines: tuple[Tree, ...] = ()) -> Group:
+def group(owner: Tree, *nodes: Tree, machines: tuple[Tree, ...] = ()) -> NodeGroup:
     (found,) = groups_of([owner], nodes, machines)
     return found
 
 
 def scan(
-    groups: list[Group],
+    groups: list[NodeGroup],
     pods: list[Tree],
     *,
     daemons: tuple[Tree, ...] = (),
     backing_off: dict[str, str] | None = None,
     max_nodes_total: int = 0,
-) -> Plan:
+) -> ScaleUpPlan:
     return plan(
         groups, pods, daemons, backing_off=backing_off or {}, nodes_total=4, max_nodes_total=max_nodes_total
     )
@@ -186,7 +186,7 @@ def test_requests_count_init_containers_by_their_largest_and_sidecars_always() -
         {"name": "proxy", "restartPolicy": "Always", "resources": {"requests": {"cpu": "1"}}},
         {"name": "fetch", "resources": {"requests": {"cpu": "4"}}},
     ]
-    assert requests_of(tree) == {"pods": 1.0, "cpu": 5.0, GPU: 1.0}
+    assert requests_of(tree) == {"pods": 1, "cpu": 5000, GPU: 1}
 
 
 # ---- down
@@ -206,24 +206,27 @@ def test_empty_nodes_above_the_minimum_are_not_needed() -> None:
     owner = deployment(replicas=3, low=1)
     nodes = [node(owner, f"n{number}") for number in range(3)]
     pods_on = {"n0": [owned(pod("busy", 8))], "n1": [owned(pod("agent", 0), "DaemonSet")]}
-    assert names(candidates([group(owner, *nodes)], pods_on, nodes, Settings())) == ["n1", "n2"]
+    assert names(candidates([group(owner, *nodes)], pods_on, nodes, AutoscalerSettings())) == ["n1", "n2"]
     nodes[2]["metadata"]["annotations"]["cluster-autoscaler.kubernetes.io/scale-down-disabled"] = "true"
-    assert names(candidates([group(owner, *nodes)], pods_on, nodes, Settings())) == ["n1"]
+    assert names(candidates([group(owner, *nodes)], pods_on, nodes, AutoscalerSettings())) == ["n1"]
     owner["metadata"]["annotations"][MINIMUM] = "3"
-    assert names(candidates([group(owner, *nodes)], pods_on, nodes, Settings())) == []
+    assert names(candidates([group(owner, *nodes)], pods_on, nodes, AutoscalerSettings())) == []
 
 
 def test_a_node_half_in_use_goes_only_if_its_pods_find_another_place() -> None:
     owner = deployment(replicas=2)
     nodes = [node(owner, "n0"), node(owner, "n1")]
     light = {"n0": [owned(pod("small", 2))], "n1": [owned(pod("half", 6))]}
-    (found,) = candidates([group(owner, *nodes)], light, nodes, Settings())
+    (found,) = candidates([group(owner, *nodes)], light, nodes, AutoscalerSettings())
     assert (found.node, found.utilization_ratio) == ("n0", 0.25)
     full = {"n0": [owned(pod("small", 2))], "n1": [owned(pod("large", 8))]}
-    assert candidates([group(owner, *nodes)], full, nodes, Settings()) == []
+    assert candidates([group(owner, *nodes)], full, nodes, AutoscalerSettings()) == []
     bare = pod("bare", 2)
     bare["status"] = {"phase": "Running"}
-    assert candidates([group(owner, *nodes)], {"n0": [bare], "n1": light["n1"]}, nodes, Settings()) == []
+    assert (
+        candidates([group(owner, *nodes)], {"n0": [bare], "n1": light["n1"]}, nodes, AutoscalerSettings())
+        == []
+    )
 
 
 def test_gpu_nodes_are_judged_by_their_gpus_alone() -> None:
@@ -257,5 +260,5 @@ def test_the_status_text_is_what_cluster_autoscaler_writes() -> None:
 def test_room_counts_pods_too() -> None:
     tree = full_node(deployment(), "n")
     tree["status"]["allocatable"]["pods"] = "1"
-    room = Room(tree, [pod("a", 0)])
+    room = NodeRoom(tree, [pod("a", 0)])
     assert room.refusal(pod("b", 0)) == "Too many pods"

@@ -6,12 +6,12 @@ from typing import Any
 
 from cockpit.clock import ManualClock
 from cockpit.kube.resource import EVENTS, MPIJOBS, NAMESPACES, NODES, PODS, Resource
-from cockpit.sim.engine import Actor, Engine, Key
-from cockpit.sim.local_port import LocalPort
-from cockpit.sim.port import Change, ChangeType, PortError, Tree
+from cockpit.sim.engine import Actor, ActorEngine, Key
+from cockpit.sim.port import ChangeType, ObjectChange, PortError, Tree
 from cockpit.sim.resources import POD_GROUPS
 from cockpit.sim.server.builtin.table import built_in
-from cockpit.sim.server.kinds import Kind
+from cockpit.sim.server.kinds import ServedKind
+from cockpit.sim.server.local_port import LocalPort
 from cockpit.sim.server.operations import Operations
 from cockpit.sim.server.storage import Storage
 from cockpit.sim.times import rfc3339
@@ -35,7 +35,7 @@ class Puppet(Actor):
         self.removes = True
         self.first_seconds = 1.0
 
-    def wake(self, change: Change, before: Tree | None) -> Iterable[Key]:
+    def wake(self, change: ObjectChange, before: Tree | None) -> Iterable[Key]:
         if change.type is not ChangeType.DELETED:
             yield (change.tree["metadata"]["namespace"], change.tree["metadata"]["name"])
 
@@ -112,11 +112,11 @@ class Stage:
         self.random = Random(seed)
         kinds = built_in()
         for resource in (MPIJOBS, POD_GROUPS):
-            kinds.add(Kind(resource=resource, has_status=True, has_generation=True, is_custom=True))
+            kinds.add(ServedKind(resource=resource, has_status=True, has_generation=True, is_custom=True))
         self.operations = Operations(Storage(), kinds, self.clock, self.random)
         self.port = LocalPort(self.operations)
         self.puppet = Puppet(fate, "gpu-1")
-        self.engine = Engine(LocalPort(self.operations), self.clock, self.random, [*actors, self.puppet])
+        self.engine = ActorEngine(LocalPort(self.operations), self.clock, self.random, [*actors, self.puppet])
 
     async def start(self, *namespaces: str, nodes: int = 1) -> "Stage":
         for name in ("default", *(namespaces or ("team-a",))):

@@ -1,13 +1,14 @@
 """The recorder: one object for what repeats, a new one when the server has forgotten, never a failure."""
 
 from random import Random
-from typing import Any, cast
+from typing import Any
 
 from cockpit.clock import ManualClock
-from cockpit.kube.resource import EVENTS, Resource
-from cockpit.sim.actors.recorder import NORMAL, WARNING, Recorder
-from cockpit.sim.port import Port, PortError, Tree
+from cockpit.kube.resource import EVENTS
+from cockpit.sim.actors.common.recorder import NORMAL, WARNING, Recorder
+from cockpit.sim.port import PortError, Tree
 from cockpit.sim.times import rfc3339, rfc3339_micro, seconds_of
+from tests.adapters.memory_port import MemoryPort
 
 POD: Tree = {
     "apiVersion": "v1",
@@ -17,31 +18,10 @@ POD: Tree = {
 NODE: Tree = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "gpu-1", "uid": "u2"}}
 
 
-class EventPort:
-    """Holds events by name; may refuse."""
-
-    def __init__(self) -> None:
-        self.events: dict[tuple[str, str], Tree] = {}
-        self.refuses = False
-
-    async def create(self, resource: Resource, tree: Tree, namespace: str = "") -> Tree:
-        assert resource == EVENTS
-        if self.refuses:
-            raise PortError(403, "Forbidden", "namespace is being terminated")
-        self.events[namespace, tree["metadata"]["name"]] = tree
-        return tree
-
-    async def patch(self, resource: Resource, namespace: str, name: str, patch: Tree) -> Tree:
-        held = self.events.get((namespace, name))
-        if held is None:
-            raise PortError(404, "NotFound", f'events "{name}" not found')
-        self.events[namespace, name] = {**held, **patch}
-        return self.events[namespace, name]
-
-
-def made(seed: int = 1) -> tuple[EventPort, ManualClock, Recorder]:
-    port, clock = EventPort(), ManualClock()
-    return port, clock, Recorder(cast(Port, port), clock, Random(seed), "kubelet", "gpu-1")
+def made(seed: int = 1) -> tuple[MemoryPort, ManualClock, Recorder]:
+    clock = ManualClock()
+    port = MemoryPort(clock)
+    return port, clock, Recorder(port, clock, Random(seed), "kubelet", "gpu-1")
 
 
 async def test_an_event_repeats_as_a_count_on_one_object() -> None:
@@ -54,8 +34,8 @@ async def test_an_event_repeats_as_a_count_on_one_object() -> None:
     await recorder.event(
         POD, WARNING, "BackOff", "Back-off pulling image", field_path="spec.containers{main}"
     )
-    ((namespace, name), event) = next(iter(port.events.items()))
-    assert len(port.events) == 1
+    ((_, namespace, name), event) = next(iter(port.objects.items()))
+    assert len(port.of(EVENTS)) == 1
     assert namespace == "a"
     assert name.startswith("train.") and len(name) == len("train.") + 16
     assert event["count"] == 2
@@ -78,38 +58,37 @@ async def test_other_words_are_another_event_and_nodes_are_told_in_default() -> 
     await recorder.event(POD, NORMAL, "Pulled", "one")
     await recorder.event(POD, NORMAL, "Pulled", "two")
     await recorder.event(NODE, NORMAL, "NodeReady", "Node gpu-1 status is now: NodeReady")
-    assert sorted(namespace for namespace, _ in port.events) == ["a", "a", "default"]
+    assert sorted(event["metadata"]["namespace"] for event in port.of(EVENTS)) == ["a", "a", "default"]
 
 
 async def test_what_the_server_forgot_starts_anew() -> None:
     port, _, recorder = made()
     await recorder.event(POD, NORMAL, "Pulled", "one")
-    port.events.clear()
+    port.objects.clear()
     await recorder.event(POD, NORMAL, "Pulled", "one")
-    assert [event["count"] for event in port.events.values()] == [1]
+    assert [event["count"] for event in port.of(EVENTS)] == [1]
 
 
 async def test_a_refused_event_is_dropped_without_a_failure_and_told_again_later() -> None:
     port, _, recorder = made()
-    port.refuses = True
+    port.refusals.append(PortError(403, "Forbidden", "namespace is being terminated"))
     await recorder.event(POD, NORMAL, "Pulled", "one")
-    assert not port.events
-    port.refuses = False
+    assert not port.of(EVENTS)
     await recorder.event(POD, NORMAL, "Pulled", "one")
-    assert len(port.events) == 1
+    assert len(port.of(EVENTS)) == 1
 
 
 async def test_the_tenth_message_of_one_reason_and_all_after_it_share_an_object() -> None:
     port, clock, recorder = made()
     for number in range(15):
         await recorder.event(POD, NORMAL, "SuccessfulCreate", f"Created pod: train-{number}")
-    messages = {event["message"]: event["count"] for event in port.events.values()}
+    messages = {event["message"]: event["count"] for event in port.of(EVENTS)}
     assert len(messages) == 10
     assert messages["Created pod: train-8"] == 1
     assert messages["(combined from similar events): Created pod: train-14"] == 6
     clock.advance(601)
     await recorder.event(POD, NORMAL, "SuccessfulCreate", "Created pod: train-15")
-    assert "Created pod: train-15" in {event["message"] for event in port.events.values()}
+    assert "Created pod: train-15" in {event["message"] for event in port.of(EVENTS)}
 
 
 async def test_about_one_object_25_things_are_told_and_then_one_in_five_minutes() -> None:
@@ -117,19 +96,19 @@ async def test_about_one_object_25_things_are_told_and_then_one_in_five_minutes(
     for _ in range(40):
         await recorder.event(POD, NORMAL, "MPIJobRunning", "it runs")
     await recorder.event(NODE, NORMAL, "NodeReady", "another object has its own")
-    assert sorted(event["count"] for event in port.events.values()) == [1, 25]
+    assert sorted(event["count"] for event in port.of(EVENTS)) == [1, 25]
     clock.advance(300)
     for _ in range(3):
         await recorder.event(POD, NORMAL, "MPIJobRunning", "it runs")
-    assert sorted(event["count"] for event in port.events.values()) == [1, 26]
+    assert sorted(event["count"] for event in port.of(EVENTS)) == [1, 26]
 
 
 async def test_what_the_scheduler_says_is_never_dropped() -> None:
-    port = EventPort()
-    recorder = Recorder(cast(Port, port), ManualClock(), Random(1), "default-scheduler")
+    port = MemoryPort(ManualClock())
+    recorder = Recorder(port, ManualClock(), Random(1), "default-scheduler")
     for _ in range(40):
         await recorder.event(POD, WARNING, "FailedScheduling", "0/3 nodes are available")
-    assert [event["count"] for event in port.events.values()] == [40]
+    assert [event["count"] for event in port.of(EVENTS)] == [40]
 
 
 async def test_memory_is_bounded() -> None:

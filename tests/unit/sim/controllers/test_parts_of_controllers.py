@@ -1,19 +1,18 @@
 """The small parts: who controls what, differences as merge patches, quantities, sizes of a rollout."""
 
-from decimal import Decimal
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cockpit.k8s.selectors import selector_of, selects
 from cockpit.kube.resource import PODS
 from cockpit.sim.actors.controllers.children import Children
 from cockpit.sim.actors.controllers.deployment.sizes import max_surge, max_unavailable, scaled, shares
-from cockpit.sim.actors.controllers.quantities import format_quantity, parse_quantity
-from cockpit.sim.actors.controllers.trees import difference, label_selector_matches
-from cockpit.sim.port import Change, ChangeType, Tree
-from cockpit.sim.server.patch import merge
+from cockpit.sim.actors.controllers.trees import difference
+from cockpit.sim.port import ChangeType, ObjectChange, Tree
+from cockpit.sim.server.patch.merge import merge
 
 trees = st.recursive(
     st.integers() | st.text(max_size=3) | st.lists(st.integers(), max_size=3),
@@ -41,43 +40,23 @@ OWNER: Tree = {"metadata": {"namespace": "a", "name": "j", "uid": "o1"}}
 def test_what_was_written_counts_before_the_port_has_said_so() -> None:
     children = Children(("Job",))
     children.put(owned("p", "u1", 5))
-    children.take(Change(ChangeType.ADDED, PODS, owned("p", "u1", 3)))
+    children.take(ObjectChange(ChangeType.ADDED, PODS, owned("p", "u1", 3)))
     assert [pod["metadata"]["resourceVersion"] for pod in children.of(OWNER)] == ["5"]
     children.gone(owned("p", "u1", 5))
-    children.take(Change(ChangeType.MODIFIED, PODS, owned("p", "u1", 6)))
+    children.take(ObjectChange(ChangeType.MODIFIED, PODS, owned("p", "u1", 6)))
     assert children.of(OWNER) == []
-    children.take(Change(ChangeType.DELETED, PODS, owned("p", "u1", 7)))
-    children.take(Change(ChangeType.ADDED, PODS, owned("p", "u2", 8)))
+    children.take(ObjectChange(ChangeType.DELETED, PODS, owned("p", "u1", 7)))
+    children.take(ObjectChange(ChangeType.ADDED, PODS, owned("p", "u2", 8)))
     assert [pod["metadata"]["uid"] for pod in children.of(OWNER)] == ["u2"]
 
 
 def test_only_children_of_these_kinds_and_only_of_their_owner() -> None:
     children = Children(("Job",))
-    assert children.take(Change(ChangeType.ADDED, PODS, owned("p", "u1", 3, kind="ReplicaSet"))) is None
-    children.take(Change(ChangeType.ADDED, PODS, owned("q", "u2", 3)))
-    children.take(Change(ChangeType.MODIFIED, PODS, owned("q", "u2", 4, owner="o2")))
+    assert children.take(ObjectChange(ChangeType.ADDED, PODS, owned("p", "u1", 3, kind="ReplicaSet"))) is None
+    children.take(ObjectChange(ChangeType.ADDED, PODS, owned("q", "u2", 3)))
+    children.take(ObjectChange(ChangeType.MODIFIED, PODS, owned("q", "u2", 4, owner="o2")))
     assert children.of(OWNER) == []
     assert len(children.of({"metadata": {"uid": "o2"}})) == 1
-
-
-@pytest.mark.parametrize(
-    ("text", "amount"),
-    [("500m", "0.5"), ("8", "8"), ("1.5Gi", "1610612736"), ("1e3", "1000"), ("2k", "2000"), ("1Ki", "1024")],
-)
-def test_quantities_are_read(text: str, amount: str) -> None:
-    assert parse_quantity(text) == Decimal(amount)
-
-
-@pytest.mark.parametrize("text", ["", "x", "1Q", "Gi"])
-def test_what_is_no_quantity_says_so(text: str) -> None:
-    with pytest.raises(ValueError, match="is no quantity"):
-        parse_quantity(text)
-
-
-@given(st.integers(0, 10**15), st.sampled_from(["cpu", "memory", "nvidia.com/gpu"]))
-def test_quantities_are_written_as_they_are_read(thousandths: int, resource: str) -> None:
-    amount = Decimal(thousandths) / 1000
-    assert parse_quantity(format_quantity(resource, amount)) == amount
 
 
 def deployment(replicas: int, surge: int | str, unavailable: int | str) -> Tree:
@@ -135,4 +114,4 @@ def test_parts_of_a_total() -> None:
     ],
 )
 def test_label_selectors(selector: Any, matches: bool) -> None:
-    assert label_selector_matches(selector, {"a": "1"}) is matches
+    assert selects(selector_of(selector), {"a": "1"}) is matches

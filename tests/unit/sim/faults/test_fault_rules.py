@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from cockpit.clock import ManualClock
 from cockpit.errors import BadInput
-from cockpit.sim.faults.exchange import Seen
+from cockpit.sim.faults.exchange import SeenRequest
 from cockpit.sim.faults.reading import FAULTS, BadFault, read_rules
 from cockpit.sim.faults.script import Script
-from cockpit.sim.faults.target import Target, target_of
+from cockpit.sim.faults.target import FaultTarget, target_of
 from cockpit.sim.scenarios.loading import parse
 
 PODS = "/api/v1/namespaces/team-a/pods"
@@ -20,15 +20,15 @@ PODS = "/api/v1/namespaces/team-a/pods"
 
 def seen(
     path: str = PODS, *, method: str = "GET", query: Mapping[str, str] | None = None, user: str = ""
-) -> Seen:
-    return Seen(method, path, query or {}, {}, 0.0, user)
+) -> SeenRequest:
+    return SeenRequest(method, path, query or {}, {}, 0.0, user)
 
 
 def script(*rules: Mapping[str, Any], clock: ManualClock | None = None, seed: int = 1) -> Script:
     return Script.read(rules, clock or ManualClock(), seed)
 
 
-def hits(one: Script, *requests: Seen) -> list[bool]:
+def hits(one: Script, *requests: SeenRequest) -> list[bool]:
     return [one.choose(request) is not None for request in requests]
 
 
@@ -70,7 +70,7 @@ def hits(one: Script, *requests: Seen) -> list[bool]:
             {"do": {"cut": {"after_bytes": 1, "after_events": 1}}},
             "faults[0].do.cut: after_bytes and after_events ",
         ),
-        ({"do": {"cut": {"orderly": 1}}}, "faults[0].do.cut.orderly: 1 is neither true nor false."),
+        ({"do": {"cut": {"orderly": 1}}}, "faults[0].do.cut.orderly: 1 is not true or false."),
         (
             {"do": {"drop": True}, "chance": 0},
             "faults[0].chance: 0 is no share; give a number above 0 and up to 1.",
@@ -142,25 +142,30 @@ def test_any_data_is_read_or_refused_in_a_sentence(data: Any) -> None:
 @pytest.mark.parametrize(
     ("method", "path", "query", "target"),
     [
-        ("GET", PODS, {}, Target("list", "pods", "team-a")),
-        ("GET", PODS, {"watch": "1"}, Target("watch", "pods", "team-a")),
-        ("GET", f"{PODS}/p/log", {}, Target("get", "pods/log", "team-a", "p")),
-        ("POST", f"{PODS}/p/eviction", {}, Target("create", "pods/eviction", "team-a", "p")),
+        ("GET", PODS, {}, FaultTarget("list", "pods", "team-a")),
+        ("GET", PODS, {"watch": "1"}, FaultTarget("watch", "pods", "team-a")),
+        ("GET", f"{PODS}/p/log", {}, FaultTarget("get", "pods/log", "team-a", "p")),
+        ("POST", f"{PODS}/p/eviction", {}, FaultTarget("create", "pods/eviction", "team-a", "p")),
         (
             "DELETE",
             "/apis/kueue.x-k8s.io/v1beta2/workloads",
             {},
-            Target("deletecollection", "workloads.kueue.x-k8s.io"),
+            FaultTarget("deletecollection", "workloads.kueue.x-k8s.io"),
         ),
-        ("PATCH", "/api/v1/nodes/n", {}, Target("patch", "nodes", "", "n")),
-        ("GET", "/api/v1/namespaces/team-a", {}, Target("get", "namespaces", "", "team-a")),
-        ("PUT", "/api/v1/namespaces/team-a/status", {}, Target("update", "namespaces/status", "", "team-a")),
-        ("GET", "/version", {}, Target("get")),
-        ("GET", "/apis/batch/v1", {}, Target("get")),
+        ("PATCH", "/api/v1/nodes/n", {}, FaultTarget("patch", "nodes", "", "n")),
+        ("GET", "/api/v1/namespaces/team-a", {}, FaultTarget("get", "namespaces", "", "team-a")),
+        (
+            "PUT",
+            "/api/v1/namespaces/team-a/status",
+            {},
+            FaultTarget("update", "namespaces/status", "", "team-a"),
+        ),
+        ("GET", "/version", {}, FaultTarget("get")),
+        ("GET", "/apis/batch/v1", {}, FaultTarget("get")),
     ],
 )
 def test_a_path_is_read_as_the_server_reads_it(
-    method: str, path: str, query: dict[str, str], target: Target
+    method: str, path: str, query: dict[str, str], target: FaultTarget
 ) -> None:
     assert target_of(method, path, query) == target
 

@@ -11,8 +11,8 @@ from aiohttp import web
 
 from cockpit.clock import ManualClock
 from cockpit.sim.faults.embedded import FaultLayer
-from cockpit.sim.faults.proxy import FaultProxy
 from cockpit.sim.faults.script import Script
+from tests.adapters.faults.proxy import FaultProxy
 
 PODS = "/api/v1/pods"
 EVENTS = 6
@@ -142,7 +142,7 @@ async def test_a_status_with_a_wait_and_a_body_in_the_real_words(way: Way) -> No
 
 
 async def test_a_delay_passes_in_the_clocks_time(way: Way) -> None:
-    way.clock.speed = 1000.0  # type: ignore[attr-defined]
+    way.clock.cluster_pace = lambda: 1000.0  # type: ignore[method-assign]
     way.script({"delay": "20s"})
     async with asyncio.timeout(5.0):
         assert (await way.get())[0] == 200
@@ -210,7 +210,7 @@ async def test_half_open_connections(way: Way) -> None:
 
 
 async def test_slow_bytes_take_their_time(way: Way) -> None:
-    way.clock.speed = 1000.0  # type: ignore[attr-defined]
+    way.clock.cluster_pace = lambda: 1000.0  # type: ignore[method-assign]
     way.script({"slow": 100})
     began = asyncio.get_running_loop().time()
     body = (await way.get())[1]

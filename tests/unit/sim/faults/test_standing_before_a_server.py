@@ -16,10 +16,10 @@ import yaml
 
 from cockpit.clock import ManualClock
 from cockpit.errors import BadInput
-from cockpit.sim.faults.__main__ import main
 from cockpit.sim.faults.reading import read_rules
-from cockpit.sim.faults.standalone import rules_in, standing_before
 from cockpit.sim.server.run import serving
+from tests.adapters.faults.__main__ import main
+from tests.adapters.faults.standalone import rules_in, standing_before
 
 
 def _way(kubeconfig: Path, user: str) -> tuple[str, str, ssl.SSLContext]:
@@ -95,8 +95,9 @@ async def test_the_command_prints_its_kubeconfig_and_leaves_nothing(tmp_path: Pa
     async with serving(tmp_path / "server", ManualClock(), Random(1)) as server:
         process = await asyncio.create_subprocess_exec(
             sys.executable,
-            *("-m", "cockpit.sim.faults", "--faults", str(rules), "--kubeconfig", str(server.kubeconfig)),
+            *("-m", "tests.adapters.faults", "--faults", str(rules), "--kubeconfig", str(server.kubeconfig)),
             stdout=subprocess.PIPE,
+            cwd=Path(__file__).parents[4],
         )
         try:
             assert process.stdout is not None

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cockpit.sim.actors.gpus.load import GRID_SECONDS, Load, Pattern, duty_at, load_of, memory_at
+from cockpit.sim.actors.common.gpu_load import GRID_SECONDS, Load, LoadPattern, duty_at, load_of, memory_at
 from cockpit.sim.actors.gpus.models import MODELS, model_of
 from cockpit.sim.actors.gpus.physics import Faults, State, Throttle, advance, rest
 from cockpit.sim.devices import cards_of, device_ids, gpu_uuid
@@ -57,11 +57,11 @@ def test_mig_instances_are_dealt_to_the_cards() -> None:
 
 @given(
     st.lists(st.floats(0, 400), min_size=1, max_size=8),
-    st.sampled_from(sorted(Pattern)),
+    st.sampled_from(sorted(LoadPattern)),
     st.sampled_from(sorted(MODELS)),
 )
 def test_a_reading_does_not_depend_on_how_often_the_card_was_asked(
-    gaps: list[float], pattern: Pattern, product: str
+    gaps: list[float], pattern: LoadPattern, product: str
 ) -> None:
     load = load_of({"cockpit.dev/gpu-load": pattern.value}, "a/b", START)
     model = MODELS[product]
@@ -90,8 +90,8 @@ def _hops(start: float, end: float) -> list[float]:
     return points[1:]
 
 
-@given(st.sampled_from(sorted(Pattern)), st.integers(0, 20_000))
-def test_duty_and_memory_stay_within_their_bounds(pattern: Pattern, seconds: int) -> None:
+@given(st.sampled_from(sorted(LoadPattern)), st.integers(0, 20_000))
+def test_duty_and_memory_stay_within_their_bounds(pattern: LoadPattern, seconds: int) -> None:
     load = load_of({"cockpit.dev/gpu-load": pattern.value}, "a/b", START)
     assert 0.0 <= duty_at(load, START + seconds) <= 1.0
     assert 0 <= memory_at(load, START + seconds, 1_000) <= 1_000
@@ -99,7 +99,7 @@ def test_duty_and_memory_stay_within_their_bounds(pattern: Pattern, seconds: int
 
 
 def history(faults: Faults, seconds: float) -> list[State]:
-    load = Load(seed="x", since_seconds=START, pattern=Pattern.STEADY, mean_ratio=1.0)
+    load = Load(seed="x", since_seconds=START, pattern=LoadPattern.STEADY, mean_ratio=1.0)
     states = [rest(H100, START)]
     while states[-1].at_seconds < START + seconds:
         at = states[-1].at_seconds + GRID_SECONDS
@@ -139,5 +139,5 @@ def test_an_unknown_product_keeps_its_name() -> None:
 
 @pytest.mark.parametrize("text", ["training:1.5", "dancing", "training:many", ""])
 def test_a_load_that_cannot_be_read_is_training(text: str) -> None:
-    assert load_of({"cockpit.dev/gpu-load": text}, "a", START).pattern is Pattern.TRAINING
+    assert load_of({"cockpit.dev/gpu-load": text}, "a", START).pattern is LoadPattern.TRAINING
     assert load_of({"cockpit.dev/gpu-load": text}, "a", START).mean_ratio == 0.93

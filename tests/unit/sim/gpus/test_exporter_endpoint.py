@@ -5,7 +5,7 @@ from typing import Any
 import aiohttp
 
 from cockpit.clock import ManualClock
-from cockpit.sim.actors.gpus.endpoint import Endpoint
+from cockpit.sim.actors.gpus.endpoint import ExporterEndpoint
 
 
 class Pages:
@@ -23,7 +23,7 @@ class Pages:
 async def test_each_node_has_a_page_and_the_targets_name_them_all() -> None:
     clock = ManualClock()
     fleet: Any = Pages()
-    endpoint = Endpoint(fleet, clock)
+    endpoint = ExporterEndpoint(fleet, clock)
     await endpoint.start()
     root = f"http://127.0.0.1:{endpoint.port}"
     try:

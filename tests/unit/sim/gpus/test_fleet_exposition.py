@@ -11,15 +11,15 @@ from cockpit.kube.resource import NODES, PODS, Resource
 from cockpit.model.gpu import Gpu
 from cockpit.model.quantity import Absent
 from cockpit.sim.actors.gpus.exposition import CardReading, Generation
-from cockpit.sim.actors.gpus.fleet import Fleet, slot_share
+from cockpit.sim.actors.gpus.fleet import GpuFleet, slot_share
 from cockpit.sim.actors.gpus.physics import Faults
-from cockpit.sim.actors.kubelet.devices import Holder as Held
+from cockpit.sim.actors.kubelet.devices import ContainerDevices as Held
 from cockpit.sim.devices import Slot, cards_of
-from cockpit.sim.engine import Engine
-from cockpit.sim.port import Change, ChangeType, Sink, Tree
+from cockpit.sim.engine import ActorEngine
+from cockpit.sim.port import ChangeType, ObjectChange, Sink, Tree
 from cockpit.sim.times import rfc3339
-from cockpit.telemetry.labels import Places
-from cockpit.telemetry.normalise import gpus
+from cockpit.telemetry.cards.round import gpus
+from cockpit.telemetry.labels import NodeNames
 from cockpit.telemetry.sample import parse_exposition
 
 NOW = ManualClock().now()
@@ -46,7 +46,7 @@ class _Feed:
         self.sinks[resource] = sink
         for own, tree in self.trees:
             if own == resource:
-                sink(Change(ChangeType.ADDED, resource, tree))
+                sink(ObjectChange(ChangeType.ADDED, resource, tree))
 
 
 def node(name: str, count: int, product: str = "NVIDIA-H100-80GB-HBM3", **labels: str) -> Tree:
@@ -66,12 +66,12 @@ def pod(name: str, load: str = "training") -> Tree:
 
 async def running(
     *trees: tuple[Resource, Tree], generation: Generation = Generation.A
-) -> tuple[Engine, Fleet, Table, _Feed]:
+) -> tuple[ActorEngine, GpuFleet, Table, _Feed]:
     table = Table()
-    fleet = Fleet(table, lambda _: generation)
+    fleet = GpuFleet(table, lambda _: generation)
     feed = _Feed(trees)
     port: Any = feed
-    engine = Engine(port, ManualClock(), Random(1), [fleet])
+    engine = ActorEngine(port, ManualClock(), Random(1), [fleet])
     await engine.start()
     return engine, fleet, table, feed
 
@@ -81,8 +81,8 @@ def hold(table: Table, on: str, name: str, *devices: str) -> None:
 
 
 def read_back(page: str, on: str) -> dict[tuple[int | None, str], Gpu]:
-    places = Places(nodes=frozenset({on}), node_by_ip={}, pod_node={})
-    found = gpus(parse_exposition(page, NOW), places, {})
+    places = NodeNames(nodes=frozenset({on}), node_by_ip={}, pod_node={})
+    found = gpus(parse_exposition(page, NOW), places)
     return {(card.index, card.uuid.partition("/")[2]): card for card in found}
 
 
@@ -177,10 +177,10 @@ async def test_a_pod_that_ends_frees_its_cards_and_a_node_that_goes_takes_them_a
     assert fleet.readings("n0", engine.now() + 60)[0].state.duty_ratio == 1.0
     ended = pod("a")
     ended["status"]["phase"] = "Succeeded"
-    feed.sinks[PODS](Change(ChangeType.MODIFIED, PODS, ended))
+    feed.sinks[PODS](ObjectChange(ChangeType.MODIFIED, PODS, ended))
     await engine.advance(0)
     assert fleet.readings("n0", engine.now() + 120)[0].state.duty_ratio == 0.0
-    feed.sinks[NODES](Change(ChangeType.DELETED, NODES, tree))
+    feed.sinks[NODES](ObjectChange(ChangeType.DELETED, NODES, tree))
     await engine.advance(0)
     assert fleet.nodes() == []
     with pytest.raises(KeyError):

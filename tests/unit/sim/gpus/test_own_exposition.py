@@ -9,8 +9,8 @@ from cockpit.sim.actors.gpus.exposition import Generation
 from cockpit.sim.actors.gpus.physics import Faults
 from cockpit.sim.devices import cards_of
 from cockpit.telemetry import detail_names
-from cockpit.telemetry.labels import Places
-from cockpit.telemetry.normalise import gpus
+from cockpit.telemetry.cards.round import gpus
+from cockpit.telemetry.labels import NodeNames
 from cockpit.telemetry.sample import parse_exposition
 from tests.unit.sim.gpus.test_fleet_exposition import NOW, check, hold, node, pod, read_back, running
 
@@ -102,12 +102,12 @@ async def test_details_of_the_node_page_come_with_it() -> None:
     _, fleet, _, _ = await running((NODES, node("n0", 1)), generation=OURS)
     fleet.break_card("n0", 0, Faults(heat_celsius=80.0, ecc_double=2, has_remap_failed=True, xid=64))
     samples = parse_exposition(fleet.metrics("n0", NOW + 1200), NOW)
-    (detail,) = detail_names.details(samples, Places(nodes=frozenset({"n0"})))
+    (detail,) = detail_names.details(samples, NodeNames(nodes=frozenset({"n0"})))
     truth = fleet.readings("n0", NOW + 1200)[0]
     assert detail.slowdown_celsius == truth.model.slowdown_celsius
     assert detail.power_cap_watts == truth.model.cap_watts
     assert (detail.ecc_double, detail.remap_failed) == (2.0, 1.0)
     assert detail.throttle == int(truth.state.throttle)
     assert detail.throttle
-    (card,) = gpus(samples, Places(nodes=frozenset({"n0"})))
+    (card,) = gpus(samples, NodeNames(nodes=frozenset({"n0"})))
     assert card.xid == 64

@@ -4,6 +4,7 @@ import asyncio
 import gzip
 import json
 import socket
+import ssl
 import stat
 from pathlib import Path
 from random import Random
@@ -13,8 +14,10 @@ import aiohttp
 import pytest
 import yaml
 
-from cockpit.clock import ManualClock
+from cockpit.clock import ClusterTime, ManualClock
 from cockpit.errors import BadInput
+from cockpit.kube.server_time import CLUSTER_TIME, said_time
+from cockpit.sim.clock import DemoClock
 from cockpit.sim.server import storage
 from cockpit.sim.server.run import serving
 from tests.unit.sim.http.conftest import Client, pod
@@ -69,6 +72,33 @@ async def test_what_is_not_served_is_said(client: Client, method: str, path: str
     assert got == status, told
     if isinstance(told, dict):
         assert (told["kind"], told["status"], told["code"]) == ("Status", "Failure", status)
+
+
+@pytest.mark.parametrize(
+    ("method", "headers"),
+    [
+        ("POST", {"Upgrade": "SPDY/3.1", "Connection": "Upgrade"}),
+        (
+            "GET",
+            {
+                "Upgrade": "websocket",
+                "Connection": "Upgrade",
+                "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==",
+                "Sec-WebSocket-Version": "13",
+                "Sec-WebSocket-Protocol": "SPDY/3.1+portforward.k8s.io",
+            },
+        ),
+    ],
+)
+async def test_a_port_that_kubectl_asks_for_is_refused_with_what_is_supported(
+    client: Client, method: str, headers: dict[str, str]
+) -> None:
+    await client.make(PODS, pod("p", nodeName="n"))
+    status, told = await client.ask(method, f"{PODS}/p/portforward", headers=headers)
+    assert (status, told["reason"]) == (400, "BadRequest")
+    assert (
+        "forwards ports over WebSocket (v4.channel.k8s.io), not over SPDY as kubectl does" in told["message"]
+    )
 
 
 async def test_other_encodings_are_refused(client: Client) -> None:
@@ -304,3 +334,17 @@ async def test_one_state_is_encoded_once_for_all_readers(
         await client.ask("GET", PODS)
     await client.ask("GET", f"{PODS}/a")
     assert encoded == ["a"]
+
+
+async def test_the_clusters_time_is_told_exactly_and_how_fast_it_runs(tmp_path: Path) -> None:
+    wall = ManualClock()
+    clock = DemoClock(warm_seconds=3_600.0, wall=wall)
+    clock.release(60.0)
+    async with serving(tmp_path, clock, Random(1)) as server, aiohttp.ClientSession() as http:
+        wall.advance(10.0)
+        trusted = ssl.create_default_context(cafile=server.ca_file)
+        async with http.get(f"{server.url}/version", ssl=trusted) as answer:
+            said = said_time(answer.headers["Date"], answer.headers[CLUSTER_TIME])
+            by_date = said_time(answer.headers["Date"])
+    assert said == ClusterTime(wall.now() - 10.0 - 3_600.0 + 600.0, 0.0, 60.0)
+    assert by_date is not None and by_date.seconds == int(said.seconds), "other clients read it in the date"

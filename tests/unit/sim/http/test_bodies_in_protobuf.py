@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from cockpit.kube.proto import core_pb2
 from cockpit.sim.port import PortError
 from cockpit.sim.server.http.bodies import object_of
-from cockpit.sim.server.http.wire.decode import MAGIC, MEDIA, NotUnderstood, decoded
+from cockpit.sim.server.http.wire.decode import MAGIC, MEDIA, BadProtobuf, decoded
 from tests.unit.sim.http.conftest import Client
 
 
@@ -94,7 +94,7 @@ def test_what_is_no_message_is_refused(body: bytes, words: str) -> None:
 def test_any_bytes_are_an_object_or_are_refused(raw: bytes) -> None:
     try:
         tree = decoded(_enveloped("v1", "Pod", raw))
-    except NotUnderstood:
+    except BadProtobuf:
         return
     assert tree["kind"] == "Pod"
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cockpit.kube.resource import EVENTS, JOBS, NODES, PODS, Resource
 from cockpit.sim.server.http.tables.columns import human_duration, selector_text
-from cockpit.sim.server.http.tables.custom import custom_printer
+from cockpit.sim.server.http.tables.custom import custom_printer, parse
 from cockpit.sim.server.http.tables.table import printer_of, row, table
 from cockpit.sim.times import rfc3339
 
@@ -264,7 +264,19 @@ def test_a_definition_without_columns_shows_name_and_age() -> None:
 
 def test_a_path_that_is_none_is_named() -> None:
     with pytest.raises(ValueError, match=r"'\.spec\[x\]' is not understood"):
-        custom_printer([{"name": "A", "type": "string", "jsonPath": ".spec[x]"}])
+        parse(".spec[x]")
+
+
+@pytest.mark.parametrize("path", [".spec[x]", "." * 50, '.a[?(@.b[=="c")]'])
+def test_a_definition_with_a_path_that_is_none_shows_name_and_age(path: str) -> None:
+    printer = custom_printer([{"name": "A", "type": "string", "jsonPath": path}])
+    assert [column.name for column in printer.columns] == ["Name", "Age"]
+
+
+def test_a_cell_shows_the_beginning_of_a_long_text() -> None:
+    printer = custom_printer([{"name": "A", "type": "string", "jsonPath": ".spec"}])
+    cells = printer.cells({"metadata": {"name": "a"}, "spec": {"a": "x" * 100_000}}, NOW)
+    assert len(cells[1]) < 1100
 
 
 @pytest.mark.parametrize(("include", "has"), [("Metadata", "metadata"), ("Object", "spec"), ("None", "")])

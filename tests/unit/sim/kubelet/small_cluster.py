@@ -1,145 +1,14 @@
-"""A cluster in memory for kubelets: merge patches, versions, graceful deletion, and what happened to whom."""
+"""A cluster in memory for kubelets, on a `MemoryPort`."""
 
-import copy
 from random import Random
 from typing import Any
 
 from cockpit.clock import ManualClock
 from cockpit.kube.resource import EVENTS, NODES, PODS, Resource
 from cockpit.sim.actors.kubelet.actor import MARK, Kubelets
-from cockpit.sim.engine import Engine
-from cockpit.sim.port import Change, ChangeType, Patch, PatchType, PortError, Sink, Tree
-from cockpit.sim.times import rfc3339
-
-START = ManualClock().now()
-
-
-class MemoryPort:
-    """Enough of an API server for one actor: no rights, no defaults."""
-
-    def __init__(self, clock: ManualClock) -> None:
-        self.clock = clock
-        self.objects: dict[tuple[Resource, str, str], Tree] = {}
-        self.sinks: list[tuple[Resource, Sink]] = []
-        self.version = 0
-        self.history: list[tuple[float, str, str, Tree]] = []
-        self.refusals: list[PortError] = []
-
-    def _tell(self, change: ChangeType, resource: Resource, tree: Tree) -> None:
-        name = tree["metadata"]["name"]
-        if resource is PODS or resource is NODES:
-            self.history.append((round(self.clock.now() - START, 3), change.value, name, tree))
-        for watched, sink in self.sinks:
-            if watched == resource:
-                sink(Change(change, resource, tree))
-
-    def put(self, resource: Resource, tree: Tree) -> Tree:
-        """Store a new version of an object."""
-        self.version += 1
-        tree = copy.deepcopy(tree)
-        metadata = tree["metadata"]
-        key = (resource, metadata.get("namespace", ""), metadata["name"])
-        metadata["resourceVersion"] = str(self.version)
-        metadata.setdefault("uid", f"uid-{metadata['name']}")
-        metadata.setdefault("creationTimestamp", rfc3339(self.clock.now()))
-        tree.setdefault("kind", resource.kind)
-        tree.setdefault("apiVersion", resource.api_version)
-        known = key in self.objects
-        self.objects[key] = tree
-        self._tell(ChangeType.MODIFIED if known else ChangeType.ADDED, resource, tree)
-        return tree
-
-    async def get(self, resource: Resource, namespace: str, name: str) -> Tree:
-        try:
-            return self.objects[(resource, namespace, name)]
-        except KeyError:
-            raise PortError(404, "NotFound", f'{resource.label} "{name}" not found') from None
-
-    async def list(
-        self, resource: Resource, namespace: str = "", *, labels: str = "", fields: str = ""
-    ) -> list[Tree]:
-        return [
-            tree for (kind, space, _), tree in self.objects.items() if kind == resource and space == namespace
-        ]
-
-    async def follow(self, resource: Resource, sink: Sink) -> None:
-        for (kind, _, _), tree in list(self.objects.items()):
-            if kind == resource:
-                sink(Change(ChangeType.ADDED, resource, tree))
-        self.sinks.append((resource, sink))
-
-    async def create(self, resource: Resource, tree: Tree, namespace: str = "") -> Tree:
-        key = (resource, namespace, tree["metadata"]["name"])
-        if key in self.objects:
-            raise PortError(409, "AlreadyExists", "it is there")
-        return self.put(resource, tree)
-
-    async def patch(
-        self,
-        resource: Resource,
-        namespace: str,
-        name: str,
-        patch: Patch,
-        *,
-        type: PatchType = PatchType.MERGE,  # noqa: A002
-        subresource: str = "",
-    ) -> Tree:
-        assert isinstance(patch, dict) and type is PatchType.MERGE
-        if self.refusals:
-            raise self.refusals.pop(0)
-        tree = await self.get(resource, namespace, name)
-        wanted = patch.get("metadata", {}).get("resourceVersion")
-        if wanted and wanted != tree["metadata"]["resourceVersion"]:
-            raise PortError(409, "Conflict", "the object has been modified")
-        return self.put(resource, _merged(tree, patch))
-
-    async def delete(
-        self,
-        resource: Resource,
-        namespace: str,
-        name: str,
-        *,
-        uid: str = "",
-        version: str = "",
-        grace_seconds: int | None = None,
-        propagation: str = "",
-    ) -> None:
-        tree = await self.get(resource, namespace, name)
-        if uid and uid != tree["metadata"]["uid"]:
-            raise PortError(409, "Conflict", "another uid")
-        if resource is PODS and grace_seconds != 0 and tree["spec"].get("nodeName"):
-            grace = grace_seconds
-            if grace is None:
-                grace = int(tree["spec"].get("terminationGracePeriodSeconds", 30))
-            marks = {
-                "deletionTimestamp": rfc3339(self.clock.now() + grace),
-                "deletionGracePeriodSeconds": grace,
-            }
-            self.put(resource, _merged(tree, {"metadata": marks}))
-            return
-        del self.objects[(resource, namespace, name)]
-        self._tell(ChangeType.DELETED, resource, tree)
-
-    async def bind(self, namespace: str, pod: str, node: str, *, uid: str = "") -> None:
-        raise NotImplementedError
-
-    async def evict(self, namespace: str, pod: str, *, grace_seconds: int | None = None) -> None:
-        raise NotImplementedError
-
-    async def close(self) -> None:
-        self.sinks.clear()
-
-
-def _merged(tree: Tree, patch: Tree) -> Tree:
-    merged = dict(tree)
-    for key, value in patch.items():
-        if value is None:
-            merged.pop(key, None)
-        elif isinstance(value, dict) and isinstance(merged.get(key), dict):
-            merged[key] = _merged(merged[key], value)
-        else:
-            merged[key] = value
-    return merged
+from cockpit.sim.engine import ActorEngine
+from cockpit.sim.port import Tree
+from tests.adapters.memory_port import MemoryPort, merged
 
 
 class SmallCluster:
@@ -149,7 +18,7 @@ class SmallCluster:
         self.clock = ManualClock()
         self.port = MemoryPort(self.clock)
         self.kubelets = Kubelets(random=Random(seed), **options)
-        self.engine = Engine(self.port, self.clock, Random(seed), [self.kubelets])
+        self.engine = ActorEngine(self.port, self.clock, Random(seed), [self.kubelets])
 
     async def started(self) -> "SmallCluster":
         await self.engine.start()
@@ -178,7 +47,7 @@ class SmallCluster:
         """Set or take annotations, written as in `node`."""
         tree = self.port.objects[(resource, namespace, name)]
         changes = {f"cockpit.dev/{key.replace('_', '-')}": value for key, value in marks.items()}
-        self.port.put(resource, _merged(tree, {"metadata": {"annotations": changes}}))
+        self.port.put(resource, merged(tree, {"metadata": {"annotations": changes}}))
 
     async def pass_(self, seconds: float) -> None:
         """Let time pass."""

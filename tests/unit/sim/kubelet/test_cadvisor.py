@@ -15,7 +15,7 @@ from cockpit.model.record import Kind
 from cockpit.sim.actors.kubelet.metrics import cadvisor_metrics
 from cockpit.sim.scenarios.loading import load
 from cockpit.sim.serve import Options, running
-from cockpit.telemetry.look import Look
+from cockpit.telemetry.focus import Focus
 from cockpit.views.worker_use import DATA, NETWORK, fact, use_of
 from tests.unit.sim.kubelet.small_cluster import SmallCluster
 
@@ -82,7 +82,7 @@ async def test_what_gpus_wait_for_is_told_without_a_prometheus(tmp_path: Path) -
                 name: next(one for one in store.records(Kind.POD).values() if one.name.startswith(name))
                 for name in ("net", "data", "busy")
             }
-            live.attachment.look_at(Look(pods=tuple(one.uid for one in pods.values())))
+            live.attachment.look_at(Focus(pods=tuple(one.uid for one in pods.values())))
             said: dict[str, str] = {}
             ends = clock.monotonic() + PATIENCE_SECONDS
             wanted = {"net": NETWORK, "data": DATA}

@@ -14,9 +14,10 @@ from cockpit.sim.actors.kubelet.actor import Kubelets
 from cockpit.sim.actors.kubelet.behaviour import Habits
 from cockpit.sim.actors.kubelet.local_images import Local
 from cockpit.sim.actors.kubelet.process import ProcessRuntime
-from cockpit.sim.engine import Engine
+from cockpit.sim.engine import ActorEngine
 from cockpit.sim.port import Tree
-from tests.unit.sim.kubelet.small_cluster import MemoryPort, SmallCluster, pod_tree
+from tests.adapters.memory_port import MemoryPort
+from tests.unit.sim.kubelet.small_cluster import SmallCluster, pod_tree
 
 QUICK = Habits(sandbox_seconds=(0.0, 0.01), create_seconds=(0.0, 0.01), pull_bytes_per_second=(1e12, 1e12))
 
@@ -31,7 +32,7 @@ class Demo(SmallCluster):
         self.kubelets = Kubelets(
             random=Random(7), habits=QUICK, local=Local(ProcessRuntime(folder, clock.now))
         )
-        self.engine = Engine(self.port, clock, Random(7), [self.kubelets])
+        self.engine = ActorEngine(self.port, clock, Random(7), [self.kubelets])
 
     async def until_phase(self, name: str, *phases: str) -> None:
         async with asyncio.timeout(20):

@@ -6,11 +6,11 @@ import pytest
 
 from cockpit.kube.resource import NODES, PODS
 from cockpit.sim.actors.kubelet.actor import Kubelets
-from cockpit.sim.actors.kubelet.nodes import Endpoint
+from cockpit.sim.actors.kubelet.nodes import KubeletAddress
 from cockpit.sim.actors.kubelet.settings import resource_value
 from cockpit.sim.actors.kubelet.status import qos_class
 from cockpit.sim.actors.kubelet.texts import full_image, go_duration, kibibytes
-from cockpit.sim.engine import Engine
+from cockpit.sim.engine import ActorEngine
 from cockpit.sim.port import Tree
 from cockpit.sim.resources import CONFIG_MAPS, LEASES
 from cockpit.sim.times import seconds_of
@@ -30,7 +30,7 @@ def renewed(cluster: SmallCluster, name: str = "gpu-0") -> float:
 
 
 async def test_a_node_says_what_a_kubelet_says() -> None:
-    cluster = await SmallCluster(endpoint=Endpoint("127.0.0.1", 4433)).started()
+    cluster = await SmallCluster(endpoint=KubeletAddress("127.0.0.1", 4433)).started()
     cluster.node()
     await cluster.pass_(1)
     status = cluster.port.objects[(NODES, "", "gpu-0")]["status"]
@@ -247,7 +247,7 @@ async def test_a_kubelet_that_starts_again_goes_on_where_it_was() -> None:
     before = cluster.main()
     held = cluster.kubelets.devices.holders("gpu-0")
     again = Kubelets(random=Random(7))
-    engine = Engine(cluster.port, cluster.clock, Random(8), [again])
+    engine = ActorEngine(cluster.port, cluster.clock, Random(8), [again])
     await cluster.engine.stop()
     await engine.start()
     await engine.advance(5)

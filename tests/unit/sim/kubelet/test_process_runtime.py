@@ -17,10 +17,11 @@ from cockpit.sim.actors.kubelet.actor import Kubelets
 from cockpit.sim.actors.kubelet.behaviour import Habits
 from cockpit.sim.actors.kubelet.logfile import LineCutter, LogFile
 from cockpit.sim.actors.kubelet.process import ProcessRuntime
-from cockpit.sim.engine import Engine
+from cockpit.sim.engine import ActorEngine
 from cockpit.sim.port import Tree
 from cockpit.sim.resources import CONFIG_MAPS, SECRETS
-from tests.unit.sim.kubelet.small_cluster import MemoryPort, SmallCluster
+from tests.adapters.memory_port import MemoryPort
+from tests.unit.sim.kubelet.small_cluster import SmallCluster
 
 QUICK = Habits(sandbox_seconds=(0.0, 0.0), create_seconds=(0.0, 0.0), sync_seconds=0.05)
 
@@ -34,7 +35,7 @@ class LiveCluster(SmallCluster):
         self.port = MemoryPort(clock)
         self.runtime = ProcessRuntime(folder, clock.now)
         self.kubelets = Kubelets(random=Random(7), habits=QUICK, runtimes=[self.runtime])
-        self.engine = Engine(self.port, clock, Random(7), [self.kubelets])
+        self.engine = ActorEngine(self.port, clock, Random(7), [self.kubelets])
 
     def run(self, script: str, name: str = "train", **fields: Any) -> Tree:
         """A pod whose container runs a shell script."""
@@ -249,7 +250,7 @@ async def test_a_kubelet_that_starts_again_has_lost_its_processes(tmp_path: Path
             random=Random(7), habits=QUICK, runtimes=[ProcessRuntime(tmp_path, cluster.clock.now)]
         )
         clock: Any = cluster.clock
-        engine = Engine(cluster.port, clock, Random(8), [kubelets])
+        engine = ActorEngine(cluster.port, clock, Random(8), [kubelets])
         cluster.port.sinks.clear()
         await engine.start()
         running = asyncio.create_task(engine.run())

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cockpit.sim.port import PortError, Tree
-from cockpit.sim.server.patch import json_patch, merge
+from cockpit.sim.server.patch.json_patch import json_patch
+from cockpit.sim.server.patch.merge import merge
 
 _SAID = st.booleans() | st.integers(-9, 9) | st.sampled_from(["", "a", "b/c", "d~e"])
 _SCALARS = st.none() | _SAID

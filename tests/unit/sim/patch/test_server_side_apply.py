@@ -8,15 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cockpit.sim.port import PortError, Tree
-from cockpit.sim.server.patch import apply, update_managed
+from cockpit.sim.server.patch.apply import apply
 from cockpit.sim.server.patch.fields import difference, intersection, paths, union
-from cockpit.sim.server.schema import Shape, shape_of
+from cockpit.sim.server.patch.managed import update_managed
+from cockpit.sim.server.schema.kinds import shape_of
+from cockpit.sim.server.schema.shape import SchemaShape
 
 NOW = 1_790_000_000.0
 THEN = "2026-09-21T14:13:20Z"
 
 
-def _shape(group: str, kind: str) -> Shape:
+def _shape(group: str, kind: str) -> SchemaShape:
     shape = shape_of(group, "v1", kind)
     assert shape is not None
     return shape

@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cockpit.sim.port import PortError, Tree
-from cockpit.sim.server.patch import strategic
-from cockpit.sim.server.schema import Shape, shape_of
+from cockpit.sim.server.patch.strategic import strategic
+from cockpit.sim.server.schema.kinds import shape_of
+from cockpit.sim.server.schema.shape import SchemaShape
 
 
-def _shape(group: str, kind: str) -> Shape:
+def _shape(group: str, kind: str) -> SchemaShape:
     shape = shape_of(group, "v1", kind)
     assert shape is not None
     return shape
@@ -117,18 +118,18 @@ def test_a_selector_that_is_replaced_is_not_merged() -> None:
         (
             {"containers": [{"image": "x"}]},
             500,
-            "map: map[image:x] does not contain declared merge key: name",
+            "an item does not contain declared merge key: name",
         ),
         (
             {"containers": [{"name": "a", "$patch": "shake"}]},
             500,
-            "unknown patch type: shake in map: map[$patch:shake name:a]",
+            "unknown patch type: shake",
         ),
         ({"nodeSelector": {"$retainKeys": ["a"], "b": "1"}}, 400, "invalid patch format of retainKeys"),
         (
             {"$setElementOrder/containers": [{"name": "a"}], "containers": [{"name": "x"}]},
             500,
-            "The order in patch list:\n[map[name:x]]\n doesn't match $setElementOrder list:\n[map[name:a]]\n",
+            "the order of the patch does not match its $setElementOrder list",
         ),
     ],
 )

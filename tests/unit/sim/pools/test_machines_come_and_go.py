@@ -3,18 +3,18 @@
 import pytest
 
 from cockpit.kube.resource import MACHINE_DEPLOYMENTS, NODES, PODS
-from cockpit.sim.actors.pools.drain import to_evict
-from cockpit.sim.actors.pools.machine_template import (
+from cockpit.sim.actors.common.drain import to_evict
+from cockpit.sim.actors.common.machine_template import (
     DELETE_ANNOTATION,
     MACHINES,
     Timing,
     place_of,
     timing_of,
 )
-from cockpit.sim.local_port import LocalPort
 from cockpit.sim.port import PortError, Tree
 from cockpit.sim.resources import BUDGETS
 from cockpit.sim.scenarios.loading import parse
+from cockpit.sim.server.local_port import LocalPort
 from tests.unit.sim.scenarios.play import Play, gpus_of, is_true, node_of, phase
 
 ESTATE = """

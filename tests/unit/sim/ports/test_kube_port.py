@@ -9,12 +9,12 @@ import pytest
 
 from cockpit.clock import SystemClock
 from cockpit.kube.resource import NAMESPACES, NODES, PODS
-from cockpit.kube.session import Session, SessionOptions, open_session
-from cockpit.sim.faults.proxy import FaultProxy
-from cockpit.sim.kube_port import PAGE_OBJECTS, KubePort
-from cockpit.sim.port import Change, ChangeType, PatchType, PortError, Tree
+from cockpit.kube.session import ApiSession, SessionOptions, open_session
+from cockpit.sim.port import ChangeType, ObjectChange, PatchType, PortError, Tree
 from cockpit.sim.resources import CONFIG_MAPS
 from cockpit.sim.server.run import Embedded, serving
+from tests.adapters.faults.proxy import FaultProxy
+from tests.adapters.kube_port import PAGE_OBJECTS, KubePort
 from tests.contract.server import write_kubeconfig
 
 PATIENCE_SECONDS = 20.0
@@ -33,7 +33,7 @@ async def proxy(server: Embedded) -> AsyncIterator[FaultProxy]:
 
 
 @pytest.fixture
-async def session(server: Embedded, proxy: FaultProxy, tmp_path: Path) -> AsyncIterator[Session]:
+async def session(server: Embedded, proxy: FaultProxy, tmp_path: Path) -> AsyncIterator[ApiSession]:
     path = tmp_path / "kubeconfig"
     write_kubeconfig(path, proxy.url, {"token": server.tokens["admin"]})
     options = SessionOptions(kubeconfig=str(path), context="one", read_only=False)
@@ -43,7 +43,7 @@ async def session(server: Embedded, proxy: FaultProxy, tmp_path: Path) -> AsyncI
 
 
 @pytest.fixture
-async def port(session: Session) -> AsyncIterator[KubePort]:
+async def port(session: ApiSession) -> AsyncIterator[KubePort]:
     one = KubePort(session, SystemClock(), Random(1))
     yield one
     await one.close()
@@ -57,7 +57,7 @@ class Seen:
         self.types: list[tuple[ChangeType, str]] = []
         self._moved = asyncio.Event()
 
-    def __call__(self, change: Change) -> None:
+    def __call__(self, change: ObjectChange) -> None:
         name = change.tree["metadata"]["name"]
         self.types.append((change.type, name))
         if change.type is ChangeType.DELETED:
@@ -143,7 +143,7 @@ async def test_what_is_followed_survives_cuts_and_compaction(
 
 
 async def _is_there(port: object, name: str) -> bool:
-    from cockpit.sim.local_port import LocalPort
+    from cockpit.sim.server.local_port import LocalPort
 
     assert isinstance(port, LocalPort)
     return name in [tree["metadata"]["name"] for tree in await port.list(NAMESPACES)]

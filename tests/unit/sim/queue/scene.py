@@ -15,12 +15,12 @@ from cockpit.kube.resource import (
     Resource,
 )
 from cockpit.sim.actors.queue.actor import QueueController
-from cockpit.sim.actors.queue.desk import Settings
-from cockpit.sim.engine import Engine
-from cockpit.sim.local_port import LocalPort
+from cockpit.sim.actors.queue.context import KueueSettings
+from cockpit.sim.engine import ActorEngine
 from cockpit.sim.port import Tree
 from cockpit.sim.resources import COHORTS, PRIORITY_CLASSES, RESOURCE_FLAVORS, WORKLOAD_PRIORITY_CLASSES
-from cockpit.sim.server.kinds import Kind, Kinds
+from cockpit.sim.server.kinds import Kinds, ServedKind
+from cockpit.sim.server.local_port import LocalPort
 from cockpit.sim.server.operations import Operations
 from cockpit.sim.server.storage import Storage
 
@@ -32,17 +32,17 @@ PLAIN = (EVENTS, RESOURCE_FLAVORS, PRIORITY_CLASSES, WORKLOAD_PRIORITY_CLASSES)
 class Scene:
     """`await scene.begin()`, make objects, `await scene.pass_(seconds)`, look at them."""
 
-    def __init__(self, settings: Settings | None = None) -> None:
+    def __init__(self, settings: KueueSettings | None = None) -> None:
         self.clock = ManualClock()
         kinds = Kinds(
-            [Kind(resource=one, has_status=True, has_generation=True) for one in WITH_STATUS]
-            + [Kind(resource=one) for one in PLAIN]
+            [ServedKind(resource=one, has_status=True, has_generation=True) for one in WITH_STATUS]
+            + [ServedKind(resource=one) for one in PLAIN]
         )
         operations = Operations(Storage(), kinds, self.clock, Random(7))
         self.port = LocalPort(operations)
         self.controller = QueueController(Random(8), settings)
         operations.admissions.append(self.controller.admission())
-        self.engine = Engine(LocalPort(operations), self.clock, Random(9), [self.controller])
+        self.engine = ActorEngine(LocalPort(operations), self.clock, Random(9), [self.controller])
 
     async def begin(self, *namespaces: str) -> "Scene":
         for name in namespaces or ("team-a",):

@@ -10,10 +10,10 @@ import yaml
 import cockpit.sim
 from cockpit.clock import ManualClock
 from cockpit.kube.resource import CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS, Resource
-from cockpit.sim.local_port import LocalPort
 from cockpit.sim.port import PortError
 from cockpit.sim.resources import CUSTOM_RESOURCE_DEFINITIONS
 from cockpit.sim.server.assembly import assemble
+from cockpit.sim.server.local_port import LocalPort
 from tests.unit.sim.queue.scene import cluster_queue
 
 FOLDER = Path(next(iter(cockpit.sim.__path__))) / "crds" / "kueue"

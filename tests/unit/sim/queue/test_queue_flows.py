@@ -5,7 +5,7 @@ import re
 import pytest
 
 from cockpit.kube.resource import CLUSTER_QUEUES, JOBS, LOCAL_QUEUES, WORKLOADS
-from cockpit.sim.actors.queue.desk import Settings
+from cockpit.sim.actors.queue.context import KueueSettings
 from tests.unit.sim.queue.scene import GPU, Scene, words_of
 
 RESERVED = "QuotaReserved True QuotaReserved | Quota reserved in ClusterQueue research"
@@ -230,7 +230,7 @@ async def test_finished(type_: str, reason: str) -> None:
 
 
 async def test_pods_that_are_not_ready_in_time() -> None:
-    scene = await Scene(Settings(pods_ready_seconds=60, requeue_limit=1)).begin()
+    scene = await Scene(KueueSettings(pods_ready_seconds=60, requeue_limit=1)).begin()
     await scene.usual()
     await scene.job("never-ready")
     await scene.pass_()
@@ -264,7 +264,7 @@ async def test_pods_that_are_not_ready_in_time() -> None:
 
 
 async def test_pods_that_get_ready() -> None:
-    scene = await Scene(Settings(pods_ready_seconds=60)).begin()
+    scene = await Scene(KueueSettings(pods_ready_seconds=60)).begin()
     await scene.usual()
     await scene.job("quick")
     await scene.pass_()

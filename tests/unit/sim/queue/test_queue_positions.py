@@ -39,7 +39,7 @@ async def _waiting() -> Scene:
 
 async def test_places_in_a_cluster_queue() -> None:
     scene = await _waiting()
-    summary = answer(scene.controller.estate, "clusterqueues/research/pendingworkloads", {})
+    summary = answer(scene.controller.queue_cache, "clusterqueues/research/pendingworkloads", {})
     second = await scene.workload("train-2")
     assert summary["kind"] == "PendingWorkloadsSummary"
     assert summary["apiVersion"] == "visibility.kueue.x-k8s.io/v1beta2"
@@ -70,7 +70,7 @@ async def test_places_in_a_local_queue_page_by_page() -> None:
     path = "namespaces/team-a/localqueues/main/pendingworkloads"
 
     def places(**query: str) -> list[tuple[int, int]]:
-        items = answer(scene.controller.estate, path, query)["items"]
+        items = answer(scene.controller.queue_cache, path, query)["items"]
         return [(one["positionInClusterQueue"], one["positionInLocalQueue"]) for one in items]
 
     assert places() == [(0, 0), (2, 1)]
@@ -93,7 +93,7 @@ async def test_places_in_a_local_queue_page_by_page() -> None:
 async def test_places_of_what_is_not_there(path: str, status: int, message: str) -> None:
     scene = await Scene().begin()
     with pytest.raises(PortError) as refusal:
-        answer(scene.controller.estate, path, {})
+        answer(scene.controller.queue_cache, path, {})
     assert (refusal.value.status, refusal.value.message) == (status, message)
 
 
@@ -140,10 +140,10 @@ def test_the_definitions_serve_both_versions() -> None:
 
 
 def test_a_cycle_decides_the_head_of_each_of_a_hundred_queues() -> None:
-    estate = crowded(Random(1))
-    assert sum(len(line) for line in estate.lines.values()) == WORKLOADS
-    heads = estate.heads(estate.stirred)
-    done = decide(estate.forest, estate.specs, estate.flavors, estate.held, heads)
+    queue_cache = crowded(Random(1))
+    assert sum(len(line) for line in queue_cache.lines.values()) == WORKLOADS
+    heads = queue_cache.heads(queue_cache.stirred)
+    done = decide(queue_cache.forest, queue_cache.specs, queue_cache.flavors, queue_cache.held, heads)
     assert len(done) == QUEUES
 
 

@@ -5,20 +5,20 @@ from typing import Any
 
 import pytest
 
+from cockpit.k8s.pod_requests import pod_requests
+from cockpit.k8s.quantity import base_units
 from cockpit.sim.actors.queue.assignment import Assigner, Mode
-from cockpit.sim.actors.queue.cycle import Decision, Outcome, decide
-from cockpit.sim.actors.queue.line import Line
+from cockpit.sim.actors.queue.cycle import AdmissionDecision, AdmissionOutcome, decide
+from cockpit.sim.actors.queue.pending_queue import PendingQueue
 from cockpit.sim.actors.queue.quota import Forest, Quota
 from cockpit.sim.actors.queue.spec import (
-    Ask,
     FlavorSpec,
-    Group,
-    Holding,
-    PodSetAsk,
+    PodSetRequests,
     QueueSpec,
-    pod_requests,
+    QuotaReservation,
+    ResourceGroup,
+    WorkloadInfo,
     text_of,
-    units,
 )
 
 GPU = "nvidia.com/gpu"
@@ -35,45 +35,49 @@ def spec(name: str, quota: Quota, cohort: str = "", **more: Any) -> QueueSpec:
         name=name,
         cohort=cohort,
         strategy="BestEffortFIFO",
-        groups=(Group(frozenset((GPU,)), ("h100",)),),
+        groups=(ResourceGroup(frozenset((GPU,)), ("h100",)),),
         quotas={KEY: quota},
-        selector={},
+        selector=(),
         **more,
     )
 
 
-def ask(name: str, gpus: int, queue: str = "a", priority: int = 0, moment: float = 0.0) -> Ask:
-    part = PodSetAsk("main", 1, {GPU: gpus}, {})
-    return Ask(("ns", name), f"uid-{name}", f"job-{name}", queue, priority, moment, (part,))
+def ask(name: str, gpus: int, queue: str = "a", priority: int = 0, moment: float = 0.0) -> WorkloadInfo:
+    part = PodSetRequests("main", 1, {GPU: gpus}, {})
+    return WorkloadInfo(("ns", name), f"uid-{name}", f"job-{name}", queue, priority, moment, (part,))
 
 
-def hold(name: str, gpus: int, queue: str = "a", priority: int = 0, moment: float = 0.0) -> Holding:
-    return Holding(("ns", name), f"uid-{name}", queue, priority, moment, {KEY: gpus}, moment, True, False)
+def hold(name: str, gpus: int, queue: str = "a", priority: int = 0, moment: float = 0.0) -> QuotaReservation:
+    return QuotaReservation(
+        ("ns", name), f"uid-{name}", queue, priority, moment, {KEY: gpus}, moment, True, False
+    )
 
 
 class Bench:
-    """Queues with holdings, to decide about heads."""
+    """Queues with reservations, to decide about heads."""
 
     def __init__(
         self,
         specs: list[QueueSpec],
-        holdings: list[Holding] | None = None,
+        reservations: list[QuotaReservation] | None = None,
         cohorts: Mapping[str, tuple[str, Mapping[tuple[str, str], Quota]]] | None = None,
     ) -> None:
         self.specs = {one.name: one for one in specs}
         self.forest = Forest.grown({one.name: (one.cohort, one.quotas) for one in specs}, cohorts or {})
-        self.holdings = holdings or []
-        for one in self.holdings:
+        self.reservations = reservations or []
+        for one in self.reservations:
             self.count(one)
 
-    def count(self, one: Holding) -> None:
+    def count(self, one: QuotaReservation) -> None:
         for key, amount in one.usage.items():
             self.forest.queues[one.queue].add(key, amount)
 
-    def held(self, queue: str) -> list[Holding]:
-        return [one for one in self.holdings if one.queue == queue]
+    def held(self, queue: str) -> list[QuotaReservation]:
+        return [one for one in self.reservations if one.queue == queue]
 
-    def decide(self, *heads: Ask, flavors: Mapping[str, FlavorSpec] = H100) -> list[Decision]:
+    def decide(
+        self, *heads: WorkloadInfo, flavors: Mapping[str, FlavorSpec] = H100
+    ) -> list[AdmissionDecision]:
         return decide(self.forest, self.specs, flavors, self.held, heads)
 
 
@@ -84,7 +88,7 @@ class Bench:
         ("cpu", "10000", 10_000_000, "10k"),
         ("cpu", "4", 4000, "4"),
         ("memory", "16Gi", 16 * 2**30, "16Gi"),
-        ("memory", "1000", 1000, "1000"),
+        ("memory", "1000", 1000, "1k"),
         ("memory", "102400Gi", 100 * 2**40, "100Ti"),
         (GPU, "8", 8, "8"),
         (GPU, "2000", 2000, "2k"),
@@ -92,7 +96,7 @@ class Bench:
     ],
 )
 def test_quantities_as_kueue_writes_them(resource: str, text: str, amount: int, canonical: str) -> None:
-    assert units(resource, text) == amount
+    assert base_units(resource, text) == amount
     assert text_of(resource, amount) == canonical
 
 
@@ -168,17 +172,19 @@ FLAVOR_CASES = [
 
 @pytest.mark.parametrize(("pod", "flavors", "why"), FLAVOR_CASES)
 def test_which_flavor_pods_may_use(pod: dict[str, Any], flavors: dict[str, FlavorSpec], why: str) -> None:
-    part = PodSetAsk("main", 1, {GPU: 1}, pod)
-    head = Ask(("ns", "x"), "u", "j", "a", 0, 0.0, (part,))
+    part = PodSetRequests("main", 1, {GPU: 1}, pod)
+    head = WorkloadInfo(("ns", "x"), "u", "j", "a", 0, 0.0, (part,))
     (decision,) = Bench([spec("a", Quota(8))]).decide(head, flavors=flavors)
     expected = f"couldn't assign flavors to pod set main: {why}" if why else ""
     assert decision.message == expected
-    assert decision.outcome is (Outcome.WAIT if why else Outcome.ADMIT)
+    assert decision.outcome is (AdmissionOutcome.WAIT if why else AdmissionOutcome.ADMIT)
 
 
 def test_a_resource_that_the_queue_does_not_cover() -> None:
-    part = PodSetAsk("main", 1, {GPU: 1, "cpu": 1}, {})
-    (decision,) = Bench([spec("a", Quota(8))]).decide(Ask(("ns", "x"), "u", "j", "a", 0, 0.0, (part,)))
+    part = PodSetRequests("main", 1, {GPU: 1, "cpu": 1}, {})
+    (decision,) = Bench([spec("a", Quota(8))]).decide(
+        WorkloadInfo(("ns", "x"), "u", "j", "a", 0, 0.0, (part,))
+    )
     assert decision.message == (
         "couldn't assign flavors to pod set main: resource cpu unavailable in ClusterQueue"
     )
@@ -189,9 +195,9 @@ def two_flavors(**more: Any) -> QueueSpec:
         name="a",
         cohort=more.pop("cohort", ""),
         strategy="BestEffortFIFO",
-        groups=(Group(frozenset((GPU,)), ("h100", "a100")),),
+        groups=(ResourceGroup(frozenset((GPU,)), ("h100", "a100")),),
         quotas={("h100", GPU): Quota(4), ("a100", GPU): Quota(8)},
-        selector={},
+        selector=(),
         **more,
     )
 
@@ -219,8 +225,8 @@ def test_the_reasons_of_all_flavors_in_one_sentence() -> None:
 
 
 def test_pod_sets_count_together() -> None:
-    parts = (PodSetAsk("launcher", 1, {GPU: 3}, {}), PodSetAsk("worker", 2, {GPU: 6}, {}))
-    (decision,) = Bench([spec("a", Quota(8))]).decide(Ask(("ns", "x"), "u", "j", "a", 0, 0.0, parts))
+    parts = (PodSetRequests("launcher", 1, {GPU: 3}, {}), PodSetRequests("worker", 2, {GPU: 6}, {}))
+    (decision,) = Bench([spec("a", Quota(8))]).decide(WorkloadInfo(("ns", "x"), "u", "j", "a", 0, 0.0, parts))
     assert decision.message == (
         "couldn't assign flavors to pod set worker: insufficient quota for nvidia.com/gpu in flavor h100, "
         "previously considered podsets requests (3) + current podset request (6) > maximum capacity (8)"
@@ -228,7 +234,7 @@ def test_pod_sets_count_together() -> None:
 
 
 PREEMPTION_CASES = [
-    # policy of the queue, holdings (name, gpus, priority, moment), who gives way for 4 GPUs at priority 5
+    # policy of the queue, reservations (name, gpus, priority, moment), who gives way for 4 GPUs at priority 5
     ("Never", [("x", 8, 0, 0)], []),
     ("LowerPriority", [("x", 4, 0, 0), ("y", 4, 1, 0)], ["x"]),
     ("LowerPriority", [("x", 4, 0, 0), ("y", 4, 0, 9)], ["y"]),
@@ -239,14 +245,14 @@ PREEMPTION_CASES = [
 ]
 
 
-@pytest.mark.parametrize(("policy", "holdings", "expected"), PREEMPTION_CASES)
+@pytest.mark.parametrize(("policy", "reservations", "expected"), PREEMPTION_CASES)
 def test_who_gives_way_in_the_own_queue(
-    policy: str, holdings: list[tuple[str, int, int, float]], expected: list[str]
+    policy: str, reservations: list[tuple[str, int, int, float]], expected: list[str]
 ) -> None:
-    held = [hold(name, gpus, "a", priority, moment) for name, gpus, priority, moment in holdings]
+    held = [hold(name, gpus, "a", priority, moment) for name, gpus, priority, moment in reservations]
     bench = Bench([spec("a", Quota(8), within_queue=policy)], held)
     (decision,) = bench.decide(ask("new", 4, priority=5, moment=50))
-    assert sorted(target.holding.key[1] for target in decision.targets) == expected
+    assert sorted(target.reservation.key[1] for target in decision.targets) == expected
     ending = f". Pending the preemption of {len(expected)} workload(s)" if expected else ""
     assert decision.message.endswith(f"4 more needed{ending}")
 
@@ -269,7 +275,7 @@ def test_who_gives_way_in_the_cohort(
     held = [hold(f"b{number}", 4, "b", 0, number) for number in range(1, 5)]
     bench = Bench([spec("a", Quota(8), "site", **policies), spec("b", Quota(8), "site")], held)
     (decision,) = bench.decide(ask("new", gpus, priority=priority))
-    assert [target.holding.key[1] for target in decision.targets] == expected
+    assert [target.reservation.key[1] for target in decision.targets] == expected
     assert all(target.reason == "InCohortReclamation" for target in decision.targets)
 
 
@@ -285,7 +291,7 @@ def test_reclaim_while_borrowing() -> None:
         held,
     )
     (decision,) = bench.decide(ask("new", 6, priority=3))
-    assert [(one.holding.key[1], one.reason) for one in decision.targets] == [
+    assert [(one.reservation.key[1], one.reason) for one in decision.targets] == [
         ("b1", "InCohortReclaimWhileBorrowing")
     ]
 
@@ -295,25 +301,29 @@ def test_two_heads_that_need_the_same_room() -> None:
     specs = [spec(name, Quota(4), "site", reclaim="Any") for name in ("a", "c")]
     bench = Bench([*specs, spec("b", Quota(0), "site")], held)
     first, second = bench.decide(ask("x", 4, "a", moment=1), ask("y", 4, "c", moment=2))
-    assert (first.outcome, second.outcome) == (Outcome.PREEMPT, Outcome.SKIP)
+    assert (first.outcome, second.outcome) == (AdmissionOutcome.PREEMPT, AdmissionOutcome.SKIP)
     assert second.message == "Workload has overlapping preemption targets with another workload"
 
 
 def test_the_second_head_no_longer_fits() -> None:
     bench = Bench([spec("a", Quota(4), "site"), spec("b", Quota(4), "site")])
     first, second = bench.decide(ask("x", 6, "a", priority=1), ask("y", 6, "b"))
-    assert (first.ask.key[1], first.outcome, second.outcome) == ("x", Outcome.ADMIT, Outcome.SKIP)
+    assert (first.info.key[1], first.outcome, second.outcome) == (
+        "x",
+        AdmissionOutcome.ADMIT,
+        AdmissionOutcome.SKIP,
+    )
     assert second.message == "Workload no longer fits after processing another workload"
 
 
 def test_who_need_not_borrow_goes_first() -> None:
     bench = Bench([spec("a", Quota(4), "site"), spec("b", Quota(4), "site")])
     done = bench.decide(ask("borrows", 6, "a", priority=9), ask("own", 4, "b"))
-    assert [one.ask.key[1] for one in done] == ["own", "borrows"]
+    assert [one.info.key[1] for one in done] == ["own", "borrows"]
 
 
 def test_a_best_effort_line_tries_the_next() -> None:
-    line = Line("BestEffortFIFO")
+    line = PendingQueue("BestEffortFIFO")
     big, small = ask("big", 9, moment=1), ask("small", 1, moment=2)
     for one in (small, big):
         line.put(one, ready=True)
@@ -326,7 +336,7 @@ def test_a_best_effort_line_tries_the_next() -> None:
 
 
 def test_one_that_others_give_way_to_stays_first() -> None:
-    line = Line("BestEffortFIFO")
+    line = PendingQueue("BestEffortFIFO")
     first, later = ask("first", 1, moment=1), ask("later", 1, moment=2, priority=9)
     line.put(first, ready=True)
     line.stick(first)

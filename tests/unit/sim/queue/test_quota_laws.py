@@ -4,12 +4,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cockpit.sim.actors.queue.assignment import Mode
-from cockpit.sim.actors.queue.cycle import Outcome
-from cockpit.sim.actors.queue.line import Line
+from cockpit.sim.actors.queue.cycle import AdmissionOutcome
+from cockpit.sim.actors.queue.pending_queue import PendingQueue
 from cockpit.sim.actors.queue.quota import Quota
 from cockpit.sim.actors.queue.spec import (
-    Ask,
     QueueSpec,
+    WorkloadInfo,
 )
 from tests.unit.sim.queue.test_quota_and_decisions import GPU, KEY, Bench, ask, hold, spec
 
@@ -72,7 +72,7 @@ def test_quota_is_never_exceeded_and_only_the_weaker_give_way(
         (decision,) = bench.decide(head)
         assert {name: node.usage for name, node in bench.forest.queues.items()} == before
         for target in decision.targets:
-            victim = target.holding
+            victim = target.reservation
             if victim.queue == queue:
                 assert victim.priority < priority or (
                     bench.specs[queue].within_queue == "LowerOrNewerEqualPriority"
@@ -84,13 +84,13 @@ def test_quota_is_never_exceeded_and_only_the_weaker_give_way(
                 assert bench.specs[queue].reclaim == "Any" or victim.priority < priority
             for key, amount in victim.usage.items():
                 bench.forest.queues[victim.queue].remove(key, amount)
-            bench.holdings.remove(victim)
+            bench.reservations.remove(victim)
         if decision.targets:
             (decision,) = bench.decide(head)
-            assert decision.outcome is Outcome.ADMIT, "those who gave way were enough"
-        if decision.outcome is Outcome.ADMIT:
-            bench.holdings.append(hold(f"w{number}", gpus, queue, priority, float(number)))
-            bench.count(bench.holdings[-1])
+            assert decision.outcome is AdmissionOutcome.ADMIT, "those who gave way were enough"
+        if decision.outcome is AdmissionOutcome.ADMIT:
+            bench.reservations.append(hold(f"w{number}", gpus, queue, priority, float(number)))
+            bench.count(bench.reservations[-1])
         within_limits(bench)
 
 
@@ -101,21 +101,21 @@ def test_what_is_admitted_stays_when_nobody_may_preempt(arrivals: list[tuple[int
     for number, (gpus, priority) in enumerate(arrivals):
         (decision,) = bench.decide(ask(f"w{number}", gpus, "ab"[number % 2], priority, float(number)))
         assert decision.targets == ()
-        assert (decision.outcome is Outcome.ADMIT) == (decision.assignment.mode is Mode.FIT)
+        assert (decision.outcome is AdmissionOutcome.ADMIT) == (decision.assignment.mode is Mode.FIT)
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 6), st.integers(0, 2)), min_size=1, max_size=12), st.integers(1, 12))
 def test_strict_order_never_overtakes(wanted: list[tuple[int, int]], quota: int) -> None:
-    line = Line("StrictFIFO")
+    line = PendingQueue("StrictFIFO")
     asks = [ask(f"w{n}", gpus, "a", priority, float(n)) for n, (gpus, priority) in enumerate(wanted)]
     for one in asks:
         line.put(one, ready=True)
     bench = Bench([spec("a", Quota(quota))])
-    admitted: list[Ask] = []
+    admitted: list[WorkloadInfo] = []
     while (head := line.head()) is not None:
         (decision,) = bench.decide(head)
-        if decision.outcome is not Outcome.ADMIT:
+        if decision.outcome is not AdmissionOutcome.ADMIT:
             assert not line.failed(head), "nobody is tried behind a head that waits"
             assert line.head() == head
             break

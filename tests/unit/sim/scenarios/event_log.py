@@ -7,7 +7,7 @@ import sys
 
 import msgspec
 
-from cockpit.sim.cluster import Cluster
+from cockpit.sim.cluster import EmbeddedCluster
 from cockpit.sim.scenarios.loading import find, load
 from cockpit.sim.scenarios.schema import Scenario
 from cockpit.sim.server.storage import Commit
@@ -17,7 +17,7 @@ _encode = msgspec.json.Encoder().encode
 
 async def event_log(scenario: Scenario, seed: int, seconds: float) -> list[bytes]:
     """Every commit of every kind, as JSON, after the story's own lines."""
-    cluster = Cluster.stepped(scenario, seed)
+    cluster = EmbeddedCluster.stepped(scenario, seed)
     lines: list[bytes] = []
     clock = cluster.clock
 

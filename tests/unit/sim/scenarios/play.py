@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 import msgspec
 
 from cockpit.kube.resource import EVENTS, JOBS, MACHINE_DEPLOYMENTS, NODES, PODS, WORKLOADS, Resource
-from cockpit.sim.actors.pools.machine_template import MACHINES
-from cockpit.sim.cluster import Cluster
-from cockpit.sim.local_port import LocalPort
-from cockpit.sim.port import Change, ChangeType, Tree
+from cockpit.sim.actors.common.machine_template import MACHINES
+from cockpit.sim.cluster import EmbeddedCluster
+from cockpit.sim.port import ChangeType, ObjectChange, Tree
 from cockpit.sim.resources import POD_GROUPS
 from cockpit.sim.scenarios.loading import find, load
 from cockpit.sim.scenarios.schema import Churn, Scenario
+from cockpit.sim.server.local_port import LocalPort
 
 WATCHED = (NODES, PODS, EVENTS, JOBS, WORKLOADS, MACHINE_DEPLOYMENTS, MACHINES, POD_GROUPS)
 
@@ -34,7 +34,7 @@ class Play:
     """One cluster, stepped; `seen` is everything that the watches of `WATCHED` handed over."""
 
     def __init__(self, scenario: Scenario, seed: int = 1) -> None:
-        self.cluster = Cluster.stepped(scenario, seed)
+        self.cluster = EmbeddedCluster.stepped(scenario, seed)
         self.seen: list[Seen] = []
         self._port = LocalPort(self.cluster.operations)
         self._began = self.cluster.clock.now()
@@ -52,7 +52,7 @@ class Play:
             await self._port.follow(resource, self._note)
         await self.cluster.engine.start()
 
-    def _note(self, change: Change) -> None:
+    def _note(self, change: ObjectChange) -> None:
         self.seen.append(Seen(self.at, change.type, change.resource, change.tree))
 
     @property

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from cockpit.clock import SystemClock
+from cockpit.gangs import registry
 from cockpit.kube.feed import Feed
 from cockpit.kube.resource import JOBS, NODES, PODS, Resource
 from cockpit.kube.session import SessionOptions, open_session
@@ -78,7 +79,10 @@ async def _day(folder: Path, speed: float) -> tuple[list[str], set[str]]:
         reading = Reading()
         began = cluster.clock.now()
         task = asyncio.create_task(
-            Feed(session, reading, clock=SystemClock(), rng=random.Random(1)).run(), name="feed"
+            Feed(
+                session, reading, clock=SystemClock(), rng=random.Random(1), engines=registry.watched()
+            ).run(),
+            name="feed",
         )
         try:
             await reading.until(lambda: cluster.clock.now() - began > LAST_FAULT_SECONDS)

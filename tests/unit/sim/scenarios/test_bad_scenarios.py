@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cockpit.errors import BadInput
-from cockpit.sim.cluster import Cluster
+from cockpit.sim.cluster import EmbeddedCluster
 from cockpit.sim.scenarios.loading import find, load, parse, shipped, shipped_folder
 
 HEAD = "name: x\ntitle: y\n"
@@ -154,7 +154,7 @@ async def _play(text: str) -> None:
     scenario = parse(text, "f.yaml")
     # How large a shipped one may become is not the question here.
     pools = tuple(msgspec.structs.replace(one, nodes=min(one.nodes, 5)) for one in scenario.pools)
-    cluster = Cluster.stepped(msgspec.structs.replace(scenario, pools=pools), 1)
+    cluster = EmbeddedCluster.stepped(msgspec.structs.replace(scenario, pools=pools), 1)
     await cluster.engine.start()
     await cluster.engine.advance(40)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cockpit.sim.scenarios.story import Story
+from cockpit.sim.scenarios.scenario_player import ScenarioPlayer
 
 
 class Beat:
@@ -14,7 +14,7 @@ class Beat:
 
     def __init__(self, per_second: float) -> None:
         self.now, self.sent, self.pods = 1_000.0, 0, [("default", "a"), ("default", "b")]
-        self.story = Story.__new__(Story)
+        self.story = ScenarioPlayer.__new__(ScenarioPlayer)
         made: dict[str, Any] = {
             "scenario": SimpleNamespace(churn=SimpleNamespace(per_second=per_second)),
             "_engine": SimpleNamespace(

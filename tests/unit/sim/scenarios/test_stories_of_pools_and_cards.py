@@ -6,10 +6,10 @@ import aiohttp
 import pytest
 
 from cockpit.kube.resource import MACHINE_DEPLOYMENTS, NODES, PODS, WORKLOADS
-from cockpit.sim.actors.pools.machine_template import MACHINES
+from cockpit.sim.actors.common.machine_template import MACHINES
 from cockpit.sim.port import ChangeType
 from cockpit.sim.resources import CONFIG_MAPS
-from cockpit.telemetry.normalise import gpus
+from cockpit.telemetry.cards.round import gpus
 from cockpit.telemetry.sample import parse_exposition
 from tests.unit.sim.scenarios.play import (
     Play,

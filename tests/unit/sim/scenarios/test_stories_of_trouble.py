@@ -11,7 +11,7 @@ from cockpit.sim.resources import DEPLOYMENTS
 from cockpit.sim.scenarios.incidents import CAUSES
 from cockpit.sim.scenarios.loading import find, load
 from cockpit.sim.scenarios.schema import Incidents
-from cockpit.telemetry.normalise import gpus
+from cockpit.telemetry.cards.round import gpus
 from cockpit.telemetry.sample import parse_exposition
 from tests.unit.sim.scenarios.play import Play, condition, gpus_of, is_true, node_of, phase
 

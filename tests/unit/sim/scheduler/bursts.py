@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
+from cockpit.sim.actors.scheduler.cache import SchedulerCache
 from cockpit.sim.actors.scheduler.podinfo import PodInfo
-from cockpit.sim.actors.scheduler.world import World
 from cockpit.sim.port import Tree
 from tests.differential.scheduling_situations import ZONE, near, node, pod, spread
 
@@ -17,9 +17,9 @@ BURSTS: dict[str, Callable[[], Tree]] = {
 }
 
 
-def filled(nodes: int) -> World:
+def filled(nodes: int) -> SchedulerCache:
     """Nodes of 8 GPUs in three zones with four pods of one GPU on each."""
-    one = World()
+    one = SchedulerCache()
     for number in range(nodes):
         labels = {ZONE: "abc"[number % 3]}
         one.put_node(node(f"n{number:04}", cpu="96", memory="768Gi", gpus=8, labels=labels))

@@ -11,12 +11,12 @@ from cockpit.sim.actors.scheduler.actor import Scheduler
 from cockpit.sim.actors.scheduler.gangs import GangRules
 from cockpit.sim.actors.scheduler.native_gangs import PodGroupProtection
 from cockpit.sim.actors.scheduler.pod_groups import GROUP_LABEL, PodGroupStatuses
-from cockpit.sim.engine import Actor, Engine
-from cockpit.sim.local_port import LocalPort
+from cockpit.sim.engine import Actor, ActorEngine
 from cockpit.sim.port import Tree
 from cockpit.sim.resources import BUDGETS, POD_GROUPS, PRIORITY_CLASSES
 from cockpit.sim.server.assembly import assemble
-from cockpit.sim.server.kinds import Kind
+from cockpit.sim.server.kinds import ServedKind
+from cockpit.sim.server.local_port import LocalPort
 from cockpit.sim.server.native_groups import pod_group_kind
 from tests.differential.scheduling_situations import node
 
@@ -50,7 +50,7 @@ class Estate:
         self.port = LocalPort(self.operations)
         self.schedulers = schedulers
         actors = [*schedulers, *others]
-        self.engine = Engine(LocalPort(self.operations), self.clock, Random(seed), actors)
+        self.engine = ActorEngine(LocalPort(self.operations), self.clock, Random(seed), actors)
 
     async def put(self, *trees: Tree) -> None:
         """Create objects; a node without the taint of a new one."""
@@ -118,7 +118,7 @@ async def started(seed: int = 1, *, gangs: GangRules | None = None, is_native: b
         await estate.port.create(PRIORITY_CLASSES, {**tree, "metadata": {"name": name}})
     if gangs is not None:
         estate.operations.kinds.add(
-            Kind(resource=POD_GROUPS, singular="podgroup", is_custom=True, has_status=True)
+            ServedKind(resource=POD_GROUPS, singular="podgroup", is_custom=True, has_status=True)
         )
     if is_native:
         estate.operations.kinds.add(pod_group_kind())

@@ -49,7 +49,8 @@ async def test_the_first_attempt_is_told_as_the_real_plugin_tells_it() -> None:
     firsts = [(await estate.events(f"rank-{n}"))[0]["message"] for n in range(4)]
     culprit = next(n for n, text in enumerate(firsts) if "optimistic" not in text)
     assert firsts[culprit] == (
-        "0/3 nodes are available: 3 Insufficient nvidia.com/gpu. preemption: 0/3 nodes are available: "
+        "0/3 nodes are available: 3 Insufficient nvidia.com/gpu. no new claims to deallocate, "
+        "preemption: 0/3 nodes are available: "
         f"3 No preemption victims found for incoming pod., PodGroup {SPACE}/pg4 gets rejected due to Pod "
         f"rank-{culprit} is unschedulable even after PostFilter"
     )
@@ -112,7 +113,7 @@ async def test_a_member_that_waits_too_long_gives_its_room_back() -> None:
     )
     await estate.advance(0)
     assert await ranks(estate, 2) == ["", ""]
-    assert len(estate.schedulers[1].world.pods) == 1
+    assert len(estate.schedulers[1].cache.pods) == 1
     await estate.advance(21)
     first = (await estate.events("rank-0"))[0]["message"]
     assert (

@@ -4,7 +4,7 @@ import pytest
 
 from cockpit.sim.actors.scheduler import hints
 from cockpit.sim.actors.scheduler.podinfo import PodInfo
-from cockpit.sim.actors.scheduler.queue import Place, Queue, Waiting
+from cockpit.sim.actors.scheduler.queue import PodStage, SchedulingQueue, Waiting
 from cockpit.sim.port import Tree
 from tests.differential.scheduling_situations import ZONE, near, node, pod, port, spread
 
@@ -94,7 +94,7 @@ def test_a_pod_that_came_helps_company_and_gangs_only() -> None:
     assert not hints.storage_changed(BARE, FIT)
 
 
-def place(entry: Waiting) -> Place:
+def place(entry: Waiting) -> PodStage:
     return entry.place
 
 
@@ -105,16 +105,16 @@ def waiting(name: str, **fields: object) -> PodInfo:
 
 
 def test_a_stuck_pod_rests_after_it_was_woken_and_is_gone_when_it_is_gone() -> None:
-    queue = Queue()
+    queue = SchedulingQueue()
     queue.put(waiting("a"), 0.0)
     entry = queue.pop(0.0)
     assert entry is not None
     queue.refuse(entry, frozenset({FIT}), 0.0)
-    assert place(entry) is Place.STUCK
+    assert place(entry) is PodStage.STUCK
     queue.move(hints.storage_changed, 0.2)
-    assert place(entry) is Place.STUCK
+    assert place(entry) is PodStage.STUCK
     queue.move(hints.pod_gone(WEB), 0.5)
-    assert place(entry) is Place.BACKOFF
+    assert place(entry) is PodStage.BACKOFF
     assert queue.next_due(0.5) == 1.0
     queue.flush(1.0)
     assert queue.pop(1.0) is entry
@@ -125,7 +125,7 @@ def test_a_stuck_pod_rests_after_it_was_woken_and_is_gone_when_it_is_gone() -> N
 
 
 def test_a_refusal_without_a_plugin_rests_by_itself() -> None:
-    queue = Queue()
+    queue = SchedulingQueue()
     queue.put(waiting("a"), 0.0)
     dues = []
     now = 0.0
@@ -140,12 +140,12 @@ def test_a_refusal_without_a_plugin_rests_by_itself() -> None:
 
 
 def test_a_change_of_the_pod_itself_wakes_it() -> None:
-    queue = Queue()
+    queue = SchedulingQueue()
     queue.put(waiting("a"), 0.0)
     entry = queue.pop(0.0)
     assert entry is not None
     queue.refuse(entry, frozenset({TAINT}), 0.0)
     queue.put(waiting("a"), 5.0)
-    assert place(entry) is Place.STUCK
+    assert place(entry) is PodStage.STUCK
     queue.put(waiting("a", tolerations=[{"operator": "Exists"}]), 5.0)
-    assert place(entry) is Place.ACTIVE
+    assert place(entry) is PodStage.ACTIVE

@@ -6,10 +6,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cockpit.k8s.tolerations import untolerated
+from cockpit.sim.actors.scheduler.cache import SchedulerCache
 from cockpit.sim.actors.scheduler.cycle import Cycle
-from cockpit.sim.actors.scheduler.nodeinfo import untolerated
 from cockpit.sim.actors.scheduler.podinfo import PodInfo
-from cockpit.sim.actors.scheduler.world import World
 from cockpit.sim.port import Tree
 from tests.differential.scheduling_situations import HOST, ZONE, near, node, pod, port, spread
 
@@ -82,24 +82,24 @@ def named(tree: Tree, number: int) -> PodInfo:
     return PodInfo({**tree, "metadata": metadata})
 
 
-def replay(world: World) -> World:
-    """The same world, put together anew."""
-    other = World()
-    for info in world.nodes.values():
+def replay(cache: SchedulerCache) -> SchedulerCache:
+    """The same cache, put together again."""
+    other = SchedulerCache()
+    for info in cache.nodes.values():
         other.put_node(info.tree)
-    for each in world.pods.values():
+    for each in cache.pods.values():
         other.put_pod(each)
-    for name, waiting in world.nominated.items():
+    for name, waiting in cache.nominated.items():
         for each in waiting.values():
             other.nominate(each, name)
     return other
 
 
-def check(world: World, placed: PodInfo, name: str) -> None:
+def check(cache: SchedulerCache, placed: PodInfo, name: str) -> None:
     """What must hold of the node that was chosen."""
-    chosen = world.nodes[name]
-    assert untolerated(chosen.taints, placed) is None
-    assert not chosen.is_cordoned or any(t[0] == "" for t in placed.tolerations)
+    chosen = cache.nodes[name]
+    assert untolerated(chosen.taints, placed.tolerations) is None
+    assert not chosen.is_cordoned or any(t.key == "" for t in placed.tolerations)
     assert len(chosen.pods) <= chosen.most_pods
     for resource, used in chosen.requested.items():
         asked = placed.requests.get(resource, 0)
@@ -110,38 +110,38 @@ def check(world: World, placed: PodInfo, name: str) -> None:
 @settings(max_examples=150, deadline=None)
 @given(steps=steps)
 def test_nothing_is_overcommitted_and_shared_tables_stay_true(steps: list[tuple[str, Any]]) -> None:
-    world = World()
-    cycle = Cycle(world, Random(1))
+    cache = SchedulerCache()
+    cycle = Cycle(cache, Random(1))
     for number, (what, value) in enumerate(steps):
         if what == "node":
-            world.put_node(value)
-        elif what == "end" and world.pods:
-            world.drop_pod(sorted(world.pods)[value % len(world.pods)])
+            cache.put_node(value)
+        elif what == "end" and cache.pods:
+            cache.drop_pod(sorted(cache.pods)[value % len(cache.pods)])
         elif what == "gone":
-            world.drop_node(f"n{value}")
+            cache.drop_node(f"n{value}")
         elif what == "pod":
             asked = named(value, number)
-            fresh = Cycle(replay(world), Random(1)).decide(asked)
+            fresh = Cycle(replay(cache), Random(1)).decide(asked)
             verdict = cycle.decide(asked)
             assert bool(verdict.node) == bool(fresh.node)
             assert verdict.message == fresh.message
             assert verdict.plugins == fresh.plugins
             if verdict.node:
                 # Among equals the dice may fall differently; what was chosen must be one that fits.
-                assert Cycle(only(world, verdict.node), Random(1)).decide(asked).node == verdict.node or (
+                assert Cycle(only(cache, verdict.node), Random(1)).decide(asked).node == verdict.node or (
                     asked.spreads or asked.affinity or asked.anti_affinity
                 )
-                world.put_pod(asked.on(verdict.node))
-                check(world, asked, verdict.node)
+                cache.put_pod(asked.on(verdict.node))
+                check(cache, asked, verdict.node)
 
 
-def only(world: World, name: str) -> World:
-    """A world of one node, with the pods on it and those it is being emptied for."""
-    other = World()
-    other.put_node(world.nodes[name].tree)
-    for each in world.pods.values():
+def only(cache: SchedulerCache, name: str) -> SchedulerCache:
+    """A cache of one node, with the pods on it and those it is being emptied for."""
+    other = SchedulerCache()
+    other.put_node(cache.nodes[name].tree)
+    for each in cache.pods.values():
         other.put_pod(each)
-    for each in world.nominated.get(name, {}).values():
+    for each in cache.nominated.get(name, {}).values():
         other.nominate(each, name)
     return other
 
@@ -149,25 +149,25 @@ def only(world: World, name: str) -> World:
 @settings(max_examples=80, deadline=None)
 @given(held=st.lists(st.tuples(st.integers(1, 3), st.integers(0, 3)), max_size=8), asked=st.integers(1, 4))
 def test_victims_are_less_important_and_their_end_makes_room(held: list[tuple[int, int]], asked: int) -> None:
-    world = World()
-    world.put_node(node("n", gpus=4))
+    cache = SchedulerCache()
+    cache.put_node(node("n", gpus=4))
     free = 4
     for number, (gpus, priority) in enumerate(held):
         if gpus <= free:
             tree = pod(gpus=gpus)
             tree["spec"]["priority"] = priority
-            world.put_pod(named(tree, number).on("n"))
+            cache.put_pod(named(tree, number).on("n"))
             free -= gpus
     tree = pod(gpus=asked)
     tree["spec"]["priority"] = 2
     wanted = named(tree, 99)
-    verdict = Cycle(world, Random(1)).decide(wanted)
-    lower = sum(p.requests["nvidia.com/gpu"] for p in world.pods.values() if p.priority < 2)
+    verdict = Cycle(cache, Random(1)).decide(wanted)
+    lower = sum(p.requests["nvidia.com/gpu"] for p in cache.pods.values() if p.priority < 2)
     if asked <= free:
         assert verdict.node == "n"
     elif asked <= free + lower:
         assert verdict.nominated == "n"
-        victims = [world.pods[uid] for uid in verdict.victims]
+        victims = [cache.pods[uid] for uid in verdict.victims]
         assert victims
         assert all(victim.priority < 2 for victim in victims)
         freed = sum(victim.requests["nvidia.com/gpu"] for victim in victims)

@@ -220,7 +220,7 @@ async def test_a_binding_that_is_refused_is_told_as_an_error_and_tried_again() -
     condition = await estate.condition("train")
     assert condition["reason"] == "SchedulerError"
     assert condition["message"] == 'running Bind plugin "DefaultBinder": etcdserver: request timed out'
-    assert not scheduler.world.pods
+    assert not scheduler.cache.pods
     await estate.advance(2)
     assert await estate.node_of("train") == "g1"
 
@@ -247,11 +247,11 @@ async def test_changes_that_count_for_nothing_do_not_touch_the_world() -> None:
     estate = await started()
     await estate.put(gpu_node("g1"), pod("train"))
     await estate.advance()
-    world = estate.schedulers[0].world
-    version = world.version
+    cache = estate.schedulers[0].cache
+    version = cache.version
     ready = {"conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}]}
     await estate.port.patch(NODES, "", "g1", {"status": ready}, subresource="status")
     await estate.port.patch(PODS, SPACE, "train", {"status": {"phase": "Running"}}, subresource="status")
     await estate.advance()
-    assert world.version == version
-    assert world.nodes["g1"].requested["nvidia.com/gpu"] == 1
+    assert cache.version == version
+    assert cache.nodes["g1"].requested["nvidia.com/gpu"] == 1

@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 from cockpit.sim.port import Tree
 from cockpit.sim.server.patch.merge import merge
 from cockpit.sim.server.patch.strategic import strategic
-from cockpit.sim.server.schema import Shape, shape_of
-from cockpit.sim.server.schema.decode import NotUnderstood, decoded, normal
+from cockpit.sim.server.schema.decode import BadJson, decoded, normal
+from cockpit.sim.server.schema.kinds import shape_of
+from cockpit.sim.server.schema.shape import SchemaShape
 
 
-def _pod() -> Shape:
+def _pod() -> SchemaShape:
     shape = shape_of("", "v1", "Pod")
     assert shape is not None
     return shape
@@ -77,8 +78,8 @@ def told(tree: Tree, before: Tree | None) -> tuple[Any, Any]:
     """What is understood and what is complained of, or the refusal."""
     try:
         return decoded(tree, POD, before)
-    except NotUnderstood as problem:
-        return str(problem), problem.converted
+    except BadJson as problem:
+        return str(problem), ()
 
 
 @given(PATCHES)
@@ -102,5 +103,5 @@ def test_what_is_shared_is_not_read_again() -> None:
     assert unknown == []
     assert read["spec"] is unreadable["spec"]
     assert read["metadata"]["labels"] == {"a": "b", "c": "d"}
-    with pytest.raises(NotUnderstood):
+    with pytest.raises(BadJson):
         decoded(tree, POD)

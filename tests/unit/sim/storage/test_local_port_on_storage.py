@@ -7,11 +7,11 @@ import pytest
 
 from cockpit.clock import ManualClock
 from cockpit.kube.resource import EVENTS, JOBS, NAMESPACES, NODES, PODS
-from cockpit.sim.local_port import LocalPort
-from cockpit.sim.port import Change, PatchType, PortError, Tree
+from cockpit.sim.port import ObjectChange, PatchType, PortError, Tree
 from cockpit.sim.resources import BUDGETS, CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, DEPLOYMENTS, NEW_EVENTS
 from cockpit.sim.server.assembly import NAMESPACES_AT_START, assemble
 from cockpit.sim.server.listing import ExpiredPage
+from cockpit.sim.server.local_port import LocalPort
 from cockpit.sim.server.operations import Operations
 from cockpit.sim.server.request import ListOptions, Request, WatchOptions
 from tests.contract.shapes import budget, configmap, crd, custom, deployment, event, job, node, pod
@@ -34,7 +34,7 @@ async def refused(call: Any) -> PortError:
 
 
 async def test_a_follower_hears_of_a_write_before_it_returns(port: LocalPort) -> None:
-    heard: list[Change] = []
+    heard: list[ObjectChange] = []
     await port.create(PODS, pod("early"), "default")
     await port.follow(PODS, heard.append)
     assert [(one.type, one.tree["metadata"]["name"]) for one in heard] == [("ADDED", "early")]
@@ -132,7 +132,7 @@ async def test_events_of_both_groups_are_one_store(port: LocalPort) -> None:
     shown = await port.get(NEW_EVENTS, "default", "e")
     assert (shown["apiVersion"], shown["note"]) == ("events.k8s.io/v1", "it is")
     assert shown["regarding"]["uid"] == about["metadata"]["uid"]
-    heard: list[Change] = []
+    heard: list[ObjectChange] = []
     await port.follow(NEW_EVENTS, heard.append)
     await port.patch(EVENTS, "default", "e", {"count": 2})
     assert [one.tree["deprecatedCount"] for one in heard] == [1, 2]
@@ -190,7 +190,7 @@ async def test_custom_kinds_come_and_go_with_their_objects(port: LocalPort, oper
     assert (tree["spec"]["replicas"], tree["metadata"]["generation"]) == (5, 2)
     wrong = port.patch(served.resource, "default", "p", {}, type=PatchType.STRATEGIC)
     assert (await refused(wrong)).status == 415
-    heard: list[Change] = []
+    heard: list[ObjectChange] = []
     await port.follow(served.resource, heard.append)
     await port.delete(CUSTOM_RESOURCE_DEFINITIONS, "", "gpupools.contract.cockpit.test")
     assert [one.type for one in heard] == ["ADDED", "DELETED"]

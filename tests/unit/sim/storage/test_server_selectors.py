@@ -8,13 +8,13 @@ from cockpit.kube.resource import JOBS, NODES, PODS, Resource
 from cockpit.sim.port import PortError
 from cockpit.sim.resources import CONFIG_MAPS
 from cockpit.sim.server.builtin.table import built_in
-from cockpit.sim.server.kinds import Kind
+from cockpit.sim.server.kinds import ServedKind
 from cockpit.sim.server.selectors import label_selector, object_selector, selector
 
 KINDS = built_in()
 
 
-def kind(resource: Resource) -> Kind:
+def kind(resource: Resource) -> ServedKind:
     found = KINDS.of(resource)
     assert found is not None
     return found

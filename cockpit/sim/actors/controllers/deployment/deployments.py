@@ -45,7 +45,7 @@ from cockpit.sim.actors.controllers.trees import (
     uid_of,
 )
 from cockpit.sim.engine import Key
-from cockpit.sim.port import Change, ChangeType, PortError, Tree
+from cockpit.sim.port import ChangeType, ObjectChange, PortError, Tree
 from cockpit.sim.resources import DEPLOYMENTS, REPLICA_SETS
 from cockpit.sim.times import seconds_of
 
@@ -82,7 +82,7 @@ class Deployments(Controller):
         self._sets = Children(("Deployment",))
         self._pods = Children(("ReplicaSet",))
 
-    def wake(self, change: Change, before: Tree | None) -> Iterable[Key]:
+    def wake(self, change: ObjectChange, before: Tree | None) -> Iterable[Key]:
         if change.resource == DEPLOYMENTS:
             yield key_of(change.tree)
         elif change.resource == REPLICA_SETS:

@@ -12,22 +12,22 @@ LAST_SECONDS = 600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Backoff:
+class JobBackoff:
     """Failures since the last success, and when the last one was."""
 
     failures: int = 0
     last_failure_seconds: float | None = None
 
-    def after(self, succeeded: Sequence[Tree], failed: Sequence[Tree]) -> "Backoff":
+    def after(self, succeeded: Sequence[Tree], failed: Sequence[Tree]) -> "JobBackoff":
         """The record after these newly ended pods."""
         ends = sorted(finished_seconds(pod) for pod in failed)
         if not succeeded:
             if not ends:
                 return self
-            return Backoff(self.failures + len(ends), ends[-1])
+            return JobBackoff(self.failures + len(ends), ends[-1])
         last_success = max(finished_seconds(pod) for pod in succeeded)
         later = [end for end in ends if end > last_success]
-        return Backoff(len(later), later[-1] if later else None)
+        return JobBackoff(len(later), later[-1] if later else None)
 
     def remaining_seconds(self, now: float) -> float:
         """How long to wait from now on."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from cockpit.sim.actors.controllers.job.spec import JobSpec
+from cockpit.sim.actors.controllers.job.spec import ReadJobSpec
 from cockpit.sim.actors.controllers.trees import is_deleting, key_of, phase_of
 from cockpit.sim.port import Tree
 
@@ -17,14 +17,14 @@ class Ruling:
     fails_index: bool = False
 
 
-def is_failed(pod: Tree, spec: JobSpec) -> bool:
+def is_failed(pod: Tree, spec: ReadJobSpec) -> bool:
     """A failed pod; one that was deleted on its way counts as well, unless only failed ones are replaced."""
     if phase_of(pod) == "Failed":
         return True
     return not spec.only_replaces_failed and is_deleting(pod) and phase_of(pod) != "Succeeded"
 
 
-def judge(pod: Tree, spec: JobSpec) -> Ruling:
+def judge(pod: Tree, spec: ReadJobSpec) -> Ruling:
     """The first rule that matches decides; without one the failure counts."""
     for place, rule in enumerate(spec.failure_rules or ()):
         sentence = _match(pod, rule, place)

@@ -9,12 +9,12 @@ from collections.abc import Iterable
 from cockpit.kube.resource import JOBS, PODS
 from cockpit.sim.actors.controllers.children import Children
 from cockpit.sim.actors.controllers.controller import Controller
-from cockpit.sim.actors.controllers.job.backoff import Backoff, finished_seconds, remaining_seconds
+from cockpit.sim.actors.controllers.job.backoff import JobBackoff, finished_seconds, remaining_seconds
 from cockpit.sim.actors.controllers.job.indexes import first_free, index_of
 from cockpit.sim.actors.controllers.job.pods import new_pod, pods_to_remove
 from cockpit.sim.actors.controllers.job.round import (
     FINALIZER,
-    Round,
+    JobSync,
     all_failures_of_index,
     deadline_in_seconds,
     has_finalizer,
@@ -32,7 +32,7 @@ from cockpit.sim.actors.controllers.job.tracking import (
 )
 from cockpit.sim.actors.controllers.trees import is_deleting, is_ready, is_terminating, key_of, uid_of
 from cockpit.sim.engine import Key
-from cockpit.sim.port import Change, ChangeType, PatchType, PortError, Tree
+from cockpit.sim.port import ChangeType, ObjectChange, PatchType, PortError, Tree
 from cockpit.sim.times import rfc3339
 
 _BATCH_SECONDS = 1.0
@@ -51,9 +51,9 @@ class Jobs(Controller):
     def __init__(self) -> None:
         super().__init__()
         self._pods = Children(("Job",))
-        self._backoffs: dict[str, Backoff] = {}
+        self._backoffs: dict[str, JobBackoff] = {}
 
-    def wake(self, change: Change, before: Tree | None) -> Iterable[Key]:
+    def wake(self, change: ObjectChange, before: Tree | None) -> Iterable[Key]:
         if change.resource == JOBS:
             yield key_of(change.tree)
             if change.type is ChangeType.DELETED:
@@ -86,7 +86,7 @@ class Jobs(Controller):
         await self._sync(job)
 
     async def _sync(self, job: Tree) -> None:
-        backoff = self._backoffs.get(uid_of(job), Backoff())
+        backoff = self._backoffs.get(uid_of(job), JobBackoff())
         turn = open_round(job, self._pods.of(job), backoff, self.engine.now())
         refusal: PortError | None = None
         if turn.verdict is not None:
@@ -101,7 +101,7 @@ class Jobs(Controller):
         if refusal is not None:
             raise refusal
 
-    async def _run(self, turn: Round) -> PortError | None:
+    async def _run(self, turn: JobSync) -> PortError | None:
         """Make or delete pods, see whether that was all, say whether the Job is suspended."""
         refusal: PortError | None = None
         is_managed = not is_deleting(turn.job)
@@ -123,7 +123,7 @@ class Jobs(Controller):
             await self._tell_suspension(turn)
         return refusal
 
-    async def _tell_suspension(self, turn: Round) -> None:
+    async def _tell_suspension(self, turn: JobSync) -> None:
         conditions: list[Tree] = turn.status["conditions"]
         is_suspended = turn.spec.is_suspended
         word = "suspended" if is_suspended else "resumed"
@@ -142,7 +142,7 @@ class Jobs(Controller):
             turn.status["startTime"] = rfc3339(turn.now)
         await self.normal(turn.job, word.capitalize(), f"Job {word}")
 
-    async def _manage(self, turn: Round) -> None:
+    async def _manage(self, turn: JobSync) -> None:
         spec = turn.spec
         if spec.is_suspended:
             await self._remove(turn, pods_to_remove(turn, turn.active))
@@ -159,7 +159,7 @@ class Jobs(Controller):
         if missing > 0:
             await self._create(turn, min(missing, _MOST_PER_ROUND))
 
-    async def _create(self, turn: Round, count: int) -> None:
+    async def _create(self, turn: JobSync, count: int) -> None:
         key = key_of(turn.job)
         if turn.spec.backoff_limit_per_index is None:
             wait = turn.backoff.remaining_seconds(turn.now)
@@ -173,7 +173,7 @@ class Jobs(Controller):
             await self.create_pod(turn.job, new_pod(turn, index), self._pods)
             turn.active += 1
 
-    def _indexes_due(self, turn: Round, count: int) -> list[int]:
+    def _indexes_due(self, turn: JobSync, count: int) -> list[int]:
         """Indexes that want a pod and need not wait; sets a timer where all of them must."""
         taken = {index for pod in turn.active_pods if (index := index_of(pod)) is not None}
         taken |= turn.succeeded_indexes | (turn.failed_indexes or set())
@@ -188,14 +188,14 @@ class Jobs(Controller):
             self.engine.after(min(waits.values()), self, key_of(turn.job))
         return due
 
-    async def _remove(self, turn: Round, pods: list[Tree]) -> None:
+    async def _remove(self, turn: JobSync, pods: list[Tree]) -> None:
         """Delete pods that shall not count as failures: their finalizer goes first."""
         for pod in pods:
             await self._release(pod)
             await self.delete_pod(turn.job, pod)
             _take_off(turn, pod)
 
-    async def _delete_active(self, turn: Round) -> PortError | None:
+    async def _delete_active(self, turn: JobSync) -> PortError | None:
         """The Job ends: its active pods go, and count as failed where it fails."""
         for pod in turn.active_pods:
             try:
@@ -206,7 +206,7 @@ class Jobs(Controller):
             _take_off(turn, pod)
         return None
 
-    async def _track(self, turn: Round) -> None:
+    async def _track(self, turn: JobSync) -> None:
         released, is_all = note_ended(turn)
         final = interim(turn)
         job = await self.write_status(JOBS, turn.job, shaped_status(turn))
@@ -229,7 +229,7 @@ class Jobs(Controller):
         elif not is_all:
             self.engine.soon(self, key_of(job))
 
-    async def _tell_end(self, turn: Round, final: Tree) -> None:
+    async def _tell_end(self, turn: JobSync, final: Tree) -> None:
         if final["type"] != "Complete":
             await self.warning(turn.job, final["reason"], final["message"])
             return
@@ -264,7 +264,7 @@ class Jobs(Controller):
             await self._release(pod)
 
 
-def _take_off(turn: Round, pod: Tree) -> None:
+def _take_off(turn: JobSync, pod: Tree) -> None:
     turn.active -= 1
     turn.terminating += 1
     turn.ready -= is_ready(pod)

@@ -9,7 +9,7 @@ from cockpit.sim.actors.controllers.job.round import (
     FAILURE_COUNT_KEY,
     FINALIZER,
     IGNORED_COUNT_KEY,
-    Round,
+    JobSync,
     failures_of_index,
     ignored_failures_of_index,
 )
@@ -19,7 +19,7 @@ from cockpit.sim.port import Tree
 _INDEX_ENV = "JOB_COMPLETION_INDEX"
 
 
-def new_pod(turn: Round, index: int | None) -> Tree:
+def new_pod(turn: JobSync, index: int | None) -> Tree:
     """The next pod, for an index of an Indexed Job."""
     job = turn.job
     name = job["metadata"]["name"]
@@ -46,7 +46,7 @@ def new_pod(turn: Round, index: int | None) -> Tree:
     return pod
 
 
-def pods_to_remove(turn: Round, at_least: int) -> list[Tree]:
+def pods_to_remove(turn: JobSync, at_least: int) -> list[Tree]:
     """Pods without a valid index, or with one that another has, go first; then by how far they are."""
     if not turn.spec.is_indexed:
         return sorted(turn.active_pods, key=removal_order)[:at_least] if at_least else []
@@ -77,7 +77,7 @@ def _with_index_env(container: Tree) -> Tree:
     return {**container, "env": [*env, {"name": _INDEX_ENV, "valueFrom": reference}]}
 
 
-def _failure_counts(turn: Round, replaced: Tree | None) -> dict[str, str]:
+def _failure_counts(turn: JobSync, replaced: Tree | None) -> dict[str, str]:
     if replaced is None:
         return {FAILURE_COUNT_KEY: "0"}
     failures, ignored = failures_of_index(replaced), ignored_failures_of_index(replaced)

@@ -3,10 +3,10 @@
 import copy
 from dataclasses import dataclass, field
 
-from cockpit.sim.actors.controllers.job.backoff import Backoff, finished_seconds
+from cockpit.sim.actors.controllers.job.backoff import JobBackoff, finished_seconds
 from cockpit.sim.actors.controllers.job.failure_policy import is_failed, judge
 from cockpit.sim.actors.controllers.job.indexes import format_indexes, index_of, parse_indexes
-from cockpit.sim.actors.controllers.job.spec import JobSpec, read_spec
+from cockpit.sim.actors.controllers.job.spec import ReadJobSpec, read_spec
 from cockpit.sim.actors.controllers.trees import (
     condition_of,
     is_active,
@@ -25,15 +25,15 @@ IGNORED_COUNT_KEY = "batch.kubernetes.io/job-index-ignored-failure-count"
 
 
 @dataclass(slots=True)
-class Round:
+class JobSync:
     """What is known and decided in one sync. `verdict` is the condition that ends the Job, None as yet."""
 
     job: Tree
-    spec: JobSpec
+    spec: ReadJobSpec
     status: Tree
     pods: list[Tree]
     now: float
-    backoff: Backoff
+    backoff: JobBackoff
     active_pods: list[Tree]
     active: int
     ready: int
@@ -53,7 +53,7 @@ class Round:
         return found
 
 
-def open_round(job: Tree, pods: list[Tree], backoff: Backoff, now: float) -> Round:
+def open_round(job: Tree, pods: list[Tree], backoff: JobBackoff, now: float) -> JobSync:
     """Count pods, judge failures, count indexes."""
     status: Tree = copy.deepcopy(job.get("status") or {})
     status.setdefault("conditions", [])
@@ -62,7 +62,7 @@ def open_round(job: Tree, pods: list[Tree], backoff: Backoff, now: float) -> Rou
         for name in ("succeeded", "failed")
     }
     active = [pod for pod in pods if is_active(pod)]
-    turn = Round(
+    turn = JobSync(
         job=job,
         spec=read_spec(job),
         status=status,
@@ -106,7 +106,7 @@ def job_condition(type_: str, reason: str, message: str, now: float) -> Tree:
     }
 
 
-def _count(turn: Round) -> None:
+def _count(turn: JobSync) -> None:
     spec, uncounted = turn.spec, turn.uncounted
     fresh = [pod for pod in turn.pods if has_finalizer(pod) and _has_valid_index(pod, spec)]
     held = set(uncounted["succeeded"]) | set(uncounted["failed"])
@@ -119,14 +119,14 @@ def _count(turn: Round) -> None:
     turn.backoff = turn.backoff.after(succeeded, failed)
 
 
-def _has_valid_index(pod: Tree, spec: JobSpec) -> bool:
+def _has_valid_index(pod: Tree, spec: ReadJobSpec) -> bool:
     if not spec.is_indexed:
         return True
     index = index_of(pod)
     return index is not None and index < spec.wanted_indexes
 
 
-def _verdict(turn: Round) -> Tree | None:
+def _verdict(turn: JobSync) -> Tree | None:
     """Earlier verdicts first, then the failure policy, the back-off limit, the deadline."""
     spec, now = turn.spec, turn.now
     met = condition_of(turn.job, "SuccessCriteriaMet")
@@ -152,7 +152,7 @@ def _verdict(turn: Round) -> Tree | None:
     return None
 
 
-def deadline_in_seconds(turn: Round) -> float | None:
+def deadline_in_seconds(turn: JobSync) -> float | None:
     """How long until activeDeadlineSeconds is over; None without one, or while suspended."""
     limit, start = turn.spec.active_deadline_seconds, turn.status.get("startTime")
     if limit is None or not start or turn.spec.is_suspended:
@@ -160,7 +160,7 @@ def deadline_in_seconds(turn: Round) -> float | None:
     return seconds_of(start) + limit - turn.now
 
 
-def _restarted_too_often(turn: Round) -> bool:
+def _restarted_too_often(turn: JobSync) -> bool:
     """Containers restarted in place (restartPolicy OnFailure) use up the back-off limit too."""
     if not turn.spec.restarts_on_failure:
         return False
@@ -175,7 +175,7 @@ def _restarted_too_often(turn: Round) -> bool:
     return bool(restarts > 0 if limit == 0 else restarts >= limit)
 
 
-def _count_indexes(turn: Round) -> None:
+def _count_indexes(turn: JobSync) -> None:
     spec, wanted = turn.spec, turn.spec.wanted_indexes
     turn.indexes_before = parse_indexes(turn.status.get("completedIndexes", ""), wanted)
     turn.succeeded_indexes = turn.indexes_before | {
@@ -200,7 +200,7 @@ def _count_indexes(turn: Round) -> None:
             )
 
 
-def _failed_indexes(turn: Round) -> set[int]:
+def _failed_indexes(turn: JobSync) -> set[int]:
     found = parse_indexes(turn.status.get("failedIndexes") or "", turn.spec.wanted_indexes)
     limit = turn.spec.backoff_limit_per_index or 0
     for pod in turn.pods:
@@ -214,7 +214,7 @@ def _failed_indexes(turn: Round) -> set[int]:
     return found
 
 
-def _verdict_of_indexes(turn: Round, failed: set[int]) -> Tree | None:
+def _verdict_of_indexes(turn: JobSync, failed: set[int]) -> Tree | None:
     most = turn.spec.max_failed_indexes
     if most is not None and len(failed) > most:
         return job_condition(
@@ -228,7 +228,7 @@ def _verdict_of_indexes(turn: Round, failed: set[int]) -> Tree | None:
     return None
 
 
-def _delayed(turn: Round, failed: set[int]) -> dict[int, Tree]:
+def _delayed(turn: JobSync, failed: set[int]) -> dict[int, Tree]:
     """Failed pods that stay until their replacement, which takes over the count of failures."""
     busy = {index_of(pod) for pod in turn.active_pods}
     found: dict[int, Tree] = {}
@@ -267,7 +267,7 @@ def _number(pod: Tree, key: str) -> int:
     return int(text) if text.isdigit() else 0
 
 
-def _success_rule(turn: Round) -> int | None:
+def _success_rule(turn: JobSync) -> int | None:
     """The first rule of the success policy that is met."""
     if not turn.succeeded_indexes:
         return None
@@ -286,7 +286,7 @@ def _success_rule(turn: Round) -> int | None:
     return None
 
 
-def shaped_status(turn: Round) -> Tree:
+def shaped_status(turn: JobSync) -> Tree:
     """The status as the API server would store it: zero counts and empty texts are left out."""
     status = {
         name: value
@@ -297,7 +297,7 @@ def shaped_status(turn: Round) -> Tree:
     return status
 
 
-def write_indexes(turn: Round) -> None:
+def write_indexes(turn: JobSync) -> None:
     """Put the indexes into the status."""
     turn.status["succeeded"] = len(turn.succeeded_indexes)
     turn.status["completedIndexes"] = format_indexes(turn.succeeded_indexes)

@@ -9,7 +9,7 @@ _UNLIMITED = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class JobSpec:
+class ReadJobSpec:
     """What a Job asks for. `completions` None: done with the first success, once all others have ended."""
 
     parallelism: int
@@ -31,7 +31,7 @@ class JobSpec:
         return self.completions or 0
 
 
-def read_spec(job: Tree) -> JobSpec:
+def read_spec(job: Tree) -> ReadJobSpec:
     """Read `spec` of a Job (defaults: pkg/apis/batch/v1/defaults.go)."""
     spec: dict[str, Any] = job.get("spec") or {}
     completions = spec.get("completions")
@@ -39,7 +39,7 @@ def read_spec(job: Tree) -> JobSpec:
         completions = 1
     per_index = spec.get("backoffLimitPerIndex")
     policy = spec.get("podFailurePolicy")
-    return JobSpec(
+    return ReadJobSpec(
         parallelism=int(spec.get("parallelism", 1)),
         completions=completions,
         backoff_limit=int(spec.get("backoffLimit", 6 if per_index is None else _UNLIMITED)),

@@ -7,14 +7,14 @@ from collections.abc import Iterable
 
 from cockpit.sim.actors.controllers.job.failure_policy import is_failed, judge
 from cockpit.sim.actors.controllers.job.indexes import index_of
-from cockpit.sim.actors.controllers.job.round import Round, has_finalizer, job_condition, write_indexes
+from cockpit.sim.actors.controllers.job.round import JobSync, has_finalizer, job_condition, write_indexes
 from cockpit.sim.actors.controllers.trees import condition_of, is_deleting, phase_of, uid_of
 from cockpit.sim.port import Tree
 
 MOST_UNCOUNTED = 500
 
 
-def note_ended(turn: Round) -> tuple[list[Tree], bool]:
+def note_ended(turn: JobSync) -> tuple[list[Tree], bool]:
     """Write newly ended pods into the status; answers whose finalizer may go, and whether that is all."""
     if turn.spec.is_indexed:
         turn.pods.sort(key=lambda pod: -1 if (index := index_of(pod)) is None else index)
@@ -36,7 +36,7 @@ def note_ended(turn: Round) -> tuple[list[Tree], bool]:
     return released, False
 
 
-def settle_counts(turn: Round, with_finalizer: set[str]) -> None:
+def settle_counts(turn: JobSync, with_finalizer: set[str]) -> None:
     """Raise the counts by the pods that have lost their finalizer."""
     for name, uids in turn.uncounted.items():
         left = [uid for uid in uids if uid in with_finalizer]
@@ -44,7 +44,7 @@ def settle_counts(turn: Round, with_finalizer: set[str]) -> None:
         uids[:] = left
 
 
-def interim(turn: Round) -> Tree | None:
+def interim(turn: JobSync) -> Tree | None:
     """Put the condition that announces the end into the status; answers the one that will be the end."""
     verdict = turn.verdict
     if verdict is None:
@@ -60,7 +60,7 @@ def interim(turn: Round) -> Tree | None:
     return verdict
 
 
-def may_finish(turn: Round) -> bool:
+def may_finish(turn: JobSync) -> bool:
     """The end is written once every pod is counted and none is still terminating."""
     return not any(turn.uncounted.values()) and turn.terminating <= 0
 
@@ -82,7 +82,7 @@ def ensure_condition(
     return True
 
 
-def _may_release(turn: Round, pod: Tree) -> bool:
+def _may_release(turn: JobSync, pod: Tree) -> bool:
     if is_deleting(turn.job) or turn.verdict is not None or phase_of(pod) == "Succeeded":
         return True
     if not is_failed(pod, turn.spec):
@@ -92,7 +92,7 @@ def _may_release(turn: Round, pod: Tree) -> bool:
     return held is None or uid_of(held) != uid_of(pod)
 
 
-def _note(turn: Round, pod: Tree, fresh_indexes: set[int]) -> None:
+def _note(turn: JobSync, pod: Tree, fresh_indexes: set[int]) -> None:
     uid, index, spec = uid_of(pod), index_of(pod), turn.spec
     is_valid = not spec.is_indexed or (index is not None and index < spec.wanted_indexes)
     uncounted = turn.uncounted
@@ -110,7 +110,7 @@ def _note(turn: Round, pod: Tree, fresh_indexes: set[int]) -> None:
         uncounted["failed"].append(uid)
 
 
-def _finish_indexes(turn: Round, fresh: Iterable[int]) -> None:
+def _finish_indexes(turn: JobSync, fresh: Iterable[int]) -> None:
     if turn.spec.is_indexed:
         turn.succeeded_indexes |= set(fresh)
         write_indexes(turn)

@@ -23,7 +23,7 @@ from cockpit.sim.actors.controllers.trees import (
     uid_of,
 )
 from cockpit.sim.engine import Key
-from cockpit.sim.port import Change, PortError, Tree
+from cockpit.sim.port import ObjectChange, PortError, Tree
 from cockpit.sim.resources import CONFIG_MAPS, POD_GROUPS, SECRETS
 
 _OVERRIDDEN = "Restart policy in pod template overridden by restart policy in replica spec"
@@ -47,7 +47,7 @@ class MpiJobs(Controller):
         if gang_scheduler:
             self.watches = (*self.watches, POD_GROUPS)
 
-    def wake(self, change: Change, before: Tree | None) -> Iterable[Key]:
+    def wake(self, change: ObjectChange, before: Tree | None) -> Iterable[Key]:
         if change.resource == MPIJOBS:
             yield key_of(change.tree)
             return

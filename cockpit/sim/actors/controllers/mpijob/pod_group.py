@@ -1,10 +1,9 @@
 """The PodGroup of an MPIJob for the coscheduling plugin (scheduling.x-k8s.io/v1alpha1)."""
 
-from decimal import Decimal
 from typing import Any
 
+from cockpit.k8s.quantity import Quantity, quantity
 from cockpit.sim.actors.controllers.mpijob.spec import MpiSpec
-from cockpit.sim.actors.controllers.quantities import add_up, format_quantity, parse_quantity
 from cockpit.sim.actors.controllers.trees import controller_reference
 from cockpit.sim.port import Tree
 from cockpit.sim.resources import POD_GROUPS
@@ -32,7 +31,7 @@ def pod_group(job: Tree, spec: MpiSpec) -> Tree:
 
 def _resources(spec: MpiSpec, members: int) -> dict[str, str]:
     """What launcher and as many workers as are needed ask for; requests before limits."""
-    total: dict[str, Decimal] = {}
+    total: dict[str, Quantity] = {}
     workers = min(spec.workers, max(0, members - 1)) if members else 0
     for replicas, count in ((spec.launcher, 1 if members else 0), (spec.worker, workers)):
         if replicas is None or not count:
@@ -40,5 +39,7 @@ def _resources(spec: MpiSpec, members: int) -> dict[str, str]:
         for container in replicas["template"]["spec"]["containers"]:
             held: dict[str, Any] = container.get("resources") or {}
             asked = {**(held.get("limits") or {}), **(held.get("requests") or {})}
-            add_up(total, {name: parse_quantity(str(text)) * count for name, text in asked.items()})
-    return {name: format_quantity(name, amount) for name, amount in sorted(total.items())}
+            for name, text in asked.items():
+                one = quantity(text)
+                total[name] = total.get(name, Quantity()) + Quantity(one.amount * count, one.form)
+    return {name: str(amount) for name, amount in sorted(total.items())}

@@ -6,11 +6,14 @@ Not modelled: maxSurge of an update (its pods are replaced in place), and adopti
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from cockpit.k8s import labels as well_known
+from cockpit.k8s.node_affinity import REQUIRED, node_matches
+from cockpit.k8s.tolerations import taint_of, tolerations_of, untolerated
 from cockpit.kube.resource import NODES, PODS
 from cockpit.sim.actors.controllers.children import Children
 from cockpit.sim.actors.controllers.controller import Controller, pod_of_template
 from cockpit.sim.actors.controllers.deployment.sizes import scaled, template_hash
-from cockpit.sim.actors.controllers.nodes.taints import node_matches, taints_of, untolerated
+from cockpit.sim.actors.controllers.nodes.taints import taints_of
 from cockpit.sim.actors.controllers.replica_sets import is_available
 from cockpit.sim.actors.controllers.trees import (
     controller_reference,
@@ -23,7 +26,7 @@ from cockpit.sim.actors.controllers.trees import (
     without_empty,
 )
 from cockpit.sim.engine import Key
-from cockpit.sim.port import Change, ChangeType, PortError, Tree
+from cockpit.sim.port import ChangeType, ObjectChange, PortError, Tree
 from cockpit.sim.resources import CONTROLLER_REVISIONS, DAEMON_SETS
 
 HASH_LABEL = "controller-revision-hash"
@@ -35,15 +38,15 @@ _FIRST_BACKOFF_SECONDS = 1.0
 _LAST_BACKOFF_SECONDS = 900.0
 
 _TOLERATIONS: tuple[Tree, ...] = (
-    {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute"},
-    {"key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute"},
-    {"key": "node.kubernetes.io/disk-pressure", "operator": "Exists", "effect": "NoSchedule"},
-    {"key": "node.kubernetes.io/memory-pressure", "operator": "Exists", "effect": "NoSchedule"},
-    {"key": "node.kubernetes.io/pid-pressure", "operator": "Exists", "effect": "NoSchedule"},
-    {"key": "node.kubernetes.io/unschedulable", "operator": "Exists", "effect": "NoSchedule"},
+    {"key": well_known.NOT_READY, "operator": "Exists", "effect": "NoExecute"},
+    {"key": well_known.UNREACHABLE, "operator": "Exists", "effect": "NoExecute"},
+    {"key": well_known.DISK_PRESSURE, "operator": "Exists", "effect": "NoSchedule"},
+    {"key": well_known.MEMORY_PRESSURE, "operator": "Exists", "effect": "NoSchedule"},
+    {"key": well_known.PID_PRESSURE, "operator": "Exists", "effect": "NoSchedule"},
+    {"key": well_known.UNSCHEDULABLE, "operator": "Exists", "effect": "NoSchedule"},
 )
 _HOST_NETWORK: Tree = {
-    "key": "node.kubernetes.io/network-unavailable",
+    "key": well_known.NETWORK_UNAVAILABLE,
     "operator": "Exists",
     "effect": "NoSchedule",
 }
@@ -81,7 +84,7 @@ class DaemonSets(Controller):
         """(uid of the set, node) -> (when a failed pod was last deleted, how long to wait then)."""
         self._revisions: dict[str, str] = {}
 
-    def wake(self, change: Change, before: Tree | None) -> Iterable[Key]:
+    def wake(self, change: ObjectChange, before: Tree | None) -> Iterable[Key]:
         if change.resource == DAEMON_SETS:
             yield key_of(change.tree)
             if change.type is ChangeType.DELETED:
@@ -238,12 +241,14 @@ class DaemonSets(Controller):
 def should_run_on(tree: Tree, node: Tree) -> tuple[bool, bool]:
     """(a new pod belongs on the node, a pod that is there may stay)."""
     spec = tree["spec"]["template"].get("spec") or {}
-    name = node["metadata"]["name"]
-    if spec.get("nodeName", name) != name or not node_matches(spec, node):
+    metadata = node["metadata"]
+    name = metadata["name"]
+    if spec.get("nodeName", name) != name or not node_matches(spec, name, metadata.get("labels") or {}):
         return (False, False)
-    tolerations = _tolerations(spec)
-    if untolerated(taints_of(node), tolerations, ("NoExecute", "NoSchedule")):
-        return (False, not untolerated(taints_of(node), tolerations, ("NoExecute",)))
+    tolerations = tolerations_of(_tolerations(spec))
+    taints = [taint_of(one) for one in taints_of(node)]
+    if untolerated(taints, tolerations):
+        return (False, not untolerated(taints, tolerations, ("NoExecute",)))
     return (True, True)
 
 
@@ -263,9 +268,9 @@ def _daemon_pod(tree: Tree, digest: str, node: str) -> Tree:
     affinity = dict(spec.get("affinity") or {})
     node_affinity = dict(affinity.get("nodeAffinity") or {})
     only = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}
-    required = node_affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
+    required = node_affinity.get(REQUIRED) or {}
     terms = [{**term, **only} for term in required.get("nodeSelectorTerms") or ()] or [only]
-    node_affinity["requiredDuringSchedulingIgnoredDuringExecution"] = {"nodeSelectorTerms": terms}
+    node_affinity[REQUIRED] = {"nodeSelectorTerms": terms}
     spec["affinity"] = {**affinity, "nodeAffinity": node_affinity}
     return pod
 
@@ -274,9 +279,7 @@ def _node_of(pod: Tree) -> str:
     """The node a pod is on, or is meant for."""
     if pod["spec"].get("nodeName"):
         return str(pod["spec"]["nodeName"])
-    affinity = ((pod["spec"].get("affinity") or {}).get("nodeAffinity") or {}).get(
-        "requiredDuringSchedulingIgnoredDuringExecution"
-    ) or {}
+    affinity = ((pod["spec"].get("affinity") or {}).get("nodeAffinity") or {}).get(REQUIRED) or {}
     for term in affinity.get("nodeSelectorTerms") or ():
         for field in term.get("matchFields") or ():
             if field["key"] == "metadata.name" and field["operator"] == "In" and field["values"]:

@@ -9,19 +9,14 @@ import copy
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from cockpit.k8s.labels import NOT_READY, UNREACHABLE
 from cockpit.kube.resource import NODES, PODS
 from cockpit.sim.actors.controllers.controller import Controller
 from cockpit.sim.actors.controllers.nodes.placed import PlacedPods
-from cockpit.sim.actors.controllers.nodes.taints import (
-    NOT_READY,
-    UNREACHABLE,
-    is_of_condition,
-    taints_of,
-    wanted_no_schedule,
-)
+from cockpit.sim.actors.controllers.nodes.taints import is_of_condition, taints_of, wanted_no_schedule
 from cockpit.sim.actors.controllers.trees import condition_of, created_seconds, is_ready, key_of
 from cockpit.sim.engine import Key
-from cockpit.sim.port import Change, ChangeType, PortError, Tree
+from cockpit.sim.port import ChangeType, ObjectChange, PortError, Tree
 from cockpit.sim.resources import LEASES
 from cockpit.sim.times import rfc3339
 
@@ -74,7 +69,7 @@ class NodeLifecycle(Controller):
     async def start(self) -> None:
         self.engine.soon(self, _MONITOR)
 
-    def wake(self, change: Change, before: Tree | None) -> Iterable[Key]:
+    def wake(self, change: ObjectChange, before: Tree | None) -> Iterable[Key]:
         metadata = change.tree["metadata"]
         if change.resource == PODS:
             node = self._pods.take(change)

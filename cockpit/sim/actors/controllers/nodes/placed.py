@@ -1,7 +1,7 @@
 """Which pods are on which node, kept up to date change by change."""
 
 from cockpit.sim.actors.controllers.trees import key_of
-from cockpit.sim.port import Change, ChangeType, Tree
+from cockpit.sim.port import ChangeType, ObjectChange, Tree
 
 
 class PlacedPods:
@@ -14,7 +14,7 @@ class PlacedPods:
         """The pods bound to a node."""
         return list(self._by_node.get(node, {}).values())
 
-    def take(self, change: Change) -> str:
+    def take(self, change: ObjectChange) -> str:
         """Apply a change of a pod; answers its node, "" for none."""
         node = str(change.tree["spec"].get("nodeName") or "")
         if not node:

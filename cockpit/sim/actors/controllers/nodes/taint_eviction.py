@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable
 
+from cockpit.k8s.tolerations import taint_of, tolerates, toleration_of
 from cockpit.kube.resource import NODES, PODS
 from cockpit.sim.actors.controllers.controller import Controller
 from cockpit.sim.actors.controllers.nodes.placed import PlacedPods
-from cockpit.sim.actors.controllers.nodes.taints import taints_of, tolerates
+from cockpit.sim.actors.controllers.nodes.taints import taints_of
 from cockpit.sim.actors.controllers.trees import is_deleting, key_of, set_condition, uid_of
 from cockpit.sim.engine import Key
-from cockpit.sim.port import Change, ChangeType, PortError, Tree
+from cockpit.sim.port import ChangeType, ObjectChange, PortError, Tree
 
 _FOREVER = -1.0
 
@@ -25,7 +26,7 @@ class TaintEviction(Controller):
         self._due: dict[tuple[str, str], tuple[float, float]] = {}
         """Pod -> (when its time began, when it is up)."""
 
-    def wake(self, change: Change, before: Tree | None) -> Iterable[Key]:
+    def wake(self, change: ObjectChange, before: Tree | None) -> Iterable[Key]:
         if change.resource == PODS:
             node = self._pods.take(change)
             key = key_of(change.tree)
@@ -117,8 +118,9 @@ def _no_execute(node: Tree) -> list[Tree]:
 def _tolerated_seconds(pod: Tree, taints: list[Tree]) -> float:
     """How long the pod may stay: 0 not at all, -1 for ever."""
     limits: list[float] = []
-    for taint in taints:
-        used = next((t for t in pod["spec"].get("tolerations") or () if tolerates(t, taint)), None)
+    tolerations = [(one, toleration_of(one)) for one in pod["spec"].get("tolerations") or ()]
+    for taint in map(taint_of, taints):
+        used = next((tree for tree, one in tolerations if tolerates(one, taint)), None)
         if used is None:
             return 0.0
         if used.get("tolerationSeconds") is not None:

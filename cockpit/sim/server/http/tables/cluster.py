@@ -9,8 +9,8 @@ from cockpit.sim.server.http.tables.columns import (
     NONE,
     UNKNOWN,
     UNSET,
-    Column,
     Printer,
+    TableColumn,
     age,
     part,
     since,
@@ -93,15 +93,15 @@ def _event(tree: Tree, now_seconds: float) -> list[Any]:
     if about.get("kind"):
         target = f"{about['kind'].lower()}/{target}"
     message = str(tree.get("message") or tree.get("note") or "").strip()
-    host = source.get("host")
+    host = source.get("host") or tree.get("reportingInstance")
     return [
         since(last, now_seconds),
         tree.get("type", ""),
         tree.get("reason", ""),
         target,
         about.get("fieldPath", ""),
-        message,
         ", ".join(word for word in (component, host) if word),
+        message,
         since(first, now_seconds),
         count,
         tree["metadata"]["name"],
@@ -226,11 +226,16 @@ def _scaler(tree: Tree, now_seconds: float) -> list[Any]:
     ]
 
 
-def _columns(*names: str, wide: tuple[str, ...] = (), integers: tuple[str, ...] = ()) -> tuple[Column, ...]:
+def _columns(
+    *names: str, wide: tuple[str, ...] = (), integers: tuple[str, ...] = ()
+) -> tuple[TableColumn, ...]:
     """Columns by name; "Name" and "Age" are the usual ones."""
     usual = {"Name": NAME, "Age": AGE}
-    shown = [usual.get(one) or Column(one, "integer" if one in integers else "string") for one in names]
-    return (*shown, *(Column(one, "integer" if one in integers else "string", priority=1) for one in wide))
+    shown = [usual.get(one) or TableColumn(one, "integer" if one in integers else "string") for one in names]
+    return (
+        *shown,
+        *(TableColumn(one, "integer" if one in integers else "string", priority=1) for one in wide),
+    )
 
 
 NODES = Printer(
@@ -244,10 +249,10 @@ NAMESPACES = Printer(_columns("Name", "Status", "Age"), _phase)
 EVENTS = Printer(
     (
         *_columns("Last Seen", "Type", "Reason", "Object"),
-        Column("Subobject", priority=1),
-        Column("Message"),
-        *_columns(wide=("Source", "First Seen", "Count"), integers=("Count",)),
-        Column("Name", format="name", priority=1),
+        *_columns(wide=("Subobject", "Source")),
+        TableColumn("Message"),
+        *_columns(wide=("First Seen", "Count")),
+        TableColumn("Name", format="name", priority=1),
     ),
     _event,
 )
@@ -277,15 +282,15 @@ BUDGETS = Printer(
 LEASES = Printer(_columns("Name", "Holder", "Age"), _lease)
 PRIORITY_CLASSES = Printer(
     (
-        *(NAME, Column("Value", "integer"), Column("Global-Default", "boolean"), AGE),
-        Column("PreemptionPolicy"),
+        *(NAME, TableColumn("Value", "integer"), TableColumn("Global-Default", "boolean"), AGE),
+        TableColumn("PreemptionPolicy"),
     ),
     _priority,
 )
 STORAGE_CLASSES = Printer(
     (
-        *(NAME, Column("Provisioner"), Column("ReclaimPolicy"), Column("VolumeBindingMode")),
-        *(Column("AllowVolumeExpansion"), AGE),
+        *(NAME, TableColumn("Provisioner"), TableColumn("ReclaimPolicy"), TableColumn("VolumeBindingMode")),
+        *(TableColumn("AllowVolumeExpansion"), AGE),
     ),
     _storage_class,
 )

@@ -17,7 +17,7 @@ UNSET = "<unset>"
 INVALID = "<invalid>"
 
 
-class Column(msgspec.Struct, frozen=True):
+class TableColumn(msgspec.Struct, frozen=True):
     """One column; `priority` 0 is always shown, 1 only when asked for `-o wide`."""
 
     name: str
@@ -40,17 +40,17 @@ class Column(msgspec.Struct, frozen=True):
 class Printer(msgspec.Struct, frozen=True):
     """How objects of one resource become rows: `cells(tree, now_seconds)` answers a cell for each column."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
     cells: Callable[[Tree, float], list[Any]]
     conditions: Callable[[Tree], list[Tree]] | None = None
 
 
-NAME = Column("Name", format="name", description="Name must be unique within a namespace.")
-AGE = Column("Age", description="How long ago the object was created.")
-CREATED_AT = Column("Created At", "date", description="When the object was created.")
-CONTAINERS = Column("Containers", priority=1, description="Names of each container in the template.")
-IMAGES = Column("Images", priority=1, description="Images referenced by each container in the template.")
-SELECTOR = Column("Selector", priority=1, description="Label selector of the object.")
+NAME = TableColumn("Name", format="name", description="Name must be unique within a namespace.")
+AGE = TableColumn("Age", description="How long ago the object was created.")
+CREATED_AT = TableColumn("Created At", "date", description="When the object was created.")
+CONTAINERS = TableColumn("Containers", priority=1, description="Names of each container in the template.")
+IMAGES = TableColumn("Images", priority=1, description="Images referenced by each container in the template.")
+SELECTOR = TableColumn("Selector", priority=1, description="Label selector of the object.")
 
 
 def metadata_of(tree: Tree) -> Tree:

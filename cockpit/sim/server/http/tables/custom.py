@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 
 from cockpit.sim.port import Tree
-from cockpit.sim.server.http.tables.columns import AGE, NAME, Column, Printer, age, since
+from cockpit.sim.server.http.tables.columns import AGE, NAME, Printer, TableColumn, age, since
+from cockpit.sim.server.limits import shortened
 
 _STEP = re.compile(
     r"""\.(?P<name>(?:[^.\[\]\\]|\\.)+)
@@ -19,6 +20,7 @@ _STEP = re.compile(
 )
 
 Step = tuple[str, str, str]
+_MOST_COLUMNS = 64
 
 
 def parse(path: str) -> tuple[Step, ...]:
@@ -48,6 +50,7 @@ def _step(found: re.Match[str]) -> Step:
         return ("index", found["index"], "")
     if found["all"]:
         return ("*", "", "")
+    parse(found["field"])
     return (found["op"], found["field"], found["value"])
 
 
@@ -96,22 +99,27 @@ def _cell(found: list[Any], kind: str, now_seconds: float) -> Any:
 
 def _text(value: Any) -> str:
     if isinstance(value, str):
-        return value
-    return msgspec.json.encode(value).decode()
+        return shortened(value)
+    return shortened(msgspec.json.encode(value).decode())
 
 
 def custom_printer(columns: Sequence[Tree]) -> Printer:
-    """The printer of a version of a definition; without columns of its own it shows name and age."""
-    if not columns:
-        return Printer((NAME, AGE), lambda tree, now: [tree["metadata"]["name"], age(tree, now)])
-    parsed = [(parse(one["jsonPath"]), one.get("type", "string")) for one in columns]
+    """The printer of a version of a definition. It shows name and age without columns of its own, or with one
+    that is not understood (apiextensions-apiserver `pkg/apiserver/customresource_handler.go`)."""
+    plain = Printer((NAME, AGE), lambda tree, now: [tree["metadata"]["name"], age(tree, now)])
+    if not columns or len(columns) > _MOST_COLUMNS:
+        return plain
+    try:
+        parsed = [(parse(one["jsonPath"]), one.get("type", "string")) for one in columns]
+    except ValueError:
+        return plain
 
     def cells(tree: Tree, now_seconds: float) -> list[Any]:
         name = [tree["metadata"]["name"]]
         return name + [_cell(list(values(tree, steps)), kind, now_seconds) for steps, kind in parsed]
 
     shown = (
-        Column(
+        TableColumn(
             one["name"],
             one.get("type", "string"),
             one.get("priority", 0),

@@ -3,18 +3,20 @@
 from typing import Any
 
 from cockpit.sim.port import Tree
-from cockpit.sim.server.http.tables.columns import AGE, NAME, NONE, Column, Printer, age, part, since
+from cockpit.sim.server.http.tables.columns import AGE, NAME, NONE, Printer, TableColumn, age, part, since
 
 _COLUMNS = (
     NAME,
-    Column("Ready", description="The aggregate readiness state of this pod for accepting traffic."),
-    Column("Status", description="The aggregate status of the containers in this pod."),
-    Column("Restarts", description="How often the containers were restarted, and when the last one was."),
+    TableColumn("Ready", description="The aggregate readiness state of this pod for accepting traffic."),
+    TableColumn("Status", description="The aggregate status of the containers in this pod."),
+    TableColumn(
+        "Restarts", description="How often the containers were restarted, and when the last one was."
+    ),
     AGE,
-    Column("IP", priority=1, description="Address of the pod."),
-    Column("Node", priority=1, description="The node on which the pod runs."),
-    Column("Nominated Node", priority=1, description="The node on which room is being made for it."),
-    Column("Readiness Gates", priority=1, description="Conditions that must hold besides readiness."),
+    TableColumn("IP", priority=1, description="Address of the pod."),
+    TableColumn("Node", priority=1, description="The node on which the pod runs."),
+    TableColumn("Nominated Node", priority=1, description="The node on which room is being made for it."),
+    TableColumn("Readiness Gates", priority=1, description="Conditions that must hold besides readiness."),
 )
 
 

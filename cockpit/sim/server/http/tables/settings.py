@@ -9,8 +9,8 @@ from cockpit.sim.server.http.tables.columns import (
     NAME,
     NONE,
     UNSET,
-    Column,
     Printer,
+    TableColumn,
     age,
     joined,
     labels_text,
@@ -117,22 +117,31 @@ def _binding(tree: Tree, now_seconds: float) -> list[Any]:
     ]
 
 
-CONFIG_MAPS = Printer((NAME, Column("Data"), AGE), _config_map)
-SECRETS = Printer((NAME, Column("Type"), Column("Data"), AGE), _secret)
+CONFIG_MAPS = Printer((NAME, TableColumn("Data"), AGE), _config_map)
+SECRETS = Printer((NAME, TableColumn("Type"), TableColumn("Data"), AGE), _secret)
 SERVICES = Printer(
     (
-        *(NAME, Column("Type"), Column("Cluster-IP"), Column("External-IP"), Column("Port(s)"), AGE),
-        Column("Selector", priority=1),
+        *(
+            NAME,
+            TableColumn("Type"),
+            TableColumn("Cluster-IP"),
+            TableColumn("External-IP"),
+            TableColumn("Port(s)"),
+            AGE,
+        ),
+        TableColumn("Selector", priority=1),
     ),
     _service,
 )
-ENDPOINTS = Printer((NAME, Column("Endpoints"), AGE), _endpoints)
-SLICES = Printer((NAME, Column("AddressType"), Column("Ports"), Column("Endpoints"), AGE), _slice)
+ENDPOINTS = Printer((NAME, TableColumn("Endpoints"), AGE), _endpoints)
+SLICES = Printer(
+    (NAME, TableColumn("AddressType"), TableColumn("Ports"), TableColumn("Endpoints"), AGE), _slice
+)
 CREATED = Printer((NAME, CREATED_AT), _created)
 BINDINGS = Printer(
     (
-        *(NAME, Column("Role"), AGE),
-        *(Column(name, priority=1) for name in ("Users", "Groups", "ServiceAccounts")),
+        *(NAME, TableColumn("Role"), AGE),
+        *(TableColumn(name, priority=1) for name in ("Users", "Groups", "ServiceAccounts")),
     ),
     _binding,
 )

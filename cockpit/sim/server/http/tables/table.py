@@ -81,12 +81,13 @@ def table(
 ) -> Tree:
     """A Table of objects; further events of a watch leave the columns out."""
     columns = [column.definition() for column in printer.columns] if with_columns else None
-    # Go writes a list that nothing was ever put into as null, and so does the real server here.
-    rows = [row(printer, tree, now_seconds, include) for tree in trees] or None
+    rows = [row(printer, tree, now_seconds, include) for tree in trees]
+    # Of what has no printer of its own the real server answers null: Go writes a list so that was never made.
+    is_null = not rows and printer is settings.CREATED
     return {
         "kind": "Table",
         "apiVersion": META,
         "metadata": dict(metadata),
         "columnDefinitions": columns,
-        "rows": rows,
+        "rows": None if is_null else rows,
     }

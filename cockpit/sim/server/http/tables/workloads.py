@@ -10,8 +10,8 @@ from cockpit.sim.server.http.tables.columns import (
     NAME,
     NONE,
     SELECTOR,
-    Column,
     Printer,
+    TableColumn,
     age,
     containers_of,
     human_duration,
@@ -143,8 +143,8 @@ def _cron_job(tree: Tree, now_seconds: float) -> list[Any]:
     ]
 
 
-def _count(name: str, description: str) -> Column:
-    return Column(name, "integer", description=description)
+def _count(name: str, description: str) -> TableColumn:
+    return TableColumn(name, "integer", description=description)
 
 
 _UPDATED = _count("Up-to-date", "Pods of the present template.")
@@ -157,38 +157,39 @@ _WIDE = (CONTAINERS, IMAGES, SELECTOR)
 JOBS = Printer(
     (
         NAME,
-        Column("Status", description="Status of the job."),
-        Column("Completions", description="Pods that succeeded, of those that are wanted."),
-        Column("Duration", description="From the start of the job to its end, or to now."),
+        TableColumn("Status", description="Status of the job."),
+        TableColumn("Completions", description="Pods that succeeded, of those that are wanted."),
+        TableColumn("Duration", description="From the start of the job to its end, or to now."),
         AGE,
         *_WIDE,
     ),
     _job,
 )
 DEPLOYMENTS = Printer(
-    (NAME, Column("Ready", description="Ready pods of wanted pods."), _UPDATED, _AVAILABLE, AGE, *_WIDE),
+    (NAME, TableColumn("Ready", description="Ready pods of wanted pods."), _UPDATED, _AVAILABLE, AGE, *_WIDE),
     _deployment,
 )
 REPLICA_SETS = Printer((NAME, _DESIRED, _CURRENT, _READY, AGE, *_WIDE), _replica_set)
 DAEMON_SETS = Printer(
     (
         *(NAME, _DESIRED, _CURRENT, _READY, _UPDATED, _AVAILABLE),
-        Column("Node Selector", description="Labels of the nodes on which it runs."),
+        TableColumn("Node Selector", description="Labels of the nodes on which it runs."),
         *(AGE, *_WIDE),
     ),
     _daemon_set,
 )
 STATEFUL_SETS = Printer(
-    (NAME, Column("Ready", description="Ready pods of wanted pods."), AGE, CONTAINERS, IMAGES), _stateful_set
+    (NAME, TableColumn("Ready", description="Ready pods of wanted pods."), AGE, CONTAINERS, IMAGES),
+    _stateful_set,
 )
 CRON_JOBS = Printer(
     (
         NAME,
-        Column("Schedule", description="When it runs, in cron's notation."),
-        Column("Timezone", description="Time zone of the schedule."),
-        Column("Suspend", "boolean", description="Whether further runs are held back."),
+        TableColumn("Schedule", description="When it runs, in cron's notation."),
+        TableColumn("Timezone", description="Time zone of the schedule."),
+        TableColumn("Suspend", "boolean", description="Whether further runs are held back."),
         _count("Active", "Jobs that run now."),
-        Column("Last Schedule", description="How long ago the last job was made."),
+        TableColumn("Last Schedule", description="How long ago the last job was made."),
         *(AGE, *_WIDE),
     ),
     _cron_job,

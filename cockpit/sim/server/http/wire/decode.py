@@ -51,14 +51,14 @@ _INLINE = frozenset(
 """Structs that are embedded in Go: messages on the wire, their fields one level higher in JSON."""
 
 
-class NotUnderstood(ValueError):
+class BadProtobuf(ValueError):
     """Bytes that are no such message."""
 
 
 def decoded(body: bytes) -> Tree:
-    """The object in a body. Raises NotUnderstood."""
+    """The object in a body. Raises BadProtobuf."""
     if not body.startswith(MAGIC):
-        raise NotUnderstood(
+        raise BadProtobuf(
             "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]"
         )
     envelope = dict(_parts(body[len(MAGIC) :]))
@@ -67,7 +67,7 @@ def decoded(body: bytes) -> Tree:
     group = version.rpartition("/")[0]
     name = f"meta.{kind}" if kind == "DeleteOptions" else f"{_PACKAGES.get(group, group)}.{kind}"
     if name not in _messages():
-        raise NotUnderstood(f'no kind "{kind}" is registered for version "{version}"')
+        raise BadProtobuf(f'no kind "{kind}" is registered for version "{version}"')
     return {"apiVersion": version, "kind": kind, **_message(name, _bytes(envelope.get(2, b"")))}
 
 
@@ -86,7 +86,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
         if byte < 0x80:
             return value, at
         shift += 7
-    raise NotUnderstood("unexpected EOF")
+    raise BadProtobuf("unexpected EOF")
 
 
 def _parts(data: Any) -> Iterator[tuple[int, Any]]:
@@ -104,16 +104,16 @@ def _parts(data: Any) -> Iterator[tuple[int, Any]]:
         elif kind in (1, 5):
             size = 8 if kind == 1 else 4
         else:
-            raise NotUnderstood(f"illegal wireType {kind}")
+            raise BadProtobuf(f"illegal wireType {kind}")
         if at + size > len(data):
-            raise NotUnderstood("unexpected EOF")
+            raise BadProtobuf("unexpected EOF")
         yield number, data[at : at + size]
         at += size
 
 
 def _bytes(value: Any) -> bytes:
     if not isinstance(value, bytes):
-        raise NotUnderstood("wrong wireType")
+        raise BadProtobuf("wrong wireType")
     return value
 
 
@@ -121,7 +121,7 @@ def _text(value: Any) -> str:
     try:
         return _bytes(value).decode()
     except UnicodeDecodeError as error:
-        raise NotUnderstood(f"invalid UTF-8: {error.reason}") from None
+        raise BadProtobuf(f"invalid UTF-8: {error.reason}") from None
 
 
 def _message(name: str, data: bytes) -> Tree:
@@ -192,7 +192,7 @@ def _raw(data: bytes) -> Any:
     try:
         return msgspec.json.decode(raw) if raw else None
     except msgspec.DecodeError as error:
-        raise NotUnderstood(str(error)) from None
+        raise BadProtobuf(str(error)) from None
 
 
 def _extra(data: bytes) -> list[str]:

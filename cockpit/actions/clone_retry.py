@@ -1,0 +1,152 @@
+"""Clone and retry: the same job once more, under a new name."""
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from cockpit.actions.address import Lookup
+from cockpit.actions.kill import members_of
+from cockpit.actions.shell import job_line
+from cockpit.actions.submit import plan_submit
+from cockpit.errors import BadInput
+from cockpit.gangs.suspend_field import ended_as
+from cockpit.jobs.again import as_written, grown, next_name
+from cockpit.jobs.clone_template import clone_template
+from cockpit.jobs.pod_templates import pod_templates
+from cockpit.jobs.template import Template
+from cockpit.model.job import Job, JobState
+from cockpit.model.plan import Plan
+from cockpit.model.store_reader import StoreReader
+
+FACTOR = 1.5
+OUT_OF_MEMORY = "OOMKilled"
+
+
+def template_of(
+    job: Job,
+    tree: Mapping[str, Any],
+    workload: Mapping[str, Any] | None = None,
+    taken: Collection[str] = (),
+    templates: Iterable[Template] = (),
+) -> Template:
+    """The form of a clone: what is in it when nothing is filled in is the job itself under its next name.
+
+    `templates` are those that may have made the job: its command is what the one that fits means by it.
+    """
+    return clone_template(as_written(tree, workload), next_name(job.name, taken), templates)
+
+
+def plan_clone(
+    job: Job,
+    template: Template,
+    values: Mapping[str, str],
+    *,
+    store: StoreReader | None = None,
+    lookup: Lookup | None = None,
+    context: str = "",
+) -> Plan:
+    """The plan that creates the clone. `template` is of `template_of`. Raises BadInput with one sentence."""
+    target = f"{job.kind.lower()} {job.namespace}/{job.name}"
+    if "command" in values and template.parameter("command") is None:
+        raise BadInput(
+            f"command: what {target} runs cannot be told from its object, so it cannot be changed here;"
+            " submit it from a template, or edit its manifest with kubectl"
+        )
+    plan = plan_submit(template, values, job.namespace, store=store, lookup=lookup, context=context)
+    made = plan.calls[0].body["metadata"]
+    return msgspec.structs.replace(
+        plan,
+        verb="clone",
+        title=f"Clone {target} as {made['namespace']}/{made['name']}",
+        done=f"Cloned {target} as {made['namespace']}/{made['name']}",
+        shell=job_line("clone", job, context, *_settings(template, values)),
+    )
+
+
+def plan_retry(
+    job: Job,
+    tree: Mapping[str, Any],
+    store: Any,
+    *,
+    memory: str = "",
+    workload: Mapping[str, Any] | None = None,
+    taken: Collection[str] = (),
+    lookup: Lookup | None = None,
+    context: str = "",
+) -> Plan:
+    """The plan that runs a failed job again under its next name.
+
+    Members that ran out of memory get one and a half times as much, or `memory`. The failed job stays to be
+    read. Raises BadInput for a job that has not failed.
+    """
+    target = f"{job.kind.lower()} {job.namespace}/{job.name}"
+    short = short_of_memory(job, store)
+    if job.state not in (JobState.FAILED, JobState.DEGRADED) and ended_as(tree) != "failed" and not short:
+        raise BadInput(f"{target} has not failed (it is {job.state}); to run it again, clone it (C)")
+    manifest = as_written(tree, workload)
+    told: list[str] = []
+    if memory:
+        told = _set_memory(manifest, short or _roles(manifest), memory)
+    elif short:
+        manifest, told = grown(manifest, short, FACTOR)
+    template = clone_template(manifest, next_name(job.name, taken))
+    plan = plan_submit(template, {}, job.namespace, store=store, lookup=lookup, context=context)
+    made = plan.calls[0].body["metadata"]["name"]
+    lines = [f"run {target} again as {made}", *plan.lines[1:]]
+    lines += [f"more memory: {one}" for one in told]
+    if job.state == JobState.DEGRADED:
+        lines.append(f"{job.name} is still running, with members lost: kill it, or both compete for GPUs")
+    else:
+        lines.append(f"{job.name} is kept, with its logs")
+    more = ["--memory", memory] if memory else []
+    return msgspec.structs.replace(
+        plan,
+        verb="retry",
+        title=f"Retry {target}",
+        done=f"Retried {target}",
+        lines=tuple(lines),
+        shell=job_line("retry", job, context, *more),
+    )
+
+
+def short_of_memory(job: Job, store: StoreReader) -> tuple[str, ...]:
+    """Roles of the members whose containers the kernel killed for want of memory."""
+    found = (one for one in members_of(job, store) if one.terminated_reason == OUT_OF_MEMORY)
+    return tuple(dict.fromkeys(one.role if job.kind != "Job" and one.role else "main" for one in found))
+
+
+def _roles(manifest: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(role for role, _template in pod_templates(manifest))
+
+
+def _set_memory(manifest: dict[str, Any], roles: Iterable[str], memory: str) -> list[str]:
+    from cockpit.jobs.pod_templates import amounts, containers
+    from cockpit.k8s.quantity import parse_quantity
+
+    try:
+        parse_quantity(memory)
+    except ValueError:
+        raise BadInput(f"--memory: {memory!r} is not a quantity such as 48Gi") from None
+    wanted = set(roles)
+    told = []
+    for role, template in pod_templates(manifest):
+        for one in containers(template):
+            limits, requests = amounts(one, "limits"), amounts(one, "requests")
+            if role in wanted and "memory" in limits:
+                told.append(f"{role}: {limits['memory']} to {memory}")
+                limits["memory"] = memory
+                if "memory" in requests:
+                    requests["memory"] = memory
+    if not told:
+        raise BadInput("--memory: no container of this job has a memory limit to raise")
+    return told
+
+
+def _settings(template: Template, values: Mapping[str, str]) -> list[str]:
+    words: list[str] = []
+    for one in template.parameters:
+        value = values.get(one.name, "").strip()
+        if value and value != one.default:
+            words += ["--set", f"{one.name}={value}"]
+    return words

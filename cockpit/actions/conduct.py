@@ -1,0 +1,299 @@
+"""From a verb to its outcome: plan, dry run, question, carrying out. Keys and commands go this one way.
+
+Who asks (a dialog, a prompt, `--yes`) is handed in. The dry run is under way while the question is put, so a
+dialog stands at once; what the server would refuse is never confirmed.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+import msgspec
+
+from cockpit.actions.bulk import Result, Sweep, carry_all, make_sweep, summary, try_all
+from cockpit.actions.perform import TRY_SECONDS, AuditLog, Perform
+from cockpit.actions.plan_diff import Differs, reads_the_same
+from cockpit.actions.plan_diff import changes as changes_of
+from cockpit.actions.planning import FreshPlanning, Make, Planning
+from cockpit.actions.replan import carry_replanned, rehearse_replanned
+from cockpit.actions.shell import words_line
+from cockpit.actions.verbs.kinds import KINDS
+from cockpit.actions.verbs.verb import Verb
+from cockpit.clock import Clock
+from cockpit.errors import CockpitError, Refused, Unchanged
+from cockpit.model.plan import Outcome, Plan
+from cockpit.model.session import Session
+
+What = TypeVar("What")
+
+
+@dataclass(frozen=True, slots=True)
+class Tried(Generic[What]):
+    """What the server was asked about, as it was made by then, and its verdict.
+
+    `face` is what a person reads of it, `news` what of that is new, `left_out` who is no longer part of it.
+    """
+
+    what: What
+    face: Plan
+    verdict: Outcome
+    news: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def may_go_on(self) -> bool:
+        """False where yes would only meet what the dry run met."""
+        return self.verdict.state not in ("refused", "unchanged")
+
+
+class Asker(Protocol):
+    """Shows a plan and asks."""
+
+    @property
+    def asks_again(self) -> bool:
+        """False where nobody is there to read a plan that has become another one."""
+
+    async def ask(
+        self, face: Plan, changes: tuple[str, ...], trial: Awaitable[Tried[What]]
+    ) -> Tried[What] | None:
+        """What the person said yes to, None for no.
+
+        `changes` tells what became of the plan that was confirmed before. `trial` ends with the verdict; a
+        refusal leaves nothing to say yes to.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What became of a verb: one outcome, and that of each where they were many."""
+
+    outcome: Outcome
+    results: tuple[Result, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """What a person wants: the verb, on what, told how. `shell` is as for `prepare`."""
+
+    verb: Verb
+    things: Sequence[Any]
+    options: Any
+    shell: str = ""
+
+
+async def carry_verb(
+    intent: Intent,
+    fresh: FreshPlanning,
+    audit: Callable[[], AuditLog],
+    clock: Clock,
+    *,
+    asker: Asker,
+    told: Callable[[Result], None] = lambda _result: None,
+) -> Done | None:
+    """A verb on one thing or on many, from its plans to the outcome; None for no.
+
+    `told` is called with what became of each of many. Raises as `prepare` before anything is asked, and as
+    `conduct` after.
+    """
+    prepared = await prepare(intent.verb, intent.things, intent.options, fresh, shell=intent.shell)
+    session = fresh().session
+    if isinstance(prepared, Single):
+        outcome = await conduct(prepared.plan, prepared.again, session, audit, clock, asker=asker)
+        return None if outcome is None else Done(outcome)
+    many = await conduct_all(prepared, session, audit, clock, asker=asker, told=told)
+    if many is None:
+        return None
+    sweep, results = many
+    return Done(summary(intent.verb, results, len(sweep.left_out)), results, sweep.left_out)
+
+
+async def carry_plan(
+    plan: Plan, fresh: FreshPlanning, audit: Callable[[], AuditLog], clock: Clock, *, asker: Asker
+) -> Done | None:
+    """The same for the plan of a form: what is created carries no version, so it is not made anew."""
+    outcome = await conduct(plan, None, fresh().session, audit, clock, asker=asker)
+    return None if outcome is None else Done(outcome)
+
+
+# ---- plans
+
+
+def maker(verb: Verb, options: Any, fresh: FreshPlanning) -> Callable[[Any], Make]:
+    """For each thing how its plan is made anew, from the thing as it is by then."""
+    kind = KINDS[verb.kind]
+
+    def of(thing: Any) -> Make:
+        async def now(*, reads: bool = False) -> Plan:
+            planning = fresh(reads=reads)
+            found = kind.now(planning, thing)
+            if found is None:
+                raise Refused(f"{kind.target(thing)} is gone")
+            return await plan_of(verb, planning, found, options)
+
+        return now
+
+    return of
+
+
+def option_words(verb: Verb, options: Any) -> tuple[str, ...]:
+    """The options as the subcommand takes them; what is empty or off takes no word."""
+    words: list[str] = []
+    for flag in verb.flags:
+        value = getattr(options, flag.field)
+        if flag.is_switch:
+            words += [flag.name] if value else []
+        elif value != "":
+            words += [flag.name, str(value)]
+    return tuple(words)
+
+
+def picking_line(
+    verb: Verb, options: Any, context: str, names: Sequence[str] = (), filter_text: str = ""
+) -> str:
+    """`cockpit job prune --older-than 7d --write`: of a verb that picks what it is done to."""
+    words = ["cockpit", verb.noun or verb.kind, verb.name, *names, *option_words(verb, options)]
+    return words_line([*words, *(("--filter", filter_text) if filter_text else ())], context)
+
+
+async def plan_of(verb: Verb, planning: Planning, thing: Any, options: Any) -> Plan:
+    """The plan, named by the verb's words where it has no own. Raises what the verb's plan raises."""
+    plan = await verb.plan(planning, thing, options)
+    kind = KINDS[verb.kind]
+    what = kind.target(thing)
+    title = plan.title or f"{verb.words.infinitive.capitalize()} {what}"
+    done = plan.done or f"{verb.words.past.capitalize()} {what}"
+    named = ("cockpit", verb.noun or verb.kind, verb.name, kind.shell_name(thing))
+    shell = plan.shell or words_line([*named, *option_words(verb, options)], planning.context)
+    return msgspec.structs.replace(plan, title=title, done=done, shell=shell)
+
+
+@dataclass(frozen=True, slots=True)
+class Single:
+    """One plan, and how it is made anew (None: what is created carries no version)."""
+
+    plan: Plan
+    again: Make | None = None
+
+
+async def prepare(
+    verb: Verb,
+    things: Sequence[Any],
+    options: Any,
+    fresh: FreshPlanning,
+    *,
+    shell: str = "",
+) -> Single | Sweep:
+    """The plan for one thing, or one of many under one confirmation.
+
+    With `shell`, a line that tells them by another way than their names (an age), they are many even where
+    there is one. Raises BadInput with the first reason where it can be done to none, Unchanged where
+    all is so.
+    """
+    planning, of = fresh(), maker(verb, options, fresh)
+    reached = KINDS[verb.kind].distinct(things, planning.store)
+    if len(reached) == 1 and not shell:
+        again = of(things[0])
+        return Single(await again(), again)
+    more = option_words(verb, options)
+    return await make_sweep(
+        verb, reached, of, planning.store, context=planning.context, more=more, shell=shell
+    )
+
+
+# ---- dry run, question, carrying out
+
+
+async def conduct(
+    plan: Plan,
+    again: Make | None,
+    session: Session,
+    audit: Callable[[], AuditLog],
+    clock: Clock,
+    *,
+    asker: Asker,
+    perform: Perform | None = None,
+    seconds: float = TRY_SECONDS,
+) -> Outcome | None:
+    """Try the plan dry, ask, and carry it out as `again` makes it by then; None where the person said no.
+
+    Where it would do something else by then it is shown again, or Differs is raised where nobody reads it.
+    `audit` is called after yes. Raises what it and `again` raise: then nothing was done.
+    """
+    changes: tuple[str, ...] = ()
+    while True:
+
+        async def trial(shown: Plan = plan) -> Tried[Plan]:
+            return await _try(shown, again, session, perform=perform, seconds=seconds)
+
+        confirmed = await _answered(asker, plan, changes, trial())
+        if confirmed is None:
+            return None
+        try:
+            reads = bool(changes) or confirmed.what is not plan
+            return await carry_replanned(
+                confirmed.what, again, session, audit(), clock, reads=reads, perform=perform
+            )
+        except Unchanged as error:
+            return Outcome(state="unchanged", sentence=error.sentence)
+        except Differs as error:
+            if not asker.asks_again:
+                raise
+            plan, changes = error.now, error.changes
+
+
+async def conduct_all(
+    sweep: Sweep,
+    session: Session,
+    audit: Callable[[], AuditLog],
+    clock: Clock,
+    *,
+    asker: Asker,
+    perform: Perform | None = None,
+    told: Callable[[Result], None] = lambda _result: None,
+) -> tuple[Sweep, tuple[Result, ...]] | None:
+    """The same for one verb on many jobs: whom the server would refuse is left out before yes.
+
+    The answer is the sweep as it was confirmed and what became of each of its jobs; None for no.
+    """
+
+    async def trial() -> Tried[Sweep]:
+        left, verdict = await try_all(sweep, session, perform=perform)
+        return Tried(left, left.face, verdict, left_out=left.left_out)
+
+    confirmed = await _answered(asker, sweep.face, (), trial())
+    if confirmed is None:
+        return None
+    return confirmed.what, await carry_all(
+        confirmed.what, session, audit(), clock, perform=perform, told=told
+    )
+
+
+async def _try(
+    plan: Plan, again: Make | None, session: Session, *, perform: Perform | None, seconds: float
+) -> Tried[Plan]:
+    try:
+        made, verdict = await rehearse_replanned(plan, again, session, perform=perform, seconds=seconds)
+    except Unchanged as error:
+        return Tried(plan, plan, Outcome(state="unchanged", sentence=error.sentence))
+    except CockpitError as error:
+        return Tried(plan, plan, Outcome(state="refused", sentence=error.sentence))
+    return Tried(made, made, verdict, () if reads_the_same(plan, made) else changes_of(plan, made))
+
+
+async def _answered(asker: Asker, face: Plan, changes: tuple[str, ...], trial: Any) -> Tried[Any] | None:
+    task = asyncio.ensure_future(trial)
+    try:
+        return await asker.ask(face, changes, task)
+    finally:
+        task.cancel()
+
+
+def verdict_words(verdict: Outcome) -> str:
+    """What the dry run said, as one line of a preview or a dialog."""
+    if verdict.state == "refused":
+        return f"refused: {verdict.sentence}"
+    if verdict.state in ("failed", "untried"):
+        return f"could not be tried: {verdict.sentence}"
+    return verdict.sentence

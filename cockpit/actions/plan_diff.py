@@ -1,0 +1,124 @@
+"""Whether a plan that was made anew is the one that a person said yes to, and what is different where not.
+
+A job that runs is written all the time, and with it moves the resource version that guards a plan. What
+counts is that the same objects are meant and that the same would be done and lost.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import SequenceMatcher
+from itertools import zip_longest
+from typing import Any
+
+from cockpit.actions.refusals import recreated
+from cockpit.errors import Refused
+from cockpit.model.plan import Call, Plan
+
+NOTHING_DONE = "nothing was done: the action would now have a different effect"
+"""What stands above the differences where a plan is shown again."""
+_MOST_CHANGES = 4
+
+
+class Differs(Refused):
+    """What was confirmed is not what would be done by now, so nothing was done.
+
+    `now` is the plan as it would be, `changes` tells a line each what is different.
+    """
+
+    def __init__(self, shown: Plan, now: Plan) -> None:
+        self.now = now
+        self.changes = changes(shown, now)
+        told = "; ".join(self.changes[:2])
+        super().__init__(f"{shown.title}: {NOTHING_DONE} ({told})")
+
+
+def confirmed(shown: Plan, now: Plan) -> Plan:
+    """The plan to carry out: `now`, made after the person said yes, if it says and does what was shown.
+
+    Raises Differs where it would do something else, Refused where an object has made room for another one
+    of its name.
+    """
+    same_object(shown, now)
+    if _told(shown) == _told(now) and means_the_same(shown, now):
+        return now
+    raise Differs(shown, now)
+
+
+def same_change(shown: Plan, now: Plan) -> Plan:
+    """As `confirmed` for one of many under one confirmation: only what is sent is compared.
+
+    Raises Refused where that is something else.
+    """
+    same_object(shown, now)
+    if means_the_same(shown, now):
+        return now
+    raise Refused(f"{now.title}: it changed while you read; refresh and retry")
+
+
+def same_object(shown: Plan, now: Plan) -> None:
+    """Raises Refused where one of the objects is another one of the same name by now."""
+    uids = {one.path: _guard(one).get("uid") for one in shown.calls}
+    for one in now.calls:
+        known, uid = uids.get(one.path), _guard(one).get("uid")
+        if known and uid and known != uid:
+            raise recreated(one.target or one.path)
+
+
+def means_the_same(shown: Plan, now: Plan) -> bool:
+    """True where both send the same change to the same objects, whatever their resource versions."""
+    return [_identity(one) for one in shown.calls] == [_identity(one) for one in now.calls]
+
+
+def reads_the_same(shown: Plan, now: Plan) -> bool:
+    """True where a person reads the same of both."""
+    return _told(shown) == _told(now)
+
+
+def version_of(plan: Plan) -> str:
+    """The resource version that guards the first call, "" where none does."""
+    return str(_guard(plan.calls[0]).get("resourceVersion") or "") if plan.calls else ""
+
+
+def changes(shown: Plan, now: Plan) -> tuple[str, ...]:
+    """What is different in what a person reads, a line each; where nothing is, whom the calls are sent to."""
+    found = list(_moved((shown.title,), (now.title,)))
+    found += _moved((*shown.lines, *shown.warnings), (*now.lines, *now.warnings))
+    if not found:
+        found = list(_moved(_targets(shown), _targets(now))) or ["what would be sent is different"]
+    if more := len(found) - _MOST_CHANGES:
+        found[_MOST_CHANGES:] = [f"and {more} more"] if more > 0 else []
+    return tuple(found)
+
+
+def _moved(before: Sequence[str], after: Sequence[str]) -> Iterable[str]:
+    for what, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if what == "equal":
+            continue
+        for old, new in zip_longest(before[a:b], after[c:d], fillvalue=""):
+            if old and new:
+                yield f"was: {old}; now: {new}"
+            else:
+                yield f"new: {new}" if new else f"no longer: {old}"
+
+
+def _told(plan: Plan) -> tuple[Any, ...]:
+    return plan.title, plan.lines, plan.warnings, plan.is_destructive
+
+
+def _targets(plan: Plan) -> list[str]:
+    return [f"{one.method} {one.target or one.path}" for one in plan.calls]
+
+
+def _guard(call: Call) -> Mapping[str, Any]:
+    body = call.body if isinstance(call.body, Mapping) else {}
+    found = body.get("preconditions") or body.get("metadata")
+    return found if isinstance(found, Mapping) else {}
+
+
+def _identity(call: Call) -> tuple[Any, ...]:
+    body = dict(call.body) if isinstance(call.body, Mapping) else {"": call.body}
+    # The name of a Command ends in the version of its job.
+    versions = ("resourceVersion", "name") if body.get("kind") == "Command" else ("resourceVersion",)
+    for part in ("preconditions", "metadata"):
+        if isinstance(body.get(part), Mapping):
+            body[part] = {key: value for key, value in body[part].items() if key not in versions}
+    return call.method, call.path, body

@@ -1,0 +1,159 @@
+"""Suspend and resume: the engine of the job decides how.
+
+Some suspend a job through an object of their own, or by a command; any other job by its own suspend field.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from cockpit.actions.address import Lookup, object_path
+from cockpit.actions.kill import members_of
+from cockpit.actions.shell import job_line
+from cockpit.errors import BadInput
+from cockpit.gangs import registry
+from cockpit.gangs.engine import ApiKind, SuspendChange
+from cockpit.gangs.sentence import counted, freed
+from cockpit.gangs.suspend_field import suspend_call
+from cockpit.model.gang import Workload
+from cockpit.model.job import Job, JobState
+from cockpit.model.plan import Plan
+from cockpit.model.pod import Pod
+from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
+
+
+def is_through_workload(job: Job, store: StoreReader, lookup: Lookup | None = None) -> bool:
+    """True where the engine suspends the job through its workload; the job's object then needs not be read.
+
+    Raises BadInput where the engine has yet to make that.
+    """
+    engine = registry.engine_named(job.engine)
+    found = store.get(Kind.WORKLOAD, job.workload_uid)
+    workload = found if isinstance(found, Workload) else None
+    is_served = lookup is None or engine.workload_kind is None or lookup(*engine.workload_kind) is not None
+    return engine.suspends_apart(workload, is_served=is_served, target=_target(job))
+
+
+def plan_suspend(
+    job: Job,
+    tree: Mapping[str, Any] | None,
+    store: StoreReader,
+    *,
+    lookup: Lookup | None = None,
+    context: str = "",
+) -> Plan:
+    """Take the job off its nodes, or out of the line, until it is resumed.
+
+    `tree` is the job's object as it is now, None where `is_through_workload`. Raises BadInput.
+    """
+    target = _target(job)
+    _refuse_pod(job, target)
+    workload = store.get(Kind.WORKLOAD, job.workload_uid)
+    change = _by_engine(job, tree, workload, lookup, suspend=True)
+    if change is None:
+        call = suspend_call(tree or {}, _path(job, lookup), target, suspend=True)
+        field = "sets its suspend field; it stays suspended until it is resumed"
+        change = SuspendChange((call,), (field,), is_destructive=bool(job.gpus_allocated))
+    return Plan(
+        verb="suspend",
+        title=f"Suspend {target}",
+        calls=change.calls,
+        lines=(*change.lines, *_lost(job, store)),
+        shell=job_line("suspend", job, context),
+        is_destructive=change.is_destructive,
+    )
+
+
+def plan_resume(
+    job: Job,
+    tree: Mapping[str, Any] | None,
+    store: StoreReader,
+    *,
+    lookup: Lookup | None = None,
+    context: str = "",
+) -> Plan:
+    """Let a suspended job start, or queue, again. Raises BadInput with the reason."""
+    target = _target(job)
+    _refuse_pod(job, target)
+    workload = store.get(Kind.WORKLOAD, job.workload_uid)
+    change = _by_engine(job, tree, workload, lookup, suspend=False)
+    if change is None:
+        call = suspend_call(tree or {}, _path(job, lookup), target, suspend=False)
+        gpus = f"; it requests {counted(job.gpus_wanted, 'GPU')}" if job.gpus_wanted else ""
+        change = SuspendChange((call,), (f"clears its suspend field: its pods are recreated{gpus}",))
+    return Plan(
+        verb="resume",
+        title=f"Resume {target}",
+        calls=change.calls,
+        lines=change.lines,
+        shell=job_line("resume", job, context),
+    )
+
+
+def suspend_path(job: Job, store: StoreReader, lookup: Lookup | None = None) -> tuple[str, str]:
+    """(verb, path) of the call that suspends and resumes the job; ("", "") where its object has the field."""
+    engine = registry.engine_named(job.engine)
+    found = store.get(Kind.WORKLOAD, job.workload_uid)
+    if engine.workload_kind is not None and isinstance(found, Workload):
+        return "patch", object_path(*engine.workload_kind, found.namespace, found.name, lookup=lookup)
+    own = registry.engine_with_own(job.api_version, job.kind)
+    return (own or engine).suspend_path(job.api_version, job.namespace)
+
+
+def _by_engine(
+    job: Job, tree: Mapping[str, Any] | None, workload: Any, lookup: Lookup | None, *, suspend: bool
+) -> SuspendChange | None:
+    """How the engine does it; None where it leaves it to the object's own field."""
+    if tree is None and isinstance(workload, Workload):
+        engine = registry.engine_of_workload(workload)
+        version = served_version(engine.workload_kind, lookup)
+        return engine.suspend_workload(workload, suspend=suspend, version=version)
+    tree = tree or {}
+    own = registry.engine_with_own(str(tree.get("apiVersion") or ""), str(tree.get("kind") or ""))
+    return (own or registry.engine_named(job.engine)).suspend(tree, suspend=suspend)
+
+
+def served_version(kind: ApiKind | None, lookup: Lookup | None) -> str:
+    """The version in which the cluster serves a kind, else that of `kind`; "" for no kind."""
+    if kind is None:
+        return ""
+    served = lookup(*kind) if lookup is not None else None
+    return served.path("n", "w").split("/")[3] if served is not None else kind[0].rpartition("/")[2]
+
+
+def _target(job: Job) -> str:
+    return f"{job.kind.lower()} {job.namespace}/{job.name}"
+
+
+def _path(job: Job, lookup: Lookup | None) -> str:
+    return object_path(job.api_version, job.kind, job.namespace, job.name, lookup=lookup)
+
+
+def _refuse_pod(job: Job, target: str) -> None:
+    # Kueue lets go of a plain pod by deleting it: that is a kill, and shall be called so.
+    if job.kind == "Pod":
+        raise BadInput(f"{target}: a bare pod cannot be suspended, only deleted (K)")
+
+
+def _lost(job: Job, store: StoreReader) -> tuple[str, ...]:
+    alive = [one for one in members_of(job, store) if not one.is_finished]
+    if not alive:
+        return ("no pod is running, so nothing is lost",)
+    nodes = {one.node for one in alive if one.gpus_allocated}
+    free = f" and {freed(job.gpus_allocated)} on {counted(len(nodes), 'node')}" if job.gpus_allocated else ""
+    return (
+        f"{counted(len(alive), 'pod')} terminate{'s' * (len(alive) == 1)}{free}",
+        f"{lost_words(alive)}; the object, its queue and its claims are kept",
+    )
+
+
+def lost_words(alive: Iterable[Pod]) -> str:
+    """What taking these pods off their nodes loses: nothing as long as none of them runs."""
+    if any(one.phase not in ("", "Pending") for one in alive):
+        return "progress since the last checkpoint is lost"
+    return "none of them is running yet, so no progress is lost"
+
+
+def is_suspended(job: Job) -> bool:
+    """True where the key that suspends and resumes would resume it."""
+    return job.state == JobState.SUSPENDED

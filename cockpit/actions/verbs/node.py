@@ -1,0 +1,227 @@
+"""Take a node out of scheduling, and put it back.
+
+What `kubectl cordon` does: `spec.unschedulable`, guarded by uid and resource version. Its pods stay.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from cockpit.actions.verbs.verb import Verb, Words
+
+if TYPE_CHECKING:
+    from cockpit.actions.planning import Planning
+    from cockpit.model.node import Node
+    from cockpit.model.plan import Plan
+    from cockpit.model.right import Right, Ways
+
+_TAINTS: Final = {
+    "karpenter.sh/disrupted": "Karpenter is about to replace it",
+    "karpenter.sh/disruption": "Karpenter is about to replace it",
+    "ToBeDeletedByClusterAutoscaler": "cluster-autoscaler is about to delete it",
+    "DeletionCandidateOfClusterAutoscaler": "cluster-autoscaler considers it for deletion",
+    "node.cluster.x-k8s.io/outdated-revision": "Cluster API is replacing the nodes of its revision",
+}
+"""Taints of who takes nodes away: karpenter pkg/apis/v1/taints.go, cluster-autoscaler utils/taints,
+cluster-api api/core common_types.go (NodeOutdatedRevisionTaint)."""
+_UPGRADE: Final = "nvidia.com/gpu-driver-upgrade-state"  # NVIDIA k8s-operator-libs pkg/upgrade/consts.go
+_UPGRADE_ENDS: Final = ("", "upgrade-done", "upgrade-failed")
+_AGAIN: Final = "schedulable again"
+_MERGE: Final = "application/merge-patch+json"
+
+
+async def plan_to_cordon(planning: "Planning", node: "Node", _options: Any) -> "Plan":
+    """No new pod is placed on the node. Raises Unchanged where it is cordoned already."""
+    from cockpit.errors import Unchanged
+
+    now = await _as_now(planning, node)
+    if now.unschedulable:
+        raise Unchanged(f"node {now.name} is already cordoned")
+    lines = ["no new pod is scheduled on it", *_allocated(planning.store, (now,)), *_pool(planning, now)]
+    return _plan("cordon", now, True, lines, [*_owners(now)])
+
+
+async def plan_to_uncordon(planning: "Planning", node: "Node", _options: Any) -> "Plan":
+    """Pods are placed on the node again. Raises Unchanged where it is not cordoned."""
+    from cockpit.errors import Unchanged
+
+    now = await _as_now(planning, node)
+    if not now.unschedulable:
+        raise Unchanged(f"node {now.name} is not cordoned")
+    lines = ["new pods are scheduled on it again", *_told_free(planning.store, (now,), _AGAIN)]
+    warnings = [*_owners(now), *_notes(now)]
+    if now.ready != "True":
+        warnings.append("it is not Ready: no pod is scheduled on it until it is")
+    return _plan("uncordon", now, None, lines, warnings)
+
+
+def _plan(
+    verb: str, node: "Node", unschedulable: bool | None, lines: Sequence[str], warnings: Sequence[str]
+) -> "Plan":
+    from cockpit.kube.resource import NODES
+    from cockpit.model.plan import Call, Plan
+
+    guard = {"uid": node.uid, "resourceVersion": node.resource_version}
+    call = Call(
+        method="PATCH",
+        path=NODES.path(name=node.name),
+        body={"metadata": guard, "spec": {"unschedulable": unschedulable}},
+        content_type=_MERGE,
+        target=f"node {node.name}",
+        kubectl=(verb,),
+    )
+    return Plan(verb=verb, title="", calls=(call,), lines=tuple(lines), warnings=tuple(warnings))
+
+
+async def _as_now(planning: "Planning", node: "Node") -> "Node":
+    """The node of the tables; as the server has it now where they were too old for a write."""
+    if not planning.reads:
+        return node
+    from cockpit.actions.read import read_tree
+    from cockpit.actions.store_overlay import record_of
+    from cockpit.kube.decode.decoders import NODE
+    from cockpit.kube.resource import NODES
+
+    target = f"node {node.name}"
+    tree = await read_tree(planning.session, NODES.path(name=node.name), target)
+    found: Node = record_of(NODE, tree, node.uid, target)
+    return found
+
+
+# ---- what it means
+
+
+def _free(store: Any, nodes: Sequence["Node"]) -> int | None:
+    """GPUs that nobody has, None where not every pod is seen."""
+    from cockpit.pools.truth import gpus_allocated, is_use_known
+
+    if not is_use_known(store):
+        return None
+    return sum(max(0, (one.gpu_allocatable or 0) - gpus_allocated(store, one.name)) for one in nodes)
+
+
+def _allocated(store: Any, nodes: Sequence["Node"]) -> Iterable[str]:
+    """What stays as it is, and what stops being offered."""
+    from cockpit.gangs.sentence import counted
+    from cockpit.pools.truth import gpus_allocated
+
+    pods = sum(not pod.is_finished for one in nodes for pod in store.pods_on(one.name))
+    gpus = sum(gpus_allocated(store, one.name) for one in nodes)
+    kept = f"; {counted(gpus, 'GPU')} stay{'s' * (gpus == 1)} allocated" if gpus else ""
+    yield f"{counted(pods, 'pod')} keep{'s' * (pods == 1)} running{kept}" if pods else "no pod is affected"
+    yield from _told_free(store, nodes, "no longer schedulable")
+
+
+def _told_free(store: Any, nodes: Sequence["Node"], what: str) -> Iterable[str]:
+    """What becomes of the GPUs that nobody has."""
+    from cockpit.gangs.sentence import counted
+
+    free = _free(store, nodes)
+    if free is None:
+        yield "its free GPUs are unknown: not all pods are visible"
+    elif free:
+        yield f"{counted(free, 'free GPU')} {'is' if free == 1 else 'are'} {what}"
+    elif any(one.gpu_allocatable for one in nodes):
+        yield "no GPU is free now"
+
+
+def _pool(planning: "Planning", node: "Node") -> Iterable[str]:
+    """Which pool may make another node in its place."""
+    from cockpit.pools.index import pools_of
+
+    for pool in pools_of(planning.store):
+        if node.name not in pool.node_names:
+            continue
+        if not pool.owner_kind:
+            yield f"pool {pool.name}: {pool.why_not}"
+        elif pool.maximum is not None and pool.nodes_now >= pool.maximum:
+            yield f"pool {pool.name} cannot add a node in its place: it is at its maximum of {pool.maximum}"
+        else:
+            most = f" of at most {pool.maximum}" if pool.maximum is not None else ""
+            yield f"pool {pool.name} may add a node in its place: {pool.nodes_now}{most} now"
+
+
+def _owners(node: "Node") -> Iterable[str]:
+    """Who else is about to take the node away, or cordons it by itself."""
+    for taint in node.taints:
+        if told := _TAINTS.get(taint.key):
+            yield f"taint {taint.key}: {told}"
+    state = dict(node.labels).get(_UPGRADE, "")
+    if state not in _UPGRADE_ENDS:
+        yield f"the GPU operator is upgrading its driver ({state}): it cordons and uncordons the node itself"
+
+
+def _notes(node: "Node") -> Iterable[str]:
+    """Notes of whoever cordoned it."""
+    for key, value in node.annotations:
+        if "cordon" in key:
+            yield f"cordoned by someone else: annotation {key}{f'={value}' if value else ''}"
+
+
+def _needs(_planning: "Planning", node: "Node") -> "tuple[Right, ...]":
+    from cockpit.model.right import Right
+
+    return (Right("patch", "", "nodes", name=node.name),)
+
+
+def _many_cordoned(nodes: Sequence["Node"], store: Any) -> Iterable[str]:
+    yield "no new pod is scheduled on them"
+    yield from _allocated(store, nodes)
+
+
+def _many_uncordoned(nodes: Sequence["Node"], store: Any) -> Iterable[str]:
+    yield "new pods are scheduled on them again"
+    yield from _told_free(store, nodes, _AGAIN)
+
+
+CORDON = Verb(
+    name="cordon",
+    kind="node",
+    key="X",
+    words=Words(
+        "cordon",
+        "cordoned",
+        "mark nodes unschedulable; their pods keep running",
+        "Cordon the node, or uncordon it",
+    ),
+    plan=plan_to_cordon,
+    needs=_needs,
+    many_lines=_many_cordoned,
+)
+UNCORDON = Verb(
+    name="uncordon",
+    kind="node",
+    key="X",
+    words=Words("uncordon", "uncordoned", "mark nodes schedulable again"),
+    plan=plan_to_uncordon,
+    needs=_needs,
+    many_lines=_many_uncordoned,
+    is_for=lambda node: bool(node.unschedulable),
+)
+
+
+def rights_to_test(namespace: str) -> "tuple[Right, ...]":
+    """What the smoke test of a node takes: its Job is made, watched, its pod and log are read, and the Job is
+    deleted. Without the last it would be left over."""
+    from cockpit.model.right import Right
+
+    jobs = tuple(Right(verb, "batch", "jobs", namespace=namespace) for verb in ("create", "get", "delete"))
+    pods = (Right("list", "", "pods", namespace=namespace), Right("get", "", "pods", "log", namespace))
+    return (*jobs, *pods)
+
+
+def _needs_any_to_test(planning: "Planning", _nodes: "Sequence[Any]") -> "Ways":
+    """In which namespace the test runs is said in its command."""
+    from cockpit.actions.verbs.job_shape import known_namespaces
+
+    return tuple(map(rights_to_test, known_namespaces(planning)))
+
+
+SMOKE_TEST = Verb(
+    name="smoke-test",
+    kind="node",
+    command="smoke:run",
+    words=Words("test", "tested", "run a GPU smoke test on a node"),
+    needs_any=_needs_any_to_test,
+    is_repeatable=False,
+    takes_many=False,
+)

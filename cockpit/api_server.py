@@ -1,0 +1,153 @@
+"""What the screens ask the API server for, through a session that they never see."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from cockpit.errors import BadInput, NoConnection
+from cockpit.model.log import Life, LogLine, LogSource, LogWish
+from cockpit.model.plan import Outcome, Plan
+from cockpit.model.pod import Pod
+from cockpit.model.pod_times import PodTimes
+from cockpit.model.record import Kind
+from cockpit.yaml_text import yaml_text
+
+if TYPE_CHECKING:
+    from cockpit.actions.enter import Entrance, Join
+    from cockpit.actions.field_choices import Offer
+    from cockpit.actions.forward import Passage, Stay
+    from cockpit.actions.perform import AuditLog
+    from cockpit.actions.surroundings import Needs
+    from cockpit.attach import Attachment
+    from cockpit.fit.surroundings import Surroundings
+    from cockpit.gangs.engine import Topologies
+    from cockpit.kube.log_fan_in import LogFanIn
+
+YAML_CELLS = 110
+"""Longer values of a manifest are folded."""
+
+
+class ApiServer:
+    """Reads of one attachment, made when somebody asks. All but `rehearse` raise NoConnection without a
+    session."""
+
+    def __init__(self, attachment: "Attachment") -> None:
+        self._attachment = attachment
+
+    # ---- objects
+
+    async def contexts(self) -> tuple[str, ...]:
+        """Names of the contexts in the kubeconfig. Raises NoConnection where it cannot be read."""
+        from cockpit.kube.contexts import context_names
+
+        names: tuple[str, ...] = await asyncio.to_thread(context_names, self._attachment.options.kubeconfig)
+        return names
+
+    async def read_yaml(self, api_version: str, kind: str, namespace: str, name: str) -> list[str]:
+        """Lines of one object as YAML, read now. Raises CockpitError with one sentence."""
+        from cockpit.kube.objects import get_object
+
+        session, served = self._attachment.connected(), self._attachment.served
+        resource = served.find(api_version.rpartition("/")[0], kind) if served is not None else None
+        if resource is None:
+            raise BadInput(f"this server does not serve {kind} of {api_version}")
+        tree = await get_object(session, resource, namespace, name)
+        return (await asyncio.to_thread(yaml_text, tree, YAML_CELLS)).splitlines()
+
+    async def read_times(self, namespace: str, pod: str) -> PodTimes:
+        """When a pod was bound and started. Raises CockpitError with one sentence."""
+        from cockpit.kube.pod_times import read_times
+
+        return await read_times(self._attachment.connected(), namespace, pod)
+
+    # ---- logs
+
+    def follow_logs(self, wish: LogWish, sink: Callable[[list[LogLine]], None]) -> "LogFanIn":
+        """A reader of many logs; it says itself what it cannot read."""
+        from cockpit.kube.log_fan_in import LogFanIn
+
+        return LogFanIn(self._attachment.connected, wish, sink, self._life)
+
+    async def refuse_unsplit(self, source: LogSource) -> None:
+        """Raises CockpitError with one sentence where one stream of a log alone cannot be had."""
+        from cockpit.kube.log_streams import refuse_unsplit
+
+        await refuse_unsplit(self._attachment.connected(), source)
+
+    async def read_log(
+        self,
+        source: LogSource,
+        *,
+        tail_lines: int | None = None,
+        limit_bytes: int | None = None,
+        is_previous: bool = False,
+    ) -> list[LogLine]:
+        """The last or the first lines of one log. Raises CockpitError with one sentence."""
+        from cockpit.kube.log_fan_in import read_once
+
+        return await read_once(
+            self._attachment.connected(),
+            source,
+            tail_lines=tail_lines,
+            limit_bytes=limit_bytes,
+            is_previous=is_previous,
+        )
+
+    def _life(self, uid: str) -> Life:
+        pod = self._attachment.store.get(Kind.POD, uid)
+        if not isinstance(pod, Pod):
+            return Life(is_over=True)
+        return Life(is_over=pod.is_finished, restarts=pod.restarts)
+
+    # ---- what a form asks
+
+    async def ask_choices(self, sources: Iterable[str], namespace: str) -> "Mapping[str, Offer]":
+        """What the cluster offers for fields of a form, by source. Raises CockpitError."""
+        from cockpit.actions.field_choices import ask_offers
+
+        return await ask_offers(self._attachment.connected(), self._attachment.lookup, sources, namespace)
+
+    async def ask_topologies(self) -> "Topologies | None":
+        """The topologies of the cluster, None where nobody knows. Raises CockpitError."""
+        from cockpit.actions.field_choices import ask_topologies
+
+        return await ask_topologies(self._attachment.connected(), self._attachment.lookup)
+
+    async def ask_surroundings(self, needs: "Needs") -> "Surroundings":
+        """Claims, budgets and the like that a gang needs. Raises NoConnection."""
+        from cockpit.actions.surroundings import ask_surroundings
+
+        return await ask_surroundings(self._attachment.connected(), needs)
+
+    async def rehearse(self, plan: Plan) -> Outcome:
+        """What the server would say to the plan, by a dry run."""
+        from cockpit.actions.perform import rehearse
+
+        try:
+            session = self._attachment.connected()
+        except NoConnection as error:
+            return Outcome(state="failed", sentence=error.sentence)
+        return await rehearse(plan, session)
+
+    # ---- ways into a pod
+
+    async def find_board(self, job: str, members: Iterable[Pod]) -> "Passage":
+        """Where the job's TensorBoard is. Raises BadInput where no member tells of one, Refused."""
+        from cockpit.actions.forward import find_board
+
+        return await find_board(self._attachment.connected(), job, members)
+
+    async def hold_open(
+        self, passage: "Passage", audit: "AuditLog", stay: "Stay", *, changed: Callable[[], None]
+    ) -> str:
+        """Forward a port until `stay` ends; answers why it ended. Raises CockpitError."""
+        from cockpit.actions.forward import hold_open
+
+        session, clock = self._attachment.connected(), self._attachment.clock
+        return await hold_open(passage, session, audit, clock, stay, changed=changed)
+
+    async def enter(self, entrance: "Entrance", audit: "AuditLog", join: "Join") -> int:
+        """Run a command in a pod; answers its exit code. Raises CockpitError."""
+        from cockpit.actions.enter import enter
+
+        return await enter(entrance, self._attachment.connected(), audit, self._attachment.clock, join)

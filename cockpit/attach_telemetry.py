@@ -1,0 +1,47 @@
+"""Telemetry through the session of an attachment: how a Prometheus in the cluster or an exporter is asked."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from cockpit.errors import Refused
+
+if TYPE_CHECKING:
+    from cockpit.kube.answer import ApiAnswer
+    from cockpit.kube.session import ApiSession
+    from cockpit.telemetry.discovery import Service
+
+PAGE_SECONDS = 5.0
+"""For a whole page of an exporter or a kubelet."""
+
+Query = Sequence[tuple[str, str]]
+
+
+class ServerReads(NamedTuple):
+    """What telemetry reads through the API server."""
+
+    get_proxied: Callable[[str, Query, int], Awaitable["ApiAnswer"]]
+    list_services: Callable[[], Awaitable[list["Service"]]]
+    read_page: Callable[[str, tuple[tuple[str, str], ...], int], Awaitable[bytes]]
+
+
+def server_reads(session: "ApiSession") -> ServerReads:
+    """The three reads by this session. Each raises Refused and NoConnection."""
+    from cockpit.kube.proxy import reader
+    from cockpit.kube.resource import SERVICES
+    from cockpit.telemetry.discovery import services_of
+
+    async def list_services() -> "list[Service]":
+        answer = await session.request("GET", SERVICES.path())
+        if not answer.ok:
+            raise Refused(f"Services cannot be listed: {answer.message()}")
+        return services_of(answer.json())
+
+    async def read_page(path: str, query: tuple[tuple[str, str], ...], most_bytes: int) -> bytes:
+        answer = await session.request(
+            "GET", path, query=query, accept="*/*", timeout_seconds=PAGE_SECONDS, limit_bytes=most_bytes
+        )
+        if not answer.ok:
+            raise Refused(answer.message())
+        return answer.body
+
+    return ServerReads(reader(session), list_services, read_page)

@@ -1,0 +1,284 @@
+"""Level A: the pods do not exist."""
+
+from cockpit.catalogue.row import CatalogueRow, Mender, on_create
+
+_QUOTA = "https://kubernetes.io/docs/concepts/policy/resource-quotas/"
+_SECURITY = "https://kubernetes.io/docs/concepts/security/pod-security-admission/"
+_ADMISSION = "kubernetes plugin/pkg/admission"
+_MPI = "mpi-operator pkg/controller/mpi_job_controller.go"
+_JOB = "https://kubernetes.io/docs/concepts/workloads/controllers/job/"
+_VOLCANO = "volcano pkg/scheduler/plugins"
+
+ROWS = (
+    CatalogueRow(
+        id="A1",
+        where="event FailedCreate, MPIJobFailed, JobCreationFailed; ResourceQuota.status",
+        meaning="the namespace's quota is used up",
+        remedy="Free or raise the quota, or ask for less.",
+        mender=Mender.USER,
+        waits=True,
+        source=_QUOTA,
+        wordings=(
+            on_create(
+                r"exceeded quota: (?P<quota>[^,]+), requested: (?P<asked>.*?), used: (?P<used>.*?), "
+                r"limited: (?P<limited>.*)",
+                "quota {quota} is used up: asks {asked}, used {used} of {limited}",
+            ),
+            on_create(r"exceeded quota: (?P<quota>[^,\s]+)", "quota {quota} of the namespace is used up"),
+        ),
+    ),
+    CatalogueRow(
+        id="A2",
+        where="event FailedCreate",
+        meaning="the namespace's quota demands limits or requests that the pod does not state",
+        remedy="Add the fields, or a LimitRange with defaults.",
+        mender=Mender.USER,
+        waits=False,
+        source=_QUOTA,
+        wordings=(
+            on_create(
+                r"failed quota: (?P<quota>[^:]+): must specify (?P<fields>.+?)(?: for: (?P<container>.*))?$",
+                "quota {quota} demands {fields}, which the pod does not state",
+            ),
+        ),
+    ),
+    CatalogueRow(
+        id="A3",
+        where="event FailedCreate",
+        meaning="a container is outside the namespace's LimitRange",
+        remedy="Change the request, or the LimitRange.",
+        mender=Mender.USER,
+        waits=False,
+        source=_ADMISSION + "/limitranger",
+        wordings=(
+            on_create(
+                r"(?P<side>maximum|minimum) (?P<resource>\S+) usage per (?P<whom>\w+) is (?P<bound>[^,\s]+)"
+                r"(?:, but (?:limit|request) is (?P<asked>[^,\s.]+))?",
+                "LimitRange: {side} {resource} of a {whom} is {bound}, it asks {asked}",
+            ),
+            on_create(
+                r"(?P<resource>\S+) max limit to request ratio per (?P<whom>\w+) is (?P<bound>[^,\s]+)",
+                "LimitRange: {resource} limit may be at most {bound} times the request",
+            ),
+        ),
+    ),
+    CatalogueRow(
+        id="A4",
+        where="event FailedCreate; label pod-security.kubernetes.io/enforce",
+        meaning="Pod Security admission refuses the pod",
+        remedy="Drop what it forbids, or have the namespace's label changed.",
+        mender=Mender.USER,
+        waits=False,
+        source=_SECURITY,
+        wordings=(
+            on_create(
+                r'violates PodSecurity "(?P<level>[^":]+)[^"]*": (?P<what>.+)',
+                "Pod Security level {level} forbids {what}",
+            ),
+        ),
+    ),
+    CatalogueRow(
+        id="A5",
+        where="event FailedCreate, or the answer to the submit",
+        meaning="an admission webhook denies the pod or does not answer",
+        remedy="Start the webhook's Deployment again, or do what it asks for.",
+        mender=Mender.ADMIN,
+        waits=False,
+        source="kubernetes apiserver/pkg/admission/plugin/webhook",
+        wordings=(
+            on_create(
+                r'failed calling webhook "(?P<webhook>[^"]+)".*?'
+                r"(?P<why>connection refused|no endpoints available|context deadline exceeded|x509[^:]*|"
+                r"service \S+ not found|[^:]+)\W*$",
+                "admission webhook {webhook} does not answer: {why}",
+            ),
+            on_create(
+                r'admission webhook "(?P<webhook>[^"]+)" denied the request(?:: (?P<why>.*))?',
+                "admission webhook {webhook} denies it: {why}",
+            ),
+            on_create(
+                r"ValidatingAdmissionPolicy '(?P<webhook>[^']+)'.*? denied request: (?P<why>.*)",
+                "admission policy {webhook} denies it: {why}",
+            ),
+        ),
+    ),
+    CatalogueRow(
+        id="A6",
+        where="event FailedCreate",
+        meaning="the ServiceAccount or PriorityClass that the pod names does not exist",
+        remedy="Create it, or correct the name.",
+        mender=Mender.USER,
+        waits=False,
+        source=_ADMISSION + "/{serviceaccount,priority}",
+        wordings=(
+            on_create(
+                r"error looking up service account (?P<namespace>[^/\s]+)/(?P<account>[^:\s]+)",
+                "ServiceAccount {account} does not exist",
+            ),
+            on_create(
+                r"no PriorityClass with name (?P<priority_class>\S+) was found",
+                "PriorityClass {priority_class} does not exist",
+            ),
+        ),
+    ),
+    CatalogueRow(
+        id="A7",
+        where="spec.suspend, spec.runPolicy.suspend",
+        meaning="a person suspended the job",
+        remedy="Resume it.",
+        mender=Mender.USER,
+        waits=False,
+        source=_JOB,
+    ),
+    CatalogueRow(
+        id="A8",
+        where="spec.suspend; label kueue.x-k8s.io/queue-name",
+        meaning="the queue holds the job until it admits it",
+        remedy="Look at its queue.",
+        mender=Mender.USER,
+        waits=True,
+        source="kueue pkg/controller/jobframework/reconciler.go",
+    ),
+    CatalogueRow(
+        id="A9",
+        where="job with a queue label and no Workload; events on it",
+        meaning="the queue's engine has not taken the job",
+        remedy="Enable the integration of the kind, or correct what the event names.",
+        mender=Mender.ADMIN,
+        waits=False,
+        source="kueue docs/tasks/troubleshooting/troubleshooting_jobs.md",
+        wordings=(
+            on_create(
+                r'WorkloadPriorityClass\S* "?(?P<priority_class>[^"\s]+)"? not found',
+                "WorkloadPriorityClass {priority_class} does not exist",
+            ),
+            on_create(r"ErrWorkloadCompose: (?P<why>.*)", "its Workload cannot be made: {why}"),
+            on_create(r"JobNestingTooDeep", "it is nested too deep for its queue"),
+        ),
+    ),
+    CatalogueRow(
+        id="A10",
+        where="object without a status; spec.managedBy",
+        meaning="no controller acts on the object",
+        remedy="Install or start the operator of the kind.",
+        mender=Mender.ADMIN,
+        waits=False,
+        source="kubernetes KEP-4368",
+    ),
+    CatalogueRow(
+        id="A11",
+        where="event ValidationError on the MPIJob",
+        meaning="the operator refuses the job as invalid",
+        remedy="Correct the field and create the job anew.",
+        mender=Mender.USER,
+        waits=False,
+        source=_MPI,
+        wordings=(
+            on_create(
+                r"ValidationError: .*?(?P<field>[\w.\[\]]+): "
+                r"(?:Invalid value|Required value|Unsupported value|"
+                r'Forbidden|Duplicate value)(?:: "[^"]*")?:? ?(?P<why>.*)',
+                "invalid {field}: {why}",
+            ),
+            on_create(r"ValidationError: (?P<why>.*)", "the operator refuses it: {why}"),
+        ),
+    ),
+    CatalogueRow(
+        id="A12",
+        where="event ErrResourceExists",
+        meaning="an object of the name that the job needs belongs to somebody else",
+        remedy="Delete what was left behind, or rename the job.",
+        mender=Mender.USER,
+        waits=False,
+        source=_MPI,
+        wordings=(
+            on_create(
+                r'Resource "(?P<object>[^"]+)".*already exists and is not managed by',
+                "{object} exists already and is not this job's",
+            ),
+        ),
+    ),
+    CatalogueRow(
+        id="A13",
+        where="Volcano PodGroup status.phase Pending; its events",
+        meaning="Volcano has not let the group into its queue",
+        remedy="Free the queue, raise its capability, or take another one.",
+        mender=Mender.ADMIN,
+        waits=True,
+        source=_VOLCANO + "/{proportion,capacity,overcommit}",
+        wordings=(
+            on_create(
+                r"queue resource quota insufficient(?:: (?P<why>.*))?",
+                "its Volcano queue has too little left",
+            ),
+            on_create(r"resource in cluster is overused", "the cluster is overused: Volcano lets nobody in"),
+        ),
+    ),
+    CatalogueRow(
+        id="A14",
+        where="Volcano Queue status.state, or the answer to the submit",
+        meaning="the Volcano queue is closed or does not exist",
+        remedy="Open the queue, or take another one.",
+        mender=Mender.ADMIN,
+        waits=False,
+        source="volcano pkg/webhooks/admission/jobs",
+    ),
+    CatalogueRow(
+        id="A15",
+        where="JobSet condition StartupPolicyInProgress; replicatedJobsStatus",
+        meaning="it waits for the job that it depends on",
+        remedy="Mend the job that it waits for.",
+        mender=Mender.USER,
+        waits=True,
+        source="jobset pkg/constants/constants.go",
+    ),
+    CatalogueRow(
+        id="A16",
+        where="MPIJob with workers and without launcher; spec.launcherCreationPolicy",
+        meaning="the launcher is made once all workers are ready",
+        remedy="Look at the worker that is not ready; a gang must not count the launcher.",
+        mender=Mender.USER,
+        waits=True,
+        source=_MPI,
+    ),
+    CatalogueRow(
+        id="A17",
+        where="TrainJob condition Failed, reason TrainingRuntimeNotSupported; the answer to the submit",
+        meaning="the training runtime does not exist or is not supported",
+        remedy="Create the runtime, or correct runtimeRef.",
+        mender=Mender.USER,
+        waits=False,
+        source="trainer pkg/apis/trainer/v1alpha1/trainjob_types.go",
+        wordings=(
+            on_create(
+                r"(?:Cluster)?TrainingRuntime\S* \"?(?P<runtime>[^\"\s]+)\"? not found",
+                "training runtime {runtime} does not exist",
+            ),
+        ),
+    ),
+    CatalogueRow(
+        id="A18",
+        where="Job status.failed > 0, active 0",
+        meaning="the job backs off between two attempts",
+        remedy="Read the logs of the failed pod.",
+        mender=Mender.USER,
+        waits=True,
+        source=_JOB,
+    ),
+    CatalogueRow(
+        id="A19",
+        where="event FailedCreate; Namespace status.phase",
+        meaning="the namespace is being deleted",
+        remedy="Take another namespace; look at the finalizers of this one.",
+        mender=Mender.USER,
+        waits=False,
+        source=_ADMISSION + "/namespace/lifecycle",
+        wordings=(
+            on_create(
+                r"new content in namespace (?P<namespace>\S+) because it is being terminated",
+                "namespace {namespace} is being deleted",
+            ),
+            on_create(r"because it is being terminated", "its namespace is being deleted"),
+        ),
+    ),
+)

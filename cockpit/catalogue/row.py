@@ -1,0 +1,107 @@
+"""The form of a row of the catalogue, and of the texts by which it is known."""
+
+import re
+from enum import Enum, StrEnum
+
+import msgspec
+
+
+class TextPlace(Enum):
+    """Where a component writes a text."""
+
+    NODES = "a part of the scheduler's sentence, behind a number of nodes"
+    POD = "the scheduler's sentence about the whole pod"
+    CREATE = "an event about objects that a controller could not create"
+    KUBELET = "what a kubelet says of a container or a pod: a message or an event"
+    LOG = "the last line that a container wrote"
+
+
+class Mender(StrEnum):
+    """Who can mend a cause."""
+
+    USER = "user"
+    ADMIN = "admin"
+    INFRA = "infra"
+
+
+class Wording(msgspec.Struct, frozen=True):
+    """One text. `words` is the sentence, with the names of the pattern's groups in braces; for
+    `TextPlace.NODES` what comes after "1 node", and `many` what comes after "2 nodes". `is_consequence` marks
+    members that only wait for a sibling."""
+
+    place: TextPlace
+    pattern: re.Pattern[str]
+    words: str
+    many: str = ""
+    is_consequence: bool = False
+
+
+class CatalogueRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One cause. `where` names the fields that show it; `remedy` is a sentence; `waits` tells that waiting
+    alone may cure it."""
+
+    id: str
+    where: str
+    meaning: str
+    remedy: str
+    mender: Mender
+    waits: bool
+    source: str
+    wordings: tuple[Wording, ...] = ()
+
+    @property
+    def level(self) -> str:
+        """A: no pods; B: queue or gang; C: not scheduled; D: on a node, not running; E: runs, trains not."""
+        return self.id[0]
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE | re.DOTALL)
+
+
+def on_nodes(pattern: str, one: str, many: str = "") -> Wording:
+    """A part of the scheduler's sentence; without `many` the words serve any number."""
+    return Wording(TextPlace.NODES, _compiled(pattern), one, many or one)
+
+
+def of_pod(pattern: str, words: str, *, is_consequence: bool = False) -> Wording:
+    """The scheduler's sentence about the whole pod."""
+    return Wording(TextPlace.POD, _compiled(pattern), words, is_consequence=is_consequence)
+
+
+def on_create(pattern: str, words: str) -> Wording:
+    """A refusal of the API server, told by a controller."""
+    return Wording(TextPlace.CREATE, _compiled(pattern), words)
+
+
+def of_kubelet(pattern: str, words: str) -> Wording:
+    """A text of a kubelet; patterns see `Reason: message`."""
+    return Wording(TextPlace.KUBELET, _compiled(pattern), words)
+
+
+def in_log(pattern: str, words: str) -> Wording:
+    """The last line of a container."""
+    return Wording(TextPlace.LOG, _compiled(pattern), words)
+
+
+def row(  # noqa: PLR0917 - the columns of a table
+    id_: str,
+    meaning: str,
+    remedy: str,
+    mender: Mender,
+    waits: bool,
+    source: str,
+    where: str,
+    *wordings: Wording,
+) -> CatalogueRow:
+    """A row by its columns, in the order in which a level's table has them."""
+    return CatalogueRow(
+        id=id_,
+        where=where,
+        meaning=meaning,
+        remedy=remedy,
+        mender=mender,
+        waits=waits,
+        source=source,
+        wordings=wordings,
+    )

@@ -1,0 +1,77 @@
+"""Text from outside (a cluster, a metrics server, a file), made safe for a terminal: once, where it enters.
+
+What is taken away: C0 and C1 controls (so ESC and 8-bit CSI), DEL, bidirectional overrides and marks,
+invisible format characters, lone surrogates. Newlines, tabs and line separators become one space.
+
+The protobuf package gives a string that is not UTF-8 as bytes (who cuts a message may cut a letter); they
+become text here, with a replacement character for what is broken.
+"""
+
+import re
+import sys
+
+SHORT = 253  # names: the API server's own limit for a DNS subdomain
+SENTENCE = 2048  # messages: the API server cuts events and conditions at 1 kB and 32 kB
+ELLIPSIS = "…"
+
+_HOSTILE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
+    "\U000e0000-\U000e007f]"
+)
+_SPACES = {ord(one): " " for one in "\t\n\v\f\r\x1c\x1d\x1e\x85\u2028\u2029"}
+
+
+def _mark(found: re.Match[str]) -> str:
+    return _SPACES.get(ord(found.group()), "")
+
+
+def clean(text: str | bytes, limit: int = SENTENCE) -> str:
+    """One line of text without anything that a terminal obeys, at most `limit` characters."""
+    if isinstance(text, bytes):
+        text = text.decode("utf-8", "replace")
+    if len(text) > limit:
+        text = text[: max(limit - 1, 0)] + ELLIPSIS[:limit]
+    if text.isascii() and text.isprintable():
+        return text
+    return _HOSTILE.sub(_mark, text)
+
+
+def clean_block(text: str | bytes, limit: int = 1 << 20) -> str:
+    """Text of several lines: as `clean`, but line feeds stay and a tab becomes four spaces."""
+    if isinstance(text, bytes):
+        text = text.decode("utf-8", "replace")
+    if len(text) > limit:
+        text = text[: max(limit - 1, 0)] + ELLIPSIS[:limit]
+    if text.isascii() and text.isprintable():
+        return text
+    lines = text.replace("\r\n", "\n").split("\n")
+    return "\n".join(_HOSTILE.sub(_mark, line.replace("\t", "    ")) for line in lines)
+
+
+LONGEST_WORD = 256
+"""Longer text is hardly ever seen twice and is not remembered."""
+
+
+class WordCache(dict[str, str]):
+    """Cleaned spelling of words that come again and again, one object for each.
+
+    `words[raw]` costs one dictionary look-up for a word seen before. A list of 50,000 pods holds a few
+    hundred different words, so their records share them. Forgets everything when it grows past `bound`.
+    """
+
+    def __init__(self, bound: int = 100_000) -> None:
+        super().__init__()
+        self._bound = bound
+
+    def __missing__(self, raw: str) -> str:
+        if len(raw) > LONGEST_WORD:
+            return clean(raw, SENTENCE)
+        if len(self) >= self._bound:
+            self.clear()
+        word = sys.intern(clean(raw, SENTENCE))
+        self[raw] = word
+        return word
+
+
+WORDS = WordCache()
+"""The dictionary that all decoders of this process share: spellings only, no state of a cluster."""

@@ -1,0 +1,37 @@
+"""`cockpit job clone NAME`: make a job like one that is there."""
+
+import argparse
+import asyncio
+
+from cockpit.actions.find import job_named
+from cockpit.actions.verbs.job_shape import CLONE, clone_form, plan_of_clone
+from cockpit.actions.verbs.kinds import KINDS
+from cockpit.attach import AttachOptions
+from cockpit.clock import SystemClock
+from cockpit.commands.confirm import confirm_plan, refuse_without_right
+from cockpit.commands.job import values_given
+from cockpit.commands.live import attached
+from cockpit.commands.output import note, put, tree_text
+from cockpit.commands.settings import attach_options, settings_in_force
+from cockpit.commands.verb import narrowed, planner
+
+
+def run(options: argparse.Namespace) -> int:
+    """Make the clone; the answer is the exit code."""
+    values = values_given(options)
+    chosen = attach_options(options, settings_in_force(), narrowed([options.source]))
+    refuse_without_right(options, may_write=chosen.write)
+    return asyncio.run(_run(values, options, chosen))
+
+
+async def _run(values: dict[str, str], options: argparse.Namespace, chosen: AttachOptions) -> int:
+    clock = SystemClock()
+    async with attached(chosen, clock) as live:
+        note(await live.settle(KINDS[CLONE.kind].watched(), options.timeout))
+        planning = (await planner(live, clock))()
+        job = job_named(planning.jobs.values(), options.source, chosen.namespace)
+        template = await clone_form(planning, job)
+        plan = plan_of_clone(planning, job, template, values)
+        if options.dry_run:
+            put([tree_text(plan.calls[0].body, "yaml"), ""])
+        return await confirm_plan(plan, options, planning.session, clock)

@@ -1,0 +1,143 @@
+"""Show a plan and ask; carry it out; tell what became of it."""
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Awaitable, Sequence
+
+from cockpit.actions.bulk import Result
+from cockpit.actions.conduct import Intent, Tried, What, carry_verb, conduct, verdict_words
+from cockpit.actions.kubectl import MOST_KUBECTL, kubectl_lines
+from cockpit.actions.perform import READ_ONLY
+from cockpit.actions.plan_diff import NOTHING_DONE
+from cockpit.actions.planning import FreshPlanning
+from cockpit.clock import Clock
+from cockpit.commands.output import note, put
+from cockpit.errors import BadInput, NoConnection, Refused, Unchanged
+from cockpit.local_state.audit import Audit
+from cockpit.model.plan import Outcome, Plan
+from cockpit.model.session import Session
+
+CODES = {"done": 0, "unchanged": 0, "refused": 1, "failed": 2, "untried": 2}
+
+
+def refuse_without_right(options: argparse.Namespace, *, may_write: bool) -> None:
+    """Stop before anything is asked of the cluster: no `--write`, or nobody there to say yes."""
+    if options.dry_run:
+        return
+    if not may_write:
+        raise BadInput(f"{READ_ONLY} (or set write = true for this context in the configuration)")
+    if not options.yes and not sys.stdin.isatty():
+        raise BadInput("stdin is not a terminal; use --yes")
+
+
+def plan_lines(plan: Plan, context: str = "") -> list[str]:
+    """The plan as a person reads it before "yes"; `context` is the one it is for."""
+    lines = [plan.title, *(f"  {line}" for line in plan.lines)]
+    lines += [f"  ! {warning}" for warning in plan.warnings]
+    if plan.shell:
+        lines.append(f"  $ {plan.shell}")
+    lines += [f"  # {line}" for line in kubectl_lines(plan, context)[:MOST_KUBECTL]]
+    return lines
+
+
+class Prompt:
+    """Asks in this terminal; with `--yes` nobody is asked, with `--dry-run` nothing is done.
+
+    `code` is the exit code of a dry run. Without one a refusal is raised before anything is shown.
+    """
+
+    def __init__(self, options: argparse.Namespace, context: str = "") -> None:
+        self._options = options
+        self._context = context
+        self.code = 0
+
+    @property
+    def asks_again(self) -> bool:
+        return not self._options.yes
+
+    async def ask(
+        self, face: Plan, changes: tuple[str, ...], trial: Awaitable[Tried[What]]
+    ) -> Tried[What] | None:
+        """Raises Refused with what the server would say, NoConnection where it said nothing."""
+        tried = await trial
+        verdict = tried.verdict
+        if self._options.dry_run:
+            told = f"  server: {verdict_words(verdict)}"
+            put([*plan_lines(tried.face, self._context), *_left_out(tried.left_out), told])
+            self.code = CODES[verdict.state]
+            return None
+        if verdict.state in ("refused", "failed"):
+            raise (Refused if verdict.state == "refused" else NoConnection)(verdict.sentence)
+        if verdict.state == "unchanged":
+            put([verdict.sentence])
+            return None
+        if verdict.state == "untried":
+            note([verdict_words(verdict)])
+        if self._options.yes:
+            return tried
+        first = [f"! {line}" for line in (NOTHING_DONE, *changes)] if changes else []
+        put([*first, *plan_lines(tried.face, self._context), *_left_out(tried.left_out)])
+        if await _yes():
+            return tried
+        put(["nothing was changed"])
+        return None
+
+
+async def confirm_and_carry(
+    intent: Intent,
+    fresh: FreshPlanning,
+    options: argparse.Namespace,
+    clock: Clock,
+    *,
+    context: str,
+) -> int:
+    """Plan, rehearse on the server, show, ask, make anew, carry out; the answer is the exit code.
+
+    With `--dry-run` it ends after the rehearsal. Where it would do something else after "yes", nothing is
+    done: it is shown and asked for again. Raises Refused when the server would refuse, and with `--yes` when
+    it would do something else.
+    """
+
+    def tell_one(result: Result) -> None:
+        put([f"{result.name}: {result.outcome.sentence}"])
+
+    prompt = Prompt(options, context)
+    try:
+        done = await carry_verb(intent, fresh, Audit, clock, asker=prompt, told=tell_one)
+    except Unchanged as error:
+        put([error.sentence])
+        return 0
+    return _code(prompt, None if done is None else done.outcome)
+
+
+async def confirm_plan(plan: Plan, options: argparse.Namespace, session: Session, clock: Clock) -> int:
+    """The same for what is created: nothing is there that could have moved on."""
+    prompt = Prompt(options, session.context)
+    return _code(prompt, await conduct(plan, None, session, Audit, clock, asker=prompt))
+
+
+def _code(prompt: Prompt, ended: Outcome | None) -> int:
+    return prompt.code if ended is None else tell(ended)
+
+
+def _left_out(reasons: Sequence[str]) -> list[str]:
+    return [f"  - left out: {sentence}" for sentence in reasons]
+
+
+def tell(outcome: Outcome) -> int:
+    """Print the outcome; failures are raised so that they end on standard error with their code."""
+    code = CODES[outcome.state]
+    if code:
+        raise (Refused if code == 1 else NoConnection)(outcome.sentence)
+    put([f"{outcome.sentence} (audit {outcome.audit_id})" if outcome.audit_id else outcome.sentence])
+    note([f"warning: {sentence}" for sentence in outcome.warnings])
+    return code
+
+
+async def _yes() -> bool:
+    sys.stdout.write("Proceed? [y/N] ")
+    sys.stdout.flush()
+    # In a thread: the watches that keep the plan fresh go on while the person reads.
+    answer = await asyncio.to_thread(sys.stdin.readline)
+    return answer.strip().lower() in ("y", "yes")

@@ -1,0 +1,69 @@
+"""`cockpit fleet`: nodes needed at the current load, largest gangs that fit, idle and lost GPUs."""
+
+import argparse
+import asyncio
+from typing import Any
+
+from cockpit.attach import Attachment, AttachOptions
+from cockpit.clock import Clock, SystemClock
+from cockpit.commands.get import NEEDS, telemetry
+from cockpit.commands.live import attached
+from cockpit.commands.output import grid, note, plain, put, tree_text
+from cockpit.commands.settings import attach_options, settings_in_force
+from cockpit.views.fleet_use import FleetPage, fleet_page, head_lines, idle_table, lost_table, model_table
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print once."""
+    return asyncio.run(_run(options, attach_options(options, settings_in_force()), SystemClock()))
+
+
+async def _run(options: argparse.Namespace, chosen: AttachOptions, clock: Clock) -> int:
+    async with attached(chosen, clock) as live:
+        notes = await live.settle(NEEDS["overview"], options.timeout, with_gpus=True)
+        put(page_lines(live.attachment, options.output, clock.cluster_now()))
+    note(notes)
+    return 0
+
+
+def page_lines(attachment: Attachment, output: str, now_seconds: float) -> list[str]:
+    """The lines of one answer."""
+    page = fleet_page(attachment.store, attachment.jobs, now_seconds)
+    if output == "table":
+        return table_lines(page)
+    return [tree_text(_tree(page, attachment, now_seconds), output)]
+
+
+def table_lines(page: FleetPage) -> list[str]:
+    """For a person."""
+    lines = head_lines(page)
+    for titles, rows in (model_table(page.use), idle_table(page.use), lost_table(page)):
+        if rows and page.use.is_use_known:
+            lines += ["", *grid(list(titles), [list(row) for row in rows])]
+    return lines
+
+
+def _tree(page: FleetPage, attachment: Attachment, now_seconds: float) -> dict[str, Any]:
+    use = page.use
+    models = [{**plain(one), "is_exact": one.packing.is_exact} for one in use.models]
+    for one, model in zip(models, use.models, strict=True):
+        one["packing"] = _packing(model.packing)
+        one["with_waiting"] = None if model.with_waiting is None else _packing(model.with_waiting)
+        one["gangs"] = [{"gpus_each": size, "members": members} for size, members in model.gangs]
+    return {
+        "kind": "fleet",
+        "context": attachment.session.context if attachment.session else "",
+        "at_seconds": now_seconds,
+        "telemetry": telemetry(attachment),
+        "nodes": use.nodes,
+        "nodes_needed": use.needed if use.is_use_known else None,
+        "nodes_needed_at_least": use.at_least if use.is_use_known else None,
+        "models": models if use.is_use_known else None,
+        "idle": None if use.idle is None else [plain(one) for one in use.idle],
+        "idle_gpu_hours": use.idle_gpu_hours,
+        "lost": [one._asdict() for one in page.lost],
+    }
+
+
+def _packing(one: Any) -> dict[str, int]:
+    return {"nodes": one.nodes, "at_least": one.at_least, "pods_without_room": one.unplaced}

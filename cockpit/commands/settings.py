@@ -1,0 +1,83 @@
+"""What is in force: the command line, then the environment, the context's configuration, the general one."""
+
+import argparse
+import os
+from collections.abc import Mapping
+
+from cockpit.attach import AttachOptions
+from cockpit.errors import BadInput, NoConnection
+from cockpit.local_state.config import Settings, is_namespace, load_settings
+from cockpit.local_state.paths import config_folder
+from cockpit.model.metrics_server import NO_METRICS_SERVER, MetricsServer, in_force
+
+
+def settings_in_force() -> Settings:
+    """The configuration file of this user. Raises BadInput where it cannot be used."""
+    return load_settings(config_folder(os.environ) / "config.toml")
+
+
+def attach_options(options: argparse.Namespace, settings: Settings, namespace: str = "") -> AttachOptions:
+    """How to attach. `namespace` narrows what is listed where the command knows it better.
+
+    Raises BadInput for a namespace that cannot be one, and for a Prometheus that cannot be asked.
+    """
+    context = getattr(options, "context", None)
+    own = settings.of_context(_context_name(options, settings))
+    chosen = getattr(options, "namespace", "")
+    if chosen and not is_namespace(chosen):
+        raise BadInput(f"--namespace: {chosen!r} is not a valid namespace name")
+    if not chosen and not getattr(options, "all_namespaces", False):
+        chosen = own.namespace
+    prometheus = in_force(_by_options(options), by_environment(os.environ), own.prometheus)
+    if prometheus != NO_METRICS_SERVER:
+        from cockpit.telemetry.endpoint import configured
+
+        configured(prometheus)
+    return AttachOptions(
+        kubeconfig=getattr(options, "kubeconfig", None),
+        context=context,
+        namespace=namespace or chosen,
+        write=getattr(options, "write", False) or own.write,
+        prometheus=prometheus,
+    )
+
+
+def _by_options(options: argparse.Namespace) -> MetricsServer:
+    return MetricsServer(
+        url=getattr(options, "prometheus_url", ""),
+        token_file=getattr(options, "prometheus_token_file", ""),
+        username=getattr(options, "prometheus_username", ""),
+        password_file=getattr(options, "prometheus_password_file", ""),
+        ca_file=getattr(options, "prometheus_ca_file", ""),
+    )
+
+
+def by_environment(environment: Mapping[str, str]) -> MetricsServer:
+    """The metrics server that `COCKPIT_PROMETHEUS_...` name; empty values count as not set."""
+
+    def of(name: str) -> str:
+        return environment.get(f"COCKPIT_PROMETHEUS_{name}", "")
+
+    return MetricsServer(
+        url=of("URL"),
+        token=of("TOKEN"),
+        token_file=of("TOKEN_FILE"),
+        username=of("USERNAME"),
+        password=of("PASSWORD"),
+        password_file=of("PASSWORD_FILE"),
+        ca_file=of("CA_FILE"),
+    )
+
+
+def _context_name(options: argparse.Namespace, settings: Settings) -> str:
+    named: str | None = getattr(options, "context", None)
+    if named or not settings.contexts:
+        return named or ""
+    from cockpit.kube.kubeconfig import check, files
+
+    try:
+        trees = [check(path) for path in files(getattr(options, "kubeconfig", None)) if path.exists()]
+    except NoConnection:
+        # Told where the connection is made, with its remedy; here it only means that no context is known.
+        return ""
+    return next((str(tree["current-context"]) for tree in trees if tree.get("current-context")), "")

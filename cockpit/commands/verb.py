@@ -1,0 +1,121 @@
+"""`cockpit NOUN VERB NAME ...`: every verb of the registry that has a plan, on what is named."""
+
+import argparse
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from cockpit.actions.conduct import Intent, picking_line
+from cockpit.actions.planning import FreshPlanning, Planning
+from cockpit.actions.verbs.kinds import KINDS, TargetKind
+from cockpit.actions.verbs.registry import verb_of
+from cockpit.actions.verbs.verb import Verb
+from cockpit.attach import AttachOptions
+from cockpit.clock import Clock, SystemClock
+from cockpit.commands.confirm import confirm_and_carry, refuse_without_right
+from cockpit.commands.job import served_lookup
+from cockpit.commands.live import Live, attached
+from cockpit.commands.output import note, put
+from cockpit.commands.settings import attach_options, settings_in_force
+from cockpit.errors import BadInput, NoConnection
+from cockpit.model.job import Job
+
+
+def run(options: argparse.Namespace) -> int:
+    """Do the verb `options.verb` to what is named; the answer is the exit code."""
+    verb = verb_of(options.verb)
+    kind = KINDS[verb.kind]
+    told = verb.options(**{one.field: getattr(options, f"verb_{one.field}") for one in verb.flags})
+    names: list[str] = list(options.names)
+    if not names and not options.filter and verb.picks is None:
+        raise BadInput(
+            f"which {kind.word}s? give names, or --filter TEXT as typed after / on the screen, to {verb.name}"
+        )
+    for name in names:
+        if not all(name.split("/")):
+            raise BadInput(f"{name!r} is not a {kind.word}: write {kind.naming}")
+    if not kind.is_namespaced:
+        # it is not in the namespace that a person works in: everything is listed
+        options.all_namespaces, options.namespace = True, ""
+    chosen = attach_options(options, settings_in_force(), narrowed(names) if kind.has_filter else "")
+    refuse_without_right(options, may_write=chosen.write)
+    return asyncio.run(_run(verb, kind, told, options, chosen))
+
+
+def narrowed(names: Sequence[str]) -> str:
+    """The namespace that all names name, "" where they do not: what is listed is narrowed to it."""
+    spaces = {one.split("/")[-2] if one.count("/") in (1, 2) else "" for one in names}
+    return spaces.pop() if len(spaces) == 1 else ""
+
+
+async def _run(
+    verb: Verb, kind: TargetKind, told: Any, options: argparse.Namespace, chosen: AttachOptions
+) -> int:
+    clock = SystemClock()
+    async with attached(chosen, clock) as live:
+        note(await live.settle(kind.watched(), options.timeout))
+        fresh = await planner(live, clock)
+        planning = fresh()
+        things = _meant(kind, planning, options, chosen.namespace, clock)
+        if verb.picks is not None:
+            things = verb.picks(things, told, clock.cluster_now())
+        if not things:
+            put([f"no {kind.word} to {verb.name}"])
+            return 0
+        shell = ""
+        if verb.picks is not None:
+            shell = picking_line(verb, told, planning.context, options.names, options.filter)
+        return await confirm_and_carry(
+            Intent(verb, things, told, shell), fresh, options, clock, context=planning.context
+        )
+
+
+async def planner(live: Live, clock: Clock) -> FreshPlanning:
+    """What plans are made on as it is by then. Raises NoConnection where the connection is lost."""
+    session = live.attachment.session
+    if session is None:
+        raise NoConnection(live.attachment.sentence or "the connection was lost")
+    lookup = await served_lookup(session)
+    folders = tuple(settings_in_force().template_folders)
+    at_seconds = clock.now()  # one moment for the plan that is shown and the one that is sent
+
+    def fresh(*, reads: bool = False) -> Planning:
+        attachment = live.attachment
+        attachment.jobs.catch_up()
+        jobs = attachment.jobs.jobs
+        return Planning(
+            attachment.store,
+            session,
+            lookup,
+            session.context,
+            jobs,
+            reads,
+            folders,
+            session.server_version,
+            at_seconds,
+        )
+
+    return fresh
+
+
+def _meant(
+    kind: TargetKind, planning: Planning, options: argparse.Namespace, namespace: str, clock: Clock
+) -> Sequence[Any]:
+    """What is named, or all; of those what the filter shows."""
+    if kind.named is None:
+        raise BadInput(f"a {kind.word} cannot be named here")
+    named = [kind.named(planning, name, namespace) for name in options.names]
+    if not kind.has_filter or (named and not options.filter):
+        return named
+    return _shown(named or planning.jobs.values(), planning, options.filter, namespace, clock)
+
+
+def _shown(jobs: Any, planning: Planning, text: str, namespace: str, clock: Clock) -> list[Job]:
+    from cockpit.views import jobs as view
+    from cockpit.views.view_state import ViewState
+
+    state = ViewState(filter=text, namespace=namespace)
+    table = view.table(jobs, planning.store, state, clock.cluster_now())
+    if table.problem:
+        raise BadInput(f"--filter: {table.problem}")
+    return [table.row(at).job for at in range(len(table))]

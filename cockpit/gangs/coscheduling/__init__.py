@@ -1,0 +1,133 @@
+"""Coscheduling of scheduler-plugins: a second scheduler that binds a PodGroup together, through Permit.
+
+Source: scheduler-plugins apis/scheduling/v1alpha1, pkg/coscheduling.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from cockpit.errors import BadInput
+from cockpit.gangs.coscheduling.retry import plan_retry_now
+from cockpit.gangs.engine import ControllerSigns, Engine, InstalledEngine, NewJob, Suited
+from cockpit.gangs.manifests import (
+    Attached,
+    copied,
+    group_beside,
+    label_pods,
+    least_members,
+    mapping,
+    members_of,
+    refuse_without_pods,
+    set_scheduler,
+)
+from cockpit.model.gang import PodGroup
+from cockpit.model.plan import Plan
+from cockpit.model.pod import DEFAULT_SCHEDULERS, Pod
+from cockpit.model.record import Kind, Labels
+from cockpit.model.watched import Watched
+
+GROUP = "scheduling.x-k8s.io"
+API_VERSION = f"{GROUP}/v1alpha1"
+LABEL = f"{GROUP}/pod-group"
+SCHEDULER = "scheduler-plugins-scheduler"
+_SET_ASIDE = re.compile(r"podGroup \S+ failed recently|optimistic rejection in PostFilter")
+
+
+class Coscheduling(Engine):
+    """All or nothing in a second scheduler, whose name the cluster chooses."""
+
+    name = "Coscheduling"
+    meaning = (
+        "Binds all pods together or none. A rejected group is not retried when capacity becomes free, only"
+        " when it is touched: retry now does that."
+    )
+    option = "[:SCHEDULER]"
+    controller = ControllerSigns(GROUP, "podgroups", (SCHEDULER, "scheduler-plugins"))
+    watched = (Watched(Kind.POD_GROUP, GROUP, "podgroups", ("v1alpha1",), name),)
+    kinds = {(API_VERSION, "PodGroup"): "podgroups"}  # noqa: RUF012 - a fact, never changed
+    retry_kind = (API_VERSION, "PodGroup")
+
+    def queue_of_pod(self, pod: Pod, labels: Labels) -> str | None:
+        return "" if pod.gang and pod.scheduler not in DEFAULT_SCHEDULERS else None
+
+    def suits(self, job: NewJob, installed: InstalledEngine) -> Suited | None:
+        """Where it is seen at work, and the name of its scheduler is known."""
+        if installed.is_alive is not True or not job.has_pods:
+            return None
+        scheduler = _scheduler(job, installed)
+        return None if scheduler is None else Suited(installed.sentence, scheduler=scheduler)
+
+    def attach(self, manifest: Mapping[str, Any], *, queue: str = "", scheduler: str = "") -> Attached:
+        return attach(manifest, scheduler=scheduler or SCHEDULER)
+
+    def is_named_by(self, manifest: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]) -> bool:
+        return any(LABEL in _labels(one) for one in pods)
+
+    def conflicts(self, manifest: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+        for one in pods:
+            scheduler = str(mapping(one.get("spec")).get("schedulerName") or "")
+            if LABEL in _labels(one) and scheduler in DEFAULT_SCHEDULERS:
+                yield (
+                    "a pod group of scheduler-plugins without schedulerName: its pods would start one by one"
+                )
+
+    def reason(self, group: PodGroup, pods: tuple[Pod, ...]) -> str:
+        """What the group itself tells: members that are missing. The rest stands on its pods only."""
+        there = sum(1 for pod in pods if not pod.is_finished)
+        if group.min_member is not None and there < group.min_member:
+            return f"its group has {there} of {group.min_member} pods"
+        return ""
+
+    def is_set_aside(self, message: str) -> bool:
+        """True where a pod was refused for its group: only a touch of the group wakes it, room does not."""
+        return _SET_ASIDE.search(message) is not None
+
+    def plan_retry(self, group: Mapping[str, Any], path: str, at: str) -> Plan:
+        return plan_retry_now(group, path, at)
+
+
+def _scheduler(job: NewJob, installed: InstalledEngine) -> str | None:
+    """Name of the scheduler as pods of gangs have it; "" for the usual one; None where nothing tells."""
+    names = {
+        pod.scheduler
+        for pod in job.pods
+        if pod.gang and pod.scheduler not in (*DEFAULT_SCHEDULERS, *job.schedulers)
+    }
+    if len(names) == 1:
+        (name,) = names
+        return "" if name == SCHEDULER else name
+    return "" if not names and installed.pod.partition("/")[2].startswith(SCHEDULER) else None
+
+
+def _labels(template: Mapping[str, Any]) -> Mapping[str, Any]:
+    return mapping(mapping(template.get("metadata")).get("labels"))
+
+
+def attach(
+    manifest: Mapping[str, Any],
+    *,
+    scheduler: str = SCHEDULER,
+    minimum: int | None = None,
+    timeout_seconds: int = 120,
+) -> Attached:
+    """The manifest with its pods in a PodGroup of its name, and that PodGroup, which comes first.
+
+    Raises BadInput where fewer pods exist than `minimum`, and for a job whose last pod waits for the others.
+    """
+    least = least_members(manifest, Coscheduling.name, "minMember", minimum)
+    tree = copied(manifest)
+    if least == members_of(tree) and _launcher_waits(tree):
+        raise BadInput(
+            "launcherCreationPolicy WaitForWorkersReady creates the launcher only when the workers run, but"
+            f" the group waits for all {least}: use AtStartup, or a minMember of {least - 1}"
+        )
+    refuse_without_pods(tree, Coscheduling.name)
+    set_scheduler(tree, scheduler)
+    label_pods(tree, LABEL, tree["metadata"]["name"])
+    group = group_beside(tree, API_VERSION, {"minMember": least, "scheduleTimeoutSeconds": timeout_seconds})
+    return Attached(tree, (group,), (Coscheduling.meaning,))
+
+
+def _launcher_waits(tree: Mapping[str, Any]) -> bool:
+    return (tree.get("spec") or {}).get("launcherCreationPolicy") == "WaitForWorkersReady"

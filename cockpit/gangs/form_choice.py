@@ -1,0 +1,56 @@
+"""Engine and queue of a form: they follow what the cluster has until a person decides otherwise."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from cockpit.gangs import registry
+from cockpit.gangs.choose_engine import Detected
+
+_NONE = registry.NONE.word
+
+
+class Auto(NamedTuple):
+    """What was filled in without being asked, last time."""
+
+    engine: str = _NONE
+    queue: str = ""
+
+
+def follow(engine: str, queue: str, last: Auto, found: Detected) -> tuple[str, str, Auto]:
+    """(engine, queue, what of it was filled in) for what the form holds now.
+
+    Whoever names a queue wants the engine that admits by queues, whoever takes it away wants no engine;
+    whoever chooses another engine is not left with a queue that nobody chose.
+    """
+    is_own_engine, is_own_queue = engine == last.engine, queue == last.queue
+    if is_own_engine and is_own_queue:
+        return found.engine, found.queue, Auto(found.engine, found.queue)
+    if is_own_engine:
+        by_quota = _by_quota()
+        if engine in (by_quota, _NONE):
+            engine = by_quota if queue else _NONE
+        return engine, queue, Auto(engine, last.queue)
+    if is_own_queue:
+        kept = (queue or found.queue) if engine == _by_quota() else ""
+        return engine, kept, Auto(last.engine, kept)
+    return engine, queue, last
+
+
+def _by_quota() -> str:
+    """The word of the engine whose queue a job names in its own manifest, by the field of the form."""
+    return next((one.word for one in registry.engines_by_quota()), _NONE)
+
+
+def engine_word(engine: str, values: Mapping[str, str], found: Detected) -> tuple[str, dict[str, str]]:
+    """(`--engine` as a command takes it, the values that go with it). "" where the values alone say it."""
+    given = dict(values)
+    queue = given.get("queue", "").strip()
+    chosen = registry.engine_called(engine) or registry.NONE
+    if chosen.places_pods and chosen.queue_offer and queue:
+        given["queue"] = ""
+        return f"{engine}:{queue}", given
+    if found.scheduler and found.engine == engine:
+        return found.word, given
+    if (queue and not chosen.places_pods) or (engine == found.engine == _NONE and not queue):
+        return "", given
+    return engine, given

@@ -1,0 +1,218 @@
+"""Kueue's sentences as data. Patterns are tolerant: wording moves between releases.
+
+Sources: kueue pkg/scheduler/flavorassigner/flavorassigner.go, pkg/scheduler/scheduler.go,
+pkg/cache/scheduler/tas_flavor_snapshot.go, pkg/controller/core/workload_controller.go,
+apis/kueue/v1beta2/workload_types.go; the forms of v0.15 and v0.19 were seen on the real controller.
+"""
+
+import re
+from typing import NamedTuple
+
+
+class KueueText(NamedTuple):
+    """`words` may use the pattern's named groups, and {namespace}, {queue}, {cluster_queue}, {selector} and
+    {level} of the workload. `is_blocked` where waiting alone will never help."""
+
+    id: str
+    pattern: re.Pattern[str]
+    words: str
+    is_blocked: bool = False
+
+
+def _text(id_: str, pattern: str, words: str, is_blocked: bool = False) -> KueueText:
+    return KueueText(id_, re.compile(pattern, re.IGNORECASE | re.DOTALL), words, is_blocked)
+
+
+UNUSED = re.compile(
+    r"insufficient unused quota(?: in cohort)? for (?P<resource>\S+) in flavor (?P<flavor>[^\s,]+),"
+    r"\s*(?P<missing>[\w.]+) more needed",
+    re.IGNORECASE,
+)
+EXCEEDS = re.compile(
+    r"insufficient quota for (?P<resource>\S+) in flavor (?P<flavor>[^\s,]+),"
+    r"[^()]*\((?P<before>[\w.]+)\)[^()]*\((?P<asked>[\w.]+)\)[^()]*\((?P<most>[\w.]+)\)",
+    re.IGNORECASE,
+)
+PREEMPTING = re.compile(r"Pending the preemption of (?P<count>\d+) workload", re.IGNORECASE)
+PREEMPTED_BY = re.compile(r"JobUID: (?P<uid>[0-9a-fA-F-]+)")
+
+SAYS_NOTHING = re.compile(
+    r"Bypassed scheduling evaluation|pending evaluation in the scheduling queue", re.IGNORECASE
+)
+"""Said of what Kueue did not look at: another like it stands for it, or it is not at the head."""
+PASSED_OVER = re.compile(r"Bypassed scheduling evaluation", re.IGNORECASE)
+REJECTED = (
+    re.compile(
+        r"AdmissionCheck in Rejected state: \"(?P<check>[^\"]+)\"(?: \((?P<message>.*)\))?", re.IGNORECASE
+    ),
+    re.compile(r"Admission check\(s\): (?P<check>.+?),? were rejected(?P<message>)", re.IGNORECASE),
+)
+LOST_WORDS = "put back: node {node} was lost and its topology had no other"
+LOST_NODES = re.compile(r"no replacement for unhealthy node\(s\): (?P<node>[^\s,;]+)", re.IGNORECASE)
+GATED = "held until {holder} takes back its admission-gated-by"
+
+
+def is_about_pods_ready(reason: str, message: str) -> bool:
+    """Whether it waits until the pods of an admitted job are ready (waitForPodsReady with blockAdmission)."""
+    return reason == "WaitingForPodsReady" or "to be in PodsReady" in message
+
+
+QUEUED_TEXTS: tuple[KueueText, ...] = (
+    _text(
+        "B4",
+        r"LocalQueue (?P<queue>\S+) doesn't exist",
+        "queue {queue} does not exist in namespace {namespace}",
+        True,
+    ),
+    _text(
+        "B4",
+        r"ClusterQueue (?P<cluster_queue>\S+) (?:doesn't exist|not found)",
+        "ClusterQueue {cluster_queue} does not exist",
+        True,
+    ),
+    _text("B5", r"LocalQueue (?P<queue>\S+) is (?:inactive|stopped)", "queue {queue} is stopped", True),
+    _text(
+        "B5",
+        r"ClusterQueue (?P<cluster_queue>\S+) is stopped",
+        "ClusterQueue {cluster_queue} is stopped",
+        True,
+    ),
+    _text(
+        "B4",
+        r"ClusterQueue (?P<cluster_queue>\S+) is inactive",
+        "ClusterQueue {cluster_queue} is not active",
+        True,
+    ),
+    _text(
+        "B4",
+        r"namespace doesn't match ClusterQueue selector",
+        "ClusterQueue {cluster_queue} takes no jobs from namespace {namespace}",
+        True,
+    ),
+    _text(
+        "B9",
+        r'topology "(?P<topology>[^"]+)" allows to fit only (?P<fits>\d+) out of (?P<pods>\d+) (?:pod|slice)'
+        r"(?:[^;]*; excluded: (?P<excluded>[^;]+))?",
+        "topology {topology} has room for {fits} of {pods} pods in one place",
+    ),
+    _text(
+        "B9",
+        r'topology "(?P<topology>[^"]+)" doesn\'t allow to fit any of (?P<pods>\d+) (?:pod|slice)'
+        r"(?:[^;]*; excluded: (?P<excluded>[^;]+))?",
+        "topology {topology} has room for none of {pods} pods",
+    ),
+    _text(
+        "B3",
+        r"untolerated taint \{(?P<taint>[^\s}:]+)(?: (?P<value>(?!No|Prefer)[^\s}]+))?[^}]*\} in flavor"
+        r" (?P<flavor>[^\s,]+)",
+        "flavor {flavor} has taint {taint} that the pods do not tolerate",
+        True,
+    ),
+    _text(
+        "B3",
+        r"flavor (?P<flavor>\S+) doesn't match node affinity",
+        "node selector {selector} rules out flavor {flavor}",
+        True,
+    ),
+    _text("B3", r"flavor (?P<flavor>\S+) not found", "ResourceFlavor {flavor} does not exist", True),
+    _text(
+        "B3",
+        r"resource (?P<resource>\S+) unavailable in ClusterQueue",
+        "ClusterQueue {cluster_queue} offers no {resource}",
+        True,
+    ),
+    _text(
+        "B3",
+        r"pod set (?P<pod_set>[^\s:;]+): no (?:TAS )?flavor assigned",
+        "pod set {pod_set} asks for nothing that queue {cluster_queue} covers: give it a CPU request",
+        True,
+    ),
+    _text(
+        "B9",
+        r'flavor "?(?P<flavor>[^\s"]+)"? does not contain the requested level',
+        "the topology of flavor {flavor} has no level {level}",
+        True,
+    ),
+    _text("B9", r"no requested topology level: (?P<level>\S+)", "its topology has no level {level}", True),
+    _text(
+        "B9",
+        r'flavor "?(?P<flavor>[^\s"]+)"? does not support TopologyAwareScheduling',
+        "it asks for a topology, and flavor {flavor} has none",
+        True,
+    ),
+    _text(
+        "B9",
+        r"cannot find replacement assignment for unhealthy node: (?P<node>[^\s,;]+)",
+        "node {node} is lost, and its topology has no other place for the pods",
+    ),
+    _text("B10", r"Pending the preemption of 1 workload", "waits for 1 preempted job to end"),
+    _text(
+        "B10", r"Pending the preemption of (?P<count>\d+) workload", "waits for {count} preempted jobs to end"
+    ),
+    _text(
+        "B1",
+        r"no longer fits after processing another workload",
+        "another job took the quota: waits for its next turn",
+    ),
+    _text(
+        "B8",
+        r"waiting for all admitted workloads to be in PodsReady",
+        "waits until the pods of another admitted job are ready",
+    ),
+    _text("B26", r"Preempted to accommodate a workload", "waits for Kueue to look at it again"),
+    _text("B6", r"workload is deactivated", "suspended: its workload is deactivated"),
+    _text("B13", r"exceeded the PodsReady timeout", "its pods were not ready in time: it was put back"),
+    _text("B11", r"admission is gated by: *(?P<holder>[^\s].*)", GATED),
+    _text("B11", r"admission.?gated", "held by an admission gate: its controller has to lift it"),
+    _text("B7", r"has failed admission checks", "an admission check took its place back"),
+    _text("B12", r"backoff", "waits out a back-off before the next attempt"),
+)
+
+REASON_WORDS: dict[str, tuple[str, str, bool]] = {
+    # reason of QuotaReserved=False -> row of the catalogue, words where the message says nothing known, and
+    # whether it is blocked
+    "WaitingForQuota": ("B1", "waits for free quota in {cluster_queue}", False),
+    "ExceedsMaxQuota": ("B2", "asks more than {cluster_queue} can ever give", True),
+    "NoMatchingFlavor": ("B3", "no flavor of {cluster_queue} matches its pods", True),
+    "Misconfigured": ("B4", "queue {queue} is missing or not usable", True),
+    "Suspended": ("B5", "queue {queue} is stopped", True),
+    "AdmissionGated": ("B11", "held by an admission gate: its controller has to lift it", False),
+    "WaitingForPodsReady": ("B8", "waits until the pods of another admitted job are ready", False),
+    "TopologyPlacementFailed": ("B9", "no place in the topology is large enough now", False),
+    "WaitingForPreemptedWorkloads": ("B10", "waits for preempted jobs to end", False),
+    "PendingEvaluation": ("", "waits for Kueue to look at it", False),
+    "OnHold": ("", "put on hold by Kueue", False),
+    "Deactivated": ("B6", "suspended: its workload is deactivated", False),
+}
+
+EVICTED_WORDS: dict[str, tuple[str, str]] = {
+    # reason of Evicted=True -> row of the catalogue and words
+    "PodsReadyTimeout": ("B13", "its pods were not ready in time: it was put back"),
+    "AdmissionCheck": ("B7", "an admission check took its place back"),
+    "ClusterQueueStopped": ("B5", "its ClusterQueue was stopped and drained"),
+    "LocalQueueStopped": ("B5", "its queue was stopped and drained"),
+    "NodeFailures": ("B9", "put back after node failures"),
+    "FlavorMigration": ("", "moves to another flavor"),
+}
+
+_RETRIED_OUT = ("B13", "deactivated after too many retries: its pods were never ready in time")
+_RAN_OUT = ("B6", "deactivated: it ran longer than it was allowed to")
+DEACTIVATED_WORDS: dict[str, tuple[str, str]] = {
+    "DeactivatedDueToRequeuingLimitExceeded": _RETRIED_OUT,
+    "RequeuingLimitExceeded": _RETRIED_OUT,
+    "DeactivatedDueToMaximumExecutionTimeExceeded": _RAN_OUT,
+    "MaximumExecutionTimeExceeded": _RAN_OUT,
+}
+DEACTIVATED_BY_PERSON = "suspended: its workload is deactivated (spec.active is false)"
+
+INACTIVE_WORDS: dict[str, str] = {
+    # reason of Active=False on a queue
+    "Stopped": "stopped",
+    "Terminating": "being deleted",
+    "FlavorNotFound": "names a ResourceFlavor that does not exist",
+    "AdmissionCheckNotFound": "names an admission check that does not exist",
+    "AdmissionCheckInactive": "has an admission check that is not active",
+    "TopologyNotFound": "names a topology that does not exist",
+    "ClusterQueueIsInactive": "its ClusterQueue is not active",
+    "ClusterQueueDoesNotExist": "its ClusterQueue does not exist",
+}

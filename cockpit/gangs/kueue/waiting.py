@@ -1,0 +1,207 @@
+"""Why a workload without quota waits: by its queue, by what Kueue said of it, or by what it said of another.
+
+Kueue counts quota; a message is the news of one scheduling pass and may be old: numbers are rebuilt with what
+the queue shows now.
+"""
+
+from cockpit.gangs.kueue import quota, texts
+from cockpit.gangs.kueue.line import head_before, is_unheard, lines_of, twin_of
+from cockpit.gangs.kueue.queue_state import queue_state
+from cockpit.gangs.kueue.standing import cluster_queue_name, is_true, local_queue_of
+from cockpit.gangs.kueue.told import Told, plain, told
+from cockpit.gangs.sentence import counted, one_line
+from cockpit.k8s.gpu_resources import resource_word
+from cockpit.model.gang import ClusterQueue, Workload
+from cockpit.model.record import Condition, Kind, condition
+from cockpit.model.store_reader import StoreReader
+from cockpit.model.sureness import Sureness
+
+STRICT = "StrictFIFO"
+_OWN_SELECTOR = "the job's node selector"
+_UNSEEN = Told("waits for Kueue to look at it", sureness=Sureness.UNKNOWN)
+
+
+def why_queued(workload: Workload, store: StoreReader, cluster_queue: str) -> Told:
+    """The reason of a workload in line."""
+    stopped = _stopped(workload, store, cluster_queue)
+    if stopped is not None:
+        return stopped
+    if _backs_off(workload):
+        tries = counted(workload.requeue_count, "try", "tries")
+        text = f"waits out a back-off after {tries} before it queues again"
+        at = f"{workload.requeue_at_seconds:.0f}"  # epoch seconds: how long that is depends on who asks when
+        return Told(text, "B12", facts=(("tries", str(workload.requeue_count)), ("queues again at", at)))
+    reserved = condition(workload.conditions, "QuotaReserved")
+    is_gated = reserved is None or reserved.reason == "AdmissionGated"
+    if workload.gated_by and is_gated:
+        return told("B11", texts.GATED, {"holder": workload.gated_by})
+    if reserved is None or is_unheard(workload):
+        return _by_others(workload, store, cluster_queue, reserved)
+    own = _as_told(workload, store, cluster_queue, reserved)
+    if own.cause == "B1":  # also what it could have has to wait until the head has gone
+        return _behind_head(workload, store, cluster_queue) or own
+    return own
+
+
+def _as_told(workload: Workload, store: StoreReader, cluster_queue: str, reserved: Condition) -> Told:
+    """What Kueue said of this workload, or of one like it."""
+    message = reserved.message
+    if not texts.PREEMPTING.search(message):
+        short = quota.short_of(workload, store, cluster_queue, message)
+        if short is not None:
+            return short
+        exceeds = texts.EXCEEDS.search(message)
+        if exceeds is not None:
+            return quota.too_large(store, cluster_queue, exceeds)
+    if texts.is_about_pods_ready(reserved.reason, message):
+        return _until_ready(store)
+    return _from_table(workload, cluster_queue, reserved)
+
+
+def _from_table(workload: Workload, cluster_queue: str, reserved: Condition) -> Told:
+    """Words of the first pattern that matches the message, else of the reason, else the message itself."""
+    selectors = [part.selector for part in workload.pod_sets if part.selector]
+    levels = [part.topology.partition(" ")[2] for part in workload.pod_sets if part.topology]
+    names = {
+        "namespace": workload.namespace,
+        "queue": workload.queue or "(none)",
+        "cluster_queue": cluster_queue or "its ClusterQueue",
+        "selector": ", ".join(dict.fromkeys(selectors)),
+        "level": levels[0] if levels else "as asked for",
+    }
+    for text in texts.QUEUED_TEXTS:
+        found = text.pattern.search(reserved.message)
+        if found is not None:
+            said = {key: value.strip() for key, value in found.groupdict().items() if value}
+            if "value" in said:
+                said["taint"] = f"{said['taint']}={said.pop('value')}"
+            words = text.words if selectors else text.words.replace("node selector {selector}", _OWN_SELECTOR)
+            used = {key: value for key, value in {**names, **said}.items() if f"{{{key}}}" in words}
+            made = told(text.id, words, used, is_blocked=text.is_blocked)
+            return made._replace(facts=tuple({**dict(made.facts), **said}.items()))
+    if reserved.message.strip():
+        cause, _, is_blocked = texts.REASON_WORDS.get(reserved.reason, ("", "", False))
+        sureness = Sureness.SAID if cause else Sureness.UNKNOWN
+        return Told(one_line(reserved.message), cause, is_blocked, sureness)
+    cause, words, is_blocked = texts.REASON_WORDS.get(reserved.reason, ("", reserved.reason, False))
+    if not words:
+        return _UNSEEN
+    sureness = Sureness.SAID if cause else Sureness.UNKNOWN
+    used = {key: value for key, value in names.items() if f"{{{key}}}" in words}
+    return told(cause, words, used, is_blocked=is_blocked, sureness=sureness)
+
+
+def _by_others(
+    workload: Workload, store: StoreReader, cluster_queue: str, reserved: Condition | None
+) -> Told:
+    """Kueue has told nothing of it: it stands behind a head, or another like it was looked at."""
+    behind = _behind_head(workload, store, cluster_queue)
+    if behind is not None:
+        return behind
+    twin = twin_of(workload, store)
+    if twin is not None:
+        return _like(workload, twin, store, cluster_queue, reserved)
+    missing = quota.not_offered(workload, store, cluster_queue)
+    if missing is not None:
+        return missing
+    if lines_of(store).waits_for_pods is not None:  # blockAdmission holds all, and tells the head alone
+        return _until_ready(store)._replace(sureness=Sureness.INFERRED)
+    return _UNSEEN
+
+
+def _like(
+    workload: Workload, twin: Workload, store: StoreReader, cluster_queue: str, reserved: Condition | None
+) -> Told:
+    """The reason of one that asks for the same: Kueue looks at one of them."""
+    told_of_twin = condition(twin.conditions, "QuotaReserved")
+    if told_of_twin is None:
+        return _UNSEEN
+    if texts.PREEMPTING.search(told_of_twin.message):
+        return told("B1", "waits its turn behind {twin}, which asks for the same", {"twin": job_of(twin)})
+    found = _as_told(workload, store, cluster_queue, told_of_twin)
+    is_said = reserved is not None and texts.PASSED_OVER.search(reserved.message) is not None
+    sureness = Sureness.SAID if is_said else Sureness.INFERRED
+    if found.sureness is Sureness.UNKNOWN:
+        sureness = Sureness.UNKNOWN
+    return found._replace(sureness=sureness, facts=(*found.facts, ("twin", job_of(twin))))
+
+
+def _behind_head(workload: Workload, store: StoreReader, cluster_queue: str) -> Told | None:
+    """StrictFIFO: nobody is looked at before the head has gone, whatever is free."""
+    if not _is_strict(store, cluster_queue):
+        return None
+    head = head_before(workload, store)
+    if head is None:
+        return None
+    reserved = condition(head.conditions, "QuotaReserved")
+    of_head = _UNSEEN
+    if head.gated_by and (reserved is None or reserved.reason == "AdmissionGated"):
+        of_head = told("B11", texts.GATED, {"holder": head.gated_by})
+    elif reserved is not None:
+        of_head = _as_told(head, store, cluster_queue_name(head, store), reserved)
+    made = told(
+        "B14",
+        "behind {head} in StrictFIFO {queue}" + plain(_short_words(of_head)),
+        {"head": job_of(head), "queue": cluster_queue},
+        is_blocked=of_head.is_blocked,
+        sureness=Sureness.INFERRED,
+    )
+    of = (("head's cause", of_head.cause), ("head's reason", of_head.sentence))
+    return made._replace(facts=(*made.facts, *of))
+
+
+def follows_others(workload: Workload, store: StoreReader) -> bool:
+    """True where the reason is read from another in its line: its twin, or the head of a StrictFIFO queue."""
+    return is_unheard(workload) or _is_strict(store, cluster_queue_name(workload, store))
+
+
+def _is_strict(store: StoreReader, cluster_queue: str) -> bool:
+    target: ClusterQueue | None = store.by_key(Kind.CLUSTER_QUEUE, cluster_queue) if cluster_queue else None
+    return target is not None and target.strategy == STRICT
+
+
+def _short_words(of_head: Told) -> str:
+    if of_head.sureness is Sureness.UNKNOWN:
+        return ""
+    if of_head.cause == "B1" and of_head.missing:
+        amount = quota.figure(of_head.resource, of_head.missing)
+        return f", which needs {amount} more {resource_word(of_head.resource, of_head.missing)}"
+    return f": {of_head.sentence}"
+
+
+def _until_ready(store: StoreReader) -> Told:
+    """Blocked until the pods of an admitted job are ready: which one."""
+    late = [
+        one
+        for one in store.records(Kind.WORKLOAD).values()
+        if is_true(one, "Admitted") and not is_true(one, "PodsReady") and not one.is_finished
+    ]
+    if not late:
+        return Told("waits until the pods of another admitted job are ready", "B8")
+    first: Workload = min(late, key=lambda one: (one.created_seconds or 0.0, one.key))
+    text = "waits until the pods of {other} are ready: nothing is admitted before"
+    return told("B8", text, {"other": job_of(first)})
+
+
+def _backs_off(workload: Workload) -> bool:
+    requeued = condition(workload.conditions, "Requeued")
+    return requeued is not None and requeued.status == "False" and workload.requeue_at_seconds is not None
+
+
+def _stopped(workload: Workload, store: StoreReader, cluster_queue: str) -> Told | None:
+    """Why the queue takes nothing now, None when it does or when its state is unknown."""
+    queue = local_queue_of(workload, store)
+    if queue is not None and queue_state(queue).state in ("stopped", "ending"):
+        why = queue_state(queue).why or "stopped"
+        return told("B5", f"queue {{queue}} is {plain(why)}", {"queue": queue.name}, is_blocked=True)
+    target: ClusterQueue | None = store.by_key(Kind.CLUSTER_QUEUE, cluster_queue) if cluster_queue else None
+    if target is not None and queue_state(target).state in ("stopped", "inactive", "ending"):
+        state, why = queue_state(target)
+        cause = "B4" if state == "inactive" else "B5"
+        return told(cause, f"ClusterQueue {{queue}}: {plain(why)}", {"queue": target.name}, is_blocked=True)
+    return None
+
+
+def job_of(workload: Workload) -> str:
+    """ "team-a/llm-70b": the job that it stands for, else its own name."""
+    return f"{workload.namespace}/{workload.owner.name if workload.owner is not None else workload.name}"

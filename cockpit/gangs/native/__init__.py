@@ -1,0 +1,90 @@
+"""The gang of kube-scheduler itself (KEP-4671): PodGroup and spec.schedulingGroup, behind gates.
+
+1.35 had another form (Workload alone, spec.workloadRef); 1.36 serves v1alpha2, 1.37 v1beta1, gate off.
+A gate that is off drops the pod field without a word: what was stored is compared
+(`cockpit.actions.perform`).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from cockpit.errors import BadInput
+from cockpit.gangs import scheduler as sentences
+from cockpit.gangs.engine import ControllerSigns, Engine, InstalledEngine, NewJob, Suited
+from cockpit.gangs.manifests import Attached, copied, group_beside, group_pods, least_members, mapping
+from cockpit.model.gang import PodGroup
+from cockpit.model.pod import DEFAULT_SCHEDULERS, Pod
+from cockpit.model.record import Kind, Labels, condition
+from cockpit.model.watched import Watched
+
+GROUP: Final = "scheduling.k8s.io"
+VERSIONS: Final = ("v1beta1", "v1alpha2")
+FIELD: Final = "schedulingGroup"
+DROPPED: Final = (
+    "the server dropped schedulingGroup (feature gate GenericWorkload is off): the pods start one by one,"
+    " not as a gang; delete it and submit it with another engine"
+)
+_CONDITIONS: Final = ("PodGroupInitiallyScheduled", "PodGroupScheduled")
+# Their pod templates in the CRD know no schedulingGroup: the API server would drop it. So does JobSet's
+# before 0.12 (seen with 0.10.1): submitting asks for strict fields, the server refuses, nothing is made.
+_PRUNING: Final = ("MPIJob", "TrainJob")
+
+
+class NativeGang(Engine):
+    """All or nothing in the scheduler that is there anyway."""
+
+    name = "native gang"
+    meaning = "Binds minCount pods together or none; there is no queue and no quota."
+    controller = ControllerSigns(GROUP, "podgroups", ("kube-scheduler",))
+    watched = (Watched(Kind.POD_GROUP, GROUP, "podgroups", ("v1beta1", "v1alpha3", "v1alpha2"), name),)
+    kinds = {(f"{GROUP}/{version}", "PodGroup"): "podgroups" for version in VERSIONS}  # noqa: RUF012
+
+    def queue_of_pod(self, pod: Pod, labels: Labels) -> str | None:
+        return "" if pod.gang and pod.scheduler in DEFAULT_SCHEDULERS else None
+
+    def suits(self, job: NewJob, installed: InstalledEngine) -> Suited | None:
+        if installed.is_alive is not True or not job.has_pods or job.kind in _PRUNING:
+            return None
+        return Suited(installed.sentence)
+
+    def is_named_by(self, manifest: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]) -> bool:
+        return any(mapping(one.get("spec")).get("schedulingGroup") for one in pods)
+
+    def conflicts(self, manifest: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+        if str(manifest.get("kind")) in _PRUNING and self.is_named_by(manifest, pods):
+            yield f"{manifest['kind']} drops the pods' schedulingGroup: its pods would start one by one"
+
+    def attach(self, manifest: Mapping[str, Any], *, queue: str = "", scheduler: str = "") -> Attached:
+        return attach(manifest)
+
+    def reason(self, group: PodGroup, pods: tuple[Pod, ...]) -> str:
+        """How many of its pods are missing, else the group's condition.
+
+        "" where that says no more than that the group is unschedulable (1.36 says only this): the cause
+        stands on the member that found no node.
+        """
+        there = sum(1 for pod in pods if not pod.is_finished)
+        if group.min_member is not None and there < group.min_member:
+            return f"its group has {there} of {group.min_member} pods"
+        for type_ in _CONDITIONS:
+            told = condition(group.conditions, type_)
+            if told is not None and told.status == "False":
+                return "" if sentences.is_consequence(told.message) else sentences.plain(told.message)
+        return ""
+
+
+def attach(manifest: Mapping[str, Any], *, version: str = "v1alpha2", minimum: int | None = None) -> Attached:
+    """The manifest with its pods in a PodGroup of its name, and that PodGroup, which comes first."""
+    least = least_members(manifest, NativeGang.name, "minCount", minimum)
+    tree = copied(manifest)
+    kind = str(tree.get("kind"))
+    if kind in _PRUNING:
+        raise BadInput(
+            f"{kind} drops the pods' spec.schedulingGroup: take another engine, a Job, or a JobSet of 0.12"
+            " or newer"
+        )
+    if version not in VERSIONS:
+        raise BadInput(f"{GROUP}/{version} has another form; known are {' and '.join(VERSIONS)}")
+    group_pods(tree, tree["metadata"]["name"])
+    group = group_beside(tree, f"{GROUP}/{version}", {"schedulingPolicy": {"gang": {"minCount": least}}})
+    return Attached(tree, (group,), (NativeGang.meaning,), ((FIELD, DROPPED),))

@@ -1,0 +1,248 @@
+"""The list of engines: the one place besides their packages that names them.
+
+Everybody else asks here by what a job, a record or a manifest carries. `registered` adds one for a while.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from cockpit.gangs.coscheduling import Coscheduling
+from cockpit.gangs.engine import ApiKind, Engine, OwnJob, Queue
+from cockpit.gangs.kai import Kai
+from cockpit.gangs.kueue import Kueue
+from cockpit.gangs.native import NativeGang
+from cockpit.gangs.none import NoEngine
+from cockpit.gangs.volcano import Volcano
+from cockpit.model.gang import PodGroup, Workload
+from cockpit.model.pod import Pod
+from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
+from cockpit.model.watched import Watched
+
+NONE = NoEngine()
+"""Stands for jobs that no engine queues."""
+
+
+class _OwnJobs(dict[ApiKind, "tuple[Engine, OwnJob] | None"]):
+    """Kinds of jobs that come with an engine, by apiVersion and kind as objects write them: each row asks."""
+
+    def __init__(self, engines: Sequence[Engine]) -> None:
+        super().__init__()
+        self._by_group = {
+            (own.api_group, own.kind): (one, own) for one in engines if (own := one.own_job) is not None
+        }
+        self.tables = tuple(own.table for _, own in self._by_group.values())
+
+    def __missing__(self, asked: ApiKind) -> "tuple[Engine, OwnJob] | None":
+        found = self[asked] = self._by_group.get((asked[0].partition("/")[0], asked[1]))
+        return found
+
+
+class _Catalogue:
+    """The engines, in the order in which one is chosen for a new job, and by what they are looked up."""
+
+    def __init__(self, engines: Sequence[Engine]) -> None:
+        self.engines = tuple(engines)
+        # what names the engine of a pod most plainly: a queue with quota, a scheduler of its own, a group
+        self.by_plainness = tuple(sorted(engines, key=lambda one: (one.places_pods, not one.scheduler)))
+        self.by_name: Mapping[str, Engine] = {one.name: one for one in engines}
+        self.by_word: Mapping[str, Engine] = {one.word: one for one in engines}
+        self.by_type: Mapping[type, Engine] = {
+            kind: one
+            for one in engines
+            for kind in (*one.queue_types, *((one.workload_type,) if one.workload_type else ()))
+        }
+        self.own_jobs = _OwnJobs(engines)
+        self.controllers = (Kind.MPIJOB, Kind.JOB, *self.own_jobs.tables, Kind.OWNER)
+        self.by_quota = tuple(one for one in engines if not one.places_pods)
+        # asked of every row, so only those that have an answer
+        self.telling = tuple(one for one in engines if type(one).queue_of_job is not Engine.queue_of_job)
+        self.queue_tables = tuple(
+            table for one in engines for table in (one.local_queues, one.cluster_queues) if table
+        )
+        self.schedulers = frozenset(one.scheduler for one in engines) - {""}
+        self.labelled = tuple(one for one in engines if one.group_label)
+
+
+_all = _Catalogue((Kueue(), Coscheduling(), Volcano(), NativeGang(), Kai()))
+
+
+@contextmanager
+def registered(engine: Engine) -> Iterator[None]:
+    """The engine is known, after the others, as long as the context lasts."""
+    global _all  # noqa: PLW0603 - the list is one for the whole program
+    before = _all
+    _all = _Catalogue((*before.engines, engine))
+    try:
+        yield
+    finally:
+        _all = before
+
+
+def engines() -> tuple[Engine, ...]:
+    """All engines, in the order in which one is chosen for a new job."""
+    return _all.engines
+
+
+def words() -> tuple[str, ...]:
+    """What `--engine` takes."""
+    return (*_all.by_word, NONE.word)
+
+
+def options() -> str:
+    """What `--engine` takes, for its help: `volcano[:QUEUE], ..., none`."""
+    return ", ".join(f"{one.word}{one.option}" for one in (*_all.engines, NONE))
+
+
+def engine_called(word: str) -> Engine | None:
+    """The engine of a word on the command line, None for one that is not known."""
+    return NONE if word == NONE.word else _all.by_word.get(word)
+
+
+def engine_named(name: str) -> Engine:
+    """The engine by its name as a job's row or a group of pods has it; for another name the one for none."""
+    return _all.by_name.get(name, NONE)
+
+
+# ---- by what an object carries
+
+
+def engines_by_quota() -> tuple[Engine, ...]:
+    """Engines that admit jobs by quota and leave it to others to place their pods."""
+    return _all.by_quota
+
+
+def engines_that_tell() -> tuple[Engine, ...]:
+    """Engines that may know a job by what the job itself carries."""
+    return _all.telling
+
+
+def engines_by_plainness() -> tuple[Engine, ...]:
+    """All engines, those first whose marks on a pod are the plainest."""
+    return _all.by_plainness
+
+
+def engine_of_workload(workload: Workload) -> Engine:
+    """The engine that admits jobs by such records."""
+    return _all.by_type.get(type(workload), NONE)
+
+
+def engine_of_queue(queue: Queue) -> Engine:
+    """The engine that has such queues."""
+    return _all.by_type.get(type(queue), NONE)
+
+
+def engine_with_own(api_version: str, kind: str) -> Engine | None:
+    """The engine that the kind of a job comes with, None for kinds that are nobody's."""
+    found = _all.own_jobs[api_version, kind]
+    return None if found is None else found[0]
+
+
+def own_job(api_version: str, kind: str) -> OwnJob | None:
+    """The kind of a job as its engine tells of it, None for kinds that no engine brings."""
+    found = _all.own_jobs[api_version, kind]
+    return None if found is None else found[1]
+
+
+def controller_tables() -> tuple[str, ...]:
+    """The store's tables of objects that own pods."""
+    return _all.controllers
+
+
+def own_job_tables() -> tuple[str, ...]:
+    """The store's tables of jobs that come with an engine."""
+    return _all.own_jobs.tables
+
+
+def queue_tables() -> tuple[str, ...]:
+    """The store's tables of queues."""
+    return _all.queue_tables
+
+
+def estimate_positions(store: StoreReader, among: Sequence[Workload]) -> dict[str, int]:
+    """Place in line (1 is next) by uid, of these workloads, each as its engine orders them."""
+    found: dict[str, int] = {}
+    for one in _all.engines:
+        own = [each for each in among if type(each) is one.workload_type] if one.workload_type else []
+        if own:
+            found.update(one.estimate_positions(store, own))
+    return found
+
+
+def schedulers() -> frozenset[str]:
+    """Names of schedulers that belong to one engine."""
+    return _all.schedulers
+
+
+def group_of_pod(pod: Pod) -> str:
+    """Name of the group of pods that the pod says it is in, "" for none."""
+    if pod.gang or not _all.labelled:
+        return pod.gang
+    return next((name for one in _all.labelled if (name := one.group_of_pod(pod))), "")
+
+
+def groups_named(pods: Iterable[Pod]) -> Iterable[tuple[Pod, str]]:
+    """Those of the pods that say which group they are in, each with the group's name."""
+    if not _all.labelled:  # every pod of every row comes by here
+        return ((pod, pod.gang) for pod in pods if pod.gang)
+    return ((pod, name) for pod in pods if (name := group_of_pod(pod)))
+
+
+def telling_pods(pods: Iterable[Pod]) -> Iterable[Pod]:
+    """Those of the pods by which an engine may know a job: with a queue, a group or an engine's scheduler."""
+    if _all.labelled:
+        return pods
+    schedulers = _all.schedulers
+    return (pod for pod in pods if pod.queue or pod.gang or pod.scheduler in schedulers)
+
+
+def is_of_group(pod: Pod, group: PodGroup) -> bool:
+    """Names may be the same in two engines: the scheduler of the pod tells them apart where it is known."""
+    wanted = engine_named(group.engine).scheduler
+    return pod.scheduler == wanted if wanted else pod.scheduler not in _all.schedulers
+
+
+def is_set_aside(message: str) -> bool:
+    """True where a scheduler's sentence means that it does not try the pod again by itself."""
+    return any(one.is_set_aside(message) for one in _all.engines)
+
+
+# ---- what goes to the server and comes from it
+
+
+def watched() -> tuple[Watched, ...]:
+    """Kinds of objects that the engines live by."""
+    return tuple(kind for one in _all.engines for kind in one.watched)
+
+
+def plurals() -> dict[ApiKind, str]:
+    """Plurals of the engines' kinds that are written or read by their path."""
+    return {kind: plural for one in _all.engines for kind, plural in one.kinds.items()}
+
+
+def offer_names() -> tuple[str, ...]:
+    """Names of the lists that a form may offer of the engines."""
+    names = (name for one in _all.engines for name in (one.queue_offer, *one.offers))
+    return tuple(dict.fromkeys(name for name in names if name))
+
+
+def written_labels() -> tuple[str, ...]:
+    """Labels and annotations that engines write themselves."""
+    return tuple(key for one in _all.engines for key in one.written_labels)
+
+
+# ---- a manifest
+
+
+def admitting(manifest: Mapping[str, Any]) -> tuple[Engine, str]:
+    """The engine that admits the job, and the queue that its manifest names; (the one for none, "") else."""
+    for one in _all.engines:
+        if queue := one.queue_named(manifest):
+            return one, queue
+    return NONE, ""
+
+
+def required_levels(manifest: Mapping[str, Any]) -> tuple[str, ...]:
+    """The level of a topology that each pod template has to stay inside, "" for one without; () for none."""
+    return next((found for one in _all.engines if any(found := one.required_levels(manifest))), ())

@@ -1,0 +1,162 @@
+"""Volcano: its own scheduler, queues and Job; a PodGroup is enqueued by its queue, then bound as a whole.
+
+Its Job has the kind of the built-in one. Its PodGroup is named after the Job and its uid, in older releases
+after the Job alone. Source: volcano-sh/apis scheduling/v1beta1, batch/v1alpha1, bus/v1alpha1, labels.go;
+volcano pkg/scheduler/plugins/gang, pkg/controllers/job; docs/user-guide/how_to_use_mpi_plugin.md.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from cockpit.gangs import scheduler as sentences
+from cockpit.gangs.engine import (
+    ClusterList,
+    ControllerSigns,
+    Engine,
+    InstalledEngine,
+    NewJob,
+    OwnJob,
+    Suited,
+    SuspendChange,
+)
+from cockpit.gangs.manifests import (
+    Attached,
+    annotate_pods,
+    copied,
+    group_beside,
+    least_members,
+    mapping,
+    members_of,
+    refuse_without_pods,
+    set_scheduler,
+)
+from cockpit.gangs.volcano.plans import JOB_API_VERSION, commands_path, suspend_by_command
+from cockpit.model.gang import PodGroup, Workload
+from cockpit.model.job import JobObject, JobState
+from cockpit.model.pod import Pod
+from cockpit.model.record import Kind, Labels, condition, label
+from cockpit.model.watched import Watched
+
+SCHEDULER: Final = "volcano"
+GROUP: Final = "scheduling.volcano.sh"
+API_VERSION: Final = f"{GROUP}/v1beta1"
+JOBS: Final = "volcanojobs"
+"""The store's table of its Jobs."""
+GROUP_ANNOTATION: Final = "scheduling.k8s.io/group-name"
+QUEUE_ANNOTATION: Final = "scheduling.volcano.sh/queue-name"
+_QUEUE_LABEL: Final = "volcano.sh/queue-name"
+_ENDS: Final = (
+    ("Completed", JobState.SUCCEEDED),
+    ("Failed", JobState.FAILED),
+    ("Terminated", JobState.FAILED),
+)
+
+
+def _group_names(name: str, uid: str) -> tuple[str, ...]:
+    return f"{name}-{uid}", name
+
+
+def _pod_labels(name: str, role: str) -> dict[str, str]:
+    return {"volcano.sh/job-name": name, "volcano.sh/task-spec": role}
+
+
+def _ended(job: JobObject) -> tuple[str, str]:
+    for phase, state in _ENDS:
+        found = condition(job.conditions, phase)
+        if found is not None:
+            told = found.message or found.reason
+            return state, "" if state == JobState.SUCCEEDED else told or f"Volcano says {phase}"
+    return "", ""
+
+
+class Volcano(Engine):
+    """A scheduler with queues and a Job of its own."""
+
+    name = "Volcano"
+    meaning = (
+        "Binds at least minAvailable pods together or none;"
+        " its queue first decides whether the pods are created."
+    )
+    option = "[:QUEUE]"
+    controller = ControllerSigns(GROUP, "podgroups", ("volcano-scheduler",))
+    watched = (
+        Watched(JOBS, "batch.volcano.sh", "jobs", ("v1alpha1",)),
+        Watched(Kind.POD_GROUP, GROUP, "podgroups", ("v1beta1",), name),
+    )
+    kinds = {(JOB_API_VERSION, "Job"): "jobs", (API_VERSION, "PodGroup"): "podgroups"}  # noqa: RUF012
+    own_job = OwnJob(JOB_API_VERSION, "Job", JOBS, _group_names, _pod_labels, _ended)
+    offers = {"volcano-queues": (ClusterList((API_VERSION, "Queue"), "Volcano queue"),)}  # noqa: RUF012
+    queue_offer = "volcano-queues"
+    scheduler = SCHEDULER
+    queue_label = _QUEUE_LABEL
+
+    def queue_of_job(self, labels: Labels, workload: Workload | None, *, has_pods: bool) -> str | None:
+        """By its own Job, before its queue let it have pods."""
+        return None if has_pods else label(labels, self.queue_label) or None
+
+    def suits(self, job: NewJob, installed: InstalledEngine) -> Suited | None:
+        return Suited(installed.sentence) if installed.is_alive is True and job.has_pods else None
+
+    def attach(self, manifest: Mapping[str, Any], *, queue: str = "", scheduler: str = "") -> Attached:
+        own = mapping(manifest.get("spec")).get("queue") if _is_own(manifest) else ""
+        return attach(manifest, queue=queue or str(own or "") or "default")
+
+    def is_named_by(self, manifest: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]) -> bool:
+        noted = (mapping(mapping(one.get("metadata")).get("annotations")) for one in pods)
+        return (
+            _is_own(manifest)
+            or super().is_named_by(manifest, pods)
+            or any(GROUP_ANNOTATION in one for one in noted)
+        )
+
+    def conflicts(self, manifest: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+        spec, members = mapping(manifest.get("spec")), members_of(manifest)
+        least = spec.get("minAvailable")
+        if not _is_own(manifest) or members is None or not isinstance(least, int):
+            return
+        if least > members:
+            yield f"minAvailable {least} is more than its {members} pods: it would wait forever"
+        elif least == members and "mpi" in mapping(spec.get("plugins")):
+            yield (
+                f"the mpi plugin creates the master after the workers, but minAvailable {least} counts it:"
+                f" both wait forever; use {members - 1}"
+            )
+
+    def conflict_with(self, other: Engine) -> str:
+        both = f"a {other.name} queue and {self.name}'s scheduler"
+        return f"{both}: each holds the job for the other; keep one of them"
+
+    def reason(self, group: PodGroup, pods: tuple[Pod, ...]) -> str:
+        """Pending: its queue has not let it in. Inqueue: the gang plugin's own sentence."""
+        told = condition(group.conditions, "Unschedulable")
+        words = sentences.plain(told.message) if told is not None and told.status == "True" else ""
+        if group.phase in ("", "Pending"):
+            return words or f"queue {group.queue or 'default'} has not admitted it yet"
+        return words or "in its queue, waits for nodes"
+
+    def suspend(self, tree: Mapping[str, Any], *, suspend: bool) -> SuspendChange | None:
+        return suspend_by_command(tree, suspend=suspend) if _is_own(tree) else None
+
+    def suspend_path(self, api_version: str, namespace: str) -> tuple[str, str]:
+        return ("create", commands_path(namespace)) if api_version == JOB_API_VERSION else ("", "")
+
+
+def _is_own(tree: Mapping[str, Any]) -> bool:
+    return str(tree.get("apiVersion")) == JOB_API_VERSION
+
+
+def attach(manifest: Mapping[str, Any], *, queue: str = "default", minimum: int | None = None) -> Attached:
+    """The manifest for Volcano's scheduler. A Volcano Job makes its own group; others get one."""
+    least = least_members(manifest, Volcano.name, "minMember", minimum)
+    tree = copied(manifest)
+    if _is_own(tree):
+        spec = tree.setdefault("spec", {})
+        spec.update({"schedulerName": SCHEDULER, "queue": queue})
+        spec.setdefault("minAvailable", least)
+        return Attached(tree, (), (Volcano.meaning,))
+    refuse_without_pods(tree, Volcano.name)
+    set_scheduler(tree, SCHEDULER)
+    annotate_pods(tree, GROUP_ANNOTATION, tree["metadata"]["name"])
+    annotate_pods(tree, QUEUE_ANNOTATION, queue)
+    group = group_beside(tree, API_VERSION, {"minMember": least, "queue": queue})
+    return Attached(tree, (group,), (Volcano.meaning,))

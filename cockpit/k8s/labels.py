@@ -1,0 +1,32 @@
+"""Labels, annotations and taints that Kubernetes itself and cloud providers give a meaning.
+
+Those of a queueing engine belong to the engine's own package in `cockpit.gangs`.
+Source: kubernetes.io/docs/reference/labels-annotations-taints.
+"""
+
+HOSTNAME = "kubernetes.io/hostname"
+NAMESPACE_NAME = "kubernetes.io/metadata.name"
+"""Every namespace carries its own name under this label."""
+ZONE = "topology.kubernetes.io/zone"
+REGION = "topology.kubernetes.io/region"
+OLD_ZONE = "failure-domain.beta.kubernetes.io/zone"
+OLD_REGION = "failure-domain.beta.kubernetes.io/region"
+
+NOT_READY = "node.kubernetes.io/not-ready"
+UNREACHABLE = "node.kubernetes.io/unreachable"
+UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
+MEMORY_PRESSURE = "node.kubernetes.io/memory-pressure"
+DISK_PRESSURE = "node.kubernetes.io/disk-pressure"
+PID_PRESSURE = "node.kubernetes.io/pid-pressure"
+NETWORK_UNAVAILABLE = "node.kubernetes.io/network-unavailable"
+CONDITION_TAINTS = {
+    "MemoryPressure": MEMORY_PRESSURE,
+    "DiskPressure": DISK_PRESSURE,
+    "PIDPressure": PID_PRESSURE,
+    "NetworkUnavailable": NETWORK_UNAVAILABLE,
+}
+"""Key of the taint that says that a node's condition of this type is True."""
+
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+AUTOSCALER_MINIMUM = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size"
+AUTOSCALER_MAXIMUM = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size"

@@ -1,0 +1,121 @@
+"""Pods that are alike: the members of a job differ in a handful of fields, so their record is made once.
+
+`_gist` (C, optional) spells out what a pod's record is made of as one key, and finds beside it what differs
+between members: names, times, node, address, rank. A pod with a known key is a copy of the first one with
+those replaced; any other pod, and any that is out of the ordinary, goes through the parser. Where `_gist`
+was not compiled, all of them do: the records are the same (`tests/unit/kube/test_pod_memo.py`).
+
+In a list the members follow one another, so that C goes on from frame to frame (`Remembering.run`) and Python
+is asked for the first of each kind only.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from google.protobuf.message import DecodeError
+
+from cockpit.clean import WORDS
+from cockpit.kube.decode import times
+from cockpit.kube.decode.pods import GANG_ANNOTATIONS, RANK_ANNOTATIONS, akin_record, rank_of
+from cockpit.kube.decode.reading import PROTOBUF
+from cockpit.kube.decode.traits import MEMBER_LABELS
+from cockpit.kube.proto import meta_pb2
+from cockpit.model.pod import Pod
+
+try:
+    from cockpit.kube.decode._gist import Members
+except ImportError:  # no compiler where the cockpit was installed
+    Members = None  # type: ignore[assignment, misc]
+
+IS_FAST = Members is not None
+
+KEPT = 4096
+"""Jobs come together in a list, so that few kinds of pods are enough to remember: some MiB at most."""
+
+Parse = Callable[[bytes], Pod]
+"""Raw bytes of one pod to its record. Raises UndecodableError."""
+
+
+def names_of(names: Any) -> bytes:
+    """Names as `_gist` takes them: each ends with a line feed."""
+    return b"".join(name.encode() + b"\n" for name in sorted(names))
+
+
+_NAMES = (names_of(MEMBER_LABELS), names_of(RANK_ANNOTATIONS), names_of(GANG_ANNOTATIONS), b"")
+
+
+class Memo(dict[bytes, Any]):
+    """Answers of a pure function of bytes; forgets all of them when they are too many."""
+
+    def __init__(self, read: Callable[[bytes], Any], kept: int = KEPT) -> None:
+        super().__init__()
+        self._read = read
+        self._kept = kept
+
+    def __missing__(self, raw: bytes) -> Any:
+        if len(self) >= self._kept:
+            self.clear()
+        found = self[raw] = self._read(raw)
+        return found
+
+
+def moment(raw: bytes) -> float | None:
+    """Epoch seconds of a meta/v1 Time on the wire. Raises DecodeError."""
+    return times.from_message(meta_pb2.Time.FromString(raw))
+
+
+def _rank(raw: bytes) -> int | None:
+    return rank_of(meta_pb2.ObjectMeta.FromString(raw))
+
+
+class Remembering:
+    """`parse` for pods, called only for those that are like none of the last few thousand.
+
+    The first member of a job mostly has spec and status of another job's: then only its metadata is parsed.
+    """
+
+    def __init__(self, parse: Parse) -> None:
+        self._moments = Memo(moment)
+        members = Members(_NAMES, Pod, WORDS, self._moments, Memo(_rank), KEPT)
+        self._parse = parse
+        self._one, self._learn, self._apart = members.one, members.learn, members.apart
+        self._akin: dict[bytes, Pod] = {}
+        self.run = members.run
+        """`run(data, at, most, longest_bytes)`: records of the watch events that stand at `at` behind their
+        lengths, `most` at most, and where they end: before the first that is anything but an added pod like
+        one that was read before, or that is not whole. Nothing is skipped."""
+
+    def __call__(self, raw: bytes) -> Pod:
+        found: Pod | None = self._one(raw)
+        if found is not None:
+            return found
+        made = self._first(raw)
+        self._learn(raw, made)
+        return made
+
+    def _first(self, raw: bytes) -> Pod:
+        """The record of a pod that is the first of its kind."""
+        parts = self._apart(raw)
+        if parts is None:
+            return self._parse(raw)
+        key, meta, node, address, started = parts
+        akin = self._akin.get(key)
+        if akin is not None:
+            try:
+                made = akin_record(akin, meta_pb2.ObjectMeta.FromString(meta), PROTOBUF)
+                begun = self._moments[started]
+            except (DecodeError, ValueError, TypeError, AttributeError):
+                return self._parse(raw)  # the parser says what is wrong
+            return msgspec.structs.replace(made, node=WORDS[node], started_seconds=begun, pod_ip=address)
+        made = self._parse(raw)
+        if not made.traits.keeps_away:
+            if len(self._akin) >= KEPT:
+                self._akin.clear()
+            self._akin[key] = made
+        return made
+
+
+def remembering(parse: Parse) -> Parse:
+    """`Remembering` where `_gist` was compiled, else `parse` itself."""
+    return parse if Members is None else Remembering(parse)

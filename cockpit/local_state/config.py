@@ -1,0 +1,216 @@
+"""The configuration: `config.toml` in the configuration folder, strict, every key optional.
+
+```toml
+namespace = "team-a"
+prometheus-url = "http://prometheus.monitoring:9090"
+theme = "textual-dark"
+template-folders = ["~/jobspecs"]
+pool-labels = ["example.com/pool"]
+
+[keys]
+kill = "K"
+
+[context."prod-eu"]
+write = true
+namespace = "team-b"
+prometheus-url = "https://prometheus.example/prod"
+prometheus-token-file = "~/.config/prometheus.token"
+prometheus-ca-file = "/etc/ssl/prometheus-ca.pem"
+```
+"""
+
+import difflib
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from cockpit.errors import BadInput
+from cockpit.model.metrics_server import NO_METRICS_SERVER, MetricsServer, in_force
+
+_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_LABEL_KEY = re.compile(
+    r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+)
+_LARGEST_BYTES = 256 * 1024
+
+
+class ContextSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What is set for one context of the kubeconfig."""
+
+    write: bool = False
+    namespace: str = ""
+    prometheus: MetricsServer = NO_METRICS_SERVER
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole configuration. Empty values mean: not set."""
+
+    namespace: str = ""
+    prometheus: MetricsServer = NO_METRICS_SERVER
+    theme: str = ""
+    template_folders: tuple[Path, ...] = ()
+    pool_labels: tuple[str, ...] = ()
+    keys: tuple[tuple[str, str], ...] = ()  # action, key
+    contexts: tuple[tuple[str, ContextSettings], ...] = ()
+
+    def of_context(self, context: str) -> ContextSettings:
+        """What is set for that context, with the general values where it says nothing."""
+        own = dict(self.contexts).get(context, ContextSettings())
+        return ContextSettings(
+            write=own.write,
+            namespace=own.namespace or self.namespace,
+            prometheus=in_force(own.prometheus, self.prometheus),
+        )
+
+
+_PROMETHEUS: Final = (
+    "prometheus-url",
+    "prometheus-token-file",
+    "prometheus-username",
+    "prometheus-password-file",
+    "prometheus-ca-file",
+)
+_TOP: Final = (
+    *("namespace", *_PROMETHEUS, "theme", "template-folders", "pool-labels"),
+    *("keys", "context"),
+)
+_CONTEXT: Final = ("write", "namespace", *_PROMETHEUS)
+
+
+def is_namespace(text: str) -> bool:
+    """True for what can be the name of a namespace."""
+    return _NAMESPACE.fullmatch(text) is not None
+
+
+def load_settings(path: Path, home: Path | None = None) -> Settings:
+    """The settings in that file; none without it. Raises BadInput naming file, line, key and remedy."""
+    try:
+        with path.open("rb") as file:
+            raw = file.read(_LARGEST_BYTES + 1)
+    except FileNotFoundError:
+        return Settings()
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
+    if len(raw) > _LARGEST_BYTES:
+        raise BadInput(f"{path}: larger than {_LARGEST_BYTES} bytes")
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        raise BadInput(f"{path}: not UTF-8 text") from None
+    return read_settings(text, str(path), home or Path(os.path.expanduser("~")))
+
+
+def read_settings(text: str, source: str, home: Path) -> Settings:
+    """The settings in `text`; `source` names the file in sentences, `home` stands for a leading `~`."""
+    try:
+        tree = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(f"{source}: not TOML: {error}") from None
+    reader = _Reader(source, text)
+    reader.refuse_unknown(tree, _TOP, "")
+    contexts = reader.table(tree, "context", "")
+    keys = reader.table(tree, "keys", "")
+    return Settings(
+        namespace=reader.namespace(tree, ""),
+        prometheus=reader.prometheus(tree, ""),
+        theme=reader.text(tree, "theme", ""),
+        template_folders=tuple(
+            home / one[2:] if one.startswith("~/") else Path(one)
+            for one in reader.texts(tree, "template-folders")
+        ),
+        pool_labels=reader.label_keys(tree),
+        keys=tuple((name, reader.text(keys, name, "keys")) for name in keys),
+        contexts=tuple((name, _context(reader, contexts, name)) for name in contexts),
+    )
+
+
+def _context(reader: "_Reader", contexts: Mapping[str, Any], name: str) -> ContextSettings:
+    section = f'context."{name}"'
+    tree = reader.table(contexts, name, "context")
+    reader.refuse_unknown(tree, _CONTEXT, section)
+    write = tree.get("write", False)
+    if not isinstance(write, bool):
+        raise reader.fault("write", section, "give true or false")
+    return ContextSettings(
+        write=write,
+        namespace=reader.namespace(tree, section),
+        prometheus=reader.prometheus(tree, section),
+    )
+
+
+class _Reader:
+    """Checks values and words the sentence for those that cannot be used."""
+
+    def __init__(self, source: str, text: str) -> None:
+        self._source = source
+        self._lines = text.splitlines()
+
+    def fault(self, key: str, section: str, what: str) -> BadInput:
+        where = f"{section}.{key}" if section else key
+        line = self._line(key)
+        return BadInput(f"{self._source}{f':{line}' if line else ''}: {where}: {what}")
+
+    def _line(self, key: str) -> int | None:
+        # tomllib keeps no positions: the line is told only where exactly one line starts with that key.
+        quoted = re.escape(key)
+        pattern = re.compile(rf"""\s*(?:\[+[^\]]*)?["']?{quoted}["']?\s*(?:=|\])""")
+        found = [number for number, line in enumerate(self._lines, 1) if pattern.match(line)]
+        return found[0] if len(found) == 1 else None
+
+    def refuse_unknown(self, tree: Mapping[str, Any], known: tuple[str, ...], section: str) -> None:
+        for key in tree:
+            if key not in known:
+                near = difflib.get_close_matches(key.replace("_", "-"), known, n=1, cutoff=0.5)
+                remedy = f"did you mean {near[0]}?" if near else f"known keys: {', '.join(known)}"
+                raise self.fault(key, section, f"unknown key; {remedy}")
+
+    def table(self, tree: Mapping[str, Any], key: str, section: str) -> Mapping[str, Any]:
+        value = tree.get(key, {})
+        if not isinstance(value, dict):
+            raise self.fault(key, section, "give a table")
+        return value
+
+    def text(self, tree: Mapping[str, Any], key: str, section: str) -> str:
+        value = tree.get(key, "")
+        if not isinstance(value, str) or any(ord(one) < 0x20 for one in value):
+            raise self.fault(key, section, f"give one line of text, not {value!r}")
+        return value
+
+    def texts(self, tree: Mapping[str, Any], key: str) -> tuple[str, ...]:
+        value = tree.get(key, [])
+        if not isinstance(value, list) or not all(isinstance(one, str) and one for one in value):
+            raise self.fault(key, "", "give a list of strings")
+        return tuple(value)
+
+    def namespace(self, tree: Mapping[str, Any], section: str) -> str:
+        value = self.text(tree, "namespace", section)
+        if value and not is_namespace(value):
+            raise self.fault("namespace", section, f"{value!r} is not a valid namespace name")
+        return value
+
+    def prometheus(self, tree: Mapping[str, Any], section: str) -> MetricsServer:
+        url = tree.get("prometheus-url", "")
+        # a URL may hold a password: no sentence shows it
+        if not isinstance(url, str) or any(ord(one) < 0x20 for one in url):
+            raise self.fault("prometheus-url", section, "give one line of text")
+        if url and not re.match(r"https?://[^\s/]", url):
+            raise self.fault("prometheus-url", section, "give a URL with http:// or https://")
+        return MetricsServer(
+            url=url,
+            token_file=self.text(tree, "prometheus-token-file", section),
+            username=self.text(tree, "prometheus-username", section),
+            password_file=self.text(tree, "prometheus-password-file", section),
+            ca_file=self.text(tree, "prometheus-ca-file", section),
+        )
+
+    def label_keys(self, tree: Mapping[str, Any]) -> tuple[str, ...]:
+        found = self.texts(tree, "pool-labels")
+        for one in found:
+            if not _LABEL_KEY.fullmatch(one):
+                raise self.fault("pool-labels", "", f"{one!r} is not a valid label key")
+        return found

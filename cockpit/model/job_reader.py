@@ -1,0 +1,24 @@
+"""What the rows of jobs answer: the protocol through which everything that only looks sees them."""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from cockpit.model.job import Job
+from cockpit.model.pod import Pod
+
+
+class JobReader(Protocol):
+    """The reading side of `cockpit.jobs.index.JobIndex`."""
+
+    @property
+    def jobs(self) -> Mapping[str, Job]:
+        """Every job by its key; live, so copy before awaiting."""
+
+    def job(self, key: str, /) -> Job | None:
+        """The job of that key; None where it is gone."""
+
+    def members(self, key: str, /) -> tuple[Pod, ...]:
+        """Its pods: launcher first, then by rank."""
+
+    def job_of_pod(self, pod: Pod, /) -> Job | None:
+        """The job that the pod is a member of."""

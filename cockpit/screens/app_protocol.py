@@ -1,0 +1,161 @@
+"""What a screen may ask of the app, by name: the cluster as it is known, pages to open, changes to propose.
+
+No session and no store that can be written stands in here: what takes the API server goes through
+`ApiServer`, what changes the cluster through `Changes`.
+"""
+
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
+
+from textual.app import App
+
+from cockpit.actions.address import Addressed
+from cockpit.api_server import ApiServer
+from cockpit.clock import Clock
+from cockpit.model.job_reader import JobReader
+from cockpit.model.pod import Pod
+from cockpit.model.right import RightsReader
+from cockpit.model.trend_reader import TrendReader
+from cockpit.telemetry.focus import Focus
+from cockpit.views.now import HeaderSource
+from cockpit.views.view_state import ViewState
+
+if TYPE_CHECKING:
+    from cockpit.actions.bulk import Result
+    from cockpit.actions.perform import AuditLog
+    from cockpit.actions.planning import FreshPlanning
+    from cockpit.actions.verbs.verb import Verb
+    from cockpit.gangs.engine import InstalledEngine
+
+
+Inspection = Literal["why", "logs", "yaml"]
+"""What is shown of the thing under the cursor."""
+
+
+class Cluster(HeaderSource, Protocol):
+    """What is known of the cluster now: watched, joined and measured; nothing here asks the server."""
+
+    @property
+    def jobs(self) -> JobReader: ...
+    @property
+    def trends(self) -> TrendReader: ...
+    @property
+    def access(self) -> RightsReader | None:
+        """What this user may do; None while not attached."""
+
+    @property
+    def namespace(self) -> str:
+        """The one that is shown, "" for all."""
+
+    @property
+    def home_namespace(self) -> str:
+        """That of the kubeconfig's context; "" before there is a session."""
+
+    @property
+    def has_discovered(self) -> bool:
+        """True once the server said what it serves."""
+
+    @property
+    def has_failed(self) -> bool:
+        """True where nobody tries any more to reach it."""
+
+    @property
+    def trouble(self) -> str:
+        """Why nothing is known yet, in one sentence; "" while attached."""
+
+    def is_settled(self, kinds: tuple[str, ...], /) -> bool:
+        """True when each of these kinds was listed whole, is denied, or is not served."""
+
+    def engines(self) -> "tuple[InstalledEngine, ...] | None":
+        """The queueing engines that are there; None while discovery is under way. It reads every pod."""
+
+    def is_served(self, api_version: str, kind: str, /) -> bool | None:
+        """Whether the cluster serves a kind; None where it has not said so."""
+
+    def lookup(self, api_version: str, kind: str, /) -> Addressed | None:
+        """The served resource of a kind, from discovery; None where it is not served."""
+
+    def look_at(self, focus: Focus, /) -> None:
+        """Tell telemetry what is in sight."""
+
+
+class Pages(Protocol):
+    """Where the keys lead."""
+
+    def go(self, place: str) -> None:
+        """Show a place; pages opened from the last one are closed."""
+
+    def open_job(self, key: str, *, in_place: bool = False) -> None:
+        """The page of a job, above what is shown, or in its place."""
+
+    def open_node(self, name: str) -> None:
+        """The page of a node, above what is shown."""
+
+    def inspect(self, place: Any, what: Inspection) -> None:
+        """Why it waits, the logs or the YAML of what is under the cursor of that place."""
+
+    def open_verb(self, place: Any, verb: "Verb", things: Sequence[Any]) -> None:
+        """The form or the dialog by which a verb is told what it has to know besides."""
+
+    def open_results(self, verb: str, results: "Sequence[Result]", left_out: Sequence[str]) -> None:
+        """What became of each of many."""
+
+    def choose_namespace(self) -> None: ...
+    def choose_context(self) -> None: ...
+    def open_palette(self) -> None: ...
+    def reattach(self, *, context: str = "", namespace: str = "") -> None:
+        """Leave this context or namespace and attach anew."""
+
+
+class Changes(Protocol):
+    """How the cluster is changed: behind a plan that was shown, with an audit line."""
+
+    def planner(self) -> "FreshPlanning":
+        """What plans are made on as it is by then, and the moment at which the person asked."""
+
+    def enter_pod(self, pod: Pod) -> None:
+        """A shell in the pod, in this terminal; the screens come back when it ends."""
+
+    def audit(self) -> "AuditLog":
+        """Where what is done is noted. Raises BadInput where nothing is kept on this host."""
+
+    def unlock(self) -> None:
+        """Let changes through from now on."""
+
+    def lock(self) -> None:
+        """Let only reading through from now on."""
+
+
+class Cockpit(Pages, Changes, Protocol):
+    """The app as the screens know it."""
+
+    clock: Clock
+
+    @property
+    def cluster(self) -> Cluster: ...
+    @property
+    def api(self) -> ApiServer: ...
+    @property
+    def context(self) -> str:
+        """Name of the context in force, "" before there is one."""
+
+    @property
+    def default_namespace(self) -> str:
+        """Where a new object goes when nobody says: the namespace shown, else the context's."""
+
+    @property
+    def template_folders(self) -> tuple[Path, ...]: ...
+    def state_of(self, place: str) -> ViewState: ...
+    def keep_state(self, place: str, state: ViewState) -> None: ...
+    def on_change(self, fn: Callable[[], None]) -> Callable[[], None]:
+        """Call `fn` when the cluster moved, coalesced; the answer ends the subscription."""
+
+    def run_soon(self, work: Coroutine[Any, Any, None], name: str) -> None: ...
+
+
+def cockpit_of(app: App[Any]) -> Cockpit:
+    """The app, seen through the narrow interface. Raises TypeError when it is not a cockpit."""
+    if not hasattr(app, "planner"):
+        raise TypeError("this screen belongs to the cockpit app")
+    return cast(Cockpit, app)

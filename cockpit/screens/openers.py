@@ -1,0 +1,166 @@
+"""What a verb asks before there is a plan: a form, a choice, a terminal; by the ids of the registry."""
+
+from collections.abc import Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from cockpit_widgets import ChoiceDialog
+from cockpit_widgets.types import ChoiceItem
+
+from cockpit.actions.verbs import job, job_shape, queue
+from cockpit.actions.verbs.verb import Verb
+from cockpit.errors import BadInput, CockpitError
+from cockpit.screens.verb_keys import act
+
+if TYPE_CHECKING:
+    from cockpit.model.gang import ClusterQueue, LocalQueue
+    from cockpit.model.job import Job
+    from cockpit.model.pod import Pod
+    from cockpit.model.pool import Pool
+    from cockpit.screens.place import Place
+
+AGES: Final = (("1h", "an hour"), ("1d", "a day"), ("7d", "a week"), ("30d", "thirty days"))
+Opener = Callable[["Place", Sequence[Any]], Coroutine[Any, Any, None]]
+
+
+async def _submit(place: "Place", _nothing: Sequence[Any]) -> None:
+    from cockpit.screens.submit import SubmitScreen
+
+    place.app.push_screen(SubmitScreen())
+
+
+async def _clone(place: "Place", jobs: "Sequence[Job]") -> None:
+    from cockpit.screens.clone import CloneScreen
+
+    template = await job_shape.clone_form(place.cockpit.planner()(), jobs[0])
+    place.app.push_screen(CloneScreen(jobs[0], template))
+
+
+async def _resize(place: "Place", jobs: "Sequence[Job]") -> None:
+    from cockpit.actions.job_size import size_of
+    from cockpit.actions.planning import tree_of
+    from cockpit.screens.resize import ResizeScreen
+
+    if len(jobs) > 1:
+        raise BadInput("only one job at a time can be resized: unmark the others")
+    one = jobs[0]
+    tree = await tree_of(place.cockpit.planner()(), one)
+    size = size_of(tree)
+    if size.why_not:
+        raise BadInput(f"{one.kind.lower()} {one.namespace}/{one.name}: {size.why_not}")
+    place.app.push_screen(ResizeScreen(one, tree, size.now))
+
+
+async def _prioritise(place: "Place", jobs: "Sequence[Job]") -> None:
+    items = await _priorities(place, jobs)
+    name = f"{len(jobs)} jobs" if len(jobs) > 1 else f"{jobs[0].namespace}/{jobs[0].name}"
+    chosen = await place.app.push_screen_wait(ChoiceDialog(f"Priority or queue of {name}", items))
+    if chosen is None:
+        return
+    what, _, value = chosen.partition(" ")
+    options = job_shape.PriorityOptions(**{what: value})
+    act(place.app, job_shape.PRIORITISE, jobs, options, say=place.say, then=place.acted)
+
+
+async def _priorities(place: "Place", jobs: "Sequence[Job]") -> list[ChoiceItem]:
+    """Priority classes, then the queues that these jobs could move to."""
+    from cockpit.actions.choices import priority_classes
+    from cockpit.gangs import registry
+
+    engines = [registry.engine_named(one.engine) for one in jobs]
+    engine = next((one for one in engines if one.priority_label), registry.NONE)
+    found = await priority_classes(place.cockpit.planner()(), engine)
+    items = [ChoiceItem(f"priority {name}", f"priority {name}", str(value)) for name, value in found]
+    spaces, here = {one.namespace for one in jobs}, {one.queue for one in jobs}
+    if engine.local_queues and len(spaces) == 1:
+        queues = place.cockpit.cluster.store.records(engine.local_queues).values()
+        names = sorted({one.name for one in queues if one.namespace in spaces} - here)
+        items += [
+            ChoiceItem(f"queue {name}", f"queue {name}", "move the job to this queue") for name in names
+        ]
+    return items
+
+
+async def _prune(place: "Place", _nothing: Sequence[Any]) -> None:
+    from cockpit.actions.conduct import picking_line
+
+    items = [ChoiceItem(age, f"older than {words}", age) for age, words in AGES]
+    dialog = ChoiceDialog("Delete finished jobs", items, placeholder="or an age: 12h, 3d", is_free=True)
+    age = await place.app.push_screen_wait(dialog)
+    if age is None:
+        return
+    options = job.PruneOptions(age)
+    cluster, space = place.cockpit.cluster, place.cockpit.cluster.namespace
+    every = [one for one in cluster.jobs.jobs.values() if space in ("", one.namespace)]
+    jobs = job.old_enough(every, options, place.cockpit.clock.cluster_now())
+    if not jobs:
+        place.say(f"no job ended more than {age} ago")
+        return
+    shell = picking_line(job.PRUNE, options, place.cockpit.context)
+    act(place.app, job.PRUNE, jobs, options, say=place.say, then=place.acted, shell=shell)
+
+
+async def _scale(place: "Place", pools: "Sequence[Pool]") -> None:
+    from cockpit.screens.scale import ScaleScreen
+
+    pool = pools[0]
+    if pool.why_not:
+        raise BadInput(f"{pool.name}: {pool.why_not}")
+    place.app.push_screen(ScaleScreen(pool))
+
+
+async def _stop_queue(place: "Place", queues: "Sequence[LocalQueue | ClusterQueue]") -> None:
+    from cockpit.actions.queue import behind
+
+    found = behind(queues[0], place.cockpit.cluster.store)
+    items = [item for at, one in enumerate(found) for item in _queue_choices(at, one)]
+    chosen = await place.app.push_screen_wait(ChoiceDialog(f"Queue {queues[0].key}", items))
+    if chosen is None:
+        return
+    what, _, at = chosen.partition(" ")
+    verb = queue.RESUME if what == "resume" else queue.STOP
+    options = verb.options() if what == "resume" else queue.StopOptions(drain=what == "drain")
+    act(place.app, verb, (found[int(at)],), options, say=place.say, then=place.acted)
+
+
+def _queue_choices(at: int, one: "LocalQueue | ClusterQueue") -> list[ChoiceItem]:
+    from cockpit.actions.queue import is_stopped
+    from cockpit.model.gang import LocalQueue
+
+    title = "LocalQueue" if isinstance(one, LocalQueue) else f"ClusterQueue {one.name}"
+    items = []
+    if is_stopped(one):
+        items.append(ChoiceItem(f"resume {at}", f"resume {title}", f"it is stopped ({one.stop_policy})"))
+    if one.stop_policy != "Hold":
+        items.append(ChoiceItem(f"stop {at}", f"stop {title}", "running jobs continue"))
+    if one.stop_policy != "HoldAndDrain":
+        items.append(ChoiceItem(f"drain {at}", f"drain {title}", "running jobs are evicted"))
+    return items
+
+
+async def _shell(place: "Place", pods: "Sequence[Pod]") -> None:
+    place.cockpit.enter_pod(pods[0])
+
+
+async def _tensorboard(place: "Place", _jobs: "Sequence[Job]") -> None:
+    place.action_tensorboard()  # type: ignore[attr-defined] # the page that has this key has the port
+
+
+async def open_verb(place: "Place", verb: Verb, things: Sequence[Any]) -> None:
+    """Ask what the verb has to know besides; what cannot be is said."""
+    try:
+        await OPENERS[verb.opener](place, things)
+    except CockpitError as error:
+        place.say(error.sentence)
+
+
+OPENERS: Final[dict[str, Opener]] = {
+    "submit": _submit,
+    "clone": _clone,
+    "resize": _resize,
+    "prioritise": _prioritise,
+    "prune": _prune,
+    "scale": _scale,
+    "stop queue": _stop_queue,
+    "shell": _shell,
+    "tensorboard": _tensorboard,
+}

@@ -1,0 +1,26 @@
+"""The sentence of the row under the cursor, whole: a cell in a narrow table cuts what matters most."""
+
+from cockpit_widgets.text import plain
+from textual.widgets import Static
+
+
+class RowSentence(Static):
+    """At most two lines beneath a table; gone when there is nothing to say."""
+
+    DEFAULT_CSS = """
+    RowSentence { display: none; height: auto; max-height: 2; padding: 0 2; }
+    RowSentence { color: $foreground; background: $surface; }
+    RowSentence.open { display: block; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__("", markup=False)
+        self._sentence = ""
+
+    def say(self, sentence: str) -> None:
+        """Show the sentence; the same one again costs nothing."""
+        if sentence == self._sentence:
+            return
+        self._sentence = sentence
+        self.set_class(bool(sentence), "open")
+        self.update(plain(sentence))

@@ -1,0 +1,127 @@
+"""An app that an error of one widget, timer or worker does not end.
+
+Textual ends the app at the first exception that nobody caught, and stops the widget that raised it. Here a
+message handler that fails is left where it was, a widget that cannot be drawn shows a sentence in its place,
+and everything else goes on. Before the first screen stands there is nothing to go on with: that error still
+ends the app.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from cockpit_widgets.frugal_app import FrugalApp
+from cockpit_widgets.text import fit
+from rich.segment import Segment
+from textual.dom import DOMNode
+from textual.geometry import Region
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+from textual.worker import WorkerFailed
+
+Note = Callable[[BaseException, str], str]
+
+
+class SteadyApp(FrugalApp[int]):
+    """`note` keeps a report and words the sentence; None lets an error end the app, as tests want it."""
+
+    def __init__(self, note: Note | None) -> None:
+        super().__init__()
+        self._note = note
+        self._is_up = False
+        self._told: set[str] = set()
+
+    def on_ready(self) -> None:
+        self._is_up = True
+
+    @property
+    def goes_on(self) -> bool:
+        """True where an error does not end the app any more."""
+        return self._note is not None and self._is_up
+
+    def tell_fault(self, sentence: str) -> None:
+        """Show a person that something went wrong inside."""
+        raise NotImplementedError
+
+    def internal_error(self, error: BaseException, where: str) -> str:
+        """Keep and tell an error that nobody expected, once for each place; its sentence."""
+        assert self._note is not None
+        sentence = self._note(error, where)
+        if sentence not in self._told:
+            self._told.add(sentence)
+            self.tell_fault(sentence)
+        return sentence
+
+    @property
+    def fault(self) -> Exception | None:
+        """The unexpected error that ended the app, None where there was none."""
+        return _inner(self._exception) if self._exception is not None else None
+
+    def _fatal_error(self) -> None:
+        """Textual would print a page with the values of variables; who runs the app is handed the error."""
+        self._close_messages_no_wait()
+
+    def _handle_exception(self, error: Exception) -> None:
+        if self.goes_on:
+            self.internal_error(_inner(error), "the screens")
+        else:
+            super()._handle_exception(error)
+
+    async def _dispatch_message(self, message: Message) -> None:
+        try:
+            await super()._dispatch_message(message)
+        except Exception as error:
+            if not self.goes_on:
+                raise
+            self.internal_error(error, "the app")
+
+    def _register_child(self, parent: DOMNode, child: Widget, before: int | None, after: int | None) -> None:
+        self._steady(child)
+        super()._register_child(parent, child, before, after)
+
+    def _start_widget(self, parent: Widget, widget: Widget) -> None:
+        self._steady(widget)
+        super()._start_widget(parent, widget)
+
+    def _steady(self, widget: Widget) -> None:
+        """Let this widget outlive what its handlers raise, and its screen what its drawing raises."""
+        if self._note is None or "render_lines" in vars(widget):
+            return
+        dispatch, render, where = widget._dispatch_message, widget.render_lines, type(widget).__name__
+        changing: Any = widget
+
+        @wraps(dispatch)
+        async def dispatched(message: Message) -> None:
+            try:
+                await dispatch(message)
+            except Exception as error:
+                if not self.goes_on:
+                    raise
+                self.internal_error(error, where)
+
+        @wraps(render)
+        def rendered(crop: Region) -> list[Strip]:
+            try:
+                return render(crop)
+            except Exception as error:
+                if not self.goes_on:
+                    raise
+                return _sentence_lines(self.internal_error(error, where), crop)
+
+        changing._dispatch_message = dispatched
+        changing.render_lines = rendered
+
+
+def _inner(error: Exception) -> Exception:
+    inner = error.error if isinstance(error, WorkerFailed) else None
+    return inner if isinstance(inner, Exception) else error
+
+
+def _sentence_lines(sentence: str, crop: Region) -> list[Strip]:
+    """The sentence over the lines that were asked for, cut in pieces of their width."""
+    width = max(crop.width, 1)
+    return [
+        Strip([Segment(fit(sentence[line * width : (line + 1) * width], width))], width)
+        for line in range(crop.y, crop.bottom)
+    ]

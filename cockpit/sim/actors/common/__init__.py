@@ -1,0 +1,1 @@
+"""What several actors share: a recorder of events, machines of Cluster API, drains, the load of GPUs."""

@@ -1,0 +1,1 @@
+"""Series of any exporter become cards: one `Gpu` each, with what is doubtful about it. Pure."""

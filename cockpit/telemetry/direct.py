@@ -1,0 +1,182 @@
+"""GET from a metrics server by its own URL, with aiohttp. Imports aiohttp when the first request is made."""
+
+import asyncio
+import os
+import socket
+import ssl
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.request import getproxies, proxy_bypass
+
+from cockpit import __version__
+from cockpit.apart import resolver
+from cockpit.clean import clean
+from cockpit.errors import NoConnection
+from cockpit.model.batch import Phase
+from cockpit.model.metrics_server import MetricsServer
+from cockpit.telemetry.endpoint import Endpoint
+from cockpit.telemetry.faults import TelemetryError
+from cockpit.telemetry.login import authorization
+from cockpit.telemetry.wire import Query
+
+if TYPE_CHECKING:
+    import aiohttp
+
+READ_BYTES = 1 << 16
+CONNECT_SECONDS = 10.0
+MOST_RETRY_SECONDS = 3_600.0
+
+
+class DirectAnswer(NamedTuple):
+    """As `cockpit.telemetry.wire.HttpAnswer` has it."""
+
+    status: int
+    content_type: str
+    body: bytes | bytearray
+    retry_after_seconds: float | None
+
+
+class Direct:
+    """One endpoint. Redirects are not followed, cookies not kept, credentials sent to this endpoint only."""
+
+    def __init__(self, endpoint: Endpoint, login: MetricsServer, who: str) -> None:
+        self._endpoint = endpoint
+        self._login = login
+        self._who = who
+        self._client: aiohttp.ClientSession | None = None
+        self._tls: ssl.SSLContext | None = None
+
+    async def get(self, path: str, query: Query, limit_bytes: int) -> DirectAnswer:
+        """As `Http.get`. A 401 with a token from a file that changed meanwhile is asked once more."""
+        import aiohttp
+
+        try:
+            header = authorization(self._login)
+            answer = await self._once(path, query, limit_bytes, header)
+            if answer.status == 401 and header and (renewed := authorization(self._login)) != header:
+                answer = await self._once(path, query, limit_bytes, renewed)
+            return answer
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise NoConnection(f"{self._who} cannot be reached: {reason_of(error)}.") from None
+
+    async def _once(self, path: str, query: Query, limit_bytes: int, header: str) -> DirectAnswer:
+        from yarl import URL
+
+        client = await self._open()
+        url = URL(self._endpoint.url + path, encoded=True).with_query(list(query))
+        options: dict[str, Any] = {"headers": {"Authorization": header}} if header else {}
+        async with client.get(
+            url, allow_redirects=False, ssl=self._tls or True, proxy=_proxy_for(self._endpoint), **options
+        ) as answer:
+            body = bytearray()
+            async for part in answer.content.iter_any():
+                body += part
+                if len(body) > limit_bytes:
+                    answer.close()
+                    raise TelemetryError(
+                        f"{self._who} answers more than {limit_bytes // 2**20} MiB; narrow the namespace or "
+                        "record fewer GPU series."
+                    )
+            return DirectAnswer(
+                answer.status,
+                answer.headers.get("Content-Type", ""),
+                body,
+                _seconds(answer.headers.get("Retry-After", ""), answer.headers.get("Date", "")),
+            )
+
+    async def _open(self) -> "aiohttp.ClientSession":
+        import aiohttp
+
+        if self._endpoint.scheme == "https" and self._tls is None:
+            self._tls = _authorities(self._login.ca_file)
+        if self._client is None:
+            headers = {
+                "User-Agent": f"gpu-cockpit/{__version__}",
+                "Accept": "application/json",
+                "Accept-Encoding": "gzip",
+            }
+            self._client = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=4, resolver=resolver()),
+                # whoever asks has a deadline for the whole answer, and cancels
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS),
+                headers=headers,
+                read_bufsize=READ_BYTES,
+                cookie_jar=aiohttp.DummyCookieJar(),
+            )
+        return self._client
+
+    async def close(self) -> None:
+        """Close its connections."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+
+
+def _authorities(ca_file: str) -> ssl.SSLContext:
+    """Whom to trust: the authorities in that file, else those of this machine. Raises TelemetryError."""
+    try:
+        return ssl.create_default_context(cafile=os.path.expanduser(ca_file) if ca_file else None)
+    except ssl.SSLError:
+        raise TelemetryError(
+            f"--prometheus-ca-file: {ca_file} holds no certificates in PEM form.", Phase.DENIED
+        ) from None
+    except OSError as error:
+        raise TelemetryError(
+            f"--prometheus-ca-file: {ca_file} cannot be read: {error.strerror}.", Phase.DENIED
+        ) from None
+
+
+def _proxy_for(endpoint: Endpoint) -> str | None:
+    """HTTP_PROXY, HTTPS_PROXY and NO_PROXY of the environment, as for the API server."""
+    if endpoint.is_loopback:
+        return None
+    found = getproxies()
+    proxy = found.get(endpoint.scheme) or found.get("all")
+    if not proxy or proxy_bypass(endpoint.origin.partition("://")[2]):
+        return None
+    return proxy if "://" in proxy else f"http://{proxy}"
+
+
+def _seconds(retry_after: str, date: str) -> float | None:
+    """Retry-After in seconds, bounded: a number, or a date (RFC 9110), which is taken against the server's
+    own `Date`, whatever our clock says. None for anything else."""
+    text = retry_after.strip()
+    if text.isascii() and text.isdigit() and len(text) <= 9:
+        return min(float(text), MOST_RETRY_SECONDS)
+    try:
+        then, now = parsedate_to_datetime(text), parsedate_to_datetime(date)
+        return min(max(0.0, (then - now).total_seconds()), MOST_RETRY_SECONDS)
+    except (TypeError, ValueError, OverflowError):  # a date without a zone cannot be told from one with
+        return None
+
+
+def reason_of(error: BaseException) -> str:
+    """Why there is no answer, in a few words of our own or of the system: never the server's."""
+    import aiohttp
+
+    if isinstance(error, aiohttp.ClientConnectorCertificateError | ssl.SSLCertVerificationError):
+        cause = getattr(error, "certificate_error", error)
+        said = clean(str(getattr(cause, "verify_message", "")), 120)
+        return f"its certificate is not trusted ({said or 'no reason given'}); give --prometheus-ca-file"
+    if isinstance(error, aiohttp.ClientConnectorSSLError | ssl.SSLError):
+        inner = getattr(error, "os_error", error)
+        said = str(getattr(inner, "reason", "") or "").lower().replace("_", " ")
+        return f"TLS failed ({clean(said, 80) or 'no reason given'})"
+    if isinstance(error, aiohttp.ClientProxyConnectionError | aiohttp.ClientHttpProxyError):
+        return "the proxy of HTTP_PROXY or HTTPS_PROXY cannot be used"
+    if isinstance(error, aiohttp.ClientConnectorDNSError | socket.gaierror):
+        return "its name cannot be resolved"
+    if isinstance(error, aiohttp.ServerTimeoutError | asyncio.TimeoutError):
+        return "no connection in time"
+    if isinstance(error, aiohttp.ClientConnectorError):
+        number = error.os_error.errno
+        return os.strerror(number).lower() if number and number > 0 else "no connection"
+    if isinstance(error, aiohttp.ClientPayloadError):
+        return "its answer is damaged or was cut"
+    if isinstance(error, aiohttp.ServerDisconnectedError):
+        return "it closed the connection without an answer"
+    if isinstance(error, aiohttp.ClientResponseError):
+        return "its answer is not valid HTTP"
+    if isinstance(error, OSError) and error.errno:
+        return os.strerror(error.errno).lower()
+    return f"the connection broke ({type(error).__name__})"

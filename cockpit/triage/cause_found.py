@@ -1,0 +1,115 @@
+"""A cause that one step of the walk found, before it is a verdict about a subject."""
+
+import re
+from collections.abc import Mapping
+
+import msgspec
+
+from cockpit.gangs.wording import say
+from cockpit.jobs.members import is_up as runs
+from cockpit.model.event import Event
+from cockpit.model.pod import Pod
+from cockpit.model.sureness import Sureness
+from cockpit.triage.verdict import Evidence, Funnel, Subject, Verdict
+
+NOT_UNDERSTOOD = "not understood"
+
+
+class CauseFound(msgspec.Struct, frozen=True, kw_only=True):
+    """The fields of a verdict but for its subject; see `cockpit.triage.verdict`."""
+
+    cause: str
+    sentence: str
+    sureness: Sureness = Sureness.SAID
+    facts: tuple[tuple[str, str], ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    funnel: Funnel | None = None
+    since_seconds: float | None = None
+    root: Subject | None = None
+    also: tuple[str, ...] = ()
+
+
+_OPTIONAL = r"(?:: | \(|, it asks |, )?\{%s\}\)?"
+
+
+def without_empty(words: str, names: Mapping[str, object]) -> str:
+    """The words without the places of names that a text left out, and without what joins them."""
+    for name, value in names.items():
+        if value == "":
+            words = re.sub(_OPTIONAL % name, "", words)
+    return words
+
+
+def draft(
+    cause: str,
+    text: str,
+    /,
+    *,
+    names: Mapping[str, object] | None = None,
+    sureness: Sureness = Sureness.SAID,
+    facts: tuple[tuple[str, str], ...] = (),
+    evidence: tuple[Evidence, ...] = (),
+    funnel: Funnel | None = None,
+    since_seconds: float | None = None,
+    root: Subject | None = None,
+    also: tuple[str, ...] = (),
+) -> CauseFound:
+    """A cause whose sentence is `text` with the names put in; the names become facts, with `facts` behind."""
+    given = dict(names or {})
+    own = tuple((key, str(value)) for key, value in given.items() if str(value))
+    return CauseFound(
+        cause=cause,
+        sentence=say(without_empty(text, given), **given),
+        sureness=sureness,
+        facts=(*own, *facts),
+        evidence=evidence,
+        funnel=funnel,
+        since_seconds=since_seconds,
+        root=root,
+        also=also,
+    )
+
+
+def not_understood(text: str, *evidence: Evidence) -> CauseFound:
+    """A text that no row of the catalogue knows, shown raw."""
+    return draft(
+        "",
+        "{text} (" + NOT_UNDERSTOOD + ")",
+        names={"text": text},
+        sureness=Sureness.UNKNOWN,
+        evidence=evidence,
+    )
+
+
+def finished(found: CauseFound, subject: Subject, *, state: str = "", gpus: int = 0) -> Verdict:
+    """The verdict about a subject."""
+    return Verdict(
+        subject=subject,
+        cause=found.cause,
+        sentence=found.sentence,
+        sureness=found.sureness,
+        facts=found.facts,
+        evidence=found.evidence,
+        funnel=found.funnel,
+        since_seconds=found.since_seconds,
+        root=found.root if found.root != subject else None,
+        also=found.also,
+        state=state,
+        gpus=gpus,
+    )
+
+
+def of_pod(pod: Pod, field: str, value: str, since_seconds: float | None = None) -> Evidence:
+    """A field of a pod as evidence."""
+    return Evidence(f"Pod {pod.key}", field, value, since_seconds)
+
+
+def of_event(event: Event) -> Evidence:
+    """An event as evidence."""
+    name = f"{event.object_namespace}/{event.object_name}" if event.object_namespace else event.object_name
+    return Evidence(f"{event.object_kind} {name}", f"event {event.reason}", event.message, event.last_seconds)
+
+
+def is_up(pod: Pod) -> bool:
+    """Running and ready, and no container of it waits to be started again."""
+    return not pod.waiting_reason and runs(pod)

@@ -1,0 +1,268 @@
+"""Jobs whose end would give the subject its seats or its quota: wait for one, suspend one, kill one."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+
+from cockpit.fit.node_filters import NodeFit
+from cockpit.fit.snapshot import ClusterSnapshot
+from cockpit.gangs.sentence import counted
+from cockpit.gangs.suspend_field import suspend_field
+from cockpit.k8s.gpu_resources import is_gpu_resource
+from cockpit.model.gang import ClusterQueue, QuotaRow, Workload
+from cockpit.model.job import Job, JobState
+from cockpit.model.pod import Pod
+from cockpit.model.record import Kind
+from cockpit.triage.changes.offer import (
+    OTHERS,
+    TIME,
+    ChangeOffer,
+    ChangeOffers,
+    Desk,
+    Records,
+    cockpit,
+    short,
+)
+from cockpit.triage.verdict import Change, Subject
+
+ENDING_KINDS: Final = frozenset(
+    (
+        *("Job", "MPIJob", "PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob", "TrainJob"),
+        *("JobSet", "RayJob", "Pod", "SparkApplication", "Workflow", "AppWrapper"),
+    )
+)
+"""Kinds that end by themselves; nobody waits for a service, and whoever deletes one of its pods gets
+another."""
+_STUCK_SECONDS: Final = 120.0
+"""Longer than any usual grace period."""
+_MOST_TRIED: Final = 6
+_MOST_TOGETHER: Final = 3
+
+
+class _Holder(NamedTuple):
+    """A job, its living pods, and how many more members find room without it."""
+
+    job: Job
+    pods: tuple[Pod, ...]
+    gain: int
+    gpus: int
+
+
+def other_jobs(desk: Desk) -> ChangeOffers:
+    """ChangeOffers for single jobs, the one that holds least first, then for a few together."""
+    missing = max(1, desk.answer.missing)
+    found = sorted(_holders(desk), key=lambda one: (one.gpus, one.job.key))
+    enough = [one for one in found if one.gain >= missing]
+    for one in enough[:_MOST_TRIED]:
+        yield from _about(desk, (one,))
+    if not enough:
+        yield from _about(desk, _together(found, missing))
+    yield from _stuck(desk)
+
+
+def _together(found: Sequence[_Holder], missing: int) -> tuple[_Holder, ...]:
+    """The fewest jobs whose rooms add up; () where more than a few would be needed."""
+    chosen: list[_Holder] = []
+    for one in sorted(found, key=lambda each: (-each.gain, each.gpus, each.job.key)):
+        chosen.append(one)
+        if sum(each.gain for each in chosen) >= missing:
+            return tuple(chosen)
+        if len(chosen) == _MOST_TOGETHER:
+            break
+    return ()
+
+
+def _holders(desk: Desk) -> Iterator[_Holder]:
+    """Jobs that end by themselves and hold what the subject misses: seats on nodes that would take it, or
+    quota."""
+    own = desk.wanted.job
+    rooms = _Rooms(desk)
+    for job in desk.view.jobs.jobs.values():
+        if (own is not None and job.key == own.key) or job.kind not in ENDING_KINDS:
+            continue
+        if job.state in (JobState.FINISHING, *JobState.ENDED) or not job.pod_uids:
+            continue
+        pods = tuple(pod for pod in desk.view.jobs.members(job.key) if pod.node and not pod.is_finished)
+        gain = rooms.gain(pods) if desk.answer.missing else 0
+        if not desk.answer.missing and desk.answer.shortage is not None:
+            gain = int(_frees_quota(desk, job))
+        if gain:
+            yield _Holder(job, pods, gain, job.gpus_allocated)
+
+
+class _Rooms:
+    """How much room nodes get when pods go, for the part that misses seats."""
+
+    def __init__(self, desk: Desk) -> None:
+        part = next((one for one in desk.answer.parts if one.missing), desk.answer.parts[desk.answer.main])
+        self._asked = {**dict(part.part.shape.requests), "pods": 1}
+        self._looks: Mapping[str, NodeFit] = {one.node.name: one for one in part.node_fits if not one.blocks}
+        self._snapshot = ClusterSnapshot(desk.view.store, desk.view.around)
+
+    def gain(self, pods: Iterable[Pod]) -> int:
+        """Members more that find room without these pods."""
+        by_node: dict[str, list[Pod]] = {}
+        for pod in pods:
+            if pod.node in self._looks:
+                by_node.setdefault(pod.node, []).append(pod)
+        return sum(self._on(name, some) for name, some in by_node.items())
+
+    def _on(self, name: str, pods: Sequence[Pod]) -> int:
+        look = self._looks[name]
+        free = dict(zip(self._asked, self._snapshot.free(look.node, self._asked), strict=True))
+        for pod in pods:
+            given = {"cpu": pod.cpu_millicores, "memory": pod.memory_bytes, "pods": 1}
+            given.update(pod.traits.resources or {pod.gpu_resource: pod.gpus})
+            for resource in free:
+                free[resource] += given.get(resource, 0)
+        room = min(max(0, free[resource]) // each for resource, each in self._asked.items())
+        return max(0, room - look.room)
+
+
+def _about(desk: Desk, holders: tuple[_Holder, ...]) -> ChangeOffers:
+    if not holders:
+        return
+    jobs = [one.job for one in holders]
+    uids = frozenset(pod.uid for one in holders for pod in one.pods)
+    then = msgspec.structs.replace(desk.base, without=uids, records=_without_quota(desk, jobs))
+    names = " and ".join(short(f"{one.namespace}/{one.name}") for one in jobs)
+    keys = tuple(f"{one.namespace}/{one.name}" for one in jobs)
+    gpus = sum(one.gpus for one in holders)
+    held = f" ({counted(gpus, 'GPU')})" if gpus else ""
+    target = Subject("job", jobs[0].namespace, jobs[0].name)
+    wait = Change(kind="wait_for", words=f"wait for {names}{held}", command=(), target=target)
+    if all(one.state == JobState.RUNNING for one in jobs):  # a half-placed gang waits itself
+        yield ChangeOffer(TIME + 10 * len(jobs) + min(gpus, 90), wait, then)
+    if not all(_may_be_ended(desk, one) for one in holders):
+        return
+    idle = _idle_seconds(desk, holders)
+    told = held if idle is None else f" ({counted(gpus, 'GPU')} idle for {idle / 60:.0f} min)"
+    cost = (OTHERS if idle is None else TIME - 10) + gpus
+    if all(_is_suspendable(one) for one in jobs):
+        change = Change(
+            kind="suspend",
+            words=f"suspend {names}{told}",
+            verb="job.suspend",
+            command=cockpit("job.suspend", *keys),
+            target=target,
+        )
+        yield ChangeOffer(cost, change, then)
+        return
+    change = Change(
+        kind="kill",
+        words=f"kill {names}{told}",
+        verb="job.kill",
+        command=cockpit("job.kill", *keys),
+        target=target,
+    )
+    yield ChangeOffer(cost + OTHERS, change, then)
+
+
+def _may_be_ended(desk: Desk, holder: _Holder) -> bool:
+    """Nobody is asked to end what is more important than the subject."""
+    own = [pod.priority or 0 for pod in desk.wanted.pods]
+    stated = [one.shape.priority for one in desk.wanted.parts if one.shape.priority is not None]
+    priority = max([*own, *stated], default=0)
+    return all((pod.priority or 0) <= priority for pod in holder.pods)
+
+
+def _is_suspendable(job: Job) -> bool:
+    return bool(suspend_field(job.api_version, job.kind)) or bool(job.workload_uid)
+
+
+def _idle_seconds(desk: Desk, holders: Iterable[_Holder]) -> float | None:
+    """For how long all their cards have done nothing; None where one works or is not measured."""
+    since: list[float] = []
+    for one in holders:
+        for pod in one.pods:
+            if not pod.gpus:
+                continue
+            cards = desk.view.store.gpus_of_pod(pod.namespace, pod.name)
+            times = [desk.view.store.idle_since(card.uuid) for card in cards]
+            if not times or None in times:
+                return None
+            since += [time for time in times if time is not None]
+    idle = desk.view.now_seconds - max(since) if since else None
+    return None if idle is None or idle < _STUCK_SECONDS * 5 else idle
+
+
+def _stuck(desk: Desk) -> ChangeOffers:
+    """Pods that have been terminating for longer than any grace period and still hold their devices."""
+    now = desk.view.now_seconds
+    going = [pod for pod in desk.view.store.gpu_pods() if pod.deleting_seconds is not None]
+    for pod in sorted(going, key=lambda one: one.key):
+        since = pod.deleting_seconds or now
+        if now - since < _STUCK_SECONDS or not pod.gpus_allocated:
+            continue
+        then = msgspec.structs.replace(desk.base, without=frozenset({pod.uid}))
+        change = Change(
+            kind="force_delete",
+            words=f"force-delete {short(pod.key)}, terminating for {(now - since) / 60:.0f} min",
+            command=(
+                *("kubectl", "delete", "pod", pod.name, "-n", pod.namespace),
+                *("--force", "--grace-period=0"),
+            ),
+            target=Subject("pod", pod.namespace, pod.name),
+        )
+        yield ChangeOffer(TIME - 20 + pod.gpus_allocated, change, then)
+
+
+# ---- quota
+
+
+def _workload(desk: Desk, job: Job) -> Workload | None:
+    found: Workload | None = (
+        desk.view.store.get(Kind.WORKLOAD, job.workload_uid) if job.workload_uid else None
+    )
+    return found
+
+
+def _frees_quota(desk: Desk, job: Job) -> bool:
+    """Whether the job holds quota of the resource and cohort that the subject lacks."""
+    workload, mine, lacked = _workload(desk, job), desk.queue, desk.answer.shortage
+    if workload is None or mine is None or lacked is None or not workload.cluster_queue:
+        return False
+    held: ClusterQueue | None = desk.view.store.by_key(Kind.CLUSTER_QUEUE, workload.cluster_queue)
+    if held is None or (held.name != mine.name and (not mine.cohort or held.cohort != mine.cohort)):
+        return False
+    return any(name == lacked.resource for one in workload.pod_sets for name, _ in one.resources)
+
+
+def _without_quota(desk: Desk, jobs: Iterable[Job]) -> Records:
+    """ClusterQueues as they would read without what these jobs hold."""
+    if not desk.wanted.queue:
+        return ()
+    changed: dict[str, ClusterQueue] = {}
+    for job in jobs:
+        workload = _workload(desk, job)
+        if workload is None or not workload.cluster_queue:
+            continue
+        queue = changed.get(workload.cluster_queue) or desk.view.store.by_key(
+            Kind.CLUSTER_QUEUE, workload.cluster_queue
+        )
+        if queue is not None:
+            changed[queue.name] = released(queue, workload)
+    return tuple((Kind.CLUSTER_QUEUE, one) for one in changed.values())
+
+
+def released(queue: ClusterQueue, workload: Workload) -> ClusterQueue:
+    """The queue without what the workload holds. A part tells the flavor of its GPUs only; of another
+    resource the flavor is known where the queue has but one, else it counts as held."""
+    given: dict[tuple[str, str], int] = {}
+    for part in workload.pod_sets:
+        for name, amount in part.resources:
+            flavors = [row.flavor for row in queue.quotas if row.resource == name]
+            flavor = part.flavor if is_gpu_resource(name) and part.flavor in flavors else ""
+            if not flavor and len(flavors) == 1:
+                flavor = flavors[0]
+            given[flavor, name] = given.get((flavor, name), 0) + amount
+    rows = tuple(_less(row, given.get((row.flavor, row.resource), 0)) for row in queue.quotas)
+    return msgspec.structs.replace(queue, quotas=rows)
+
+
+def _less(row: QuotaRow, amount: int) -> QuotaRow:
+    """A row with that much less in use."""
+    used = None if row.used is None else max(0, row.used - amount)
+    reserved = None if row.reserved is None else max(0, row.reserved - amount)
+    return msgspec.structs.replace(row, used=used, reserved=reserved)

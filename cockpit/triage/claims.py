@@ -1,0 +1,217 @@
+"""What a pod claims, volumes and devices: absent, not bound, elsewhere, too few."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from cockpit.fit.surroundings import Surroundings
+from cockpit.model.batch import Phase
+from cockpit.model.pod import Pod
+from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
+from cockpit.model.sureness import Sureness
+from cockpit.triage.cause_found import CauseFound, draft, of_event, of_pod
+from cockpit.triage.cluster_view import Trees
+from cockpit.triage.funnel import Sifted
+from cockpit.triage.placement_context import PlacementContext
+from cockpit.triage.verdict import Evidence, Subject
+
+
+def tree_named(trees: Trees, kind: str, namespace: str, name: str) -> Mapping[str, Any] | None:
+    """The object as it was read, None where it was not."""
+    for one in trees.get((kind, namespace), ()):
+        if one.get("metadata", {}).get("name") == name:
+            return one
+    return None
+
+
+def is_absent(trees: Trees, kind: str, namespace: str, name: str) -> bool:
+    """True where all objects of the kind were read and it is not among them."""
+    return (kind, namespace) in trees and tree_named(trees, kind, namespace, name) is None
+
+
+def absent(pod: Pod, around: Surroundings, trees: Trees, store: StoreReader) -> CauseFound | None:
+    """What is wrong in the spec alone: something that the pod names does not exist."""
+    named = of_pod(pod, "spec", "", pod.created_seconds)
+    for claim in pod.traits.claims:
+        if around.claims is not None and claim not in around.claims and pod.scheduled != "True":
+            names = {"claim": claim}
+            return draft(
+                "C13",
+                "volume claim {claim} does not exist",
+                names=names,
+                sureness=Sureness.PROVED,
+                evidence=(Evidence(named.object, "spec.volumes", claim, pod.created_seconds),),
+            )
+    for event in store.events_of(pod.uid):
+        if event.reason == "FailedResourceClaimCreation":
+            from_text = _claim_failure(event.message, pod)
+            return draft(
+                "C16",
+                from_text[0],
+                names=from_text[1],
+                evidence=(of_event(event),),
+            )
+    for claim in pod.traits.wishes.device_claims:
+        status = store.status(Kind.DEVICE_CLAIM)
+        is_known = status is not None and status.phase is Phase.LIVE
+        is_gone = is_known and store.by_key(Kind.DEVICE_CLAIM, f"{pod.namespace}/{claim}") is None
+        if is_gone or is_absent(trees, "ResourceClaim", pod.namespace, claim):
+            return draft(
+                "C16",
+                "device claim {claim} does not exist",
+                names={"claim": claim},
+                sureness=Sureness.PROVED,
+                evidence=(Evidence(named.object, "spec.resourceClaims", claim, pod.created_seconds),),
+            )
+    for template in pod.traits.wishes.claim_templates:
+        if is_absent(trees, "ResourceClaimTemplate", pod.namespace, template):
+            return draft(
+                "C16",
+                "device claim template {template} does not exist",
+                names={"template": template},
+                sureness=Sureness.PROVED,
+                evidence=(Evidence(named.object, "spec.resourceClaims", template, pod.created_seconds),),
+            )
+    return None
+
+
+def _claim_failure(message: str, pod: Pod) -> tuple[str, dict[str, object]]:
+    templates = pod.traits.wishes.claim_templates
+    if len(templates) == 1:
+        return "its device claim cannot be made from template {template}", {"template": templates[0]}
+    return "its device claim cannot be made: {why}", {"why": message}
+
+
+def unbound(pod: Pod, context: PlacementContext, said: Evidence) -> CauseFound:
+    """A claim without a volume: its class does not exist, or nobody provisions it."""
+    claims = context.around.claims
+    classes = context.around.classes
+    waiting = [name for name in pod.traits.claims if claims and name in claims and not claims[name].is_bound]
+    name = waiting[0] if waiting else ", ".join(pod.traits.claims) or "its claim"
+    names: dict[str, object] = {"claim": name}
+    root = Subject("claim", pod.namespace, name) if pod.traits.claims else None
+    if claims and name in claims:
+        own = claims[name].storage_class
+        if own and classes is not None and own not in classes:
+            names["storage_class"] = own
+            return draft(
+                "C12",
+                "volume claim {claim} is not bound: StorageClass {storage_class} does not exist",
+                names=names,
+                sureness=Sureness.PROVED,
+                evidence=(said, _claim_evidence(pod, name, f"storageClassName {own}")),
+                root=root,
+            )
+        if own and classes is not None and not classes[own].provisions:
+            names["storage_class"] = own
+            return draft(
+                "C12",
+                "volume claim {claim} is not bound: no free volume of class {storage_class}",
+                names=names,
+                evidence=(said, _claim_evidence(pod, name, f"storageClassName {own}")),
+                root=root,
+            )
+        if not own:
+            return draft(
+                "C12",
+                "volume claim {claim} is not bound: it names no StorageClass and no volume suits it",
+                names=names,
+                evidence=(said, _claim_evidence(pod, name, "no storageClassName")),
+                root=root,
+            )
+    return draft("C12", "volume claim {claim} is not bound yet", names=names, evidence=(said,), root=root)
+
+
+def _claim_evidence(pod: Pod, name: str, value: str) -> Evidence:
+    return Evidence(f"PersistentVolumeClaim {pod.namespace}/{name}", "spec", value)
+
+
+def elsewhere(pod: Pod, context: PlacementContext, said: Evidence, sifted: Sifted) -> CauseFound:
+    """The volume is tied to nodes that the pod does not get."""
+    claims, volumes = context.around.claims, context.around.volumes
+    for name in pod.traits.claims:
+        claim = claims.get(name) if claims else None
+        volume = volumes.get(claim.volume) if claim and volumes else None
+        if volume is None:
+            continue
+        values = [value for _, value in volume.zones]
+        values += [
+            value
+            for term in volume.node_terms or ()
+            for one in (*term.expressions, *term.fields)
+            for value in one.values
+        ]
+        where = ", ".join(dict.fromkeys(values))
+        if where:
+            return draft(
+                "C14",
+                "volume claim {claim} lies in {zone}; no node there takes the pod",
+                names={"claim": name, "zone": where},
+                evidence=(said, Evidence(f"PersistentVolume {volume.name}", "spec.nodeAffinity", where)),
+                funnel=sifted.funnel,
+            )
+    names: dict[str, object] = {"claim": ", ".join(pod.traits.claims) or "of the pod"}
+    text = "the volume of claim {claim} cannot be reached from any node that suits the pod"
+    return draft("C14", text, names=names, evidence=(said,), funnel=sifted.funnel)
+
+
+def devices(pod: Pod, context: PlacementContext, said: Evidence, cause: str) -> CauseFound:
+    """Devices by claim: how many are asked for and how many the nodes have, or who has the one that it
+    names."""
+    if cause == "C18":
+        for name in pod.traits.wishes.device_claims:
+            tree = tree_named(context.trees, "ResourceClaim", pod.namespace, name)
+            node = _node_of_claim(tree) if tree is not None else ""
+            words = "device claim {claim} is allocated on {node}, where the pod cannot go"
+            if node:
+                return draft(cause, words, names={"claim": name, "node": node}, evidence=(said,))
+            return draft(
+                cause, "device claim {claim} is allocated elsewhere", names={"claim": name}, evidence=(said,)
+            )
+    asked = _devices_asked(pod, context.trees)
+    most = max((len(context.store.devices_on(one.name)) for one in _nodes(context.store)), default=0)
+    free = max((_free_devices(context.store, one.name) for one in _nodes(context.store)), default=0)
+    if cause == "C17" and asked and most:
+        words = "asks for {asked} devices on one node, no node has more than {largest}"
+        names: dict[str, object] = {"asked": asked, "largest": most}
+        if asked <= most:
+            words = "asks for {asked} devices on one node, the best has {free} free"
+            names = {"asked": asked, "free": free}
+        return draft("C17", words, names=names, evidence=(said,))
+    return draft(cause, "no node can serve all its device claims", evidence=(said,))
+
+
+def _nodes(store: StoreReader) -> list[Any]:
+    return list(store.records(Kind.NODE).values())
+
+
+def _free_devices(store: StoreReader, node: str) -> int:
+    return sum(1 for one in store.devices_on(node) if not one.pods)
+
+
+def _node_of_claim(tree: Mapping[str, Any]) -> str:
+    allocation = (tree.get("status") or {}).get("allocation") or {}
+    for term in (allocation.get("nodeSelector") or {}).get("nodeSelectorTerms") or ():
+        for one in (*(term.get("matchFields") or ()), *(term.get("matchExpressions") or ())):
+            for value in one.get("values") or ():
+                return str(value)
+    return ""
+
+
+def _devices_asked(pod: Pod, trees: Trees) -> int:
+    """Devices of all requests of its claims, as the claims or their templates say."""
+    total = 0
+    wishes = pod.traits.wishes
+    specs = [
+        (tree_named(trees, "ResourceClaim", pod.namespace, name) or {}).get("spec", {})
+        for name in wishes.device_claims
+    ]
+    for name in wishes.claim_templates:
+        template = tree_named(trees, "ResourceClaimTemplate", pod.namespace, name) or {}
+        specs.append((template.get("spec") or {}).get("spec") or {})
+    for spec in specs:
+        for request in (spec.get("devices") or {}).get("requests") or ():
+            exactly = request.get("exactly") or request
+            count = exactly.get("count", 1)
+            total += count if isinstance(count, int) else 0
+    return total

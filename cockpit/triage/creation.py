@@ -1,0 +1,257 @@
+"""Level A: why the pods of a job do not exist. The refusal of the API server is the cause, its wrapper is
+not."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from cockpit.catalogue import TextPlace, understand
+from cockpit.gangs import registry
+from cockpit.gangs.engine_of_job import admitted_by
+from cockpit.model.event import Event
+from cockpit.model.job import Job, JobObject, OwnerObject
+from cockpit.model.pod import Pod
+from cockpit.model.record import Kind, condition
+from cockpit.model.store_reader import StoreReader
+from cockpit.model.sureness import Sureness
+from cockpit.triage.cause_found import CauseFound, draft, is_up, not_understood, of_event
+from cockpit.triage.claims import tree_named
+from cockpit.triage.cluster_view import Trees
+from cockpit.triage.verdict import Evidence
+
+UNTOUCHED_SECONDS = 60.0
+"""A controller that runs has written a status after so long."""
+
+REFUSALS = frozenset(
+    {
+        *("FailedCreate", "MPIJobFailed", "JobCreationFailed", "ValidationError", "ErrResourceExists"),
+        *("ErrWorkloadCompose", "JobNestingTooDeep", "WorkloadPriorityClassNotFound", "InvalidPodTemplate"),
+        *("FailedCreatePod", "FailedCreatePodGroup", "ResourceCreationFailed", "PriorityClassNotFound"),
+    }
+)
+_IGNORED = frozenset({"SetPodTemplateRestartPolicy", "FailedScheduling", "BackOff", "Unhealthy"})
+
+Object = JobObject | OwnerObject
+
+
+def object_of(job: Job, store: StoreReader) -> Object | None:
+    """The object that the job's row stands for."""
+    for kind in registry.controller_tables():
+        found: Object | None = store.get(kind, job.uid)
+        if found is not None:
+            return found
+    return None
+
+
+def refused(
+    uids: Iterable[str], store: StoreReader, *, after_seconds: float | None = None
+) -> CauseFound | None:
+    """The newest refusal among the events of these objects. `after_seconds`: older ones were overcome."""
+    events = sorted(
+        (event for uid in uids if uid for event in store.events_of(uid)),
+        key=lambda event: event.last_seconds or 0.0,
+        reverse=True,
+    )
+    return of_events(events, after_seconds=after_seconds)
+
+
+def of_events(events: Iterable[Event], *, after_seconds: float | None = None) -> CauseFound | None:
+    """The first refusal among events, the newest first."""
+    unknown: CauseFound | None = None
+    for event in events:
+        if event.type != "Warning" or event.reason in _IGNORED:
+            continue
+        if after_seconds is not None and (event.last_seconds or 0.0) < after_seconds:
+            continue
+        found = _of_refusal(event)
+        if found is not None:
+            return found
+        if unknown is None and event.reason in REFUSALS:
+            unknown = not_understood(f"{event.reason}: {event.message}", of_event(event))
+    return unknown
+
+
+def _of_refusal(event: Event) -> CauseFound | None:
+    text = f"{event.reason}: {event.message}"
+    found = understand(TextPlace.CREATE, text)
+    if found is None:
+        return None
+    evidence = (of_event(event),)
+    names: dict[str, object] = dict(found.names)
+    if found.cause == "A1" and "limited" in names:
+        return _quota(found.names, event)
+    return draft(
+        found.cause, found.wording.words, names=names, evidence=evidence, since_seconds=event.first_seconds
+    )
+
+
+def _quota(names: Mapping[str, str], event: Event) -> CauseFound:
+    """`requests.nvidia.com/gpu=12`, used 0 of 8: of several resources the one that is over."""
+    asked, used, limited = (_amounts(names[key]) for key in ("asked", "used", "limited"))
+    resource = next(iter(limited), "")
+    word = resource.removeprefix("requests.")
+    given: dict[str, object] = {
+        "quota": names["quota"],
+        "resource": word,
+        "asked": asked.get(resource, "?"),
+        "used": used.get(resource, "?"),
+        "limit": limited.get(resource, "?"),
+    }
+    text = "quota {quota} of {resource}: asks {asked}, {used} of {limit} used"
+    return draft("A1", text, names=given, evidence=(of_event(event),), since_seconds=event.first_seconds)
+
+
+def _amounts(text: str) -> dict[str, str]:
+    found = {}
+    for part in text.split(","):
+        name, _, amount = part.strip().partition("=")
+        if name and amount:
+            found[name] = amount.strip(". ")
+    return found
+
+
+def not_made(
+    job: Job, pods: tuple[Pod, ...], store: StoreReader, now_seconds: float | None, trees: Trees
+) -> CauseFound:
+    """Why a job that is not suspended has no pods, or not all."""
+    found = refused((job.uid, *children(job, pods, store)), store, after_seconds=_newest_pod(pods))
+    if found is not None:
+        return found
+    return without_launcher(job, pods, store) or _untouched(job, pods, store, now_seconds, trees)
+
+
+def _newest_pod(pods: tuple[Pod, ...]) -> float | None:
+    """Refusals before a pod was made are history; a second is the events' own precision."""
+    made = [pod.created_seconds for pod in pods if pod.created_seconds is not None]
+    return max(made) - 60.0 if made else None
+
+
+def children(job: Job, pods: tuple[Pod, ...], store: StoreReader) -> list[str]:
+    """Controllers below the job: those that own its pods, and those that name it as their owner."""
+    found = dict.fromkeys(pod.owner_uid for pod in pods if pod.owner_uid and pod.owner_uid != job.uid)
+    if not pods:
+        for kind in (Kind.JOB, Kind.OWNER):
+            for one in store.records(kind).values():
+                if one.owner is not None and one.owner.uid == job.uid:
+                    found[one.uid] = None
+    return list(found)
+
+
+def without_launcher(job: Job, pods: tuple[Pod, ...], store: StoreReader) -> CauseFound | None:
+    """Workers and no launcher: it is made once all of them are ready."""
+    object_ = object_of(job, store)
+    if job.kind != "MPIJob" or not isinstance(object_, JobObject) or not pods:
+        return None
+    roles = {role.role for role in object_.replicas}
+    if "launcher" not in roles or any(pod.role == "launcher" for pod in pods):
+        return None
+    late = [pod for pod in pods if not is_up(pod)]
+    if not late:
+        return CauseFound(cause="", sentence="waits for its launcher to be made")
+    first = next((pod for pod in late if pod.node), late[0])
+    also = ("D17",) if first.node and first.phase == "Running" else ()
+    name = first.name
+    return draft(
+        "A16",
+        "no launcher yet: worker {worker} is not ready",
+        names={"worker": name},
+        sureness=Sureness.INFERRED,
+        evidence=(Evidence(f"Pod {first.key}", "condition Ready", "False"),),
+        also=also,
+    )
+
+
+def _untouched(
+    job: Job, pods: tuple[Pod, ...], store: StoreReader, now_seconds: float | None, trees: Trees
+) -> CauseFound:
+    said = Evidence(f"{job.kind} {job.namespace}/{job.name}", "status", "", job.created_seconds)
+    object_ = object_of(job, store)
+    tree = tree_named(trees, job.kind, job.namespace, job.name)
+    manager = _manager(tree)
+    if manager and not (tree or {}).get("status"):
+        return draft(
+            "A10",
+            "left to {manager} (managedBy), which does nothing",
+            names={"manager": manager},
+            evidence=(said,),
+        )
+    if isinstance(object_, JobObject) and object_.failed and not object_.active:
+        return between_attempts(job, pods, object_, said)
+    there = sum(1 for pod in pods if pod.asks_for_gpus) or len(pods)
+    missing = 0 if job.wanted is None else job.wanted - there
+    if pods and missing > 0:
+        return draft(
+            "",
+            "waiting for {missing} of {wanted} members to be made",
+            names={"missing": missing, "wanted": job.wanted or 0},
+            evidence=(said,),
+        )
+    age = None if now_seconds is None or job.created_seconds is None else now_seconds - job.created_seconds
+    has_status = isinstance(object_, JobObject) and bool(object_.conditions or object_.started_seconds)
+    if age is not None and age >= UNTOUCHED_SECONDS and not has_status and isinstance(object_, JobObject):
+        return draft(
+            "A10",
+            "no controller acts on this {kind}: is its operator running?",
+            names={"kind": job.kind},
+            sureness=Sureness.INFERRED,
+            evidence=(said,),
+        )
+    return draft(
+        "", "no pod yet: waits for its {kind} controller", names={"kind": _controller(job)}, evidence=(said,)
+    )
+
+
+def _controller(job: Job) -> str:
+    """Whose kind it is: that of an engine, or its own."""
+    engine = registry.engine_with_own(job.api_version, job.kind)
+    return job.kind if engine is None else engine.name
+
+
+def _manager(tree: Mapping[str, Any] | None) -> str:
+    spec = (tree or {}).get("spec") or {}
+    own = spec.get("managedBy") or (spec.get("runPolicy") or {}).get("managedBy") or ""
+    return (
+        own
+        if isinstance(own, str) and own not in ("kubeflow.org/mpi-operator", "kubernetes.io/job-controller")
+        else ""
+    )
+
+
+def between_attempts(job: Job, pods: tuple[Pod, ...], object_: JobObject, said: Evidence) -> CauseFound:
+    """All attempts so far failed; the controller waits before the next."""
+    failed = [pod for pod in pods if pod.phase == "Failed"]
+    last = max(failed, key=lambda pod: pod.finished_seconds or 0.0) if failed else None
+    names: dict[str, object] = {"failed": object_.failed}
+    text = "waits to be tried again after {failed} failed attempts"
+    if last is not None:
+        reason = last.terminated_reason if last.terminated_reason not in ("", "Error") else ""
+        names["end"] = f"{reason} (exit {last.exit_code})" if reason else f"exit {last.exit_code}"
+        text += ": {end}"
+    if object_.failed <= 1:
+        text = "waits to be tried again after a failed attempt" + (": {end}" if last is not None else "")
+        names.pop("failed")
+    return draft("A18", text, names=names, evidence=(said,))
+
+
+def suspended(job: Job, store: StoreReader, now_seconds: float | None) -> CauseFound:
+    """Suspended, and no engine says that it holds it."""
+    object_ = object_of(job, store)
+    said = Evidence(f"{job.kind} {job.namespace}/{job.name}", "spec.suspend", "true")
+    queue = None if object_ is None else admitted_by(object_.labels)
+    if queue is not None and not job.workload_uid:
+        found = refused((job.uid,), store)
+        if found is not None:
+            return CauseFound(cause="A9", sentence=found.sentence, facts=found.facts, evidence=found.evidence)
+        names: dict[str, object] = {"engine": queue.name, "queue": queue.queue}
+        age = (
+            None if now_seconds is None or job.created_seconds is None else now_seconds - job.created_seconds
+        )
+        if age is not None and age >= 30.0:
+            return draft("A9", "{engine} has not taken it into queue {queue}", names=names, evidence=(said,))
+        return draft("A8", "waits for {engine} to take it into queue {queue}", names=names, evidence=(said,))
+    if isinstance(object_, JobObject):
+        mark = condition(object_.conditions, "Suspended")
+        since = None if mark is None else mark.changed_seconds
+        return draft(
+            "A7", "suspended: it starts when somebody resumes it", evidence=(said,), since_seconds=since
+        )
+    return draft("A7", "suspended: it starts when somebody resumes it", evidence=(said,))

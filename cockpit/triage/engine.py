@@ -1,0 +1,148 @@
+"""From a view of the cluster to verdicts: why one thing waits or is broken, and everything that is wrong."""
+
+from collections.abc import Callable
+
+from cockpit.model.event import Event
+from cockpit.model.job import Job
+from cockpit.model.pod import Pod
+from cockpit.model.record import Kind
+from cockpit.model.sureness import Sureness
+from cockpit.triage import creation, job_walk, node_walk, starting
+from cockpit.triage.cause_found import CauseFound, finished
+from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.gang_standing import standing
+from cockpit.triage.placement_context import PlacementContext
+from cockpit.triage.placing import unplaced
+from cockpit.triage.queue_walk import of_queue
+from cockpit.triage.verdict import Subject, Verdict
+
+
+def explain(subject: Subject, view: ClusterView) -> Verdict:
+    """Why the subject waits or is broken. What does not exist gets a verdict that says so, with cause ""."""
+    made = _EXPLAINED.get(subject.kind)
+    if made is None:
+        return Verdict(subject=subject, sentence=f"nothing can be told of a {subject.kind}")
+    return made(subject, view)
+
+
+def problems(view: ClusterView) -> tuple[Verdict, ...]:
+    """A verdict for each root cause: what is only a consequence of another object's trouble is not told
+    again."""
+    found = [of_job(one, view) for one in view.jobs.jobs.values()]
+    found += node_walk.troubles(view)
+    roots = {one.subject for one in found if one.is_trouble}
+    return tuple(one for one in found if one.is_trouble and (one.root is None or one.root not in roots))
+
+
+def of_job(job: Job, view: ClusterView, subject: Subject | None = None) -> Verdict:
+    """Why the job of that row waits or is broken."""
+    pods = view.jobs.members(job.key)
+    walk = job_walk.Walk(
+        job=job,
+        pods=pods,
+        store=view.store,
+        gang=standing(job, pods, view.store),
+        now_seconds=view.now_seconds,
+        last_lines=view.last_lines,
+        around=view.around,
+        trees=view.trees,
+    )
+    return _verdict(
+        job_walk.judge(walk),
+        subject or Subject("job", job.namespace, job.name),
+        state=job.state,
+        gpus=job.gpus_wanted or job.gpus_allocated,
+        since=job.created_seconds,
+    )
+
+
+def _verdict(
+    found: CauseFound | None, subject: Subject, *, state: str, gpus: int, since: float | None
+) -> Verdict:
+    if found is None:
+        return Verdict(subject=subject, sureness=Sureness.SAID, state=state, gpus=gpus)
+    made = finished(found, subject, state=state, gpus=gpus)
+    if made.since_seconds is None:
+        told = [one.since_seconds for one in found.evidence if one.since_seconds is not None]
+        return _since(made, min(told) if told else since)
+    return made
+
+
+def _since(verdict: Verdict, since: float | None) -> Verdict:
+    import msgspec
+
+    return msgspec.structs.replace(verdict, since_seconds=since)
+
+
+def _job(subject: Subject, view: ClusterView) -> Verdict:
+    named = [
+        one
+        for one in view.jobs.jobs.values()
+        if (one.namespace, one.name) == (subject.namespace, subject.name)
+    ]
+    if named:
+        return of_job(named[0], view, subject)
+    below = _events_below(subject, view)
+    found = creation.of_events(below)
+    if found is not None:  # its controller could not make the pods by which it would be a row
+        return finished(found, subject)
+    return _absent(subject)
+
+
+def _events_below(subject: Subject, view: ClusterView) -> list[Event]:
+    """Warnings about the object of that name or one that its controllers named after it, newest first."""
+    prefix = f"{subject.name}-"
+    events = (
+        one
+        for one in view.store.records(Kind.EVENT).values()
+        if one.object_namespace == subject.namespace
+        and one.type == "Warning"
+        and (one.object_name == subject.name or one.object_name.startswith(prefix))
+    )
+    return sorted(events, key=lambda one: one.last_seconds or 0.0, reverse=True)
+
+
+def _pod(subject: Subject, view: ClusterView) -> Verdict:
+    pod: Pod | None = view.store.by_key(Kind.POD, subject.key)
+    if pod is None:
+        return _absent(subject)
+    if pod.node or pod.is_finished:
+        found = starting.not_running(pod, view.store, view.now_seconds, view.last_lines, view.trees)
+    else:
+        job = view.jobs.job_of_pod(pod)
+        members = () if job is None else view.jobs.members(job.key)
+        waiting = sum(1 for one in members if not one.node and not one.is_finished and one.gpus)
+        context = PlacementContext(
+            store=view.store,
+            now_seconds=view.now_seconds,
+            around=view.around,
+            trees=view.trees,
+            waiting=max(1, waiting),
+        )
+        found = unplaced(pod, context)
+    return _verdict(found, subject, state="", gpus=pod.gpus, since=pod.created_seconds)
+
+
+def _gang(subject: Subject, view: ClusterView) -> Verdict:
+    """The job whose pods name the group."""
+    for job in view.jobs.jobs.values():
+        if job.namespace == subject.namespace and any(
+            pod.gang == subject.name for pod in view.jobs.members(job.key)
+        ):
+            return of_job(job, view, subject)
+    return _job(subject, view)
+
+
+def _absent(subject: Subject) -> Verdict:
+    return Verdict(subject=subject, sentence=f"no {subject.kind} of that name is known here")
+
+
+_EXPLAINED: dict[str, Callable[[Subject, ClusterView], Verdict]] = {
+    "job": _job,
+    "pod": _pod,
+    "gang": _gang,
+    "node": node_walk.of_node,
+    "card": node_walk.of_card,
+    "queue": of_queue,
+    "pool": node_walk.of_pool,
+}

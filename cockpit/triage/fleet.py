@@ -1,0 +1,322 @@
+"""What the fleet could do with less, and what keeps it from more: nodes needed, largest gangs, idle GPUs."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
+
+import msgspec
+
+from cockpit.k8s import labels as well_known
+from cockpit.k8s.gpu_resources import is_gpu_resource
+from cockpit.k8s.node_affinity import NodeTerms
+from cockpit.k8s.tolerations import HARD, is_tolerated
+from cockpit.model.gpu import Gpu
+from cockpit.model.job_reader import JobReader
+from cockpit.model.node import Node, Taint
+from cockpit.model.pod import Pod
+from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
+from cockpit.triage.packing import NodeKind, Packing, PodKind, pack
+
+IDLE_SECONDS: Final = 600.0
+_GIB: Final = 1 << 30
+_CORE: Final = 1_000
+_PODS: Final = 110
+"""The kubelet's own default."""
+_SIZES: Final = (16, 8, 4, 2, 1)
+
+
+class ModelFleet(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """Nodes with one kind of card. `packing` is of the pods that are on them, each staying on its kind of
+    card; `with_waiting` has those besides that wait and could be there, None where none waits.
+
+    `gangs` are (GPUs of a member, most members) that find free GPUs on nodes that take new pods, the largest
+    member first. `scattered` are free GPUs on nodes that have fewer free than they have GPUs.
+    """
+
+    model: str
+    resource: str
+    nodes: int
+    gpus: int
+    allocated: int
+    free: int
+    packing: Packing
+    with_waiting: Packing | None = None
+    gangs: tuple[tuple[int, int], ...] = ()
+    scattered: int = 0
+
+
+class IdleGpus(msgspec.Struct, frozen=True, gc=False):
+    """Allocated GPUs on which nothing has run for a while. `owner` is a person, else the namespace."""
+
+    owner: str
+    namespace: str
+    gpus: int
+    gpu_hours: float
+    jobs: tuple[str, ...]
+
+
+class FleetUse(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """The fleet. `is_use_known` False: not every pod may be read, so that what is free is not known; `idle`
+    None: no card is measured."""
+
+    nodes: int
+    needed: int
+    at_least: int
+    models: tuple[ModelFleet, ...]
+    idle: tuple[IdleGpus, ...] | None
+    is_use_known: bool = True
+
+    @property
+    def idle_gpu_hours(self) -> float | None:
+        """Of all owners together."""
+        return None if self.idle is None else sum(one.gpu_hours for one in self.idle)
+
+
+def fleet_use(store: StoreReader, jobs: JobReader, now_seconds: float) -> FleetUse:
+    """All of it; nodes that are not ready or offer no GPU are left out, and are told as lost elsewhere."""
+    by_model: dict[tuple[str, str], list[Node]] = defaultdict(list)
+    for node in store.records(Kind.NODE).values():
+        if node.ready == "True" and node.gpu_allocatable and node.deleting_seconds is None:
+            by_model[node.gpu_model, node.gpu_resource].append(node)
+    load = _Load(store)
+    models = [_of_model(key, nodes, store, load) for key, nodes in sorted(by_model.items())]
+    status = store.status(Kind.POD)
+    return FleetUse(
+        nodes=sum(one.nodes for one in models),
+        needed=sum(one.packing.nodes for one in models),
+        at_least=sum(one.packing.at_least for one in models),
+        models=tuple(models),
+        idle=_idle(store, jobs, now_seconds),
+        is_use_known=status is None or status.is_whole,
+    )
+
+
+class _Load:
+    """Pods with GPUs, by node, and those that wait for one."""
+
+    def __init__(self, store: StoreReader) -> None:
+        self.on: dict[str, list[Pod]] = defaultdict(list)
+        self.waiting: list[Pod] = []
+        self.keys: set[str] = set()
+        for pod in store.gpu_pods():
+            if pod.phase in ("Succeeded", "Failed"):
+                continue
+            if pod.node:
+                self.on[pod.node].append(pod)
+            elif pod.deleting_seconds is None and not pod.is_gated:
+                self.waiting.append(pod)
+        shared = {id(pod.traits.wishes): pod.traits.wishes for some in self.on.values() for pod in some}
+        shared |= {id(pod.traits.wishes): pod.traits.wishes for pod in self.waiting}
+        for wishes in shared.values():
+            self.keys.update(key for key, _ in wishes.node_selector)
+            for term in wishes.node_terms or ():
+                self.keys.update(one.key for one in term.expressions)
+        self.keys -= {well_known.HOSTNAME}
+
+
+class _KindOfNode(NamedTuple):
+    """By what nodes differ for pods: taints, the labels that pods select by, and what they offer besides what
+    other pods than those with GPUs (daemons, services) ask of each of them at least."""
+
+    taints: tuple[tuple[str, str, str], ...]
+    labels: tuple[tuple[str, str], ...]
+    offers: tuple[int, int, int, int]  # GPUs, cores, GiB, pods
+
+
+def _of_model(key: tuple[str, str], nodes: list[Node], store: StoreReader, load: _Load) -> ModelFleet:
+    model, resource = key
+    kinds, kind_of = _kinds(nodes, store, load)
+    pods, fixed = _pods(nodes, kinds, kind_of, load)
+    counted = _counted(kinds, kind_of, nodes, fixed)
+    free = {one.name: _free(one, store) for one in nodes}
+    open_ = [one for one in nodes if not one.unschedulable and not _is_shut(one)]
+    in_use = sum(bool(load.on.get(one.name)) for one in nodes)
+    packing = _at_most(_plus(pack(counted, pods), len(fixed)), in_use)
+    waiting = _asking(load.waiting, resource, kinds)
+    return ModelFleet(
+        model=model,
+        resource=resource,
+        nodes=len(nodes),
+        gpus=sum(one.gpu_allocatable or 0 for one in nodes),
+        allocated=sum(store.requests_on(one.name).gpus for one in nodes),
+        free=sum(free[one.name] for one in open_),
+        packing=packing,
+        with_waiting=_plus(pack(counted, [*pods, *waiting]), len(fixed)) if waiting else None,
+        gangs=tuple(_gangs(open_, free)),
+        scattered=sum(free[one.name] for one in open_ if free[one.name] < (one.gpu_allocatable or 0)),
+    )
+
+
+def _at_most(packing: Packing, in_use: int) -> Packing:
+    """As the pods lie now is a packing, too: the best known where nodes are overcommitted."""
+    nodes = in_use if packing.unplaced else min(packing.nodes, in_use)
+    return Packing(nodes, min(packing.at_least, nodes))
+
+
+def _plus(packing: Packing, fixed: int) -> Packing:
+    return packing._replace(nodes=packing.nodes + fixed, at_least=packing.at_least + fixed)
+
+
+def _kinds(
+    nodes: Iterable[Node], store: StoreReader, load: _Load
+) -> tuple[list[_KindOfNode], dict[str, int]]:
+    """The kinds there are, and which one each node is. Of alike nodes the one on which the other pods ask for
+    least tells what they ask for on each."""
+    alike: dict[_KindOfNode, list[str]] = defaultdict(list)
+    least: dict[_KindOfNode, tuple[int, int, int]] = {}
+    for node in nodes:
+        hard = sorted((one.key, one.value, one.effect) for one in node.taints if one.effect in HARD)
+        labels = tuple(pair for pair in node.labels if pair[0] in load.keys)
+        offered = dict(node.allocatable)
+        cores, gib = offered.get("cpu", 0) // _CORE, offered.get("memory", 0) // _GIB
+        kind = _KindOfNode(
+            tuple(hard), labels, (node.gpu_allocatable or 0, cores, gib, offered.get("pods", _PODS))
+        )
+        alike[kind].append(node.name)
+        sums, own = store.requests_on(node.name), load.on.get(node.name, ())
+        others = (
+            max(0, sums.cpu_millicores - sum([pod.cpu_millicores for pod in own])),
+            max(0, sums.memory_bytes - sum([pod.memory_bytes for pod in own])),
+            sums.pods - len(own),
+        )
+        known = least.get(kind, others)
+        least[kind] = (min(known[0], others[0]), min(known[1], others[1]), min(known[2], others[2]))
+    kinds: list[_KindOfNode] = []
+    kind_of: dict[str, int] = {}
+    for kind, names in alike.items():
+        kind_of.update(dict.fromkeys(names, len(kinds)))
+        gpus, cores, gib, slots = kind.offers
+        cpu, memory, pods = least[kind]
+        left = (gpus, cores - -(-cpu // _CORE), gib - -(-memory // _GIB), slots - pods)
+        kinds.append(kind._replace(offers=left))
+    return kinds, kind_of
+
+
+def _asks(pod: Pod) -> tuple[int, int, int, int]:
+    """Rounded up, as offers are rounded down."""
+    cores, gib = -(-pod.cpu_millicores // _CORE), -(-pod.memory_bytes // _GIB)
+    return (pod.gpus, cores, gib, 1)
+
+
+def _pods(
+    nodes: Iterable[Node], kinds: list[_KindOfNode], kind_of: Mapping[str, int], load: _Load
+) -> tuple[list[PodKind], set[str]]:
+    """Pods that may move, as kinds, and nodes that cannot be emptied: what one of their pods asks for is not
+    counted here (another resource, devices by claim)."""
+    counts: dict[tuple[tuple[int, int, int, int], frozenset[int], bool], int] = defaultdict(int)
+    fixed: set[str] = set()
+    may: dict[tuple[int, int], frozenset[int]] = {}
+    for node in nodes:
+        some = load.on.get(node.name, ())
+        if any(pod.gpu_resource != node.gpu_resource or pod.gpus_claimed for pod in some):
+            fixed.add(node.name)
+            continue
+        own = kind_of[node.name]
+        for pod in some:
+            traits = pod.traits
+            where = may.get((id(traits.wishes), own))
+            if where is None:
+                # where it is it may be: what it was let in by may have changed since
+                where = may[id(traits.wishes), own] = _allowed(pod, kinds) | {own}
+            alone = bool(traits.keeps_away) and _is_alone(pod)
+            counts[_asks(pod), where, alone] += 1
+    return [PodKind(asks, count, where, alone) for (asks, where, alone), count in counts.items()], fixed
+
+
+def _is_alone(pod: Pod) -> bool:
+    return any(one.topology_key == well_known.HOSTNAME for one in pod.traits.keeps_away)
+
+
+def _asking(pods: Iterable[Pod], resource: str, kinds: list[_KindOfNode]) -> list[PodKind]:
+    """Waiting pods that could be on some of these nodes."""
+    counts: dict[tuple[tuple[int, int, int, int], frozenset[int], bool], int] = defaultdict(int)
+    for pod in pods:
+        where = _allowed(pod, kinds) if pod.gpu_resource == resource else frozenset()
+        if where and not pod.gpus_claimed:
+            counts[_asks(pod), where, _is_alone(pod)] += 1
+    return [PodKind(asks, count, where, alone) for (asks, where, alone), count in counts.items()]
+
+
+def _allowed(pod: Pod, kinds: list[_KindOfNode]) -> frozenset[int]:
+    """Kinds of nodes whose taints it tolerates and whose labels it selects."""
+    wishes = pod.traits.wishes
+    selector = [pair for pair in wishes.node_selector if pair[0] != well_known.HOSTNAME]
+    if len(selector) != len(wishes.node_selector):
+        return frozenset()
+    terms = None if wishes.node_terms is None else NodeTerms(wishes.node_terms)
+    found = set()
+    for at, kind in enumerate(kinds):
+        if any(not is_tolerated(Taint(*one), wishes.tolerations) for one in kind.taints):
+            continue
+        labels = dict(kind.labels)
+        if any(labels.get(key) != value for key, value in selector):
+            continue
+        if terms is None or terms.matches("", labels):
+            found.add(at)
+    return frozenset(found)
+
+
+def _counted(
+    kinds: list[_KindOfNode], kind_of: Mapping[str, int], nodes: Iterable[Node], fixed: set[str]
+) -> list[NodeKind]:
+    counts = [0] * len(kinds)
+    for node in nodes:
+        counts[kind_of[node.name]] += node.name not in fixed
+    return [NodeKind(kind.offers, count) for kind, count in zip(kinds, counts, strict=True)]
+
+
+def _is_shut(node: Node) -> bool:
+    """Tainted against everybody but those who mean to be there; a taint that names GPUs keeps off the
+    others."""
+    return any(one.effect in HARD and not is_gpu_resource(one.key) for one in node.taints)
+
+
+def _free(node: Node, store: StoreReader) -> int:
+    """GPUs that a pod could have now; none where no pod more or no core is left."""
+    sums = store.requests_on(node.name)
+    offered = dict(node.allocatable)
+    if offered and (sums.pods >= offered.get("pods", _PODS) or sums.cpu_millicores >= offered.get("cpu", 0)):
+        return 0
+    return max(0, (node.gpu_allocatable or 0) - sums.gpus)
+
+
+def _gangs(nodes: Iterable[Node], free: Mapping[str, int]) -> Iterable[tuple[int, int]]:
+    left = [free[one.name] for one in nodes]
+    largest = max((one.gpu_allocatable or 0 for one in nodes), default=0)
+    for size in _SIZES:
+        if size <= largest and (members := sum(count // size for count in left)):
+            yield size, members
+
+
+# ---- idle
+
+
+def _idle(store: StoreReader, jobs: JobReader, now_seconds: float) -> tuple[IdleGpus, ...] | None:
+    """By owner, whoever wastes most first; None where no card is measured."""
+    cards: Mapping[str, Gpu] = store.records(Kind.GPU)
+    if not cards:
+        return None
+    found: dict[tuple[str, str], list[tuple[float, str]]] = defaultdict(list)
+    for uuid, card in cards.items():
+        since = store.idle_since(uuid)
+        if since is None or now_seconds - since < IDLE_SECONDS or not card.pod_name:
+            continue
+        pod: Pod | None = store.by_key(Kind.POD, f"{card.pod_namespace}/{card.pod_name}")
+        if pod is None or pod.is_finished:
+            continue
+        job = jobs.job_of_pod(pod)
+        owner = job.owner if job is not None and job.owner else pod.namespace
+        name = pod.key if job is None else f"{job.namespace}/{job.name}"
+        found[owner, pod.namespace].append(((now_seconds - since) / 3_600, name))
+    made = [
+        IdleGpus(
+            owner,
+            space,
+            len(some),
+            sum(hours for hours, _ in some),
+            tuple(sorted({name for _, name in some})),
+        )
+        for (owner, space), some in found.items()
+    ]
+    return tuple(sorted(made, key=lambda one: (-one.gpu_hours, one.owner, one.namespace)))

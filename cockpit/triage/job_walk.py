@@ -1,0 +1,449 @@
+"""A job from level A to level E, top down: the first level that holds it is the cause."""
+
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from cockpit.catalogue import BY_ID, TextPlace, understand
+from cockpit.fit.surroundings import UNKNOWN, Surroundings
+from cockpit.gangs import registry, scheduler
+from cockpit.gangs.pod_group import SET_ASIDE, refused_why
+from cockpit.gangs.sentence import counted
+from cockpit.gangs.verdict import GangVerdict
+from cockpit.gangs.wording import say
+from cockpit.jobs.members import end_words, short_name
+from cockpit.k8s.waiting_reasons import Severity, waiting_reason
+from cockpit.model.job import Job, JobObject, JobState
+from cockpit.model.pod import Pod
+from cockpit.model.quantity import Absent
+from cockpit.model.record import Kind, condition
+from cockpit.model.store_reader import StoreReader
+from cockpit.model.sureness import Sureness
+from cockpit.triage import creation, starting
+from cockpit.triage.cause_found import CauseFound, draft, is_up, of_event, of_pod
+from cockpit.triage.cluster_view import NO_TREES, Trees
+from cockpit.triage.funnel import Sifted
+from cockpit.triage.placement_context import PlacementContext
+from cockpit.triage.placing import unplaced
+from cockpit.triage.verdict import Evidence, Subject
+
+
+class Walk(msgspec.Struct, frozen=True, kw_only=True):
+    """A job and everything that its verdict is reached from. `now_seconds` None: nothing that takes time is
+    told, as in the rows of jobs, which are drawn anew for changes only."""
+
+    job: Job
+    pods: tuple[Pod, ...]
+    store: StoreReader
+    gang: GangVerdict | None = None
+    now_seconds: float | None = None
+    last_lines: Mapping[str, str] = {}
+    around: Surroundings = UNKNOWN
+    trees: Trees = NO_TREES
+    sift: Callable[[Pod], Sifted] | None = None
+
+
+def sentence(walk: Walk) -> str:
+    """The verdict's sentence, "" where nothing holds the job."""
+    found = judge(walk)
+    return "" if found is None else found.sentence
+
+
+def judge(walk: Walk) -> CauseFound | None:
+    """Why the job does not run as it should; None where nothing holds it."""
+    job = walk.job
+    if job.state == JobState.FINISHING:
+        return _ending(walk)
+    if job.state in JobState.ENDED:
+        return _ended(walk)
+    if walk.gang is not None and walk.gang.is_waiting and not any(pod.node for pod in walk.pods):
+        return _held_by_gang(walk, walk.gang)
+    if job.state == JobState.STARTING and not walk.pods:
+        return CauseFound(cause="", sentence="admitted: its pods are about to be made")
+    if job.state in (JobState.SUSPENDED, JobState.QUEUED) and not walk.pods:
+        return creation.suspended(job, walk.store, walk.now_seconds)
+    if not walk.pods:
+        return creation.not_made(job, walk.pods, walk.store, walk.now_seconds, walk.trees)
+    if job.state == JobState.SUSPENDED:
+        held = creation.suspended(job, walk.store, walk.now_seconds)
+        left = _left(walk)
+        return msgspec.structs.replace(held, sentence=say("{why}{left}", why=held.sentence, left=left))
+    return _of_pods(walk)
+
+
+# ---- B
+
+
+def _held_by_gang(walk: Walk, gang: GangVerdict) -> CauseFound:
+    """The engine's own verdict; where it leaves the cause to the members, theirs."""
+    if not gang.reason:
+        found = _unplaced(walk)
+        if found is not None:
+            return found
+    workload = walk.store.get(Kind.WORKLOAD, walk.job.workload_uid) if walk.job.workload_uid else None
+    evidence: tuple[Evidence, ...] = ()
+    if workload is not None:
+        evidence = tuple(
+            Evidence(
+                f"Workload {workload.namespace}/{workload.name}",
+                one.type,
+                f"{one.reason}: {one.message}" if one.message else one.reason,
+                one.changed_seconds,
+            )
+            for one in workload.conditions
+            if one.status != "True" or one.type in ("Evicted", "Preempted")
+        )
+    preempted = next((pod for pod in walk.pods if pod.disruption_reason), None)
+    also = ("B26",) if preempted is not None and gang.cause != "B26" else ()
+    known = gang.cause in BY_ID
+    return CauseFound(
+        cause=gang.cause,
+        sentence=say("{why}", why=gang.reason or "waits for its queue"),
+        sureness=gang.sureness if known else Sureness.SAID,
+        facts=gang.facts,
+        evidence=evidence,
+        since_seconds=gang.since_seconds,
+        also=also,
+    )
+
+
+# ---- the end
+
+
+def _ending(walk: Walk) -> CauseFound:
+    going = [pod for pod in walk.pods if pod.deleting_seconds is not None and not pod.is_finished]
+    left = [pod for pod in walk.pods if not pod.is_finished]
+    if going:
+        found = starting.not_running(going[0], walk.store, walk.now_seconds)
+        if found is not None and found.cause:
+            return found
+    return CauseFound(cause="", sentence=f"being deleted{_left(walk)}" if left else "being deleted")
+
+
+def _left(walk: Walk) -> str:
+    """What is still there of a job that should not run."""
+    left = [pod for pod in walk.pods if not pod.is_finished]
+    held = sum(pod.gpus_allocated for pod in left)
+    if not left:
+        return ""
+    return f"; {counted(len(left), 'pod')} left" + (f", with {counted(held, 'GPU')}" if held else "")
+
+
+def _ended(walk: Walk) -> CauseFound | None:
+    held = sum(pod.gpus_allocated for pod in walk.pods)
+    idle = [pod for pod in walk.pods if pod.gpus_allocated and pod.deleting_seconds is None]
+    state = walk.job.state
+    if idle and (state == JobState.SUCCEEDED or all(pod.phase == "Running" for pod in idle)):
+        return draft(
+            "E10",
+            "ended, but {pods} still run with {gpus}",
+            names={"pods": counted(len(idle), "pod"), "gpus": counted(held, "GPU")},
+            sureness=Sureness.PROVED,
+            evidence=tuple(of_pod(pod, "status.phase", pod.phase) for pod in idle[:3]),
+            facts=(("gpus", str(held)),),
+        )
+    if state != JobState.FAILED:
+        return None
+    object_ = creation.object_of(walk.job, walk.store)
+    if isinstance(object_, JobObject):
+        for one in object_.conditions:
+            if one.type == "Failed" and one.reason == "DeadlineExceeded":
+                said = Evidence(
+                    f"{object_.kind} {object_.key}", "condition Failed", f"{one.reason}: {one.message}"
+                )
+                return draft(
+                    "E11",
+                    "ran into its deadline: {why}",
+                    names={"why": one.message or "activeDeadlineSeconds"},
+                    evidence=(said,),
+                    since_seconds=one.changed_seconds,
+                )
+    failed = [pod for pod in walk.pods if pod.phase == "Failed"]
+    if failed:
+        return _member(walk, _first_failed(failed), failed)
+    refused = creation.refused((walk.job.uid,), walk.store)
+    if refused is not None:
+        return refused
+    own = registry.own_job(walk.job.api_version, walk.job.kind)
+    told = own.ended(object_)[1] if own is not None and isinstance(object_, JobObject) else ""
+    for known in (object_, *_jobs_below(walk)):
+        if not told and isinstance(known, JobObject):
+            mark = condition(known.conditions, "Failed")
+            told = "" if mark is None else mark.message or mark.reason
+    return draft("", "{why}", names={"why": told or "failed"}, sureness=Sureness.UNKNOWN)
+
+
+def _jobs_below(walk: Walk) -> list[JobObject]:
+    uids = creation.children(walk.job, walk.pods, walk.store)
+    return [one for one in (walk.store.get(Kind.JOB, uid) for uid in uids) if one is not None]
+
+
+def _first_failed(failed: list[Pod]) -> Pod:
+    return min(failed, key=lambda pod: (pod.finished_seconds or 0.0, pod.name))
+
+
+def _member(walk: Walk, pod: Pod, alike: list[Pod]) -> CauseFound:
+    """A failed member, by its name, and how many failed besides."""
+    found = starting.ended(pod, walk.last_lines.get(pod.uid, ""))
+    more = f", and {len(alike) - 1} more" if len(alike) > 1 else ""
+    is_alone = len(walk.pods) == 1 and not pod.role
+    if found.cause in ("D14", ""):
+        name = short_name(pod)
+        text = "{member} " + "{why}" + more if not is_alone else "{why}" + more
+        names: dict[str, object] = {"why": found.sentence}
+        if not is_alone:
+            names["member"] = name
+        return msgspec.structs.replace(found, sentence=say(text, **names))
+    return _prefixed(found, pod, walk, more)
+
+
+def _prefixed(found: CauseFound, pod: Pod, walk: Walk, more: str = "") -> CauseFound:
+    """A member's cause as the job's sentence: which member, where there are several."""
+    if len(walk.pods) == 1 and not pod.role:
+        return found
+    return msgspec.structs.replace(
+        found, sentence=say("{member}: {why}" + more, member=short_name(pod), why=found.sentence)
+    )
+
+
+# ---- C, D and E
+
+
+def _of_pods(walk: Walk) -> CauseFound | None:
+    pods, job = walk.pods, walk.job
+    alive = [pod for pod in pods if not pod.is_finished]
+    failed = [pod for pod in pods if pod.phase == "Failed"]
+    if failed and not alive:
+        return _between(walk, failed)
+    preempted = [pod for pod in pods if pod.disruption_reason == "PreemptionByScheduler"]
+    if failed:
+        return _worker_failed(walk, failed)
+    unbound = [pod for pod in alive if not pod.node]
+    if unbound:
+        found = _half_placed(walk, unbound) or _unplaced(walk)
+        if found is not None and preempted:
+            return msgspec.structs.replace(found, also=(*found.also, "B26"))
+        return found
+    late = [pod for pod in alive if not is_up(pod)]
+    if late:
+        return _late(walk, late)
+    if job.wanted is not None and len(pods) < job.wanted:
+        return creation.not_made(job, pods, walk.store, walk.now_seconds, walk.trees)
+    if job.state != JobState.RUNNING:
+        return creation.not_made(job, pods, walk.store, walk.now_seconds, walk.trees)
+    return _training(walk)
+
+
+def _between(walk: Walk, failed: list[Pod]) -> CauseFound:
+    """All members failed: the end of a bare pod, a pause between attempts for a controller."""
+    object_ = creation.object_of(walk.job, walk.store)
+    found = _member(walk, _first_failed(failed), failed)
+    if walk.job.kind == "Pod" or not isinstance(object_, JobObject):
+        return found
+    said = Evidence(f"{object_.kind} {object_.key}", "status.failed", str(object_.failed))
+    if found.cause in ("D14", ""):
+        waits = creation.between_attempts(walk.job, walk.pods, object_, said)
+        return msgspec.structs.replace(waits, evidence=(*waits.evidence, *found.evidence), also=("D14",))
+    return msgspec.structs.replace(found, also=(*found.also, "A18"))
+
+
+def _worker_failed(walk: Walk, failed: list[Pod]) -> CauseFound:
+    """A member failed while others live: a ring has no use for the rest. The kubelet's refusal is the
+    cause."""
+    pod = _first_failed(failed)
+    found = starting.ended(pod, walk.last_lines.get(pod.uid, ""))
+    if found.cause in ("D11", "D12", "D15", "B26"):
+        return msgspec.structs.replace(_member(walk, pod, failed), also=(*found.also, "E4"))
+    more = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
+    ends = end_words(pod)
+    if walk.job.kind != "MPIJob":
+        return _member(walk, pod, failed)
+    return CauseFound(
+        cause="E4",
+        sentence=say(
+            "{worker}{more} failed and is not made again: {end}", worker=pod.name, more=more, end=ends
+        ),
+        sureness=Sureness.SAID,
+        facts=(("worker", pod.name), ("end", ends)),
+        evidence=found.evidence,
+        since_seconds=pod.finished_seconds,
+        also=(found.cause,) if found.cause else (),
+        root=Subject("pod", pod.namespace, pod.name),
+    )
+
+
+def _unplaced(walk: Walk) -> CauseFound | None:
+    """The member that is a cause, not one of those that wait for it."""
+    waiting = [pod for pod in walk.pods if not pod.node and not pod.is_finished]
+    if not waiting:
+        return None
+    context = PlacementContext(
+        store=walk.store,
+        now_seconds=walk.now_seconds,
+        around=walk.around,
+        trees=walk.trees,
+        waiting=sum(1 for pod in waiting if pod.gpus),
+        sift=walk.sift,
+    )
+    told = [pod for pod in waiting if pod.scheduled_message and pod.scheduled_reason != "SchedulingGated"]
+    for pod in told:
+        if not scheduler.is_consequence(pod.scheduled_message):
+            return unplaced(pod, context)
+    for pod in waiting:  # the cause may survive only in an older event of one member of the group
+        for event in walk.store.events_of(pod.uid):
+            if event.reason == "FailedScheduling" and not scheduler.is_consequence(event.message):
+                aside = any(registry.is_set_aside(one.scheduled_message) for one in told)
+                known = msgspec.structs.replace(pod, scheduled_message=event.message)
+                found = msgspec.structs.replace(unplaced(known, context), also=("B17",))
+                if aside:
+                    text = "{why}; " + SET_ASIDE
+                    found = msgspec.structs.replace(found, sentence=say(text, why=found.sentence))
+                return msgspec.structs.replace(found, evidence=(of_event(event), *found.evidence[1:]))
+    if told and all(registry.is_set_aside(pod.scheduled_message) for pod in told):
+        said = of_pod(told[0], "PodScheduled", told[0].scheduled_message)
+        return CauseFound(
+            cause="B17", sentence=refused_why(waiting), sureness=Sureness.INFERRED, evidence=(said,)
+        )
+    return unplaced(told[0] if told else waiting[0], context)
+
+
+def _half_placed(walk: Walk, unbound: list[Pod]) -> CauseFound | None:
+    """Some members hold GPUs and wait for the others, and another job does the same."""
+    if walk.job.workload_uid or not any(pod.gpus for pod in unbound):
+        return None
+    held = [pod for pod in walk.pods if pod.gpus_allocated]
+    if not held or all(pod.gang for pod in unbound):
+        return None
+    resource = unbound[0].gpu_resource
+    other = _other_half(walk, resource)
+    if other is None:
+        return None
+    gpus = sum(pod.gpus_allocated for pod in held)
+    return draft(
+        "B25",
+        "half placed, holds {gpus} for nothing: it and {other} wait for each other's GPUs",
+        names={"gpus": counted(gpus, "GPU"), "other": other},
+        sureness=Sureness.PROVED,
+        evidence=tuple(
+            of_pod(pod, "PodScheduled", pod.scheduled_message or pod.scheduled_reason) for pod in unbound[:2]
+        ),
+        also=("C1",),
+    )
+
+
+def _other_half(walk: Walk, resource: str) -> str | None:
+    """The name of another job of which some pods hold the resource and some wait for it."""
+    own = {pod.owner_uid or pod.uid for pod in walk.pods}
+    waiting: dict[str, Pod] = {}
+    holding: set[str] = set()
+    for pod in walk.store.gpu_pods():
+        owner = pod.owner_uid
+        if not owner or owner in own or pod.is_finished or pod.gpu_resource != resource:
+            continue
+        if pod.node:
+            holding.add(owner)
+        elif pod.scheduled == "False" and not pod.is_gated:
+            waiting.setdefault(owner, pod)
+    both = sorted(waiting[one].owner_name for one in waiting if one in holding)
+    return both[0] if both else None
+
+
+def _late(walk: Walk, late: list[Pod]) -> CauseFound:
+    """Bound members that are not up: the one that says most. The launcher's own failures come before the
+    workers that it waits for."""
+    found: list[tuple[int, int, Pod, CauseFound]] = []
+    for at, pod in enumerate(sorted(late, key=_vagueness)[:_LOOKED_AT]):
+        one = starting.not_running(pod, walk.store, walk.now_seconds, walk.last_lines, walk.trees)
+        if one is not None:
+            found.append((_specificity(one), at, pod, one))
+    if not found:
+        return CauseFound(cause="", sentence=f"waiting for {counted(len(late), 'member')}")
+    _, _, pod, top = min(found, key=lambda item: item[:2])
+    if walk.job.kind == "MPIJob":
+        launcher = creation.without_launcher(walk.job, walk.pods, walk.store)
+        if launcher is not None and top.cause in ("D17", ""):
+            return launcher
+    if _is_launcher(pod) and pod.waiting_reason == "CrashLoopBackOff" and top.cause == "D14":
+        worker = next((one for one in late if not _is_launcher(one)), None)
+        if worker is not None:
+            return draft(
+                "E1",
+                "launcher crashes ({end}) before worker {worker} is ready",
+                names={"end": end_words(pod), "worker": worker.name},
+                sureness=Sureness.INFERRED,
+                evidence=top.evidence,
+            )
+    more = f" (and {len(late) - 1} more)" if len(late) > 1 else ""
+    return _prefixed(top, pod, walk, more)
+
+
+_LOOKED_AT = 16
+
+
+def _is_launcher(pod: Pod) -> bool:
+    return pod.role == "launcher"
+
+
+def _vagueness(pod: Pod) -> tuple[bool, bool, str]:
+    is_vague = not pod.waiting_reason or waiting_reason(pod.waiting_reason).severity is Severity.PROGRESS
+    return (is_vague, not pod.waiting_reason, pod.name)
+
+
+_VAGUE = ("", "D2", "D13", "D17")
+
+
+def _specificity(found: CauseFound) -> int:
+    return _VAGUE.index(found.cause) * -1 + len(_VAGUE) + 1 if found.cause in _VAGUE else 0
+
+
+# ---- E
+
+
+STALLED_RATIO = 0.05
+SPINNING_RATIO = 0.95
+
+
+def _training(walk: Walk) -> CauseFound | None:
+    """All members are up: does the ring turn? Some cards that do nothing while others spin tell that it
+    hangs."""
+    for pod in walk.pods:
+        line = walk.last_lines.get(pod.uid, "")
+        for one in reversed(line.splitlines()):
+            found = understand(TextPlace.LOG, one)
+            if found is not None and found.cause in ("E5", "E8", "E9", "E3"):
+                names = dict.fromkeys(found.names, "?") | {k: v for k, v in found.names.items() if v}
+                made = draft(
+                    found.cause,
+                    found.wording.words,
+                    names=names,
+                    evidence=(Evidence(f"Pod {pod.key}", "last log line", one),),
+                )
+                return _prefixed(made, pod, walk)
+    return _hangs(walk)
+
+
+def _hangs(walk: Walk) -> CauseFound | None:
+    means: list[tuple[float, Pod]] = []
+    for pod in walk.pods:
+        if not pod.gpus:
+            continue
+        duties = []
+        for card in walk.store.gpus_of_pod(pod.namespace, pod.name):
+            if isinstance(card.duty_ratio, Absent):
+                return None
+            duties.append(card.duty_ratio)
+        if not duties:
+            return None
+        means.append((sum(duties) / len(duties), pod))
+    if len(means) < 2:
+        return None
+    low, pod = min(means, key=lambda pair: (pair[0], pair[1].name))
+    if low <= STALLED_RATIO and max(means, key=lambda pair: pair[0])[0] >= SPINNING_RATIO:
+        return draft(
+            "E5",
+            "ring hangs: {member} is at {low} while the others spin at 100 %",
+            names={"member": pod.name, "low": f"{low:.0%}"},
+            sureness=Sureness.INFERRED,
+            evidence=tuple(of_pod(one, "GPU duty", f"{mean:.0%}") for mean, one in means[:4]),
+        )
+    return None

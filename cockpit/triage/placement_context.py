@@ -1,0 +1,29 @@
+"""What a pod without a node is judged by."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from cockpit.fit.surroundings import UNKNOWN, Surroundings
+from cockpit.model.pod import Pod
+from cockpit.model.store_reader import StoreReader
+from cockpit.triage.cluster_view import NO_TREES, Trees
+from cockpit.triage.funnel import Sifted, sift
+from cockpit.triage.pod_shape import shape_of_pod
+
+
+class PlacementContext(msgspec.Struct, frozen=True, kw_only=True):
+    """What a pod without a node is judged by. `now_seconds` None: causes that take time are not told yet."""
+
+    store: StoreReader
+    now_seconds: float | None = None
+    around: Surroundings = UNKNOWN
+    trees: Trees = NO_TREES
+    waiting: int = 1  # members of its job without a node, itself included
+    sift: Callable[[Pod], Sifted] | None = None
+
+    def sifted(self, pod: Pod) -> Sifted:
+        """The funnel of the pod."""
+        if self.sift is not None:
+            return self.sift(pod)
+        return sift(self.store, shape_of_pod(pod), self.around)

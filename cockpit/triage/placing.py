@@ -1,0 +1,243 @@
+"""Level C: why a pod has no node. The scheduler's text, crossed with what the nodes really have.
+
+What both say is proved; where they disagree the scheduler's newest condition counts, for it has looked at
+more than is known here (reservations, nominated pods, devices of claims).
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from cockpit.catalogue import TextPlace, Understood, understand
+from cockpit.gangs import registry, scheduler
+from cockpit.model.event import Event
+from cockpit.model.pod import DEFAULT_SCHEDULERS, Pod
+from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
+from cockpit.model.sureness import Sureness
+from cockpit.triage import claims, shortage
+from cockpit.triage.cause_found import CauseFound, draft, not_understood, of_event, of_pod
+from cockpit.triage.funnel import Sifted
+from cockpit.triage.placement_context import PlacementContext
+from cockpit.triage.verdict import Evidence
+
+UNSEEN_SECONDS = 60.0
+"""A scheduler that runs has looked at a pod after so long."""
+
+
+def unplaced(pod: Pod, context: PlacementContext) -> CauseFound:
+    """Why the pod has no node."""
+    store = context.store
+    if pod.traits.wishes.gates:
+        return _gated(pod, context)
+    if pod.nominated_node:
+        return _waits_for_victims(pod, store)
+    absent = claims.absent(pod, context.around, context.trees, store)
+    if absent is not None:
+        return _with_more(absent, pod, context)
+    message, said = _newest(pod, store)
+    if not message:
+        return _without_group(pod, store) or _unseen(pod, context)
+    if pod.scheduled_reason == "SchedulerError":
+        return draft("C26", "the scheduler failed: {why}", names={"why": message}, evidence=(said,))
+    text = scheduler.parse(message)
+    if not text.parts:
+        return _whole(pod, text, message, said, context)
+    if scheduler.is_consequence(message):
+        found = understand(TextPlace.POD, message)
+        cause = "B17" if found is None else found.cause
+        return CauseFound(cause=cause, sentence=scheduler.plain(message, gpus=pod.gpus), evidence=(said,))
+    return _parted(pod, text, said, context)
+
+
+def _with_more(found: CauseFound, pod: Pod, context: PlacementContext) -> CauseFound:
+    """What else would hold it, were this mended."""
+    if context.now_seconds is None:
+        return found
+    sifted = context.sifted(pod)
+    if not sifted.stopped:
+        return found
+    also = tuple(dict.fromkeys((*found.also, *shortage.all_causes(sifted))))
+    return msgspec.structs.replace(found, also=also, funnel=sifted.funnel)
+
+
+def _without_group(pod: Pod, store: StoreReader) -> CauseFound | None:
+    """It names a group of pods that does not exist: no scheduler takes it up."""
+    name = registry.group_of_pod(pod)
+    groups = store.status(Kind.POD_GROUP)
+    if not name or groups is None or store.pod_groups_named(f"{pod.namespace}/{name}"):
+        return None
+    return draft(
+        "B20",
+        "its pod group {group} does not exist",
+        names={"group": name},
+        sureness=Sureness.INFERRED,
+        evidence=(of_pod(pod, "its group", name, pod.created_seconds),),
+        since_seconds=pod.created_seconds,
+        also=("C30",),
+    )
+
+
+def _newest(pod: Pod, store: StoreReader) -> tuple[str, Evidence]:
+    """The scheduler's newest word: the condition, for it is current; an event only where there is none."""
+    if pod.scheduled_message:
+        since = _last_told(pod, store)
+        return pod.scheduled_message, of_pod(pod, "PodScheduled", pod.scheduled_message, since)
+    for event in store.events_of(pod.uid):
+        if event.reason == "FailedScheduling":
+            return event.message, of_event(event)
+    return "", of_pod(pod, "PodScheduled", "")
+
+
+def _last_told(pod: Pod, store: StoreReader) -> float | None:
+    for event in store.events_of(pod.uid):
+        if event.reason == "FailedScheduling" and event.message == pod.scheduled_message:
+            return event.first_seconds
+    return pod.created_seconds
+
+
+def _gated(pod: Pod, context: PlacementContext) -> CauseFound:
+    gates = ", ".join(pod.traits.wishes.gates)
+    found = draft(
+        "C23",
+        "held by scheduling gate {gate}" if len(pod.traits.wishes.gates) == 1 else "held by gates {gate}",
+        names={"gate": gates},
+        evidence=(of_pod(pod, "spec.schedulingGates", gates, pod.created_seconds),),
+        since_seconds=pod.created_seconds,
+    )
+    return _with_more(found, pod, context)
+
+
+def _waits_for_victims(pod: Pod, store: StoreReader) -> CauseFound:
+    going = [one for one in store.pods_on(pod.nominated_node) if one.deleting_seconds is not None]
+    whom = going[0].name if len(going) == 1 else f"{len(going)} pods" if going else "preempted pods"
+    held = sorted({one for pod_ in going for one in pod_.finalizers})
+    tail = " (finalizer {finalizer})" if held else ""
+    names: dict[str, object] = {"victim": whom, "node": pod.nominated_node}
+    if held:
+        names["finalizer"] = held[0]
+    return draft(
+        "C22",
+        "waits for {victim} to end on node {node}, which it preempts" + tail,
+        names=names,
+        evidence=(
+            of_pod(pod, "status.nominatedNodeName", pod.nominated_node),
+            *(of_pod(one, "metadata.deletionTimestamp", one.name, one.deleting_seconds) for one in going),
+        ),
+        also=("C1",),
+    )
+
+
+def _unseen(pod: Pod, context: PlacementContext) -> CauseFound:
+    """No condition and no event: its scheduler is slow, or there is none of that name."""
+    who = pod.scheduler or "default-scheduler"
+    waited = (
+        None
+        if context.now_seconds is None or pod.created_seconds is None
+        else context.now_seconds - pod.created_seconds
+    )
+    names = {"scheduler": who}
+    evidence = (of_pod(pod, "spec.schedulerName", who, pod.created_seconds),)
+    if waited is not None and waited >= UNSEEN_SECONDS and pod.scheduler not in DEFAULT_SCHEDULERS:
+        return draft(
+            "C24",
+            "no scheduler called {scheduler} looks at it",
+            names=names,
+            sureness=Sureness.INFERRED,
+            evidence=evidence,
+            since_seconds=pod.created_seconds,
+        )
+    return draft(
+        "C31",
+        "not yet processed by scheduler {scheduler}",
+        names=names,
+        sureness=Sureness.INFERRED,
+        evidence=evidence,
+        since_seconds=pod.created_seconds,
+    )
+
+
+def _whole(
+    pod: Pod, text: scheduler.SchedulerText, message: str, said: Evidence, context: PlacementContext
+) -> CauseFound:
+    """A sentence about the whole pod: claims by name where the text has none."""
+    found = understand(TextPlace.POD, text.rest) or understand(TextPlace.POD, message)
+    if found is None:
+        short = _only_room(pod, text, said, context)
+        return short if short is not None else not_understood(text.rest or message, said)
+    if found.cause == "C12":
+        return claims.unbound(pod, context, said)
+    words, names = _group_words(found, pod)
+    return CauseFound(
+        cause=found.cause,
+        sentence=draft("", words, names=names).sentence,
+        facts=tuple((key, value) for key, value in found.names.items() if value),
+        evidence=(said, *_of_scaler(pod, context.store)),
+    )
+
+
+def _group_words(found: Understood, pod: Pod) -> tuple[str, dict[str, object]]:
+    """The wording, with the name of the pod's group where its text has none."""
+    names: dict[str, object] = dict(found.names)
+    group = registry.group_of_pod(pod)
+    if found.cause in ("B18", "B19", "B20") and group and not names.get("group") and found.cause == "B20":
+        return "its pod group {group} does not exist", {"group": group}
+    return found.wording.words, names
+
+
+def _only_room(
+    pod: Pod, text: scheduler.SchedulerText, said: Evidence, context: PlacementContext
+) -> CauseFound | None:
+    """`0/N nodes are available` and no reason at all."""
+    if text.nodes is None or text.rest:
+        return None
+    return shortage.verdict(pod, context.sifted(pod), context, said, "", frozenset())
+
+
+def _of_scaler(pod: Pod, store: StoreReader) -> tuple[Evidence, ...]:
+    return tuple(of_event(one) for one in store.events_of(pod.uid) if _is_of_scaler(one))[:1]
+
+
+def _is_of_scaler(event: Event) -> bool:
+    return event.reason in ("NotTriggerScaleUp", "TriggeredScaleUp", "Nominated")
+
+
+def _parted(pod: Pod, text: scheduler.SchedulerText, said: Evidence, context: PlacementContext) -> CauseFound:
+    """Counts of nodes: which filter is the one that matters is told by the nodes themselves."""
+    told = frozenset(shortage.id_of(reason) for _, reason in text.parts)
+    only = next(iter(told)) if len(told) == 1 else ""
+    if "C17" in told or "C18" in told:
+        return claims.devices(pod, context, said, "C18" if "C18" in told else "C17")
+    sifted = context.sifted(pod)
+    if only in ("C10", "C15") or (told & {"C10", "C15"} and sifted.stopped in ("", "gpus", "offers")):
+        cause = "C10" if "C10" in told else "C15"
+        return _named(pod, cause, text.parts, said, sifted)
+    if "C14" in told:
+        return claims.elsewhere(pod, context, said, sifted)
+    return shortage.verdict(pod, sifted, context, said, text.preemption, told, text.parts)
+
+
+def _named(
+    pod: Pod, cause: str, parts: Sequence[tuple[int, str]], said: Evidence, sifted: Sifted
+) -> CauseFound:
+    count = next(number for number, reason in parts if shortage.id_of(reason) == cause)
+    if cause == "C10":
+        spreads = pod.traits.wishes.spreads
+        key = spreads[0].key if spreads else "its topology"
+        is_bare = any("missing required label" in reason for _, reason in parts)
+        words = (
+            "{count} nodes lack label {key}, over which it has to spread"
+            if is_bare
+            else "spread over {key} leaves no node: {count} would break it"
+        )
+        return draft(cause, words, names={"count": count, "key": key}, evidence=(said,), funnel=sifted.funnel)
+    claim = ", ".join(pod.traits.claims) or "its claim"
+    reason = next(reason for _, reason in parts if shortage.id_of(reason) == cause)
+    found = understand(TextPlace.NODES, reason)
+    what = found.wording.many if found is not None else reason
+    words = (
+        "volume claim {claim} is for one pod only and in use"
+        if "ReadWriteOncePod" in reason
+        else "volume claim {claim}: {count} nodes " + what
+    )
+    return draft(cause, words, names={"claim": claim, "count": count}, evidence=(said,), funnel=sifted.funnel)

@@ -1,0 +1,149 @@
+"""No room: shortage is not fragmentation, and GPUs of pods that are terminating are not in use."""
+
+from collections.abc import Sequence
+
+from cockpit.gangs.sentence import counted
+from cockpit.k8s.gpu_resources import resource_word
+from cockpit.model.node import Node
+from cockpit.model.pod import Pod
+from cockpit.triage.cause_found import CauseFound, draft, of_pod
+from cockpit.triage.funnel import Room, Sifted
+from cockpit.triage.placement_context import PlacementContext
+from cockpit.triage.verdict import Subject
+
+_GRACE_SECONDS = 60.0
+_GIB = 1 << 30
+
+
+def amount(node: Node, resource: str) -> int:
+    """What the node offers of a resource; of a record that lists no amounts its GPUs."""
+    if node.allocatable:
+        return dict(node.allocatable).get(resource, 0)
+    return (node.gpu_allocatable or 0) if node.gpu_resource in ("", resource) else 0
+
+
+def of_others(sifted: Sifted, context: PlacementContext) -> CauseFound:
+    """CPU, memory, or a device besides GPUs."""
+    asked = dict(sifted.shape.requests)
+    rooms = [one for one in sifted.rooms if one.look in sifted.dropped["cpu_memory"]]
+    short: dict[str, int] = {}
+    for room in rooms:
+        for name, each in asked.items():
+            if name != sifted.resource and room.free[name] < each:
+                short[name] = short.get(name, 0) + 1
+    resource = max(short, key=lambda name: (short[name], name == "cpu", name))
+    others = [resource_word(name) for name in short if name != resource]
+    each = asked[resource]
+    largest = max(amount(room.look.node, resource) for room in rooms)
+    best = max(rooms, key=lambda room: (room.free[resource], room.name))
+    names: dict[str, object] = {"asked": amount_words(resource, each), "node": best.name}
+    if largest < each:
+        names = {"asked": amount_words(resource, each)}
+        if not largest:
+            return draft("C3", "needs {asked}: no node that suits it offers any", names=names)
+        names["largest"] = amount_words(resource, largest)
+        tail = f"; short of {', '.join(others)}, too" if others else ""
+        return draft("C3", "needs {asked} on one node, no node has more than {largest}" + tail, names=names)
+    names["free"] = amount_words(resource, best.free[resource])
+    text = "needs {asked} on one node: best node {node} has {free} free"
+    hog = _hog(context, rooms, resource)
+    root = None
+    if hog is not None and sifted.resource:
+        text = "needs {asked}: {free} free; CPU pod {hog} has {held} of GPU node {node}"
+        held = hog.cpu_millicores if resource == "cpu" else hog.memory_bytes
+        text += f"; short of {', '.join(others)}, too" if others else ""
+        names |= {"hog": hog.name, "held": amount_words(resource, held), "node": hog.node}
+        root = Subject("pod", hog.namespace, hog.name)
+    return draft("C3", text, names=names, root=root)
+
+
+def _hog(context: PlacementContext, rooms: Sequence[Room], resource: str) -> Pod | None:
+    """The pod without GPUs that holds most of the resource on a node that has the GPUs free."""
+    if resource not in ("cpu", "memory"):
+        return None
+    found: list[tuple[int, Pod]] = []
+    for room in rooms:
+        offered = amount(room.look.node, resource)
+        for pod in context.store.pods_on(room.name):
+            held = pod.cpu_millicores if resource == "cpu" else pod.memory_bytes
+            if not pod.is_finished and not pod.asks_for_gpus and held * 2 >= offered > 0:
+                found.append((held, pod))
+    return max(found, key=lambda pair: (pair[0], pair[1].name))[1] if found else None
+
+
+def amount_words(resource: str, count: int) -> str:
+    """`4 CPU`, `16 GiB of memory`, `2 GPUs`."""
+    if resource == "cpu":
+        return f"{count / 1000:g} CPU"
+    if resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-"):
+        amount = f"{count / _GIB:.1f}".removesuffix(".0") + " GiB"
+        return f"{amount} of {resource_word(resource)}"
+    return f"{count} {resource_word(resource, count)}"
+
+
+def of_gpus(sifted: Sifted, context: PlacementContext) -> CauseFound:
+    resource = sifted.resource
+    each = dict(sifted.shape.requests)[resource]
+    rooms = [one for one in sifted.rooms if one.look in sifted.dropped["gpus"]]
+    names: dict[str, object] = {"asked": amount_words(resource, each)}
+    held = _terminating(rooms, context, resource, each)
+    if held is not None:
+        return held
+    free = sum(one.free[resource] for one in rooms)
+    best = max(rooms, key=lambda one: (one.free[resource], one.name))
+    names |= {"free": free, "best": best.free[resource], "node": best.name}
+    if free >= each * max(1, context.waiting):
+        text = "needs {asked} on one node: {free} free in pieces, best node {node} has {best}"
+        return draft("C32", text, names=names, also=("C1",))
+    if not free:
+        total = sum(amount(one.look.node, resource) for one in rooms)
+        names |= {"total": total, "nodes": counted(len(rooms), "node")}
+        what = resource_word(resource, total)
+        return draft("C1", "needs {asked}: all {total} " + what + " on {nodes} are allocated", names=names)
+    return draft("C1", "needs {asked} on one node: best node {node} has {best} free", names=names)
+
+
+def _terminating(
+    rooms: Sequence[Room], context: PlacementContext, resource: str, each: int
+) -> CauseFound | None:
+    """Pods that are terminating for long and whose GPUs would do."""
+    if context.now_seconds is None:
+        return None
+    for room in sorted(rooms, key=lambda one: (-one.free[resource], one.name)):
+        going = [
+            one
+            for one in context.store.pods_on(room.name)
+            if one.gpus_allocated
+            and one.deleting_seconds is not None
+            and context.now_seconds - one.deleting_seconds >= _GRACE_SECONDS
+        ]
+        held = sum(one.gpus_allocated for one in going)
+        if held and room.free[resource] + held >= each:
+            everywhere = _all_going(rooms, context)
+            first = going[0]
+            minutes = int((context.now_seconds - (first.deleting_seconds or 0.0)) // 60)
+            whom = first.name if len(everywhere) == 1 else counted(len(everywhere), "pod")
+            sum_ = sum(one.gpus_allocated for one in everywhere)
+            return draft(
+                "C33",
+                "{held} of the GPUs are occupied by {holder}, terminating for {minutes} min",
+                names={"held": sum_, "holder": whom, "minutes": minutes},
+                evidence=tuple(
+                    of_pod(one, "metadata.deletionTimestamp", ", ".join(one.finalizers), one.deleting_seconds)
+                    for one in everywhere
+                ),
+                also=("C1", "D16"),
+                root=Subject("pod", first.namespace, first.name),
+            )
+    return None
+
+
+def _all_going(rooms: Sequence[Room], context: PlacementContext) -> list[Pod]:
+    return [
+        one
+        for room in rooms
+        for one in context.store.pods_on(room.name)
+        if one.gpus_allocated
+        and one.deleting_seconds is not None
+        and (context.now_seconds or 0.0) - one.deleting_seconds >= _GRACE_SECONDS
+    ]

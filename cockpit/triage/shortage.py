@@ -1,0 +1,460 @@
+"""Which filter keeps a pod off every node, with names and numbers: shortage is not fragmentation, *never
+fits* is not *no room now*, and GPUs of pods that are terminating are not in use."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from cockpit.catalogue import TextPlace, understand
+from cockpit.gangs import scheduler
+from cockpit.gangs.sentence import counted
+from cockpit.k8s.gpu_resources import is_gpu_resource
+from cockpit.model.node import Node
+from cockpit.model.pod import Pod
+from cockpit.model.scheduling import NodeTerm
+from cockpit.model.sureness import Sureness
+from cockpit.triage.cause_found import CauseFound, draft, not_understood, of_event
+from cockpit.triage.funnel import Sifted
+from cockpit.triage.placement_context import PlacementContext
+from cockpit.triage.room import amount, amount_words, of_gpus, of_others
+from cockpit.triage.verdict import Evidence, Subject
+
+_CAUSES = {
+    "selector": "C8",
+    "offers": "C2",
+    "ready": "C6",
+    "cordoned": "C7",
+    "taints": "C5",
+    "volume": "C14",
+    "ports": "C11",
+    "company": "C9",
+    "spread": "C10",
+    "pods": "C4",
+    "cpu_memory": "C3",
+    "gpus": "C1",
+}
+_MOST_NAMES = 3
+
+Parts = Sequence[tuple[int, str]]
+
+
+def verdict(  # noqa: PLR0917 - what was said, and what is there
+    pod: Pod,
+    sifted: Sifted,
+    context: PlacementContext,
+    said: Evidence,
+    preemption: str,
+    told: frozenset[str],
+    parts: Parts = (),
+) -> CauseFound:
+    """The cause that the nodes prove, where the scheduler's text (the causes `told`) does not speak against
+    it."""
+    never = _never(sifted)
+    if never is not None and (not told or "C1" in told):
+        return msgspec.structs.replace(
+            never,
+            sureness=Sureness.PROVED if told else Sureness.INFERRED,
+            evidence=(said,),
+            funnel=sifted.funnel,
+            since_seconds=said.since_seconds,
+            also=tuple(sorted(told - {"", "C1"})),
+        )
+    computed = _CAUSES.get(sifted.stopped, "")
+    if not computed or not _agrees(computed, told, sifted):
+        return _as_told(pod, sifted, said, told, parts)
+    made = _MADE[computed](pod, sifted, context)
+    sureness = Sureness.PROVED if told else Sureness.INFERRED
+    also = tuple(dict.fromkeys((*made.also, *further(sifted, made.cause), *sorted(told - {""}))))
+    also = tuple(one for one in also if one != made.cause)
+    found = CauseFound(
+        cause=made.cause,
+        sentence=made.sentence,
+        sureness=sureness if made.sureness is Sureness.SAID else made.sureness,
+        facts=made.facts,
+        evidence=(said, *made.evidence),
+        funnel=sifted.funnel,
+        since_seconds=said.since_seconds,
+        root=made.root,
+        also=also,
+    )
+    return _scaling(pod, _preempting(pod, found, preemption, said, sifted), context)
+
+
+def _never(sifted: Sifted) -> CauseFound | None:
+    """No node that the selector leaves is large enough: waiting, uncordoning and tolerating do not help."""
+    resource = sifted.resource
+    if not resource:
+        return None
+    each = dict(sifted.shape.requests)[resource]
+    out = ("selector", "offers")
+    nodes = [look.node for step, looks in sifted.dropped.items() if step not in out for look in looks]
+    nodes += [one.look.node for one in sifted.rooms]
+    largest = max((amount(one, resource) for one in nodes), default=0)
+    if not largest or largest >= each:
+        return None
+    names: dict[str, object] = {"asked": amount_words(resource, each), "largest": largest}
+    return draft("C1", "needs {asked} on one node, no node has more than {largest}", names=names)
+
+
+_SCALING = ("NotTriggerScaleUp", "TriggeredScaleUp", "Nominated", "FailedScheduling", "FailedToScaleUpGroup")
+
+
+def _scaling(pod: Pod, found: CauseFound, context: PlacementContext) -> CauseFound:
+    """What the autoscaler says, where room is what misses: its word is newer than the shortage that it
+    answers."""
+    if found.cause not in ("C1", "C3", "C32", "C20"):
+        return found
+    for event in context.store.events_of(pod.uid):
+        if event.reason not in _SCALING:
+            continue
+        known = understand(TextPlace.POD, event.message)
+        if known is None or known.cause not in ("C27", "C28", "C29"):
+            continue
+        made = draft(
+            known.cause, known.wording.words + "; {why}", names={**known.names, "why": found.sentence}
+        )
+        return msgspec.structs.replace(
+            found,
+            cause=known.cause,
+            sentence=made.sentence,
+            sureness=Sureness.SAID,
+            facts=(*(pair for pair in made.facts if pair[0] != "why"), *found.facts),
+            evidence=(of_event(event), *found.evidence),
+            also=(found.cause, *found.also),
+        )
+    return found
+
+
+def _agrees(computed: str, told: frozenset[str], sifted: Sifted) -> bool:
+    """Whether what was computed is among what the scheduler said. Nodes without a GPU are told as short of
+    it."""
+    if not told or computed in told:
+        return True
+    if computed == "C2":
+        return "C1" in told
+    # the scheduler stops at a node's first filter, and names a node's own taints as taints
+    return computed == "C6" and bool(told & {"C5", "C6"})
+
+
+def further(sifted: Sifted, cause: str) -> list[str]:
+    """Causes that hold besides the one that stopped the last node: those that take out nodes which the
+    selector leaves, and those that would take out every node that has such GPUs, were the first one
+    mended."""
+    steps = [one for one in _FURTHER if sifted.dropped.get(one)]
+    offering = [look for step, looks in sifted.dropped.items() if step != "offers" for look in looks]
+    if sifted.stopped == "selector" and offering and sifted.resource:
+        suited = [look for look in offering if amount(look.node, sifted.resource)]
+        for kind, step in (("cordoned", "cordoned"), ("taint", "taints"), ("not ready", "ready")):
+            if suited and all(any(block.kind == kind for block in look.blocks) for look in suited):
+                steps.append(step)
+        if (
+            suited
+            and not any(look.room for look in suited)
+            and all(is_gpu_resource(one.short) for one in suited)
+        ):
+            steps.append("gpus")
+    return list(dict.fromkeys(_CAUSES[one] for one in steps if _CAUSES[one] != cause))
+
+
+def all_causes(sifted: Sifted) -> list[str]:
+    """The cause that stops the last node, and those that hold besides."""
+    first = _CAUSES[sifted.stopped]
+    return [first, *further(sifted, first)]
+
+
+_FURTHER = ("ready", "cordoned", "taints", "ports", "company", "cpu_memory", "gpus")
+
+
+# ---- by filter
+
+
+def _of_selector(pod: Pod, sifted: Sifted, context: PlacementContext) -> CauseFound:
+    nodes = [look.node for look in sifted.dropped["selector"]]
+    labels = [dict(node.labels) for node in nodes]
+    if not nodes:
+        return draft("C25", "the cluster has no node at all")
+    if sifted.shape.node_name:
+        return draft(
+            "C8", "node {node}, which it names, does not exist", names={"node": sifted.shape.node_name}
+        )
+    for key, value in sifted.shape.node_selector:
+        if not any(one.get(key) == value for one in labels):
+            names: dict[str, object] = {"selector": f"{key}={value}"}
+            others = sorted({one[key] for one in labels if key in one})
+            tail = ""
+            if others:
+                names["others"] = ", ".join(others[:_MOST_NAMES])
+                tail = "; nodes have " + "{others}"
+            return draft("C8", "no node has label {selector}" + tail, names=names)
+    if len(sifted.shape.node_selector) > 1 and sifted.shape.node_terms is None:
+        both = ", ".join(f"{key}={value}" for key, value in sifted.shape.node_selector)
+        return draft("C8", "no node has all of the labels {selector}", names={"selector": both})
+    terms = sifted.shape.node_terms or ()
+    words = _terms_words(terms) or ", ".join(f"{key}={value}" for key, value in sifted.shape.node_selector)
+    return draft("C8", "no node matches its affinity {selector}", names={"selector": words})
+
+
+def _terms_words(terms: Sequence[NodeTerm]) -> str:
+    words = []
+    for term in terms:
+        for one in (*term.expressions, *term.fields):
+            values = ", ".join(one.values)
+            words.append(f"{one.key} {one.operator} {values}".strip())
+    return " or ".join(words)
+
+
+def _of_offers(pod: Pod, sifted: Sifted, context: PlacementContext) -> CauseFound:
+    resource = sifted.resource
+    nodes = [look.node for look in sifted.dropped["offers"]]
+    everywhere = [*nodes, *(look.node for look in sifted.dropped.get("selector", ()))]
+    is_offered = any(amount(node, resource) for node in everywhere)
+    dark = [node for node in nodes if node.gpus_expected and not _gpus(node)]
+    if is_offered:
+        labels = ", ".join(f"{key}={value}" for key, value in sifted.shape.node_selector) or "its affinity"
+        names: dict[str, object] = {"selector": labels, "resource": resource}
+        return draft("C8", "none of the nodes with {selector} offers {resource}", names=names)
+    offered = sorted({name for node in everywhere for name in _gpus(node)})
+    names = {"resource": resource, "offered": ", ".join(offered)}
+    if offered and _is_other_unit(resource, offered):
+        text = "asks for {resource}, nodes offer {offered}"
+        return draft("C34", text, names=names, also=("C2",))
+    if dark:
+        text = "no node offers {resource}: GPU driver or device plugin is down on {node}"
+        return draft(
+            "C2",
+            text,
+            names={"resource": resource, "node": _named(dark)},
+            also=("D9",),
+            root=Subject("node", "", dark[0].name),
+        )
+    if offered:
+        return draft("C2", "no node offers {resource}; nodes offer {offered}", names=names)
+    return draft("C2", "no node offers {resource}", names={"resource": resource})
+
+
+def _is_other_unit(resource: str, offered: Sequence[str]) -> bool:
+    """Whole GPUs against slices."""
+    if resource == "nvidia.com/gpu":
+        return all(one.startswith("nvidia.com/mig-") or one.endswith(".shared") for one in offered)
+    return resource.startswith("nvidia.com/mig-") and any("gpu" in one or "mig-" in one for one in offered)
+
+
+def _gpus(node: Node) -> list[str]:
+    return [name for name, count in node.allocatable if count > 0 and is_gpu_resource(name)]
+
+
+def _named(nodes: Sequence[Node]) -> str:
+    names = [node.name for node in nodes[:_MOST_NAMES]]
+    return ", ".join(names) if len(nodes) <= _MOST_NAMES else f"{len(nodes)} nodes"
+
+
+def _all_of(nodes: Sequence[Node]) -> str:
+    return "the one node that suits it" if len(nodes) == 1 else f"the {len(nodes)} nodes that suit it"
+
+
+_PRESSURE = {
+    "MemoryPressure": "memory pressure",
+    "DiskPressure": "disk pressure",
+    "PIDPressure": "PID pressure",
+}
+
+
+def _of_ready(pod: Pod, sifted: Sifted, context: PlacementContext) -> CauseFound:
+    nodes = [look.node for look in sifted.dropped["ready"]]
+    states: dict[str, list[Node]] = {}
+    for node in nodes:
+        states.setdefault(_state(node), []).append(node)
+    state, most = max(states.items(), key=lambda pair: len(pair[1]))
+    many = "are" if len(most) > 1 else "is"
+    words = f"{_all_of(most)} {many} {state}: " + "{node}"
+    also = ("D8",) if state == "not ready" else ("D19",) if "pressure" in state else ()
+    root = Subject("node", "", most[0].name) if len(most) == 1 else None
+    return draft("C6", words, names={"node": _named(most)}, also=also, root=root)
+
+
+def _state(node: Node) -> str:
+    for one in node.conditions:
+        if one.status == "True" and one.type in _PRESSURE:
+            return f"under {_PRESSURE[one.type]}"
+    for taint in node.taints:
+        name = taint.key.removeprefix("node.kubernetes.io/")
+        if name != taint.key and name.endswith("-pressure"):
+            return f"under {name.replace('-', ' ')}"
+        if name in ("out-of-service", "network-unavailable") and name != taint.key:
+            return {"out-of-service": "out of service"}.get(name, "without network")
+    return "being deleted" if node.deleting_seconds is not None else "not ready"
+
+
+def _of_cordoned(pod: Pod, sifted: Sifted, context: PlacementContext) -> CauseFound:
+    nodes = [look.node for look in sifted.dropped["cordoned"]]
+    words = f"{_all_of(nodes)} {'are' if len(nodes) > 1 else 'is'} cordoned: " + "{node}"
+    root = Subject("node", "", nodes[0].name) if len(nodes) == 1 else None
+    return draft("C7", words, names={"node": _named(nodes)}, root=root)
+
+
+def _of_taints(pod: Pod, sifted: Sifted, context: PlacementContext) -> CauseFound:
+    looks = sifted.dropped["taints"]
+    taints: dict[str, int] = {}
+    for look in looks:
+        for block in look.blocks:
+            if block.kind == "taint":
+                taints[block.detail] = taints.get(block.detail, 0) + 1
+    taint = max(taints, key=lambda one: (taints[one], one))
+    nodes = [look.node for look in looks]
+    words = f"{_all_of(nodes)} {'have' if len(nodes) > 1 else 'has'} taint " + "{taint}, not tolerated"
+    return draft("C5", words, names={"taint": taint, "node": _named(nodes)})
+
+
+def _of_ports(pod: Pod, sifted: Sifted, context: PlacementContext) -> CauseFound:
+    looks = sifted.dropped["ports"]
+    ports = sorted({block.detail for look in looks for block in look.blocks if block.kind == "port"})
+    names: dict[str, object] = {"port": ", ".join(ports)}
+    words = f"host port {{port}} is taken on {counted(len(looks), 'node')}"
+    return draft("C11", words, names=names)
+
+
+def _of_company(pod: Pod, sifted: Sifted, context: PlacementContext) -> CauseFound:
+    looks = sifted.dropped["company"]
+    kinds = [block.kind for look in looks for block in look.blocks]
+    shape = sifted.shape
+    count = counted(len(looks), "node")
+    if "company" in kinds and shape.near:
+        words = f"{count} lack the pods that it wants beside it: {{term}}"
+        return draft("C9", words, names={"term": _term_words(shape.near)})
+    if "apart" in kinds and shape.keeps_away:
+        words = f"its anti-affinity to {{term}} leaves none of {count}"
+        return draft("C9", words, names={"term": _term_words(shape.keeps_away)})
+    return draft("C9", f"pods with anti-affinity keep it off {count}")
+
+
+def _term_words(terms: Sequence[object]) -> str:
+    words = []
+    for term in terms:
+        selector = getattr(term, "selector", None) or ()
+        labels = ", ".join(
+            f"{one.key}={one.values[0]}" if one.operator == "In" and len(one.values) == 1 else one.key
+            for one in selector
+        )
+        words.append(f"{labels or 'all pods'} by {getattr(term, 'topology_key', '')}")
+    return "; ".join(words)
+
+
+def _of_volume(pod: Pod, sifted: Sifted, context: PlacementContext) -> CauseFound:
+    details = [
+        block.detail for look in sifted.dropped["volume"] for block in look.blocks if block.kind == "volume"
+    ]
+    claim = ", ".join(pod.traits.claims)
+    return draft(
+        "C14", "volume claim {claim}: {why}", names={"claim": claim, "why": details[0] if details else ""}
+    )
+
+
+def _of_pods(pod: Pod, sifted: Sifted, context: PlacementContext) -> CauseFound:
+    nodes = [look.node for look in sifted.dropped["pods"]]
+    limit = dict(nodes[0].allocatable).get("pods", 0)
+    words = f"{_all_of(nodes)} {'are' if len(nodes) > 1 else 'is'} full of pods: limit {{limit}} a node"
+    return draft("C4", words, names={"limit": limit, "node": _named(nodes)})
+
+
+def _of_others(pod: Pod, sifted: Sifted, context: PlacementContext) -> CauseFound:
+    return of_others(sifted, context)
+
+
+def _of_gpus(pod: Pod, sifted: Sifted, context: PlacementContext) -> CauseFound:
+    return of_gpus(sifted, context)
+
+
+_MADE = {
+    "C8": _of_selector,
+    "C2": _of_offers,
+    "C6": _of_ready,
+    "C7": _of_cordoned,
+    "C5": _of_taints,
+    "C14": _of_volume,
+    "C11": _of_ports,
+    "C9": _of_company,
+    "C4": _of_pods,
+    "C3": _of_others,
+    "C1": _of_gpus,
+    "C10": _of_company,
+}
+
+
+def _preempting(pod: Pod, found: CauseFound, preemption: str, said: Evidence, sifted: Sifted) -> CauseFound:
+    """What the scheduler says of preemption, where it would be the way out: room is all that misses."""
+    if found.cause not in ("C1", "C3", "C4"):
+        return found
+    if not pod.traits.wishes.preempts and (
+        not preemption or understand(TextPlace.POD, preemption) is not None
+    ):
+        text = "PriorityClass {priority_class} may not preempt; {why}"
+        names: dict[str, object] = {
+            "priority_class": pod.priority_class or "of the pod",
+            "why": found.sentence,
+        }
+        cause = "C21"
+    elif (pod.priority or 0) > 0 and _finds_no_victims(preemption):
+        text = "nobody below its priority {priority} to preempt; {why}"
+        names = {"priority": pod.priority or 0, "why": found.sentence}
+        cause = "C20"
+    else:
+        return found
+    made = draft(cause, text, names=names)
+    return CauseFound(
+        cause=cause,
+        sentence=made.sentence,
+        sureness=found.sureness,
+        facts=(*(pair for pair in made.facts if pair[0] != "why"), *found.facts),
+        evidence=found.evidence,
+        funnel=found.funnel,
+        since_seconds=found.since_seconds,
+        root=found.root,
+        also=(found.cause, *(one for one in found.also if one != cause)),
+    )
+
+
+def _finds_no_victims(preemption: str) -> bool:
+    """True where nodes were looked at for victims and none had one; else preemption would not have helped."""
+    return any(
+        "No preemption victims found" in reason or "no victims found" in reason
+        for _, reason in scheduler.parse(preemption).parts
+    )
+
+
+def _as_told(pod: Pod, sifted: Sifted, said: Evidence, told: frozenset[str], parts: Parts) -> CauseFound:
+    """The scheduler's own word, where the nodes do not prove it: room may have come since, or something is
+    not known here."""
+    counts: dict[str, int] = {}
+    for number, reason in parts:
+        id_ = id_of(reason)
+        counts[id_] = counts.get(id_, 0) + number
+    known = sorted(
+        (one for one in _MOST_SPECIFIC if one in told),
+        key=lambda one: (-counts.get(one, 0), _MOST_SPECIFIC.index(one)),
+    )
+    if not known:
+        reasons = ", ".join(reason for _, reason in parts)
+        return not_understood(reasons or said.value, said)
+    cause = known[0]
+    sentence = scheduler.plain(said.value, gpus=pod.gpus)
+    return CauseFound(
+        cause=cause,
+        sentence=sentence,
+        sureness=Sureness.SAID,
+        evidence=(said,),
+        funnel=sifted.funnel,
+        since_seconds=said.since_seconds,
+        also=tuple(known[1:]),
+    )
+
+
+_MOST_SPECIFIC = ("C10", "C9", "C11", "C14", "C15", "C18", "C17", "C8", "C5", "C7", "C6", "C4", "C3", "C1")
+
+
+def id_of(reason: str) -> str:
+    """The cause that a part of the scheduler's sentence names, "" where it is not understood."""
+    short = scheduler.short_of(reason)
+    if short:
+        return "C1" if is_gpu_resource(short) else "C3"
+    found = understand(TextPlace.NODES, reason)
+    return "" if found is None else found.cause

@@ -1,0 +1,316 @@
+"""Level D: why a pod that has a node does not run, or is not ready."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from cockpit.catalogue import TextPlace, understand
+from cockpit.jobs.members import end_words
+from cockpit.k8s.waiting_reasons import CRASHING, Severity, waiting_reason
+from cockpit.model.event import Event
+from cockpit.model.node import Node
+from cockpit.model.pod import Pod
+from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
+from cockpit.model.sureness import Sureness
+from cockpit.triage import claims
+from cockpit.triage.cause_found import CauseFound, draft, is_up, not_understood, of_event, of_pod
+from cockpit.triage.cluster_view import NO_TREES, Trees
+from cockpit.triage.verdict import Evidence, Subject
+
+STUCK_SECONDS = 60.0
+"""Beyond its grace period a pod that is still there is stuck."""
+
+_PULLS = ("ImagePullBackOff", "ErrImagePull")
+_STARTING = ("", "ContainerCreating", "PodInitializing")
+_ABOUT_START = (
+    "FailedMount",
+    "FailedAttachVolume",
+    "FailedCreatePodSandBox",
+    "FailedPrepareDynamicResources",
+)
+
+
+def not_running(
+    pod: Pod,
+    store: StoreReader,
+    now_seconds: float | None = None,
+    last_lines: Mapping[str, str] | None = None,
+    trees: Trees = NO_TREES,
+) -> CauseFound | None:
+    """Why a bound pod does not run; None where it runs and is ready, or has ended well."""
+    line = (last_lines or {}).get(pod.uid, "")
+    if pod.phase == "Failed":
+        return ended(pod, line)
+    if pod.phase == "Succeeded" or (is_up(pod) and pod.deleting_seconds is None):
+        return None
+    if pod.deleting_seconds is not None:
+        return _terminating(pod, store, now_seconds)
+    lost = lost_node(pod, store)
+    if lost is not None:
+        return lost
+    if pod.waiting_reason == CRASHING:
+        return crashing(pod, line)
+    if pod.waiting_reason in _STARTING and not (pod.phase == "Running" and pod.waiting_reason == ""):
+        return _starting(pod, store, trees)
+    if pod.waiting_reason:
+        return _waiting(pod, store)
+    if pod.phase == "Running":
+        return _unready(pod, store)
+    return _starting(pod, store, trees)
+
+
+def lost_node(pod: Pod, store: StoreReader) -> CauseFound | None:
+    """The node that the pod is on is not ready: nothing that its kubelet said last can be relied on."""
+    node: Node | None = store.by_key(Kind.NODE, pod.node)
+    if node is None or node.ready in ("True", ""):
+        return None
+    return draft(
+        "D8",
+        "node {node} is not ready",
+        names={"node": pod.node},
+        evidence=(Evidence(f"Node {pod.node}", "condition Ready", node.ready),),
+        root=Subject("node", "", pod.node),
+    )
+
+
+def _texts(pod: Pod) -> dict[str, str]:
+    return {"image": _short_image(pod.image), "node": pod.node}
+
+
+def _short_image(image: str) -> str:
+    """Repository and tag: the registry and the folders in front say least."""
+    return image.rpartition("/")[2] or image
+
+
+def _understood(pod: Pod, text: str, evidence: Evidence, fallback: str = "") -> CauseFound:
+    """The row of the catalogue that knows a kubelet's text, `Reason: message`."""
+    found = understand(TextPlace.KUBELET, text)
+    if found is None:
+        if fallback:
+            return draft(fallback, "{text}", names={"text": text}, evidence=(evidence,))
+        return not_understood(text, evidence)
+    names = {**_texts(pod), **found.names}
+    used = {key: value for key, value in names.items() if f"{{{key}" in found.wording.words}
+    return draft(found.cause, found.wording.words, names=used, evidence=(evidence,))
+
+
+def _waiting(pod: Pod, store: StoreReader) -> CauseFound:
+    """The kubelet's reason. The message of a back-off hides the cause, which an event still holds."""
+    said = of_pod(pod, "state.waiting", f"{pod.waiting_reason}: {pod.waiting_message}")
+    text = f"{pod.waiting_reason}: {pod.waiting_message}" if pod.waiting_message else pod.waiting_reason
+    if pod.waiting_reason in _PULLS:
+        for event in store.events_of(pod.uid):
+            found = understand(TextPlace.KUBELET, f"{event.reason}: {event.message}")
+            if event.reason == "Failed" and found is not None and found.cause == "D1":
+                return _understood(pod, f"Failed: {event.message}", of_event(event), "D1")
+        return _understood(pod, text, said, "D1")
+    if waiting_reason(pod.waiting_reason).severity is Severity.PROGRESS:
+        return _starting(pod, store, NO_TREES)
+    return _understood(pod, text, said)
+
+
+def crashing(pod: Pod, line: str) -> CauseFound:
+    """Restarts, exit code and the last line that it wrote: the cause where the line is known."""
+    said = of_pod(pod, "lastState.terminated", f"{end_words(pod)}, {pod.restarts} restarts")
+    times = f"crashed {pod.restarts} times" if pod.restarts else "keeps crashing"
+    return _of_end(pod, line, said, f"{times}: {end_words(pod)}")
+
+
+def ended(pod: Pod, line: str) -> CauseFound:
+    """Why a pod failed."""
+    reason, message = pod.status_reason, pod.status_message
+    if reason:
+        text = f"{reason}: {message}"
+        found = understand(TextPlace.KUBELET, text)
+        if found is not None and found.cause in ("D11", "D12", "D15"):
+            return _understood(pod, text, of_pod(pod, "status", text, pod.finished_seconds))
+        if reason == "DeadlineExceeded":
+            return draft(
+                "E11",
+                "it ran into its deadline (activeDeadlineSeconds)",
+                evidence=(of_pod(pod, "status", text, pod.finished_seconds),),
+            )
+    if pod.disruption_reason == "PreemptionByScheduler":
+        return preempted(pod)
+    said = of_pod(pod, "state.terminated", end_words(pod), pod.finished_seconds)
+    if pod.terminated_reason in ("StartError", "ContainerCannotRun"):
+        return draft(
+            "D4", "the container cannot start: {why}", names={"why": end_words(pod)}, evidence=(said,)
+        )
+    return _of_end(pod, line, said, f"failed: {end_words(pod)}")
+
+
+def preempted(pod: Pod) -> CauseFound:
+    """Somebody of higher priority took its place."""
+    said = of_pod(pod, "DisruptionTarget", f"{pod.disruption_reason}: {pod.disruption_message}")
+    return draft(
+        "B26",
+        "preempted on node {node}: {why}",
+        names={"node": pod.node, "why": pod.disruption_message},
+        evidence=(said,),
+    )
+
+
+def _of_end(pod: Pod, line: str, said: Evidence, words: str) -> CauseFound:
+    lines = [one for one in line.splitlines() if one.strip()]
+    for one in reversed(lines):
+        found = understand(TextPlace.LOG, one)
+        if found is not None:
+            return draft(
+                found.cause,
+                found.wording.words + " ({end})",
+                names={**{key: value for key, value in found.names.items() if value}, "end": end_words(pod)}
+                if all(found.names.values())
+                else {**dict.fromkeys(found.names, "?"), **found.names, "end": end_words(pod)},
+                evidence=(said, Evidence(said.object, "last log line", one)),
+            )
+    if pod.exit_code == 135:
+        return draft(
+            "E6",
+            "bus error (exit 135), {restarts} restarts: /dev/shm is too small",
+            names={"restarts": pod.restarts},
+            sureness=Sureness.INFERRED,
+            evidence=(said,),
+        )
+    names: dict[str, object] = {"words": words}
+    text = "{words}"
+    evidence: tuple[Evidence, ...] = (said,)
+    if lines:
+        names["line"] = lines[-1]
+        text = "{words}: {line}"
+        evidence = (said, Evidence(said.object, "last log line", lines[-1]))
+    made = draft("D14", text, names=names, evidence=evidence)
+    return CauseFound(
+        cause="D14",
+        sentence=made.sentence,
+        facts=(("exit", str(pod.exit_code)), ("restarts", str(pod.restarts))),
+        evidence=evidence,
+    )
+
+
+def _starting(pod: Pod, store: StoreReader, trees: Trees) -> CauseFound:
+    """A start takes its course, or something that it needs does not come."""
+    events = store.events_of(pod.uid)
+    for event in events:
+        if event.reason in _ABOUT_START:
+            return _by_claim(
+                _understood(pod, f"{event.reason}: {event.message}", of_event(event)), pod, trees
+            )
+    for name in pod.traits.wishes.config_maps:
+        if claims.is_absent(trees, "ConfigMap", pod.namespace, name):
+            return draft(
+                "D6",
+                "ConfigMap {object}, which it mounts, does not exist",
+                names={"object": name},
+                sureness=Sureness.PROVED,
+                evidence=(of_pod(pod, "spec.volumes", name),),
+            )
+    pulling = _pulling(events)
+    if pulling is not None:
+        return draft(
+            "D2",
+            "image {image} is being pulled on node {node}",
+            names=_texts(pod),
+            evidence=(of_event(pulling),),
+            since_seconds=pulling.first_seconds,
+        )
+    if pod.waiting_reason == "PodInitializing":
+        return _initialising(pod, events)
+    said = of_pod(pod, "status.phase", pod.waiting_reason or pod.phase or "Pending", pod.started_seconds)
+    words = (
+        "its container is being created on node {node}"
+        if pod.waiting_reason
+        else "node {node} has not started it yet"
+    )
+    return draft("D2", words, names={"node": pod.node}, sureness=Sureness.INFERRED, evidence=(said,))
+
+
+def _by_claim(found: CauseFound, pod: Pod, trees: Trees) -> CauseFound:
+    """A volume by the name of the claim that the person wrote, which the text does not have."""
+    volume = next((value for key, value in found.facts if key == "volume"), "")
+    if not volume or volume in pod.traits.claims:
+        return found
+    claim = next(
+        (
+            str(one["metadata"]["name"])
+            for one in trees.get(("PersistentVolumeClaim", pod.namespace), ())
+            if (one.get("spec") or {}).get("volumeName") == volume
+        ),
+        pod.traits.claims[0] if len(pod.traits.claims) == 1 else "",
+    )
+    if not claim:
+        return found
+    names = {**dict(found.facts), "volume": claim}
+    words = _WITH_CLAIM if "why" in names else _ATTACHED
+    made = draft(found.cause, words, names={**names, "pv": volume}, evidence=found.evidence)
+    return msgspec.structs.replace(found, sentence=made.sentence, facts=(*found.facts, ("claim", claim)))
+
+
+_WITH_CLAIM = "volume {volume} cannot be mounted: {why} ({pv})"
+_ATTACHED = "volume {volume} is still attached to another node ({pv})"
+
+
+def _pulling(events: tuple[Event, ...]) -> Event | None:
+    for event in events:  # newest first
+        if event.reason in ("Pulled", "Started"):
+            return None
+        if event.reason == "Pulling":
+            return event
+    return None
+
+
+def _initialising(pod: Pod, events: tuple[Event, ...]) -> CauseFound:
+    said = of_pod(pod, "state.waiting", "PodInitializing", pod.started_seconds)
+    names = [one.message for one in events if one.reason == "Started"]
+    started = "" if not names else names[0].rpartition(" ")[2].strip(".")
+    containers = pod.traits.wishes.init_containers
+    name = started if started in containers else ", ".join(containers)
+    if not name:
+        return draft("D13", "its init container has not finished", evidence=(said,))
+    return draft(
+        "D13", "init container {container} has not finished", names={"container": name}, evidence=(said,)
+    )
+
+
+def _unready(pod: Pod, store: StoreReader) -> CauseFound:
+    for event in store.events_of(pod.uid):
+        found = understand(TextPlace.KUBELET, f"{event.reason}: {event.message}")
+        if event.reason == "Unhealthy" and found is not None and found.cause == "D17":
+            return _understood(pod, f"Unhealthy: {event.message}", of_event(event), "D17")
+    said = of_pod(pod, "condition Ready", "False")
+    return draft("D17", "it runs, but is not ready", sureness=Sureness.INFERRED, evidence=(said,))
+
+
+def _terminating(pod: Pod, store: StoreReader, now_seconds: float | None) -> CauseFound:
+    since = pod.deleting_seconds
+    said = of_pod(pod, "metadata.deletionTimestamp", ", ".join(pod.finalizers), since)
+    if pod.finalizers and (now_seconds is None or since is None or now_seconds - since >= STUCK_SECONDS):
+        return draft(
+            "D16",
+            "terminating: waits for finalizer {finalizer}",
+            names={"finalizer": ", ".join(pod.finalizers)},
+            evidence=(said,),
+            since_seconds=since,
+        )
+    lost = lost_node(pod, store)
+    if lost is not None:
+        return draft(
+            "D16",
+            "terminating: node {node} is not ready and cannot end it",
+            names={"node": pod.node},
+            evidence=(said, *lost.evidence),
+            since_seconds=since,
+            root=lost.root,
+            also=("D8",),
+        )
+    if now_seconds is not None and since is not None and now_seconds - since >= STUCK_SECONDS:
+        minutes = int((now_seconds - since) // 60)
+        return draft(
+            "D16",
+            "stuck terminating for {minutes} min on node {node}",
+            names={"minutes": minutes, "node": pod.node},
+            evidence=(said,),
+            since_seconds=since,
+        )
+    return draft("", "is being deleted", evidence=(said,), since_seconds=since)

@@ -1,0 +1,203 @@
+"""What a waiting job or pod asks of the cluster, from its objects: members that have no node yet, and
+quota."""
+
+import enum
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from cockpit.fit.shape import Part, Shape, shape_of
+from cockpit.jobs.planned import planned_gang
+from cockpit.model.gang import LocalQueue, Workload
+from cockpit.model.job import Job, JobState
+from cockpit.model.pod import Pod
+from cockpit.model.record import Kind
+from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.verdict import Subject
+
+Tree = Mapping[str, Any]
+
+
+class Holdup(enum.Enum):
+    """Who has yet to do something for the start, as far as it shows without anybody's words."""
+
+    SCHEDULER = "scheduler"  # it found no node for a pod
+    QUEUE = "queue"  # it has not given quota
+    SUSPENDED = "suspended"  # somebody has to let it go on
+    MAKER = "maker"  # nobody has made the pods: the API server refuses them, or a controller does not come
+    OTHER = "other"  # gates, other schedulers, errors: no change of seats or quota helps
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """What is missing for a start. `queue` is the LocalQueue whose quota has yet to be had, "" for none.
+
+    `pods` are the members without a node, () where none were made yet. `tree` is the job's own object as the
+    API gave it, None where that was not read.
+    """
+
+    subject: Subject
+    parts: tuple[Part, ...]
+    holdup: Holdup = Holdup.OTHER
+    queue: str = ""
+    job: Job | None = None
+    pods: tuple[Pod, ...] = ()
+    tree: Tree | None = None
+
+    @property
+    def namespace(self) -> str:
+        """Where its members live."""
+        return self.parts[0].shape.namespace
+
+    @property
+    def gpus(self) -> int:
+        """Devices that its members ask for together."""
+        return sum(one.count * one.shape.gpus for one in self.parts)
+
+
+def wanted_of(subject: Subject, view: ClusterView) -> Wanted | None:
+    """What the subject asks for. None where it waits for no node, or where its objects were not read: what is
+    not known of its selectors and tolerations must not be guessed."""
+    if subject.kind == "pod":
+        return _of_pod(subject, view)
+    if subject.kind not in ("job", "gang"):
+        return None
+    job = job_of(subject, view)
+    return None if job is None else _of_job(subject, job, view)
+
+
+def job_of(subject: Subject, view: ClusterView) -> Job | None:
+    """The row of the job that the subject names."""
+    rows = view.jobs.jobs.values()
+    return next((one for one in rows if (one.namespace, one.name) == (subject.namespace, subject.name)), None)
+
+
+def tree_of(view: ClusterView, kind: str, namespace: str, name: str) -> Tree | None:
+    """An object as the API gave it, where it was read."""
+    for tree in view.trees.get((kind, namespace), ()):
+        meta = tree.get("metadata")
+        if isinstance(meta, Mapping) and meta.get("name") == name:
+            return tree
+    return None
+
+
+def _of_pod(subject: Subject, view: ClusterView) -> Wanted | None:
+    pod: Pod | None = view.store.by_key(Kind.POD, subject.key)
+    shapes = None if pod is None or not _waits(pod) else _shapes((pod,), view)
+    if pod is None or shapes is None:
+        return None
+    job = view.jobs.job_of_pod(pod)
+    queue = _queue(job, view) if job is not None and pod.is_gated else ""
+    holdup = _holdup(job, (pod,), queue)
+    parts = tuple(_grouped((pod,), shapes))
+    return Wanted(subject=subject, parts=parts, holdup=holdup, queue=queue, job=job, pods=(pod,))
+
+
+def _of_job(subject: Subject, job: Job, view: ClusterView) -> Wanted | None:
+    tree = tree_of(view, job.kind, job.namespace, job.name)
+    members = view.jobs.members(job.key)
+    waiting = tuple(pod for pod in members if _waits(pod))
+    parts: tuple[Part, ...] = ()
+    if waiting:
+        shapes = _shapes(waiting, view)
+        parts = () if shapes is None else tuple(_grouped(waiting, shapes))
+    elif not any(pod.node and not pod.is_finished for pod in members):
+        parts = _planned(job, tree, view)
+    if not parts:
+        return None
+    queue = _queue(job, view)
+    return Wanted(
+        subject=subject,
+        parts=parts,
+        holdup=_holdup(job, waiting, queue),
+        queue=queue,
+        job=job,
+        pods=waiting,
+        tree=tree,
+    )
+
+
+def _holdup(job: Job | None, pods: Sequence[Pod], queue: str) -> Holdup:
+    if job is not None and job.state in JobState.ENDED:
+        return Holdup.OTHER
+    if pods:
+        if all(pod.is_gated for pod in pods):
+            return Holdup.QUEUE if queue else Holdup.OTHER
+        # other reasons are gates (SchedulingGated, NotReadyForScheduling) and failures (SchedulerError)
+        told = {pod.scheduled_reason for pod in pods if pod.scheduled == "False"}
+        return Holdup.SCHEDULER if told == {"Unschedulable"} else Holdup.OTHER
+    if job is not None and job.state == JobState.SUSPENDED:
+        return Holdup.SUSPENDED
+    return Holdup.QUEUE if queue else Holdup.MAKER
+
+
+def _waits(pod: Pod) -> bool:
+    return not pod.node and not pod.is_finished and pod.deleting_seconds is None
+
+
+def _shapes(pods: Sequence[Pod], view: ClusterView) -> list[Shape] | None:
+    """A shape for each pod; None where one of them was not read."""
+    found = []
+    known: dict[tuple[object, ...], Shape] = {}
+    by_name = {
+        space: {one["metadata"].get("name"): one for one in view.trees.get(("Pod", space), ())}
+        for space in {pod.namespace for pod in pods}
+    }
+    for pod in pods:
+        # pods that are alike share their traits: of these one is read
+        alike = (id(pod.traits), pod.namespace, pod.cpu_millicores, pod.memory_bytes, pod.gpus, pod.priority)
+        shape = known.get(alike)
+        if shape is None:
+            tree = by_name[pod.namespace].get(pod.name)
+            if tree is None or not isinstance(tree.get("spec"), Mapping):
+                return None
+            shape = known[alike] = shape_of(tree, pod.namespace)
+        found.append(shape)
+    return found
+
+
+def _grouped(pods: Sequence[Pod], shapes: Sequence[Shape]) -> Iterator[Part]:
+    """Pods that ask for the same, whatever labels tell them apart."""
+    counts: dict[tuple[str, Shape], int] = {}
+    for pod, shape in zip(pods, shapes, strict=True):
+        minds = shape.spreads or shape.keeps_away or shape.near
+        alike = shape if minds else msgspec.structs.replace(shape, labels=())
+        key = (pod.role or "pod", alike)
+        counts[key] = counts.get(key, 0) + 1
+    for (role, shape), count in counts.items():
+        yield Part(role, count, shape)
+
+
+def _planned(job: Job, tree: Tree | None, view: ClusterView) -> tuple[Part, ...]:
+    """From the job's own object, else from the pod templates of its Workload."""
+    if tree is not None:
+        return planned_gang(tree, job.namespace)
+    workload: Workload | None = view.store.get(Kind.WORKLOAD, job.workload_uid) if job.workload_uid else None
+    found = None if workload is None else tree_of(view, "Workload", workload.namespace, workload.name)
+    spec = {} if found is None else found.get("spec")
+    sets = spec.get("podSets") if isinstance(spec, Mapping) else None
+    return tuple(
+        Part(
+            str(one.get("name") or "pod"),
+            int(one.get("count") or 0),
+            shape_of(one["template"], job.namespace),
+        )
+        for one in (sets if isinstance(sets, list) else ())
+        if isinstance(one, Mapping) and isinstance(one.get("template"), Mapping) and one.get("count")
+    )
+
+
+def _queue(job: Job | None, view: ClusterView) -> str:
+    """The LocalQueue that still has to admit the job, "" where it has, or where none is asked."""
+    if job is None:
+        return ""
+    workload: Workload | None = view.store.get(Kind.WORKLOAD, job.workload_uid) if job.workload_uid else None
+    if workload is not None:
+        return "" if workload.cluster_queue else workload.queue
+    return "" if job.pod_uids or not job.queue else job.queue
+
+
+def local_queue(view: ClusterView, namespace: str, name: str) -> LocalQueue | None:
+    """The LocalQueue of that name."""
+    found: LocalQueue | None = view.store.by_key(Kind.LOCAL_QUEUE, f"{namespace}/{name}")
+    return found

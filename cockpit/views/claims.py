@@ -1,0 +1,31 @@
+"""What is known of devices by claim (DRA), in words: the kinds may be denied, or not be read yet."""
+
+from cockpit.model.batch import Phase
+from cockpit.model.node import Node
+from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
+
+_UNREAD = "ResourceClaims of its pods are not known"
+
+
+def knows_claims(store: StoreReader) -> bool:
+    """False where claims of the cluster are denied or not read yet: devices may be allocated unseen."""
+    status = store.status(Kind.DEVICE_CLAIM)
+    return status is None or status.is_whole or status.phase is Phase.ABSENT
+
+
+def may_have_gpus(node: Node, store: StoreReader) -> bool:
+    """True where pods of a node have devices by claim, and nobody tells what the node offers to claims."""
+    status = store.status(Kind.DEVICE_SLICE)
+    if status is None or status.is_whole or status.phase is Phase.ABSENT:
+        return False
+    return any(pod.traits.device_claims for pod in store.pods_on(node.name))
+
+
+def claims_trouble(store: StoreReader) -> str:
+    """Why GPUs by claim are not known, in one sentence."""
+    for kind in (Kind.DEVICE_CLAIM, Kind.DEVICE_SLICE):
+        status = store.status(kind)
+        if status is not None and status.phase in (Phase.DENIED, Phase.BACKING_OFF) and status.message:
+            return status.message
+    return _UNREAD

@@ -1,0 +1,354 @@
+"""Custom kinds: another version becomes the stored one, and rules in CEL are kept."""
+
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.bed.api import Api
+from tests.contract.mirror import eventually
+from tests.contract.shapes import GROUP
+
+CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+MERGE = "application/merge-patch+json"
+Tree = dict[str, Any]
+
+
+def _version(name: str, schema: Tree, *, storage: bool) -> Tree:
+    return {
+        "name": name,
+        "served": True,
+        "storage": storage,
+        "subresources": {"status": {}},
+        "schema": {"openAPIV3Schema": {"type": "object", "properties": schema}},
+    }
+
+
+class Thing:
+    """A kind of its own for one case; `path` is its collection in the case's namespace."""
+
+    def __init__(self, admin: Api, space: str) -> None:
+        self._admin = admin
+        self._space = space
+        self.plural = f"t{uuid.uuid4().hex[:8]}s"
+        self.kind = self.plural.capitalize()[:-1]
+        self.definition = f"{CRDS}/{self.plural}.{GROUP}"
+
+    async def serve(self, *versions: Tree) -> None:
+        names = {
+            "plural": self.plural,
+            "singular": self.plural[:-1],
+            "kind": self.kind,
+            "listKind": f"{self.kind}List",
+        }
+        self._admin.create(
+            CRDS,
+            {
+                "apiVersion": "apiextensions.k8s.io/v1",
+                "kind": "CustomResourceDefinition",
+                "metadata": {"name": f"{self.plural}.{GROUP}"},
+                "spec": {
+                    "group": GROUP,
+                    "scope": "Namespaced",
+                    "names": names,
+                    "versions": list(versions),
+                },
+            },
+        )
+        for version in versions:
+            await self.until_served(version["name"])
+
+    async def until_served(self, version: str) -> None:
+        path = self.path(version)
+        await eventually(lambda: self._admin.request("GET", path).status == 200, f"{path} is served")
+
+    def path(self, version: str = "v1", name: str = "") -> str:
+        path = f"/apis/{GROUP}/{version}/namespaces/{self._space}/{self.plural}"
+        return f"{path}/{name}" if name else path
+
+    def tree(self, name: str, spec: Tree, version: str = "v1") -> Tree:
+        return {
+            "apiVersion": f"{GROUP}/{version}",
+            "kind": self.kind,
+            "metadata": {"name": name},
+            "spec": spec,
+        }
+
+
+@pytest.fixture
+def thing(admin: Api, space: str) -> Iterator[Thing]:
+    one = Thing(admin, space)
+    yield one
+    admin.delete(one.definition)
+
+
+LOOSE: Tree = {"spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+
+
+async def test_another_version_becomes_the_stored_one(admin: Api, thing: Thing) -> None:
+    await thing.serve(_version("v1", LOOSE, storage=True), _version("v2", LOOSE, storage=False))
+    before = admin.create(thing.path("v1"), thing.tree("old", {"n": 1}))
+    admin.merge(
+        thing.definition,
+        {
+            "spec": {
+                "versions": [_version("v1", LOOSE, storage=False), _version("v2", LOOSE, storage=True)],
+            }
+        },
+    )
+    assert admin.get(thing.definition)["status"]["storedVersions"] == ["v1", "v2"]
+    await thing.until_served("v2")
+    admin.create(thing.path("v2"), thing.tree("new", {"n": 2}, "v2"))
+    for version in ("v1", "v2"):
+        listed = admin.get(thing.path(version))
+        told = [(one["metadata"]["name"], one["spec"], one["apiVersion"]) for one in listed["items"]]
+        api_version = f"{GROUP}/{version}"
+        assert told == [("new", {"n": 2}, api_version), ("old", {"n": 1}, api_version)]
+    held = admin.get(thing.path("v2", "old"))
+    assert held["metadata"]["uid"] == before["metadata"]["uid"]
+    admin.merge(thing.path("v1", "old"), {"spec": {"n": 3}})
+    assert admin.get(thing.path("v2", "old"))["spec"] == {"n": 3}
+
+
+async def test_the_old_version_can_go_once_nothing_is_stored_in_it(admin: Api, thing: Thing) -> None:
+    await thing.serve(_version("v1", LOOSE, storage=True), _version("v2", LOOSE, storage=False))
+    admin.create(thing.path("v1"), thing.tree("old", {"n": 1}))
+    only = {"spec": {"versions": [_version("v2", LOOSE, storage=True)]}}
+    refused = admin.request("PATCH", thing.definition, only, content_type=MERGE)
+    assert refused.status == 422
+    assert "status.storedVersions[0]" in {one["field"] for one in refused.json()["details"]["causes"]}
+    both = [_version("v1", LOOSE, storage=False), _version("v2", LOOSE, storage=True)]
+    admin.merge(thing.definition, {"spec": {"versions": both}})
+    await thing.until_served("v2")
+    admin.merge(thing.path("v2", "old"), {"spec": {"n": 2}})  # written anew, in v2
+    admin.merge(f"{thing.definition}/status", {"status": {"storedVersions": ["v2"]}})
+    admin.merge(thing.definition, only)
+    await eventually(lambda: admin.request("GET", thing.path("v1")).status == 404, "v1 is served no longer")
+    await thing.until_served("v2")
+    assert [one["metadata"]["name"] for one in admin.get(thing.path("v2"))["items"]] == ["old"]
+    admin.merge(thing.path("v2", "old"), {"spec": {"n": 4}})
+    assert admin.get(thing.path("v2", "old"))["spec"] == {"n": 4}
+
+
+def _ruled(properties: Tree, *rules: Tree, **more: Any) -> Tree:
+    spec = {"type": "object", "properties": properties, **more}
+    if rules:
+        spec["x-kubernetes-validations"] = list(rules)
+    return _version("v1", {"spec": spec}, storage=True)
+
+
+INT: Tree = {"type": "integer"}
+TEXT: Tree = {"type": "string", "maxLength": 64}
+COUNTS = [{"rule": "self.least <= self.most", "message": "least is above most"}]
+
+
+async def test_a_rule_is_kept_at_create_update_patch_and_apply(admin: Api, thing: Thing) -> None:
+    await thing.serve(_ruled({"least": INT, "most": INT}, *COUNTS))
+    bad = thing.tree("x", {"least": 3, "most": 2})
+    reply = admin.request("POST", thing.path(), bad)
+    assert (reply.status, reply.json()["reason"]) == (422, "Invalid")
+    assert reply.json()["details"]["causes"] == [
+        {"reason": "FieldValueInvalid", "message": "Invalid value: least is above most", "field": "spec"}
+    ]
+    made = admin.create(thing.path(), thing.tree("x", {"least": 1, "most": 2}))
+    path = thing.path(name="x")
+    put = {**made, "spec": {"least": 9, "most": 2}}
+    assert admin.request("PUT", path, put).status == 422
+    assert (
+        admin.request(
+            "PATCH", path, {"spec": {"most": 0}}, content_type="application/merge-patch+json"
+        ).status
+        == 422
+    )
+    applied = admin.request(
+        "PATCH",
+        path,
+        bad,
+        content_type="application/apply-patch+yaml",
+        query=[("fieldManager", "me"), ("force", "true")],
+    )
+    assert applied.status == 422
+    assert admin.get(path)["spec"] == {"least": 1, "most": 2}
+
+
+RULES: list[tuple[str, Tree, Tree, Tree, dict[str, str] | None]] = [
+    (
+        "a message that is computed",
+        {"least": INT, "most": INT},
+        {
+            "rule": "self.least <= self.most",
+            "messageExpression": "'least is above ' + (self.most > 1 ? 'one' : 'none')",
+        },
+        {"least": 3, "most": 2},
+        {"reason": "FieldValueInvalid", "message": "Invalid value: least is above one", "field": "spec"},
+    ),
+    (
+        "a rule without a message",
+        {"least": INT},
+        {"rule": "self.least > 5"},
+        {"least": 3},
+        {
+            "reason": "FieldValueInvalid",
+            "message": "Invalid value: failed rule: self.least > 5",
+            "field": "spec",
+        },
+    ),
+    (
+        "a reason and a field of its own",
+        {"least": INT},
+        {
+            "rule": "self.least > 5",
+            "message": "no",
+            "reason": "FieldValueForbidden",
+            "fieldPath": ".least",
+        },
+        {"least": 3},
+        {"reason": "FieldValueForbidden", "message": "Forbidden: no", "field": "spec.least"},
+    ),
+    (
+        "a name that is a word of the language",
+        {"namespace": TEXT},
+        {"rule": "self.__namespace__ != 'x'", "message": "no"},
+        {"namespace": "x"},
+        {"reason": "FieldValueInvalid", "message": "Invalid value: no", "field": "spec"},
+    ),
+    (
+        "a name with a dash",
+        {"a-b": TEXT},
+        {"rule": "!has(self.a__dash__b) || self.a__dash__b.startsWith('k')", "message": "no"},
+        {"a-b": "x"},
+        {"reason": "FieldValueInvalid", "message": "Invalid value: no", "field": "spec"},
+    ),
+    (
+        "what is absent",
+        {"a": TEXT, "b": TEXT},
+        {"rule": "has(self.a) != has(self.b)", "message": "one of both"},
+        {},
+        {"reason": "FieldValueInvalid", "message": "Invalid value: one of both", "field": "spec"},
+    ),
+    (
+        "what is absent, once it is there",
+        {"a": TEXT, "b": TEXT},
+        {"rule": "has(self.a) != has(self.b)", "message": "one of both"},
+        {"b": "x"},
+        None,
+    ),
+    (
+        "whole numbers in a field of numbers",
+        {"f": {"type": "number"}},
+        {"rule": "self.f + 0.5 > 1.0", "message": "no"},
+        {"f": 1},
+        None,
+    ),
+    (
+        "times",
+        {"t": {"type": "string", "format": "date-time"}},
+        {"rule": "self.t < timestamp('2026-01-01T00:00:00Z')", "message": "too late"},
+        {"t": "2027-01-01T00:00:00Z"},
+        {"reason": "FieldValueInvalid", "message": "Invalid value: too late", "field": "spec"},
+    ),
+    (
+        "patterns",
+        {"s": TEXT},
+        {"rule": "self.s.find('^[^/]+').endsWith('.sh')", "message": "no"},
+        {"s": "karpenter.sh/pool"},
+        None,
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("properties", "rule", "spec", "cause"), [one[1:] for one in RULES], ids=[one[0] for one in RULES]
+)
+async def test_a_rule_says_what_it_finds(
+    admin: Api, thing: Thing, properties: Tree, rule: Tree, spec: Tree, cause: dict[str, str] | None
+) -> None:
+    await thing.serve(_ruled(properties, rule))
+    reply = admin.request("POST", thing.path(), thing.tree("x", spec))
+    if cause is None:
+        assert (reply.status, reply.warnings) == (201, ())
+    else:
+        assert (reply.status, reply.json()["details"]["causes"]) == (422, [cause])
+
+
+async def test_a_rule_of_a_text_and_of_items_names_the_place(admin: Api, thing: Thing) -> None:
+    rule = {"rule": "self.startsWith('gpu-')", "message": "must begin with gpu-"}
+    await thing.serve(
+        _ruled(
+            {
+                "names": {
+                    "type": "array",
+                    "maxItems": 8,
+                    "items": {**TEXT, "x-kubernetes-validations": [rule]},
+                },
+                "by": {
+                    "type": "object",
+                    "maxProperties": 8,
+                    "additionalProperties": {**TEXT, "x-kubernetes-validations": [rule]},
+                },
+            }
+        )
+    )
+    reply = admin.request(
+        "POST", thing.path(), thing.tree("x", {"names": ["gpu-1", "cpu-2"], "by": {"k": "z"}})
+    )
+    told = {(one["field"], one["message"]) for one in reply.json()["details"]["causes"]}
+    assert told == {
+        ("spec.names[1]", 'Invalid value: "cpu-2": must begin with gpu-'),
+        ("spec.by[k]", 'Invalid value: "z": must begin with gpu-'),
+    }
+
+
+async def test_a_rule_about_the_change_holds_for_changes_alone(admin: Api, thing: Thing) -> None:
+    rule = {"rule": "self == oldSelf", "message": "is immutable"}
+    items = {
+        "type": "array",
+        "maxItems": 8,
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["name"],
+        "items": {
+            "type": "object",
+            "required": ["name"],
+            "properties": {"name": TEXT, "size": {**INT, "x-kubernetes-validations": [rule]}},
+        },
+    }
+    await thing.serve(_ruled({"pool": {**TEXT, "x-kubernetes-validations": [rule]}, "items": items}))
+    spec: Tree = {"pool": "a", "items": [{"name": "one", "size": 1}, {"name": "two", "size": 2}]}
+    admin.create(thing.path(), thing.tree("x", spec))
+    path = thing.path(name="x")
+
+    def patched(change: Tree) -> list[str]:
+        reply = admin.request("PATCH", path, {"spec": change}, content_type=MERGE)
+        return [one["field"] for one in reply.json().get("details", {}).get("causes", ())]
+
+    assert patched({"pool": "b"}) == ["spec.pool"]
+    turned = [{"name": "two", "size": 2}, {"name": "one", "size": 1}]
+    assert patched({"items": turned}) == []
+    assert patched({"items": [{"name": "two", "size": 5}]}) == ["spec.items[0].size"]
+    assert patched({"items": [{"name": "new", "size": 5}]}) == []
+    assert patched({"pool": None}) == []
+
+
+async def test_what_was_against_a_rule_before_may_stay(admin: Api, thing: Thing) -> None:
+    await thing.serve(_ruled({"least": INT, "most": INT, "note": TEXT}))
+    admin.create(thing.path(), thing.tree("x", {"least": 3, "most": 2}))
+    ruled = _ruled({"least": {**INT, "x-kubernetes-validations": [{"rule": "self < 3"}]}, "note": TEXT})
+    admin.merge(thing.definition, {"spec": {"versions": [ruled]}})
+    path = thing.path(name="x")
+
+    def is_ruled() -> bool:
+        other = thing.tree("probe", {"least": 9})
+        return admin.request("POST", thing.path(), other, query=[("dryRun", "All")]).status == 422
+
+    await eventually(is_ruled, "the rule is in force")
+    admin.merge(path, {"spec": {"note": "kept"}})
+    assert admin.request("PATCH", path, {"spec": {"least": 4}}, content_type=MERGE).status == 422
+
+
+async def test_rules_wait_until_the_types_are_right(admin: Api, thing: Thing) -> None:
+    await thing.serve(_ruled({"least": INT, "most": INT}, *COUNTS))
+    reply = admin.request("POST", thing.path(), thing.tree("x", {"least": "three", "most": 2}))
+    messages = [one["message"] for one in reply.json()["details"]["causes"]]
+    assert len(messages) == 2
+    assert messages[1].endswith("correct the existing errors to complete validation")

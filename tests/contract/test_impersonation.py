@@ -1,0 +1,147 @@
+"""Acting as somebody else: asked for by headers, allowed by rights, and never ignored."""
+
+from typing import Any
+
+import pytest
+
+from tests.bed.api import Api
+from tests.contract.asking import in_space, maps_in
+from tests.contract.server import Server
+from tests.contract.shapes import configmap
+
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
+SELF = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+Headers = list[tuple[str, str]]
+
+
+def _who(api: Api, headers: Headers) -> dict[str, Any]:
+    reply = api.request(
+        "POST", SELF, {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}, headers=headers
+    )
+    found: dict[str, Any] = reply.checked().json()["status"]["userInfo"]
+    return {**found, "groups": sorted(found["groups"])}
+
+
+def test_what_a_user_may_not_do_an_administrator_does_not_do_as_them(space: str, admin: Api) -> None:
+    admin.create(maps_in(space), configmap("kept"))
+    path = in_space(space, "configmaps", "kept")
+    reply = admin.request("DELETE", path, headers=[("Impersonate-User", "nobody")])
+    assert reply.status == 403
+    assert reply.json()["message"] == (
+        'configmaps "kept" is forbidden: User "nobody" cannot delete resource "configmaps" in API group "" '
+        f'in the namespace "{space}"'
+    )
+    assert admin.request("GET", path).status == 200
+
+
+def test_a_user_without_groups_is_authenticated(admin: Api) -> None:
+    told = _who(admin, [("Impersonate-User", "ada")])
+    assert (told["username"], told["groups"]) == ("ada", ["system:authenticated"])
+
+
+def test_groups_uid_and_extra_are_taken_as_they_are_named(admin: Api) -> None:
+    told = _who(
+        admin,
+        [
+            ("Impersonate-User", "ada"),
+            ("Impersonate-Group", "one"),
+            ("Impersonate-Group", "two"),
+            ("Impersonate-Uid", "u-1"),
+            ("Impersonate-Extra-Scopes", "view"),
+            ("Impersonate-Extra-Example.org%2fteam", "llm"),
+        ],
+    )
+    assert told == {
+        "username": "ada",
+        "uid": "u-1",
+        "groups": ["one", "system:authenticated", "two"],
+        "extra": {"scopes": ["view"], "example.org/team": ["llm"]},
+    }
+
+
+@pytest.mark.parametrize(
+    ("user", "groups", "told"),
+    [
+        ("system:anonymous", ["system:masters"], ["system:masters", "system:unauthenticated"]),
+        (
+            "system:serviceaccount:team-a:runner",
+            [],
+            ["system:authenticated", "system:serviceaccounts", "system:serviceaccounts:team-a"],
+        ),
+        ("system:serviceaccount:team-a:runner", ["mine"], ["mine", "system:authenticated"]),
+        (
+            "ada",
+            ["system:masters", "system:unauthenticated"],
+            ["system:masters", "system:unauthenticated"],
+        ),
+    ],
+)
+def test_groups_that_the_server_adds(admin: Api, user: str, groups: list[str], told: list[str]) -> None:
+    headers = [("Impersonate-User", user), *(("Impersonate-Group", one) for one in groups)]
+    assert _who(admin, headers)["groups"] == told
+
+
+def test_groups_of_one_who_may_do_anything_are_in_force(space: str, admin: Api) -> None:
+    headers = [("Impersonate-User", "ada"), ("Impersonate-Group", "system:masters")]
+    assert admin.request("GET", maps_in(space), headers=headers).status == 200
+
+
+@pytest.mark.parametrize("header", ["Impersonate-Group", "Impersonate-Uid", "Impersonate-Extra-Scopes"])
+def test_a_group_without_a_user_is_a_bad_request(admin: Api, header: str) -> None:
+    reply = admin.request("GET", "/api/v1/namespaces", headers=[(header, "x")])
+    assert (reply.status, reply.json()["reason"]) == (400, "BadRequest")
+    assert "without impersonating a user" in reply.json()["message"]
+
+
+@pytest.mark.parametrize(
+    ("user", "mode"),
+    [
+        ("ada", "user-info"),
+        ("system:serviceaccount:team-a:runner", "serviceaccount"),
+        ("system:node:gpu-1", "arbitrary-node"),
+    ],
+)
+def test_who_may_not_impersonate_is_refused(server: Server, user: str, mode: str) -> None:
+    reply = server.api("viewer").request("GET", "/api/v1/namespaces", headers=[("Impersonate-User", user)])
+    assert (reply.status, reply.json()["reason"]) == (403, "Forbidden")
+    assert reply.json()["message"] == (
+        f'namespaces is forbidden: User "{server.usernames["viewer"]}" cannot impersonate-on:{mode}:list '
+        'resource "namespaces" in API group "" at the cluster scope'
+    )
+
+
+def test_the_right_is_to_one_user_and_to_each_group_of_its_own(
+    server: Server, space: str, admin: Api
+) -> None:
+    rule = {"apiGroups": [""], "resources": ["users"], "verbs": ["impersonate"], "resourceNames": ["ada"]}
+    metadata = {"name": f"as-ada-{space}"}
+    admin.create(f"{RBAC}/clusterroles", {"metadata": metadata, "rules": [rule]})
+    admin.create(
+        f"{RBAC}/clusterrolebindings",
+        {
+            "metadata": metadata,
+            "roleRef": {
+                "apiGroup": "rbac.authorization.k8s.io",
+                "kind": "ClusterRole",
+                "name": metadata["name"],
+            },
+            "subjects": [
+                {
+                    "apiGroup": "rbac.authorization.k8s.io",
+                    "kind": "User",
+                    "name": server.usernames["nobody"],
+                }
+            ],
+        },
+    )
+    nobody = server.api("nobody")
+    try:
+        assert _who(nobody, [("Impersonate-User", "ada")])["username"] == "ada"
+        for more in [("Impersonate-Group", "system:masters"), ("Impersonate-Uid", "u-1")]:
+            reply = nobody.request("GET", maps_in(space), headers=[("Impersonate-User", "ada"), more])
+            assert (reply.status, "cannot impersonate" in reply.json()["message"]) == (403, True)
+        reply = nobody.request("GET", maps_in(space), headers=[("Impersonate-User", "eve")])
+        assert (reply.status, "cannot impersonate" in reply.json()["message"]) == (403, True)
+    finally:
+        for plural in ("clusterrolebindings", "clusterroles"):
+            admin.delete(f"{RBAC}/{plural}/{metadata['name']}")

@@ -1,0 +1,458 @@
+"""Keys and rights: every key that is free works, every one that is crossed out would have been refused.
+
+Each verb on each kind that it takes, in the engineer's namespace and in another one, as the people of the bed
+and as those of the embedded cluster: what the reviews say of its rights against the dry run of its plan.
+"""
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import msgspec
+import pytest
+
+from cockpit.actions.perform import rehearse
+from cockpit.actions.planning import Planning
+from cockpit.actions.submit import plan_submit
+from cockpit.actions.verbs import job_shape
+from cockpit.actions.verbs import node as node_verbs
+from cockpit.actions.verbs.registry import VERBS, verb_of
+from cockpit.actions.verbs.verb import Verb
+from cockpit.clock import SystemClock
+from cockpit.errors import CockpitError
+from cockpit.jobs.template import load_library
+from cockpit.kube.access_reviews import AccessReviews
+from cockpit.kube.resource import Resource
+from cockpit.kube.session import ApiSession
+from cockpit.model.batch import Batch
+from cockpit.model.gang import ClusterQueue, LocalQueue, Workload
+from cockpit.model.job import Job, JobState
+from cockpit.model.node import Node
+from cockpit.model.pod import Pod
+from cockpit.model.pool import PoolObject
+from cockpit.model.record import Condition, Kind, OwnerRef, Record
+from cockpit.model.right import Permission, Right, lacking
+from cockpit.pools.index import pools_of
+from cockpit.sim.server.rbac.bootstrap import bootstrap_objects
+from cockpit.store.store import Store
+from tests.bed.api import Api, Tree
+from tests.contract import shapes
+from tests.contract.conftest import Connect, define
+from tests.contract.mirror import in_time
+from tests.contract.server import Server
+
+SPACES = ("team-a", "team-b")
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
+PEOPLE = ("viewer", "engineer", "admin", "demo viewer", "demo engineer")
+GROUPS = {"demo viewer": "cockpit:viewers", "demo engineer": "cockpit:engineers"}
+"""Who of the embedded cluster is met under which group; on a real server as somebody of that group."""
+KINDS = {
+    "mpijobs": Resource("kubeflow.org", "v2beta1", "mpijobs", "MPIJob", namespaced=True),
+    "jobsets": Resource("jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet", namespaced=True),
+    "vcjobs": Resource("batch.volcano.sh", "v1alpha1", "jobs", "Job", namespaced=True),
+    "commands": Resource("bus.volcano.sh", "v1alpha1", "commands", "Command", namespaced=True),
+    "workloads": Resource("kueue.x-k8s.io", "v1beta2", "workloads", "Workload", namespaced=True),
+    "localqueues": Resource("kueue.x-k8s.io", "v1beta2", "localqueues", "LocalQueue", namespaced=True),
+    "clusterqueues": Resource("kueue.x-k8s.io", "v1beta2", "clusterqueues", "ClusterQueue", namespaced=False),
+    "podgroups": Resource("scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup", namespaced=True),
+    "machines": Resource(
+        "cluster.x-k8s.io", "v1beta1", "machinedeployments", "MachineDeployment", namespaced=True
+    ),
+}
+BUILT_IN = {
+    "jobs": Resource("batch", "v1", "jobs", "Job", namespaced=True),
+    "pods": Resource("", "v1", "pods", "Pod", namespaced=True),
+    "nodes": Resource("", "v1", "nodes", "Node", namespaced=False),
+}
+OPTIONS = {
+    "job.scale": job_shape.WorkersOptions(to=5),
+    "job.prioritise": job_shape.PriorityOptions(priority="high"),
+    "job.prune": verb_of("job.prune").options("1h"),
+    "pool.scale": verb_of("pool.scale").options("7"),
+}
+STREAMS = {"job.exec": "exec", "job.tensorboard": "portforward"}
+ELSEWHERE = {"node.smoke-test", "job.submit"}
+"""A command, and a form whose kind and namespace are said in it."""
+
+
+class Acting:
+    """A session of the administrator that acts as somebody of one group."""
+
+    def __init__(self, session: ApiSession, group: str) -> None:
+        self._session = session
+        self._headers = (("Impersonate-User", "somebody"), ("Impersonate-Group", group))
+        self.read_only = False
+
+    async def request(self, method: str, path: str, **more: Any) -> Any:
+        return await self._session.request(method, path, **{**more, "headers": self._headers})
+
+
+# ---- what is there
+
+
+def loose(resource: Resource) -> Tree:
+    """The definition of a kind that keeps whatever it is given."""
+    tree = shapes.crd(resource.plural, resource.kind, namespaced=resource.namespaced)
+    tree["metadata"] = {
+        "name": f"{resource.plural}.{resource.group}",
+        "annotations": {"api-approved.kubernetes.io": "unapproved, a test double"},
+    }
+    tree["spec"]["group"] = resource.group
+    (version,) = tree["spec"]["versions"]
+    version["name"] = resource.version
+    free = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    spec = {**free, "properties": {"replicas": {"type": "integer"}}}
+    version["schema"]["openAPIV3Schema"] = {**free, "properties": {"spec": spec, "status": free}}
+    return tree
+
+
+@dataclass(frozen=True)
+class There:
+    """The objects of the case, and what plans are made on."""
+
+    things: dict[str, list[Any]]  # kind of the verbs -> records
+    planning: Planning
+
+
+def served(api_version: str, kind: str) -> Resource | None:
+    every = (*KINDS.values(), *BUILT_IN.values())
+    return next((one for one in every if (one.api_version, one.kind) == (api_version, kind)), None)
+
+
+def put(admin: Api, resource: Resource, name: str, space: str, spec: Tree, **metadata: Any) -> Tree:
+    tree = {"apiVersion": resource.api_version, "kind": resource.kind, "spec": spec}
+    return admin.create(resource.path(space), {**tree, "metadata": {"name": name, **metadata}})
+
+
+def record(shape: type[Any], tree: Tree, **more: Any) -> Any:
+    metadata = tree["metadata"]
+    return shape(
+        uid=metadata["uid"],
+        name=metadata["name"],
+        namespace=metadata.get("namespace", ""),
+        resource_version=metadata["resourceVersion"],
+        **more,
+    )
+
+
+def row(tree: Tree, state: str = JobState.FAILED, **more: Any) -> Job:
+    key = f"{tree['kind']}/{tree['metadata'].get('namespace')}/{tree['metadata']['name']}"
+    shape = {"api_version": tree["apiVersion"], "kind": tree["kind"], "key": key, "state": state}
+    return cast(Job, record(Job, tree, **shape, **more))
+
+
+def of_one_space(admin: Api, space: str) -> tuple[list[Any], list[Any], list[Record]]:
+    """Jobs, pods and records of one namespace."""
+    work = shapes.job("x")["spec"]
+    bare = admin.create(BUILT_IN["pods"].path(space), shapes.pod("k-pod"))
+    runs, off = ({**work, "suspend": yes} for yes in (False, True))
+    jobs = [
+        row(put(admin, BUILT_IN["jobs"], "k-run", space, runs)),
+        row(put(admin, BUILT_IN["jobs"], "k-held", space, off), JobState.SUSPENDED),
+        row(put(admin, KINDS["jobsets"], "k-set", space, {"suspend": False})),
+        row(put(admin, KINDS["vcjobs"], "k-vc", space, {"minAvailable": 1, "tasks": []})),
+        row(bare, pod_uids=(bare["metadata"]["uid"],)),
+    ]
+    roles = {role: {"replicas": 2, "template": work["template"]} for role in ("Launcher", "Worker")}
+    for is_off in (False, True):
+        spec = {"mpiReplicaSpecs": roles, "runPolicy": {"suspend": is_off}}
+        made = put(admin, KINDS["mpijobs"], f"k-mpi-{'off' if is_off else 'on'}", space, spec)
+        jobs.append(row(made, JobState.SUSPENDED if is_off else JobState.FAILED))
+    labels = {"kueue.x-k8s.io/queue-name": "main"}
+    queued = put(admin, BUILT_IN["jobs"], "k-queued", space, runs, labels=labels)
+    held = put(admin, KINDS["workloads"], "k-workload", space, {"active": True, "queueName": "main"})
+    jobs.append(row(queued, engine="Kueue", workload_uid=held["metadata"]["uid"]))
+    group = put(admin, KINDS["podgroups"], "k-gang", space, {"minMember": 2})
+    member = admin.create(BUILT_IN["pods"].path(space), shapes.pod("k-member"))
+    jobs.append(row(member, JobState.QUEUED, engine="Coscheduling", pod_uids=(member["metadata"]["uid"],)))
+    owner = OwnerRef("batch/v1", "Job", "k-queued", queued["metadata"]["uid"])
+    queue = put(admin, KINDS["localqueues"], "k-main", space, {"clusterQueue": "k-cluster"})
+    halted = put(admin, KINDS["localqueues"], "k-halted", space, {"stopPolicy": "Hold"})
+    records: list[Record] = [
+        record(Pod, bare),
+        record(Pod, member, gang=group["metadata"]["name"]),
+        record(Workload, held, owner=owner, queue="main"),
+        record(LocalQueue, queue, cluster_queue="k-cluster"),
+        record(LocalQueue, halted, stop_policy="Hold"),
+    ]
+    return jobs, [records[0]], records
+
+
+def everything(admin: Api) -> tuple[dict[str, list[Any]], list[Record]]:
+    jobs, pods, records = [], [], []
+    for space in SPACES:
+        of_one = of_one_space(admin, space)
+        jobs += of_one[0]
+        pods += of_one[1]
+        records += of_one[2]
+        spec = {"replicas": 3, "template": {"metadata": {"labels": {"pool": space}}}}
+        machines = put(admin, KINDS["machines"], f"k-pool-{space}", space, spec)
+        path = KINDS["machines"].path(space)
+        more = {"api_version": machines["apiVersion"], "kind": machines["kind"], "resource_path": path}
+        label = "cluster.x-k8s.io/deployment-name"
+        records.append(
+            record(PoolObject, machines, **more, replicas=3, template_labels=((label, f"k-pool-{space}"),))
+        )
+    records.append(record(ClusterQueue, put(admin, KINDS["clusterqueues"], "k-cluster", "", {})))
+    halted = put(admin, KINDS["clusterqueues"], "k-halted", "", {"stopPolicy": "Hold"})
+    records.append(record(ClusterQueue, halted, stop_policy="Hold"))
+    nodes = []
+    for name, is_off in (("k-node", False), ("k-cordoned", True)):
+        tree = {**shapes.node(name), "spec": {"unschedulable": is_off}}
+        node = admin.create("/api/v1/nodes", tree)
+        ready = (Condition("Ready", "True"),)
+        nodes.append(record(Node, node, conditions=ready, unschedulable=is_off))
+    records += nodes
+    queues = [one for one in records if isinstance(one, LocalQueue | ClusterQueue)]
+    things = {"job": jobs, "pod": pods, "node": nodes, "queue": queues}
+    return things, records
+
+
+TABLES = {
+    Pod: Kind.POD, Workload: Kind.WORKLOAD, LocalQueue: Kind.LOCAL_QUEUE, ClusterQueue: Kind.CLUSTER_QUEUE,
+    PoolObject: Kind.POOL, Node: Kind.NODE,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def kinds(admin: Api) -> Iterator[None]:
+    """The kinds of engines and machine owners, as long as these cases last."""
+    for resource in KINDS.values():
+        define(admin, loose(resource))
+    for tree in bootstrap_objects(SPACES[:1]):
+        if tree["metadata"]["name"].startswith("cockpit:"):
+            space = tree["metadata"].get("namespace", "")
+            base = f"{RBAC}/namespaces/{space}" if space else RBAC
+            admin.request("POST", f"{base}/{tree['kind'].lower()}s", tree)
+    yield
+    for name in ("k-node", "k-cordoned"):
+        admin.request("DELETE", f"/api/v1/nodes/{name}")
+    for resource in KINDS.values():
+        admin.request(
+            "DELETE",
+            f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{resource.plural}.{resource.group}",
+        )
+    for space in SPACES:
+        for resource in (BUILT_IN["jobs"], BUILT_IN["pods"]):
+            for tree in admin.items(resource.path(space)):
+                if tree["metadata"]["name"].startswith("k-"):
+                    admin.request("DELETE", resource.path(space, tree["metadata"]["name"]))
+
+
+@pytest.fixture(scope="module")
+def made(admin: Api, kinds: None) -> tuple[dict[str, list[Any]], list[Record]]:
+    return everything(admin)
+
+
+@pytest.fixture
+async def there(made: tuple[dict[str, list[Any]], list[Record]], connect: Connect) -> There:
+    things, records = made
+    store = Store()
+    for kind, table in TABLES.items():
+        store.apply(Batch(kind=table, changed=tuple(one for one in records if isinstance(one, kind))))
+    session = await connect("admin")
+    await session.version(10.0)
+    assert session.server_version is not None
+    rows = {one.key: one for one in things["job"]}
+    planning = Planning(store, session, served, "prod", rows, server_version=session.server_version)
+    return There({**things, "pool": [one for one in pools_of(store) if one.owner_kind]}, planning)
+
+
+# ---- the people
+
+
+@pytest.fixture
+async def acting(server: Server, connect: Connect, kinds: None) -> Any:
+    """`await acting("demo viewer")`: a session as that person."""
+
+    async def as_person(who: str) -> Any:
+        if who not in GROUPS:
+            return await connect(who, write=True)
+        session = Acting(await connect("admin", write=True), GROUPS[who])
+
+        async def knows_roles() -> bool:  # a real server puts the parts of a role together in a while
+            right = Right("get", "kubeflow.org", "mpijobs", namespace=SPACES[0])
+            return await verdict_of(session, right) is Permission.ALLOWED
+
+        await in_time(knows_roles, f"the roles of {who}")
+        return session
+
+    return as_person
+
+
+async def reviews_of(session: Any, rights: Any) -> AccessReviews:
+    """What the server says of these rights."""
+    reviews = AccessReviews(session, SystemClock().monotonic, lambda: None, sleep=_at_once)
+    reviews.want(rights)
+    await reviews.ask_wanted()
+    return reviews
+
+
+async def verdict_of(session: Any, right: Right) -> Permission:
+    return (await reviews_of(session, [right])).verdict(right)
+
+
+async def _at_once(_seconds: float) -> None:
+    await asyncio.sleep(0)
+
+
+# ---- the table
+
+
+class Line(msgspec.Struct, frozen=True):
+    """One verb on one thing, as one person: what the key shows and what the server said."""
+
+    who: str
+    verb: str
+    thing: str
+    missing: tuple[Right, ...]
+    said: str
+
+    def __str__(self) -> str:
+        right = f"× {self.missing[0].words}" if self.missing else "free"
+        return f"{self.who:14}  {self.verb:16}  {self.thing:34}  {right:58}  {self.said}"
+
+
+TOLD: list[Line] = []
+
+
+@pytest.fixture(scope="module", autouse=True)
+def table() -> Iterator[None]:
+    """Prints (pytest -s) what the cases of this process found: verbs by person, then every thing."""
+    yield
+    print()
+    print(*summary(TOLD), sep="\n")
+    for line in sorted(TOLD, key=lambda one: (one.verb, one.who, one.thing)):
+        print(line)
+
+
+def summary(told: list[Line]) -> list[str]:
+    """A line for each verb: of how many things its key is free, and of how many it is crossed out.
+
+    That the server does what a free key asks and refuses what is crossed out is asserted for each of them.
+    """
+    lines = [" | ".join(("verb", *PEOPLE)), " | ".join(["---"] * (len(PEOPLE) + 1))]
+    for verb in dict.fromkeys(one.id for one in VERBS):
+        cells = [verb]
+        for who in PEOPLE:
+            found = [bool(one.missing) for one in told if (one.verb, one.who) == (verb, who)]
+            free, barred = found.count(False), found.count(True)
+            cells.append(" ".join([f"{free} free"] * bool(free) + [f"{barred} ×"] * bool(barred)) or "-")
+        lines.append(" | ".join(cells))
+    return lines
+
+
+def name_of(thing: Any) -> str:
+    kind = getattr(thing, "kind", None) or type(thing).__name__
+    return f"{kind} {getattr(thing, 'namespace', '')}/{thing.name}".replace(" /", " ")
+
+
+async def plan_for(verb: Verb, planning: Planning, thing: Any) -> Any:
+    if verb.id == "job.clone":
+        return job_shape.plan_of_clone(planning, thing, await job_shape.clone_form(planning, thing), {})
+    return await verb.plan(planning, thing, OPTIONS.get(verb.id) or verb.options())
+
+
+def opened(server: Server, who: str, verb: Verb, thing: Any) -> int:
+    """The HTTP status of an attempt to open the stream."""
+    query = "command=true&stdout=true" if STREAMS[verb.id] == "exec" else "ports=80"
+    path = f"/api/v1/namespaces/{thing.namespace}/pods/k-pod/{STREAMS[verb.id]}?{query}"
+    headers = [
+        ("Connection", "Upgrade"), ("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13"),
+        ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="),
+        ("Sec-WebSocket-Protocol", "v5.channel.k8s.io, v4.channel.k8s.io"),
+    ]  # fmt: skip
+    if who in GROUPS:
+        headers += [("Impersonate-User", "somebody"), ("Impersonate-Group", GROUPS[who])]
+    return server.api("admin" if who in GROUPS else who).request("GET", path, headers=headers).status
+
+
+@pytest.mark.parametrize("verb", [one for one in VERBS if one.id not in ELSEWHERE], ids=lambda one: one.id)
+@pytest.mark.parametrize("who", PEOPLE)
+async def test_a_free_key_works_and_a_crossed_out_one_would_be_refused(
+    server: Server, there: There, acting: Any, who: str, verb: Verb
+) -> None:
+    session = await acting(who)
+    lines: list[Line] = []
+    for thing in there.things[verb.kind]:
+        if verb.id in STREAMS:
+            status = await asyncio.to_thread(opened, server, who, verb, thing)
+            state, is_refused = f"HTTP {status}", status == 403
+        else:
+            try:
+                plan = await plan_for(verb, there.planning, thing)
+            except CockpitError:
+                continue  # it cannot be done to this one, whoever asks
+            outcome = await rehearse(plan, session)
+            if outcome.is_moved:  # a controller wrote to it since: it is read and planned anew, as by a key
+                planning = replace(there.planning, session=session, reads=True)
+                outcome = await rehearse(await plan_for(verb, planning, thing), session)
+            state, refusal = f"{outcome.state}: {outcome.sentence}", outcome.refusal
+            is_refused = refusal is not None and refusal.status == 403
+            assert is_refused or outcome.state == "done", state
+        needs = tuple(verb.needs(there.planning, thing))
+        reviews = await reviews_of(session, needs)
+        line = Line(who, verb.id, name_of(thing), lacking((needs,), reviews.verdict), state)
+        assert Permission.UNKNOWN not in map(reviews.verdict, needs), line
+        assert bool(line.missing) is is_refused, line
+        lines.append(line)
+    assert lines, "nothing is there that this verb could be done to"
+    if who == "viewer":
+        assert all(one.missing for one in lines)
+    if who == "admin":
+        assert not any(one.missing for one in lines)
+    TOLD.extend(lines)
+
+
+@pytest.mark.parametrize("who", PEOPLE)
+async def test_a_new_job_may_be_made_where_one_of_its_ways_is_open(
+    there: There, acting: Any, admin: Api, who: str
+) -> None:
+    store = Store()
+    store.apply(Batch(kind=Kind.NAMESPACE, changed=tuple(Record(uid=one, name=one) for one in SPACES)))
+    session = await acting(who)
+    ways = verb_of("job.submit").ways(replace(there.planning, store=store), ())
+    reviews = await reviews_of(session, [right for way in ways for right in way])
+    answers = {}
+    for space in SPACES:
+        path = BUILT_IN["jobs"].path(space)
+        dry = (("dryRun", "All"),)
+        answer = await session.request("POST", path, query=dry, body=shapes.job("k-new"))
+        answers[space] = answer.status
+        here = Right("create", "batch", "jobs", namespace=space)
+        assert (reviews.verdict(here) is Permission.DENIED) is (answer.status == 403), (who, space)
+    missing = lacking(ways, reviews.verdict)
+    assert bool(missing) is (set(answers.values()) == {403}), (who, answers)
+    TOLD.append(Line(who, "job.submit", "any namespace", missing, str(answers)))
+
+
+@pytest.mark.parametrize("who", PEOPLE)
+async def test_a_smoke_test_is_refused_before_it_begins_where_a_step_of_it_would_be(
+    there: There, acting: Any, who: str
+) -> None:
+    session = await acting(who)
+    template = load_library().named("smoke-test")
+    for space in SPACES:
+        values = {"name": "k-smoke", "node": "k-node", "namespace": space}
+        plan = plan_submit(template, values, space, lookup=served)
+        job, pod = BUILT_IN["jobs"].path(space, "k-run"), BUILT_IN["pods"].path(space, "k-pod")
+        dry = {"query": (("dryRun", "All"),)}
+        steps: dict[str, tuple[str, str, Mapping[str, Any]]] = {
+            "create jobs.batch": ("POST", plan.calls[0].path, {**dry, "body": plan.calls[0].body}),
+            "get jobs.batch": ("GET", job, {}),
+            "delete jobs.batch": ("DELETE", job, dry),
+            "list pods": ("GET", BUILT_IN["pods"].path(space), {}),
+            "get pods/log": ("GET", f"{pod}/log", {}),
+        }
+        needs = node_verbs.rights_to_test(space)
+        assert {f"{one.verb} {one.label}" for one in needs} == set(steps)
+        reviews = await reviews_of(session, needs)
+        answers: dict[str, int] = {}
+        for right in needs:
+            name = f"{right.verb} {right.label}"
+            method, path, more = steps[name]
+            answers[name] = (await session.request(method, path, **more)).status
+            assert (reviews.verdict(right) is Permission.DENIED) is (answers[name] == 403), (who, name)
+        missing = lacking((needs,), reviews.verdict)
+        TOLD.append(Line(who, "node.smoke-test", f"node k-node in {space}", missing, str(answers)))

@@ -1,0 +1,42 @@
+"""The real mpi-operator and our MPIJob controller come to show the same in every play.
+
+`controller_plays` tells what is compared and what is not modelled. Ours imitates the older mpi-operator.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+
+import pytest
+
+from tests.bed import sandbox
+from tests.bed.api import Api
+from tests.bed.binaries import OLDER
+from tests.bed.fixtures import fresh
+from tests.differential.ahead import Ahead, ahead, played
+from tests.differential.controller_ground import Play
+from tests.differential.controller_plays import MPIJOB_PLAYS
+from tests.differential.controller_sides import Ours, Theirs
+
+pytestmark = [pytest.mark.real, pytest.mark.heavy]
+
+
+@pytest.fixture(scope="module")
+def plays(request: pytest.FixtureRequest) -> Iterator[Ahead[Play]]:
+    """kube-controller-manager and mpi-operator; no nodes, so that every pod stays as it is made."""
+    if (reason := sandbox.why_not()) is not None:
+        pytest.skip(reason)
+    for bed in fresh({"mpi"}, request, generation=OLDER):
+        with ahead(request, partial(compare, bed.api())) as begun:
+            yield begun
+
+
+def compare(api: Api, play: Play, space: str) -> None:
+    ours = played(lambda: Ours(space), play)
+    theirs = Theirs(api, space, ours)
+    play(theirs)
+    theirs.check_events()
+
+
+@pytest.mark.parametrize("play", MPIJOB_PLAYS, ids=[play.__name__ for play in MPIJOB_PLAYS])
+def test_both_show_the_same(plays: Ahead[Play], play: Play) -> None:
+    plays.end(play)

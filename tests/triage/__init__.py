@@ -1,0 +1,1 @@
+"""The corpus that says whether verdicts are right: injected causes, and objects as components wrote them."""

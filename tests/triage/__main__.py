@@ -1,0 +1,150 @@
+"""`python -m tests.triage` writes the table of rows, cases and results, and takes off the list what is right.
+
+`record` plays scripts anew: those named by `--scripts`, or a draw by `--seed` of what real components answer.
+"""
+
+import argparse
+import random
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.real import commit, seed_of
+from tests.triage import judge, recorder, table
+from tests.triage.case import CASES, Case, read_cases, write_case
+from tests.triage.recorder import Asked
+from tests.triage.scripts import ALL
+from tests.triage.stage import SCRIPTS, Script
+from tests.triage.world import watched_view_of
+
+TABLE = Path(__file__).parent / "RESULTS.md"
+LISTED = Path(__file__).parent / "not_right.txt"
+"""Cases that the engine does not get right yet. It only shrinks, but for cases that are new."""
+
+
+def listed() -> set[str]:
+    """The cases on the list."""
+    return set(LISTED.read_text().split())
+
+
+def wrong(found: Sequence[judge.Judgement]) -> set[str]:
+    """The cases that are not right."""
+    return {one.case.name for one in found if not one.is_right}
+
+
+def seed_of_commit() -> int:
+    """A number that every commit has another one of."""
+    return int(seed_of(commit()) if commit() else "0", 16)
+
+
+def _lines(names: set[str]) -> str:
+    return "".join(f"{name}\n" for name in sorted(names))
+
+
+def drawn(seed: int, count: int, generations: Sequence[str] = ("",)) -> list[Asked]:
+    """`count` plays of scripts that are recorded from components: each script about as often as any other,
+    a fifth of the plays with a second cause, those of engines in one of these generations."""
+    rng = random.Random(seed)
+    real = sorted((one for one in SCRIPTS.values() if one.source), key=lambda one: one.name)
+    double = [one for one in real if one.can_second]
+    plays: list[tuple[Script, bool]] = []
+    while double and len(plays) < count // 5:
+        plays += [(one, True) for one in rng.sample(double, min(len(double), count // 5 - len(plays)))]
+    while len(plays) < count:
+        plays += [(one, False) for one in rng.sample(real, min(len(real), count - len(plays)))]
+    return [
+        Asked(
+            one,
+            rng.randrange(1000, 1_000_000),
+            second,
+            rng.choice(generations) if one.has_generations else generations[0],
+        )
+        for one, second in plays
+    ]
+
+
+def _list_new(names: set[str]) -> None:
+    """Put those of these new cases on the list that the engine does not get right."""
+    LISTED.write_text(_lines({*listed(), *wrong(judge.judged(read_cases())) & names}))
+
+
+def _take(folder: Path) -> int:
+    found = read_cases(folder)
+    for one in found:
+        write_case(one)
+    _list_new({one.name for one in found})
+    return 0
+
+
+def _record(given: argparse.Namespace) -> int:
+    if given.scripts:
+        chosen = [
+            one for name, one in SCRIPTS.items() if any(name.startswith(each) for each in given.scripts)
+        ]
+        asked = [
+            Asked(one, given.seed, given.second, given.generations[0])
+            for one in chosen
+            if one.can_second or not given.second
+        ]
+    else:
+        asked = drawn(given.seed, given.count, given.generations)
+    where = given.to or Path(tempfile.mkdtemp(prefix="gpu-cockpit-triage-"))
+    where.mkdir(parents=True, exist_ok=True)
+
+    def keep(case: Case) -> None:
+        write_case(case, where)
+
+    asked = [one for one in asked if not (where / one.name).exists()]
+    failed = recorder.record(asked, keep)
+    for line in failed:
+        print(line)
+    if where.resolve() == CASES:
+        _list_new({one.name for one in asked})
+        return 1 if failed else 0
+    fresh, committed = judge.judged(read_cases(where)), judge.judged(read_cases())
+    print(f"seed {given.seed}, in {where}")
+    print(f"committed: {judge.figures(committed)}")
+    print(f"fresh:     {judge.figures(fresh)}")
+    for one in fresh:
+        if not one.is_right:
+            print(f"  {one.line()}")
+    # What the committed corpus does not reach yet cannot be asked of a fresh one.
+    held = judge.reaches_bars(committed)
+    return 1 if failed or (held and not judge.reaches_bars(fresh)) else 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """0, or 1 where scripts came to nothing, or fresh cases miss the bars that the committed ones reach."""
+    parser = argparse.ArgumentParser(prog="python -m tests.triage")
+    parser.add_argument("--table", type=Path, default=TABLE, help="where the table is written")
+    commands = parser.add_subparsers(dest="command")
+    asked = commands.add_parser("record", help="play scripts and keep what came of them")
+    asked.add_argument("--seed", type=int, default=seed_of_commit(), help="by default drawn from the commit")
+    asked.add_argument("--count", type=int, default=60, help="fresh cases from real components")
+    asked.add_argument("--generations", nargs="+", default=[""], help="of the engines: newer, older")
+    asked.add_argument("--to", type=Path, help="the folder to write to; by default a new one in /tmp")
+    asked.add_argument(
+        "--second", action="store_true", help="with --scripts: those that have a second cause, with it"
+    )
+    asked.add_argument("--scripts", nargs="+", default=[], help="those whose names begin so, not a draw")
+    took = commands.add_parser("take", help="take cases that were recorded elsewhere into the corpus")
+    took.add_argument("folder", type=Path)
+    given = parser.parse_args(arguments)
+    assert ALL
+    if given.command == "record":
+        return _record(given)
+    if given.command == "take":
+        return _take(given.folder)
+    found = judge.judged(read_cases())
+    watched = judge.judged(read_cases(), watched_view_of)
+    given.table.write_text(table.page(found, watched))
+    LISTED.write_text(_lines(listed() & wrong(found)))
+    for name in sorted(wrong(found) - listed()):
+        print(f"no longer right: {name}")
+    print(judge.figures(found))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,121 @@
+"""What the engine says of each case, held against what the script says."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from cockpit.model.sureness import Sureness
+from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.engine import explain
+from cockpit.triage.verdict import Verdict
+from tests.triage.case import Case
+from tests.triage.world import view_of
+
+RIGHT_SHARE = 0.97
+LONGEST = 100
+_LEFT_OF_A_NAME = 6
+"""Letters that a shortened name must keep."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """One case's verdict. `missing` are names that its sentence lacks."""
+
+    case: Case
+    verdict: Verdict
+    missing: tuple[str, ...]
+
+    @property
+    def is_cause_right(self) -> bool:
+        """The top cause is the injected one."""
+        return self.verdict.cause == self.case.file.top
+
+    @property
+    def is_short(self) -> bool:
+        """The sentence fits its line."""
+        return 0 < len(self.verdict.sentence) <= LONGEST
+
+    @property
+    def is_right(self) -> bool:
+        """Cause, names and length."""
+        return self.is_cause_right and not self.missing and self.is_short
+
+    @property
+    def is_wrong_with_proof(self) -> bool:
+        """The worst there is: another cause, and sure of it."""
+        return not self.is_cause_right and self.verdict.sureness is Sureness.PROVED
+
+    @property
+    def result(self) -> str:
+        """right, or what is not."""
+        if self.is_right:
+            return "right"
+        if not self.is_cause_right:
+            said = self.verdict.cause or "no cause"
+            return f"{said}, *proved*" if self.is_wrong_with_proof else said
+        if self.missing:
+            return f"does not name {', '.join(self.missing)}"
+        return f"{len(self.verdict.sentence)} characters"
+
+    def line(self) -> str:
+        """For a failure's message."""
+        wanted = ", ".join(self.case.file.names)
+        return f"{self.case.name}: {self.result} (wants {wanted}): {self.verdict.sentence!r}"
+
+
+def is_named(name: str, sentence: str) -> bool:
+    """Whether a sentence holds a name whole, or with its middle left out; capitals do not matter.
+
+    Digits are a number of their own: 8 is not named by 80. `a|b` is named by either.
+    """
+    if "|" in name:
+        return any(is_named(one, sentence) for one in name.split("|"))
+    whole, said = name.lower(), sentence.lower()
+    if whole.isdigit():
+        return re.search(rf"(?<![\d.]){whole}(?!\d)", said) is not None
+    if whole in said:
+        return True
+    for head, tail in re.findall(r"([^\s…]+)…([^\s…,:;]+)", said):
+        is_shortened = any(whole.startswith(head[start:]) for start in range(len(head)) if head[start:])
+        if is_shortened and len(head) + len(tail) >= _LEFT_OF_A_NAME and whole.endswith(tail.rstrip(".)\"'")):
+            return True
+    return False
+
+
+def judged(cases: Iterable[Case], view: Callable[[Case], ClusterView] = view_of) -> list[Judgement]:
+    """The engine asked about every case."""
+    found = []
+    for one in cases:
+        verdict = explain(one.file.subject, view(one))
+        missing = tuple(name for name in one.file.names if not is_named(name, verdict.sentence))
+        found.append(Judgement(one, verdict, missing))
+    return found
+
+
+def reaches_bars(found: Sequence[Judgement]) -> bool:
+    """At least 97 % of top causes right, none wrong that is proved, each sentence short and naming all."""
+    right = sum(one.is_cause_right for one in found)
+    return (
+        right >= RIGHT_SHARE * len(found)
+        and not any(one.is_wrong_with_proof for one in found)
+        and all(one.is_short and not one.missing for one in found if one.is_cause_right)
+    )
+
+
+def figures(found: Sequence[Judgement]) -> str:
+    """One line: how many, how many right, how many wrong with proof."""
+    if not found:
+        return "no cases"
+    causes = sum(one.is_cause_right for one in found)
+    whole = sum(one.is_right for one in found)
+    proved = sum(one.is_wrong_with_proof for one in found)
+    real = sum(one.case.file.recorded.is_real for one in found)
+    offered = sum(bool(one.verdict.changes) for one in found)
+    double = [one for one in found if one.case.file.also]
+    seen = sum(set(one.case.file.also) <= set(one.verdict.also) for one in double)
+    return (
+        f"{len(found)} cases, {real} recorded from components, {len(double)} with a second cause; "
+        f"top cause right in {causes} ({causes / len(found):.0%}), with names and length in {whole} "
+        f"({whole / len(found):.0%}), second cause seen in {seen} of {len(double)}, an offer in {offered}, "
+        f"wrong with proof {proved}"
+    )

@@ -1,0 +1,18 @@
+"""A script for each way that a row of the catalogue comes about. Importing this registers them all."""
+
+from tests.triage.scripts import (
+    admission,
+    further,
+    gangs,
+    kubelets,
+    native,
+    order,
+    others,
+    placement,
+    queues,
+    rings,
+    running,
+    volumes,
+)
+
+ALL = (admission, further, gangs, kubelets, native, order, others, placement, queues, rings, running, volumes)

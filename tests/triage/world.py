@@ -1,0 +1,198 @@
+"""A case's objects in the product's own store and job rows, by the decoders that the feed uses."""
+
+import json
+from collections.abc import Iterable, Mapping
+
+from cockpit.fit.surroundings import Surroundings, claim_of, storage_class_of, volume_of
+from cockpit.gangs import registry
+from cockpit.jobs.index import JobIndex
+from cockpit.kube.decode import decoders
+from cockpit.kube.decode.decoders import Decoder
+from cockpit.kube.feed import CORE, CUSTOM, POOL_KINDS
+from cockpit.kube.resource import Resource
+from cockpit.model.batch import Batch, ListMark, Phase, StreamStatus
+from cockpit.model.gpu import Gpu, Mark
+from cockpit.model.record import Kind
+from cockpit.store.store import Store
+from cockpit.telemetry.sample import parse_exposition
+from cockpit.triage.cluster_view import ClusterView
+from tests.triage.case import Case, Tree
+
+
+def _label(group: str, plural: str) -> str:
+    return f"{plural}.{group}" if group else plural
+
+
+def _resource(label: str, objects: Iterable[Tree]) -> Resource:
+    plural, _, group = label.partition(".")
+    for one in objects:
+        version = one["apiVersion"].rpartition("/")[2]
+        return Resource(group, version, plural, one["kind"], namespaced="namespace" in one["metadata"])
+    return Resource(group, "v1", plural, "", namespaced=True)
+
+
+def streams(objects: Mapping[str, list[Tree]]) -> dict[str, Decoder]:
+    """The decoder of each collection that the product watches."""
+    found = {resource.label: decoder for resource, decoder in CORE}
+    found |= {_label(one.group, one.plural): one.decoder for one in CUSTOM}
+    for one in registry.watched():
+        label = _label(one.group, one.plural)
+        if one.kind == Kind.POD_GROUP:
+            found[label] = decoders.group_decoder(one, _resource(label, objects.get(label, ())))
+        else:
+            found[label] = decoders.engine_decoder(one)
+    for group, plural in POOL_KINDS:
+        label = _label(group, plural)
+        found[label] = decoders.pool_decoder(_resource(label, objects.get(label, ())))
+    return found
+
+
+def store_of(case: Case) -> tuple[Store, JobIndex]:
+    """The store and the job rows, as a finished first list of every stream leaves them."""
+    store = Store()
+    jobs = JobIndex(store)
+    watched = streams(case.objects)
+    for label, decoder in watched.items():
+        trees = case.objects.get(label)
+        if trees is None:
+            absent = StreamStatus(kind=decoder.kind, phase=Phase.ABSENT)
+            store.apply(Batch(kind=decoder.kind, status=absent))
+            continue
+        made = [decoder.from_json(json.dumps(one).encode()) for one in trees]
+        records = tuple(one for one in made if one is not None)
+        status = StreamStatus(
+            kind=decoder.kind, phase=Phase.LIVE, objects=len(records), since_seconds=case.file.now
+        )
+        scope = label if decoder.kind in (Kind.POOL, Kind.POD_GROUP) else ""
+        store.apply(Batch(kind=decoder.kind, scope=scope, mark=ListMark.BEGIN))
+        store.apply(Batch(kind=decoder.kind, scope=scope, changed=records))
+        store.apply(Batch(kind=decoder.kind, scope=scope, mark=ListMark.END, status=status))
+    _owners(case, store, frozenset(watched))
+    if case.metrics:
+        store.apply(Batch(kind=Kind.GPU, changed=_cards(case)))
+    jobs.update(store.take_delta())
+    return store, jobs
+
+
+def _cards(case: Case) -> tuple[Gpu, ...]:
+    """Cards as a round of telemetry leaves them: the utilization of each, joined to its pod."""
+    read = parse_exposition(case.metrics, case.file.now)
+    return tuple(
+        Gpu(
+            uuid=one.labels["UUID"],
+            node=one.labels["Hostname"],
+            index=int(one.labels["gpu"]),
+            duty_ratio=one.value / 100,
+            pod_namespace=one.labels["namespace"],
+            pod_name=one.labels["pod"],
+            container=one.labels["container"],
+            mark=Mark.SURE,
+            sampled_seconds=one.sampled_seconds,
+            source="dcgm A",
+        )
+        for one in read
+        if one.name == "DCGM_FI_DEV_GPU_UTIL"
+    )
+
+
+def _owners(case: Case, store: Store, watched: frozenset[str]) -> None:
+    """Controllers that nobody watches are read once, as metadata, because something names them."""
+    named = {
+        owner["uid"]
+        for trees in case.objects.values()
+        for tree in trees
+        for owner in tree["metadata"].get("ownerReferences", ())
+    }
+    for label, trees in case.objects.items():
+        if label not in watched:
+            made = [
+                decoders.OWNER.from_json(json.dumps(one).encode())
+                for one in trees
+                if one["metadata"]["uid"] in named
+            ]
+            store.apply(Batch(kind=Kind.OWNER, changed=tuple(one for one in made if one is not None)))
+
+
+_KINDS = {
+    "persistentvolumeclaims": "PersistentVolumeClaim",
+    "persistentvolumes": "PersistentVolume",
+    "resourcequotas": "ResourceQuota",
+    "limitranges": "LimitRange",
+    "configmaps": "ConfigMap",
+    "services": "Service",
+    "serviceaccounts": "ServiceAccount",
+    "deployments.apps": "Deployment",
+    "replicasets.apps": "ReplicaSet",
+    "statefulsets.apps": "StatefulSet",
+    "priorityclasses.scheduling.k8s.io": "PriorityClass",
+    "storageclasses.storage.k8s.io": "StorageClass",
+    "poddisruptionbudgets.policy": "PodDisruptionBudget",
+    "resourceflavors.kueue.x-k8s.io": "ResourceFlavor",
+    "workloadpriorityclasses.kueue.x-k8s.io": "WorkloadPriorityClass",
+    "admissionchecks.kueue.x-k8s.io": "AdmissionCheck",
+    "topologies.kueue.x-k8s.io": "Topology",
+    "resourceclaimtemplates.resource.k8s.io": "ResourceClaimTemplate",
+    "deviceclasses.resource.k8s.io": "DeviceClass",
+}
+"""Kinds that hold no object in a case are known to be empty, too."""
+_WIDE = frozenset(
+    {
+        *("PersistentVolume", "PriorityClass", "StorageClass", "ResourceFlavor", "WorkloadPriorityClass"),
+        *("AdmissionCheck", "Topology", "DeviceClass"),
+    }
+)
+
+
+def trees_of(case: Case) -> dict[tuple[str, str], list[Tree]]:
+    """What may be read on demand, by kind and namespace."""
+    found: dict[tuple[str, str], list[Tree]] = {}
+    spaces = [one["metadata"]["name"] for one in case.objects.get("namespaces", ())]
+    for label, trees in case.objects.items():
+        kind = _KINDS.get(label, "")
+        if kind in _WIDE:
+            found[kind, ""] = []
+        elif kind:
+            found |= {(kind, space): [] for space in spaces}
+        for tree in trees:
+            found.setdefault((tree["kind"], tree["metadata"].get("namespace", "")), []).append(tree)
+    return found
+
+
+def _around(case: Case) -> Surroundings:
+    held = case.objects
+
+    def of(label: str, space: str = "") -> list[Tree]:
+        return [one for one in held.get(label, ()) if one["metadata"].get("namespace", "") == space]
+
+    space = case.file.subject.namespace
+    classes = [storage_class_of(one) for one in of("storageclasses.storage.k8s.io")]
+    return Surroundings(
+        claims={one.name: one for one in map(claim_of, of("persistentvolumeclaims", space))},
+        volumes={one.name: one for one in map(volume_of, of("persistentvolumes"))},
+        classes={one.name: one for one in classes},
+        priorities={one["metadata"]["name"]: one["value"] for one in of("priorityclasses.scheduling.k8s.io")},
+    )
+
+
+def watched_view_of(case: Case) -> ClusterView:
+    """As `view_of`, with nothing but what is watched anyway: neither objects nor lines read on demand."""
+    store, jobs = store_of(case)
+    return ClusterView(store=store, jobs=jobs, now_seconds=case.file.now)
+
+
+def view_of(case: Case) -> ClusterView:
+    """What the engine is given for a case."""
+    store, jobs = store_of(case)
+    pods = {
+        f"{one['metadata']['namespace']}/{one['metadata']['name']}": one["metadata"]["uid"]
+        for one in case.objects.get("pods", ())
+    }
+    lines = {pods[key.rpartition("/")[0]]: "\n".join(value) for key, value in case.logs.items()}
+    return ClusterView(
+        store=store,
+        jobs=jobs,
+        now_seconds=case.file.now,
+        last_lines=lines,
+        around=_around(case),
+        trees=trees_of(case),
+    )

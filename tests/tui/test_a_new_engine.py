@@ -1,0 +1,266 @@
+"""A queueing engine that nobody has heard of, all of it in this file: what a new one costs.
+
+It is watched, becomes the engine of a row with state and reason, a row in Queues and a choice in the form of
+a new job, and its jobs are suspended and resumed its way. Nothing but `registered` tells the cockpit of it.
+"""
+
+import random
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+from cockpit_widgets.form import Form
+
+from cockpit.actions.suspend import plan_resume, plan_suspend
+from cockpit.clock import ManualClock
+from cockpit.errors import BadInput
+from cockpit.gangs import registry
+from cockpit.gangs.engine import (
+    ControllerSigns,
+    Engine,
+    InstalledEngine,
+    NewJob,
+    Queue,
+    Suited,
+    SuspendChange,
+)
+from cockpit.gangs.manifests import Attached, copied, label_pods, set_scheduler
+from cockpit.gangs.verdict import QueueState
+from cockpit.jobs.index import JobIndex
+from cockpit.kube.discovery import Served, ServedResource
+from cockpit.kube.feed import Feed
+from cockpit.kube.resource import Resource
+from cockpit.kube.session import ApiSession
+from cockpit.model.batch import Batch
+from cockpit.model.gang import LocalQueue, PodGroup
+from cockpit.model.job import Job, JobState
+from cockpit.model.plan import Call
+from cockpit.model.pod import Pod
+from cockpit.model.record import Kind
+from cockpit.model.watched import Watched
+from cockpit.screens.submit import SubmitScreen
+from cockpit.store.store import Store
+from tests.tui import looking
+from tests.tui.deck import settle
+from tests.tui.estate import Estate
+from tests.tui.offering import OfferingApp
+from tests.tui.test_form_choices import fill, opened, plan_of, row, until
+from tests.unit.kube.builders import FakeServer, bookmark, event, gpu_container, meta, stream
+from tests.unit.kube.conftest import clock, no_ambient_configuration, server, session
+from tests.unit.kube.test_discovery import entry, group
+from tests.unit.kube.test_feed import Hearing, serve_core
+
+__all__ = ["clock", "no_ambient_configuration", "server", "session"]
+
+GROUP = "tiny.example"
+QUEUES = "tinyqueues"
+
+
+# ---- the engine: what would be the package cockpit/gangs/tiny
+
+
+class TinyQueue(LocalQueue, frozen=True, gc=False, kw_only=True):
+    """`lanes.tiny.example`."""
+
+    is_open: bool = True
+
+
+def _identity(tree: Mapping[str, Any]) -> dict[str, Any]:
+    metadata = tree["metadata"]
+    return {"uid": metadata["uid"], "name": metadata["name"], "namespace": metadata["namespace"]}
+
+
+def read_queue(tree: Mapping[str, Any]) -> TinyQueue:
+    """The record of one lane."""
+    return TinyQueue(**_identity(tree), pending=tree["spec"]["waiting"], is_open=tree["spec"]["open"])
+
+
+def read_gang(tree: Mapping[str, Any]) -> PodGroup:
+    """The record of one troupe."""
+    spec = tree["spec"]
+    size, queue = spec["size"], spec["lane"]
+    return PodGroup(**_identity(tree), engine=Tiny.name, min_member=size, phase="Pending", queue=queue)
+
+
+class Tiny(Engine):
+    """Everybody or nobody, by lanes."""
+
+    name = "Tiny"
+    meaning = "All of a troupe or none of it."
+    option = "[:LANE]"
+    controller = ControllerSigns(GROUP, "troupes", ("tiny-scheduler",))
+    watched = (
+        Watched(QUEUES, GROUP, "lanes", ("v1",), record=read_queue),
+        Watched(Kind.POD_GROUP, GROUP, "troupes", ("v1",), name, record=read_gang),
+    )
+    scheduler = "tiny-scheduler"
+    queue_label = f"{GROUP}/lane"
+    group_label = f"{GROUP}/troupe"
+    queue_offer = "tiny-lanes"
+    queue_types = (TinyQueue,)
+    local_queues = QUEUES
+
+    def reason(self, group: PodGroup, pods: tuple[Pod, ...]) -> str:
+        return f"lane {group.queue} waits for {group.min_member} at once"
+
+    def suits(self, job: NewJob, installed: InstalledEngine) -> Suited | None:
+        return None
+
+    def attach(self, manifest: Mapping[str, Any], *, queue: str = "", scheduler: str = "") -> Attached:
+        if not queue:
+            raise BadInput("queue: Tiny needs a lane")
+        tree = copied(manifest)
+        tree["metadata"].setdefault("labels", {})[self.queue_label] = queue
+        label_pods(tree, self.group_label, tree["metadata"]["name"])
+        set_scheduler(tree, self.scheduler)
+        return Attached(tree, (), (self.meaning,))
+
+    def queue_state(self, queue: Queue) -> QueueState:
+        is_open = isinstance(queue, TinyQueue) and queue.is_open
+        return QueueState("active", "") if is_open else QueueState("stopped", "the lane is closed")
+
+    def suspend(self, tree: Mapping[str, Any], *, suspend: bool) -> SuspendChange | None:
+        name = tree["metadata"]["name"]
+        path = f"/apis/{GROUP}/v1/namespaces/{tree['metadata']['namespace']}/troupes/{name}/rest"
+        call = Call(method="PUT", path=path, body={"resting": suspend}, target=f"troupe {name}")
+        return SuspendChange((call,), (f"Tiny lets troupe {name} {'rest' if suspend else 'go on'}",), suspend)
+
+
+@pytest.fixture(autouse=True)
+def tiny() -> Iterator[None]:
+    with registry.registered(Tiny()):
+        yield
+    assert registry.engine_called("tiny") is None, "it is forgotten again"
+
+
+# ---- what its objects become
+
+
+def lane(name: str, *, is_open: bool, waiting: int) -> dict[str, Any]:
+    return {"metadata": meta(name), "spec": {"open": is_open, "waiting": waiting}}
+
+
+TREES: dict[str, list[dict[str, Any]]] = {
+    f"/apis/{GROUP}/v1/lanes": [
+        lane("fast\x1b[31m", is_open=True, waiting=1),
+        lane("slow", is_open=False, waiting=0),
+    ],
+    f"/apis/{GROUP}/v1/troupes": [{"metadata": meta("hamlet"), "spec": {"size": 2, "lane": "fast"}}],
+    "/apis/batch/v1/jobs": [
+        {
+            "metadata": meta("hamlet", uid="uid-job", labels={Tiny.queue_label: "fast"}),
+            "spec": {"parallelism": 2, "template": {"spec": {"containers": [gpu_container()]}}},
+        }
+    ],
+    "/api/v1/pods": [
+        {
+            "metadata": meta(
+                f"hamlet-{rank}",
+                labels={Tiny.group_label: "hamlet"},
+                ownerReferences=[
+                    {
+                        "apiVersion": "batch/v1",
+                        "kind": "Job",
+                        "name": "hamlet",
+                        "uid": "uid-job",
+                        "controller": True,
+                    }
+                ],
+            ),
+            "spec": {"schedulerName": Tiny.scheduler, "containers": [gpu_container()]},
+            "status": {"phase": "Pending"},
+        }
+        for rank in (0, 1)
+    ],
+}
+
+
+async def batches(server: FakeServer, session: ApiSession, clock: ManualClock) -> list[Batch]:
+    """What the feed delivers of a cluster with the engine's objects."""
+    serve_core(server, group(GROUP, v1=[entry("lanes", "Lane"), entry("troupes", "Troupe")]))
+    for path, trees in TREES.items():
+        server.on(
+            path, stream(*(event("ADDED", one) for one in trees), bookmark("9", ends_list=True), stays=True)
+        )
+    hearing = Hearing()
+    feed = Feed(session, hearing, clock=clock, rng=random.Random(3), engines=registry.watched())
+    await hearing.until(feed.run(), lambda: len(hearing.ended()) == 7)
+    return hearing.batches
+
+
+def the_row(index: JobIndex) -> Job:
+    (found,) = (one for one in index.jobs.values() if one.name == "hamlet")
+    return found
+
+
+async def test_its_job_is_a_row_with_state_and_reason(
+    server: FakeServer, session: ApiSession, clock: ManualClock
+) -> None:
+    store = Store()
+    index = JobIndex(store)
+    for batch in await batches(server, session, clock):
+        store.apply(batch)
+        index.update(store.take_delta())
+    found = the_row(index)
+    assert (found.engine, found.queue, found.state) == ("Tiny", "fast", JobState.QUEUED)
+    assert (found.why, found.position) == ("lane fast waits for 2 at once", 1)
+    gone = tuple(store.records(Kind.POD_GROUP))
+    store.apply(Batch(kind=Kind.POD_GROUP, scope=f"troupes.{GROUP}", removed=gone))
+    index.update(store.take_delta())
+    assert the_row(index).state == JobState.PENDING, "the row moves with the engine's own object"
+
+
+async def test_it_is_a_row_in_queues_and_a_choice_of_the_form(
+    server: FakeServer, session: ApiSession, clock: ManualClock
+) -> None:
+    app = OfferingApp(Estate(), write=True, place="queues")
+    for batch in await batches(server, session, clock):
+        if batch.kind == QUEUES:
+            app.attachment.store.apply(batch)
+    troupes = Resource(GROUP, "v1", "troupes", "Troupe", namespaced=True)
+    assert app.attachment.served is not None
+    app.attachment.served = Served((*app.attachment.served.resources, ServedResource(troupes, ("list",))))
+    async with app.run_test(size=(200, 60)) as pilot:
+        await settle(pilot)
+        lines = [line for line in looking.text(app).splitlines() if "Tiny" in line and "team-a/" in line]
+        assert len(lines) == 2
+        assert any("team-a/fast[31m" in line and "active" in line for line in lines), "escape codes go"
+        assert any("team-a/slow" in line and "stopped" in line for line in lines)
+        assert any("the lane is closed" in line for line in lines)
+        form: Form = await opened(pilot, app)
+        assert "tiny" in row(form, "engine").spec.choices
+        await fill(pilot, form, namespace="team-a")
+        form.set_value("engine", "tiny")
+        await until(pilot, "its lanes", lambda: "slow" in row(form, "queue").spec.choices)
+        assert isinstance(app.screen, SubmitScreen)
+        assert "Tiny needs a lane" in app.screen._make()[1]
+        form.set_value("queue", "slow")
+        await settle(pilot)
+        plan = plan_of(app)
+        body = plan.calls[0].body
+        assert body["metadata"]["labels"][Tiny.queue_label] == "slow"
+        worker = body["spec"]["mpiReplicaSpecs"]["Worker"]["template"]
+        assert worker["spec"]["schedulerName"] == Tiny.scheduler
+        assert "--engine tiny:slow" in plan.shell and Tiny.meaning in plan.lines
+
+
+def test_its_jobs_are_suspended_and_resumed_its_way() -> None:
+    tree = {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta("hamlet")}
+    one = Job(
+        key="job.batch/team-a/hamlet", uid="uid-hamlet", api_version="batch/v1", kind="Job",
+        namespace="team-a", name="hamlet", state=JobState.RUNNING, engine="Tiny",
+    )  # fmt: skip
+    suspend, resume = plan_suspend(one, tree, Store()), plan_resume(one, tree, Store())
+    (call,) = suspend.calls
+    assert call.path == f"/apis/{GROUP}/v1/namespaces/team-a/troupes/hamlet/rest"
+    assert (call.body, resume.calls[0].body) == ({"resting": True}, {"resting": False})
+    assert suspend.title == "Suspend job team-a/hamlet" and suspend.is_destructive
+    assert "Tiny lets troupe hamlet rest" in suspend.lines
+
+
+def test_it_stands_in_the_help_of_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    from cockpit.cli import main
+
+    with pytest.raises(SystemExit):
+        main(["job", "submit", "--help"])
+    assert "tiny[:LANE]" in " ".join(capsys.readouterr().out.split())

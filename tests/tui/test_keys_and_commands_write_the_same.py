@@ -1,0 +1,324 @@
+"""A key and the command that its dialog names leave the same audit lines: verb, target, guard, path, body."""
+
+import asyncio
+import copy
+import json
+import shlex
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from cockpit_widgets import ChoiceDialog, ConfirmDialog
+from textual.pilot import Pilot
+
+from cockpit.actions.perform import AUDIT_ANNOTATION
+from cockpit.actions.verbs.registry import VERBS
+from cockpit.jobs.render import render
+from cockpit.jobs.template import load_library
+from cockpit.kube.answer import ApiAnswer
+from cockpit.kube.resource import CLUSTER_QUEUES, Resource
+from cockpit.local_state.audit import Audit
+from cockpit.model.batch import Batch
+from cockpit.model.gang import LocalQueue
+from cockpit.model.job import Job, JobObject, JobState, ReplicaSpec
+from cockpit.model.plan import Call
+from cockpit.model.record import Condition, Kind
+from cockpit.screens.table_place import TablePlace
+from tests.tui import looking
+from tests.tui.deck import ScriptedApp, settle
+from tests.tui.estate import NOW, Estate
+from tests.unit.cli.builders import Cluster, Line, patch, run
+
+OWN_OF_A_RUN = ("audit_id", "at_seconds")
+PRIORITIES = Resource(
+    "kueue.x-k8s.io", "v1beta1", "workloadpriorityclasses", "WorkloadPriorityClass", namespaced=False
+)
+NO_PLAN = {
+    "job.exec": "a stream has no plan: actions/pod_audit writes its lines for both",
+    "job.tensorboard": "a stream has no plan: actions/pod_audit writes its lines for both",
+    "node.smoke-test": "it has no key",
+}
+Press = Callable[["Keys"], Awaitable[None]]
+
+
+def more() -> tuple[Batch, ...]:
+    """Beside the estate: a job that is suspended, one that failed, and a queue that is stopped."""
+    roles = (ReplicaSpec("worker", 2, 1, "nvidia.com/gpu"),)
+    over = JobObject(
+        uid="u-over", name="over", namespace="team-a", resource_version="6", replicas=roles,
+        api_version="kubeflow.org/v2beta1", kind="MPIJob", conditions=(Condition("Failed", "True"),),
+        finished_seconds=NOW - 7200.0,
+    )  # fmt: skip
+    off = msgspec.structs.replace(
+        over, uid="u-off", name="asleep", conditions=(), is_suspended=True, finished_seconds=None
+    )
+    halted = LocalQueue(
+        uid="u-halted", name="halted", namespace="team-a", resource_version="7", cluster_queue="research",
+        stop_policy="Hold",
+    )  # fmt: skip
+    return Batch(kind=Kind.MPIJOB, changed=(off, over)), Batch(kind=Kind.LOCAL_QUEUE, changed=(halted,))
+
+
+def estate_app(folder: Path | None = None, place: str = "jobs") -> ScriptedApp:
+    app = ScriptedApp(Estate(), write=True, place=place, state_folder=folder)
+    for batch in more():
+        app.attachment.store.apply(batch)
+    app.attachment.jobs.catch_up()
+    return app
+
+
+class Keys:
+    """Someone at the keys of the scripted estate."""
+
+    def __init__(self, app: ScriptedApp, pilot: Pilot[Any]) -> None:
+        self.app = app
+        self.pilot = pilot
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+        await settle(self.pilot)
+
+    async def until(self, what: Callable[[], bool]) -> None:
+        for _ in range(60):
+            await settle(self.pilot)
+            if what():
+                return
+        raise AssertionError(f"it never came\n{looking.text(self.app).rstrip()}")
+
+    async def on(self, key: str) -> None:
+        assert isinstance(self.app.screen, TablePlace)
+        self.app.screen.table.move_to(key)
+        await settle(self.pilot)
+
+    async def on_job(self, **wanted: Any) -> None:
+        jobs = self.app.attachment.jobs.jobs.values()
+        found = (one for one in jobs if all(getattr(one, key) == value for key, value in wanted.items()))
+        await self.on(next(found).key)
+
+    async def choose(self, part: str) -> None:
+        await self.until(lambda: isinstance(self.app.screen, ChoiceDialog))
+        await self.press(*part, "enter")
+
+    async def yes(self) -> None:
+        await self.until(lambda: isinstance(self.app.screen, ConfirmDialog))
+        await self.until(lambda: "server: the cluster would accept it" in looking.text(self.app))
+        await self.press("y")
+        await self.until(lambda: not [one for one in self.app.workers if one.group == "commands"])
+
+
+async def kill(keys: Keys) -> None:
+    await keys.on_job(kind="MPIJob", state=JobState.RUNNING)
+    await keys.press("K")
+
+
+async def kill_many(keys: Keys) -> None:
+    await keys.press("home", "space", "space", "K")
+
+
+async def suspend(keys: Keys) -> None:
+    await keys.on_job(engine="Kueue", state=JobState.RUNNING)
+    await keys.press("P")
+
+
+async def resume(keys: Keys) -> None:
+    await keys.on_job(state=JobState.SUSPENDED)
+    await keys.press("P")
+
+
+async def retry(keys: Keys) -> None:
+    await keys.on_job(kind="MPIJob", state=JobState.FAILED)
+    await keys.press("T")
+
+
+async def prioritise(keys: Keys) -> None:
+    await keys.on_job(engine="Kueue", kind="MPIJob")
+    await keys.press("I")
+    await keys.choose("high")
+
+
+async def resize(keys: Keys) -> None:
+    await keys.on_job(name="asleep")
+    await keys.press("Z")
+    await keys.press("ctrl+u", "3", "ctrl+s")
+
+
+async def clone(keys: Keys) -> None:
+    await keys.on_job(kind="MPIJob", state=JobState.RUNNING)
+    await keys.press("C")
+    await keys.press("ctrl+s")
+
+
+async def submit(keys: Keys) -> None:
+    await keys.press("N", *"made", *("tab",) * 6, *"r.example/hvd:1", "ctrl+s")
+
+
+async def prune(keys: Keys) -> None:
+    await keys.press("colon", *"delete finished", "enter")
+    await keys.choose("1h")
+
+
+async def scale(keys: Keys) -> None:
+    await keys.press("S")
+    await keys.press("ctrl+u", "9", "ctrl+s")
+
+
+async def stop_queue(keys: Keys) -> None:
+    await keys.press("P")
+    await keys.choose("stop LocalQueue")
+
+
+async def resume_queue(keys: Keys) -> None:
+    await keys.on("u-halted")
+    await keys.press("P")
+    await keys.choose("resume LocalQueue")
+
+
+async def cordon(keys: Keys) -> None:
+    await keys.on("gpu-h100-07")
+    await keys.press("X")
+
+
+async def uncordon(keys: Keys) -> None:
+    await keys.on("gpu-a100-11")
+    await keys.press("X")
+
+
+CASES: tuple[tuple[str, str, Press], ...] = (
+    ("job.kill", "jobs", kill),
+    ("job.kill", "jobs", kill_many),
+    ("job.suspend", "jobs", suspend),
+    ("job.resume", "jobs", resume),
+    ("job.retry", "jobs", retry),
+    ("job.prioritise", "jobs", prioritise),
+    ("job.scale", "jobs", resize),
+    ("job.clone", "jobs", clone),
+    ("job.submit", "jobs", submit),
+    ("job.prune", "jobs", prune),
+    ("pool.scale", "pools", scale),
+    ("queue.stop", "queues", stop_queue),
+    ("queue.resume", "queues", resume_queue),
+    ("node.cordon", "nodes", cordon),
+    ("node.uncordon", "nodes", uncordon),
+)
+
+
+# ---- one cluster for both
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cluster:
+    """The scripted estate as commands find it, over a session of the same name and user."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    (tmp_path / "config" / "gpu-cockpit").mkdir(parents=True)
+    found = patch(monkeypatch)
+    for batch in (*Estate().batches(), *more()):
+        if batch.changed:
+            found.add(batch.kind, *batch.changed)
+    found.resources += [CLUSTER_QUEUES, PRIORITIES]
+    for name, value in {"context": "prod-eu", "server": "https://api.example:6443", "user": "ada"}.items():
+        monkeypatch.setattr(Line, name, value)
+    jobs = estate_app().attachment.jobs.jobs.values()
+
+    async def request(_self: Any, _method: str = "", path: str = "", **_more: Any) -> ApiAnswer:
+        return answer(path, jobs)
+
+    monkeypatch.setattr(Line, "request", request)
+    return found
+
+
+def answer(path: str, jobs: Any) -> ApiAnswer:
+    """What both read: the job of that path, the priority classes, nothing else."""
+    job = next(
+        (one for one in jobs if f"/namespaces/{one.namespace}/" in path and path.endswith(f"/{one.name}")),
+        None,
+    )
+    tree: Any = {"items": []}
+    if job is not None and "/workloads/" not in path:
+        tree = object_of(job)
+    elif "workloads" in path:
+        tree = {"metadata": {}}
+    elif "priorityclasses" in path:
+        tree = {"items": [{"metadata": {"name": "high"}, "value": 100}]}
+    return ApiAnswer(200, "application/json", json.dumps(tree).encode())
+
+
+def object_of(job: Job) -> dict[str, Any]:
+    values = {
+        "name": job.name,
+        "namespace": job.namespace,
+        "image": "r.example/hvd:1",
+        "workers": "2",
+        "gpus": "8",
+    }
+    tree = render(load_library().templates["mpijob"], values)
+    tree["metadata"] |= {"uid": job.uid, "resourceVersion": job.resource_version}
+    tree |= {"apiVersion": job.api_version, "kind": job.kind}
+    tree["spec"]["runPolicy"]["suspend"] = job.state == JobState.SUSPENDED
+    return tree
+
+
+async def by_key(folder: Path, place: str, press: Press, cluster: Cluster) -> list[dict[str, Any]]:
+    app = estate_app(folder, place)
+    jobs = app.attachment.jobs.jobs.values()
+
+    async def request(_method: str = "", path: str = "", **_more: Any) -> ApiAnswer:
+        return answer(path, jobs)
+
+    app.attachment.session.request = request  # type: ignore[union-attr, method-assign]
+    app.attachment.served = cluster  # type: ignore[assignment]
+    async with app.run_test(size=(160, 45)) as pilot:
+        await settle(pilot)
+        keys = Keys(app, pilot)
+        await press(keys)
+        await keys.yes()
+    return lines_of(Audit(folder / "audit.jsonl"))
+
+
+def lines_of(audit: Audit) -> list[dict[str, Any]]:
+    """The lines without what differs from run to run; of many things in the order of their targets."""
+    found = [{key: getattr(one, key) for key in one.__struct_fields__} for one in audit.entries()]
+    for one in found:
+        if one["method"] == "POST":
+            one["body_sha256"] = ""  # it bears the mark of its run: bodies are compared
+    kept = [{key: value for key, value in one.items() if key not in OWN_OF_A_RUN} for one in found]
+    return sorted(kept, key=lambda one: (one["target"], one["path"], one["step"] != "intent"))
+
+
+@pytest.mark.parametrize(("verb", "place", "press"), CASES, ids=[press.__name__ for _, _, press in CASES])
+def test_a_key_and_its_command_write_the_same_lines(
+    verb: str, place: str, press: Press, cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typed = asyncio.run(by_key(tmp_path, place, press, cluster))
+    assert typed and {one["state"] for one in typed if one["step"] == "outcome"} == {"done"}
+    sent, cluster.sent[:] = list(cluster.sent), []
+    code, _out, err = run(capsys, *command_of(typed), "--write", "--yes")
+    assert code == 0, err
+    commanded = lines_of(Audit())
+    assert len(commanded) == len(typed)
+    for one, other in zip(typed, commanded, strict=True):
+        assert {key: (one[key], other[key]) for key in one if one[key] != other[key]} == {}
+    assert sorted(map(without_mark, sent)) == sorted(map(without_mark, cluster.sent))
+
+
+def command_of(lines: list[dict[str, Any]]) -> list[str]:
+    """The command that the lines name; of many, one for all of them."""
+    shells = [shlex.split(one) for one in dict.fromkeys(one["shell"] for one in lines)]
+    assert {one[0] for one in shells} == {"cockpit"}
+    noun, verb, _name, *more = shells[0][1:]
+    return [noun, verb, *(one[3] for one in shells), *more] if len(shells) > 1 else shells[0][1:]
+
+
+def without_mark(call: Call) -> str:
+    """What was sent, without the mark by which a run knows its own objects."""
+    body = copy.deepcopy(call.body)
+    if call.method == "POST":
+        del body["metadata"]["annotations"][AUDIT_ANNOTATION]
+    return f"{call.method} {call.path} {json.dumps(body, sort_keys=True)}"
+
+
+def test_every_verb_is_a_case_or_has_a_reason() -> None:
+    assert {verb for verb, _, _ in CASES} | set(NO_PLAN) == {one.id for one in VERBS}

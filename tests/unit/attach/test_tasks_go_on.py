@@ -1,0 +1,194 @@
+"""An unexpected error in any one task: a report and a row, the others go on, and the task begins anew."""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cockpit.attach import Attachment, AttachOptions, Link
+from cockpit.clock import ManualClock
+from cockpit.kube.reflector import Reflector
+from cockpit.local_state.crashes import Crashes
+from cockpit.model.batch import Phase
+from cockpit.model.record import Kind
+from cockpit.steady import CALM_SECONDS, PAUSE_SECONDS, kept_up
+from tests.unit.kube.builders import FakeServer, bookmark, kubeconfig, serving, stream
+
+TASKS = ("feed", "discovery", "places", "latency", "telemetry", "rights")
+
+
+class OddError(Exception):
+    """Nobody expects this."""
+
+
+class Tried(Attachment):
+    """One of its tasks fails at its first beginning; which ones began, how often."""
+
+    failing = ""
+
+    def tasks(self, session: Any) -> dict[str, Callable[[], Awaitable[object]]]:
+        self.begun: dict[str, int] = {}
+
+        def tried(name: str, work: Callable[[], Awaitable[object]]) -> Callable[[], Awaitable[object]]:
+            async def run() -> None:
+                self.begun[name] = self.begun.get(name, 0) + 1
+                if name == self.failing and self.begun[name] == 1:
+                    raise OddError("hunter2")
+                await work()
+
+            return run
+
+        return {name: tried(name, work) for name, work in super().tasks(session).items()}
+
+
+def made(server: FakeServer, folder: Path, moved: asyncio.Event) -> Tried:
+    clock = ManualClock()
+    for path in (
+        "/api/v1/nodes",
+        "/api/v1/pods",
+        "/apis/batch/v1/jobs",
+        "/api/v1/events",
+        "/api/v1/namespaces",
+    ):
+        server.on(path, stream(bookmark("9", ends_list=True), stays=True))
+
+    async def sleep(_seconds: float) -> None:
+        await asyncio.sleep(0)
+
+    options = AttachOptions(kubeconfig=kubeconfig(folder, server.url))
+    crashes = Crashes(folder, clock)
+    return Tried(options, clock, random.Random(1), moved.set, note=crashes.note, sleep=sleep)
+
+
+async def until(moved: asyncio.Event, holds: Callable[[], bool], task: "asyncio.Task[None]") -> None:
+    async with asyncio.timeout(20):
+        while not holds():
+            assert not task.done(), "the attachment ended"
+            moved.clear()
+            async with asyncio.timeout(20):
+                await moved.wait()
+
+
+def test_the_tasks_are_these() -> None:
+    one = Attachment(AttachOptions(), ManualClock(), random.Random(1), lambda: None)
+    session: Any = None
+    assert tuple(one.tasks(session)) == TASKS
+
+
+@pytest.mark.parametrize("name", TASKS)
+async def test_an_error_in_one_task_costs_no_other(name: str, tmp_path: Path) -> None:
+    moved = asyncio.Event()
+    async with serving(FakeServer()) as server:
+        attachment = made(server, tmp_path, moved)
+        attachment.failing = name
+        task = asyncio.create_task(attachment.run())
+        try:
+            await until(
+                moved,
+                lambda: (
+                    attachment.begun.get(name) == 2 and attachment.is_settled((Kind.NODE, Kind.POD))
+                    if hasattr(attachment, "begun")
+                    else False
+                ),
+                task,
+            )
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+    assert attachment.link is Link.ATTACHED
+    (report,) = (tmp_path / "crashes").iterdir()
+    assert attachment.faults == {name: f"internal error in {name} (OddError): report at {report}"}
+    assert "hunter2" not in report.read_text()
+    assert set(attachment.begun) == set(TASKS)
+
+
+async def test_an_error_in_telemetry_is_the_status_of_the_gpus(tmp_path: Path) -> None:
+    moved = asyncio.Event()
+    async with serving(FakeServer()) as server:
+        attachment = made(server, tmp_path, moved)
+        attachment.failing = "telemetry"
+        told: list[tuple[Phase, str]] = []
+        sink = attachment.sink
+
+        def listening(batch: Any) -> None:
+            if batch.kind == Kind.GPU and batch.status is not None:
+                told.append((batch.status.phase, batch.status.message))
+            sink(batch)
+
+        attachment.sink = listening  # type: ignore[method-assign]
+        task = asyncio.create_task(attachment.run())
+        try:
+            await until(moved, lambda: bool(told), task)
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+    phase, message = told[0]
+    assert phase is Phase.BACKING_OFF
+    assert message.startswith("internal error in telemetry (OddError): report at ")
+
+
+async def test_an_error_in_one_watch_costs_no_other_kind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs: dict[str, int] = {}
+    run = Reflector.run
+
+    async def odd(self: Reflector) -> Any:
+        plural = self.resource.plural
+        runs[plural] = runs.get(plural, 0) + 1
+        if plural == "pods" and runs[plural] == 1:
+            raise OddError("hunter2")
+        await run(self)
+
+    monkeypatch.setattr(Reflector, "run", odd)
+    moved = asyncio.Event()
+    async with serving(FakeServer()) as server:
+        attachment = made(server, tmp_path, moved)
+        task = asyncio.create_task(attachment.run())
+        try:
+            kinds = (Kind.NODE, Kind.POD, Kind.JOB)
+            await until(moved, lambda: runs.get("pods") == 2 and attachment.is_settled(kinds), task)
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+    assert list(attachment.faults) == ["watch of pods"]
+    assert runs["nodes"] == runs["pods"] - 1 == 1
+
+
+async def test_pauses_grow_and_begin_anew_after_a_calm_time() -> None:
+    clock, pauses, told = ManualClock(), list[float](), list[str]()
+    times = [0.0] * 7 + [CALM_SECONDS + 1.0, 0.0]
+
+    async def work() -> None:
+        if not times:
+            return
+        clock.advance(times.pop(0))
+        raise OddError
+
+    async def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+
+    await kept_up(
+        "x",
+        work,
+        lambda error, name: f"{name} {error!r}",
+        told.append,
+        monotonic=clock.monotonic,
+        sleep=sleep,
+    )
+    longest = PAUSE_SECONDS[-1]
+    assert pauses == [*PAUSE_SECONDS, longest, longest, *PAUSE_SECONDS[:2]]
+    assert told == ["x OddError()"] * 9
+
+
+async def test_cancelling_ends_it() -> None:
+    task = asyncio.create_task(
+        kept_up("x", asyncio.Event().wait, lambda error, name: name, print, monotonic=ManualClock().monotonic)
+    )
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task

@@ -1,0 +1,63 @@
+"""A recorded situation in the product's own store and job rows, by the decoders that the feed uses."""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from cockpit.gangs.kueue.verdict import verdict
+from cockpit.gangs.verdict import GangVerdict
+from cockpit.jobs.index import JobIndex
+from cockpit.jobs.row import workload_of
+from cockpit.kube.decode import decoders
+from cockpit.model.batch import Batch, ListMark
+from cockpit.model.gang import Workload
+from cockpit.model.job import Job
+from cockpit.model.record import Record
+from cockpit.store.store import Store
+
+RECORDED = Path(__file__).parent / "recorded"
+DECODERS = {
+    "workloads": decoders.WORKLOAD,
+    "localqueues": decoders.LOCAL_QUEUE,
+    "clusterqueues": decoders.CLUSTER_QUEUE,
+    "jobs": decoders.JOB,
+    "mpijobs": decoders.MPIJOB,
+    "pods": decoders.POD,
+    "nodes": decoders.NODE,
+    "events": decoders.EVENT,
+}
+
+
+class World(NamedTuple):
+    """`job` and `verdict` take the name of a job."""
+
+    store: Store
+    jobs: JobIndex
+
+    def job(self, name: str) -> Job:
+        return next(one for one in self.jobs.jobs.values() if one.name == name)
+
+    def workloads(self, name: str) -> tuple[Workload, ...]:
+        return self.store.workloads_of(self.job(name).uid)
+
+    def verdict(self, name: str) -> GangVerdict:
+        found = workload_of(self.store, self.job(name).uid)
+        assert found is not None, f"no workload of {name}"
+        return verdict(found, self.store)
+
+
+@cache
+def world(generation: str, situation: str) -> World:
+    """What the controllers of that generation left behind."""
+    trees = json.loads((RECORDED / generation / f"{situation}.json").read_text())
+    store = Store()
+    jobs = JobIndex(store)
+    for name, decoder in DECODERS.items():
+        made = [decoder.from_json(json.dumps(tree).encode()) for tree in trees.get(name, ())]
+        records: tuple[Record, ...] = tuple(one for one in made if one is not None)
+        store.apply(Batch(kind=decoder.kind, scope=name, mark=ListMark.BEGIN))
+        store.apply(Batch(kind=decoder.kind, scope=name, changed=records))
+        store.apply(Batch(kind=decoder.kind, scope=name, mark=ListMark.END))
+    jobs.update(store.take_delta())
+    return World(store, jobs)

@@ -1,0 +1,291 @@
+"""Each kind of offer once: its words, its command, and that it is not made where it would not help."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from cockpit.fit.surroundings import Claim, Surroundings
+from cockpit.model.pool import PoolObject
+from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.verdict import Change, Subject
+from tests.unit.triage.objects import NVIDIA, POOL, Tree, changes_of, job, meta, node, pods_of, view_of
+
+WAITS = Subject("job", "team-a", "waits")
+
+
+def waiting(members: int = 1, gpus: int = 8, **spec: Any) -> list[Tree]:
+    one = job("waits", members, gpus, **spec)
+    return [one, *pods_of(one)]
+
+
+def holding(name: str, *places: str, gpus: int = 8, **spec: Any) -> list[Tree]:
+    one = job(name, len(places), gpus, **spec)
+    return [one, *pods_of(one, places)]
+
+
+def offers(view: ClusterView, subject: Subject = WAITS) -> dict[str, Change]:
+    return {one.kind: one for one in changes_of(subject, view)}
+
+
+def test_a_cordoned_node_comes_before_the_work_of_others() -> None:
+    trees = [node("a"), node("b", unschedulable=True), *holding("x", "a"), *waiting()]
+    found = changes_of(WAITS, view_of(trees))
+    assert [one.kind for one in found] == ["uncordon_node", "wait_for", "more_nodes", "suspend"]
+    assert found[0].words == "uncordon b"
+    assert found[0].command == ("cockpit", "node", "uncordon", "b", "--write")
+    assert found[1].words == "wait for team-a/x (8 GPUs)"
+    assert found[3].command == ("cockpit", "job", "suspend", "team-a/x", "--write")
+
+
+def test_fewer_gpus_are_as_many_as_there_are() -> None:
+    trees = [node("a"), *holding("x", "a", gpus=2), *waiting()]
+    found = offers(view_of(trees))
+    assert found["fewer_gpus"].words == "6 GPUs instead of 8"
+    assert found["fewer_gpus"].command == (
+        "cockpit",
+        "job",
+        "clone",
+        "team-a/waits",
+        "--gpus",
+        "6",
+        "--write",
+    )
+
+
+def test_a_job_that_fits_is_offered_nothing() -> None:
+    assert changes_of(WAITS, view_of([node("a"), *waiting()])) == ()
+
+
+def test_what_was_not_read_is_not_guessed() -> None:
+    trees = [node("a", unschedulable=True), *waiting()]
+    view = view_of(trees)
+    assert [one.kind for one in changes_of(WAITS, view)][:1] == ["uncordon_node"]
+    unread = {key: some for key, some in view.trees.items() if key[0] != "Pod"}
+    assert changes_of(WAITS, msgspec.structs.replace(view, trees=unread)) == ()
+
+
+def test_a_pod_alone_may_be_given_a_toleration() -> None:
+    trees = [node("a", taints=[{"key": "team", "value": "b", "effect": "NoSchedule"}]), *waiting()]
+    found = offers(view_of(trees), Subject("pod", "team-a", "waits-0"))
+    assert found["tolerate"].words == "tolerate the taint team=b"
+    assert found["tolerate"].command[:4] == ("kubectl", "patch", "pod", "waits-0")
+
+
+def test_services_are_not_waited_for() -> None:
+    _, pod = holding("x", "a")
+    pod["metadata"]["ownerReferences"][0] |= {"apiVersion": "apps/v1", "kind": "ReplicaSet", "uid": "rs"}
+    trees = [node("a"), pod, *waiting()]
+    assert "more_nodes" in offers(view_of(trees))
+    assert not {"wait_for", "suspend", "kill"} & set(offers(view_of(trees)))
+
+
+def test_two_jobs_are_named_together_where_one_does_not_suffice() -> None:
+    trees = [node("a"), node("b"), *holding("x", "a"), *holding("y", "b"), *waiting(2)]
+    assert offers(view_of(trees))["wait_for"].words == "wait for team-a/x and team-a/y (16 GPUs)"
+
+
+def test_nobody_is_asked_to_end_what_is_more_important() -> None:
+    trees = [node("a"), *holding("x", "a", priority=1000), *waiting()]
+    found = offers(view_of(trees))
+    assert "wait_for" in found
+    assert "suspend" not in found
+
+
+def test_a_pod_that_is_stuck_terminating_is_named() -> None:
+    trees = [node("a"), *holding("x", "a"), *waiting()]
+    trees[2]["metadata"]["deletionTimestamp"] = "2027-01-15T07:10:00Z"
+    found = offers(view_of(trees))["force_delete"]
+    assert found.words == "force-delete team-a/x-0, terminating for 50 min"
+    assert found.command[-2:] == ("--force", "--grace-period=0")
+
+
+# ---- pools
+
+
+def pooled(name: str = "h100", **fields: Any) -> PoolObject:
+    fields = {"replicas": 1, "kind": "MachineDeployment", **fields}
+    return PoolObject(
+        uid=f"pool-{name}",
+        name=name,
+        namespace="machines",
+        api_version="cluster.x-k8s.io/v1beta1",
+        resource_path="/apis/cluster.x-k8s.io/v1beta1/namespaces/machines/machinedeployments",
+        template_labels=(("nodepool", name),),
+        **fields,
+    )
+
+
+def in_pool(name: str, pool: str) -> Tree:
+    return node(name, labels={"nodepool": pool})
+
+
+def test_a_pool_grows_within_its_maximum() -> None:
+    trees = [in_pool("a", "h100"), *holding("x", "a"), *waiting(2)]
+    view = view_of(trees, pools=(pooled(max_replicas=5),))
+    found = offers(view)["scale_pool"]
+    assert found.words == "scale pool h100 from 1 to 3"
+    assert found.command == ("cockpit", "pool", "scale", "h100", "--to", "3", "--write")
+
+
+def test_a_pool_at_its_maximum_is_given_a_higher_one() -> None:
+    trees = [in_pool("a", "h100"), *holding("x", "a"), *waiting(2)]
+    found = offers(view_of(trees, pools=(pooled(max_replicas=2),)))["raise_maximum"]
+    assert found.words == "raise the maximum of pool h100 from 2 to 3 (2 more nodes)"
+    assert found.verb == ""
+    assert found.command == (
+        *("kubectl", "annotate", "machinedeployment", "h100", "-n", "machines"),
+        *("cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size=3", "--overwrite"),
+    )
+
+
+# ---- claims and failed workers
+
+
+def test_a_claim_that_does_not_exist_is_to_be_created() -> None:
+    volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "imagenet"}}]
+    trees = [node("a"), *waiting(volumes=volumes)]
+    around = Surroundings(claims={"other": Claim("other")}, volumes={}, classes={})
+    found = offers(view_of(trees, around))["create"]
+    assert found.words == "create claim imagenet in team-a"
+    assert found.target == Subject("claim", "team-a", "imagenet")
+    assert changes_of(WAITS, view_of(trees)) == ()  # claims were not read
+
+
+def test_a_failed_worker_is_deleted_where_its_successor_finds_a_seat() -> None:
+    run: Tree = {
+        "apiVersion": "kubeflow.org/v2beta1",
+        "kind": "MPIJob",
+        "metadata": meta("ring", "team-a"),
+        "spec": {"mpiReplicaSpecs": {"Worker": {"replicas": 2, "template": {"spec": {"containers": []}}}}},
+    }
+    body = job("ring", 2, 8)
+    pods = pods_of(body, ("a", "b"))
+    for number, pod in enumerate(pods):
+        ref = {"apiVersion": run["apiVersion"], "kind": "MPIJob", "name": "ring", "controller": True}
+        pod["metadata"]["ownerReferences"] = [{**ref, "uid": run["metadata"]["uid"]}]
+        pod["metadata"]["labels"] = {
+            "training.kubeflow.org/job-name": "ring",
+            "training.kubeflow.org/job-role": "worker",
+            "training.kubeflow.org/replica-index": str(number),
+        }
+    pods[1]["status"]["phase"] = "Failed"
+    ring = Subject("job", "team-a", "ring")
+    (found,) = changes_of(ring, view_of([node("a"), node("b"), run, *pods]))
+    assert found.command == ("kubectl", "delete", "pod", "ring-1", "-n", "team-a")
+    full = [node("a"), node("b"), *holding("x", "b"), run, *pods]
+    assert changes_of(ring, view_of(full)) == ()
+
+
+# ---- quota
+
+
+def queues(nominal: int, used: int, *, name: str = "research", stop: str = "None") -> list[Tree]:
+    amount = {"name": NVIDIA, "nominalQuota": str(nominal)}
+    flavor = {"name": "default", "resources": [{"name": "cpu", "nominalQuota": "100"}, amount]}
+    reserved = [{"name": NVIDIA, "total": str(used)}, {"name": "cpu", "total": "1"}]
+    return [
+        {
+            "apiVersion": "kueue.x-k8s.io/v1beta1",
+            "kind": "ClusterQueue",
+            "metadata": meta(name),
+            "spec": {
+                "stopPolicy": stop,
+                "resourceGroups": [{"coveredResources": ["cpu", NVIDIA], "flavors": [flavor]}],
+            },
+            "status": {"flavorsReservation": [{"name": "default", "resources": reserved}]},
+        },
+        {
+            "apiVersion": "kueue.x-k8s.io/v1beta1",
+            "kind": "LocalQueue",
+            "metadata": meta(f"{name}-lq", "team-a"),
+            "spec": {"clusterQueue": name},
+        },
+    ]
+
+
+def workload(owner: Tree, queue: str, admitted_by: str = "") -> Tree:
+    spec = owner["spec"]
+    name = owner["metadata"]["name"]
+    one = {"name": "main", "count": spec["parallelism"], "template": spec["template"]}
+    ref = {"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": owner["metadata"]["uid"]}
+    status = {}
+    if admitted_by:
+        flavors = {NVIDIA: "default", "cpu": "default"}
+        limits = spec["template"]["spec"]["containers"][0]["resources"]["limits"]
+        total = {key: str(int(value) * spec["parallelism"]) for key, value in limits.items()}
+        given = {"name": "main", "flavors": flavors, "resourceUsage": total, "count": spec["parallelism"]}
+        true = {"status": "True", "reason": "Admitted", "lastTransitionTime": "2027-01-15T07:00:00Z"}
+        status = {
+            "admission": {"clusterQueue": admitted_by, "podSetAssignments": [given]},
+            "conditions": [{"type": "QuotaReserved", **true}, {"type": "Admitted", **true}],
+        }
+    return {
+        "apiVersion": "kueue.x-k8s.io/v1beta1",
+        "kind": "Workload",
+        "metadata": meta(f"job-{name}", "team-a", ownerReferences=[{**ref, "controller": True}]),
+        "spec": {"queueName": queue, "active": True, "podSets": [one]},
+        "status": status,
+    }
+
+
+def queued(gpus: int = 8, queue: str = "research-lq") -> list[Tree]:
+    one = job("waits", 1, gpus)
+    one["spec"]["suspend"] = True
+    one["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": queue}
+    return [one, workload(one, queue)]
+
+
+def test_quota_is_raised_by_what_is_missing() -> None:
+    trees = [node("a"), node("b"), *queues(8, 4), *queued()]
+    found = offers(view_of(trees))["raise_quota"]
+    assert found.words == "raise research's quota of GPUs in flavor default to 12"
+    path = '"path": "/spec/resourceGroups/0/flavors/0/resources/1/nominalQuota", "value": "12"'
+    assert path in found.command[-1]
+
+
+def test_a_queue_with_room_is_offered_before_more_quota() -> None:
+    trees = [node("a"), node("b"), *queues(8, 4), *queues(8, 0, name="spare"), *queued()]
+    found = changes_of(WAITS, view_of(trees))
+    assert [one.kind for one in found][:2] == ["other_queue", "raise_quota"]
+    assert found[0].command == (
+        *("cockpit", "job", "prioritise", "team-a/waits", "--queue", "spare-lq", "--write"),
+    )
+
+
+def test_quota_alone_does_not_start_what_finds_no_seat() -> None:
+    trees = [node("a"), *queues(8, 4), *holding("x", "a", gpus=4), *queued()]
+    assert "raise_quota" not in offers(view_of(trees))
+
+
+def test_a_stopped_queue_is_resumed() -> None:
+    trees = [node("a"), *queues(8, 0, stop="Hold"), *queued()]
+    (found,) = changes_of(WAITS, view_of(trees))
+    assert (found.kind, found.verb, found.words) == ("resume_queue", "queue.resume", "resume queue research")
+
+
+def test_the_end_of_a_job_gives_its_quota_back() -> None:
+    holds = job("x", 1, 4)
+    holds["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "research-lq"}
+    run = [holds, *pods_of(holds, ("a",)), workload(holds, "research-lq", admitted_by="research")]
+    trees = [node("a"), node("b"), *queues(8, 4), *run, *queued()]
+    found = offers(view_of(trees))
+    assert found["wait_for"].target == Subject("job", "team-a", "x")
+    assert found["suspend"].command == ("cockpit", "job", "suspend", "team-a/x", "--write")
+
+
+def test_a_queue_that_is_missing_is_created_or_another_named() -> None:
+    trees = [node("a"), *queues(8, 0), *queued(queue="typo")]
+    found = offers(view_of(trees))
+    assert set(found) == {"create", "other_queue"}
+    assert found["create"].words == "create queue typo in team-a, on research"
+
+
+@pytest.mark.parametrize("kind", ["node", "queue", "pool"])
+def test_only_what_waits_for_a_seat_is_offered_one(kind: str) -> None:
+    assert changes_of(Subject(kind, "", "a"), view_of([node("a")])) == ()
+
+
+def test_another_value_of_the_selector_is_named() -> None:
+    trees = [node("a", labels={POOL: "a100"}), *waiting(nodeSelector={POOL: "h100"})]
+    assert offers(view_of(trees))["other_pool"].words == f"on {POOL}=a100 instead of h100"
