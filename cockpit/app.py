@@ -3,8 +3,9 @@
 import asyncio
 import random
 import signal
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -13,6 +14,7 @@ from cockpit_widgets.text import plain
 from textual.actions import ActionParseResult, parse
 from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
+from textual.worker import WorkType
 
 from cockpit import collector
 from cockpit.api_server import ApiServer
@@ -118,7 +120,8 @@ class CockpitApp(SteadyApp):
         self._later(CALM_SECONDS, collector.settle)
 
     def _start(self) -> None:
-        self.run_worker(self.attachment.run(), name="attachment", group="ingest", exclusive=True)
+        work: WorkType[None] = self.attachment.run
+        self.run_worker(work, name="attachment", group="ingest", exclusive=True)
 
     def reattach(self, *, context: str = "", namespace: str = "") -> None:
         """Leave this context or namespace and attach anew: what was on screen goes at once.
@@ -164,7 +167,7 @@ class CockpitApp(SteadyApp):
             self.exit()
             return
         self._is_leaving = True
-        self.run_soon(self._ask_to_leave(), "leave")
+        self.run_soon(self._ask_to_leave, "leave")
 
     async def _ask_to_leave(self) -> None:
         from cockpit_widgets import ConfirmDialog
@@ -261,14 +264,14 @@ class CockpitApp(SteadyApp):
     def open_verb(self, place: Any, verb: "Verb", things: Sequence[Any]) -> None:
         from cockpit.screens.openers import open_verb
 
-        self.run_soon(open_verb(place, verb, things), verb.name)
+        self.run_soon(partial(open_verb, place, verb, things), verb.name)
 
     def open_results(self, verb: str, results: "Sequence[Result]", left_out: Sequence[str]) -> None:
         from cockpit.screens.results import ResultsScreen
 
         self.push_screen(ResultsScreen(verb, results, left_out))
 
-    def run_soon(self, work: Coroutine[Any, Any, None], name: str) -> None:
+    def run_soon(self, work: WorkType[None], name: str) -> None:
         self.run_worker(work, name=name, group="commands", exclusive=False)
 
     def unlock(self) -> None:
@@ -305,17 +308,17 @@ class CockpitApp(SteadyApp):
     def choose_namespace(self) -> None:
         from cockpit.screens.palette import pick_namespace
 
-        self.run_soon(pick_namespace(self), "namespace")
+        self.run_soon(partial(pick_namespace, self), "namespace")
 
     def choose_context(self) -> None:
         from cockpit.screens.palette import pick_context
 
-        self.run_soon(pick_context(self), "context")
+        self.run_soon(partial(pick_context, self), "context")
 
     def open_palette(self) -> None:
         from cockpit.screens.palette import open_palette
 
-        self.run_soon(open_palette(self), "palette")
+        self.run_soon(partial(open_palette, self), "palette")
 
     # ---- plans
 
@@ -348,7 +351,7 @@ class CockpitApp(SteadyApp):
     def enter_pod(self, pod: Pod) -> None:
         from cockpit.screens.enter import enter_pod
 
-        self.run_soon(enter_pod(self, pod), "enter")
+        self.run_soon(partial(enter_pod, self, pod), "enter")
 
     def audit(self) -> "Audit":
         """Where what is done is noted. Raises BadInput where nothing is kept on this host."""

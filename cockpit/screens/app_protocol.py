@@ -4,11 +4,12 @@ No session and no store that can be written stands in here: what takes the API s
 `ApiServer`, what changes the cluster through `Changes`.
 """
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 from textual.app import App
+from textual.worker import WorkType
 
 from cockpit.actions.address import Addressed
 from cockpit.api_server import ApiServer
@@ -151,7 +152,8 @@ class Cockpit(Pages, Changes, Protocol):
     def on_change(self, fn: Callable[[], None]) -> Callable[[], None]:
         """Call `fn` when the cluster moved, coalesced; the answer ends the subscription."""
 
-    def run_soon(self, work: Coroutine[Any, Any, None], name: str) -> None: ...
+    def run_soon(self, work: WorkType[None], name: str) -> None:
+        """`work` is a coroutine function or a `partial` of one: dropped before it began, none was made."""
 
 
 def cockpit_of(app: App[Any]) -> Cockpit:

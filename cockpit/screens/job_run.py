@@ -5,6 +5,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
+from textual.worker import WorkType
+
 from cockpit.errors import CockpitError
 from cockpit.jobs.progress import Patterns
 from cockpit.jobs.run_log import first_step, last_error, patterns_for
@@ -38,7 +40,8 @@ class RunReader:
 
     def start(self) -> None:
         """Begin; it ends with the page."""
-        self._page.run_worker(self._read_on(), name="run", group="run", exclusive=True)
+        work: WorkType[None] = self._read_on
+        self._page.run_worker(work, name="run", group="run", exclusive=True)
 
     async def _read_on(self) -> None:
         while True:

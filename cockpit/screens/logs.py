@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from functools import partial
 from typing import ClassVar
 
 from cockpit_widgets import ChoiceDialog, LogView, StatusLine
@@ -11,6 +12,7 @@ from textual.binding import BindingType
 from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Input
+from textual.worker import WorkType
 
 from cockpit.errors import BadInput, CockpitError
 from cockpit.local_state.save import save_lines
@@ -114,7 +116,8 @@ class LogsScreen(Place):
         )
         self.fan_in = self.cockpit.api.follow_logs(wish, self._take)
         self.fan_in.want(self._sources)
-        self.run_worker(self._read_all(), name="logs", group="logs", exclusive=True)
+        work: WorkType[None] = self._read_all
+        self.run_worker(work, name="logs", group="logs", exclusive=True)
         self.show()
 
     async def _read_all(self) -> None:
@@ -236,7 +239,8 @@ class LogsScreen(Place):
         if self._stream:
             self._set_stream("")
         elif self._sources:
-            self.run_worker(self._ask_for_stderr(self._sources[0]), name="stderr", group="stderr")
+            work: WorkType[None] = partial(self._ask_for_stderr, self._sources[0])
+            self.run_worker(work, name="stderr", group="stderr")
 
     async def _ask_for_stderr(self, source: LogSource) -> None:
         try:
@@ -291,7 +295,8 @@ class LogsScreen(Place):
 
     def _save_to(self, path: str | None) -> None:
         if path is not None:
-            self.run_worker(self._save(path), name="save", group="save", exclusive=False)
+            work: WorkType[None] = partial(self._save, path)
+            self.run_worker(work, name="save", group="save", exclusive=False)
 
     async def _save(self, path: str) -> None:
         self._show_waiting()

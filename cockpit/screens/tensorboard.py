@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from cockpit_widgets.types import Pair
+from textual.worker import WorkType
 
 from cockpit.actions.forward import Passage
 from cockpit.errors import BadInput, CockpitError
@@ -45,7 +46,8 @@ class TensorBoardForward:
         if self._listener is not None:
             self._finish(BY_KEY)
         elif not self._is_opening:
-            self._page.run_worker(self._open(), name="tensorboard", group="tensorboard")
+            work: WorkType[None] = self._open
+            self._page.run_worker(work, name="tensorboard", group="tensorboard")
 
     def pairs(self) -> tuple[Pair, ...]:
         """The address and how much goes through, or how it ended; nothing before the first time."""

@@ -8,6 +8,7 @@ from cockpit_widgets import LogView
 from cockpit_widgets.types import ToneLine, tone_of
 from textual.binding import BindingType
 from textual.widget import Widget
+from textual.worker import WorkType
 
 from cockpit.errors import CockpitError
 from cockpit.screens.keymap import EVERYWHERE, bindings
@@ -45,7 +46,8 @@ class YamlScreen(TextScreen):
         super().on_mount()
         self.put([f"reading {self.heading} ..."])
         # a worker of this screen: it ends with it, whatever the server still answers
-        self.run_worker(self._read(), name="yaml", group="yaml", exclusive=True)
+        work: WorkType[None] = self._read
+        self.run_worker(work, name="yaml", group="yaml", exclusive=True)
 
     @property
     def heading(self) -> str:

@@ -1,6 +1,7 @@
 """From a key to the outcome: which verb it means here, the question, what became of it."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from textual.app import App
@@ -60,7 +61,8 @@ def act(
         return await carry_verb(intent, fresh, cockpit.audit, cockpit.clock, asker=asker)
 
     is_many = len(things) > 1 or bool(shell)
-    cockpit.run_soon(_to_the_end(app, carried, is_many=is_many, say=say, then=then, verb=verb), verb.name)
+    work = partial(_to_the_end, app, carried, is_many=is_many, say=say, then=then, verb=verb)
+    cockpit.run_soon(work, verb.name)
 
 
 def act_on_plan(app: App[Any], plan: Plan, *, say: Say, then: Then) -> None:
@@ -72,7 +74,7 @@ def act_on_plan(app: App[Any], plan: Plan, *, say: Say, then: Then) -> None:
 
         return await carry_plan(plan, cockpit.planner(), cockpit.audit, cockpit.clock, asker=asker)
 
-    cockpit.run_soon(_to_the_end(app, carried, say=say, then=then), plan.verb)
+    cockpit.run_soon(partial(_to_the_end, app, carried, say=say, then=then), plan.verb)
 
 
 async def _to_the_end(

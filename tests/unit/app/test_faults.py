@@ -1,9 +1,12 @@
 """Errors that nobody expected: the terminal is given back, and the command line has one sentence to tell."""
 
 import asyncio
+import gc
+import warnings
 
 import pytest
 from cockpit_widgets import LogView
+from textual.screen import Screen
 
 from cockpit.api_server import ApiServer
 from cockpit.app import AppOptions, CockpitApp
@@ -29,10 +32,28 @@ async def test_an_error_of_a_worker_is_handed_on_and_not_printed() -> None:
     made = app()
     with pytest.raises(Exception, match="a secret value"):
         async with made.run_test() as pilot:
-            made.run_soon(fail(), "odd")
+            made.run_soon(fail, "odd")
             await pilot.pause()
     assert isinstance(made.fault, OddError)
     assert made._exit_renderables == []
+
+
+class FilledScreen(Screen[None]):
+    has_input = True
+
+
+async def test_a_question_that_is_dropped_before_it_began_was_never_made() -> None:
+    """The key that leaves pressed twice at once: the second ends the app before the first has asked."""
+    made = app()
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        async with made.run_test():
+            await made.push_screen(FilledScreen())
+            await made.action_quit()
+            await made.action_quit()
+            assert made._exit
+        gc.collect()
+    assert not [str(one.message) for one in warned if "never awaited" in str(one.message)]
 
 
 async def test_an_answer_for_a_page_that_was_left_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
