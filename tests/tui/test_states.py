@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from functools import partial
 from typing import Any
 
 import pytest
@@ -208,7 +209,7 @@ async def test_it_leaves_within_a_second(estate: Estate | None, keys: tuple[str,
     app = ScriptedApp(estate, write=True)
     if estate is None:
         app.attachment.link = Link.CONNECTING
-        app.attachment.run = lambda: asyncio.sleep(3_600)  # type: ignore[method-assign]
+        app.attachment.run = partial(asyncio.sleep, 3_600)  # type: ignore[method-assign]
         app._start()
     async with app.run_test(size=(80, 24)) as pilot:
         if keys:
