@@ -209,9 +209,16 @@ ROWS = (
         wordings=(
             on_create(
                 r"queue resource quota insufficient(?:: (?P<why>.*))?",
-                "its Volcano queue has too little left",
+                "queue {queue} has too little left: {why}",
             ),
-            on_create(r"resource in cluster is overused", "the cluster is overused: Volcano lets nobody in"),
+            on_create(
+                r"resource quota insufficient, requested: (?P<why>.*)",
+                "the quota of the namespace of queue {queue} is used up: asks {why}",
+            ),
+            on_create(
+                r"resource in cluster is overused(?:: (?P<why>.*))?",
+                "queue {queue} has not admitted it, the cluster is overused: {why}",
+            ),
         ),
     ),
     CatalogueRow(

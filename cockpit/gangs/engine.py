@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import msgspec
 
 from cockpit.gangs.manifests import Attached, mapping
+from cockpit.gangs.told import Told
 from cockpit.gangs.verdict import GangVerdict, QueueState, WaitingView
 from cockpit.model.gang import ClusterQueue, LocalQueue, PodGroup, Workload
 from cockpit.model.job import JobObject
@@ -234,9 +235,18 @@ class Engine:
         """Who stands in which line that `places_api` tells of: (namespace, name) of a workload to its uid."""
         return {}
 
-    def reason(self, group: PodGroup, pods: tuple[Pod, ...]) -> str:
-        """Why a group of pods waits, "" where the members' own sentences hold the cause."""
-        return ""
+    def reason(self, group: PodGroup, pods: tuple[Pod, ...]) -> Told:
+        """Why a group of pods waits; its sentence is "" where the members' own hold the cause."""
+        return Told("")
+
+    def reason_of_event(self, group: PodGroup, message: str) -> Told | None:
+        """What an event about the group tells of why it waits, None where it tells nothing of that."""
+        return None
+
+    def reason_of_queue(self, group: PodGroup, queue: Mapping[str, Any] | None) -> Told | None:
+        """Why the queue of a group that it has not let in does not; `queue` is its object as the API gave it,
+        None where it does not exist. None: the queue says nothing."""
+        return None
 
     def is_set_aside(self, message: str) -> bool:
         """True where the scheduler's sentence means that the pod is not tried again by itself."""
@@ -352,6 +362,8 @@ class Engine:
     """The store's table of queues that jobs are submitted to, "" where its queues are not shown."""
     cluster_queues: ClassVar[str] = ""
     """The store's table of the queues behind them, "" where there are none."""
+    group_queue: ClassVar[ApiKind | None] = None
+    """The queue that a group of pods names; of the cluster, and not watched."""
 
     def queue_state(self, queue: Queue) -> QueueState:
         """Whether the queue takes jobs, and why not."""

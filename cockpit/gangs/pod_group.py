@@ -7,7 +7,9 @@ never take their True back). What is bound is counted from the pods.
 from collections.abc import Iterable, Sequence
 
 from cockpit.gangs import registry
+from cockpit.gangs.engine import OwnJob
 from cockpit.gangs.sentence import counted, one_line
+from cockpit.gangs.told import Told
 from cockpit.gangs.verdict import GangState, GangVerdict
 from cockpit.model.gang import PodGroup
 from cockpit.model.pod import Pod
@@ -56,13 +58,37 @@ def verdict(group: PodGroup, pods: tuple[Pod, ...], position: int | None = None)
         return GangVerdict(state=state, queue=group.queue) if placed >= (group.min_member or 1) else None
     if not is_in_line(group, placed):
         return None
+    return as_verdict(registry.engine_named(group.engine).reason(group, pods), group, position)
+
+
+def as_verdict(why: Told, group: PodGroup, position: int | None) -> GangVerdict:
+    """The verdict of a gang that waits for that reason."""
     return GangVerdict(
-        state=GangState.QUEUED,
-        reason=one_line(registry.engine_named(group.engine).reason(group, pods)),
+        state=GangState.BLOCKED if why.is_blocked else GangState.QUEUED,
+        reason=one_line(why.sentence),
         position=position,
         is_estimate=position is not None,
         queue=group.queue,
+        cause=why.cause,
+        facts=why.facts,
+        sureness=why.sureness,
+        message=why.message,
+        since_seconds=why.since_seconds,
     )
+
+
+def of_own_job(own: OwnJob, namespace: str, name: str, uid: str, store: StoreReader) -> PodGroup | None:
+    """The group that an engine makes for a job of its own kind before there are pods, None without one."""
+    for key in group_keys(own, namespace, name, uid):
+        for group in store.pod_groups_named(key):
+            if group.owner is not None and group.owner.uid == uid:
+                return group
+    return None
+
+
+def group_keys(own: OwnJob, namespace: str, name: str, uid: str) -> tuple[str, ...]:
+    """What the group of such a job may be called, as "namespace/name"."""
+    return tuple(f"{namespace}/{one}" for one in own.group_names(name, uid))
 
 
 def estimate_positions(store: StoreReader, keys: Iterable[str]) -> dict[str, int]:

@@ -11,7 +11,9 @@ from typing import NamedTuple
 
 from cockpit.catalogue import TextPlace, Understood, understand
 from cockpit.gangs.sentence import counted, listed, one_line
+from cockpit.gangs.told import Told
 from cockpit.k8s.gpu_resources import is_gpu_resource, resource_word
+from cockpit.model.sureness import Sureness
 
 _HEAD = re.compile(r"0/(\d+) nodes are (?:un)?available: ?(.*)", re.DOTALL)
 _PART = re.compile(r"(?:^|, )(\d+) (.*?)(?=, \d+ |$)", re.DOTALL)
@@ -63,6 +65,18 @@ def plain(message: str, *, gpus: int = 0) -> str:
     if gpus == 1:
         head = "needs 1 GPU: "
     return listed(head or "no node takes it: ", phrases)
+
+
+def told(message: str, fallback: str = "") -> Told:
+    """What an engine says of a whole group: the row of the catalogue and the names that the text holds.
+
+    `fallback` is the row where the text is not known.
+    """
+    found = _match(message)
+    cause = fallback if found is None else found.cause
+    facts = () if found is None else tuple((key, value) for key, value in found.names.items() if value)
+    sureness = Sureness.SAID if cause else Sureness.UNKNOWN
+    return Told(plain(message), cause, sureness=sureness, facts=facts, message=message)
 
 
 def is_consequence(message: str) -> bool:

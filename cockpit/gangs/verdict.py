@@ -36,6 +36,7 @@ class GangVerdict(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     was not understood), `facts` the values behind the sentence by name (flavor, head, check, ...), whole.
     `message` holds the engine's own words, said since `since_seconds` (epoch seconds, None unknown).
     `missing` counts units of `resource` in `flavor` that are wanting, in base units; None unknown or none.
+    `again_seconds` is when it is tried again, where the engine has set a time.
     `position` 1 is next; `is_estimate` where it was computed here and not told by the engine.
     """
 
@@ -53,6 +54,7 @@ class GangVerdict(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     sureness: Sureness = Sureness.UNKNOWN
     message: str = ""
     since_seconds: float | None = None
+    again_seconds: float | None = None
 
     @property
     def is_waiting(self) -> bool:

@@ -12,15 +12,10 @@ from cockpit.gangs.verdict import GangVerdict
 from cockpit.jobs.job_state import Facts
 from cockpit.jobs.owner_chain import Root
 from cockpit.jobs.row import Positions, gang_of, make_object_row, newest_warning, workload_of
-from cockpit.model.gang import PodGroup, Workload
+from cockpit.model.gang import Workload
 from cockpit.model.job import Job, JobObject
 from cockpit.model.pod import Pod
 from cockpit.model.store_reader import StoreReader
-
-
-def group_keys(own: OwnJob, root: Root) -> tuple[str, ...]:
-    """What its group may be called, as "namespace/name"."""
-    return tuple(f"{root.namespace}/{name}" for name in own.group_names(root.name, root.uid))
 
 
 def is_row(job: JobObject, pods: Iterable[Pod], store: StoreReader) -> bool:
@@ -70,13 +65,8 @@ def _gang(
     """By the group that its pods name; without pods by the group that is named after it."""
     if pods or workload is not None:
         return gang_of(workload, store, positions, pods)
-    group = next((one for key in group_keys(own, root) for one in _owned(root, key, store)), None)
+    group = pod_group.of_own_job(own, root.namespace, root.name, root.uid, store)
     if group is None:
         return None
     place = positions.get(group.uid)
     return pod_group.verdict(group, (), None if place is None else place.number)
-
-
-def _owned(root: Root, key: str, store: StoreReader) -> list[PodGroup]:
-    found = store.pod_groups_named(key)
-    return [one for one in found if one.owner is not None and one.owner.uid == root.uid]

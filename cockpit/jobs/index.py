@@ -347,7 +347,7 @@ class JobIndex:
         """Which groups move the row: those that its pods name, and what an engine makes before them."""
         named = {f"{pod.namespace}/{name}" for pod, name in registry.groups_named(pods)}
         if root is not None and (own := registry.own_job(root.api_version, root.kind)) is not None:
-            named.update(engine_job.group_keys(own, root))
+            named.update(pod_group.group_keys(own, root.namespace, root.name, root.uid))
         gangs = tuple(sorted(named))
         former = self._gangs_of.pop(key, ())
         if gangs:

@@ -27,6 +27,8 @@ class CauseFound(msgspec.Struct, frozen=True, kw_only=True):
     since_seconds: float | None = None
     root: Subject | None = None
     also: tuple[str, ...] = ()
+    words: str = ""  # the sentence before its names were put in, "" where it was made otherwise
+    names: tuple[tuple[str, object], ...] = ()
 
 
 _OPTIONAL = r"(?:: | \(|, it asks |, )?\{%s\}\)?"
@@ -57,9 +59,12 @@ def draft(
     """A cause whose sentence is `text` with the names put in; the names become facts, with `facts` behind."""
     given = dict(names or {})
     own = tuple((key, str(value)) for key, value in given.items() if str(value))
+    words = without_empty(text, given)
     return CauseFound(
         cause=cause,
-        sentence=say(without_empty(text, given), **given),
+        sentence=say(words, **given),
+        words=words,
+        names=tuple(given.items()),
         sureness=sureness,
         facts=(*own, *facts),
         evidence=evidence,
@@ -67,6 +72,20 @@ def draft(
         since_seconds=since_seconds,
         root=root,
         also=also,
+    )
+
+
+_PLACE = re.compile(r"\{(\w+)\}")
+
+
+def joined(found: CauseFound, head: str, tail: str = "", /, **names: object) -> CauseFound:
+    """The same cause with words before and behind its sentence. Where they are too long together the names
+    of both are shortened, never a number."""
+    inner = _PLACE.sub(r"{of_\1}", found.words) if found.words else "{of_it}"
+    words = f"{head}{inner}{tail}"
+    given = {f"of_{key}": value for key, value in found.names} if found.words else {"of_it": found.sentence}
+    return msgspec.structs.replace(
+        found, sentence=say(words, **given, **names), words=words, names=(*given.items(), *names.items())
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from cockpit.catalogue import TextPlace, understand
 from cockpit.gangs import registry
 from cockpit.gangs.engine_of_job import admitted_by
+from cockpit.gangs.verdict import GangVerdict
 from cockpit.model.event import Event
 from cockpit.model.job import Job, JobObject, OwnerObject
 from cockpit.model.pod import Pod
@@ -17,6 +18,7 @@ from cockpit.triage.cause_found import CauseFound, draft, is_up, not_understood,
 from cockpit.triage.claims import tree_named
 from cockpit.triage.cluster_view import Trees
 from cockpit.triage.verdict import Evidence
+from cockpit.triage.walk import Walk
 
 UNTOUCHED_SECONDS = 60.0
 """A controller that runs has written a status after so long."""
@@ -158,6 +160,42 @@ def without_launcher(job: Job, pods: tuple[Pod, ...], store: StoreReader) -> Cau
         evidence=(Evidence(f"Pod {first.key}", "condition Ready", "False"),),
         also=also,
     )
+
+
+def counts_its_launcher(walk: Walk, gang: GangVerdict) -> CauseFound | None:
+    """The group waits for a launcher that is made once its workers, whom the group holds, are ready."""
+    job, object_ = walk.job, object_of(walk.job, walk.store)
+    if job.kind != "MPIJob" or not isinstance(object_, JobObject):
+        return None
+    workers = sum(role.replicas for role in object_.replicas if role.role != "launcher")
+    if any(pod.role == "launcher" for pod in walk.pods) or len(walk.pods) < workers:
+        return None
+    tree = tree_named(walk.trees, job.kind, job.namespace, job.name)
+    policy = ((tree or {}).get("spec") or {}).get("launcherCreationPolicy")
+    if policy != _WAITS_FOR_WORKERS and not (tree is None and _is_older(job, walk.now_seconds, 30.0)):
+        return None
+    wanted = dict(gang.facts).get("all", "?")
+    return draft(
+        "A16",
+        "no launcher before its {workers} workers run; their group waits for {wanted} pods: deadlock",
+        names={"workers": workers, "wanted": wanted},
+        sureness=Sureness.INFERRED if tree is None else Sureness.PROVED,
+        evidence=(
+            Evidence(f"{job.kind} {job.namespace}/{job.name}", "launcherCreationPolicy", str(policy or "")),
+            Evidence(f"PodGroup {job.namespace}/{dict(gang.facts).get('group', '')}", "minimum", wanted),
+        ),
+        also=("B16",),
+    )
+
+
+_WAITS_FOR_WORKERS = "WaitForWorkersReady"
+
+
+def _is_older(job: Job, now_seconds: float | None, seconds: float) -> bool:
+    """Whether the job is there for that long; False where that is not known."""
+    if now_seconds is None or job.created_seconds is None:
+        return False
+    return now_seconds - job.created_seconds >= seconds
 
 
 def _untouched(

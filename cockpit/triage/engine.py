@@ -15,6 +15,7 @@ from cockpit.triage.placement_context import PlacementContext
 from cockpit.triage.placing import unplaced
 from cockpit.triage.queue_walk import of_queue
 from cockpit.triage.verdict import Subject, Verdict
+from cockpit.triage.walk import Walk
 
 
 def explain(subject: Subject, view: ClusterView) -> Verdict:
@@ -37,11 +38,11 @@ def problems(view: ClusterView) -> tuple[Verdict, ...]:
 def of_job(job: Job, view: ClusterView, subject: Subject | None = None) -> Verdict:
     """Why the job of that row waits or is broken."""
     pods = view.jobs.members(job.key)
-    walk = job_walk.Walk(
+    walk = Walk(
         job=job,
         pods=pods,
         store=view.store,
-        gang=standing(job, pods, view.store),
+        gang=standing(job, pods, view.store, view.trees),
         now_seconds=view.now_seconds,
         last_lines=view.last_lines,
         around=view.around,

@@ -1,15 +1,19 @@
 """Where the gang of a job stands: the engine that has yet to admit it, then the one that places its pods."""
 
 from cockpit.gangs import pod_group, registry
+from cockpit.gangs.told import Told
 from cockpit.gangs.verdict import GangVerdict
-from cockpit.model.gang import Workload
+from cockpit.model.gang import PodGroup, Workload
 from cockpit.model.job import Job
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
+from cockpit.triage.cluster_view import NO_TREES, Trees
 
 
-def standing(job: Job, pods: tuple[Pod, ...], store: StoreReader) -> GangVerdict | None:
+def standing(
+    job: Job, pods: tuple[Pod, ...], store: StoreReader, trees: Trees = NO_TREES
+) -> GangVerdict | None:
     """The verdict of the job's engine, None where none holds it or there is none."""
     queued = None
     workload: Workload | None = store.get(Kind.WORKLOAD, job.workload_uid) if job.workload_uid else None
@@ -20,7 +24,41 @@ def standing(job: Job, pods: tuple[Pod, ...], store: StoreReader) -> GangVerdict
         if queued.is_waiting:
             return queued
     group = pod_group.group_of(pods, store)
+    own = registry.own_job(job.api_version, job.kind)
+    if group is None and own is not None and not pods:
+        group = pod_group.of_own_job(own, job.namespace, job.name, job.uid, store)
     if group is None:
         return queued
     placed = pod_group.verdict(group, pods, job.position)
-    return placed if placed is not None and placed.is_waiting else queued
+    if placed is None or not placed.is_waiting:
+        return queued
+    if placed.cause == "A13":
+        why = _of_queue(group, trees) or _of_events(group, store)
+        return placed if why is None else pod_group.as_verdict(why, group, job.position)
+    return placed
+
+
+def _of_queue(group: PodGroup, trees: Trees) -> Told | None:
+    """What the queue that has yet to let the group in tells itself, where it was read."""
+    engine = registry.engine_named(group.engine)
+    if engine.group_queue is None:
+        return None
+    api_version, kind = engine.group_queue
+    known = trees.get((kind, ""))
+    if known is None:
+        return None
+    of_engine = [one for one in known if one.get("apiVersion") == api_version]
+    if known and not of_engine:  # another engine has a kind of that name
+        return None
+    named = (one for one in of_engine if one.get("metadata", {}).get("name") == group.queue)
+    return engine.reason_of_queue(group, next(named, None))
+
+
+def _of_events(group: PodGroup, store: StoreReader) -> Told | None:
+    """The newest word about the group that its engine understands."""
+    engine = registry.engine_named(group.engine)
+    for event in store.events_of(group.uid):
+        why = engine.reason_of_event(group, event.message)
+        if why is not None:
+            return why._replace(message=event.message, since_seconds=event.first_seconds)
+    return None

@@ -1,46 +1,23 @@
 """A job from level A to level E, top down: the first level that holds it is the cause."""
 
-from collections.abc import Callable, Mapping
-
 import msgspec
 
-from cockpit.catalogue import BY_ID, TextPlace, understand
-from cockpit.fit.surroundings import UNKNOWN, Surroundings
-from cockpit.gangs import registry, scheduler
-from cockpit.gangs.pod_group import SET_ASIDE, refused_why
+from cockpit.catalogue import TextPlace, understand
+from cockpit.gangs import registry
 from cockpit.gangs.sentence import counted
-from cockpit.gangs.verdict import GangVerdict
 from cockpit.gangs.wording import say
 from cockpit.jobs.members import end_words, short_name
 from cockpit.k8s.waiting_reasons import Severity, waiting_reason
-from cockpit.model.job import Job, JobObject, JobState
+from cockpit.model.job import JobObject, JobState
 from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind, condition
-from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
 from cockpit.triage import creation, starting
-from cockpit.triage.cause_found import CauseFound, draft, is_up, of_event, of_pod
-from cockpit.triage.cluster_view import NO_TREES, Trees
-from cockpit.triage.funnel import Sifted
-from cockpit.triage.placement_context import PlacementContext
-from cockpit.triage.placing import unplaced
+from cockpit.triage.cause_found import CauseFound, draft, is_up, joined, of_pod
+from cockpit.triage.gang_walk import half_placed, held_by_gang, unplaced_member
 from cockpit.triage.verdict import Evidence, Subject
-
-
-class Walk(msgspec.Struct, frozen=True, kw_only=True):
-    """A job and everything that its verdict is reached from. `now_seconds` None: nothing that takes time is
-    told, as in the rows of jobs, which are drawn anew for changes only."""
-
-    job: Job
-    pods: tuple[Pod, ...]
-    store: StoreReader
-    gang: GangVerdict | None = None
-    now_seconds: float | None = None
-    last_lines: Mapping[str, str] = {}
-    around: Surroundings = UNKNOWN
-    trees: Trees = NO_TREES
-    sift: Callable[[Pod], Sifted] | None = None
+from cockpit.triage.walk import Walk
 
 
 def sentence(walk: Walk) -> str:
@@ -57,7 +34,7 @@ def judge(walk: Walk) -> CauseFound | None:
     if job.state in JobState.ENDED:
         return _ended(walk)
     if walk.gang is not None and walk.gang.is_waiting and not any(pod.node for pod in walk.pods):
-        return _held_by_gang(walk, walk.gang)
+        return held_by_gang(walk, walk.gang)
     if job.state == JobState.STARTING and not walk.pods:
         return CauseFound(cause="", sentence="admitted: its pods are about to be made")
     if job.state in (JobState.SUSPENDED, JobState.QUEUED) and not walk.pods:
@@ -66,45 +43,8 @@ def judge(walk: Walk) -> CauseFound | None:
         return creation.not_made(job, walk.pods, walk.store, walk.now_seconds, walk.trees)
     if job.state == JobState.SUSPENDED:
         held = creation.suspended(job, walk.store, walk.now_seconds)
-        left = _left(walk)
-        return msgspec.structs.replace(held, sentence=say("{why}{left}", why=held.sentence, left=left))
+        return joined(held, "", _left(walk))
     return _of_pods(walk)
-
-
-# ---- B
-
-
-def _held_by_gang(walk: Walk, gang: GangVerdict) -> CauseFound:
-    """The engine's own verdict; where it leaves the cause to the members, theirs."""
-    if not gang.reason:
-        found = _unplaced(walk)
-        if found is not None:
-            return found
-    workload = walk.store.get(Kind.WORKLOAD, walk.job.workload_uid) if walk.job.workload_uid else None
-    evidence: tuple[Evidence, ...] = ()
-    if workload is not None:
-        evidence = tuple(
-            Evidence(
-                f"Workload {workload.namespace}/{workload.name}",
-                one.type,
-                f"{one.reason}: {one.message}" if one.message else one.reason,
-                one.changed_seconds,
-            )
-            for one in workload.conditions
-            if one.status != "True" or one.type in ("Evicted", "Preempted")
-        )
-    preempted = next((pod for pod in walk.pods if pod.disruption_reason), None)
-    also = ("B26",) if preempted is not None and gang.cause != "B26" else ()
-    known = gang.cause in BY_ID
-    return CauseFound(
-        cause=gang.cause,
-        sentence=say("{why}", why=gang.reason or "waits for its queue"),
-        sureness=gang.sureness if known else Sureness.SAID,
-        facts=gang.facts,
-        evidence=evidence,
-        since_seconds=gang.since_seconds,
-        also=also,
-    )
 
 
 # ---- the end
@@ -188,12 +128,9 @@ def _member(walk: Walk, pod: Pod, alike: list[Pod]) -> CauseFound:
     more = f", and {len(alike) - 1} more" if len(alike) > 1 else ""
     is_alone = len(walk.pods) == 1 and not pod.role
     if found.cause in ("D14", ""):
-        name = short_name(pod)
-        text = "{member} " + "{why}" + more if not is_alone else "{why}" + more
-        names: dict[str, object] = {"why": found.sentence}
-        if not is_alone:
-            names["member"] = name
-        return msgspec.structs.replace(found, sentence=say(text, **names))
+        return (
+            joined(found, "", more) if is_alone else joined(found, "{member} ", more, member=short_name(pod))
+        )
     return _prefixed(found, pod, walk, more)
 
 
@@ -201,9 +138,7 @@ def _prefixed(found: CauseFound, pod: Pod, walk: Walk, more: str = "") -> CauseF
     """A member's cause as the job's sentence: which member, where there are several."""
     if len(walk.pods) == 1 and not pod.role:
         return found
-    return msgspec.structs.replace(
-        found, sentence=say("{member}: {why}" + more, member=short_name(pod), why=found.sentence)
-    )
+    return joined(found, "{member}: ", more, member=short_name(pod))
 
 
 # ---- C, D and E
@@ -220,7 +155,7 @@ def _of_pods(walk: Walk) -> CauseFound | None:
         return _worker_failed(walk, failed)
     unbound = [pod for pod in alive if not pod.node]
     if unbound:
-        found = _half_placed(walk, unbound) or _unplaced(walk)
+        found = half_placed(walk, unbound) or unplaced_member(walk)
         if found is not None and preempted:
             return msgspec.structs.replace(found, also=(*found.also, "B26"))
         return found
@@ -270,82 +205,6 @@ def _worker_failed(walk: Walk, failed: list[Pod]) -> CauseFound:
         also=(found.cause,) if found.cause else (),
         root=Subject("pod", pod.namespace, pod.name),
     )
-
-
-def _unplaced(walk: Walk) -> CauseFound | None:
-    """The member that is a cause, not one of those that wait for it."""
-    waiting = [pod for pod in walk.pods if not pod.node and not pod.is_finished]
-    if not waiting:
-        return None
-    context = PlacementContext(
-        store=walk.store,
-        now_seconds=walk.now_seconds,
-        around=walk.around,
-        trees=walk.trees,
-        waiting=sum(1 for pod in waiting if pod.gpus),
-        sift=walk.sift,
-    )
-    told = [pod for pod in waiting if pod.scheduled_message and pod.scheduled_reason != "SchedulingGated"]
-    for pod in told:
-        if not scheduler.is_consequence(pod.scheduled_message):
-            return unplaced(pod, context)
-    for pod in waiting:  # the cause may survive only in an older event of one member of the group
-        for event in walk.store.events_of(pod.uid):
-            if event.reason == "FailedScheduling" and not scheduler.is_consequence(event.message):
-                aside = any(registry.is_set_aside(one.scheduled_message) for one in told)
-                known = msgspec.structs.replace(pod, scheduled_message=event.message)
-                found = msgspec.structs.replace(unplaced(known, context), also=("B17",))
-                if aside:
-                    text = "{why}; " + SET_ASIDE
-                    found = msgspec.structs.replace(found, sentence=say(text, why=found.sentence))
-                return msgspec.structs.replace(found, evidence=(of_event(event), *found.evidence[1:]))
-    if told and all(registry.is_set_aside(pod.scheduled_message) for pod in told):
-        said = of_pod(told[0], "PodScheduled", told[0].scheduled_message)
-        return CauseFound(
-            cause="B17", sentence=refused_why(waiting), sureness=Sureness.INFERRED, evidence=(said,)
-        )
-    return unplaced(told[0] if told else waiting[0], context)
-
-
-def _half_placed(walk: Walk, unbound: list[Pod]) -> CauseFound | None:
-    """Some members hold GPUs and wait for the others, and another job does the same."""
-    if walk.job.workload_uid or not any(pod.gpus for pod in unbound):
-        return None
-    held = [pod for pod in walk.pods if pod.gpus_allocated]
-    if not held or all(pod.gang for pod in unbound):
-        return None
-    resource = unbound[0].gpu_resource
-    other = _other_half(walk, resource)
-    if other is None:
-        return None
-    gpus = sum(pod.gpus_allocated for pod in held)
-    return draft(
-        "B25",
-        "half placed, holds {gpus} for nothing: it and {other} wait for each other's GPUs",
-        names={"gpus": counted(gpus, "GPU"), "other": other},
-        sureness=Sureness.PROVED,
-        evidence=tuple(
-            of_pod(pod, "PodScheduled", pod.scheduled_message or pod.scheduled_reason) for pod in unbound[:2]
-        ),
-        also=("C1",),
-    )
-
-
-def _other_half(walk: Walk, resource: str) -> str | None:
-    """The name of another job of which some pods hold the resource and some wait for it."""
-    own = {pod.owner_uid or pod.uid for pod in walk.pods}
-    waiting: dict[str, Pod] = {}
-    holding: set[str] = set()
-    for pod in walk.store.gpu_pods():
-        owner = pod.owner_uid
-        if not owner or owner in own or pod.is_finished or pod.gpu_resource != resource:
-            continue
-        if pod.node:
-            holding.add(owner)
-        elif pod.scheduled == "False" and not pod.is_gated:
-            waiting.setdefault(owner, pod)
-    both = sorted(waiting[one].owner_name for one in waiting if one in holding)
-    return both[0] if both else None
 
 
 def _late(walk: Walk, late: list[Pod]) -> CauseFound:

@@ -13,7 +13,7 @@ from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.scheduling import NodeTerm
 from cockpit.model.sureness import Sureness
-from cockpit.triage.cause_found import CauseFound, draft, not_understood, of_event
+from cockpit.triage.cause_found import CauseFound, draft, joined, not_understood, of_event, without_empty
 from cockpit.triage.funnel import Sifted
 from cockpit.triage.placement_context import PlacementContext
 from cockpit.triage.room import amount, amount_words, of_gpus, of_others
@@ -66,15 +66,12 @@ def verdict(  # noqa: PLR0917 - what was said, and what is there
     sureness = Sureness.PROVED if told else Sureness.INFERRED
     also = tuple(dict.fromkeys((*made.also, *further(sifted, made.cause), *sorted(told - {""}))))
     also = tuple(one for one in also if one != made.cause)
-    found = CauseFound(
-        cause=made.cause,
-        sentence=made.sentence,
+    found = msgspec.structs.replace(
+        made,
         sureness=sureness if made.sureness is Sureness.SAID else made.sureness,
-        facts=made.facts,
         evidence=(said, *made.evidence),
         funnel=sifted.funnel,
         since_seconds=said.since_seconds,
-        root=made.root,
         also=also,
     )
     return _scaling(pod, _preempting(pod, found, preemption, said, sifted), context)
@@ -110,15 +107,12 @@ def _scaling(pod: Pod, found: CauseFound, context: PlacementContext) -> CauseFou
         known = understand(TextPlace.POD, event.message)
         if known is None or known.cause not in ("C27", "C28", "C29"):
             continue
-        made = draft(
-            known.cause, known.wording.words + "; {why}", names={**known.names, "why": found.sentence}
-        )
+        names = {key: value for key, value in known.names.items() if value}
         return msgspec.structs.replace(
-            found,
+            joined(found, without_empty(known.wording.words, known.names) + "; ", **names),
             cause=known.cause,
-            sentence=made.sentence,
             sureness=Sureness.SAID,
-            facts=(*(pair for pair in made.facts if pair[0] != "why"), *found.facts),
+            facts=(*names.items(), *found.facts),
             evidence=(of_event(event), *found.evidence),
             also=(found.cause, *found.also),
         )
@@ -387,28 +381,19 @@ def _preempting(pod: Pod, found: CauseFound, preemption: str, said: Evidence, si
     if not pod.traits.wishes.preempts and (
         not preemption or understand(TextPlace.POD, preemption) is not None
     ):
-        text = "PriorityClass {priority_class} may not preempt; {why}"
-        names: dict[str, object] = {
-            "priority_class": pod.priority_class or "of the pod",
-            "why": found.sentence,
-        }
+        text = "PriorityClass {priority_class} may not preempt; "
+        names: dict[str, object] = {"priority_class": pod.priority_class or "of the pod"}
         cause = "C21"
     elif (pod.priority or 0) > 0 and _finds_no_victims(preemption):
-        text = "nobody below its priority {priority} to preempt; {why}"
-        names = {"priority": pod.priority or 0, "why": found.sentence}
+        text = "nobody below its priority {priority} to preempt; "
+        names = {"priority": pod.priority or 0}
         cause = "C20"
     else:
         return found
-    made = draft(cause, text, names=names)
-    return CauseFound(
+    return msgspec.structs.replace(
+        joined(found, text, **names),
         cause=cause,
-        sentence=made.sentence,
-        sureness=found.sureness,
-        facts=(*(pair for pair in made.facts if pair[0] != "why"), *found.facts),
-        evidence=found.evidence,
-        funnel=found.funnel,
-        since_seconds=found.since_seconds,
-        root=found.root,
+        facts=(*((key, str(value)) for key, value in names.items()), *found.facts),
         also=(found.cause, *(one for one in found.also if one != cause)),
     )
 

@@ -181,11 +181,8 @@ def _of_end(pod: Pod, line: str, said: Evidence, words: str) -> CauseFound:
         text = "{words}: {line}"
         evidence = (said, Evidence(said.object, "last log line", lines[-1]))
     made = draft("D14", text, names=names, evidence=evidence)
-    return CauseFound(
-        cause="D14",
-        sentence=made.sentence,
-        facts=(("exit", str(pod.exit_code)), ("restarts", str(pod.restarts))),
-        evidence=evidence,
+    return msgspec.structs.replace(
+        made, facts=(("exit", str(pod.exit_code)), ("restarts", str(pod.restarts)))
     )
 
 
@@ -244,7 +241,7 @@ def _by_claim(found: CauseFound, pod: Pod, trees: Trees) -> CauseFound:
     names = {**dict(found.facts), "volume": claim}
     words = _WITH_CLAIM if "why" in names else _ATTACHED
     made = draft(found.cause, words, names={**names, "pv": volume}, evidence=found.evidence)
-    return msgspec.structs.replace(found, sentence=made.sentence, facts=(*found.facts, ("claim", claim)))
+    return msgspec.structs.replace(made, facts=(*found.facts, ("claim", claim)))
 
 
 _WITH_CLAIM = "volume {volume} cannot be mounted: {why} ({pv})"

@@ -13,6 +13,7 @@ from pathlib import Path
 from tests.real import commit, seed_of
 from tests.triage import judge, recorder, table
 from tests.triage.case import CASES, Case, read_cases, write_case
+from tests.triage.fresh import fresh
 from tests.triage.recorder import Asked
 from tests.triage.scripts import ALL
 from tests.triage.stage import SCRIPTS, Script
@@ -114,6 +115,15 @@ def _record(given: argparse.Namespace) -> int:
     return 1 if failed or (held and not judge.reaches_bars(fresh)) else 0
 
 
+def _fresh(seed: int, count: int) -> int:
+    found = judge.judged(fresh(seed, count))
+    print(f"seed {seed}: {judge.figures(found)}")
+    for one in found:
+        if not one.is_right:
+            print(f"  {one.line()}")
+    return 0 if judge.reaches_bars(found) else 1
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """0, or 1 where scripts came to nothing, or fresh cases miss the bars that the committed ones reach."""
     parser = argparse.ArgumentParser(prog="python -m tests.triage")
@@ -128,12 +138,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--second", action="store_true", help="with --scripts: those that have a second cause, with it"
     )
     asked.add_argument("--scripts", nargs="+", default=[], help="those whose names begin so, not a draw")
+    new = commands.add_parser("fresh", help="judge fixtures of a new seed, with other names: nothing is kept")
+    new.add_argument("--seed", type=int, default=seed_of_commit(), help="by default drawn from the commit")
+    new.add_argument("--count", type=int, default=60)
     took = commands.add_parser("take", help="take cases that were recorded elsewhere into the corpus")
     took.add_argument("folder", type=Path)
     given = parser.parse_args(arguments)
     assert ALL
     if given.command == "record":
         return _record(given)
+    if given.command == "fresh":
+        return _fresh(given.seed, given.count)
     if given.command == "take":
         return _take(given.folder)
     found = judge.judged(read_cases())

@@ -89,17 +89,17 @@ def played(one: Script, seed: int, has_second: bool, ground: Ground | None) -> C
     if ground is None:
         paper = FixtureStage(draw)
         expected = one.play(paper)
-        return _case(one, seed, expected, paper.objects(), paper.now_seconds, "fixture")
+        return case_of(one, seed, expected, paper.objects(), paper.now_seconds, "fixture")
     stage = BedStage(ground.api, ground.served, draw)
     try:
         expected = one.play(stage)
         source = version_of(one.source, ground.programs)
-        return _case(one, seed, expected, stage.objects(), time.time(), source)
+        return case_of(one, seed, expected, stage.objects(), time.time(), source)
     finally:
         stage.close()
 
 
-def _case(
+def case_of(
     one: Script,
     seed: int,
     expected: Expected,
@@ -107,6 +107,7 @@ def _case(
     now_seconds: float,
     source: str,
 ) -> Case:
+    """The case that a play came to, seen at `now_seconds`."""
     top = expected.top or one.row
     return Case(
         name=f"{one.name}-{seed}",

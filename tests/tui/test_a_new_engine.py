@@ -25,6 +25,7 @@ from cockpit.gangs.engine import (
     SuspendChange,
 )
 from cockpit.gangs.manifests import Attached, copied, label_pods, set_scheduler
+from cockpit.gangs.told import Told
 from cockpit.gangs.verdict import QueueState
 from cockpit.jobs.index import JobIndex
 from cockpit.kube.discovery import Served, ServedResource
@@ -100,8 +101,8 @@ class Tiny(Engine):
     queue_types = (TinyQueue,)
     local_queues = QUEUES
 
-    def reason(self, group: PodGroup, pods: tuple[Pod, ...]) -> str:
-        return f"lane {group.queue} waits for {group.min_member} at once"
+    def reason(self, group: PodGroup, pods: tuple[Pod, ...]) -> Told:
+        return Told(f"lane {group.queue} waits for {group.min_member} at once")
 
     def suits(self, job: NewJob, installed: InstalledEngine) -> Suited | None:
         return None

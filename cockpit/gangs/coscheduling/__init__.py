@@ -21,6 +21,7 @@ from cockpit.gangs.manifests import (
     refuse_without_pods,
     set_scheduler,
 )
+from cockpit.gangs.told import Told, members_missing
 from cockpit.model.gang import PodGroup
 from cockpit.model.plan import Plan
 from cockpit.model.pod import DEFAULT_SCHEDULERS, Pod
@@ -72,12 +73,9 @@ class Coscheduling(Engine):
                     "a pod group of scheduler-plugins without schedulerName: its pods would start one by one"
                 )
 
-    def reason(self, group: PodGroup, pods: tuple[Pod, ...]) -> str:
+    def reason(self, group: PodGroup, pods: tuple[Pod, ...]) -> Told:
         """What the group itself tells: members that are missing. The rest stands on its pods only."""
-        there = sum(1 for pod in pods if not pod.is_finished)
-        if group.min_member is not None and there < group.min_member:
-            return f"its group has {there} of {group.min_member} pods"
-        return ""
+        return members_missing(group, pods) or Told("")
 
     def is_set_aside(self, message: str) -> bool:
         """True where a pod was refused for its group: only a touch of the group wakes it, room does not."""

@@ -3,23 +3,33 @@
 Source: KAI-Scheduler pkg/apis/scheduling/v2alpha2, pkg/podgrouper, docs/queues.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from cockpit.errors import BadInput
 from cockpit.gangs.engine import ClusterList, ControllerSigns, Engine
 from cockpit.gangs.manifests import Attached, copied, label_pods, refuse_without_pods, set_scheduler
+from cockpit.gangs.told import Told, told
 from cockpit.model.gang import PodGroup
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind, condition
+from cockpit.model.sureness import Sureness
 from cockpit.model.watched import Watched
 
 _GROUP = "scheduling.run.ai"
 _WORDS = {
-    "OverLimit": "its queue is at its limit",
-    "NonPreemptibleOverQuota": "over its queue's quota, and not preemptible",
-    "QueueDoesNotExist": "its queue {queue} does not exist",
+    # reason -> words without numbers, and what is said behind the numbers
+    "OverLimit": ("queue {queue} is at its limit", ""),
+    "NonPreemptibleOverQuota": ("over the quota of queue {queue}, and not preemptible", ", not preemptible"),
+    "QueueDoesNotExist": ("queue {queue} does not exist", ""),
 }
+_AMOUNTS = re.compile(
+    r"requested (?P<asked>[\d.]+) (?P<resource>GPUs?|CPU cores?|\w+)\b[^,]*, but (?P<queue>\S+) "
+    r"(?P<bound>quota|limit) is (?P<most>[\d.]+)",
+    re.IGNORECASE,
+)
+_PLACES = re.compile(r"Resources were found for (?P<some>\d+) pods? while (?P<all>\d+) are required")
 
 
 class Kai(Engine):
@@ -49,10 +59,25 @@ class Kai(Engine):
     def conflict_with(self, other: Engine) -> str:
         return f"a {other.name} queue and {self.name}'s queue count the same GPUs twice; keep one of them"
 
-    def reason(self, group: PodGroup, pods: tuple[Pod, ...]) -> str:
-        """The scheduler's reason in plain words, else its own sentence."""
-        told = condition(group.conditions, "UnschedulableOnNodePool")
-        if told is None or told.status != "True":
-            return ""
-        words = _WORDS.get(told.reason, "").format(queue=group.queue)
-        return words or told.message
+    def reason(self, group: PodGroup, pods: tuple[Pod, ...]) -> Told:
+        """The scheduler's reason in plain words and with its numbers, else its own sentence."""
+        mark = condition(group.conditions, "UnschedulableOnNodePool")
+        if mark is None or mark.status != "True":
+            return Told("")
+        return _told(mark.reason, mark.message, group.queue)._replace(
+            message=mark.message, since_seconds=mark.changed_seconds
+        )
+
+
+def _told(reason: str, message: str, queue: str) -> Told:
+    places = _PLACES.search(message)
+    if places is not None:
+        return told("B15", "nodes found for {some} of {all} pods of its group", places.groupdict())
+    if reason not in _WORDS:
+        return Told(message, sureness=Sureness.UNKNOWN)
+    words, tail = _WORDS[reason]
+    amounts = _AMOUNTS.search(message)
+    if amounts is None:
+        return told("B24", words, {"queue": queue})
+    text = "asks {asked} {resource}, the {bound} of queue {queue} is {most}" + tail
+    return told("B24", text, {**amounts.groupdict(), "queue": queue or amounts["queue"]})

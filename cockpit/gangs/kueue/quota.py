@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from cockpit.gangs.kueue import texts
-from cockpit.gangs.kueue.told import Told, plain, told
 from cockpit.gangs.sentence import counted, listed
+from cockpit.gangs.told import Told, plain, told
 from cockpit.k8s import quantity
 from cockpit.k8s.gpu_resources import is_gpu_resource, resource_word
 from cockpit.model.gang import ClusterQueue, QuotaRow, Workload

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from cockpit.gangs.kueue import texts
 from cockpit.gangs.kueue.quota import figure
 from cockpit.gangs.kueue.standing import cluster_queue_name, estimate_positions, gang_state
-from cockpit.gangs.kueue.told import Told, plain, told
 from cockpit.gangs.kueue.waiting import job_of, why_queued
 from cockpit.gangs.sentence import SENTENCE_LIMIT, counted, one_line
+from cockpit.gangs.told import Told, plain, told
 from cockpit.gangs.verdict import GangState, GangVerdict
 from cockpit.k8s.gpu_resources import resource_word
 from cockpit.model.gang import AdmissionCheck, Workload
@@ -64,6 +64,7 @@ def verdict(
         sureness=why.sureness,
         message="" if said is None else said.message,
         since_seconds=None if said is None else said.changed_seconds,
+        again_seconds=workload.requeue_at_seconds if why.cause == "B12" else None,
     )
 
 

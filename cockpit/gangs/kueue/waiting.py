@@ -8,8 +8,8 @@ from cockpit.gangs.kueue import quota, texts
 from cockpit.gangs.kueue.line import head_before, is_unheard, lines_of, twin_of
 from cockpit.gangs.kueue.queue_state import queue_state
 from cockpit.gangs.kueue.standing import cluster_queue_name, is_true, local_queue_of
-from cockpit.gangs.kueue.told import Told, plain, told
 from cockpit.gangs.sentence import counted, one_line
+from cockpit.gangs.told import Told, plain, told
 from cockpit.k8s.gpu_resources import resource_word
 from cockpit.model.gang import ClusterQueue, Workload
 from cockpit.model.record import Condition, Kind, condition
@@ -28,7 +28,7 @@ def why_queued(workload: Workload, store: StoreReader, cluster_queue: str) -> To
         return stopped
     if _backs_off(workload):
         tries = counted(workload.requeue_count, "try", "tries")
-        text = f"waits out a back-off after {tries} before it queues again"
+        text = f"backs off after {tries} before it queues again"
         at = f"{workload.requeue_at_seconds:.0f}"  # epoch seconds: how long that is depends on who asks when
         return Told(text, "B12", facts=(("tries", str(workload.requeue_count)), ("queues again at", at)))
     reserved = condition(workload.conditions, "QuotaReserved")

@@ -12,6 +12,7 @@ from cockpit.errors import BadInput
 from cockpit.gangs import scheduler as sentences
 from cockpit.gangs.engine import ControllerSigns, Engine, InstalledEngine, NewJob, Suited
 from cockpit.gangs.manifests import Attached, copied, group_beside, group_pods, least_members, mapping
+from cockpit.gangs.told import Told, members_missing, told
 from cockpit.model.gang import PodGroup
 from cockpit.model.pod import DEFAULT_SCHEDULERS, Pod
 from cockpit.model.record import Kind, Labels, condition
@@ -57,20 +58,29 @@ class NativeGang(Engine):
     def attach(self, manifest: Mapping[str, Any], *, queue: str = "", scheduler: str = "") -> Attached:
         return attach(manifest)
 
-    def reason(self, group: PodGroup, pods: tuple[Pod, ...]) -> str:
-        """How many of its pods are missing, else the group's condition.
+    def reason(self, group: PodGroup, pods: tuple[Pod, ...]) -> Told:
+        """Several schedulers, or how many of its pods are missing, else the group's condition.
 
-        "" where that says no more than that the group is unschedulable (1.36 says only this): the cause
-        stands on the member that found no node.
+        No sentence where that says no more than that the group is unschedulable (1.36 says only this): what
+        is missing stands on the member that found no node.
         """
-        there = sum(1 for pod in pods if not pod.is_finished)
-        if group.min_member is not None and there < group.min_member:
-            return f"its group has {there} of {group.min_member} pods"
+        usual = DEFAULT_SCHEDULERS[-1]
+        schedulers = sorted({pod.scheduler or usual for pod in pods if not pod.is_finished})
+        if len(schedulers) > 1:
+            names = {"schedulers": " and ".join(schedulers)}
+            return told("B23", "pods of its group name several schedulers: {schedulers}", names)
+        short = members_missing(group, pods)
+        if short is not None:
+            return short
         for type_ in _CONDITIONS:
-            told = condition(group.conditions, type_)
-            if told is not None and told.status == "False":
-                return "" if sentences.is_consequence(told.message) else sentences.plain(told.message)
-        return ""
+            mark = condition(group.conditions, type_)
+            if mark is not None and mark.status == "False":
+                facts = (("all", str(group.min_member or len(pods))),)
+                why = sentences.told(mark.message, "B22")
+                sentence = "" if sentences.is_consequence(mark.message) else why.sentence
+                made = Told(sentence, "B22", facts=(*why.facts, *facts), message=mark.message)
+                return made._replace(since_seconds=mark.changed_seconds)
+        return Told("")
 
 
 def attach(manifest: Mapping[str, Any], *, version: str = "v1alpha2", minimum: int | None = None) -> Attached:

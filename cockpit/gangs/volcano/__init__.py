@@ -8,6 +8,7 @@ volcano pkg/scheduler/plugins/gang, pkg/controllers/job; docs/user-guide/how_to_
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from cockpit.catalogue import TextPlace, understand
 from cockpit.gangs import scheduler as sentences
 from cockpit.gangs.engine import (
     ClusterList,
@@ -30,7 +31,10 @@ from cockpit.gangs.manifests import (
     refuse_without_pods,
     set_scheduler,
 )
+from cockpit.gangs.told import Told, told
 from cockpit.gangs.volcano.plans import JOB_API_VERSION, commands_path, suspend_by_command
+from cockpit.k8s.gpu_resources import is_gpu_resource, resource_word
+from cockpit.k8s.quantity import base_units
 from cockpit.model.gang import PodGroup, Workload
 from cockpit.model.job import JobObject, JobState
 from cockpit.model.pod import Pod
@@ -45,6 +49,8 @@ JOBS: Final = "volcanojobs"
 GROUP_ANNOTATION: Final = "scheduling.k8s.io/group-name"
 QUEUE_ANNOTATION: Final = "scheduling.volcano.sh/queue-name"
 _QUEUE_LABEL: Final = "volcano.sh/queue-name"
+_CAUSES: Final = {"NotEnoughTasks": "B16", "NotEnoughPodsOfTask": "B16"}
+"""Reason of the condition Unschedulable to the row of the catalogue; for others the gang finds no room."""
 _ENDS: Final = (
     ("Completed", JobState.SUCCEEDED),
     ("Failed", JobState.FAILED),
@@ -87,6 +93,7 @@ class Volcano(Engine):
     own_job = OwnJob(JOB_API_VERSION, "Job", JOBS, _group_names, _pod_labels, _ended)
     offers = {"volcano-queues": (ClusterList((API_VERSION, "Queue"), "Volcano queue"),)}  # noqa: RUF012
     queue_offer = "volcano-queues"
+    group_queue = (API_VERSION, "Queue")
     scheduler = SCHEDULER
     queue_label = _QUEUE_LABEL
 
@@ -126,13 +133,37 @@ class Volcano(Engine):
         both = f"a {other.name} queue and {self.name}'s scheduler"
         return f"{both}: each holds the job for the other; keep one of them"
 
-    def reason(self, group: PodGroup, pods: tuple[Pod, ...]) -> str:
+    def reason(self, group: PodGroup, pods: tuple[Pod, ...]) -> Told:
         """Pending: its queue has not let it in. Inqueue: the gang plugin's own sentence."""
-        told = condition(group.conditions, "Unschedulable")
-        words = sentences.plain(told.message) if told is not None and told.status == "True" else ""
+        mark = condition(group.conditions, "Unschedulable")
+        if mark is not None and mark.status == "True" and mark.message:
+            why = self.reason_of_event(group, mark.message)
+            why = why or sentences.told(mark.message, _CAUSES.get(mark.reason, "B15"))
+            return why._replace(message=mark.message, since_seconds=mark.changed_seconds)
         if group.phase in ("", "Pending"):
-            return words or f"queue {group.queue or 'default'} has not admitted it yet"
-        return words or "in its queue, waits for nodes"
+            names = {"queue": group.queue or "default"}
+            return told("A13", "queue {queue} has not admitted it yet", names)
+        return Told("in its queue, waits for nodes", "B15")
+
+    def reason_of_event(self, group: PodGroup, message: str) -> Told | None:
+        """Why its queue does not let it in: the plugin that said no."""
+        found = understand(TextPlace.CREATE, message)
+        if found is None or found.cause != "A13":
+            return None
+        names = {"queue": group.queue or "default", **found.names}
+        words = found.wording.words if found.names.get("why") else found.wording.words.partition(":")[0]
+        return told("A13", words, {key: value for key, value in names.items() if f"{{{key}}}" in words})
+
+    def reason_of_queue(self, group: PodGroup, queue: Mapping[str, Any] | None) -> Told | None:
+        """Closed, gone, or short of what the group needs at least."""
+        name = group.queue or "default"
+        if queue is None:
+            return told("A14", "queue {queue} does not exist", {"queue": name}, is_blocked=True)
+        state = str(mapping(queue.get("status")).get("state") or "Open")
+        if state != "Open":
+            text = "queue {queue} is {state}: it takes no jobs until it is opened"
+            return told("A14", text, {"queue": name, "state": state.lower()}, is_blocked=True)
+        return _used_up(name, queue)
 
     def suspend(self, tree: Mapping[str, Any], *, suspend: bool) -> SuspendChange | None:
         return suspend_by_command(tree, suspend=suspend) if _is_own(tree) else None
@@ -143,6 +174,30 @@ class Volcano(Engine):
 
 def _is_own(tree: Mapping[str, Any]) -> bool:
     return str(tree.get("apiVersion")) == JOB_API_VERSION
+
+
+def _used_up(name: str, queue: Mapping[str, Any]) -> Told | None:
+    """The GPUs of a queue that has allocated all that it may."""
+    most = mapping(mapping(queue.get("spec")).get("capability"))
+    allocated = mapping(mapping(queue.get("status")).get("allocated"))
+    for resource, limit in most.items():
+        if not is_gpu_resource(str(resource)):
+            continue
+        used, bound = (_base(resource, one) for one in (allocated.get(resource, "0"), limit))
+        if used is not None and bound is not None and used >= bound:
+            words = "queue {queue} has not admitted it: {used} of {limit} {resource} in use"
+            noun = resource_word(resource, bound)
+            return told(
+                "A13", words, {"queue": name, "used": str(used), "limit": str(bound), "resource": noun}
+            )
+    return None
+
+
+def _base(resource: str, amount: object) -> int | None:
+    try:
+        return base_units(resource, str(amount))
+    except ValueError:
+        return None
 
 
 def attach(manifest: Mapping[str, Any], *, queue: str = "default", minimum: int | None = None) -> Attached:

@@ -257,7 +257,7 @@ def test_a_back_off_is_told_before_the_old_reason() -> None:
         requeue_at_seconds=500.0,
     )
     assert verdict(one, store_of(*QUEUES, one)).reason == (
-        "put back: pods not ready in time; waits out a back-off after 3 tries before it queues again"
+        "put back: pods not ready in time; backs off after 3 tries before it queues again"
     )
 
 

@@ -66,11 +66,11 @@ RECORDED: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     ("scheduling.run.ai", {"minMember": 4, "queue": "team-a"},
      {"schedulingConditions": [{**CONDITION, "type": "UnschedulableOnNodePool",
       "reasons": [{"reason": "OverLimit", "message": "Workload requested 16 GPUs, quota is 8"}]}]},
-     "its queue is at its limit"),
+     "queue team-a is at its limit"),
     ("scheduling.run.ai", {"minMember": 4, "queue": "team-a"},
      {"schedulingConditions": [{"type": "UnschedulableOnNodePool", "reasons": [{"reason": "Other",
       "message": "Resources were found for 3 pods while 4 are required for gang scheduling"}]}]},
-     "Resources were found for 3 pods while 4 are required for gang scheduling"),
+     "nodes found for 3 of 4 pods of its group"),
 ]  # fmt: skip
 
 

@@ -11,6 +11,7 @@ APART = ("cockpit/kube/", "cockpit/sim/")
 """The edge where Kubernetes' own texts are read, and the embedded cluster, which writes such texts."""
 FOREIGN = {
     "cockpit/gangs/coscheduling/__init__.py": "messages of scheduler-plugins",
+    "cockpit/gangs/kai/__init__.py": "messages of KAI's conditions",
     "cockpit/gangs/kueue/line.py": "messages of Kueue's conditions",
     "cockpit/gangs/kueue/queue_state.py": "messages of Kueue's conditions",
     "cockpit/gangs/kueue/quota.py": "messages of Kueue's conditions",

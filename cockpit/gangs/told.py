@@ -1,18 +1,21 @@
-"""Why a workload waits, as a value: the sentence beside what it was made from."""
+"""Why a workload or a group of pods waits, as a value: the sentence beside what it was made from."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from cockpit.gangs.wording import say
+from cockpit.model.gang import PodGroup
+from cockpit.model.pod import Pod
 from cockpit.model.sureness import Sureness
 
 Fact = tuple[str, str]
 
 
 class Told(NamedTuple):
-    """One reason. `cause` is its row of the catalogue, "" where what Kueue said was not understood.
+    """One reason. `cause` is its row of the catalogue, "" where what the engine said was not understood.
 
     `is_blocked` where waiting alone never helps; `missing` base units of `resource` in `flavor` are wanting.
+    `message` holds the engine's own words, said since `since_seconds`.
     """
 
     sentence: str
@@ -23,6 +26,8 @@ class Told(NamedTuple):
     missing: int | None = None
     flavor: str = ""
     resource: str = ""
+    message: str = ""
+    since_seconds: float | None = None
 
 
 def told(
@@ -51,3 +56,12 @@ def told(
 def plain(text: str) -> str:
     """Foreign text that becomes a part of a pattern for `told`."""
     return text.replace("{", "(").replace("}", ")")
+
+
+def members_missing(group: PodGroup, pods: Iterable[Pod]) -> Told | None:
+    """That members of the group were not made yet; None where all that it waits for are there."""
+    there = sum(1 for pod in pods if not pod.is_finished)
+    if group.min_member is None or there >= group.min_member:
+        return None
+    facts = (("some", str(there)), ("all", str(group.min_member)), ("group", group.name))
+    return Told(f"its group has {there} of {group.min_member} pods", "B16", facts=facts)

@@ -1,0 +1,181 @@
+"""Levels B and C of a gang: the engine that holds it, or the member that finds no node and why."""
+
+import math
+
+import msgspec
+
+from cockpit.catalogue import BY_ID, TextPlace, understand
+from cockpit.gangs import registry, scheduler
+from cockpit.gangs.pod_group import SET_ASIDE, refused_why
+from cockpit.gangs.sentence import counted
+from cockpit.gangs.verdict import GangVerdict
+from cockpit.gangs.wording import say
+from cockpit.model.pod import Pod
+from cockpit.model.record import Kind
+from cockpit.model.sureness import Sureness
+from cockpit.triage import creation
+from cockpit.triage.cause_found import CauseFound, draft, joined, of_event, of_pod
+from cockpit.triage.placing import unplaced
+from cockpit.triage.verdict import Evidence
+from cockpit.triage.walk import Walk
+
+
+def held_by_gang(walk: Walk, gang: GangVerdict) -> CauseFound:
+    """The engine's own verdict; where it leaves the cause to the members, theirs."""
+    found = None
+    if gang.cause == "B16":
+        found = creation.counts_its_launcher(walk, gang)
+    elif not gang.reason or gang.cause in _OF_MEMBERS:
+        found = _of_members(walk, gang)
+    return found or _as_told(walk, gang)
+
+
+_OF_MEMBERS = ("B15", "B22")
+"""Rows that say no more than that the gang finds no room: what is missing stands on a member."""
+_SILENT = ("", "C24", "C31")
+"""What is said of a pod that no scheduler has spoken of."""
+
+
+def _of_members(walk: Walk, gang: GangVerdict) -> CauseFound | None:
+    """The member that finds no node, or what the group's own message says of one."""
+    found = unplaced_member(walk)
+    if found is None or found.cause in _SILENT or found.cause.startswith("B"):
+        found = _by_message(walk, gang) or found
+    if found is None or gang.cause not in _OF_MEMBERS:
+        return found
+    if found.cause in _SILENT or found.cause.startswith("B"):
+        return None
+    if gang.cause == "B15":
+        return msgspec.structs.replace(found, also=(*found.also, "B15"))
+    made = joined(found, "group of {all} cannot be placed whole: ", all=dict(gang.facts).get("all", "?"))
+    also = (found.cause, *(one for one in found.also if one != gang.cause))
+    return msgspec.structs.replace(made, cause=gang.cause, also=also, facts=(*found.facts, *gang.facts))
+
+
+def _by_message(walk: Walk, gang: GangVerdict) -> CauseFound | None:
+    """Why a member finds no node, as the group tells it: engines that place a group may tell only there."""
+    waiting = [pod for pod in walk.pods if not pod.node and not pod.is_finished]
+    if not waiting or not scheduler.parse(gang.message).parts:
+        return None
+    first = next((pod for pod in waiting if pod.gpus), waiting[0])
+    known = msgspec.structs.replace(first, scheduled_message=gang.message, scheduled_reason="Unschedulable")
+    return unplaced(known, walk.placement(sum(1 for pod in waiting if pod.gpus)))
+
+
+def _again(walk: Walk, gang: GangVerdict) -> int | None:
+    """Minutes until it is tried again, None where no time was told or it has come."""
+    if gang.again_seconds is None or walk.now_seconds is None or gang.again_seconds <= walk.now_seconds:
+        return None
+    return math.ceil((gang.again_seconds - walk.now_seconds) / 60)
+
+
+def _as_told(walk: Walk, gang: GangVerdict) -> CauseFound:
+    """What the engine says of the gang as a whole."""
+    workload = walk.store.get(Kind.WORKLOAD, walk.job.workload_uid) if walk.job.workload_uid else None
+    evidence: tuple[Evidence, ...] = ()
+    if workload is not None:
+        evidence = tuple(
+            Evidence(
+                f"Workload {workload.namespace}/{workload.name}",
+                one.type,
+                f"{one.reason}: {one.message}" if one.message else one.reason,
+                one.changed_seconds,
+            )
+            for one in workload.conditions
+            if one.status != "True" or one.type in ("Evicted", "Preempted")
+        )
+    preempted = next((pod for pod in walk.pods if pod.disruption_reason), None)
+    also = ("B26",) if preempted is not None and gang.cause != "B26" else ()
+    if gang.cause == "B16" and not any(pod.scheduled_message for pod in walk.pods):
+        also = (*also, "C30")
+    known = gang.cause in BY_ID
+    minutes = _again(walk, gang)
+    why, tail = gang.reason or _WORDLESS.get(gang.cause, "waits for its queue"), ""
+    if minutes is not None:
+        tail = " (in {minutes} min)"
+    return CauseFound(
+        cause=gang.cause,
+        sentence=say("{why}" + tail, why=why, minutes=minutes or 0),
+        sureness=gang.sureness if known else Sureness.SAID,
+        facts=gang.facts,
+        evidence=evidence,
+        since_seconds=gang.since_seconds,
+        also=also,
+    )
+
+
+_WORDLESS = {"B22": "its group cannot be placed as a whole"}
+
+
+def unplaced_member(walk: Walk) -> CauseFound | None:
+    """The member that is a cause, not one of those that wait for it."""
+    waiting = [pod for pod in walk.pods if not pod.node and not pod.is_finished]
+    if not waiting:
+        return None
+    context = walk.placement(sum(1 for pod in waiting if pod.gpus))
+    told = [pod for pod in waiting if pod.scheduled_message and pod.scheduled_reason != "SchedulingGated"]
+    for pod in told:
+        if not scheduler.is_consequence(pod.scheduled_message):
+            return unplaced(pod, context)
+    for pod in waiting:  # the cause may survive only in an older event of one member of the group
+        for event in walk.store.events_of(pod.uid):
+            if event.reason == "FailedScheduling" and not scheduler.is_consequence(event.message):
+                aside = any(registry.is_set_aside(one.scheduled_message) for one in told)
+                known = msgspec.structs.replace(pod, scheduled_message=event.message)
+                found = msgspec.structs.replace(unplaced(known, context), also=("B17",))
+                if aside:
+                    found = joined(found, "", f"; {SET_ASIDE}")
+                return msgspec.structs.replace(found, evidence=(of_event(event), *found.evidence[1:]))
+    if told and all(registry.is_set_aside(pod.scheduled_message) for pod in told):
+        return _set_aside(told, waiting)
+    return unplaced(told[0] if told else waiting[0], context)
+
+
+def _set_aside(told: list[Pod], waiting: list[Pod]) -> CauseFound:
+    """All were refused for their group: it backs off after a failure, or one of them found no node."""
+    meant = (understand(TextPlace.POD, pod.scheduled_message) for pod in told)
+    cause = next((one.cause for one in meant if one is not None and one.cause == "B19"), "B17")
+    said = of_pod(told[0], "PodScheduled", told[0].scheduled_message)
+    sureness = Sureness.SAID if cause == "B19" else Sureness.INFERRED
+    return CauseFound(cause=cause, sentence=refused_why(waiting), sureness=sureness, evidence=(said,))
+
+
+def half_placed(walk: Walk, unbound: list[Pod]) -> CauseFound | None:
+    """Some members hold GPUs and wait for the others, and another job does the same."""
+    if walk.job.workload_uid or not any(pod.gpus for pod in unbound):
+        return None
+    held = [pod for pod in walk.pods if pod.gpus_allocated]
+    if not held or all(pod.gang for pod in unbound):
+        return None
+    resource = unbound[0].gpu_resource
+    other = _other_half(walk, resource)
+    if other is None:
+        return None
+    gpus = sum(pod.gpus_allocated for pod in held)
+    return draft(
+        "B25",
+        "half placed, holds {gpus} for nothing: it and {other} wait for each other's GPUs",
+        names={"gpus": counted(gpus, "GPU"), "other": other},
+        sureness=Sureness.PROVED,
+        evidence=tuple(
+            of_pod(pod, "PodScheduled", pod.scheduled_message or pod.scheduled_reason) for pod in unbound[:2]
+        ),
+        also=("C1",),
+    )
+
+
+def _other_half(walk: Walk, resource: str) -> str | None:
+    """The name of another job of which some pods hold the resource and some wait for it."""
+    own = {pod.owner_uid or pod.uid for pod in walk.pods}
+    waiting: dict[str, Pod] = {}
+    holding: set[str] = set()
+    for pod in walk.store.gpu_pods():
+        owner = pod.owner_uid
+        if not owner or owner in own or pod.is_finished or pod.gpu_resource != resource:
+            continue
+        if pod.node:
+            holding.add(owner)
+        elif pod.scheduled == "False" and not pod.is_gated:
+            waiting.setdefault(owner, pod)
+    both = sorted(waiting[one].owner_name for one in waiting if one in holding)
+    return both[0] if both else None
