@@ -1,8 +1,9 @@
 """Connections of clients: none waits for ever, and together they hold no more memory than the server has.
 
 Each is in one phase: its TLS handshake, the head of a request, its body or answer, a stream (a watch, a log),
-or idle between two requests. Who leaves a request half open is cut off after 32 s, as Go's server does for
-kube-apiserver; who does not take an answer, after the 60 s that a request may last.
+idle between two requests, or refused because what came was no HTTP. Who leaves a request half open is cut off
+after 32 s, as Go's server does for kube-apiserver; who does not take an answer, after the 60 s that a request
+may last.
 """
 
 import asyncio
@@ -11,7 +12,7 @@ import socket
 import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from cockpit.clock import Clock
 from cockpit.sim.server.http.statuses import RetryLater
@@ -30,11 +31,25 @@ MOST_BODIES_BYTES = 48 * MIB
 """Of all bodies that are being read."""
 MOST_UNTAKEN_BYTES = 128 * MIB
 """Of all answers that clients have not taken yet."""
+REFUSED_SECONDS = 0.5
+"""To read the answer to what is no HTTP (Go's net/http: rstAvoidanceDelay)."""
 _SWEEP_SECONDS = 1.0
 _EMFILE_SECONDS = 0.1
 
-HANDSHAKE, HEAD, REQUEST, STREAM, IDLE = range(5)
+HANDSHAKE, HEAD, REQUEST, STREAM, IDLE, REFUSED = range(6)
 _EVICTED_FIRST = (HANDSHAKE, HEAD, IDLE)
+
+
+class _Transport:
+    """The transport as HTTP sees it: it closes by way of its connection."""
+
+    def __init__(self, connection: "HttpConnection", transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self.close = connection.close
+        self.write = transport.write
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
 
 
 class HttpConnection(asyncio.Protocol):
@@ -44,6 +59,7 @@ class HttpConnection(asyncio.Protocol):
         "_abort",
         "_home",
         "_inner",
+        "_transport",
         "body",
         "body_bytes",
         "held_bytes",
@@ -57,6 +73,7 @@ class HttpConnection(asyncio.Protocol):
         self._home = home
         self._abort = abort
         self._inner: asyncio.Protocol | None = None
+        self._transport: asyncio.Transport | None = None
         self.phase = HANDSHAKE
         self.since = home.clock.monotonic()
         self.body: StreamReader | None = None
@@ -76,17 +93,28 @@ class HttpConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """TLS stands."""
-        if isinstance(transport, asyncio.Transport):
-            self._abort = transport.abort
+        stands = cast(asyncio.Transport, transport)
+        self._transport, self._abort = stands, stands.abort
         self.enter(HEAD)
         self._inner = self._home.make(self)
-        self._inner.connection_made(transport)
+        self._inner.connection_made(cast(asyncio.BaseTransport, _Transport(self, stands)))
+
+    def close(self) -> None:
+        """Nothing more is sent. What is no HTTP may go on behind its head: where nobody reads that, the
+        connection is reset before the client has its answer."""
+        if self._transport is None or self.phase == REFUSED:
+            return
+        if self.phase != HEAD or self._home.is_ending:
+            self._transport.close()
+            return
+        self.enter(REFUSED)
+        asyncio.get_running_loop().call_later(REFUSED_SECONDS, self._transport.close)
 
     def data_received(self, data: bytes) -> None:
         """Bytes of the client; the first after a request begin another one."""
         if self.phase == IDLE:
             self.enter(HEAD)
-        if self._inner is not None:
+        if self._inner is not None and self.phase != REFUSED:
             self._inner.data_received(data)
 
     def eof_received(self) -> bool | None:
@@ -130,6 +158,7 @@ class Connections:
     def __init__(self, clock: Clock, most: int = MOST_CONNECTIONS) -> None:
         self.clock = clock
         self.speak: Callable[[], asyncio.Protocol] | None = None
+        self.is_ending = False
         self._most = min(most, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
         self._all: dict[HttpConnection, None] = {}
         self._by_inner: dict[object, HttpConnection] = {}
@@ -213,8 +242,11 @@ class Connections:
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
         finally:
+            self.is_ending = True
             sweeping.cancel()
             listening.close()
+            for connection in [one for one in self._all if one.phase == REFUSED]:
+                connection.abort()
             for task in list(self._tasks):
                 task.cancel()
             await asyncio.gather(sweeping, *self._tasks, return_exceptions=True)

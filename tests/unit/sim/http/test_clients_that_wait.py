@@ -16,6 +16,7 @@ from cockpit.clock import ManualClock
 from cockpit.sim.port import PatchType
 from cockpit.sim.resources import CONFIG_MAPS
 from cockpit.sim.server import limits
+from cockpit.sim.server.http import connections
 from cockpit.sim.server.http.connections import ANSWER_SECONDS, HALF_OPEN_SECONDS, Connections
 from cockpit.sim.server.http.representation import Representation
 from cockpit.sim.server.http.watches import WatchStream
@@ -153,6 +154,19 @@ async def test_raw_bytes_and_plain_http_end_nothing(ground: Ground) -> None:
             await is_cut(reader)
         writer.close()
     assert (await ground.client.ask("GET", "/version", who=""))[0] == 200
+
+
+async def test_what_is_no_http_is_answered_before_all_of_it_is_there(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "REFUSED_SECONDS", 3600)
+    reader, writer = await ground.raw()
+    writer.write(b"GET /version?a=b c HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n")
+    await until(lambda: [one.phase for one in ground.connections._all] == [connections.REFUSED])
+    writer.write(bytes(60_000))  # where the server had closed, this would reset the connection
+    async with asyncio.timeout(20):
+        assert b" 400 " in await reader.readuntil(b"^")
+    writer.close()
 
 
 async def test_packed_bodies_are_not_unpacked(ground: Ground) -> None:
