@@ -325,5 +325,11 @@ ROWS = (
         mender=Mender.USER,
         waits=True,
         source="kubernetes core/v1/types.go; " + _KUEUE,
+        wordings=(
+            of_pod(
+                r"Preempted by (?:an? |the )?(?:pod ?group |pod )?(?P<preemptor>\S+) on node (?P<node>\S+)",
+                "preempted by {preemptor} on node {node}",
+            ),
+        ),
     ),
 )

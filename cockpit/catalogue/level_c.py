@@ -308,7 +308,9 @@ ROWS = (
         _ADMIN,
         False,
         "autoscaler pkg/core/scaleup/orchestrator/skippedreasons.go",
-        of_pod(r"max total nodes in cluster reached", "the autoscaler is at its limit for the cluster"),
+        of_pod(
+            r"max total nodes in cluster reached", "the autoscaler has made the max of nodes for the cluster"
+        ),
         of_pod(
             r"(?P<pools>\d+) max node group size reached", "the autoscaler will not help: pool at its maximum"
         ),
@@ -322,7 +324,12 @@ ROWS = (
         _INFRA,
         True,
         "autoscaler pkg/core/scaleup/orchestrator/executor.go",
+        of_pod(
+            r"pod triggered scale-up: \[\{(?P<pool>\S+) (?P<before>\d+)->(?P<after>\d+)",
+            "pool {pool} grows from {before} to {after} nodes",
+        ),
         of_pod(r"pod triggered scale-up", "the autoscaler is adding a node for it"),
+        of_pod(r"Pod should schedule on: nodeclaim/(?P<node>[^\s,]+)", "waits for {node} to join"),
         of_pod(r"Pod should schedule on: (?P<node>\S+)", "waits for {node} to join"),
         where="event TriggeredScaleUp, Nominated",
     ),
@@ -337,7 +344,14 @@ ROWS = (
             r"all available instance types exceed limits for nodepool(?:.*NodePool=(?P<pool>[^)\s]+))?",
             "node pool {pool} is at its limit",
         ),
-        of_pod(r"no instance type has enough resources", "no machine type is large enough for it"),
+        of_pod(
+            r"no instance type (?:has enough resources|which had enough resources)",
+            "no machine type is large enough for it",
+        ),
+        of_pod(
+            r"incompatible requirements, key (?P<selector>[^,\s]+), (?P=selector) In \[(?P<value>[^\]]+)\]",
+            "no node pool has {selector}={value}",
+        ),
         of_pod(
             r"incompatible requirements, key (?P<selector>[^,\s]+)",
             "no node pool matches its selector {selector}",

@@ -5,6 +5,8 @@ from cockpit.catalogue.row import Mender, in_log, row
 _MPI = "mpi-operator pkg/controller/mpi_job_controller.go"
 _HOROVOD = "horovod docs/troubleshooting.rst"
 _USER = Mender.USER
+_HOST = r"(?P<worker>\d+\.\d+\.\d+\.\d+|[^\s:.]+)"
+"""An address, or the name of a pod, by which its host name in the cluster begins."""
 
 
 ROWS = (
@@ -16,10 +18,8 @@ ROWS = (
         True,
         "https://github.com/kubeflow/mpi-operator/issues/386",
         "restarts of the launcher; its last log line",
-        in_log(r"Could not resolve hostname (?P<worker>[^\s:]+)", "launcher cannot resolve {worker}"),
-        in_log(
-            r"connect to host (?P<worker>\S+) port \d+: Connection refused", "{worker} refuses the launcher"
-        ),
+        in_log(rf"Could not resolve hostname {_HOST}", "launcher cannot resolve {worker}"),
+        in_log(rf"connect to host {_HOST}\S* port \d+: Connection refused", "{worker} refuses the launcher"),
     ),
     row(
         "E2",
@@ -83,7 +83,10 @@ ROWS = (
             r"(?:shm|nccl).*No space left on device|insufficient shared memory|bus error",
             "/dev/shm is too small",
         ),
-        in_log(r"ibv_reg_mr.*Cannot allocate memory", "RDMA memory cannot be pinned: IPC_LOCK is missing"),
+        in_log(
+            r"ibv_reg_mr.*Cannot allocate memory",
+            "RDMA memory cannot be pinned (ibv_reg_mr): IPC_LOCK is missing",
+        ),
     ),
     row(
         "E7",

@@ -6,7 +6,7 @@ from typing import Any
 
 from cockpit.catalogue import TextPlace, understand
 from cockpit.gangs import registry
-from cockpit.gangs.engine_of_job import admitted_by
+from cockpit.gangs.engine_of_job import admitted_by, needed_by
 from cockpit.gangs.verdict import GangVerdict
 from cockpit.model.event import Event
 from cockpit.model.job import Job, JobObject, OwnerObject
@@ -14,9 +14,10 @@ from cockpit.model.pod import Pod
 from cockpit.model.record import Kind, condition
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
+from cockpit.triage import composed
 from cockpit.triage.cause_found import CauseFound, draft, is_up, not_understood, of_event
-from cockpit.triage.claims import tree_named
-from cockpit.triage.cluster_view import Trees
+from cockpit.triage.claims import is_absent, tree_named
+from cockpit.triage.cluster_view import NO_TREES, Trees
 from cockpit.triage.verdict import Evidence
 from cockpit.triage.walk import Walk
 
@@ -118,7 +119,22 @@ def not_made(
     found = refused((job.uid, *children(job, pods, store)), store, after_seconds=_newest_pod(pods))
     if found is not None:
         return found
-    return without_launcher(job, pods, store) or _untouched(job, pods, store, now_seconds, trees)
+    found = without_launcher(job, pods, store) or composed.not_made(job.namespace, job.name, trees)
+    return found or _untouched(job, pods, store, now_seconds, trees)
+
+
+def members_missing(job: Job, pods: tuple[Pod, ...]) -> int:
+    """How many of the members that its row counts are not there."""
+    there = sum(1 for pod in pods if pod.asks_for_gpus) or len(pods)
+    return 0 if job.wanted is None else max(0, job.wanted - there)
+
+
+def refused_members(job: Job, pods: tuple[Pod, ...], store: StoreReader) -> CauseFound | None:
+    """Why members that are missing beside others were not made, where the API server said it."""
+    if not members_missing(job, pods):
+        return None
+    found = refused((job.uid, *children(job, pods, store)), store, after_seconds=_newest_pod(pods))
+    return found if found is not None and found.cause else None
 
 
 def _newest_pod(pods: tuple[Pod, ...]) -> float | None:
@@ -214,8 +230,7 @@ def _untouched(
         )
     if isinstance(object_, JobObject) and object_.failed and not object_.active:
         return between_attempts(job, pods, object_, said)
-    there = sum(1 for pod in pods if pod.asks_for_gpus) or len(pods)
-    missing = 0 if job.wanted is None else job.wanted - there
+    missing = members_missing(job, pods)
     if pods and missing > 0:
         return draft(
             "",
@@ -223,9 +238,9 @@ def _untouched(
             names={"missing": missing, "wanted": job.wanted or 0},
             evidence=(said,),
         )
-    age = None if now_seconds is None or job.created_seconds is None else now_seconds - job.created_seconds
     has_status = isinstance(object_, JobObject) and bool(object_.conditions or object_.started_seconds)
-    if age is not None and age >= UNTOUCHED_SECONDS and not has_status and isinstance(object_, JobObject):
+    is_old = _is_older(job, now_seconds, UNTOUCHED_SECONDS)
+    if is_old and not has_status and isinstance(object_, JobObject):
         return draft(
             "A10",
             "no controller acts on this {kind}: is its operator running?",
@@ -270,7 +285,7 @@ def between_attempts(job: Job, pods: tuple[Pod, ...], object_: JobObject, said: 
     return draft("A18", text, names=names, evidence=(said,))
 
 
-def suspended(job: Job, store: StoreReader, now_seconds: float | None) -> CauseFound:
+def suspended(job: Job, store: StoreReader, now_seconds: float | None, trees: Trees = NO_TREES) -> CauseFound:
     """Suspended, and no engine says that it holds it."""
     object_ = object_of(job, store)
     said = Evidence(f"{job.kind} {job.namespace}/{job.name}", "spec.suspend", "true")
@@ -279,12 +294,22 @@ def suspended(job: Job, store: StoreReader, now_seconds: float | None) -> CauseF
         found = refused((job.uid,), store)
         if found is not None:
             return CauseFound(cause="A9", sentence=found.sentence, facts=found.facts, evidence=found.evidence)
+        kind, _, needed = ("" if object_ is None else needed_by(object_.labels)).partition(" ")
+        if needed and is_absent(trees, kind, "", needed):
+            return draft(
+                "A9",
+                "{kind} {priority_class} does not exist",
+                names={"kind": kind, "priority_class": needed},
+                sureness=Sureness.PROVED,
+                evidence=(Evidence(said.object, "its label", needed),),
+            )
         names: dict[str, object] = {"engine": queue.name, "queue": queue.queue}
-        age = (
-            None if now_seconds is None or job.created_seconds is None else now_seconds - job.created_seconds
-        )
-        if age is not None and age >= 30.0:
-            return draft("A9", "{engine} has not taken it into queue {queue}", names=names, evidence=(said,))
+        if _is_older(job, now_seconds, 30.0):
+            text = "{engine} has not taken it into queue {queue}"
+            if needed:
+                text += ": does {kind} {priority_class} exist?"
+                names |= {"kind": kind, "priority_class": needed}
+            return draft("A9", text, names=names, evidence=(said,))
         return draft("A8", "waits for {engine} to take it into queue {queue}", names=names, evidence=(said,))
     if isinstance(object_, JobObject):
         mark = condition(object_.conditions, "Suspended")

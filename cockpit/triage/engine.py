@@ -7,7 +7,7 @@ from cockpit.model.job import Job
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.sureness import Sureness
-from cockpit.triage import creation, job_walk, node_walk, starting
+from cockpit.triage import composed, creation, job_walk, node_walk, starting
 from cockpit.triage.cause_found import CauseFound, finished
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.gang_standing import standing
@@ -85,6 +85,7 @@ def _job(subject: Subject, view: ClusterView) -> Verdict:
         return of_job(named[0], view, subject)
     below = _events_below(subject, view)
     found = creation.of_events(below)
+    found = found or composed.not_made(subject.namespace, subject.name, view.trees)
     if found is not None:  # its controller could not make the pods by which it would be a row
         return finished(found, subject)
     return _absent(subject)

@@ -21,8 +21,8 @@ _OF_A_KIND = {
     "taint": "taints",
     "volume": "volume",
     "port": "ports",
-    "company": "company",
-    "apart": "company",
+    "pod_affinity": "company",
+    "pod_anti_affinity": "company",
     "unwelcome": "company",
     "unlabelled": "spread",
 }

@@ -38,11 +38,11 @@ def judge(walk: Walk) -> CauseFound | None:
     if job.state == JobState.STARTING and not walk.pods:
         return CauseFound(cause="", sentence="admitted: its pods are about to be made")
     if job.state in (JobState.SUSPENDED, JobState.QUEUED) and not walk.pods:
-        return creation.suspended(job, walk.store, walk.now_seconds)
+        return creation.suspended(job, walk.store, walk.now_seconds, walk.trees)
     if not walk.pods:
         return creation.not_made(job, walk.pods, walk.store, walk.now_seconds, walk.trees)
     if job.state == JobState.SUSPENDED:
-        held = creation.suspended(job, walk.store, walk.now_seconds)
+        held = creation.suspended(job, walk.store, walk.now_seconds, walk.trees)
         return joined(held, "", _left(walk))
     return _of_pods(walk)
 
@@ -153,6 +153,9 @@ def _of_pods(walk: Walk) -> CauseFound | None:
     preempted = [pod for pod in pods if pod.disruption_reason == "PreemptionByScheduler"]
     if failed:
         return _worker_failed(walk, failed)
+    unmade = creation.refused_members(job, pods, walk.store)
+    if unmade is not None:  # the others wait for it, or will once they run
+        return unmade
     unbound = [pod for pod in alive if not pod.node]
     if unbound:
         found = half_placed(walk, unbound) or unplaced_member(walk)

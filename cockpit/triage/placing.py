@@ -19,6 +19,7 @@ from cockpit.triage import claims, shortage
 from cockpit.triage.cause_found import CauseFound, draft, not_understood, of_event, of_pod
 from cockpit.triage.funnel import Sifted
 from cockpit.triage.placement_context import PlacementContext
+from cockpit.triage.preempted import took_its_place
 from cockpit.triage.verdict import Evidence
 
 UNSEEN_SECONDS = 60.0
@@ -27,6 +28,13 @@ UNSEEN_SECONDS = 60.0
 
 def unplaced(pod: Pod, context: PlacementContext) -> CauseFound:
     """Why the pod has no node."""
+    found = _unplaced(pod, context)
+    if context.now_seconds is None:
+        return found
+    return took_its_place(found, pod, context.store)
+
+
+def _unplaced(pod: Pod, context: PlacementContext) -> CauseFound:
     store = context.store
     if pod.traits.wishes.gates:
         return _gated(pod, context)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from cockpit.catalogue import TextPlace, understand
+from cockpit.fit.inter_pod_affinity import concerns
 from cockpit.gangs import scheduler
 from cockpit.gangs.sentence import counted
 from cockpit.k8s.gpu_resources import is_gpu_resource
@@ -312,12 +313,19 @@ def _of_company(pod: Pod, sifted: Sifted, context: PlacementContext) -> CauseFou
     kinds = [block.kind for look in looks for block in look.blocks]
     shape = sifted.shape
     count = counted(len(looks), "node")
-    if "company" in kinds and shape.near:
+    if "pod_affinity" in kinds and shape.near:
         words = f"{count} lack the pods that it wants beside it: {{term}}"
         return draft("C9", words, names={"term": _term_words(shape.near)})
-    if "apart" in kinds and shape.keeps_away:
+    if "pod_anti_affinity" in kinds and shape.keeps_away:
         words = f"its anti-affinity to {{term}} leaves none of {count}"
         return draft("C9", words, names={"term": _term_words(shape.keeps_away)})
+    labels = dict(shape.labels)
+    for other in context.store.restrictive_pods():
+        minded = [one for one in other.traits.keeps_away if concerns(one, shape.namespace, labels, {})]
+        if minded and other.node and not other.is_finished:
+            words = f"{{other}} and its like keep it off {count}: anti-affinity to {{term}}"
+            names = {"other": other.name, "term": _term_words(minded)}
+            return draft("C9", words, names=names, root=Subject("pod", other.namespace, other.name))
     return draft("C9", f"pods with anti-affinity keep it off {count}")
 
 

@@ -48,7 +48,10 @@ REJECTED = (
     re.compile(r"Admission check\(s\): (?P<check>.+?),? were rejected(?P<message>)", re.IGNORECASE),
 )
 LOST_WORDS = "put back: node {node} was lost and its topology had no other"
-LOST_NODES = re.compile(r"no replacement for unhealthy node\(s\): (?P<node>[^\s,;]+)", re.IGNORECASE)
+LOST_NODES = re.compile(
+    r"no replacement (?:found )?for (?:an? |the )?(?:unhealthy|failed) nodes?(?:\(s\))?:? (?P<node>[^\s,;]+)",
+    re.IGNORECASE,
+)
 GATED = "held until {holder} takes back its admission-gated-by"
 
 
@@ -180,7 +183,7 @@ REASON_WORDS: dict[str, tuple[str, str, bool]] = {
     "WaitingForPodsReady": ("B8", "waits until the pods of another admitted job are ready", False),
     "TopologyPlacementFailed": ("B9", "no place in the topology is large enough now", False),
     "WaitingForPreemptedWorkloads": ("B10", "waits for preempted jobs to end", False),
-    "PendingEvaluation": ("", "waits for Kueue to look at it", False),
+    "PendingEvaluation": ("A8", "waits for Kueue to look at it in queue {cluster_queue}", False),
     "OnHold": ("", "put on hold by Kueue", False),
     "Deactivated": ("B6", "suspended: its workload is deactivated", False),
 }
@@ -191,7 +194,7 @@ EVICTED_WORDS: dict[str, tuple[str, str]] = {
     "AdmissionCheck": ("B7", "an admission check took its place back"),
     "ClusterQueueStopped": ("B5", "its ClusterQueue was stopped and drained"),
     "LocalQueueStopped": ("B5", "its queue was stopped and drained"),
-    "NodeFailures": ("B9", "put back after node failures"),
+    "NodeFailures": ("D18", "put back after node failures"),
     "FlavorMigration": ("", "moves to another flavor"),
 }
 

@@ -150,7 +150,7 @@ def _admitted(workload: Workload, state: str) -> Told:
     """What is worth knowing of one that may run: a lost node, fewer pods than it asked for."""
     if workload.unhealthy_nodes:
         text = "node {node} is lost: Kueue looks for another place in the topology"
-        return told("B9", text, {"node": ", ".join(workload.unhealthy_nodes)})
+        return told("D18", text, {"node": ", ".join(workload.unhealthy_nodes)})
     fewer = [part for part in workload.pod_sets if part.asked > part.count]
     if fewer:
         got, asked = sum(part.count for part in fewer), sum(part.asked for part in fewer)
@@ -174,18 +174,20 @@ def _with_past(workload: Workload, why: Told, store: StoreReader) -> Told:
         tries = (("tries", str(workload.requeue_count)),)
         times = counted(workload.requeue_count, "time")
         return why._replace(sentence=f"put back {times}: its pods were not ready in time", facts=tries)
+    if past.cause == "D18" and not why.cause:  # Kueue says the same of the eviction and of the wait
+        return past._replace(facts=(*past.facts, ("evicted", evicted.reason)))
     sentence = f"{past.sentence}; {why.sentence}"
     if len(sentence) > SENTENCE_LIMIT and why.cause == "B1" and why.missing:
         noun = resource_word(why.resource, why.missing)
         sentence = f"{past.sentence}; needs {figure(why.resource, why.missing)} more {noun}"
     sentence = one_line(sentence)
     facts = (*why.facts, ("evicted", evicted.reason), *past.facts)
-    if past.cause == "B26" and why.cause in (
-        "B1",
-        "",
-    ):  # what took its place is the cause, the quota what follows
+    # what took its place is the cause, the quota what follows; a lost node is while nothing else is told
+    if (past.cause == "B26" and why.cause in ("B1", "A8", "")) or (past.cause == "D18" and why.cause == "A8"):
         then = (("then", why.cause),) if why.cause else ()
-        return why._replace(sentence=sentence, cause="B26", sureness=past.sureness, facts=(*facts, *then))
+        return why._replace(
+            sentence=sentence, cause=past.cause, sureness=past.sureness, facts=(*facts, *then)
+        )
     return why._replace(sentence=sentence, facts=facts)
 
 
@@ -196,8 +198,8 @@ def _past(evicted: Condition, store: StoreReader) -> Told | None:
     if evicted.reason == "NodeFailures":
         lost = texts.LOST_NODES.search(evicted.message)
         if lost is not None:
-            return told("B9", texts.LOST_WORDS, {"node": lost["node"]})
-        return Told("put back after node failures", "B9")
+            return told("D18", texts.LOST_WORDS, {"node": lost["node"]})
+        return Told("put back after node failures", "D18")
     if evicted.reason != "Preempted":
         return None
     named = texts.PREEMPTED_BY.search(evicted.message)

@@ -18,7 +18,7 @@ from cockpit.model.sureness import Sureness
 
 STRICT = "StrictFIFO"
 _OWN_SELECTOR = "the job's node selector"
-_UNSEEN = Told("waits for Kueue to look at it", sureness=Sureness.UNKNOWN)
+_UNHEARD = Told("waits for Kueue to look at it", sureness=Sureness.UNKNOWN)
 
 
 def why_queued(workload: Workload, store: StoreReader, cluster_queue: str) -> Told:
@@ -85,7 +85,7 @@ def _from_table(workload: Workload, cluster_queue: str, reserved: Condition) -> 
         return Told(one_line(reserved.message), cause, is_blocked, sureness)
     cause, words, is_blocked = texts.REASON_WORDS.get(reserved.reason, ("", reserved.reason, False))
     if not words:
-        return _UNSEEN
+        return _unseen(workload, cluster_queue)
     sureness = Sureness.SAID if cause else Sureness.UNKNOWN
     used = {key: value for key, value in names.items() if f"{{{key}}}" in words}
     return told(cause, words, used, is_blocked=is_blocked, sureness=sureness)
@@ -106,7 +106,16 @@ def _by_others(
         return missing
     if lines_of(store).waits_for_pods is not None:  # blockAdmission holds all, and tells the head alone
         return _until_ready(store)._replace(sureness=Sureness.INFERRED)
-    return _UNSEEN
+    return _unseen(workload, cluster_queue)
+
+
+def _unseen(workload: Workload, cluster_queue: str) -> Told:
+    """Kueue has it in a queue, and has yet to say anything of it."""
+    queue = cluster_queue or workload.queue
+    if not queue:
+        return _UNHEARD
+    text = "waits for Kueue to look at it in queue {queue}"
+    return told("A8", text, {"queue": queue}, sureness=Sureness.INFERRED)
 
 
 def _like(
@@ -115,7 +124,7 @@ def _like(
     """The reason of one that asks for the same: Kueue looks at one of them."""
     told_of_twin = condition(twin.conditions, "QuotaReserved")
     if told_of_twin is None:
-        return _UNSEEN
+        return _unseen(workload, cluster_queue)
     if texts.PREEMPTING.search(told_of_twin.message):
         return told("B1", "waits its turn behind {twin}, which asks for the same", {"twin": job_of(twin)})
     found = _as_told(workload, store, cluster_queue, told_of_twin)
@@ -134,7 +143,7 @@ def _behind_head(workload: Workload, store: StoreReader, cluster_queue: str) -> 
     if head is None:
         return None
     reserved = condition(head.conditions, "QuotaReserved")
-    of_head = _UNSEEN
+    of_head = _UNHEARD
     if head.gated_by and (reserved is None or reserved.reason == "AdmissionGated"):
         of_head = told("B11", texts.GATED, {"holder": head.gated_by})
     elif reserved is not None:

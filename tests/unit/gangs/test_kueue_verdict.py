@@ -436,7 +436,7 @@ def test_a_lost_node_is_named() -> None:
     running = workload("x", RESERVED, ADMITTED, is_("PodsReady"), unhealthy_nodes=("gpu-7",))
     found = verdict(running, store_of())
     assert (found.cause, found.reason) == (
-        "B9",
+        "D18",
         "node gpu-7 is lost: Kueue looks for another place in the topology",
     )
     back = workload(
