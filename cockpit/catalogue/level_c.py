@@ -329,7 +329,6 @@ ROWS = (
             "pool {pool} grows from {before} to {after} nodes",
         ),
         of_pod(r"pod triggered scale-up", "the autoscaler is adding a node for it"),
-        of_pod(r"Pod should schedule on: nodeclaim/(?P<node>[^\s,]+)", "waits for {node} to join"),
         of_pod(r"Pod should schedule on: (?P<node>\S+)", "waits for {node} to join"),
         where="event TriggeredScaleUp, Nominated",
     ),

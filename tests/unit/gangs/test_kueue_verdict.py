@@ -281,7 +281,7 @@ def test_checks_eviction_and_start_have_words() -> None:
     odd = is_("Evicted", reason="NewReason", message="because")
     assert verdict(workload("x", RESERVED, ADMITTED, odd), store_of()).reason == "because"
     assert verdict(workload("x", RESERVED, ADMITTED), store_of()).reason == ""
-    assert verdict(workload("x"), store_of()).reason == "waits for Kueue to look at it"
+    assert verdict(workload("x"), store_of()).reason == "waits for Kueue to look at it in queue main"
 
 
 @pytest.mark.parametrize(
@@ -366,7 +366,7 @@ def test_a_workload_that_was_passed_over_has_the_cause_of_the_one_like_it() -> N
     assert (found.cause, found.sureness) == ("B1", Sureness.SAID)
     assert ("twin", "team-a/a") in found.facts
     unlike = verdict(other, store)
-    assert (unlike.cause, unlike.sureness) == ("", Sureness.UNKNOWN)
+    assert (unlike.cause, unlike.sureness) == ("A8", Sureness.INFERRED)
 
 
 def test_other_priority_or_queue_is_no_twin() -> None:
@@ -374,13 +374,13 @@ def test_other_priority_or_queue_is_no_twin() -> None:
     urgent = workload("b", shape=7, priority=10)
     elsewhere = workload("c", shape=7, queue="other")
     store = store_of(*QUEUES, seen, urgent, elsewhere)
-    assert [verdict(one, store).cause for one in (urgent, elsewhere)] == ["", ""]
+    assert [verdict(one, store).cause for one in (urgent, elsewhere)] == ["A8", "A8"]
 
 
 def test_the_verdict_follows_the_line_as_it_moves() -> None:
     like = workload("b", gpus=8, shape=7)
     store = store_of(*QUEUES, like)
-    assert verdict(like, store).sureness is Sureness.UNKNOWN
+    assert verdict(like, store).cause == "A8"
     store.apply(Batch(kind=Kind.WORKLOAD, changed=(workload("a", pending(MORE_4), gpus=8, shape=7),)))
     assert verdict(like, store).cause == "B1"
 

@@ -118,7 +118,7 @@ SENTENCES = [
     (
         "Failed to schedule pod, incompatible requirements, key pool, pool In [nosuch] "
         "not in pool In [elastic]",
-        "no node pool matches its selector pool",
+        "no node pool has pool=nosuch",
     ),
     ("Pod should schedule on: nodeclaim/gpu-pool-2fpk2", "waits for nodeclaim/gpu-pool-2fpk2 to join"),
     (
