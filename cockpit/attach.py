@@ -6,7 +6,7 @@ import random
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from cockpit.clock import Clock
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from cockpit.kube.discovery import Served
     from cockpit.kube.resource import Resource
     from cockpit.kube.session import ApiSession
+    from cockpit.triage.verdicts import Verdicts
 
 CATCH_UP_OBJECTS = 1_500
 """While a big list comes in, the job rows follow in pieces of a few milliseconds: no key waits for all."""
@@ -113,6 +114,13 @@ class Attachment:
         self._looked = asyncio.Event()
         self._listed = asyncio.Event()  # the big lists are in, or cannot be had
         self.is_away = False  # the screens are suspended: a shell or another program has the terminal
+
+    @cached_property
+    def verdicts(self) -> "Verdicts":
+        """Why each job waits or is broken. The engine is loaded with the first question."""
+        from cockpit.triage.verdicts import Verdicts
+
+        return Verdicts(self.store, self.jobs)
 
     def look_at(self, look: Focus) -> None:
         """Tell telemetry what is in sight; a page that was just opened has its round at once."""

@@ -137,7 +137,9 @@ def tables() -> dict[str, Table]:
         "nodes": lambda one, state, now: nodes.table(one.store, state, now),
         "gpus": lambda one, state, now: gpus.table(one.store, state, now),
         "pods": lambda one, state, now: pods.table(one.store, state, now),
-        "jobs": lambda one, state, now: jobs.table(one.jobs.jobs.values(), one.store, state, now),
+        "jobs": lambda one, state, now: jobs.table(
+            one.jobs.jobs.values(), one.store, state, now, explain=one.verdicts.of
+        ),
         "queues": lambda one, state, now: queues.table(one.store, state, now),
         "pools": lambda one, state, now: pools.table(pools_of(one.store), state, now, trends=one.trends),
         "events": lambda one, state, now: events.table(one.store, state, now),
@@ -161,7 +163,8 @@ def item(row: Any, attachment: Attachment) -> Any:
         return {**plain(row.card), "is_lost": row.is_lost}
     if isinstance(row, jobs.JobRow):
         allocated = jobs.known_gpus(row.job)
-        return {**plain(row.job), "gpus_allocated": allocated, "duty": plain(duty.of_job(row))}
+        told = {"why": row.why, "gpus_allocated": allocated, "duty": plain(duty.of_job(row))}
+        return {**plain(row.job), **told}
     if isinstance(row, Pool):
         return {**plain(row), "duty": plain(duty.of_pool(row, store))}
     if isinstance(row, queues.QueueRow):

@@ -29,7 +29,9 @@ def tree(attachment: Attachment, now_seconds: float) -> dict[str, Any]:
         "at_seconds": now_seconds,
         "fleet": fleet(store),
         "jobs": dict(sorted(Counter(one.state for one in jobs).items())),
-        "needs_a_human": needs_human(store, attachment.jobs, now_seconds, namespace),
+        "needs_a_human": needs_human(
+            store, attachment.jobs, now_seconds, namespace, verdicts=attachment.verdicts
+        ),
         "pools": pools_of(store),
         "queues": [
             {

@@ -10,7 +10,7 @@ from cockpit.actions.planning import FreshPlanning, Planning
 from cockpit.actions.verbs.kinds import KINDS, TargetKind
 from cockpit.actions.verbs.registry import verb_of
 from cockpit.actions.verbs.verb import Verb
-from cockpit.attach import AttachOptions
+from cockpit.attach import Attachment, AttachOptions
 from cockpit.clock import Clock, SystemClock
 from cockpit.commands.confirm import confirm_and_carry, refuse_without_right
 from cockpit.commands.job import served_lookup
@@ -56,7 +56,7 @@ async def _run(
         note(await live.settle(kind.watched(), options.timeout))
         fresh = await planner(live, clock)
         planning = fresh()
-        things = _meant(kind, planning, options, chosen.namespace, clock)
+        things = _meant(kind, planning, options, live.attachment, clock)
         if verb.picks is not None:
             things = verb.picks(things, told, clock.cluster_now())
         if not things:
@@ -99,23 +99,24 @@ async def planner(live: Live, clock: Clock) -> FreshPlanning:
 
 
 def _meant(
-    kind: TargetKind, planning: Planning, options: argparse.Namespace, namespace: str, clock: Clock
+    kind: TargetKind, planning: Planning, options: argparse.Namespace, attachment: Attachment, clock: Clock
 ) -> Sequence[Any]:
     """What is named, or all; of those what the filter shows."""
     if kind.named is None:
         raise BadInput(f"a {kind.word} cannot be named here")
-    named = [kind.named(planning, name, namespace) for name in options.names]
+    named = [kind.named(planning, name, attachment.namespace) for name in options.names]
     if not kind.has_filter or (named and not options.filter):
         return named
-    return _shown(named or planning.jobs.values(), planning, options.filter, namespace, clock)
+    return _shown(named or planning.jobs.values(), options.filter, attachment, clock)
 
 
-def _shown(jobs: Any, planning: Planning, text: str, namespace: str, clock: Clock) -> list[Job]:
+def _shown(jobs: Any, text: str, attachment: Attachment, clock: Clock) -> list[Job]:
     from cockpit.views import jobs as view
     from cockpit.views.view_state import ViewState
 
-    state = ViewState(filter=text, namespace=namespace)
-    table = view.table(jobs, planning.store, state, clock.cluster_now())
+    state = ViewState(filter=text, namespace=attachment.namespace)
+    now_seconds, verdicts = clock.cluster_now(), attachment.verdicts
+    table = view.table(jobs, attachment.store, state, now_seconds, explain=verdicts.of)
     if table.problem:
         raise BadInput(f"--filter: {table.problem}")
     return [table.row(at).job for at in range(len(table))]

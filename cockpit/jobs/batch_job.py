@@ -2,16 +2,14 @@
 
 from collections.abc import Iterable
 
-from cockpit.gangs.engine_of_job import admitted_by, needed_by
+from cockpit.gangs.engine_of_job import admitted_by
 from cockpit.jobs.job_state import Facts
 from cockpit.jobs.owner_chain import Root
 from cockpit.jobs.row import (
     Positions,
     gang_of,
     growth_of,
-    growth_words,
     make_object_row,
-    newest_warning,
     workload_of,
 )
 from cockpit.model.job import Job, JobObject, JobState
@@ -34,22 +32,17 @@ def row(job: JobObject, root: Root, pods: tuple[Pod, ...], store: StoreReader, p
     growth = growth_of(store, job.uid)
     if growth is not None:  # pods of the next slice are made, and kept back by a gate
         pods = tuple(pod for pod in pods if not pod.is_gated)
-    ended, message = ended_as(job)
     facts = Facts(
         kind=job.kind,
         pods=pods,
         counted=pods,
         wanted=wanted if growth is None else growth.pods_now,
         grows_to=None if growth is None else growth.pods_then,
-        growth="" if growth is None else growth_words(growth, store),
         gang=gang_of(workload, store, positions, pods),
         is_deleting=job.deleting_seconds is not None,
         is_suspended=job.is_suspended,
         queue=admitted_by(job.labels),
-        needs=needed_by(job.labels),
-        ended=ended,
-        end_message=message,
-        warning="" if pods else newest_warning(store, job.uid),
+        ended=ended_as(job)[0],
     )
     return make_object_row(job, root, facts, store, workload)
 

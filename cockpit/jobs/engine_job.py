@@ -11,7 +11,7 @@ from cockpit.gangs.engine import OwnJob
 from cockpit.gangs.verdict import GangVerdict
 from cockpit.jobs.job_state import Facts
 from cockpit.jobs.owner_chain import Root
-from cockpit.jobs.row import Positions, gang_of, make_object_row, newest_warning, workload_of
+from cockpit.jobs.row import Positions, gang_of, make_object_row, workload_of
 from cockpit.model.gang import Workload
 from cockpit.model.job import Job, JobObject
 from cockpit.model.pod import Pod
@@ -36,7 +36,6 @@ def row(
     """The row of such a job; `pods` are its current ones."""
     workload = workload_of(store, job.uid)
     with_gpus = [role for role in job.replicas if role.asks_for_gpus]
-    ended, message = own.ended(job)
     engine = registry.engine_with_own(own.api_version, own.kind) or registry.NONE
     facts = Facts(
         kind=engine.name,
@@ -46,9 +45,7 @@ def row(
         gang=None if job.is_suspended else _gang(root, pods, store, positions, workload, own=own),
         is_deleting=job.deleting_seconds is not None,
         is_suspended=job.is_suspended,
-        ended=ended,
-        end_message=message,
-        warning="" if pods else newest_warning(store, job.uid),
+        ended=own.ended(job)[0],
     )
     return make_object_row(job, root, facts, store, workload)
 

@@ -10,7 +10,7 @@ from cockpit.gangs.engine_of_job import admitted_by
 from cockpit.jobs.batch_job import ended_as
 from cockpit.jobs.job_state import Facts
 from cockpit.jobs.owner_chain import NOT_JOBS, Root
-from cockpit.jobs.row import Positions, gang_of, last_finish, make_row, newest_warning, workload_of
+from cockpit.jobs.row import Positions, gang_of, last_finish, make_row, workload_of
 from cockpit.k8s.gpu_resources import gpus_asked, is_gpu_resource
 from cockpit.model.gang import PodSet, Workload
 from cockpit.model.job import Job, JobObject, JobState, OwnerObject
@@ -48,7 +48,7 @@ def row(
         roles = [role for one in asking for role in one.replicas if role.gpus_each]
         wanted = sum(role.replicas for role in roles)
         gpus_wanted = sum(role.replicas * role.gpus_each for role in roles)
-    ended, message = ("", "") if any(not pod.is_finished for pod in pods) else _end_of(asking)
+    ended = "" if any(not pod.is_finished for pod in pods) else _end_of(asking)
     deleting = owner is not None and owner.deleting_seconds is not None
     if owner is None and any(pod.deleting_seconds is not None for pod in pods):
         deleting = all(pod.deleting_seconds is not None or pod.is_finished for pod in pods)
@@ -61,9 +61,7 @@ def row(
         is_deleting=deleting,
         is_suspended=bool(asking) and all(one.is_suspended for one in asking),
         ended=ended,
-        end_message=message,
         queue=None if owner is None else admitted_by(owner.labels),
-        warning="" if pods else newest_warning(store, root.uid),
     )
     labels: Labels = () if owner is None else owner.labels
     created = owner.created_seconds if owner is not None else None
@@ -86,12 +84,12 @@ def _with_gpus(children: Iterable[JobObject]) -> list[JobObject]:
     return [one for one in children if any(role.gpus_each for role in one.replicas)]
 
 
-def _end_of(children: Sequence[JobObject]) -> tuple[str, str]:
+def _end_of(children: Sequence[JobObject]) -> str:
     """How the Jobs ended once all of them have; a controller that begins anew has others by then."""
-    ends = [ended_as(one) for one in children]
-    if not ends or not all(state for state, _ in ends):
-        return "", ""
-    return next((end for end in ends if end[0] == JobState.FAILED), ends[0])
+    ends = [ended_as(one)[0] for one in children]
+    if not ends or not all(ends):
+        return ""
+    return JobState.FAILED if JobState.FAILED in ends else ends[0]
 
 
 def _version(owner: OwnerObject | None, root: Root, pods: tuple[Pod, ...]) -> str:

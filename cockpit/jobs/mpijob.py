@@ -5,11 +5,10 @@ So only Succeeded, Failed and Suspended are taken from conditions, the rest from
 Source: mpi-operator pkg/controller/mpi_job_controller_status.go.
 """
 
-from cockpit.gangs import registry
-from cockpit.gangs.engine_of_job import admitted_by, needed_by
+from cockpit.gangs.engine_of_job import admitted_by
 from cockpit.jobs.job_state import Facts
 from cockpit.jobs.owner_chain import Root
-from cockpit.jobs.row import Positions, gang_of, make_object_row, newest_warning, workload_of
+from cockpit.jobs.row import Positions, gang_of, make_object_row, workload_of
 from cockpit.model.job import Job, JobObject, JobState
 from cockpit.model.pod import Pod
 from cockpit.model.record import condition
@@ -21,7 +20,6 @@ def row(job: JobObject, root: Root, pods: tuple[Pod, ...], store: StoreReader, p
     workload = workload_of(store, job.uid)
     with_gpus = [role for role in job.replicas if role.asks_for_gpus]
     roles = {role.role for role in with_gpus or job.replicas}
-    ended, message = _ended(job, pods)
     facts = Facts(
         kind=job.kind,
         pods=pods,
@@ -30,30 +28,23 @@ def row(job: JobObject, root: Root, pods: tuple[Pod, ...], store: StoreReader, p
         gang=gang_of(workload, store, positions, pods),
         is_deleting=job.deleting_seconds is not None,
         is_suspended=job.is_suspended,
-        ended=ended,
-        end_message=message,
-        quarrel=""
-        if workload is None
-        else registry.engine_of_workload(workload).quarrel(job, workload, store),
+        ended=_ended(job, pods),
         was_running=_is_true(job, "Running"),
-        missing_leader="" if any(pod.role == "launcher" for pod in pods) else "launcher",
+        is_leader_missing=all(pod.role != "launcher" for pod in pods),
         queue=admitted_by(job.labels),
-        needs=needed_by(job.labels),
-        warning="" if pods else newest_warning(store, job.uid),
     )
     return make_object_row(job, root, facts, store, workload)
 
 
-def _ended(job: JobObject, pods: tuple[Pod, ...]) -> tuple[str, str]:
-    failed = condition(job.conditions, "Failed")
-    if failed is not None and failed.status == "True":
-        return JobState.FAILED, failed.message
+def _ended(job: JobObject, pods: tuple[Pod, ...]) -> str:
+    if _is_true(job, "Failed"):
+        return JobState.FAILED
     if _is_true(job, "Succeeded"):
-        return JobState.SUCCEEDED, ""
+        return JobState.SUCCEEDED
     launchers = [pod for pod in pods if pod.role == "launcher"]
     if launchers and all(pod.phase == "Succeeded" for pod in launchers):
-        return JobState.SUCCEEDED, ""
-    return "", ""
+        return JobState.SUCCEEDED
+    return ""
 
 
 def _is_true(job: JobObject, type_: str) -> bool:

@@ -5,12 +5,10 @@ from typing import NamedTuple
 
 from cockpit.gangs import pod_group, registry
 from cockpit.gangs.engine_of_job import engine_of_job
-from cockpit.gangs.sentence import one_line
 from cockpit.gangs.verdict import GangVerdict
 from cockpit.jobs.job_state import Facts, judge
 from cockpit.jobs.members import is_up
 from cockpit.jobs.owner_chain import Root
-from cockpit.k8s.field_errors import field_error_words
 from cockpit.model.gang import Workload
 from cockpit.model.job import Job, JobObject, JobState, ReplicaSpec
 from cockpit.model.pod import Pod
@@ -81,12 +79,6 @@ def _next_slice(alive: Sequence[Workload]) -> SliceGrowth | None:
     return None if now is None or registry.engine_of_workload(now).is_in_line(now) else SliceGrowth(now, then)
 
 
-def growth_words(growth: SliceGrowth, store: StoreReader) -> str:
-    """Why it does not grow yet."""
-    why = registry.engine_of_workload(growth.then).admission(growth.then, store, {}).reason
-    return one_line(f"{growth.pods_now} of {growth.pods_then} pods admitted; the others: {why}")
-
-
 def gang_of(
     workload: Workload | None, store: StoreReader, positions: Positions, pods: tuple[Pod, ...] = ()
 ) -> GangVerdict | None:
@@ -127,7 +119,7 @@ def make_row(  # the one place where a Job is put together
     finished_seconds: float | None = None,
 ) -> Job:
     """The row of one job."""
-    state, why = judge(facts, store)
+    state = judge(facts)
     engine = engine_of_job(labels, facts.pods, workload)
     gang = facts.gang
     place = gang.position if gang is not None and state == JobState.QUEUED else None
@@ -144,7 +136,6 @@ def make_row(  # the one place where a Job is put together
         position=place,
         is_position_estimate=place is not None and gang is not None and gang.is_estimate,
         state=state,
-        why=why,
         ready=sum(1 for pod in facts.counted if is_up(pod)),
         wanted=facts.grows_to or facts.wanted,
         gpus_allocated=sum(pod.gpus_allocated for pod in facts.pods),
@@ -202,13 +193,3 @@ def first_start(pods: tuple[Pod, ...]) -> float | None:
 
 def last_finish(pods: tuple[Pod, ...]) -> float | None:
     return max((pod.finished_seconds for pod in pods if pod.finished_seconds is not None), default=None)
-
-
-def newest_warning(store: StoreReader, uid: str) -> str:
-    """The message of the newest Warning event on the object itself, "" where there is none."""
-    for event in store.events_of(uid):
-        if event.type == "Warning" and event.reason != "SetPodTemplateRestartPolicy":
-            if words := field_error_words(event.message):
-                return words
-            return f"{event.reason}: {event.message}" if event.message else event.reason
-    return ""

@@ -59,10 +59,9 @@ class OwnerObject(Record, frozen=True, gc=False, kw_only=True):
 class Job(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """One row: a training job of any kind, computed from its object, its pods and its gang.
 
-    `state` is one of the words in `JobState`; `why` is one plain sentence of at most 100 characters for
-    a job that is not running or waits to grow, "" else. `wanted`, `ready` count pods that ask for GPUs
-    (workers), or all pods when none asks. `gpus_allocated` are devices bound now, `gpus_wanted` what a full
-    gang takes.
+    `state` is one of the words in `JobState`; why it is so is asked of `cockpit.triage`. `wanted`, `ready`
+    count pods that ask for GPUs (workers), or all pods when none asks. `gpus_allocated` are devices bound
+    now, `gpus_wanted` what a full gang takes.
     `has_unknown_gpus` says that ResourceClaims of its pods are not known, so that more GPUs may be allocated.
     """
 
@@ -78,7 +77,6 @@ class Job(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     position: int | None = None  # place in the queue, 1 is next
     is_position_estimate: bool = False  # computed here, not told by the engine
     state: str = ""
-    why: str = ""
     ready: int = 0
     wanted: int | None = None
     gpus_allocated: int = 0

@@ -49,6 +49,10 @@ class StoreReader(Protocol):
     def revision(self) -> int:
         """Grows by one with every batch that changed something shown."""
 
+    @property
+    def room_revision(self) -> int:
+        """Grows whenever a node moved, or what the pods on some node ask for."""
+
     def records(self, kind: str, /) -> Mapping[str, Any]:
         """The table of a kind by uid (GPUs by uuid)."""
 

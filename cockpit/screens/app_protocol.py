@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from cockpit.actions.planning import FreshPlanning
     from cockpit.actions.verbs.verb import Verb
     from cockpit.gangs.engine import InstalledEngine
+    from cockpit.triage.verdicts import Verdicts
 
 
 Inspection = Literal["why", "logs", "yaml"]
@@ -39,6 +40,8 @@ class Cluster(HeaderSource, Protocol):
 
     @property
     def jobs(self) -> JobReader: ...
+    @property
+    def verdicts(self) -> "Verdicts": ...
     @property
     def trends(self) -> TrendReader: ...
     @property

@@ -199,7 +199,9 @@ class JobScreen(TablePlace):
         if job is not None:
             run = timeline.facts(job, members, cluster.store, self._run.run)
             past = cluster.trends.job(self._key)
-            pairs = timeline.merged(view.facts(job, cluster.store, now_seconds, members, past), run)
+            why = cluster.verdicts.of(job, now_seconds).sentence
+            facts = view.facts(job, cluster.store, now_seconds, members, past, why=why)
+            pairs = timeline.merged(facts, run)
         self.query_one("#facts", KeyValues).set_pairs((*pairs[:3], *self._board.pairs(), *pairs[3:]))
         events = self.query_one("#events", ResourceTable)
         events.hold_top(True)

@@ -31,6 +31,7 @@ class JobsScreen(TablePlace):
             self.state,
             self.cockpit.clock.cluster_now(),
             self.memory,
+            explain=cluster.verdicts.of,
         )
         empty = why_empty(
             "jobs",
@@ -54,8 +55,9 @@ class JobsScreen(TablePlace):
         )
 
     def said(self, key: str) -> str:
-        job = self.cockpit.cluster.jobs.job(key)
-        return job.why if job is not None else ""
+        cluster = self.cockpit.cluster
+        job = cluster.jobs.job(key)
+        return "" if job is None else cluster.verdicts.of(job, self.cockpit.clock.cluster_now()).sentence
 
     def open_row(self, key: str) -> None:
         self.cockpit.open_job(key)

@@ -91,7 +91,7 @@ class NowScreen(Place):
 
         cluster, now_seconds = self.cockpit.cluster, self.cockpit.clock.cluster_now()
         store = cluster.store
-        found = needs_human(store, cluster.jobs, now_seconds, self.state.namespace)
+        found = needs_human(store, cluster.jobs, now_seconds, self.state.namespace, verdicts=cluster.verdicts)
         table = self.query_one("#attention", ResourceTable)
         table.set_placeholder(self._quiet())
         table.set_source(

@@ -112,8 +112,9 @@ class QueueScreen(TablePlace):
         )
 
     def said(self, key: str) -> str:
+        cluster = self.cockpit.cluster
         job = self._job_of(key)
-        return job.why if job is not None else ""
+        return "" if job is None else cluster.verdicts.of(job, self.cockpit.clock.cluster_now()).sentence
 
     def row(self, kind: str, key: str) -> Job | None:
         return self._job_of(key) if kind == "job" else None

@@ -30,6 +30,7 @@ class PodIndex:
         self.claiming: set[str] = set()  # uids of those with devices by claim
         self._sums: dict[str, list[int]] = {}
         self._named: dict[str, dict[str, int]] = {}
+        self.moves = 0  # grows whenever what is asked for on some node does
 
     def put(self, old: Pod | None, new: Pod) -> None:
         """Enter `new`, which replaces `old` (same uid)."""
@@ -93,6 +94,7 @@ class PodIndex:
     def _charge(self, pods: Iterable[Pod], sign: int) -> None:
         """Add what pods on nodes ask for to the sums of these, or with `sign` -1 take it away."""
         all_sums, all_named = self._sums, self._named
+        self.moves += 1
         for pod in pods:
             if pod.phase in ("Succeeded", "Failed"):  # a finished pod holds nothing
                 continue
@@ -136,14 +138,17 @@ class NodeIndex:
 
     def __init__(self) -> None:
         self._sizes: dict[int, int] = {}  # allocatable GPUs -> nodes
+        self.moves = 0
 
     def put(self, old: Node | None, new: Node) -> None:
         if old is not None:
             self.drop(old)
+        self.moves += 1
         size = new.gpu_allocatable or 0
         self._sizes[size] = self._sizes.get(size, 0) + 1
 
     def drop(self, old: Node) -> None:
+        self.moves += 1
         size = old.gpu_allocatable or 0
         self._sizes[size] -= 1
         if not self._sizes[size]:

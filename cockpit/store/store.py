@@ -267,6 +267,11 @@ class Store:
 
     # ---- looking
 
+    @property
+    def room_revision(self) -> int:
+        """Grows whenever a node moved, or what the pods on some node ask for."""
+        return self._nodes.moves + self._pods.moves
+
     def records(self, kind: str) -> Mapping[str, Any]:
         """The table of a kind by uid (GPUs by uuid); live, so copy before awaiting."""
         return self._tables.get(kind, _EMPTY)

@@ -11,17 +11,24 @@ from cockpit.model.store_reader import StoreReader
 from cockpit.triage.finding import Attention, KeyRemedy, rank
 from cockpit.triage.jobs import job_findings
 from cockpit.triage.nodes import node_findings
+from cockpit.triage.verdicts import Verdicts
 
 
 def needs_human(
-    store: StoreReader, jobs: JobReader, now_seconds: float, namespace: str = ""
+    store: StoreReader,
+    jobs: JobReader,
+    now_seconds: float,
+    namespace: str = "",
+    *,
+    verdicts: Verdicts | None = None,
 ) -> tuple[Attention, ...]:
     """Findings, the most urgent first: broken before wasteful, more GPUs before fewer, older before newer.
 
-    With a namespace only its jobs; nodes and streams belong to everybody.
+    With a namespace only its jobs; nodes and streams belong to everybody. `verdicts` are those that a caller
+    who asks again and again has kept.
     """
     found = [
-        *job_findings(store, jobs, now_seconds, namespace),
+        *job_findings(store, jobs, verdicts or Verdicts(store, jobs), now_seconds, namespace),
         *node_findings(store, now_seconds),
         *_stream_findings(store),
     ]

@@ -1,13 +1,15 @@
 """What a verdict is reached from: the store, the rows of jobs, the time, and what was read on demand."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from cockpit.fit.surroundings import UNKNOWN, Surroundings
 from cockpit.model.job_reader import JobReader
+from cockpit.model.pod import Pod
 from cockpit.model.store_reader import StoreReader
+from cockpit.triage.funnel import Sifted
 
 Trees = Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]
 """Objects as the API gave them, by (kind, namespace); "" where the kind has no namespace. A pair that is
@@ -19,7 +21,7 @@ NO_TREES: Trees = {}
 
 class ClusterView(msgspec.Struct, frozen=True, kw_only=True):
     """The cluster at one moment. `last_lines` are the last lines that crashed containers wrote, by the pod's
-    uid."""
+    uid, `sift` the funnel of a pod, None: made each time."""
 
     store: StoreReader
     jobs: JobReader
@@ -27,3 +29,4 @@ class ClusterView(msgspec.Struct, frozen=True, kw_only=True):
     last_lines: Mapping[str, str] = {}
     around: Surroundings = UNKNOWN
     trees: Trees = NO_TREES
+    sift: Callable[[Pod], Sifted] | None = None

@@ -8,6 +8,7 @@ from cockpit.catalogue import TextPlace, understand
 from cockpit.gangs import registry
 from cockpit.gangs.engine_of_job import admitted_by, needed_by
 from cockpit.gangs.verdict import GangVerdict
+from cockpit.k8s.field_errors import field_error_words
 from cockpit.model.event import Event
 from cockpit.model.job import Job, JobObject, OwnerObject
 from cockpit.model.pod import Pod
@@ -82,6 +83,12 @@ def _of_refusal(event: Event) -> CauseFound | None:
     names: dict[str, object] = dict(found.names)
     if found.cause == "A1" and "limited" in names:
         return _quota(found.names, event)
+    if found.cause == "A11" and (words := field_error_words(event.message)):
+        given = {"why": words}
+        facts = tuple((key, value) for key, value in found.names.items() if value)
+        return draft(
+            "A11", "{why}", names=given, facts=facts, evidence=evidence, since_seconds=event.first_seconds
+        )
     return draft(
         found.cause, found.wording.words, names=names, evidence=evidence, since_seconds=event.first_seconds
     )

@@ -47,6 +47,7 @@ def of_job(job: Job, view: ClusterView, subject: Subject | None = None) -> Verdi
         last_lines=view.last_lines,
         around=view.around,
         trees=view.trees,
+        sift=view.sift,
     )
     return _verdict(
         job_walk.judge(walk),
@@ -120,6 +121,7 @@ def _pod(subject: Subject, view: ClusterView) -> Verdict:
             around=view.around,
             trees=view.trees,
             waiting=max(1, waiting),
+            sift=view.sift,
         )
         found = unplaced(pod, context)
     return _verdict(found, subject, state="", gpus=pod.gpus, since=pod.created_seconds)

@@ -4,7 +4,7 @@ from cockpit.gangs import pod_group, registry
 from cockpit.gangs.told import Told
 from cockpit.gangs.verdict import GangVerdict
 from cockpit.model.gang import PodGroup, Workload
-from cockpit.model.job import Job
+from cockpit.model.job import Job, JobObject
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
@@ -25,8 +25,12 @@ def standing(
             return queued
     group = pod_group.group_of(pods, store)
     own = registry.own_job(job.api_version, job.kind)
-    if group is None and own is not None and not pods:
-        group = pod_group.of_own_job(own, job.namespace, job.name, job.uid, store)
+    if own is not None:
+        object_: JobObject | None = store.get(own.table, job.uid)
+        if object_ is not None and object_.is_suspended:
+            return None
+        if group is None and not pods:
+            group = pod_group.of_own_job(own, job.namespace, job.name, job.uid, store)
     if group is None:
         return queued
     placed = pod_group.verdict(group, pods, job.position)

@@ -7,7 +7,9 @@ from cockpit.gangs import registry
 from cockpit.gangs.sentence import counted
 from cockpit.gangs.wording import say
 from cockpit.jobs.members import end_words, short_name
+from cockpit.jobs.row import growth_of
 from cockpit.k8s.waiting_reasons import Severity, waiting_reason
+from cockpit.model.gang import Workload
 from cockpit.model.job import JobObject, JobState
 from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent
@@ -16,6 +18,7 @@ from cockpit.model.sureness import Sureness
 from cockpit.triage import creation, starting
 from cockpit.triage.cause_found import CauseFound, draft, is_up, joined, of_pod
 from cockpit.triage.gang_walk import half_placed, held_by_gang, unplaced_member
+from cockpit.triage.growth import why_not_grown
 from cockpit.triage.verdict import Evidence, Subject
 from cockpit.triage.walk import Walk
 
@@ -70,20 +73,37 @@ def _left(walk: Walk) -> str:
 
 
 def _ended(walk: Walk) -> CauseFound | None:
-    held = sum(pod.gpus_allocated for pod in walk.pods)
-    idle = [pod for pod in walk.pods if pod.gpus_allocated and pod.deleting_seconds is None]
     state = walk.job.state
-    if idle and (state == JobState.SUCCEEDED or all(pod.phase == "Running" for pod in idle)):
-        return draft(
-            "E10",
-            "ended, but {pods} still run with {gpus}",
-            names={"pods": counted(len(idle), "pod"), "gpus": counted(held, "GPU")},
-            sureness=Sureness.PROVED,
-            evidence=tuple(of_pod(pod, "status.phase", pod.phase) for pod in idle[:3]),
-            facts=(("gpus", str(held)),),
-        )
+    left = _left_running(walk)
     if state != JobState.FAILED:
+        return left
+    found = _failed(walk)
+    if left is None or (not found.cause and not _failed_pods(walk)):
+        return left or found
+    return msgspec.structs.replace(found, also=(*found.also, left.cause))
+
+
+def _left_running(walk: Walk) -> CauseFound | None:
+    """Members that go on, with their GPUs, although the job has ended."""
+    idle = [pod for pod in walk.pods if pod.gpus_allocated and pod.deleting_seconds is None]
+    if not idle or (walk.job.state == JobState.FAILED and any(pod.phase != "Running" for pod in idle)):
         return None
+    held = sum(pod.gpus_allocated for pod in walk.pods)
+    return draft(
+        "E10",
+        "ended, but {pods} still " + ("runs" if len(idle) == 1 else "run") + " with {gpus}",
+        names={"pods": counted(len(idle), "pod"), "gpus": counted(held, "GPU")},
+        sureness=Sureness.PROVED,
+        evidence=tuple(of_pod(pod, "status.phase", pod.phase) for pod in idle[:3]),
+        facts=(("gpus", str(held)),),
+    )
+
+
+def _failed_pods(walk: Walk) -> list[Pod]:
+    return [pod for pod in walk.pods if pod.phase == "Failed"]
+
+
+def _failed(walk: Walk) -> CauseFound:
     object_ = creation.object_of(walk.job, walk.store)
     if isinstance(object_, JobObject):
         for one in object_.conditions:
@@ -98,9 +118,9 @@ def _ended(walk: Walk) -> CauseFound | None:
                     evidence=(said,),
                     since_seconds=one.changed_seconds,
                 )
-    failed = [pod for pod in walk.pods if pod.phase == "Failed"]
+    failed = _failed_pods(walk)
     if failed:
-        return _member(walk, _first_failed(failed), failed)
+        return _fought_over(walk, _member(walk, _first_failed(failed), failed))
     refused = creation.refused((walk.job.uid,), walk.store)
     if refused is not None:
         return refused
@@ -110,7 +130,26 @@ def _ended(walk: Walk) -> CauseFound | None:
         if not told and isinstance(known, JobObject):
             mark = condition(known.conditions, "Failed")
             told = "" if mark is None else mark.message or mark.reason
-    return draft("", "{why}", names={"why": told or "failed"}, sureness=Sureness.UNKNOWN)
+    found = draft("", "{why}", names={"why": told or "failed"}, sureness=Sureness.UNKNOWN)
+    return _fought_over(walk, found)
+
+
+def _fought_over(walk: Walk, found: CauseFound) -> CauseFound:
+    """What two controllers go on doing to a job that has ended, and the remedy."""
+    object_ = creation.object_of(walk.job, walk.store)
+    workload = _workload(walk)
+    if workload is None or not isinstance(object_, JobObject):
+        return found
+    words = registry.engine_of_workload(workload).quarrel(object_, workload, walk.store)
+    if not words:
+        return found
+    return msgspec.structs.replace(found, sentence=say("{why}; " + words, why=found.sentence))
+
+
+def _workload(walk: Walk) -> Workload | None:
+    uid = walk.job.workload_uid
+    found: Workload | None = walk.store.get(Kind.WORKLOAD, uid) if uid else None
+    return found
 
 
 def _jobs_below(walk: Walk) -> list[JobObject]:
@@ -165,11 +204,12 @@ def _of_pods(walk: Walk) -> CauseFound | None:
     late = [pod for pod in alive if not is_up(pod)]
     if late:
         return _late(walk, late)
-    if job.wanted is not None and len(pods) < job.wanted:
+    growth = growth_of(walk.store, job.uid)
+    if growth is None and (
+        (job.wanted is not None and len(pods) < job.wanted) or job.state != JobState.RUNNING
+    ):
         return creation.not_made(job, pods, walk.store, walk.now_seconds, walk.trees)
-    if job.state != JobState.RUNNING:
-        return creation.not_made(job, pods, walk.store, walk.now_seconds, walk.trees)
-    return _training(walk)
+    return _training(walk) or (None if growth is None else why_not_grown(growth, walk.store))
 
 
 def _between(walk: Walk, failed: list[Pod]) -> CauseFound:

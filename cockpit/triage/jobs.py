@@ -15,6 +15,7 @@ from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind, condition
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage.finding import KILL, LOGS, OPEN, WHY, Attention, KeyRemedy
+from cockpit.triage.verdicts import Verdicts
 
 WAITING_SECONDS = 600.0
 """A job that has waited this long is told; shorter waits are everyday life of a queue."""
@@ -34,28 +35,31 @@ FULL_RATIO = 0.3
 
 
 def job_findings(
-    store: StoreReader, jobs: JobReader, now_seconds: float, namespace: str = ""
+    store: StoreReader, jobs: JobReader, verdicts: Verdicts, now_seconds: float, namespace: str = ""
 ) -> Iterator[Attention]:
     """What needs a human about jobs; at most one finding a job."""
     for job in jobs.jobs.values():
         if namespace and job.namespace != namespace:
             continue
-        found = _finding(job, store, jobs, now_seconds)
+        found = _finding(job, store, jobs, verdicts, now_seconds)
         if found is not None:
             yield found
 
 
-def _finding(job: Job, store: StoreReader, jobs: JobReader, now_seconds: float) -> Attention | None:
+def _finding(
+    job: Job, store: StoreReader, jobs: JobReader, verdicts: Verdicts, now_seconds: float
+) -> Attention | None:
     if job.state == JobState.RUNNING:
         return _idle(job, store, jobs, now_seconds) or _starved(job, store)
     if job.state in (JobState.QUEUED, JobState.PENDING, JobState.STARTING):
-        return _waits(job, store, jobs, now_seconds)
+        return _waits(job, store, jobs, verdicts, now_seconds)
     if job.state == JobState.DEGRADED:
-        return _about(job, "job-degraded", True, job.why, (LOGS, WHY), since=_last_change(job, jobs))
+        why = verdicts.of(job, now_seconds).sentence
+        return _about(job, "job-degraded", True, why, (LOGS, WHY), since=_last_change(job, jobs))
     if job.state == JobState.FINISHING:
         return _stuck_ending(job, jobs, now_seconds)
     if job.state in JobState.ENDED:
-        return _ended(job, now_seconds)
+        return _ended(job, verdicts, now_seconds)
     return None
 
 
@@ -81,7 +85,9 @@ def _about(
     )
 
 
-def _waits(job: Job, store: StoreReader, jobs: JobReader, now_seconds: float) -> Attention | None:
+def _waits(
+    job: Job, store: StoreReader, jobs: JobReader, verdicts: Verdicts, now_seconds: float
+) -> Attention | None:
     workload: Workload | None = store.get(Kind.WORKLOAD, job.workload_uid) if job.workload_uid else None
     since = job.created_seconds
     if workload is not None:
@@ -106,7 +112,8 @@ def _waits(job: Job, store: StoreReader, jobs: JobReader, now_seconds: float) ->
     ready = "" if job.wanted is None else f"{job.ready}/{job.wanted} ready · "
     # waiting in line for quota is how a queue works; pods that cannot be placed hold a gang up
     is_bad = is_blocked or job.state != JobState.QUEUED
-    return _about(job, "job-waits", is_bad, f"{ready}{job.why or job.state}", (WHY, KILL), since=since)
+    why = verdicts.of(job, now_seconds).sentence
+    return _about(job, "job-waits", is_bad, f"{ready}{why or job.state}", (WHY, KILL), since=since)
 
 
 def _last_change(job: Job, jobs: JobReader) -> float | None:
@@ -127,16 +134,15 @@ def _stuck_ending(job: Job, jobs: JobReader, now_seconds: float) -> Attention | 
     return _about(job, "job-stuck", bool(allocated), sentence, (WHY,), since=since, gpus=allocated)
 
 
-def _ended(job: Job, now_seconds: float) -> Attention | None:
+def _ended(job: Job, verdicts: Verdicts, now_seconds: float) -> Attention | None:
     since = job.finished_seconds
     if job.gpus_allocated and since is not None and now_seconds - since >= ENDING_SECONDS:
         sentence = f"{job.state}, but its pods still occupy {counted(job.gpus_allocated, 'GPU')}"
         return _about(job, "job-leftover", False, sentence, (KILL,), since=since, gpus=job.gpus_allocated)
     if job.state != JobState.FAILED or since is None or now_seconds - since > FAILED_SECONDS:
         return None
-    return _about(
-        job, "job-failed", False, f"failed: {job.why}" if job.why else "failed", (LOGS,), since=since
-    )
+    why = verdicts.of(job, now_seconds).sentence
+    return _about(job, "job-failed", False, f"failed: {why}" if why else "failed", (LOGS,), since=since)
 
 
 def _idle(job: Job, store: StoreReader, jobs: JobReader, now_seconds: float) -> Attention | None:

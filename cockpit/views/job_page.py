@@ -220,10 +220,12 @@ def facts(
     now_seconds: float,
     members: Iterable[Pod] = (),
     past: Sequence[float | None] = (),
+    *,
+    why: str = "",
 ) -> tuple[Pair, ...]:
     """Names and values: what the job is, where it stands and why, what its GPUs and workers do together.
 
-    `past` is its mean duty over the last hour, the oldest first.
+    `past` is its mean duty over the last hour, the oldest first, `why` the sentence of its verdict.
     """
     state = job_cell(job.state)
     pairs = [
@@ -231,8 +233,8 @@ def facts(
         Pair("kind", f"{job.kind} ({job.api_version})"),
         Pair("state", state.text, state.tone),
     ]
-    if job.why:
-        pairs.append(Pair("why", job.why, "warn" if job.state in JobState.WAITING else state.tone))
+    if why:
+        pairs.append(Pair("why", why, "warn" if job.state in JobState.WAITING else state.tone))
     if job.queue:
         about = "about " if job.is_position_estimate else ""
         place = "" if job.position is None else f", {about}position {job.position}"

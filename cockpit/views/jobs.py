@@ -1,6 +1,6 @@
 """The jobs table: one row a training job of any kind."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,12 +13,16 @@ from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent, Reading
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
+from cockpit.triage.verdict import Verdict
 from cockpit.views import cards
 from cockpit.views import format as fmt
 from cockpit.views.lazy_table import Field, LazyTable, Memory, View
 from cockpit.views.order import Value
 from cockpit.views.states import job_cell, job_urgency
 from cockpit.views.view_state import Measure, ViewState
+
+Explain = Callable[[Job, float], Verdict]
+"""Why a job waits or is broken, by the time now in epoch seconds."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,18 @@ class JobRow:
 
     job: Job
     store: StoreReader
+    explain: Callable[[Job], Verdict] | None = None
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """Why it waits or is broken; None where nobody asked for it."""
+        return None if self.explain is None else self.explain(self.job)
+
+    @property
+    def why(self) -> str:
+        """The sentence of its verdict, "" where nothing holds it."""
+        found = self.verdict
+        return "" if found is None else found.sentence
 
     @cached_property
     def gpus(self) -> tuple[Gpu, ...]:
@@ -194,7 +210,7 @@ _FIELDS: tuple[Field[JobRow], ...] = (
         Measure.COUNT,
     ),
     Field(Column("owner", "Owner", 10, priority=6), lambda r, _: Cell(r.job.owner), lambda r, _: r.job.owner),
-    Field(Column("why", "Why", 32, grow=10, wish=80), lambda r, _: Cell(r.job.why), lambda r, _: r.job.why),
+    Field(Column("why", "Why", 32, grow=10, wish=80), lambda r, _: Cell(r.why), lambda r, _: r.why),
 )
 
 _HIDDEN: tuple[Field[JobRow], ...] = (
@@ -227,7 +243,7 @@ def _haystack(row: JobRow) -> str:
             job.state,
             job.queue,
             job.owner,
-            job.why,
+            row.why,
             *job.nodes,
         )
     )
@@ -241,7 +257,7 @@ VIEW: View[JobRow] = View(
     namespace=lambda row: row.job.namespace,
     order=_order,
     haystack=_haystack,
-    token=lambda row: row.job,
+    token=lambda row: (row.job, row.verdict),
 )
 
 
@@ -251,6 +267,12 @@ def table(
     state: ViewState,
     now_seconds: float,
     memory: Memory | None = None,
+    *,
+    explain: Explain,
 ) -> LazyTable[JobRow]:
     """Jobs as rows keyed by `Job.key`: what may need a person first, what has ended last."""
-    return VIEW.table((JobRow(job, store) for job in jobs), state, now_seconds, memory)
+
+    def of(job: Job) -> Verdict:
+        return explain(job, now_seconds)
+
+    return VIEW.table((JobRow(job, store, of) for job in jobs), state, now_seconds, memory)

@@ -29,7 +29,7 @@ class Field(Generic[R]):
 
 class Memory:
     """What one screen keeps between two projections, so that a change costs what changed: the searchable
-    text of each row by the identity of its record, and the order by name. It belongs to one view."""
+    text of each row by its record, and the order by name. It belongs to one view."""
 
     def __init__(self) -> None:
         self._haystacks: dict[str, tuple[object, str]] = {}
@@ -42,13 +42,13 @@ class Memory:
         token: Callable[[R], object],
         make: Callable[[R], str],
     ) -> list[str]:
-        """The rows' searchable texts, made again only where the record is another one."""
+        """The rows' searchable texts, made again only where its token is another one."""
         known = self._haystacks
         texts: list[str] = []
         for row in rows:
             name, record = key(row), token(row)
             found = known.get(name)
-            if found is None or found[0] is not record:
+            if found is None or (found[0] is not record and found[0] != record):
                 found = known[name] = (record, make(row))
             texts.append(found[1])
         return texts
@@ -147,8 +147,8 @@ class View(Generic[R]):
     """One place's table: columns, identity, own order, and what free text searches.
 
     The view's own order is by `order` (ascending), then by `name`, then as the rows come; the name of a key
-    never changes. `hidden` fields can be filtered by but are not drawn. `token` is the record whose identity
-    says that a row's text is unchanged.
+    never changes. `hidden` fields can be filtered by but are not drawn. `token` says by
+    being equal that a row's text is unchanged.
     """
 
     fields: tuple[Field[R], ...]

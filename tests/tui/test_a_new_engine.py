@@ -46,6 +46,7 @@ from tests.tui.deck import settle
 from tests.tui.estate import Estate
 from tests.tui.offering import OfferingApp
 from tests.tui.test_form_choices import fill, opened, plan_of, row, until
+from tests.unit.jobs.builders import said_of
 from tests.unit.kube.builders import FakeServer, bookmark, event, gpu_container, meta, stream
 from tests.unit.kube.conftest import clock, no_ambient_configuration, server, session
 from tests.unit.kube.test_discovery import entry, group
@@ -204,7 +205,7 @@ async def test_its_job_is_a_row_with_state_and_reason(
         index.update(store.take_delta())
     found = the_row(index)
     assert (found.engine, found.queue, found.state) == ("Tiny", "fast", JobState.QUEUED)
-    assert (found.why, found.position) == ("lane fast waits for 2 at once", 1)
+    assert (said_of(found, store, index), found.position) == ("lane fast waits for 2 at once", 1)
     gone = tuple(store.records(Kind.POD_GROUP))
     store.apply(Batch(kind=Kind.POD_GROUP, scope=f"troupes.{GROUP}", removed=gone))
     index.update(store.take_delta())

@@ -69,13 +69,20 @@ class Seat:
                     await self._moved.wait()
         except TimeoutError:
             rows = [
-                (one.name, one.state, one.why, one.position) for one in self.attachment.jobs.jobs.values()
+                (one.name, one.state, self.why(one.name), one.position)
+                for one in self.attachment.jobs.jobs.values()
             ]
             pytest.fail(f"never: {what}; rows {rows}")
 
     def _look(self, holds: Callable[[], bool]) -> bool:
         self.attachment.jobs.catch_up()
         return holds()
+
+    def why(self, name: str) -> str:
+        job = self.job(name)
+        if job is None:
+            return ""
+        return self.attachment.verdicts.of(job, self.attachment.clock.cluster_now()).sentence
 
     def job(self, name: str) -> Job | None:
         return next((one for one in self.attachment.jobs.jobs.values() if one.name == name), None)
@@ -155,7 +162,7 @@ async def test_a_queued_gang_waits_whole_and_knows_its_place(seat: Seat) -> None
         await seat.submit("job", name=name, queue="main", workers="2", **SIZE)
     await seat.until_state("second", JobState.QUEUED)
     third = await seat.until_state("third", JobState.QUEUED)
-    await seat.until(lambda: "2 more needed" in (seat.job("third") or _NOBODY).why, "third says why")
+    await seat.until(lambda: "2 more needed" in seat.why("third"), "third says why")
     await seat.until(lambda: (seat.job("third") or _NOBODY).position == 2, "third has its place")
     await seat.until(lambda: not (seat.job("third") or _NOBODY).is_position_estimate, "its place was told")
     assert seat.bound("second") == []
@@ -189,7 +196,7 @@ async def test_a_gang_of_pods_that_does_not_fit_binds_nothing(seat: Seat) -> Non
     assert late.gpus_allocated == 0
     assert seat.bound("late") == []
     assert late.is_position_estimate
-    await seat.until(lambda: "GPU" in (seat.job("late") or _NOBODY).why, "the cause is told")
+    await seat.until(lambda: "GPU" in seat.why("late"), "the cause is told")
     await seat.kill("late")
     await seat.until(lambda: seat.job("late") is None, "late is gone")
     groups = seat.attachment.store.records

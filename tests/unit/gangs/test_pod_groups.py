@@ -25,6 +25,7 @@ from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.store.store import Store
 from tests.unit.gangs.builders import NVIDIA, cluster_queue, local_queue, store_of
+from tests.unit.jobs.builders import said_of
 
 SCHEDULERS = {
     "scheduling.x-k8s.io": ("v1alpha1", "gang-scheduler"),
@@ -49,7 +50,7 @@ RECORDED: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     ("scheduling.volcano.sh", {"minMember": 4, "queue": "gpu"},
      {"phase": "Inqueue", "conditions": [{**CONDITION, "type": "Unschedulable",
       "reason": "NotEnoughResources", "message": "1/4 tasks in gang unschedulable: 4 Pending"}]},
-     "1 of 4 pods of its group find no node"),
+     "needs 4 GPUs on one node: all 3 nodes lack free GPUs"),
     ("scheduling.volcano.sh", {"minMember": 4, "queue": "gpu"},
      {"phase": "Inqueue", "conditions": [{**CONDITION, "type": "Unschedulable", "reason": "NotEnoughTasks",
       "message": "Not enough valid tasks for gang-scheduling, valid: 3, min: 4"}]},
@@ -57,12 +58,12 @@ RECORDED: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     ("scheduling.k8s.io", {"schedulingPolicy": {"gang": {"minCount": 4}}},
      {"conditions": [{**CONDITION, "status": "False", "type": "PodGroupScheduled", "reason": "Unschedulable",
       "message": "minCount (4) cannot be satisfied: 3 scheduled, 1 remaining"}]},
-     "its group needs 4 pods placed: 3 are, 1 find no node"),
+     "group of 4 cannot be placed whole: needs 4 GPUs on one node: all 3 nodes lack free GPUs"),
     # what kube-scheduler 1.36.3 writes: the cause stands on one member only
     ("scheduling.k8s.io", {"schedulingPolicy": {"gang": {"minCount": 4}}},
      {"conditions": [{**CONDITION, "status": "False", "type": "PodGroupScheduled", "reason": "Unschedulable",
       "message": "pod group is unschedulable"}]},
-     "needs 4 GPUs on one node: all 3 nodes lack free GPUs"),
+     "group of 4 cannot be placed whole: needs 4 GPUs on one node: all 3 nodes lack free GPUs"),
     ("scheduling.run.ai", {"minMember": 4, "queue": "team-a"},
      {"schedulingConditions": [{**CONDITION, "type": "UnschedulableOnNodePool",
       "reasons": [{"reason": "OverLimit", "message": "Workload requested 16 GPUs, quota is 8"}]}]},
@@ -70,7 +71,7 @@ RECORDED: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     ("scheduling.run.ai", {"minMember": 4, "queue": "team-a"},
      {"schedulingConditions": [{"type": "UnschedulableOnNodePool", "reasons": [{"reason": "Other",
       "message": "Resources were found for 3 pods while 4 are required for gang scheduling"}]}]},
-     "nodes found for 3 of 4 pods of its group"),
+     "needs 4 GPUs on one node: all 3 nodes lack free GPUs"),
 ]  # fmt: skip
 
 
@@ -137,10 +138,10 @@ def test_a_gang_that_waits_says_why_in_plain_words(
     api_group: str, spec: dict[str, Any], status: dict[str, Any], why: str
 ) -> None:
     one = group(api_group, spec, status)
-    _, index = cluster(one, gang(api_group))
+    store, index = cluster(one, gang(api_group))
     (job,) = index.jobs.values()
     assert (job.state, job.engine) == (JobState.QUEUED, one.engine)
-    assert job.why == why
+    assert said_of(job, store, index) == why
     assert job.gpus_allocated == 0
     assert (job.position, job.is_position_estimate) == (1, True)
 
@@ -149,7 +150,7 @@ def test_a_gang_that_waits_says_why_in_plain_words(
 def test_a_gang_that_is_bound_is_judged_by_its_pods_not_by_a_stale_phase(api_group: str) -> None:
     spec = {"minMember": 4, "schedulingPolicy": {"gang": {"minCount": 4}}}
     stale = group(api_group, spec, {"phase": "Pending", "running": 3})
-    _, index = cluster(stale, gang(api_group, bound=4))
+    _store, index = cluster(stale, gang(api_group, bound=4))
     (job,) = index.jobs.values()
     assert job.state == JobState.RUNNING
     assert job.position is None
@@ -157,7 +158,7 @@ def test_a_gang_that_is_bound_is_judged_by_its_pods_not_by_a_stale_phase(api_gro
 
 def test_a_gang_that_bound_a_part_is_pending_and_holds_gpus() -> None:
     one = group("scheduling.x-k8s.io", {"minMember": 4}, {"phase": "Scheduling"})
-    _, index = cluster(one, gang("scheduling.x-k8s.io", bound=2))
+    _store, index = cluster(one, gang("scheduling.x-k8s.io", bound=2))
     (job,) = index.jobs.values()
     assert (job.state, job.gpus_allocated) == (JobState.PENDING, 8)
 
@@ -170,7 +171,7 @@ def test_a_row_moves_with_its_group() -> None:
     store.apply(Batch(kind=Kind.POD_GROUP, scope="x", changed=(one,)))
     index.update(store.take_delta())
     (job,) = index.jobs.values()
-    assert (job.state, job.why) == (JobState.QUEUED, "its group has 4 of 6 pods")
+    assert (job.state, said_of(job, store, index)) == (JobState.QUEUED, "its group has 4 of 6 pods")
     store.apply(Batch(kind=Kind.POD_GROUP, scope="x", removed=(one.uid,)))
     index.update(store.take_delta())
     (job,) = index.jobs.values()
@@ -187,7 +188,7 @@ def test_groups_of_one_name_in_two_engines_are_told_apart_by_the_scheduler() -> 
     store.apply(Batch(kind=Kind.POD_GROUP, scope="x", changed=(other,)))
     index.update(store.take_delta())
     (job,) = index.jobs.values()
-    assert (job.engine, job.why) == ("Volcano", "queue gpu has not admitted it yet")
+    assert (job.engine, said_of(job, store, index)) == ("Volcano", "queue gpu has not admitted it yet")
 
 
 def test_places_count_by_engine_and_queue_oldest_first() -> None:

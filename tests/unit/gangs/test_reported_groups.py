@@ -6,6 +6,7 @@ import pytest
 
 from cockpit.model.job import JobState
 from tests.unit.gangs.test_pod_groups import cluster, gang, group
+from tests.unit.jobs.builders import said_of
 
 VOLCANO, KAI = "scheduling.volcano.sh", "scheduling.run.ai"
 
@@ -53,7 +54,7 @@ WAITING = {
             " Pending: 1 Unschedulable, 2 Undetermined, 3 Schedulable",
         ),
         6,
-        "1 of 6 pods of its group find no node",
+        "needs 4 GPUs on one node: all 3 nodes lack free GPUs",
     ),
 }  # fmt: skip
 
@@ -61,9 +62,9 @@ WAITING = {
 @pytest.mark.parametrize("source", WAITING)
 def test_a_waiting_gang_is_told_in_plain_words(source: str) -> None:
     status, count, why = WAITING[source]
-    _, index = cluster(group(VOLCANO, {"minMember": count, "queue": "q1"}, status), gang(VOLCANO, count))
+    store, index = cluster(group(VOLCANO, {"minMember": count, "queue": "q1"}, status), gang(VOLCANO, count))
     (job,) = index.jobs.values()
-    assert (job.state, job.engine, job.why) == (JobState.QUEUED, "Volcano", why)
+    assert (job.state, job.engine, said_of(job, store, index)) == (JobState.QUEUED, "Volcano", why)
 
 
 STALE = {
@@ -91,6 +92,6 @@ STALE = {
 @pytest.mark.parametrize("source", STALE)
 def test_a_gang_that_runs_is_not_judged_by_the_condition_that_nobody_took_back(source: str) -> None:
     api_group, spec, status = STALE[source]
-    _, index = cluster(group(api_group, spec, status), gang(api_group, count=2, bound=2))
+    store, index = cluster(group(api_group, spec, status), gang(api_group, count=2, bound=2))
     (job,) = index.jobs.values()
-    assert (job.state, job.why, job.position) == (JobState.RUNNING, "", None)
+    assert (job.state, said_of(job, store, index), job.position) == (JobState.RUNNING, "", None)

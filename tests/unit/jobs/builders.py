@@ -6,10 +6,11 @@ from cockpit.gangs.volcano import JOBS
 from cockpit.jobs.index import JobIndex
 from cockpit.model.batch import Batch
 from cockpit.model.gang import ClusterQueue, LocalQueue, PodGroup, PodSet, QuotaRow, Workload
-from cockpit.model.job import JobObject, OwnerObject, ReplicaSpec
+from cockpit.model.job import Job, JobObject, OwnerObject, ReplicaSpec
 from cockpit.model.pod import Pod
 from cockpit.model.record import Condition, Kind, OwnerRef, Record
 from cockpit.store.store import Store
+from cockpit.triage.verdicts import Verdicts
 
 NVIDIA = "nvidia.com/gpu"
 V2 = "kubeflow.org/v2beta1"
@@ -134,6 +135,11 @@ def kind_of(record: Record) -> str:
     return table[type(record)]
 
 
+def said_of(job: Job, store: Store, index: JobIndex, now_seconds: float = 0.0) -> str:
+    """The sentence of the row's verdict."""
+    return Verdicts(store, index).of(job, now_seconds).sentence
+
+
 class Cluster:
     """A store with its job index, fed record by record."""
 
@@ -150,6 +156,10 @@ class Cluster:
         for record in records:
             self.store.apply(Batch(kind=kind_of(record), removed=(record.uid,)))
         self.index.update(self.store.take_delta())
+
+    def why(self, key: str, now_seconds: float = 0.0) -> str:
+        """What is said of the row."""
+        return said_of(self.index.jobs[key], self.store, self.index, now_seconds)
 
     def states(self) -> dict[str, str]:
         return {key: job.state for key, job in self.index.jobs.items()}

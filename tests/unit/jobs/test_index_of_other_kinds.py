@@ -28,9 +28,9 @@ def test_a_batch_job_counts_the_newest_attempt_only(cluster: Cluster) -> None:
     first = owned(job, "train-a", gpus=1, phase="Failed", created_seconds=1.0, exit_code=1)
     cluster.put(job, first)
     key = "job.batch/team-a/train"
-    assert (row(cluster, key).state, row(cluster, key).why) == (
+    assert (row(cluster, key).state, cluster.why(key)) == (
         JobState.PENDING,
-        "train-a failed: exit 1; its controller may retry",
+        "waits to be tried again after a failed attempt: exit 1",
     )
     cluster.put(owned(job, "train-b", gpus=1, created_seconds=2.0, **up()))
     assert row(cluster, key).state == JobState.RUNNING
@@ -96,7 +96,7 @@ def test_a_pod_that_nobody_controls_is_a_job_of_its_own(cluster: Cluster) -> Non
     cluster.put(pod, owned(None, "web", **up()))
     assert cluster.states() == {"pod/team-a/notebook": JobState.RUNNING}
     cluster.put(msgspec.structs.replace(pod, phase="Failed", is_ready=False, status_reason="Evicted"))
-    assert row(cluster, "pod/team-a/notebook").why == "notebook failed: Evicted"
+    assert cluster.why("pod/team-a/notebook") == "evicted from node gpu-1"
     assert row(cluster, "pod/team-a/notebook").state == JobState.FAILED
     cluster.drop(pod)
     assert cluster.index.jobs == {}

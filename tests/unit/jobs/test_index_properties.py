@@ -125,7 +125,8 @@ def test_every_row_is_well_formed(script: list[tuple[bool, Record]]) -> None:
     words = {value for name, value in vars(JobState).items() if name.isupper() and isinstance(value, str)}
     for key, job in cluster.index.jobs.items():
         assert job.key == key and job.state in words
-        assert len(job.why) <= 100 and "\n" not in job.why
-        assert job.why if job.state not in (JobState.RUNNING, JobState.SUCCEEDED) else True
+        why = cluster.why(key)
+        assert len(why) <= 100 and "\n" not in why
+        assert why if job.state not in (JobState.RUNNING, JobState.SUCCEEDED) else True
         assert job.ready <= len(job.pod_uids) and job.gpus_allocated >= 0
         assert [pod.uid for pod in cluster.index.members(key)] == list(job.pod_uids)

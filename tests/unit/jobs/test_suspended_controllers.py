@@ -89,7 +89,7 @@ def test_from_suspended_to_running_and_back(cluster: Cluster) -> None:
     [
         (("Complete", "Complete"), "succeeded", ""),
         (("Complete", "Failed"), "failed", "rank 2 exited with code 1"),
-        (("Complete", ""), "pending", "no pods yet: waits for its JobSet controller"),
+        (("Complete", ""), "pending", "no pod yet: waits for its JobSet controller"),
     ],
 )
 def test_the_end_is_told_by_the_jobs_when_their_pods_are_gone(
@@ -105,7 +105,7 @@ def test_the_end_is_told_by_the_jobs_when_their_pods_are_gone(
     ]  # fmt: skip
     cluster.put(owner, *made)
     row = cluster.index.jobs[JOBSET]
-    assert (row.state, row.why) == (state, why)
+    assert (row.state, cluster.why(JOBSET)) == (state, why)
 
 
 def test_in_a_queue_before_kueue_made_its_workload_it_is_queued(cluster: Cluster) -> None:

@@ -3,7 +3,6 @@
 import msgspec
 import pytest
 
-from cockpit.jobs.members import not_up_why
 from cockpit.k8s.waiting_reasons import Severity, waiting_reason
 from cockpit.model.job import Job, JobState
 from cockpit.model.pod import Pod
@@ -23,14 +22,6 @@ def waits(reason: str) -> Pod:
     return msgspec.structs.replace(
         pod("job-worker-0", phase="Pending"), waiting_reason=reason, is_ready=False
     )
-
-
-@pytest.mark.parametrize("reason", [*KUBELETS, "SomethingNew"])
-def test_a_pod_reads_the_same_in_its_table_and_in_its_jobs_sentence(reason: str) -> None:
-    one = waits(reason)
-    words, tone = pod_words(one)
-    assert tone == "bad"
-    assert f": {words}" in not_up_why((one,), Store())
 
 
 @pytest.mark.parametrize("reason", KUBELETS)

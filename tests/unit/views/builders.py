@@ -16,6 +16,8 @@ from cockpit.model.pool import Pool
 from cockpit.model.quantity import Reading
 from cockpit.model.record import Condition, Kind
 from cockpit.store.store import Store
+from cockpit.triage.verdict import Subject, Verdict
+from cockpit.views.jobs import Explain
 
 NOW = 1_790_000_000.0
 GIB = float(2**30)
@@ -92,6 +94,16 @@ def job(name: str, state: str = "running", **more: Any) -> Job:
         "created_seconds": NOW - 2_460,
     }
     return Job(**{**fields, **more})
+
+
+def says(sentence: str, *names: str) -> Explain:
+    """A verdict with that sentence about the jobs of these names, or about all."""
+
+    def explain(job: Job, now_seconds: float) -> Verdict:
+        said = sentence if not names or job.name in names else ""
+        return Verdict(subject=Subject("job", job.namespace, job.name), sentence=said)
+
+    return explain
 
 
 def event(uid: str, *, kind: str = "Node", name: str = "gpu-1", namespace: str = "", **more: Any) -> Event:

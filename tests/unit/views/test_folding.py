@@ -27,6 +27,7 @@ from tests.unit.views.builders import (
     node,
     pod,
     pool,
+    says,
     store,
 )
 
@@ -102,7 +103,11 @@ def everything() -> dict[str, LazyTable[Any]]:
     state = ViewState()
     return {
         "jobs": jobs.table(
-            [job("a", gpus_allocated=2, pod_uids=("uid-w-0",)), job("b", "queued")], made, state, NOW
+            [job("a", gpus_allocated=2, pod_uids=("uid-w-0",)), job("b", "queued")],
+            made,
+            state,
+            NOW,
+            explain=says("b"),
         ),
         "nodes": nodes.table(made, state, NOW),
         "pods": pods.table(made, state, NOW),
@@ -168,11 +173,10 @@ def test_any_card_is_drawn_in_clean_cells(known: list[Gpu]) -> None:
         started_seconds=st.none() | st.floats(0, 1e11),
         created_seconds=st.none() | st.floats(0, 1e11),
         position=st.none() | st.integers(0, 10**6),
-        why=plain,
     )
 )
 def test_any_job_is_drawn_in_clean_cells(one: Job) -> None:
-    made = jobs.table([one], store(), ViewState(), NOW)
+    made = jobs.table([one], store(), ViewState(), NOW, explain=says("x"))
     assert all(text.isprintable() for text in every_text(made))
     assert all(pair.value.isprintable() for pair in job_page.facts(one, store(), NOW))
 

@@ -8,7 +8,19 @@ from cockpit.store.store import Store
 from cockpit.views import job_page, jobs
 from cockpit.views.lazy_table import LazyTable
 from cockpit.views.view_state import ViewState
-from tests.unit.views.builders import NOW, card, cells, event, job, line, node, pod, store, texts
+from tests.unit.views.builders import (
+    NOW,
+    card,
+    cells,
+    event,
+    job,
+    line,
+    node,
+    pod,
+    says,
+    store,
+    texts,
+)
 
 RUNNING = job(
     "llm-70b",
@@ -22,7 +34,8 @@ RUNNING = job(
     engine="Kueue",
     queue="gpu-lq",
 )
-PENDING = job("llm-7b", "queued", gpus_wanted=16, wanted=8, why="short of 4 GPUs in queue gpu-lq", position=2)
+PENDING = job("llm-7b", "queued", gpus_wanted=16, wanted=8, position=2)
+SHORT = "short of 4 GPUs in queue gpu-lq"
 OTHERS = [job("done", "succeeded", gpus_wanted=8, finished_seconds=NOW - 60), job("broken", "degraded")]
 
 
@@ -38,7 +51,9 @@ def cluster() -> Store:
 
 
 def table(state: ViewState = ViewState(), *more: Job) -> LazyTable[jobs.JobRow]:  # noqa: B008 - frozen
-    return jobs.table([RUNNING, PENDING, *OTHERS, *more], cluster(), state, NOW)
+    return jobs.table(
+        [RUNNING, PENDING, *OTHERS, *more], cluster(), state, NOW, explain=says(SHORT, "llm-7b")
+    )
 
 
 def test_a_running_job() -> None:
@@ -67,7 +82,7 @@ def test_a_waiting_job_has_no_readings_and_says_why() -> None:
     shown = line(table(ViewState(filter="llm-7b")))
     assert (shown["duty"], shown["memory"], shown["runs"]) == ("", "", "")
     assert (shown["state"], shown["gpus"], shown["position"]) == ("◌ queued", "0/16", "#2")
-    assert shown["why"] == "short of 4 GPUs in queue gpu-lq"
+    assert shown["why"] == SHORT
 
 
 def test_what_needs_a_person_first_what_ended_last() -> None:
@@ -75,14 +90,19 @@ def test_what_needs_a_person_first_what_ended_last() -> None:
 
 
 def test_a_job_that_holds_gpus_nobody_measures_reads_not_collected() -> None:
-    made = jobs.table([job("x", gpus_allocated=8, gpus_wanted=8)], store(), ViewState(), NOW)
+    made = jobs.table(
+        [job("x", gpus_allocated=8, gpus_wanted=8)], store(), ViewState(), NOW, explain=says("")
+    )
     assert line(made)["duty"] == "n/c"
     assert cells(made, "duty")[0].tone == "dim"
 
 
 def test_a_job_without_gpus() -> None:
-    assert line(jobs.table([job("cpu", gpus_wanted=0)], store(), ViewState(), NOW))["gpus"] == "none"
-    assert line(jobs.table([job("x")], store(), ViewState(), NOW))["gpus"] == "0/?"
+    assert (
+        line(jobs.table([job("cpu", gpus_wanted=0)], store(), ViewState(), NOW, explain=says("")))["gpus"]
+        == "none"
+    )
+    assert line(jobs.table([job("x")], store(), ViewState(), NOW, explain=says("")))["gpus"] == "0/?"
 
 
 def test_filters_and_sorts_of_its_own() -> None:
@@ -118,8 +138,8 @@ def test_facts_of_a_running_job() -> None:
 
 
 def test_facts_of_a_waiting_job() -> None:
-    found = {pair.name: pair.value for pair in job_page.facts(PENDING, cluster(), NOW)}
-    assert found["why"] == "short of 4 GPUs in queue gpu-lq"
+    found = {pair.name: pair.value for pair in job_page.facts(PENDING, cluster(), NOW, why=SHORT)}
+    assert found["why"] == SHORT
     assert "now" not in found
 
 
@@ -153,7 +173,7 @@ def test_members_in_two_racks_with_mixed_cards_are_warned_of() -> None:
         node(name, labels=(("topology.kubernetes.io/rack", rack),), gpu_model=model)
         for name, rack, model in (("a", "r1", "H100"), ("b", "r2", "A100"))
     ]
-    made = jobs.table([where], store(*nodes), ViewState(), NOW)
+    made = jobs.table([where], store(*nodes), ViewState(), NOW, explain=says(""))
     assert line(made)["placement"] == "2 racks, mixed"
     (pair,) = (one for one in job_page.facts(where, store(*nodes), NOW) if one.name == "placed")
     assert (pair.tone, pair.value.partition(";")[0]) == ("warn", "2 nodes, 2 racks")

@@ -15,6 +15,7 @@ from cockpit.model.gang import Workload
 from cockpit.model.job import Job
 from cockpit.model.record import Record
 from cockpit.store.store import Store
+from cockpit.triage.verdicts import Verdicts
 
 RECORDED = Path(__file__).parent / "recorded"
 DECODERS = {
@@ -28,6 +29,9 @@ DECODERS = {
     "events": decoders.EVENT,
 }
 
+LATER_SECONDS = 4e9
+"""Long after anything that was recorded."""
+
 
 class World(NamedTuple):
     """`job` and `verdict` take the name of a job."""
@@ -37,6 +41,9 @@ class World(NamedTuple):
 
     def job(self, name: str) -> Job:
         return next(one for one in self.jobs.jobs.values() if one.name == name)
+
+    def why(self, name: str) -> str:
+        return Verdicts(self.store, self.jobs).of(self.job(name), LATER_SECONDS).sentence
 
     def workloads(self, name: str) -> tuple[Workload, ...]:
         return self.store.workloads_of(self.job(name).uid)

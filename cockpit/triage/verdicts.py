@@ -1,0 +1,120 @@
+"""Verdicts about the rows of jobs: reached when somebody asks, kept as long as what they rest on stands.
+
+A row that was made anew is judged anew at once. What rests on the room of nodes is judged again after that
+moved, and everything every few seconds, for causes ripen; of this at most `JOBS` are done between two states
+of the store, so that a change costs little however many jobs wait.
+"""
+
+from typing import NamedTuple
+
+from msgspec import structs
+
+from cockpit.fit.shape import Shape
+from cockpit.model.job import Job
+from cockpit.model.job_reader import JobReader
+from cockpit.model.pod import Pod
+from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
+from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.engine import of_job
+from cockpit.triage.funnel import Sifted, sift
+from cockpit.triage.pod_shape import shape_of_pod
+from cockpit.triage.verdict import Verdict
+
+JOBS = 64
+"""So many verdicts are reached again for one state of the store; those of new rows are not counted."""
+LOOKS = 2_500
+"""So many nodes are looked at again for it, and at least those of one funnel."""
+RIPE_SECONDS = 5.0
+_SHAPES = 48
+_NOT_ON_ROOM = -1
+
+
+class _Kept(NamedTuple):
+    job: Job
+    verdict: Verdict
+    room: int  # room_revision, or _NOT_ON_ROOM
+    at_seconds: float
+
+
+class Verdicts:
+    """Why each job waits or is broken, by its row."""
+
+    def __init__(self, store: StoreReader, jobs: JobReader) -> None:
+        self._store = store
+        self._jobs = jobs
+        self._kept: dict[str, _Kept] = {}
+        self._funnels: dict[Shape, tuple[int, Sifted]] = {}
+        self._resting = 0  # how many of those kept rest on the room of nodes
+        self._moment: tuple[int, float] | None = None
+        self._jobs_left = JOBS
+        self._looks_left = LOOKS
+        self._has_sifted = False
+
+    def of(self, job: Job, now_seconds: float) -> Verdict:
+        """The engine's verdict about the row."""
+        kept = self._kept.get(job.key)
+        if kept is not None and kept.job is job:
+            if self._stands(kept, now_seconds) or not self._may_look_again(now_seconds):
+                return kept.verdict
+            self._jobs_left -= 1
+        return self._reach(job, kept, now_seconds)
+
+    def view(self, now_seconds: float) -> ClusterView:
+        """The cluster as these verdicts see it."""
+        return ClusterView(store=self._store, jobs=self._jobs, now_seconds=now_seconds, sift=self._sift)
+
+    def _stands(self, kept: _Kept, now_seconds: float) -> bool:
+        if abs(now_seconds - kept.at_seconds) >= RIPE_SECONDS:
+            return False
+        is_on_old_room = kept.room not in (_NOT_ON_ROOM, self._store.room_revision)
+        return not is_on_old_room or self._resting > JOBS  # where many wait each has its turn
+
+    def _may_look_again(self, now_seconds: float) -> bool:
+        moment = (self._store.revision, now_seconds)
+        if moment != self._moment:
+            self._moment = moment
+            self._jobs_left, self._looks_left = JOBS, LOOKS
+            self._forget()
+        return self._jobs_left > 0 and self._looks_left > 0
+
+    def _forget(self) -> None:
+        """Rows that are gone, once they are as many as those that stand."""
+        rows = self._jobs.jobs
+        if len(self._kept) > 2 * len(rows) + JOBS:
+            self._kept = {key: kept for key, kept in self._kept.items() if key in rows}
+            self._resting = sum(1 for one in self._kept.values() if one.room != _NOT_ON_ROOM)
+
+    def _reach(self, job: Job, kept: _Kept | None, now_seconds: float) -> Verdict:
+        self._has_sifted = False
+        found = of_job(job, self.view(now_seconds))
+        if kept is not None and kept.verdict == found:
+            found = kept.verdict  # by its identity screens know that nothing changed
+        room = self._store.room_revision if self._has_sifted else _NOT_ON_ROOM
+        self._resting += (room != _NOT_ON_ROOM) - (kept is not None and kept.room != _NOT_ON_ROOM)
+        self._kept[job.key] = _Kept(job, found, room, now_seconds)
+        return found
+
+    def _sift(self, pod: Pod) -> Sifted:
+        """The funnel of the pod's shape: pods alike share it."""
+        self._has_sifted = True
+        shape, room = shape_of_pod(pod), self._store.room_revision
+        alike = self._alike(shape)
+        kept = self._funnels.get(alike)
+        if kept is not None and (kept[0] == room or self._looks_left <= 0):
+            return kept[1]._replace(shape=shape)
+        made = sift(self._store, shape)
+        self._looks_left -= len(self._store.records(Kind.NODE))
+        self._funnels.pop(alike, None)
+        self._funnels[alike] = (room, made)
+        if len(self._funnels) > _SHAPES:
+            del self._funnels[next(iter(self._funnels))]
+        return made
+
+    def _alike(self, shape: Shape) -> Shape:
+        """The shape without whose pod it is, where no pod minds any other."""
+        if shape.near or shape.keeps_away or shape.host_ports or shape.claims:
+            return shape
+        if any(pod.traits.keeps_away for pod in self._store.restrictive_pods()):
+            return shape
+        return structs.replace(shape, namespace="", labels=())
