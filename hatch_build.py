@@ -22,7 +22,7 @@ def compile_gist(root: Path, to: Path) -> str:
     shared = ["-bundle", "-undefined", "dynamic_lookup"] if sys.platform == "darwin" else ["-shared", "-fPIC"]
     made = to.with_suffix(f".{os.getpid()}")
     argv = [
-        *(*compiler, "-O2", "-std=c11", "-fvisibility=hidden", *shared, f"-I{sysconfig.get_path('include')}"),
+        *(*compiler, "-O3", "-std=c11", "-fvisibility=hidden", *shared, f"-I{sysconfig.get_path('include')}"),
         *(*(str(root / one) for one in SOURCES), "-o", str(made)),
     ]
     try:

@@ -47,16 +47,19 @@ typedef struct table { /* by field number */
 #define IN(child) {BYTES, INTO, 0, &child}
 #define ASIDE(slot) {BYTES, SLOT, slot, NULL}
 #define IN_PART(part) {BYTES, PART, part, NULL}
+#define INTO_PART(part, child) {BYTES, PART_INTO, part, &child}
+
+#define POD_FIELDS_END 4 /* above the fields of a Pod: its volumes follow */
 
 static const table TIME = {0, NULL};
 
 TABLE(POD_META, [1] = ASIDE(NAME), [3] = KEPT, [5] = ASIDE(UID), [6] = ASIDE(VERSION), [8] = ASIDE(CREATED),
       [9] = KEPT, [11] = {BYTES, POD_LABEL, 0, NULL}, [12] = {BYTES, POD_NOTE, 0, NULL}, [13] = KEPT, [14] = KEPT);
-TABLE(VOLUME_SOURCE, [10] = KEPT, [19] = KEPT);
-TABLE(VOLUME, [2] = IN(VOLUME_SOURCE));
+TABLE(VOLUME_SOURCE, [10] = IN_PART(VOLUMES), [19] = IN_PART(VOLUMES));
+TABLE(VOLUME, [2] = INTO_PART(VOLUMES, VOLUME_SOURCE));
 TABLE(CONTAINER, [1] = KEPT, [2] = KEPT, [6] = KEPT, [8] = KEPT, [24] = KEPT);
 TABLE(AFFINITY, [1] = KEPT, [2] = KEPT, [3] = KEPT);
-TABLE(POD_SPEC, [1] = IN(VOLUME), [2] = IN(CONTAINER), [7] = KEPT, [8] = KEPT, [10] = ASIDE(PLACE),
+TABLE(POD_SPEC, [1] = INTO_PART(VOLUMES, VOLUME), [2] = IN(CONTAINER), [7] = KEPT, [8] = KEPT, [10] = ASIDE(PLACE),
       [11] = KEPT_NUMBER, [18] = IN(AFFINITY), [19] = KEPT, [20] = IN(CONTAINER), [22] = KEPT, [24] = KEPT,
       [25] = KEPT_NUMBER, [29] = KEPT, [31] = KEPT, [32] = KEPT, [33] = KEPT, [38] = KEPT, [39] = KEPT, [40] = KEPT,
       [43] = {BYTES, GROUP, 0, NULL});
@@ -74,9 +77,11 @@ TABLE(NODE_SPEC, [3] = ASIDE(PLACE), [4] = KEPT_NUMBER, [5] = KEPT);
 TABLE(NODE_CONDITION, [1] = IN_PART(CONDITIONS), [2] = IN_PART(CONDITIONS), [4] = IN_PART(CONDITIONS),
       [5] = IN_PART(CONDITIONS), [6] = IN_PART(CONDITIONS));
 TABLE(NODE_INFO, [7] = KEPT);
-TABLE(NODE_STATUS, [1] = IN_PART(AMOUNTS), [2] = IN_PART(AMOUNTS), [4] = {BYTES, PART_INTO, CONDITIONS, &NODE_CONDITION},
+TABLE(NODE_STATUS, [1] = IN_PART(AMOUNTS), [2] = IN_PART(AMOUNTS), [4] = INTO_PART(CONDITIONS, NODE_CONDITION),
       [5] = {BYTES, NODE_ADDRESS, 0, NULL}, [7] = IN(NODE_INFO));
 TABLE(NODE, [1] = IN(NODE_META), [2] = IN(NODE_SPEC), [3] = IN(NODE_STATUS));
+
+#define HEAD_BYTES 5
 
 #define ALL(byte) (0x0101010101010101u * (byte))
 
@@ -152,21 +157,22 @@ static int put(gist *g, uint8_t number, text content) {
 }
 
 /* The head of a field of bytes, its length in three bytes even where one would do: known afterwards, too. */
-static int put_head(uint8_t *to, uint8_t number, size_t size) {
-    to[0] = (uint8_t)(number << 3 | BYTES);
-    to[1] = (uint8_t)(size | 0x80);
-    to[2] = (uint8_t)(size >> 7 | 0x80);
-    to[3] = (uint8_t)(size >> 14);
-    return 4;
+static void put_head(uint8_t *to, uint8_t number, size_t size) {
+    unsigned tag = (unsigned)number << 3 | BYTES;
+    to[0] = (uint8_t)(tag | 0x80);
+    to[1] = (uint8_t)(tag >> 7);
+    to[2] = (uint8_t)(size | 0x80);
+    to[3] = (uint8_t)(size >> 7 | 0x80);
+    to[4] = (uint8_t)(size >> 14);
 }
 
 static int put_part(gist *g, enum part which, uint8_t number, text content) {
     size_t left = PART_BYTES - g->part_size[which];
-    if (left < 4 || content.size > left - 4) return 0;
+    if (left < HEAD_BYTES || content.size > left - HEAD_BYTES) return 0;
     uint8_t *to = g->part[which] + g->part_size[which];
     put_head(to, number, content.size);
-    memcpy(to + 4, content.at, content.size);
-    g->part_size[which] += 4 + content.size;
+    memcpy(to + HEAD_BYTES, content.at, content.size);
+    g->part_size[which] += HEAD_BYTES + content.size;
     return 1;
 }
 
@@ -230,10 +236,10 @@ static int scan(gist *g, const table *known, const uint8_t *at, const uint8_t *e
 static int take_message_part(gist *g, const field *one, uint8_t number, text content) {
     enum part which = (enum part)one->which;
     size_t head = g->part_size[which];
-    if (PART_BYTES - head < 4) return 0;
-    g->part_size[which] += 4;
+    if (PART_BYTES - head < HEAD_BYTES) return 0;
+    g->part_size[which] += HEAD_BYTES;
     if (!scan(g, one->child, content.at, content.at + content.size)) return 0;
-    put_head(g->part[which] + head, number, g->part_size[which] - head - 4);
+    put_head(g->part[which] + head, number, g->part_size[which] - head - HEAD_BYTES);
     return 1;
 }
 
@@ -333,7 +339,15 @@ static int gist_of(gist *g, const interest *of, const table *known, text raw) {
     return 1;
 }
 
-int pod_gist(gist *g, const interest *of, text raw) { return gist_of(g, of, &POD, raw); }
+int pod_gist(gist *g, const interest *of, text raw) {
+    if (!gist_of(g, of, &POD, raw) || !put_byte(g, POD_FIELDS_END)) return 0;
+    size_t size = g->part_size[VOLUMES];
+    if (size > KEY_BYTES - g->key_size) return 0;
+    memcpy(g->key + g->key_size, g->part[VOLUMES], size);
+    g->key_size += size;
+    return 1;
+}
+
 int node_gist(gist *g, const interest *of, text raw) { return gist_of(g, of, &NODE, raw); }
 
 /* WatchEvent{type=1, object=2{raw=1}}, the raw is `k8s\0` and Unknown{typeMeta=1, raw=2, ...}. */

@@ -33,9 +33,10 @@ typedef struct {
 enum slot { NAME, UID, VERSION, PLACE, ADDRESS, CREATED, STARTED, SLOTS };
 
 /* What differs between groups of objects: fields of the object once more, as protobuf, to be looked up.
- * MEMBER: a pod's labels and annotations that tell its rank. The others are of nodes: conditions without the
- * time of the last heartbeat, capacity and allocatable, annotations that are kept. */
-enum part { MEMBER = 0, CONDITIONS = 0, AMOUNTS, NOTES, PARTS };
+ * MEMBER: a pod's labels and annotations that tell its rank; VOLUMES: those of its spec, with what names claims and
+ * ConfigMaps. The others are of nodes: conditions without the time of the last heartbeat, capacity and allocatable,
+ * annotations that are kept. */
+enum part { MEMBER = 0, CONDITIONS = 0, VOLUMES = 1, AMOUNTS = 1, NOTES, PARTS };
 
 /* Which labels and annotations count. A pod: `aside` names labels that go into MEMBER, `noted_aside` annotations
  * that do, `noted` those that go into the key. A node: `aside` names labels that go into the key, `noted` the
@@ -88,7 +89,8 @@ int is_plain(text one);
 /* Names that each end with a line feed; 0 where they are too many or too long. `given` has to stay. */
 int names_of(text given, names *made);
 
-/* 1 where the gist was found: then every slot up to ADDRESS is plain, and there is a uid. */
+/* 1 where the gist was found: then every slot up to ADDRESS is plain, and there is a uid. The key of a pod ends with
+ * its VOLUMES. */
 int pod_gist(gist *g, const interest *of, text raw);
 int node_gist(gist *g, const interest *of, text raw);
 

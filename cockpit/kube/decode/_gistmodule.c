@@ -129,29 +129,31 @@ static PyObject *members_new(PyTypeObject *type, PyObject *given, PyObject *name
 }
 
 /* Multiplies and folds 16 bytes a step. Whoever makes two keys of one hash gains that the parser is asked. */
-static uint64_t hash_of(const gist *g) {
+static uint64_t hash_of(text key) {
     const uint64_t odd = 0x9E3779B97F4A7C15u;
-    uint64_t one = g->key_size, two = odd, words[2];
+    uint64_t one = key.size, two = odd, words[2];
     size_t at = 0;
-    for (; at + 16 <= g->key_size; at += 16) {
-        memcpy(words, g->key + at, 16);
+    for (; at + 16 <= key.size; at += 16) {
+        memcpy(words, key.at + at, 16);
         one = (one ^ words[0]) * odd;
         two = (two ^ words[1]) * odd;
         one ^= one >> 32;
         two ^= two >> 29;
     }
     memset(words, 0, sizeof words);
-    memcpy(words, g->key + at, g->key_size - at);
+    memcpy(words, key.at + at, key.size - at);
     one = ((one ^ words[0]) * odd) ^ ((two ^ words[1]) * odd >> 31);
     return one ^ one >> 32;
 }
+
+static text key_of(const gist *g) { return (text){g->key, g->key_size}; }
 
 static int is_key(text key, const gist *g) { return key.size == g->key_size && memcmp(key.at, g->key, key.size) == 0; }
 
 /* The first record of that key, borrowed; NULL where there is none, maybe with an error set. */
 static PyObject *first_of(members *self, const gist *g) {
     if (self->last == NULL || !is_key(self->last_key, g)) {
-        PyObject *hash = PyLong_FromUnsignedLongLong(hash_of(g));
+        PyObject *hash = PyLong_FromUnsignedLongLong(hash_of(key_of(g)));
         if (hash == NULL) return NULL;
         PyObject *found = PyDict_GetItemWithError(self->like, hash);
         Py_DECREF(hash);
@@ -188,10 +190,8 @@ static PyObject *moment_of(members *self, int which, text raw) {
     return found;
 }
 
-/* A copy of `first` with what differs; NULL with an error set. */
-static PyObject *alike(members *self, const gist *g, PyObject *first) {
-    PyObject *record = PyObject_CallFunctionObjArgs(self->copy, first, NULL);
-    if (record == NULL) return NULL;
+/* What differs, into a copy of the first record; 0 with an error set. */
+static int fill(members *self, const gist *g, PyObject *record) {
     for (int i = 0; i < FIELDS; i++) {
         PyObject *value;
         switch (i) {
@@ -210,64 +210,64 @@ static PyObject *alike(members *self, const gist *g, PyObject *first) {
         default: /* plain, so there is nothing to clean */
             value = string_of(g->slots[i == F_NAME ? NAME : i == F_UID ? UID : i == F_VERSION ? VERSION : ADDRESS]);
         }
-        if (value == NULL || self->set[i](self->members[i], record, value) < 0) {
-            Py_XDECREF(value);
-            Py_DECREF(record);
-            return NULL;
-        }
-        Py_DECREF(value);
+        int failed = value == NULL || self->set[i](self->members[i], record, value) < 0;
+        Py_XDECREF(value);
+        if (failed) return 0;
     }
+    return 1;
+}
+
+/* A copy of `first` with what differs; NULL where the parser has to decide, with an error set where that is not allowed. */
+static PyObject *alike(members *self, const gist *g, PyObject *first) {
+    Py_INCREF(first); /* the memos run Python */
+    PyObject *record = PyObject_CallFunctionObjArgs(self->copy, first, NULL);
+    Py_DECREF(first);
+    if (record != NULL && !fill(self, g, record)) Py_CLEAR(record);
+    if (record == NULL && PyErr_ExceptionMatches(PyExc_Exception) && !PyErr_ExceptionMatches(PyExc_MemoryError))
+        PyErr_Clear(); /* the parser says what is wrong */
     return record;
 }
 
-/* The record of one pod; NULL where the parser has to decide, with an error set where that is not allowed. */
-static PyObject *record_of(members *self, gist *g, text raw) {
-    if (!pod_gist(g, &self->of, raw)) return NULL;
-    PyObject *first = first_of(self, g);
-    if (first == NULL) return NULL;
-    Py_INCREF(first); /* the memos run Python */
-    PyObject *made = alike(self, g, first);
-    Py_DECREF(first);
-    if (made == NULL && PyErr_ExceptionMatches(PyExc_Exception) && !PyErr_ExceptionMatches(PyExc_MemoryError))
-        PyErr_Clear(); /* the parser says what is wrong */
-    return made;
+/* (key, key of spec and status, volumes, metadata, node, address, started) of a pod that is the first of its kind; both
+ * keys end with the volumes. None for that of spec and status where the spec names a pod group, too. */
+static PyObject *members_parts(gist *g) {
+    PyObject *key = bytes_of(key_of(g)), *akin = NULL;
+    if (g->has_group || g->meta.at == NULL)
+        akin = Py_NewRef(Py_None);
+    else {
+        memmove(g->key + g->meta_begins, g->key + g->meta_ends, g->key_size - g->meta_ends);
+        g->key_size -= g->meta_ends - g->meta_begins;
+        akin = bytes_of(key_of(g));
+    }
+    return Py_BuildValue("(NNNNNNN)", key, akin, part_of(g, VOLUMES), bytes_of(g->meta), string_of(g->slots[PLACE]),
+                         string_of(g->slots[ADDRESS]), bytes_of(g->slots[STARTED]));
 }
 
+/* The record of a pod, its parts where it is the first of its kind, None where the parser has to decide. */
 static PyObject *members_one(PyObject *object, PyObject *raw) {
+    members *self = (members *)object;
     gist g;
     text given = text_of(raw);
     if (PyErr_Occurred()) return NULL;
-    PyObject *made = record_of((members *)object, &g, given);
+    if (!pod_gist(&g, &self->of, given)) Py_RETURN_NONE;
+    PyObject *first = first_of(self, &g);
+    if (first == NULL) return PyErr_Occurred() ? NULL : members_parts(&g);
+    PyObject *made = alike(self, &g, first);
     if (made == NULL && !PyErr_Occurred()) Py_RETURN_NONE;
     return made;
 }
 
-/* None | (key of spec and status, metadata, node, address, started). None where the spec names a pod group, too. */
-static PyObject *members_apart(PyObject *object, PyObject *given) {
-    gist g;
-    text raw = text_of(given);
-    if (PyErr_Occurred()) return NULL;
-    if (!pod_gist(&g, &((members *)object)->of, raw) || g.has_group || g.meta.at == NULL) Py_RETURN_NONE;
-    memmove(g.key + g.meta_begins, g.key + g.meta_ends, g.key_size - g.meta_ends);
-    g.key_size -= g.meta_ends - g.meta_begins;
-    return Py_BuildValue("(NNNNN)", bytes_of((text){g.key, g.key_size}), bytes_of(g.meta), string_of(g.slots[PLACE]),
-                         string_of(g.slots[ADDRESS]), bytes_of(g.slots[STARTED]));
-}
-
+/* learn(key, record) */
 static PyObject *members_learn(PyObject *object, arguments given, Py_ssize_t count) {
     members *self = (members *)object;
-    if (count != 2) {
-        PyErr_SetString(PyExc_TypeError, "learn takes the object and its record");
+    if (count != 2 || !PyBytes_Check(given[0]) || (PyObject *)Py_TYPE(given[1]) != self->type) {
+        PyErr_SetString(PyExc_TypeError, "learn takes a key and its record");
         return NULL;
     }
-    gist g;
-    text raw = text_of(given[0]);
-    if (PyErr_Occurred()) return NULL;
-    if ((PyObject *)Py_TYPE(given[1]) != self->type || !pod_gist(&g, &self->of, raw)) Py_RETURN_NONE;
     Py_CLEAR(self->last);
     if (PyDict_Size(self->like) >= self->kept) PyDict_Clear(self->like);
-    PyObject *hash = PyLong_FromUnsignedLongLong(hash_of(&g));
-    PyObject *known = Py_BuildValue("(y#O)", (const char *)g.key, (Py_ssize_t)g.key_size, given[1]);
+    PyObject *hash = PyLong_FromUnsignedLongLong(hash_of(text_of(given[0])));
+    PyObject *known = PyTuple_Pack(2, given[0], given[1]);
     int failed = hash == NULL || known == NULL || PyDict_SetItem(self->like, hash, known) < 0;
     Py_XDECREF(hash);
     Py_XDECREF(known);
@@ -302,6 +302,7 @@ static PyObject *members_run(PyObject *object, arguments given, Py_ssize_t count
         PyErr_SetString(PyExc_TypeError, "run takes the bytes, where to begin, how many objects and the longest frame");
         return NULL;
     }
+    members *self = (members *)object;
     text data = text_of(given[0]), frame, type, raw;
     Py_ssize_t at = PyLong_AsSsize_t(given[1]), most = PyLong_AsSsize_t(given[2]), longest = PyLong_AsSsize_t(given[3]);
     if (PyErr_Occurred()) return NULL;
@@ -315,7 +316,8 @@ static PyObject *members_run(PyObject *object, arguments given, Py_ssize_t count
     while (most-- > 0 && next_frame(data, (size_t)at, (size_t)longest, &frame) && event_of(frame, &type, &raw) &&
            type.size == 5 && memcmp(type.at, "ADDED", 5) == 0) {
         fetch(frame.at + frame.size, data.at + data.size);
-        PyObject *record = record_of((members *)object, &g, raw);
+        PyObject *first = pod_gist(&g, &self->of, raw) ? first_of(self, &g) : NULL;
+        PyObject *record = first == NULL ? NULL : alike(self, &g, first);
         if (record == NULL) break;
         int failed = PyList_Append(made, record);
         Py_DECREF(record);
@@ -330,9 +332,8 @@ static PyObject *members_run(PyObject *object, arguments given, Py_ssize_t count
 }
 
 static PyMethodDef MEMBERS_METHODS[] = {
-    {"one", members_one, METH_O, "The record of a pod, None where the parser has to decide."},
-    {"apart", members_apart, METH_O, "What a pod is made of, apart from its metadata; None where it cannot be told."},
-    {"learn", (PyCFunction)(void (*)(void))members_learn, METH_FASTCALL, "Remember the record of a pod."},
+    {"one", members_one, METH_O, "The record of a pod, else what it is made of; None where the parser has to decide."},
+    {"learn", (PyCFunction)(void (*)(void))members_learn, METH_FASTCALL, "Remember the record of a key."},
     {"run", (PyCFunction)(void (*)(void))members_run, METH_FASTCALL, "Records of added pods, and where they end."},
     {NULL, NULL, 0, NULL}};
 
@@ -367,7 +368,7 @@ static PyObject *node(PyObject *module, arguments given, Py_ssize_t count) {
     if (!node_gist(&g, &of, raw)) Py_RETURN_NONE;
     PyObject *labels = labels_of(&g, given[2]);
     if (labels == NULL) return NULL;
-    return Py_BuildValue("(NNNNNNNNNNN)", bytes_of((text){g.key, g.key_size}), string_of(g.slots[NAME]),
+    return Py_BuildValue("(NNNNNNNNNNN)", bytes_of(key_of(&g)), string_of(g.slots[NAME]),
                          string_of(g.slots[UID]), string_of(g.slots[VERSION]), string_of(g.slots[PLACE]),
                          string_of(g.slots[ADDRESS]), bytes_of(g.slots[CREATED]), part_of(&g, CONDITIONS),
                          part_of(&g, AMOUNTS), part_of(&g, NOTES), labels);

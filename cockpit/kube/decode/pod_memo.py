@@ -19,8 +19,9 @@ from cockpit.clean import WORDS
 from cockpit.kube.decode import times
 from cockpit.kube.decode.pods import GANG_ANNOTATIONS, RANK_ANNOTATIONS, akin_record, rank_of
 from cockpit.kube.decode.reading import PROTOBUF
-from cockpit.kube.decode.traits import MEMBER_LABELS
-from cockpit.kube.proto import meta_pb2
+from cockpit.kube.decode.traits import MEMBER_LABELS, remounted
+from cockpit.kube.decode.wishes import volumes_of
+from cockpit.kube.proto import core_pb2, meta_pb2
 from cockpit.model.pod import Pod
 
 try:
@@ -72,48 +73,71 @@ def _rank(raw: bytes) -> int | None:
 class Remembering:
     """`parse` for pods, called only for those that are like none of the last few thousand.
 
-    The first member of a job mostly has spec and status of another job's: then only its metadata is parsed.
+    The first member of a job mostly has spec and status of another job's, but for names in its volumes: then
+    only these and its metadata are parsed.
     """
 
     def __init__(self, parse: Parse) -> None:
         self._moments = Memo(moment)
         members = Members(_NAMES, Pod, WORDS, self._moments, Memo(_rank), KEPT)
         self._parse = parse
-        self._one, self._learn, self._apart = members.one, members.learn, members.apart
-        self._akin: dict[bytes, Pod] = {}
+        self._one, self._learn = members.one, members.learn
+        self._akin: dict[bytes, Pod] = {}  # by spec and status
+        self._shapes: dict[bytes, Pod] = {}  # by the same without the volumes
         self.run = members.run
         """`run(data, at, most, longest_bytes)`: records of the watch events that stand at `at` behind their
         lengths, `most` at most, and where they end: before the first that is anything but an added pod like
         one that was read before, or that is not whole. Nothing is skipped."""
 
     def __call__(self, raw: bytes) -> Pod:
-        found: Pod | None = self._one(raw)
-        if found is not None:
+        found = self._one(raw)
+        if isinstance(found, Pod):
             return found
-        made = self._first(raw)
-        self._learn(raw, made)
+        if found is None:
+            return self._parse(raw)
+        made = self._first(raw, found[1:])
+        self._learn(found[0], made)
         return made
 
-    def _first(self, raw: bytes) -> Pod:
+    def _first(self, raw: bytes, parts: tuple[bytes | None, bytes, bytes, str, str, bytes]) -> Pod:
         """The record of a pod that is the first of its kind."""
-        parts = self._apart(raw)
-        if parts is None:
+        key, volumes, meta, node, address, started = parts  # the key is of spec and status
+        if key is None:
             return self._parse(raw)
-        key, meta, node, address, started = parts
-        akin = self._akin.get(key)
-        if akin is not None:
-            try:
-                made = akin_record(akin, meta_pb2.ObjectMeta.FromString(meta), PROTOBUF)
-                begun = self._moments[started]
-            except (DecodeError, ValueError, TypeError, AttributeError):
-                return self._parse(raw)  # the parser says what is wrong
-            return msgspec.structs.replace(made, node=WORDS[node], started_seconds=begun, pod_ip=address)
+        try:
+            akin = self._akin.get(key) or self._remounted(key, volumes)
+            if akin is not None:
+                return akin_record(
+                    akin,
+                    meta_pb2.ObjectMeta.FromString(meta),
+                    PROTOBUF,
+                    node=WORDS[node],
+                    started_seconds=self._moments[started],
+                    pod_ip=address,
+                )
+        except (DecodeError, ValueError, TypeError, AttributeError):
+            return self._parse(raw)  # the parser says what is wrong
         made = self._parse(raw)
-        if not made.traits.keeps_away:
-            if len(self._akin) >= KEPT:
-                self._akin.clear()
-            self._akin[key] = made
+        if not made.traits.keeps_away and not made.traits.wishes.near:
+            _remember(self._shapes, key.removesuffix(volumes), made)
+            _remember(self._akin, key, made)
         return made
+
+    def _remounted(self, key: bytes, volumes: bytes) -> Pod | None:
+        """A record of that spec and status, made from one with other volumes. Raises what a parser raises."""
+        shape = self._shapes.get(key.removesuffix(volumes))
+        if shape is None:
+            return None
+        named = volumes_of(core_pb2.PodSpec.FromString(volumes), PROTOBUF)
+        made = msgspec.structs.replace(shape, traits=remounted(shape.traits, named))
+        _remember(self._akin, key, made)
+        return made
+
+
+def _remember(memo: dict[bytes, Pod], key: bytes, made: Pod) -> None:
+    if len(memo) >= KEPT:
+        memo.clear()
+    memo[key] = made
 
 
 def remembering(parse: Parse) -> Parse:

@@ -115,11 +115,11 @@ def pod_record(pod: Any, reading: Reading) -> Pod:
     )
 
 
-def akin_record(first: Pod, meta: Any, reading: Reading) -> Pod:
-    """The record of a pod whose spec and status are those of `first`, with other metadata.
+def akin_record(first: Pod, meta: Any, reading: Reading, **others: Any) -> Pod:
+    """The record of a pod whose spec and status are those of `first` but for `others`, with other metadata.
 
-    These may not depend on metadata: no required anti-affinity (its namespace is that of the pod), and no pod
-    group in the spec (labels come before it).
+    These may not depend on metadata: no required pod (anti-)affinity (its namespace is that of the pod), and
+    no pod group in the spec (labels come before it).
     """
     words, pairs = WORDS, list(meta.labels.items())
     job_label, role, rank, gang, queue = _membership(pairs, meta, _NO_SPEC)
@@ -143,6 +143,7 @@ def akin_record(first: Pod, meta: Any, reading: Reading) -> Pod:
         gang=gang,
         queue=queue,
         traits=relabelled(first.traits, pairs),
+        **others,
     )
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from cockpit.clean import WORDS
 from cockpit.kube.decode.amounts import Named
 from cockpit.kube.decode.reading import Reading
-from cockpit.kube.decode.wishes import affinity_of, pod_wishes, volumes_of
+from cockpit.kube.decode.wishes import VolumeNames, affinity_of, pod_wishes, volumes_of, with_config_maps
 from cockpit.model.record import Labels
 from cockpit.model.scheduling import NO_TRAITS, NO_WISHES, HostPort, PodTerm, PodWishes, Traits
 
@@ -33,7 +33,7 @@ Parts = tuple[
 ]
 
 _LABELS: dict[tuple[Pair, ...], Labels] = {}
-_TRAITS: dict[Parts, Traits] = {}
+_TRAITS: dict[tuple[Any, ...], Traits] = {}  # by `Parts` with the wishes' id, which its traits keep alive
 
 
 def pod_traits(pairs: list[Pair], meta: Any, spec: Any, named: Named, reading: Reading) -> Traits:
@@ -56,14 +56,22 @@ def relabelled(traits: Traits, pairs: list[Pair]) -> Traits:
     return _shared((labels, *same, traits.wishes))
 
 
+def remounted(traits: Traits, volumes: VolumeNames) -> Traits:
+    """The same traits of a pod with other volumes."""
+    others = traits.labels, traits.keeps_away, traits.host_ports, volumes.claims
+    wishes = with_config_maps(traits.wishes, volumes.config_maps)
+    return _shared((*others, traits.resources, traits.device_claims, wishes))
+
+
 def _shared(parts: Parts) -> Traits:
-    found = _TRAITS.get(parts)
+    wishes = parts[-1]
+    asked = (*parts[:-1], id(wishes))  # wishes are one object where they are equal, and long to hash
+    found = _TRAITS.get(asked)
     if found is None:
         if len(_TRAITS) >= _KEPT:
             _TRAITS.clear()
-        found = _TRAITS[parts] = (
-            Traits(*parts) if any(parts[:-1]) or parts[-1] is not NO_WISHES else NO_TRAITS
-        )
+        is_none = wishes is NO_WISHES and not any(parts[:-1])
+        found = _TRAITS[asked] = NO_TRAITS if is_none else Traits(*parts)
     return found
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+import msgspec
 from google.protobuf.message import Message
 
 from cockpit.clean import WORDS
@@ -101,6 +102,15 @@ def pod_wishes(spec: Any, affinity: RequiredAffinity, volumes: VolumeNames) -> P
         init_containers=_init(spec) if spec.init_containers else (),
         preempts=spec.preemption_policy != "Never",
     )
+    return _shared(made)
+
+
+def with_config_maps(wishes: PodWishes, names: tuple[str, ...]) -> PodWishes:
+    """The same wishes of a pod that mounts these config maps."""
+    return _shared(msgspec.structs.replace(wishes, config_maps=names))
+
+
+def _shared(made: PodWishes) -> PodWishes:
     found = _WISHES.get(made)
     if found is None:
         if len(_WISHES) >= _KEPT:

@@ -118,13 +118,57 @@ def test_jobs_whose_pods_differ_in_metadata_only_are_parsed_once() -> None:
 
 
 @needs_gist
+def test_jobs_whose_volumes_have_names_of_their_own_are_parsed_once() -> None:
+    parser = Counting(PARSER)
+    fast = pod_memo.remembering(parser)
+    for number in (*range(10), 3, 40, 41):
+        pod = base("akin")
+        pod.metadata.uid = f"uid-{number}"
+        pod.metadata.labels["training.kubeflow.org/job-name"] = f"job-{number}"
+        source = pod.spec.volumes[0].volume_source
+        source.ClearField("persistent_volume_claim")
+        source.config_map.local_object_reference.name = f"config-{number}\x1b[31m"
+        source.config_map.optional = number % 5 == 4
+        if number == 40:
+            pod.spec.ClearField("volumes")
+        for _ in range(number % 3):
+            pod.spec.volumes.add().volume_source.persistent_volume_claim.claim_name = f"claim-{number}"
+        raw = pod.SerializePartialToString()
+        for _ in range(2):
+            made = fast(raw)
+            assert made == PARSER(raw)
+            assert made.traits.claims == (f"claim-{number}",) * (number % 3)
+            assert bool(made.traits.wishes.config_maps) == (number % 5 != 4 and number != 40)
+    assert parser.asked == 1
+
+
+@needs_gist
+def test_volumes_that_cannot_be_read_are_the_parsers_to_refuse() -> None:
+    fast = pod_memo.remembering(PARSER)
+    plain = base("akin").SerializePartialToString()
+    assert fast(plain) == PARSER(plain)
+    for content in (b"\xff", b"\x08", b"\x0a\x01\xff", b"\x0a\x02x"):
+        for number in (10, 19):  # a claim, a ConfigMap
+            source = bytes((number << 3 & 0x7F | 0x82, number >> 4, len(content))) + content
+            raw = plain + raw_field((2, 1, 2), source)
+            assert outcome(fast, raw) == outcome(fast, raw) == outcome(PARSER, raw)
+
+
+@needs_gist
 def test_what_goes_together_with_metadata_is_parsed_for_each() -> None:
-    for field in ("scheduling_group", "affinity"):
+    for field in ("scheduling_group", "pod_affinity", "pod_anti_affinity"):
         parser = Counting(PARSER)
         fast = pod_memo.remembering(parser)
         for number in range(3):
             pod = base()
-            pod.spec.ClearField("affinity" if field == "scheduling_group" else "scheduling_group")
+            if field != "scheduling_group":
+                pod.spec.ClearField("scheduling_group")
+            for other in {"pod_affinity", "pod_anti_affinity"} - {field}:
+                pod.spec.affinity.ClearField(other)
+            for side in (pod.spec.affinity.pod_affinity, pod.spec.affinity.pod_anti_affinity):
+                for term in side.required_during_scheduling_ignored_during_execution:
+                    term.ClearField("namespaces")
+                    term.ClearField("namespace_selector")
             pod.metadata.namespace = f"team-{number}"
             raw = pod.SerializePartialToString()
             assert fast(raw) == PARSER(raw)
