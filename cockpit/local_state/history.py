@@ -1,0 +1,363 @@
+"""The local history: a small SQLite file for each context, 0600, bounded in rows and bytes.
+
+It holds what a later session cannot see for itself: since when a problem is there, who acknowledged it, when
+a session was open last, which nodes there were. No method raises: a file that cannot be used costs a
+sentence in `note` and the feature. Methods block (a disk, a lock of another process): call them in a thread.
+"""
+
+import hashlib
+import os
+import sqlite3
+import stat
+from collections.abc import Callable, Iterable
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from cockpit.clean import SENTENCE, clean
+from cockpit.errors import BadInput
+from cockpit.local_state.paths import make_private_folder
+from cockpit.local_state.redact import redact
+from cockpit.model.remembered import (
+    Acknowledgement,
+    LoadSample,
+    ProblemKey,
+    Remembered,
+    SeenProblem,
+    SessionNotes,
+)
+
+_APPLICATION: Final = 0x67637068  # "gcph"
+VERSION: Final = 1
+PAGE_BYTES: Final = 4096
+LARGEST_BYTES: Final = 8 * 1024 * 1024
+MOST_FILES: Final = 64
+LOCK_SECONDS = 2.0
+ALIVE_SECONDS: Final = 90.0
+"""A session that was alive so lately is still open: nobody has left."""
+KEPT_SECONDS: Final = 14 * 86_400.0
+MOST_ROWS: Final = {"problems": 5_000, "sessions": 200, "acknowledgements": 1_000, "samples": 1_500}
+MOST_NODES: Final = 20_000
+LONGEST_NAME: Final = 600
+
+_TABLES: Final = """
+CREATE TABLE problems (
+  subject_key TEXT NOT NULL, finding TEXT NOT NULL, first REAL NOT NULL, last REAL NOT NULL, resolved REAL,
+  subject TEXT NOT NULL, sentence TEXT NOT NULL, PRIMARY KEY (subject_key, finding)) WITHOUT ROWID;
+CREATE TABLE sessions (id INTEGER PRIMARY KEY, started REAL NOT NULL, alive REAL NOT NULL);
+CREATE TABLE acknowledgements (
+  subject_key TEXT NOT NULL, finding TEXT NOT NULL, made REAL NOT NULL, until REAL, note TEXT NOT NULL,
+  who TEXT NOT NULL, is_bad INTEGER NOT NULL, gpus INTEGER NOT NULL,
+  PRIMARY KEY (subject_key, finding)) WITHOUT ROWID;
+CREATE TABLE nodes (name TEXT PRIMARY KEY, seen REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE samples (
+  minute INTEGER PRIMARY KEY, at REAL NOT NULL, wanted INTEGER, allocated INTEGER, free INTEGER,
+  queued INTEGER);
+"""
+_PUT_PROBLEM: Final = """
+INSERT INTO problems VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (subject_key, finding) DO UPDATE SET
+  first = CASE WHEN problems.resolved IS NOT NULL AND excluded.first >= problems.resolved
+          THEN excluded.first ELSE min(problems.first, excluded.first) END,
+  last = max(problems.last, excluded.last), resolved = excluded.resolved,
+  subject = excluded.subject, sentence = excluded.sentence
+"""
+
+T = TypeVar("T")
+
+
+def history_path(folder: Path, context: str, server: str) -> Path:
+    """The file of one cluster under the state folder: a context of the same name elsewhere is another."""
+    digest = hashlib.sha256(f"{context}\0{server}".encode("utf-8", "replace")).hexdigest()[:16]
+    return folder / "history" / f"{digest}.sqlite"
+
+
+class _UnusableError(Exception):
+    """The file is no history of this version; its text says what it is and what helps."""
+
+
+class LocalHistory:
+    """The history of one context. `note` is a sentence once it could not be used, "" while all is well."""
+
+    def __init__(self, path: Path, *, largest_bytes: int = LARGEST_BYTES) -> None:
+        self.path = path
+        self.note = ""
+        self._largest_bytes = largest_bytes
+        self._is_off = False
+        self._session: int | None = None
+
+    def recall(self, now_seconds: float) -> Remembered:
+        """What former sessions left; nothing where the file cannot be used."""
+        return self._use(lambda file: _remembered(file, now_seconds, self._session)) or Remembered()
+
+    def record(self, notes: SessionNotes) -> bool:
+        """Remember these, and that this session is alive; False where that could not be."""
+
+        def write(file: sqlite3.Connection) -> bool:
+            if self._session is None:
+                row = file.execute(
+                    "INSERT INTO sessions (started, alive) VALUES (?, ?)", (notes.at_seconds,) * 2
+                )
+                session = row.lastrowid
+            else:
+                session = self._session
+                file.execute("UPDATE sessions SET alive = ? WHERE id = ?", (notes.at_seconds, session))
+            _put(file, notes)
+            _prune(file, notes.at_seconds)
+            file.execute("COMMIT")
+            self._session = session
+            return True
+
+        return self._use(write) or False
+
+    def _use(self, work: Callable[[sqlite3.Connection], T]) -> T | None:
+        """What `work` answers, in one transaction; None with a sentence in `note` where it failed.
+
+        A lock, or a disk that is full, may be gone the next time; any other fault is there to stay.
+        """
+        if self._is_off:
+            return None
+        try:
+            try:
+                answer = self._within(work)
+            except sqlite3.OperationalError as error:
+                if _code(error) != sqlite3.SQLITE_FULL:
+                    raise
+                self._within(_halve)
+                answer = self._within(work)
+        except (sqlite3.Error, OSError, ValueError, OverflowError, BadInput, _UnusableError) as error:
+            self._is_off = _code(error) not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL)
+            self.note = f"the local history {self.path} {_why(error)}"
+            return None
+        self.note = ""
+        return answer
+
+    def _within(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        self._make_file()
+        with closing(sqlite3.connect(self.path, timeout=LOCK_SECONDS, isolation_level=None)) as file:
+            file.execute(f"PRAGMA max_page_count = {max(16, self._largest_bytes // PAGE_BYTES)}")
+            file.execute("PRAGMA synchronous = NORMAL")
+            file.execute("BEGIN IMMEDIATE")
+            _check(file)
+            answer = work(file)
+            if file.in_transaction:
+                file.execute("COMMIT")
+            return answer
+
+    def _make_file(self) -> None:
+        """The file is plain and ours alone before SQLite opens it; its journal gets the same mode."""
+        make_private_folder(self.path.parent)
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        is_new = not self.path.exists()
+        handle = os.open(self.path, flags, 0o600)
+        try:
+            found = os.fstat(handle)
+            if not stat.S_ISREG(found.st_mode):
+                raise _UnusableError("is not a plain file; move it away")
+            if found.st_size > 2 * self._largest_bytes:
+                raise _UnusableError(f"is larger than {2 * self._largest_bytes} bytes; move it away")
+            os.fchmod(handle, 0o600)
+        finally:
+            os.close(handle)
+        if is_new:
+            _forget_old_files(self.path)
+
+
+def _forget_old_files(path: Path) -> None:
+    """Of more than `MOST_FILES` histories those that nobody used for longest go."""
+
+    def used(one: Path) -> float:
+        with suppress(OSError):
+            return one.stat().st_mtime
+        return 0.0
+
+    found = sorted(path.parent.glob("*.sqlite"), key=used, reverse=True)
+    for one in found[MOST_FILES:]:
+        if one != path:
+            with suppress(OSError):
+                one.unlink()
+
+
+def _code(error: BaseException) -> int:
+    """SQLite's primary result code, 0 where it told none."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
+
+
+def _why(error: BaseException) -> str:
+    if isinstance(error, _UnusableError):
+        return str(error)
+    if isinstance(error, BadInput):
+        return f"cannot be used: {error.sentence}"
+    code = _code(error)
+    if code == sqlite3.SQLITE_BUSY:
+        return "is locked by another process: nothing was remembered this time"
+    if code == sqlite3.SQLITE_FULL:
+        return "cannot grow: free disk space"
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or isinstance(error, ValueError):
+        return "is damaged: delete it to begin a new one"
+    if isinstance(error, OSError):
+        return f"cannot be used ({error.strerror}): ages and acknowledgements last for this session only"
+    return f"cannot be used ({type(error).__name__}): ages and acknowledgements last for this session only"
+
+
+def _check(file: sqlite3.Connection) -> None:
+    """A new file becomes a history; one of another program or version is left alone."""
+    application = file.execute("PRAGMA application_id").fetchone()[0]
+    version = file.execute("PRAGMA user_version").fetchone()[0]
+    if (application, version) == (_APPLICATION, VERSION):
+        return
+    if application == _APPLICATION:
+        raise _UnusableError(f"has version {version}, not {VERSION}: move it away to begin a new one")
+    if application or version or file.execute("SELECT 1 FROM sqlite_master").fetchone():
+        raise _UnusableError("belongs to another program: move it away")
+    for statement in _TABLES.split(";"):
+        file.execute(statement)
+    file.execute(f"PRAGMA application_id = {_APPLICATION}")
+    file.execute(f"PRAGMA user_version = {VERSION}")
+
+
+# ---- reading: what stands in a file is checked as anything from outside
+
+
+def _text(value: Any, limit: int = SENTENCE) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"no text: {type(value).__name__}")
+    return clean(value, limit)
+
+
+def _number(value: Any) -> float:
+    if not isinstance(value, int | float) or not abs(value) <= 1e15:
+        raise ValueError(f"no number: {type(value).__name__}")
+    return value
+
+
+def _some(value: Any) -> float | None:
+    return None if value is None else _number(value)
+
+
+def _count(value: Any) -> int | None:
+    return None if value is None else int(_number(value))
+
+
+def _remembered(file: sqlite3.Connection, now_seconds: float, own: int | None) -> Remembered:
+    alive = _some(file.execute("SELECT max(alive) FROM sessions WHERE id IS NOT ?", (own,)).fetchone()[0])
+    is_left = alive is not None and now_seconds - alive > ALIVE_SECONDS
+    nodes = frozenset(_text(row[0], LONGEST_NAME) for row in file.execute("SELECT name FROM nodes"))
+    return Remembered(
+        left_seconds=alive if is_left else None,
+        problems=tuple(
+            SeenProblem(
+                subject_key=_text(row[0], LONGEST_NAME),
+                finding=_text(row[1], LONGEST_NAME),
+                first_seconds=_number(row[2]),
+                last_seconds=_number(row[3]),
+                resolved_seconds=_some(row[4]),
+                subject=_text(row[5], LONGEST_NAME),
+                sentence=_text(row[6]),
+            )
+            for row in file.execute("SELECT * FROM problems ORDER BY last")
+        ),
+        acknowledgements=tuple(
+            Acknowledgement(
+                subject_key=_text(row[0], LONGEST_NAME),
+                finding=_text(row[1], LONGEST_NAME),
+                made_seconds=_number(row[2]),
+                until_seconds=_some(row[3]),
+                note=_text(row[4]),
+                who=_text(row[5], LONGEST_NAME),
+                is_bad=bool(_number(row[6])),
+                gpus=int(_number(row[7])),
+            )
+            for row in file.execute("SELECT * FROM acknowledgements")
+        ),
+        nodes=nodes or None,
+        samples=tuple(
+            LoadSample(_number(row[0]), *(_count(one) for one in row[1:]))
+            for row in file.execute("SELECT at, wanted, allocated, free, queued FROM samples ORDER BY minute")
+        ),
+    )
+
+
+# ---- writing
+
+
+def _kept(text: str, limit: int = LONGEST_NAME) -> str:
+    return clean(text, limit).encode("utf-8", "replace").decode()
+
+
+def _put(file: sqlite3.Connection, notes: SessionNotes) -> None:
+    file.executemany(
+        _PUT_PROBLEM,
+        (
+            (
+                *map(_kept, one.key),
+                one.first_seconds,
+                one.last_seconds,
+                one.resolved_seconds,
+                _kept(one.subject),
+                redact(_kept(one.sentence)),
+            )
+            for one in notes.problems
+        ),
+    )
+    drop: Iterable[ProblemKey] = (tuple(map(_kept, key)) for key in notes.taken_back)  # type: ignore[misc]
+    file.executemany("DELETE FROM acknowledgements WHERE subject_key = ? AND finding = ?", drop)
+    file.executemany(
+        "INSERT OR REPLACE INTO acknowledgements VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            (
+                *map(_kept, one.key),
+                one.made_seconds,
+                one.until_seconds,
+                redact(_kept(one.note)),
+                _kept(one.who),
+                int(one.is_bad),
+                one.gpus,
+            )
+            for one in notes.acknowledged
+        ),
+    )
+    if notes.nodes is not None:
+        file.execute("DELETE FROM nodes")
+        is_whole = len(notes.nodes) <= MOST_NODES  # some of them would be no answer to which came
+        rows = ((_kept(name), notes.at_seconds) for name in (sorted(notes.nodes) if is_whole else ()))
+        file.executemany("INSERT OR IGNORE INTO nodes VALUES (?, ?)", rows)
+    file.executemany(
+        "INSERT OR REPLACE INTO samples VALUES (?, ?, ?, ?, ?, ?)",
+        (
+            (
+                *(int(one.at_seconds // 60), one.at_seconds),
+                *(one.wanted_gpus, one.allocated_gpus, one.free_gpus, one.queued_jobs),
+            )
+            for one in notes.samples
+        ),
+    )
+
+
+_AGE: Final = {"problems": "last", "sessions": "alive", "acknowledgements": "made", "samples": "minute"}
+
+
+def _prune(file: sqlite3.Connection, now_seconds: float) -> None:
+    """Old rows go, and of too many the oldest."""
+    old = (now_seconds - KEPT_SECONDS,)
+    file.execute("DELETE FROM problems WHERE last < ?", old)
+    file.execute("DELETE FROM acknowledgements WHERE until < ?", (now_seconds,))
+    for table, most in MOST_ROWS.items():
+        _keep_newest(file, table, _AGE[table], most)
+
+
+def _keep_newest(file: sqlite3.Connection, table: str, order: str, most: int) -> None:
+    count = file.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+    if count <= most:
+        return
+    bound = file.execute(
+        f"SELECT {order} FROM {table} ORDER BY {order} LIMIT 1 OFFSET ?", (count - most,)
+    ).fetchone()[0]
+    file.execute(f"DELETE FROM {table} WHERE {order} < ?", (bound,))
+
+
+def _halve(file: sqlite3.Connection) -> None:
+    """Room in a file that may not grow: the older half of what is only looked back at goes."""
+    file.execute("DELETE FROM nodes")
+    for table in ("problems", "samples"):
+        count = file.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+        _keep_newest(file, table, _AGE[table], count // 2 + 1)

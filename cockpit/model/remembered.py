@@ -1,0 +1,72 @@
+"""What outlives a session on this host: problems seen, acknowledgements, which nodes were there."""
+
+import msgspec
+
+ProblemKey = tuple[str, str]
+"""What it is about, and which finding: `subject_key` and `finding` of `Attention`."""
+
+
+class SeenProblem(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """A finding of *Now* over time. `resolved_seconds` None: it was there when it was last looked for."""
+
+    subject_key: str
+    finding: str
+    first_seconds: float
+    last_seconds: float
+    resolved_seconds: float | None = None
+    subject: str = ""  # what a person calls it
+    sentence: str = ""
+
+    @property
+    def key(self) -> ProblemKey:
+        return (self.subject_key, self.finding)
+
+
+class Acknowledgement(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """Somebody knows of a problem. `until_seconds` None: until it changes. `is_bad` and `gpus` are those of
+    the finding when it was acknowledged: a worse one is shown again."""
+
+    subject_key: str
+    finding: str
+    made_seconds: float
+    until_seconds: float | None = None
+    note: str = ""
+    who: str = ""
+    is_bad: bool = False
+    gpus: int = 0
+
+    @property
+    def key(self) -> ProblemKey:
+        return (self.subject_key, self.finding)
+
+
+class LoadSample(msgspec.Struct, frozen=True, gc=False):
+    """What was asked for and used at a moment; None is unknown."""
+
+    at_seconds: float
+    wanted_gpus: int | None = None
+    allocated_gpus: int | None = None
+    free_gpus: int | None = None
+    queued_jobs: int | None = None
+
+
+class Remembered(msgspec.Struct, frozen=True, kw_only=True):
+    """What former sessions left. `left_seconds` is when the last of them was alive, None where there is none
+    or one is still open; `nodes` None: nobody noted them."""
+
+    left_seconds: float | None = None
+    problems: tuple[SeenProblem, ...] = ()
+    acknowledgements: tuple[Acknowledgement, ...] = ()
+    nodes: frozenset[str] | None = None
+    samples: tuple[LoadSample, ...] = ()
+
+
+class SessionNotes(msgspec.Struct, frozen=True, kw_only=True):
+    """What a session has to remember at `at_seconds`: what changed since it last did so."""
+
+    at_seconds: float
+    problems: tuple[SeenProblem, ...] = ()
+    acknowledged: tuple[Acknowledgement, ...] = ()
+    taken_back: tuple[ProblemKey, ...] = ()
+    nodes: frozenset[str] | None = None  # None: unchanged, or not known
+    samples: tuple[LoadSample, ...] = ()
