@@ -6,6 +6,7 @@ prometheus-url = "http://prometheus.monitoring:9090"
 theme = "textual-dark"
 template-folders = ["~/jobspecs"]
 pool-labels = ["example.com/pool"]
+bell = true
 
 [keys]
 kill = "K"
@@ -16,6 +17,7 @@ namespace = "team-b"
 prometheus-url = "https://prometheus.example/prod"
 prometheus-token-file = "~/.config/prometheus.token"
 prometheus-ca-file = "/etc/ssl/prometheus-ca.pem"
+acknowledgements-folder = "/srv/on-call"
 ```
 """
 
@@ -45,6 +47,7 @@ class ContextSettings(msgspec.Struct, frozen=True, kw_only=True):
     write: bool = False
     namespace: str = ""
     prometheus: MetricsServer = NO_METRICS_SERVER
+    acknowledgements_folder: Path | None = None  # where a group shares what it knows of; None: nowhere
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,6 +58,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     theme: str = ""
     template_folders: tuple[Path, ...] = ()
     pool_labels: tuple[str, ...] = ()
+    bell: bool = False  # ring when there is a new problem
+    acknowledgements_folder: Path | None = None
     keys: tuple[tuple[str, str], ...] = ()  # action, key
     contexts: tuple[tuple[str, ContextSettings], ...] = ()
 
@@ -65,6 +70,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             write=own.write,
             namespace=own.namespace or self.namespace,
             prometheus=in_force(own.prometheus, self.prometheus),
+            acknowledgements_folder=own.acknowledgements_folder or self.acknowledgements_folder,
         )
 
 
@@ -77,9 +83,9 @@ _PROMETHEUS: Final = (
 )
 _TOP: Final = (
     *("namespace", *_PROMETHEUS, "theme", "template-folders", "pool-labels"),
-    *("keys", "context"),
+    *("bell", "acknowledgements-folder", "keys", "context"),
 )
-_CONTEXT: Final = ("write", "namespace", *_PROMETHEUS)
+_CONTEXT: Final = ("write", "namespace", *_PROMETHEUS, "acknowledgements-folder")
 
 
 def is_namespace(text: str) -> bool:
@@ -111,7 +117,7 @@ def read_settings(text: str, source: str, home: Path) -> Settings:
         tree = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise BadInput(f"{source}: not TOML: {error}") from None
-    reader = _Reader(source, text)
+    reader = _Reader(source, text, home)
     reader.refuse_unknown(tree, _TOP, "")
     contexts = reader.table(tree, "context", "")
     keys = reader.table(tree, "keys", "")
@@ -119,11 +125,10 @@ def read_settings(text: str, source: str, home: Path) -> Settings:
         namespace=reader.namespace(tree, ""),
         prometheus=reader.prometheus(tree, ""),
         theme=reader.text(tree, "theme", ""),
-        template_folders=tuple(
-            home / one[2:] if one.startswith("~/") else Path(one)
-            for one in reader.texts(tree, "template-folders")
-        ),
+        template_folders=tuple(map(reader.path, reader.texts(tree, "template-folders"))),
         pool_labels=reader.label_keys(tree),
+        bell=reader.switch(tree, "bell", ""),
+        acknowledgements_folder=reader.folder(tree, ""),
         keys=tuple((name, reader.text(keys, name, "keys")) for name in keys),
         contexts=tuple((name, _context(reader, contexts, name)) for name in contexts),
     )
@@ -133,21 +138,20 @@ def _context(reader: "_Reader", contexts: Mapping[str, Any], name: str) -> Conte
     section = f'context."{name}"'
     tree = reader.table(contexts, name, "context")
     reader.refuse_unknown(tree, _CONTEXT, section)
-    write = tree.get("write", False)
-    if not isinstance(write, bool):
-        raise reader.fault("write", section, "give true or false")
     return ContextSettings(
-        write=write,
+        write=reader.switch(tree, "write", section),
         namespace=reader.namespace(tree, section),
         prometheus=reader.prometheus(tree, section),
+        acknowledgements_folder=reader.folder(tree, section),
     )
 
 
 class _Reader:
     """Checks values and words the sentence for those that cannot be used."""
 
-    def __init__(self, source: str, text: str) -> None:
+    def __init__(self, source: str, text: str, home: Path) -> None:
         self._source = source
+        self._home = home
         self._lines = text.splitlines()
 
     def fault(self, key: str, section: str, what: str) -> BadInput:
@@ -180,6 +184,23 @@ class _Reader:
         if not isinstance(value, str) or any(ord(one) < 0x20 for one in value):
             raise self.fault(key, section, f"give one line of text, not {value!r}")
         return value
+
+    def switch(self, tree: Mapping[str, Any], key: str, section: str) -> bool:
+        value = tree.get(key, False)
+        if not isinstance(value, bool):
+            raise self.fault(key, section, "give true or false")
+        return value
+
+    def path(self, name: str) -> Path:
+        return self._home / name[2:] if name.startswith("~/") else Path(name)
+
+    def folder(self, tree: Mapping[str, Any], section: str) -> Path | None:
+        value = self.text(tree, "acknowledgements-folder", section)
+        found = self.path(value)
+        if value and not found.is_absolute():
+            what = f"give an absolute path or one that begins with ~/, not {value!r}"
+            raise self.fault("acknowledgements-folder", section, what)
+        return found if value else None
 
     def texts(self, tree: Mapping[str, Any], key: str) -> tuple[str, ...]:
         value = tree.get(key, [])
