@@ -29,6 +29,7 @@ from cockpit.screens.app_protocol import Inspection
 from cockpit.screens.key_rights import tell_missing
 from cockpit.screens.keymap import VERB
 from cockpit.screens.now import NowScreen
+from cockpit.screens.now_watch import BEHIND_SECONDS, Files, NowWatch
 from cockpit.screens.place import Place
 from cockpit.screens.steady import SteadyApp
 from cockpit.store.signal import Signal
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from cockpit.actions.planning import FreshPlanning, Planning
     from cockpit.actions.verbs.verb import Verb
     from cockpit.local_state.audit import Audit
+    from cockpit.triage.finding import Attention
 
 CALM_SECONDS = 0.5
 """So long after the big lists are in the collector puts them aside: what they hold is to be seen first."""
@@ -82,6 +84,7 @@ class CockpitApp(SteadyApp):
         self._choices = Choices(options.state_folder / "choices.json") if options.state_folder else None
         self._signal = Signal(self.clock, self._later)
         self.attachment = self._new_attachment(options.attach_to)
+        self.now_watch = NowWatch(self)
         self._is_leaving = False
 
     # ---- start and end
@@ -105,6 +108,10 @@ class CockpitApp(SteadyApp):
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self.exit, 128 + signal.SIGTERM)
         if self.options.attach:
             self._start()
+        if self.options.state_folder is not None:
+            work: WorkType[None] = self.now_watch.keep_history
+            self.run_worker(work, name="history", group="history", exclusive=True)
+        self.set_interval(BEHIND_SECONDS, self._look_behind)
 
     def _new_attachment(self, options: AttachOptions) -> Attachment:
         moved, listed = self._signal.notify, self._show_lists
@@ -319,6 +326,45 @@ class CockpitApp(SteadyApp):
         from cockpit.screens.palette import open_palette
 
         self.run_soon(partial(open_palette, self), "palette")
+
+    # ---- what needs a human, over time (cockpit.screens.now_watch)
+
+    def _look_behind(self) -> None:
+        """News comes behind other screens, too; a shell has the terminal for itself."""
+        if self.attachment.is_connected and not self.attachment.is_away:
+            self.attachment.jobs.catch_up()
+            self.now_watch.look_behind()
+
+    def files(self) -> Files:
+        """Where what former sessions left is kept, and what a group shares."""
+        from cockpit.local_state.history import LocalHistory, history_path
+        from cockpit.local_state.shared_notes import SharedNotes
+
+        session, folder = self.attachment.session, self.options.state_folder
+        if session is None or folder is None:
+            return Files()
+        context, server = self.attachment.context, session.server
+        shared = self.options.settings.of_context(context).acknowledgements_folder
+        history = LocalHistory(history_path(folder, context, server))
+        return Files(history, SharedNotes(shared, server) if shared is not None else None)
+
+    def announce(self, news: "tuple[Attention, ...]") -> None:
+        """New problems, each once: a toast, and the bell where the configuration wants it."""
+        first, more = news[0], len(news) - 1
+        also = f" and {more} more" if more else ""
+        self.notify(
+            f"{first.glyph} {first.subject}: {first.sentence}{also}",
+            title="New problem" if not more else f"{more + 1} new problems",
+            severity="warning",
+        )
+        if self.options.settings.bell:
+            self.bell()
+
+    def tell_note(self, sentence: str) -> None:
+        self.notify(f"{sentence}.", severity="warning", timeout=10)
+
+    def looked_up(self) -> None:
+        self._signal.notify()
 
     # ---- plans
 

@@ -85,6 +85,11 @@ class LocalHistory:
         self._is_off = False
         self._session: int | None = None
 
+    @property
+    def may_recover(self) -> bool:
+        """False once a fault is there to stay."""
+        return not self._is_off
+
     def recall(self, now_seconds: float) -> Remembered:
         """What former sessions left; nothing where the file cannot be used."""
         return self._use(lambda file: _remembered(file, now_seconds, self._session)) or Remembered()

@@ -19,6 +19,8 @@ from cockpit.model.pod import Pod
 from cockpit.model.right import RightsReader
 from cockpit.model.trend_reader import TrendReader
 from cockpit.telemetry.focus import Focus
+from cockpit.triage.finding import Attention
+from cockpit.triage.troubles import Trouble
 from cockpit.views.now import HeaderSource
 from cockpit.views.view_state import ViewState
 
@@ -131,6 +133,19 @@ class Changes(Protocol):
         """Let only reading through from now on."""
 
 
+class TroubleWatch(Protocol):
+    """What needs a human, over time (`cockpit.screens.now_watch`)."""
+
+    def look(self) -> tuple[Trouble, ...]:
+        """What stands on *Now*."""
+
+    def acknowledge(self, found: Attention, note: str, seconds: float | None, who: str, /) -> None:
+        """Somebody knows of it, for so long; None: until it changes."""
+
+    def take_back(self, found: Attention, /) -> None:
+        """It needs a human after all."""
+
+
 class Cockpit(Pages, Changes, Protocol):
     """The app as the screens know it."""
 
@@ -138,6 +153,10 @@ class Cockpit(Pages, Changes, Protocol):
 
     @property
     def cluster(self) -> Cluster: ...
+    @property
+    def now_watch(self) -> TroubleWatch:
+        """What needs a human, over time."""
+
     @property
     def api(self) -> ApiServer: ...
     @property

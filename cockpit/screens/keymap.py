@@ -142,6 +142,13 @@ KEYS: tuple[Key, ...] = (
         shown=False,
     ),
     Key("why", "w", "why", "why", "Explain why the job is waiting"),
+    Key(
+        "acknowledge",
+        "a",
+        "acknowledge",
+        "ack",
+        "Acknowledge with a note and snooze for a time, or take it back",
+    ),
     Key("logs", "l", "logs", "logs", "Follow the logs of all members together"),
     Key("yaml", "y", "yaml", "yaml", "Show live YAML"),
     Key("events", "e", "object_events", "events", "Events of the object", shown=False),

@@ -1,6 +1,7 @@
 """Place 1: what needs a human, then the fleet at a glance, pools and queues."""
 
 from collections.abc import Iterable
+from functools import partial
 from typing import ClassVar
 
 from cockpit_widgets import Heatmap, ResourceTable
@@ -19,13 +20,16 @@ from cockpit.screens.place import Place
 from cockpit.screens.row_sentence import RowSentence
 from cockpit.telemetry.focus import Focus
 from cockpit.telemetry.history import Past
+from cockpit.triage.troubles import Trouble
 from cockpit.views import heat
 from cockpit.views import now as view
+from cockpit.views.attention import AttentionRow, attention_table, row_of
 from cockpit.views.fleet import fleet
 from cockpit.views.states import telemetry_trouble, why_empty
 
 NARROW_CELLS = 100
 PANEL_LINES = 30
+_MORE = ("logs", "metric", "panel")
 
 
 class NowScreen(Place):
@@ -43,7 +47,7 @@ class NowScreen(Place):
     """
     kinds = ("job", "node")
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings("open", "why", "N", "K", "logs", "metric", "panel", "help", "verbs", kinds=kinds),
+        *bindings("open", "why", "acknowledge", "N", "K", *_MORE, "help", "verbs", kinds=kinds),
         *bindings(*EVERYWHERE),
     ]
     place = "now"
@@ -51,7 +55,8 @@ class NowScreen(Place):
     def __init__(self) -> None:
         super().__init__()
         self._metric = heat.Metric.DUTY
-        self._findings: dict[str, str] = {}
+        self._rows: dict[str, AttentionRow] = {}
+        self._troubles: dict[str, Trouble] = {}
         self._fleet_title = ""
 
     def body(self) -> Iterable[Widget]:
@@ -87,18 +92,17 @@ class NowScreen(Place):
 
     def project(self) -> None:
         from cockpit.pools.index import pools_of
-        from cockpit.triage.attention import needs_human
 
         cluster, now_seconds = self.cockpit.cluster, self.cockpit.clock.cluster_now()
         store = cluster.store
-        found = needs_human(store, cluster.jobs, now_seconds, self.state.namespace, verdicts=cluster.verdicts)
+        troubles = self.cockpit.now_watch.look()
+        self._troubles = {one.key: one for one in troubles}
+        rows = [row_of(one, now_seconds) for one in troubles]
+        self._rows = {one.key: one for one in rows}
         table = self.query_one("#attention", ResourceTable)
         table.set_placeholder(self._quiet())
-        table.set_source(
-            view.attention_table(found, self.state, now_seconds, is_read_only=cluster.is_read_only)
-        )
-        table.set_class(not found, "empty")
-        self._findings = {one.key: one.sentence for one in found}
+        table.set_source(attention_table(rows, self.state, now_seconds, is_read_only=cluster.is_read_only))
+        table.set_class(not rows, "empty")
         self._say()
         self._name_fleet()
         self.query_one("#fleet", Heatmap).set_groups(
@@ -153,8 +157,8 @@ class NowScreen(Place):
 
     def _say(self) -> None:
         table = self.query_one("#attention", ResourceTable)
-        whole = self._findings.get(table.cursor_key or "", "")
-        self.query_one(RowSentence).say(whole if table.is_cut("sentence") else "")
+        row = self._rows.get(table.cursor_key or "")
+        self.query_one(RowSentence).say(row.sentence if row and table.is_cut("sentence") else "")
 
     def on_resource_table_row_highlighted(self, event: ResourceTable.RowHighlighted) -> None:
         if event.table.id == "attention":
@@ -174,6 +178,16 @@ class NowScreen(Place):
             return self.cockpit.cluster.jobs.job(_subject(key))
         found = self.cockpit.cluster.store.by_key(Kind.NODE, _subject(key)) if kind == "node" else None
         return found if isinstance(found, Node) else None
+
+    def action_acknowledge(self) -> None:
+        from cockpit.screens.acknowledge import acknowledge
+
+        key = self.query_one("#attention", ResourceTable).cursor_key
+        one = self._troubles.get(key or "")
+        if one is None or one.is_resolved:
+            self.say("no problem under the cursor to acknowledge")
+        else:
+            self.cockpit.run_soon(partial(acknowledge, self.app, one), "acknowledge")
 
     def action_metric(self) -> None:
         self._metric = self._metric.next

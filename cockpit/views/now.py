@@ -1,4 +1,4 @@
-"""The header of every place and the panels of *Now*: what needs a human, the fleet, pools and queues."""
+"""The header of every place and the panels of *Now*: the fleet, pools and queues."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -15,14 +15,13 @@ from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.trend_reader import TrendReader
 from cockpit.model.trust import Trust
-from cockpit.triage.finding import KeyRemedy, remedy_text
 from cockpit.views import format as fmt
 from cockpit.views import queues
 from cockpit.views.fleet import Fleet, fleet
 from cockpit.views.lazy_table import Field, LazyTable, View
 from cockpit.views.pools import allocated_ratio, size_text
 from cockpit.views.states import stream_tone
-from cockpit.views.view_state import Measure, ViewState
+from cockpit.views.view_state import ViewState
 
 Segments = tuple[StatusSegment, ...]
 
@@ -173,80 +172,6 @@ def _last_heard(status: StreamStatus, now_seconds: float) -> str:
     if status.heard_seconds is None or status.phase is Phase.DENIED:
         return ""
     return f", last update {fmt.age(now_seconds - status.heard_seconds)} ago"
-
-
-# ---- what needs a human
-
-
-class AttentionLike(Protocol):
-    """A finding of `cockpit.triage.attention`: what is wrong with which object since when, and what helps."""
-
-    @property
-    def key(self) -> str: ...
-    @property
-    def is_bad(self) -> bool: ...
-    @property
-    def since_seconds(self) -> float | None: ...
-    @property
-    def subject(self) -> str: ...
-    @property
-    def sentence(self) -> str: ...
-    @property
-    def remedies(self) -> tuple[KeyRemedy, ...]: ...
-
-
-_ATTENTION: tuple[Field[AttentionLike], ...] = (
-    Field(
-        Column("mark", "!", 1, sortable=False),
-        lambda r, _: Cell("▲", "bad") if r.is_bad else Cell("●", "warn"),
-    ),
-    Field(
-        Column("age", "Age", 5, "right"),
-        lambda r, now: fmt.age_cell(r.since_seconds, now),
-        lambda r, now: None if r.since_seconds is None else now - r.since_seconds,
-        Measure.SECONDS,
-    ),
-    Field(
-        Column("subject", "Needs a human", 20, grow=2, most=36, keeps_end=True),
-        lambda r, _: Cell(r.subject, "strong"),
-        lambda r, _: r.subject,
-    ),
-    Field(
-        Column("sentence", "Why", 30, grow=8, most=100),
-        lambda r, _: Cell(r.sentence),
-        lambda r, _: r.sentence,
-    ),
-    Field(
-        Column("remedy", "Do", 17, priority=2),
-        lambda r, _: Cell(remedy_text(r.remedies), "accent"),
-        lambda r, _: remedy_text(r.remedies),
-    ),
-)
-
-
-def _looking(found: AttentionLike) -> str:
-    """The remedies that change nothing."""
-    return remedy_text(one for one in found.remedies if not one.is_write)
-
-
-_ATTENTION_READ_ONLY: tuple[Field[AttentionLike], ...] = (
-    *_ATTENTION[:-1],
-    Field(
-        _ATTENTION[-1].column,
-        lambda r, _: Cell(_looking(r), "accent"),
-        lambda r, _: _looking(r),
-    ),
-)
-
-ATTENTION_VIEW: View[AttentionLike] = View(fields=_ATTENTION, key=lambda row: row.key)
-READ_ONLY_VIEW: View[AttentionLike] = View(fields=_ATTENTION_READ_ONLY, key=lambda row: row.key)
-
-
-def attention_table(
-    found: Sequence[AttentionLike], state: ViewState, now_seconds: float, *, is_read_only: bool = False
-) -> LazyTable[AttentionLike]:
-    """What needs a human, in the order in which triage ranks it; read-only, without keys that change."""
-    return (READ_ONLY_VIEW if is_read_only else ATTENTION_VIEW).table(found, state, now_seconds)
 
 
 # ---- the fleet in a line

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cockpit_widgets.line_input import LineInput
     from cockpit_widgets.log_view import LogView
     from cockpit_widgets.meter import Meter
+    from cockpit_widgets.note_dialog import NoteDialog
     from cockpit_widgets.resource_table import ResourceTable
     from cockpit_widgets.sparkline import Sparkline
     from cockpit_widgets.status_line import StatusLine
@@ -29,6 +30,7 @@ _HOMES = {
     "StatusLine": "status_line",
     "Form": "form",
     "ConfirmDialog": "dialogs",
+    "NoteDialog": "note_dialog",
     "ChoiceDialog": "dialogs",
     "HelpDialog": "dialogs",
     "LogView": "log_view",
@@ -49,6 +51,7 @@ __all__ = [
     "LineInput",
     "LogView",
     "Meter",
+    "NoteDialog",
     "ResourceTable",
     "Sparkline",
     "StatusLine",

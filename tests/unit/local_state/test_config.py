@@ -15,11 +15,14 @@ prometheus-url = "http://prometheus:9090"
 theme = "nord"
 template-folders = ["~/jobspecs", "/srv/templates"]
 pool-labels = ["example.com/pool"]
+bell = true
+acknowledgements-folder = "~/on-call"
 [keys]
 kill = "ctrl+k"
 [context."prod-eu"]
 write = true
 namespace = "team-b"
+acknowledgements-folder = "/srv/on-call"
 """
 
 
@@ -29,8 +32,13 @@ def test_reads_everything() -> None:
     assert settings.keys == (("kill", "ctrl+k"),)
     assert settings.pool_labels == ("example.com/pool",)
     assert settings.of_context("prod-eu") == ContextSettings(
-        write=True, namespace="team-b", prometheus=MetricsServer("http://prometheus:9090")
+        write=True,
+        namespace="team-b",
+        prometheus=MetricsServer("http://prometheus:9090"),
+        acknowledgements_folder=Path("/srv/on-call"),
     )
+    assert settings.bell
+    assert settings.of_context("other").acknowledgements_folder == HOME / "on-call"
     assert settings.of_context("other").write is False
     assert settings.of_context("other").namespace == "team-a"
 
@@ -46,6 +54,11 @@ def test_reads_everything() -> None:
         ("zzz = 1\n", "c.toml:1: zzz: unknown key; known keys: namespace, prometheus-url"),
         ("[context.a]\nwrit = true\n", 'c.toml:2: context."a".writ: unknown key; did you mean write?'),
         ('[context.a]\nwrite = "yes"\n', 'c.toml:2: context."a".write: give true or false'),
+        ('bell = "loud"\n', "c.toml:1: bell: give true or false"),
+        (
+            'acknowledgements-folder = "notes"\n',
+            "acknowledgements-folder: give an absolute path or one that begins with ~/, not 'notes'",
+        ),
         ("namespace = 3\n", "c.toml:1: namespace: give one line of text, not 3"),
         ('namespace = "Team A"\n', "'Team A' is not a valid namespace name"),
         (

@@ -20,7 +20,6 @@ from cockpit.model.trust import Trust
 from cockpit.pools.index import pools_of
 from cockpit.store.store import Store
 from cockpit.store.trends import Trends
-from cockpit.triage.finding import KILL, WHY, Attention
 from cockpit.views import heat, now
 from cockpit.views.fleet import Fleet, fleet, share
 from cockpit.views.states import why_empty
@@ -281,33 +280,6 @@ def test_why_a_table_is_empty(
     status: StreamStatus | None, total: int, filter_text: str, sentence: str
 ) -> None:
     assert why_empty("jobs", status, total=total, filter_text=filter_text) == sentence
-
-
-def test_what_needs_a_human_keeps_the_rank_of_triage() -> None:
-    found = [
-        Attention(
-            finding="job-waits",
-            subject_key="k",
-            is_bad=True,
-            subject="team-a/llm",
-            sentence="gang 0/16",
-            remedies=(WHY, KILL),
-            since_seconds=NOW - 2_460,
-        ),
-        Attention(finding="idle", subject_key="n", is_bad=False, subject="team-c/nb", sentence="duty 0%"),
-    ]
-    made = now.attention_table(found, ViewState(), NOW)
-    assert line(made) == {
-        "mark": "▲",
-        "age": "41m",
-        "subject": "team-a/llm",
-        "sentence": "gang 0/16",
-        "remedy": "w why  K kill",
-    }
-    read_only = now.attention_table(found, ViewState(), NOW, is_read_only=True)
-    assert line(read_only)["remedy"] == "w why"
-    assert texts(made, "mark") == ["▲", "●"]
-    assert texts(made, "age") == ["41m", "?"]
 
 
 def test_panels() -> None:

@@ -1,0 +1,275 @@
+"""What needs a human, looked at again and again: the troubles of the cluster in force, and what is kept.
+
+One for the app. `look` is called by *Now* whenever it draws, and by the app once in a while behind any other
+screen. `keep_history` is a task beside them: files are read and written in a thread, the loop waits for none.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from cockpit.apart import apart
+from cockpit.clock import Clock
+from cockpit.errors import BadInput
+from cockpit.model.batch import Phase
+from cockpit.model.record import Kind
+from cockpit.model.remembered import Acknowledgement, ProblemKey, Remembered, SessionNotes
+from cockpit.screens.app_protocol import Cluster
+from cockpit.triage.finding import Attention
+from cockpit.triage.troubles import MEASURED, Trouble, Troubles, key_of
+
+if TYPE_CHECKING:
+    from cockpit.local_state.history import LocalHistory
+    from cockpit.local_state.shared_notes import SharedNotes
+
+KEEP_SECONDS = 30.0
+"""How often what was seen is written, and what others acknowledged is read."""
+BEHIND_SECONDS = 5.0
+"""How often one looks behind another screen: new problems are announced there, too."""
+SHARE_OF_TIME = 0.02
+"""Looking takes at most this share of the time behind another screen."""
+
+Changed = Mapping[ProblemKey, Acknowledgement | None]
+"""Acknowledgements that are new, None for those that are over."""
+
+
+class Files(NamedTuple):
+    """Where a cluster's history is kept, and what a group shares; None: nowhere."""
+
+    history: "LocalHistory | None" = None
+    shared: "SharedNotes | None" = None
+
+
+class WatchHost(Protocol):
+    """What the app hands in."""
+
+    clock: Clock
+
+    @property
+    def cluster(self) -> Cluster: ...
+    def files(self) -> Files:
+        """Those of the cluster that is connected; nothing is opened."""
+
+    def announce(self, news: tuple[Attention, ...]) -> None:
+        """There are new problems."""
+
+    def looked_up(self) -> None:
+        """What former sessions or others know is known by now."""
+
+    def tell_note(self, sentence: str) -> None:
+        """Something of the files cannot be used."""
+
+
+class NowWatch:
+    """The troubles of the cluster and namespace in force, and what former sessions left."""
+
+    def __init__(self, app: WatchHost) -> None:
+        self._app = app
+        self._cluster: Cluster | None = None
+        self._namespace = ""
+        self._troubles = Troubles()
+        self._files: Files | None = None
+        self._left: Remembered | None = None
+        self._own: dict[ProblemKey, Acknowledgement] = {}
+        self._unwritten: dict[ProblemKey, Acknowledgement | None] = {}  # None: taken back
+        self._nodes: frozenset[str] | None = None  # as they were written
+        self._told: set[str] = set()
+        self._looked_at = self._cost_seconds = 0.0
+        self._due = asyncio.Event()
+
+    # ---- looking
+
+    def look(self) -> tuple[Trouble, ...]:
+        """What stands on *Now*."""
+        from cockpit.triage.attention import needs_human
+
+        self._follow()
+        cluster, clock = self._app.cluster, self._app.clock
+        began, now_seconds = clock.monotonic(), clock.cluster_now()
+        if is_listed(cluster):
+            self._troubles.sighted(now_seconds)
+        found = needs_human(cluster.store, cluster.jobs, now_seconds, cluster.namespace)
+        shown = self._troubles.look(
+            found,
+            now_seconds,
+            is_sighted=partial(is_sighted, cluster),
+            exists=partial(exists, cluster),
+        )
+        if news := self._troubles.news():
+            self._app.announce(news)
+        self._looked_at = clock.monotonic()
+        self._cost_seconds = self._looked_at - began
+        if self._files is None and cluster.is_connected:
+            self._due.set()
+        return shown
+
+    def look_behind(self) -> None:
+        """Look, unless somebody just did, or it costs too much to be done so often."""
+        since = self._app.clock.monotonic() - self._looked_at
+        if since >= max(BEHIND_SECONDS * 0.9, self._cost_seconds / SHARE_OF_TIME):
+            self.look()
+
+    def _follow(self) -> None:
+        """Another cluster, or another part of it, has troubles of its own."""
+        cluster = self._app.cluster
+        if cluster is self._cluster and cluster.namespace == self._namespace:
+            return
+        if cluster is not self._cluster:
+            self._files = self._left = self._nodes = None
+            self._own, self._unwritten = {}, {}
+        self._cluster, self._namespace = cluster, cluster.namespace
+        self._troubles = Troubles()
+        if self._left is not None:
+            self._troubles.remember(self._left.problems, self._own.values())
+
+    # ---- acknowledging
+
+    def acknowledge(self, found: Attention, note: str, seconds: float | None, who: str) -> None:
+        """Somebody knows of it, for so long; None: until it changes."""
+        now_seconds = self._app.clock.cluster_now()
+        known = Acknowledgement(
+            subject_key=found.subject_key,
+            finding=found.finding,
+            made_seconds=now_seconds,
+            until_seconds=None if seconds is None else now_seconds + seconds,
+            note=note,
+            who=who,
+            is_bad=found.is_bad,
+            gpus=found.gpus,
+        )
+        self._own[known.key] = self._unwritten[known.key] = known
+        self._troubles.acknowledge(known)
+        self._app.looked_up()
+        self._due.set()
+
+    def take_back(self, found: Attention) -> None:
+        """It needs a human after all."""
+        key = key_of(found)
+        self._own.pop(key, None)
+        self._unwritten[key] = None
+        self._troubles.take_back(key)
+        self._app.looked_up()
+        self._due.set()
+
+    # ---- what is kept
+
+    async def keep_history(self) -> None:
+        """Read what was left and write what is seen, until cancelled."""
+        while True:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._due.wait(), KEEP_SECONDS)
+            self._due.clear()
+            if self._app.cluster.is_connected:
+                await self._keep()
+
+    async def _keep(self) -> None:
+        self._follow()
+        cluster, is_new = self._cluster, self._files is None
+        if is_new and not await self._recall():
+            return
+        troubles, files = self._troubles, self._files or Files()
+        unwritten, self._unwritten = self._unwritten, {}
+        ended = troubles.taken_back()
+        for key in ended:
+            self._own.pop(key, None)
+        changes = {**dict.fromkeys(ended), **unwritten}
+        if files.history is not None and not await self._write(files.history, troubles, changes):
+            self._unwritten = unwritten | self._unwritten  # next time
+        if files.shared is not None and self._app.cluster is cluster:
+            await self._share(files.shared, troubles, changes)
+        if self._app.cluster is cluster and (is_new or files.shared is not None):
+            self._app.looked_up()
+
+    async def _recall(self) -> bool:
+        """Open the files; False where another cluster is in force meanwhile."""
+        cluster, files = self._cluster, self._app.files()
+        left = Remembered()
+        if files.history is not None:
+            left = await apart(partial(files.history.recall, self._app.clock.cluster_now()))
+            self._tell(files.history.note)
+        if self._app.cluster is not cluster or cluster is not self._cluster:
+            return False
+        self._files, self._left = files, left
+        self._own = {one.key: one for one in left.acknowledgements} | self._own
+        self._troubles.remember(left.problems, self._own.values())
+        return True
+
+    async def _write(self, history: "LocalHistory", troubles: Troubles, changes: Changed) -> bool:
+        nodes = node_names(self._app.cluster)
+        problems = troubles.unwritten()
+        notes = SessionNotes(
+            at_seconds=self._app.clock.cluster_now(),
+            problems=problems,
+            acknowledged=tuple(one for one in changes.values() if one is not None),
+            taken_back=tuple(key for key, one in changes.items() if one is None),
+            nodes=None if nodes == self._nodes else nodes,
+        )
+        is_kept = await apart(partial(history.record, notes))
+        self._tell(history.note)
+        if is_kept:
+            troubles.written(problems, notes.taken_back)
+            if troubles is self._troubles:
+                self._nodes = nodes or self._nodes
+        return is_kept or not history.may_recover
+
+    async def _share(self, shared: "SharedNotes", troubles: Troubles, changes: Changed) -> None:
+        """Put what was acknowledged where others find it, and take in what they did."""
+
+        def exchange() -> tuple[Acknowledgement, ...]:
+            for key, one in changes.items():
+                if one is None:
+                    shared.remove(key)
+                else:
+                    shared.write(one)
+            return shared.read()
+
+        try:
+            others = await apart(exchange)
+        except BadInput as error:
+            self._tell(error.sentence)
+            return
+        if troubles is self._troubles:
+            known = {one.key: one for one in others} | self._own
+            gone = {key for key, one in self._unwritten.items() if one is None}
+            troubles.remember((), (one for key, one in known.items() if key not in gone))
+
+    def _tell(self, sentence: str) -> None:
+        if sentence and sentence not in self._told:
+            self._told.add(sentence)
+            self._app.tell_note(sentence)
+
+
+def is_listed(cluster: Cluster) -> bool:
+    """Whether nodes and pods are in, so that what is missing is not there."""
+    live = (cluster.store.status(kind) for kind in (Kind.NODE, Kind.POD))
+    return cluster.is_connected and all(one is not None and one.phase is Phase.LIVE for one in live)
+
+
+def is_sighted(cluster: Cluster, found: Attention) -> bool:
+    """Whether this finding would be found now if it was there."""
+    if not is_listed(cluster):
+        return False
+    statuses = cluster.store.statuses()
+    if any(one.phase in (Phase.CONNECTING, Phase.LISTING) for one in statuses.values()):
+        return False
+    gpus = cluster.store.status(Kind.GPU)
+    return found.finding not in MEASURED or (gpus is not None and gpus.phase is Phase.LIVE)
+
+
+def exists(cluster: Cluster, found: Attention) -> bool:
+    """Whether what it is about is still there."""
+    if found.finding.startswith("job-"):
+        return cluster.jobs.job(found.subject_key) is not None
+    if found.finding.startswith("node-"):
+        return cluster.store.by_key(Kind.NODE, found.subject_key) is not None
+    return True
+
+
+def node_names(cluster: Cluster) -> frozenset[str] | None:
+    """The nodes that there are; None while they are not listed whole."""
+    status = cluster.store.status(Kind.NODE)
+    if status is None or status.phase is not Phase.LIVE:
+        return None
+    return frozenset(one.name for one in cluster.store.records(Kind.NODE).values())

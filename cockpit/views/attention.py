@@ -1,0 +1,138 @@
+"""What needs a human as a table: what is open, what somebody knows of, what was resolved lately."""
+
+from collections.abc import Sequence
+
+import msgspec
+from cockpit_widgets.types import Cell, Column, Tone
+
+from cockpit.model.remembered import Acknowledgement
+from cockpit.triage.finding import KeyRemedy, remedy_text
+from cockpit.triage.troubles import Trouble
+from cockpit.views import format as fmt
+from cockpit.views.lazy_table import Field, LazyTable, View
+from cockpit.views.view_state import Measure, ViewState
+
+BRIEF_SECONDS = 600.0
+"""Below this an age that nobody but this host knows is told in words, too."""
+
+
+class AttentionRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of *Now*. `is_least` says that the age is at least so much."""
+
+    key: str
+    mark: Cell
+    since_seconds: float | None
+    is_least: bool = False
+    subject: str
+    sentence: str
+    remedies: tuple[KeyRemedy, ...] = ()
+    is_quiet: bool = False  # nobody has to do anything now
+
+    @property
+    def tone(self) -> Tone:
+        return "dim" if self.is_quiet else ""
+
+
+def at_least(seconds: float) -> str:
+    """An age that may be more, in at most five characters: ≥40s, ≥12m, ≥5h, ≥3d."""
+    whole = max(0, int(seconds))
+    for unit, length in (("s", 60), ("m", 7_200), ("h", 172_800)):
+        if whole < length:
+            return f"≥{whole // {'s': 1, 'm': 60, 'h': 3_600}[unit]}{unit}"
+    return f"≥{min(999, whole // 86_400)}d"
+
+
+def row_of(one: Trouble, now_seconds: float) -> AttentionRow:
+    """A trouble as a line."""
+    found = one.found
+    if one.is_resolved and one.gone_seconds is not None:
+        ago = fmt.age(now_seconds - one.gone_seconds)
+        return AttentionRow(
+            key=one.key,
+            mark=Cell("✓", "good"),
+            since_seconds=one.gone_seconds,
+            subject=found.subject,
+            sentence=f"resolved {ago} ago: {found.sentence}",
+            is_quiet=True,
+        )
+    known = one.acknowledged
+    sentence = found.sentence if known is None else f"{known_words(known, now_seconds)} · {found.sentence}"
+    if not one.is_since_told and known is None and now_seconds - one.first_seconds < BRIEF_SECONDS:
+        sentence += f" · seen for {fmt.age(now_seconds - one.first_seconds)} only"
+    mark = Cell("▲", "bad") if found.is_bad else Cell("●", "warn")
+    return AttentionRow(
+        key=one.key,
+        mark=mark if known is None else Cell("○", "dim"),
+        since_seconds=one.since_seconds,
+        is_least=not one.is_since_told,
+        subject=found.subject,
+        sentence=sentence,
+        remedies=found.remedies,
+        is_quiet=known is not None,
+    )
+
+
+def known_words(known: Acknowledgement, now_seconds: float) -> str:
+    """`ada, 1h20m more: vendor comes`."""
+    left = None if known.until_seconds is None else known.until_seconds - now_seconds
+    until = "until it changes" if left is None else f"{fmt.age(left)} more"
+    note = f": {known.note}" if known.note else ""
+    return f"{known.who or 'acknowledged'}, {until}{note}"
+
+
+def _age(row: AttentionRow, now_seconds: float) -> Cell:
+    if row.since_seconds is not None and row.is_least:
+        return Cell(at_least(now_seconds - row.since_seconds), "dim")
+    cell = fmt.age_cell(row.since_seconds, now_seconds)
+    return Cell(cell.text, row.tone or cell.tone)
+
+
+_FIELDS: tuple[Field[AttentionRow], ...] = (
+    Field(Column("mark", "!", 1, sortable=False), lambda r, _: r.mark),
+    Field(
+        Column("age", "Age", 5, "right"),
+        _age,
+        lambda r, now: None if r.since_seconds is None else now - r.since_seconds,
+        Measure.SECONDS,
+    ),
+    Field(
+        Column("subject", "Needs a human", 20, grow=2, most=36, keeps_end=True),
+        lambda r, _: Cell(r.subject, r.tone or "strong"),
+        lambda r, _: r.subject,
+    ),
+    Field(
+        Column("sentence", "Why", 30, grow=8, most=100),
+        lambda r, _: Cell(r.sentence, r.tone),
+        lambda r, _: r.sentence,
+    ),
+    Field(
+        Column("remedy", "Do", 17, priority=2),
+        lambda r, _: Cell(remedy_text(r.remedies), r.tone or "accent"),
+        lambda r, _: remedy_text(r.remedies),
+    ),
+)
+
+
+def _looking(row: AttentionRow) -> str:
+    """The remedies that change nothing."""
+    return remedy_text(one for one in row.remedies if not one.is_write)
+
+
+_FIELDS_READ_ONLY: tuple[Field[AttentionRow], ...] = (
+    *_FIELDS[:-1],
+    Field(
+        _FIELDS[-1].column,
+        lambda r, _: Cell(_looking(r), r.tone or "accent"),
+        lambda r, _: _looking(r),
+    ),
+)
+
+ATTENTION_VIEW: View[AttentionRow] = View(fields=_FIELDS, key=lambda row: row.key)
+READ_ONLY_VIEW: View[AttentionRow] = View(fields=_FIELDS_READ_ONLY, key=lambda row: row.key)
+
+
+def attention_table(
+    rows: Sequence[AttentionRow], state: ViewState, now_seconds: float, *, is_read_only: bool = False
+) -> LazyTable[AttentionRow]:
+    """What needs a human, in the order in which triage ranks it; read-only, without keys that change."""
+    return (READ_ONLY_VIEW if is_read_only else ATTENTION_VIEW).table(rows, state, now_seconds)
