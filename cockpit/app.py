@@ -364,7 +364,7 @@ class CockpitApp(SteadyApp):
         self.notify(f"{sentence}.", severity="warning", timeout=10)
 
     def looked_up(self) -> None:
-        self._signal.notify()
+        self._signal.at_once()
 
     # ---- plans
 

@@ -162,9 +162,10 @@ class NowWatch:
                 await asyncio.wait_for(self._due.wait(), KEEP_SECONDS)
             self._due.clear()
             if self._app.cluster.is_connected:
-                await self._keep()
+                await self.keep()
 
-    async def _keep(self) -> None:
+    async def keep(self) -> None:
+        """One round: read what was left, where that was not done yet; write what is seen; share."""
         self._follow()
         cluster, is_new = self._cluster, self._files is None
         if is_new and not await self._recall():

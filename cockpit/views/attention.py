@@ -34,31 +34,39 @@ class AttentionRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def at_least(seconds: float) -> str:
-    """An age that may be more, in at most five characters: ≥40s, ≥12m, ≥5h, ≥3d."""
+    """An age that may be more, in at most five characters: ≥0s, ≥40s, ≥12m, ≥5h, ≥3d. Below a minute it ticks
+    in steps of ten seconds: several such rows would send bytes every second."""
     whole = max(0, int(seconds))
-    for unit, length in (("s", 60), ("m", 7_200), ("h", 172_800)):
-        if whole < length:
-            return f"≥{whole // {'s': 1, 'm': 60, 'h': 3_600}[unit]}{unit}"
+    for unit, length, most in (("s", 1, 60), ("m", 60, 7_200), ("h", 3_600, 172_800)):
+        if whole < most:
+            return f"≥{whole // 10 * 10 if unit == 's' else whole // length}{unit}"
     return f"≥{min(999, whole // 86_400)}d"
+
+
+def _seen_for(seconds: float) -> str:
+    """`seen for 40s only`, in the same steps."""
+    return "just seen" if seconds < 10 else f"seen for {fmt.sample_age(seconds)} only"
 
 
 def row_of(one: Trouble, now_seconds: float) -> AttentionRow:
     """A trouble as a line."""
     found = one.found
     if one.is_resolved and one.gone_seconds is not None:
-        ago = fmt.age(now_seconds - one.gone_seconds)
+        minutes = int(now_seconds - one.gone_seconds) // 60
+        when = f"{minutes} min ago" if minutes else "just now"
         return AttentionRow(
             key=one.key,
             mark=Cell("✓", "good"),
             since_seconds=one.gone_seconds,
             subject=found.subject,
-            sentence=f"resolved {ago} ago: {found.sentence}",
+            sentence=f"resolved {when}: {found.sentence}",
             is_quiet=True,
         )
     known = one.acknowledged
     sentence = found.sentence if known is None else f"{known_words(known, now_seconds)} · {found.sentence}"
-    if not one.is_since_told and known is None and now_seconds - one.first_seconds < BRIEF_SECONDS:
-        sentence += f" · seen for {fmt.age(now_seconds - one.first_seconds)} only"
+    seen_seconds = now_seconds - one.first_seconds
+    if not one.is_since_told and known is None and seen_seconds < BRIEF_SECONDS:
+        sentence += f" · {_seen_for(seen_seconds)}"
     mark = Cell("▲", "bad") if found.is_bad else Cell("●", "warn")
     return AttentionRow(
         key=one.key,

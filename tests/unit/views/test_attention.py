@@ -1,0 +1,82 @@
+"""The table of what needs a human: open, acknowledged and resolved rows, and how sure an age is."""
+
+import msgspec
+import pytest
+
+from cockpit.model.remembered import Acknowledgement
+from cockpit.triage.finding import KILL, WHY, Attention
+from cockpit.triage.troubles import Trouble
+from cockpit.views.attention import at_least, attention_table, row_of
+from cockpit.views.view_state import ViewState
+from tests.unit.views.builders import NOW, line, texts
+
+WAITS = Attention(
+    finding="job-waits",
+    subject_key="k",
+    is_bad=True,
+    subject="team-a/llm",
+    sentence="gang 0/16",
+    remedies=(WHY, KILL),
+    since_seconds=NOW - 2_460,
+)
+IDLE = Attention(finding="job-idle", subject_key="n", is_bad=False, subject="team-c/nb", sentence="duty 0%")
+KNOWN = Acknowledgement(
+    subject_key="k", finding="job-waits", made_seconds=NOW, note="vendor comes", who="ada", is_bad=True
+)
+
+
+def trouble(found: Attention, *, first: float = NOW, **more: object) -> Trouble:
+    return Trouble(found=found, first_seconds=first, last_seconds=NOW, **more)  # type: ignore[arg-type]
+
+
+def shown(*troubles: Trouble, is_read_only: bool = False) -> list[dict[str, str]]:
+    rows = [row_of(one, NOW) for one in troubles]
+    made = attention_table(rows, ViewState(), NOW, is_read_only=is_read_only)
+    return [line(made, place) for place in range(len(rows))]
+
+
+def test_what_needs_a_human_keeps_the_rank_of_triage() -> None:
+    rows = [row_of(one, NOW) for one in (trouble(WAITS), trouble(IDLE, first=NOW - 40))]
+    made = attention_table(rows, ViewState(), NOW)
+    assert line(made) == {
+        "mark": "▲",
+        "age": "41m",
+        "subject": "team-a/llm",
+        "sentence": "gang 0/16",
+        "remedy": "w why  K kill",
+    }
+    assert texts(made, "mark") == ["▲", "●"]
+    assert texts(made, "age") == ["41m", "≥40s"]
+    assert texts(made, "sentence")[1] == "duty 0% · seen for 40s only"
+    assert shown(trouble(WAITS), is_read_only=True)[0]["remedy"] == "w why"
+
+
+def test_an_age_that_an_earlier_session_knows_is_told_without_a_doubt_in_words() -> None:
+    (row,) = shown(trouble(IDLE, first=NOW - 9 * 3_600))
+    assert (row["age"], row["sentence"]) == ("≥9h", "duty 0%")
+
+
+def test_an_acknowledged_row_tells_who_how_long_and_the_note() -> None:
+    (row,) = shown(trouble(WAITS, acknowledged=KNOWN))
+    assert (row["mark"], row["sentence"]) == ("○", "ada, until it changes: vendor comes · gang 0/16")
+    timed = msgspec.structs.replace(KNOWN, until_seconds=NOW + 5_400, note="")
+    assert shown(trouble(WAITS, acknowledged=timed))[0]["sentence"] == "ada, 90m more · gang 0/16"
+
+
+def test_a_resolved_row_says_so_and_offers_nothing() -> None:
+    (row,) = shown(trouble(IDLE, gone_seconds=NOW - 180, is_resolved=True))
+    assert row == {
+        "mark": "✓",
+        "age": "3m00s",
+        "subject": "team-c/nb",
+        "sentence": "resolved 3 min ago: duty 0%",
+        "remedy": "",
+    }
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(-3, "≥0s"), (9, "≥0s"), (47, "≥40s"), (60, "≥1m"), (7_199, "≥119m"), (7_200, "≥2h"), (1e9, "≥999d")],
+)
+def test_an_age_that_may_be_more_has_five_characters(seconds: float, text: str) -> None:
+    assert at_least(seconds) == text
