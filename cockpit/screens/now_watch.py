@@ -90,7 +90,9 @@ class NowWatch:
         began, now_seconds = clock.monotonic(), clock.cluster_now()
         if is_listed(cluster):
             self._troubles.sighted(now_seconds)
-        found = needs_human(cluster.store, cluster.jobs, now_seconds, cluster.namespace)
+        found = needs_human(
+            cluster.store, cluster.jobs, now_seconds, cluster.namespace, verdicts=cluster.verdicts
+        )
         shown = self._troubles.look(
             found,
             now_seconds,
