@@ -145,6 +145,11 @@ ROWS = (
         _USER,
         False,
         _VOLUMES,
+        on_nodes(
+            r"unbound immediate PersistentVolumeClaims",
+            "waits for its volume claim",
+            "wait for its volume claim",
+        ),
         of_pod(r"unbound immediate PersistentVolumeClaims", "its volume claim is not bound yet"),
     ),
     _row(

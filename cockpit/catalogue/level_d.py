@@ -115,7 +115,7 @@ ROWS = (
         "event FailedCreatePodSandBox",
         of_kubelet(
             r'^FailedCreatePodSandBox: .*no runtime for "(?P<runtime>[^"]+)" is configured',
-            "container runtime {runtime} is not configured on node {node}: toolkit missing",
+            "runtime {runtime} is not configured on node {node}: toolkit missing",
         ),
         of_kubelet(
             r'^FailedCreatePodSandBox: .*plugin type="(?P<plugin>[^"]+)"(?:.*failed[^:]*: (?P<why>.*))?',
@@ -208,7 +208,7 @@ ROWS = (
         of_kubelet(
             r"requested number of devices unavailable for (?P<resource>\S+?)\.? Requested: (?P<asked>\d+), "
             r"Available: (?P<free>\d+)",
-            "node {node} had {free} of the {asked} GPUs that were given to it: the pod is final",
+            "node {node} had {free} of the {asked} GPUs given to it: the pod is final",
         ),
         of_kubelet(
             r"^UnexpectedAdmissionError: .*no healthy devices present",

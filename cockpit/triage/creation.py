@@ -9,6 +9,7 @@ from cockpit.gangs import registry
 from cockpit.gangs.engine_of_job import admitted_by, needed_by
 from cockpit.gangs.verdict import GangVerdict
 from cockpit.k8s.field_errors import field_error_words
+from cockpit.k8s.gpu_resources import is_gpu_resource
 from cockpit.model.event import Event
 from cockpit.model.job import Job, JobObject, OwnerObject
 from cockpit.model.pod import Pod
@@ -97,7 +98,8 @@ def _of_refusal(event: Event) -> CauseFound | None:
 def _quota(names: Mapping[str, str], event: Event) -> CauseFound:
     """`requests.nvidia.com/gpu=12`, used 0 of 8: of several resources the one that is over."""
     asked, used, limited = (_amounts(names[key]) for key in ("asked", "used", "limited"))
-    resource = next(iter(limited), "")
+    gpus = (name for name in limited if is_gpu_resource(name.removeprefix("requests.")))
+    resource = next(gpus, next(iter(limited), ""))
     word = resource.removeprefix("requests.")
     given: dict[str, object] = {
         "quota": names["quota"],

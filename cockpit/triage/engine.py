@@ -11,6 +11,7 @@ from cockpit.triage import composed, creation, job_walk, node_walk, starting
 from cockpit.triage.cause_found import CauseFound, finished
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.gang_standing import standing
+from cockpit.triage.held_besides import with_further
 from cockpit.triage.placement_context import PlacementContext
 from cockpit.triage.placing import unplaced
 from cockpit.triage.queue_walk import of_queue
@@ -23,7 +24,7 @@ def explain(subject: Subject, view: ClusterView) -> Verdict:
     made = _EXPLAINED.get(subject.kind)
     if made is None:
         return Verdict(subject=subject, sentence=f"nothing can be told of a {subject.kind}")
-    return made(subject, view)
+    return with_further(made(subject, view), view)
 
 
 def problems(view: ClusterView) -> tuple[Verdict, ...]:

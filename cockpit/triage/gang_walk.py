@@ -86,6 +86,7 @@ def _as_told(walk: Walk, gang: GangVerdict) -> CauseFound:
         )
     preempted = next((pod for pod in walk.pods if pod.disruption_reason), None)
     also = ("B26",) if preempted is not None and gang.cause != "B26" else ()
+    also = (*also, *(value for key, value in gang.facts if key == "then"))
     if gang.cause == "B16" and not any(pod.scheduled_message for pod in walk.pods):
         also = (*also, "C30")
     known = gang.cause in BY_ID
@@ -116,7 +117,7 @@ def unplaced_member(walk: Walk) -> CauseFound | None:
     told = [pod for pod in waiting if pod.scheduled_message and pod.scheduled_reason != "SchedulingGated"]
     for pod in told:
         if not scheduler.is_consequence(pod.scheduled_message):
-            return unplaced(pod, context)
+            return _with_consequences(unplaced(pod, context), told)
     for pod in waiting:  # the cause may survive only in an older event of one member of the group
         for event in walk.store.events_of(pod.uid):
             if event.reason == "FailedScheduling" and not scheduler.is_consequence(event.message):
@@ -129,6 +130,14 @@ def unplaced_member(walk: Walk) -> CauseFound | None:
     if told and all(registry.is_set_aside(pod.scheduled_message) for pod in told):
         return _set_aside(told, waiting)
     return unplaced(told[0] if told else waiting[0], context)
+
+
+def _with_consequences(found: CauseFound, told: list[Pod]) -> CauseFound:
+    """Beside the cause of one member what the others are told, who only wait for it."""
+    waits = any(scheduler.is_consequence(pod.scheduled_message) for pod in told)
+    if not waits or found.cause[:1] != "C":
+        return found
+    return msgspec.structs.replace(found, also=tuple(dict.fromkeys((*found.also, "B17"))))
 
 
 def _set_aside(told: list[Pod], waiting: list[Pod]) -> CauseFound:

@@ -181,6 +181,7 @@ def _whole(
         sentence=draft("", words, names=names).sentence,
         facts=tuple((key, value) for key, value in found.names.items() if value),
         evidence=(said, *_of_scaler(pod, context.store)),
+        also=("C30",) if pod.scheduled_reason == "NotReadyForScheduling" else (),
     )
 
 
@@ -214,6 +215,8 @@ def _parted(pod: Pod, text: scheduler.SchedulerText, said: Evidence, context: Pl
     """Counts of nodes: which filter is the one that matters is told by the nodes themselves."""
     told = frozenset(shortage.id_of(reason) for _, reason in text.parts)
     only = next(iter(told)) if len(told) == 1 else ""
+    if "C12" in told:
+        return claims.unbound(pod, context, said)
     if "C17" in told or "C18" in told:
         return claims.devices(pod, context, said, "C18" if "C18" in told else "C17")
     sifted = context.sifted(pod)

@@ -8,6 +8,7 @@ from tests.triage.case import Case
 from tests.triage.draw import Draw
 from tests.triage.fixture_stage import FixtureStage
 from tests.triage.recorder import case_of
+from tests.triage.scripts import ALL
 from tests.triage.stage import SCRIPTS, Script
 
 FIXTURE = "fixture"
@@ -30,6 +31,7 @@ class FreshDraw(Draw):
 
 def fixtures() -> list[Script]:
     """Scripts that need no component, by name."""
+    assert ALL  # they are registered by being imported
     return sorted((one for one in SCRIPTS.values() if not one.source), key=lambda one: one.name)
 
 

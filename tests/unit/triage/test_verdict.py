@@ -1,10 +1,14 @@
 """The verdict as a value, and sentences that keep their cause."""
 
+import re
+
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cockpit.catalogue import ROWS
 from cockpit.gangs.wording import say, shortened
 from cockpit.model.sureness import Sureness
+from cockpit.triage.cause_found import CauseFound, draft, joined
 from cockpit.triage.verdict import FilterStep, Funnel, Subject, Verdict
 
 
@@ -60,3 +64,60 @@ def test_a_shortened_name_fits(name: str, width: int) -> None:
     found = shortened(name, width)
     assert len(found) <= max(width, 1)
     assert found == name or len(name) > width
+
+
+WORDINGS = [
+    (one.pattern.pattern, words)
+    for row in ROWS
+    for one in row.wordings
+    for words in sorted({one.words, one.many} - {""})
+    if "{" in words and "}{" not in words  # of names side by side only one is there
+]
+SHORT = {"side": "maximum", "whom": "Container", "bound": "512Gi", "asked": "1024Gi"}
+"""Words and amounts of components that are no names."""
+NAMES = st.text(alphabet="abcdefghijklmnopqrstuvwxyz-", min_size=10, max_size=63)
+
+
+def kept(name: str, sentence: str) -> bool:
+    """Whole, or both its ends."""
+    if name in sentence:
+        return True
+    return any(name.startswith(head) and tail for head, tail in _ENDS.findall(sentence))
+
+
+_ENDS = re.compile(r"([a-z-]{3,})…([a-z-]+)")
+
+
+@given(st.sampled_from(WORDINGS), st.data())
+def test_no_wording_of_the_catalogue_loses_a_name(wording: tuple[str, str], data: st.DataObject) -> None:
+    """Two long names beside the words of any row, behind the name of a member: all of them can be told."""
+    pattern, words = wording
+    keys = set(re.findall(r"\{(\w+)\}", words))
+    numbers = {key: "12" for key in keys if re.search(rf"\(\?P<{key}>(?:\[1-9\])?\\d", pattern)}
+    known = {**SHORT, **numbers}
+    names = {key: data.draw(NAMES, label=key) for key in sorted(keys - set(known))}
+    single = draft("C1", words, names={**known, **names})
+    found = joined(single, "{member}: ", " (and 12 more)", member="worker-107")
+    assert len(found.sentence) <= 100
+    assert found.sentence.startswith("worker-107: ")
+    assert found.sentence.endswith("(and 12 more)")
+    assert all(kept(name, found.sentence) for name in names.values()), found.sentence
+
+
+@given(NAMES, NAMES, st.integers(0, 10_000), st.integers(0, 10_000))
+def test_numbers_stay_when_two_sentences_become_one(one: str, other: str, free: int, asked: int) -> None:
+    room = draft(
+        "C1",
+        "needs {asked} GPUs: best node {node} has {free}",
+        names={"asked": asked, "node": one, "free": free},
+    )
+    found = joined(room, "PriorityClass {priority} may not preempt; ", priority=other)
+    assert len(found.sentence) <= 100
+    assert f"needs {asked} GPUs: best node " in found.sentence
+    assert found.sentence.endswith(f" has {free}")
+    assert kept(one, found.sentence) and kept(other, found.sentence)
+
+
+def test_a_sentence_that_was_made_otherwise_is_joined_whole() -> None:
+    found = joined(CauseFound(cause="C1", sentence="as {it} stands"), "first; ", "!")
+    assert found.sentence == "first; as {it} stands!"

@@ -1,0 +1,25 @@
+"""What would hold a job besides, were its cause mended: its pods do not exist yet, its templates do."""
+
+import msgspec
+
+from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.funnel import sift
+from cockpit.triage.shortage import all_causes
+from cockpit.triage.verdict import Verdict
+from cockpit.triage.wanted import wanted_of
+
+
+def with_further(verdict: Verdict, view: ClusterView) -> Verdict:
+    """The verdict with the causes that the nodes tell of pods that nobody has made, where its own cause is
+    that they are not made or not admitted. Only where the job's object was read."""
+    if verdict.cause[:1] not in ("A", "B") or not view.trees or verdict.funnel is not None:
+        return verdict
+    wanted = wanted_of(verdict.subject, view)
+    if wanted is None or wanted.pods:
+        return verdict
+    found: dict[str, None] = dict.fromkeys(verdict.also)
+    for part in wanted.parts:
+        sifted = sift(view.store, part.shape, view.around)
+        if sifted.stopped:
+            found |= dict.fromkeys(all_causes(sifted))
+    return msgspec.structs.replace(verdict, also=tuple(one for one in found if one != verdict.cause))

@@ -1,0 +1,258 @@
+"""The walk by the sentences of the reference: one row each, old and new wordings, on nodes that have room.
+
+What the nodes do not prove is what the component said, never more; of several members the one that is a
+cause is told.
+"""
+
+import pytest
+
+from cockpit.model.sureness import Sureness
+from cockpit.triage.engine import explain
+from cockpit.triage.verdict import Subject, Verdict
+from tests.triage.builders import pod_spec
+from tests.triage.case import Case, CaseFile, Recorded
+from tests.triage.draw import Draw
+from tests.triage.fixture_stage import FixtureStage
+from tests.triage.scripts.gangs import refusal
+from tests.triage.world import view_of
+
+JOB = "llm-70b"
+PREEMPTION = "preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling."
+
+
+def stage() -> FixtureStage:
+    return FixtureStage(Draw("walk", 1))
+
+
+def verdict(one: FixtureStage, kind: str = "job", name: str = JOB) -> Verdict:
+    subject = Subject(kind, one.space, name)
+    file = CaseFile((), "C1", (), subject, (), one.now_seconds, Recorded("fixture", "none", 1))
+    return explain(subject, view_of(Case("walk", file, one.objects())))
+
+
+def parts(text: str) -> str:
+    return f"0/3 nodes are available: 3 {text}. {PREEMPTION}"
+
+
+SCHEDULER = [
+    ("C1", parts("Insufficient nvidia.com/gpu"), "GPUs"),
+    ("C1", parts("Insufficient nvidia.com/mig-1g.10gb"), "MIG 1g.10gb"),
+    ("C3", parts("Insufficient rdma/hca_shared"), "rdma/hca_shared"),
+    ("C3", "0/3 nodes are available: 3 Insufficient hugepages-2Mi, 3 Insufficient memory.", "hugepages-2Mi"),
+    ("C3", parts("Insufficient ephemeral-storage"), "local disk"),
+    ("C4", parts("Too many pods"), "full of pods"),
+    ("C4", "0/3 nodes are unavailable: 3 node(s) pod number exceeded.", "full of pods"),
+    ("C5", parts("node(s) had untolerated taint {dedicated: infra}"), "dedicated"),
+    ("C5", parts("node(s) had taint {dedicated: infra}, that the pod didn't tolerate"), "dedicated"),
+    ("C5", parts("node(s) had untolerated taint(s)"), "tainted"),
+    ("C6", parts("node(s) had untolerated taint {node.kubernetes.io/not-ready: }"), "not ready"),
+    ("C6", parts("node(s) had untolerated taint {node.kubernetes.io/unreachable: }"), "unreachable"),
+    ("C6", parts("node(s) had untolerated taint {node.kubernetes.io/disk-pressure: }"), "disk pressure"),
+    ("C7", parts("node(s) were unschedulable"), "cordoned"),
+    ("C8", parts("node(s) didn't match Pod's node affinity/selector"), "selector"),
+    ("C8", parts("node(s) didn't match node selector"), "selector"),
+    ("C9", parts("node(s) didn't match pod affinity rules"), "beside it"),
+    ("C9", parts("node(s) didn't match pod anti-affinity rules"), "anti-affinity"),
+    ("C9", parts("node(s) didn't satisfy existing pods anti-affinity rules"), "anti-affinity"),
+    ("C10", parts("node(s) didn't match pod topology spread constraints"), "spread"),
+    ("C11", parts("node(s) didn't have free ports for the requested pod ports"), "port"),
+    ("C12", "0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims.", "not bound"),
+    ("C12", "0/3 nodes are available: 3 pod has unbound immediate PersistentVolumeClaims.", "not bound"),
+    ("C13", '0/3 nodes are available: persistentvolumeclaim "data" not found.', "data does not exist"),
+    ("C13", '0/3 nodes are available: persistentvolumeclaim "data" is being deleted.', "data"),
+    (
+        "C13",
+        '0/3 nodes are available: persistentvolumeclaim "data" bound to non-existent persistentvolume "pv1".',
+        "pv1",
+    ),
+    ("C14", parts("node(s) had volume node affinity conflict"), "volume"),
+    ("C14", parts("node(s) didn't match PersistentVolume's node affinity"), "volume"),
+    ("C14", parts("node(s) didn't find available persistent volumes to bind"), "volume"),
+    ("C15", parts("node(s) exceed max volume count"), "attach no more volumes"),
+    ("C15", parts("node(s) did not have enough free storage"), "storage"),
+    (
+        "C15",
+        parts("node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"),
+        "one pod only",
+    ),
+    ("C16", "0/3 nodes are available: ResourceClaim not created yet.", "device claim"),
+    (
+        "C16",
+        "0/3 nodes are available: waiting for dynamic resource controller to create the resourceclaim.",
+        "device claim",
+    ),
+    ("C16", '0/3 nodes are available: resourceclaim "gpu" not found.', "gpu does not exist"),
+    ("C17", parts("cannot allocate all claims"), "device claims"),
+    ("C18", parts("resourceclaim not available on the node"), "device claims"),
+    (
+        "C19",
+        "0/3 nodes are available: request gpu: device class gpu.nvidia.com does not exist.",
+        "gpu.nvidia.com",
+    ),
+    ("C25", "no nodes available to schedule pods", "no node"),
+    ("B16", "waiting for minCount pods from a gang to appear in scheduling queue", "group"),
+    ("B18", "rejection in Unreserve", "timed out"),
+    ("B19", "0/3 nodes are available: podGroup ns/pg failed recently.", "tried again"),
+    ("B19", "0/3 nodes are available: resource gap: map[nvidia.com/gpu:{{6 0} {<nil>}  DecimalSI}].", "6"),
+    ("B20", "0/3 nodes are available: PodGroup not found.", "group"),
+    ("B21", "Pod a/b is rejected in PreFilter because ElasticQuota a is more than Max", "quota a"),
+    ("B21", "Pod a/b is rejected in PreFilter because total ElasticQuota used is more than min", "quotas"),
+    ("B22", "minCount (4) cannot be satisfied: 3 scheduled, 1 remaining", "4 pods"),
+    (
+        "B23",
+        'all pods in a single pod group should have the same .spec.schedulerName set, got "a", "b"',
+        "several schedulers",
+    ),
+]
+
+
+@pytest.mark.parametrize(("cause", "message", "named"), SCHEDULER, ids=lambda one: str(one)[:60])
+def test_a_sentence_of_a_scheduler_has_its_row(cause: str, message: str, named: str) -> None:
+    """Nodes with room prove none of it: the verdict is the scheduler's word, and is not called proved."""
+    one = stage()
+    one.pool(3)
+    spec = pod_spec(gpus=2)
+    one.job_pod(one.job(JOB, spec), spec, status=refusal(one, message))
+    found = verdict(one)
+    assert found.cause == cause, found.sentence
+    assert named in found.sentence
+    assert found.sureness in (Sureness.SAID, Sureness.INFERRED)
+    assert found.evidence
+
+
+REFUSALS = [
+    (
+        "A1",
+        "FailedCreate",
+        "is forbidden: exceeded quota: q1, requested: cpu=9,requests.nvidia.com/gpu=8, used: cpu=1,"
+        "requests.nvidia.com/gpu=4, limited: cpu=9,requests.nvidia.com/gpu=8",
+        "quota q1 of nvidia.com/gpu: asks 8, 4 of 8 used",
+    ),
+    (
+        "A1",
+        "JobCreationFailed",
+        'jobs.batch "x-0" is forbidden: exceeded quota: jobs, requested: count/jobs.batch=1, used: '
+        "count/jobs.batch=4, limited: count/jobs.batch=4",
+        "quota jobs of count/jobs.batch: asks 1, 4 of 4 used",
+    ),
+    ("A2", "FailedCreate", "failed quota: q: must specify limits.cpu,limits.memory", "limits.cpu"),
+    ("A2", "FailedCreate", "failed quota: q: must specify limits.cpu for: train", "limits.cpu"),
+    (
+        "A3",
+        "FailedCreate",
+        "maximum memory usage per Container is 4Gi, but limit is 16Gi",
+        "4Gi, it asks 16Gi",
+    ),
+    ("A3", "FailedCreate", "cpu max limit to request ratio per Container is 2, but provided is 4", "2 times"),
+    (
+        "A4",
+        "FailedCreate",
+        'violates PodSecurity "baseline:latest": privileged',
+        "baseline forbids privileged",
+    ),
+    ("A5", "FailedCreate", 'admission webhook "v.io" denied the request: owner missing', "v.io denies it"),
+    (
+        "A5",
+        "FailedCreate",
+        'failed calling webhook "m.kueue.io": failed to call webhook: Post "https://a": '
+        "context deadline exceeded",
+        "m.kueue.io does not answer: context deadline exceeded",
+    ),
+    ("A6", "FailedCreate", "error looking up service account ns/sa1: not found", "ServiceAccount sa1"),
+    ("A6", "FailedCreate", "no PriorityClass with name urgent was found", "PriorityClass urgent"),
+    ("A9", "ErrWorkloadCompose", "too many pod sets", "too many pod sets"),
+    ("A9", "WorkloadPriorityClassNotFound", "WorkloadPriorityClass gold not found", "gold does not exist"),
+    ("A11", "ValidationError", "spec.replicas: Invalid value: 2: must be 1", "spec.replicas"),
+    (
+        "A12",
+        "ErrResourceExists",
+        'Resource "x-launcher" of Kind "Job" already exists and is not managed by',
+        "x",
+    ),
+    ("A19", "FailedCreate", "new content in namespace a1 because it is being terminated", "namespace a1"),
+]
+
+
+@pytest.mark.parametrize(("cause", "reason", "message", "named"), REFUSALS, ids=lambda one: str(one)[:60])
+def test_a_refusal_of_the_api_server_has_its_row(cause: str, reason: str, message: str, named: str) -> None:
+    one = stage()
+    one.pool(1)
+    made = one.job(JOB, pod_spec(gpus=2), status={"active": 0})
+    one.event(made, reason, message, by="job-controller")
+    found = verdict(one)
+    assert found.cause == cause, found.sentence
+    assert named in found.sentence
+
+
+def test_a_refusal_that_nobody_knows_is_shown_raw_and_never_guessed() -> None:
+    one = stage()
+    one.pool(1)
+    one.event(one.job(JOB, pod_spec(gpus=2)), "FailedCreate", "the moon is in the wrong house", by="x")
+    found = verdict(one)
+    assert (found.cause, found.sureness) == ("", Sureness.UNKNOWN)
+    assert "the moon is in the wrong house" in found.sentence
+
+
+def test_a_member_that_was_refused_comes_before_those_that_only_start() -> None:
+    """Half of a job runs; a quota keeps the API server from making the rest."""
+    one = stage()
+    where = one.pool(2)
+    spec = pod_spec(gpus=8)
+    made = one.job(JOB, spec, pods=2)
+    one.job_pod(made, spec, on=where.nodes[0])
+    message = (
+        "exceeded quota: q1, requested: requests.nvidia.com/gpu=8, used: requests.nvidia.com/gpu=8, "
+        "limited: requests.nvidia.com/gpu=8"
+    )
+    one.event(made, "FailedCreate", message, by="job-controller")
+    assert verdict(one).cause == "A1"
+
+
+def test_a_refusal_that_was_overcome_is_history() -> None:
+    one = stage()
+    where = one.pool(2)
+    spec = pod_spec(gpus=8)
+    made = one.job(JOB, spec, pods=2)
+    message = "exceeded quota: q1, requested: cpu=8, used: cpu=8, limited: cpu=8"
+    one.event(made, "FailedCreate", message, by="job-controller", ago=3000)
+    one.job_pod(made, spec, on=where.nodes[0])
+    assert verdict(one).cause != "A1"
+
+
+def test_who_was_preempted_is_told_by_whom_while_that_one_is_there() -> None:
+    """The pod that was preempted is gone: the scheduler's event about it is what is left."""
+    one = stage()
+    where = one.pool(1)
+    spec = pod_spec(gpus=8)
+    winner = one.job("urgent", spec)
+    taken = one.job_pod(winner, spec, on=where.nodes[0], phase="Running", status=one.running())
+    loser = one.job(JOB, spec)
+    gone = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"{JOB}-abcde", "namespace": one.space}}
+    gone["metadata"]["uid"] = "gone"
+    message = f"Preempted by pod {taken['metadata']['uid']} on node {where.nodes[0]}"
+    one.event(gone, "Preempted", message, by="default-scheduler", is_warning=False)
+    one.job_pod(loser, spec, status=refusal(one, "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."))
+    found = verdict(one)
+    assert found.cause == "B26"
+    assert "preempted by urgent" in found.sentence
+    assert "C1" in found.also
+    one.remove("pods", taken["metadata"]["name"])  # whoever has the place now, it is not the preemptor
+    later = one.job("later", spec)
+    one.job_pod(later, spec, on=where.nodes[0], phase="Running", status=one.running())
+    assert verdict(one).cause == "C1"
+
+
+def test_another_job_that_was_preempted_is_not_this_one() -> None:
+    one = stage()
+    where = one.pool(1)
+    spec = pod_spec(gpus=8)
+    taken = one.job_pod(
+        one.job("urgent", spec), spec, on=where.nodes[0], phase="Running", status=one.running()
+    )
+    other = {"apiVersion": "v1", "kind": "Pod"}
+    other["metadata"] = {"name": f"{JOB}-two-abcde", "namespace": one.space, "uid": "gone"}
+    message = f"Preempted by pod {taken['metadata']['uid']} on node {where.nodes[0]}"
+    one.event(other, "Preempted", message, by="default-scheduler", is_warning=False)
+    made = one.job(JOB, spec)
+    one.job_pod(made, spec, status=refusal(one, "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."))
+    assert verdict(one).cause == "C1"
