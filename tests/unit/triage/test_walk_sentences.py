@@ -10,7 +10,7 @@ from cockpit.model.sureness import Sureness
 from cockpit.triage.engine import explain
 from cockpit.triage.verdict import Subject, Verdict
 from tests.triage.builders import pod_spec
-from tests.triage.case import Case, CaseFile, Recorded
+from tests.triage.case import Case, CaseFile, Recorded, Tree
 from tests.triage.draw import Draw
 from tests.triage.fixture_stage import FixtureStage
 from tests.triage.scripts.gangs import refusal
@@ -219,6 +219,15 @@ def test_a_refusal_that_was_overcome_is_history() -> None:
     assert verdict(one).cause != "A1"
 
 
+def _gone(one: FixtureStage, name: str) -> Tree:
+    """A pod that is no more, as events name it."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": one.space, "uid": "gone"},
+    }
+
+
 def test_who_was_preempted_is_told_by_whom_while_that_one_is_there() -> None:
     """The pod that was preempted is gone: the scheduler's event about it is what is left."""
     one = stage()
@@ -227,8 +236,7 @@ def test_who_was_preempted_is_told_by_whom_while_that_one_is_there() -> None:
     winner = one.job("urgent", spec)
     taken = one.job_pod(winner, spec, on=where.nodes[0], phase="Running", status=one.running())
     loser = one.job(JOB, spec)
-    gone = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"{JOB}-abcde", "namespace": one.space}}
-    gone["metadata"]["uid"] = "gone"
+    gone = _gone(one, f"{JOB}-abcde")
     message = f"Preempted by pod {taken['metadata']['uid']} on node {where.nodes[0]}"
     one.event(gone, "Preempted", message, by="default-scheduler", is_warning=False)
     one.job_pod(loser, spec, status=refusal(one, "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."))
@@ -249,8 +257,7 @@ def test_another_job_that_was_preempted_is_not_this_one() -> None:
     taken = one.job_pod(
         one.job("urgent", spec), spec, on=where.nodes[0], phase="Running", status=one.running()
     )
-    other = {"apiVersion": "v1", "kind": "Pod"}
-    other["metadata"] = {"name": f"{JOB}-two-abcde", "namespace": one.space, "uid": "gone"}
+    other = _gone(one, f"{JOB}-two-abcde")
     message = f"Preempted by pod {taken['metadata']['uid']} on node {where.nodes[0]}"
     one.event(other, "Preempted", message, by="default-scheduler", is_warning=False)
     made = one.job(JOB, spec)
