@@ -20,6 +20,7 @@ from cockpit.model.right import RightsReader
 from cockpit.model.trend_reader import TrendReader
 from cockpit.telemetry.focus import Focus
 from cockpit.triage.finding import Attention
+from cockpit.triage.since_left import Happened
 from cockpit.triage.troubles import Trouble
 from cockpit.views.now import HeaderSource
 from cockpit.views.view_state import ViewState
@@ -144,6 +145,17 @@ class TroubleWatch(Protocol):
 
     def take_back(self, found: Attention, /) -> None:
         """It needs a human after all."""
+
+    @property
+    def left_seconds(self) -> float | None:
+        """When the last session was alive; None where there is none."""
+
+    @property
+    def happened(self) -> tuple[Happened, ...]:
+        """What happened since then, as it was at first sight."""
+
+    def dismiss_happened(self) -> None:
+        """It is known by now."""
 
 
 class Cockpit(Pages, Changes, Protocol):

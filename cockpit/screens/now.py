@@ -23,7 +23,7 @@ from cockpit.telemetry.history import Past
 from cockpit.triage.troubles import Trouble
 from cockpit.views import heat
 from cockpit.views import now as view
-from cockpit.views.attention import AttentionRow, attention_table, row_of
+from cockpit.views.attention import SINCE_LEFT, AttentionRow, attention_table, row_of, since_left_row
 from cockpit.views.fleet import fleet
 from cockpit.views.states import telemetry_trouble, why_empty
 
@@ -95,9 +95,12 @@ class NowScreen(Place):
 
         cluster, now_seconds = self.cockpit.cluster, self.cockpit.clock.cluster_now()
         store = cluster.store
-        troubles = self.cockpit.now_watch.look()
+        watch = self.cockpit.now_watch
+        troubles = watch.look()
         self._troubles = {one.key: one for one in troubles}
         rows = [row_of(one, now_seconds) for one in troubles]
+        if watch.happened and watch.left_seconds is not None:
+            rows.insert(0, since_left_row(watch.happened, watch.left_seconds))
         self._rows = {one.key: one for one in rows}
         table = self.query_one("#attention", ResourceTable)
         table.set_placeholder(self._quiet())
@@ -184,7 +187,9 @@ class NowScreen(Place):
 
         key = self.query_one("#attention", ResourceTable).cursor_key
         one = self._troubles.get(key or "")
-        if one is None or one.is_resolved:
+        if key == SINCE_LEFT:
+            self.cockpit.now_watch.dismiss_happened()
+        elif one is None or one.is_resolved:
             self.say("no problem under the cursor to acknowledge")
         else:
             self.cockpit.run_soon(partial(acknowledge, self.app, one), "acknowledge")
@@ -198,7 +203,11 @@ class NowScreen(Place):
 
     def on_resource_table_row_activated(self, event: ResourceTable.RowActivated) -> None:
         event.stop()
-        if event.table.id == "attention":
+        if event.key == SINCE_LEFT:
+            from cockpit.screens.since_left import SinceLeftScreen
+
+            self.app.push_screen(SinceLeftScreen())
+        elif event.table.id == "attention":
             self._open_subject(event.key)
         elif event.table.id == "pools":
             from cockpit.screens.pools import PoolNodesScreen

@@ -18,6 +18,7 @@ from cockpit.model.record import Kind
 from cockpit.model.remembered import Acknowledgement, ProblemKey, Remembered, SessionNotes
 from cockpit.screens.app_protocol import Cluster
 from cockpit.triage.finding import Attention
+from cockpit.triage.since_left import Happened, since_left
 from cockpit.triage.troubles import MEASURED, Trouble, Troubles, key_of
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ class NowWatch:
         self._own: dict[ProblemKey, Acknowledgement] = {}
         self._unwritten: dict[ProblemKey, Acknowledgement | None] = {}  # None: taken back
         self._nodes: frozenset[str] | None = None  # as they were written
+        self._happened: tuple[Happened, ...] | None = None  # None: not looked up yet
         self._told: set[str] = set()
         self._looked_at = self._cost_seconds = 0.0
         self._due = asyncio.Event()
@@ -99,6 +101,9 @@ class NowWatch:
             is_sighted=partial(is_sighted, cluster),
             exists=partial(exists, cluster),
         )
+        if self._happened is None and self._left is not None and is_settled(cluster):
+            here = {key_of(one) for one in found}
+            self._happened = since_left(cluster.store, cluster.jobs, self._left, here, cluster.namespace)
         if news := self._troubles.news():
             self._app.announce(news)
         self._looked_at = clock.monotonic()
@@ -119,12 +124,29 @@ class NowWatch:
         if cluster is self._cluster and cluster.namespace == self._namespace:
             return
         if cluster is not self._cluster:
-            self._files = self._left = self._nodes = None
+            self._files = self._left = self._nodes = self._happened = None
             self._own, self._unwritten = {}, {}
         self._cluster, self._namespace = cluster, cluster.namespace
         self._troubles = Troubles()
         if self._left is not None:
             self._troubles.remember(self._left.problems, self._own.values())
+
+    # ---- what happened since the last session
+
+    @property
+    def left_seconds(self) -> float | None:
+        """When the last session was alive; None where there is none."""
+        return None if self._left is None else self._left.left_seconds
+
+    @property
+    def happened(self) -> tuple[Happened, ...]:
+        """What happened since then, as it was at first sight."""
+        return self._happened or ()
+
+    def dismiss_happened(self) -> None:
+        """It is known by now."""
+        self._happened = ()
+        self._app.looked_up()
 
     # ---- acknowledging
 
@@ -250,12 +272,16 @@ def is_listed(cluster: Cluster) -> bool:
     return cluster.is_connected and all(one is not None and one.phase is Phase.LIVE for one in live)
 
 
+def is_settled(cluster: Cluster) -> bool:
+    """Whether no kind is being listed any more."""
+    under_way = (Phase.CONNECTING, Phase.LISTING)
+    statuses = cluster.store.statuses().values()
+    return is_listed(cluster) and not any(one.phase in under_way for one in statuses)
+
+
 def is_sighted(cluster: Cluster, found: Attention) -> bool:
     """Whether this finding would be found now if it was there."""
-    if not is_listed(cluster):
-        return False
-    statuses = cluster.store.statuses()
-    if any(one.phase in (Phase.CONNECTING, Phase.LISTING) for one in statuses.values()):
+    if not is_settled(cluster):
         return False
     gpus = cluster.store.status(Kind.GPU)
     return found.finding not in MEASURED or (gpus is not None and gpus.phase is Phase.LIVE)

@@ -7,6 +7,7 @@ from cockpit_widgets.types import Cell, Column, Tone
 
 from cockpit.model.remembered import Acknowledgement
 from cockpit.triage.finding import KeyRemedy, remedy_text
+from cockpit.triage.since_left import Happened, summary
 from cockpit.triage.troubles import Trouble
 from cockpit.views import format as fmt
 from cockpit.views.lazy_table import Field, LazyTable, View
@@ -77,6 +78,22 @@ def row_of(one: Trouble, now_seconds: float) -> AttentionRow:
         sentence=sentence,
         remedies=found.remedies,
         is_quiet=known is not None,
+    )
+
+
+SINCE_LEFT = "since-left"
+"""The key of the row that tells what happened since the last session."""
+
+
+def since_left_row(happened: tuple[Happened, ...], left_seconds: float) -> AttentionRow:
+    """What happened since the last session, in a line."""
+    return AttentionRow(
+        key=SINCE_LEFT,
+        mark=Cell("›", "info"),
+        since_seconds=left_seconds,
+        subject="since you left",
+        sentence=summary(happened),
+        remedies=(KeyRemedy("list", "enter", "open"), KeyRemedy("dismiss", "a", "acknowledge")),
     )
 
 

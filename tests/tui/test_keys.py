@@ -20,6 +20,7 @@ from cockpit.screens.places import PLACES
 from cockpit.screens.pools import PoolNodesScreen
 from cockpit.screens.queues import QueueScreen
 from cockpit.screens.scale import ScaleScreen
+from cockpit.screens.since_left import SinceLeftScreen
 from cockpit.screens.submit import SubmitScreen
 from cockpit.screens.table_place import TablePlace
 from cockpit.screens.text import WhyScreen
@@ -28,7 +29,7 @@ from tests.tui.deck import ScriptedApp, settle
 from tests.tui.estate import Estate
 
 PAGES: tuple[type[Place], ...] = (
-    JobScreen, NodeScreen, QueueScreen, PoolNodesScreen, WhyScreen, SubmitScreen, ScaleScreen
+    JobScreen, NodeScreen, QueueScreen, PoolNodesScreen, WhyScreen, SubmitScreen, ScaleScreen, SinceLeftScreen
 )  # fmt: skip
 SCREENS = (*PLACES.values(), *PAGES)
 BODIES = (ResourceTable, Heatmap, LogView)

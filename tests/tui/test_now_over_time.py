@@ -16,6 +16,7 @@ from cockpit.model.batch import Batch, Phase, StreamStatus
 from cockpit.model.node import Node
 from cockpit.model.record import Condition, Kind
 from cockpit.screens.now_watch import Files
+from cockpit.screens.since_left import SinceLeftScreen
 from cockpit.triage.troubles import FIRST_SIGHT_SECONDS, RESOLVED_SECONDS, STAYS_SECONDS_OF
 from tests.tui import looking
 from tests.tui.deck import ScriptedApp, settle
@@ -179,3 +180,31 @@ async def test_a_new_problem_is_told_once_wherever_one_is(tmp_path: Path) -> Non
             await settle(pilot)
         told = [one.message for one in app._notifications if "gpu-h100-19" in one.message]
         assert len(told) == 1 and app.bells == bells + 1
+
+
+async def test_since_you_left_is_a_line_that_opens_a_list_and_can_be_dismissed(tmp_path: Path) -> None:
+    app = RememberingApp(tmp_path)
+    async with app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        await app.round(pilot)
+        assert row(app, "since you left") == "", "there was no session before"
+    later = RememberingApp(tmp_path)
+    nodes = later.attachment.store.records(Kind.NODE)
+    later.attachment.store.apply(
+        Batch(kind=Kind.NODE, removed=tuple(uid for uid, one in nodes.items() if one.name == "gpu-h100-03"))
+    )
+    later.pass_time(7_200)
+    async with later.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        await later.round(pilot)
+        assert "2h0m  since you left" in row(later, "since you left")
+        assert "1 node gone: gpu-h100-03" in row(later, "since you left")
+        await pilot.press("home", "enter")
+        await settle(pilot)
+        assert isinstance(later.screen, SinceLeftScreen)
+        assert "▲ node gone" in looking.text(later) and "since you left 2h0m ago" in looking.text(later)
+        await pilot.press("escape")
+        await settle(pilot)
+        await pilot.press("home", "a")
+        await settle(pilot)
+        assert row(later, "since you left") == ""

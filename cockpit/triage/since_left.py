@@ -1,0 +1,139 @@
+"""What happened while nobody looked: between the end of the last session and the first sight of this one.
+
+From the objects' own timestamps and from what the host remembers. What came and went in between left no trace
+and is not told.
+"""
+
+from collections.abc import Collection, Iterator
+from typing import Final
+
+import msgspec
+
+from cockpit.gangs.sentence import counted
+from cockpit.model.job import JobState
+from cockpit.model.job_reader import JobReader
+from cockpit.model.record import Kind
+from cockpit.model.remembered import Remembered
+from cockpit.model.store_reader import StoreReader
+from cockpit.triage.troubles import GOES_SILENTLY, MEASURED
+
+LAST_SIGHT_SECONDS: Final = 300.0
+"""A problem seen so shortly before the end of the last session was there when it ended."""
+MOST_CHANGES: Final = 500
+_NAMED: Final = 2
+
+
+class Happened(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """One thing that happened. `what` is failed, node gone, resolved, node new, started or ended;
+    `at_seconds` None: at some time since."""
+
+    what: str
+    subject_key: str
+    subject: str
+    words: str = ""
+    at_seconds: float | None = None
+    kind: str = "job"  # or node
+
+
+FAILED, GONE, RESOLVED, NEW, STARTED, ENDED = (
+    "failed",
+    "node gone",
+    "resolved",
+    "node new",
+    "started",
+    "ended",
+)
+ORDER: Final = (FAILED, GONE, RESOLVED, NEW, STARTED, ENDED)
+"""What wants to be known first."""
+
+
+def since_left(
+    store: StoreReader,
+    jobs: JobReader,
+    left: Remembered,
+    troubled: Collection[tuple[str, str]],
+    namespace: str = "",
+) -> tuple[Happened, ...]:
+    """What happened since `left.left_seconds`; nothing where no earlier session is known.
+
+    `troubled` are the problems that are there now, as `key_of` names them.
+    """
+    if left.left_seconds is None:
+        return ()
+    found = [*_jobs(jobs, left.left_seconds, namespace), *_nodes(store, left.nodes)]
+    told = {one.subject_key for one in found} | {subject for subject, _ in troubled}
+    if not namespace:  # whose problems they were is not remembered
+        found += _resolved(left, left.left_seconds, told)
+    found.sort(key=lambda one: (ORDER.index(one.what), -(one.at_seconds or 0.0), one.subject))
+    return tuple(found[:MOST_CHANGES])
+
+
+def _jobs(jobs: JobReader, left_seconds: float, namespace: str) -> Iterator[Happened]:
+    for job in jobs.jobs.values():
+        if namespace and job.namespace != namespace:
+            continue
+        ended, started = job.finished_seconds, job.started_seconds
+        subject = f"{job.namespace}/{job.name}"
+        if job.state in JobState.ENDED and ended is not None and ended > left_seconds:
+            what = FAILED if job.state == JobState.FAILED else ENDED
+            words = counted(job.gpus_wanted, "GPU") if job.gpus_wanted else ""
+            yield Happened(what=what, subject_key=job.key, subject=subject, words=words, at_seconds=ended)
+        elif job.state == JobState.RUNNING and started is not None and started > left_seconds:
+            words = counted(job.gpus_allocated, "GPU") if job.gpus_allocated else ""
+            yield Happened(
+                what=STARTED, subject_key=job.key, subject=subject, words=words, at_seconds=started
+            )
+
+
+def _nodes(store: StoreReader, before: frozenset[str] | None) -> Iterator[Happened]:
+    if before is None:
+        return
+    here = {one.name: one for one in store.records(Kind.NODE).values()}
+    for name in before - here.keys():
+        yield Happened(what=GONE, subject_key=name, subject=f"node {name}", kind="node")
+    for name in here.keys() - before:
+        node = here[name]
+        words = counted(node.gpu_capacity, "GPU") if node.gpu_capacity else ""
+        yield Happened(
+            what=NEW,
+            subject_key=name,
+            subject=f"node {name}",
+            words=words,
+            at_seconds=node.created_seconds,
+            kind="node",
+        )
+
+
+def _resolved(left: Remembered, left_seconds: float, told: Collection[str]) -> Iterator[Happened]:
+    """Problems that were there when the last session ended and are not there now. Those that are measured are
+    not known to be gone before telemetry has told so."""
+    for one in left.problems:
+        was_there = one.resolved_seconds is None and left_seconds - one.last_seconds <= LAST_SIGHT_SECONDS
+        if was_there and one.subject_key not in told and one.finding not in GOES_SILENTLY | MEASURED:
+            kind = "node" if one.finding.startswith("node-") else "job"
+            yield Happened(
+                what=RESOLVED,
+                subject_key=one.subject_key,
+                subject=one.subject,
+                words=one.sentence,
+                kind=kind,
+            )
+
+
+def summary(found: tuple[Happened, ...]) -> str:
+    """`2 jobs failed: team-a/llm, team-b/asr · 1 node gone: gpu-7 · 12 jobs ended`."""
+    words: list[str] = []
+    for what in ORDER:
+        here = [one for one in found if one.what == what]
+        if here:
+            words.append(_words(what, here))
+    return " · ".join(words)
+
+
+def _words(what: str, here: list[Happened]) -> str:
+    count = counted(len(here), "node" if what in (GONE, NEW) else "problem" if what == RESOLVED else "job")
+    verb = {GONE: "gone", NEW: "new"}.get(what, what)
+    if what in (STARTED, ENDED):
+        return f"{count} {verb}"
+    names = ", ".join(one.subject_key if one.kind == "node" else one.subject for one in here[:_NAMED])
+    return f"{count} {verb}: {names}{', ...' if len(here) > _NAMED else ''}"
