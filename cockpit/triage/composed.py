@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from cockpit.catalogue import TextPlace, understand
+from cockpit.clean import clean
 from cockpit.triage.cause_found import CauseFound, draft
 from cockpit.triage.claims import tree_named
 from cockpit.triage.cluster_view import Trees
@@ -32,13 +33,13 @@ def _failed(tree: Tree, kind: str, namespace: str) -> CauseFound | None:
     for one in _list(_map(tree.get("status")).get("conditions")):
         if one.get("type") != "Failed" or one.get("status") != "True":
             continue
-        reason, told = str(one.get("reason") or ""), str(one.get("message") or "")
+        reason, told = _text(one.get("reason")), _text(one.get("message"))
         said = Evidence(f"{kind} {namespace}/{_name(tree)}", "condition Failed", f"{reason}: {told}")
         known = understand(TextPlace.CREATE, f"{reason}: {told}")
         if known is not None:
             return draft(known.cause, known.wording.words, names=dict(known.names), evidence=(said,))
         if reason == "TrainingRuntimeNotSupported":
-            runtime = str(_map(_map(tree.get("spec")).get("runtimeRef")).get("name") or "?")
+            runtime = _text(_map(_map(tree.get("spec")).get("runtimeRef")).get("name")) or "?"
             text = "training runtime {runtime} is not supported: {why}"
             return draft("A17", text, names={"runtime": runtime, "why": told}, evidence=(said,))
     return None
@@ -47,8 +48,8 @@ def _failed(tree: Tree, kind: str, namespace: str) -> CauseFound | None:
 def _waits(tree: Tree, namespace: str) -> CauseFound | None:
     """A part that is made once another one is ready or complete, which it is not."""
     spec, status = _map(tree.get("spec")), _map(tree.get("status"))
-    parts = {str(one.get("name")): one for one in _list(spec.get("replicatedJobs"))}
-    counts = {str(one.get("name")): one for one in _list(status.get("replicatedJobsStatus"))}
+    parts = {_text(one.get("name")): one for one in _list(spec.get("replicatedJobs"))}
+    counts = {_text(one.get("name")): one for one in _list(status.get("replicatedJobsStatus"))}
     for name, part in parts.items():
         own = counts.get(name, {})
         if any(own.get(key) for key in ("active", "ready", "succeeded", "failed")):
@@ -71,7 +72,7 @@ def _waits(tree: Tree, namespace: str) -> CauseFound | None:
 def _before(part: Tree) -> Iterator[tuple[str, bool]]:
     """What the part depends on, and whether that only has to be ready."""
     for one in _list(part.get("dependsOn")):
-        yield str(one.get("name")), one.get("status") == "Ready"
+        yield _text(one.get("name")), one.get("status") == "Ready"
 
 
 def _done(counts: Tree, is_ready: bool) -> int:
@@ -85,7 +86,12 @@ def _count(part: Tree) -> int:
 
 
 def _name(tree: Tree) -> str:
-    return str(_map(tree.get("metadata")).get("name") or "")
+    return _text(_map(tree.get("metadata")).get("name"))
+
+
+def _text(value: object) -> str:
+    """Of an object that nobody decoded: safe for a terminal."""
+    return clean(value) if isinstance(value, str) else ""
 
 
 def _map(value: object) -> Tree:

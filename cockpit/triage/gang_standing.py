@@ -8,6 +8,7 @@ from cockpit.model.job import Job, JobObject
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
+from cockpit.triage.claims import tree_named
 from cockpit.triage.cluster_view import NO_TREES, Trees
 
 
@@ -51,11 +52,12 @@ def _of_queue(group: PodGroup, trees: Trees) -> Told | None:
     known = trees.get((kind, ""))
     if known is None:
         return None
-    of_engine = [one for one in known if one.get("apiVersion") == api_version]
+    of_engine = [one for one in known if one.get("apiVersion") in (api_version, None)]
     if known and not of_engine:  # another engine has a kind of that name
         return None
-    named = (one for one in of_engine if one.get("metadata", {}).get("name") == group.queue)
-    return engine.reason_of_queue(group, next(named, None))
+    if not group.queue:
+        return None
+    return engine.reason_of_queue(group, tree_named(trees, kind, "", group.queue))
 
 
 def _of_events(group: PodGroup, store: StoreReader) -> Told | None:

@@ -13,7 +13,7 @@ from cockpit.gangs.wording import say
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.sureness import Sureness
-from cockpit.triage import creation
+from cockpit.triage import composed, creation
 from cockpit.triage.cause_found import CauseFound, draft, joined, of_event, of_pod
 from cockpit.triage.placing import unplaced
 from cockpit.triage.verdict import Evidence
@@ -24,10 +24,19 @@ def held_by_gang(walk: Walk, gang: GangVerdict) -> CauseFound:
     """The engine's own verdict; where it leaves the cause to the members, theirs."""
     found = None
     if gang.cause == "B16":
-        found = creation.counts_its_launcher(walk, gang)
+        found = creation.counts_its_launcher(walk, gang) or _counts_a_later_part(walk, gang)
     elif not gang.reason or gang.cause in _OF_MEMBERS:
         found = _of_members(walk, gang)
     return found or _as_told(walk, gang)
+
+
+def _counts_a_later_part(walk: Walk, gang: GangVerdict) -> CauseFound | None:
+    """A JobSet's group counts a part that is made only once another one, which the group holds, has come."""
+    found = composed.not_made(walk.job.namespace, walk.job.name, walk.trees)
+    if found is None or found.cause != "A15":
+        return None
+    made = joined(found, "", "; their group waits for {all} pods: deadlock", all=dict(gang.facts)["all"])
+    return msgspec.structs.replace(made, facts=(*found.facts, *gang.facts), also=("B16",))
 
 
 _OF_MEMBERS = ("B15", "B22")

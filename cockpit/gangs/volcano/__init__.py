@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from cockpit.catalogue import TextPlace, understand
+from cockpit.clean import clean
 from cockpit.gangs import scheduler as sentences
 from cockpit.gangs.engine import (
     ClusterList,
@@ -159,7 +160,7 @@ class Volcano(Engine):
         name = group.queue or "default"
         if queue is None:
             return told("A14", "queue {queue} does not exist", {"queue": name}, is_blocked=True)
-        state = str(mapping(queue.get("status")).get("state") or "Open")
+        state = clean(str(mapping(queue.get("status")).get("state") or "Open"))
         if state != "Open":
             text = "queue {queue} is {state}: it takes no jobs until it is opened"
             return told("A14", text, {"queue": name, "state": state.lower()}, is_blocked=True)
@@ -180,10 +181,11 @@ def _used_up(name: str, queue: Mapping[str, Any]) -> Told | None:
     """The GPUs of a queue that has allocated all that it may."""
     most = mapping(mapping(queue.get("spec")).get("capability"))
     allocated = mapping(mapping(queue.get("status")).get("allocated"))
-    for resource, limit in most.items():
-        if not is_gpu_resource(str(resource)):
+    for key, limit in most.items():
+        resource = clean(str(key))
+        if not is_gpu_resource(resource):
             continue
-        used, bound = (_base(resource, one) for one in (allocated.get(resource, "0"), limit))
+        used, bound = (_base(resource, one) for one in (allocated.get(key, "0"), limit))
         if used is not None and bound is not None and used >= bound:
             words = "queue {queue} has not admitted it: {used} of {limit} {resource} in use"
             noun = resource_word(resource, bound)
