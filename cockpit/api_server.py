@@ -18,10 +18,13 @@ if TYPE_CHECKING:
     from cockpit.actions.forward import Passage, Stay
     from cockpit.actions.perform import AuditLog
     from cockpit.actions.surroundings import Needs
+    from cockpit.actions.verdict_reads import LogKey
     from cockpit.attach import Attachment
     from cockpit.fit.surroundings import Surroundings
     from cockpit.gangs.engine import Topologies
     from cockpit.kube.log_fan_in import LogFanIn
+    from cockpit.triage.cluster_view import ClusterView
+    from cockpit.triage.verdict import Subject
 
 YAML_CELLS = 110
 """Longer values of a manifest are folded."""
@@ -118,6 +121,19 @@ class ApiServer:
         from cockpit.actions.surroundings import ask_surroundings
 
         return await ask_surroundings(self._attachment.connected(), needs)
+
+    async def ask_verdict(
+        self, subject: "Subject", view: "ClusterView", lines: "dict[LogKey, str]"
+    ) -> "ClusterView":
+        """The view with what a verdict about the subject depends on besides; `lines` keeps what logs said.
+        Raises NoConnection."""
+        from cockpit.actions.verdict_reads import with_reads
+        from cockpit.kube.discovery import discover
+
+        session, served = self._attachment.connected(), self._attachment.served
+        if served is None:
+            self._attachment.served = await discover(session)
+        return await with_reads(session, self._attachment.lookup, subject, view, lines)
 
     async def rehearse(self, plan: Plan) -> Outcome:
         """What the server would say to the plan, by a dry run."""

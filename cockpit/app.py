@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from cockpit.actions.verbs.verb import Verb
     from cockpit.local_state.audit import Audit
     from cockpit.triage.finding import Attention
+    from cockpit.model.job import Job
 
 CALM_SECONDS = 0.5
 """So long after the big lists are in the collector puts them aside: what they hold is to be seen first."""
@@ -272,6 +273,11 @@ class CockpitApp(SteadyApp):
         from cockpit.screens.openers import open_verb
 
         self.run_soon(partial(open_verb, place, verb, things), verb.name)
+
+    def open_clone(self, place: Any, job: "Job", changed: Mapping[str, str]) -> None:
+        from cockpit.screens.openers import open_changed_clone
+
+        self.run_soon(partial(open_changed_clone, place, job, changed), "clone")
 
     def open_results(self, verb: str, results: "Sequence[Result]", left_out: Sequence[str]) -> None:
         from cockpit.screens.results import ResultsScreen

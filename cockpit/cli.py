@@ -1,8 +1,8 @@
 """The command line: parses, and hands over to one module of `cockpit.commands`.
 
 Nothing else of the cockpit is imported before it is known what is asked, so that `cockpit --help` answers at
-once. Exit codes: 0 done, 1 the cluster refused, 2 bad input or no connection. Failures are one sentence on
-standard error, never a traceback.
+once. Exit codes: 0 done, 1 the cluster refused, 2 bad input or no connection, 3 something needs a human.
+Failures are one sentence on standard error, never a traceback.
 """
 
 import argparse
@@ -85,7 +85,8 @@ def build_parser() -> argparse.ArgumentParser:
         prog="cockpit",
         description="A terminal cockpit for GPU clusters on Kubernetes;"
         " without a command, opens the full-screen interface.",
-        epilog="Exit codes: 0 done, 1 the cluster refused, 2 bad input or no connection.",
+        epilog="Exit codes: 0 done, 1 the cluster refused, 2 bad input or no connection;"
+        " why and triage: 3 something needs a human.",
         parents=[shared],
     )
     parser.add_argument("--version", action="version", version=f"cockpit {__version__}")
@@ -94,6 +95,8 @@ def build_parser() -> argparse.ArgumentParser:
     _get(nouns, shared)
     _top(nouns, shared)
     _fleet(nouns, shared)
+    _why(nouns, shared)
+    _triage(nouns, shared)
     _nouns_with_verbs(nouns, shared)
     _template(nouns, shared)
     _audit(nouns, shared)
@@ -158,6 +161,28 @@ def _top(nouns: Any, shared: argparse.ArgumentParser) -> None:
 def _fleet(nouns: Any, shared: argparse.ArgumentParser) -> None:
     what = "show nodes needed, the largest gangs that fit, idle GPUs by owner and lost ones"
     parser = _command(nouns, "fleet", shared, what, "fleet:run")
+    _output(parser)
+    _waiting(parser)
+
+
+def _why(nouns: Any, shared: argparse.ArgumentParser) -> None:
+    what = "explain why something waits or is broken, and what would start it"
+    parser = _command(nouns, "why", shared, what, "why:run")
+    parser.add_argument(
+        "subject", metavar="KIND/NAME", help="job, gang, pod, node, card (card/NODE/INDEX), queue or pool"
+    )
+    report = "also write what this rests on to a new file, without names"
+    parser.add_argument("--report", default="", metavar="FILE", help=report)
+    _output(parser)
+    _waiting(parser)
+
+
+def _triage(nouns: Any, shared: argparse.ArgumentParser) -> None:
+    parser = _command(nouns, "triage", shared, "list what needs a human, the most urgent first", "triage:run")
+    parser.add_argument("--watch", action="store_true", help="print again when it changes, until interrupted")
+    parser.add_argument(
+        "--interval", type=seconds, default=5.0, metavar="SECONDS", help="look so often (default: 5)"
+    )
     _output(parser)
     _waiting(parser)
 

@@ -1,10 +1,28 @@
-"""Which job a person means: `name`, `namespace/name` or `kind/namespace/name`."""
+"""Which job a person means by `name`, `namespace/name` or `kind/namespace/name`, or which other thing."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Final
 
+from cockpit.actions.queue import queue_named
 from cockpit.errors import BadInput
 from cockpit.model.job import Job
+from cockpit.model.record import Kind
+from cockpit.pools.index import pool_named
+from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.engine import explain
+from cockpit.triage.verdict import Subject
+
+SUBJECTS: Final = ("job", "gang", "pod", "node", "card", "queue", "pool")
+NAMINGS: Final = {
+    "job": "job/NAME or job/NAMESPACE/NAME",
+    "gang": "gang/NAME or gang/NAMESPACE/NAME",
+    "pod": "pod/NAME or pod/NAMESPACE/NAME",
+    "node": "node/NAME",
+    "card": "card/NODE/INDEX",
+    "queue": "queue/NAME or queue/NAMESPACE/NAME",
+    "pool": "pool/NAME",
+}
 
 
 def job_named(jobs: Iterable[Job], text: str, namespace: str = "") -> Job:
@@ -42,3 +60,78 @@ def _fits(job: Job, words: list[str], namespace: str) -> bool:
 
 def _full(job: Job) -> str:
     return f"{job.kind.lower()}/{job.namespace}/{job.name}"
+
+
+def subject_words(text: str) -> tuple[str, str]:
+    """Kind and name of `KIND/NAME`. Raises BadInput where it is no such text."""
+    kind, slash, name = text.strip().partition("/")
+    if kind not in SUBJECTS or not slash:
+        raise BadInput(f"{text!r} is not KIND/NAME: KIND is one of {', '.join(SUBJECTS)}")
+    words = name.split("/")
+    most = 1 if kind == "node" else 3 if kind in ("job", "queue", "pool") else 2
+    if not all(words) or len(words) > most or (kind == "card" and len(words) != 2):
+        raise BadInput(f"{text!r} names no {kind}: write {NAMINGS[kind]}")
+    return kind, name
+
+
+def subject_named(kind: str, name: str, view: ClusterView, namespace: str = "") -> Subject:
+    """The one thing of that kind that `name` means; a namespace narrows it.
+
+    Raises BadInput: unknown (with names that are near), or several (with all of them).
+    """
+    match kind:
+        case "job":
+            return _job_subject(name, view, namespace)
+        case "node":
+            _known(name, [one.name for one in view.store.records(Kind.NODE).values()], "node")
+        case "card":
+            node, _, index = name.rpartition("/")
+            _known(node, [one.name for one in view.store.records(Kind.NODE).values()], "node")
+            if not index.isdecimal():
+                raise BadInput(f"'card/{name}' names no card: write {NAMINGS[kind]}, the index as a number")
+        case "queue":
+            queue = queue_named(view.store, name, namespace)
+            return Subject(kind, getattr(queue, "namespace", ""), queue.name)
+        case "pool":
+            return Subject(kind, "", pool_named(view.store, name).name)
+        case "pod":
+            pods = [(one.namespace, one.name) for one in view.store.records(Kind.POD).values()]
+            return Subject(kind, *_namespaced(kind, name, pods, namespace))
+        case _:
+            gangs = {(one.namespace, one.gang) for one in view.store.records(Kind.POD).values() if one.gang}
+            return Subject(kind, *_namespaced(kind, name, sorted(gangs), namespace))
+    return Subject(kind, "", name)
+
+
+def _job_subject(name: str, view: ClusterView, namespace: str) -> Subject:
+    try:
+        job = job_named(view.jobs.jobs.values(), name, namespace)
+    except BadInput:
+        # an object whose pods nobody could make has no row, but events tell of it
+        space, _, last = name.rpartition("/")
+        subject = Subject("job", space or namespace, last)
+        if explain(subject, view).cause:
+            return subject
+        raise
+    return Subject("job", job.namespace, job.name)
+
+
+def _namespaced(kind: str, name: str, known: Sequence[tuple[str, str]], namespace: str) -> tuple[str, str]:
+    space, _, last = name.rpartition("/")
+    space = space or namespace
+    found = [one for one in known if one[1] == last and space in ("", one[0])]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        names = ", ".join("/".join(one) for one in found[:8])
+        raise BadInput(f"{kind} {name!r} is ambiguous: {names}; choose one of them")
+    _known(name, ["/".join(one) for one in known], kind)
+    raise BadInput(f"there is no {kind} {name!r} in namespace {space}; see cockpit get pods")
+
+
+def _known(name: str, names: Sequence[str], kind: str) -> None:
+    if name in names:
+        return
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
+    hint = f"did you mean {', '.join(near)}?" if near else f"see cockpit get {kind}s"
+    raise BadInput(f"there is no {kind} {name!r}; {hint}")

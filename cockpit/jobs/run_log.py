@@ -9,6 +9,7 @@ import msgspec
 from cockpit.jobs.progress import LONGEST_LINE, Patterns, Progress
 from cockpit.jobs.template import ProgressPattern, Template
 from cockpit.model.log import LogLine
+from cockpit.model.pod import Pod
 
 _NAMED: Final = re.compile(
     r"(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Interrupt|Warning)\b\s*(?::|$)"
@@ -19,6 +20,19 @@ _WORDS: Final = re.compile(
 )
 _IDLE: Final = re.compile(r"[\W_]*$")
 """Lines of rulers and blanks: mpirun frames its messages in dashes."""
+
+SIDECARS = ("istio-proxy", "istio-init", "linkerd-proxy", "vault-agent", "fluent-bit", "gke-gcsfuse-sidecar")
+"""Containers that meshes and vaults put into a pod: hardly ever the one whose log is wanted."""
+
+
+def container_of(pod: Pod, wanted: str = "") -> str:
+    """The container whose log is read; "" where the pod has one only, or none is known."""
+    names = [name for name in pod.containers.split(",") if name]
+    if wanted in names:
+        return wanted
+    if len(names) < 2:
+        return ""
+    return next((name for name in names if name not in SIDECARS), names[0])
 
 
 class FirstStep(msgspec.Struct, frozen=True, gc=False):

@@ -1,4 +1,4 @@
-"""One object as its raw tree, for reading: `y` on a row, `cockpit get -o yaml`."""
+"""Objects as raw trees, for reading: `y` on a row, `cockpit get -o yaml`, and what a verdict asks for."""
 
 import re
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 from cockpit.clean import clean_block
 from cockpit.errors import Refused
 from cockpit.k8s import labels as well_known
+from cockpit.kube.owners import METADATA_LIST
 from cockpit.kube.refusal import refused
 from cockpit.kube.resource import Resource
 from cockpit.kube.session import ApiSession
@@ -14,6 +15,32 @@ MASK = "(hidden)"
 LAST_APPLIED = well_known.LAST_APPLIED
 _SECRET_NAME = re.compile(r"token|secret|passw|credential|private|api_?key|access_?key|auth", re.IGNORECASE)
 DEEPEST = 64
+MOST_LISTED = 500
+
+
+async def list_trees(
+    session: ApiSession,
+    resource: Resource,
+    namespace: str = "",
+    *,
+    is_metadata: bool = False,
+    most: int = MOST_LISTED,
+) -> list[dict[str, Any]] | None:
+    """The objects of a collection as `get_object` gives one; None where it may not be read or has more than
+    `most`. Raises NoConnection."""
+    accept = METADATA_LIST if is_metadata else "application/json"
+    query = [("limit", str(most))]
+    answer = await session.request("GET", resource.path(namespace), query=query, accept=accept)
+    tree = answer.json() if answer.ok else None
+    items = tree.get("items") if isinstance(tree, dict) else None
+    if not isinstance(tree, dict) or not isinstance(items, list):
+        return None
+    about = tree.get("metadata")
+    if isinstance(about, dict) and about.get("continue"):
+        return None
+    return [
+        presentable(one) for one in items if isinstance(one, dict) and isinstance(one.get("metadata"), dict)
+    ]
 
 
 async def get_object(session: ApiSession, resource: Resource, namespace: str, name: str) -> dict[str, Any]:

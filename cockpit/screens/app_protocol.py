@@ -4,7 +4,7 @@ No session and no store that can be written stands in here: what takes the API s
 `ApiServer`, what changes the cluster through `Changes`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from cockpit.actions.verbs.verb import Verb
     from cockpit.gangs.engine import InstalledEngine
     from cockpit.triage.verdicts import Verdicts
+    from cockpit.model.job import Job
 
 
 Inspection = Literal["why", "logs", "yaml"]
@@ -104,6 +105,9 @@ class Pages(Protocol):
 
     def open_verb(self, place: Any, verb: "Verb", things: Sequence[Any]) -> None:
         """The form or the dialog by which a verb is told what it has to know besides."""
+
+    def open_clone(self, place: Any, job: "Job", changed: Mapping[str, str]) -> None:
+        """The form of a clone of the job with these values."""
 
     def open_results(self, verb: str, results: "Sequence[Result]", left_out: Sequence[str]) -> None:
         """What became of each of many."""

@@ -1,5 +1,6 @@
 """`C`: the form of a new job, filled with what another one is."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from cockpit.errors import CockpitError
@@ -12,8 +13,10 @@ from cockpit.screens.submit import SubmitScreen
 class CloneScreen(SubmitScreen):
     """The form of the job once more; every leaf that is no field stays as it was."""
 
-    def __init__(self, job: Job, template: Template) -> None:
-        values = {one.name: one.default or "" for one in template.parameters}
+    def __init__(self, job: Job, template: Template, changed: Mapping[str, str] | None = None) -> None:
+        """`changed` are values that somebody chose before."""
+        own = {one.name: one.default or "" for one in template.parameters}
+        values = own | {name: value for name, value in (changed or {}).items() if name in own}
         super().__init__(template.name, values)
         self._job = job
         self._form = template

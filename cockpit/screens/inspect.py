@@ -1,14 +1,18 @@
-"""What lower-case keys show of the job, pod or node under the cursor: why it waits, its logs, its YAML."""
+"""What lower-case keys show of what is under the cursor: why it waits or is broken, its logs, its YAML."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from textual.screen import Screen
 
+from cockpit.model.gang import ClusterQueue, LocalQueue
+from cockpit.model.gpu import Gpu
 from cockpit.model.job import Job
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
+from cockpit.model.pool import Pool
 from cockpit.screens.app_protocol import Inspection
+from cockpit.triage.verdict import Subject
 
 if TYPE_CHECKING:
     from cockpit.screens.place import Place
@@ -17,7 +21,7 @@ if TYPE_CHECKING:
 def inspect(place: "Place", what: Inspection) -> None:
     """Open that page of what the place is about, or say that nothing is under the cursor."""
     page = PAGES[what]
-    kinds = [one for one in place.kinds if one in page.kinds]
+    kinds = [one for one in (place.why_kinds if what == "why" else place.kinds) if one in page.kinds]
     for kind in kinds:
         if (thing := place.thing(kind)) is not None:
             place.app.push_screen(page.made(thing))
@@ -25,10 +29,25 @@ def inspect(place: "Place", what: Inspection) -> None:
     place.say(f"no {kinds[0] if kinds else page.kinds[0]} under the cursor {page.purpose}")
 
 
-def _why(job: Job) -> Screen[None]:
-    from cockpit.screens.text import WhyScreen
+def _why(one: Job | Pod | Node | Gpu | Pool | LocalQueue | ClusterQueue) -> Screen[None]:
+    from cockpit.screens.why import WhyScreen
 
-    return WhyScreen(job.key)
+    match one:
+        case Job():
+            subject = Subject("job", one.namespace, one.name)
+        case Pod():
+            subject = Subject("pod", one.namespace, one.name)
+        case Node():
+            subject = Subject("node", "", one.name)
+        case Gpu():
+            subject = Subject("card", "", f"{one.node}/{one.index}")
+        case Pool():
+            subject = Subject("pool", "", one.name)
+        case LocalQueue():
+            subject = Subject("queue", one.namespace, one.name)
+        case ClusterQueue():
+            subject = Subject("queue", "", one.name)
+    return WhyScreen(subject)
 
 
 def _logs(one: Job | Pod) -> Screen[None]:
@@ -58,7 +77,7 @@ class InspectionPage(NamedTuple):
 
 
 PAGES: Final[dict[Inspection, InspectionPage]] = {
-    "why": InspectionPage(("job",), _why, "to explain"),
+    "why": InspectionPage(("job", "pod", "node", "card", "queue", "pool"), _why, "to explain"),
     "logs": InspectionPage(("job", "pod"), _logs, "whose logs could be shown"),
     "yaml": InspectionPage(("job", "pod", "node"), _yaml, "to show as YAML"),
 }

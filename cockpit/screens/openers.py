@@ -1,6 +1,6 @@
 """What a verb asks before there is a plan: a form, a choice, a terminal; by the ids of the registry."""
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from cockpit_widgets import ChoiceDialog
@@ -33,6 +33,18 @@ async def _clone(place: "Place", jobs: "Sequence[Job]") -> None:
 
     template = await job_shape.clone_form(place.cockpit.planner()(), jobs[0])
     place.app.push_screen(CloneScreen(jobs[0], template))
+
+
+async def open_changed_clone(place: "Place", one: "Job", changed: Mapping[str, str]) -> None:
+    """The form of a clone with these values; what cannot be is said."""
+    from cockpit.screens.clone import CloneScreen
+
+    try:
+        template = await job_shape.clone_form(place.cockpit.planner()(), one)
+    except CockpitError as error:
+        place.say(error.sentence)
+        return
+    place.app.push_screen(CloneScreen(one, template, changed))
 
 
 async def _resize(place: "Place", jobs: "Sequence[Job]") -> None:

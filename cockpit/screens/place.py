@@ -83,6 +83,11 @@ class Place(CalmFocus, Screen[None]):
     kinds: ClassVar[tuple[str, ...]] = ()
     """What its rows, or the page itself, are to the verbs (`cockpit.actions.verbs.kinds`)."""
 
+    @property
+    def why_kinds(self) -> tuple[str, ...]:
+        """The same for `w`, the one that is meant first."""
+        return self.kinds
+
     def __init__(self) -> None:
         super().__init__()
         self._leave: Callable[[], None] | None = None

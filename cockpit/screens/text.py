@@ -1,11 +1,9 @@
-"""Screens of plain text: an object as YAML, and why a job waits."""
+"""Screens of plain text: an object as YAML."""
 
-import textwrap
 from collections.abc import Iterable
 from typing import ClassVar
 
 from cockpit_widgets import LogView
-from cockpit_widgets.types import ToneLine, tone_of
 from textual.binding import BindingType
 from textual.widget import Widget
 from textual.worker import WorkType
@@ -58,46 +56,3 @@ class YamlScreen(TextScreen):
             self.put(await self.cockpit.api.read_yaml(*self._address))
         except CockpitError as error:
             self.put([error.sentence])
-
-
-class WhyScreen(TextScreen):
-    """One sentence, and under it what it rests on."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("back", "yaml", *EVERYWHERE[1:])]
-
-    def __init__(self, key: str) -> None:
-        super().__init__()
-        self._key = key
-        self._shown: tuple[str, ...] = ()
-
-    @property
-    def heading(self) -> str:
-        return f"why {self._key.split('/', 1)[-1]}"
-
-    def project(self) -> None:
-        from cockpit.views.why import lines
-
-        cluster = self.cockpit.cluster
-        room = max(20, self.size.width - 4)
-        found = lines(self._key, cluster.jobs, cluster.store, self.cockpit.clock.cluster_now())
-        text = tuple(part for line in found for part in _folded(line, room))
-        if text != self._shown:
-            self._shown = text
-            self.put(text)
-
-    def action_yaml(self) -> None:
-        from cockpit.gangs import registry
-
-        job = self.cockpit.cluster.jobs.job(self._key)
-        for workload in self.cockpit.cluster.store.workloads_of(job.uid) if job else ():
-            kind = registry.engine_of_workload(workload).workload_kind
-            if kind is not None:
-                self.app.push_screen(YamlScreen(kind[0], kind[1], workload.namespace, workload.name))
-                return
-        if job is not None:
-            self.app.push_screen(YamlScreen(job.api_version, job.kind, job.namespace, job.name))
-
-
-def _folded(line: str, room: int) -> list[ToneLine]:
-    parts = textwrap.wrap(line, room, subsequent_indent="    ", break_on_hyphens=False) or [""]
-    return [ToneLine(part, tone_of(line)) for part in parts]

@@ -2,16 +2,21 @@
 
 from collections.abc import Callable
 
+import msgspec
+
 from cockpit.model.event import Event
-from cockpit.model.job import Job
+from cockpit.model.job import Job, JobState
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.sureness import Sureness
-from cockpit.triage import composed, creation, job_walk, node_walk, starting
+from cockpit.triage import composed, creation, job_walk, node_walk, starting, wanted
 from cockpit.triage.cause_found import CauseFound, finished
+from cockpit.triage.changes.smallest import changes_for
 from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.expected_start import Progress, expected_start
 from cockpit.triage.gang_standing import standing
 from cockpit.triage.held_besides import with_further
+from cockpit.triage.past_runs import runs_seen
 from cockpit.triage.placement_context import PlacementContext
 from cockpit.triage.placing import unplaced
 from cockpit.triage.queue_walk import of_queue
@@ -25,6 +30,21 @@ def explain(subject: Subject, view: ClusterView) -> Verdict:
     if made is None:
         return Verdict(subject=subject, sentence=f"nothing can be told of a {subject.kind}")
     return with_further(made(subject, view), view)
+
+
+def advised(verdict: Verdict, view: ClusterView, progress: Progress | None = None) -> Verdict:
+    """The verdict with the smallest changes that start its subject, and when it starts without them."""
+    job = job_behind(verdict.subject, view)
+    is_waiting = verdict.subject.kind in ("job", "gang", "pod") and verdict.is_trouble
+    if not is_waiting or (job is not None and job.state in JobState.ENDED):
+        return verdict
+    if verdict.subject.kind == "gang" and job is not None:  # changes are made to the job
+        asked = msgspec.structs.replace(verdict, subject=Subject("job", job.namespace, job.name))
+    else:
+        asked = verdict
+    changes = changes_for(asked, view)
+    expected = expected_start(asked.subject, view, runs_seen(view), progress)
+    return msgspec.structs.replace(verdict, changes=changes, expected=expected)
 
 
 def problems(view: ClusterView) -> tuple[Verdict, ...]:
@@ -72,19 +92,27 @@ def _verdict(
 
 
 def _since(verdict: Verdict, since: float | None) -> Verdict:
-    import msgspec
-
     return msgspec.structs.replace(verdict, since_seconds=since)
 
 
+def job_behind(subject: Subject, view: ClusterView) -> Job | None:
+    """The job that the subject is, whose gang it is, or whose member; None for anything else."""
+    if subject.kind == "pod":
+        pod: Pod | None = view.store.by_key(Kind.POD, subject.key)
+        return None if pod is None else view.jobs.job_of_pod(pod)
+    if subject.kind == "gang":
+        for job in view.jobs.jobs.values():
+            if job.namespace == subject.namespace and any(
+                pod.gang == subject.name for pod in view.jobs.members(job.key)
+            ):
+                return job
+    return wanted.job_of(subject, view) if subject.kind in ("job", "gang") else None
+
+
 def _job(subject: Subject, view: ClusterView) -> Verdict:
-    named = [
-        one
-        for one in view.jobs.jobs.values()
-        if (one.namespace, one.name) == (subject.namespace, subject.name)
-    ]
-    if named:
-        return of_job(named[0], view, subject)
+    job = job_behind(subject, view)
+    if job is not None:
+        return of_job(job, view, subject)
     below = _events_below(subject, view)
     found = creation.of_events(below)
     found = found or composed.not_made(subject.namespace, subject.name, view.trees)
@@ -128,16 +156,6 @@ def _pod(subject: Subject, view: ClusterView) -> Verdict:
     return _verdict(found, subject, state="", gpus=pod.gpus, since=pod.created_seconds)
 
 
-def _gang(subject: Subject, view: ClusterView) -> Verdict:
-    """The job whose pods name the group."""
-    for job in view.jobs.jobs.values():
-        if job.namespace == subject.namespace and any(
-            pod.gang == subject.name for pod in view.jobs.members(job.key)
-        ):
-            return of_job(job, view, subject)
-    return _job(subject, view)
-
-
 def _absent(subject: Subject) -> Verdict:
     return Verdict(subject=subject, sentence=f"no {subject.kind} of that name is known here")
 
@@ -145,7 +163,7 @@ def _absent(subject: Subject) -> Verdict:
 _EXPLAINED: dict[str, Callable[[Subject, ClusterView], Verdict]] = {
     "job": _job,
     "pod": _pod,
-    "gang": _gang,
+    "gang": _job,
     "node": node_walk.of_node,
     "card": node_walk.of_card,
     "queue": of_queue,

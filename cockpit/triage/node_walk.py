@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+import msgspec
+
 from cockpit.gangs.sentence import counted
 from cockpit.model.gpu import Gpu
 from cockpit.model.node import Node
@@ -39,7 +41,7 @@ def of_card(subject: Subject, view: ClusterView) -> Verdict:
     for card in view.store.gpus_on(name):
         if str(card.index) == index and card.xid and xid_class(card.xid).is_bad:
             return finished(_of_xid([card], name), subject, gpus=1)
-    return of_node(Subject("node", "", name), view)
+    return msgspec.structs.replace(of_node(Subject("node", "", name), view), subject=subject)
 
 
 def of_pool(subject: Subject, view: ClusterView) -> Verdict:

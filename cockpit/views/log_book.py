@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from cockpit_widgets.types import Tone, ToneLine
 
 from cockpit.jobs.members import LAUNCHER, LEADERS, short_name
+from cockpit.jobs.run_log import container_of
 from cockpit.model.log import LogLine, LogSource
 from cockpit.model.pod import Pod
 from cockpit.views.log_filter import LogFilter
@@ -16,8 +17,6 @@ MOST_LINES = 50_000
 MOST_CHARACTERS = 16 << 20
 """Of all lines together: 50,000 lines of 64 KiB would be 3 GB."""
 LEAST_LABEL, MOST_LABEL = 8, 20
-SIDECARS = ("istio-proxy", "istio-init", "linkerd-proxy", "vault-agent", "fluent-bit", "gke-gcsfuse-sidecar")
-"""Containers that meshes and vaults put into a pod: hardly ever the one whose log is wanted."""
 _BAD_WORDS = ("Traceback (most recent", "Error:", "ERROR", "FATAL", "CRITICAL", "Segmentation fault", "OOM")
 
 
@@ -38,16 +37,6 @@ def sources_of(members: Iterable[Pod], container: str = "") -> list[LogSource]:
         )
         for pod in members
     ]
-
-
-def container_of(pod: Pod, wanted: str = "") -> str:
-    """The container whose log is read; "" where the pod has one only, or none is known."""
-    names = [name for name in pod.containers.split(",") if name]
-    if wanted in names:
-        return wanted
-    if len(names) < 2:
-        return ""
-    return next((name for name in names if name not in SIDECARS), names[0])
 
 
 def tail_lines(members: int, most: int = 20_000) -> int:

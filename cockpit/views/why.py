@@ -1,59 +1,175 @@
-"""Why a job waits: one sentence, and under it the fields it was read from, with their age."""
+"""Why something waits or is broken: one sentence, the nodes that pass each filter, what would start it and
+when, and under it the fields that it was read from with their age."""
 
-from cockpit_widgets.types import ToneLine
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from cockpit_widgets.types import Cell, Column, ToneLine
 
 from cockpit.catalogue import BY_ID
 from cockpit.k8s.waiting_reasons import waiting_reason
 from cockpit.model.job import Job
-from cockpit.model.job_reader import JobReader
 from cockpit.model.pod import Pod
 from cockpit.model.record import Condition
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage.cluster_view import ClusterView
-from cockpit.triage.engine import of_job
-from cockpit.triage.verdict import Funnel, Verdict
+from cockpit.triage.engine import job_behind
+from cockpit.triage.verdict import Change, Evidence, Expected, Funnel, Verdict
 from cockpit.views import format as fmt
+from cockpit.views.lazy_table import Field, LazyTable
+from cockpit.views.why_about import about, stages
 
 MOST_EVENTS = 8
 MOST_PODS = 6
+NAME_CELLS = 16
 
 
-def lines(key: str, jobs: JobReader, store: StoreReader, now_seconds: float) -> tuple[str, ...]:
-    """Lines of the page, each with its tone; the first is the sentence."""
-    job = jobs.job(key)
-    if job is None:
-        return (ToneLine(f"{key} is gone: the job or its last pod was deleted", "strong"),)
-    verdict = of_job(job, ClusterView(store=store, jobs=jobs, now_seconds=now_seconds))
-    why = verdict.sentence or f"{job.namespace}/{job.name} is {job.state}; nothing blocks it"
-    text: list[str] = [ToneLine(why, "strong"), ""]
-    text += _known(verdict)
-    text += _counts(job)
-    for workload in store.workloads_of(job.uid):
-        text += ["", _heading(f"Workload {workload.namespace}/{workload.name}")]
-        text += [_condition_line(one, now_seconds) for one in workload.conditions]
-        if not workload.is_active:
-            text.append("  spec.active is false: it is suspended")
-    text += _pods(jobs.members(key))
-    text += _events(job, jobs.members(key), store, now_seconds)
-    return tuple(text)
+class WhyPage(NamedTuple):
+    """The page: `standing` is what the header says beside its name; lines bring their tone along."""
+
+    standing: str
+    head: tuple[str, ...]
+    offers: tuple[Change, ...]
+    rest: tuple[str, ...]
 
 
-def _known(verdict: Verdict) -> list[str]:
-    """How the cause is known, what it means, what helps, and how many nodes pass each filter."""
+def page(verdict: Verdict, view: ClusterView) -> WhyPage:
+    """Everything that is told of one verdict."""
+    job = job_behind(verdict.subject, view)
+    now_seconds = view.now_seconds
+    first = [*_expected(verdict.expected, now_seconds), *_evidence(verdict, now_seconds)]
+    first += [_named("Stages", line) for line in stages(verdict.subject, job, view)]
+    parts = [first, about(verdict.subject, view)]
+    if job is not None:
+        members = view.jobs.members(job.key)
+        parts += [_counts(job), *_workloads(job, view.store, now_seconds), _pods(members)]
+        parts.append(_events(job, members, view.store, now_seconds))
+    rest = [line for part in parts if part for line in ("", *part)][1:]
+    return WhyPage(_standing(verdict, now_seconds), tuple(_head(verdict)), verdict.changes, tuple(rest))
+
+
+def lines(verdict: Verdict, view: ClusterView) -> list[str]:
+    """The page as text alone, with the command of each offer."""
+    told = page(verdict, view)
+    offers: list[str] = []
+    if told.offers:
+        offers = ["", "It would start if", *map(_offer_line, told.offers)]
+    return [f"why {verdict.subject.text}: {told.standing}", *told.head, *offers, "", *told.rest]
+
+
+def _offer_line(one: Change) -> str:
+    return f"  {one.words}: {command_text(one)}" if one.command else f"  {one.words}"
+
+
+def _standing(verdict: Verdict, now_seconds: float) -> str:
+    """`pending 41m · proved by numbers`."""
+    if not verdict.is_trouble:
+        return verdict.state or "nothing is wrong"
+    age = "" if verdict.since_seconds is None else fmt.since(verdict.since_seconds, now_seconds)
+    words = " ".join(part for part in (verdict.state or "in trouble", age) if part)
+    return f"{words} · {verdict.sureness}"
+
+
+def _head(verdict: Verdict) -> list[str]:
+    """The sentence, what it means and what helps, and how many nodes pass each filter."""
+    nothing = f"{verdict.subject.key} is {verdict.state}; nothing blocks it" if verdict.state else ""
+    text: list[str] = [ToneLine(verdict.sentence or nothing or "nothing is wrong with it", "strong")]
     row = BY_ID.get(verdict.cause)
-    if row is None:
-        return []
-    text: list[str] = [f"{row.id} {row.meaning}: {verdict.sureness}. {row.remedy}"]
+    if row is not None:
+        text.append(ToneLine(f"{row.id} {row.meaning}. {row.remedy}", "dim"))
+    if verdict.root is not None:
+        text.append(f"It follows from {verdict.root.text}.")
+    more = (BY_ID[one] for one in verdict.also if one in BY_ID)
+    text += (ToneLine(f"Besides: {one.id} {one.meaning}.", "warn") for one in more)
     if verdict.funnel is not None and verdict.funnel.steps:
         text.append(funnel_line(verdict.funnel))
-    return [*text, ""]
+    return text
 
 
 def funnel_line(funnel: Funnel) -> str:
-    """`312 nodes: offer GPUs 40, taints tolerated 38, 8 GPUs free 0; best gpu-1 with 3 free`."""
-    steps = ", ".join(f"{one.words} {one.nodes}" for one in funnel.steps)
-    best = f"; best {funnel.best_node} with {funnel.best_free} free" if funnel.best_node else ""
-    return f"{funnel.nodes} nodes: {steps}{best}"
+    """`Nodes 312 ─ offer GPUs: 40 ─ taints tolerated: 38 ─ 8 GPUs free: 0   best: gpu-1 has 3 free, 8
+    needed`."""
+    steps = "".join(f" ─ {one.words}: {one.nodes:,}" for one in funnel.steps)
+    needed = "" if funnel.needed is None else f", {funnel.needed} needed"
+    best = "" if funnel.best_free is None else f" has {funnel.best_free} free"
+    tail = f"   best: {funnel.best_node}{best}{needed}" if funnel.best_node else ""
+    return f"Nodes {funnel.nodes:,}{steps}{tail}"
+
+
+# ---- offers
+
+OFFERS: tuple[Field[Change], ...] = (
+    Field(Column("words", "It would start if", 30, grow=10, wish=90), lambda one, _: Cell(one.words)),
+    Field(
+        Column("checked", "checked", 8, priority=2),
+        lambda one, _: Cell("starts", "good") if one.is_checked else Cell("not tried", "dim"),
+    ),
+    Field(
+        Column("verb", "enter", 9, priority=2),
+        lambda one, _: Cell(one.verb.replace(".", " ") if one.verb else "command", "" if one.verb else "dim"),
+    ),
+)
+
+
+def offers_table(offers: tuple[Change, ...], now_seconds: float) -> LazyTable[Change]:
+    """Offers as rows."""
+    return LazyTable(OFFERS, offers, offer_key, now_seconds)
+
+
+def offer_key(change: Change) -> str:
+    """What tells an offer from the others."""
+    return " ".join((change.kind, *change.command))
+
+
+def command_text(change: Change) -> str:
+    """The command of an offer as one types it."""
+    import shlex
+
+    return shlex.join(change.command)
+
+
+# ---- when
+
+
+def _expected(found: Expected | None, now_seconds: float) -> list[str]:
+    if found is None:
+        return []
+    return [_named("Expected start", expected_words(found, now_seconds))]
+
+
+def expected_words(found: Expected, now_seconds: float) -> str:
+    """`in 20m to 50m (14:40 to 15:10 UTC), from 3 running jobs and 41 past runs`; else why it is unknown."""
+    if found.from_seconds is None or found.to_seconds is None:
+        return found.why
+    spans = " to ".join(
+        fmt.age(max(0.0, one - now_seconds)) for one in (found.from_seconds, found.to_seconds)
+    )
+    times = " to ".join(_clock(one) for one in (found.from_seconds, found.to_seconds))
+    return f"in {spans} ({times} UTC), {found.why}"
+
+
+def _clock(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%H:%M")
+
+
+# ---- what it rests on
+
+
+def _named(name: str, text: str) -> str:
+    return f"{name:<{NAME_CELLS}}{text}"
+
+
+def _evidence(verdict: Verdict, now_seconds: float) -> list[str]:
+    found = []
+    for at, one in enumerate(verdict.evidence):
+        found.append(_named("" if at else "Evidence", _evidence_line(one, now_seconds)))
+    return found
+
+
+def _evidence_line(one: Evidence, now_seconds: float) -> str:
+    age = "" if one.since_seconds is None else f" ({fmt.since(one.since_seconds, now_seconds)} ago)"
+    return f"{one.object} {one.field}{age}: {one.value}"
 
 
 def _heading(text: str) -> ToneLine:
@@ -69,10 +185,19 @@ def _counts(job: Job) -> list[str]:
     )
     text: list[str] = [_heading(members)]
     if job.queue:
-        about = "about " if job.is_position_estimate else ""
-        place = "" if job.position is None else f", {about}position {job.position}"
+        about_ = "about " if job.is_position_estimate else ""
+        place = "" if job.position is None else f", {about_}position {job.position}"
         text.append(_heading(f"queue {job.queue} ({job.engine or 'no engine'}){place}"))
     return text
+
+
+def _workloads(job: Job, store: StoreReader, now_seconds: float) -> Iterator[list[str]]:
+    for workload in store.workloads_of(job.uid):
+        text: list[str] = [_heading(f"Workload {workload.namespace}/{workload.name}")]
+        text += [_condition_line(one, now_seconds) for one in workload.conditions]
+        if not workload.is_active:
+            text.append("  spec.active is false: it is suspended")
+        yield text
 
 
 def _condition_line(one: Condition, now_seconds: float) -> str:
@@ -84,7 +209,7 @@ def _pods(members: tuple[Pod, ...]) -> list[str]:
     stuck = [pod for pod in members if pod.scheduled == "False" or pod.waiting_reason or pod.status_reason]
     if not stuck:
         return []
-    text: list[str] = ["", _heading(f"Pods that do not run: {len(stuck)} of {len(members)}")]
+    text: list[str] = [_heading(f"Pods that do not run: {len(stuck)} of {len(members)}")]
     for pod in stuck[:MOST_PODS]:
         said = pod.waiting_message or pod.scheduled_message or pod.status_message
         reason = pod.waiting_reason or pod.scheduled_reason or pod.status_reason
@@ -102,7 +227,7 @@ def _events(job: Job, members: tuple[Pod, ...], store: StoreReader, now_seconds:
     )
     if not found:
         return []
-    text: list[str] = ["", _heading("Events, newest first")]
+    text: list[str] = [_heading("Events, newest first")]
     for event in found[:MOST_EVENTS]:
         times = f" x{event.count}" if event.count > 1 else ""
         age = fmt.since(event.last_seconds, now_seconds)

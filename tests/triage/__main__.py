@@ -4,15 +4,17 @@
 """
 
 import argparse
+import json
 import random
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from cockpit.catalogue import BY_ID
 from tests.real import commit, seed_of
 from tests.triage import judge, recorder, table
-from tests.triage.case import CASES, Case, read_cases, write_case
+from tests.triage.case import CASES, Case, read_cases, report_case, write_case
 from tests.triage.fresh import fresh
 from tests.triage.recorder import Asked
 from tests.triage.scripts import ALL
@@ -70,8 +72,11 @@ def _list_new(names: set[str]) -> None:
     LISTED.write_text(_lines({*listed(), *wrong(judge.judged(read_cases())) & names}))
 
 
-def _take(folder: Path) -> int:
-    found = read_cases(folder)
+def _take(place: Path, top: str) -> int:
+    if place.is_dir():
+        found = read_cases(place)
+    else:
+        found = [report_case(json.loads(place.read_bytes()), top, place.stem)]
     for one in found:
         write_case(one)
     _list_new({one.name for one in found})
@@ -142,7 +147,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     new.add_argument("--seed", type=int, default=seed_of_commit(), help="by default drawn from the commit")
     new.add_argument("--count", type=int, default=60)
     took = commands.add_parser("take", help="take cases that were recorded elsewhere into the corpus")
-    took.add_argument("folder", type=Path)
+    took.add_argument("place", type=Path, help="a folder of cases, or a file of cockpit why --report")
+    took.add_argument("--top", default="", help="of a report: the row that was the cause in truth")
     given = parser.parse_args(arguments)
     assert ALL
     if given.command == "record":
@@ -150,7 +156,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.command == "fresh":
         return _fresh(given.seed, given.count)
     if given.command == "take":
-        return _take(given.folder)
+        if not given.place.is_dir() and given.top not in BY_ID:
+            took.error(f"--top {given.top!r}: give the row of the catalogue that was the cause, such as C5")
+        return _take(given.place, given.top)
     found = judge.judged(read_cases())
     watched = judge.judged(read_cases(), watched_view_of)
     given.table.write_text(table.page(found, watched))

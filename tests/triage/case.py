@@ -75,6 +75,12 @@ def read_case(folder: Path) -> Case:
     )
 
 
+def report_case(tree: Tree, top: str, name: str = "report") -> Case:
+    """What `cockpit why --report` wrote, as a case whose cause is `top`: somebody looked at the cluster."""
+    file = case_file(json.dumps({**tree["case"], "top": top, "causes": [top]}).encode())
+    return Case(name=f"{top}-{name}", file=file, objects=tree["objects"], logs=tree["logs"])
+
+
 def read_cases(folder: Path = CASES) -> list[Case]:
     """All cases of a corpus, by row and name."""
     found = [read_case(one.parent) for one in folder.glob("*/case.json")]

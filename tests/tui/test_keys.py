@@ -23,7 +23,7 @@ from cockpit.screens.scale import ScaleScreen
 from cockpit.screens.since_left import SinceLeftScreen
 from cockpit.screens.submit import SubmitScreen
 from cockpit.screens.table_place import TablePlace
-from cockpit.screens.text import WhyScreen
+from cockpit.screens.why import WhyScreen
 from tests.tui import looking
 from tests.tui.deck import ScriptedApp, settle
 from tests.tui.estate import Estate

@@ -7,6 +7,9 @@ from cockpit.k8s.waiting_reasons import Severity, waiting_reason
 from cockpit.model.job import Job, JobState
 from cockpit.model.pod import Pod
 from cockpit.store.store import Store
+from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.engine import explain
+from cockpit.triage.verdict import Subject
 from cockpit.views.states import pod_words
 from cockpit.views.why import lines
 from tests.unit.views.builders import pod
@@ -64,7 +67,12 @@ class OneJob:
         return self._job if pod == self._member else None
 
 
+def told_of(member: Pod) -> list[str]:
+    view = ClusterView(store=Store(), jobs=OneJob(member), now_seconds=0.0)
+    return lines(explain(Subject("job", "team", "j"), view), view)
+
+
 def test_the_page_that_says_why_names_the_remedy_once() -> None:
-    told = lines("j", OneJob(waits("ImagePullBackOff")), Store(), 0.0)
+    told = told_of(waits("ImagePullBackOff"))
     assert told.count("  Check the image's name and tag, and the pull secret.") == 1
-    assert not any("Check" in one for one in lines("j", OneJob(waits("ContainerCreating")), Store(), 0.0))
+    assert not any("Check" in one for one in told_of(waits("ContainerCreating")))

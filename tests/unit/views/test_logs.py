@@ -5,12 +5,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cockpit.errors import BadInput
+from cockpit.jobs.run_log import container_of
 from cockpit.model.log import LogLine, LogSource
 from cockpit.model.pod import Pod
 from cockpit.views.log_book import (
     LogBook,
     clock_text,
-    container_of,
     looks_bad,
     sources_of,
     summary,

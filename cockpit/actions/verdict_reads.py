@@ -1,0 +1,180 @@
+"""Asks the server for what a verdict depends on and the store does not hold: only for what does not run.
+
+Each list and each object is read once, and bounded; what may not be read stays unknown.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from cockpit.actions.surroundings import CLAIMS, PRIORITIES, Needs, ask_surroundings, needs_of
+from cockpit.errors import BadInput, CockpitError, Refused
+from cockpit.gangs import registry
+from cockpit.jobs.run_log import container_of
+from cockpit.kube.log_fan_in import read_once
+from cockpit.kube.objects import get_object, list_trees
+from cockpit.kube.resource import PODS, Resource
+from cockpit.kube.session import ApiSession
+from cockpit.model.gang import Workload
+from cockpit.model.job import Job
+from cockpit.model.log import LogSource
+from cockpit.model.pod import Pod
+from cockpit.model.record import Kind
+from cockpit.triage.cause_found import is_up
+from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.engine import job_behind
+from cockpit.triage.verdict import Subject
+from cockpit.triage.wanted import wanted_of
+
+MAPS: Final = Resource("", "v1", "configmaps", "ConfigMap", namespaced=True)
+ACCOUNTS: Final = Resource("", "v1", "serviceaccounts", "ServiceAccount", namespaced=True)
+QUOTAS: Final = Resource("", "v1", "resourcequotas", "ResourceQuota", namespaced=True)
+_CLAIM_KINDS: Final = ("ResourceClaim", "ResourceClaimTemplate")
+_CLAIM_API: Final = "resource.k8s.io/v1"
+MOST_PODS: Final = 8
+"""Pods whose objects are read: one of each that are alike, and those that failed."""
+MOST_LOGS: Final = 4
+TAIL_LINES: Final = 20
+LOG_BYTES: Final = 16 << 10
+
+Tree = dict[str, Any]
+Trees = dict[tuple[str, str], list[Tree]]
+Lookup = Callable[[str, str], Resource | None]
+LogKey = tuple[str, int]
+"""The uid of a pod and how often its containers were started again."""
+_Found = TypeVar("_Found")
+
+
+async def with_reads(
+    session: ApiSession, lookup: Lookup, subject: Subject, view: ClusterView, lines: dict[LogKey, str]
+) -> ClusterView:
+    """The view with what is read for the subject. `lines` keeps last lines of logs: none is read twice.
+
+    Raises NoConnection.
+    """
+    job, pods = _concerned(subject, view)
+    if job is None and not pods:
+        return view
+    trees = await _trees(session, lookup, job, pods, view)
+    known = msgspec.structs.replace(view, trees=trees)
+    wanted = wanted_of(subject if subject.kind != "gang" or job is None else _as_job(job), known)
+    needs = needs_of(wanted.parts) if wanted is not None else Needs()
+    around = await ask_surroundings(session, needs)
+    await _read_logs(session, pods, lines)
+    told = {pod.uid: line for pod in pods if (line := lines.get((pod.uid, pod.restarts)))}
+    return msgspec.structs.replace(known, around=around, last_lines=told)
+
+
+def _as_job(job: Job) -> Subject:
+    return Subject("job", job.namespace, job.name)
+
+
+def _concerned(subject: Subject, view: ClusterView) -> tuple[Job | None, tuple[Pod, ...]]:
+    """The job of the subject, and of its pods those that do not run; nothing where all is well."""
+    job = job_behind(subject, view)
+    if subject.kind == "pod":
+        pod: Pod | None = view.store.by_key(Kind.POD, subject.key)
+        return (None, ()) if pod is None or is_up(pod) else (job, (pod,))
+    if job is None:
+        return None, ()
+    members = view.jobs.members(job.key)
+    pods = tuple(pod for pod in members if not is_up(pod))
+    return (None, ()) if members and not pods else (job, pods)
+
+
+# ---- objects
+
+
+async def _trees(
+    session: ApiSession, lookup: Lookup, job: Job | None, pods: Sequence[Pod], view: ClusterView
+) -> Trees:
+    space = job.namespace if job is not None else pods[0].namespace
+    lists = {
+        (MAPS.kind, space): list_trees(session, MAPS, space, is_metadata=True),
+        (ACCOUNTS.kind, space): list_trees(session, ACCOUNTS, space, is_metadata=True),
+        (CLAIMS.kind, space): list_trees(session, CLAIMS, space),
+        (QUOTAS.kind, space): list_trees(session, QUOTAS, space),
+        (PRIORITIES.kind, ""): list_trees(session, PRIORITIES),
+    }
+    if any(pod.traits.wishes.device_claims or pod.traits.wishes.claim_templates for pod in pods):
+        served = (lookup(_CLAIM_API, kind) for kind in _CLAIM_KINDS)
+        lists |= {(one.kind, space): list_trees(session, one, space) for one in served if one is not None}
+    own = [] if job is None else [*_own(job, lookup, view)]
+    named = [(PODS, space, pod.name) for pod in _samples(pods)] + own
+    found = await asyncio.gather(*map(_quiet, lists.values()))
+    single = await asyncio.gather(*(_quiet(_one(session, *one)) for one in named))
+    trees: Trees = {pair: some for pair, some in zip(lists, found, strict=True) if some is not None}
+    for (resource, where, _), tree in zip(named, single, strict=True):
+        if tree is not None:
+            trees.setdefault((resource.kind, where), []).append(tree)
+    return trees
+
+
+async def _quiet(read: Awaitable[_Found]) -> _Found | None:
+    """None where the server does not let us read it, or has it no more."""
+    try:
+        return await read
+    except (Refused, BadInput):
+        return None
+
+
+def _own(job: Job, lookup: Lookup, view: ClusterView) -> Iterator[tuple[Resource, str, str]]:
+    """The job's object, what admits it, and the cluster queue of that: where each lives, and its name."""
+    named = [(job.api_version, job.kind, job.namespace, job.name)]
+    workload: Workload | None = view.store.get(Kind.WORKLOAD, job.workload_uid) if job.workload_uid else None
+    if workload is not None:
+        engine = registry.engine_of_workload(workload)
+        if engine.workload_kind is not None:
+            named.append((*engine.workload_kind, workload.namespace, workload.name))
+        local = view.store.by_key(Kind.LOCAL_QUEUE, f"{workload.namespace}/{workload.queue}")
+        if local is not None and local.cluster_queue and engine.queue_kind is not None:
+            named.append((engine.queue_kind[0], "ClusterQueue", "", local.cluster_queue))
+    for api_version, kind, namespace, name in named:
+        resource = lookup(api_version, kind)
+        if resource is not None:
+            yield resource, namespace, name
+
+
+async def _one(session: ApiSession, resource: Resource, namespace: str, name: str) -> Tree | None:
+    found = await get_object(session, resource, namespace, name)
+    if not isinstance(found.get("metadata"), dict):
+        return None
+    return {"apiVersion": resource.api_version, "kind": resource.kind, **found}
+
+
+def _samples(pods: Iterable[Pod]) -> list[Pod]:
+    """One of each that are alike, and those that failed."""
+    found: dict[tuple[object, ...], Pod] = {}
+    for pod in pods:
+        alike = (id(pod.traits), pod.namespace, pod.cpu_millicores, pod.memory_bytes, pod.gpus, pod.priority)
+        found.setdefault((*alike, pod.uid) if pod.phase == "Failed" else alike, pod)
+    return list(found.values())[:MOST_PODS]
+
+
+# ---- last lines of crashes
+
+
+async def _read_logs(session: ApiSession, pods: Iterable[Pod], lines: dict[LogKey, str]) -> None:
+    crashed = [pod for pod in pods if pod.exit_code]
+    crashed.sort(key=lambda pod: (pod.finished_seconds or 0.0, pod.name))
+    asked = [pod for pod in crashed[:MOST_LOGS] if (pod.uid, pod.restarts) not in lines]
+    for pod, line in zip(
+        asked, await asyncio.gather(*(_last_lines(session, pod) for pod in asked)), strict=True
+    ):
+        lines[pod.uid, pod.restarts] = line
+
+
+async def _last_lines(session: ApiSession, pod: Pod) -> str:
+    """What the container that ended said last; of one that runs again, its former run. "" where nobody
+    knows."""
+    source = LogSource(pod.uid, pod.namespace, pod.name, pod.name, container_of(pod))
+    is_previous = not pod.is_finished and pod.restarts > 0
+    try:
+        found = await read_once(
+            session, source, tail_lines=TAIL_LINES, limit_bytes=LOG_BYTES, is_previous=is_previous
+        )
+    except CockpitError:
+        return ""
+    return "\n".join(line.text for line in found)

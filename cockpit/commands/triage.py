@@ -1,0 +1,87 @@
+"""`cockpit triage`: what needs a human, as *Now* says it, once or again and again."""
+
+import argparse
+import asyncio
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from cockpit.attach import Attachment, AttachOptions
+from cockpit.clock import Clock, SystemClock
+from cockpit.commands.get import NEEDS, telemetry
+from cockpit.commands.live import Live, attached
+from cockpit.commands.output import grid, note, plain, put, tree_text
+from cockpit.commands.settings import attach_options, settings_in_force
+from cockpit.commands.top import Sleep
+from cockpit.commands.why import NEEDS_A_HUMAN
+from cockpit.model.record import Kind
+from cockpit.triage.attention import needs_human
+from cockpit.triage.finding import Attention, remedy_text
+from cockpit.views import format as fmt
+
+NEEDED = (*NEEDS["overview"], Kind.EVENT)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print once, or with --watch until interrupted; the exit code tells whether anything needs a human."""
+    chosen = attach_options(options, settings_in_force())
+    return asyncio.run(watch(options, chosen, SystemClock()))
+
+
+async def watch(
+    options: argparse.Namespace, chosen: AttachOptions, clock: Clock, sleep: Sleep = asyncio.sleep
+) -> int:
+    """Rounds of one attachment: with --watch one that says what the last one said is not printed."""
+    told: tuple[str, ...] = ()
+    printed: list[tuple[str, str]] | None = None
+    async with attached(chosen, clock) as live:
+        while True:
+            notes = await live.settle(NEEDED, options.timeout, with_gpus=True)
+            now_seconds = clock.cluster_now()
+            found = needs_human(live.attachment.store, live.attachment.jobs, now_seconds, chosen.namespace)
+            news = [(one.key, one.sentence) for one in found]
+            if news != printed:
+                put(page(options, live, found, now_seconds))
+                printed = news
+            note(one for one in notes if one not in told)
+            told = notes
+            if not options.watch:
+                return NEEDS_A_HUMAN if found else 0
+            await sleep(options.interval)
+
+
+def page(
+    options: argparse.Namespace, live: Live, found: Sequence[Attention], now_seconds: float
+) -> list[str]:
+    """The lines of one round; as JSON one line a round when watched."""
+    if options.output == "table":
+        end = [""] if options.watch else []
+        return [*table_lines(found, now_seconds), *end]
+    tree = _tree(found, live.attachment, now_seconds)
+    if options.watch and options.output == "json":
+        return [json.dumps(tree, ensure_ascii=False)]
+    return [tree_text(tree, options.output)] + (["---"] if options.watch else [])
+
+
+def table_lines(found: Sequence[Attention], now_seconds: float) -> list[str]:
+    """For a person."""
+    if not found:
+        return ["nothing needs a human"]
+    rows = [[one.glyph, *_words(one, now_seconds)] for one in found]
+    return grid(["", "since", "what", "why", "remedy"], rows)
+
+
+def _words(one: Attention, now_seconds: float) -> tuple[str, ...]:
+    since = fmt.since(one.since_seconds, now_seconds)
+    return since, one.subject, one.sentence, remedy_text(one.remedies)
+
+
+def _tree(found: Sequence[Attention], attachment: Attachment, now_seconds: float) -> dict[str, Any]:
+    session = attachment.session
+    return {
+        "kind": "triage",
+        "context": session.context if session else "",
+        "at_seconds": now_seconds,
+        "telemetry": telemetry(attachment),
+        "items": [plain(one) for one in found],
+    }

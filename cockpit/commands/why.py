@@ -1,0 +1,107 @@
+"""`cockpit why KIND/NAME`: why it waits or is broken, what would start it and when."""
+
+import argparse
+import asyncio
+import contextlib
+from typing import Any, Final
+
+from cockpit.actions.find import subject_named, subject_words
+from cockpit.api_server import ApiServer
+from cockpit.attach import Attachment, AttachOptions
+from cockpit.clock import Clock, SystemClock
+from cockpit.commands.get import NEEDS
+from cockpit.commands.live import attached
+from cockpit.commands.output import note, plain, put, tree_text
+from cockpit.commands.settings import attach_options, settings_in_force
+from cockpit.errors import Refused
+from cockpit.model.record import Kind
+from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.engine import advised, explain
+from cockpit.triage.verdict import Subject, Verdict
+from cockpit.views.why import lines
+
+NEEDS_A_HUMAN: Final = 3
+"""The exit code where something does; 0 where nothing does."""
+_OF_NODES: Final = ("node", "card", "pool")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Explain once; the answer is the exit code."""
+    kind, name = subject_words(options.subject)
+    if kind in _OF_NODES:
+        options.all_namespaces, options.namespace = True, ""
+    chosen = attach_options(options, settings_in_force())
+    return asyncio.run(_run((kind, name), options, chosen, SystemClock()))
+
+
+async def _run(
+    named: tuple[str, str], options: argparse.Namespace, chosen: AttachOptions, clock: Clock
+) -> int:
+    async with attached(chosen, clock) as live:
+        notes = await live.settle(_needs(named[0]), options.timeout, with_gpus=named[0] in _OF_NODES)
+        await _discover(live.attachment)
+        found = _view(live.attachment, clock)
+        subject = subject_named(*named, found, chosen.namespace)
+        view = await ApiServer(live.attachment).ask_verdict(subject, found, {})
+        verdict = advised(explain(subject, view), view)
+        if options.output == "table":
+            put(lines(verdict, view))
+        else:
+            put([tree_text(_tree(verdict, live.attachment, view.now_seconds), options.output)])
+        if options.report:
+            from cockpit.commands.report import write_report
+
+            notes = (*notes, await write_report(options.report, verdict, live.attachment, view))
+    note(notes)
+    return NEEDS_A_HUMAN if verdict.is_trouble else 0
+
+
+async def _discover(attachment: Attachment) -> None:
+    """What is read on demand needs to know where it is served."""
+    from cockpit.kube.discovery import discover
+
+    if attachment.served is None:
+        with contextlib.suppress(Refused):
+            attachment.served = await discover(attachment.connected())
+
+
+def _view(attachment: Attachment, clock: Clock) -> ClusterView:
+    return ClusterView(store=attachment.store, jobs=attachment.jobs, now_seconds=clock.cluster_now())
+
+
+def _needs(kind: str) -> tuple[str, ...]:
+    """The first is what cannot be done without."""
+    every = (*NEEDS["overview"], Kind.EVENT, Kind.POD_GROUP)
+    first = Kind.NODE if kind in _OF_NODES else NEEDS["queues"][0] if kind == "queue" else Kind.POD
+    return (first, *(one for one in every if one != first))
+
+
+def _tree(verdict: Verdict, attachment: Attachment, now_seconds: float) -> dict[str, Any]:
+    """The verdict whole: nothing is shortened."""
+    session = attachment.session
+    tree = plain(verdict)
+    return {
+        "kind": "why",
+        "context": session.context if session else "",
+        "at_seconds": now_seconds,
+        "is_trouble": verdict.is_trouble,
+        **tree,
+        "subject": _subject(verdict.subject),
+        "root": None if verdict.root is None else _subject(verdict.root),
+        "facts": dict(verdict.facts),
+        "funnel": None
+        if verdict.funnel is None
+        else {
+            **tree["funnel"],
+            "passing": verdict.funnel.passing,
+            "steps": [one._asdict() for one in verdict.funnel.steps],
+        },
+        "changes": [
+            {**plain(one), "target": None if one.target is None else _subject(one.target)}
+            for one in verdict.changes
+        ],
+    }
+
+
+def _subject(subject: Subject) -> dict[str, str]:
+    return subject._asdict()

@@ -1,0 +1,219 @@
+"""`w`: why something waits or is broken, what would start it, and when."""
+
+import asyncio
+import textwrap
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import ClassVar
+
+import msgspec
+from cockpit_widgets import LogView, ResourceTable
+from cockpit_widgets.types import ToneLine, tone_of
+from textual.binding import BindingType
+from textual.widget import Widget
+from textual.worker import WorkType
+
+from cockpit.errors import CockpitError
+from cockpit.model.job import Job
+from cockpit.screens.keymap import EVERYWHERE, bindings
+from cockpit.screens.place import Place
+from cockpit.screens.row_sentence import RowSentence
+from cockpit.screens.text import YamlScreen
+from cockpit.screens.verb_keys import act
+from cockpit.store.signal import SHARE_OF_TIME
+from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.engine import advised, explain, job_behind
+from cockpit.triage.verdict import Change, Subject, Verdict
+from cockpit.views import why as view
+
+READ_SECONDS = 15.0
+"""So often what is read on demand is read again while somebody looks at it."""
+MARGIN_CELLS = 4
+
+
+class WhyScreen(Place):
+    """The sentence, the offers as rows, and under them what the verdict rests on."""
+
+    DEFAULT_CSS = """
+    WhyScreen #head { height: 1; padding: 0 1; overflow-y: hidden; }
+    WhyScreen #offers { display: none; height: auto; max-height: 40%; margin-top: 1; }
+    WhyScreen #offers.some { display: block; }
+    WhyScreen #text { height: 1fr; padding: 0 1; margin-top: 1; }
+    """
+    place = "why"
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("open", "back", "yaml", "panel", *EVERYWHERE[1:])]
+
+    def __init__(self, subject: Subject) -> None:
+        super().__init__()
+        self._subject = subject
+        self._read: ClusterView | None = None
+        self._lines: dict[tuple[str, int], str] = {}
+        self._verdict: Verdict | None = None
+        self._revision = -1
+        self._explained_at = 0.0  # monotonic
+        self._explain_seconds = 0.0
+        self._standing = ""
+        self._shown: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+
+    def body(self) -> Iterable[Widget]:
+        head = LogView(id="head", follow=False)
+        head.can_focus = False
+        yield head
+        yield ResourceTable(id="offers")
+        yield LogView(id="text", follow=False)
+
+    def foot(self) -> Iterable[Widget]:
+        yield RowSentence()
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.query_one("#text").focus()
+        work: WorkType[None] = self._read_on
+        self.run_worker(work, name="why", group="why", exclusive=True)
+
+    @property
+    def heading(self) -> str:
+        return f"why {self._subject.text}"
+
+    @property
+    def aside(self) -> str:
+        return self._standing
+
+    # ---- what is known
+
+    def _view(self) -> ClusterView:
+        cluster, now = self.cockpit.cluster, self.cockpit.clock.cluster_now()
+        if self._read is None:
+            return ClusterView(store=cluster.store, jobs=cluster.jobs, now_seconds=now)
+        return msgspec.structs.replace(self._read, store=cluster.store, jobs=cluster.jobs, now_seconds=now)
+
+    async def _read_on(self) -> None:
+        while True:
+            if self._read is None or self.app.screen is self:
+                with suppress(CockpitError):  # what was read before stays; the header tells the trouble
+                    self._read = await self.cockpit.api.ask_verdict(self._subject, self._view(), self._lines)
+                    self._revision = -1
+                    self.show()
+            await asyncio.sleep(READ_SECONDS)
+
+    def _explained(self, known: ClusterView) -> Verdict:
+        """Anew when the store moved, so that it costs a bounded share of the time."""
+        clock, revision = self.cockpit.clock, known.store.revision
+        since = clock.monotonic() - self._explained_at
+        is_due = self._revision == -1 or since >= self._explain_seconds / SHARE_OF_TIME
+        if self._verdict is None or (revision != self._revision and is_due):
+            begun = clock.monotonic()
+            self._verdict = advised(explain(self._subject, known), known)
+            self._explained_at, self._revision = clock.monotonic(), revision
+            self._explain_seconds = self._explained_at - begun
+        return self._verdict
+
+    # ---- what is shown
+
+    def project(self) -> None:
+        known = self._view()
+        page = view.page(self._explained(known), known)
+        if page.standing != self._standing:
+            self._standing = page.standing
+        room = max(20, self.size.width - MARGIN_CELLS)
+        head, rest = (_folded(one, room) for one in (page.head, page.rest))
+        if (head, rest) != self._shown:
+            top, text = self.query_one("#head", LogView), self.query_one("#text", LogView)
+            top.styles.height = len(head)
+            if head != self._shown[0]:
+                top.replace(head)
+            if rest != self._shown[1]:
+                text.replace(rest)
+            self._shown = (head, rest)
+        self._offer(page.offers, known.now_seconds)
+
+    def _offer(self, offers: tuple[Change, ...], now_seconds: float) -> None:
+        table = self.query_one("#offers", ResourceTable)
+        were_there = table.has_class("some")
+        table.set_source(view.offers_table(offers, now_seconds))
+        table.set_class(bool(offers), "some")
+        if offers and not were_there:
+            self.set_focus(table)
+        elif were_there and not offers:
+            self.set_focus(self.query_one("#text"))
+        self._say()
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self.show)
+
+    # ---- offers
+
+    @property
+    def offer(self) -> Change | None:
+        """The one under the cursor."""
+        key = self.query_one("#offers", ResourceTable).cursor_key
+        offers = () if self._verdict is None else self._verdict.changes
+        return next((one for one in offers if view.offer_key(one) == key), None)
+
+    def _say(self) -> None:
+        """The command of the offer under the cursor."""
+        if not self.is_going:
+            one = self.offer
+            self.query_one(RowSentence).say("" if one is None else f"$ {view.command_text(one)}")
+
+    def on_resource_table_row_highlighted(self, event: ResourceTable.RowHighlighted) -> None:
+        event.stop()
+        self._say()
+
+    def on_resource_table_row_activated(self, event: ResourceTable.RowActivated) -> None:
+        event.stop()
+        offer = self.offer
+        if offer is None:
+            return
+        if not offer.verb:
+            self.say(f"no key does this: run {view.command_text(offer)}")
+        elif self.cockpit.cluster.is_read_only:
+            self.say("read-only: unlock with :write, or run the command at the foot")
+        else:
+            self._carry(offer)
+
+    def _carry(self, offer: Change) -> None:
+        """The verb's plan, or its form with what the offer says."""
+        from cockpit.actions.offered import CLONE_ID, intended
+
+        try:
+            intent = intended(offer, self.cockpit.planner()())
+        except CockpitError as error:
+            self.say(error.sentence)
+            return
+        if offer.verb == CLONE_ID:
+            self.cockpit.open_clone(self, intent.things[0], intent.options)
+        else:
+            act(self.app, intent.verb, intent.things, intent.options, say=self.say, then=self.acted)
+
+    # ---- keys
+
+    def action_panel(self) -> None:
+        self.focus_next()
+
+    def action_yaml(self) -> None:
+        from cockpit.gangs import registry
+
+        subject, cluster = self._subject, self.cockpit.cluster
+        if subject.kind in ("pod", "node"):
+            kind = subject.kind.capitalize()
+            self.app.push_screen(YamlScreen("v1", kind, subject.namespace, subject.name))
+            return
+        job: Job | None = job_behind(subject, self._view())
+        for workload in cluster.store.workloads_of(job.uid) if job else ():
+            admitted = registry.engine_of_workload(workload).workload_kind
+            if admitted is not None:
+                self.app.push_screen(YamlScreen(*admitted, workload.namespace, workload.name))
+                return
+        if job is not None:
+            self.app.push_screen(YamlScreen(job.api_version, job.kind, job.namespace, job.name))
+        else:
+            self.say(f"no YAML of a {subject.kind} here")
+
+
+def _folded(lines: Iterable[str], room: int) -> tuple[str, ...]:
+    return tuple(
+        ToneLine(part, tone_of(line))
+        for line in lines
+        for part in textwrap.wrap(line, room, subsequent_indent="    ", break_on_hyphens=False) or [""]
+    )

@@ -1,0 +1,177 @@
+"""What stands on a page of *Why* beside the verdict: the stages of a start with the time spent in each, and
+the facts of a node, card, queue or pool."""
+
+from collections.abc import Iterable, Sequence
+from statistics import median
+
+from cockpit_widgets.types import Pair
+
+from cockpit.gangs import registry
+from cockpit.model.gang import LocalQueue, Workload
+from cockpit.model.job import Job, JobState
+from cockpit.model.node import Node
+from cockpit.model.pod import Pod
+from cockpit.model.record import Kind
+from cockpit.pools.index import pools_of
+from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.expected import PastRun
+from cockpit.triage.expected_start import shape_name
+from cockpit.triage.past_runs import runs_seen
+from cockpit.triage.verdict import Subject
+from cockpit.views import format as fmt
+from cockpit.views import node_page, queue_page
+from cockpit.views.queues import rows as queue_rows
+from cockpit.views.timeline import NOT_YET, Run, Step, steps
+
+FEWEST_RUNS = 3
+MOST_HOLDERS = 8
+FACT_CELLS = 16
+
+
+def stages(subject: Subject, job: Job | None, view: ClusterView) -> tuple[str, ...]:
+    """The way to a start in one line; nothing for what does not start."""
+    if subject.kind == "pod":
+        pod: Pod | None = view.store.by_key(Kind.POD, subject.key)
+        return () if pod is None else (stages_line(_of_pod(pod, view), view.now_seconds),)
+    if job is None:
+        return ()
+    workload: Workload | None = view.store.get(Kind.WORKLOAD, job.workload_uid) if job.workload_uid else None
+    members = view.jobs.members(job.key)
+    is_waiting = job.state in JobState.WAITING
+    found = steps(job, workload, members, view.store, Run())
+    told = stages_line(found, view.now_seconds if is_waiting else None)
+    return (told + _usual(job, view),)
+
+
+def stages_line(found: Sequence[Step], now_seconds: float | None) -> str:
+    """`submitted ─2s─ admitted ─41m so far─ bound to a node ─?─ first step`. `now_seconds` None: it does not
+    wait any more."""
+    text, last = found[0].name, found[0].at_seconds
+    for step in found[1:]:
+        spent = "?"
+        if last is not None and step.at_seconds is not None:
+            spent = fmt.span(max(0.0, step.at_seconds - last))
+        elif last is not None and now_seconds is not None and step.note == NOT_YET:
+            spent = f"{fmt.span(max(0.0, now_seconds - last))} so far"
+        last = step.at_seconds
+        text += f" ─{spent}─ {step.name}"
+    return text
+
+
+def _of_pod(pod: Pod, view: ClusterView) -> tuple[Step, ...]:
+    told = {one.reason: one.first_seconds for one in view.store.events_of(pod.uid)}
+    bound = told.get("Scheduled") or pod.started_seconds
+    note = "" if pod.node else NOT_YET
+    ready = "" if pod.is_ready or pod.is_finished else NOT_YET
+    return (
+        Step("created", pod.created_seconds),
+        Step("bound to a node", bound if pod.node else None, note),
+        Step("image pulled", told.get("Pulled")),
+        Step("started", told.get("Started"), ready),
+    )
+
+
+def _usual(job: Job, view: ClusterView) -> str:
+    """How long alike jobs waited, where a few did."""
+    members = job.wanted or 0
+    gpus = (job.gpus_wanted or 0) // members if members else 0
+    shape = shape_name(job.namespace, job.name, gpus)
+    waits = [_wait(one) for one in runs_seen(view).runs if one.shape == shape and one.started_seconds]
+    return f"   usually {fmt.age(median(waits))}" if len(waits) >= FEWEST_RUNS else ""
+
+
+def _wait(run: PastRun) -> float:
+    return max(0.0, (run.started_seconds or run.submitted_seconds) - run.submitted_seconds)
+
+
+def about(subject: Subject, view: ClusterView) -> list[str]:
+    """Facts of what is no job; nothing for what is gone."""
+    match subject.kind:
+        case "node":
+            return _node(subject.name, view)
+        case "card":
+            return _card(subject.name, view)
+        case "queue":
+            return _queue(subject, view)
+        case "pool":
+            return _pool(subject.name, view)
+    return []
+
+
+def _pairs(found: Iterable[Pair]) -> list[str]:
+    return [f"{one.name:<{FACT_CELLS}}{one.value}" for one in found]
+
+
+def _node(name: str, view: ClusterView) -> list[str]:
+    node: Node | None = view.store.by_key(Kind.NODE, name)
+    if node is None:
+        return []
+    return [*_pairs(node_page.facts(node, view.store, view.now_seconds)[1:]), *_holders(name, view)]
+
+
+def _holders(name: str, view: ClusterView) -> list[str]:
+    holders = [pod for pod in view.store.pods_on(name) if pod.gpus_allocated]
+    if not holders:
+        return []
+    shown = [f"{pod.key} ({pod.gpus_allocated} GPUs)" for pod in holders[:MOST_HOLDERS]]
+    more = [f"and {len(holders) - MOST_HOLDERS} more"] if len(holders) > MOST_HOLDERS else []
+    return _pairs([Pair("on it", ", ".join([*shown, *more]))])
+
+
+def _card(text: str, view: ClusterView) -> list[str]:
+    name, _, index = text.rpartition("/")
+    card = next((one for one in view.store.gpus_on(name) if str(one.index) == index), None)
+    if card is None:
+        return [f"no reading of GPU {index} on {name}"]
+    holder = f"{card.pod_namespace}/{card.pod_name}" if card.pod_name else "nobody"
+    now = (
+        f"duty {fmt.duty_cell(card.duty_ratio).text}",
+        f"memory {fmt.memory_cell(card.memory_used_bytes, card.memory_total_bytes).text}",
+        f"temperature {fmt.temperature_cell(card.temperature_celsius).text}",
+        f"power {fmt.power_cell(card.power_watts).text}",
+    )
+    return [
+        *_pairs(
+            [
+                Pair("card", f"{card.model} {card.uuid}".strip()),
+                Pair("held by", f"{holder} ({card.mark.value})"),
+                Pair("now", " · ".join(now)),
+                Pair("last Xid", "not collected" if card.xid is None else str(card.xid or "none")),
+                Pair("read", f"{fmt.since(card.sampled_seconds, view.now_seconds)} ago"),
+            ]
+        ),
+        *_node(name, view),
+    ]
+
+
+def _queue(subject: Subject, view: ClusterView) -> list[str]:
+    for row in queue_rows(view.store):
+        own = row.local or row.cluster
+        if own is None or own.key != subject.key:
+            continue
+        engine = registry.engine_of_queue(own)
+        waiting = engine.waiting(view.store, own.uid) if isinstance(own, LocalQueue) else ()
+        names = [one.job for one in waiting[:MOST_HOLDERS]]
+        more = [Pair("in line", ", ".join(names))] if names else []
+        return [*_pairs([*queue_page.facts(row)[1:], *more])]
+    return []
+
+
+def _pool(name: str, view: ClusterView) -> list[str]:
+    pool = next((one for one in pools_of(view.store) if one.name == name), None)
+    if pool is None:
+        return []
+    used = fmt.of(pool.gpus_allocated if pool.is_use_known else None, pool.gpus_total)
+    size = f"{pool.nodes_now} nodes, {pool.nodes_ready} ready, {pool.nodes_joining} joining"
+    bounds = f"target {fmt.count(pool.target)}, from {fmt.count(pool.minimum)} to {fmt.count(pool.maximum)}"
+    return [
+        *_pairs(
+            [
+                Pair("owner", f"{pool.owner_kind} {pool.owner_key}".strip() or "none in this cluster"),
+                Pair("machine", " · ".join(one for one in (pool.machine, pool.gpu_model) if one) or "?"),
+                Pair("size", f"{size}; {bounds}"),
+                Pair("GPUs", f"{used} allocated, {pool.idle_nodes} nodes idle"),
+                *([Pair("resize", pool.why_not)] if pool.why_not else []),
+            ]
+        ),
+    ]
