@@ -1,6 +1,6 @@
 """Place 6: cluster events that concern GPUs, jobs and nodes."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from cockpit_widgets.types import TableSource
 from textual.binding import BindingType
@@ -15,7 +15,7 @@ from cockpit.views.states import why_empty
 
 class EventsScreen(TablePlace):
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings("open", "filter", "sort", "back", "help", "reverse", "mark", *EVERYWHERE)
+        *bindings("open", "why", "filter", "sort", "back", "help", "reverse", "mark", *EVERYWHERE)
     ]
     place = "events"
     said_column = "message"
@@ -31,6 +31,21 @@ class EventsScreen(TablePlace):
             filter_text=self.state.filter,
             namespace=self.state.namespace,
         )
+
+    @property
+    def why_kinds(self) -> tuple[str, ...]:
+        """What the event is about."""
+        return ("pod", "node", "job")
+
+    def row(self, kind: str, key: str) -> Any | None:
+        cluster = self.cockpit.cluster
+        event = cluster.store.get(Kind.EVENT, key)
+        if not isinstance(event, Event):
+            return None
+        if kind in ("pod", "node"):
+            return cluster.store.get(Kind.POD if kind == "pod" else Kind.NODE, event.object_uid)
+        uid = event.object_uid
+        return next((one for one in cluster.jobs.jobs.values() if uid in (one.uid, one.workload_uid)), None)
 
     def said(self, key: str) -> str:
         event = self.cockpit.cluster.store.get(Kind.EVENT, key)

@@ -141,7 +141,7 @@ KEYS: tuple[Key, ...] = (
         "Mark all rows that match the filter, or none",
         shown=False,
     ),
-    Key("why", "w", "why", "why", "Explain why the job is waiting"),
+    Key("why", "w", "why", "why", "Explain why it waits or is broken"),
     Key(
         "acknowledge",
         "a",

@@ -9,6 +9,7 @@ from textual.binding import BindingType
 from textual.widget import Widget
 from textual.widgets import Static
 
+from cockpit.model.gpu import Gpu
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
@@ -31,7 +32,7 @@ class NodeScreen(TablePlace):
     """
     kinds = ("node", "pod")
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings("open", "yaml", "filter", "verbs", "sort", "back", "help", "panel", kinds=kinds),
+        *bindings("open", "why", "yaml", "filter", "verbs", "sort", "back", "help", "panel", kinds=kinds),
         *bindings("reverse", "mark", *EVERYWHERE),
     ]
     place = "node"
@@ -103,8 +104,16 @@ class NodeScreen(TablePlace):
         if job is not None:
             self.cockpit.open_job(job.key)
 
-    def thing(self, kind: str) -> Node | Pod | None:
-        """The node of this page; the pod under the cursor, or the one that holds the device under it."""
+    @property
+    def why_kinds(self) -> tuple[str, ...]:
+        """The pod or the card under the cursor before the node."""
+        return ("pod", "node") if self.query_one("#pods", ResourceTable).has_focus else ("card", "node")
+
+    def thing(self, kind: str) -> Node | Pod | Gpu | None:
+        """The node of this page; the pod or card under the cursor, or the one that holds the card."""
+        if kind == "card":
+            key, cards = self.table.cursor_key, self.cockpit.cluster.store.gpus_on(self._node_name)
+            return next((one for one in cards if one.uuid == key), None)
         return self.node if kind == "node" else self._pod() if kind == "pod" else None
 
     def _pod(self) -> Pod | None:

@@ -17,7 +17,9 @@ from cockpit.views.states import why_empty
 class NodesScreen(TablePlace):
     kinds: ClassVar[tuple[str, ...]] = ("node",)
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings("open", "filter", "yaml", "verbs", "sort", "back", "help", "reverse", "mark", kinds=kinds),
+        *bindings(
+            "open", "why", "filter", "yaml", "verbs", "sort", "back", "help", "reverse", "mark", kinds=kinds
+        ),
         *bindings("mark.all", *EVERYWHERE),
     ]
     place = "nodes"

@@ -17,7 +17,7 @@ from cockpit.views.states import why_empty
 class PodsScreen(TablePlace):
     kinds = ("pod",)
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings("open", "filter", "logs", "verbs", "yaml", "sort", "back", "help", kinds=kinds),
+        *bindings("open", "why", "filter", "logs", "verbs", "yaml", "sort", "back", "help", kinds=kinds),
         *bindings("reverse", "mark", *EVERYWHERE),
     ]
     place = "pods"

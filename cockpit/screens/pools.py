@@ -37,7 +37,7 @@ class _Pools:
 class PoolsScreen(TablePlace):
     kinds = ("pool",)
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings("open", "verbs", "filter", "sort", "back", "help", "reverse", "mark", kinds=kinds),
+        *bindings("open", "why", "verbs", "filter", "sort", "back", "help", "reverse", "mark", kinds=kinds),
         *bindings(*EVERYWHERE),
     ]
     place = "pools"
@@ -74,8 +74,8 @@ class PoolNodesScreen(NodesScreen):
 
     kinds = ("pool", "node")
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings("open", "verbs", "filter", "yaml", "sort", "back", "help", "reverse", "mark", kinds=kinds),
-        *bindings(*EVERYWHERE[3:]),
+        *bindings("open", "why", "verbs", "filter", "yaml", "sort", "back", "help", "reverse", kinds=kinds),
+        *bindings("mark", *EVERYWHERE[3:]),
     ]
     place = "pool"
 
@@ -109,6 +109,10 @@ class PoolNodesScreen(NodesScreen):
     def chosen_pool(self) -> Pool | None:
         """The pool of this page; None where it is gone."""
         return self._pools.find(self.cockpit.cluster.store, self._key)
+
+    @property
+    def why_kinds(self) -> tuple[str, ...]:
+        return ("node", "pool")
 
     def thing(self, kind: str) -> Pool | Node | None:
         return self.chosen_pool() if kind == "pool" else super().thing(kind)

@@ -1,7 +1,7 @@
 """Place 4: queues with quota, who waits and why."""
 
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from cockpit_widgets import KeyValues
 from cockpit_widgets.types import TableSource
@@ -24,7 +24,7 @@ ENGINES_SECONDS = 10.0
 class QueuesScreen(TablePlace):
     kinds = ("queue",)
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings("open", "filter", "sort", "back", "help", "verbs", "reverse", "mark", kinds=kinds),
+        *bindings("open", "why", "filter", "sort", "back", "help", "verbs", "reverse", "mark", kinds=kinds),
         *bindings(*EVERYWHERE),
     ]
     place = "queues"
@@ -115,6 +115,17 @@ class QueueScreen(TablePlace):
         cluster = self.cockpit.cluster
         job = self._job_of(key)
         return "" if job is None else cluster.verdicts.of(job, self.cockpit.clock.cluster_now()).sentence
+
+    @property
+    def why_kinds(self) -> tuple[str, ...]:
+        return ("job", "queue")
+
+    def thing(self, kind: str) -> Any | None:
+        """The job under the cursor, or the queue of this page."""
+        if kind != "queue":
+            return super().thing(kind)
+        row = queue_page.row_of(self.cockpit.cluster.store, self._key)
+        return None if row is None else row.local or row.cluster
 
     def row(self, kind: str, key: str) -> Job | None:
         return self._job_of(key) if kind == "job" else None

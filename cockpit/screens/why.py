@@ -52,7 +52,6 @@ class WhyScreen(Place):
         self._revision = -1
         self._explained_at = 0.0  # monotonic
         self._explain_seconds = 0.0
-        self._standing = ""
         self._shown: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
 
     def body(self) -> Iterable[Widget]:
@@ -74,10 +73,6 @@ class WhyScreen(Place):
     @property
     def heading(self) -> str:
         return f"why {self._subject.text}"
-
-    @property
-    def aside(self) -> str:
-        return self._standing
 
     # ---- what is known
 
@@ -113,8 +108,6 @@ class WhyScreen(Place):
     def project(self) -> None:
         known = self._view()
         page = view.page(self._explained(known), known)
-        if page.standing != self._standing:
-            self._standing = page.standing
         room = max(20, self.size.width - MARGIN_CELLS)
         head, rest = (_folded(one, room) for one in (page.head, page.rest))
         if (head, rest) != self._shown:

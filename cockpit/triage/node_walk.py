@@ -36,12 +36,14 @@ def of_node(subject: Subject, view: ClusterView) -> Verdict:
 
 
 def of_card(subject: Subject, view: ClusterView) -> Verdict:
-    """What is wrong with a card: its own error, else what is wrong with its node."""
+    """What is wrong with a card: its own error, else what is wrong with its node, which is the root then."""
     name, _, index = subject.name.rpartition("/")
     for card in view.store.gpus_on(name):
         if str(card.index) == index and card.xid and xid_class(card.xid).is_bad:
             return finished(_of_xid([card], name), subject, gpus=1)
-    return msgspec.structs.replace(of_node(Subject("node", "", name), view), subject=subject)
+    node = Subject("node", "", name)
+    found = of_node(node, view)
+    return msgspec.structs.replace(found, subject=subject, root=node if found.is_trouble else None)
 
 
 def of_pool(subject: Subject, view: ClusterView) -> Verdict:
@@ -96,8 +98,7 @@ def judge(node: Node, store: StoreReader, now_seconds: float) -> CauseFound | No
         names: dict[str, object] = {"lost": lost, "expected": expected}
         text = "{lost} of {expected} GPUs are unhealthy"
         if errors:
-            names["error"] = _error_words(errors)
-            text += ": {error}"
+            text += ": " + _error_words(errors)
         return draft("D10", text, names=names, sureness=Sureness.PROVED, evidence=(said,))
     if not expected and not shown and label(node.labels, _PRESENT) == "true":
         return _dark(node, store, now_seconds, 0)
@@ -118,21 +119,21 @@ def judge(node: Node, store: StoreReader, now_seconds: float) -> CauseFound | No
 
 def _of_xid(cards: list[Gpu], node: str) -> CauseFound:
     said = Evidence(f"Node {node}", "DCGM_FI_DEV_XID_ERRORS", ", ".join(str(one.xid) for one in cards))
-    return draft("D10", "{error}", names={"error": _error_words(cards)}, evidence=(said,))
+    advice = xid_class(cards[0].xid or 0).value
+    return draft("D10", f"{_error_words(cards)}: {advice}", evidence=(said,))
 
 
 def _error_words(cards: list[Gpu]) -> str:
-    """`a double-bit memory error on GPU 3 (Xid 48): drain the node, then reset the GPU`."""
+    """`a double-bit memory error on GPU 3 (Xid 48)`."""
     first = cards[0]
     code = first.xid or 0
     more = f" and {len(cards) - 1} more" if len(cards) > 1 else ""
     meaning = xid_meaning(code)
-    words = (
+    return (
         f"{meaning} on GPU {first.index} (Xid {code}){more}"
         if meaning
         else f"Xid {code} on GPU {first.index}{more}"
     )
-    return f"{words}: {xid_class(code).value}"
 
 
 def _not_ready(node: Node, store: StoreReader, now_seconds: float) -> CauseFound | None:

@@ -26,9 +26,8 @@ NAME_CELLS = 16
 
 
 class WhyPage(NamedTuple):
-    """The page: `standing` is what the header says beside its name; lines bring their tone along."""
+    """The page: what stands above the offers, the offers, what stands below; lines bring their tone along."""
 
-    standing: str
     head: tuple[str, ...]
     offers: tuple[Change, ...]
     rest: tuple[str, ...]
@@ -46,7 +45,7 @@ def page(verdict: Verdict, view: ClusterView) -> WhyPage:
         parts += [_counts(job), *_workloads(job, view.store, now_seconds), _pods(members)]
         parts.append(_events(job, members, view.store, now_seconds))
     rest = [line for part in parts if part for line in ("", *part)][1:]
-    return WhyPage(_standing(verdict, now_seconds), tuple(_head(verdict)), verdict.changes, tuple(rest))
+    return WhyPage(tuple(_head(verdict, now_seconds)), verdict.changes, tuple(rest))
 
 
 def lines(verdict: Verdict, view: ClusterView) -> list[str]:
@@ -55,7 +54,7 @@ def lines(verdict: Verdict, view: ClusterView) -> list[str]:
     offers: list[str] = []
     if told.offers:
         offers = ["", "It would start if", *map(_offer_line, told.offers)]
-    return [f"why {verdict.subject.text}: {told.standing}", *told.head, *offers, "", *told.rest]
+    return [f"why {verdict.subject.text}", *told.head, *offers, "", *told.rest]
 
 
 def _offer_line(one: Change) -> str:
@@ -64,17 +63,17 @@ def _offer_line(one: Change) -> str:
 
 def _standing(verdict: Verdict, now_seconds: float) -> str:
     """`pending 41m · proved by numbers`."""
-    if not verdict.is_trouble:
-        return verdict.state or "nothing is wrong"
     age = "" if verdict.since_seconds is None else fmt.since(verdict.since_seconds, now_seconds)
     words = " ".join(part for part in (verdict.state or "in trouble", age) if part)
     return f"{words} · {verdict.sureness}"
 
 
-def _head(verdict: Verdict) -> list[str]:
+def _head(verdict: Verdict, now_seconds: float) -> list[str]:
     """The sentence, what it means and what helps, and how many nodes pass each filter."""
     nothing = f"{verdict.subject.key} is {verdict.state}; nothing blocks it" if verdict.state else ""
     text: list[str] = [ToneLine(verdict.sentence or nothing or "nothing is wrong with it", "strong")]
+    if verdict.is_trouble:
+        text.append(ToneLine(_standing(verdict, now_seconds), "warn"))
     row = BY_ID.get(verdict.cause)
     if row is not None:
         text.append(ToneLine(f"{row.id} {row.meaning}. {row.remedy}", "dim"))
@@ -100,13 +99,13 @@ def funnel_line(funnel: Funnel) -> str:
 # ---- offers
 
 OFFERS: tuple[Field[Change], ...] = (
-    Field(Column("words", "It would start if", 30, grow=10, wish=90), lambda one, _: Cell(one.words)),
+    Field(Column("words", "It would start if", 40, grow=10, wish=90), lambda one, _: Cell(one.words)),
     Field(
-        Column("checked", "checked", 8, priority=2),
+        Column("checked", "checked", 9, priority=3),
         lambda one, _: Cell("starts", "good") if one.is_checked else Cell("not tried", "dim"),
     ),
     Field(
-        Column("verb", "enter", 9, priority=2),
+        Column("verb", "enter", 14, priority=2),
         lambda one, _: Cell(one.verb.replace(".", " ") if one.verb else "command", "" if one.verb else "dim"),
     ),
 )
@@ -142,15 +141,16 @@ def expected_words(found: Expected, now_seconds: float) -> str:
     """`in 20m to 50m (14:40 to 15:10 UTC), from 3 running jobs and 41 past runs`; else why it is unknown."""
     if found.from_seconds is None or found.to_seconds is None:
         return found.why
-    spans = " to ".join(
-        fmt.age(max(0.0, one - now_seconds)) for one in (found.from_seconds, found.to_seconds)
-    )
-    times = " to ".join(_clock(one) for one in (found.from_seconds, found.to_seconds))
+    ends = (found.from_seconds, found.to_seconds)
+    spans = " to ".join(fmt.age(max(0.0, one - now_seconds)) for one in ends)
+    times = " to ".join(_clock(one, now_seconds) for one in ends)
     return f"in {spans} ({times} UTC), {found.why}"
 
 
-def _clock(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%H:%M")
+def _clock(seconds: float, now_seconds: float) -> str:
+    """`14:40`, on another day `Tue 14:40`."""
+    then, now = (datetime.fromtimestamp(one, UTC) for one in (seconds, now_seconds))
+    return then.strftime("%H:%M" if then.date() == now.date() else "%a %H:%M")
 
 
 # ---- what it rests on

@@ -4,7 +4,7 @@ the facts of a node, card, queue or pool."""
 from collections.abc import Iterable, Sequence
 from statistics import median
 
-from cockpit_widgets.types import Pair
+from cockpit_widgets.types import Pair, ToneLine
 
 from cockpit.gangs import registry
 from cockpit.model.gang import LocalQueue, Workload
@@ -140,6 +140,8 @@ def _card(text: str, view: ClusterView) -> list[str]:
                 Pair("read", f"{fmt.since(card.sampled_seconds, view.now_seconds)} ago"),
             ]
         ),
+        "",
+        ToneLine(f"node {name}", "dim"),
         *_node(name, view),
     ]
 

@@ -17,9 +17,10 @@ from tests.tui.deck import ScriptedApp, settle
 from tests.tui.estate import Estate
 from tests.tui.offering import OfferingApp
 from tests.tui.shared_estate import SharedEstate
+from tests.tui.why_app import WhyApp, WhyEstate
 
 PATIENCE_SECONDS = 30.0
-SMALL, WIDE = (80, 24), (200, 60)
+SMALL, MIDDLE, WIDE = (80, 24), (120, 40), (200, 60)
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,8 @@ def nothing() -> None:
 UNREACHABLE = "The API server at https://10.20.0.7:6443 does not answer within 10 s; check the network."
 JOB = ("2", "down", "down", "down", "down", "down", "enter")
 CROWD = ("2", "slash", *"llm-512", "enter", "enter")
+WHY_JOB = ("2", "slash", *"sweep-13", "enter", "w")
+WHY_POD = ("7", "slash", *"sweep-13-0", "enter", "w")
 FORM = ("2", "N", *"llama-sft", "tab", "tab", "tab", "tab", "4", "tab", "8", "tab", *"hub/train")
 
 SCENES = (
@@ -113,7 +116,16 @@ SCENES = (
     Scene("events-80x24", ("6",), SMALL),
     Scene("pods", ("7",)),
     Scene("pods-80x24", ("7",), SMALL),
-    Scene("why", ("2", "w")),
+    Scene("why-job", WHY_JOB, MIDDLE, estate=WhyEstate, until="starts", app=WhyApp),
+    Scene("why-job-80x24", WHY_JOB, SMALL, estate=WhyEstate, until="starts", app=WhyApp),
+    Scene("why-job-200x60", WHY_JOB, WIDE, estate=WhyEstate, until="starts", app=WhyApp),
+    Scene("why-queued", ("2", "down", "w"), MIDDLE),
+    Scene("why-pod", WHY_POD, MIDDLE, estate=WhyEstate, app=WhyApp),
+    Scene("why-node", ("3", "slash", *"h100-07", "enter", "w"), MIDDLE),
+    Scene("why-node-80x24", ("3", "slash", *"h100-07", "enter", "w"), SMALL),
+    Scene("why-card", ("3", "slash", *"h100-07", "enter", "enter", "down", "down", "down", "w"), MIDDLE),
+    Scene("why-queue", ("4", "w"), MIDDLE),
+    Scene("why-pool", ("5", "down", "w"), MIDDLE),
     Scene("help", ("2", "question_mark"), write=True),
     Scene("help-80x24", ("2", "question_mark"), SMALL, write=True),
     Scene("palette", ("2", "colon")),

@@ -31,7 +31,7 @@ def test_what_waits_is_explained_and_needs_a_human(waiting: Cluster, capsys: Cap
     code, out, _ = run(capsys, "why", "pod/big")
     assert code == 3
     first, sentence, *rest = out.splitlines()
-    assert first.startswith("why pod team-a/big: ")
+    assert first == "why pod team-a/big"
     assert "16 GPUs" in sentence and "8" in sentence
     assert any(line.startswith("Evidence") and NO_ROOM in line for line in rest)
 

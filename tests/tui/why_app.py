@@ -1,0 +1,105 @@
+"""Why pages with everything on them: an estate with a job that waits for room, and the past of others; and
+the cockpit before a server that also tells the objects of pods, so that offers can be tried."""
+
+from types import SimpleNamespace
+from typing import Any
+
+from cockpit.model.job import JobObject, ReplicaSpec
+from cockpit.model.pod import Pod
+from cockpit.model.record import Condition, Kind
+from tests.tui.deck import ScriptedApp
+from tests.tui.estate import GPU, NOW, Estate
+
+PAST = 16
+
+
+class WhyEstate(Estate):
+    """The scripted estate, and `team-c/sweep-13`, whose eight pods of eight GPUs find five nodes free."""
+
+    def __init__(self, seed: int = 7) -> None:
+        super().__init__(seed)
+        self._stuck("team-c", "sweep-13", 8, 8)
+        for number in range(PAST):
+            self._past(number)
+
+    def _past(self, number: int) -> None:
+        born = NOW - 30_000 + 900 * number
+        begun, ended = born + 300 + 20 * number, born + 6_000 + 400 * number
+        done = Condition("Complete", "True", "CompletionsReached", "", ended)
+        self.add(
+            Kind.JOB,
+            JobObject(
+                uid=f"job-sweep-past-{number}", name=f"sweep-{30 + number}", namespace="team-c",
+                api_version="batch/v1", kind="Job", created_seconds=born, succeeded=8,
+                replicas=(ReplicaSpec("main", 8, 8, GPU),),
+                started_seconds=begun, finished_seconds=ended, conditions=(done,),
+            ),
+        )  # fmt: skip
+
+
+class WhyApp(ScriptedApp):
+    """Pods are read as the store has them; every other list is empty."""
+
+    def __init__(self, estate: Estate | None, **options: Any) -> None:
+        super().__init__(estate, **options)
+        self.asked: list[str] = []
+        self.sent: list[str] = []
+        session: Any = self.attachment.session
+        self._before = session.request
+        session.request = self._answer
+
+    async def _answer(self, method: str, path: str, **more: Any) -> Any:
+        self.asked.append(path)
+        tree: dict[str, Any]
+        *_, collection, name = path.split("/")
+        is_rehearsal = ("dryRun", "All") in (more.get("query") or ())
+        if method != "GET" and not is_rehearsal and collection != "selfsubjectaccessreviews":
+            self.sent.append(f"{method} {path}")
+        if method != "GET":
+            return await self._before(method, path, **more)
+        if collection == "pods" or "/namespaces/" not in path:
+            pods = self.attachment.store.records(Kind.POD).values()
+            tree = next((_as_read(one) for one in pods if one.name == name), {"items": []})
+            return SimpleNamespace(status=200, ok=True, body=b"{}", json=lambda: tree, message=lambda: "")
+        found = await self._before(method, path, **more)
+        if collection == "jobs" and found.json():
+            tree = {**found.json(), "spec": _SPEC}
+            return SimpleNamespace(status=200, ok=True, body=b"{}", json=lambda: tree, message=lambda: "")
+        return (
+            found
+            if found.json()
+            else SimpleNamespace(
+                status=200, ok=True, body=b"{}", json=lambda: {"items": []}, message=lambda: ""
+            )
+        )
+
+
+_SPEC = {
+    "parallelism": 8,
+    "completions": 8,
+    "template": {
+        "spec": {
+            "restartPolicy": "Never",
+            "containers": [
+                {
+                    "name": "main",
+                    "image": "registry.example/train:1.4",
+                    "command": ["train"],
+                    "resources": {"requests": {GPU: "8"}, "limits": {GPU: "8"}},
+                }
+            ],
+        }
+    },
+}
+
+
+def _as_read(pod: Pod) -> dict[str, Any]:
+    """The pod's object, as far as a fit looks at it."""
+    asked = {
+        "cpu": f"{pod.cpu_millicores}m",
+        "memory": str(pod.memory_bytes),
+        **({pod.gpu_resource or "nvidia.com/gpu": str(pod.gpus)} if pod.gpus else {}),
+    }
+    container = {"name": "main", "image": pod.image, "resources": {"requests": asked, "limits": asked}}
+    metadata = {"name": pod.name, "namespace": pod.namespace, "uid": pod.uid}
+    return {"metadata": metadata, "spec": {"containers": [container]}}
