@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from cockpit.actions.planning import FreshPlanning, Planning
     from cockpit.actions.verbs.verb import Verb
     from cockpit.local_state.audit import Audit
-    from cockpit.triage.finding import Attention
     from cockpit.model.job import Job
+    from cockpit.triage.finding import Attention
 
 CALM_SECONDS = 0.5
 """So long after the big lists are in the collector puts them aside: what they hold is to be seen first."""

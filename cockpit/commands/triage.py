@@ -38,7 +38,8 @@ async def watch(
         while True:
             notes = await live.settle(NEEDED, options.timeout, with_gpus=True)
             now_seconds = clock.cluster_now()
-            found = needs_human(live.attachment.store, live.attachment.jobs, now_seconds, chosen.namespace)
+            store, jobs = live.attachment.store, live.attachment.jobs
+            found = needs_human(store, jobs, now_seconds, chosen.namespace)
             news = [(one.key, one.sentence) for one in found]
             if news != printed:
                 put(page(options, live, found, now_seconds))

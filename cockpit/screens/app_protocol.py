@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from cockpit.actions.planning import FreshPlanning
     from cockpit.actions.verbs.verb import Verb
     from cockpit.gangs.engine import InstalledEngine
-    from cockpit.triage.verdicts import Verdicts
     from cockpit.model.job import Job
+    from cockpit.triage.verdicts import Verdicts
 
 
 Inspection = Literal["why", "logs", "yaml"]

@@ -74,7 +74,7 @@ class PoolNodesScreen(NodesScreen):
 
     kinds = ("pool", "node")
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings("open", "why", "verbs", "filter", "yaml", "sort", "back", "help", "reverse", kinds=kinds),
+        *bindings("open", "why", "verbs", "filter", "back", "help", "yaml", "sort", "reverse", kinds=kinds),
         *bindings("mark", *EVERYWHERE[3:]),
     ]
     place = "pool"
