@@ -1,9 +1,14 @@
 """What would hold a job besides, were its cause mended: its pods do not exist yet, its templates do."""
 
+from collections.abc import Collection
+
 import msgspec
 
+from cockpit.model.node import Node
+from cockpit.model.record import Kind
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.funnel import sift
+from cockpit.triage.room import amount
 from cockpit.triage.shortage import all_causes
 from cockpit.triage.verdict import Verdict
 from cockpit.triage.wanted import wanted_of
@@ -18,8 +23,12 @@ def with_further(verdict: Verdict, view: ClusterView) -> Verdict:
     if wanted is None or wanted.pods:
         return verdict
     found: dict[str, None] = dict.fromkeys(verdict.also)
+    nodes: Collection[Node] = view.store.records(Kind.NODE).values()
     for part in wanted.parts:
         sifted = sift(view.store, part.shape, view.around)
         if sifted.stopped:
             found |= dict.fromkeys(all_causes(sifted))
+        offered = sum(amount(node, part.shape.gpu_resource) for node in nodes)
+        if part.count * part.shape.gpus > offered:  # each pod may find a node, all of them never
+            found["C1"] = None
     return msgspec.structs.replace(verdict, also=tuple(one for one in found if one != verdict.cause))

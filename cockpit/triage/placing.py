@@ -147,7 +147,7 @@ def _unseen(pod: Pod, context: PlacementContext) -> CauseFound:
     names = {"scheduler": who}
     evidence = (of_pod(pod, "spec.schedulerName", who, pod.created_seconds),)
     if waited is not None and waited >= UNSEEN_SECONDS and pod.scheduler not in DEFAULT_SCHEDULERS:
-        return draft(
+        found = draft(
             "C24",
             "no scheduler called {scheduler} looks at it",
             names=names,
@@ -155,6 +155,7 @@ def _unseen(pod: Pod, context: PlacementContext) -> CauseFound:
             evidence=evidence,
             since_seconds=pod.created_seconds,
         )
+        return _with_more(found, pod, context)
     return draft(
         "C31",
         "not yet processed by scheduler {scheduler}",

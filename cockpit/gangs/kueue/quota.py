@@ -179,6 +179,23 @@ def not_offered(workload: Workload, store: StoreReader, cluster_queue: str) -> T
     return None
 
 
+def is_beyond(workload: Workload, store: StoreReader, cluster_queue: str) -> bool:
+    """True where it asks for more GPUs than any flavor of its queue can ever have, its cohort's included."""
+    target: ClusterQueue | None = store.by_key(Kind.CLUSTER_QUEUE, cluster_queue) if cluster_queue else None
+    if target is None:
+        return False
+    for resource in {
+        name for part in workload.pod_sets for name, _ in part.resources if is_gpu_resource(name)
+    }:
+        rows = [row for row in target.quotas if row.resource == resource]
+        if any(target.cohort and row.borrowing_limit is None for row in rows):
+            continue  # what the cohort has is not told here
+        most = sum(row.nominal + (row.borrowing_limit or 0) for row in rows)
+        if rows and _amount(workload, resource) > most:
+            return True
+    return False
+
+
 def figure(resource: str, amount: int | None, raw: str = "") -> str:
     """The number as a person says it: cores, GiB, devices."""
     if amount is None:

@@ -25,7 +25,8 @@ def why_queued(workload: Workload, store: StoreReader, cluster_queue: str) -> To
     """The reason of a workload in line."""
     stopped = _stopped(workload, store, cluster_queue)
     if stopped is not None:
-        return stopped
+        then = (("then", "B2"),) if quota.is_beyond(workload, store, cluster_queue) else ()
+        return stopped._replace(facts=(*stopped.facts, *then))
     if _backs_off(workload):
         tries = counted(workload.requeue_count, "try", "tries")
         text = f"backs off after {tries} before it queues again"

@@ -478,3 +478,11 @@ def test_one_that_is_put_back_again_and_again_says_how_often() -> None:
     )
     found = verdict(one, store_of(*QUEUES, one))
     assert (found.cause, found.reason) == ("B13", "put back 4 times: its pods were not ready in time")
+
+
+def test_a_job_larger_than_its_stopped_queue_tells_that_too() -> None:
+    stopped = cluster_queue(nominal=8, stop_policy="Hold", conditions=(is_("Active", "False", "Stopped"),))
+    large, fitting = workload("large", gpus=16), workload("small", gpus=8)
+    found = [verdict(one, store_of(local_queue(), stopped, one)) for one in (large, fitting)]
+    assert [one.cause for one in found] == ["B5", "B5"]
+    assert [dict(one.facts).get("then") for one in found] == ["B2", None]

@@ -236,3 +236,22 @@ def test_a_group_that_counts_a_part_which_waits_for_it_is_a_deadlock() -> None:
         "launcher waits for node to be ready: 0 of 1 so far; their group waits for 3 pods: deadlock"
     )
     assert "B16" in found.also
+
+
+def test_what_would_hold_a_job_besides_is_told_before_it_has_pods() -> None:
+    """Suspended, larger than the cluster, and for nodes that are not there."""
+    one = stage()
+    one.pool(2)
+    one.job(JOB, pod_spec(gpus=8, nodeSelector={"pool": "gold"}), pods=3, suspend=True, status={"active": 0})
+    found = verdict(one)
+    assert found.cause == "A7"
+    assert set(found.also) >= {"C8", "C1"}
+
+
+def test_a_pod_without_a_scheduler_tells_what_would_hold_it_with_one() -> None:
+    one = stage()
+    one.pool(2)
+    spec = pod_spec(gpus=8, nodeSelector={"pool": "gold"}, schedulerName="nobody")
+    one.job_pod(one.job(JOB, spec), spec)
+    found = verdict(one)
+    assert (found.cause, found.also) == ("C24", ("C8",))
