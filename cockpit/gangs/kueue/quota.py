@@ -180,7 +180,7 @@ def not_offered(workload: Workload, store: StoreReader, cluster_queue: str) -> T
 
 
 def is_beyond(workload: Workload, store: StoreReader, cluster_queue: str) -> bool:
-    """True where it asks for more GPUs than any flavor of its queue can ever have, its cohort's included."""
+    """True where it asks for more GPUs than all flavors of its queue can ever have, with what they borrow."""
     target: ClusterQueue | None = store.by_key(Kind.CLUSTER_QUEUE, cluster_queue) if cluster_queue else None
     if target is None:
         return False
