@@ -1,7 +1,8 @@
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-PodParts = tuple[bytes, bytes | None, bytes, bytes, str, str, bytes]
+PodParts = tuple[bytes | None, bytes, bytes, str, str, bytes]
+Read = Callable[[bytes, PodParts], Any]
 Names = tuple[bytes, bytes, bytes, bytes]
 
 class Members:
@@ -15,9 +16,10 @@ class Members:
         kept: int,
         /,
     ) -> Members: ...
-    def one(self, raw: bytes, /) -> Any | PodParts | None: ...
-    def learn(self, key: bytes, record: Any, /) -> None: ...
-    def run(self, data: bytes, at: int, most: int, longest_bytes: int, /) -> tuple[list[Any], int]: ...
+    def one(self, raw: bytes, read: Read, /) -> Any | None: ...
+    def run(
+        self, data: bytes, at: int, most: int, longest_bytes: int, read: Read, /
+    ) -> tuple[list[Any], int]: ...
 
 def node(
     raw: bytes, names: Names, labels: Mapping[bytes, tuple[str, str]], /

@@ -217,62 +217,80 @@ static int fill(members *self, const gist *g, PyObject *record) {
     return 1;
 }
 
-/* A copy of `first` with what differs; NULL where the parser has to decide, with an error set where that is not allowed. */
-static PyObject *alike(members *self, const gist *g, PyObject *first) {
+static PyObject *copied(members *self, const gist *g, PyObject *first) {
     Py_INCREF(first); /* the memos run Python */
     PyObject *record = PyObject_CallFunctionObjArgs(self->copy, first, NULL);
     Py_DECREF(first);
     if (record != NULL && !fill(self, g, record)) Py_CLEAR(record);
+    return record;
+}
+
+/* What a pod is made of: (key, volumes, metadata, node, address, started). The key is of spec and status and ends with the
+ * volumes; None where the spec names a pod group, too. Spoils the key of the gist. */
+static PyObject *parts_of(gist *g) {
+    PyObject *key;
+    if (g->has_group || g->meta.at == NULL)
+        key = Py_NewRef(Py_None);
+    else {
+        memmove(g->key + g->meta_begins, g->key + g->meta_ends, g->key_size - g->meta_ends);
+        g->key_size -= g->meta_ends - g->meta_begins;
+        key = bytes_of(key_of(g));
+    }
+    return Py_BuildValue("(NNNNNN)", key, part_of(g, VOLUMES), bytes_of(g->meta), string_of(g->slots[PLACE]),
+                         string_of(g->slots[ADDRESS]), bytes_of(g->slots[STARTED]));
+}
+
+static int learn(members *self, PyObject *key, PyObject *record) {
+    Py_CLEAR(self->last);
+    if (PyDict_Size(self->like) >= self->kept) PyDict_Clear(self->like);
+    PyObject *hash = PyLong_FromUnsignedLongLong(hash_of(text_of(key)));
+    PyObject *known = PyTuple_Pack(2, key, record);
+    int failed = hash == NULL || known == NULL || PyDict_SetItem(self->like, hash, known) < 0;
+    Py_XDECREF(hash);
+    Py_XDECREF(known);
+    return !failed;
+}
+
+/* The record of the first of its kind, from Python's `read`, and remembered. */
+static PyObject *first_read(members *self, gist *g, text raw, PyObject *read) {
+    PyObject *key = bytes_of(key_of(g)), *whole = bytes_of(raw), *parts = parts_of(g), *record = NULL;
+    if (key != NULL && whole != NULL && parts != NULL) record = PyObject_CallFunctionObjArgs(read, whole, parts, NULL);
+    if (record != NULL && (PyObject *)Py_TYPE(record) != self->type) {
+        PyErr_SetString(PyExc_TypeError, "what was read is no record");
+        Py_CLEAR(record);
+    }
+    if (record != NULL && !learn(self, key, record)) Py_CLEAR(record);
+    Py_XDECREF(key);
+    Py_XDECREF(whole);
+    Py_XDECREF(parts);
+    return record;
+}
+
+/* The record of one pod; NULL where the parser has to decide, with an error set where that is not allowed. */
+static PyObject *record_of(members *self, gist *g, text raw, PyObject *read) {
+    if (!pod_gist(g, &self->of, raw)) return NULL;
+    PyObject *first = first_of(self, g), *record = NULL;
+    if (first != NULL)
+        record = copied(self, g, first);
+    else if (!PyErr_Occurred())
+        record = first_read(self, g, raw, read);
     if (record == NULL && PyErr_ExceptionMatches(PyExc_Exception) && !PyErr_ExceptionMatches(PyExc_MemoryError))
         PyErr_Clear(); /* the parser says what is wrong */
     return record;
 }
 
-/* (key, key of spec and status, volumes, metadata, node, address, started) of a pod that is the first of its kind; both
- * keys end with the volumes. None for that of spec and status where the spec names a pod group, too. */
-static PyObject *members_parts(gist *g) {
-    PyObject *key = bytes_of(key_of(g)), *akin = NULL;
-    if (g->has_group || g->meta.at == NULL)
-        akin = Py_NewRef(Py_None);
-    else {
-        memmove(g->key + g->meta_begins, g->key + g->meta_ends, g->key_size - g->meta_ends);
-        g->key_size -= g->meta_ends - g->meta_begins;
-        akin = bytes_of(key_of(g));
-    }
-    return Py_BuildValue("(NNNNNNN)", key, akin, part_of(g, VOLUMES), bytes_of(g->meta), string_of(g->slots[PLACE]),
-                         string_of(g->slots[ADDRESS]), bytes_of(g->slots[STARTED]));
-}
-
-/* The record of a pod, its parts where it is the first of its kind, None where the parser has to decide. */
-static PyObject *members_one(PyObject *object, PyObject *raw) {
-    members *self = (members *)object;
-    gist g;
-    text given = text_of(raw);
-    if (PyErr_Occurred()) return NULL;
-    if (!pod_gist(&g, &self->of, given)) Py_RETURN_NONE;
-    PyObject *first = first_of(self, &g);
-    if (first == NULL) return PyErr_Occurred() ? NULL : members_parts(&g);
-    PyObject *made = alike(self, &g, first);
-    if (made == NULL && !PyErr_Occurred()) Py_RETURN_NONE;
-    return made;
-}
-
-/* learn(key, record) */
-static PyObject *members_learn(PyObject *object, arguments given, Py_ssize_t count) {
-    members *self = (members *)object;
-    if (count != 2 || !PyBytes_Check(given[0]) || (PyObject *)Py_TYPE(given[1]) != self->type) {
-        PyErr_SetString(PyExc_TypeError, "learn takes a key and its record");
+/* one(raw, read): the record of a pod, None where the parser has to decide. */
+static PyObject *members_one(PyObject *object, arguments given, Py_ssize_t count) {
+    if (count != 2) {
+        PyErr_SetString(PyExc_TypeError, "one takes the object and who reads the first of its kind");
         return NULL;
     }
-    Py_CLEAR(self->last);
-    if (PyDict_Size(self->like) >= self->kept) PyDict_Clear(self->like);
-    PyObject *hash = PyLong_FromUnsignedLongLong(hash_of(text_of(given[0])));
-    PyObject *known = PyTuple_Pack(2, given[0], given[1]);
-    int failed = hash == NULL || known == NULL || PyDict_SetItem(self->like, hash, known) < 0;
-    Py_XDECREF(hash);
-    Py_XDECREF(known);
-    if (failed) return NULL;
-    Py_RETURN_NONE;
+    gist g;
+    text raw = text_of(given[0]);
+    if (PyErr_Occurred()) return NULL;
+    PyObject *made = record_of((members *)object, &g, raw, given[1]);
+    if (made == NULL && !PyErr_Occurred()) Py_RETURN_NONE;
+    return made;
 }
 
 /* The next frame behind a 4-byte length; 0 where it is not whole, or longer than that. */
@@ -296,13 +314,13 @@ static void fetch(const uint8_t *at, const uint8_t *end) {
 #endif
 }
 
-/* run(data, at, most, longest_bytes) -> (records, at): up to the first frame that is no added pod of a known key. */
+/* run(data, at, most, longest_bytes, read) -> (records, at): up to the first frame that is no added pod, or that only
+ * the parser can read. */
 static PyObject *members_run(PyObject *object, arguments given, Py_ssize_t count) {
-    if (count != 4) {
-        PyErr_SetString(PyExc_TypeError, "run takes the bytes, where to begin, how many objects and the longest frame");
+    if (count != 5) {
+        PyErr_SetString(PyExc_TypeError, "run takes the bytes, where to begin, how many objects, the longest frame, read");
         return NULL;
     }
-    members *self = (members *)object;
     text data = text_of(given[0]), frame, type, raw;
     Py_ssize_t at = PyLong_AsSsize_t(given[1]), most = PyLong_AsSsize_t(given[2]), longest = PyLong_AsSsize_t(given[3]);
     if (PyErr_Occurred()) return NULL;
@@ -316,8 +334,7 @@ static PyObject *members_run(PyObject *object, arguments given, Py_ssize_t count
     while (most-- > 0 && next_frame(data, (size_t)at, (size_t)longest, &frame) && event_of(frame, &type, &raw) &&
            type.size == 5 && memcmp(type.at, "ADDED", 5) == 0) {
         fetch(frame.at + frame.size, data.at + data.size);
-        PyObject *first = pod_gist(&g, &self->of, raw) ? first_of(self, &g) : NULL;
-        PyObject *record = first == NULL ? NULL : alike(self, &g, first);
+        PyObject *record = record_of((members *)object, &g, raw, given[4]);
         if (record == NULL) break;
         int failed = PyList_Append(made, record);
         Py_DECREF(record);
@@ -332,8 +349,7 @@ static PyObject *members_run(PyObject *object, arguments given, Py_ssize_t count
 }
 
 static PyMethodDef MEMBERS_METHODS[] = {
-    {"one", members_one, METH_O, "The record of a pod, else what it is made of; None where the parser has to decide."},
-    {"learn", (PyCFunction)(void (*)(void))members_learn, METH_FASTCALL, "Remember the record of a key."},
+    {"one", (PyCFunction)(void (*)(void))members_one, METH_FASTCALL, "The record of a pod, or None."},
     {"run", (PyCFunction)(void (*)(void))members_run, METH_FASTCALL, "Records of added pods, and where they end."},
     {NULL, NULL, 0, NULL}};
 

@@ -5,11 +5,10 @@ between members: names, times, node, address, rank. A pod with a known key is a 
 those replaced; any other pod, and any that is out of the ordinary, goes through the parser. Where `_gist`
 was not compiled, all of them do: the records are the same (`tests/unit/kube/test_pod_memo.py`).
 
-In a list the members follow one another, so that C goes on from frame to frame (`Remembering.run`) and Python
-is asked for the first of each kind only.
+In a list C goes on from frame to frame (`Remembering.run`), and Python is asked for the first of each kind.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -79,25 +78,20 @@ class Remembering:
 
     def __init__(self, parse: Parse) -> None:
         self._moments = Memo(moment)
-        members = Members(_NAMES, Pod, WORDS, self._moments, Memo(_rank), KEPT)
+        self._members = Members(_NAMES, Pod, WORDS, self._moments, Memo(_rank), KEPT)
         self._parse = parse
-        self._one, self._learn = members.one, members.learn
         self._akin: dict[bytes, Pod] = {}  # by spec and status
         self._shapes: dict[bytes, Pod] = {}  # by the same without the volumes
-        self.run = members.run
-        """`run(data, at, most, longest_bytes)`: records of the watch events that stand at `at` behind their
-        lengths, `most` at most, and where they end: before the first that is anything but an added pod like
-        one that was read before, or that is not whole. Nothing is skipped."""
 
     def __call__(self, raw: bytes) -> Pod:
-        found = self._one(raw)
-        if isinstance(found, Pod):
-            return found
-        if found is None:
-            return self._parse(raw)
-        made = self._first(raw, found[1:])
-        self._learn(found[0], made)
-        return made
+        found: Pod | None = self._members.one(raw, self._first)
+        return self._parse(raw) if found is None else found
+
+    def run(self, data: bytes, at: int, most: int, longest_bytes: int) -> tuple[Sequence[Pod], int]:
+        """Records of the watch events that stand at `at` behind their lengths, `most` at most, and where they
+        end: before the first that is anything but an added pod, that is not whole, or that only the parser
+        can read. Nothing is skipped."""
+        return self._members.run(data, at, most, longest_bytes, self._first)
 
     def _first(self, raw: bytes, parts: tuple[bytes | None, bytes, bytes, str, str, bytes]) -> Pod:
         """The record of a pod that is the first of its kind."""
