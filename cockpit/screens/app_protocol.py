@@ -16,6 +16,7 @@ from cockpit.api_server import ApiServer
 from cockpit.clock import Clock
 from cockpit.model.job_reader import JobReader
 from cockpit.model.pod import Pod
+from cockpit.model.remembered import LoadSample
 from cockpit.model.right import RightsReader
 from cockpit.model.trend_reader import TrendReader
 from cockpit.telemetry.focus import Focus
@@ -149,6 +150,14 @@ class TroubleWatch(Protocol):
 
     def take_back(self, found: Attention, /) -> None:
         """It needs a human after all."""
+
+    @property
+    def load(self) -> LoadSample:
+        """What is asked for and used now."""
+
+    @property
+    def loads(self) -> tuple[LoadSample, ...]:
+        """The same a minute, as far as this host has seen it in the last hour."""
 
     @property
     def left_seconds(self) -> float | None:

@@ -25,10 +25,15 @@ from cockpit.views import heat
 from cockpit.views import now as view
 from cockpit.views.attention import SINCE_LEFT, AttentionRow, attention_table, row_of, since_left_row
 from cockpit.views.fleet import fleet
+from cockpit.views.load import load_line
 from cockpit.views.states import telemetry_trouble, why_empty
 
 NARROW_CELLS = 100
 PANEL_LINES = 30
+LOAD_LINES = 36
+"""From this height on the last hour stands below what needs a human."""
+_LEAST_SHARE = 0.4
+"""What needs a human gets this share of the height at least, and whatever the rest leaves."""
 _MORE = ("logs", "metric", "panel")
 
 
@@ -43,6 +48,8 @@ class NowScreen(Place):
     NowScreen #panels { height: auto; max-height: 40%; margin-top: 1; }
     NowScreen #pools { width: 1fr; height: auto; min-height: 4; }
     NowScreen #queues { width: 1fr; height: auto; min-height: 4; margin-left: 2; }
+    NowScreen #load { display: none; height: 1; padding: 0 2; color: $text-muted; }
+    NowScreen.tall #load.known { display: block; }
     NowScreen.small #panels { display: none; }
     """
     kinds = ("job", "node")
@@ -57,10 +64,12 @@ class NowScreen(Place):
         self._metric = heat.Metric.DUTY
         self._rows: dict[str, AttentionRow] = {}
         self._troubles: dict[str, Trouble] = {}
-        self._fleet_title = ""
+        self._fleet_title = self._load_line = ""
+        self._lines = (0, 0)
 
     def body(self) -> Iterable[Widget]:
         yield ResourceTable(id="attention")
+        yield Static("", id="load", markup=False)
         yield Static(f"Fleet by {self._metric.value}", id="fleet-title", classes="title", markup=False)
         yield Heatmap(id="fleet")
         with Horizontal(id="panels"):
@@ -82,13 +91,33 @@ class NowScreen(Place):
         self._fold()
 
     def _fold(self) -> None:
-        self.set_class(self.size.width < NARROW_CELLS or self.size.height < PANEL_LINES, "small")
+        is_small = self.size.width < NARROW_CELLS or self.size.height < PANEL_LINES
+        self.set_class(is_small, "small")
+        self.set_class(not is_small and self.size.height >= LOAD_LINES, "tall")
         self.call_after_refresh(self.show)
 
-    def _fit_fleet(self) -> None:
-        """The map takes the lines it needs and no more: what comes below it stands right below it."""
+    def _fit(self, panel_rows: int) -> None:
+        """The map takes the lines it needs and no more; what needs a human may take what is left by it, the
+        panels and the foot."""
         fleet = self.query_one("#fleet", Heatmap)
-        fleet.styles.max_height = max(4, fleet.full_lines(self.size.width - 2))
+        map_lines = max(4, fleet.full_lines(self.size.width - 2))
+        panel_lines = 2 + min(panel_rows, int(self.size.height * _LEAST_SHARE)) if panel_rows else 0
+        others = 5 + self.has_class("tall") + map_lines + panel_lines
+        lines = (map_lines, max(int(self.size.height * _LEAST_SHARE), self.size.height - others))
+        if lines != self._lines:
+            self._lines = lines
+            fleet.styles.max_height, self.query_one("#attention").styles.max_height = lines
+
+    def _draw_load(self) -> None:
+        """The last hour of what was asked for and used, where there is room and everything was listed."""
+        watch, line = self.cockpit.now_watch, ""
+        if self.has_class("tall") and watch.loads:
+            line = load_line(watch.loads, watch.load, self.size.width - 4)
+        if line != self._load_line:
+            self._load_line = line
+            drawn = self.query_one("#load", Static)
+            drawn.set_class(bool(line), "known")
+            drawn.update(plain(line), layout=False)
 
     def project(self) -> None:
         from cockpit.pools.index import pools_of
@@ -111,7 +140,8 @@ class NowScreen(Place):
         self.query_one("#fleet", Heatmap).set_groups(
             heat.groups(store, self._metric, self.state.namespace), self._legend(), ramp=self._metric.ramp
         )
-        self._fit_fleet()
+        self._draw_load()
+        panel_rows = 0
         if not self.has_class("small"):
             pools = self.query_one("#pools", ResourceTable)
             queues = self.query_one("#queues", ResourceTable)
@@ -119,6 +149,8 @@ class NowScreen(Place):
             queues.set_placeholder(self._why_no("queues", Kind.LOCAL_QUEUE))
             pools.set_source(view.pools_panel(pools_of(store), now_seconds, cluster.trends))
             queues.set_source(view.queues_panel(store, now_seconds, self.state.namespace))
+            panel_rows = 1 + max(len(pools.source), len(queues.source))
+        self._fit(panel_rows)
 
     def _why_no(self, what: str, kind: str) -> str:
         """Why a panel is empty; without an attachment the list above says it for all."""

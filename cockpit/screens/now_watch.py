@@ -15,11 +15,13 @@ from cockpit.clock import Clock
 from cockpit.errors import BadInput
 from cockpit.model.batch import Phase
 from cockpit.model.record import Kind
-from cockpit.model.remembered import Acknowledgement, ProblemKey, Remembered, SessionNotes
+from cockpit.model.remembered import Acknowledgement, LoadSample, ProblemKey, Remembered, SessionNotes
 from cockpit.screens.app_protocol import Cluster
 from cockpit.triage.finding import Attention
 from cockpit.triage.since_left import Happened, since_left
 from cockpit.triage.troubles import MEASURED, Trouble, Troubles, key_of
+from cockpit.views.fleet import fleet
+from cockpit.views.load import MINUTES, load_sample, minute_of
 
 if TYPE_CHECKING:
     from cockpit.local_state.history import LocalHistory
@@ -76,6 +78,8 @@ class NowWatch:
         self._own: dict[ProblemKey, Acknowledgement] = {}
         self._unwritten: dict[ProblemKey, Acknowledgement | None] = {}  # None: taken back
         self._nodes: frozenset[str] | None = None  # as they were written
+        self._loads: dict[int, LoadSample] = {}  # by minute
+        self._unwritten_loads: set[int] = set()
         self._happened: tuple[Happened, ...] | None = None  # None: not looked up yet
         self._told: set[str] = set()
         self._looked_at = self._cost_seconds = 0.0
@@ -104,6 +108,8 @@ class NowWatch:
         if self._happened is None and self._left is not None and is_settled(cluster):
             here = {key_of(one) for one in found}
             self._happened = since_left(cluster.store, cluster.jobs, self._left, here, cluster.namespace)
+        if is_settled(cluster) and minute_of(now_seconds) not in self._loads:
+            self._keep_load(self.load)
         if news := self._troubles.news():
             self._app.announce(news)
         self._looked_at = clock.monotonic()
@@ -126,10 +132,33 @@ class NowWatch:
         if cluster is not self._cluster:
             self._files = self._left = self._nodes = self._happened = None
             self._own, self._unwritten = {}, {}
+            self._loads, self._unwritten_loads = {}, set()
         self._cluster, self._namespace = cluster, cluster.namespace
         self._troubles = Troubles()
         if self._left is not None:
             self._troubles.remember(self._left.problems, self._own.values())
+
+    # ---- the last hour
+
+    @property
+    def load(self) -> LoadSample:
+        """What is asked for and used now."""
+        cluster = self._app.cluster
+        jobs = cluster.jobs.jobs.values()
+        return load_sample(fleet(cluster.store), jobs, self._app.clock.cluster_now())
+
+    @property
+    def loads(self) -> tuple[LoadSample, ...]:
+        """The same a minute, as far as this host has seen it in the last hour."""
+        return tuple(self._loads.values())
+
+    def _keep_load(self, now: LoadSample) -> None:
+        minute = minute_of(now.at_seconds)
+        self._loads[minute] = now
+        self._unwritten_loads.add(minute)
+        for old in [one for one in self._loads if one < minute - MINUTES]:
+            del self._loads[old]
+        self._unwritten_loads &= self._loads.keys()
 
     # ---- what happened since the last session
 
@@ -217,6 +246,9 @@ class NowWatch:
         if self._app.cluster is not cluster or cluster is not self._cluster:
             return False
         self._files, self._left = files, left
+        since = minute_of(self._app.clock.cluster_now()) - MINUTES
+        before = {minute_of(one.at_seconds): one for one in left.samples}
+        self._loads = {minute: one for minute, one in before.items() if minute >= since} | self._loads
         self._own = {one.key: one for one in left.acknowledgements} | self._own
         self._troubles.remember(left.problems, self._own.values())
         return True
@@ -230,6 +262,7 @@ class NowWatch:
             acknowledged=tuple(one for one in changes.values() if one is not None),
             taken_back=tuple(key for key, one in changes.items() if one is None),
             nodes=None if nodes == self._nodes else nodes,
+            samples=tuple(self._loads[minute] for minute in sorted(self._unwritten_loads)),
         )
         is_kept = await apart(partial(history.record, notes))
         self._tell(history.note)
@@ -237,6 +270,7 @@ class NowWatch:
             troubles.written(problems, notes.taken_back)
             if troubles is self._troubles:
                 self._nodes = nodes or self._nodes
+                self._unwritten_loads -= {minute_of(one.at_seconds) for one in notes.samples}
         return is_kept or not history.may_recover
 
     async def _share(self, shared: "SharedNotes", troubles: Troubles, changes: Changed) -> None:

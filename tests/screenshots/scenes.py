@@ -73,6 +73,8 @@ SCENES = (
     Scene("now", ("1",)),
     Scene("now-80x24", ("1",), SMALL),
     Scene("now-200x60", ("1",), WIDE),
+    Scene("now-120x40", ("1",), (120, 40)),
+    Scene("acknowledge-80x24", ("1", "a", *"vendor comes at 14:00"), SMALL),
     Scene("heat-memory", ("1", "m")),
     Scene("heat-temperature", ("1", *"mm")),
     Scene("heat-power", ("1", *"mmm")),

@@ -208,3 +208,25 @@ async def test_since_you_left_is_a_line_that_opens_a_list_and_can_be_dismissed(t
         await pilot.press("home", "a")
         await settle(pilot)
         assert row(later, "since you left") == ""
+
+
+async def test_the_last_hour_stands_where_there_is_room_and_says_how_long_one_looked(tmp_path: Path) -> None:
+    app = RememberingApp(tmp_path)
+    async with app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        assert "Now  GPUs wanted" in looking.text(app)
+        for _ in range(3):
+            app.pass_time(60)
+            await app.again(pilot)
+        assert "Last 3 min  GPUs wanted" in looking.text(app)
+        await app.round(pilot)
+    later = RememberingApp(tmp_path)
+    later.pass_time(240)
+    async with later.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        await later.round(pilot)
+        assert "Last 4 min  GPUs wanted" in looking.text(later), "the history remembers"
+    small = RememberingApp(tmp_path)
+    async with small.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        assert "GPUs wanted" not in looking.text(small)
