@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from cockpit.fit.inter_pod_affinity import PodAffinityFilter
-from cockpit.fit.node_filters import NodeFit, fit_nodes, obstacle_words
+from cockpit.fit.node_filters import NodeFit, fit_nodes, iter_node_fits, obstacle_words
 from cockpit.fit.preemption import Push, preempt
 from cockpit.fit.quota import Shortage, shortage
 from cockpit.fit.remedies import FitRemedy, remedies
@@ -104,7 +104,7 @@ def fit(
         main=main,
         largest=_largest(store, parts, placed, main, surroundings),
         is_sure=all(one.is_sure for one in placed),
-        pieces=_pieces(store, placed[main]),
+        pieces=_pieces(placed[main]),
         shortage=short,
         remedies=_remedies(store, placed, order, surroundings) if missing else (),
         push=_push(store, placed, surroundings) if missing else None,
@@ -117,6 +117,8 @@ def starts(
 ) -> bool:
     """Whether all members find a seat for sure and quota suffices: `fit` without what it tells besides."""
     snapshot = ClusterSnapshot(store, surroundings)
+    if len(parts) == 1 and _minds_nothing(snapshot, parts[0].shape):
+        return _has_room(snapshot, parts[0]) and shortage(store, parts, queue) is None
     for one in sorted(parts, key=lambda each: (-each.shape.gpus, -_cpu(each.shape))):
         placed = _place(snapshot, one)
         if placed.missing or not placed.is_sure:
@@ -131,10 +133,8 @@ def room_elsewhere(
     that has to be fitted anew, because members or pods mind each other, or where parts are several."""
     (one, *others) = answer.parts
     shape = one.part.shape
-    if others or shape.claims or shape.host_ports:
-        return None
     snapshot = ClusterSnapshot(store, surroundings)
-    if not Wishes(snapshot, shape).is_empty or not PodAffinityFilter(snapshot, shape).is_empty:
+    if others or not _minds_nothing(snapshot, shape):
         return None
     count = one.part.count
     same = sum(
@@ -144,6 +144,23 @@ def room_elsewhere(
     )
     changed = fit_nodes(snapshot, shape, count, names)
     return same + sum(node_fit.room for node_fit in changed if not node_fit.blocks)
+
+
+def _minds_nothing(snapshot: ClusterSnapshot, shape: Shape) -> bool:
+    """Neither where its other members are nor which pods: then rooms of nodes just add up."""
+    if shape.claims or shape.host_ports or not Wishes(snapshot, shape).is_empty:
+        return False
+    return PodAffinityFilter(snapshot, shape).is_empty
+
+
+def _has_room(snapshot: ClusterSnapshot, part: Part) -> bool:
+    """Whether the nodes have room for all members; it looks no further than it must."""
+    left = part.count
+    for one in iter_node_fits(snapshot, part.shape, left):
+        left -= 0 if one.blocks else one.room
+        if left <= 0:
+            return True
+    return left <= 0
 
 
 def _cpu(shape: Shape) -> int:
@@ -226,10 +243,11 @@ def _push(store: StoreReader, placed: Sequence[PartFit], surroundings: Surroundi
     return preempt(snapshot, short.part, short.node_fits, short.missing)
 
 
-def _pieces(store: StoreReader, first: PartFit) -> Pieces:
+def _pieces(first: PartFit) -> Pieces:
     """What is free of the GPUs that the main part asks for, on nodes that take it."""
-    snapshot = ClusterSnapshot(store)
     resource, each = first.part.shape.gpu_resource, first.part.shape.gpus
+    asked = [name for name, _ in first.part.shape.requests]
+    at = asked.index(resource) if resource in asked else -1
     free_gpus = block = scattered = matching = 0
     reasons: dict[str, int] = {}
     for one in first.node_fits:
@@ -237,8 +255,7 @@ def _pieces(store: StoreReader, first: PartFit) -> Pieces:
             continue
         matching += 1
         if resource and not one.blocks:
-            (free,) = snapshot.free(one.node, (resource,))
-            free = max(0, free)
+            free = max(0, one.free[at])
             free_gpus += free
             block = max(block, free)
             scattered += free % each if free >= each else free
@@ -252,7 +269,7 @@ def _pieces(store: StoreReader, first: PartFit) -> Pieces:
 def _shows(node_fit: NodeFit, resource: str) -> bool:
     node = node_fit.node
     if node.allocatable:
-        return any(name == resource and count for name, count in node.allocatable)
+        return bool(dict(node.allocatable).get(resource))
     return bool(node.gpu_allocatable) and node.gpu_resource in ("", resource)
 
 

@@ -6,7 +6,7 @@ that existing pods decide (kube-scheduler 1.36). All obstacles are kept, not the
 follows which single change would help.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from cockpit.fit.inter_pod_affinity import PodAffinityFilter
@@ -39,12 +39,14 @@ class Block(NamedTuple):
 
 
 class NodeFit(NamedTuple):
-    """One node: members it has room for, were there no blocks; the scarcest resource; the blocks."""
+    """One node: members it has room for, were there no blocks; the scarcest resource; the blocks; what is
+    free of each resource that the shape asks for, in its order, and of pods (may be negative)."""
 
     node: Node
     room: int
     short: str
     blocks: tuple[Block, ...]
+    free: Sequence[int] = ()
 
     @property
     def is_open(self) -> bool:
@@ -80,27 +82,37 @@ def fit_nodes(
     snapshot: ClusterSnapshot, shape: Shape, most: int = UNBOUNDED, names: Collection[str] | None = None
 ) -> list[NodeFit]:
     """A look at every node, or at those named, by name; a room is at most `most`."""
+    return list(iter_node_fits(snapshot, shape, most, names))
+
+
+def iter_node_fits(
+    snapshot: ClusterSnapshot, shape: Shape, most: int = UNBOUNDED, names: Collection[str] | None = None
+) -> Iterator[NodeFit]:
+    """The same one by one, for those who may have seen enough before the last."""
     checks = _checks(snapshot, shape)
     only_one = bool(shape.host_ports)
     limit = min(most, 1) if only_one else most
     asked = {**dict(shape.requests), "pods": 1}
-    out = []
     for name in sorted(snapshot.nodes if names is None else snapshot.nodes.keys() & names):
         node = snapshot.nodes[name]
         blocks = _standing(node, shape)
         for check in checks:
             blocks.extend(check(node))
-        room, short = room_for(snapshot, node, asked, limit)
-        out.append(NodeFit(node, room, short, tuple(blocks)))
-    return out
+        free = snapshot.free(node, asked)
+        room, short = _room(asked, free, limit)
+        yield NodeFit(node, room, short, tuple(blocks), free)
 
 
 def room_for(snapshot: ClusterSnapshot, node: Node, asked: Mapping[str, int], most: int) -> tuple[int, str]:
     """(how many members the node has room for, at most `most`; the resource that decides)."""
+    return _room(asked, snapshot.free(node, asked), most)
+
+
+def _room(asked: Mapping[str, int], free: Sequence[int], most: int) -> tuple[int, str]:
     room, short = most, ""
-    for (name, each), free in zip(asked.items(), snapshot.free(node, asked), strict=True):
-        if free < each * room:
-            room, short = max(0, free // each), name
+    for (name, each), left in zip(asked.items(), free, strict=True):
+        if left < each * room:
+            room, short = max(0, left // each), name
     return room, short
 
 

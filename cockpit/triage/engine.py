@@ -42,8 +42,9 @@ def advised(verdict: Verdict, view: ClusterView, progress: Progress | None = Non
         asked = msgspec.structs.replace(verdict, subject=Subject("job", job.namespace, job.name))
     else:
         asked = verdict
-    changes = changes_for(asked, view)
-    expected = expected_start(asked.subject, view, runs_seen(view), progress)
+    demand = wanted.Demand(asked.subject, view)
+    changes = changes_for(asked, view, demand=demand)
+    expected = expected_start(asked.subject, view, runs_seen(view), progress, demand=demand)
     return msgspec.structs.replace(verdict, changes=changes, expected=expected)
 
 

@@ -5,14 +5,13 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Final
 
-from cockpit.fit.node_filters import fit_nodes
-from cockpit.fit.snapshot import ClusterSnapshot
+from cockpit.fit.gang import FitAnswer
 from cockpit.model.job import Job, JobState
 from cockpit.model.node import Node
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.expected import InLine, Moment, RunHistory, RunningJob, estimate
 from cockpit.triage.verdict import Expected, Subject
-from cockpit.triage.wanted import Wanted, wanted_of
+from cockpit.triage.wanted import Demand, Wanted
 
 _NUMBER: Final = re.compile(r"[-_.]?[0-9a-f]*[0-9][0-9a-f]*$")
 _SEED: Final = 1
@@ -28,25 +27,30 @@ def shape_name(namespace: str, name: str, gpus: int) -> str:
 
 
 def expected_start(
-    subject: Subject, view: ClusterView, history: RunHistory, progress: Progress | None = None
+    subject: Subject,
+    view: ClusterView,
+    history: RunHistory,
+    progress: Progress | None = None,
+    *,
+    demand: Demand | None = None,
 ) -> Expected | None:
     """When the subject starts; None where it does not wait for seats, or what it asks for was not read."""
-    wanted = wanted_of(subject, view)
+    demand = demand or Demand(subject, view)
+    wanted = demand.wanted
     if wanted is None or not wanted.gpus:
         return None
-    moment = _moment(wanted, view, progress or {})
+    moment = _moment(wanted, demand.answer, view, progress or {})
     if moment is None:
         return Expected(None, None, "unknown: no node would take it")
     return estimate(moment, history, Random(_SEED))
 
 
-def _moment(wanted: Wanted, view: ClusterView, progress: Progress) -> Moment | None:
+def _moment(wanted: Wanted, answer: FitAnswer, view: ClusterView, progress: Progress) -> Moment | None:
     """Nodes that would take the subject's largest part, were they empty, and the jobs that share these."""
-    part = max(wanted.parts, key=lambda one: one.shape.gpus)
-    takers = [
-        one for one in fit_nodes(ClusterSnapshot(view.store, view.around), part.shape) if not one.blocks
-    ]
-    nodes = [one.node for one in takers if (one.node.gpu_allocatable or 0) >= part.shape.gpus]
+    largest = answer.parts[answer.main]  # it was put first: no other part was in its way
+    part = largest.part
+    takers = (one.node for one in largest.node_fits if not one.blocks)
+    nodes = [one for one in takers if (one.gpu_allocatable or 0) >= part.shape.gpus]
     if not nodes:
         return None
     index = {node.name: at for at, node in enumerate(nodes)}

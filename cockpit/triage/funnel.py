@@ -82,13 +82,9 @@ def sift(store: StoreReader, shape: Shape, around: Surroundings = UNKNOWN) -> Si
             dropped.setdefault(step, []).append(look)
         else:
             left.append(look)
-    names = (*asked, "pods")
+    names = tuple({**asked, "pods": 1})
     rooms = [
-        Room(
-            one,
-            {name: max(0, free) for name, free in zip(names, snapshot.free(one.node, names), strict=True)},
-        )
-        for one in left
+        Room(one, {name: max(0, free) for name, free in zip(names, one.free, strict=True)}) for one in left
     ]
     steps, count = [], len(looks)
     for step in _ORDER:
@@ -118,8 +114,11 @@ def _step_words(step: str, resource: str) -> str:
 
 def _first_drop(look: NodeFit, resource: str) -> str:
     """The first filter that takes the node out, "" where only room decides."""
+    offers = not resource or _offers(look, resource)
+    if offers and not look.blocks:
+        return ""
     found = {_kind(block.kind, block.detail) for block in look.blocks}
-    if resource and not _offers(look, resource):
+    if not offers:
         found.add("offers")
     return next((step for step in _ORDER if step in found), "")
 
@@ -133,7 +132,7 @@ def _kind(kind: str, detail: str) -> str:
 def _offers(look: NodeFit, resource: str) -> bool:
     node = look.node
     if node.allocatable:
-        return any(name == resource and count > 0 for name, count in node.allocatable)
+        return dict(node.allocatable).get(resource, 0) > 0
     return bool(node.gpu_allocatable) and node.gpu_resource in ("", resource)
 
 

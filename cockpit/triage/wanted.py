@@ -3,10 +3,12 @@ quota."""
 
 import enum
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import msgspec
 
+from cockpit.fit.gang import FitAnswer, fit
 from cockpit.fit.shape import Part, Shape, shape_of
 from cockpit.jobs.planned import planned_gang
 from cockpit.model.gang import LocalQueue, Workload
@@ -17,6 +19,26 @@ from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.verdict import Subject
 
 Tree = Mapping[str, Any]
+
+
+class Demand:
+    """What a subject asks for and how that fits now: worked out once for all who ask."""
+
+    def __init__(self, subject: Subject, view: ClusterView) -> None:
+        self._subject = subject
+        self._view = view
+
+    @cached_property
+    def wanted(self) -> "Wanted | None":
+        """What is missing for its start."""
+        return wanted_of(self._subject, self._view)
+
+    @cached_property
+    def answer(self) -> FitAnswer:
+        """The fit of it; only where something is wanted."""
+        one = self.wanted
+        assert one is not None
+        return fit(self._view.store, one.parts, queue=one.queue, surroundings=self._view.around)
 
 
 class Holdup(enum.Enum):

@@ -33,8 +33,9 @@ from cockpit.sim.server.local_port import LocalPort
 from cockpit.store.store import Store
 from cockpit.triage.changes.smallest import changes_for
 from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.engine import advised, explain
 from cockpit.triage.fleet import fleet_use
-from cockpit.triage.verdict import Subject, Verdict
+from cockpit.triage.verdict import Subject
 from tests.bench.fitting import measured_store
 from tests.bench.measure import yardstick_seconds
 from tests.bench.report import aligned
@@ -194,24 +195,39 @@ async def write_costs() -> list[Cost]:
 
 
 def triage_costs() -> list[Cost]:
-    """What the fleet needs, and what would start one job of 64 pods, at 2,500 nodes with 10,000 pods."""
+    """What the fleet needs, and why one job of 64 pods waits and what would start it, at 2,500 nodes with
+    10,000 pods."""
     store = measured_store(10_000, NODES, 1)
     nodes = store.records(Kind.NODE).values()
     roomy = tuple(replace(one, allocatable=_eightfold_cpu(one.allocatable)) for one in nodes)
     store.apply(Batch(kind=Kind.NODE, changed=roomy))
     waits = job("waits", 64, 8)
     pods = pods_of(waits)
+    for pod in pods:
+        (condition,) = pod["status"]["conditions"]
+        condition["message"] = f"0/{NODES} nodes are available: {NODES} {_TAINTED}."
     store.apply(Batch(kind=Kind.JOB, changed=tuple(decoded(waits))))
     store.apply(Batch(kind=Kind.POD, changed=tuple(one for pod in pods for one in decoded(pod))))
     jobs = JobIndex(store)
     jobs.update(store.take_delta())
     trees = {("Job", "team-a"): [waits], ("Pod", "team-a"): pods}
     view = ClusterView(store=store, jobs=jobs, now_seconds=NOW, trees=trees)
-    verdict = Verdict(subject=Subject("job", "team-a", "waits"))
+    subject = Subject("job", "team-a", "waits")
+    verdict = explain(subject, view)
+    assert verdict.cause and verdict.funnel is not None and advised(verdict, view).changes
+
+    def whole() -> None:
+        advised(explain(subject, view), view)
+
     return [
+        Cost("why one job waits", best_seconds(lambda: explain(subject, view)), 0.050),
+        Cost("why, what starts it, and when", best_seconds(whole), 0.050),
         Cost(f"what {NODES:,} nodes need", best_seconds(lambda: fleet_use(store, jobs, NOW)), 0.100),
         Cost("changes that start one job", best_seconds(lambda: changes_for(verdict, view)), 0.050),
     ]
+
+
+_TAINTED = "node(s) had untolerated taint {nvidia.com/gpu: present}"
 
 
 def _eightfold_cpu(offered: tuple[tuple[str, int], ...]) -> tuple[tuple[str, int], ...]:

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from cockpit.fit.gang import FitAnswer, fit
+from cockpit.fit.gang import FitAnswer
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage.changes.absent import absent, failed_worker
@@ -18,7 +18,7 @@ from cockpit.triage.changes.own_lines import own_lines
 from cockpit.triage.changes.quotas import is_open, quotas, resumed
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.verdict import Change, Verdict
-from cockpit.triage.wanted import Holdup, wanted_of
+from cockpit.triage.wanted import Demand, Holdup
 
 MOST_OFFERS: Final = 5
 _MOST_TRIED: Final = 20
@@ -37,21 +37,24 @@ CURED_BY_WAITING: Final = frozenset(("B10", "B12", "C22", "C28", "C31"))
 _QUEUE_KINDS: Final = frozenset(("create", "other_queue", "resume_queue"))
 
 
-def changes_for(verdict: Verdict, view: ClusterView, most: int = MOST_OFFERS) -> tuple[Change, ...]:
+def changes_for(
+    verdict: Verdict, view: ClusterView, most: int = MOST_OFFERS, demand: Demand | None = None
+) -> tuple[Change, ...]:
     """Changes after which the verdict's subject starts, the smallest first; () where none is known, where
     waiting is the cure, or where what it asks for was not read. Each was tried by a fit on the changed
-    cluster."""
+    cluster. `demand` is the subject's, where it was worked out before."""
     subject = verdict.subject
     if verdict.cause in CURED_BY_WAITING or not _sees_all(view.store):
         return ()
-    wanted = wanted_of(subject, view)
+    demand = demand or Demand(subject, view)
+    wanted = demand.wanted
     if wanted is None or wanted.holdup in (Holdup.MAKER, Holdup.SCHEDULER):
         found = create_named(subject, view, wanted) or failed_worker(subject, view)
         if found or wanted is None:
             return found
     if wanted.holdup is Holdup.OTHER:
         return ()
-    answer = fit(view.store, wanted.parts, queue=wanted.queue, surroundings=view.around)
+    answer = demand.answer
     offers = sorted(_offers(Desk(wanted, view, answer)), key=lambda one: (one.cost, one.change.words))
     return _that_start(offers, view, answer, most)
 
