@@ -136,17 +136,17 @@ def further(sifted: Sifted, cause: str) -> list[str]:
     selector leaves, and those that would take out every node that has such GPUs, were the first one
     mended."""
     steps = [one for one in _FURTHER if sifted.dropped.get(one)]
-    offering = [look for step, looks in sifted.dropped.items() if step != "offers" for look in looks]
-    if sifted.stopped == "selector" and offering and sifted.resource:
+    stopped = sifted.stopped
+    out = ("offers",) if stopped == "selector" else ("offers", "selector")
+    offering = [look for step, looks in sifted.dropped.items() if step not in out for look in looks]
+    if stopped in _BEFORE_ROOM and offering and sifted.resource:
         suited = [look for look in offering if amount(look.node, sifted.resource)]
         for kind, step in (("cordoned", "cordoned"), ("taint", "taints"), ("not ready", "ready")):
-            if suited and all(any(block.kind == kind for block in look.blocks) for look in suited):
+            everywhere = all(any(block.kind == kind for block in look.blocks) for look in suited)
+            if stopped == "selector" and suited and everywhere:
                 steps.append(step)
-        if (
-            suited
-            and not any(look.room for look in suited)
-            and all(is_gpu_resource(one.short) for one in suited)
-        ):
+        is_full = not any(look.room for look in suited)
+        if suited and is_full and all(is_gpu_resource(one.short) for one in suited):
             steps.append("gpus")
     return list(dict.fromkeys(_CAUSES[one] for one in steps if _CAUSES[one] != cause))
 
@@ -157,6 +157,7 @@ def all_causes(sifted: Sifted) -> list[str]:
     return [first, *further(sifted, first)]
 
 
+_BEFORE_ROOM = ("selector", "ready", "cordoned", "taints")
 _FURTHER = ("ready", "cordoned", "taints", "ports", "company", "cpu_memory", "gpus")
 
 
