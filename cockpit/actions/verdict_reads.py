@@ -12,6 +12,7 @@ import msgspec
 from cockpit.actions.surroundings import CLAIMS, PRIORITIES, Needs, ask_surroundings, needs_of
 from cockpit.errors import BadInput, CockpitError, Refused
 from cockpit.gangs import registry
+from cockpit.gangs.engine import ApiKind
 from cockpit.jobs.run_log import container_of
 from cockpit.kube.log_fan_in import read_once
 from cockpit.kube.objects import get_object, list_trees
@@ -21,9 +22,11 @@ from cockpit.model.gang import Workload
 from cockpit.model.job import Job
 from cockpit.model.log import LogSource
 from cockpit.model.pod import Pod
-from cockpit.model.record import Kind
+from cockpit.model.record import Kind, label
 from cockpit.triage.cause_found import is_up
 from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.composed import COMPOSED
+from cockpit.triage.creation import object_of
 from cockpit.triage.engine import job_behind
 from cockpit.triage.verdict import Subject
 from cockpit.triage.wanted import wanted_of
@@ -56,7 +59,8 @@ async def with_reads(
     """
     job, pods = _concerned(subject, view)
     if job is None and not pods:
-        return view
+        above = await _composed(session, lookup, subject, view)
+        return msgspec.structs.replace(view, trees=above) if above else view
     trees = await _trees(session, lookup, job, pods, view)
     known = msgspec.structs.replace(view, trees=trees)
     wanted = wanted_of(subject if subject.kind != "gang" or job is None else _as_job(job), known)
@@ -101,6 +105,9 @@ async def _trees(
     if any(pod.traits.wishes.device_claims or pod.traits.wishes.claim_templates for pod in pods):
         served = (lookup(_CLAIM_API, kind) for kind in _CLAIM_KINDS)
         lists |= {(one.kind, space): list_trees(session, one, space) for one in served if one is not None}
+    if job is not None:
+        served = (lookup(*one) for one in _engine_lists(job, view))
+        lists |= {(one.kind, ""): list_trees(session, one) for one in served if one is not None}
     own = [] if job is None else [*_own(job, lookup, view)]
     named = [(PODS, space, pod.name) for pod in _samples(pods)] + own
     found = await asyncio.gather(*map(_quiet, lists.values()))
@@ -110,6 +117,33 @@ async def _trees(
         if tree is not None:
             trees.setdefault((resource.kind, where), []).append(tree)
     return trees
+
+
+def _engine_lists(job: Job, view: ClusterView) -> Iterator[ApiKind]:
+    """What the job's engine may miss, of the cluster: the queue of its group, the class of its priority."""
+    queue = registry.engine_named(job.engine).group_queue
+    if queue is not None and not job.nodes:
+        yield queue
+    object_ = None if job.workload_uid or job.pod_uids else object_of(job, view.store)
+    labels = () if object_ is None else object_.labels
+    for engine in registry.engines_by_quota():
+        if engine.priority_label and label(labels, engine.priority_label):
+            yield engine.priority_kind
+
+
+async def _composed(session: ApiSession, lookup: Lookup, subject: Subject, view: ClusterView) -> Trees:
+    """A job that is made of jobs and has made none that would be a row: its own object."""
+    if subject.kind != "job" or job_behind(subject, view) is not None:
+        return {}
+    found: Trees = {}
+    for kind in COMPOSED:
+        resource = lookup(*kind)
+        if resource is None:
+            continue
+        tree = await _quiet(_one(session, resource, subject.namespace, subject.name))
+        if tree is not None:
+            found[resource.kind, subject.namespace] = [tree]
+    return found
 
 
 async def _quiet(read: Awaitable[_Found]) -> _Found | None:
@@ -123,6 +157,8 @@ async def _quiet(read: Awaitable[_Found]) -> _Found | None:
 def _own(job: Job, lookup: Lookup, view: ClusterView) -> Iterator[tuple[Resource, str, str]]:
     """The job's object, what admits it, and the cluster queue of that: where each lives, and its name."""
     named = [(job.api_version, job.kind, job.namespace, job.name)]
+    if any(job.kind == kind for _, kind in COMPOSED):  # a TrainJob makes a JobSet of its name
+        named += [(*one, job.namespace, job.name) for one in COMPOSED if one[1] != job.kind]
     workload: Workload | None = view.store.get(Kind.WORKLOAD, job.workload_uid) if job.workload_uid else None
     if workload is not None:
         engine = registry.engine_of_workload(workload)

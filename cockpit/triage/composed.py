@@ -14,13 +14,13 @@ from cockpit.triage.cluster_view import Trees
 from cockpit.triage.verdict import Evidence
 
 Tree = Mapping[str, Any]
-_KINDS = ("TrainJob", "JobSet")
-"""From the top down: a TrainJob makes a JobSet of its name."""
+COMPOSED = (("trainer.kubeflow.org/v1alpha1", "TrainJob"), ("jobset.x-k8s.io/v1alpha2", "JobSet"))
+"""apiVersion and kind, from the top down: a TrainJob makes a JobSet of its name."""
 
 
 def not_made(namespace: str, name: str, trees: Trees) -> CauseFound | None:
     """Why the objects of that name have not made their jobs, None where they were not read."""
-    for kind in _KINDS:
+    for _, kind in COMPOSED:
         tree = tree_named(trees, kind, namespace, name)
         found = None if tree is None else _failed(tree, kind, namespace) or _waits(tree, namespace)
         if found is not None:

@@ -10,10 +10,13 @@ from cockpit.actions import verdict_reads
 from cockpit.actions.verdict_reads import with_reads
 from cockpit.jobs.index import JobIndex
 from cockpit.kube.answer import ApiAnswer
+from cockpit.kube.resource import Resource
 from cockpit.model.batch import Batch
+from cockpit.model.gang import PodGroup
+from cockpit.model.job import JobObject, ReplicaSpec
 from cockpit.model.log import LogLine, LogSource
 from cockpit.model.pod import Pod
-from cockpit.model.record import Kind
+from cockpit.model.record import Kind, OwnerRef
 from cockpit.store.store import Store
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.engine import explain
@@ -105,3 +108,58 @@ async def test_the_last_lines_of_a_crash_are_read_once_a_restart(monkeypatch: py
     assert "apex" in explain(Subject("pod", "team-a", "bad"), found).sentence
     await read(Server(), view_of(msgspec.structs.replace(crashed, restarts=4)), lines)
     assert len(asked) == 2
+
+
+VOLCANO = "scheduling.volcano.sh/v1beta1"
+JOBSETS = Resource("jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet", namespaced=True)
+QUEUES = Resource("scheduling.volcano.sh", "v1beta1", "queues", "Queue", namespaced=False)
+CLASSES = Resource(
+    "kueue.x-k8s.io", "v1beta2", "workloadpriorityclasses", "WorkloadPriorityClass", namespaced=False
+)
+
+
+def served(*resources: Resource) -> Any:
+    known = {(one.api_version, one.kind): one for one in resources}
+    return lambda api, kind: known.get((api, kind))
+
+
+async def test_a_jobset_without_a_row_is_read_for_what_it_waits_for() -> None:
+    server: Any = Server()
+    parts = [{"name": "data"}, {"name": "workers", "dependsOn": [{"name": "data", "status": "Complete"}]}]
+    path = f"{JOBSETS.path('team-a')}/llm"
+    server.bodies[path] = {"metadata": {"name": "llm"}, "spec": {"replicatedJobs": parts}, "status": {}}
+    subject = Subject("job", "team-a", "llm")
+    found = await with_reads(server, served(JOBSETS), subject, view_of(), {})
+    assert explain(subject, found).cause == "A15"
+    assert server.asked == [path]
+
+
+async def test_the_queue_of_a_group_and_the_class_of_a_priority_are_read_where_they_may_be_missing() -> None:
+    """A Volcano group whose queue is closed; a job that Kueue does not take for want of its class."""
+    store = Store()
+    group = PodGroup(uid="g", name="llm-u1", namespace="team-a", engine="Volcano", phase="Pending", queue="q")
+    owner = OwnerRef("batch.volcano.sh/v1alpha1", "Job", "llm", "u1")
+    asked = (ReplicaSpec("main", 2, 8, "nvidia.com/gpu"),)
+    own: Any = {"namespace": "team-a", "replicas": asked, "created_seconds": NOW - 900}
+    batch = "batch.volcano.sh/v1alpha1"
+    ring = JobObject(
+        uid="u1", name="llm", api_version=batch, kind="Job", labels=(("volcano.sh/queue-name", "q"),), **own
+    )
+    labels = (("kueue.x-k8s.io/queue-name", "main"), ("kueue.x-k8s.io/priority-class", "gold"))
+    held = JobObject(
+        uid="u2", name="ft", api_version="batch/v1", kind="Job", labels=labels, is_suspended=True, **own
+    )
+    store.apply(Batch(kind="volcanojobs", changed=(ring,)))
+    store.apply(Batch(kind=Kind.JOB, changed=(held,)))
+    store.apply(Batch(kind=Kind.POD_GROUP, changed=(msgspec.structs.replace(group, owner=owner),)))
+    jobs = JobIndex(store)
+    jobs.update(store.take_delta())
+    view = ClusterView(store=store, jobs=jobs, now_seconds=NOW)
+    server: Any = Server()
+    server.bodies[QUEUES.path()] = {"items": [{"metadata": {"name": "q"}, "status": {"state": "Closed"}}]}
+    server.bodies[CLASSES.path()] = {"items": [{"metadata": {"name": "silver"}}]}
+    for name, cause, said in (("llm", "A14", "queue q is closed"), ("ft", "A9", "gold does not exist")):
+        subject = Subject("job", "team-a", name)
+        found = explain(subject, await with_reads(server, served(QUEUES, CLASSES), subject, view, {}))
+        assert found.cause == cause
+        assert said in found.sentence
