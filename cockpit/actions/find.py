@@ -133,5 +133,6 @@ def _known(name: str, names: Sequence[str], kind: str) -> None:
     if name in names:
         return
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
-    hint = f"did you mean {', '.join(near)}?" if near else f"see cockpit get {kind}s"
+    listed = "nodes" if kind == "node" else "pods"
+    hint = f"did you mean {', '.join(near)}?" if near else f"see cockpit get {listed}"
     raise BadInput(f"there is no {kind} {name!r}; {hint}")

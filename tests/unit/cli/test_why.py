@@ -45,6 +45,15 @@ def test_the_funnel_adds_up_as_json(waiting: Cluster, capsys: Capture) -> None:
     assert tree["funnel"]["passing"] == left[-1]
 
 
+def test_a_gang_is_explained_by_its_job(waiting: Cluster, capsys: Capture) -> None:
+    said = {"scheduled": "False", "scheduled_reason": "Unschedulable", "scheduled_message": NO_ROOM}
+    member = msgspec.structs.replace(pod("rank-0", phase="Pending", gpus=16), node="", gang="ring", **said)
+    waiting.add(Kind.POD, member)
+    code, out, _ = run(capsys, "why", "gang/ring", "-n", "team-a")
+    assert code == 3
+    assert out.startswith("why gang team-a/ring\n") and "16 GPUs" in out
+
+
 @pytest.mark.parametrize("subject", ["node/n1", "card/n1/0", "pool/h100"])
 def test_where_nothing_is_wrong_the_exit_code_is_0(waiting: Cluster, capsys: Capture, subject: str) -> None:
     code, out, _ = run(capsys, "why", subject)
