@@ -38,7 +38,7 @@ def _say(line: str) -> None:
     print(line, flush=True)
 
 
-def _parser() -> argparse.ArgumentParser:
+def parser_of_options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m tests.bench", description="The cockpit beside kubectl and the stock client."
     )
@@ -60,7 +60,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 @contextmanager
-def _bed(options: argparse.Namespace) -> Iterator[Bed]:
+def bed_of(options: argparse.Namespace) -> Iterator[Bed]:
     if options.bed:
         yield Bed.attach(options.bed)
         return
@@ -81,18 +81,18 @@ def _order(options: argparse.Namespace) -> list[str]:
     return order
 
 
-def _jobs(options: argparse.Namespace) -> list[load.TrainingJob]:
+def jobs_of(options: argparse.Namespace) -> list[load.TrainingJob]:
     return load.training_jobs(
         options.pods, options.seed, options.nodes, has_unlike_labels=options.unlike_labels
     )
 
 
-def _fill(bed: Bed, options: argparse.Namespace) -> float:
+def fill(bed: Bed, options: argparse.Namespace) -> float:
     """Make sure that the server holds the cluster; answers with the mean size of a pod in bytes of JSON."""
     place = plant.Place(bed.server, bed.token(), bed.ca_file, bed.etcd_url)
     started = time.monotonic()
     if not options.bed:
-        asyncio.run(plant.plant(place, _jobs(options), nodes=options.nodes, seed=options.seed, report=_say))
+        asyncio.run(plant.plant(place, jobs_of(options), nodes=options.nodes, seed=options.seed, report=_say))
     count, mean = asyncio.run(plant.count_and_mean_bytes(place, options.pods))
     if count != options.pods:
         raise BedError(f"the bed holds {count:,} pods, not {options.pods:,}: fill a new one without --bed")
@@ -101,7 +101,7 @@ def _fill(bed: Bed, options: argparse.Namespace) -> float:
 
 
 def _contest(bed: Bed, options: argparse.Namespace, scratch: Path) -> list[Result]:
-    jobs = _jobs(options)
+    jobs = jobs_of(options)
     course = Course(bed, tuple(sorted(load.pod_keys(jobs), key=natural)), scratch)
     # Once for nothing: whoever comes first would pay for the server's cold caches.
     run_one("bare", course)
@@ -114,11 +114,11 @@ def _contest(bed: Bed, options: argparse.Namespace, scratch: Path) -> list[Resul
 
 
 def main(arguments: Sequence[str]) -> int:
-    options = _parser().parse_args(arguments)
+    options = parser_of_options().parse_args(arguments)
     started = yardstick_seconds()
     try:
-        with _bed(options) as bed, tempfile.TemporaryDirectory(prefix="gpu-cockpit-bench-") as scratch:
-            mean = _fill(bed, options)
+        with bed_of(options) as bed, tempfile.TemporaryDirectory(prefix="gpu-cockpit-bench-") as scratch:
+            mean = fill(bed, options)
             results = _contest(bed, options, Path(scratch))
             about = {
                 "pods": options.pods,

@@ -46,10 +46,12 @@ class Course:
     bed: Bed
     keys: tuple[str, ...]
     folder: Path  # scratch: state and configuration of the cockpit, recordings
+    root: Path = ROOT  # the checkout whose cockpit runs, and which Python runs it
+    python: str = sys.executable
 
     def environment(self) -> dict[str, str]:
         """The caller's variables, the bed's credentials, and empty folders instead of the person's own."""
-        made = {**os.environ, **self.bed.environment(), "PYTHONPATH": f"{ROOT}:{ROOT / 'widgets'}"}
+        made = {**os.environ, **self.bed.environment(), "PYTHONPATH": f"{self.root}:{self.root / 'widgets'}"}
         for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"):
             made[name] = str(self.folder / name.lower())
         made.pop("PYTHONDONTWRITEBYTECODE", None)  # a start like a person's second one: modules are compiled
@@ -90,7 +92,7 @@ def run_one(name: str, course: Course) -> Result:
 
 def _program(name: str, course: Course) -> Result:
     done = run_command(
-        [sys.executable, "-m", "tests.bench.programs", name], course.environment(), folder=ROOT
+        [course.python, "-m", "tests.bench.programs", name], course.environment(), folder=course.root
     )
     said = json.loads(done.output)
     began = done.started_monotonic
@@ -167,8 +169,8 @@ def scrolled(course: Course) -> Result:
 
 
 def _in_a_terminal(name: str, course: Course, *, is_scrolled: bool) -> Result:
-    argv = [sys.executable, "-m", "cockpit", "--kubeconfig", str(course.bed.kubeconfig), "--context", "bed"]
-    terminal = Terminal(argv, course.environment())
+    argv = [course.python, "-m", "cockpit", "--kubeconfig", str(course.bed.kubeconfig), "--context", "bed"]
+    terminal = Terminal(argv, course.environment(), course.root)
     try:
         terminal.read_until(30.0, screen.has_words)
         terminal.press("7", b"7")

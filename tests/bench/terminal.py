@@ -37,9 +37,9 @@ class Recording:
 
 
 class Terminal:
-    """One program in a pseudo-terminal. `close` ends it."""
+    """One program in a pseudo-terminal, started in a folder. `close` ends it."""
 
-    def __init__(self, argv: Sequence[str], environment: Mapping[str, str]) -> None:
+    def __init__(self, argv: Sequence[str], environment: Mapping[str, str], folder: Path) -> None:
         self.recording = Recording()
         self.started = time.monotonic()
         weight = _weight()
@@ -47,6 +47,7 @@ class Terminal:
         if self._pid == 0:
             try:
                 _take_weight(weight)
+                os.chdir(folder)
                 os.execvpe(
                     argv[0], list(argv), {**environment, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
                 )

@@ -40,6 +40,11 @@ def test_the_cursor_and_the_rows_are_read_off_the_emulated_screen() -> None:
     assert KEYS[7] in last[9]
 
 
+def test_that_all_is_listed_is_told_by_a_chunk_in_which_escapes_part_the_word_from_others() -> None:
+    assert screen.has_loaded("\x1b[95Capi 24 ms \xb7 live\x1b[139D\x1b[38;2;212;217;224m2,500".encode())
+    assert not screen.has_loaded(b"\x1b[95Cpods listing 2,051\x1b[139Ddelivered")
+
+
 def test_a_key_is_answered_by_the_first_screen_that_shows_its_effect() -> None:
     sights = [sight(1.0, 0), sight(1.1, 0), sight(1.3, 1), sight(1.5, 2)]
     found = screen.key_times(sights, [(1.05, "down"), (1.35, "down")], RANKS, 56, until_seconds=9.0)
