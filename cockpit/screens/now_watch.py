@@ -14,6 +14,7 @@ from cockpit.apart import apart
 from cockpit.clock import Clock
 from cockpit.errors import BadInput
 from cockpit.model.batch import Phase
+from cockpit.model.job import JobState
 from cockpit.model.record import Kind
 from cockpit.model.remembered import Acknowledgement, LoadSample, ProblemKey, Remembered, SessionNotes
 from cockpit.screens.app_protocol import Cluster
@@ -36,6 +37,9 @@ SHARE_OF_TIME = 0.02
 
 Changed = Mapping[ProblemKey, Acknowledgement | None]
 """Acknowledgements that are new, None for those that are over."""
+
+_OF_A_STATE = ("job-waits", "job-degraded", "job-stuck", "job-hangs")
+"""Findings that end for good when the job runs or has ended."""
 
 
 class Files(NamedTuple):
@@ -104,6 +108,7 @@ class NowWatch:
             now_seconds,
             is_sighted=partial(is_sighted, cluster),
             exists=partial(exists, cluster),
+            is_mended=partial(is_mended, cluster),
         )
         if self._happened is None and self._left is not None and is_settled(cluster):
             here = {key_of(one) for one in found}
@@ -327,7 +332,15 @@ def exists(cluster: Cluster, found: Attention) -> bool:
         return cluster.jobs.job(found.subject_key) is not None
     if found.finding.startswith("node-"):
         return cluster.store.by_key(Kind.NODE, found.subject_key) is not None
+    if found.finding.startswith("pod-"):
+        return cluster.store.by_key(Kind.POD, found.subject_key) is not None
     return True
+
+
+def is_mended(cluster: Cluster, found: Attention) -> bool:
+    """False for a job that waits or is broken still: another row tells its cause, or no human is needed."""
+    job = cluster.jobs.job(found.subject_key) if found.finding in _OF_A_STATE else None
+    return job is None or job.state in (JobState.RUNNING, *JobState.ENDED)
 
 
 def node_names(cluster: Cluster) -> frozenset[str] | None:

@@ -108,12 +108,19 @@ class Troubles:
             self._ended.add(key)
 
     def look(
-        self, found: Sequence[Attention], now_seconds: float, *, is_sighted: IsKnown, exists: IsKnown
+        self,
+        found: Sequence[Attention],
+        now_seconds: float,
+        *,
+        is_sighted: IsKnown,
+        exists: IsKnown,
+        is_mended: IsKnown,
     ) -> tuple[Trouble, ...]:
         """What stands on *Now*: as triage ranks it, then what is acknowledged, then what was resolved lately.
 
         `is_sighted` says whether a finding of that kind would be found if it was there, `exists` whether what
-        it is about is still there: what is deleted needs no time to calm down.
+        it is about is still there: what is deleted needs no time to calm down. `is_mended` is False where it
+        has only become a part of another row.
         """
         here = {key_of(one): one for one in found}
         subjects = {one.subject_key for one in found}
@@ -123,7 +130,7 @@ class Troubles:
             if key[0] in subjects:
                 self._drop(key, now_seconds)  # it is told by another cause now
             else:
-                self._miss(key, now_seconds, is_sighted, exists)
+                self._miss(key, now_seconds, is_sighted, exists, is_mended)
         while len(self._resolved) > MOST_UNWRITTEN:
             del self._resolved[next(iter(self._resolved))]
         self._order = self._ordered(list(here))
@@ -153,14 +160,23 @@ class Troubles:
         self._resolved.pop(key, None)
         self._troubles[key] = Trouble(found=found, first_seconds=first, last_seconds=now_seconds)
 
-    def _miss(self, key: ProblemKey, now_seconds: float, is_sighted: IsKnown, exists: IsKnown) -> None:
+    def _miss(
+        self,
+        key: ProblemKey,
+        now_seconds: float,
+        is_sighted: IsKnown,
+        exists: IsKnown,
+        is_mended: IsKnown,
+    ) -> None:
         before = self._troubles[key]
         gone = before.gone_seconds
         if gone is None or not (before.is_resolved or is_sighted(before.found)):
             gone = now_seconds
         is_there = exists(before.found)
         stays = STAYS_SECONDS_OF.get(before.found.finding, STAYS_SECONDS) if is_there else 0.0
-        is_silent = before.found.finding in GOES_SILENTLY
+        is_silent = before.found.finding in GOES_SILENTLY or not (
+            before.is_resolved or is_mended(before.found)
+        )
         is_over = before.is_resolved or (is_sighted(before.found) and now_seconds - gone >= stays)
         if is_over and (is_silent or now_seconds - gone >= RESOLVED_SECONDS):
             self._drop(key, gone)
@@ -180,14 +196,18 @@ class Troubles:
 
     def _ordered(self, here: list[ProblemKey]) -> list[ProblemKey]:
         """As triage ranks them; one that is gone for a moment stays behind the one it stood behind."""
-        order, there = here, set(here)
-        place = 0
+        there = set(here)
+        behind: dict[ProblemKey | None, list[ProblemKey]] = {}
+        before: ProblemKey | None = None
         for key in self._order:
             if key in there:
-                place = order.index(key) + 1
+                before = key
             elif key in self._troubles:
-                order.insert(place, key)
-                place += 1
+                behind.setdefault(before, []).append(key)
+        order = behind.get(None, [])
+        for key in here:
+            order.append(key)
+            order += behind.get(key, ())
         return order
 
     def _shown(self, now_seconds: float) -> tuple[Trouble, ...]:

@@ -33,8 +33,15 @@ def look(
     *,
     is_sighted: bool = True,
     gone: frozenset[str] = frozenset(),
+    is_mended: bool = True,
 ) -> tuple[Trouble, ...]:
-    return it.look(found, at, is_sighted=lambda _: is_sighted, exists=lambda one: one.subject_key not in gone)
+    return it.look(
+        found,
+        at,
+        is_sighted=lambda _: is_sighted,
+        exists=lambda one: one.subject_key not in gone,
+        is_mended=lambda _: is_mended,
+    )
 
 
 def acknowledged(subject: str = "a", finding: str = "job-waits", **more: object) -> Acknowledgement:
@@ -84,6 +91,14 @@ def test_what_only_became_old_leaves_without_a_word() -> None:
     look(it, [finding(finding="job-failed")], NOW)
     look(it, [], NOW + 1)
     assert look(it, [], NOW + 1 + STAYS_SECONDS) == ()
+
+
+def test_what_became_a_part_of_another_row_is_not_called_resolved() -> None:
+    it = Troubles()
+    look(it, [finding("a"), finding("b")], NOW)
+    assert len(look(it, [finding("b")], NOW + 1, is_mended=False)) == 2, "it stays for its time"
+    (left,) = look(it, [finding("b")], NOW + 1 + STAYS_SECONDS, is_mended=False)
+    assert left.found.subject == "b"
 
 
 def test_nothing_is_resolved_while_nobody_can_see_it() -> None:
