@@ -1,6 +1,7 @@
 """What needs a human as a table: what is open, what somebody knows of, what was resolved lately."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import msgspec
 from cockpit_widgets.types import Cell, Column, Tone
@@ -160,4 +161,17 @@ def attention_table(
     rows: Sequence[AttentionRow], state: ViewState, now_seconds: float, *, is_read_only: bool = False
 ) -> LazyTable[AttentionRow]:
     """What needs a human, in the order in which triage ranks it; read-only, without keys that change."""
-    return (READ_ONLY_VIEW if is_read_only else ATTENTION_VIEW).table(rows, state, now_seconds)
+    view = READ_ONLY_VIEW if is_read_only else ATTENTION_VIEW
+    return replace(view, fields=_counted(view.fields, rows)).table(rows, state, now_seconds)
+
+
+def _counted(
+    fields: tuple[Field[AttentionRow], ...], rows: Sequence[AttentionRow]
+) -> tuple[Field[AttentionRow], ...]:
+    """How many they are stands in the title."""
+    count = sum(not one.is_quiet and one.key != SINCE_LEFT for one in rows)
+    if not count:
+        return fields
+    subject = next(one for one in fields if one.column.id == "subject")
+    title = replace(subject, column=replace(subject.column, title=f"{subject.column.title} {count}"))
+    return tuple(title if one is subject else one for one in fields)
