@@ -210,10 +210,14 @@ def _pods(members: tuple[Pod, ...]) -> list[str]:
     if not stuck:
         return []
     text: list[str] = [_heading(f"Pods that do not run: {len(stuck)} of {len(members)}")]
-    for pod in stuck[:MOST_PODS]:
+    groups: dict[str, list[str]] = {}
+    for pod in stuck:
         said = pod.waiting_message or pod.scheduled_message or pod.status_message
         reason = pod.waiting_reason or pod.scheduled_reason or pod.status_reason
-        text.append(f"  {pod.name} {reason}: {said}")
+        groups.setdefault(f"{reason}: {said}", []).append(pod.name)
+    for said, names in list(groups.items())[:MOST_PODS]:
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        text.append(f"  {names[0]}{more} {said}")
     remedies = dict.fromkeys(waiting_reason(pod.waiting_reason).remedy for pod in stuck[:MOST_PODS])
     return text + [f"  {one}" for one in remedies if one]
 
