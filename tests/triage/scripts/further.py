@@ -27,6 +27,12 @@ API = "kube-apiserver"
 SCHEDULER = "kube-scheduler"
 MPI = "mpi-operator"
 NOT_READY = "node.kubernetes.io/not-ready"
+_NOT_UP = {
+    "type": "Ready",
+    "status": "False",
+    "reason": "KubeletNotReady",
+    "message": "container runtime network not ready: cni plugin not initialized",
+}
 
 
 @script("A5", "policy-denies", API)
@@ -88,6 +94,8 @@ def still_booting(stage: Stage) -> Expected:
         tree = node(name, allocatable={GPU: "8"}, labels={"pool": word})
         tree["metadata"]["annotations"] = {**FAKE, "bed/booting": "yes"}
         stage.make(tree)
+        # a node that never said anything loses its taint in time: its kubelet has to say that it is not ready
+        stage.patch("nodes", name, {"status": {"conditions": [_NOT_UP]}}, part="status")
         node_like(stage, name, NOT_READY)
     subject = ask(stage, pod_spec(gpus=stage.draw.one_of(1, 8)))
     refused(stage, "untolerated taint", subject)
