@@ -41,7 +41,7 @@ def best_seconds(work):
         found.append(time.process_time() - start)
     return min(found)
 
-rooms.best_seconds = best_seconds
+rooms.best_seconds, rooms.ROUNDS = best_seconds, 50
 made = rooms.{name}()
 print(json.dumps([one.seconds for one in (asyncio.run(made) if inspect.iscoroutine(made) else made)]))
 """
