@@ -2,6 +2,7 @@
 
 import re
 from enum import Enum, StrEnum
+from functools import cache
 
 import msgspec
 
@@ -25,15 +26,19 @@ class Mender(StrEnum):
 
 
 class Wording(msgspec.Struct, frozen=True):
-    """One text. `words` is the sentence, with the names of the pattern's groups in braces; for
-    `TextPlace.NODES` what comes after "1 node", and `many` what comes after "2 nodes". `is_consequence` marks
-    members that only wait for a sibling."""
+    """One text, and the regular expression that knows it. `words` is the sentence, with the names of the
+    pattern's groups in braces; for `TextPlace.NODES` what comes after "1 node", and `many` what comes after
+    "2 nodes". `is_consequence` marks members that only wait for a sibling."""
 
     place: TextPlace
-    pattern: re.Pattern[str]
+    regex: str
     words: str
     many: str = ""
     is_consequence: bool = False
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        return _compiled(self.regex)
 
 
 class CatalogueRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,33 +60,34 @@ class CatalogueRow(msgspec.Struct, frozen=True, kw_only=True):
         return self.id[0]
 
 
+@cache  # compiled when they are first asked for: not while the cockpit starts
 def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE | re.DOTALL)
 
 
 def on_nodes(pattern: str, one: str, many: str = "") -> Wording:
     """A part of the scheduler's sentence; without `many` the words serve any number."""
-    return Wording(TextPlace.NODES, _compiled(pattern), one, many or one)
+    return Wording(TextPlace.NODES, pattern, one, many or one)
 
 
 def of_pod(pattern: str, words: str, *, is_consequence: bool = False) -> Wording:
     """The scheduler's sentence about the whole pod."""
-    return Wording(TextPlace.POD, _compiled(pattern), words, is_consequence=is_consequence)
+    return Wording(TextPlace.POD, pattern, words, is_consequence=is_consequence)
 
 
 def on_create(pattern: str, words: str) -> Wording:
     """A refusal of the API server, told by a controller."""
-    return Wording(TextPlace.CREATE, _compiled(pattern), words)
+    return Wording(TextPlace.CREATE, pattern, words)
 
 
 def of_kubelet(pattern: str, words: str) -> Wording:
     """A text of a kubelet; patterns see `Reason: message`."""
-    return Wording(TextPlace.KUBELET, _compiled(pattern), words)
+    return Wording(TextPlace.KUBELET, pattern, words)
 
 
 def in_log(pattern: str, words: str) -> Wording:
     """The last line of a container."""
-    return Wording(TextPlace.LOG, _compiled(pattern), words)
+    return Wording(TextPlace.LOG, pattern, words)
 
 
 def row(  # noqa: PLR0917 - the columns of a table

@@ -66,6 +66,10 @@ def test_a_shortened_name_fits(name: str, width: int) -> None:
     assert found == name or len(name) > width
 
 
+def test_every_wording_compiles_though_none_is_compiled_before_it_is_asked_for() -> None:
+    assert all(one.pattern.pattern == one.regex for row in ROWS for one in row.wordings)
+
+
 WORDINGS = [
     (one.pattern.pattern, words)
     for row in ROWS
