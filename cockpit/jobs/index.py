@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from cockpit.gangs import pod_group, registry
 from cockpit.jobs import batch_job, engine_job, generic, mpijob
-from cockpit.jobs.members import current
+from cockpit.jobs.members import current, is_up
 from cockpit.jobs.owner_chain import NOT_JOBS, Root, climb, from_ref, of_object, of_pod
 from cockpit.jobs.row import QueuePosition
 from cockpit.model.event import Event
@@ -44,6 +44,7 @@ class JobIndex:
         self._gangs_of: dict[str, tuple[str, ...]] = {}
         self._group_keys: dict[str, str] = {}  # uid of a PodGroup -> "namespace/name"
         self._group_places: dict[str, QueuePosition] = {}
+        self._strays: dict[str, None] = {}  # uids of pods that are part of no row, and not up
         self.touched: frozenset[str] = frozenset()
 
     @property
@@ -65,6 +66,14 @@ class JobIndex:
         """The job that the pod is a member of, None where it is part of no row."""
         key = self._key_of.get(pod.uid) or of_pod(self._store, pod).key
         return self._jobs.get(key)
+
+    def strays(self) -> list[Pod]:
+        """Pods that are part of no job and do not run as they should."""
+        gone = [uid for uid in self._strays if uid in self._key_of or self._store.get(Kind.POD, uid) is None]
+        for uid in gone:
+            del self._strays[uid]
+        table = self._store.records(Kind.POD)
+        return [table[uid] for uid in self._strays]
 
     # ---- keeping up
 
@@ -155,6 +164,10 @@ class JobIndex:
                 self._touch_key(touched, key)
                 continue
             pod = table[uid]
+            if pod.phase == "Pending" or not (is_up(pod) or pod.is_finished):
+                self._strays[uid] = None
+            else:
+                self._strays.pop(uid, None)
             sibling = (pod.owner_uid, bool(pod.gpus or pod.gpus_shared or pod.has_unknown_gpus))
             if sibling != last:
                 last = sibling if pod.owner_uid and pod.owner_kind not in NOT_JOBS else None

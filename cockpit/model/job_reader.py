@@ -1,6 +1,6 @@
 """What the rows of jobs answer: the protocol through which everything that only looks sees them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from cockpit.model.job import Job
@@ -19,6 +19,9 @@ class JobReader(Protocol):
 
     def members(self, key: str, /) -> tuple[Pod, ...]:
         """Its pods: launcher first, then by rank."""
+
+    def strays(self) -> Sequence[Pod]:
+        """Pods that are part of no job and do not run as they should."""
 
     def job_of_pod(self, pod: Pod, /) -> Job | None:
         """The job that the pod is a member of."""

@@ -28,7 +28,7 @@ class NodeStage:
 
 # A node whose Ready condition is False since within this time of its birth has never been Ready.
 _BIRTH_SECONDS = 90.0
-_GOING_TAINTS = ("karpenter.sh/disrupted", "ToBeDeletedByClusterAutoscaler", "cluster.x-k8s.io/deletion")
+GOING_TAINTS = ("karpenter.sh/disrupted", "ToBeDeletedByClusterAutoscaler", "cluster.x-k8s.io/deletion")
 
 
 def node_stage(node: Node, store: StoreReader) -> str:
@@ -37,7 +37,7 @@ def node_stage(node: Node, store: StoreReader) -> str:
         return NodeStage.LEAVING
     if node.ready != "True":
         return NodeStage.JOINED if _was_never_ready(node) else NodeStage.NOT_READY
-    if any(taint.key in _GOING_TAINTS for taint in node.taints):
+    if any(taint.key in GOING_TAINTS for taint in node.taints):
         return NodeStage.DRAINING
     if node.unschedulable:
         leaving = any(pod.deleting_seconds is not None for pod in store.pods_on(node.name))

@@ -1,6 +1,6 @@
 """What needs a human now: one ranked list over jobs, nodes and streams."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from cockpit.gangs.sentence import one_line
 from cockpit.model.batch import Phase
@@ -8,9 +8,11 @@ from cockpit.model.job_reader import JobReader
 from cockpit.model.record import Kind
 from cockpit.model.right import cannot
 from cockpit.model.store_reader import StoreReader
-from cockpit.triage.finding import Attention, KeyRemedy, rank
+from cockpit.triage.finding import Attention, KeyRemedy, Rooted, rank
 from cockpit.triage.jobs import job_findings
 from cockpit.triage.nodes import node_findings
+from cockpit.triage.pods import pod_findings
+from cockpit.triage.roots import one_each
 from cockpit.triage.verdicts import Verdicts
 
 
@@ -22,17 +24,24 @@ def needs_human(
     *,
     verdicts: Verdicts | None = None,
 ) -> tuple[Attention, ...]:
-    """Findings, the most urgent first: broken before wasteful, more GPUs before fewer, older before newer.
+    """A row for each root cause, the most urgent first: broken before wasteful, more GPU-hours before fewer.
 
     With a namespace only its jobs; nodes and streams belong to everybody. `verdicts` are those that a caller
     who asks again and again has kept.
     """
+    verdicts = verdicts or Verdicts(store, jobs)
     found = [
-        *job_findings(store, jobs, verdicts or Verdicts(store, jobs), now_seconds, namespace),
-        *node_findings(store, now_seconds),
-        *_stream_findings(store),
+        *job_findings(store, jobs, verdicts, now_seconds, namespace),
+        *pod_findings(verdicts.view(now_seconds), namespace),
     ]
-    return tuple(sorted(found, key=rank))
+    found += node_findings(store, now_seconds, _nodes_named(found))
+    found += (Rooted(one, one.key) for one in _stream_findings(store))
+    return tuple(sorted(one_each(found), key=lambda one: rank(one, now_seconds)))
+
+
+def _nodes_named(found: Iterable[Rooted]) -> frozenset[str]:
+    """Nodes of which jobs say that they are the root of their trouble."""
+    return frozenset(root.removeprefix("node/") for _, root in found if root.startswith("node/"))
 
 
 def _stream_findings(store: StoreReader) -> Iterator[Attention]:

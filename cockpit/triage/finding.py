@@ -1,6 +1,7 @@
 """One thing that needs a human, and how it is ranked against others."""
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import msgspec
 
@@ -48,6 +49,8 @@ class Attention(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     remedies: tuple[KeyRemedy, ...] = ()
     since_seconds: float | None = None
     gpus: int = 0
+    cause: str = ""  # id of the catalogue's row, "" where none says it
+    jobs: int = 0  # further jobs that wait or broke because of it
 
     @property
     def key(self) -> str:
@@ -58,7 +61,24 @@ class Attention(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         return "▲" if self.is_bad else "●"
 
 
-def rank(found: Attention) -> tuple[bool, int, float, str]:
-    """Broken before wasteful, more GPUs before fewer, older before newer; the key settles ties."""
+class Rooted(NamedTuple):
+    """A finding, and the root cause that it is of: findings of one root are one row."""
+
+    attention: Attention
+    root: str
+
+
+UNKNOWN_AGE_SECONDS = 3_600.0
+"""How old a trouble is taken to be of which nobody tells since when it is there."""
+
+
+def gpu_seconds(found: Attention, now_seconds: float) -> float:
+    """What it has cost so far."""
+    since = found.since_seconds
+    return found.gpus * (UNKNOWN_AGE_SECONDS if since is None else max(0.0, now_seconds - since))
+
+
+def rank(found: Attention, now_seconds: float) -> tuple[bool, float, float, str]:
+    """Broken before wasteful, more GPU-hours before fewer, older before newer; the key settles ties."""
     since = found.since_seconds if found.since_seconds is not None else float("inf")
-    return (not found.is_bad, -found.gpus, since, found.key)
+    return (not found.is_bad, -gpu_seconds(found, now_seconds), since, found.key)

@@ -59,7 +59,7 @@ def _ending(walk: Walk) -> CauseFound:
     if going:
         found = starting.not_running(going[0], walk.store, walk.now_seconds)
         if found is not None and found.cause:
-            return found
+            return joined(found, "", _left(walk))
     return CauseFound(cause="", sentence=f"being deleted{_left(walk)}" if left else "being deleted")
 
 

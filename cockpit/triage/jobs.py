@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
+from cockpit.catalogue import BY_ID
 from cockpit.gangs import registry
 from cockpit.gangs.sentence import counted, one_line
 from cockpit.gangs.verdict import GangState
-from cockpit.k8s.waiting_reasons import Severity, waiting_reason
 from cockpit.model.gang import Workload
 from cockpit.model.gpu import Mark
 from cockpit.model.job import Job, JobState
@@ -14,18 +14,22 @@ from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind, condition
 from cockpit.model.store_reader import StoreReader
-from cockpit.triage.finding import KILL, LOGS, OPEN, WHY, Attention, KeyRemedy
+from cockpit.triage.finding import KILL, LOGS, OPEN, WHY, Attention, KeyRemedy, Rooted
+from cockpit.triage.roots import Roots
+from cockpit.triage.verdict import Verdict
 from cockpit.triage.verdicts import Verdicts
 
 WAITING_SECONDS = 600.0
-"""A job that has waited this long is told; shorter waits are everyday life of a queue."""
+"""What has waited this long is told; shorter waits are everyday life of a queue."""
 BLOCKED_SECONDS = 30.0
-"""A job that can never start as things are is told this soon: waiting will not help it."""
+"""What waiting alone will not cure is told this soon."""
 FAILED_SECONDS = 3_600.0
 """Failures older than this are history, not news."""
 ENDING_SECONDS = 120.0
 """Pods that have been going for this long, beyond any usual grace period, are stuck."""
 IDLE_SECONDS = 600.0
+HANGS_SECONDS = 120.0
+"""A ring is called hung only after so long: a checkpoint and an evaluation look the same at first."""
 STARVED_SECONDS = 600.0
 """A job is called starved of work only after so long: loading and warming up look the same at first."""
 STARVED_RATIO = 0.4
@@ -33,46 +37,70 @@ STARVED_RATIO = 0.4
 FULL_RATIO = 0.3
 """Share of a card's memory that says that a job means to use it."""
 
+_TAKES_TIME = frozenset({"D17"})
+"""No cause that waiting cures, by the catalogue; but every start looks like it for a while."""
+
 
 def job_findings(
     store: StoreReader, jobs: JobReader, verdicts: Verdicts, now_seconds: float, namespace: str = ""
-) -> Iterator[Attention]:
-    """What needs a human about jobs; at most one finding a job."""
+) -> Iterator[Rooted]:
+    """What needs a human about jobs, with the root cause of each; at most one finding a job."""
+    roots = Roots(store, jobs)
     for job in jobs.jobs.values():
         if namespace and job.namespace != namespace:
             continue
-        found = _finding(job, store, jobs, verdicts, now_seconds)
+        verdict = verdicts.of(job, now_seconds)
+        found = _finding(job, verdict, store, jobs, now_seconds)
         if found is not None:
-            yield found
+            yield Rooted(found, roots.of(job, verdict, found))
+
+
+def waiting_cures(verdict: Verdict) -> bool:
+    """Whether the trouble may pass by itself. What is not understood may."""
+    row = BY_ID.get(verdict.cause)
+    if row is None or row.id in _TAKES_TIME:
+        return True
+    facts = dict(verdict.facts)
+    never_fits = "largest" in facts  # more than any node has
+    is_refused = facts.get("state") == "Rejected"
+    is_absent = row.id == "D6" and "object" in facts  # a mount of what does not exist
+    return row.waits and not (never_fits or is_refused or is_absent)
 
 
 def _finding(
-    job: Job, store: StoreReader, jobs: JobReader, verdicts: Verdicts, now_seconds: float
+    job: Job, verdict: Verdict, store: StoreReader, jobs: JobReader, now_seconds: float
 ) -> Attention | None:
     if job.state == JobState.RUNNING:
-        return _idle(job, store, jobs, now_seconds) or _starved(job, store)
+        return (
+            _hangs(job, verdict, store, jobs, now_seconds)
+            or _idle(job, store, jobs, now_seconds)
+            or _starved(job, store)
+        )
     if job.state in (JobState.QUEUED, JobState.PENDING, JobState.STARTING):
-        return _waits(job, store, jobs, verdicts, now_seconds)
+        return _waits(job, verdict, store, jobs, now_seconds)
+    if job.state == JobState.SUSPENDED and verdict.cause in ("B7", "B13"):  # nobody meant it to
+        return _waits(job, verdict, store, jobs, now_seconds)
     if job.state == JobState.DEGRADED:
-        why = verdicts.of(job, now_seconds).sentence
-        return _about(job, "job-degraded", True, why, (LOGS, WHY), since=_last_change(job, jobs))
+        since = _last_change(job, jobs) or verdict.since_seconds
+        return _about(job, "job-degraded", verdict, (LOGS, WHY), since=since)
     if job.state == JobState.FINISHING:
-        return _stuck_ending(job, jobs, now_seconds)
+        return _stuck_ending(job, verdict, jobs, now_seconds)
     if job.state in JobState.ENDED:
-        return _ended(job, verdicts, now_seconds)
+        return _ended(job, verdict, now_seconds)
     return None
 
 
 def _about(
     job: Job,
     finding: str,
-    is_bad: bool,
-    sentence: str,
+    said: Verdict | str,
     remedies: tuple[KeyRemedy, ...],
     *,
     since: float | None,
+    is_bad: bool = True,
     gpus: int = -1,
 ) -> Attention:
+    sentence = said if isinstance(said, str) else said.sentence
     return Attention(
         finding=finding,
         subject_key=job.key,
@@ -82,38 +110,43 @@ def _about(
         remedies=remedies,
         since_seconds=since,
         gpus=(job.gpus_wanted or job.gpus_allocated) if gpus < 0 else gpus,
+        cause="" if isinstance(said, str) else said.cause,
     )
 
 
 def _waits(
-    job: Job, store: StoreReader, jobs: JobReader, verdicts: Verdicts, now_seconds: float
+    job: Job, verdict: Verdict, store: StoreReader, jobs: JobReader, now_seconds: float
 ) -> Attention | None:
     workload: Workload | None = store.get(Kind.WORKLOAD, job.workload_uid) if job.workload_uid else None
-    since = job.created_seconds
-    if workload is not None:
-        evicted = condition(workload.conditions, "Evicted")
-        admitted = condition(workload.conditions, "Admitted")
-        if evicted is not None and evicted.status == "True":
-            since = evicted.changed_seconds or since
-        elif job.state != JobState.QUEUED and admitted is not None and admitted.status == "True":
-            since = admitted.changed_seconds or since  # it queued first: what counts is the time since then
-    if since is None or now_seconds - since < BLOCKED_SECONDS:
+    begun = _begun(job, workload)
+    if begun is None or now_seconds - begun < BLOCKED_SECONDS:
         return None
-    is_blocked = (
+    is_blocked = not waiting_cures(verdict) or (
         workload is not None
         and job.state == JobState.QUEUED
         and registry.engine_of_workload(workload).admission(workload, store, {}).state == GangState.BLOCKED
     )
-    is_blocked = is_blocked or any(
-        waiting_reason(pod.waiting_reason).severity is Severity.STUCK for pod in jobs.members(job.key)
-    )
-    if not is_blocked and now_seconds - since < WAITING_SECONDS:
+    if not is_blocked and now_seconds - begun < WAITING_SECONDS:
         return None
-    ready = "" if job.wanted is None else f"{job.ready}/{job.wanted} ready · "
+    since = verdict.since_seconds
+    since = since if since is not None and begun < since <= now_seconds else begun
     # waiting in line for quota is how a queue works; pods that cannot be placed hold a gang up
     is_bad = is_blocked or job.state != JobState.QUEUED
-    why = verdicts.of(job, now_seconds).sentence
-    return _about(job, "job-waits", is_bad, f"{ready}{why or job.state}", (WHY, KILL), since=since)
+    return _about(job, "job-waits", verdict, (WHY, KILL), since=since, is_bad=is_bad)
+
+
+def _begun(job: Job, workload: Workload | None) -> float | None:
+    """Since when it waits for what it waits for now."""
+    if workload is None:
+        return job.created_seconds
+    evicted = condition(workload.conditions, "Evicted")
+    admitted = condition(workload.conditions, "Admitted")
+    if evicted is not None and evicted.status == "True":
+        return evicted.changed_seconds or job.created_seconds
+    if job.state != JobState.QUEUED and admitted is not None and admitted.status == "True":
+        # it queued first: what counts is the time since then
+        return admitted.changed_seconds or job.created_seconds
+    return job.created_seconds
 
 
 def _last_change(job: Job, jobs: JobReader) -> float | None:
@@ -122,27 +155,41 @@ def _last_change(job: Job, jobs: JobReader) -> float | None:
     return max((one for one in ends if one is not None), default=None)
 
 
-def _stuck_ending(job: Job, jobs: JobReader, now_seconds: float) -> Attention | None:
+def _stuck_ending(job: Job, verdict: Verdict, jobs: JobReader, now_seconds: float) -> Attention | None:
     left: list[Pod] = [pod for pod in jobs.members(job.key) if pod.deleting_seconds is not None]
     since = min((pod.deleting_seconds for pod in left if pod.deleting_seconds is not None), default=None)
     if since is None or now_seconds - since < ENDING_SECONDS:
         return None
     allocated = sum(pod.gpus_allocated for pod in left)
-    sentence = f"{counted(len(left), 'pod')} stuck terminating" + (
-        f", occupying {counted(allocated, 'GPU')}" if allocated else ""
-    )
-    return _about(job, "job-stuck", bool(allocated), sentence, (WHY,), since=since, gpus=allocated)
+    return _about(job, "job-stuck", verdict, (WHY,), since=since, is_bad=bool(allocated), gpus=allocated)
 
 
-def _ended(job: Job, verdicts: Verdicts, now_seconds: float) -> Attention | None:
+def _ended(job: Job, verdict: Verdict, now_seconds: float) -> Attention | None:
     since = job.finished_seconds
     if job.gpus_allocated and since is not None and now_seconds - since >= ENDING_SECONDS:
-        sentence = f"{job.state}, but its pods still occupy {counted(job.gpus_allocated, 'GPU')}"
-        return _about(job, "job-leftover", False, sentence, (KILL,), since=since, gpus=job.gpus_allocated)
+        held, remedies = job.gpus_allocated, (KILL,)
+        return _about(job, "job-leftover", verdict, remedies, since=since, is_bad=False, gpus=held)
     if job.state != JobState.FAILED or since is None or now_seconds - since > FAILED_SECONDS:
         return None
-    why = verdicts.of(job, now_seconds).sentence
-    return _about(job, "job-failed", False, f"failed: {why}" if why else "failed", (LOGS,), since=since)
+    return _about(job, "job-failed", verdict, (LOGS,), since=since, is_bad=False)
+
+
+def _hangs(
+    job: Job, verdict: Verdict, store: StoreReader, jobs: JobReader, now_seconds: float
+) -> Attention | None:
+    """It runs, and its members say that it does not train; for a while, for one sample is no trouble."""
+    if not verdict.cause.startswith("E"):
+        return None
+    idle = [
+        since
+        for pod in jobs.members(job.key)
+        for card in store.gpus_of_pod(pod.namespace, pod.name)
+        if (since := store.idle_since(card.uuid)) is not None
+    ]
+    since = min(idle, default=verdict.since_seconds)
+    if since is None or now_seconds - since < HANGS_SECONDS:
+        return None
+    return _about(job, "job-hangs", verdict, (WHY, KILL), since=since)
 
 
 def _idle(job: Job, store: StoreReader, jobs: JobReader, now_seconds: float) -> Attention | None:
@@ -170,7 +217,7 @@ def _idle(job: Job, store: StoreReader, jobs: JobReader, now_seconds: float) -> 
         return None
     kept = f", {memory_bytes / 2**30:.0f} GiB of memory kept" if memory_bytes >= 2**30 else ""
     sentence = f"{counted(job.gpus_allocated, 'GPU')} allocated, duty 0%{kept}"
-    return _about(job, "job-idle", False, sentence, (KILL,), since=latest, gpus=job.gpus_allocated)
+    return _about(job, "job-idle", sentence, (KILL,), since=latest, is_bad=False, gpus=job.gpus_allocated)
 
 
 def _starved(job: Job, store: StoreReader) -> Attention | None:
@@ -203,4 +250,4 @@ def _starved(job: Job, store: StoreReader) -> Attention | None:
         return None
     gpus = counted(job.gpus_allocated, "GPU")
     sentence = f"{gpus} underutilised: duty {duty:.0%} lately, memory {full:.0%} used"
-    return _about(job, "job-starved", False, sentence, (OPEN,), since=since, gpus=job.gpus_allocated)
+    return _about(job, "job-starved", sentence, (OPEN,), since=since, is_bad=False, gpus=job.gpus_allocated)

@@ -13,6 +13,7 @@ from cockpit.model.sureness import Sureness
 from cockpit.model.xid import xid_class, xid_meaning
 from cockpit.pools.index import pools_of
 from cockpit.pools.stage import NodeStage, node_stage
+from cockpit.triage import node_signs
 from cockpit.triage.cause_found import CauseFound, draft, finished
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.verdict import Evidence, Subject, Verdict
@@ -21,7 +22,7 @@ JOINING_SECONDS = 900.0
 """Driver, toolkit and device plugin may take this long after the node joined before it is strange."""
 
 _PRESENT = "nvidia.com/gpu.present"
-_PRESSURE = {"DiskPressure": "disk", "MemoryPressure": "memory", "PIDPressure": "process ids"}
+PRESSURE = {"DiskPressure": "disk", "MemoryPressure": "memory", "PIDPressure": "process ids"}
 
 
 def of_node(subject: Subject, view: ClusterView) -> Verdict:
@@ -29,10 +30,10 @@ def of_node(subject: Subject, view: ClusterView) -> Verdict:
     node: Node | None = view.store.by_key(Kind.NODE, subject.name)
     if node is None:
         return Verdict(subject=subject, sentence="no node of that name is known here")
-    found = judge(node, view.store, view.now_seconds)
+    found = judge(node, view.store, view.now_seconds) or node_signs.judge(node, view.store, view.now_seconds)
     if found is None:
         return Verdict(subject=subject, sureness=Sureness.SAID)
-    return finished(found, subject, gpus=_expected(node))
+    return finished(found, subject, gpus=gpus_expected(node))
 
 
 def of_card(subject: Subject, view: ClusterView) -> Verdict:
@@ -78,7 +79,7 @@ def _troubles(view: ClusterView) -> Iterator[Verdict]:
     for node in view.store.records(Kind.NODE).values():
         found = judge(node, view.store, view.now_seconds)
         if found is not None and found.cause:
-            yield finished(found, Subject("node", "", node.name), gpus=_expected(node))
+            yield finished(found, Subject("node", "", node.name), gpus=gpus_expected(node))
 
 
 def judge(node: Node, store: StoreReader, now_seconds: float) -> CauseFound | None:
@@ -89,7 +90,7 @@ def judge(node: Node, store: StoreReader, now_seconds: float) -> CauseFound | No
     if node.ready != "True":
         return _not_ready(node, store, now_seconds)
     errors = [card for card in store.gpus_on(node.name) if card.xid and xid_class(card.xid).is_bad]
-    expected, shown = _expected(node), node.gpu_allocatable or 0
+    expected, shown = gpus_expected(node), node.gpu_allocatable or 0
     if expected and shown < expected:
         if not shown:
             return _dark(node, store, now_seconds, expected)
@@ -100,21 +101,26 @@ def judge(node: Node, store: StoreReader, now_seconds: float) -> CauseFound | No
         if errors:
             text += ": " + _error_words(errors)
         return draft("D10", text, names=names, sureness=Sureness.PROVED, evidence=(said,))
-    if not expected and not shown and label(node.labels, _PRESENT) == "true":
+    if not expected and not shown and is_labelled(node):
         return _dark(node, store, now_seconds, 0)
     if errors:
         return _of_xid(errors, node.name)
     for one in node.conditions:
-        if one.type in _PRESSURE and one.status == "True":
+        if one.type in PRESSURE and one.status == "True":
             said = Evidence(name, f"condition {one.type}", one.message or one.reason, one.changed_seconds)
             return draft(
                 "D19",
                 "short of {what}: {why}",
-                names={"what": _PRESSURE[one.type], "why": one.message or one.reason},
+                names={"what": PRESSURE[one.type], "why": one.message or one.reason},
                 evidence=(said,),
                 since_seconds=one.changed_seconds,
             )
     return None
+
+
+def is_labelled(node: Node) -> bool:
+    """Whether a label promises GPUs."""
+    return label(node.labels, _PRESENT) == "true"
 
 
 def _of_xid(cards: list[Gpu], node: str) -> CauseFound:
@@ -186,7 +192,7 @@ def _broken_plugin(node: Node, store: StoreReader) -> str:
     return ""
 
 
-def _expected(node: Node) -> int:
+def gpus_expected(node: Node) -> int:
     """Devices the node ought to offer, as the scheduler counts them (time-slicing multiplies)."""
     promised = (node.gpus_expected or 0) * max(1, node.gpu_replicas)
     return max(promised, node.gpu_capacity or 0)

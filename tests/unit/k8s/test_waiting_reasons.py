@@ -63,6 +63,9 @@ class OneJob:
     def members(self, key: str) -> tuple[Pod, ...]:
         return (self._member,)
 
+    def strays(self) -> list[Pod]:
+        return []
+
     def job_of_pod(self, pod: Pod) -> Job | None:
         return self._job if pod == self._member else None
 

@@ -76,7 +76,7 @@ def test_a_job_that_queues_too_long(cluster: Cluster) -> None:
     cluster.put(*queues(), job, workload(job, 8, 2, lacks(4)))
     one = only(cluster)
     assert (one.glyph, one.subject, one.since_seconds, one.gpus) == ("●", "team-a/llm", NOW - 700, 8)
-    assert one.sentence == "0/2 ready · needs 8 GPUs, quota research/h100 has 4 unused: 4 more needed"
+    assert one.sentence == "needs 8 GPUs, quota research/h100 has 4 unused: 4 more needed"
     assert one.key == "job-waits:mpijob.kubeflow.org/team-a/llm"
     assert found(cluster, NOW - 200) == ()
 
@@ -93,7 +93,7 @@ def test_a_job_that_can_never_start_is_told_soon(cluster: Cluster) -> None:
 
 def test_an_image_that_cannot_be_pulled_is_told_soon(cluster: Cluster) -> None:
     job = mpijob(created_seconds=NOW - 60)
-    launcher_job, pods = gang(job, phase="Pending")
+    launcher_job, pods = gang(job, phase="Pending", node="gpu-1")
     stuck = msgspec.structs.replace(pods[0], waiting_reason="ImagePullBackOff")
     cluster.put(job, launcher_job, *pods)
     assert found(cluster) == ()
@@ -124,21 +124,24 @@ def test_a_degraded_job_is_told_at_once(cluster: Cluster) -> None:
 def test_failures_are_news_for_an_hour(cluster: Cluster) -> None:
     job = mpijob(conditions=(is_("Failed", message="backoff limit"),), finished_seconds=NOW - 100)
     cluster.put(job)
-    assert only(cluster).sentence == "failed: backoff limit"
+    assert only(cluster).sentence == "backoff limit"
     assert found(cluster, NOW + 4_000) == ()
 
 
 def test_a_finished_job_that_still_holds_gpus(cluster: Cluster) -> None:
     job = mpijob(workers=2, gpus=4, conditions=(is_("Succeeded"),), finished_seconds=NOW - 300)
     cluster.put(job, *gang(job, **up())[1])
-    assert only(cluster).sentence == "succeeded, but its pods still occupy 8 GPUs"
+    assert only(cluster).sentence == "ended, but 2 pods still run with 8 GPUs"
 
 
 def test_pods_that_will_not_go(cluster: Cluster) -> None:
     job = mpijob(workers=2, gpus=4, deleting_seconds=NOW - 500)
     cluster.put(job, *gang(job, deleting_seconds=NOW - 400, **up())[1])
     one = only(cluster)
-    assert (one.finding, one.sentence) == ("job-stuck", "2 pods stuck terminating, occupying 8 GPUs")
+    assert (one.finding, one.sentence) == (
+        "job-stuck",
+        "stuck terminating for 6 min on node gpu-1; 2 pods left, with 8 GPUs",
+    )
     assert found(cluster, NOW - 350) == ()
 
 
@@ -196,7 +199,7 @@ def test_a_node_that_is_not_ready(cluster: Cluster) -> None:
         8,
         NOW - 60,
     )
-    assert one.sentence == "not ready: Kubelet stopped posting node status"
+    assert one.sentence == "its kubelet is silent"
 
 
 def test_fewer_gpus_than_there_were_and_the_error_that_explains_it(cluster: Cluster) -> None:
@@ -205,7 +208,7 @@ def test_fewer_gpus_than_there_were_and_the_error_that_explains_it(cluster: Clus
     one = only(cluster)
     assert (one.finding, one.sentence, one.gpus) == (
         "node-gpus-lost",
-        "6 of 8 GPUs advertised, Xid 79 on GPU 3",
+        "2 of 8 GPUs are unhealthy: the card fell off the bus on GPU 3 (Xid 79)",
         2,
     )
 
@@ -215,7 +218,9 @@ def test_a_young_node_may_take_its_time_to_show_its_gpus(cluster: Cluster) -> No
         cluster, gpu_node(gpu_capacity=None, gpu_allocatable=None, gpus_expected=8, created_seconds=NOW - 60)
     )
     assert found(cluster) == ()
-    assert only(cluster, NOW + 1_000).sentence == "0 of 8 GPUs advertised"
+    assert only(cluster, NOW + 1_000).sentence == (
+        "ready, but offers none of its 8 GPUs: driver or device plugin is down"
+    )
 
 
 def test_a_bad_xid_alone_is_told_and_a_harmless_one_is_not(cluster: Cluster) -> None:
@@ -223,7 +228,9 @@ def test_a_bad_xid_alone_is_told_and_a_harmless_one_is_not(cluster: Cluster) -> 
     cards(cluster, card(0, xid=13), card(1, xid=0))
     assert found(cluster) == ()
     cards(cluster, card(2, xid=48), card(5, xid=79))
-    assert only(cluster).sentence == "Xid 48 on GPU 2 and 1 more"
+    assert only(cluster).sentence == (
+        "a double-bit memory error on GPU 2 (Xid 48) and 1 more: follow NVIDIA's longer procedure"
+    )
 
 
 def test_cards_that_fell_silent(cluster: Cluster) -> None:
@@ -273,12 +280,14 @@ def test_broken_goes_before_wasteful_and_larger_before_smaller(cluster: Cluster)
     small = mpijob("small", workers=1, gpus=1, created_seconds=0.0)
     large = mpijob("large", workers=4, gpus=8, created_seconds=NOW - 800)
     cluster.put(small, large)
-    assert [one.key for one in found(cluster)] == [
-        "job-waits:mpijob.kubeflow.org/team-a/large",
-        "node-gpus-lost:gpu-7",
+    told = found(cluster)
+    assert [one.key for one in told] == [
         "job-waits:mpijob.kubeflow.org/team-a/small",
+        "node-gpus-lost:gpu-7",
         "job-idle:mpijob.kubeflow.org/team-a/llm",
     ]
+    assert (told[0].gpus, told[0].jobs) == (33, 1)
+    assert told[0].sentence == "no controller acts on this MPIJob: is its operator running?; 1 more"
 
 
 # ---- cards that wait, cards that are held down

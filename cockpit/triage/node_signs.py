@@ -1,0 +1,169 @@
+"""What is worth knowing of a node that is not broken: the cloud takes it back, its drain is blocked, its
+cards are slowed down or have fallen silent. No row of the catalogue: none of it keeps a job from starting."""
+
+from collections.abc import Iterator
+from statistics import median
+
+from cockpit.gangs.sentence import counted
+from cockpit.model.event import Event
+from cockpit.model.gpu import Gpu
+from cockpit.model.node import Node
+from cockpit.model.quantity import Absent
+from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
+from cockpit.model.throttle import HARMFUL
+from cockpit.model.throttle import sentence as sentence_of
+from cockpit.pools.stage import GOING_TAINTS, NodeStage, node_stage
+from cockpit.triage.cause_found import CauseFound, draft, of_event
+from cockpit.triage.verdict import Evidence
+
+RECLAIMED, BLOCKED, HOT, SILENT = "reclaimed", "drain-blocked", "hot", "silent"
+"""The signs, as the fact "sign" names them."""
+
+WARM_CELSIUS = 80.0
+"""From here on a low clock is put down to heat; slowdown begins at 83 to 93 degrees on data centre cards."""
+HOT_CELSIUS = 90.0
+"""Told without any other sign: above the slowdown of nearly all cards."""
+BUSY_RATIO = 0.5
+SLOW_RATIO = 0.8
+NEWS_SECONDS = 900.0
+"""An event is a sign for so long; who emits it says it again well before."""
+
+_RECLAIM_TAINTS = frozenset(
+    {
+        # github.com/aws/aws-node-termination-handler pkg/node/node.go; GKE's node termination handler
+        *("aws-node-termination-handler/spot-itn", "aws-node-termination-handler/rebalance-recommendation"),
+        *("cloud.google.com/impending-node-termination", "node.cloudprovider.kubernetes.io/shutdown"),
+    }
+)
+_RECLAIM_EVENTS = frozenset(
+    {
+        # karpenter pkg/controllers/interruption/events, aws-node-termination-handler, AKS
+        *("SpotInterrupted", "InstanceTerminating", "SpotInterruption", "PreemptScheduled"),
+    }
+)
+_RECLAIM_CONDITION = ("VMEventScheduled", ("PreemptScheduled", "TerminateScheduled"))
+_BLOCKED_EVENTS = frozenset({"DisruptionBlocked", "FailedDraining", "ScaleDownFailed"})
+"""karpenter pkg/events/reason.go; cluster-autoscaler core/scaledown/actuation."""
+
+
+def judge(node: Node, store: StoreReader, now_seconds: float) -> CauseFound | None:
+    """The sign that matters most, None where there is none."""
+    return (
+        _reclaimed(node, store, now_seconds)
+        or _blocked(node, store, now_seconds)
+        or _of_cards(store.gpus_on(node.name), store)
+    )
+
+
+def is_tainted(node: Node) -> bool:
+    """Whether a taint says that the node is going; most GPU nodes have one that says nothing of the kind."""
+    return bool(node.taints) and any(
+        one.key in _RECLAIM_TAINTS or one.key in GOING_TAINTS for one in node.taints
+    )
+
+
+def is_remarkable(cards: tuple[Gpu, ...]) -> bool:
+    """False for the cards of nearly all nodes: said before anything is computed."""
+    for card in cards:
+        if card.duty_ratio is Absent.STALE or card.throttle & HARMFUL or _celsius(card) >= WARM_CELSIUS:
+            return True
+    return False
+
+
+def _events(node: Node, store: StoreReader, now_seconds: float) -> Iterator[Event]:
+    """What was said of the node of late; a kubelet names it as the uid, too."""
+    for uid in (node.uid, node.name):
+        for event in store.events_of(uid):
+            if event.last_seconds is not None and now_seconds - event.last_seconds <= NEWS_SECONDS:
+                yield event
+
+
+def _reclaimed(node: Node, store: StoreReader, now_seconds: float) -> CauseFound | None:
+    taint = next((one.key for one in node.taints if one.key in _RECLAIM_TAINTS), "")
+    name = f"Node {node.name}"
+    said: Evidence | None = Evidence(name, "spec.taints", taint) if taint else None
+    by = f"taint {taint}"
+    kind, reasons = _RECLAIM_CONDITION
+    for one in node.conditions:
+        if said is None and one.type == kind and one.status == "True" and one.reason in reasons:
+            said, by = Evidence(name, kind, one.message, one.changed_seconds), f"condition {kind}"
+    for event in _events(node, store, now_seconds):
+        if said is None and event.reason in _RECLAIM_EVENTS:
+            said, by = of_event(event), f"event {event.reason}"
+    if said is None:
+        return None
+    held = store.requests_on(node.name).gpus
+    tail = "; pods on it occupy {gpus}" if held else ""
+    return draft(
+        "",
+        "the cloud takes the node back soon ({by})" + tail,
+        names={"by": by, "gpus": counted(held, "GPU")},
+        facts=(("sign", RECLAIMED),),
+        evidence=(said,),
+        since_seconds=said.since_seconds,
+    )
+
+
+def _blocked(node: Node, store: StoreReader, now_seconds: float) -> CauseFound | None:
+    if not node.unschedulable and node_stage(node, store) != NodeStage.DRAINING:
+        return None
+    for event in _events(node, store, now_seconds):
+        if event.reason in _BLOCKED_EVENTS:
+            return draft(
+                "",
+                "its drain is blocked: {why}",
+                names={"why": event.message or event.reason},
+                facts=(("sign", BLOCKED),),
+                evidence=(of_event(event),),
+                since_seconds=event.first_seconds,
+            )
+    return None
+
+
+def _of_cards(cards: tuple[Gpu, ...], store: StoreReader) -> CauseFound | None:
+    if heat := _throttled(cards):
+        return draft("", "{heat}", names={"heat": heat}, facts=(("sign", HOT),))
+    silent = [card for card in cards if card.duty_ratio is Absent.STALE]
+    if not silent:
+        return None
+    oldest = min((card.sampled_seconds for card in cards if card.sampled_seconds), default=None)
+    status = store.status(Kind.GPU)
+    is_partial = status is not None and status.is_partial
+    why = "the metrics server answered only in part" if is_partial else "the exporter or the card is gone"
+    return draft(
+        "",
+        f"{counted(len(silent), 'GPU')} stopped reporting: {why}",
+        facts=(("sign", SILENT), ("silent", str(len(silent)))),
+        since_seconds=oldest,
+    )
+
+
+def _celsius(card: Gpu) -> float:
+    return 0.0 if isinstance(card.temperature_celsius, Absent) else card.temperature_celsius
+
+
+def _clock(card: Gpu) -> float:
+    """SM clock of a card at work, 0 where it rests or nobody tells."""
+    if isinstance(card.duty_ratio, Absent) or isinstance(card.sm_clock_hertz, Absent):
+        return 0.0
+    return card.sm_clock_hertz if card.duty_ratio >= BUSY_RATIO else 0.0
+
+
+def _throttled(cards: tuple[Gpu, ...]) -> str:
+    """ "GPU 2 at 88°C: too hot: the hardware slows it" for the first card that is throttled: its own
+    word where that is collected, else heat together with a clock far below that of its neighbours at work.
+    """
+    for card in cards:
+        if card.throttle & HARMFUL:
+            heat = f" at {_celsius(card):.0f}°C" if _celsius(card) else ""
+            return f"GPU {card.index}{heat}: {sentence_of(card.throttle & HARMFUL)}"
+    hot = [card for card in cards if _celsius(card) >= WARM_CELSIUS and _clock(card)]
+    for card in hot:
+        others = [_clock(one) for one in cards if one is not card and one.model == card.model and _clock(one)]
+        usual = median(others) if others else 0.0
+        if _clock(card) < SLOW_RATIO * usual:
+            clock = f"{_clock(card) / 1e6:.0f} MHz where its neighbours run at {usual / 1e6:.0f}"
+            return f"GPU {card.index} at {_celsius(card):.0f}°C is slowed down, most likely by heat: {clock}"
+    too_hot = [card for card in cards if _celsius(card) >= HOT_CELSIUS]
+    return f"GPU {too_hot[0].index} is hot: {_celsius(too_hot[0]):.0f}°C" if too_hot else ""
