@@ -124,9 +124,10 @@ def of_pod(pod: Pod, field: str, value: str, since_seconds: float | None = None)
 
 
 def of_event(event: Event) -> Evidence:
-    """An event as evidence."""
+    """An event as evidence: so old as its first occurrence, for a repetition is no new trouble."""
+    since = event.last_seconds if event.first_seconds is None else event.first_seconds
     name = f"{event.object_namespace}/{event.object_name}" if event.object_namespace else event.object_name
-    return Evidence(f"{event.object_kind} {name}", f"event {event.reason}", event.message, event.last_seconds)
+    return Evidence(f"{event.object_kind} {name}", f"event {event.reason}", event.message, since)
 
 
 def is_up(pod: Pod) -> bool:

@@ -23,6 +23,8 @@ WAITING_SECONDS = 600.0
 """What has waited this long is told; shorter waits are everyday life of a queue."""
 BLOCKED_SECONDS = 30.0
 """What waiting alone will not cure is told this soon."""
+ANSWER_SECONDS = 60.0
+"""A trouble that a controller tells within so long began with the wait itself."""
 FAILED_SECONDS = 3_600.0
 """Failures older than this are history, not news."""
 ENDING_SECONDS = 120.0
@@ -129,7 +131,7 @@ def _waits(
     if not is_blocked and now_seconds - begun < WAITING_SECONDS:
         return None
     since = verdict.since_seconds
-    since = since if since is not None and begun < since <= now_seconds else begun
+    since = since if since is not None and begun + ANSWER_SECONDS < since <= now_seconds else begun
     # waiting in line for quota is how a queue works; pods that cannot be placed hold a gang up
     is_bad = is_blocked or job.state != JobState.QUEUED
     return _about(job, "job-waits", verdict, (WHY, KILL), since=since, is_bad=is_bad)

@@ -26,6 +26,9 @@ class Rows:
     def members(self, key: str) -> tuple[Pod, ...]:
         return ()
 
+    def strays(self) -> list[Pod]:
+        return []
+
     def job_of_pod(self, pod: Pod) -> Job | None:
         return None
 
