@@ -74,7 +74,8 @@ def _finding(
 ) -> Attention | None:
     if job.state == JobState.RUNNING:
         return (
-            _hangs(job, verdict, store, jobs, now_seconds)
+            _crashes(job, verdict, now_seconds)
+            or _hangs(job, verdict, store, jobs, now_seconds)
             or _idle(job, store, jobs, now_seconds)
             or _starved(job, store)
         )
@@ -167,13 +168,24 @@ def _stuck_ending(job: Job, verdict: Verdict, jobs: JobReader, now_seconds: floa
 
 
 def _ended(job: Job, verdict: Verdict, now_seconds: float) -> Attention | None:
-    since = job.finished_seconds
+    # a pod that a kubelet refused never had a container that ended
+    since = verdict.since_seconds if job.finished_seconds is None else job.finished_seconds
     if job.gpus_allocated and since is not None and now_seconds - since >= ENDING_SECONDS:
         held, remedies = job.gpus_allocated, (KILL,)
         return _about(job, "job-leftover", verdict, remedies, since=since, is_bad=False, gpus=held)
     if job.state != JobState.FAILED or since is None or now_seconds - since > FAILED_SECONDS:
         return None
     return _about(job, "job-failed", verdict, (LOGS,), since=since, is_bad=False)
+
+
+def _crashes(job: Job, verdict: Verdict, now_seconds: float) -> Attention | None:
+    """Its pods count as running, and what they run does not stay up."""
+    since = verdict.since_seconds or job.started_seconds
+    if not verdict.cause.startswith("D") or waiting_cures(verdict):
+        return None
+    if since is None or now_seconds - since < BLOCKED_SECONDS:
+        return None
+    return _about(job, "job-degraded", verdict, (LOGS, WHY), since=since)
 
 
 def _hangs(

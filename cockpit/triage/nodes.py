@@ -22,7 +22,7 @@ def node_findings(
     """At most one finding a node, the worst cause first: nodes with GPUs, and those that `named` says."""
     for node in store.records(Kind.NODE).values():
         cards = store.gpus_on(node.name)
-        if not node.has_gpus and not cards and node.name not in named:
+        if not (node.has_gpus or cards or node.name in named or node_walk.is_labelled(node)):
             continue
         if _is_plain(node, cards):
             continue  # by far the most nodes: say so before anything is computed

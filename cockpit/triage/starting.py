@@ -6,6 +6,7 @@ import msgspec
 
 from cockpit.catalogue import TextPlace, understand
 from cockpit.jobs.members import end_words
+from cockpit.k8s.gpu_resources import resource_word
 from cockpit.k8s.waiting_reasons import CRASHING, Severity, waiting_reason
 from cockpit.model.event import Event
 from cockpit.model.node import Node
@@ -91,6 +92,8 @@ def _understood(pod: Pod, text: str, evidence: Evidence, fallback: str = "") -> 
             return draft(fallback, "{text}", names={"text": text}, evidence=(evidence,))
         return not_understood(text, evidence)
     names = {**_texts(pod), **found.names}
+    if "resource" in names:
+        names["resource"] = resource_word(names["resource"], 2)
     used = {key: value for key, value in names.items() if f"{{{key}" in found.wording.words}
     return draft(found.cause, found.wording.words, names=used, evidence=(evidence,))
 

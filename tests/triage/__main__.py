@@ -16,6 +16,7 @@ from tests.real import commit, seed_of
 from tests.triage import judge, recorder, table
 from tests.triage.case import CASES, Case, read_cases, report_case, write_case
 from tests.triage.fresh import fresh
+from tests.triage.night import night
 from tests.triage.recorder import Asked
 from tests.triage.scripts import ALL
 from tests.triage.stage import SCRIPTS, Script
@@ -129,6 +130,21 @@ def _fresh(seed: int, count: int) -> int:
     return 0 if judge.reaches_bars(found) else 1
 
 
+def _nights(seeds: int) -> int:
+    wrong_nights = 0
+    for seed in range(1, seeds + 1):
+        one = night(seed)
+        complaints = one.complaints()
+        wrong_nights += bool(complaints)
+        objects = sum(len(trees) for trees in one.case.objects.values())
+        print(
+            f"night {seed}: {len(one.incidents)} incidents among {objects} objects, {len(complaints)} wrong"
+        )
+        for text in complaints:
+            print(f"  {text}")
+    return 1 if wrong_nights else 0
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """0, or 1 where scripts came to nothing, or fresh cases miss the bars that the committed ones reach."""
     parser = argparse.ArgumentParser(prog="python -m tests.triage")
@@ -146,6 +162,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     new = commands.add_parser("fresh", help="judge fixtures of a new seed, with other names: nothing is kept")
     new.add_argument("--seed", type=int, default=seed_of_commit(), help="by default drawn from the commit")
     new.add_argument("--count", type=int, default=60)
+    nights = commands.add_parser("nightshift", help="what Now says of nights with many incidents")
+    nights.add_argument("--seeds", type=int, default=20)
     took = commands.add_parser("take", help="take cases that were recorded elsewhere into the corpus")
     took.add_argument("place", type=Path, help="a folder of cases, or a file of cockpit why --report")
     took.add_argument("--top", default="", help="of a report: the row that was the cause in truth")
@@ -155,6 +173,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _record(given)
     if given.command == "fresh":
         return _fresh(given.seed, given.count)
+    if given.command == "nightshift":
+        return _nights(given.seeds)
     if given.command == "take":
         if not given.place.is_dir() and given.top not in BY_ID:
             took.error(f"--top {given.top!r}: give the row of the catalogue that was the cause, such as C5")
