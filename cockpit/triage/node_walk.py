@@ -53,7 +53,8 @@ def of_pool(subject: Subject, view: ClusterView) -> Verdict:
     if pool is None:
         return Verdict(subject=subject, sentence="no pool of that name is known here")
     said = Evidence(f"pool {pool.name}", "size", f"{pool.nodes_now} of at most {pool.maximum}")
-    if pool.maximum is not None and pool.nodes_now >= pool.maximum:
+    is_full = pool.maximum is not None and pool.nodes_now >= pool.maximum
+    if is_full and any(not one.node and not one.is_finished for one in view.store.gpu_pods()):
         names: dict[str, object] = {"pool": pool.name, "now": pool.nodes_now, "maximum": pool.maximum}
         found = draft("C27", "pool {pool} is at its maximum {now}/{maximum}", names=names, evidence=(said,))
         return finished(found, subject, gpus=pool.gpus_total)

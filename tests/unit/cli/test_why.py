@@ -11,7 +11,7 @@ from cockpit.model.record import Condition, Kind
 from tests.triage.case import report_case
 from tests.triage.world import view_of
 from tests.unit.cli.builders import Cluster, read_json, run
-from tests.unit.pools.builders import node
+from tests.unit.pools.builders import deployment, node
 from tests.unit.views.builders import pod
 
 Capture = pytest.CaptureFixture[str]
@@ -43,6 +43,17 @@ def test_the_funnel_adds_up_as_json(waiting: Cluster, capsys: Capture) -> None:
     left = [2, *(one["nodes"] for one in tree["funnel"]["steps"])]
     assert left == sorted(left, reverse=True)
     assert tree["funnel"]["passing"] == left[-1]
+
+
+def test_a_pool_at_its_maximum_is_trouble_only_while_somebody_waits(
+    cluster: Cluster, capsys: Capture
+) -> None:
+    cluster.add(Kind.NODE, node("n1", pool="h100", gpus=8))
+    cluster.add(Kind.POOL, deployment("h100", replicas=1, maximum=1))
+    assert run(capsys, "why", "pool/h100")[0] == 0
+    cluster.add(Kind.POD, msgspec.structs.replace(pod("late", phase="Pending", gpus=8), node=""))
+    code, out, _ = run(capsys, "why", "pool/h100")
+    assert code == 3 and "pool h100 is at its maximum 1/1" in out
 
 
 def test_a_gang_is_explained_by_its_job(waiting: Cluster, capsys: Capture) -> None:
