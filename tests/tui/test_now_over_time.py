@@ -230,3 +230,19 @@ async def test_the_last_hour_stands_where_there_is_room_and_says_how_long_one_lo
     async with small.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
         assert "GPUs wanted" not in looking.text(small)
+
+
+async def test_files_that_cannot_be_used_cost_one_sentence_each_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "one.sqlite").write_bytes(b"no database at all" * 200)
+    app = RememberingApp(tmp_path)
+    (tmp_path / "shared").rmdir()
+    async with app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        for _ in range(3):
+            await app.round(pilot)
+        await acknowledge(pilot, *"mine")
+        await app.round(pilot)
+        assert "mine" in row(app, "team-c/sweep-12"), "it is kept for this session"
+        told = [one.message for one in app._notifications]
+        assert sum("is damaged: delete it" in one for one in told) == 1, told
+        assert sum("acknowledgements-folder" in one and "cannot be read" in one for one in told) == 1, told
