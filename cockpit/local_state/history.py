@@ -47,7 +47,7 @@ CREATE TABLE problems (
 CREATE TABLE sessions (id INTEGER PRIMARY KEY, started REAL NOT NULL, alive REAL NOT NULL);
 CREATE TABLE acknowledgements (
   subject_key TEXT NOT NULL, finding TEXT NOT NULL, made REAL NOT NULL, until REAL, note TEXT NOT NULL,
-  who TEXT NOT NULL, is_bad INTEGER NOT NULL, gpus INTEGER NOT NULL,
+  who TEXT NOT NULL, is_bad INTEGER NOT NULL, gpus INTEGER NOT NULL, cause TEXT NOT NULL,
   PRIMARY KEY (subject_key, finding)) WITHOUT ROWID;
 CREATE TABLE nodes (name TEXT PRIMARY KEY, seen REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE samples (
@@ -271,6 +271,7 @@ def _remembered(file: sqlite3.Connection, now_seconds: float, own: int | None) -
                 who=_text(row[5], LONGEST_NAME),
                 is_bad=bool(_number(row[6])),
                 gpus=int(_number(row[7])),
+                cause=_text(row[8], LONGEST_NAME),
             )
             for row in file.execute("SELECT * FROM acknowledgements")
         ),
@@ -307,7 +308,7 @@ def _put(file: sqlite3.Connection, notes: SessionNotes) -> None:
     drop: Iterable[ProblemKey] = (tuple(map(_kept, key)) for key in notes.taken_back)  # type: ignore[misc]
     file.executemany("DELETE FROM acknowledgements WHERE subject_key = ? AND finding = ?", drop)
     file.executemany(
-        "INSERT OR REPLACE INTO acknowledgements VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT OR REPLACE INTO acknowledgements VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             (
                 *map(_kept, one.key),
@@ -317,6 +318,7 @@ def _put(file: sqlite3.Connection, notes: SessionNotes) -> None:
                 _kept(one.who),
                 int(one.is_bad),
                 one.gpus,
+                _kept(one.cause),
             )
             for one in notes.acknowledged
         ),

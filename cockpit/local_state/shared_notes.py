@@ -40,6 +40,7 @@ class _Note(msgspec.Struct, frozen=True, kw_only=True):
     note: str = ""
     is_bad: bool = False
     gpus: int = 0
+    cause: str = ""
 
 
 class SharedNotes:
@@ -71,6 +72,7 @@ class SharedNotes:
             note=redact(known.note)[:LONGEST_NOTE],
             is_bad=known.is_bad,
             gpus=known.gpus,
+            cause=known.cause[:LONGEST_NAME],
         )
         try:
             rights = stat.S_IMODE(self.folder.stat().st_mode) & 0o666
@@ -126,6 +128,7 @@ class SharedNotes:
             who=_name_of(found.st_uid),
             is_bad=note.is_bad,
             gpus=note.gpus,
+            cause=clean(note.cause, LONGEST_NAME),
         )
 
 

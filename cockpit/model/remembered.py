@@ -34,6 +34,7 @@ class Acknowledgement(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     who: str = ""
     is_bad: bool = False
     gpus: int = 0
+    cause: str = ""  # as triage named it then; another one is shown again
 
     @property
     def key(self) -> ProblemKey:

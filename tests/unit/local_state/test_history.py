@@ -33,7 +33,13 @@ def test_what_was_recorded_is_recalled_by_the_next_session(tmp_path: Path) -> No
     path = tmp_path / "deep" / "one.sqlite"
     seen = problem(first=NOW - HOUR, last_seconds=NOW)
     known = Acknowledgement(
-        subject_key="a", finding="job-waits", made_seconds=NOW, note="vendor comes", who="ada", gpus=8
+        subject_key="a",
+        finding="job-waits",
+        made_seconds=NOW,
+        note="vendor comes",
+        who="ada",
+        gpus=8,
+        cause="C8",
     )
     sample = LoadSample(NOW, 16, 8, None, 3)
     first = LocalHistory(path)
