@@ -196,6 +196,7 @@ class NowWatch:
             who=who,
             is_bad=found.is_bad,
             gpus=found.gpus,
+            cause=found.cause,
         )
         self._own[known.key] = self._unwritten[known.key] = known
         self._troubles.acknowledge(known)

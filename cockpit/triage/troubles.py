@@ -73,8 +73,9 @@ def key_of(found: Attention) -> ProblemKey:
 
 
 def is_worse(found: Attention, known: Acknowledgement) -> bool:
-    """Whether it became worse than what was acknowledged."""
-    return (found.is_bad and not known.is_bad) or found.gpus > known.gpus
+    """Whether it became worse than what was acknowledged, or has another cause."""
+    is_other = bool(found.cause and known.cause) and found.cause != known.cause
+    return is_other or (found.is_bad and not known.is_bad) or found.gpus > known.gpus
 
 
 class Troubles:

@@ -163,9 +163,10 @@ def test_an_acknowledged_trouble_comes_back_when_it_gets_worse_or_changes() -> N
         finding(gpus=9),
         finding(is_bad=True, gpus=8),
         finding(finding="job-degraded", gpus=1),
+        finding(is_bad=False, gpus=8, cause="C9"),
     ):
         it = Troubles()
-        it.acknowledge(acknowledged(is_bad=False, gpus=8))
+        it.acknowledge(acknowledged(is_bad=False, gpus=8, cause="C8"))
         (one,) = look(it, [finding(is_bad=False, gpus=8)], NOW)
         assert one.acknowledged is not None
         (one,) = look(it, [worse], NOW + 1)
