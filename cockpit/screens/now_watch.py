@@ -38,7 +38,7 @@ SHARE_OF_TIME = 0.02
 Changed = Mapping[ProblemKey, Acknowledgement | None]
 """Acknowledgements that are new, None for those that are over."""
 
-_OF_A_STATE = ("job-waits", "job-degraded", "job-stuck", "job-hangs")
+_OF_A_STATE = ("job-waits", "job-degraded", "job-stuck")
 """Findings that end for good when the job runs or has ended."""
 
 

@@ -26,7 +26,7 @@ STAYS_SECONDS_OF = {
 }
 GOES_SILENTLY = frozenset({"job-failed", "stream-denied"})
 """Findings that end by becoming old or by what we may read: nothing was mended."""
-MEASURED = frozenset({"job-idle", "job-starved", "node-xid", "node-silent", "node-hot"})
+MEASURED = frozenset({"job-idle", "job-starved", "job-hangs", "node-xid", "node-silent", "node-hot"})
 """Findings that rest on telemetry: without it they are not known to be gone."""
 RESOLVED_SECONDS = 600.0
 MOST_RESOLVED = 5
