@@ -1,0 +1,80 @@
+"""Verdicts about rows are kept as long as what they rest on stands."""
+
+import pytest
+
+from cockpit.jobs.index import JobIndex
+from cockpit.model.batch import Batch
+from cockpit.model.record import Kind
+from cockpit.store.store import Store
+from cockpit.triage import verdicts
+from cockpit.triage.verdicts import RIPE_SECONDS, Verdicts
+from tests.unit.triage.objects import NOW, decoded, job, node, pods_of
+
+REFUSED = "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."
+
+
+def spy(monkeypatch: pytest.MonkeyPatch, name: str) -> list[object]:
+    """The calls of a function that verdicts are reached by."""
+    calls: list[object] = []
+    real = getattr(verdicts, name)
+
+    def called(*given: object) -> object:
+        calls.append(given)
+        return real(*given)
+
+    monkeypatch.setattr(verdicts, name, called)
+    return calls
+
+
+def cluster(jobs: int) -> tuple[Store, JobIndex]:
+    """Jobs of one pod that asks for 8 GPUs, on nodes that have 4."""
+    store = Store()
+    store.apply(Batch(kind=Kind.NODE, changed=tuple(decoded(node("small", 4)))))
+    for number in range(jobs):
+        made = job(f"waits-{number}", 1, 8)
+        store.apply(Batch(kind=Kind.JOB, changed=tuple(decoded(made))))
+        (pod,) = pods_of(made)
+        pod["status"]["conditions"][0]["message"] = REFUSED
+        store.apply(Batch(kind=Kind.POD, changed=tuple(decoded(pod))))
+    index = JobIndex(store)
+    index.update(store.take_delta())
+    return store, index
+
+
+def test_jobs_alike_share_a_funnel_and_a_verdict_stands_until_the_room_moves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sifted = spy(monkeypatch, "sift")
+    store, index = cluster(3)
+    kept = Verdicts(store, index)
+    rows = list(index.jobs.values())
+    first = [kept.of(row, NOW) for row in rows]
+    assert len(sifted) == 1
+    assert "no node has more than 4" in first[0].sentence
+    assert all(kept.of(row, NOW + 1) is one for row, one in zip(rows, first, strict=True))
+    store.apply(Batch(kind=Kind.NODE, changed=tuple(decoded(node("large", 16)))))
+    assert "no node has more than 4" not in kept.of(rows[0], NOW + 1).sentence
+    assert len(sifted) == 2
+
+
+def test_a_verdict_that_is_reached_again_and_is_the_same_is_the_same_object() -> None:
+    store, index = cluster(1)
+    kept = Verdicts(store, index)
+    (row,) = index.jobs.values()
+    first = kept.of(row, NOW)
+    assert kept.of(row, NOW + 2 * RIPE_SECONDS) is first
+
+
+def test_a_change_of_the_store_costs_a_bounded_number_of_verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
+    store, index = cluster(verdicts.JOBS + 20)
+    kept = Verdicts(store, index)
+    rows = list(index.jobs.values())
+    for row in rows:
+        kept.of(row, NOW)
+    reached = spy(monkeypatch, "of_job")
+    for row in rows:
+        kept.of(row, NOW + RIPE_SECONDS)
+    assert len(reached) == verdicts.JOBS
+    for row in rows:
+        kept.of(row, NOW + RIPE_SECONDS + 0.1)
+    assert len(reached) == len(rows), "those that had no turn have theirs next"
