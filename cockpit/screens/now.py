@@ -25,7 +25,7 @@ from cockpit.views import heat
 from cockpit.views import now as view
 from cockpit.views.attention import SINCE_LEFT, AttentionRow, attention_table, row_of, since_left_row
 from cockpit.views.fleet import fleet
-from cockpit.views.load import load_line
+from cockpit.views.load import load_charts
 from cockpit.views.states import telemetry_trouble, why_empty
 
 NARROW_CELLS = 100
@@ -34,6 +34,7 @@ LOAD_LINES = 36
 """From this height on the last hour stands below what needs a human."""
 _LEAST_SHARE = 0.4
 """What needs a human gets this share of the height at least, and whatever the rest leaves."""
+_EMPTY_LINES = 6
 _MORE = ("logs", "metric", "panel")
 
 
@@ -48,7 +49,7 @@ class NowScreen(Place):
     NowScreen #panels { height: auto; max-height: 40%; margin-top: 1; }
     NowScreen #pools { width: 1fr; height: auto; min-height: 4; }
     NowScreen #queues { width: 1fr; height: auto; min-height: 4; margin-left: 2; }
-    NowScreen #load { display: none; height: 1; padding: 0 2; color: $text-muted; }
+    NowScreen #load { display: none; height: auto; padding: 0 2; margin-top: 1; color: $text-muted; }
     NowScreen.tall #load.known { display: block; }
     NowScreen.small #panels { display: none; }
     """
@@ -64,17 +65,18 @@ class NowScreen(Place):
         self._metric = heat.Metric.DUTY
         self._rows: dict[str, AttentionRow] = {}
         self._troubles: dict[str, Trouble] = {}
-        self._fleet_title = self._load_line = ""
+        self._fleet_title = ""
+        self._load_lines: tuple[str, ...] = ()
         self._lines = (0, 0)
 
     def body(self) -> Iterable[Widget]:
         yield ResourceTable(id="attention")
-        yield Static("", id="load", markup=False)
         yield Static(f"Fleet by {self._metric.value}", id="fleet-title", classes="title", markup=False)
         yield Heatmap(id="fleet")
         with Horizontal(id="panels"):
             yield ResourceTable(id="pools", idle_cursor=False)
             yield ResourceTable(id="queues", idle_cursor=False)
+        yield Static("", id="load", markup=False)
 
     def foot(self) -> Iterable[Widget]:
         yield RowSentence()
@@ -98,26 +100,28 @@ class NowScreen(Place):
 
     def _fit(self, panel_rows: int) -> None:
         """The map takes the lines it needs and no more; what needs a human may take what is left by it, the
-        panels and the foot."""
+        panels and the foot; the last hour what is left then."""
         fleet = self.query_one("#fleet", Heatmap)
         map_lines = max(4, fleet.full_lines(self.size.width - 2))
         panel_lines = 2 + min(panel_rows, int(self.size.height * _LEAST_SHARE)) if panel_rows else 0
-        others = 5 + self.has_class("tall") + map_lines + panel_lines
+        others = 5 + 2 * self.has_class("tall") + map_lines + panel_lines
         lines = (map_lines, max(int(self.size.height * _LEAST_SHARE), self.size.height - others))
         if lines != self._lines:
             self._lines = lines
             fleet.styles.max_height, self.query_one("#attention").styles.max_height = lines
+        self._draw_load(self.size.height - others - max(_EMPTY_LINES, 1 + len(self._rows)))
 
-    def _draw_load(self) -> None:
+    def _draw_load(self, free_lines: int) -> None:
         """The last hour of what was asked for and used, where there is room and everything was listed."""
-        watch, line = self.cockpit.now_watch, ""
+        watch, lines = self.cockpit.now_watch, self._load_lines[:0]
         if self.has_class("tall") and watch.loads:
-            line = load_line(watch.loads, watch.load, self.size.width - 4)
-        if line != self._load_line:
-            self._load_line = line
+            lines = load_charts(watch.loads, watch.load, self.size.width - 4, free_lines)
+        if lines != self._load_lines:
+            is_as_high = len(lines) == len(self._load_lines)
+            self._load_lines = lines
             drawn = self.query_one("#load", Static)
-            drawn.set_class(bool(line), "known")
-            drawn.update(plain(line), layout=False)
+            drawn.set_class(bool(lines), "known")
+            drawn.update("\n".join(map(plain, lines)), layout=not is_as_high)
 
     def project(self) -> None:
         from cockpit.pools.index import pools_of
@@ -140,7 +144,6 @@ class NowScreen(Place):
         self.query_one("#fleet", Heatmap).set_groups(
             heat.groups(store, self._metric, self.state.namespace), self._legend(), ramp=self._metric.ramp
         )
-        self._draw_load()
         panel_rows = 0
         if not self.has_class("small"):
             pools = self.query_one("#pools", ResourceTable)

@@ -114,7 +114,7 @@ class NowWatch:
             here = {key_of(one) for one in found}
             self._happened = since_left(cluster.store, cluster.jobs, self._left, here, cluster.namespace)
         if is_settled(cluster) and minute_of(now_seconds) not in self._loads:
-            self._keep_load(self.load)
+            self.keep_load(self.load)
         if news := self._troubles.news():
             self._app.announce(news)
         self._looked_at = clock.monotonic()
@@ -157,7 +157,7 @@ class NowWatch:
         """The same a minute, as far as this host has seen it in the last hour."""
         return tuple(self._loads.values())
 
-    def _keep_load(self, now: LoadSample) -> None:
+    def keep_load(self, now: LoadSample) -> None:
         minute = minute_of(now.at_seconds)
         self._loads[minute] = now
         self._unwritten_loads.add(minute)

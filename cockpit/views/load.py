@@ -1,15 +1,21 @@
-"""What was asked for and used in the last hour, in a line: GPUs wanted, allocated and free, and the queue."""
+"""The last hour, in a line or as charts: GPUs wanted, allocated and free, and the queue."""
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
-from cockpit_widgets.glyphs import spark
-from cockpit_widgets.text import width_of
+from cockpit_widgets.glyphs import columns_chart, spark
+from cockpit_widgets.text import fit, width_of
 
 from cockpit.model.job import Job, JobState
 from cockpit.model.remembered import LoadSample
 from cockpit.views.fleet import Fleet
 
 MINUTES = 60
+LEAST_CHART_LINES = 7
+"""Title, heading and enough lines to see a shape; in fewer a line of sparks says as much."""
+MOST_CHART_LINES = 12
+_LEAST_CHART_CELLS = 20
+_GUTTER = "    "
 _STEPS = (30, 20, 15, 10, 6, 0)
 _WAITS = (JobState.QUEUED, JobState.PENDING)
 
@@ -36,35 +42,75 @@ def load_line(samples: Sequence[LoadSample], now: LoadSample, width: int) -> str
 
     It says for how long anybody looked; minutes in which nobody did are gaps. GPUs share one scale.
     """
-    last = minute_of(now.at_seconds)
-    by_minute = {minute_of(one.at_seconds): one for one in samples}
-    by_minute = {minute: one for minute, one in by_minute.items() if last - MINUTES <= minute < last}
-    by_minute[last] = now
-    first = min(by_minute)
-    line = [by_minute.get(minute) for minute in range(first, last + 1)]
-    title = "Last hour" if len(line) >= MINUTES else f"Last {len(line) - 1} min" if len(line) > 1 else "Now"
-    most = max((max(one.wanted_gpus or 0, one.allocated_gpus or 0) for one in line if one), default=0)
+    line = _by_minute(samples, now)
     text = ""
-    for cells in _STEPS:
-        text = _words(title, line, now, min(cells, len(line)) if len(line) > 1 else 0, most)
+    for step in _STEPS:
+        cells = min(step, len(line)) if len(line) > 1 else 0
+        parts = []
+        for curve in _curves(line, now):
+            drawn = f" {spark(curve.values, cells, 0.0, curve.top)}" if cells else ""
+            parts.append(f"{curve.name} {curve.now}{drawn}")
+        text = f"{_title(line)}  {'  '.join(parts)}"
         if width_of(text) <= width:
             break
     return text
 
 
-def _words(title: str, line: Sequence[LoadSample | None], now: LoadSample, cells: int, most: int) -> str:
-    def part(name: str, read: Reading, unit: str = "", high: int | None = None) -> str:
-        value = read(now)
-        number = "?" if value is None else f"{value:,}{unit}"
-        values = [None if one is None else read(one) for one in line]
-        curve = f" {spark(values, cells, 0.0, float(max(high or 0, 1)))}" if cells else ""
-        return f"{name} {number}{curve}"
+def load_charts(samples: Sequence[LoadSample], now: LoadSample, width: int, height: int) -> tuple[str, ...]:
+    """The same as four charts side by side in that width and height; the line where they have no room."""
+    line = _by_minute(samples, now)
+    curves = _curves(line, now)
+    cells = (width - len(_GUTTER) * (len(curves) - 1)) // len(curves)
+    height = min(height, MOST_CHART_LINES)
+    if len(line) < 2 or height < LEAST_CHART_LINES or cells < _LEAST_CHART_CELLS:
+        return (load_line(samples, now, width),)
+    cells = min(cells, MINUTES + 1)
+    drawn = [
+        (fit(one.heading, cells), *columns_chart(one.values, cells, height - 2, 0.0, one.top))
+        for one in curves
+    ]
+    return (_title(line), *(_GUTTER.join(parts).rstrip() for parts in zip(*drawn, strict=True)))
 
+
+class _Curve(NamedTuple):
+    name: str
+    now: str
+    values: list[int | None]
+    top: float
+
+    @property
+    def heading(self) -> str:
+        peak = max((one for one in self.values if one is not None), default=0)
+        return f"{self.name} {self.now}, peak {peak:,}"
+
+    def columns(self, width: int, height: int) -> tuple[str, ...]:
+        return columns_chart(self.values, width, height, 0.0, self.top)
+
+
+def _by_minute(samples: Sequence[LoadSample], now: LoadSample) -> list[LoadSample | None]:
+    """A sample for each minute of the last hour since the first that is known, None for a gap."""
+    last = minute_of(now.at_seconds)
+    known = {minute_of(one.at_seconds): one for one in samples}
+    known = {minute: one for minute, one in known.items() if last - MINUTES <= minute < last} | {last: now}
+    return [known.get(minute) for minute in range(min(known), last + 1)]
+
+
+def _title(line: Sequence[LoadSample | None]) -> str:
+    return "Last hour" if len(line) >= MINUTES else f"Last {len(line) - 1} min" if len(line) > 1 else "Now"
+
+
+def _curves(line: Sequence[LoadSample | None], now: LoadSample) -> list[_Curve]:
+    most = max((max(one.wanted_gpus or 0, one.allocated_gpus or 0) for one in line if one), default=0)
     longest = max((one.queued_jobs or 0 for one in line if one), default=0)
-    parts = (
-        part("GPUs wanted", lambda one: one.wanted_gpus, high=most),
-        part("allocated", lambda one: one.allocated_gpus, high=most),
-        part("free", lambda one: one.free_gpus, high=most),
-        part("queue", lambda one: one.queued_jobs, " job" if now.queued_jobs == 1 else " jobs", longest),
-    )
-    return f"{title}  {'  '.join(parts)}"
+
+    def curve(name: str, read: Reading, high: int, unit: str = "") -> _Curve:
+        value = read(now)
+        values = [None if one is None else read(one) for one in line]
+        return _Curve(name, "?" if value is None else f"{value:,}{unit}", values, float(max(high, 1)))
+
+    return [
+        curve("GPUs wanted", lambda one: one.wanted_gpus, most),
+        curve("allocated", lambda one: one.allocated_gpus, most),
+        curve("free", lambda one: one.free_gpus, most),
+        curve("queue", lambda one: one.queued_jobs, longest, " job" if now.queued_jobs == 1 else " jobs"),
+    ]

@@ -9,6 +9,7 @@ from textual.widgets import Input
 
 from cockpit.attach import Link
 from cockpit.model.batch import Phase
+from cockpit.model.remembered import LoadSample
 from cockpit.telemetry.history import POINTS
 from tests.tui import looking
 from tests.tui.bare import Bare
@@ -70,10 +71,10 @@ WHY_POD = ("7", "slash", *"sweep-13-0", "enter", "w")
 FORM = ("2", "N", *"llama-sft", "tab", "tab", "tab", "tab", "4", "tab", "8", "tab", *"hub/train")
 
 SCENES = (
-    Scene("now", ("1",)),
+    Scene("now", ("1",), hour=True),
     Scene("now-80x24", ("1",), SMALL),
-    Scene("now-200x60", ("1",), WIDE),
-    Scene("now-120x40", ("1",), (120, 40)),
+    Scene("now-200x60", ("1",), WIDE, hour=True),
+    Scene("now-120x40", ("1",), (120, 40), hour=True),
     Scene("acknowledge-80x24", ("1", "a", *"vendor comes at 14:00"), SMALL),
     Scene("heat-memory", ("1", "m")),
     Scene("heat-temperature", ("1", *"mm")),
@@ -156,6 +157,20 @@ def last_hour() -> dict[str, tuple[float | None, ...]]:
     return {"pool/h100/duty": tuple(max(0.0, one) for one in line)}
 
 
+def last_loads(now_seconds: float) -> list[LoadSample]:
+    """What this host saw of an hour in which a sweep was submitted and a pool grew for it."""
+    return [
+        LoadSample(
+            now_seconds - 60.0 * ago,
+            200 + 10 * math.floor(4 * math.sin(ago / 9)) + (124 if ago < 41 else 0),
+            204 - (24 if ago > 30 else 0),
+            62 + (24 if ago > 30 else 0) - (8 if 12 < ago < 20 else 0),
+            1 + (ago < 41) + (ago < 12),
+        )
+        for ago in range(60, 0, -1)
+    ]
+
+
 async def draw(scene: Scene) -> str:
     """The scene as SVG text; the same text every time."""
     app = scene.app(scene.estate(), write=scene.write)
@@ -166,6 +181,8 @@ async def draw(scene: Scene) -> str:
             app.attachment.trends.note(app.attachment.store, 5.0 * number)
         if scene.hour:
             app.attachment.trends.remember(last_hour())
+            for sample in last_loads(app.clock.cluster_now()):
+                app.now_watch.keep_load(sample)
         for key in scene.keys:  # a dialog has to be there before the next key chooses in it
             await pilot.press(key)
             await settle(pilot)

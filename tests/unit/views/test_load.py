@@ -1,11 +1,13 @@
 """The last hour in a line: what is drawn, what is a gap, and how long anybody looked."""
 
+from collections.abc import Sequence
+
 import pytest
 from cockpit_widgets.text import width_of
 
 from cockpit.model.remembered import LoadSample
 from cockpit.views.fleet import Fleet
-from cockpit.views.load import load_line, load_sample
+from cockpit.views.load import LEAST_CHART_LINES, MOST_CHART_LINES, load_charts, load_line, load_sample
 from tests.unit.views.builders import NOW, job
 
 
@@ -52,3 +54,36 @@ def test_curves_shrink_with_the_width(width: int) -> None:
     said = load_line([sample(ago) for ago in range(60)], sample(0), width)
     assert width_of(said) <= max(width, 60)
     assert "queue 1 job" in said
+
+
+def test_charts_have_a_title_headings_with_peaks_and_columns_on_one_scale() -> None:
+    past = [sample(ago, wanted=32 if ago > 30 else 16) for ago in range(1, 60)]
+    title, heading, *rows = load_charts(past, sample(0), 160, 10)
+    assert title == "Last hour" and len(rows) == 8
+    assert [part.strip() for part in heading.split("    ") if part.strip()] == [
+        "GPUs wanted 16, peak 32", "allocated 8, peak 8", "free 4, peak 4", "queue 1 job, peak 1",
+    ]  # fmt: skip
+    cells = (160 - 12) // 4
+    wanted, allocated = (column_heights(rows, at, cells) for at in (0, cells + 4))
+    assert max(wanted) == wanted[0] == 64 and wanted[-1] == 33 and set(allocated) == {17}
+
+
+def column_heights(rows: Sequence[str], start: int, cells: int) -> list[int]:
+    """Of a chart, in eighths of a line."""
+    padded = [row.ljust(start + cells)[start : start + cells] for row in rows]
+    return [sum(" ▁▂▃▄▅▆▇█".index(row[at]) for row in padded) for at in range(cells)]
+
+
+@pytest.mark.parametrize(
+    ("width", "height"), [(160, LEAST_CHART_LINES - 1), (80, 20), (200, -3)], ids=["low", "narrow", "none"]
+)
+def test_without_room_for_charts_it_is_the_line(width: int, height: int) -> None:
+    past = [sample(ago) for ago in range(1, 60)]
+    assert load_charts(past, sample(0), width, height) == (load_line(past, sample(0), width),)
+    assert load_charts((), sample(0), 200, 20) == (load_line((), sample(0), 200),)
+
+
+@pytest.mark.parametrize(("width", "height"), [(116, 9), (196, 12), (300, 40), (180, 8)])
+def test_charts_stay_in_their_room(width: int, height: int) -> None:
+    rows = load_charts([sample(ago) for ago in range(60)], sample(0), width, height)
+    assert len(rows) == min(height, MOST_CHART_LINES) and max(map(width_of, rows)) <= width
