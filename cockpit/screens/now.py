@@ -50,7 +50,8 @@ class NowScreen(Place):
     NowScreen #pools { width: 1fr; height: auto; min-height: 4; }
     NowScreen #queues { width: 1fr; height: auto; min-height: 4; margin-left: 2; }
     NowScreen #load { display: none; height: auto; padding: 0 2; margin-top: 1; color: $text-muted; }
-    NowScreen.tall #load.known { display: block; }
+    NowScreen #charts { display: none; height: auto; padding: 0 2; color: $primary 45%; }
+    NowScreen.tall #load.known, NowScreen.tall #charts.known { display: block; }
     NowScreen.small #panels { display: none; }
     """
     kinds = ("job", "node")
@@ -77,6 +78,7 @@ class NowScreen(Place):
             yield ResourceTable(id="pools", idle_cursor=False)
             yield ResourceTable(id="queues", idle_cursor=False)
         yield Static("", id="load", markup=False)
+        yield Static("", id="charts", markup=False)
 
     def foot(self) -> Iterable[Widget]:
         yield RowSentence()
@@ -119,9 +121,11 @@ class NowScreen(Place):
         if lines != self._load_lines:
             is_as_high = len(lines) == len(self._load_lines)
             self._load_lines = lines
-            drawn = self.query_one("#load", Static)
-            drawn.set_class(bool(lines), "known")
-            drawn.update("\n".join(map(plain, lines)), layout=not is_as_high)
+            # a title and a heading, then columns: the one line, where there is no room, is a title
+            for name, part in (("#load", lines[:2]), ("#charts", lines[2:])):
+                drawn = self.query_one(name, Static)
+                drawn.set_class(bool(part), "known")
+                drawn.update("\n".join(map(plain, part)), layout=not is_as_high)
 
     def project(self) -> None:
         from cockpit.pools.index import pools_of
