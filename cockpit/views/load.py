@@ -14,6 +14,7 @@ MINUTES = 60
 LEAST_CHART_LINES = 7
 """Title, heading and enough lines to see a shape; in fewer a line of sparks says as much."""
 MOST_CHART_LINES = 12
+LEAST_CHART_MINUTES = 10
 _LEAST_CHART_CELLS = 20
 _GUTTER = "    "
 _STEPS = (30, 20, 15, 10, 6, 0)
@@ -62,7 +63,7 @@ def load_charts(samples: Sequence[LoadSample], now: LoadSample, width: int, heig
     curves = _curves(line, now)
     cells = (width - len(_GUTTER) * (len(curves) - 1)) // len(curves)
     height = min(height, MOST_CHART_LINES)
-    if len(line) < 2 or height < LEAST_CHART_LINES or cells < _LEAST_CHART_CELLS:
+    if len(line) <= LEAST_CHART_MINUTES or height < LEAST_CHART_LINES or cells < _LEAST_CHART_CELLS:
         return (load_line(samples, now, width),)
     cells = min(cells, MINUTES + 1)
     drawn = [

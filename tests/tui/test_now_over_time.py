@@ -220,12 +220,18 @@ async def test_the_last_hour_stands_where_there_is_room_and_says_how_long_one_lo
             await app.again(pilot)
         assert "Last 3 min  GPUs wanted" in looking.text(app)
         await app.round(pilot)
+        for _ in range(9):
+            app.pass_time(60)
+            await app.again(pilot)
+        drawn = [line.strip() for line in looking.lines(app)]
+        assert drawn[drawn.index("Last 12 min") + 1].startswith("GPUs wanted "), "there is enough for charts"
+        await app.round(pilot)
     later = RememberingApp(tmp_path)
-    later.pass_time(240)
+    later.pass_time(780)
     async with later.run_test(size=SIZE) as pilot:
         await settle(pilot)
         await later.round(pilot)
-        assert "Last 4 min  GPUs wanted" in looking.text(later), "the history remembers"
+        assert "Last 13 min" in [line.strip() for line in looking.lines(later)], "the history remembers"
     small = RememberingApp(tmp_path)
     async with small.run_test(size=(80, 24)) as pilot:
         await settle(pilot)

@@ -68,6 +68,11 @@ def test_charts_have_a_title_headings_with_peaks_and_columns_on_one_scale() -> N
     assert max(wanted) == wanted[0] == 64 and wanted[-1] == 33 and set(allocated) == {17}
 
 
+def test_a_few_minutes_are_a_line_and_no_chart() -> None:
+    for minutes, count in ((9, 1), (10, 12)):
+        assert len(load_charts([sample(minutes)], sample(0), 200, 12)) == count
+
+
 def column_heights(rows: Sequence[str], start: int, cells: int) -> list[int]:
     """Of a chart, in eighths of a line."""
     padded = [row.ljust(start + cells)[start : start + cells] for row in rows]
