@@ -53,11 +53,10 @@ def _was_never_ready(node: Node) -> bool:
     if node.ready == "":
         return True
     ready = condition(node.conditions, "Ready")
-    if (
-        node.ready != "False"
-        or ready is None
-        or ready.changed_seconds is None
-        or node.created_seconds is None
-    ):
+    if node.ready != "False" or ready is None:
+        return False
+    if ready.changed_seconds is None:
+        return True  # a kubelet dates its conditions: whoever made the object wrote this one
+    if node.created_seconds is None:
         return False
     return ready.changed_seconds - node.created_seconds <= _BIRTH_SECONDS

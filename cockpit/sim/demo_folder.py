@@ -9,6 +9,7 @@ import contextlib
 import fcntl
 import os
 import shutil
+import signal
 import stat
 import tempfile
 from collections.abc import Iterator
@@ -23,17 +24,25 @@ LOCK = ".in-use"
 @contextlib.contextmanager
 def fresh_folder() -> Iterator[Path]:
     """A new folder, in use while the block runs and gone after it. Raises BadInput where none can be made."""
+    folder = None
     with contextlib.ExitStack() as stack:
         try:
-            folder = _made(stack)
-        except OSError as error:
-            raise BadInput(
-                f"No folder can be made in {tempfile.gettempdir()}: {error.strerror}; give one by --folder."
-            ) from None
-        try:
+            with _uninterrupted():
+                folder = _made(stack)
             yield folder
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            if folder is not None:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Ctrl+c waits: between the making of a folder and the note of its name nobody could remove it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextlib.contextmanager
@@ -56,7 +65,12 @@ def remove_leftovers(parent: Path | None = None) -> list[Path]:
 
 def _made(stack: contextlib.ExitStack) -> Path:
     while True:
-        folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+        try:
+            folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+        except OSError as error:
+            raise BadInput(
+                f"No folder can be made in {tempfile.gettempdir()}: {error.strerror}; give one by --folder."
+            ) from None
         try:
             held = _hold(folder / LOCK, os.O_RDWR | os.O_CREAT, stack)
         except FileNotFoundError:

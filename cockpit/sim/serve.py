@@ -11,6 +11,7 @@ import os
 import shutil
 import signal
 import sys
+import tempfile
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -157,6 +158,7 @@ async def serve(options: Options, out: TextIO, kept: list[object] | None = None)
 
     scenario = load(find(options.scenario))
     _log_to(options.log)
+    tempfile.gettempdir()  # finds out by writing a file: who is ended right there leaves it behind
     with _endable(watch_parent=options.has_parent) as ending, _folder(options) as folder:
         remove_leftovers()
         async with running(scenario, folder, options) as (embedded, cluster):

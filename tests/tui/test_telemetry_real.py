@@ -273,7 +273,14 @@ async def test_a_gpu_that_stops_reporting_reads_stale_and_comes_back(fleet: Bed,
 
         truth.tell(speak=[[one["node"], one["gpu"]] for one in (held, free)])
         await app.until("no cell is stale", lambda lines: None if "~" in map_cells(lines) else True)
-        await app.until_text("GPUs busy", without=("stopped reporting", "duty n/c"))
+        await app.until_text("GPUs busy", without=("duty n/c",))
+        rows = [f"node {one['node']}" for one in (held, free)]
+
+        def resolved(lines: list[str]) -> bool | None:
+            return all("resolved" in line_with("\n".join(lines), row) for row in rows) or None
+
+        # a silent card is called resolved once it has spoken for a minute
+        await app.until("both are resolved", resolved, seconds=180.0)
         assert header_number(app.lines()[0], "GPUs busy") == busy
 
 

@@ -19,7 +19,7 @@ def node(
     pool: str = "",
     gpus: int | None = 8,
     ready: str = "True",
-    ready_after_seconds: float = 30.0,
+    ready_after_seconds: float | None = 30.0,
     labels: Labels = (),
     annotations: Labels = (),
     taints: tuple[str, ...] = (),
@@ -31,7 +31,8 @@ def node(
 ) -> Node:
     """A GPU node of `pool`; `gpus` None: nothing advertised."""
     own = ((pool_label, pool),) if pool else ()
-    conditions = (Condition("Ready", ready, changed_seconds=BORN + ready_after_seconds),) if ready else ()
+    changed = None if ready_after_seconds is None else BORN + ready_after_seconds
+    conditions = (Condition("Ready", ready, changed_seconds=changed),) if ready else ()
     return Node(
         uid=f"uid-{name}",
         name=name,

@@ -119,6 +119,7 @@ def test_a_plan_says_its_size_absolutely_and_shrinks_are_destructive(now: int, w
     [
         ({"ready": ""}, NodeStage.JOINED),
         ({"ready": "False", "ready_after_seconds": 5.0}, NodeStage.JOINED),
+        ({"ready": "False", "ready_after_seconds": None}, NodeStage.JOINED),
         ({"ready": "False", "ready_after_seconds": 5000.0}, NodeStage.NOT_READY),
         ({"ready": "Unknown", "ready_after_seconds": 5.0}, NodeStage.NOT_READY),
         ({"gpus": None, "expected": 8}, NodeStage.NOT_ADVERTISED),

@@ -112,3 +112,21 @@ def test_no_folder_for_files_is_told(tmp: Path, monkeypatch: pytest.MonkeyPatch)
     told = r"No folder can be made in .*nowhere: .*; give one by --folder\."
     with pytest.raises(BadInput, match=told), fresh_folder():
         pass
+
+
+def test_ctrl_c_while_a_folder_is_made_leaves_none(tmp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mkdtemp, made = tempfile.mkdtemp, []
+
+    def interrupted(prefix: str) -> str:
+        made.append(mkdtemp(prefix=prefix))
+        os.kill(os.getpid(), signal.SIGINT)
+        return made[-1]
+
+    monkeypatch.setattr(tempfile, "mkdtemp", interrupted)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt), fresh_folder():
+            raise AssertionError("the demo begins all the same")
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert len(made) == 1 and list(tmp.iterdir()) == []
