@@ -42,9 +42,24 @@ def of_card(subject: Subject, view: ClusterView) -> Verdict:
     for card in view.store.gpus_on(name):
         if str(card.index) == index and card.xid and xid_class(card.xid).is_bad:
             return finished(_of_xid([card], name), subject, gpus=1)
-    node = Subject("node", "", name)
-    found = of_node(node, view)
-    return msgspec.structs.replace(found, subject=subject, root=node if found.is_trouble else None)
+    found = of_node(Subject("node", "", name), view)
+    if found.is_trouble:
+        return _by_node(found, subject, gpus=1)
+    return msgspec.structs.replace(found, subject=subject)
+
+
+def _by_node(found: Verdict, subject: Subject, *, gpus: int) -> Verdict:
+    """The trouble of a node as that of what belongs to it: the sentence begins with the node's name."""
+    why = draft("", "node {node}: {why}", names={"node": found.subject.name, "why": found.sentence})
+    made = CauseFound(
+        cause=found.cause,
+        sentence=why.sentence,
+        sureness=found.sureness,
+        evidence=found.evidence,
+        root=found.subject,
+        since_seconds=found.since_seconds,
+    )
+    return finished(made, subject, gpus=gpus)
 
 
 def of_pool(subject: Subject, view: ClusterView) -> Verdict:
@@ -61,13 +76,7 @@ def of_pool(subject: Subject, view: ClusterView) -> Verdict:
     for name in pool.node_names:
         verdict = of_node(Subject("node", "", name), view)
         if verdict.is_trouble:
-            root = Subject("node", "", name)
-            why = draft("", "node {node}: {why}", names={"node": name, "why": verdict.sentence})
-            return finished(
-                CauseFound(cause=verdict.cause, sentence=why.sentence, sureness=verdict.sureness, root=root),
-                subject,
-                gpus=pool.gpus_total,
-            )
+            return _by_node(verdict, subject, gpus=pool.gpus_total)
     return Verdict(subject=subject, sureness=Sureness.SAID)
 
 

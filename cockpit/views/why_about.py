@@ -134,7 +134,7 @@ def _card(text: str, view: ClusterView) -> list[str]:
         *_pairs(
             [
                 Pair("card", f"{card.model} {card.uuid}".strip()),
-                Pair("held by", f"{holder} ({card.mark.value})"),
+                Pair("allocated to", f"{holder} ({card.mark.value})"),
                 Pair("now", " · ".join(now)),
                 Pair("last Xid", "not collected" if card.xid is None else str(card.xid or "none")),
                 Pair("read", f"{fmt.since(card.sampled_seconds, view.now_seconds)} ago"),

@@ -13,7 +13,10 @@ from cockpit.model.quantity import Absent
 from cockpit.model.record import Condition, Kind
 from cockpit.model.scheduling import Traits
 from cockpit.triage.attention import needs_human
+from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.engine import explain
 from cockpit.triage.finding import Attention
+from cockpit.triage.verdict import Subject
 from tests.unit.jobs.builders import (
     Cluster,
     gang,
@@ -379,3 +382,14 @@ def test_very_hot_is_told_without_any_other_sign(cluster: Cluster) -> None:
     add_nodes(cluster, gpu_node())
     cards(cluster, hot(0, 93.0))
     assert only(cluster).sentence == "GPU 0 is hot: 93°C"
+
+
+def test_a_sound_card_of_a_sick_node_names_the_node_and_the_sick_one_its_own_error(cluster: Cluster) -> None:
+    add_nodes(cluster, gpu_node(gpu_allocatable=7))
+    cards(cluster, card(0), card(1, xid=79))
+    view = ClusterView(store=cluster.store, jobs=cluster.index, now_seconds=NOW)
+    sound, sick = (explain(Subject("card", "", f"gpu-7/{index}"), view) for index in (0, 1))
+    assert sound.cause == sick.cause == "D10"
+    assert sound.sentence.startswith("node gpu-7: 1 of 8 GPUs are unhealthy")
+    assert sound.root == Subject("node", "", "gpu-7") and sound.evidence
+    assert "Xid 79" in sick.sentence and "node gpu-7" not in sick.sentence and sick.root is None
