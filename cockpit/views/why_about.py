@@ -52,7 +52,7 @@ def stages_line(found: Sequence[Step], now_seconds: float | None) -> str:
         if last is not None and step.at_seconds is not None:
             spent = fmt.span(max(0.0, step.at_seconds - last))
         elif last is not None and now_seconds is not None and step.note == NOT_YET:
-            spent = f"{fmt.span(max(0.0, now_seconds - last))} so far"
+            spent = f"{fmt.age(now_seconds - last)} so far"  # it ticks
         last = step.at_seconds
         text += f" ─{spent}─ {step.name}"
     return text

@@ -1,5 +1,6 @@
 """What the terminal was told, key by key, against what the screen is: nothing left over, nothing missing."""
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ from textual.pilot import Pilot
 from tests.tui.deck import ScriptedApp
 from tests.tui.estate import Estate
 
-MOST_PAUSES = 50
+PATIENCE_SECONDS = 20.0
 
 WAYS: dict[str, Sequence[str]] = {
     "tables and a filter": (
@@ -84,15 +85,15 @@ async def resize(pilot: Pilot[Any], width: int, height: int) -> None:
 
 
 async def compare(pilot: Pilot[Any], told: list[str], shown: pyte.Screen, key: str) -> None:
-    """The terminal shows the whole screen; on a busy machine a page may be there before it is painted."""
-    for _ in range(MOST_PAUSES):
-        if not (differing := differing_lines(pilot.app, told, shown)):
-            return
-        await pilot.pause()
-    raise AssertionError((key, differing))
+    """The terminal shows the whole screen, once it is painted: Textual does that by a timer, and not as soon
+    as nothing else is to be done."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while differing := differing_lines(pilot.app, told, shown):
+        assert time.monotonic() < deadline, (key, differing)
+        await pilot.pause(0.01)
 
 
-def differing_lines(app: App[Any], told: list[str], shown: pyte.Screen) -> list[tuple[str, str]]:
+def differing_lines(app: App[Any], told: list[str], shown: pyte.Screen) -> list[tuple[object, ...]]:
     """Draw what was told since the last time, and beside it the whole screen: lines that are not the same."""
     whole = pyte.Screen(shown.columns, shown.lines)
     for screen in (shown, whole):
@@ -103,7 +104,15 @@ def differing_lines(app: App[Any], told: list[str], shown: pyte.Screen) -> list[
     for y, x, strip in pieces(update):
         pyte.Stream(whole).feed(Control.move_to(x, y).segment.text + strip.render(app.console))
     differing = [y for y in range(whole.lines) if looks(shown, y) != looks(whole, y)]
-    return [(shown.display[y], whole.display[y]) for y in differing]
+    return [first_difference(shown, whole, y) for y in differing]
+
+
+def first_difference(shown: pyte.Screen, whole: pyte.Screen, y: int) -> tuple[object, ...]:
+    """Where a line begins to differ, how its cell looks on either, and its text, both where they differ."""
+    here, there = looks(shown, y), looks(whole, y)
+    x = next(x for x in range(whole.columns) if here[x] != there[x])
+    texts = (shown.display[y], whole.display[y])
+    return (y, x, here[x], there[x], *(texts if texts[0] != texts[1] else texts[:1]))
 
 
 def looks(screen: pyte.Screen, y: int) -> list[tuple[object, ...]]:
