@@ -93,14 +93,22 @@ def iter_node_fits(
     only_one = bool(shape.host_ports)
     limit = min(most, 1) if only_one else most
     asked = {**dict(shape.requests), "pods": 1}
+    standing: dict[_State, tuple[Block, ...]] = {}  # most nodes are in one of a few states
     for name in sorted(snapshot.nodes if names is None else snapshot.nodes.keys() & names):
         node = snapshot.nodes[name]
-        blocks = _standing(node, shape)
-        for check in checks:
-            blocks.extend(check(node))
+        state = (node.taints, node.unschedulable, node.ready, node.deleting_seconds is None)
+        blocks = standing.get(state)
+        if blocks is None:
+            blocks = standing[state] = tuple(_standing(node, shape))
+        if checks:
+            blocks = (*blocks, *(block for check in checks for block in check(node)))
         free = snapshot.free(node, asked)
         room, short = _room(asked, free, limit)
-        yield NodeFit(node, room, short, tuple(blocks), free)
+        yield NodeFit(node, room, short, blocks, free)
+
+
+_State = tuple[tuple[Taint, ...], bool, str, bool]
+"""What `_standing` looks at: taints, cordoned, Ready, not leaving."""
 
 
 def room_for(snapshot: ClusterSnapshot, node: Node, asked: Mapping[str, int], most: int) -> tuple[int, str]:
@@ -110,10 +118,17 @@ def room_for(snapshot: ClusterSnapshot, node: Node, asked: Mapping[str, int], mo
 
 def _room(asked: Mapping[str, int], free: Sequence[int], most: int) -> tuple[int, str]:
     room, short = most, ""
-    for (name, each), left in zip(asked.items(), free, strict=True):
+    for (name, each), left in zip(asked.items(), free):  # noqa: B905 - as long; asked for each node
         if left < each * room:
             room, short = max(0, left // each), name
     return room, short
+
+
+def minds_its_node_alone(snapshot: ClusterSnapshot, shape: Shape) -> bool:
+    """Whether a look at a node depends on nothing but its record and what the pods on it ask for."""
+    if shape.host_ports or shape.claims or shape.spreads:
+        return False
+    return PodAffinityFilter(snapshot, shape).is_empty
 
 
 def _standing(node: Node, shape: Shape) -> list[Block]:

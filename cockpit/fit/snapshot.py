@@ -13,6 +13,7 @@ from cockpit.model.store_reader import StoreReader
 
 UNBOUNDED = 1 << 62
 _FINISHED = ("Succeeded", "Failed")
+_NOTHING: Mapping[str, int] = {}
 
 
 class Present(NamedTuple):
@@ -62,21 +63,22 @@ class ClusterSnapshot:
     def free(self, node: Node, names: Iterable[str]) -> list[int]:
         """What is left of each resource; UNBOUNDED where a record states no amounts. May be negative."""
         offered = dict(node.allocatable)
-        sums = self.store.requests_on(node.name)
+        cpu, memory, _, pods = self.store.requests_on(node.name)
         held = self.store.named_requests_on(node.name)
-        taken = self._taken.get(node.name)
+        unnamed = held.get("", 0)  # of records that do not name their GPU resource
+        taken = self._taken.get(node.name, _NOTHING)
         out: list[int] = []
         for name in names:
             if name == "cpu":
-                used = sums.cpu_millicores
+                used = cpu
             elif name == "memory":
-                used = sums.memory_bytes
+                used = memory
             elif name == "pods":
-                used = sums.pods
+                used = pods
             else:
                 used = held.get(name, 0)
-                if "" in held and is_gpu_resource(name):  # records that do not name their GPU resource
-                    used += held[""]
+                if unnamed and is_gpu_resource(name):
+                    used += unnamed
             if taken:
                 used += taken.get(name, 0)
             out.append((offered.get(name, 0) if offered else _unstated(node, name)) - used)

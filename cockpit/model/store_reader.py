@@ -53,6 +53,9 @@ class StoreReader(Protocol):
     def room_revision(self) -> int:
         """Grows whenever a node moved, or what the pods on some node ask for."""
 
+    def room_mark(self, node: str, /) -> int:
+        """Another number whenever what the pods on the node ask for is other than before."""
+
     def records(self, kind: str, /) -> Mapping[str, Any]:
         """The table of a kind by uid (GPUs by uuid)."""
 

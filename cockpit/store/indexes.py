@@ -31,6 +31,7 @@ class PodIndex:
         self._sums: dict[str, list[int]] = {}
         self._named: dict[str, dict[str, int]] = {}
         self.moves = 0  # grows whenever what is asked for on some node does
+        self._moved: dict[str, int] = {}  # node -> `moves` when what is asked for on it moved last
 
     def put(self, old: Pod | None, new: Pod) -> None:
         """Enter `new`, which replaces `old` (same uid)."""
@@ -95,10 +96,12 @@ class PodIndex:
         """Add what pods on nodes ask for to the sums of these, or with `sign` -1 take it away."""
         all_sums, all_named = self._sums, self._named
         self.moves += 1
+        moved, moves = self._moved, self.moves
         for pod in pods:
             if pod.phase in ("Succeeded", "Failed"):  # a finished pod holds nothing
                 continue
             node, gpus, named = pod.node, pod.gpus, pod.traits.resources
+            moved[node] = moves
             sums = all_sums.get(node)
             if sums is None:
                 sums = all_sums[node] = [0, 0, 0, 0]
@@ -117,6 +120,10 @@ class PodIndex:
             if not sums[3]:
                 del all_sums[node]
                 all_named.pop(node, None)
+
+    def moved(self, node: str) -> int:
+        """Another number whenever what is asked for on the node is other than before."""
+        return self._moved.get(node, 0)
 
     def named(self, node: str) -> Mapping[str, int]:
         """What is asked for on the node besides cpu and memory, by resource."""

@@ -272,6 +272,10 @@ class Store:
         """Grows whenever a node moved, or what the pods on some node ask for."""
         return self._nodes.moves + self._pods.moves
 
+    def room_mark(self, node: str) -> int:
+        """Another number whenever what the pods on the node ask for is other than before."""
+        return self._pods.moved(node)
+
     def records(self, kind: str) -> Mapping[str, Any]:
         """The table of a kind by uid (GPUs by uuid); live, so copy before awaiting."""
         return self._tables.get(kind, _EMPTY)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from cockpit.fit.node_filters import NodeFit, fit_nodes
+from cockpit.fit.node_filters import Block, NodeFit, fit_nodes, minds_its_node_alone
 from cockpit.fit.shape import Shape
 from cockpit.fit.snapshot import ClusterSnapshot
 from cockpit.fit.surroundings import UNKNOWN, Surroundings
@@ -41,20 +41,26 @@ _NODE_TAINTS = "node.kubernetes.io/"
 
 
 class Room(NamedTuple):
-    """A node that passes every filter but room; `free` by resource, never below zero."""
+    """A node that passes every filter but room. `names` are the resources of `look.free`."""
 
     look: NodeFit
-    free: Mapping[str, int]
+    names: tuple[str, ...]
 
     @property
     def name(self) -> str:
         return self.look.node.name
 
+    @property
+    def free(self) -> Mapping[str, int]:
+        """What is free by resource, never below zero."""
+        return {name: max(0, free) for name, free in zip(self.names, self.look.free, strict=True)}
+
 
 class Sifted(NamedTuple):
     """`stopped` is the id of the first filter that no node passes, "" where some node passes all.
 
-    `dropped` are the nodes that each filter took out; `rooms` those that only room decides about.
+    `dropped` are the nodes that each filter took out; `rooms` those that only room decides about. `looks`
+    are all of them by name, each with the mark of its room.
     """
 
     funnel: Funnel
@@ -62,30 +68,39 @@ class Sifted(NamedTuple):
     dropped: Mapping[str, Sequence[NodeFit]]
     rooms: Sequence[Room]
     shape: Shape
+    looks: Mapping[str, tuple[int, NodeFit]]
 
     @property
     def resource(self) -> str:
         return self.funnel.resource
 
 
-def sift(store: StoreReader, shape: Shape, around: Surroundings = UNKNOWN) -> Sifted:
-    """Pass every node of the store through the filters of one pod, in the order in which they are told."""
+def sift(
+    store: StoreReader, shape: Shape, around: Surroundings = UNKNOWN, before: Sifted | None = None
+) -> Sifted:
+    """Pass every node of the store through the filters of one pod, in the order in which they are told.
+    With what was sifted `before` for such a pod only nodes that moved since are looked at."""
     snapshot = ClusterSnapshot(store, around)
-    looks = fit_nodes(snapshot, shape, 1)
+    kept = {} if before is None or not minds_its_node_alone(snapshot, shape) else _unmoved(snapshot, before)
+    fresh = fit_nodes(snapshot, shape, 1, snapshot.nodes.keys() - kept.keys() if kept else None)
+    marked = {one.node.name: (store.room_mark(one.node.name), one) for one in fresh}
+    marked = {**kept, **marked}
+    looks = [marked[name][1] for name in sorted(marked)] if kept else fresh
     asked = dict(shape.requests)
     resource = shape.gpu_resource
     dropped: dict[str, list[NodeFit]] = {}
-    left: list[NodeFit] = []
+    names = tuple({**asked, "pods": 1})
+    rooms: list[Room] = []
+    drops: dict[tuple[tuple[Block, ...], bool], str] = {}  # most nodes are in one of a few states
     for look in looks:
-        step = _first_drop(look, resource)
+        key = (look.blocks, not resource or _offers(look, resource))
+        step = drops.get(key)
+        if step is None:
+            step = drops[key] = _first_drop(*key)
         if step:
             dropped.setdefault(step, []).append(look)
         else:
-            left.append(look)
-    names = tuple({**asked, "pods": 1})
-    rooms = [
-        Room(one, {name: max(0, free) for name, free in zip(names, one.free, strict=True)}) for one in left
-    ]
+            rooms.append(Room(look, names))
     steps, count = [], len(looks)
     for step in _ORDER:
         if step not in dropped and step != "selector":
@@ -96,29 +111,37 @@ def sift(store: StoreReader, shape: Shape, around: Surroundings = UNKNOWN) -> Si
     dropped |= wanting
     steps += by_room
     stopped = next((one.filter for one in steps if not one.nodes), "")
-    best = max(rooms, key=lambda one: one.free.get(resource, 0), default=None) if resource else None
+    at = names.index(resource) if resource else 0
+    best = max(rooms, key=lambda one: max(0, one.look.free[at]), default=None) if resource else None
     funnel = Funnel(
         nodes=len(looks),
         steps=tuple(steps),
         best_node="" if best is None else best.name,
-        best_free=None if best is None else best.free.get(resource, 0),
+        best_free=None if best is None else max(0, best.look.free[at]),
         needed=asked.get(resource) if resource else None,
         resource=resource,
     )
-    return Sifted(funnel, stopped, dropped, rooms, shape)
+    return Sifted(funnel, stopped, dropped, rooms, shape, marked)
+
+
+def _unmoved(snapshot: ClusterSnapshot, before: Sifted) -> dict[str, tuple[int, NodeFit]]:
+    """Looks at nodes that are as they were, and what the pods on them ask for is, too."""
+    nodes, mark = snapshot.nodes, snapshot.store.room_mark
+    return {
+        name: kept
+        for name, kept in before.looks.items()
+        if nodes.get(name) is kept[1].node and mark(name) == kept[0]
+    }
 
 
 def _step_words(step: str, resource: str) -> str:
     return f"offer {resource_word(resource)}" if step == "offers" else _WORDS[step]
 
 
-def _first_drop(look: NodeFit, resource: str) -> str:
+def _first_drop(blocks: Sequence[Block], is_offered: bool) -> str:
     """The first filter that takes the node out, "" where only room decides."""
-    offers = not resource or _offers(look, resource)
-    if offers and not look.blocks:
-        return ""
-    found = {_kind(block.kind, block.detail) for block in look.blocks}
-    if not offers:
+    found = {_kind(*block) for block in blocks}
+    if not is_offered:
         found.add("offers")
     return next((step for step in _ORDER if step in found), "")
 
@@ -132,7 +155,10 @@ def _kind(kind: str, detail: str) -> str:
 def _offers(look: NodeFit, resource: str) -> bool:
     node = look.node
     if node.allocatable:
-        return dict(node.allocatable).get(resource, 0) > 0
+        for name, count in node.allocatable:
+            if name == resource:
+                return count > 0
+        return False
     return bool(node.gpu_allocatable) and node.gpu_resource in ("", resource)
 
 
@@ -150,12 +176,22 @@ def _by_room(
         each = asked[resource]
         groups.append(("gpus", f"{each} {resource_word(resource, each)} free", (resource,)))
     passing = list(rooms)
+    order = tuple(asked)
     for step, words, names in groups:
-        out = [one for one in passing if any(one.free[name] < asked[name] for name in names)]
+        needs = [(order.index(name), asked[name]) for name in names if asked[name]]
+        out: list[Room] = []
+        left: list[Room] = []
+        for one in passing:
+            free = one.look.free
+            for at, each in needs:
+                if free[at] < each:
+                    out.append(one)
+                    break
+            else:
+                left.append(one)
         if not out and step == "pods":
             continue
-        gone = {one.name for one in out}
-        passing = [one for one in passing if one.name not in gone]
+        passing = left
         dropped[step] = [one.look for one in out]
         count -= len(out)
         steps.append(FilterStep(step, words, count))

@@ -7,7 +7,7 @@ import msgspec
 from cockpit.catalogue import BY_ID, TextPlace, understand
 from cockpit.gangs import registry, scheduler
 from cockpit.gangs.pod_group import SET_ASIDE, refused_why
-from cockpit.gangs.sentence import counted
+from cockpit.gangs.sentence import SENTENCE_LIMIT, counted
 from cockpit.gangs.verdict import GangVerdict
 from cockpit.gangs.wording import say
 from cockpit.model.pod import Pod
@@ -56,9 +56,19 @@ def _of_members(walk: Walk, gang: GangVerdict) -> CauseFound | None:
         return None
     if gang.cause == "B15":
         return msgspec.structs.replace(found, also=(*found.also, "B15"))
-    made = joined(found, "group of {all} cannot be placed whole: ", all=dict(gang.facts).get("all", "?"))
+    made = _for_its_group(found, dict(gang.facts).get("all", "?"))
     also = (found.cause, *(one for one in found.also if one != gang.cause))
     return msgspec.structs.replace(made, cause=gang.cause, also=also, facts=(*found.facts, *gang.facts))
+
+
+_OF_A_GROUP = ("; its group of {} is placed whole or not at all", "; group of {}: all or none", "")
+
+
+def _for_its_group(found: CauseFound, members: str) -> CauseFound:
+    """The member's cause whole, and behind it as many words as there is room for: all of them wait for it."""
+    room = SENTENCE_LIMIT - len(found.sentence)
+    tail = next(one.format(members) for one in _OF_A_GROUP if len(one.format(members)) <= room)
+    return joined(found, "", tail)
 
 
 def _by_message(walk: Walk, gang: GangVerdict) -> CauseFound | None:

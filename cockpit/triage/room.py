@@ -18,7 +18,10 @@ _GIB = 1 << 30
 def amount(node: Node, resource: str) -> int:
     """What the node offers of a resource; of a record that lists no amounts its GPUs."""
     if node.allocatable:
-        return dict(node.allocatable).get(resource, 0)
+        for name, count in node.allocatable:  # asked for every node
+            if name == resource:
+                return count
+        return 0
     return (node.gpu_allocatable or 0) if node.gpu_resource in ("", resource) else 0
 
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from msgspec import structs
 
 from cockpit.fit.shape import Shape
+from cockpit.fit.surroundings import UNKNOWN
 from cockpit.model.job import Job
 from cockpit.model.job_reader import JobReader
 from cockpit.model.pod import Pod
@@ -103,7 +104,7 @@ class Verdicts:
         kept = self._funnels.get(alike)
         if kept is not None and (kept[0] == room or self._looks_left <= 0):
             return kept[1]._replace(shape=shape)
-        made = sift(self._store, shape)
+        made = sift(self._store, shape, UNKNOWN, None if kept is None else kept[1])
         self._looks_left -= len(self._store.records(Kind.NODE))
         self._funnels.pop(alike, None)
         self._funnels[alike] = (room, made)

@@ -35,7 +35,7 @@ NATIVE = Way(
     values={"Engine": "native"},
     says=("Binds minCount pods together or none",),
     foresees=("misses 1 of 3",),
-    why=("group of 3 cannot be placed whole", NO_ROOM),
+    why=("its group of 3 is placed whole or not at all", NO_ROOM),
     kinds="jobs,pods,podgroups.scheduling.k8s.io",
 )
 COSCHEDULING = Way(

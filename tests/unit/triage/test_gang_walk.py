@@ -207,7 +207,7 @@ def test_a_native_gang_tells_its_members_its_schedulers_and_what_one_of_it_lacks
     assert (short.cause, short.also[0]) == ("B22", "C1")
     assert (
         short.sentence
-        == "group of 2 cannot be placed whole: needs 8 GPUs: all 24 GPUs on 3 nodes are allocated"
+        == "needs 8 GPUs: all 24 GPUs on 3 nodes are allocated; its group of 2 is placed whole or not at all"
     )
 
 

@@ -7,6 +7,8 @@ from cockpit.model.batch import Batch
 from cockpit.model.record import Kind
 from cockpit.store.store import Store
 from cockpit.triage import verdicts
+from cockpit.triage.funnel import sift
+from cockpit.triage.pod_shape import shape_of_pod
 from cockpit.triage.verdicts import RIPE_SECONDS, Verdicts
 from tests.unit.triage.objects import NOW, decoded, job, node, pods_of
 
@@ -78,3 +80,21 @@ def test_a_change_of_the_store_costs_a_bounded_number_of_verdicts(monkeypatch: p
     for row in rows:
         kept.of(row, NOW + RIPE_SECONDS + 0.1)
     assert len(reached) == len(rows), "those that had no turn have theirs next"
+
+
+def test_only_nodes_that_moved_are_looked_at_again() -> None:
+    """What was sifted before is taken up again, and comes to the same as sifting everything anew."""
+    store, _ = cluster(1)
+    for name in ("a", "b", "c"):
+        store.apply(Batch(kind=Kind.NODE, changed=tuple(decoded(node(name, 8)))))
+    shape = shape_of_pod(next(iter(store.records(Kind.POD).values())))
+    before = sift(store, shape)
+    cordoned = node("b", 8, unschedulable=True)
+    store.apply(Batch(kind=Kind.NODE, changed=tuple(decoded(cordoned))))
+    holder = pods_of(job("holds", 1, 8), ("c",))
+    store.apply(Batch(kind=Kind.POD, changed=tuple(decoded(holder[0]))))
+    store.apply(Batch(kind=Kind.NODE, changed=tuple(decoded(node("d", 2)))))
+    again, anew = sift(store, shape, before=before), sift(store, shape)
+    assert again == anew
+    assert again.funnel != before.funnel
+    assert {name for name, kept in again.looks.items() if kept is before.looks.get(name)} == {"a", "small"}
