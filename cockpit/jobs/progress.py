@@ -1,6 +1,6 @@
-"""How far a training run is, read from lines of its log by the patterns of its template."""
+"""How far a training run is, read from lines of its log: by the formats of the usual programs, else by the
+patterns of its template."""
 
-import math
 import re
 from collections.abc import Iterable
 from typing import Final
@@ -8,6 +8,8 @@ from typing import Final
 import msgspec
 
 from cockpit.jobs.template import ProgressPattern
+from cockpit.jobs.training.formats import Told, number_of, told_by
+from cockpit.jobs.training.rank_lines import by_rank
 
 LONGEST_LINE: Final = 2000
 """Characters of a line that are looked at: a pattern never walks through a line of megabytes."""
@@ -18,11 +20,20 @@ class Progress(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
     epoch: int | None = None
     epochs: int | None = None
+    epoch_ratio: float | None = None  # done of the current epoch, where steps are not told
     step: int | None = None
     steps: int | None = None
     loss: float | None = None
     rate: float | None = None
     rate_unit: str = ""
+    seconds_per_step: float | None = None
+    compute_seconds: float | None = None  # of a step, what the rank spent before the all-reduce
+    rank: int | None = None  # who told it last
+    size: int | None = None  # ranks there are
+    is_step_of_run: bool = False  # steps count from the beginning of the run, not of the epoch
+    is_epoch_from_zero: bool = False
+    is_rate_of_rank: bool | None = None  # the rate of one rank; False: of all together; None: not told
+    is_mean_of_run: bool = False  # the rate is the program's own mean of the whole run
 
     @property
     def fraction(self) -> float | None:
@@ -30,19 +41,38 @@ class Progress(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
         Epochs count as done when the next one begins; steps refine the current one where both are known.
         """
+        if self.is_step_of_run and self.steps and self.step is not None:
+            return _ratio(self.step, self.steps)
         if self.epochs and self.epoch is not None:
-            within = self.step / self.steps if self.step is not None and self.steps else 0.0
+            within = self.epoch_ratio or 0.0
+            if self.step is not None and self.steps and not self.is_step_of_run:
+                within = self.step / self.steps
             # Logs count the running epoch from 1; epoch 0 tells that this one counts from 0.
-            before = max(0, self.epoch - 1) if within else self.epoch
-            return min(1.0, max(0.0, (before + within) / self.epochs))
-        if self.steps and self.step is not None:
-            return min(1.0, max(0.0, self.step / self.steps))
+            counts_from_one = within and not self.is_epoch_from_zero
+            before = max(0, self.epoch - 1) if counts_from_one else self.epoch
+            return _ratio(before + within, self.epochs)
+        if self.steps and self.step is not None and self.epoch is None:
+            return _ratio(self.step, self.steps)
         return None
 
     @property
     def is_empty(self) -> bool:
         """True when no line told anything."""
         return self == Progress()
+
+    @property
+    def has_moved(self) -> bool:
+        """True when it tells of a step or an epoch."""
+        return self.step is not None or self.epoch is not None
+
+
+def fraction_done(progress: Progress | None) -> float | None:
+    """Done so far, 0 to 1; None where nothing was read, or the end is not known."""
+    return None if progress is None else progress.fraction
+
+
+def _ratio(done: float, whole: int) -> float:
+    return min(1.0, max(0.0, done / whole))
 
 
 class Patterns:
@@ -56,24 +86,22 @@ class Patterns:
 
         A new epoch begins its steps anew. Numbers that are none (nan, words) are left out.
         """
-        line = line[:LONGEST_LINE]
-        told: dict[str, int | float | str] = {}
-        for pattern, unit in self._patterns:
-            found = pattern.search(line)
-            for group, text in found.groupdict().items() if found is not None else ():
-                number = _number(group, text)
-                if number is not None:
-                    told[group] = number
-                    if group == "rate":
-                        told["rate_unit"] = unit
+        rank, text = by_rank(line[:LONGEST_LINE])
+        told = told_by(text)
+        if told is None:
+            told = self._told(text)
         if not told:
             return so_far
-        if (
-            "step" not in told
-            and so_far.epoch is not None
-            and told.get("epoch", so_far.epoch) != so_far.epoch
-        ):
+        if rank is not None:
+            told["rank"] = rank
+        is_new_epoch = so_far.epoch is not None and told.get("epoch", so_far.epoch) != so_far.epoch
+        if is_new_epoch and "step" not in told and not so_far.is_step_of_run:
             told["step"] = 0
+        if is_new_epoch:
+            told.setdefault("epoch_ratio", 0.0)
+        if "rate" in told:
+            told.setdefault("is_mean_of_run", False)
+            told.setdefault("is_rate_of_rank", None)
         known = {name: getattr(so_far, name) for name in Progress.__struct_fields__}
         return msgspec.convert({**known, **told}, Progress)
 
@@ -83,15 +111,15 @@ class Patterns:
             so_far = self.read(line, so_far)
         return so_far
 
-
-def _number(group: str, text: str | None) -> int | float | None:
-    if text is None:
-        return None
-    text = text.replace(",", "").replace("_", "")
-    try:
-        if group in ("epoch", "epochs", "step", "steps"):
-            return int(text) if text.isascii() and len(text) <= 18 else None
-        number = float(text)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
+    def _told(self, text: str) -> Told:
+        """By the template's own patterns, each of them."""
+        told: Told = {}
+        for pattern, unit in self._patterns:
+            found = pattern.search(text)
+            for group, word in found.groupdict().items() if found is not None else ():
+                number = number_of(group, word)
+                if number is not None:
+                    told[group] = number
+                    if group == "rate":
+                        told["rate_unit"] = unit
+        return told

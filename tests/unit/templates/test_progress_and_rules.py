@@ -21,7 +21,7 @@ PATTERNS = Patterns(TEMPLATES["mpijob"].progress)
     ("line", "wanted"),
     [
         ("Epoch 3/90 step 120/500 loss=2.31", Progress(epoch=3, epochs=90, step=120, steps=500, loss=2.31)),
-        ("[1,0]<stdout>:Epoch: [2] batch 7", Progress(epoch=2, step=7)),
+        ("[1,0]<stdout>:Epoch: [2] batch 7", Progress(epoch=2, step=7, rank=0)),
         (
             "iter 40 loss: 1.5e-3 | 1,204.5 images/s",
             Progress(step=40, loss=0.0015, rate=1204.5, rate_unit="images/s"),
@@ -31,8 +31,6 @@ PATTERNS = Patterns(TEMPLATES["mpijob"].progress)
         ("step 7/9 tokens/s 1,204 mfu 0.4", Progress(step=7, steps=9, rate=1204.0, rate_unit="tokens/s")),
         ("throughput: 9919 images/s 31 ms", Progress(rate=9919.0, rate_unit="images/s")),
         ("samples/sec: 88.5, gpus 8", Progress(rate=88.5, rate_unit="samples/s")),
-        ("Iter #3: 301.2 img/sec per GPU", Progress(step=3, rate=301.2, rate_unit="images/s")),
-        ("Img/sec per GPU: 300.1 +-2.3", Progress(rate=300.1, rate_unit="images/s")),
         ("epoch 4 of 10", Progress(epoch=4, epochs=10)),
         ("loss=nan", Progress()),
         ("stepping stones, epochal losses", Progress()),

@@ -1,0 +1,275 @@
+"""Lines of training logs as the usual programs write them: what is told, by the names of `Progress`.
+
+Each format is a pattern that its line must match from its beginning on. A line that matches one is read by it
+alone; the patterns of templates read the others. The formats and where they are from:
+
+- `progress key=value ...`: our own (jobspecs/training/README.md)
+- Horovod: examples/pytorch/pytorch_synthetic_benchmark.py, pytorch_mnist.py; Keras' bar in the Keras ones
+- PyTorch: examples/imagenet/main.py (`ProgressMeter`), examples/mnist/main.py
+- Lightning: its tqdm and rich bars (pytorch_lightning/callbacks/progress); a plain tqdm bar reads alike
+- DeepSpeed: deepspeed/utils/timer.py (`ThroughputTimer`), runtime/engine.py, runtime/pipe/engine.py
+- Megatron: megatron/training/training.py (`training_log`)
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+Told = dict[str, int | float | str | bool | None]
+"""Fields of `Progress` that a line tells."""
+
+_NUMBER: Final = r"[-+]?(?:[0-9]{1,18}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})(?:[eE][-+]?[0-9]{1,3})?"
+_PAIR: Final = re.compile(r'([a-z_]{1,40})=(?:"((?:[^"\\]|\\.)*)"|(\S*))')
+MOST_PAIRS: Final = 40
+EVENTS: Final = frozenset(
+    ("progress", "started", "data", "resumed", "checkpoint", "refused", "resized", "stopping", "ended")
+)
+_OWN: Final = {
+    "step": "step",
+    "steps": "steps",
+    "epoch": "epoch",
+    "loss": "loss",
+    "samples_per_s": "rate",
+    "seconds_per_step": "seconds_per_step",
+    "compute_s": "compute_seconds",
+    "rank": "rank",
+    "size": "size",
+}
+WHOLE: Final = frozenset(("step", "steps", "epoch", "epochs", "rank", "size"))
+"""Fields that are whole numbers, 0 or more."""
+
+
+class RunEvent(NamedTuple):
+    """One line of our own form: its first word, and its pairs as they stand there."""
+
+    name: str
+    pairs: dict[str, str]
+
+
+def event_of(line: str) -> RunEvent | None:
+    """The event that a line tells, None for a line of another kind."""
+    name, _, rest = line.partition(" ")
+    if name not in EVENTS:
+        return None
+    pairs: dict[str, str] = {}
+    for found in _PAIR.finditer(rest):
+        key, quoted, plain = found.groups()
+        pairs[key] = plain if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
+        if len(pairs) >= MOST_PAIRS:
+            break
+    return RunEvent(name, pairs) if pairs else None
+
+
+def _own(event: RunEvent) -> Told:
+    if event.name != "progress":
+        return {}
+    told: Told = {"is_step_of_run": True}
+    for key, field in _OWN.items():
+        number = number_of(field, event.pairs.get(key))
+        if number is not None:
+            told[field] = number
+    if "rate" in told:
+        told |= {"rate_unit": "samples/s", "is_rate_of_rank": False}
+    return told if len(told) > 1 else {}
+
+
+def number_of(field: str, text: str | None) -> int | float | None:
+    """The number that a text is for a field; None for one that is none, not finite, or out of its range."""
+    if text is None or not text.isascii() or len(text) > 40:
+        return None
+    text = text.replace(",", "").replace("_", "")
+    try:
+        if field in WHOLE:
+            return int(text) if text.isdigit() and len(text) <= 18 else None
+        number = float(text)
+    except ValueError:
+        return None
+    if not -1e300 < number < 1e300:
+        return None
+    return number if field == "loss" or number >= 0 else None
+
+
+class Format(NamedTuple):
+    """How one program writes. `more` turns what was read into fields, where units have to be changed."""
+
+    name: str
+    pattern: re.Pattern[str]
+    constant: Mapping[str, int | float | str | bool | None] = MappingProxyType({})
+    more: Callable[[dict[str, str], Told], None] | None = None
+
+
+def _per_second(read: dict[str, str], told: Told) -> None:
+    """`13.93it/s` or `1.20s/it`."""
+    speed = number_of("rate", read.get("speed"))
+    if speed:
+        told["seconds_per_step"] = 1 / speed if read["speed_unit"].startswith("it") else speed
+
+
+def _part(read: dict[str, str], told: Told) -> None:
+    """`[640/60000`: samples of the epoch, no steps."""
+    done, whole = number_of("step", read.get("done")), number_of("step", read.get("whole"))
+    if done is not None and whole:
+        told["epoch_ratio"] = min(1.0, done / whole)
+
+
+def _keras(read: dict[str, str], told: Told) -> None:
+    speed = number_of("rate", read.get("speed"))
+    if speed is not None:
+        told["seconds_per_step"] = speed * {"s": 1.0, "ms": 1e-3, "us": 1e-6}[read["speed_unit"]]
+
+
+def _megatron(read: dict[str, str], told: Told) -> None:
+    milliseconds = number_of("rate", read.get("milliseconds"))
+    batch = number_of("step", read.get("batch"))
+    if milliseconds:
+        told["seconds_per_step"] = milliseconds / 1e3
+        if batch:
+            told |= {"rate": batch / (milliseconds / 1e3), "rate_unit": "samples/s", "is_rate_of_rank": False}
+
+
+def _total(read: dict[str, str], told: Told) -> None:
+    told |= {"rate_unit": "images/s", "is_rate_of_rank": False, "is_mean_of_run": True}
+
+
+_FROM_ZERO: Final[Told] = {"is_epoch_from_zero": True}
+_OF_RUN: Final[Told] = {"is_step_of_run": True}
+_SAMPLES: Final[Told] = {"rate_unit": "samples/s", "is_rate_of_rank": False}
+_BAR: Final = (
+    r"\s*[0-9]{1,3}%\|[^|]{0,300}\|\s*(?P<step>[0-9]+)/(?P<steps>[0-9]+)\s*\[[0-9:?]+<[0-9:?]+,\s*"
+    rf"(?P<speed>{_NUMBER}|\?)\s*(?P<speed_unit>it/s|s/it)"
+    rf"(?:[^\]]{{0,300}}?\b(?:train_)?loss(?:_step)?=(?P<loss>{_NUMBER}))?"
+)
+
+FORMATS: Final = (
+    Format(
+        "Horovod benchmark, an iteration",
+        re.compile(rf"\s*Iter #(?P<step>[0-9]+): (?P<rate>{_NUMBER}) img/sec per (?:GPU|CPU)"),
+        {"rate_unit": "images/s", "is_rate_of_rank": True, "is_step_of_run": True},
+    ),
+    Format(
+        "Horovod benchmark, a rank",
+        re.compile(rf"\s*Img/sec per (?:GPU|CPU): (?P<rate>{_NUMBER}) ?\+-"),
+        {"rate_unit": "images/s", "is_rate_of_rank": True, "is_mean_of_run": True},
+    ),
+    Format(
+        "Horovod benchmark, all",
+        re.compile(
+            rf"\s*Total img/sec on (?P<size>[0-9]+) (?:GPU|CPU)\(s\): (?P<rate>{_NUMBER})(?: ?\+-|\s*$)"
+        ),
+        more=_total,
+    ),
+    Format(
+        "PyTorch MNIST, Horovod MNIST",
+        re.compile(
+            r"\s*Train Epoch: (?P<epoch>[0-9]+) \[(?P<done>[0-9]+)/(?P<whole>[0-9]+) \([0-9.]+%\)\]\s*"
+            rf"Loss: (?P<loss>{_NUMBER})"
+        ),
+        more=_part,
+    ),
+    Format(
+        "PyTorch ImageNet",
+        re.compile(
+            r"\s*Epoch: \[(?P<epoch>[0-9]+)\]\[\s*(?P<step>[0-9]+)/(?P<steps>[0-9]+)\]\s+"
+            rf"Time\s+(?P<seconds_per_step>{_NUMBER})(?:.{{0,200}}?\bLoss\s+(?P<loss>{_NUMBER}))?"
+        ),
+        _FROM_ZERO,
+    ),
+    Format(
+        "Lightning",
+        re.compile(rf"\s*Epoch (?P<epoch>[0-9]+)(?:/(?P<last_epoch>[0-9]+))?:{_BAR}"),
+        _FROM_ZERO,
+        _per_second,
+    ),
+    Format(
+        "Lightning, rich",
+        re.compile(
+            r"\s*Epoch (?P<epoch>[0-9]+)/(?P<last_epoch>[0-9]+)\s+[━╸╺ ]{1,300}\s*"
+            r"(?P<step>[0-9]+)/(?P<steps>[0-9]+)\s+[0-9:]+ • [-0-9:]+\s+"
+            rf"(?P<speed>{_NUMBER})(?P<speed_unit>it/s|s/it)"
+            rf"(?:.{{0,300}}?\b(?:train_)?loss(?:_step)?: (?P<loss>{_NUMBER}))?"
+        ),
+        _FROM_ZERO,
+        _per_second,
+    ),
+    Format(
+        "tqdm",
+        re.compile(r"(?:\s*(?i:train(?:ing)?(?: epoch +#?(?P<epoch>[0-9]+))?):?)?" + _BAR),
+        {},
+        _per_second,
+    ),
+    Format(
+        "Keras",
+        re.compile(
+            r"\s*(?P<step>[0-9]+)/(?P<steps>[0-9]+) (?:\[[=>.]+\]|[━╸╺ ]+) - "
+            rf"(?:ETA: [0-9:ms]+|[0-9]+m?s(?: (?P<speed>{_NUMBER})(?P<speed_unit>us|ms|s)/(?:step|epoch))?)"
+            rf"(?:.{{0,200}}?\bloss: (?P<loss>{_NUMBER}))?"
+        ),
+        {},
+        _keras,
+    ),
+    Format("Keras, an epoch", re.compile(r"\s*Epoch (?P<epoch>[0-9]+)/(?P<epochs>[0-9]+)\s*$")),
+    Format(
+        "DeepSpeed, throughput",
+        re.compile(
+            r".{0,200}?\bepoch=(?P<epoch>[0-9]+)/micro_step=[0-9]+/global_step=(?P<step>[0-9]+), "
+            rf"RunningAvgSamplesPerSec={_NUMBER}, CurrSamplesPerSec=(?P<rate>{_NUMBER})"
+        ),
+        {**_FROM_ZERO, **_OF_RUN, **_SAMPLES},
+    ),
+    Format(
+        "DeepSpeed, a step",
+        re.compile(r".{0,200}?\[Rank (?P<rank>[0-9]+)\] step=(?P<step>[0-9]+), skipped=[0-9]+"),
+        _OF_RUN,
+    ),
+    Format(
+        "DeepSpeed, pipeline",
+        re.compile(
+            rf".{{0,200}}?\bsteps: (?P<step>[0-9]+) loss: (?P<loss>{_NUMBER}) "
+            rf"iter time \(s\): (?P<seconds_per_step>{_NUMBER}) samples/sec: (?P<rate>{_NUMBER})"
+        ),
+        {**_OF_RUN, **_SAMPLES},
+    ),
+    Format(
+        "Megatron",
+        re.compile(
+            r".{0,60}?\biteration\s+(?P<step>[0-9]+)/\s*(?P<steps>[0-9]+) \|"
+            rf"(?:.{{0,300}}?elapsed time per iteration \(ms\): (?P<milliseconds>{_NUMBER}))?"
+            r"(?:.{0,300}?global batch size:\s*(?P<batch>[0-9]+))?"
+            rf"(?:.{{0,300}}?\b(?:lm )?loss: (?P<loss>{_NUMBER}))?"
+        ),
+        _OF_RUN,
+        _megatron,
+    ),
+)
+_NOT_TRAINING: Final = re.compile(r"\s*(?i:test(?:ing)?|val(?:id(?:ation|ating)?)?|eval(?:uation|uating)?)\b")
+"""Steps and losses of a validation are none of the training's."""
+
+
+def told_by(line: str) -> Told | None:
+    """What a line of a known format tells, {} for one that tells nothing of the training; None for others."""
+    event = event_of(line)
+    if event is not None:
+        return _own(event)
+    if _NOT_TRAINING.match(line):
+        return {}
+    for one in FORMATS:
+        found = one.pattern.match(line)
+        if found is None:
+            continue
+        read = {name: text for name, text in found.groupdict().items() if text is not None}
+        told = dict(one.constant)
+        for field, text in read.items():
+            number = number_of(field, text) if field in _FIELDS else None
+            if number is not None:
+                told[field] = number
+        last = number_of("epoch", read.get("last_epoch"))
+        if last is not None:
+            told["epochs"] = int(last) + 1
+        if one.more is not None:
+            one.more(read, told)
+        return told
+    return None
+
+
+_FIELDS: Final = frozenset(_OWN.values()) | {"epochs"}

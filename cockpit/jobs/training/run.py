@@ -1,0 +1,249 @@
+"""What is known of one training run: fed with lines of its log, bounded whatever these say."""
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from cockpit.jobs.progress import LONGEST_LINE, Patterns, Progress
+from cockpit.jobs.training.curve import Curve, Place, Steady, steady
+from cockpit.jobs.training.formats import event_of, number_of
+from cockpit.jobs.training.rank_lines import by_rank
+from cockpit.jobs.training.stalls import Stall, StallReader
+from cockpit.model.log import LogLine
+
+MOST_RANKS: Final = 1_024
+"""Ranks that are followed one by one; a log of noise could name more."""
+KEPT_INTERVALS: Final = 64
+MOST_STALLS: Final = 32
+LONGEST_LAST: Final = 200
+"""Characters of the last line of a rank that are kept."""
+_LEADER: Final = -1
+"""Whose lines have no tag where others have one: the launcher's own, the program's where it alone writes."""
+
+
+@dataclass(slots=True)
+class RankTrace:
+    """What one rank told. `computes` are (step, own seconds before the all-reduce), the newest last."""
+
+    rank: int
+    step: int | None = None
+    step_seconds: float | None = None  # when its last step was told
+    begun_seconds: float | None = None  # when it was there: its first line, or its word `started`
+    rate: float | None = None
+    computes: deque[tuple[int, float]] = field(default_factory=lambda: deque(maxlen=KEPT_INTERVALS))
+    last_line: str = ""
+    last_seconds: float | None = None
+
+
+class TrainingRun:
+    """One run. Lines come in the order in which they were written; of several ranks they may be mixed.
+
+    `progress`, `loss` and `rate` are those of the lowest rank that tells them.
+    """
+
+    def __init__(self, patterns: Patterns) -> None:
+        self.progress = Progress()
+        self.loss = Curve()
+        self.rate = Curve(is_rate=True)
+        self.done = Curve()
+        self.rate_unit = ""
+        self.ranks: dict[int, RankTrace] = {}
+        self.stalls: deque[Stall] = deque(maxlen=MOST_STALLS)
+        self.restarts = 0
+        self.size: int | None = None
+        self.first_seconds: float | None = None  # when its first step was told
+        self.moved_seconds: float | None = None  # when its last step was told
+        self.is_ended = False
+        self._patterns = patterns
+        self._leading: int | None = None
+        self._own_mean: tuple[float, str, bool | None] | None = None
+        self._reader = StallReader()
+        self._timed: tuple[int, float] | None = None
+
+    # ---- reading
+
+    def take(self, lines: Iterable[LogLine]) -> None:
+        """Further lines."""
+        for line in lines:
+            if not line.is_note:
+                self._take(line)
+
+    def _take(self, line: LogLine) -> None:
+        text = line.text[:LONGEST_LINE]
+        tagged, bare = by_rank(text)
+        told = self._patterns.read(text)
+        own = None if line.source.is_leader else line.source.rank
+        rank = told.rank if told.rank is not None else tagged if tagged is not None else own
+        trace = self._trace(rank, line, bare)
+        if (stall := self._reader.read(bare, rank, line.at_seconds)) is not None:
+            self.stalls.append(stall)
+        event = event_of(bare)
+        if event is not None and event.name != "progress":
+            self._event(event.name, event.pairs, trace, line.at_seconds)
+        elif not told.is_empty:
+            self._told(told, rank, trace, text, line.at_seconds)
+
+    def _trace(self, rank: int | None, line: LogLine, bare: str) -> RankTrace | None:
+        if rank is None:
+            return None
+        trace = self.ranks.get(rank)
+        if trace is None:
+            if len(self.ranks) >= MOST_RANKS:
+                return None
+            trace = self.ranks[rank] = RankTrace(rank, begun_seconds=line.at_seconds)
+        if bare.strip():
+            trace.last_line, trace.last_seconds = bare.strip()[:LONGEST_LAST], line.at_seconds
+        return trace
+
+    def _event(self, name: str, pairs: dict[str, str], trace: RankTrace | None, at: float | None) -> None:
+        size = number_of("size", pairs.get("size"))
+        if name in ("started", "resized") and size:
+            self.size = int(size)
+        if name == "started":
+            self.is_ended = False
+            if trace is not None:
+                trace.begun_seconds = at
+                trace.computes.clear()
+        step = number_of("step", pairs.get("step"))
+        if name == "resumed" and step is not None:
+            self._begun_again((0, int(step)))
+        if name == "ended":
+            self.is_ended = True
+            rate = number_of("rate", pairs.get("samples_per_s"))
+            if rate:
+                self._own_mean = (float(rate), "samples/s", False)
+
+    def _told(
+        self, told: Progress, rank: int | None, trace: RankTrace | None, text: str, at: float | None
+    ) -> None:
+        if told.size:
+            self.size = told.size
+        if trace is not None:
+            if told.step is not None:
+                trace.step, trace.step_seconds = told.step, at
+            if told.rate is not None:
+                trace.rate = told.rate
+            if told.compute_seconds is not None and told.step is not None:
+                trace.computes.append((told.step, told.compute_seconds))
+        leading = _LEADER if rank is None else rank
+        if not self._is_leading(leading, told.has_moved):
+            return
+        before = self.progress
+        self.progress = now = self._patterns.read(text, before)
+        place = _place(now)
+        if told.has_moved:
+            if place < _place(before):
+                self._begun_again(place)
+            if place != _place(before):
+                self.moved_seconds = at
+            if self.first_seconds is None:
+                self.first_seconds = at
+        if now.fraction is not None and told.has_moved:
+            self.done.add(place, at, now.fraction)
+        if told.loss is not None:
+            self.loss.add(place, at, told.loss)
+        self._rate(told, place, at)
+
+    def _is_leading(self, rank: int, has_moved: bool) -> bool:
+        """Whether this rank's word counts: the lowest that ever told of a step. What a higher one told before
+        is forgotten, for the ranks' curves are not one."""
+        if self._leading is None:
+            self._leading = rank
+        elif rank < self._leading and has_moved:
+            self._leading = rank
+            self.progress, self.rate_unit, self._timed = Progress(), "", None
+            self.loss, self.rate, self.done = Curve(), Curve(is_rate=True), Curve()
+        return rank == self._leading
+
+    def _rate(self, told: Progress, place: Place, at: float | None) -> None:
+        """As told; else by the seconds of a step; else by when the steps were told."""
+        if told.rate is not None:
+            if told.is_mean_of_run:
+                # a total of all ranks says more than the mean of one, and stands behind it
+                self._own_mean = (told.rate, told.rate_unit, told.is_rate_of_rank)
+                return
+            if self.rate_unit != told.rate_unit:
+                self.rate, self.rate_unit = Curve(is_rate=True), told.rate_unit
+            self.rate.add(place, at, told.rate)
+            return
+        if self.rate_unit not in ("", STEPS_UNIT) or told.step is None:
+            return
+        value = 1 / told.seconds_per_step if told.seconds_per_step else self._by_time(told.step, at)
+        if value:
+            self.rate_unit = STEPS_UNIT
+            self.rate.add(place, at, value)
+
+    def _by_time(self, step: int, at: float | None) -> float | None:
+        before, self._timed = self._timed, None if at is None else (step, at)
+        if before is None or at is None or step <= before[0] or at <= before[1]:
+            return None
+        return (step - before[0]) / (at - before[1])
+
+    def _begun_again(self, place: Place) -> None:
+        self.restarts += 1
+        self._own_mean = None
+        self._timed = None
+        self.is_ended = False
+        for curve in (self.loss, self.rate, self.done):
+            curve.cut(place)
+        for trace in self.ranks.values():
+            trace.computes.clear()
+
+    # ---- what it comes to
+
+    @property
+    def mean_rate(self) -> Steady | None:
+        """The run's own mean where it said one, else that of what it told, without the warm-up."""
+        found = steady(self.rate.points)
+        if self._own_mean is not None and self._own_mean[1] == (self.rate_unit or self._own_mean[1]):
+            deviation = found.deviation if found is not None else 0.0
+            return Steady(self._own_mean[0], deviation, found.readings if found else 1)
+        return found
+
+    @property
+    def mean_unit(self) -> str:
+        return self.rate_unit or (self._own_mean[1] if self._own_mean else "")
+
+    @property
+    def is_rate_of_rank(self) -> bool | None:
+        """Whether `mean_rate` is that of one rank; None where the log does not tell."""
+        if self._own_mean is not None:
+            return self._own_mean[2]
+        return self.progress.is_rate_of_rank
+
+    @property
+    def seconds_per_step(self) -> float | None:
+        """The usual wall time of a step: as told, else from when steps were told."""
+        if self.progress.seconds_per_step:
+            return self.progress.seconds_per_step
+        points = [one for one in self.done.points if one.at_seconds is not None]
+        if len(points) < 2 or points[0].at_seconds is None or points[-1].at_seconds is None:
+            return None
+        steps = points[-1].place[1] - points[0].place[1]
+        seconds = points[-1].at_seconds - points[0].at_seconds
+        return seconds / steps if points[0].place[0] == points[-1].place[0] and steps > 0 else None
+
+    @property
+    def usual_interval_seconds(self) -> float | None:
+        """How long after each other steps are told, a mean of the run; None before two."""
+        times = [
+            one.at_seconds for one in (self.done.points or self.loss.points) if one.at_seconds is not None
+        ]
+        readings = sum(one.readings for one in (self.done.points or self.loss.points))
+        if len(times) < 2 or readings < 2 or times[-1] <= times[0]:
+            return None
+        return (times[-1] - times[0]) / (readings - 1)
+
+
+STEPS_UNIT: Final = "steps/s"
+
+
+def _place(progress: Progress) -> Place:
+    """Where a reading stands: steps of the whole run alone say so, else epochs and what is within them."""
+    if progress.is_step_of_run:
+        return (0, progress.step or 0)
+    within = progress.step
+    if within is None and progress.epoch_ratio is not None:
+        within = round(progress.epoch_ratio * 1_000_000)
+    return (progress.epoch or 0, within or 0)
