@@ -8,9 +8,9 @@ from cockpit.attach import Attachment, AttachOptions
 from cockpit.clock import Clock, SystemClock
 from cockpit.commands.get import NEEDS, telemetry
 from cockpit.commands.live import attached
-from cockpit.commands.output import grid, note, plain, put, tree_text
+from cockpit.commands.output import note, plain, put, table_lines, tree_text
 from cockpit.commands.settings import attach_options, settings_in_force
-from cockpit.views.fleet_use import FleetPage, fleet_page, head_lines, idle_table, lost_table, model_table
+from cockpit.views.fleet_use import FleetPage, card_table, fleet_sight, head_lines, waste_table
 
 
 def run(options: argparse.Namespace) -> int:
@@ -28,18 +28,18 @@ async def _run(options: argparse.Namespace, chosen: AttachOptions, clock: Clock)
 
 def page_lines(attachment: Attachment, output: str, now_seconds: float) -> list[str]:
     """The lines of one answer."""
-    page = fleet_page(attachment.store, attachment.jobs, now_seconds)
+    page = fleet_sight(attachment.store, attachment.jobs, now_seconds).solved()
     if output == "table":
-        return table_lines(page)
+        return page_text(page, now_seconds)
     return [tree_text(_tree(page, attachment, now_seconds), output)]
 
 
-def table_lines(page: FleetPage) -> list[str]:
+def page_text(page: FleetPage, now_seconds: float) -> list[str]:
     """For a person."""
     lines = head_lines(page)
-    for titles, rows in (model_table(page.use), idle_table(page.use), lost_table(page)):
-        if rows and page.use.is_use_known:
-            lines += ["", *grid(list(titles), [list(row) for row in rows])]
+    for table in (card_table(page.use, now_seconds), waste_table(page, now_seconds)):
+        if len(table):
+            lines += ["", *table_lines(table)]
     return lines
 
 
@@ -50,6 +50,7 @@ def _tree(page: FleetPage, attachment: Attachment, now_seconds: float) -> dict[s
         one["packing"] = _packing(model.packing)
         one["with_waiting"] = None if model.with_waiting is None else _packing(model.with_waiting)
         one["gangs"] = [{"gpus_each": size, "members": members} for size, members in model.gangs]
+        one["gaps"] = [{"free_gpus": free, "nodes": nodes} for free, nodes in model.gaps]
     return {
         "kind": "fleet",
         "context": attachment.session.context if attachment.session else "",

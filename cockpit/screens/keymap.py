@@ -97,6 +97,15 @@ KEYS: tuple[Key, ...] = (
     ),
     Key("place.pods", "7", "place('pods')", "pods", "Pods", "Places", shown=False),
     Key(
+        "place.fleet",
+        "8",
+        "place('fleet')",
+        "fleet",
+        "Fleet: nodes needed, gangs that fit, idle and lost GPUs",
+        "Places",
+        shown=False,
+    ),
+    Key(
         "pick.namespace",
         "ctrl+n",
         "pick_namespace",

@@ -1,4 +1,4 @@
-"""The seven places by name. Each is imported when it is opened: nobody waits for one he did not ask for."""
+"""The eight places by name. Each is imported when it is opened: nobody waits for one he did not ask for."""
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module
@@ -15,6 +15,7 @@ _CLASSES = {
     "pools": "PoolsScreen",
     "events": "EventsScreen",
     "pods": "PodsScreen",
+    "fleet": "FleetScreen",
 }
 
 

@@ -1,7 +1,12 @@
-"""What the fleet could do with less, and what keeps it from more: nodes needed, largest gangs, idle GPUs."""
+"""What the fleet could do with less, and what keeps it from more: nodes needed, largest gangs, idle GPUs.
 
-from collections import defaultdict
+In two steps: `fleet_load` reads the store, which is quick; `fleet_use` packs what was read, which may take a
+while and needs the store no more, so that a screen does it apart.
+"""
+
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 import msgspec
@@ -31,7 +36,9 @@ class ModelFleet(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     card; `with_waiting` has those besides that wait and could be there, None where none waits.
 
     `gangs` are (GPUs of a member, most members) that find free GPUs on nodes that take new pods, the largest
-    member first. `scattered` are free GPUs on nodes that have fewer free than they have GPUs.
+    member first. `scattered` are free GPUs on nodes that have fewer free than they have GPUs. `gaps` are
+    (free GPUs of a node, nodes with so many), the largest first, of nodes that take new pods; `shut` nodes
+    are cordoned or tainted against everybody.
     """
 
     model: str
@@ -40,10 +47,23 @@ class ModelFleet(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     gpus: int
     allocated: int
     free: int
-    packing: Packing
+    packing: Packing = Packing(0, 0)
     with_waiting: Packing | None = None
     gangs: tuple[tuple[int, int], ...] = ()
     scattered: int = 0
+    gaps: tuple[tuple[int, int], ...] = ()
+    shut: int = 0
+
+
+class _Question(NamedTuple):
+    """Pods of one kind of card, those besides that wait for one, and the nodes that they may be put on. Of
+    the nodes that are not asked about `fixed` cannot be emptied; `in_use` have pods as things lie now."""
+
+    nodes: tuple[NodeKind, ...]
+    pods: tuple[PodKind, ...]
+    waiting: tuple[PodKind, ...]
+    fixed: int
+    in_use: int
 
 
 class IdleGpus(msgspec.Struct, frozen=True, gc=False):
@@ -73,23 +93,53 @@ class FleetUse(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         return None if self.idle is None else sum(one.gpu_hours for one in self.idle)
 
 
-def fleet_use(store: StoreReader, jobs: JobReader, now_seconds: float) -> FleetUse:
+class FleetLoad(NamedTuple):
+    """What `fleet_use` answers from: the numbers that need no packing, and the question of each model."""
+
+    models: tuple[tuple[ModelFleet, _Question], ...]
+    idle: tuple[IdleGpus, ...] | None
+    is_use_known: bool
+
+
+def fleet_load(store: StoreReader, jobs: JobReader, now_seconds: float) -> FleetLoad:
     """All of it; nodes that are not ready or offer no GPU are left out, and are told as lost elsewhere."""
     by_model: dict[tuple[str, str], list[Node]] = defaultdict(list)
     for node in store.records(Kind.NODE).values():
         if node.ready == "True" and node.gpu_allocatable and node.deleting_seconds is None:
             by_model[node.gpu_model, node.gpu_resource].append(node)
     load = _Load(store)
-    models = [_of_model(key, nodes, store, load) for key, nodes in sorted(by_model.items())]
+    models = tuple(_of_model(key, nodes, store, load) for key, nodes in sorted(by_model.items()))
     status = store.status(Kind.POD)
+    is_use_known = status is None or status.is_whole
+    return FleetLoad(models, _idle(store, jobs, now_seconds), is_use_known)
+
+
+def fleet_use(load: FleetLoad) -> FleetUse:
+    """The fewest nodes for it."""
+    models = tuple(_packed(model, question) for model, question in load.models)
     return FleetUse(
         nodes=sum(one.nodes for one in models),
         needed=sum(one.packing.nodes for one in models),
         at_least=sum(one.packing.at_least for one in models),
-        models=tuple(models),
-        idle=_idle(store, jobs, now_seconds),
-        is_use_known=status is None or status.is_whole,
+        models=models,
+        idle=load.idle,
+        is_use_known=load.is_use_known,
     )
+
+
+def _packed(model: ModelFleet, question: _Question) -> ModelFleet:
+    nodes, pods, waiting, fixed, in_use = question
+    return msgspec.structs.replace(
+        model,
+        packing=_at_most(_plus(_pack(nodes, pods), fixed), in_use),
+        with_waiting=_plus(_pack(nodes, (*pods, *waiting)), fixed) if waiting else None,
+    )
+
+
+@lru_cache(maxsize=64)
+def _pack(nodes: tuple[NodeKind, ...], pods: tuple[PodKind, ...]) -> Packing:
+    """Mostly the same question as before: duty moves all the time, pods seldom do."""
+    return pack(nodes, pods)
 
 
 class _Load:
@@ -124,28 +174,34 @@ class _KindOfNode(NamedTuple):
     offers: tuple[int, int, int, int]  # GPUs, cores, GiB, pods
 
 
-def _of_model(key: tuple[str, str], nodes: list[Node], store: StoreReader, load: _Load) -> ModelFleet:
+def _of_model(
+    key: tuple[str, str], nodes: list[Node], store: StoreReader, load: _Load
+) -> tuple[ModelFleet, _Question]:
     model, resource = key
     kinds, kind_of = _kinds(nodes, store, load)
     pods, fixed = _pods(nodes, kinds, kind_of, load)
-    counted = _counted(kinds, kind_of, nodes, fixed)
     free = {one.name: _free(one, store) for one in nodes}
     open_ = [one for one in nodes if not one.unschedulable and not _is_shut(one)]
-    in_use = sum(bool(load.on.get(one.name)) for one in nodes)
-    packing = _at_most(_plus(pack(counted, pods), len(fixed)), in_use)
-    waiting = _asking(load.waiting, resource, kinds)
-    return ModelFleet(
+    numbers = ModelFleet(
         model=model,
         resource=resource,
         nodes=len(nodes),
         gpus=sum(one.gpu_allocatable or 0 for one in nodes),
         allocated=sum(store.requests_on(one.name).gpus for one in nodes),
         free=sum(free[one.name] for one in open_),
-        packing=packing,
-        with_waiting=_plus(pack(counted, [*pods, *waiting]), len(fixed)) if waiting else None,
         gangs=tuple(_gangs(open_, free)),
         scattered=sum(free[one.name] for one in open_ if free[one.name] < (one.gpu_allocatable or 0)),
+        gaps=tuple(sorted(Counter(free[one.name] for one in open_).items(), reverse=True)),
+        shut=len(nodes) - len(open_),
     )
+    question = _Question(
+        nodes=tuple(_counted(kinds, kind_of, nodes, fixed)),
+        pods=tuple(pods),
+        waiting=tuple(_asking(load.waiting, resource, kinds)),
+        fixed=len(fixed),
+        in_use=sum(bool(load.on.get(one.name)) for one in nodes),
+    )
+    return numbers, question
 
 
 def _at_most(packing: Packing, in_use: int) -> Packing:

@@ -35,7 +35,7 @@ from cockpit.store.store import Store
 from cockpit.triage.changes.smallest import changes_for
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.engine import advised, explain
-from cockpit.triage.fleet import fleet_use
+from cockpit.triage.fleet import fleet_load, fleet_use
 from cockpit.triage.verdict import Subject
 from tests.bench.fitting import measured_store
 from tests.bench.measure import yardstick_seconds
@@ -223,10 +223,15 @@ def triage_costs() -> list[Cost]:
     def whole() -> None:
         advised(explain(subject, view), view)
 
+    def fleet_needs() -> None:
+        fleet_use(fleet_load(store, jobs, NOW))
+
     return [
         Cost("why one job waits", best_seconds(lambda: explain(subject, view)), 0.050),
         Cost("why, what starts it, and when", best_seconds(whole), 0.050),
-        Cost(f"what {NODES:,} nodes need", best_seconds(lambda: fleet_use(store, jobs, NOW)), 0.100),
+        Cost(
+            f"what {NODES:,} nodes need", best_seconds(lambda: fleet_use(fleet_load(store, jobs, NOW))), 0.100
+        ),
         Cost("changes that start one job", best_seconds(lambda: changes_for(verdict, view)), 0.050),
     ]
 

@@ -16,6 +16,7 @@ from tests.tui.bare import Bare
 from tests.tui.crowd_estate import CrowdEstate
 from tests.tui.deck import ScriptedApp, settle
 from tests.tui.estate import Estate
+from tests.tui.fleet_estate import FleetEstate
 from tests.tui.offering import OfferingApp
 from tests.tui.shared_estate import SharedEstate
 from tests.tui.why_app import WhyApp, WhyEstate
@@ -68,6 +69,7 @@ JOB = ("2", "down", "down", "down", "down", "down", "enter")
 CROWD = ("2", "slash", *"llm-512", "enter", "enter")
 WHY_JOB = ("2", "slash", *"sweep-13", "enter", "w")
 WHY_POD = ("7", "slash", *"sweep-13-0", "enter", "w")
+FLEET = ("8", "down")
 FORM = ("2", "N", *"llama-sft", "tab", "tab", "tab", "tab", "4", "tab", "8", "tab", *"hub/train")
 
 SCENES = (
@@ -129,6 +131,10 @@ SCENES = (
     Scene("why-card", ("3", "slash", *"h100-07", "enter", "enter", "down", "down", "down", "w"), MIDDLE),
     Scene("why-queue", ("4", "w"), MIDDLE),
     Scene("why-pool", ("5", "down", "w"), MIDDLE),
+    Scene("fleet", FLEET, estate=FleetEstate, until="would hold", hour=True),
+    Scene("fleet-80x24", FLEET, SMALL, estate=FleetEstate, until="would hold"),
+    Scene("fleet-120x40", FLEET, MIDDLE, estate=FleetEstate, until="would hold", hour=True),
+    Scene("fleet-200x60", FLEET, WIDE, estate=FleetEstate, until="would hold", hour=True),
     Scene("help", ("2", "question_mark"), write=True),
     Scene("help-80x24", ("2", "question_mark"), SMALL, write=True),
     Scene("palette", ("2", "colon")),

@@ -59,6 +59,7 @@ STOPS = (
     ),
     Stop("events", "6", LOOK, LOOK),
     Stop("pods", "7", ROWS, ROWS),
+    Stop("fleet", "8", *["enter open|w why|l logs|y yaml|? help"] * 2),
     Stop("why", "2 down w", *["esc back|y yaml|? help|q quit|: palette"] * 2),
     Stop("filter", "2 slash t e", *["enter keep the filter|esc drop it"] * 2),
 )

@@ -8,14 +8,14 @@ from cockpit.model.batch import Batch
 from cockpit.model.gpu import Gpu, Mark
 from cockpit.model.record import Kind
 from cockpit.store.store import Store
-from cockpit.triage.fleet import FleetUse, fleet_use
+from cockpit.triage.fleet import FleetUse, fleet_load, fleet_use
 from cockpit.triage.packing import Packing
 from tests.unit.triage.objects import NOW, PRODUCT, Tree, job, node, pods_of, view_of
 
 
 def use(*trees: Tree) -> FleetUse:
     view = view_of(trees)
-    return fleet_use(view.store, view.jobs, NOW)
+    return fleet_use(fleet_load(view.store, view.jobs, NOW))
 
 
 def running(name: str, gpus: int, *places: str, **spec: Any) -> list[Tree]:
@@ -83,7 +83,7 @@ def test_idle_gpus_are_told_by_owner_with_their_hours() -> None:
     view = view_of(trees)
     store = view.store
     assert isinstance(store, Store)
-    assert fleet_use(store, view.jobs, NOW).idle is None
+    assert fleet_use(fleet_load(store, view.jobs, NOW)).idle is None
     for seconds in (NOW - 7_200.0, NOW):
         cards = (
             Gpu(
@@ -99,10 +99,10 @@ def test_idle_gpus_are_told_by_owner_with_their_hours() -> None:
             for at in range(2)
         )
         store.apply(Batch(kind=Kind.GPU, changed=tuple(cards)))
-    (one,) = fleet_use(store, view.jobs, NOW).idle or ()
+    (one,) = fleet_use(fleet_load(store, view.jobs, NOW)).idle or ()
     assert (one.owner, one.gpus, one.jobs) == ("team-a", 2, ("team-a/x",))
     assert one.gpu_hours == 4.0
     busy = msgspec.structs.replace(store.records(Kind.GPU)["g0"], duty_ratio=0.9)
     store.apply(Batch(kind=Kind.GPU, changed=(busy,)))
-    (one,) = fleet_use(store, view.jobs, NOW).idle or ()
+    (one,) = fleet_use(fleet_load(store, view.jobs, NOW)).idle or ()
     assert one.gpus == 1
