@@ -6,8 +6,7 @@ from typing import Any, ClassVar, cast
 
 from cockpit_widgets import KeyFooter, LineInput, StatusLine
 from cockpit_widgets.calm_focus import CalmFocus
-from cockpit_widgets.form_fields import ChoiceField, ParagraphField, TextField
-from cockpit_widgets.line_input import EDITING_KEYS
+from cockpit_widgets.line_input import EDITING_KEYS, TextEntry
 from cockpit_widgets.text import plain
 from cockpit_widgets.types import HelpEntry, KeyHint, StatusSegment
 from textual import events
@@ -17,7 +16,7 @@ from textual.containers import Horizontal, Vertical
 from textual.css.query import NoMatches
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Input, Static, TextArea
+from textual.widgets import Input, Static
 
 from cockpit.model.plan import Outcome
 from cockpit.screens.app_protocol import Cockpit, cockpit_of
@@ -207,7 +206,7 @@ class Place(CalmFocus, Screen[None]):
             self.set_focus(field)
         field = self.focused
         is_text = event.is_printable or event.key in EDITING_KEYS
-        if is_text and isinstance(field, FilterLine | TextField | ChoiceField | ParagraphField):
+        if is_text and isinstance(field, TextEntry):
             # what such a field has seen does not come up to here
             event.stop()
             event.prevent_default()
@@ -222,7 +221,7 @@ class Place(CalmFocus, Screen[None]):
             return False
         if action == VERB and missing_rights(self, str(parameters[0])):
             return None
-        if action in BEFORE_TYPING and isinstance(self.focused, Input | TextArea):
+        if action in BEFORE_TYPING and isinstance(self.focused, Input | TextEntry):
             return False
         if action in LEAVING and self.focused is None and self.typed_into is not None:
             return False

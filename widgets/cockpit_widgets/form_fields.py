@@ -13,7 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
 from cockpit_widgets.form_rules import NO, YES
-from cockpit_widgets.line_input import EDITING_KEYS, LineInput
+from cockpit_widgets.line_input import EDITING_KEYS, LineInput, TextEntry
 from cockpit_widgets.one_line import ONE_LINE_CSS, OneLine
 from cockpit_widgets.palette import TONE_CLASSES
 from cockpit_widgets.text import cut, plain
@@ -87,7 +87,7 @@ class TextField(LineInput):
         self.post_message(Edited(self, event.value))
 
 
-class ParagraphField(TextArea):
+class ParagraphField(TextArea, TextEntry):
     """Several lines of text; up on the first line and down on the last one leave the field."""
 
     DEFAULT_CSS = """
@@ -136,7 +136,7 @@ class ParagraphField(TextArea):
         self.post_message(Edited(self, self.text))
 
 
-class ChoiceField(OneLine, can_focus=True):
+class ChoiceField(OneLine, TextEntry, can_focus=True):
     """One of several values: left and right step, home and end take the first and the last, typing finds,
     space opens the list. Keys that would edit a line forget what was typed."""
 

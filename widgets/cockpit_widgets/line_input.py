@@ -26,7 +26,11 @@ EDITING_KEYS = frozenset(_EDITS)
 or they would act in the field that has the focus once they have bubbled through."""
 
 
-class LineInput(Input):
+class TextEntry:
+    """Mixin of the widgets that a person types into: a screen knows them without importing them all."""
+
+
+class LineInput(Input, TextEntry):
     """An `Input` that edits in the order in which keys were pressed.
 
     Textual puts a character in when the field sees it, but runs a binding only after the key has bubbled

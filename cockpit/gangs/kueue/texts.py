@@ -6,6 +6,7 @@ apis/kueue/v1beta2/workload_types.go; the forms of v0.15 and v0.19 were seen on 
 """
 
 import re
+from functools import cache
 from typing import NamedTuple
 
 
@@ -14,13 +15,18 @@ class KueueText(NamedTuple):
     {level} of the workload. `is_blocked` where waiting alone will never help."""
 
     id: str
-    pattern: re.Pattern[str]
+    regex: str
     words: str
     is_blocked: bool = False
 
+    def found(self, message: str) -> re.Match[str] | None:
+        """Where a message says it. Compiled at first use: the first frame waits for this file."""
+        return _compiled(self.regex).search(message)
 
-def _text(id_: str, pattern: str, words: str, is_blocked: bool = False) -> KueueText:
-    return KueueText(id_, re.compile(pattern, re.IGNORECASE | re.DOTALL), words, is_blocked)
+
+@cache
+def _compiled(regex: str) -> re.Pattern[str]:
+    return re.compile(regex, re.IGNORECASE | re.DOTALL)
 
 
 UNUSED = re.compile(
@@ -61,114 +67,116 @@ def is_about_pods_ready(reason: str, message: str) -> bool:
 
 
 QUEUED_TEXTS: tuple[KueueText, ...] = (
-    _text(
+    KueueText(
         "B4",
         r"LocalQueue (?P<queue>\S+) doesn't exist",
         "queue {queue} does not exist in namespace {namespace}",
         True,
     ),
-    _text(
+    KueueText(
         "B4",
         r"ClusterQueue (?P<cluster_queue>\S+) (?:doesn't exist|not found)",
         "ClusterQueue {cluster_queue} does not exist",
         True,
     ),
-    _text("B5", r"LocalQueue (?P<queue>\S+) is (?:inactive|stopped)", "queue {queue} is stopped", True),
-    _text(
+    KueueText("B5", r"LocalQueue (?P<queue>\S+) is (?:inactive|stopped)", "queue {queue} is stopped", True),
+    KueueText(
         "B5",
         r"ClusterQueue (?P<cluster_queue>\S+) is stopped",
         "ClusterQueue {cluster_queue} is stopped",
         True,
     ),
-    _text(
+    KueueText(
         "B4",
         r"ClusterQueue (?P<cluster_queue>\S+) is inactive",
         "ClusterQueue {cluster_queue} is not active",
         True,
     ),
-    _text(
+    KueueText(
         "B4",
         r"namespace doesn't match ClusterQueue selector",
         "ClusterQueue {cluster_queue} takes no jobs from namespace {namespace}",
         True,
     ),
-    _text(
+    KueueText(
         "B9",
         r'topology "(?P<topology>[^"]+)" allows to fit only (?P<fits>\d+) out of (?P<pods>\d+) (?:pod|slice)'
         r"(?:[^;]*; excluded: (?P<excluded>[^;]+))?",
         "topology {topology} has room for {fits} of {pods} pods in one place",
     ),
-    _text(
+    KueueText(
         "B9",
         r'topology "(?P<topology>[^"]+)" doesn\'t allow to fit any of (?P<pods>\d+) (?:pod|slice)'
         r"(?:[^;]*; excluded: (?P<excluded>[^;]+))?",
         "topology {topology} has room for none of {pods} pods",
     ),
-    _text(
+    KueueText(
         "B3",
         r"untolerated taint \{(?P<taint>[^\s}:]+)(?: (?P<value>(?!No|Prefer)[^\s}]+))?[^}]*\} in flavor"
         r" (?P<flavor>[^\s,]+)",
         "flavor {flavor} has taint {taint} that the pods do not tolerate",
         True,
     ),
-    _text(
+    KueueText(
         "B3",
         r"flavor (?P<flavor>\S+) doesn't match node affinity",
         "node selector {selector} rules out flavor {flavor}",
         True,
     ),
-    _text("B3", r"flavor (?P<flavor>\S+) not found", "ResourceFlavor {flavor} does not exist", True),
-    _text(
+    KueueText("B3", r"flavor (?P<flavor>\S+) not found", "ResourceFlavor {flavor} does not exist", True),
+    KueueText(
         "B3",
         r"resource (?P<resource>\S+) unavailable in ClusterQueue",
         "ClusterQueue {cluster_queue} offers no {resource}",
         True,
     ),
-    _text(
+    KueueText(
         "B3",
         r"pod set (?P<pod_set>[^\s:;]+): no (?:TAS )?flavor assigned",
         "pod set {pod_set} asks for nothing that queue {cluster_queue} covers: give it a CPU request",
         True,
     ),
-    _text(
+    KueueText(
         "B9",
         r'flavor "?(?P<flavor>[^\s"]+)"? does not contain the requested level',
         "the topology of flavor {flavor} has no level {level}",
         True,
     ),
-    _text("B9", r"no requested topology level: (?P<level>\S+)", "its topology has no level {level}", True),
-    _text(
+    KueueText(
+        "B9", r"no requested topology level: (?P<level>\S+)", "its topology has no level {level}", True
+    ),
+    KueueText(
         "B9",
         r'flavor "?(?P<flavor>[^\s"]+)"? does not support TopologyAwareScheduling',
         "it asks for a topology, and flavor {flavor} has none",
         True,
     ),
-    _text(
+    KueueText(
         "B9",
         r"cannot find replacement assignment for unhealthy node: (?P<node>[^\s,;]+)",
         "node {node} is lost, and its topology has no other place for the pods",
     ),
-    _text("B10", r"Pending the preemption of 1 workload", "waits for 1 preempted job to end"),
-    _text(
+    KueueText("B10", r"Pending the preemption of 1 workload", "waits for 1 preempted job to end"),
+    KueueText(
         "B10", r"Pending the preemption of (?P<count>\d+) workload", "waits for {count} preempted jobs to end"
     ),
-    _text(
+    KueueText(
         "B1",
         r"no longer fits after processing another workload",
         "another job took the quota: waits for its next turn",
     ),
-    _text(
+    KueueText(
         "B8",
         r"waiting for all admitted workloads to be in PodsReady",
         "waits until the pods of another admitted job are ready",
     ),
-    _text("B26", r"Preempted to accommodate a workload", "waits for Kueue to look at it again"),
-    _text("B6", r"workload is deactivated", "suspended: its workload is deactivated"),
-    _text("B13", r"exceeded the PodsReady timeout", "its pods were not ready in time: it was put back"),
-    _text("B11", r"admission is gated by: *(?P<holder>[^\s].*)", GATED),
-    _text("B11", r"admission.?gated", "held by an admission gate: its controller has to lift it"),
-    _text("B7", r"has failed admission checks", "an admission check took its place back"),
-    _text("B12", r"backoff", "waits out a back-off before the next attempt"),
+    KueueText("B26", r"Preempted to accommodate a workload", "waits for Kueue to look at it again"),
+    KueueText("B6", r"workload is deactivated", "suspended: its workload is deactivated"),
+    KueueText("B13", r"exceeded the PodsReady timeout", "its pods were not ready in time: it was put back"),
+    KueueText("B11", r"admission is gated by: *(?P<holder>[^\s].*)", GATED),
+    KueueText("B11", r"admission.?gated", "held by an admission gate: its controller has to lift it"),
+    KueueText("B7", r"has failed admission checks", "an admission check took its place back"),
+    KueueText("B12", r"backoff", "waits out a back-off before the next attempt"),
 )
 
 REASON_WORDS: dict[str, tuple[str, str, bool]] = {

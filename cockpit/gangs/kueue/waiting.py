@@ -71,7 +71,7 @@ def _from_table(workload: Workload, cluster_queue: str, reserved: Condition) -> 
         "level": levels[0] if levels else "as asked for",
     }
     for text in texts.QUEUED_TEXTS:
-        found = text.pattern.search(reserved.message)
+        found = text.found(reserved.message)
         if found is not None:
             said = {key: value.strip() for key, value in found.groupdict().items() if value}
             if "value" in said:
