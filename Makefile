@@ -14,7 +14,7 @@ UV := $(BIN)/uv pip install --quiet --system-certs --python $(BIN)/python
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo demo-real test test-real test-all bench screenshots lint collected-unit collected-rest format lock proto \
-	bed clean
+	bed train-env clean
 
 help:
 	@echo "make demo         an embedded cluster and the cockpit on it"
@@ -26,6 +26,7 @@ help:
 	@echo "make screenshots  draw each screen into screenshots/"
 	@echo "make lint         ruff, mypy, import contracts"
 	@echo "make bed          start the real control plane and stay"
+	@echo "make train-env    torch and Horovod for jobs that really train (5 GB, once)"
 	@echo "make lock         resolve the locked dependencies anew"
 
 # uv installs what is locked in 2 seconds where pip takes 30; it asks the index that pip is set up for. Where uv
@@ -76,6 +77,9 @@ screenshots: $(STAMP)
 
 bed: $(STAMP)
 	$(BIN)/python -m tests.bed up
+
+train-env: $(STAMP)
+	@$(BIN)/python -m cockpit.sim.training_env
 
 # Once, in two halves beside the linters: each of the workers would compile all modules, at the same moment.
 REST := $(filter-out tests/unit tests/__pycache__,$(patsubst %/,%,$(wildcard tests/*/)))

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-CODE = ("cockpit", "widgets", "exporter")
+CODE = ("cockpit", "widgets", "exporter", "jobspecs")
 GENERATED = ("_pb2.py", "_pb2.pyi")
 
 
