@@ -135,6 +135,15 @@ class ApiServer:
             self._attachment.served = await discover(session)
         return await with_reads(session, self._attachment.lookup, subject, view, lines)
 
+    async def read_on_demand(self, rows: Iterable[tuple[Pod, ...]]) -> bool:
+        """Read what rows (the members of each) rest on and nobody watches; whether anything new was learnt.
+        Raises NoConnection."""
+        from cockpit.actions.on_demand_reads import read_on_demand
+
+        one = self._attachment
+        now_seconds = one.clock.cluster_now()
+        return await read_on_demand(one.connected(), one.store, one.verdicts, rows, now_seconds)
+
     async def rehearse(self, plan: Plan) -> Outcome:
         """What the server would say to the plan, by a dry run."""
         from cockpit.actions.perform import rehearse

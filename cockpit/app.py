@@ -31,6 +31,7 @@ from cockpit.screens.keymap import VERB
 from cockpit.screens.now import NowScreen
 from cockpit.screens.now_watch import BEHIND_SECONDS, Files, NowWatch
 from cockpit.screens.place import Place
+from cockpit.screens.row_reads import RowReads
 from cockpit.screens.steady import SteadyApp
 from cockpit.store.signal import Signal
 from cockpit.terminal import end_with_terminal
@@ -86,6 +87,7 @@ class CockpitApp(SteadyApp):
         self._signal = Signal(self.clock, self._later)
         self.attachment = self._new_attachment(options.attach_to)
         self.now_watch = NowWatch(self)
+        self.row_reads = RowReads(self)
         self._is_leaving = False
 
     # ---- start and end
@@ -109,6 +111,8 @@ class CockpitApp(SteadyApp):
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self.exit, 128 + signal.SIGTERM)
         if self.options.attach:
             self._start()
+            reads: WorkType[None] = self.row_reads.read_on
+            self.run_worker(reads, name="rows", group="rows", exclusive=True)
         if self.options.state_folder is not None:
             work: WorkType[None] = self.now_watch.keep_history
             self.run_worker(work, name="history", group="history", exclusive=True)

@@ -48,10 +48,10 @@ async def ask_surroundings(session: Reader, needs: Needs) -> Surroundings:
     claims = await _list(session, CLAIMS, claim_of, needs.claims_in) if needs.claims_in else None
     volumes = await _list(session, VOLUMES, volume_of) if claims is not None else None
     classes = await _list(session, CLASSES, storage_class_of) if claims is not None else None
-    budgets: list[Budget] | None = None
+    budgets: tuple[Budget, ...] | None = None
     priorities: list[tuple[str, int]] | None = None
     if needs.priorities:
-        budgets = await _list(session, BUDGETS, budget_of)
+        budgets = await ask_budgets(session)
         priorities = await _list(session, PRIORITIES, lambda one: (_name(one), int(one.get("value") or 0)))
     spaces = None
     if needs.namespaces:
@@ -64,10 +64,16 @@ async def ask_surroundings(session: Reader, needs: Needs) -> Surroundings:
         claims=None if claims is None else {one.name: one for one in claims},
         volumes=None if volumes is None else {one.name: one for one in volumes},
         classes=None if classes is None else {one.name: one for one in classes},
-        budgets=None if budgets is None else tuple(budgets),
+        budgets=budgets,
         namespaces=None if spaces is None else dict(spaces),
         priorities=None if priorities is None else dict(priorities),
     )
+
+
+async def ask_budgets(session: Reader) -> tuple[Budget, ...] | None:
+    """All disruption budgets; None where they may not be listed. Raises NoConnection."""
+    found = await _list(session, BUDGETS, budget_of)
+    return None if found is None else tuple(found)
 
 
 def _name(tree: Any) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from cockpit.actions.surroundings import CLAIMS, PRIORITIES, Needs, ask_surroundings, needs_of
+from cockpit.actions.surroundings import CLAIMS, PRIORITIES, Needs, ask_budgets, ask_surroundings, needs_of
 from cockpit.errors import BadInput, CockpitError, Refused
 from cockpit.gangs import registry
 from cockpit.gangs.engine import ApiKind
@@ -21,6 +21,7 @@ from cockpit.kube.session import ApiSession
 from cockpit.model.gang import Workload
 from cockpit.model.job import Job
 from cockpit.model.log import LogSource
+from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind, label
 from cockpit.triage.cause_found import is_up
@@ -57,6 +58,8 @@ async def with_reads(
 
     Raises NoConnection.
     """
+    if subject.kind in ("node", "card"):
+        return await _with_budgets(session, subject, view)
     job, pods = _concerned(subject, view)
     if job is None and not pods:
         above = await _composed(session, lookup, subject, view)
@@ -69,6 +72,15 @@ async def with_reads(
     await _read_logs(session, pods, lines)
     told = {pod.uid: line for pod in pods if (line := lines.get((pod.uid, pod.restarts)))}
     return msgspec.structs.replace(known, around=around, last_lines=told)
+
+
+async def _with_budgets(session: ApiSession, subject: Subject, view: ClusterView) -> ClusterView:
+    """Budgets may block the drain of a node that is cordoned."""
+    node: Node | None = view.store.by_key(Kind.NODE, subject.name.partition("/")[0])
+    if node is None or not node.unschedulable:
+        return view
+    around = msgspec.structs.replace(view.around, budgets=await ask_budgets(session))
+    return msgspec.structs.replace(view, around=around)
 
 
 def _as_job(job: Job) -> Subject:
@@ -197,20 +209,26 @@ async def _read_logs(session: ApiSession, pods: Iterable[Pod], lines: dict[LogKe
     crashed.sort(key=lambda pod: (pod.finished_seconds or 0.0, pod.name))
     asked = [pod for pod in crashed[:MOST_LOGS] if (pod.uid, pod.restarts) not in lines]
     for pod, line in zip(
-        asked, await asyncio.gather(*(_last_lines(session, pod) for pod in asked)), strict=True
+        asked, await asyncio.gather(*(_lines_or_none(session, pod) for pod in asked)), strict=True
     ):
         lines[pod.uid, pod.restarts] = line
 
 
-async def _last_lines(session: ApiSession, pod: Pod) -> str:
-    """What the container that ended said last; of one that runs again, its former run. "" where nobody
-    knows."""
-    source = LogSource(pod.uid, pod.namespace, pod.name, pod.name, container_of(pod))
-    is_previous = not pod.is_finished and pod.restarts > 0
+async def _lines_or_none(session: ApiSession, pod: Pod) -> str:
     try:
-        found = await read_once(
-            session, source, tail_lines=TAIL_LINES, limit_bytes=LOG_BYTES, is_previous=is_previous
-        )
+        return await last_lines(session, pod)
     except CockpitError:
         return ""
+
+
+async def last_lines(session: ApiSession, pod: Pod) -> str:
+    """What the container that ended said last; of one that runs again, its former run.
+
+    Raises Refused where the server does not give it, NoConnection.
+    """
+    source = LogSource(pod.uid, pod.namespace, pod.name, pod.name, container_of(pod))
+    is_previous = not pod.is_finished and pod.restarts > 0
+    found = await read_once(
+        session, source, tail_lines=TAIL_LINES, limit_bytes=LOG_BYTES, is_previous=is_previous
+    )
     return "\n".join(line.text for line in found)

@@ -4,8 +4,10 @@ import argparse
 import asyncio
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
+from cockpit.api_server import ApiServer
 from cockpit.attach import Attachment, AttachOptions
 from cockpit.clock import Clock, SystemClock
 from cockpit.commands.get import NEEDS, telemetry
@@ -14,9 +16,11 @@ from cockpit.commands.output import grid, note, plain, put, tree_text
 from cockpit.commands.settings import attach_options, settings_in_force
 from cockpit.commands.top import Sleep
 from cockpit.commands.why import NEEDS_A_HUMAN
+from cockpit.errors import NoConnection
 from cockpit.model.record import Kind
 from cockpit.triage.attention import needs_human
 from cockpit.triage.finding import Attention, remedy_text
+from cockpit.triage.on_demand import rows_of
 from cockpit.views import format as fmt
 
 NEEDED = (*NEEDS["overview"], Kind.EVENT)
@@ -38,8 +42,7 @@ async def watch(
         while True:
             notes = await live.settle(NEEDED, options.timeout, with_gpus=True)
             now_seconds = clock.cluster_now()
-            store, jobs = live.attachment.store, live.attachment.jobs
-            found = needs_human(store, jobs, now_seconds, chosen.namespace)
+            found = await _found(live, now_seconds, chosen.namespace)
             news = [(one.key, one.sentence) for one in found]
             if news != printed:
                 put(page(options, live, found, now_seconds))
@@ -49,6 +52,20 @@ async def watch(
             if not options.watch:
                 return NEEDS_A_HUMAN if found else 0
             await sleep(options.interval)
+
+
+async def _found(live: Live, now_seconds: float, namespace: str) -> tuple[Attention, ...]:
+    """What needs a human, with what the rows rest on and nobody watches read first."""
+    one = live.attachment
+
+    def look() -> tuple[Attention, ...]:
+        return needs_human(one.store, one.jobs, now_seconds, namespace, verdicts=one.verdicts)
+
+    found = look()
+    with suppress(NoConnection):  # the notes tell it
+        if await ApiServer(one).read_on_demand(rows_of(found, one.store, one.jobs)):
+            found = look()
+    return found
 
 
 def page(

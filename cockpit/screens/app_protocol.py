@@ -4,7 +4,7 @@ No session and no store that can be written stands in here: what takes the API s
 `ApiServer`, what changes the cluster through `Changes`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
@@ -171,6 +171,16 @@ class TroubleWatch(Protocol):
         """It is known by now."""
 
 
+class RowsInSight(Protocol):
+    """What is read besides for rows on screen (`cockpit.screens.row_reads`)."""
+
+    def show(self, found: Iterable[Attention], /) -> None:
+        """These are the rows of *Now*."""
+
+    def show_jobs(self, keys: Iterable[str], /) -> None:
+        """These rows of the jobs are in sight."""
+
+
 class Cockpit(Pages, Changes, Protocol):
     """The app as the screens know it."""
 
@@ -181,6 +191,10 @@ class Cockpit(Pages, Changes, Protocol):
     @property
     def now_watch(self) -> TroubleWatch:
         """What needs a human, over time."""
+
+    @property
+    def row_reads(self) -> RowsInSight:
+        """What rows in sight rest on and nobody watches."""
 
     @property
     def api(self) -> ApiServer: ...

@@ -48,8 +48,9 @@ class JobsScreen(TablePlace):
 
     def look(self) -> Focus:
         """The nodes of the jobs on screen before all others."""
-        jobs = self.cockpit.cluster.jobs
-        shown = (jobs.job(key) for key in self.table.visible_keys)
+        jobs, keys = self.cockpit.cluster.jobs, self.table.visible_keys
+        self.cockpit.row_reads.show_jobs(keys)
+        shown = (jobs.job(key) for key in keys)
         return Focus(
             nodes=tuple(dict.fromkeys(node for job in shown if job is not None for node in job.nodes))
         )

@@ -14,6 +14,7 @@ from textual.widgets import Static
 from cockpit.model.batch import Phase
 from cockpit.model.job import Job
 from cockpit.model.node import Node
+from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.place import Place
@@ -54,7 +55,7 @@ class NowScreen(Place):
     NowScreen.tall #load.known, NowScreen.tall #charts.known { display: block; }
     NowScreen.small #panels { display: none; }
     """
-    kinds = ("job", "node")
+    kinds = ("job", "node", "pod")
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings("open", "why", "acknowledge", "N", "K", *_MORE, "help", "verbs", kinds=kinds),
         *bindings(*EVERYWHERE),
@@ -135,6 +136,7 @@ class NowScreen(Place):
         watch = self.cockpit.now_watch
         troubles = watch.look()
         self._troubles = {one.key: one for one in troubles}
+        self.cockpit.row_reads.show(one.found for one in troubles if not one.is_resolved)
         rows = [row_of(one, now_seconds) for one in troubles]
         if watch.happened and watch.left_seconds is not None:
             rows.insert(0, since_left_row(watch.happened, watch.left_seconds))
@@ -212,13 +214,17 @@ class NowScreen(Place):
 
     # ---- keys
 
-    def thing(self, kind: str) -> Job | Node | None:
+    def thing(self, kind: str) -> Job | Node | Pod | None:
         key = self.query_one("#attention", ResourceTable).cursor_key
         if key is None:
             return None
+        store = self.cockpit.cluster.store
         if kind == "job":
             return self.cockpit.cluster.jobs.job(_subject(key))
-        found = self.cockpit.cluster.store.by_key(Kind.NODE, _subject(key)) if kind == "node" else None
+        if kind == "pod":
+            pod = store.by_key(Kind.POD, _subject(key)) if key.startswith("pod-") else None
+            return pod if isinstance(pod, Pod) else None
+        found = store.by_key(Kind.NODE, _subject(key)) if kind == "node" else None
         return found if isinstance(found, Node) else None
 
     def action_acknowledge(self) -> None:
@@ -247,7 +253,7 @@ class NowScreen(Place):
 
             self.app.push_screen(SinceLeftScreen())
         elif event.table.id == "attention":
-            self._open_subject(event.key)
+            self._open_subject(_subject(event.key))
         elif event.table.id == "pools":
             from cockpit.screens.pools import PoolNodesScreen
 
@@ -261,12 +267,14 @@ class NowScreen(Place):
         event.stop()
         self.cockpit.open_node(event.key)
 
-    def _open_subject(self, key: str) -> None:
-        subject = _subject(key)
+    def _open_subject(self, subject: str) -> None:
+        """A job or a node has a page; what else there is is explained."""
         if self.cockpit.cluster.jobs.job(subject) is not None:
             self.cockpit.open_job(subject)
         elif self.cockpit.cluster.store.by_key(Kind.NODE, subject) is not None:
             self.cockpit.open_node(subject)
+        else:
+            self.action_why()
 
 
 def _subject(key: str) -> str:

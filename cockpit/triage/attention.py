@@ -34,7 +34,8 @@ def needs_human(
         *job_findings(store, jobs, verdicts, now_seconds, namespace),
         *pod_findings(verdicts.view(now_seconds), namespace),
     ]
-    found += node_findings(store, now_seconds, _nodes_named(found))
+    budgets = verdicts.on_demand.budgets
+    found += node_findings(store, now_seconds, _nodes_named(found), budgets)
     found += (Rooted(one, one.key) for one in _stream_findings(store))
     return tuple(sorted(one_each(found), key=lambda one: rank(one, now_seconds)))
 

@@ -15,6 +15,7 @@ from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind, condition
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage.finding import KILL, LOGS, OPEN, WHY, Attention, KeyRemedy, Rooted
+from cockpit.triage.on_demand import TOLD_BY_LOG, crashed_member
 from cockpit.triage.roots import Roots
 from cockpit.triage.verdict import Verdict
 from cockpit.triage.verdicts import Verdicts
@@ -74,7 +75,7 @@ def _finding(
 ) -> Attention | None:
     if job.state == JobState.RUNNING:
         return (
-            _crashes(job, verdict, now_seconds)
+            _crashes(job, verdict, jobs, now_seconds)
             or _hangs(job, verdict, store, jobs, now_seconds)
             or _idle(job, store, jobs, now_seconds)
             or _starved(job, store)
@@ -178,10 +179,11 @@ def _ended(job: Job, verdict: Verdict, now_seconds: float) -> Attention | None:
     return _about(job, "job-failed", verdict, (LOGS,), since=since, is_bad=False)
 
 
-def _crashes(job: Job, verdict: Verdict, now_seconds: float) -> Attention | None:
+def _crashes(job: Job, verdict: Verdict, jobs: JobReader, now_seconds: float) -> Attention | None:
     """Its pods count as running, and what they run does not stay up."""
     since = verdict.since_seconds or job.started_seconds
-    if not verdict.cause.startswith("D") or waiting_cures(verdict):
+    is_log = verdict.cause in TOLD_BY_LOG and crashed_member(jobs.members(job.key)) is not None
+    if not (verdict.cause.startswith("D") or is_log) or waiting_cures(verdict):
         return None
     if since is None or now_seconds - since < BLOCKED_SECONDS:
         return None

@@ -4,17 +4,22 @@ cards are slowed down or have fallen silent. No row of the catalogue: none of it
 from collections.abc import Iterator
 from statistics import median
 
+from cockpit.fit.surroundings import Budget
 from cockpit.gangs.sentence import counted
+from cockpit.k8s.selectors import selects
 from cockpit.model.event import Event
 from cockpit.model.gpu import Gpu
 from cockpit.model.node import Node
+from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
+from cockpit.model.sureness import Sureness
 from cockpit.model.throttle import HARMFUL
 from cockpit.model.throttle import sentence as sentence_of
 from cockpit.pools.stage import GOING_TAINTS, NodeStage, node_stage
-from cockpit.triage.cause_found import CauseFound, draft, of_event
+from cockpit.triage.cause_found import CauseFound, draft, of_event, of_pod
+from cockpit.triage.on_demand import left_on
 from cockpit.triage.verdict import Evidence
 
 RECLAIMED, BLOCKED, HOT, SILENT = "reclaimed", "drain-blocked", "hot", "silent"
@@ -47,11 +52,16 @@ _BLOCKED_EVENTS = frozenset({"DisruptionBlocked", "FailedDraining", "ScaleDownFa
 """karpenter pkg/events/reason.go; cluster-autoscaler core/scaledown/actuation."""
 
 
-def judge(node: Node, store: StoreReader, now_seconds: float) -> CauseFound | None:
+Budgets = tuple[Budget, ...] | None
+"""None: not read, or denied."""
+
+
+def judge(node: Node, store: StoreReader, now_seconds: float, budgets: Budgets = None) -> CauseFound | None:
     """The sign that matters most, None where there is none."""
     return (
         _reclaimed(node, store, now_seconds)
         or _blocked(node, store, now_seconds)
+        or _kept(node, store, budgets)
         or _of_cards(store.gpus_on(node.name), store)
     )
 
@@ -118,6 +128,38 @@ def _blocked(node: Node, store: StoreReader, now_seconds: float) -> CauseFound |
                 evidence=(of_event(event),),
                 since_seconds=event.first_seconds,
             )
+    return None
+
+
+def _kept(node: Node, store: StoreReader, budgets: Budgets) -> CauseFound | None:
+    """Cordoned, and every pod left is kept by a budget that allows nobody to go: an eviction is refused, and
+    leaves no event. Where others are left too nobody drains it."""
+    if not budgets or not node.unschedulable:
+        return None
+    left = left_on(node, store)
+    kept = [_keeper(pod, budgets) for pod in left]
+    first = kept[0] if kept else None
+    if first is None or None in kept:
+        return None
+    said = Evidence(f"PodDisruptionBudget {first.namespace}/{first.name}", "status.disruptionsAllowed", "0")
+    return draft(
+        "",
+        "cordoned, a drain is blocked: budget {budget} lets no pod go, {pods} left",
+        names={"budget": f"{first.namespace}/{first.name}", "pods": counted(len(left), "pod")},
+        facts=(("sign", BLOCKED),),
+        sureness=Sureness.PROVED,
+        evidence=(said, *(of_pod(pod, "spec.nodeName", node.name) for pod in left[:_MOST_PODS])),
+    )
+
+
+_MOST_PODS = 4
+
+
+def _keeper(pod: Pod, budgets: tuple[Budget, ...]) -> Budget | None:
+    labels = dict(pod.traits.labels)
+    for one in budgets:
+        if one.allowed <= 0 and one.namespace == pod.namespace and selects(one.selector, labels):
+            return one
     return None
 
 

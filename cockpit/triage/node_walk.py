@@ -30,7 +30,9 @@ def of_node(subject: Subject, view: ClusterView) -> Verdict:
     node: Node | None = view.store.by_key(Kind.NODE, subject.name)
     if node is None:
         return Verdict(subject=subject, sentence="no node of that name is known here")
-    found = judge(node, view.store, view.now_seconds) or node_signs.judge(node, view.store, view.now_seconds)
+    found = judge(node, view.store, view.now_seconds) or node_signs.judge(
+        node, view.store, view.now_seconds, view.around.budgets
+    )
     if found is None:
         return Verdict(subject=subject, sureness=Sureness.SAID)
     return finished(found, subject, gpus=gpus_expected(node))

@@ -10,14 +10,18 @@ from cockpit.model.xid import xid_class
 from cockpit.pools.stage import NodeStage, node_stage
 from cockpit.triage import node_signs, node_walk
 from cockpit.triage.cause_found import CauseFound
-from cockpit.triage.finding import OPEN, Attention, Rooted
+from cockpit.triage.finding import OPEN, WHY, Attention, Rooted
+from cockpit.triage.node_signs import Budgets
 
 _FINDING = {"D8": "node-not-ready", "D9": "node-gpus-lost", "D19": "node-pressure"}
 _BAD_SIGNS = (node_signs.RECLAIMED, node_signs.BLOCKED)
 
 
 def node_findings(
-    store: StoreReader, now_seconds: float, named: frozenset[str] = frozenset()
+    store: StoreReader,
+    now_seconds: float,
+    named: frozenset[str] = frozenset(),
+    budgets: Budgets = None,
 ) -> Iterator[Rooted]:
     """At most one finding a node, the worst cause first: nodes with GPUs, and those that `named` says."""
     for node in store.records(Kind.NODE).values():
@@ -26,7 +30,7 @@ def node_findings(
             continue
         if _is_plain(node, cards):
             continue  # by far the most nodes: say so before anything is computed
-        found = node_finding(node, store, now_seconds)
+        found = node_finding(node, store, now_seconds, budgets)
         if found is not None:
             yield Rooted(found, root_of(node.name))
 
@@ -36,7 +40,9 @@ def root_of(name: str) -> str:
     return f"node/{name}"
 
 
-def node_finding(node: Node, store: StoreReader, now_seconds: float) -> Attention | None:
+def node_finding(
+    node: Node, store: StoreReader, now_seconds: float, budgets: Budgets = None
+) -> Attention | None:
     """What needs a human about a node, whether it has GPUs or not."""
     stage = node_stage(node, store)
     if stage == NodeStage.LEAVING:
@@ -45,7 +51,7 @@ def node_finding(node: Node, store: StoreReader, now_seconds: float) -> Attentio
         found = node_walk.judge(node, store, now_seconds)
         if found is not None:
             return _broken(node, found)
-    sign = node_signs.judge(node, store, now_seconds)
+    sign = node_signs.judge(node, store, now_seconds, budgets)
     return None if sign is None else _sign(node, sign, store)
 
 
@@ -84,7 +90,7 @@ def _about(node: Node, finding: str, found: CauseFound, *, gpus: int, is_bad: bo
         is_bad=is_bad,
         subject=f"node {node.name}",
         sentence=found.sentence,
-        remedies=(OPEN,),
+        remedies=(OPEN, WHY),
         since_seconds=found.since_seconds,
         gpus=gpus,
         cause=found.cause,

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from cockpit.model.pod import Pod
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.engine import explain
-from cockpit.triage.finding import OPEN, Attention, Rooted
+from cockpit.triage.finding import LOGS, WHY, Attention, Rooted
 from cockpit.triage.jobs import BLOCKED_SECONDS, WAITING_SECONDS, waiting_cures
+from cockpit.triage.on_demand import TOLD_BY_LOG
 from cockpit.triage.verdict import Subject, Verdict
 
 
@@ -44,7 +45,7 @@ def _about(pod: Pod, verdict: Verdict, begun: float) -> Attention:
         is_bad=True,
         subject=f"pod {pod.key}",
         sentence=verdict.sentence,
-        remedies=(OPEN,),
+        remedies=(WHY, LOGS) if verdict.cause in TOLD_BY_LOG else (WHY,),
         since_seconds=begun if since is None else max(begun, since),
         gpus=pod.gpus,
         cause=verdict.cause,

@@ -37,6 +37,9 @@ SAME_SECONDS = 12 * 3_600.0
 FIRST_SIGHT_SECONDS = 30.0
 """What shows up so soon was there before us, it only had to be measured: no news."""
 
+_SAYS_LESS = frozenset({"", "D14", "A18"})
+"""No cause, or a crash by its exit code, as every one is told until its log was read: not another one."""
+
 IsKnown = Callable[[Attention], bool]
 
 
@@ -74,7 +77,8 @@ def key_of(found: Attention) -> ProblemKey:
 
 def is_worse(found: Attention, known: Acknowledgement) -> bool:
     """Whether it became worse than what was acknowledged, or has another cause."""
-    is_other = bool(found.cause and known.cause) and found.cause != known.cause
+    causes = {found.cause, known.cause}
+    is_other = len(causes) == 2 and not causes & _SAYS_LESS
     return is_other or (found.is_bad and not known.is_bad) or found.gpus > known.gpus
 
 

@@ -19,6 +19,7 @@ from cockpit.model.store_reader import StoreReader
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.engine import of_job
 from cockpit.triage.funnel import Sifted, sift
+from cockpit.triage.on_demand import OnDemand
 from cockpit.triage.pod_shape import shape_of_pod
 from cockpit.triage.verdict import Verdict
 
@@ -29,6 +30,7 @@ LOOKS = 2_500
 RIPE_SECONDS = 5.0
 _SHAPES = 48
 _NOT_ON_ROOM = -1
+_LONG_AGO = float("-inf")
 
 
 class _Kept(NamedTuple):
@@ -39,9 +41,10 @@ class _Kept(NamedTuple):
 
 
 class Verdicts:
-    """Why each job waits or is broken, by its row."""
+    """Why each job waits or is broken, by its row. `on_demand` is what was read besides, so far."""
 
     def __init__(self, store: StoreReader, jobs: JobReader) -> None:
+        self.on_demand = OnDemand()
         self._store = store
         self._jobs = jobs
         self._kept: dict[str, _Kept] = {}
@@ -63,7 +66,27 @@ class Verdicts:
 
     def view(self, now_seconds: float) -> ClusterView:
         """The cluster as these verdicts see it."""
-        return ClusterView(store=self._store, jobs=self._jobs, now_seconds=now_seconds, sift=self._sift)
+        return ClusterView(
+            store=self._store,
+            jobs=self._jobs,
+            now_seconds=now_seconds,
+            last_lines=self.on_demand.last_lines,
+            sift=self._sift,
+        )
+
+    def cause_of(self, key: str) -> str:
+        """Of the verdict that was reached last about the row of that key; "" without one."""
+        kept = self._kept.get(key)
+        return "" if kept is None else kept.verdict.cause
+
+    def hear(self, pod: Pod, line: str) -> bool:
+        """Take the last lines of a crash: the verdict of its job is reached again. Whether it is news."""
+        is_new = self.on_demand.hear(pod, line)
+        job = self._jobs.job_of_pod(pod) if is_new else None
+        kept = None if job is None else self._kept.get(job.key)
+        if job is not None and kept is not None:
+            self._kept[job.key] = kept._replace(at_seconds=_LONG_AGO)
+        return is_new
 
     def _stands(self, kept: _Kept, now_seconds: float) -> bool:
         if abs(now_seconds - kept.at_seconds) >= RIPE_SECONDS:

@@ -29,6 +29,8 @@ class AttentionRow(msgspec.Struct, frozen=True, kw_only=True):
     sentence: str
     remedies: tuple[KeyRemedy, ...] = ()
     is_quiet: bool = False  # nobody has to do anything now
+    gpu_seconds: float = 0.0  # what it has cost so far
+    objects: int = 1  # the root cause and what comes of it
 
     @property
     def tone(self) -> Tone:
@@ -79,6 +81,8 @@ def row_of(one: Trouble, now_seconds: float) -> AttentionRow:
         sentence=sentence,
         remedies=found.remedies,
         is_quiet=known is not None,
+        gpu_seconds=found.gpus * max(0.0, now_seconds - one.since_seconds),
+        objects=1 + found.jobs,
     )
 
 
@@ -168,10 +172,19 @@ def attention_table(
 def _counted(
     fields: tuple[Field[AttentionRow], ...], rows: Sequence[AttentionRow]
 ) -> tuple[Field[AttentionRow], ...]:
-    """How many they are stands in the title."""
-    count = sum(not one.is_quiet and one.key != SINCE_LEFT for one in rows)
-    if not count:
+    """How many they are and what they have cost stands in the titles."""
+    open_ = [one for one in rows if not one.is_quiet and one.key != SINCE_LEFT]
+    if not open_:
         return fields
-    subject = next(one for one in fields if one.column.id == "subject")
-    title = replace(subject, column=replace(subject.column, title=f"{subject.column.title} {count}"))
-    return tuple(title if one is subject else one for one in fields)
+    objects, hours = sum(one.objects for one in open_), sum(one.gpu_seconds for one in open_) / 3_600.0
+    of_objects = f" ({objects:,} objects)" if objects > len(open_) else ""
+    titles = {
+        "subject": f"Needs a human {len(open_)}",
+        "sentence": f"Why{of_objects} · GPU-hours lost: {hours:,.0f}",
+    }
+
+    def titled(field: Field[AttentionRow]) -> Field[AttentionRow]:
+        title = titles.get(field.column.id)
+        return field if title is None else replace(field, column=replace(field.column, title=title))
+
+    return tuple(map(titled, fields))

@@ -1,0 +1,41 @@
+"""Asks the server for what rows on screen rest on and nobody watches (`cockpit.triage.on_demand`): bounded,
+logs once a restart."""
+
+import asyncio
+from collections.abc import Iterable
+
+from cockpit.actions.surroundings import ask_budgets
+from cockpit.actions.verdict_reads import last_lines
+from cockpit.errors import Refused
+from cockpit.kube.session import ApiSession
+from cockpit.model.pod import Pod
+from cockpit.model.store_reader import StoreReader
+from cockpit.triage.verdicts import Verdicts
+
+
+async def read_on_demand(
+    session: ApiSession,
+    store: StoreReader,
+    verdicts: Verdicts,
+    rows: Iterable[tuple[Pod, ...]],
+    now_seconds: float,
+) -> bool:
+    """Read what these rows (the members of each) lack; whether anything new was learnt.
+
+    Raises NoConnection.
+    """
+    known = verdicts.on_demand
+    pods = known.unread(rows)
+    lines = await asyncio.gather(*(_lines(session, pod) for pod in pods))
+    heard = [verdicts.hear(pod, line) for pod, line in zip(pods, lines, strict=True)]
+    if not known.needs_budgets(store, now_seconds):
+        return any(heard)
+    return known.take_budgets(await ask_budgets(session), now_seconds) or any(heard)
+
+
+async def _lines(session: ApiSession, pod: Pod) -> str:
+    """ "" where we may not read them, or the node has them no more."""
+    try:
+        return await last_lines(session, pod)
+    except Refused:
+        return ""

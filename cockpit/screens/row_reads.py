@@ -1,0 +1,70 @@
+"""Reads beside the painting what rows on screen rest on and nobody watches: last lines of crashes, budgets;
+nothing while nodes and pods are listed."""
+
+import asyncio
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Protocol
+
+from cockpit.api_server import ApiServer
+from cockpit.errors import NoConnection
+from cockpit.model.pod import Pod
+from cockpit.model.record import Kind
+from cockpit.screens.app_protocol import Cluster
+from cockpit.triage.finding import Attention
+from cockpit.triage.on_demand import MOST_LOGS, TOLD_BY_LOG, rows_of
+
+AGAIN_SECONDS = 5.0
+
+
+class ReadHost(Protocol):
+    """What the app hands in."""
+
+    @property
+    def cluster(self) -> Cluster: ...
+    @property
+    def api(self) -> ApiServer: ...
+    def looked_up(self) -> None:
+        """There is something new to show."""
+
+
+class RowReads:
+    """One for the app. Places say which rows are in sight; `read_on` is the task that reads."""
+
+    def __init__(self, app: ReadHost) -> None:
+        self._app = app
+        self._rows: tuple[tuple[Pod, ...], ...] = ()
+        self._due = asyncio.Event()
+
+    def show(self, found: Iterable[Attention]) -> None:
+        """These are the rows of *Now*."""
+        cluster = self._app.cluster
+        self._want(rows_of(found, cluster.store, cluster.jobs))
+
+    def show_jobs(self, keys: Iterable[str]) -> None:
+        """These rows of the jobs are in sight, their verdicts reached."""
+        cluster = self._app.cluster
+        told = [key for key in keys if cluster.verdicts.cause_of(key) in TOLD_BY_LOG][:MOST_LOGS]
+        self._want(cluster.jobs.members(key) for key in told)
+
+    def _want(self, rows: Iterable[tuple[Pod, ...]]) -> None:
+        self._rows = tuple(rows)
+        if self._app.cluster.verdicts.on_demand.unread(self._rows):
+            self._due.set()
+
+    async def read_on(self) -> None:
+        """Read whenever rows lack something, until cancelled."""
+        while True:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._due.wait(), AGAIN_SECONDS)
+            self._due.clear()
+            await self.read()
+
+    async def read(self) -> None:
+        """One round."""
+        cluster = self._app.cluster
+        if not (cluster.is_connected and cluster.is_settled((Kind.NODE, Kind.POD))):
+            return
+        with suppress(NoConnection):  # the header tells it
+            if await self._app.api.read_on_demand(self._rows) and self._app.cluster is cluster:
+                self._app.looked_up()

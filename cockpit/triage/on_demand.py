@@ -1,0 +1,105 @@
+"""What *Now* and the rows of jobs rest on and nobody watches: the last lines of crashes, and disruption
+budgets where a node is cordoned. What is worth asking for, and what was answered; the asking is elsewhere."""
+
+from collections.abc import Iterable
+
+from cockpit.catalogue import ROWS, TextPlace
+from cockpit.fit.surroundings import Budget
+from cockpit.model.job_reader import JobReader
+from cockpit.model.node import Node
+from cockpit.model.pod import Pod
+from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
+from cockpit.triage.cause_found import is_up
+from cockpit.triage.finding import Attention
+
+MOST_LOGS = 20
+"""So many logs are read at a time: a screen has about as many rows."""
+TOLD_BY_LOG = frozenset(
+    {"D14", "A18", *(row.id for row in ROWS if any(one.place is TextPlace.LOG for one in row.wordings))}
+)
+"""Causes of which the last line of a log says more than the exit code, or that it is what told them."""
+_STAYS = ("DaemonSet", "Node")
+"""Owners of pods that a drain leaves where they are."""
+MOST_LINES_KEPT = 500
+BUDGETS_SECONDS = 30.0
+"""So often budgets are read again while a drain may be blocked."""
+
+
+class OnDemand:
+    """What was read for one cluster. `last_lines` are by the uid of the pod, "" where nobody knows; `budgets`
+    None: not read, or denied."""
+
+    def __init__(self) -> None:
+        self.last_lines: dict[str, str] = {}
+        self.budgets: tuple[Budget, ...] | None = None
+        self._restarts: dict[str, int] = {}
+        self._budgets_at: float | None = None
+
+    def unread(self, rows: Iterable[tuple[Pod, ...]]) -> tuple[Pod, ...]:
+        """Of the members of each row the one that tells its crash, unless that run of it was read."""
+        found: list[Pod] = []
+        for members in rows:
+            pod = crashed_member(members)
+            if pod is not None and self._restarts.get(pod.uid) != pod.restarts:
+                found.append(pod)
+            if len(found) == MOST_LOGS:
+                break
+        return tuple(found)
+
+    def hear(self, pod: Pod, line: str) -> bool:
+        """Whether that is news. Until a pod that crashed again was read, what it said before stands."""
+        while len(self._restarts) >= MOST_LINES_KEPT:
+            oldest = next(iter(self._restarts))
+            del self._restarts[oldest]
+            self.last_lines.pop(oldest, None)
+        self._restarts.pop(pod.uid, None)
+        self._restarts[pod.uid] = pod.restarts
+        before = self.last_lines.get(pod.uid, "")
+        self.last_lines[pod.uid] = line
+        return line != before
+
+    def needs_budgets(self, store: StoreReader, now_seconds: float) -> bool:
+        """Whether a drain may be blocked, and budgets were not read just now."""
+        at = self._budgets_at
+        if at is not None and 0.0 <= now_seconds - at < BUDGETS_SECONDS:
+            return False
+        nodes: Iterable[Node] = store.records(Kind.NODE).values()
+        return any(left_on(node, store) for node in nodes if node.unschedulable)
+
+    def take_budgets(self, budgets: tuple[Budget, ...] | None, now_seconds: float) -> bool:
+        """Whether that is anything new."""
+        before, self.budgets, self._budgets_at = self.budgets, budgets, now_seconds
+        return before != budgets
+
+
+def rows_of(found: Iterable[Attention], store: StoreReader, jobs: JobReader) -> tuple[tuple[Pod, ...], ...]:
+    """The members behind findings of which a log may say more: of the first ones, a screenful."""
+    told = [one for one in found if one.cause in TOLD_BY_LOG][:MOST_LOGS]
+    return tuple(_members(one, store, jobs) for one in told)
+
+
+def _members(found: Attention, store: StoreReader, jobs: JobReader) -> tuple[Pod, ...]:
+    if not found.finding.startswith("pod-"):
+        return jobs.members(found.subject_key)
+    pod: Pod | None = store.by_key(Kind.POD, found.subject_key)
+    return () if pod is None else (pod,)
+
+
+def crashed_member(pods: Iterable[Pod]) -> Pod | None:
+    """Whose last line tells why these do not stay up: of those that failed the first, else the first by name
+    that is started again and again."""
+    crashed = [pod for pod in pods if pod.exit_code and not is_up(pod)]
+    failed = [pod for pod in crashed if pod.phase == "Failed"]
+    if failed:
+        return min(failed, key=lambda pod: (pod.finished_seconds or 0.0, pod.name))
+    return min(crashed, key=lambda pod: (not pod.waiting_reason, pod.name), default=None)
+
+
+def left_on(node: Node, store: StoreReader) -> list[Pod]:
+    """Pods that a drain of the node has to evict: not those of DaemonSets and of the kubelet itself."""
+    return [
+        pod
+        for pod in store.pods_on(node.name)
+        if not pod.is_finished and pod.deleting_seconds is None and pod.owner_kind not in _STAYS
+    ]
