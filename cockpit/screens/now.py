@@ -143,7 +143,12 @@ class NowScreen(Place):
         self._rows = {one.key: one for one in rows}
         table = self.query_one("#attention", ResourceTable)
         table.set_placeholder(self._quiet())
-        table.set_source(attention_table(rows, self.state, now_seconds, is_read_only=cluster.is_read_only))
+        is_wide = self.size.width >= NARROW_CELLS
+        table.set_source(
+            attention_table(
+                rows, self.state, now_seconds, is_read_only=cluster.is_read_only, is_wide=is_wide
+            )
+        )
         table.set_class(not rows, "empty")
         self._say()
         self._name_fleet()

@@ -162,25 +162,31 @@ READ_ONLY_VIEW: View[AttentionRow] = View(fields=_FIELDS_READ_ONLY, key=lambda r
 
 
 def attention_table(
-    rows: Sequence[AttentionRow], state: ViewState, now_seconds: float, *, is_read_only: bool = False
+    rows: Sequence[AttentionRow],
+    state: ViewState,
+    now_seconds: float,
+    *,
+    is_read_only: bool = False,
+    is_wide: bool = False,
 ) -> LazyTable[AttentionRow]:
-    """What needs a human, in the order in which triage ranks it; read-only, without keys that change."""
+    """What needs a human, in the order in which triage ranks it; read-only, without keys that change. Where
+    `is_wide`, titles have room for how many objects that concerns."""
     view = READ_ONLY_VIEW if is_read_only else ATTENTION_VIEW
-    return replace(view, fields=_counted(view.fields, rows)).table(rows, state, now_seconds)
+    return replace(view, fields=_counted(view.fields, rows, is_wide=is_wide)).table(rows, state, now_seconds)
 
 
 def _counted(
-    fields: tuple[Field[AttentionRow], ...], rows: Sequence[AttentionRow]
+    fields: tuple[Field[AttentionRow], ...], rows: Sequence[AttentionRow], *, is_wide: bool
 ) -> tuple[Field[AttentionRow], ...]:
     """How many they are and what they have cost stands in the titles."""
     open_ = [one for one in rows if not one.is_quiet and one.key != SINCE_LEFT]
     if not open_:
         return fields
     objects, hours = sum(one.objects for one in open_), sum(one.gpu_seconds for one in open_) / 3_600.0
-    of_objects = f" ({objects:,} objects)" if objects > len(open_) else ""
+    of_objects = f" ({objects:,} objects)" if is_wide and objects > len(open_) else ""
     titles = {
-        "subject": f"Needs a human {len(open_)}",
-        "sentence": f"Why{of_objects} · GPU-hours lost: {hours:,.0f}",
+        "subject": f"Needs a human {len(open_)}{of_objects}",
+        "sentence": f"Why · GPU-hours lost: {hours:,.0f}",
     }
 
     def titled(field: Field[AttentionRow]) -> Field[AttentionRow]:

@@ -4,18 +4,24 @@ Most incidents are scripts of the corpus, each on nodes and in a namespace of it
 several objects are staged here. What *Now* has to say is what the script says.
 """
 
-from collections.abc import Callable
+import json
+import re
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from cockpit.fit.surroundings import budget_of
+from cockpit.model.pod import Pod
 from cockpit.triage.attention import needs_human
 from cockpit.triage.finding import Attention
+from cockpit.triage.on_demand import rows_of
 from cockpit.triage.verdict import Subject
-from tests.triage.builders import pod_spec
+from cockpit.triage.verdicts import Verdicts
 from tests.triage.case import Case, CaseFile, Recorded, Tree
 from tests.triage.draw import Draw
 from tests.triage.fixture_stage import FixtureStage
+from tests.triage.incidents import STAGED, running_job
 from tests.triage.scripts import ALL
-from tests.triage.stage import SCRIPTS, Expected
+from tests.triage.stage import SCRIPTS
 from tests.triage.world import store_of
 
 PLAYED = (
@@ -25,6 +31,15 @@ PLAYED = (
     *("D13-init-container", "D15-evicted", "D17-not-ready", "D19-pressure", "D3-config-missing"),
     *("D4-driver-not-loaded", "D4-no-such-command", "D5-sandbox", "D6-configmap-not-there", "D6-mount"),
     *("D7-prepare-devices", "D8-not-ready", "D9-plugin-down", "E1-launcher-too-early"),
+    *(
+        "B10-waits-for-victims",
+        "B21-elastic-quota",
+        "B24-over-quota",
+        "D14-crash-loop",
+        "D18-node-lost-under-kueue",
+    ),
+    *("E2-ssh-refused", "E3-not-enough-slots", "E6-shared-memory", "E7-horovod-not-built", "E8-rendezvous"),
+    *("E9-too-few-slots",),
 )
 """Scripts that need nothing but what the cockpit watches."""
 
@@ -57,7 +72,22 @@ class Night(NamedTuple):
     def rows(self) -> tuple[Attention, ...]:
         """What *Now* says to somebody who just opened it."""
         store, jobs = store_of(self.case)
-        return needs_human(store, jobs, self.case.file.now)
+        verdicts, now = Verdicts(store, jobs), self.case.file.now
+
+        def look() -> tuple[Attention, ...]:
+            return needs_human(store, jobs, now, verdicts=verdicts)
+
+        on_demand = verdicts.on_demand
+        for pod in on_demand.unread(rows_of(look(), store, jobs)):
+            verdicts.hear(pod, self._last_lines(pod))
+        if on_demand.needs_budgets(store, now):
+            budgets = self.case.objects.get("poddisruptionbudgets.policy", ())
+            on_demand.take_budgets(tuple(map(budget_of, budgets)), now)
+        return look()
+
+    def _last_lines(self, pod: Pod) -> str:
+        said = [lines for key, lines in self.case.logs.items() if key.startswith(f"{pod.key}/")]
+        return "\n".join(said[0]) if said else ""
 
     def complaints(self) -> list[str]:
         """What is missing, told twice, or told of nothing."""
@@ -83,14 +113,12 @@ def night(seed: int) -> Night:
         stages.append(made)
         return made
 
-    incidents = [_played(name, SCRIPTS[name].play(stage())) for name in PLAYED]
+    played = [(name, SCRIPTS[name].play(stage())) for name in PLAYED]
+    incidents = [Incident(name, told.subject.key, told.names) for name, told in played]
     incidents += [_staged(stage(), play) for play in STAGED]
     _healthy(stage())
-    return Night(tuple(incidents), _case(seed, stages))
-
-
-def _played(name: str, expected: Expected) -> Incident:
-    return Incident(name, expected.subject.key, expected.names)
+    logs = {key: lines for _, told in played for key, lines in told.logs.items()}
+    return Night(tuple(incidents), _case(seed, stages, logs))
 
 
 def _staged(stage: FixtureStage, play: Callable[[FixtureStage], tuple[str, tuple[str, ...]]]) -> Incident:
@@ -98,11 +126,13 @@ def _staged(stage: FixtureStage, play: Callable[[FixtureStage], tuple[str, tuple
     return Incident(play.__name__, subject, names)
 
 
-def _case(seed: int, stages: list[FixtureStage]) -> Case:
+def _case(seed: int, stages: list[FixtureStage], logs: Mapping[str, list[str]]) -> Case:
     objects: dict[str, list[Tree]] = {}
     for one in stages:
         for label, trees in one.objects().items():
             objects.setdefault(label, []).extend(trees)
+    for label in ("pods", "events"):
+        objects[label] = [_counted(tree, len(objects["nodes"])) for tree in objects[label]]
     file = CaseFile(
         causes=(),
         top="",
@@ -112,92 +142,20 @@ def _case(seed: int, stages: list[FixtureStage]) -> Case:
         now=_NOW + LATER_SECONDS,
         recorded=Recorded(source="fixture", script="night", seed=seed),
     )
-    return Case(name=f"night-{seed}", file=file, objects=objects)
+    return Case(name=f"night-{seed}", file=file, objects=objects, logs=dict(logs))
+
+
+def _counted(tree: Tree, nodes: int) -> Tree:
+    """With how many nodes there are, and how many less, in what schedulers say."""
+    text = json.dumps(tree)
+    if "<all" not in text:
+        return tree
+    counted: Tree = json.loads(re.sub(r"<all(?:-(\d+))?>", lambda one: str(nodes - int(one[1] or 0)), text))
+    return counted
 
 
 def _healthy(stage: FixtureStage) -> None:
     """Nodes and jobs that do what they should."""
     pool = stage.pool(NODES)
     for number in range(JOBS):
-        _running(stage, WORKERS, pool.nodes, number)
-
-
-def _running(stage: FixtureStage, workers: int, nodes: tuple[str, ...], first: int = 0) -> Tree:
-    spec = pod_spec(gpus=1)
-    made = stage.job(stage.draw.job(), spec, pods=workers, status={"ready": workers})
-    for index in range(workers):
-        on = nodes[(first + index) % len(nodes)]
-        stage.job_pod(made, spec, on=on, phase="Running", status=stage.running(), index=index)
-    return made
-
-
-# ---- incidents that concern several objects
-
-
-def a_lost_node(stage: FixtureStage) -> tuple[str, tuple[str, ...]]:
-    """Three jobs have a member on it, which the node controller calls not ready."""
-    pool = stage.pool(2)
-    for _ in range(3):
-        _running(stage, 2, pool.nodes)
-    for pod in stage.get("pods"):
-        if pod["spec"].get("nodeName") == pool.nodes[0]:
-            for one in pod["status"]["conditions"]:
-                one["status"] = "False" if one["type"] == "Ready" else one["status"]
-    silent = ("Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status.")
-    stage.one("nodes", pool.nodes[0])["status"]["conditions"] = stage.node_conditions(Ready=silent)
-    return f"node {pool.nodes[0]}", ("silent", "3 jobs")
-
-
-def a_spot_node_that_goes(stage: FixtureStage) -> tuple[str, tuple[str, ...]]:
-    """The handler of the cloud marks it."""
-    node = stage.pool(1).nodes[0]
-    key = stage.draw.one_of(
-        "aws-node-termination-handler/spot-itn", "cloud.google.com/impending-node-termination"
-    )
-    stage.one("nodes", node)["spec"]["taints"] = [{"key": key, "effect": "NoSchedule"}]
-    return f"node {node}", ("takes the node back", key)
-
-
-def a_drain_that_a_budget_blocks(stage: FixtureStage) -> tuple[str, tuple[str, ...]]:
-    """Karpenter says so on the node, again and again."""
-    tree = stage.one("nodes", stage.pool(1).nodes[0])
-    tree["spec"]["unschedulable"] = True
-    budget = f"{stage.space}/{stage.draw.job()}"
-    words = f"Pdb prevents pod evictions (PodDisruptionBudget=[{budget}])"
-    stage.event(tree, "DisruptionBlocked", words, by="karpenter", is_warning=False, count=5)
-    return f"node {tree['metadata']['name']}", ("drain is blocked", budget.rpartition("/")[2])
-
-
-def a_stopped_queue(stage: FixtureStage) -> tuple[str, tuple[str, ...]]:
-    """Twenty jobs wait in it."""
-    queue = stage.draw.word("research")
-    active = [{"type": "Active", "status": "True", "reason": "Ready", "message": ""}]
-    stopped = [{"type": "Active", "status": "False", "reason": "Stopped", "message": "Can't admit: stopped"}]
-    wide = {"stopPolicy": "Hold", "resourceGroups": []}
-    stage.make(
-        _kueue("ClusterQueue", queue, wide, {"conditions": stopped}),
-        _kueue("LocalQueue", queue, {"clusterQueue": queue}, {"conditions": active}),
-    )
-    for _ in range(20):
-        spec = pod_spec(gpus=8)
-        name = stage.draw.job()
-        marks = {"kueue.x-k8s.io/queue-name": queue}
-        made = stage.job(name, spec, status={"active": 0}, labels=marks, suspend=True)
-        tree = _kueue("Workload", f"job-{name}", {"queueName": queue, "active": True}, {"conditions": []})
-        tree["metadata"]["ownerReferences"] = stage.owner(made)
-        tree["spec"]["podSets"] = [{"name": "main", "count": 1, "template": {"spec": spec}}]
-        stage.make(tree)
-    return "", (queue, "stopped", "19 more")
-
-
-def _kueue(kind: str, name: str, spec: Tree, status: Tree) -> Tree:
-    return {
-        "apiVersion": "kueue.x-k8s.io/v1beta1",
-        "kind": kind,
-        "metadata": {"name": name},
-        "spec": spec,
-        "status": status,
-    }
-
-
-STAGED = (a_lost_node, a_spot_node_that_goes, a_drain_that_a_budget_blocks, a_stopped_queue)
+        running_job(stage, WORKERS, pool.nodes, number)
