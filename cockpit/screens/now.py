@@ -145,9 +145,7 @@ class NowScreen(Place):
         table.set_placeholder(self._quiet())
         is_wide = self.size.width >= NARROW_CELLS
         table.set_source(
-            attention_table(
-                rows, self.state, now_seconds, is_read_only=cluster.is_read_only, is_wide=is_wide
-            )
+            attention_table(rows, self.state, now_seconds, is_read_only=cluster.is_read_only, is_wide=is_wide)
         )
         table.set_class(not rows, "empty")
         self._say()

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import msgspec
+from cockpit_widgets.text import width_of
 from cockpit_widgets.types import Cell, Column, Tone
 
 from cockpit.model.remembered import Acknowledgement
@@ -189,8 +190,12 @@ def _counted(
         "sentence": f"Why · GPU-hours lost: {hours:,.0f}",
     }
 
+    longest = max(len(titles["subject"]), *(width_of(one.subject) for one in rows))
+
     def titled(field: Field[AttentionRow]) -> Field[AttentionRow]:
-        title = titles.get(field.column.id)
-        return field if title is None else replace(field, column=replace(field.column, title=title))
+        column = field.column
+        if column.id == "subject":  # what it does not need is the sentence's
+            column = replace(column, most=max(column.width, min(column.most, longest)))
+        return replace(field, column=replace(column, title=titles.get(column.id, column.title)))
 
     return tuple(map(titled, fields))

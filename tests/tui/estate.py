@@ -9,6 +9,7 @@ from cockpit.model.node import Node, Taint
 from cockpit.model.pod import Pod
 from cockpit.model.pool import PoolObject
 from cockpit.model.record import Condition, Kind, OwnerRef, Record
+from cockpit.model.scheduling import NO_WISHES, PodWishes, Traits
 from tests.tui import estate_told
 from tests.tui.estate_told import POOLS, Told
 
@@ -17,6 +18,12 @@ GPU = "nvidia.com/gpu"
 MPI_API = "kubeflow.org/v2beta1"
 AMOUNTS = (("cpu", 190_000), ("memory", 2 << 40), ("pods", 110))
 """What a node offers beside its GPUs, in base units."""
+NO_SUCH_CARD = estate_told.NO_SUCH_CARD
+NO_ROOM = (
+    "0/38 nodes are available: 1 node(s) had untolerated taint {node.kubernetes.io/unreachable: },"
+    " 1 node(s) were unschedulable, 36 Insufficient nvidia.com/gpu. preemption: 0/38 nodes are available:"
+    " 2 Preemption is not helpful for scheduling, 36 No preemption victims found for incoming pod."
+)
 
 
 class Estate(Told):
@@ -175,7 +182,7 @@ class Estate(Told):
         self._waiting("team-a", "ablation-9", 2, 8, minutes=12, position=2, more=8, priority=0)
         self._pytorchjob("team-c", "ranker", 4, 2, "l40s")
         self._notebook("team-c", "notebook-3", 4, "l40s")
-        self._stuck("team-c", "sweep-12", 2, 8)
+        self._stuck("team-c", "sweep-12", 2, 8, family="blackwell")
 
     def _pod(self, namespace: str, name: str, pool: str, gpus: int, **more: object) -> Pod:
         node = ""
@@ -358,8 +365,10 @@ class Estate(Told):
             owner_api_version="kubeflow.org/v1", owner_kind="Notebook", owner_name=name, owner_uid=f"nb-{name}",
         )  # fmt: skip
 
-    def _stuck(self, namespace: str, name: str, pods: int, gpus: int) -> None:
+    def _stuck(self, namespace: str, name: str, pods: int, gpus: int, family: str = "") -> None:
+        """A job that the scheduler refuses; with `family` because it asks for cards that no node has."""
         born = NOW - 1_980
+        wishes = PodWishes(node_selector=(("nvidia.com/gpu.family", family),)) if family else NO_WISHES
         self.add(
             Kind.JOB,
             JobObject(
@@ -372,9 +381,5 @@ class Estate(Told):
                 namespace, f"{name}-{index}-q2v9z", "", gpus, created_seconds=born, job_label=name, rank=index,
                 owner_api_version="batch/v1", owner_kind="Job", owner_name=name, owner_uid=f"job-{name}",
                 scheduled_reason="Unschedulable",
-                scheduled_message=(
-                    "0/38 nodes are available: 1 node(s) had untolerated taint {node.kubernetes.io/unreachable: },"
-                    " 1 node(s) were unschedulable, 36 Insufficient nvidia.com/gpu. preemption: 0/38 nodes are available:"
-                    " 2 Preemption is not helpful for scheduling, 36 No preemption victims found for incoming pod."
-                ),
+                scheduled_message=NO_SUCH_CARD if family else NO_ROOM, traits=Traits(wishes=wishes),
             )  # fmt: skip

@@ -10,6 +10,11 @@ from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind, Record
 
 NOW = 1_790_000_000.0
+NO_SUCH_CARD = (
+    "0/38 nodes are available: 1 node(s) had untolerated taint {node.kubernetes.io/unreachable: }, 1 node(s) were"
+    " unschedulable, 36 node(s) didn't match Pod's node affinity/selector. preemption: 0/38 nodes are available: 38"
+    " Preemption is not helpful for scheduling."
+)
 POOLS = (
     ("h100", 20, 8, "NVIDIA-H100-80GB-HBM3", 80, "gpu-h100-8x"),
     ("a100", 12, 8, "NVIDIA-A100-SXM4-40GB", 40, "gpu-a100-8x"),
@@ -117,7 +122,7 @@ class Told(Records):
 
     def _events(self) -> None:
         rows = (
-            ("Warning", "FailedScheduling", "Pod", "team-c", "sweep-12-0-q2v9z", "0/38 nodes are available: 36 Insufficient nvidia.com/gpu", 1_900, 60, 14),
+            ("Warning", "FailedScheduling", "Pod", "team-c", "sweep-12-0-q2v9z", NO_SUCH_CARD, 1_900, 60, 14),
             ("Normal", "QuotaReserved", "Workload", "team-a", "mpijob-llm-7b-sft-1a2b3", "Quota reserved in ClusterQueue research, wait time since queued was 3s", 18_000, 18_000, 1),
             ("Warning", "NodeNotReady", "Node", "", "gpu-h100-19", "Node gpu-h100-19 status is now: NodeNotReady", 1_500, 1_500, 1),
             ("Normal", "MPIJobRunning", "MPIJob", "team-b", "asr-large", "MPIJob team-b/asr-large is running", 7_100, 7_100, 1),

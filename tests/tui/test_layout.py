@@ -185,7 +185,7 @@ async def test_a_pending_job_says_why_with_most_of_the_room(width: int) -> None:
         (why,) = looking.titles(header, ["Why"])
         room = width - why.start
         assert room >= (width // 3 if width < 160 else 80), header
-        whole = "needs 8 GPUs on one node: 36 nodes lack free GPUs, 1 is unreachable, 1 is cordoned"
+        whole = "no node has label nvidia.com/gpu.family=blackwell"
         # whole in its cell, or whole at the foot
         assert whole in " ".join(looking.text(app).split()), looking.text(app)
 

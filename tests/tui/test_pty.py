@@ -32,7 +32,7 @@ def test_jobs_from_the_first_frame_to_the_page_of_one(size: tuple[int, int]) -> 
         assert {row[state] for row in rows} <= set("●◌◔")
         gpus = titles.index("GPUs") + len("GPUs")
         assert all(re.search(r"\d+/\d+$", row[:gpus]) for row in rows), rows
-        assert "pending" in rows[0] and "needs 8 GPUs on one node" in rows[0]
+        assert "pending" in rows[0] and "no node has label" in rows[0]
         assert lines[-1].startswith(" enter open  w why  l logs")
 
         terminal.press("down", "down", "down", "down", "down", "enter")

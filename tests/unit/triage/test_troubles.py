@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -238,3 +239,12 @@ def test_whatever_comes_and_goes_each_trouble_stands_once_and_what_is_there_is_s
         assert active == subjects
         assert sum(one.is_resolved for one in shown) <= troubles.MOST_RESOLVED
         assert all(one.first_seconds <= at for one in shown)
+
+
+@pytest.mark.parametrize(("before", "after"), [("E2", "D14"), ("D14", "E2"), ("A18", "E7")])
+def test_a_crash_whose_log_was_not_read_yet_is_not_another_cause(before: str, after: str) -> None:
+    it = Troubles()
+    look(it, [finding(cause=before)], NOW)
+    it.acknowledge(acknowledged(is_bad=True, gpus=8, cause=before))
+    (one,) = look(it, [finding(cause=after)], NOW + 1)
+    assert one.acknowledged is not None

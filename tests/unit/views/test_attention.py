@@ -80,3 +80,18 @@ def test_a_resolved_row_says_so_and_offers_nothing() -> None:
 )
 def test_an_age_that_may_be_more_has_five_characters(seconds: float, text: str) -> None:
     assert at_least(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("is_wide", "subject"), [(True, "Needs a human 2 (21 objects)"), (False, "Needs a human 2")]
+)
+def test_titles_say_how_many_and_what_they_have_cost(is_wide: bool, subject: str) -> None:
+    queue = msgspec.structs.replace(WAITS, subject_key="q", gpus=100, jobs=19, since_seconds=NOW - 7_200)
+    rows = [row_of(one, NOW) for one in (trouble(queue), trouble(IDLE, first=NOW - 40))]
+    resolved = trouble(queue, is_resolved=True, gone_seconds=NOW - 60)
+    rows.append(row_of(resolved, NOW))
+    made = attention_table(rows, ViewState(), NOW, is_wide=is_wide)
+    titles = {one.id: one.title for one in made.columns}
+    assert (titles["subject"], titles["sentence"]) == (subject, "Why · GPU-hours lost: 200")
+    quiet = attention_table(rows[2:], ViewState(), NOW, is_wide=is_wide)
+    assert [one.title for one in quiet.columns if one.id == "sentence"] == ["Why"]
