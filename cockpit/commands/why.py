@@ -17,7 +17,7 @@ from cockpit.errors import Refused
 from cockpit.model.record import Kind
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.engine import advised, explain
-from cockpit.triage.verdict import Subject, Verdict
+from cockpit.triage.verdict import Change, Subject, Verdict
 from cockpit.views.why import lines
 
 NEEDS_A_HUMAN: Final = 3
@@ -96,11 +96,13 @@ def _tree(verdict: Verdict, attachment: Attachment, now_seconds: float) -> dict[
             "passing": verdict.funnel.passing,
             "steps": [one._asdict() for one in verdict.funnel.steps],
         },
-        "changes": [
-            {**plain(one), "target": None if one.target is None else _subject(one.target)}
-            for one in verdict.changes
-        ],
+        "changes": [_change(one) for one in verdict.changes],
     }
+
+
+def _change(one: Change) -> dict[str, Any]:
+    target = None if one.target is None else _subject(one.target)
+    return {**plain(one), "target": target, "steps": [_change(each) for each in one.steps]}
 
 
 def _subject(subject: Subject) -> dict[str, str]:

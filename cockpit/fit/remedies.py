@@ -32,6 +32,8 @@ _DROPS = {
     "unlabelled": ("drop_spread", "remove the spread over {}"),
 }
 """What keeps members off -> what is done about it, and in words."""
+DROPPED_BY: Mapping[str, str] = {block: kind for block, (kind, _) in _DROPS.items()}
+"""What keeps members off -> the kind of the remedy that takes the line away."""
 _HEALS = {"cordoned": ("uncordon_node", "uncordon {}"), "not ready": ("repair_node", "{} ready")}
 _PASSING = (well_known.NOT_READY, well_known.UNREACHABLE, well_known.UNSCHEDULABLE)
 """Taints that Kubernetes sets and takes away itself."""

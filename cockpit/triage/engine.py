@@ -11,6 +11,7 @@ from cockpit.model.record import Kind
 from cockpit.model.sureness import Sureness
 from cockpit.triage import composed, creation, job_walk, node_walk, starting, wanted
 from cockpit.triage.cause_found import CauseFound, finished
+from cockpit.triage.changes.begun import RUNS_AGAIN
 from cockpit.triage.changes.smallest import changes_for
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.expected_start import Progress, expected_start
@@ -37,7 +38,8 @@ def advised(verdict: Verdict, view: ClusterView, progress: Progress | None = Non
     job = job_behind(verdict.subject, view)
     is_waiting = verdict.subject.kind in ("job", "gang", "pod") and verdict.is_trouble
     if not is_waiting or (job is not None and job.state in JobState.ENDED):
-        return verdict
+        changes = changes_for(verdict, view) if verdict.cause in RUNS_AGAIN else ()
+        return msgspec.structs.replace(verdict, changes=changes) if changes else verdict
     if verdict.subject.kind == "gang" and job is not None:  # changes are made to the job
         asked = msgspec.structs.replace(verdict, subject=Subject("job", job.namespace, job.name))
     else:

@@ -70,13 +70,18 @@ class Funnel(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         return self.steps[-1].nodes if self.steps else self.nodes
 
 
+BETWEEN_COMMANDS = ("|", "&&")
+"""Words of a command that join two: the output of the first is read, or the first has succeeded."""
+
+
 class Change(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """The smallest change of its kind that unblocks the subject: an offer.
 
     `kind`: fewer_gpus, other_pool, other_queue, wait_for, suspend, kill, raise_maximum, tolerate, fix_claim,
     delete_worker, uncordon_node, create, ... `verb` is the id in the registry of verbs, "" where none exists
-    yet; `command` the argv of cockpit or kubectl. `is_checked`: fit was run on the changed view and the
-    subject starts.
+    yet; `command` the argv of cockpit or kubectl, of several with words of BETWEEN_COMMANDS between them.
+    `is_checked`: fit was run on the changed view and the subject starts. `steps` are the single changes of
+    one that is several, in their order, () else.
     """
 
     kind: str
@@ -85,6 +90,7 @@ class Change(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     command: tuple[str, ...] = ()
     is_checked: bool = False
     target: Subject | None = None
+    steps: tuple["Change", ...] = ()
 
 
 class Expected(msgspec.Struct, frozen=True, gc=False):

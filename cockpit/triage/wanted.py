@@ -112,7 +112,8 @@ def _of_pod(subject: Subject, view: ClusterView) -> Wanted | None:
     queue = _queue(job, view) if job is not None and pod.is_gated else ""
     holdup = _holdup(job, (pod,), queue)
     parts = tuple(_grouped((pod,), shapes))
-    return Wanted(subject=subject, parts=parts, holdup=holdup, queue=queue, job=job, pods=(pod,))
+    tree = None if job is None else tree_of(view, job.kind, job.namespace, job.name)
+    return Wanted(subject=subject, parts=parts, holdup=holdup, queue=queue, job=job, pods=(pod,), tree=tree)
 
 
 def _of_job(subject: Subject, job: Job, view: ClusterView) -> Wanted | None:

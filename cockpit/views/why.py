@@ -15,7 +15,7 @@ from cockpit.model.record import Condition
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.engine import job_behind
-from cockpit.triage.verdict import Change, Evidence, Expected, Funnel, Verdict
+from cockpit.triage.verdict import BETWEEN_COMMANDS, Change, Evidence, Expected, Funnel, Verdict
 from cockpit.views import format as fmt
 from cockpit.views.lazy_table import Field, LazyTable
 from cockpit.views.why_about import about, stages
@@ -125,7 +125,7 @@ def command_text(change: Change) -> str:
     """The command of an offer as one types it."""
     import shlex
 
-    return shlex.join(change.command)
+    return " ".join(one if one in BETWEEN_COMMANDS else shlex.quote(one) for one in change.command)
 
 
 # ---- when

@@ -186,6 +186,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name in sorted(wrong(found) - listed()):
         print(f"no longer right: {name}")
     print(judge.figures(found))
+    print(judge.offer_figures(found))
     return 0
 
 

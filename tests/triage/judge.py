@@ -6,12 +6,15 @@ from dataclasses import dataclass
 
 from cockpit.model.sureness import Sureness
 from cockpit.triage.cluster_view import ClusterView
-from cockpit.triage.engine import explain
+from cockpit.triage.engine import advised, explain
 from cockpit.triage.verdict import Verdict
 from tests.triage.case import Case
+from tests.triage.hands import Hands, hands_of
 from tests.triage.world import view_of
 
 RIGHT_SHARE = 0.97
+OFFERED_SHARE = 0.70
+"""Of the cases whose remedy is in somebody's hands."""
 LONGEST = 100
 _LEFT_OF_A_NAME = 6
 """Letters that a shortened name must keep."""
@@ -39,6 +42,16 @@ class Judgement:
     def is_right(self) -> bool:
         """Cause, names and length."""
         return self.is_cause_right and not self.missing and self.is_short
+
+    @property
+    def hands(self) -> Hands:
+        """Whose hands the remedy is in."""
+        return hands_of(self.case)
+
+    @property
+    def is_offered(self) -> bool:
+        """A change is offered, and each of them was tried."""
+        return bool(self.verdict.changes) and all(one.is_checked for one in self.verdict.changes)
 
     @property
     def is_wrong_with_proof(self) -> bool:
@@ -83,10 +96,11 @@ def is_named(name: str, sentence: str) -> bool:
 
 
 def judged(cases: Iterable[Case], view: Callable[[Case], ClusterView] = view_of) -> list[Judgement]:
-    """The engine asked about every case."""
+    """The engine asked about every case, and what it would do about it: as *Why* and `cockpit why` do."""
     found = []
     for one in cases:
-        verdict = explain(one.file.subject, view(one))
+        known = view(one)
+        verdict = advised(explain(one.file.subject, known), known)
         missing = tuple(name for name in one.file.names if not is_named(name, verdict.sentence))
         found.append(Judgement(one, verdict, missing))
     return found
@@ -102,6 +116,30 @@ def reaches_bars(found: Sequence[Judgement]) -> bool:
     )
 
 
+def in_hands(found: Iterable[Judgement]) -> list[Judgement]:
+    """Those whose remedy is in a user's or an admin's hands."""
+    return [one for one in found if one.hands.is_somebody]
+
+
+def offers_enough(found: Sequence[Judgement]) -> bool:
+    """An offer in at least 70 % of the cases whose remedy is in somebody's hands."""
+    due = in_hands(found)
+    return sum(one.is_offered for one in due) >= OFFERED_SHARE * len(due)
+
+
+def offer_figures(found: Sequence[Judgement]) -> str:
+    """One line: in how many of those that are due an offer is made."""
+    due = in_hands(found)
+    if not due:
+        return "no case whose remedy is in somebody's hands"
+    made = sum(one.is_offered for one in due)
+    besides = sum(one.is_offered for one in found) - made
+    return (
+        f"remedy in a user's or admin's hands in {len(due)}, an offer made in {made} of these"
+        f" ({made / len(due):.0%}) and in {besides} others"
+    )
+
+
 def figures(found: Sequence[Judgement]) -> str:
     """One line: how many, how many right, how many wrong with proof."""
     if not found:
@@ -110,12 +148,11 @@ def figures(found: Sequence[Judgement]) -> str:
     whole = sum(one.is_right for one in found)
     proved = sum(one.is_wrong_with_proof for one in found)
     real = sum(one.case.file.recorded.is_real for one in found)
-    offered = sum(bool(one.verdict.changes) for one in found)
     double = [one for one in found if one.case.file.also]
     seen = sum(set(one.case.file.also) <= set(one.verdict.also) for one in double)
     return (
         f"{len(found)} cases, {real} recorded from components, {len(double)} with a second cause; "
         f"top cause right in {causes} ({causes / len(found):.0%}), with names and length in {whole} "
-        f"({whole / len(found):.0%}), second cause seen in {seen} of {len(double)}, an offer in {offered}, "
+        f"({whole / len(found):.0%}), second cause seen in {seen} of {len(double)}, "
         f"wrong with proof {proved}"
     )

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from tests.triage.case import Case, row_order
-from tests.triage.judge import Judgement, figures
+from tests.triage.judge import Judgement, figures, offer_figures
 
 COUNTS = {"A": 19, "B": 26, "C": 34, "D": 19, "E": 11}
 ROWS = tuple(f"{level}{number}" for level, count in COUNTS.items() for number in range(1, count + 1))
@@ -28,10 +28,12 @@ def page(found: Sequence[Judgement], watched: Sequence[Judgement]) -> str:
         f"{figures(found)[0].upper()}{figures(found)[1:]}.",
         f"Rows with a case: {len(ROWS) - len(without)} of {len(ROWS)}"
         + (f"; without one: {', '.join(without)}." if without else "."),
+        f"{offer_figures(found)[0].upper()}{offer_figures(found)[1:]}; whose hands, and why nobody's, is in"
+        " `hands.txt`.",
         f"From what is watched alone (nothing read on demand, no objects, no log lines) {alone} are right.",
         "",
-        "| row | case | recorded from | result | sentence | also |",
-        "| --- | --- | --- | --- | --- | --- |",
+        "| row | case | recorded from | result | sentence | also | hands | offers |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     ordered = sorted(found, key=lambda one: (row_order(row_of(one.case)), one.case.name))
     return "\n".join([*head, *(_line(one) for one in ordered)]) + "\n"
@@ -42,4 +44,8 @@ def _line(one: Judgement) -> str:
     sentence = one.verdict.sentence.replace("|", "\\|")
     also = ", ".join(file.also)
     row = row_of(one.case) if row_of(one.case) == file.top else f"{row_of(one.case)} ({file.top})"
-    return f"| {row} | {one.case.name} | {file.recorded.source} | {one.result} | {sentence} | {also} |"
+    offers = "; ".join(each.words.replace("|", "\\|") for each in one.verdict.changes)
+    return (
+        f"| {row} | {one.case.name} | {file.recorded.source} | {one.result} | {sentence} | {also} |"
+        f" {one.hands.whose} | {offers} |"
+    )

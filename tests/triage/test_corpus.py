@@ -4,8 +4,19 @@ from pathlib import Path
 
 import pytest
 
+from cockpit.catalogue import BY_ID
+from cockpit.catalogue.row import Mender
 from tests.triage.case import CASES, read_cases
-from tests.triage.judge import Judgement, is_named, judged, reaches_bars
+from tests.triage.hands import HANDS, all_hands
+from tests.triage.judge import (
+    Judgement,
+    in_hands,
+    is_named,
+    judged,
+    offer_figures,
+    offers_enough,
+    reaches_bars,
+)
 from tests.triage.scripts import ALL
 from tests.triage.stage import SCRIPTS
 from tests.triage.table import ROWS
@@ -31,6 +42,23 @@ def test_what_is_right_stays_right_and_the_list_of_the_others_shrinks(found: lis
 def test_the_bars_hold_once_the_list_is_empty(found: list[Judgement]) -> None:
     if not LISTED.read_text().split():
         assert reaches_bars(found)
+
+
+def test_offers_are_made_where_the_remedy_is_in_somebodys_hands(found: list[Judgement]) -> None:
+    without = [one.case.name for one in in_hands(found) if not one.is_offered]
+    assert offers_enough(found), f"{offer_figures(found)}; without: {' '.join(without)}"
+
+
+def test_every_row_says_whose_hands_its_remedy_is_in() -> None:
+    known = all_hands()
+    assert set(ROWS) <= set(known)
+    assert all(one.whose in HANDS and one.why for one in known.values())
+    for row in ROWS:  # who is not named as mending it has nothing to be offered
+        assert known[row].whose in (BY_ID[row].mender, "nobody")
+        if BY_ID[row].mender is Mender.INFRA:
+            assert known[row].whose == "nobody"
+    others = set(known) - set(ROWS)
+    assert others <= set(SCRIPTS)
 
 
 def test_every_case_is_of_a_row_and_of_a_script_that_is_there() -> None:

@@ -5,13 +5,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from cockpit.fit.pod_sets import pod_sets
-from cockpit.fit.what_if import WhatIf
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.triage.changes.offer import short
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.verdict import Change, Subject
-from cockpit.triage.wanted import Tree, Wanted, job_of, tree_of
+from cockpit.triage.wanted import Tree, job_of, tree_of
 
 _WORDS: Final = {
     "ServiceAccount": ("service account", "serviceaccount"),
@@ -29,32 +28,22 @@ class Named(NamedTuple):
     name: str
 
 
-def create_named(subject: Subject, view: ClusterView, wanted: Wanted | None) -> tuple[Change, ...]:
-    """The one object that is missing, where the subject starts once it is there; () where several are
-    missing."""
+def create_named(subject: Subject, view: ClusterView) -> Change | None:
+    """To create the one object that is missing; None where none is, or several are."""
     specs, space = _specs(subject, view)
     missing = {one for spec in specs for one in named_by(spec) if not _exists(view, one, space)}
     if len(missing) != 1:
-        return ()
+        return None
     (one,) = missing
-    bound = _is_bound(subject, view)
-    if not bound:
-        parts = wanted.parts if wanted is not None else ()
-        queue = wanted.queue if wanted is not None else ""
-        if not parts or not WhatIf(parts=parts, queue=queue, around=view.around).starts(view.store):
-            return ()
     words, plural = _WORDS[one.kind]
     where = "" if one.kind in _WIDE else f" in {short(space)}"
     place = () if one.kind in _WIDE else ("-n", space)
     more = ("--value=0",) if one.kind == "PriorityClass" else ()
-    return (
-        Change(
-            kind="create",
-            words=f"create {words} {short(one.name)}{where}",
-            command=("kubectl", "create", plural, one.name, *place, *more),
-            is_checked=True,
-            target=Subject(plural, "" if one.kind in _WIDE else space, one.name),
-        ),
+    return Change(
+        kind="create",
+        words=f"create {words} {short(one.name)}{where}",
+        command=("kubectl", "create", plural, one.name, *place, *more),
+        target=Subject(plural, "" if one.kind in _WIDE else space, one.name),
     )
 
 
@@ -85,7 +74,7 @@ def _pod_specs(names: Iterable[str], space: str, view: ClusterView) -> list[Mapp
     return [tree["spec"] for tree in trees if tree is not None and isinstance(tree.get("spec"), Mapping)]
 
 
-def _is_bound(subject: Subject, view: ClusterView) -> bool:
+def is_bound(subject: Subject, view: ClusterView) -> bool:
     """Whether every pod of it has its node."""
     if subject.kind == "pod":
         pod: Pod | None = view.store.by_key(Kind.POD, subject.key)

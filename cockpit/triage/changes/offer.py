@@ -1,7 +1,8 @@
 """A change before it is tried: what it would be in words and as a command, and the cluster as it would be."""
 
-from collections.abc import Iterator
-from typing import NamedTuple
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 from cockpit.fit.gang import FitAnswer
 from cockpit.fit.what_if import WhatIf
@@ -9,17 +10,18 @@ from cockpit.model.gang import ClusterQueue, LocalQueue
 from cockpit.model.record import Kind, Record
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.verdict import Change, Subject
-from cockpit.triage.wanted import Wanted, local_queue
+from cockpit.triage.wanted import Tree, Wanted, local_queue
 
 
 class ChangeOffer(NamedTuple):
     """`cost` orders: what costs nobody anything comes first, then what the job itself gives up, then time,
     then money, last the work of others. Of one `kind` on one `target` only the smallest that works is
-    offered."""
+    offered. `tree` is the job's object as it would be, None where it stays."""
 
     cost: int
     change: Change
     then: WhatIf
+    tree: Tree | None = None
 
 
 FREE = 0
@@ -91,3 +93,24 @@ def short(name: str, limit: int = 32) -> str:
         return name
     head = (limit - 1) // 2
     return f"{name[:head]}…{name[len(name) - (limit - 1 - head) :]}"
+
+
+def applied(manifest: Mapping[str, Any]) -> tuple[str, ...]:
+    """The command that creates an object that is known whole."""
+    return ("echo", json.dumps(manifest, separators=(",", ":")), "|", "kubectl", "apply", "-f", "-")
+
+
+def json_patch(words: tuple[str, ...], *operations: Mapping[str, Any]) -> tuple[str, ...]:
+    """`kubectl patch WORDS` with these operations."""
+    text = json.dumps(list(operations), separators=(",", ":"))
+    return ("kubectl", "patch", *words, "--type=json", "-p", text)
+
+
+def merge_patch(words: tuple[str, ...], change: Mapping[str, Any]) -> tuple[str, ...]:
+    """`kubectl patch WORDS` with these fields."""
+    return ("kubectl", "patch", *words, "--type=merge", "-p", json.dumps(change, separators=(",", ":")))
+
+
+def member_word(role: str) -> str:
+    """What a member is called: pods that have no role of their own are told as pods."""
+    return "pod" if role == "main" else role

@@ -6,12 +6,15 @@ from typing import Final
 
 import msgspec
 
-from cockpit.fit.remedies import FitRemedy
+from cockpit.fit.node_filters import Block
+from cockpit.fit.remedies import DROPPED_BY, FitRemedy
 from cockpit.fit.shape import Part
 from cockpit.gangs.sentence import counted
 from cockpit.k8s import labels as well_known
 from cockpit.k8s.gpu_resources import resource_word
 from cockpit.model.record import Kind, label
+from cockpit.triage.changes.job_edits import edit_offer, in_each
+from cockpit.triage.changes.line_drops import DROPS, other_selector
 from cockpit.triage.changes.offer import (
     FREE,
     MONEY,
@@ -21,6 +24,7 @@ from cockpit.triage.changes.offer import (
     ChangeOffers,
     Desk,
     cockpit,
+    member_word,
     node,
     short,
 )
@@ -39,6 +43,7 @@ _KUBERNETES_OWN: Final = ("node.kubernetes.io", "node.cloudprovider.kubernetes.i
 """Taints that say that something is wrong with the node: who tolerates memory pressure is evicted by it."""
 _MOST_VALUES: Final = 4
 _NAMED: Final = 3
+_MOST_PARTIAL: Final = 2
 
 
 def own_lines(desk: Desk) -> ChangeOffers:
@@ -49,12 +54,42 @@ def own_lines(desk: Desk) -> ChangeOffers:
         parts = list(desk.wanted.parts)
         if way.part is not None:
             parts[short_part] = way.part
+        is_of_the_pod = way.kind == "tolerate" and len(desk.wanted.pods) == 1  # one that is there takes it
+        if not is_of_the_pod and (line := _line(desk, way.kind, way.detail)) is not None:
+            yield line
+            continue
         records = tuple((Kind.NODE, one) for one in way.nodes)
         then = msgspec.structs.replace(desk.base, parts=tuple(parts), records=records)
         found = _change(desk, way, part)
         if found is not None:
             yield ChangeOffer(found[0], found[1], then)
     yield from _other_values(desk, short_part)
+
+
+def _line(desk: Desk, kind: str, detail: str) -> ChangeOffer | None:
+    """Another line of the job by a command that makes it anew; None where its object was not read, and for
+    taints that say that something is wrong with a node."""
+    drop = DROPS.get(kind)
+    is_own = kind == "tolerate" and detail.partition("/")[0] in _KUBERNETES_OWN
+    if drop is None or is_own:
+        return None
+    words = "tolerating the taint {}" if kind == "tolerate" else _OWN_LINES[kind]
+    found = in_each(desk, lambda place: drop(place, detail))
+    cost = OWN_LINE + (2 if kind == "tolerate" else 4)
+    return edit_offer(desk, cost, kind, f"made anew {words.format(detail)}", found)
+
+
+def partial_lines(desk: Desk) -> ChangeOffers:
+    """Lines of the job that keep it off most nodes, whether or not it would start without one of them."""
+    for one in desk.answer.parts:
+        alone: dict[Block, int] = {}
+        for look in one.node_fits if one.missing else ():
+            for block in dict.fromkeys(look.blocks):
+                alone[block] = alone.get(block, 0) + 1
+        for block in sorted(alone, key=lambda each: (-alone[each], each))[:_MOST_PARTIAL]:
+            offer = _line(desk, DROPPED_BY.get(block.kind, ""), block.detail)
+            if offer is not None:
+                yield offer
 
 
 def _change(desk: Desk, way: FitRemedy, part: Part) -> tuple[int, Change] | None:
@@ -133,7 +168,9 @@ def _fewer_gpus(desk: Desk, part: Part, then: Part) -> tuple[int, Change]:
     unit = resource_word(part.shape.gpu_resource, each)
     words = f"{each} {unit} instead of {before}"
     if part.count > 1:
-        words = f"{each} {unit} instead of {before} for each of its {counted(part.count, part.role)}"
+        words = (
+            f"{each} {unit} instead of {before} for each of its {counted(part.count, member_word(part.role))}"
+        )
     change = Change(
         kind="fewer_gpus",
         words=words,
@@ -154,7 +191,7 @@ def _fewer_members(desk: Desk, part: Part, then: Part) -> tuple[int, Change]:
     flag = ("--to", str(after)) if resizes else ("--workers", str(after))
     change = Change(
         kind="fewer_members",
-        words=f"{counted(after, part.role)} instead of {there + part.count}",
+        words=f"{counted(after, member_word(part.role))} instead of {there + part.count}",
         verb=verb,
         command=cockpit(verb, desk.name, *flag),
         target=desk.wanted.subject,
@@ -180,11 +217,17 @@ def _other_values(desk: Desk, at: int) -> ChangeOffers:
             pairs = tuple(
                 (key, other) if name == key else (name, held) for name, held in part.shape.node_selector
             )
+            found = in_each(desk, lambda place, key=key, other=other: other_selector(place, key, other))  # type: ignore[misc]
+            change = _elsewhere(desk, key, value, other)
+            anew = edit_offer(desk, OWN_LINE, change.kind, f"made anew {change.words}", found, change.target)
+            if anew is not None:
+                yield anew
+                continue
             shape = msgspec.structs.replace(part.shape, node_selector=pairs)
             parts = list(desk.wanted.parts)
             parts[at] = Part(part.role, part.count, shape)
             then = msgspec.structs.replace(desk.base, parts=tuple(parts))
-            yield ChangeOffer(OWN_LINE, _elsewhere(desk, key, value, other), then)
+            yield ChangeOffer(OWN_LINE, change, then)
 
 
 def _elsewhere(desk: Desk, key: str, value: str, other: str) -> Change:

@@ -5,16 +5,20 @@ from typing import Final
 
 import msgspec
 
-from cockpit.fit.gang import FitAnswer
+from cockpit.fit.gang import FitAnswer, fit
+from cockpit.fit.what_if import changed_store
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage.changes.absent import absent, failed_worker
+from cockpit.triage.changes.begun import of_begun
 from cockpit.triage.changes.more_nodes import more_nodes
-from cockpit.triage.changes.named import create_named
+from cockpit.triage.changes.named import create_named, is_bound
 from cockpit.triage.changes.namespace_quota import namespace_quota
-from cockpit.triage.changes.offer import ChangeOffer, Desk
+from cockpit.triage.changes.offer import FREE, ChangeOffer, Desk
 from cockpit.triage.changes.other_jobs import other_jobs
-from cockpit.triage.changes.own_lines import own_lines
+from cockpit.triage.changes.own_admission import ADMISSIONS
+from cockpit.triage.changes.own_lines import own_lines, partial_lines
+from cockpit.triage.changes.own_refusals import REFUSALS, smaller_for_quota
 from cockpit.triage.changes.quotas import is_open, quotas, resumed
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.verdict import Change, Verdict
@@ -42,21 +46,139 @@ def changes_for(
 ) -> tuple[Change, ...]:
     """Changes after which the verdict's subject starts, the smallest first; () where none is known, where
     waiting is the cure, or where what it asks for was not read. Each was tried by a fit on the changed
-    cluster. `demand` is the subject's, where it was worked out before."""
+    cluster. Where no change alone does, two that do together. `demand` is the subject's, where it was worked
+    out before."""
     subject = verdict.subject
     if verdict.cause in CURED_BY_WAITING or not _sees_all(view.store):
         return ()
+    if begun := of_begun(verdict, view):
+        return begun
     demand = demand or Demand(subject, view)
-    wanted = demand.wanted
+    wanted, named = demand.wanted, create_named(subject, view)
+    if named is not None and is_bound(subject, view):
+        return (msgspec.structs.replace(named, is_checked=True),)
     if wanted is None or wanted.holdup in (Holdup.MAKER, Holdup.SCHEDULER):
-        found = create_named(subject, view, wanted) or failed_worker(subject, view)
+        found = failed_worker(subject, view)
         if found or wanted is None:
             return found
-    if wanted.holdup is Holdup.OTHER:
-        return ()
-    answer = demand.answer
-    offers = sorted(_offers(Desk(wanted, view, answer)), key=lambda one: (one.cost, one.change.words))
-    return _that_start(offers, view, answer, most)
+    desk = Desk(wanted, view, demand.answer)
+    known = [*_of_cause(desk, verdict)]
+    if named is not None and wanted.holdup in (Holdup.MAKER, Holdup.SCHEDULER):
+        known = [ChangeOffer(FREE + 1, named, desk.base)]
+    elif verdict.cause not in _UNSEEN and wanted.holdup is not Holdup.OTHER:
+        known += _offers(desk)
+    offers = sorted(known, key=_order)
+    return _that_start(offers, view, desk.answer, most) or pairs(offers, desk, most)
+
+
+def _order(offer: ChangeOffer) -> tuple[int, str]:
+    return offer.cost, offer.change.words
+
+
+_UNSEEN: Final = frozenset(
+    (
+        *("A2", "A3", "A4", "A5", "A8", "A9", "A10", "A11", "A12", "A13", "A14", "A15", "A16", "A17", "A18"),
+        *(
+            "A19",
+            "B3",
+            "B7",
+            "B8",
+            "B9",
+            "B11",
+            "B13",
+            "B14",
+            "B16",
+            "B18",
+            "B19",
+            "B20",
+            "B21",
+            "B23",
+            "B24",
+        ),
+        *("C12", "C14", "C15", "C16", "C17", "C18", "C19", "C23", "C24", "C26", "C30"),
+    )
+)
+"""Causes that no fit sees: room and quota start nothing while one of them stands."""
+
+
+def _of_cause(desk: Desk, verdict: Verdict) -> Iterator[ChangeOffer]:
+    """What helps against the cause itself."""
+    asked = REFUSALS.get(verdict.cause) or ADMISSIONS.get(verdict.cause)
+    if asked is not None:
+        yield from asked(desk, verdict)
+
+
+# ---- two together
+
+
+def pairs(offers: Sequence[ChangeOffer], desk: Desk, most: int) -> tuple[Change, ...]:
+    """Two changes that start the subject together, where the first alone does not."""
+    first = [one for one in offers if _may_come_first(one)]
+    first += [
+        one
+        for one in partial_lines(desk)
+        if one.change.command not in [each.change.command for each in first]
+    ]
+    chosen: list[Change] = []
+    for one in first[:_MOST_FIRST]:
+        then = _after(desk, one)
+        second = sorted((*_of_seats(then), *_of_quota(then)), key=_order)
+        found = _that_start(second, then.view, then.answer, 2)
+        taken = {each.kind for each in chosen}
+        both = (_together(one.change, other) for other in found)
+        chosen += [each for each in both if each.kind not in taken]
+        if len(chosen) >= most:
+            break
+    return tuple(chosen[:most])
+
+
+_MOST_FIRST: Final = 3
+_LAST: Final = frozenset(
+    (
+        *("wait_for", "suspend", "kill", "more_nodes", "scale_pool", "raise_maximum", "fewer_gpus"),
+        *("fewer_members", "force_delete", "repair_node"),
+    )
+)
+"""Kinds that are about room: they come second."""
+
+
+def _may_come_first(offer: ChangeOffer) -> bool:
+    is_lost = offer.change.kind == "drop_gate" and offer.tree is None  # a job made anew has its gate again
+    return offer.change.kind not in _LAST and not is_lost
+
+
+def _after(desk: Desk, offer: ChangeOffer) -> Desk:
+    """The desk as it would be after the change."""
+    then, wanted = offer.then, desk.wanted
+    store = changed_store(desk.view.store, then.records, then.without)
+    view = msgspec.structs.replace(desk.view, store=store, around=then.around)
+    wanted = msgspec.structs.replace(
+        wanted,
+        parts=then.parts,
+        queue=then.queue,
+        tree=offer.tree or wanted.tree,
+        pods=() if offer.tree else wanted.pods,
+    )
+    return Desk(wanted, view, fit(store, then.parts, queue=then.queue, surroundings=then.around))
+
+
+def _of_quota(desk: Desk) -> Iterator[ChangeOffer]:
+    if desk.answer.shortage is not None:
+        yield from quotas(desk)
+        yield from smaller_for_quota(desk)
+
+
+def _together(first: Change, second: Change) -> Change:
+    command = (*first.command, "&&", *second.command) if second.command else first.command
+    return Change(
+        kind=f"{first.kind} {second.kind}",
+        words=f"{first.words}, then {second.words}",
+        verb="" if second.command else first.verb,
+        command=command,
+        is_checked=True,
+        target=first.target,
+        steps=(first, second),
+    )
 
 
 def _that_start(
@@ -103,6 +225,8 @@ def _of_the_queue(desk: Desk) -> Iterator[ChangeOffer]:
         yield from (one for one in found if one.change.kind in _QUEUE_KINDS)
         return
     yield from quotas(desk)
+    if desk.answer.shortage is not None:
+        yield from smaller_for_quota(desk)
     yield from _of_seats(desk)
 
 

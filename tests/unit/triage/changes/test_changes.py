@@ -288,4 +288,4 @@ def test_only_what_waits_for_a_seat_is_offered_one(kind: str) -> None:
 
 def test_another_value_of_the_selector_is_named() -> None:
     trees = [node("a", labels={POOL: "a100"}), *waiting(nodeSelector={POOL: "h100"})]
-    assert offers(view_of(trees))["other_pool"].words == f"on {POOL}=a100 instead of h100"
+    assert offers(view_of(trees))["other_pool"].words == f"made anew on {POOL}=a100 instead of h100"

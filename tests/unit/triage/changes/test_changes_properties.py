@@ -85,6 +85,10 @@ def without(trees: list[Tree], *names: str) -> list[Tree]:
 
 def done(change: Change, trees: list[Tree]) -> list[Tree]:
     """What the command of the change does to the objects."""
+    for step in change.steps:
+        trees = done(step, trees)
+    if change.steps:
+        return trees
     trees = copy.deepcopy(trees)
     words = [one for one in change.command if one != "--write"]
     match change.kind:
@@ -101,7 +105,8 @@ def done(change: Change, trees: list[Tree]) -> list[Tree]:
         case "fewer_gpus":
             return reworked(trees, gpus=int(words[words.index("--gpus") + 1]))
         case "fewer_members":
-            return reworked(trees, members=int(words[words.index("--to") + 1]))
+            flag = "--to" if "--to" in words else "--workers"
+            return reworked(trees, members=int(words[words.index(flag) + 1]))
         case "tolerate":
             return reworked(trees, tolerations=[{"key": "team", "operator": "Exists"}])
         case "other_pool":

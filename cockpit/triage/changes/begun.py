@@ -1,0 +1,88 @@
+"""Pods that have their node and do not run, or have ended: nothing but making what they name, or making them
+anew, helps."""
+
+import msgspec
+
+from cockpit.fit.what_if import WhatIf
+from cockpit.jobs.planned import planned_gang
+from cockpit.triage.changes.job_edits import Operation, edit_command, edited
+from cockpit.triage.changes.offer import short
+from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.verdict import Change, Subject, Verdict
+from cockpit.triage.wanted import Tree, job_of, tree_of
+
+_CREATED = {"configmap": ("create", "configmap"), "secret": ("create", "secret", "generic")}
+_FINAL = ("D11", "D12", "D15")
+_DEADLINE = "activeDeadlineSeconds"
+RUNS_AGAIN = (*_FINAL, "E11")
+"""Causes that may have ended the job, and after which it can be made to run again."""
+
+
+def of_begun(verdict: Verdict, view: ClusterView) -> tuple[Change, ...]:
+    """Changes after which what has a node already, or has ended, runs; () where none is known."""
+    if verdict.cause in ("D3", "D6"):
+        return _object_made(verdict)
+    if verdict.cause in _FINAL:
+        return _anew(verdict, view, (), "made anew: its pod is final")
+    if verdict.cause == "E11":
+        return _later_deadline(verdict, view)
+    return ()
+
+
+def _object_made(verdict: Verdict) -> tuple[Change, ...]:
+    """Where a pod has its node nothing else is needed: its kubelet tries again."""
+    kind, name, space = verdict.fact("kind").lower(), verdict.fact("object"), verdict.subject.namespace
+    words = _CREATED.get(kind)
+    if words is None or not name:
+        return ()
+    return (
+        Change(
+            kind="create",
+            words=f"create {kind} {short(name)} in {short(space)}, with what the container reads",
+            command=("kubectl", *words, name, "-n", space),
+            is_checked=True,
+            target=Subject(kind, space, name),
+        ),
+    )
+
+
+def _tree(subject: Subject, view: ClusterView) -> Tree | None:
+    job = job_of(subject, view) if subject.kind in ("job", "gang") else None
+    if job is not None:
+        return tree_of(view, job.kind, job.namespace, job.name)
+    found = tree_of(view, "Pod", subject.namespace, subject.name) if subject.kind == "pod" else None
+    return None if found is None or found["metadata"].get("ownerReferences") else found
+
+
+def _anew(
+    verdict: Verdict, view: ClusterView, operations: tuple[Operation, ...], words: str
+) -> tuple[Change, ...]:
+    tree = _tree(verdict.subject, view)
+    if tree is None:
+        return ()
+    spec = tree["spec"]
+    if tree["kind"] == "Pod" and "nodeName" in spec:
+        operations = (*operations, {"op": "remove", "path": "/spec/nodeName"})
+    job = job_of(verdict.subject, view)
+    members = () if job is None else view.jobs.members(job.key)
+    then = WhatIf(
+        parts=planned_gang(edited(tree, operations), verdict.subject.namespace),
+        around=view.around,
+        without=frozenset(one.uid for one in members),
+    )
+    if not then.parts or not then.starts(view.store):
+        return ()
+    command = edit_command(tree, operations)
+    change = Change(kind="made_anew", words=words, command=command, target=verdict.subject)
+    return (msgspec.structs.replace(change, is_checked=True),)
+
+
+def _later_deadline(verdict: Verdict, view: ClusterView) -> tuple[Change, ...]:
+    """The job runs again without the deadline that ended it."""
+    spec = (_tree(verdict.subject, view) or {}).get("spec") or {}
+    for path, held in (("/spec", spec), ("/spec/runPolicy", spec.get("runPolicy") or {})):
+        if _DEADLINE in held:
+            words = f"made anew without its deadline of {held[_DEADLINE]} s"
+            gone: Operation = {"op": "remove", "path": f"{path}/{_DEADLINE}"}
+            return _anew(verdict, view, (gone,), words)
+    return ()

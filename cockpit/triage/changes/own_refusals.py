@@ -1,0 +1,310 @@
+"""What the API server or a controller refuses in a job's object, and the change that it would take: another
+line, another name, a class that is created, a label of the namespace."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from cockpit.fit.quota import shortage
+from cockpit.fit.shape import Part
+from cockpit.fit.what_if import WhatIf
+from cockpit.gangs import registry
+from cockpit.gangs.sentence import counted
+from cockpit.k8s.gpu_resources import is_gpu_resource, resource_word
+from cockpit.model.record import Kind
+from cockpit.triage.changes.job_edits import Operation, PodSpecPlace, edit_offer, in_each, own_object, pointed
+from cockpit.triage.changes.line_drops import field_removed, other_request, other_resource
+from cockpit.triage.changes.offer import (
+    FREE,
+    OTHERS,
+    OWN_LINE,
+    OWN_SIZE,
+    ChangeOffer,
+    ChangeOffers,
+    Desk,
+    applied,
+    cockpit,
+    json_patch,
+    member_word,
+    short,
+)
+from cockpit.triage.verdict import Change, Subject, Verdict
+
+_LONGEST_NAME: Final = 40
+"""Leaves room for what controllers put behind it: 63 in all."""
+_ENFORCED: Final = "pod-security.kubernetes.io/enforce"
+_PER_POD: Final = ("limits.", "requests.")
+_HOST_FIELDS: Final = ("hostNetwork", "hostPID", "hostIPC")
+
+
+def _one(found: ChangeOffer | None) -> Iterator[ChangeOffer]:
+    if found is not None:
+        yield found
+
+
+def limits_stated(desk: Desk, verdict: Verdict) -> ChangeOffers:
+    """The limits or requests that a quota demands: as much as is requested already."""
+    trees = desk.view.trees.get(("ResourceQuota", desk.wanted.namespace), ())
+    quota = next((one for one in trees if one["metadata"].get("name") == verdict.fact("quota")), {})
+    fields = [one for one in (quota.get("spec") or {}).get("hard") or () if one.startswith(_PER_POD)]
+
+    def lines(place: PodSpecPlace) -> Iterator[Operation]:
+        for pointer, container in place.containers():
+            held = container.get("resources") or {}
+            for side, _, resource in (one.partition(".") for one in fields):
+                other = (held.get("limits" if side == "requests" else "requests") or {}).get(resource)
+                if other is None or resource in (held.get(side) or {}):
+                    continue
+                if side in held:
+                    yield _add(f"{pointer}/resources/{side}{pointed(resource)}", other)
+                else:
+                    yield _add(f"{pointer}/resources/{side}", {resource: other})
+
+    found = in_each(desk, lines)
+    amounts = " and ".join(
+        f"{field} {one['value'] if isinstance(one['value'], str) else next(iter(one['value'].values()))}"
+        for field, one in zip(fields, found, strict=False)
+    )
+    yield from _one(edit_offer(desk, OWN_LINE, "state_limits", f"made anew with {amounts}", found))
+
+
+def _add(path: str, value: Any) -> Operation:
+    return {"op": "add", "path": path, "value": value}
+
+
+def within_range(desk: Desk, verdict: Verdict) -> ChangeOffers:
+    """A container that asks for what the LimitRange allows."""
+    resource, bound, asked = (verdict.fact(one) for one in ("resource", "bound", "asked"))
+    if not resource or not bound or verdict.fact("whom") not in ("Container", "Pod"):
+        return
+    found = in_each(desk, lambda place: other_request(place, resource, bound))
+    unit = resource_word(resource, 1 if bound == "1" else 2)
+    words = f"made anew with {bound} {unit} instead of {asked}"
+    yield from _one(edit_offer(desk, OWN_SIZE, "within_range", words, found))
+
+
+def laxer_namespace(desk: Desk, verdict: Verdict) -> ChangeOffers:
+    """The namespace's Pod Security level that such pods need: an admin's decision, so it comes last."""
+    tree, space = own_object(desk), desk.wanted.namespace
+    if tree is None:
+        return
+    needs: list[Operation] = in_each(desk, _beyond_baseline)
+    level = "privileged" if needs else "baseline"
+    if level == verdict.fact("level"):
+        return
+    change = Change(
+        kind="pod_security",
+        words=f"let namespace {short(space)} run {level} pods (Pod Security)",
+        command=("kubectl", "label", "namespace", space, f"{_ENFORCED}={level}", "--overwrite"),
+        target=Subject("namespace", "", space),
+    )
+    yield ChangeOffer(OTHERS, change, desk.base)
+
+
+def _beyond_baseline(place: PodSpecPlace) -> Iterator[Operation]:
+    """Something for each line of a spec that the level *baseline* forbids (pod-security-admission
+    policy/check_*.go)."""
+    spec = place.spec
+    for field in _HOST_FIELDS:
+        yield from field_removed(place, field) if spec.get(field) else ()
+    for volume in spec.get("volumes") or ():
+        if "hostPath" in volume:
+            yield {"op": "test", "path": place.pointer}
+    for pointer, container in place.containers():
+        if (container.get("securityContext") or {}).get("privileged"):
+            yield {"op": "test", "path": pointer}
+        if any(one.get("hostPort") for one in container.get("ports") or ()):
+            yield {"op": "test", "path": pointer}
+
+
+def queue_priority(desk: Desk, verdict: Verdict) -> ChangeOffers:
+    """The queue's priority class that the job names is created, or the job names none."""
+    kind, name = verdict.fact("kind"), verdict.fact("priority_class")
+    job = desk.wanted.job
+    for engine in registry.engines_by_quota():
+        if engine.priority_kind[1] != kind or not name or job is None or not engine.priority_label:
+            continue
+        version = engine.priority_kind[0]
+        manifest = {"apiVersion": version, "kind": kind, "metadata": {"name": name}, "value": 0}
+        create = Change(
+            kind="create",
+            words=f"create {kind} {short(name)} of priority 0",
+            command=applied(manifest),
+            target=Subject(kind.lower(), "", name),
+        )
+        yield ChangeOffer(FREE + 2, create, desk.base)
+        group = job.api_version.rpartition("/")[0]
+        resource = job.kind.lower() + (f".{group}" if group else "")
+        drop = Change(
+            kind="drop_priority",
+            words=f"without the {kind} {short(name)}",
+            command=(
+                *("kubectl", "label", resource, job.name),
+                *("-n", job.namespace, f"{engine.priority_label}-"),
+            ),
+            target=desk.wanted.subject,
+        )
+        yield ChangeOffer(OWN_LINE, drop, desk.base)
+
+
+def own_controller(desk: Desk, verdict: Verdict) -> ChangeOffers:
+    """A job that is left to a controller which does nothing goes back to the usual one."""
+    tree = own_object(desk)
+    if tree is None or "managedBy" not in (tree.get("spec") or {}):
+        return
+    words = f"made anew without managedBy {short(verdict.fact('manager'))}"
+    found = ({"op": "remove", "path": "/spec/managedBy"},)
+    yield from _one(edit_offer(desk, OWN_LINE, "drop_manager", words, found))
+
+
+def other_name(desk: Desk, verdict: Verdict) -> ChangeOffers:
+    """The same job under a name that is short enough, or that nobody has taken."""
+    job = desk.wanted.job
+    if job is None:
+        return
+    name = job.name if len(job.name) <= _LONGEST_NAME else job.name[:_LONGEST_NAME].rstrip("-.")
+    taken = {one.name for one in desk.view.jobs.jobs.values() if one.namespace == job.namespace}
+    number = 2
+    while name in taken:
+        name, number = f"{job.name[: _LONGEST_NAME - 3].rstrip('-.')}-{number}", number + 1
+    change = Change(
+        kind="other_name",
+        words=f"submitted again as {short(name)}",
+        verb="job.clone",
+        command=cockpit("job.clone", desk.name, "--name", name),
+        target=desk.wanted.subject,
+    )
+    yield ChangeOffer(OWN_LINE, change, desk.base)
+
+
+def usual_scheduler(desk: Desk, verdict: Verdict) -> ChangeOffers:
+    """Placed by the scheduler that is there."""
+    found = in_each(desk, lambda place: field_removed(place, "schedulerName"))
+    words = f"made anew for the default scheduler instead of {short(verdict.fact('scheduler'))}"
+    yield from _one(edit_offer(desk, OWN_LINE, "usual_scheduler", words, found))
+
+
+def without_gate(desk: Desk, verdict: Verdict) -> ChangeOffers:
+    """The gate is taken off by hand: off the pods that are there, or for good."""
+    gate, pods = verdict.fact("gate"), desk.wanted.pods
+    gated = [pod for pod in pods if pod.is_gated]
+    if gate and gated and all(len(pod.traits.wishes.gates) == 1 for pod in gated):
+        change = Change(
+            kind="drop_gate",
+            words=f"without the scheduling gate {short(gate)}, if its owner agrees",
+            command=json_patch(
+                ("pod", *(pod.name for pod in gated), "-n", gated[0].namespace),
+                {"op": "remove", "path": "/spec/schedulingGates"},
+            ),
+            target=desk.wanted.subject,
+        )
+        yield ChangeOffer(OWN_LINE, change, desk.base)
+    found = in_each(desk, lambda place: field_removed(place, "schedulingGates"))
+    words = f"made anew without the scheduling gate {short(gate)}"
+    yield from _one(edit_offer(desk, OWN_LINE + 1, "drop_gate", words, found))
+
+
+def offered_resource(desk: Desk, verdict: Verdict) -> ChangeOffers:
+    """What the nodes offer instead of what nobody offers."""
+    before = verdict.fact("resource")
+    nodes = desk.view.store.records(Kind.NODE).values()
+    offered = {name for node in nodes for name, count in node.allocatable if count and is_gpu_resource(name)}
+    for after in sorted(offered - {before}):
+        amount = max((dict(part.shape.requests).get(before, 0) for part in desk.wanted.parts), default=0)
+        found = in_each(
+            desk,
+            lambda place, after=after, amount=amount: other_resource(place, before, after, str(amount)),  # type: ignore[misc]
+        )
+        words = f"made anew with {amount} {after} instead of {before}"
+        yield from _one(edit_offer(desk, OWN_LINE, "other_resource", words, found))
+
+
+def less_besides(desk: Desk, verdict: Verdict) -> ChangeOffers:
+    """As much processor, memory and other devices as the best node has left."""
+    one = next((part for part in desk.answer.parts if part.missing), None)
+    if one is None:
+        return
+    shape = one.part.shape
+    asked = {**dict(shape.requests), "pods": 1}
+    best: dict[str, int] = {}
+    for look in one.node_fits:
+        free = dict(zip(asked, look.free, strict=True))
+        if look.blocks or free["pods"] < 1 or free.get(shape.gpu_resource, 0) < shape.gpus:
+            continue
+        less = {name: _rounded(name, free[name]) for name, each in asked.items() if free[name] < each}
+        if less and all(less.values()) and (not best or sorted(less.items()) > sorted(best.items())):
+            best = less
+    found = in_each(
+        desk,
+        lambda place: [
+            operation
+            for name, amount in best.items()
+            for operation in other_request(place, name, _quantity(name, amount))
+        ],
+    )
+    words = " and ".join(
+        f"{_shown(name, amount)} instead of {_shown(name, asked[name])}" for name, amount in best.items()
+    )
+    yield from _one(edit_offer(desk, OWN_SIZE, "ask_less", f"made anew with {words}", found))
+
+
+_GIB: Final = 1 << 30
+
+
+def _rounded(resource: str, amount: int) -> int:
+    """Down to whole processors or GiB, where there is one."""
+    unit = 1000 if resource == "cpu" else _GIB if resource == "memory" else 1
+    return max(0, amount // unit * unit)
+
+
+def _quantity(resource: str, amount: int) -> str:
+    if resource == "cpu":
+        return str(amount // 1000)
+    return f"{amount // _GIB}Gi" if resource == "memory" else str(amount)
+
+
+def _shown(resource: str, amount: int) -> str:
+    if resource == "cpu":
+        return f"{amount / 1000:g} CPU"
+    if resource == "memory" or resource.startswith("hugepages-"):
+        return f"{amount / _GIB:g} GiB of {resource}"
+    return f"{amount} {resource_word(resource, amount)}"
+
+
+def smaller_for_quota(desk: Desk) -> ChangeOffers:
+    """As many members as the queue's quota holds."""
+    job, local = desk.wanted.job, desk.local
+    if job is None or local is None or len(desk.wanted.parts) != 1 or desk.wanted.pods:
+        return
+    (part,) = desk.wanted.parts
+    for count in range(part.count - 1, 0, -1):
+        parts = (Part(part.role, count, part.shape),)
+        if shortage(desk.view.store, parts, desk.wanted.queue) is None:
+            change = Change(
+                kind="fewer_members",
+                words=f"{counted(count, member_word(part.role))} instead of {part.count}",
+                verb="job.clone",
+                command=cockpit("job.clone", desk.name, "--workers", str(count)),
+                target=desk.wanted.subject,
+            )
+            then: WhatIf = msgspec.structs.replace(desk.base, parts=parts)
+            yield ChangeOffer(OWN_SIZE + (part.count - count) * max(1, part.shape.gpus), change, then)
+            return
+
+
+REFUSALS: Final[Mapping[str, Callable[[Desk, Verdict], ChangeOffers]]] = {
+    "A2": limits_stated,
+    "A3": within_range,
+    "A4": laxer_namespace,
+    "A9": queue_priority,
+    "A10": own_controller,
+    "A11": other_name,
+    "A12": other_name,
+    "C2": offered_resource,
+    "C3": less_besides,
+    "C23": without_gate,
+    "C24": usual_scheduler,
+    "C34": offered_resource,
+}
+"""By the row of the catalogue that the verdict names."""
