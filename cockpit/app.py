@@ -53,7 +53,7 @@ CALM_SECONDS = 0.5
 class AppOptions:
     """How the app starts. `attach=False` draws the first screen and connects to nothing; `state_folder`
     None keeps nothing on this host (tests, screenshots). `goes_on`: an unexpected error is reported and told,
-    and ends nothing."""
+    and ends nothing. `first_note` is said once the screens stand."""
 
     attach_to: AttachOptions = field(default_factory=AttachOptions)
     attach: bool = True
@@ -61,6 +61,7 @@ class AppOptions:
     settings: Settings = field(default_factory=Settings)
     state_folder: Path | None = None
     goes_on: bool = False
+    first_note: str = ""
 
 
 class CockpitApp(SteadyApp):
@@ -109,6 +110,8 @@ class CockpitApp(SteadyApp):
         if not self.is_headless:
             # whoever ends us from outside finds the terminal as it was, too
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self.exit, 128 + signal.SIGTERM)
+        if self.options.first_note:
+            self.tell_note(self.options.first_note)
         if self.options.attach:
             self._start()
             reads: WorkType[None] = self.row_reads.read_on

@@ -343,6 +343,11 @@ def _demo(nouns: Any, shared: argparse.ArgumentParser) -> None:
     )
     demo.add_argument("--list", action="store_true", help="list the built-in scenarios")
     demo.add_argument(
+        "--allow-local",
+        action="store_true",
+        help="let images local/... of a scenario file run commands on this machine",
+    )
+    demo.add_argument(
         "--speed", type=speed, default=1.0, metavar="N", help="time factor (10: ten times faster)"
     )
     demo.add_argument(

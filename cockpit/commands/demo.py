@@ -23,6 +23,7 @@ START_SECONDS = 120.0
 _END_SECONDS = 0.7
 _SAY_SECONDS = 3.0
 _MARK = "KUBECONFIG="
+_NOTE = "NOTE="
 
 
 def run(options: argparse.Namespace) -> int:
@@ -41,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
         end_with_terminal()
     with (
         _folder(options.folder) as words,
-        _child([*command, *words, "--with-parent"], _prepare if has_terminal else None) as kubeconfig,
+        _child([*command, *words, "--with-parent"], _prepare if has_terminal else None) as (kubeconfig, said),
     ):
         chosen = AttachOptions(
             kubeconfig=str(kubeconfig),
@@ -49,8 +50,8 @@ def run(options: argparse.Namespace) -> int:
             write=not options.read_only,
         )
         if not has_terminal:
-            return _overview(options, chosen)
-        return _screens(chosen)
+            return _overview(options, chosen, said)
+        return _screens(chosen, said)
 
 
 def _list() -> int:
@@ -66,6 +67,8 @@ def _command(options: argparse.Namespace, log: Path) -> list[str]:
     found = [sys.executable, "-m", "cockpit.sim", "--scenario", options.scenario]
     found += ["--speed", str(options.speed), "--seed", str(options.seed), "--port", str(options.port)]
     found += ["--warm", str(options.warm), "--log", str(log)]
+    if options.allow_local:
+        found.append("--allow-local")
     if options.serve and options.folder:
         found += ["--folder", options.folder]
     return found
@@ -85,9 +88,9 @@ def _folder(chosen: str) -> Iterator[list[str]]:
 
 
 @contextlib.contextmanager
-def _child(command: list[str], meanwhile: Callable[[], None] | None = None) -> Iterator[Path]:
-    """The cluster as a child that ends when the block does, or when we are gone; `meanwhile` is done while
-    it starts.
+def _child(command: list[str], meanwhile: Callable[[], None] | None = None) -> Iterator[tuple[Path, str]]:
+    """The cluster as a child that ends when the block does, or when we are gone: its kubeconfig, and a
+    sentence for people ("" for none). `meanwhile` is done while it starts.
 
     Raises CockpitError with the child's own sentence where it does not come up.
     """
@@ -98,6 +101,7 @@ def _child(command: list[str], meanwhile: Callable[[], None] | None = None) -> I
         stderr=subprocess.PIPE,
         # Its own group: Ctrl-C in this terminal is for the screens; the child ends with its standard input.
         start_new_session=True,
+        bufsize=0,  # what is waited for is in the pipe, not in a buffer
     )
     try:
         if meanwhile is not None:
@@ -115,15 +119,13 @@ def _prepare() -> None:
     import cockpit.kube.session  # noqa: F401
 
 
-def _ready(child: "subprocess.Popen[bytes]") -> Path:
-    import selectors
-
-    assert child.stdout is not None
-    with selectors.DefaultSelector() as selector:
-        selector.register(child.stdout, selectors.EVENT_READ)
-        line = child.stdout.readline().decode() if selector.select(START_SECONDS) else ""
+def _ready(child: "subprocess.Popen[bytes]") -> tuple[Path, str]:
+    line = _line(child)
+    said = ""
+    if line.startswith(_NOTE):
+        said, line = line.removeprefix(_NOTE).strip(), _line(child)
     if line.startswith(_MARK):
-        return Path(line.removeprefix(_MARK).strip())
+        return Path(line.removeprefix(_MARK).strip()), said
     if child.poll() is None and not line:
         with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(_SAY_SECONDS)
@@ -132,11 +134,21 @@ def _ready(child: "subprocess.Popen[bytes]") -> Path:
         raise BadInput(
             f"the embedded cluster did not start within {START_SECONDS:g} s; try a smaller scenario"
         )
-    said = child.stderr.read().decode("utf-8", "replace").strip().splitlines()
-    sentence = said[-1].removeprefix("cockpit: ") if said else f"it ended with code {child.returncode}"
-    error = CockpitError(sentence if said else f"the embedded cluster did not start: {sentence}")
+    words = child.stderr.read().decode("utf-8", "replace").strip().splitlines()
+    sentence = words[-1].removeprefix("cockpit: ") if words else f"it ended with code {child.returncode}"
+    error = CockpitError(sentence if words else f"the embedded cluster did not start: {sentence}")
     error.exit_code = 2
     raise error
+
+
+def _line(child: "subprocess.Popen[bytes]") -> str:
+    """What the child says next, "" where it says nothing in time."""
+    import selectors
+
+    assert child.stdout is not None
+    with selectors.DefaultSelector() as selector:
+        selector.register(child.stdout, selectors.EVENT_READ)
+        return child.stdout.readline().decode() if selector.select(START_SECONDS) else ""
 
 
 def _end(child: "subprocess.Popen[bytes]") -> None:
@@ -152,7 +164,7 @@ def _end(child: "subprocess.Popen[bytes]") -> None:
         child.wait()
 
 
-def _overview(options: argparse.Namespace, chosen: AttachOptions) -> int:
+def _overview(options: argparse.Namespace, chosen: AttachOptions, said: str) -> int:
     from cockpit.commands import overview
     from cockpit.commands.get import NEEDS
     from cockpit.commands.live import attached
@@ -166,17 +178,22 @@ def _overview(options: argparse.Namespace, chosen: AttachOptions) -> int:
             notes = await live.settle(NEEDS["overview"], START_SECONDS, with_gpus=True)
             lines = overview.lines(overview.tree(live.attachment, clock.cluster_now()))
         put(lines)
-        note(notes)
+        note([*([said] if said else ()), *notes])
         return 0
 
     return asyncio.run(show())
 
 
-def _screens(chosen: AttachOptions) -> int:
+def _screens(chosen: AttachOptions, said: str) -> int:
     from cockpit.app import AppOptions
     from cockpit.app import run as run_app
     from cockpit.commands.settings import settings_in_force
 
     return run_app(
-        AppOptions(attach_to=chosen, settings=settings_in_force(), state_folder=state_folder(os.environ))
+        AppOptions(
+            attach_to=chosen,
+            settings=settings_in_force(),
+            state_folder=state_folder(os.environ),
+            first_note=said,
+        )
     )

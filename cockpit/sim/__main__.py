@@ -33,6 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--fleeting", action="store_true", help="remove --folder at the end")
     parser.add_argument("--log", type=Path)
     parser.add_argument("--warm", type=float, default=0.0)
+    parser.add_argument("--allow-local", action="store_true", help="images of a file may run commands here")
     parser.add_argument("--with-parent", action="store_true", help="end when standard input closes")
     given = parser.parse_args(arguments)
     options = Options(
@@ -44,6 +45,7 @@ def main(arguments: list[str] | None = None) -> int:
         is_fleeting=given.fleeting,
         log=given.log,
         warm_seconds=given.warm,
+        allow_local=given.allow_local,
         has_parent=given.with_parent,
     )
     # Trees live long: the collector's usual rounds over all of them would take a fifth of the time.

@@ -32,6 +32,7 @@ from cockpit.sim.actors.gpus.physics import Faults
 from cockpit.sim.actors.kubelet.actor import Kubelets
 from cockpit.sim.actors.kubelet.local_images import Local
 from cockpit.sim.actors.kubelet.nodes import KubeletAddress
+from cockpit.sim.actors.kubelet.volume_keeper import VolumeKeeper
 from cockpit.sim.actors.pools.machines import Machines
 from cockpit.sim.actors.queue import positions
 from cockpit.sim.actors.queue.actor import QueueController
@@ -93,6 +94,7 @@ class EmbeddedCluster:
         self.clock = clock
         self.lines: list[Line] = []
         self._tell = tell
+        self._local = local
         self.kubelets = Kubelets(
             random=Random(random.getrandbits(64)),
             endpoint=kubelet_endpoint,
@@ -167,6 +169,8 @@ class EmbeddedCluster:
                 )
             )
         yield self.kubelets
+        if self._local is not None:
+            yield VolumeKeeper(self.kubelets, self._local.runtime)
         yield self.fleet
         yield self.story
 

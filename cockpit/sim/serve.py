@@ -53,8 +53,10 @@ class Options(msgspec.Struct, frozen=True):
     log: Path | None = None
     warm_seconds: float = 0.0
     has_parent: bool = False
+    allow_local: bool = False
+    """A scenario of a file, too, may have images that begin with `local/`."""
     runs_local_images: bool = True
-    """Pods whose images begin with `local/` run as processes of this machine; no scenario has any."""
+    """Pods whose images begin with `local/` run as processes of this machine."""
 
 
 @asynccontextmanager
@@ -149,14 +151,18 @@ def _truth(folder: Path) -> Iterator["Tell"]:
         yield tell
 
 
+NO_TRAINING_ENVIRONMENT = (
+    "a stand-in prints what a training would: the training environment is missing; make train-env makes it"
+)
+
+
 async def serve(options: Options, out: TextIO, kept: list[object] | None = None) -> None:
-    """Run until told to end; `kept` gets the cluster.
+    """Run until told to end; `kept` gets the cluster. What people have to know before is said first:
+    a line `NOTE=...` to the parent, else a sentence on standard error.
 
     Raises BadInput before anything is started, SystemExit where it is told to end
     while it still starts."""
-    from cockpit.sim.scenarios.loading import find, load
-
-    scenario = load(find(options.scenario))
+    scenario, note = _scenario(options)
     _log_to(options.log)
     tempfile.gettempdir()  # finds out by writing a file: who is ended right there leaves it behind
     with _endable(watch_parent=options.has_parent) as ending, _folder(options) as folder:
@@ -164,8 +170,22 @@ async def serve(options: Options, out: TextIO, kept: list[object] | None = None)
         async with running(scenario, folder, options) as (embedded, cluster):
             if kept is not None:
                 kept += (embedded, cluster)
+            if note:
+                to, mark = (out, "NOTE=") if options.has_parent else (sys.stderr, "cockpit: ")
+                print(f"{mark}{note}", file=to, flush=True)
             print(f"KUBECONFIG={embedded.kubeconfig}", file=out, flush=True)
             await ending()
+
+
+def _scenario(options: Options) -> tuple["Scenario", str]:
+    """The scenario, and what people have to know of it before they look. Raises BadInput."""
+    from cockpit.sim.actors.kubelet.local_images import HOROVOD, STAND_IN, training_environment
+    from cockpit.sim.scenarios.loading import find, load
+
+    images = {} if training_environment(os.environ) is not None else {HOROVOD: STAND_IN}
+    path = find(options.scenario)
+    scenario = load(path, allow_local=options.allow_local, images=images)
+    return scenario, NO_TRAINING_ENVIRONMENT if images and HOROVOD in path.read_text() else ""
 
 
 @contextlib.contextmanager

@@ -1,7 +1,7 @@
 """From a file to a Scenario. An error names the file, the line and the field, in one sentence."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import msgspec
 
 from cockpit.errors import BadInput
+from cockpit.sim.actors.kubelet.local_images import PREFIX
 from cockpit.sim.scenarios.check import faults_of
 from cockpit.sim.scenarios.schema import Scenario
 
@@ -23,6 +24,9 @@ _PLAIN = {
 }  # fmt: skip
 
 Path_ = tuple[str | int, ...]
+
+TRAINING = "training"
+"""The one shipped scenario whose pods run commands of this machine."""
 
 
 def shipped_folder() -> Path:
@@ -51,16 +55,23 @@ def find(name: str) -> Path:
     )
 
 
-def load(path: Path) -> Scenario:
-    """The scenario in a file. Raises BadInput: file, line, field, value, remedy."""
+def load(path: Path, *, allow_local: bool = False, images: Mapping[str, str] | None = None) -> Scenario:
+    """The scenario in a file; `images` are names of images in place of others.
+
+    With `allow_local` its images may be such that run commands of this machine, as those of TRAINING may.
+    Raises BadInput: file, line, field, value, remedy.
+    """
     try:
         text = path.read_text()
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"scenario {path} cannot be read: {error}.") from None
-    return parse(text, str(path))
+    may_run = allow_local or path == shipped().get(TRAINING)
+    return parse(text, str(path), allow_local=may_run, images=images)
 
 
-def parse(text: str, where: str) -> Scenario:
+def parse(
+    text: str, where: str, *, allow_local: bool = False, images: Mapping[str, str] | None = None
+) -> Scenario:
     """The scenario in a text; `where` names it in errors. Raises BadInput as `load`."""
     import yaml
 
@@ -75,6 +86,13 @@ def parse(text: str, where: str) -> Scenario:
         raise BadInput(f"{where}, line {line}, {key}: it is there twice; keep one.")
     if not isinstance(tree, dict):
         raise BadInput(f"{where}, line 1: a scenario is a mapping with name, title, pools and steps.")
+    for path, holder, image in _local_images(tree):
+        if not allow_local:
+            raise BadInput(
+                f"{where}, line {_line(root, path)}, {_field(path)}: {image!r} runs commands on this "
+                "machine; give --allow-local if you trust the file."
+            )
+        holder["image"] = (images or {}).get(image, image)
     try:
         scenario = msgspec.convert(tree, Scenario)
     except msgspec.ValidationError as error:
@@ -82,6 +100,19 @@ def parse(text: str, where: str) -> Scenario:
     for fault in faults_of(scenario):
         raise BadInput(f"{where}, line {_line(root, fault.path)}, {_field(fault.path)}: {fault.sentence}")
     return scenario
+
+
+def _local_images(tree: Any, path: Path_ = ()) -> Iterator[tuple[Path_, dict[str, Any], str]]:
+    """Path, container and name of each image by which a pod would run on this machine, wherever it stands."""
+    if isinstance(tree, dict):
+        image = tree.get("image")
+        if isinstance(image, str) and image.startswith(PREFIX):
+            yield (*path, "image"), tree, image
+        for key, value in tree.items():
+            yield from _local_images(value, (*path, str(key)))
+    elif isinstance(tree, list):
+        for index, value in enumerate(tree):
+            yield from _local_images(value, (*path, index))
 
 
 def _syntax(error: Any, where: str) -> str:

@@ -34,7 +34,8 @@ Image pulls, sandbox and start times are drawn per pod from the seed of the acto
 in which pods are looked at; an image's size is known by name or drawn from it (`images.py`).
 
 The *process* runtime (`process.py`) runs the container's command as children of this program: see there for
-what it does with volumes and paths, and for how its children die. It has no images, network or cgroups.
+what it does with volumes and paths, and for how its children die. It has no images, network or cgroups but
+what `local_images.py` and `hosts.py` put in their place.
 A node's mark may choose it for all pods of the node; in the demo it plays only pods whose images all begin
 with `local/` (`local_images.py`), whatever their node is marked with.
 """  # noqa: E501 - a table's row is one line

@@ -43,7 +43,7 @@ def _running(run: PodRun, now: float) -> Iterator[tuple[ContainerRun, float, flo
             continue
         cores, used = one.running.usage(now)
         asked = cores_asked(one.spec)
-        if rates.cpu_ratio is not None and asked:
+        if rates.cpu_ratio is not None and asked and not run.is_local:
             cores = asked * rates.cpu_ratio
         yield one, max(0.0, now - one.started_at), cores, used
 

@@ -20,7 +20,7 @@ from cockpit.sim.actors.kubelet.runs import (
     PodRun,
     Stage,
 )
-from cockpit.sim.actors.kubelet.settings import MountFailed, volume_files
+from cockpit.sim.actors.kubelet.settings import MountFailed, claim_uids, volume_files
 from cockpit.sim.actors.kubelet.texts import DEADLINE, LOST_CONTAINER
 from cockpit.sim.port import Port, Tree
 
@@ -132,19 +132,21 @@ class PodSteps:
                 return False
             try:
                 files = await volume_files(self._port, run.pod, host=self._host)
+                claims = await claim_uids(self._port, run.pod)
             except MountFailed as failure:
                 run.tell(WARNING, "FailedMount", str(failure))
                 run.mount_retry_at = now + run.mount_retry_seconds
                 run.mount_retry_seconds = min(_LAST_MOUNT_RETRY_SECONDS, run.mount_retry_seconds * 2)
                 return False
-            await place.runtime.prepare(run.pod, files)
+            await place.runtime.prepare(run.pod, files, claims)
             run.is_prepared = True
             run.sandbox_at = now + self._steps.between(run, "sandbox", self._habits.sandbox_seconds)
         if run.sandbox_at > now:
             return False
         if not run.address:
             on_host = run.pod["spec"].get("hostNetwork")
-            run.address = self._host if on_host else place.runtime.pod_address() or self.addresses.take()
+            own = place.runtime.pod_address(run.pod)
+            run.address = self._host if on_host else own or self.addresses.take()
         return True
 
     async def _containers(self, run: PodRun, place: PodHost, now: float) -> None:

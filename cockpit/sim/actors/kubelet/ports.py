@@ -5,6 +5,7 @@ may forward in the embedded cluster is not to reach everything that listens on t
 """
 
 import asyncio
+import contextlib
 import html
 from collections.abc import Iterator, Sequence
 
@@ -26,9 +27,15 @@ def announced(pod: Tree) -> Iterator[tuple[str, int]]:
     """Container and number of each port that the pod's containers announce."""
     for section in _SECTIONS:
         for one in pod["spec"].get(section) or ():
-            for port in one.get("ports") or ():
-                if port.get("protocol", "TCP") == "TCP":
-                    yield str(one["name"]), int(port["containerPort"])
+            for port in announced_by(one):
+                yield str(one["name"]), port
+
+
+def announced_by(container: Tree) -> Iterator[int]:
+    """Numbers of the ports that one container announces."""
+    for port in container.get("ports") or ():
+        if port.get("protocol", "TCP") == "TCP":
+            yield int(port["containerPort"])
 
 
 def refused(port: int) -> DialFailed:
@@ -63,15 +70,17 @@ class ProcessLine:
         self._writer.close()
 
 
-async def dial_process(pod: Tree, port: int) -> ProcessLine:
-    """Connect to a process of the pod. Raises DialFailed."""
+async def dial_process(pod: Tree, port: int, address: str) -> ProcessLine:
+    """Connect to a process of the pod: at its own address, or where it listens to 127.0.0.1 alone.
+
+    Raises DialFailed.
+    """
     if port not in {number for _, number in announced(pod)}:
         raise refused(port)
-    try:
-        reader, writer = await asyncio.open_connection(_LOOPBACK, port)
-    except OSError:
-        raise refused(port) from None
-    return ProcessLine(reader, writer)
+    for host in (address, _LOOPBACK):
+        with contextlib.suppress(OSError):
+            return ProcessLine(*await asyncio.open_connection(host, port))
+    raise refused(port)
 
 
 class SimulatedLine:

@@ -1,9 +1,10 @@
 """The process runtime: the container's command runs here, as a process group of its own.
 
 It gets its environment (nothing of ours but PATH), its folder (`folders.py`), its log (`logfile.py`) and the
-GPUs it was given by name (`NVIDIA_VISIBLE_DEVICES`, `CUDA_VISIBLE_DEVICES`). There is no image: a container
-needs a `command`. There is no network namespace: its address is 127.0.0.1. There are no cgroups: limits are
-not enforced. Its children die with it, and with us (`launcher.py`).
+GPUs it was given by name (`NVIDIA_VISIBLE_DEVICES`, `CUDA_VISIBLE_DEVICES`). An image is at most a table of
+paths (`local_images.py`): a container needs a `command`. There is no network namespace: a pod has an address
+of loopback of its own, and who binds to all addresses takes a port of this machine (`hosts.py`). There are no
+cgroups: limits are not enforced. Its children die with it, and with us (`launcher.py`).
 """
 
 import asyncio
@@ -15,9 +16,12 @@ from pathlib import Path
 from cockpit.sim.actors.kubelet.behaviour import FOREVER
 from cockpit.sim.actors.kubelet.checks import run_probe
 from cockpit.sim.actors.kubelet.children import Child
-from cockpit.sim.actors.kubelet.folders import PodFolder, mapped
+from cockpit.sim.actors.kubelet.folders import PodFolder, mapped, paths_in, remove_claim
+from cockpit.sim.actors.kubelet.hosts import Hosts, holder_of
+from cockpit.sim.actors.kubelet.local_images import LocalImage, LocalImages
 from cockpit.sim.actors.kubelet.logfile import LineCutter, LogFile
-from cockpit.sim.actors.kubelet.ports import ProcessLine, dial_process
+from cockpit.sim.actors.kubelet.ports import ProcessLine, announced_by, dial_process
+from cockpit.sim.actors.kubelet.proc import is_below, used_below
 from cockpit.sim.actors.kubelet.runtime import (
     STDERR,
     STDOUT,
@@ -33,19 +37,30 @@ from cockpit.sim.actors.kubelet.sessions import PipeSession, TerminalSession
 from cockpit.sim.actors.kubelet.settings import expand
 from cockpit.sim.port import Tree
 
-ADDRESS = "127.0.0.1"
 _DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_IMAGES, _HOSTS = ".images", ".hosts"
+"""Beside the folders of pods, whose names begin with a letter or a digit."""
 Now = Callable[[], float]
 
 
 class ProcessRunning:
     """One command of one container."""
 
-    def __init__(self, child: Child, log: LogFile, room: "ContainerRoot", now: Now, wake: Wake) -> None:
+    def __init__(
+        self,
+        child: Child,
+        log: LogFile,
+        room: "ContainerRoot",
+        now: Now,
+        wake: Wake,
+        *,
+        started_at: float,
+    ) -> None:
         self._child = child
         self._log = log
         self._room = room
         self._now = now
+        self._started_at = started_at
         self._wake = wake
         self._exit: Exit | None = None
         self._kill_at = FOREVER
@@ -67,6 +82,11 @@ class ProcessRunning:
     def pid(self) -> int:
         """The command's process id."""
         return self._child.pid
+
+    @property
+    def launcher_pid(self) -> int:
+        """The process above the command and all that it starts."""
+        return self._child.process.pid
 
     def ended(self, now: float) -> Exit | None:
         """Its end; SIGKILL is sent here when the grace is over."""
@@ -106,11 +126,9 @@ class ProcessRunning:
         return now
 
     def usage(self, now: float) -> tuple[float, int]:
-        """CPU is not measured; memory of the command alone, from /proc."""
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            pages = int(Path(f"/proc/{self.pid}/statm").read_text(encoding="ascii").split()[1])
-            return 0.0, pages * os.sysconf("SC_PAGE_SIZE")
-        return 0.0, 0
+        """Cores (the mean since the start) and memory of all that the command has started, from /proc."""
+        used = used_below(self.launcher_pid)
+        return used.cpu_seconds / max(1e-3, now - self._started_at), used.memory_bytes
 
     def write(self, data: bytes) -> None:
         """Input of an attach; only a container with `stdin: true` has one."""
@@ -158,38 +176,44 @@ class ProcessRunning:
 class ContainerRoot:
     """What every command of one container shares: its environment and its root."""
 
-    def __init__(self, start: Start, folder: PodFolder, path: str) -> None:
+    def __init__(
+        self, start: Start, folder: PodFolder, path: str, image: LocalImage, own: Mapping[str, str]
+    ) -> None:
+        """`own` are variables that no container may set otherwise."""
         self.container = start.container
-        root = folder.root(start.container)
+        self.pod_name = f"{start.pod['metadata'].get('namespace', '')}/{start.pod['metadata']['name']}"
+        root = folder.root(start.container, image.paths)
         self.root = root
+        self._paths = paths_in(root, start.container, image.paths)
         environment = {
-            "PATH": path,
+            "PATH": os.pathsep.join((*map(os.fspath, image.path), path)),
             "HOME": os.fspath(root),
             "LANG": "C.UTF-8",
             "HOSTNAME": str(start.pod["spec"].get("hostname") or start.pod["metadata"]["name"]),
-            "COCKPIT_ROOT": os.fspath(root),
+            **image.environment,
         }
-        environment |= {
-            name: mapped(value, start.container, root) for name, value in start.environment.items()
-        }
+        environment |= {name: self._mapped(value) for name, value in start.environment.items()}
         ids = ",".join(one for held in start.devices.values() for one in held)
         environment["NVIDIA_VISIBLE_DEVICES"] = ids or "void"
         environment["CUDA_VISIBLE_DEVICES"] = ids
-        self.environment = environment
+        self.environment = environment | {"COCKPIT_ROOT": os.fspath(root), **own}
         self._sessions: list[PipeSession | TerminalSession] = []
         self._is_closed = False
         directory = str(start.container.get("workingDir") or "")
-        self.directory = Path(mapped(directory, start.container, root)) if directory else root
+        self.directory = Path(self._mapped(directory)) if directory else root
         if not self.directory.is_relative_to(folder.path):
             self.directory = root.joinpath(*[part for part in directory.split("/") if part not in ("", "..")])
         self.directory.mkdir(parents=True, exist_ok=True)
+
+    def _mapped(self, text: str) -> str:
+        return mapped(text, self._paths)
 
     def command(self) -> list[str]:
         """Command and arguments, expanded and with paths mapped. Raises StartFailed without a command."""
         words = [*self.container.get("command", ()), *self.container.get("args", ())]
         if not self.container.get("command"):
             raise StartFailed("failed to generate container spec: no command specified")
-        return [mapped(expand(str(one), self.environment), self.container, self.root) for one in words]
+        return [self._mapped(expand(str(one), self.environment)) for one in words]
 
     async def launch(
         self, command: list[str], *, has_stdin: bool = False, terminal: int | None = None
@@ -205,7 +229,7 @@ class ContainerRoot:
 
     async def run(self, command: list[str], seconds: float) -> tuple[int, bytes]:
         """Run a command to its end: exit code and output. Raises StartFailed, TimeoutError."""
-        child = await self.launch([mapped(one, self.container, self.root) for one in command])
+        child = await self.launch([self._mapped(one) for one in command])
         session = PipeSession(child)
         output = b""
         try:
@@ -218,7 +242,7 @@ class ContainerRoot:
 
     async def open(self, command: list[str], *, is_tty: bool, has_stdin: bool) -> ExecSession:
         """Start a command that somebody speaks with. Raises StartFailed."""
-        words = [mapped(one, self.container, self.root) for one in command]
+        words = [self._mapped(one) for one in command]
         session: PipeSession | TerminalSession
         if not is_tty:
             session = PipeSession(await self.launch(words, has_stdin=has_stdin))
@@ -253,22 +277,40 @@ class ProcessRuntime:
     name = "process"
     has_images = True
 
-    def __init__(self, base: Path, now: Now, *, path: str = "") -> None:
+    def __init__(self, base: Path, now: Now, *, path: str = "", images: LocalImages | None = None) -> None:
         """`now` is the cluster's clock; `path` the PATH of containers, by default ours."""
         self._base = base
         self._now = now
         self._path = path or os.environ.get("PATH", _DEFAULT_PATH)
+        self._images = images or LocalImages(base / _IMAGES, os.environ)
+        self._hosts = Hosts(base / _HOSTS)
         self._running: dict[str, list[ProcessRunning]] = {}
 
-    async def prepare(self, pod: Tree, volumes: Mapping[str, Mapping[str, bytes]]) -> None:
-        """Make the pod's folder."""
-        PodFolder(self._base, pod).make(volumes)
+    async def prepare(
+        self, pod: Tree, volumes: Mapping[str, Mapping[str, bytes]], claims: Mapping[str, str]
+    ) -> None:
+        """Make the pod's folder and its host name."""
+        PodFolder(self._base, pod).make(volumes, claims)
+        self._hosts.add(pod)
+
+    async def follow(self, pod: Tree, volumes: Mapping[str, Mapping[str, bytes]]) -> None:
+        """Files of its volumes have changed."""
+        PodFolder(self._base, pod).follow(volumes)
+
+    async def forget_claim(self, uid: str) -> None:
+        """A claim is gone, and what it held."""
+        remove_claim(self._base, uid)
 
     async def start(self, start: Start, now: float, wake: Wake) -> ProcessRunning:
         """Start a container's command. Raises StartFailed."""
+        image = self._images.get(str(start.container.get("image", "")))
+        if image.missing:
+            raise StartFailed(image.missing)
+        self._refuse_taken_ports(start)
         folder = PodFolder(self._base, start.pod)
-        room = ContainerRoot(start, folder, self._path)
-        logs = folder.path / str(start.container["name"])
+        own = {"COCKPIT_HOSTS": os.fspath(self._hosts.folder), "COCKPIT_HOST": self._hosts.add(start.pod)}
+        room = ContainerRoot(start, folder, self._path, image, own)
+        logs = room.root.parent
         for old in logs.glob(f"{start.attempt - 2}.log*"):
             old.unlink(missing_ok=True)  # only the log of the run before can be asked for
         log = LogFile(logs / f"{start.attempt}.log")
@@ -277,11 +319,29 @@ class ProcessRuntime:
         except StartFailed:
             log.close()
             raise
-        running = ProcessRunning(child, log, room, self._now, wake)
+        running = ProcessRunning(child, log, room, self._now, wake, started_at=now)
         uid = start.pod["metadata"]["uid"]
         self._running[uid] = [one for one in self._running.get(uid, ()) if one.ended(now) is None]
         self._running[uid].append(running)
         return running
+
+    def _refuse_taken_ports(self, start: Start) -> None:
+        for port in announced_by(start.container):
+            holder = holder_of(port, start.pod_address)
+            if holder is not None:
+                raise StartFailed(
+                    f"failed to create containerd task: port {port} of this machine is in use by "
+                    f"{self._who(holder.pid, holder.name)}"
+                )
+
+    def _who(self, pid: int, name: str) -> str:
+        if not pid:
+            return "a process of another user"
+        for running in self._running.values():
+            for one in running:
+                if one.launcher_pid and is_below(pid, one.launcher_pid):
+                    return f"pod {one.room.pod_name}, process {pid} ({name})"
+        return f"process {pid} ({name})"
 
     async def open(
         self, running: RunningContainer, command: list[str], *, is_tty: bool, has_stdin: bool
@@ -295,12 +355,13 @@ class ProcessRuntime:
         self, pod: Tree, running: Sequence[tuple[str, RunningContainer]], port: int, now: float
     ) -> ProcessLine:
         """Connect to a port that the pod announces, on this machine. Raises DialFailed."""
-        return await dial_process(pod, port)
+        return await dial_process(pod, port, self._hosts.address(pod))
 
     async def clear(self, pod: Tree) -> None:
         """End everything of the pod and remove its folder."""
         await self._end(self._running.pop(pod["metadata"]["uid"], []))
         PodFolder(self._base, pod).remove()
+        self._hosts.remove(pod)
 
     async def close(self) -> None:
         """End everything."""
@@ -311,6 +372,6 @@ class ProcessRuntime:
     async def _end(self, left: list[ProcessRunning]) -> None:
         await asyncio.gather(*(one.end() for one in left), *(one.room.close() for one in left))
 
-    def pod_address(self) -> str:
-        """Processes listen on this machine."""
-        return ADDRESS
+    def pod_address(self, pod: Tree) -> str:
+        """An address of this machine's loopback, the pod's own where there are several."""
+        return self._hosts.address(pod)

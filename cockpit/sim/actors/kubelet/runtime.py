@@ -147,8 +147,17 @@ class Runtime(Protocol):
     has_images: bool
     """True when every image counts as present (the process runtime has no images)."""
 
-    async def prepare(self, pod: Tree, volumes: Mapping[str, Mapping[str, bytes]]) -> None:
-        """Make what the pod's containers share; `volumes` are the files of configMap and secret volumes."""
+    async def prepare(
+        self, pod: Tree, volumes: Mapping[str, Mapping[str, bytes]], claims: Mapping[str, str]
+    ) -> None:
+        """Make what the pod's containers share; `volumes` are the files of configMap and secret volumes,
+        `claims` the uids of PersistentVolumeClaims, by the volume's name."""
+
+    async def follow(self, pod: Tree, volumes: Mapping[str, Mapping[str, bytes]]) -> None:
+        """The files of its volumes have changed."""
+
+    async def forget_claim(self, uid: str) -> None:
+        """A PersistentVolumeClaim is gone: so is what it held."""
 
     async def start(self, start: Start, now: float, wake: "Wake") -> RunningContainer:
         """Start a container. Raises StartFailed."""
@@ -169,8 +178,8 @@ class Runtime(Protocol):
     async def close(self) -> None:
         """End everything."""
 
-    def pod_address(self) -> str:
-        """The address of pods where the runtime gives one, "" where the kubelet chooses."""
+    def pod_address(self, pod: Tree) -> str:
+        """The address of a pod where the runtime gives one, "" where the kubelet chooses."""
 
 
 class Wake(Protocol):

@@ -14,7 +14,7 @@ import msgspec
 from cockpit.k8s.quantity import millicores, whole
 from cockpit.kube.resource import Resource
 from cockpit.sim.port import Port, PortError, Tree
-from cockpit.sim.resources import CONFIG_MAPS, SECRETS
+from cockpit.sim.resources import CONFIG_MAPS, PERSISTENT_VOLUME_CLAIMS, SECRETS
 
 _REFERENCE = re.compile(r"\$\(([-._a-zA-Z][-._a-zA-Z0-9]*)\)|\$\$")
 _SUBSCRIPT = re.compile(r"metadata\.(labels|annotations)\['(.+)'\]")
@@ -85,6 +85,27 @@ async def volume_files(
             raise MountFailed(f'MountVolume.SetUp failed for volume "{name}" : {missing}') from None
         if files:
             found[name] = files
+    return found
+
+
+async def claim_uids(port: Port, pod: Tree) -> dict[str, str]:
+    """The uid of each PersistentVolumeClaim of the pod, by its volume.
+
+    One that is not there has none: who schedules sees to that, and a pod that is bound may outlive its claim.
+    """
+    namespace = pod["metadata"].get("namespace", "")
+    found: dict[str, str] = {}
+    for volume in pod["spec"].get("volumes", ()):
+        if "persistentVolumeClaim" not in volume:
+            continue
+        name = volume["persistentVolumeClaim"]["claimName"]
+        try:
+            claim = await port.get(PERSISTENT_VOLUME_CLAIMS, namespace, name)
+        except PortError as error:
+            if not error.is_gone:
+                raise
+            continue
+        found[volume["name"]] = str(claim["metadata"]["uid"])
     return found
 
 

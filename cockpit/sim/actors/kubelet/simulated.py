@@ -215,7 +215,9 @@ class SimulatedRuntime:
         self._seed = seed
         self._alarm = alarm
 
-    async def prepare(self, pod: Tree, volumes: Mapping[str, Mapping[str, bytes]]) -> None:
+    async def prepare(
+        self, pod: Tree, volumes: Mapping[str, Mapping[str, bytes]], claims: Mapping[str, str]
+    ) -> None:
         """Nothing to make."""
 
     async def start(self, start: Start, now: float, wake: Wake) -> SimulatedRunning:
@@ -248,6 +250,12 @@ class SimulatedRuntime:
     async def close(self) -> None:
         """Nothing to end."""
 
-    def pod_address(self) -> str:
+    async def follow(self, pod: Tree, volumes: Mapping[str, Mapping[str, bytes]]) -> None:
+        """Nobody reads them."""
+
+    async def forget_claim(self, uid: str) -> None:
+        """It held nothing."""
+
+    def pod_address(self, pod: Tree) -> str:
         """The kubelet chooses."""
         return ""

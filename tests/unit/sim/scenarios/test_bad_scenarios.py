@@ -100,6 +100,41 @@ def test_all_that_is_shipped_can_be_read_and_says_what_it_is() -> None:
         assert scenario.name == name and scenario.title and scenario.story.strip()
 
 
+def test_only_training_may_run_commands_of_this_machine(tmp_path: Path) -> None:
+    for name, path in shipped().items():
+        assert ("local/" in path.read_text()) is (name == "training")
+    mine = tmp_path / "mine.yaml"
+    mine.write_text(find("training").read_text())
+    with pytest.raises(BadInput) as caught:
+        load(mine)
+    said = caught.value.sentence
+    assert said.startswith(f"{mine}, line ") and said.count("\n") == 0
+    assert "Launcher.template.spec.containers[0].image: 'local/horovod' runs commands on this machine" in said
+    assert said.endswith("give --allow-local if you trust the file.")
+    assert load(mine, allow_local=True) == load(find("training"))
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "steps: [{at: 1s, submit: {name: a, namespace: n, image: local/shell}}]",
+        "bulk: [{count: 1, job: {name: a, namespace: n, image: local/shell}}]",
+        "streams: [{name: s, every: 1s, jobs: [{job: {name: a, namespace: n, image: local/shell}}]}]",
+    ],
+)
+def test_a_local_image_is_found_wherever_it_stands(part: str) -> None:
+    text = f"name: x\ntitle: x\nnamespaces: [{{name: n}}]\npools: [{{name: p}}]\n{part}"
+    with pytest.raises(BadInput, match="'local/shell' runs commands on this machine"):
+        parse(text, "f.yaml")
+    assert parse(text, "f.yaml", allow_local=True).name == "x"
+
+
+def test_the_stand_in_takes_the_place_of_an_image_in_an_else_equal_spec() -> None:
+    path = find("training")
+    text = path.read_text().replace("image: local/horovod", "image: local/stand-in")
+    assert load(path, images={"local/horovod": "local/stand-in"}) == parse(text, "f.yaml", allow_local=True)
+
+
 # ---- random harm
 
 _VALUES: st.SearchStrategy[Any] = st.one_of(

@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[4]
 SECONDS = {
     "two-nodes": 180, "late-gpus": 900, "gang-on-two": 480, "old-and-new": 240, "shared-and-mig": 240,
     "default": 420, "pool-wave": 1500, "bursty-day": 1200, "night-shift": 400, "bad-day": 240,
+    "training": 60,
 }  # fmt: skip
 """How long each is played; the fleet is played small."""
 
