@@ -25,6 +25,7 @@ from cockpit.telemetry.focus import EVERYTHING, NOBODY, Focus
 
 if TYPE_CHECKING:
     from cockpit.gangs.engine import InstalledEngine
+    from cockpit.jobs.training.shelf import RunShelf
     from cockpit.kube.access_reviews import AccessReviews
     from cockpit.kube.discovery import Served
     from cockpit.kube.resource import Resource
@@ -114,6 +115,13 @@ class Attachment:
         self._looked = asyncio.Event()
         self._listed = asyncio.Event()  # the big lists are in, or cannot be had
         self.is_away = False  # the screens are suspended: a shell or another program has the terminal
+
+    @cached_property
+    def runs(self) -> "RunShelf":
+        """What logs of training runs told, of the jobs that were looked at lately."""
+        from cockpit.jobs.training.shelf import RunShelf
+
+        return RunShelf()
 
     @cached_property
     def verdicts(self) -> "Verdicts":

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from cockpit.actions.planning import FreshPlanning
     from cockpit.actions.verbs.verb import Verb
     from cockpit.gangs.engine import InstalledEngine
+    from cockpit.jobs.training.shelf import RunShelf
     from cockpit.model.job import Job
     from cockpit.triage.verdicts import Verdicts
 
@@ -49,6 +50,10 @@ class Cluster(HeaderSource, Protocol):
     def verdicts(self) -> "Verdicts": ...
     @property
     def trends(self) -> TrendReader: ...
+    @property
+    def runs(self) -> "RunShelf":
+        """What logs of training runs told, of the jobs that were looked at lately."""
+
     @property
     def access(self) -> RightsReader | None:
         """What this user may do; None while not attached."""

@@ -16,12 +16,13 @@ from cockpit.model.record import Kind
 from cockpit.screens.job_run import RunReader
 from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.rank_grid import RankPanel
+from cockpit.screens.run_panel import RunPanel
 from cockpit.screens.table_place import TablePlace
 from cockpit.screens.tensorboard import TensorBoardForward
 from cockpit.telemetry.focus import Focus
 from cockpit.telemetry.history import Past
 from cockpit.views import events as events_view
-from cockpit.views import job_grid, timeline
+from cockpit.views import job_grid, run_lens, timeline
 from cockpit.views import job_page as view
 from cockpit.views.states import why_empty
 from cockpit.views.view_state import ViewState
@@ -38,6 +39,7 @@ class JobScreen(TablePlace):
     JobScreen.ranks #table { display: none; }
     JobScreen .title { height: 1; padding: 0 1; color: $text-muted; background: $surface; }
     JobScreen #events { height: 30%; min-height: 4; }
+    JobScreen.curved #events { height: 12%; }
     JobScreen.short #events, JobScreen.short #events-title { display: none; }
     JobScreen.short.eventful #events, JobScreen.short.eventful #events-title { display: block; height: 1fr; }
     JobScreen.short.eventful #events-title { height: 1; }
@@ -78,6 +80,7 @@ class JobScreen(TablePlace):
 
     def body(self) -> Iterable[Widget]:
         yield KeyValues(id="facts")
+        yield RunPanel()
         yield Static("Members by rank", id="members-title", classes="title", markup=False)
         yield self._ranks
         yield from super().body()
@@ -130,7 +133,12 @@ class JobScreen(TablePlace):
         if self.has_class("devices"):
             return self._devices(members)
         source = view.members_table(
-            members, cluster.store, self.state, self.cockpit.clock.cluster_now(), self.memory
+            members,
+            cluster.store,
+            self.state,
+            self.cockpit.clock.cluster_now(),
+            self.memory,
+            computes=self._run.run.lens.computes,
         )
         self.say_problem(source.problem)
         return source, why_empty(
@@ -197,12 +205,15 @@ class JobScreen(TablePlace):
         self._board.watch()
         pairs = view.gone(self._key)
         if job is not None:
-            run = timeline.facts(job, members, cluster.store, self._run.run)
+            told = timeline.facts(job, members, cluster.store, self._run.run, now_seconds)
             past = cluster.trends.job(self._key)
             why = cluster.verdicts.of(job, now_seconds).sentence
             facts = view.facts(job, cluster.store, now_seconds, members, past, why=why)
-            pairs = timeline.merged(facts, run)
+            pairs = timeline.merged(facts, told)
         self.query_one("#facts", KeyValues).set_pairs((*pairs[:3], *self._board.pairs(), *pairs[3:]))
+        run = self._run.run
+        self.query_one(RunPanel).set_run(run.curves, run_lens.facts(run.lens), self.size.height)
+        self.set_class(run.curves.is_drawn, "curved")
         events = self.query_one("#events", ResourceTable)
         events.hold_top(True)
         status = cluster.store.status(Kind.EVENT)
@@ -212,7 +223,8 @@ class JobScreen(TablePlace):
         events.set_source(events_view.table(cluster.store, ViewState(), now_seconds, events=found))
         super().project()
         is_allowed = not self.has_class("devices")
-        self._ranks.update(members, cluster.store, self.table.source, is_allowed=is_allowed)
+        computes = run.lens.computes
+        self._ranks.update(members, cluster.store, self.table.source, computes, is_allowed=is_allowed)
 
     def holds_top(self) -> bool:
         """The first member stays under the cursor until somebody moves it, also while members come."""

@@ -1,25 +1,44 @@
-"""What the logs of a job's members tell on its page: read now and then while somebody looks at it."""
+"""What the logs of a job's members tell on its page: followed while somebody looks at it, no longer."""
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from textual.worker import WorkType
+from textual.worker import Worker, WorkType
 
 from cockpit.errors import CockpitError
+from cockpit.jobs.members import LEADERS
 from cockpit.jobs.progress import Patterns
-from cockpit.jobs.run_log import first_step, last_error, patterns_for
+from cockpit.jobs.run_log import FirstStep, first_step, last_error, patterns_for
 from cockpit.jobs.template import Library, load_library
+from cockpit.jobs.training.eta import eta
+from cockpit.jobs.training.run import TrainingRun
 from cockpit.model.job import Job, JobState
+from cockpit.model.log import LogLine, LogWish
 from cockpit.model.pod import Pod
 from cockpit.model.pod_times import PodTimes
 from cockpit.screens.place import Place
-from cockpit.views.log_book import sources_of
+from cockpit.views.log_book import sources_of, tail_lines
+from cockpit.views.run_curves import curves_of
+from cockpit.views.run_lens import lens_of
 from cockpit.views.timeline import Run
 
+if TYPE_CHECKING:
+    from cockpit.kube.log_fan_in import LogFanIn
+
 EVERY_SECONDS = 10.0
+"""How often what is no line of a log is looked at: times, last words, silence."""
+SHOW_SECONDS = 1.0
+"""Lines may pour; the page is drawn anew at most so often."""
 TAIL_LINES = 200
+MOST_TAIL_LINES = 4_000
+"""Of all members together: a quarter of a second to read."""
+AT_ONCE_LINES = 200
+"""Read without a pause: keys go first."""
+MOST_WAITING_LINES = 20_000
 MOST_MEMBERS = 64
 HEAD_BYTES = 256 << 10
 """Of the beginning of a log: the first step stands there, if anywhere."""
@@ -37,40 +56,116 @@ class RunReader:
         self.run = Run()
         self._page = page
         self._whose = whose
+        self._training: TrainingRun | None = None
+        self._follower: Worker[None] | None = None
+        self._waiting: deque[LogLine] = deque(maxlen=MOST_WAITING_LINES)
+        self._came = asyncio.Event()
+        self._fan_in: LogFanIn | None = None
 
     def start(self) -> None:
         """Begin; it ends with the page."""
-        work: WorkType[None] = self._read_on
+        work: WorkType[None] = self._look_on
         self._page.run_worker(work, name="run", group="run", exclusive=True)
 
-    async def _read_on(self) -> None:
+    async def _look_on(self) -> None:
         while True:
-            looked = self._whose() if self._page.app.screen is self._page else None
+            is_seen = self._page.app.screen is self._page
+            looked = self._whose() if is_seen else None
             if looked is not None and looked[1]:
-                await self._read(*looked)
-                if looked[0].state in JobState.ENDED:
-                    return
+                self._follow_on(looked[1])
+                await self._look(*looked)
+            elif not is_seen and self._follower is not None:
+                self._follower.cancel()
+                self._follower = self._fan_in = None
             await asyncio.sleep(EVERY_SECONDS)
 
-    async def _read(self, job: Job, members: tuple[Pod, ...]) -> None:
-        library = await asyncio.to_thread(_library, self._page.cockpit.template_folders)
-        patterns = Patterns(patterns_for(job.kind, job.api_version, library.templates.values()))
-        source = sources_of(members)[0]
-        run = self.run
-        try:
-            lines = await self._page.cockpit.api.read_log(source, tail_lines=TAIL_LINES)
-            progress = patterns.read_all((line.text for line in lines), run.progress)
-            run = run._replace(progress=progress, trouble="" if lines else run.trouble)
-            if run.first is None and not progress.is_empty:
-                head = await self._page.cockpit.api.read_log(source, limit_bytes=HEAD_BYTES)
-                run = run._replace(first=first_step(patterns, head))
-        except CockpitError as error:
-            run = run._replace(trouble=error.sentence)
-        run = await self._last_words(members, run)
+    async def _look(self, job: Job, members: tuple[Pod, ...]) -> None:
+        run = await self._last_words(members, self.run)
         run = run._replace(times=await self._times(members))
+        self._show(self._read(run, job, members))
+
+    def _show(self, run: Run) -> None:
         if run != self.run and not self._page.is_going:
             self.run = run
             self._page.show()
+
+    def _read(self, run: Run, job: Job, members: tuple[Pod, ...]) -> Run:
+        """With what the lines told so far."""
+        training, page = self._training, self._page.cockpit
+        if training is None:
+            return run
+        now_seconds = page.clock.cluster_now()
+        is_running = job.state not in JobState.ENDED and job.state not in JobState.WAITING
+        lens = lens_of(training, members, page.cluster.store, now_seconds, is_running=is_running)
+        moves = is_running and not lens.stalls and lens.no_progress is None
+        return run._replace(
+            progress=training.progress,
+            joined_seconds=training.joined_seconds,
+            eta=eta(training.done.points, now_seconds) if moves else None,
+            curves=curves_of(training),
+            lens=lens,
+        )
+
+    # ---- the log
+
+    def _follow_on(self, members: tuple[Pod, ...]) -> None:
+        """Follow the log, also that of members that are new."""
+        if self._fan_in is not None and self._training is not None:
+            self._fan_in.want(sources_of(_heard(members, self._training)))
+        if self._follower is None:
+            work: WorkType[None] = self._follow
+            self._follower = self._page.run_worker(work, name="run-log", group="run-log", exclusive=True)
+
+    async def _follow(self) -> None:
+        looked = self._whose()
+        if looked is None:
+            return
+        job, members = looked
+        cockpit = self._page.cockpit
+        library = await asyncio.to_thread(_library, cockpit.template_folders)
+        patterns = Patterns(patterns_for(job.kind, job.api_version, library.templates.values()))
+        self._training = training = cockpit.cluster.runs.open(job.key, job.uid, patterns)
+        await self._head(patterns, training, members)
+        heard = _heard(members, training, is_first=True)
+        wish = LogWish(tail_lines=tail_lines(len(heard), MOST_TAIL_LINES))
+        self._fan_in = cockpit.api.follow_logs(wish, self._take)
+        self._fan_in.want(sources_of(heard))
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._fan_in.run(), name="run-log")
+            group.create_task(self._read_on(training), name="run-lines")
+
+    async def _head(self, patterns: Patterns, training: TrainingRun, members: tuple[Pod, ...]) -> None:
+        """The beginning of the log: the first step, and the curve before the lines that are followed."""
+        if self.run.first is not None:
+            return
+        try:
+            head = await self._page.cockpit.api.read_log(sources_of(members)[0], limit_bytes=HEAD_BYTES)
+        except CockpitError as error:
+            self._show(self.run._replace(trouble=error.sentence))
+            return
+        training.take(head)
+        self._show(self.run._replace(first=first_step(patterns, head)))
+
+    def _take(self, lines: list[LogLine]) -> None:
+        self._waiting.extend(lines)
+        self._came.set()
+
+    async def _read_on(self, training: TrainingRun) -> None:
+        while True:
+            await self._came.wait()
+            self._came.clear()
+            while self._waiting:
+                training.take(self._waiting.popleft() for _ in range(min(AT_ONCE_LINES, len(self._waiting))))
+                await asyncio.sleep(0)
+            looked = self._whose()
+            if looked is not None:
+                run = self.run
+                if run.first is None and training.first_seconds is not None:
+                    run = run._replace(first=FirstStep(training.first_seconds, training.progress))
+                self._show(self._read(run._replace(trouble=""), *looked))
+            await asyncio.sleep(SHOW_SECONDS)
+
+    # ---- what is no line of a running log
 
     async def _last_words(self, members: tuple[Pod, ...], run: Run) -> Run:
         """Of the member that failed first; of one that runs again, what its former run said last."""
@@ -97,3 +192,10 @@ class RunReader:
                 except CockpitError:
                     break  # the timeline goes by events, then
         return known
+
+
+def _heard(members: tuple[Pod, ...], training: TrainingRun, *, is_first: bool = False) -> tuple[Pod, ...]:
+    """Whose logs are followed: a launcher writes for all ranks; where it writes nothing, or there is none,
+    the members do so themselves."""
+    leaders = tuple(pod for pod in members if pod.role in LEADERS)
+    return leaders if leaders and (is_first or training.lines) else members[:MOST_MEMBERS]

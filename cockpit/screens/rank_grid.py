@@ -1,6 +1,6 @@
 """The ranks of a job as cells instead of lines: from so many members on by itself, and by key."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from cockpit_widgets import CellGrid
 from cockpit_widgets.types import TableSource
@@ -11,6 +11,7 @@ from textual.widgets import Static
 from cockpit.model.pod import Pod
 from cockpit.model.store_reader import StoreReader
 from cockpit.views import rank_grid as view
+from cockpit.views.run_lens import Compute
 
 
 class RankPanel(Vertical):
@@ -56,7 +57,13 @@ class RankPanel(Vertical):
         self._chosen = not self.is_shown
 
     def update(
-        self, members: Sequence[Pod], store: StoreReader, source: TableSource, *, is_allowed: bool
+        self,
+        members: Sequence[Pod],
+        store: StoreReader,
+        source: TableSource,
+        computes: Mapping[str, Compute],
+        *,
+        is_allowed: bool,
     ) -> None:
         """Show the grid or not, and what it shows; `source` are the members that the filter leaves."""
         wants = self._chosen if self._chosen is not None else len(members) > view.MOST_IN_TABLE
@@ -66,7 +73,7 @@ class RankPanel(Vertical):
             only = None
             if len(source) < len(members):
                 only = {source.key(index) for index in range(len(source))}
-            self._ranks = view.grid(members, store, only)
+            self._ranks = view.grid(members, store, only, computes)
             self.grid.set_cells(self._ranks.groups, self._ranks.caption)
         if is_shown != self.is_shown:
             self._turned()

@@ -6,6 +6,7 @@ without control characters.
 """
 
 import math
+from datetime import UTC, datetime
 
 from cockpit_widgets.types import Cell, Tone
 
@@ -91,6 +92,12 @@ def span(seconds: float) -> str:
     if minutes < _MINUTE:
         return f"{minutes}m{left:02}s" if minutes else f"{left}s"
     return f"{minutes // _MINUTE}h{minutes % _MINUTE:02}m{left:02}s"
+
+
+def moment(seconds: float, now_seconds: float) -> str:
+    """`14:40`, on another day `Tue 14:40`, in UTC."""
+    then, now = (datetime.fromtimestamp(one, UTC) for one in (seconds, now_seconds))
+    return then.strftime("%H:%M" if then.date() == now.date() else "%a %H:%M")
 
 
 def since(then_seconds: float | None, now_seconds: float) -> str:

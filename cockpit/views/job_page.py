@@ -1,7 +1,7 @@
 """The page of one job: its facts as pairs, its members as a table by rank, its events."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from cockpit_widgets.glyphs import spark
@@ -15,13 +15,14 @@ from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent, Reading
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
-from cockpit.views import cards, doubts, rdma, worker_use
+from cockpit.views import cards, doubts, rdma, run_lens, worker_use
 from cockpit.views import format as fmt
 from cockpit.views.claims import claims_trouble
 from cockpit.views.jobs import JobRow, known_gpus
 from cockpit.views.lazy_table import Field, LazyTable, Memory, View
 from cockpit.views.order import Value
 from cockpit.views.pods import gpus_cell, gpus_count, rank_text
+from cockpit.views.run_lens import Compute
 from cockpit.views.states import job_cell, pod_cell, pod_words, telemetry_trouble
 from cockpit.views.view_state import Measure, ViewState
 
@@ -36,6 +37,8 @@ class MemberRow:
 
     pod: Pod
     store: StoreReader
+    compute: Compute | None = None
+    """What its slowest rank spends on its own in a step, where the log tells."""
 
     @cached_property
     def gpus(self) -> tuple[Gpu, ...]:
@@ -163,6 +166,18 @@ _FIELDS: tuple[Field[MemberRow], ...] = (
         Measure.COUNT,
     ),
     Field(
+        Column("compute", "Compute", 11, "right", priority=2),
+        lambda r, _: run_lens.compute_cell(r.compute),
+        lambda r, _: None if r.compute is None else r.compute.seconds,
+        Measure.SECONDS,
+    ),
+    Field(
+        Column("cpu", "CPU", 8, "right", priority=4),
+        lambda r, _: _allocated(r, worker_use.cpu_cell(r.pod, worker_use.use_of(r.pod, r.store))),
+        lambda r, _: _reading(worker_use.use_of(r.pod, r.store).cpu_cores),
+        Measure.COUNT,
+    ),
+    Field(
         Column("rdma", "RDMA", 6, priority=5, grow=1, most=28),
         lambda r, _: rdma.cell(r.pod),
         lambda r, _: rdma.count(r.pod) or None,
@@ -186,8 +201,12 @@ VIEW: View[MemberRow] = View(
     fields=_FIELDS,
     key=lambda row: row.pod.uid,
     haystack=lambda r: f"{rank_text(r.pod)} {r.pod.name} {r.pod.node} {pod_words(r.pod)[0]}",
-    token=lambda row: row.pod,
+    token=lambda row: (row.pod, row.compute),
 )
+
+
+_PLAIN: View[MemberRow] = replace(VIEW, fields=tuple(one for one in _FIELDS if one.column.id != "compute"))
+"""Without what only the log of a training tells."""
 
 
 def members_table(
@@ -196,9 +215,13 @@ def members_table(
     state: ViewState,
     now_seconds: float,
     memory: Memory | None = None,
+    *,
+    computes: Mapping[str, Compute] | None = None,
 ) -> LazyTable[MemberRow]:
-    """Members keyed by pod uid in the order given (launcher first, then by rank)."""
-    return VIEW.table((MemberRow(pod, store) for pod in members), state, now_seconds, memory)
+    """Members keyed by pod uid in the order given (launcher first, then by rank); `computes` by pod uid."""
+    told = computes or {}
+    rows = (MemberRow(pod, store, told.get(pod.uid)) for pod in members)
+    return (VIEW if told else _PLAIN).table(rows, state, now_seconds, memory)
 
 
 def events_of(job: Job, members: Iterable[Pod], store: StoreReader) -> list[Event]:

@@ -12,17 +12,18 @@ from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent, Reading
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
-from cockpit.views import cards
+from cockpit.views import cards, run_lens
 from cockpit.views import format as fmt
 from cockpit.views.heat import ABSENT_LEVELS, IMPLAUSIBLE, NOT_COLLECTED, STALE
 from cockpit.views.job_grid import FEWEST, lags
 from cockpit.views.job_page import MemberRow
+from cockpit.views.run_lens import Compute
 from cockpit.views.states import pod_brief, pod_glyph, pod_words
 
 MOST_IN_TABLE = 32
 """Members beyond which a page begins with the grid: fewer are read faster as lines."""
-LAGS, AGAIN, CARD, APART = "▼", "↻", "◇", "◆"
-_MEANINGS = {LAGS: "lags", AGAIN: "restarted", CARD: "other card", APART: "alone"}
+LAGS, AGAIN, CARD, APART, SLOW = "▼", "↻", "◇", "◆", "◣"
+_MEANINGS = {LAGS: "lags", AGAIN: "restarted", CARD: "other card", APART: "alone", SLOW: "slow"}
 _MOST_WORDS = 2
 """States told for one glyph of the legend; more are "and others"."""
 LEAD = "lead"
@@ -52,16 +53,22 @@ class RankGrid:
     caption: str = ""
 
 
-_WAYS = ("state", "duty", "again", "card", "apart")
+_WAYS = ("state", "slow", "duty", "again", "card", "apart")
 """The worst first: it gives the cell its glyph, and speaks first."""
 
 
-def grid(members: Sequence[Pod], store: StoreReader, only: Collection[str] | None = None) -> RankGrid:
+def grid(
+    members: Sequence[Pod],
+    store: StoreReader,
+    only: Collection[str] | None = None,
+    computes: Mapping[str, Compute] | None = None,
+) -> RankGrid:
     """The cells of a job's members in the order given; `only` are the uids that a filter leaves."""
-    rows = [MemberRow(pod, store) for pod in members]
+    told = computes or {}
+    rows = [MemberRow(pod, store, told.get(pod.uid)) for pod in members]
     ranks = [row for row in rows if row.pod.role not in LEADERS]
     odd: dict[str, list[Odd]] = {}
-    for find in (_other_state, _low_duty, _restarted, _other_card, _alone):
+    for find in (_other_state, _slow, _low_duty, _restarted, _other_card, _alone):
         for uid, one in find(ranks):
             odd.setdefault(uid, []).append(one)
     for row in rows:
@@ -156,6 +163,15 @@ def _other_state(ranks: Sequence[MemberRow]) -> Found:
         return []
     usual = words.most_common(1)[0][0]
     return [(row.pod.uid, _state_of(row.pod)) for row in ranks if pod_words(row.pod)[0] != usual]
+
+
+def _slow(ranks: Sequence[MemberRow]) -> Found:
+    """Ranks that need longer than the others before the gradients are exchanged."""
+    return [
+        (row.pod.uid, Odd("slow", SLOW, "warn", run_lens.slow_text(found), found.excess))
+        for row in ranks
+        if row.compute is not None and (found := row.compute.straggler) is not None
+    ]
 
 
 def _low_duty(ranks: Sequence[MemberRow]) -> Found:

@@ -9,6 +9,8 @@ from cockpit.jobs.members import LEADERS, short_name
 from cockpit.jobs.owner_chain import owner_record
 from cockpit.jobs.progress import Progress
 from cockpit.jobs.run_log import FirstStep
+from cockpit.jobs.training.eta import Eta
+from cockpit.jobs.training.start import GOAL_SECONDS, PARTS, StartTime, beside, start_of
 from cockpit.model.event import Event
 from cockpit.model.gang import Workload
 from cockpit.model.job import Job
@@ -17,6 +19,8 @@ from cockpit.model.pod_times import PodTimes
 from cockpit.model.record import Kind, condition
 from cockpit.model.store_reader import StoreReader
 from cockpit.views import format as fmt
+from cockpit.views.run_curves import RunCurves
+from cockpit.views.run_lens import Lens
 
 DEEPEST = 8
 MOST_NAMED = 3
@@ -40,6 +44,12 @@ class Run(NamedTuple):
     whose: str = ""
     trouble: str = ""
     times: Mapping[str, PodTimes] = {}
+    eta: Eta | None = None
+    joined_seconds: float | None = None
+    curves: RunCurves = RunCurves()
+    lens: Lens = Lens()
+    past_starts: tuple[float, ...] = ()
+    efficiency: str = ""
 
 
 def steps(
@@ -162,6 +172,41 @@ def progress_words(now: Progress) -> str:
     return " · ".join(parts)
 
 
+def eta_words(found: Eta, now_seconds: float) -> str:
+    """`ends 15:10 to 15:25 UTC`."""
+    begin, end = (fmt.moment(one, now_seconds) for one in found)
+    return f"ends {begin} UTC" if begin == end else f"ends {begin} to {end} UTC"
+
+
+def way_to_first_step(found: Sequence[Step], run: Run) -> StartTime | None:
+    """The parts of the way, from its stations; None before the first step, or where nobody saw it."""
+    at = {one.name: one.at_seconds for one in found}
+    begun = at.get("submitted")
+    if begun is None or run.first is None or not run.first.is_first or run.first.at_seconds is None:
+        return None
+    started = [at.get("containers"), *(at[name] for name in LEADERS if name in at)]
+    ends = (
+        at.get("admitted"),
+        at.get("all bound", at.get("first bound")),
+        at.get("image"),
+        max((one for one in started if one is not None), default=None),
+        run.joined_seconds,
+        run.first.at_seconds,
+    )
+    return start_of(begun, dict(zip(PARTS, ends, strict=True)))
+
+
+def start_words(found: StartTime, past_seconds: Sequence[float]) -> str:
+    """`52s (p50 61s of 12, 58% within 60s): queue 2s · schedule 8s · ...`."""
+    parts = " · ".join(f"{name} {fmt.span(seconds)}" for name, seconds in found.parts.items())
+    goal = f"{GOAL_SECONDS:.0f}s"
+    if not past_seconds:
+        return f"{fmt.span(found.seconds)} (goal {goal}): {parts}"
+    among = beside(found.seconds, past_seconds)
+    median = f"p50 {fmt.span(among.median_seconds)} of {among.starts}"
+    return f"{fmt.span(found.seconds)} ({median}, {fmt.percent(among.goal_ratio)} within {goal}): {parts}"
+
+
 def end_words(members: Iterable[Pod]) -> str:
     """`137 OOMKilled: worker 3, worker 5 · 0: 6 members`; "" while no container has ended."""
     groups: dict[tuple[int, str], list[str]] = {}
@@ -201,11 +246,16 @@ def chain(job: Job, members: Sequence[Pod], store: StoreReader) -> str:
     return " → ".join([f"{len(members)} pod{'s' if len(members) != 1 else ''}", *parts])
 
 
-def facts(job: Job, members: Sequence[Pod], store: StoreReader, run: Run) -> list[Pair]:
+def facts(
+    job: Job, members: Sequence[Pod], store: StoreReader, run: Run, now_seconds: float = 0.0
+) -> list[Pair]:
     """What logs and events tell of the run; nothing for what nobody tells."""
     pairs: list[Pair] = []
     if not run.progress.is_empty:
-        pairs.append(Pair("progress", progress_words(run.progress), "good"))
+        parts = [progress_words(run.progress), run.efficiency]
+        if run.eta is not None:
+            parts.insert(1, eta_words(run.eta, now_seconds))
+        pairs.append(Pair("progress", " · ".join(part for part in parts if part), "good"))
     elif run.trouble:
         pairs.append(Pair("log", run.trouble, "dim"))
     if ends := end_words(members):
@@ -214,8 +264,12 @@ def facts(job: Job, members: Sequence[Pod], store: StoreReader, run: Run) -> lis
     if run.last_words:
         pairs.append(Pair("last output", f"{run.whose}: {run.last_words}", "bad"))
     if members:
-        workload = _workload(job, store)
-        pairs.append(Pair("timeline", words(steps(job, workload, members, store, run))))
+        found = steps(job, _workload(job, store), members, store, run)
+        start = way_to_first_step(found, run)
+        if start is not None:
+            is_late = start.seconds > GOAL_SECONDS
+            pairs.append(Pair("first step", start_words(start, run.past_starts), "warn" if is_late else ""))
+        pairs.append(Pair("timeline", words(found)))
     if owners := chain(job, members, store):
         pairs.append(Pair("owned by", owners, "dim"))
     return pairs
@@ -229,7 +283,7 @@ def _workload(job: Job, store: StoreReader) -> Workload | None:
 def merged(pairs: Sequence[Pair], more: Sequence[Pair]) -> tuple[Pair, ...]:
     """The page's pairs with those of the run: what it does now and how it ended stand before its nodes, its
     way behind its times."""
-    late = [one for one in more if one.name in ("timeline", "owned by")]
+    late = [one for one in more if one.name in ("first step", "timeline", "owned by")]
     early = [one for one in more if one not in late]
     at = next((n for n, one in enumerate(pairs) if one.name in ("nodes", "placed", "time")), len(pairs))
     end = next((n + 1 for n, one in enumerate(pairs) if one.name == "time"), len(pairs))

@@ -2,7 +2,6 @@
 when, and under it the fields that it was read from with their age."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import NamedTuple
 
 from cockpit_widgets.types import Cell, Column, ToneLine
@@ -143,14 +142,8 @@ def expected_words(found: Expected, now_seconds: float) -> str:
         return found.why
     ends = (found.from_seconds, found.to_seconds)
     spans = " to ".join(fmt.age(max(0.0, one - now_seconds)) for one in ends)
-    times = " to ".join(_clock(one, now_seconds) for one in ends)
+    times = " to ".join(fmt.moment(one, now_seconds) for one in ends)
     return f"in {spans} ({times} UTC), {found.why}"
-
-
-def _clock(seconds: float, now_seconds: float) -> str:
-    """`14:40`, on another day `Tue 14:40`."""
-    then, now = (datetime.fromtimestamp(one, UTC) for one in (seconds, now_seconds))
-    return then.strftime("%H:%M" if then.date() == now.date() else "%a %H:%M")
 
 
 # ---- what it rests on

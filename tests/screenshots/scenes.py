@@ -19,6 +19,7 @@ from tests.tui.estate import Estate
 from tests.tui.fleet_estate import FleetEstate
 from tests.tui.offering import OfferingApp
 from tests.tui.shared_estate import SharedEstate
+from tests.tui.training_estate import StalledApp, TrainingApp
 from tests.tui.why_app import WhyApp, WhyEstate
 
 PATIENCE_SECONDS = 30.0
@@ -99,6 +100,9 @@ SCENES = (
     Scene("job-ranks", CROWD, WIDE, estate=CrowdEstate, until="rank 317"),
     Scene("job-ranks-80x24", (*CROWD, "down", "right"), SMALL, estate=CrowdEstate, until="rank 317"),
     Scene("job-pending", ("2", "enter")),
+    Scene("training-80x24", JOB, SMALL, until="slower", app=TrainingApp),
+    Scene("training-160x45", JOB, (160, 45), until="slower", app=TrainingApp),
+    Scene("training-stalled", JOB, until="missing: the others", app=StalledApp),
     Scene("logs", (*JOB, "l"), until="OSError"),
     Scene("logs-80x24", (*JOB, "l"), SMALL, until="step 1590"),
     Scene("logs-filter", (*JOB, "l", "i", "slash", *"rank:1-2 !sshd"), until="14:12"),

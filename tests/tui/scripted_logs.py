@@ -50,11 +50,20 @@ def told(lines: Sequence[tuple[float, str]]) -> bytes:
 @asynccontextmanager
 async def stream(path: str, *, query: Sequence[tuple[str, str]] = (), **_: object) -> AsyncIterator[Any]:
     """Stands for `Session.stream` on a path of a pod's log; a followed log says nothing more and stays."""
-    options = dict(query)
     pod = path.split("/")[-2]
     lines = lines_of(pod)
-    if "previous" in options:
+    if "previous" in dict(query):
         lines = [(NOW - 7_000, f"{pod}: torch.cuda.OutOfMemoryError: CUDA out of memory")]
+    async with answer(lines, query) as found:
+        yield found
+
+
+@asynccontextmanager
+async def answer(
+    lines: Sequence[tuple[float, str]], query: Sequence[tuple[str, str]] = ()
+) -> AsyncIterator[Any]:
+    """What a kubelet would answer from these lines."""
+    options = dict(query)
     if "tailLines" in options:
         lines = lines[-int(options["tailLines"]) :]
     if since := options.get("sinceTime"):

@@ -7,6 +7,7 @@ from tests.tui.deck import ScriptedApp
 from tests.tui.estate import NOW, Estate
 from tests.tui.pseudo_terminal import PseudoTerminal
 from tests.tui.test_logs import shown, until
+from tests.tui.training_estate import StalledApp, TrainingApp
 
 TO_JOB = ("2", "down", "down", "down", "down", "down", "enter")
 
@@ -56,3 +57,40 @@ def test_in_a_terminal(size: tuple[int, int]) -> None:
         terminal.shows("Members by rank", "epoch 31/90", "loss 2.154")
         terminal.press("ctrl+c")
         assert terminal.ends() == 0
+
+
+async def test_a_training_shows_its_curves_its_end_its_start_and_the_slow_rank() -> None:
+    app = TrainingApp(Estate())
+    async with app.run_test(size=(160, 45)) as pilot:
+        seen = await shown(app, pilot, *TO_JOB, has="slower")
+        assert "epoch 7 · step 12,000/18,000 · 67% · loss 1.926 · 9,890 samples/s · ends 16:" in seen
+        assert "loss 1.926 · from 6.664" in seen
+        assert "samples/s 9,890 · from 3,974" in seen
+        assert "57s (goal 60s): queue 2s · schedule 38s · rendezvous 13s · first step 3s" in seen
+        assert "rank 13: 23 % slower before the all-reduce, certain" in seen
+        assert "1.12s +23%" in seen, "on the line of the member that holds it"
+        assert list(app.attachment.runs.fractions().values()) == [pytest.approx(2 / 3)]
+        await pilot.press("x")
+        await until(app, lambda text: "◣ slow" in text)
+
+
+async def test_a_run_is_read_on_where_it_was_left() -> None:
+    app = TrainingApp(Estate())
+    async with app.run_test(size=(160, 45)) as pilot:
+        await shown(app, pilot, *TO_JOB, has="slower")
+        (key,) = app.attachment.runs.fractions()
+        run = app.attachment.runs.of(key)
+        assert run is not None
+        lines, points = run.lines, len(run.loss)
+        await pilot.press("escape")
+        await shown(app, pilot, "enter", has="slower")
+        assert app.attachment.runs.of(key) is run
+        assert (run.lines, len(run.loss), run.restarts) == (lines, points, 0), "no line counts twice"
+
+
+async def test_a_missing_rank_stands_with_its_last_line_and_no_end_is_promised() -> None:
+    app = StalledApp(Estate())
+    async with app.run_test(size=(140, 40)) as pilot:
+        seen = await shown(app, pilot, *TO_JOB, has="rank 13 missing: the others wait in a collective")
+        assert "last line   rank 13: progress step=12000" in seen
+        assert "ends 16:" not in seen

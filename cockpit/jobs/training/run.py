@@ -9,7 +9,7 @@ from cockpit.jobs.progress import LONGEST_LINE, Patterns, Progress
 from cockpit.jobs.training.curve import Curve, Place, Steady, steady
 from cockpit.jobs.training.formats import event_of, number_of
 from cockpit.jobs.training.rank_lines import by_rank
-from cockpit.jobs.training.stalls import Stall, StallReader
+from cockpit.jobs.training.stalls import Sign, Stall, StallReader
 from cockpit.model.log import LogLine
 
 MOST_RANKS: Final = 1_024
@@ -50,24 +50,42 @@ class TrainingRun:
         self.rate_unit = ""
         self.ranks: dict[int, RankTrace] = {}
         self.stalls: deque[Stall] = deque(maxlen=MOST_STALLS)
+        self.lines = 0
         self.restarts = 0
         self.size: int | None = None
         self.first_seconds: float | None = None  # when its first step was told
         self.moved_seconds: float | None = None  # when its last step was told
+        self.joined_seconds: float | None = None  # when the last of its ranks said that it is there
         self.is_ended = False
         self._patterns = patterns
         self._leading: int | None = None
         self._own_mean: tuple[float, str, bool | None] | None = None
         self._reader = StallReader()
         self._timed: tuple[int, float] | None = None
+        self._joined: set[int] = set()
+        self._read_up_to: dict[str, tuple[int, set[str]]] = {}
 
     # ---- reading
 
     def take(self, lines: Iterable[LogLine]) -> None:
-        """Further lines."""
+        """Further lines of these logs; those that were taken before are passed over."""
         for line in lines:
-            if not line.is_note:
+            if not line.is_note and self._is_new(line):
+                self.lines += 1
                 self._take(line)
+
+    def _is_new(self, line: LogLine) -> bool:
+        at, uid = line.at_nanoseconds, line.source.uid
+        newest, texts = self._read_up_to.get(uid, (0, set()))
+        if not at or at > newest:
+            if len(self._read_up_to) < MOST_RANKS or uid in self._read_up_to:
+                self._read_up_to[uid] = (at or newest, {line.text})
+            return True
+        if at < newest or line.text in texts:
+            return False
+        if len(texts) < MOST_RANKS:
+            texts.add(line.text)
+        return True
 
     def _take(self, line: LogLine) -> None:
         text = line.text[:LONGEST_LINE]
@@ -75,9 +93,10 @@ class TrainingRun:
         told = self._patterns.read(text)
         own = None if line.source.is_leader else line.source.rank
         rank = told.rank if told.rank is not None else tagged if tagged is not None else own
-        trace = self._trace(rank, line, bare)
-        if (stall := self._reader.read(bare, rank, line.at_seconds)) is not None:
+        stall = self._reader.read(bare, rank, line.at_seconds)
+        if stall is not None:
             self.stalls.append(stall)
+        trace = self._trace(rank, line, "" if stall is not None and stall.sign is Sign.MISSING else bare)
         event = event_of(bare)
         if event is not None and event.name != "progress":
             self._event(event.name, event.pairs, trace, line.at_seconds)
@@ -102,6 +121,7 @@ class TrainingRun:
             self.size = int(size)
         if name == "started":
             self.is_ended = False
+            self._join(trace, at)
             if trace is not None:
                 trace.begun_seconds = at
                 trace.computes.clear()
@@ -113,6 +133,13 @@ class TrainingRun:
             rate = number_of("rate", pairs.get("samples_per_s"))
             if rate:
                 self._own_mean = (float(rate), "samples/s", False)
+
+    def _join(self, trace: RankTrace | None, at: float | None) -> None:
+        """The rendezvous is over when all ranks are there; of later ones (an elastic job) nobody asks."""
+        if trace is not None and self.joined_seconds is None:
+            self._joined.add(trace.rank)
+            if self.size is not None and len(self._joined) >= self.size:
+                self.joined_seconds = at
 
     def _told(
         self, told: Progress, rank: int | None, trace: RankTrace | None, text: str, at: float | None
