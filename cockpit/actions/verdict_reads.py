@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from cockpit.actions.progress_reads import read_progress
 from cockpit.actions.surroundings import CLAIMS, PRIORITIES, Needs, ask_budgets, ask_surroundings, needs_of
 from cockpit.errors import BadInput, CockpitError, Refused
 from cockpit.gangs import registry
@@ -71,7 +72,8 @@ async def with_reads(
     around = await ask_surroundings(session, needs)
     await _read_logs(session, pods, lines)
     told = {pod.uid: line for pod in pods if (line := lines.get((pod.uid, pod.restarts)))}
-    return msgspec.structs.replace(known, around=around, last_lines=told)
+    progress = await read_progress(session, known) if wanted is not None and wanted.gpus else {}
+    return msgspec.structs.replace(known, around=around, last_lines=told, progress=progress)
 
 
 async def _with_budgets(session: ApiSession, subject: Subject, view: ClusterView) -> ClusterView:

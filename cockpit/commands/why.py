@@ -3,9 +3,12 @@
 import argparse
 import asyncio
 import contextlib
+import os
+from functools import partial
 from typing import Any, Final
 
 from cockpit.actions.find import subject_named, subject_words
+from cockpit.apart import apart
 from cockpit.api_server import ApiServer
 from cockpit.attach import Attachment, AttachOptions
 from cockpit.clock import Clock, SystemClock
@@ -14,7 +17,10 @@ from cockpit.commands.live import attached
 from cockpit.commands.output import note, plain, put, tree_text
 from cockpit.commands.settings import attach_options, settings_in_force
 from cockpit.errors import Refused
+from cockpit.local_state.history import LocalHistory, history_path
+from cockpit.local_state.paths import state_folder
 from cockpit.model.record import Kind
+from cockpit.model.remembered import PastRun
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.engine import advised, explain
 from cockpit.triage.verdict import Change, Subject, Verdict
@@ -40,7 +46,7 @@ async def _run(
     async with attached(chosen, clock) as live:
         notes = await live.settle(_needs(named[0]), options.timeout, with_gpus=named[0] in _OF_NODES)
         await _discover(live.attachment)
-        found = _view(live.attachment, clock)
+        found = await _view(live.attachment, clock)
         subject = subject_named(*named, found, chosen.namespace)
         view = await ApiServer(live.attachment).ask_verdict(subject, found, {})
         verdict = advised(explain(subject, view), view)
@@ -65,8 +71,21 @@ async def _discover(attachment: Attachment) -> None:
             attachment.served = await discover(attachment.connected())
 
 
-def _view(attachment: Attachment, clock: Clock) -> ClusterView:
-    return ClusterView(store=attachment.store, jobs=attachment.jobs, now_seconds=clock.cluster_now())
+async def _view(attachment: Attachment, clock: Clock) -> ClusterView:
+    now_seconds = clock.cluster_now()
+    past = await _past(attachment, now_seconds)
+    return ClusterView(store=attachment.store, jobs=attachment.jobs, now_seconds=now_seconds, past=past)
+
+
+async def _past(attachment: Attachment, now_seconds: float) -> tuple[PastRun, ...]:
+    """Jobs that sessions on this host saw end; nothing is made where there was none."""
+    session = attachment.session
+    path = (
+        None if session is None else history_path(state_folder(os.environ), session.context, session.server)
+    )
+    if path is None or not path.exists():
+        return ()
+    return (await apart(partial(LocalHistory(path).recall, now_seconds))).runs
 
 
 def _needs(kind: str) -> tuple[str, ...]:

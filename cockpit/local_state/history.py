@@ -1,8 +1,9 @@
 """The local history: a small SQLite file for each context, 0600, bounded in rows and bytes.
 
 It holds what a later session cannot see for itself: since when a problem is there, who acknowledged it, when
-a session was open last, which nodes there were. No method raises: a file that cannot be used costs a
-sentence in `note` and the feature. Methods block (a disk, a lock of another process): call them in a thread.
+a session was open last, which nodes there were, how long jobs waited and ran. No method raises: a file that
+cannot be used costs a sentence in `note` and the feature. Methods block (a disk, a lock of another process):
+call them in a thread.
 """
 
 import hashlib
@@ -21,6 +22,7 @@ from cockpit.local_state.redact import redact
 from cockpit.model.remembered import (
     Acknowledgement,
     LoadSample,
+    PastRun,
     ProblemKey,
     Remembered,
     SeenProblem,
@@ -28,7 +30,7 @@ from cockpit.model.remembered import (
 )
 
 _APPLICATION: Final = 0x67637068  # "gcph"
-VERSION: Final = 1
+VERSION: Final = 2
 PAGE_BYTES: Final = 4096
 LARGEST_BYTES: Final = 8 * 1024 * 1024
 MOST_FILES: Final = 64
@@ -36,7 +38,13 @@ LOCK_SECONDS = 2.0
 ALIVE_SECONDS: Final = 90.0
 """A session that was alive so lately is still open: nobody has left."""
 KEPT_SECONDS: Final = 14 * 86_400.0
-MOST_ROWS: Final = {"problems": 5_000, "sessions": 200, "acknowledgements": 1_000, "samples": 1_500}
+MOST_ROWS: Final = {
+    "problems": 5_000,
+    "sessions": 200,
+    "acknowledgements": 1_000,
+    "samples": 1_500,
+    "runs": 4_000,
+}
 MOST_NODES: Final = 20_000
 LONGEST_NAME: Final = 600
 
@@ -54,6 +62,12 @@ CREATE TABLE samples (
   minute INTEGER PRIMARY KEY, at REAL NOT NULL, wanted INTEGER, allocated INTEGER, free INTEGER,
   queued INTEGER);
 """
+_RUNS: Final = """
+CREATE TABLE runs (
+  uid TEXT PRIMARY KEY, shape TEXT NOT NULL, members INTEGER NOT NULL, gpus INTEGER NOT NULL,
+  submitted REAL NOT NULL, started REAL, ran REAL) WITHOUT ROWID;
+"""
+"""Since version 2."""
 _PUT_PROBLEM: Final = """
 INSERT INTO problems VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (subject_key, finding) DO UPDATE SET
   first = CASE WHEN problems.resolved IS NOT NULL AND excluded.first >= problems.resolved
@@ -210,11 +224,15 @@ def _check(file: sqlite3.Connection) -> None:
     version = file.execute("PRAGMA user_version").fetchone()[0]
     if (application, version) == (_APPLICATION, VERSION):
         return
+    if (application, version) == (_APPLICATION, 1):
+        file.execute(_RUNS)
+        file.execute(f"PRAGMA user_version = {VERSION}")
+        return
     if application == _APPLICATION:
         raise _UnusableError(f"has version {version}, not {VERSION}: move it away to begin a new one")
     if application or version or file.execute("SELECT 1 FROM sqlite_master").fetchone():
         raise _UnusableError("belongs to another program: move it away")
-    for statement in _TABLES.split(";"):
+    for statement in (_TABLES + _RUNS).split(";"):
         file.execute(statement)
     file.execute(f"PRAGMA application_id = {_APPLICATION}")
     file.execute(f"PRAGMA user_version = {VERSION}")
@@ -280,6 +298,19 @@ def _remembered(file: sqlite3.Connection, now_seconds: float, own: int | None) -
             LoadSample(_number(row[0]), *(_count(one) for one in row[1:]))
             for row in file.execute("SELECT at, wanted, allocated, free, queued FROM samples ORDER BY minute")
         ),
+        runs=tuple(_run(row) for row in file.execute("SELECT * FROM runs ORDER BY submitted")),
+    )
+
+
+def _run(row: tuple[Any, ...]) -> PastRun:
+    return PastRun(
+        uid=_text(row[0], LONGEST_NAME),
+        shape=_text(row[1], LONGEST_NAME),
+        members=int(_number(row[2])),
+        gpus=int(_number(row[3])),
+        submitted_seconds=_number(row[4]),
+        started_seconds=_some(row[5]),
+        ran_seconds=_some(row[6]),
     )
 
 
@@ -338,15 +369,32 @@ def _put(file: sqlite3.Connection, notes: SessionNotes) -> None:
             for one in notes.samples
         ),
     )
+    file.executemany(
+        "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (
+            (
+                *(_kept(one.uid), _kept(one.shape), one.members, one.gpus),
+                *(one.submitted_seconds, one.started_seconds, one.ran_seconds),
+            )
+            for one in notes.runs
+        ),
+    )
 
 
-_AGE: Final = {"problems": "last", "sessions": "alive", "acknowledgements": "made", "samples": "minute"}
+_AGE: Final = {
+    "problems": "last",
+    "sessions": "alive",
+    "acknowledgements": "made",
+    "samples": "minute",
+    "runs": "submitted",
+}
 
 
 def _prune(file: sqlite3.Connection, now_seconds: float) -> None:
     """Old rows go, and of too many the oldest."""
     old = (now_seconds - KEPT_SECONDS,)
     file.execute("DELETE FROM problems WHERE last < ?", old)
+    file.execute("DELETE FROM runs WHERE submitted < ?", old)
     file.execute("DELETE FROM acknowledgements WHERE until < ?", (now_seconds,))
     for table, most in MOST_ROWS.items():
         _keep_newest(file, table, _AGE[table], most)
@@ -365,6 +413,6 @@ def _keep_newest(file: sqlite3.Connection, table: str, order: str, most: int) ->
 def _halve(file: sqlite3.Connection) -> None:
     """Room in a file that may not grow: the older half of what is only looked back at goes."""
     file.execute("DELETE FROM nodes")
-    for table in ("problems", "samples"):
+    for table in ("problems", "samples", "runs"):
         count = file.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
         _keep_newest(file, table, _AGE[table], count // 2 + 1)

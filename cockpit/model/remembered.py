@@ -1,4 +1,7 @@
-"""What outlives a session on this host: problems seen, acknowledgements, which nodes were there."""
+"""What outlives a session on this host: problems seen, acknowledgements, jobs that ended, which nodes were
+there."""
+
+from typing import NamedTuple
 
 import msgspec
 
@@ -51,6 +54,19 @@ class LoadSample(msgspec.Struct, frozen=True, gc=False):
     queued_jobs: int | None = None
 
 
+class PastRun(NamedTuple):
+    """A job that ended or runs. `shape` tells alike ones: a name without its number, and its size. `gpus` are
+    those of a member; seconds are epoch seconds, `ran_seconds` None while it runs. `uid` is the object's."""
+
+    shape: str
+    members: int
+    gpus: int
+    submitted_seconds: float
+    started_seconds: float | None
+    ran_seconds: float | None
+    uid: str = ""
+
+
 class Remembered(msgspec.Struct, frozen=True, kw_only=True):
     """What former sessions left. `left_seconds` is when the last of them was alive, None where there is none
     or one is still open; `nodes` None: nobody noted them."""
@@ -60,6 +76,7 @@ class Remembered(msgspec.Struct, frozen=True, kw_only=True):
     acknowledgements: tuple[Acknowledgement, ...] = ()
     nodes: frozenset[str] | None = None
     samples: tuple[LoadSample, ...] = ()
+    runs: tuple[PastRun, ...] = ()  # jobs that ran to their end, also those whose objects are gone
 
 
 class SessionNotes(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,3 +88,4 @@ class SessionNotes(msgspec.Struct, frozen=True, kw_only=True):
     taken_back: tuple[ProblemKey, ...] = ()
     nodes: frozenset[str] | None = None  # None: unchanged, or not known
     samples: tuple[LoadSample, ...] = ()
+    runs: tuple[PastRun, ...] = ()

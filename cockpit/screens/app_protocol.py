@@ -16,7 +16,7 @@ from cockpit.api_server import ApiServer
 from cockpit.clock import Clock
 from cockpit.model.job_reader import JobReader
 from cockpit.model.pod import Pod
-from cockpit.model.remembered import LoadSample
+from cockpit.model.remembered import LoadSample, PastRun
 from cockpit.model.right import RightsReader
 from cockpit.model.trend_reader import TrendReader
 from cockpit.telemetry.focus import Focus
@@ -163,6 +163,10 @@ class TroubleWatch(Protocol):
     @property
     def loads(self) -> tuple[LoadSample, ...]:
         """The same a minute, as far as this host has seen it in the last hour."""
+
+    @property
+    def past(self) -> tuple[PastRun, ...]:
+        """Jobs that ended, as this host remembers them."""
 
     @property
     def left_seconds(self) -> float | None:

@@ -16,9 +16,17 @@ from cockpit.errors import BadInput
 from cockpit.model.batch import Phase
 from cockpit.model.job import JobState
 from cockpit.model.record import Kind
-from cockpit.model.remembered import Acknowledgement, LoadSample, ProblemKey, Remembered, SessionNotes
+from cockpit.model.remembered import (
+    Acknowledgement,
+    LoadSample,
+    PastRun,
+    ProblemKey,
+    Remembered,
+    SessionNotes,
+)
 from cockpit.screens.app_protocol import Cluster
 from cockpit.triage.finding import Attention
+from cockpit.triage.past_runs import ended_runs
 from cockpit.triage.since_left import Happened, since_left
 from cockpit.triage.troubles import MEASURED, Trouble, Troubles, key_of
 from cockpit.views.fleet import fleet
@@ -84,6 +92,7 @@ class NowWatch:
         self._nodes: frozenset[str] | None = None  # as they were written
         self._loads: dict[int, LoadSample] = {}  # by minute
         self._unwritten_loads: set[int] = set()
+        self._runs: frozenset[PastRun] = frozenset()  # as they were written
         self._happened: tuple[Happened, ...] | None = None  # None: not looked up yet
         self._told: set[str] = set()
         self._looked_at = self._cost_seconds = 0.0
@@ -137,7 +146,7 @@ class NowWatch:
         if cluster is not self._cluster:
             self._files = self._left = self._nodes = self._happened = None
             self._own, self._unwritten = {}, {}
-            self._loads, self._unwritten_loads = {}, set()
+            self._loads, self._unwritten_loads, self._runs = {}, set(), frozenset()
         self._cluster, self._namespace = cluster, cluster.namespace
         self._troubles = Troubles()
         if self._left is not None:
@@ -164,6 +173,13 @@ class NowWatch:
         for old in [one for one in self._loads if one < minute - MINUTES]:
             del self._loads[old]
         self._unwritten_loads &= self._loads.keys()
+
+    # ---- jobs of the past
+
+    @property
+    def past(self) -> tuple[PastRun, ...]:
+        """Jobs that ended, as this host remembers them."""
+        return () if self._left is None else self._left.runs
 
     # ---- what happened since the last session
 
@@ -262,6 +278,7 @@ class NowWatch:
     async def _write(self, history: "LocalHistory", troubles: Troubles, changes: Changed) -> bool:
         nodes = node_names(self._app.cluster)
         problems = troubles.unwritten()
+        runs = frozenset(ended_runs(self._app.cluster.jobs.jobs.values()))
         notes = SessionNotes(
             at_seconds=self._app.clock.cluster_now(),
             problems=problems,
@@ -269,13 +286,14 @@ class NowWatch:
             taken_back=tuple(key for key, one in changes.items() if one is None),
             nodes=None if nodes == self._nodes else nodes,
             samples=tuple(self._loads[minute] for minute in sorted(self._unwritten_loads)),
+            runs=tuple(sorted(runs - self._runs)),
         )
         is_kept = await apart(partial(history.record, notes))
         self._tell(history.note)
         if is_kept:
             troubles.written(problems, notes.taken_back)
             if troubles is self._troubles:
-                self._nodes = nodes or self._nodes
+                self._nodes, self._runs = nodes or self._nodes, runs
                 self._unwritten_loads -= {minute_of(one.at_seconds) for one in notes.samples}
         return is_kept or not history.may_recover
 

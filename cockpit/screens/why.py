@@ -78,9 +78,14 @@ class WhyScreen(Place):
 
     def _view(self) -> ClusterView:
         cluster, now = self.cockpit.cluster, self.cockpit.clock.cluster_now()
-        if self._read is None:
-            return ClusterView(store=cluster.store, jobs=cluster.jobs, now_seconds=now)
-        return msgspec.structs.replace(self._read, store=cluster.store, jobs=cluster.jobs, now_seconds=now)
+        known = ClusterView(
+            store=cluster.store, jobs=cluster.jobs, now_seconds=now, past=self.cockpit.now_watch.past
+        )
+        if (read := self._read) is None:
+            return known
+        return msgspec.structs.replace(
+            known, trees=read.trees, around=read.around, last_lines=read.last_lines, progress=read.progress
+        )
 
     async def _read_on(self) -> None:
         while True:

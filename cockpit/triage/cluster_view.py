@@ -8,6 +8,7 @@ import msgspec
 from cockpit.fit.surroundings import UNKNOWN, Surroundings
 from cockpit.model.job_reader import JobReader
 from cockpit.model.pod import Pod
+from cockpit.model.remembered import PastRun
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage.funnel import Sifted
 
@@ -21,7 +22,8 @@ NO_TREES: Trees = {}
 
 class ClusterView(msgspec.Struct, frozen=True, kw_only=True):
     """The cluster at one moment. `last_lines` are the last lines that crashed containers wrote, by the pod's
-    uid, `sift` the funnel of a pod, None: made each time."""
+    uid, `sift` the funnel of a pod, None: made each time. `past` are jobs that ended and that this host
+    remembers; `progress` says how far running jobs are (0..1), by key, of those whose logs tell it."""
 
     store: StoreReader
     jobs: JobReader
@@ -30,3 +32,5 @@ class ClusterView(msgspec.Struct, frozen=True, kw_only=True):
     around: Surroundings = UNKNOWN
     trees: Trees = NO_TREES
     sift: Callable[[Pod], Sifted] | None = None
+    past: tuple[PastRun, ...] = ()
+    progress: Mapping[str, float] = {}

@@ -14,7 +14,7 @@ from cockpit.triage.cause_found import CauseFound, finished
 from cockpit.triage.changes.begun import RUNS_AGAIN
 from cockpit.triage.changes.smallest import changes_for
 from cockpit.triage.cluster_view import ClusterView
-from cockpit.triage.expected_start import Progress, expected_start
+from cockpit.triage.expected_start import expected_start
 from cockpit.triage.gang_standing import standing
 from cockpit.triage.held_besides import with_further
 from cockpit.triage.past_runs import runs_seen
@@ -33,7 +33,7 @@ def explain(subject: Subject, view: ClusterView) -> Verdict:
     return with_further(made(subject, view), view)
 
 
-def advised(verdict: Verdict, view: ClusterView, progress: Progress | None = None) -> Verdict:
+def advised(verdict: Verdict, view: ClusterView) -> Verdict:
     """The verdict with the smallest changes that start its subject, and when it starts without them."""
     job = job_behind(verdict.subject, view)
     is_waiting = verdict.subject.kind in ("job", "gang", "pod") and verdict.is_trouble
@@ -46,7 +46,7 @@ def advised(verdict: Verdict, view: ClusterView, progress: Progress | None = Non
         asked = verdict
     demand = wanted.Demand(asked.subject, view)
     changes = changes_for(asked, view, demand=demand)
-    expected = expected_start(asked.subject, view, runs_seen(view), progress, demand=demand)
+    expected = expected_start(asked.subject, view, runs_seen(view), demand=demand)
     return msgspec.structs.replace(verdict, changes=changes, expected=expected)
 
 

@@ -17,10 +17,11 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from cockpit.model.remembered import PastRun
 from cockpit.triage.verdict import Expected
 
 FEWEST_RUNS: Final = 12
-"""PastRun runs without which nothing is said of how long jobs take."""
+"""Past runs without which nothing is said of how long jobs take."""
 _FEWEST_ALIKE: Final = 3
 _PLAYS: Final = 24
 _FEWEST_PLAYS: Final = 12
@@ -42,18 +43,6 @@ _TURNS: Final = 8
 _HORIZON: Final = 14 * 86_400.0
 _SURE_SHARE: Final = 0.85
 """Of the plays in which the job starts at all before the horizon."""
-
-
-class PastRun(NamedTuple):
-    """A job that ended or runs. `shape` tells alike ones: a name without its number, an image. `gpus` are
-    those of a member; seconds are epoch seconds, `ran_seconds` None while it runs."""
-
-    shape: str
-    members: int
-    gpus: int
-    submitted_seconds: float
-    started_seconds: float | None
-    ran_seconds: float | None
 
 
 class RunHistory(msgspec.Struct, frozen=True, kw_only=True):

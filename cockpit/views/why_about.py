@@ -12,11 +12,11 @@ from cockpit.model.job import Job, JobState
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
+from cockpit.model.remembered import PastRun
 from cockpit.pools.index import pools_of
 from cockpit.triage.cluster_view import ClusterView
-from cockpit.triage.expected import PastRun
-from cockpit.triage.expected_start import shape_name
 from cockpit.triage.past_runs import runs_seen
+from cockpit.triage.turns import shape_name
 from cockpit.triage.verdict import Subject
 from cockpit.views import format as fmt
 from cockpit.views import node_page, queue_page

@@ -6,8 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from cockpit.actions import verdict_reads
+from cockpit.actions import progress_reads, verdict_reads
 from cockpit.actions.verdict_reads import with_reads
+from cockpit.errors import NoConnection
 from cockpit.jobs.index import JobIndex
 from cockpit.kube.answer import ApiAnswer
 from cockpit.kube.resource import Resource
@@ -108,6 +109,36 @@ async def test_the_last_lines_of_a_crash_are_read_once_a_restart(monkeypatch: py
     assert "apex" in explain(Subject("pod", "team-a", "bad"), found).sentence
     await read(Server(), view_of(msgspec.structs.replace(crashed, restarts=4)), lines)
     assert len(asked) == 2
+
+
+async def test_logs_of_the_jobs_that_hold_most_tell_how_far_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    told = {"a-0": "epoch 3/4 step 50/100", "b-0": "nothing to see", "c-0": "Epoch 1/2, step 10/20"}
+
+    async def read_once(_session: Any, source: LogSource, **_more: Any) -> list[LogLine]:
+        asked.append(source.pod)
+        if source.pod == "c-0":
+            raise NoConnection("gone")
+        return [LogLine(source, told[source.pod])]
+
+    monkeypatch.setattr(progress_reads, "read_once", read_once)
+    monkeypatch.setattr(progress_reads, "MOST_JOBS", 3)
+    pods = [owned_pod(name, gpus) for name, gpus in (("a", 8), ("b", 4), ("c", 2), ("d", 1))]
+    server = Server()
+    main = {"name": "main", "resources": {"limits": {"nvidia.com/gpu": "8"}}}
+    server.bodies[f"{SPACE}/pods/big"] = {"metadata": {"name": "big"}, "spec": {"containers": [main]}}
+    found = await read(server, view_of(waits(), *pods))
+    assert asked == ["a-0", "b-0", "c-0"]
+    assert list(found.progress.values()) == [0.625]
+    assert "a" in next(iter(found.progress))
+
+
+def owned_pod(job: str, gpus: int) -> Pod:
+    """A member of a plain job."""
+    made = pod(f"{job}-0", gpus=gpus)
+    return msgspec.structs.replace(
+        made, owner_api_version="batch/v1", owner_kind="Job", owner_name=job, owner_uid=f"uid-{job}"
+    )
 
 
 VOLCANO = "scheduling.volcano.sh/v1beta1"

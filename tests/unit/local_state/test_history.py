@@ -16,7 +16,14 @@ from hypothesis import strategies as st
 
 from cockpit.local_state import history
 from cockpit.local_state.history import ALIVE_SECONDS, KEPT_SECONDS, LocalHistory, history_path
-from cockpit.model.remembered import Acknowledgement, LoadSample, Remembered, SeenProblem, SessionNotes
+from cockpit.model.remembered import (
+    Acknowledgement,
+    LoadSample,
+    PastRun,
+    Remembered,
+    SeenProblem,
+    SessionNotes,
+)
 
 NOW = 1_790_000_000.0
 HOUR = 3_600.0
@@ -42,6 +49,7 @@ def test_what_was_recorded_is_recalled_by_the_next_session(tmp_path: Path) -> No
         cause="C8",
     )
     sample = LoadSample(NOW, 16, 8, None, 3)
+    run = PastRun("team/sweep/8", 2, 8, NOW - HOUR, NOW - HOUR / 2, HOUR / 4, "u-7")
     first = LocalHistory(path)
     assert first.recall(NOW) == Remembered()
     assert first.record(
@@ -51,6 +59,7 @@ def test_what_was_recorded_is_recalled_by_the_next_session(tmp_path: Path) -> No
             acknowledged=(known,),
             nodes=frozenset({"n1", "n2"}),
             samples=(sample,),
+            runs=(run,),
         )
     )
     assert LocalHistory(path).recall(NOW + HOUR) == Remembered(
@@ -59,9 +68,25 @@ def test_what_was_recorded_is_recalled_by_the_next_session(tmp_path: Path) -> No
         acknowledgements=(known,),
         nodes=frozenset({"n1", "n2"}),
         samples=(sample,),
+        runs=(run,),
     )
     assert first.note == ""
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_history_of_the_first_version_goes_on_with_what_it_has(tmp_path: Path) -> None:
+    path = tmp_path / "one.sqlite"
+    LocalHistory(path).record(SessionNotes(at_seconds=NOW, nodes=frozenset({"n1"})))
+    with closing(sqlite3.connect(path)) as file:
+        file.execute("DROP TABLE runs")
+        file.execute("PRAGMA user_version = 1")
+    again = LocalHistory(path)
+    assert again.recall(NOW).nodes == frozenset({"n1"}) and again.note == ""
+    run = PastRun("team/sweep/8", 2, 8, NOW - HOUR, NOW - HOUR / 2, HOUR / 4, "u-7")
+    assert again.record(SessionNotes(at_seconds=NOW, runs=(run, run)))
+    assert LocalHistory(path).recall(NOW).runs == (run,)
+    LocalHistory(path).record(SessionNotes(at_seconds=NOW + KEPT_SECONDS))
+    assert LocalHistory(path).recall(NOW).runs == (), "runs that are too old go"
 
 
 def test_nobody_has_left_while_another_session_is_alive(tmp_path: Path) -> None:

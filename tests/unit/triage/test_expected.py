@@ -5,7 +5,8 @@ from random import Random
 
 import pytest
 
-from cockpit.triage.expected import InLine, Moment, PastRun, RunHistory, RunningJob, estimate
+from cockpit.model.remembered import PastRun
+from cockpit.triage.expected import InLine, Moment, RunHistory, RunningJob, estimate
 from tests.unit.triage.waits.loads import LOADS
 from tests.unit.triage.waits.play import Play
 from tests.unit.triage.waits.score import interval_score, past_quantiles, score

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from random import Random
 from typing import NamedTuple
 
-from cockpit.triage.expected import InLine, Moment, PastRun, RunHistory, RunningJob
+from cockpit.model.remembered import PastRun
+from cockpit.triage.expected import InLine, Moment, RunHistory, RunningJob
 from tests.unit.triage.waits.loads import Load, Planned
 
 FIRST_LOOK_SECONDS = 30.0
