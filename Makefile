@@ -60,6 +60,7 @@ test-all: test
 	$(BIN)/python -m tests.real --whole --table tests/RESULTS.md
 	$(BIN)/python -m tests.triage record --count 60 --generations newer older
 	$(BIN)/python -m tests.triage nightshift --seeds 20
+	$(BIN)/python -m tests.unit.triage.waits
 
 bench: $(STAMP)
 	$(BIN)/python -m tests.bed build

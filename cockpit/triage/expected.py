@@ -9,7 +9,7 @@ reason is told.
 
 import heapq
 import math
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Sequence
 from random import Random
@@ -37,9 +37,11 @@ _SLACK_SECONDS: Final = 20.0
 _RESTLESS: Final = 0.12
 """Relative error of a remaining time that follows from progress: the first step waits for the rest."""
 _AGAIN_SECONDS: Final = 3_600.0
-"""What was submitted in so long a time is taken for what will be."""
+"""What was submitted in a stretch of the past as long is taken for what will be."""
 _TURNS: Final = 8
-"""How often that is submitted again, one after the other."""
+"""How many stretches are submitted again, one after the other."""
+_LAST_AGAIN: Final = 0.2
+"""Share of them that are the last one: a rush goes on for a while, but not for ever."""
 _HORIZON: Final = 14 * 86_400.0
 _SURE_SHARE: Final = 0.85
 """Of the plays in which the job starts at all before the horizon."""
@@ -92,7 +94,8 @@ def estimate(moment: Moment, history: RunHistory, random: Random) -> Expected:
     times = _Times(history)
     if why := _why_unknown(moment, times):
         return Expected(None, None, why)
-    jobs = len(moment.line) + len(moment.holders) + len(times.arrivals(moment.now_seconds))
+    now = moment.now_seconds
+    jobs = len(moment.line) + len(moment.holders) + len(times.within(now - _AGAIN_SECONDS, now))
     plays = max(_FEWEST_PLAYS, min(_PLAYS, _WORK // max(1, jobs)))
     starts = sorted(_Play(moment, times, random).start() for _ in range(plays))
     low, high = _quantile(starts, _LOW), _quantile(starts, _HIGH)
@@ -149,7 +152,7 @@ class _Times:
     def __init__(self, history: RunHistory) -> None:
         self.growths = history.growths
         self._history = history
-        self.first_seconds = min((one.submitted_seconds for one in history.runs), default=0.0)
+        self.first_seconds = history.runs[0].submitted_seconds if history.runs else 0.0
         ended = [one for one in history.runs if one.ran_seconds is not None]
         self.all = sorted(one.ran_seconds for one in ended if one.ran_seconds is not None)
         self._alike: dict[str, list[float]] = {}
@@ -158,7 +161,7 @@ class _Times:
                 self._alike.setdefault(one.shape, []).append(one.ran_seconds)
         for some in self._alike.values():
             some.sort()
-        self._lately: list[PastRun] | None = None
+        self.submitted = [one.submitted_seconds for one in history.runs]
 
     def of(self, shape: str) -> Sequence[float]:
         """Of alike jobs, where there are a few; else of all."""
@@ -182,12 +185,10 @@ class _Times:
         # it runs longer than any alike: such jobs go on for about as long as they have run
         return holder.elapsed_seconds * (random.paretovariate(1.5) - 1.0) + 1.0
 
-    def arrivals(self, now_seconds: float) -> list[PastRun]:
-        """What was submitted lately."""
-        if self._lately is None:
-            runs = self._history.runs
-            self._lately = [one for one in runs if now_seconds - one.submitted_seconds < _AGAIN_SECONDS]
-        return self._lately
+    def within(self, from_seconds: float, to_seconds: float) -> Sequence[PastRun]:
+        """What was submitted in that time."""
+        low, high = bisect_left(self.submitted, from_seconds), bisect_left(self.submitted, to_seconds)
+        return self._history.runs[low:high]
 
 
 def _spread(known: Sequence[float], random: Random) -> float:
@@ -256,18 +257,18 @@ class _Play:
             self._events.append((comes, -1 - number, ((node, moment.node_gpus),)))
 
     def _submitted(self, moment: Moment) -> list[tuple[float, InLine]]:
-        """What was submitted lately once more, in another order of time; the last comes first."""
-        lately = self._times.arrivals(moment.now_seconds)
-        if not lately:
+        """Stretches of the past once more, each turned round by a random time; the last comes first."""
+        now, times = moment.now_seconds, self._times
+        if not times.submitted:
             return []
-        first = self._times.first_seconds
-        span = max(60.0, min(_AGAIN_SECONDS, moment.now_seconds - first))
+        span = max(60.0, min(_AGAIN_SECONDS, now - times.first_seconds))
         again: list[tuple[float, InLine]] = []
-        shift = self._random.uniform(0.0, span)
         for turn in range(_TURNS):
-            for one in lately:
-                age = moment.now_seconds - one.submitted_seconds
-                when = turn * span + (span - age + shift) % span
+            is_last = self._random.random() < _LAST_AGAIN
+            begins = now - span if is_last else self._random.uniform(times.first_seconds, now - span)
+            shift = self._random.uniform(0.0, span)
+            for one in times.within(begins, begins + span):
+                when = turn * span + (one.submitted_seconds - begins + shift) % span
                 again.append((when, InLine(one.shape, one.members, one.gpus)))
         again.sort(key=lambda pair: -pair[0])
         return again
