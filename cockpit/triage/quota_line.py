@@ -12,7 +12,7 @@ from cockpit.triage.turns import elapsed, is_ahead, shape_name, shape_of, turn_o
 from cockpit.triage.wanted import Wanted, local_queue
 
 
-class Quota(NamedTuple):
+class UsableQuota(NamedTuple):
     """GPUs that a queue may reserve now, and the most it may ever hold; of all flavors together."""
 
     free: int
@@ -72,7 +72,7 @@ def _queue_of(view: ClusterView, namespace: str, name: str) -> ClusterQueue | No
 # ---- quota within a cohort
 
 
-def quota_of(mine: ClusterQueue, every: Sequence[ClusterQueue], resource: str) -> Quota | None:
+def quota_of(mine: ClusterQueue, every: Sequence[ClusterQueue], resource: str) -> UsableQuota | None:
     """What the queue may have of the resource: of each flavor its own unused quota, and of the cohort what
     others lend and nobody uses, as far as its borrowing limit lets it. None where what is used is not known.
 
@@ -98,7 +98,7 @@ def quota_of(mine: ClusterQueue, every: Sequence[ClusterQueue], resource: str) -
         may = lent if limit is None else min(lent, row.nominal - kept + limit)
         free += max(0, kept - used) + max(0, min(unused, may - beyond))
         most += kept + may
-    return Quota(free, most)
+    return UsableQuota(free, most)
 
 
 def _rows(queue: ClusterQueue, resource: str) -> tuple[QuotaRow, ...]:

@@ -9,7 +9,7 @@ from cockpit.triage.expected import RunHistory
 from cockpit.triage.expected_start import expected_start
 from cockpit.triage.machines_coming import MachinesComing, machines_coming
 from cockpit.triage.past_runs import runs_seen
-from cockpit.triage.quota_line import Quota, quota_of
+from cockpit.triage.quota_line import UsableQuota, quota_of
 from cockpit.triage.turns import shape_name
 from cockpit.triage.verdict import Subject
 from cockpit.triage.wanted import Holdup, wanted_of
@@ -95,13 +95,13 @@ def cohort(
 @pytest.mark.parametrize(
     ("lends", "borrows", "quota"),
     [
-        (None, None, Quota(8 + 8, 24)),  # 8 of its own 8 free, 16 lent of which 8 are used
-        (None, 4, Quota(8 + 4, 12)),
-        (None, 0, Quota(8, 8)),
-        (4, None, Quota(8, 12)),  # the other keeps 12 and uses 8 of these: 4 to lend, none used
+        (None, None, UsableQuota(8 + 8, 24)),  # 8 of its own 8 free, 16 lent of which 8 are used
+        (None, 4, UsableQuota(8 + 4, 12)),
+        (None, 0, UsableQuota(8, 8)),
+        (4, None, UsableQuota(8, 12)),  # the other keeps 12 and uses 8 of these: 4 to lend, none used
     ],
 )
-def test_quota_with_what_the_cohort_lends(lends: int | None, borrows: int | None, quota: Quota) -> None:
+def test_quota_with_what_the_cohort_lends(lends: int | None, borrows: int | None, quota: UsableQuota) -> None:
     view = view_of(cohort(("research", 8, 0), ("product", 16, 8), lends=lends, borrows=borrows))
     every = tuple(view.store.records(Kind.CLUSTER_QUEUE).values())
     mine = next(one for one in every if one.name == "research")
@@ -121,7 +121,7 @@ def test_a_job_of_another_queue_that_borrows_is_waited_for() -> None:
     assert found.from_seconds - NOW > 900.0 and found.to_seconds - NOW > 1_800.0
     alone = view_of([node("a"), node("b"), *cohort(("research", 8, 0), ("product", 0, 8), borrows=0), *run])
     every = tuple(alone.store.records(Kind.CLUSTER_QUEUE).values())
-    assert quota_of(next(one for one in every if one.name == "research"), every, NVIDIA) == Quota(0, 8)
+    assert quota_of(next(one for one in every if one.name == "research"), every, NVIDIA) == UsableQuota(0, 8)
 
 
 def test_jobs_that_this_host_saw_end_count_though_their_objects_are_gone() -> None:
