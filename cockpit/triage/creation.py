@@ -10,6 +10,7 @@ from cockpit.gangs.engine_of_job import admitted_by, needed_by
 from cockpit.gangs.verdict import GangVerdict
 from cockpit.k8s.field_errors import field_error_words
 from cockpit.k8s.gpu_resources import is_gpu_resource
+from cockpit.k8s.pod_security import forbidden_words
 from cockpit.model.event import Event
 from cockpit.model.job import Job, JobObject, OwnerObject
 from cockpit.model.pod import Pod
@@ -90,6 +91,8 @@ def _of_refusal(event: Event) -> CauseFound | None:
         return draft(
             "A11", "{why}", names=given, facts=facts, evidence=evidence, since_seconds=event.first_seconds
         )
+    if found.cause == "A4" and (words := forbidden_words(found.names.get("what", ""))):
+        names["what"] = words
     return draft(
         found.cause, found.wording.words, names=names, evidence=evidence, since_seconds=event.first_seconds
     )

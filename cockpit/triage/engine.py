@@ -4,13 +4,14 @@ from collections.abc import Callable
 
 import msgspec
 
+from cockpit.gangs import registry
 from cockpit.model.event import Event
 from cockpit.model.job import Job, JobState
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.sureness import Sureness
 from cockpit.triage import composed, creation, job_walk, node_walk, starting, wanted
-from cockpit.triage.cause_found import CauseFound, finished
+from cockpit.triage.cause_found import CauseFound, finished, is_up
 from cockpit.triage.changes.begun import RUNS_AGAIN
 from cockpit.triage.changes.smallest import changes_for
 from cockpit.triage.cluster_view import ClusterView
@@ -121,7 +122,18 @@ def _job(subject: Subject, view: ClusterView) -> Verdict:
     found = found or composed.not_made(subject.namespace, subject.name, view.trees)
     if found is not None:  # its controller could not make the pods by which it would be a row
         return finished(found, subject)
+    pod = _pod_without_row(subject, view)
+    if pod is not None:  # no row: as it is written it asks for no GPU
+        of_pod = _pod(Subject("pod", pod.namespace, pod.name), view)
+        return msgspec.structs.replace(of_pod, subject=subject)
     return _absent(subject)
+
+
+def _pod_without_row(subject: Subject, view: ClusterView) -> Pod | None:
+    """Of an object of that name that is no row, the first of its pods that does not run, else any."""
+    objects = (view.store.by_key(kind, subject.key) for kind in registry.controller_tables())
+    pods = [pod for one in objects if one is not None for pod in view.store.pods_of(one.uid)]
+    return min(pods, key=is_up, default=None)
 
 
 def _events_below(subject: Subject, view: ClusterView) -> list[Event]:

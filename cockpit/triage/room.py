@@ -1,11 +1,12 @@
 """No room: shortage is not fragmentation, and GPUs of pods that are terminating are not in use."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from cockpit.gangs.sentence import counted
 from cockpit.k8s.gpu_resources import resource_word
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
+from cockpit.model.record import Kind
 from cockpit.triage.cause_found import CauseFound, draft, of_pod
 from cockpit.triage.funnel import Room, Sifted
 from cockpit.triage.placement_context import PlacementContext
@@ -42,6 +43,8 @@ def of_others(sifted: Sifted, context: PlacementContext) -> CauseFound:
     names: dict[str, object] = {"asked": amount_words(resource, each), "node": best.name}
     if largest < each:
         names = {"asked": amount_words(resource, each)}
+        if not largest and (unknown := _offered_by_nobody(context, resource)):
+            return unknown
         if not largest:
             return draft("C3", "needs {asked}: no node that suits it offers any", names=names)
         names["largest"] = amount_words(resource, largest)
@@ -58,6 +61,17 @@ def of_others(sifted: Sifted, context: PlacementContext) -> CauseFound:
         names |= {"hog": hog.name, "held": amount_words(resource, held), "node": hog.node}
         root = Subject("pod", hog.namespace, hog.name)
     return draft("C3", text, names=names, root=root)
+
+
+def _offered_by_nobody(context: PlacementContext, resource: str) -> CauseFound | None:
+    """A typo, or another vendor's: no node of the cluster has it, suitable or not."""
+    nodes: Collection[Node] = context.store.records(Kind.NODE).values()
+    if any(amount(node, resource) for node in nodes):
+        return None
+    vendor = f"{resource.partition('/')[0]}/"
+    alike = sorted({one.gpu_resource for one in nodes if one.gpu_resource.startswith(vendor)})
+    text = "no node offers {resource}; nodes offer {offered}" if alike else "no node offers {resource}"
+    return draft("C2", text, names={"resource": resource, "offered": ", ".join(alike)})
 
 
 def _hog(context: PlacementContext, rooms: Sequence[Room], resource: str) -> Pod | None:

@@ -96,7 +96,8 @@ def still_booting(stage: Stage) -> Expected:
         stage.make(tree)
         # a node that never said anything loses its taint in time: its kubelet has to say that it is not ready
         stage.patch("nodes", name, {"status": {"conditions": [_NOT_UP]}}, part="status")
-        node_like(stage, name, NOT_READY)
+        # the first taint is admission's, and goes for a moment before the controller has read what is said
+        node_like(stage, name, NOT_READY, "NoExecute")
     subject = ask(stage, pod_spec(gpus=stage.draw.one_of(1, 8)))
     refused(stage, "untolerated taint", subject)
     return Expected(subject, ("not ready|not-ready|NotReady",))
