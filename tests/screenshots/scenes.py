@@ -17,6 +17,7 @@ from tests.tui.crowd_estate import CrowdEstate
 from tests.tui.deck import ScriptedApp, settle
 from tests.tui.estate import Estate
 from tests.tui.fleet_estate import FleetEstate
+from tests.tui.gang_estate import GangEstate
 from tests.tui.offering import OfferingApp
 from tests.tui.shared_estate import SharedEstate
 from tests.tui.training_estate import StalledApp, TrainingApp
@@ -69,6 +70,7 @@ UNREACHABLE = "The API server at https://10.20.0.7:6443 does not answer within 1
 JOB = ("2", "down", "down", "down", "down", "down", "enter")
 CROWD = ("2", "slash", *"llm-512", "enter", "enter")
 WHY_JOB = ("2", "slash", *"sweep-13", "enter", "w")
+WHY_GANG = ("2", "slash", *"llm-left", "enter", "w")
 WHY_POD = ("7", "slash", *"sweep-13-0", "enter", "w")
 FLEET = ("8", "down")
 FORM = ("2", "N", *"llama-sft", "tab", "tab", "tab", "tab", "4", "tab", "8", "tab", *"hub/train")
@@ -133,6 +135,8 @@ SCENES = (
     Scene("why-node", ("3", "slash", *"h100-07", "enter", "w"), MIDDLE),
     Scene("why-node-80x24", ("3", "slash", *"h100-07", "enter", "w"), SMALL),
     Scene("why-card", ("3", "slash", *"h100-07", "enter", "enter", "down", "down", "down", "w"), MIDDLE),
+    Scene("why-gang", WHY_GANG, MIDDLE, estate=GangEstate, app=WhyApp, until="Evidence"),
+    Scene("why-gang-80x24", WHY_GANG, SMALL, estate=GangEstate, app=WhyApp, until="Expected"),
     Scene("why-queue", ("4", "w"), MIDDLE),
     Scene("why-pool", ("5", "down", "w"), MIDDLE),
     Scene("fleet", FLEET, estate=FleetEstate, until="would hold", hour=True),

@@ -102,4 +102,5 @@ def _as_read(pod: Pod) -> dict[str, Any]:
     }
     container = {"name": "main", "image": pod.image, "resources": {"requests": asked, "limits": asked}}
     metadata = {"name": pod.name, "namespace": pod.namespace, "uid": pod.uid}
-    return {"metadata": metadata, "spec": {"containers": [container]}}
+    selector = dict(pod.traits.wishes.node_selector)
+    return {"metadata": metadata, "spec": {"containers": [container], "nodeSelector": selector}}
