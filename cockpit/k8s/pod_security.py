@@ -22,9 +22,9 @@ _OF_SILENCE: Final = (
 _NAMED: Final = 2
 
 
-def forbidden_words(text: str) -> str:
+def forbidden_words(message: str) -> str:
     """ "hostPath volumes, privileged and 4 more"; "" where the text is none of that kind."""
-    found = [_word(one["reason"].strip(), one["detail"]) for one in _PART.finditer(text)]
+    found = [_word(one["reason"].strip(), one["detail"]) for one in _PART.finditer(message)]
     found.sort(key=lambda one: one in _OF_SILENCE)  # stable: each group keeps its order
     more = len(found) - _NAMED
     named = ", ".join(found[:_NAMED])

@@ -43,7 +43,7 @@ async def test_the_answers_the_cards_what_is_free_and_what_does_nothing(size: tu
         assert "36 GPU nodes, 28 would hold the load: 8 to spare" in drawn
         assert "11 allocated GPUs idle: 43.5 GPU-hours so far" in drawn
         assert "10 GPUs lost on 2 nodes" in drawn
-        assert "16 of 19" in drawn and "no room for 2 pods" in drawn
+        assert "16 of 19" in drawn and "127/150" in drawn
         assert "H100-80GB-HBM3: nodes by free GPUs" in drawn and "8 GPUs each" in drawn
         assert "7 idle" in drawn and "31.5" in drawn and "node gpu-h100-19" in drawn
         assert ("L40S: nodes by free GPUs" in drawn) == (size[1] > 24), "all cards where there is room"
