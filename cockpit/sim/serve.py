@@ -151,11 +151,6 @@ def _truth(folder: Path) -> Iterator["Tell"]:
         yield tell
 
 
-NO_TRAINING_ENVIRONMENT = (
-    "a stand-in prints what a training would: the training environment is missing; make train-env makes it"
-)
-
-
 async def serve(options: Options, out: TextIO, kept: list[object] | None = None) -> None:
     """Run until told to end; `kept` gets the cluster. What people have to know before is said first:
     a line `NOTE=...` to the parent, else a sentence on standard error.
@@ -179,13 +174,15 @@ async def serve(options: Options, out: TextIO, kept: list[object] | None = None)
 
 def _scenario(options: Options) -> tuple["Scenario", str]:
     """The scenario, and what people have to know of it before they look. Raises BadInput."""
-    from cockpit.sim.actors.kubelet.local_images import HOROVOD, STAND_IN, training_environment
+    from cockpit.sim import training_env
+    from cockpit.sim.actors.kubelet.local_images import HOROVOD, STAND_IN
     from cockpit.sim.scenarios.loading import find, load
 
-    images = {} if training_environment(os.environ) is not None else {HOROVOD: STAND_IN}
+    missing = training_env.missing()
     path = find(options.scenario)
-    scenario = load(path, allow_local=options.allow_local, images=images)
-    return scenario, NO_TRAINING_ENVIRONMENT if images and HOROVOD in path.read_text() else ""
+    scenario = load(path, allow_local=options.allow_local, images={HOROVOD: STAND_IN} if missing else {})
+    is_played = missing is not None and HOROVOD in path.read_text()
+    return scenario, f"{missing}; a stand-in prints what a training would" if is_played else ""
 
 
 @contextlib.contextmanager

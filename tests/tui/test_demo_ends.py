@@ -184,3 +184,23 @@ def test_it_ends_while_a_shell_has_the_terminal(
         assert terminal.ends() == code
         wait("nothing is left", lambda: not left.found(), end_seconds() - (time.monotonic() - began))
         assert terminal.modes()["1049"] is False
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_ranks_end_with_the_demo_that_trains(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    monkeypatch.setenv("GPU_COCKPIT_CACHE", str(folder / "no-environment"))
+    left = Leftovers(folder)
+    words = [sys.executable, "-m", "cockpit", "demo", "--serve", "--scenario", "training"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as served:
+        assert served.stdout is not None and served.stderr is not None
+        assert served.stdout.readline().startswith(b"KUBECONFIG=")
+        said = served.stderr.readline().decode()
+        assert (
+            said.endswith("; a stand-in prints what a training would\n") and "no training environment" in said
+        )
+        wait("sshd, ssh, horovodrun and two ranks run", lambda: len(left.processes("/app/train.py")) >= 4)
+        served.send_signal(number)
+        served.wait(PATIENCE_SECONDS)
+        wait("nothing is left", lambda: not left.processes(), 10 * end_seconds())

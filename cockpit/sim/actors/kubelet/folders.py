@@ -22,6 +22,7 @@ CLAIMS = ".claims"
 _PATH_END = r"(?=$|[/\s:;,'\"=)])"
 _UNLIKE_A_NAME = re.compile(r"[^A-Za-z0-9.-]")
 _MOST_CHARACTERS = 100
+_MOST_BYTES = 250
 _FILES = ("configMap", "secret", "projected", "downwardAPI")
 
 
@@ -112,7 +113,7 @@ def _write(folder: Path, volume: Tree, files: Mapping[str, bytes]) -> None:
     usual, of_item = _modes(volume)
     for relative, content in files.items():
         target = _inside(folder, relative)
-        if target.is_file() and target.read_bytes() == content:
+        if target == folder or (target.is_file() and target.read_bytes() == content):
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
         new = target.with_name(f"..{target.name[:_MOST_CHARACTERS]}")
@@ -122,9 +123,9 @@ def _write(folder: Path, volume: Tree, files: Mapping[str, bytes]) -> None:
 
 
 def _inside(folder: Path, relative: str) -> Path:
-    """`relative` below `folder`; a path that climbs out stays at the folder."""
-    parts = [part for part in relative.split("/") if part not in ("", ".", "..")]
-    return folder.joinpath(*(str(part) for part in parts))
+    """`relative` below `folder`; a path that climbs out stays at the folder, a long part is cut."""
+    parts = [part for part in relative.replace("\0", "").split("/") if part not in ("", ".", "..")]
+    return folder.joinpath(*(os.fsdecode(os.fsencode(part)[:_MOST_BYTES]) for part in parts))
 
 
 def _modes(volume: Tree) -> tuple[int, dict[str, int]]:

@@ -17,6 +17,7 @@ from shlex import quote
 
 import msgspec
 
+from cockpit.sim import training_env
 from cockpit.sim.actors.kubelet.runtime import Runtime
 from cockpit.sim.port import Tree
 
@@ -52,14 +53,6 @@ class LocalImage(msgspec.Struct, frozen=True):
     missing: str = ""
 
 
-def training_environment(variables: Mapping[str, str]) -> Path | None:
-    """The virtual environment that `make train-env` has made; None where it is not there (or half made)."""
-    cache = variables.get("GPU_COCKPIT_CACHE")
-    home = variables.get("XDG_CACHE_HOME") or os.path.join(variables.get("HOME") or "/", ".cache")
-    folder = Path(cache or os.path.join(home, "gpu-cockpit"), "train-env")
-    return folder if (folder / "bin" / "horovodrun").exists() else None
-
-
 def training_code() -> Path:
     """The folder that is `/app` of `local/horovod`: in the wheel, or in the checkout."""
     inside = resources.files("cockpit") / "jobspecs" / "training"
@@ -89,15 +82,13 @@ class LocalImages:
             return LocalImage({**paths, **_ssh(scripts)}, (scripts,), _VARIABLES)
         if name != HOROVOD:
             return LocalImage()
-        environment = training_environment(self._variables)
-        if environment is None:
-            return LocalImage(missing=f"{HOROVOD} needs the training environment; make train-env makes it")
+        programs = training_env.ready(self._variables)
+        if programs is None:
+            return LocalImage(missing=f"{HOROVOD}: {training_env.missing(self._variables)}")
         # Of this machine's interfaces all pods have one, and whatever else it has would be probed by name.
-        horovodrun = f"exec {quote(os.fspath(environment / 'bin' / 'horovodrun'))} --network-interfaces lo"
+        horovodrun = f"exec {quote(os.fspath(programs / 'horovodrun'))} --network-interfaces lo"
         scripts = self._scripts(name, horovodrun=horovodrun)
-        return LocalImage(
-            {"/app": training_code(), **_ssh(scripts)}, (scripts, environment / "bin"), _VARIABLES
-        )
+        return LocalImage({"/app": training_code(), **_ssh(scripts)}, (scripts, programs), _VARIABLES)
 
     def _scripts(self, image: str, **commands: str) -> Path:
         """A folder of small scripts, each a command that gets their arguments."""

@@ -10,6 +10,7 @@ cgroups: limits are not enforced. Its children die with it, and with us (`launch
 import asyncio
 import contextlib
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -167,7 +168,7 @@ class ProcessRunning:
             data = await reader.read(65536)
             pieces = cutter.feed(data) if data else cutter.end()
             for text, is_partial in pieces:
-                self._log.write(self._now(), stream, text, is_partial=is_partial)
+                self._log.write(self._now(), stream, self._room.as_inside(text), is_partial=is_partial)
             if not data:
                 return
             await asyncio.sleep(0)
@@ -184,6 +185,9 @@ class ContainerRoot:
         self.pod_name = f"{start.pod['metadata'].get('namespace', '')}/{start.pod['metadata']['name']}"
         root = folder.root(start.container, image.paths)
         self.root = root
+        self._outside = re.compile(
+            re.escape(os.fsencode(folder.path.parent)) + rb"/[^/\s]+/[^/\s]+/root(?=/)"
+        )
         self._paths = paths_in(root, start.container, image.paths)
         environment = {
             "PATH": os.pathsep.join((*map(os.fspath, image.path), path)),
@@ -204,6 +208,10 @@ class ContainerRoot:
         if not self.directory.is_relative_to(folder.path):
             self.directory = root.joinpath(*[part for part in directory.split("/") if part not in ("", "..")])
         self.directory.mkdir(parents=True, exist_ok=True)
+
+    def as_inside(self, line: bytes) -> bytes:
+        """A line of output with paths as they are in containers: without the root of this pod or another."""
+        return self._outside.sub(b"", line)
 
     def _mapped(self, text: str) -> str:
         return mapped(text, self._paths)

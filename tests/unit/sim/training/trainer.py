@@ -33,7 +33,8 @@ async def until(what: str, look: Callable[[], object]) -> None:
 class Trainer:
     """One cluster that trains."""
 
-    def __init__(self, cluster: EmbeddedCluster, folder: Path) -> None:
+    def __init__(self, cluster: EmbeddedCluster, folder: Path, image: str) -> None:
+        self.image = image
         self.cluster = cluster
         self.folder = folder
         self.port = cluster.engine.port
@@ -86,8 +87,11 @@ class Trainer:
 
     async def submit(self, template: str, **values: str) -> None:
         """Create what a template makes of these values; `_` for `-`."""
+        chosen = load_library().named(template)
         given = {key.replace("_", "-"): value for key, value in values.items()}
-        made = render(load_library().named(template), {"namespace": TEAM, "image": STAND_IN, **given})
+        if given.pop("as-is", ""):  # the command starts the ranks itself
+            given |= {"launcher": "command"} if chosen.parameter("launcher") else {"mpirun": "false"}
+        made = render(chosen, {"namespace": TEAM, "image": self.image, **given})
         await self.port.create(MPIJOBS, made, TEAM)
 
     async def run(
@@ -133,11 +137,11 @@ class Trainer:
 
 
 @asynccontextmanager
-async def training(folder: Path) -> AsyncIterator[Trainer]:
+async def training(folder: Path, image: str = STAND_IN) -> AsyncIterator[Trainer]:
     """The scenario alive; its job `cifar` is about to begin."""
-    scenario = load(find("training"), images={HOROVOD: STAND_IN})
+    scenario = load(find("training"), images={HOROVOD: image})
     async with running(scenario, folder, Options(warm_seconds=30.0)) as (_, cluster):
-        trainer = Trainer(cluster, folder)
+        trainer = Trainer(cluster, folder, image)
         await until("the scenario's job", lambda: trainer.object(MPIJOBS, "cifar"))
         yield trainer
     left = trainer.processes()
