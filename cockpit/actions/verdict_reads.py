@@ -134,13 +134,16 @@ async def _trees(
 
 
 def _engine_lists(job: Job, view: ClusterView) -> Iterator[ApiKind]:
-    """What the job's engine may miss, of the cluster: the queue of its group, the class of its priority."""
+    """What the job's engine may miss, of the cluster: the queue of its group, flavors of its quota, the class
+    of its priority."""
     queue = registry.engine_named(job.engine).group_queue
     if queue is not None and not job.nodes:
         yield queue
     object_ = None if job.workload_uid or job.pod_uids else object_of(job, view.store)
     labels = () if object_ is None else object_.labels
     for engine in registry.engines_by_quota():
+        if engine.flavor_kind is not None and job.workload_uid and not job.pod_uids:
+            yield engine.flavor_kind
         if engine.priority_label and label(labels, engine.priority_label):
             yield engine.priority_kind
 

@@ -13,16 +13,18 @@ from pathlib import Path
 
 from cockpit.catalogue import BY_ID
 from tests.real import commit, seed_of
-from tests.triage import judge, recorder, table
+from tests.triage import judge, offer_plays, recorder, table
 from tests.triage.case import CASES, Case, read_cases, report_case, write_case
 from tests.triage.fresh import fresh
 from tests.triage.night import night
+from tests.triage.offer_plays import OfferPlay, by_row, played_embedded, played_on_beds
 from tests.triage.recorder import Asked
 from tests.triage.scripts import ALL
 from tests.triage.stage import SCRIPTS, Script
 from tests.triage.world import watched_view_of
 
 TABLE = Path(__file__).parent / "RESULTS.md"
+OFFERS = Path(__file__).parent / "OFFERS.md"
 LISTED = Path(__file__).parent / "not_right.txt"
 """Cases that the engine does not get right yet. It only shrinks, but for cases that are new."""
 
@@ -145,6 +147,43 @@ def _nights(seeds: int) -> int:
     return 1 if wrong_nights else 0
 
 
+def _offers(given: argparse.Namespace) -> int:
+    """Offers done: those of real components on beds, each script once, the others embedded."""
+    seed, count, generations, where = given.seed, given.count, given.generations, given.where
+    keep = given.keep
+    rng = random.Random(seed)
+    found: list[OfferPlay] = []
+    if "bed" in where:
+        real = sorted((one for one in SCRIPTS.values() if one.source), key=lambda one: one.name)
+        drawn_ = rng.sample(real, min(count, len(real))) if count else real
+        asked = [
+            Asked(
+                one,
+                rng.randrange(1000, 1_000_000),
+                one.can_second and rng.random() < SECOND_SHARE,
+                rng.choice(generations) if one.has_generations else generations[0],
+            )
+            for one in drawn_
+        ]
+        found += played_on_beds(asked)
+    if "embedded" in where:
+        cases = [one for one in read_cases() if not one.file.recorded.is_real]
+        found += played_embedded(rng.sample(cases, min(count, len(cases))) if count else cases)
+    for line in by_row(found):
+        print(line)
+    for one in found:
+        if not one.is_applied or not one.is_started:
+            print(f"  {one.case}: {one.words}: {one.outcome}")
+    print(f"seed {seed}: {offer_plays.figures(found)}")
+    if keep:
+        OFFERS.write_text(offer_plays.page(found, seed))
+    return 0 if all(one.is_started for one in found if one.is_applied) else 1
+
+
+SECOND_SHARE = 0.2
+"""Of the plays that can have a second cause."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """0, or 1 where scripts came to nothing, or fresh cases miss the bars that the committed ones reach."""
     parser = argparse.ArgumentParser(prog="python -m tests.triage")
@@ -164,6 +203,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     new.add_argument("--count", type=int, default=60)
     nights = commands.add_parser("nightshift", help="what Now says of nights with many incidents")
     nights.add_argument("--seeds", type=int, default=20)
+    offered = commands.add_parser("offers", help="do every offer of each case, and see the job start")
+    offered.add_argument(
+        "--seed", type=int, default=seed_of_commit(), help="by default drawn from the commit"
+    )
+    offered.add_argument("--count", type=int, default=0, help="so many scripts and cases; by default all")
+    offered.add_argument("--generations", nargs="+", default=[""], help="of the engines: newer, older")
+    offered.add_argument("--where", nargs="+", default=["bed", "embedded"], choices=["bed", "embedded"])
+    offered.add_argument("--keep", action="store_true", help="write what came of it to OFFERS.md")
     took = commands.add_parser("take", help="take cases that were recorded elsewhere into the corpus")
     took.add_argument("place", type=Path, help="a folder of cases, or a file of cockpit why --report")
     took.add_argument("--top", default="", help="of a report: the row that was the cause in truth")
@@ -173,6 +220,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _record(given)
     if given.command == "fresh":
         return _fresh(given.seed, given.count)
+    if given.command == "offers":
+        return _offers(given)
     if given.command == "nightshift":
         return _nights(given.seeds)
     if given.command == "take":

@@ -71,6 +71,10 @@ class Served:
     def __contains__(self, label: str) -> bool:
         return label in self._places
 
+    def labels(self) -> list[str]:
+        """All collections."""
+        return list(self._places)
+
     def path(self, label: str, space: str = "", name: str = "") -> str:
         """The path of a collection, or of one object in it."""
         base, _, _, is_namespaced = self._places[label]

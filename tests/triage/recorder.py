@@ -42,12 +42,14 @@ class Asked(NamedTuple):
         return f"{self.script.name}-{self.seed}"
 
 
-class Ground(NamedTuple):
-    """A bed that is up. `programs` are its executables by part."""
+class BedGround(NamedTuple):
+    """A bed that is up. `programs` are its executables by part, `kubectl` the folder of its kubectl."""
 
     api: Api
     served: Served
     programs: Mapping[str, str]
+    kubeconfig: Path
+    kubectl: str
 
 
 def version_of(component: str, programs: Mapping[str, str]) -> str:
@@ -63,17 +65,20 @@ def version_of(component: str, programs: Mapping[str, str]) -> str:
 
 
 @contextmanager
-def beds() -> Iterator[Callable[[Asked], Ground]]:
+def beds() -> Iterator[Callable[[Asked], BedGround]]:
     """A bed for each set of parts and generation of the engines, begun when first asked for."""
-    begun: dict[tuple[frozenset[str], str], tuple[Bed, Ground]] = {}
+    begun: dict[tuple[frozenset[str], str], tuple[Bed, BedGround]] = {}
 
-    def bed_for(one: Asked) -> Ground:
+    def bed_for(one: Asked) -> BedGround:
         parts = PARTS | one.script.parts
         key = parts, one.generation
         if key not in begun:
             bed = Bed(parts, apiserver_flags=FLAGS, generation=one.generation, report=say).start()
             api = bed.api()
-            begun[key] = bed, Ground(api, Served(api), bed.layout.programs)
+            begun[key] = (
+                bed,
+                BedGround(api, Served(api), bed.layout.programs, bed.kubeconfig, str(bed.run_dir / "bin")),
+            )
         return begun[key][1]
 
     try:
@@ -83,7 +88,7 @@ def beds() -> Iterator[Callable[[Asked], Ground]]:
             bed.stop()
 
 
-def played(one: Script, seed: int, has_second: bool, ground: Ground | None) -> Case:
+def played(one: Script, seed: int, has_second: bool, ground: BedGround | None) -> Case:
     """One script with one seed. Raises TimeoutError or ApiError where a component never said its word."""
     draw = Draw(one.name, seed, has_second=has_second)
     if ground is None:

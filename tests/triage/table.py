@@ -29,7 +29,7 @@ def page(found: Sequence[Judgement], watched: Sequence[Judgement]) -> str:
         f"Rows with a case: {len(ROWS) - len(without)} of {len(ROWS)}"
         + (f"; without one: {', '.join(without)}." if without else "."),
         f"{offer_figures(found)[0].upper()}{offer_figures(found)[1:]}; whose hands, and why nobody's, is in"
-        " `hands.txt`.",
+        " `hands.txt`. What came of offers that were done, and whether the job then started: `OFFERS.md`.",
         f"From what is watched alone (nothing read on demand, no objects, no log lines) {alone} are right.",
         "",
         "| row | case | recorded from | result | sentence | also | hands | offers |",

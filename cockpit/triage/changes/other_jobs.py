@@ -22,6 +22,7 @@ from cockpit.triage.changes.offer import (
     Desk,
     Records,
     cockpit,
+    merge_patch,
     short,
 )
 from cockpit.triage.verdict import Change, Subject
@@ -196,15 +197,19 @@ def _stuck(desk: Desk) -> ChangeOffers:
         if now - since < _STUCK_SECONDS or not pod.gpus_allocated:
             continue
         then = msgspec.structs.replace(desk.base, without=frozenset({pod.uid}))
-        change = Change(
-            kind="force_delete",
-            words=f"force-delete {short(pod.key)}, terminating for {(now - since) / 60:.0f} min",
-            command=(
-                *("kubectl", "delete", "pod", pod.name, "-n", pod.namespace),
-                *("--force", "--grace-period=0"),
-            ),
-            target=Subject("pod", pod.namespace, pod.name),
-        )
+        age = f"terminating for {(now - since) / 60:.0f} min"
+        where = ("pod", pod.name, "-n", pod.namespace)
+        words = f"force-delete {short(pod.key)}, {age}"
+        command: tuple[str, ...] = ("kubectl", "delete", *where, "--force", "--grace-period=0")
+        if pod.finalizers:  # as long as one is there no deletion ends
+            held = " and ".join(short(one) for one in pod.finalizers)
+            words = f"take {held} off {short(pod.key)}, {age}, if its owner agrees"
+            command = (
+                *merge_patch(where, {"metadata": {"finalizers": None}}),
+                *("&&", *command, "--ignore-not-found"),
+            )
+        target = Subject("pod", pod.namespace, pod.name)
+        change = Change(kind="force_delete", words=words, command=command, target=target)
         yield ChangeOffer(TIME - 20 + pod.gpus_allocated, change, then)
 
 

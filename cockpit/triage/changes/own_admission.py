@@ -8,6 +8,8 @@ from typing import Any, Final
 import msgspec
 
 from cockpit.errors import BadInput
+from cockpit.fit.shape import Part
+from cockpit.fit.what_if import WhatIf
 from cockpit.gangs import registry
 from cockpit.k8s.gpu_resources import resource_word
 from cockpit.model.gang import PodGroup, QuotaRow, Workload
@@ -33,6 +35,7 @@ from cockpit.triage.wanted import Tree, tree_of
 
 _REQUIRED: Final = "podset-required-topology"
 _PREFERRED: Final = "podset-preferred-topology"
+_MINIMUM: Final = "minMember"
 _GATED_BY: Final = "admission-gated-by"
 
 
@@ -56,9 +59,28 @@ def flavor_for_it(desk: Desk, verdict: Verdict) -> ChangeOffers:
         found = in_each(desk, lambda place: DROPS["drop_selector"](place, selector))
         words = f"made anew without the node selector {selector}"
         offer = edit_offer(desk, OWN_LINE + 4, "drop_selector", words, found)
-        if offer is not None:
-            yield offer
+        then = None if offer is None else _on_its_nodes(desk, verdict.fact("flavor"), offer.then)
+        if offer is not None and then is not None and then.starts(desk.view.store):
+            yield offer._replace(then=then)
     yield from _covered(desk, verdict.fact("resource"))
+
+
+def _on_its_nodes(desk: Desk, name: str, then: WhatIf) -> WhatIf | None:
+    """The same with what the flavor adds to each pod: the labels of its nodes; None where it was not read."""
+    kind = None if desk.queue is None else registry.engine_of_queue(desk.queue).flavor_kind
+    tree = None if kind is None else tree_of(desk.view, kind[1], "", name)
+    if tree is None:
+        return None
+    labels = tuple(((tree.get("spec") or {}).get("nodeLabels") or {}).items())
+    parts = tuple(
+        Part(
+            one.role,
+            one.count,
+            msgspec.structs.replace(one.shape, node_selector=(*one.shape.node_selector, *labels)),
+        )
+        for one in then.parts
+    )
+    return msgspec.structs.replace(then, parts=parts)
 
 
 def _covered(desk: Desk, resource: str) -> ChangeOffers:
@@ -279,13 +301,13 @@ def group_of_its_size(desk: Desk, verdict: Verdict) -> ChangeOffers:
         words = f"create pod group {short(name)} of {len(pods)} in {short(space)}"
         change = Change(kind="create", words=words, command=applied(manifest), target=target)
         yield ChangeOffer(FREE + 2, change, desk.base)
-    elif group.min_member is not None and group.min_member > len(pods):
+    elif group.min_member is not None and group.min_member > len(pods) and _MINIMUM in wanted:
+        # where the minimum stands elsewhere (KEP-4671) the server lets nobody change it
         resource = f"podgroups.{group.api_version.rpartition('/')[0]}"
-        wanted.pop("scheduleTimeoutSeconds", None)
         change = Change(
             kind="smaller_group",
             words=f"let group {short(name)} start with {len(pods)} pods instead of {group.min_member}",
-            command=merge_patch((resource, name, "-n", space), {"spec": wanted}),
+            command=merge_patch((resource, name, "-n", space), {"spec": {_MINIMUM: len(pods)}}),
             target=target,
         )
         yield ChangeOffer(OWN_LINE, change, desk.base)

@@ -122,6 +122,8 @@ def _change(desk: Desk, way: FitRemedy, part: Part) -> tuple[int, Change] | None
             command=_edit(desk),
             target=desk.wanted.subject,
         )
+    if any(pod.gang for pod in desk.wanted.pods):
+        return None  # a copy of the job would have its pods in the same group
     if kind == "fewer_gpus" and way.part is not None:
         return _fewer_gpus(desk, part, way.part)
     if kind == "fewer_members" and way.part is not None:

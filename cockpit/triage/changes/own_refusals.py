@@ -12,6 +12,7 @@ from cockpit.fit.what_if import WhatIf
 from cockpit.gangs import registry
 from cockpit.gangs.sentence import counted
 from cockpit.k8s.gpu_resources import is_gpu_resource, resource_word
+from cockpit.k8s.quantity import parse_quantity
 from cockpit.model.record import Kind
 from cockpit.triage.changes.job_edits import Operation, PodSpecPlace, edit_offer, in_each, own_object, pointed
 from cockpit.triage.changes.line_drops import field_removed, other_request, other_resource
@@ -62,11 +63,25 @@ def limits_stated(desk: Desk, verdict: Verdict) -> ChangeOffers:
                     yield _add(f"{pointer}/resources/{side}", {resource: other})
 
     found = in_each(desk, lines)
+    if not _within(quota, fields, found, desk):
+        return
     amounts = " and ".join(
         f"{field} {one['value'] if isinstance(one['value'], str) else next(iter(one['value'].values()))}"
         for field, one in zip(fields, found, strict=False)
     )
     yield from _one(edit_offer(desk, OWN_LINE, "state_limits", f"made anew with {amounts}", found))
+
+
+def _within(quota: Mapping[str, Any], fields: list[str], found: list[Operation], desk: Desk) -> bool:
+    """Whether the quota has room for what would be stated."""
+    members = sum(one.count for one in desk.wanted.parts)
+    hard, used = quota["spec"]["hard"], (quota.get("status") or {}).get("used") or {}
+    for field, one in zip(fields, found, strict=False):
+        text = one["value"] if isinstance(one["value"], str) else next(iter(one["value"].values()))
+        asked = parse_quantity(text) * members
+        if asked > parse_quantity(hard[field]) - parse_quantity(used.get(field, "0")):
+            return False
+    return bool(found)
 
 
 def _add(path: str, value: Any) -> Operation:
@@ -134,18 +149,12 @@ def queue_priority(desk: Desk, verdict: Verdict) -> ChangeOffers:
             target=Subject(kind.lower(), "", name),
         )
         yield ChangeOffer(FREE + 2, create, desk.base)
-        group = job.api_version.rpartition("/")[0]
-        resource = job.kind.lower() + (f".{group}" if group else "")
-        drop = Change(
-            kind="drop_priority",
-            words=f"without the {kind} {short(name)}",
-            command=(
-                *("kubectl", "label", resource, job.name),
-                *("-n", job.namespace, f"{engine.priority_label}-"),
-            ),
-            target=desk.wanted.subject,
-        )
-        yield ChangeOffer(OWN_LINE, drop, desk.base)
+        labels = ((own_object(desk) or {}).get("metadata") or {}).get("labels") or {}
+        gone: tuple[Operation, ...] = ()
+        if engine.priority_label in labels:  # off a job that is there its webhook takes no label
+            gone = ({"op": "remove", "path": "/metadata/labels" + pointed(engine.priority_label)},)
+        words = f"made anew without the {kind} {short(name)}"
+        yield from _one(edit_offer(desk, OWN_LINE, "drop_priority", words, gone))
 
 
 def own_controller(desk: Desk, verdict: Verdict) -> ChangeOffers:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from cockpit.k8s.gpu_resources import is_gpu_resource, resource_word
-from cockpit.model.gang import ClusterQueue, LocalQueue, QuotaRow
+from cockpit.model.gang import ClusterQueue, LocalQueue, QuotaRow, Workload
 from cockpit.model.record import Kind, Record, condition
 from cockpit.triage.changes.offer import (
     FREE,
@@ -112,7 +112,7 @@ def _more(desk: Desk) -> ChangeOffers:
     queue, lacked = desk.queue, desk.answer.shortage
     if queue is None or lacked is None or lacked.words or not lacked.flavor:
         return
-    more = lacked.asked - lacked.left
+    more = lacked.asked - lacked.left + _asked_ahead(desk, queue, lacked.resource)
     rows = tuple(
         _raised(row, more) if (row.flavor, row.resource) == (lacked.flavor, lacked.resource) else row
         for row in queue.quotas
@@ -127,6 +127,25 @@ def _more(desk: Desk) -> ChangeOffers:
     cost = MONEY + (more if is_gpu_resource(row.resource) else 1)
     records = ((Kind.CLUSTER_QUEUE, msgspec.structs.replace(queue, quotas=rows)),)
     yield ChangeOffer(cost, change, msgspec.structs.replace(desk.base, records=records))
+
+
+def _asked_ahead(desk: Desk, queue: ClusterQueue, resource: str) -> int:
+    """What those ask for that stand before the subject in the same queue: they get new quota first."""
+    store, job = desk.view.store, desk.wanted.job
+    own: Workload | None = store.get(Kind.WORKLOAD, job.workload_uid) if job and job.workload_uid else None
+    if own is None:
+        return 0
+    asked = 0
+    for one in store.records(Kind.WORKLOAD).values():
+        local: LocalQueue | None = store.by_key(Kind.LOCAL_QUEUE, f"{one.namespace}/{one.queue}")
+        waits = one.is_active and not one.is_finished and not one.cluster_queue and one.uid != own.uid
+        if not waits or local is None or local.cluster_queue != queue.name:
+            continue
+        # of the same second either may come first
+        if (-one.priority, one.created_seconds or 0.0) <= (-own.priority, own.created_seconds or 0.0):
+            each = (pair for part in one.pod_sets for pair in part.resources)
+            asked += sum(amount for name, amount in each if name == resource)
+    return asked
 
 
 def _raised(row: QuotaRow, more: int) -> QuotaRow:

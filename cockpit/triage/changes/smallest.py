@@ -67,8 +67,15 @@ def changes_for(
         known = [ChangeOffer(FREE + 1, named, desk.base)]
     elif verdict.cause not in _UNSEEN and wanted.holdup is not Holdup.OTHER:
         known += _offers(desk)
+    if verdict.cause == _STARVED:
+        known = [one for one in known if one.change.kind in _OF_OTHERS]
     offers = sorted(known, key=_order)
     return _that_start(offers, view, desk.answer, most) or pairs(offers, desk, most)
+
+
+_STARVED: Final = "B25"
+"""The other half of what waits would take whatever room comes: only its end helps."""
+_OF_OTHERS: Final = frozenset(("wait_for", "suspend", "kill"))
 
 
 def _order(offer: ChangeOffer) -> tuple[int, str]:

@@ -1,0 +1,239 @@
+"""Every offer of a case done, each on the cluster as the cause left it: played anew on a bed, or loaded into
+an embedded cluster."""
+
+import asyncio
+import copy
+import json
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+from cockpit.sim.actors.kubelet.actor import MARK
+from cockpit.sim.clock import DemoClock
+from cockpit.sim.cluster import EmbeddedCluster
+from cockpit.sim.scenarios.manifests import GANG_SCHEDULER
+from cockpit.sim.scenarios.schema import Scenario
+from cockpit.sim.server.operations import Operations
+from cockpit.sim.server.request import Request
+from cockpit.sim.server.run import Embedded
+from cockpit.sim.server.storage import key_of
+from cockpit.triage.changes.job_edits import pod_spec_places
+from tests.adapters.threaded_server import threaded
+from tests.bed.api import Api, ApiError
+from tests.triage.applied import OfferGround, outcome
+from tests.triage.bed_stage import BedStage, Served
+from tests.triage.case import Case, Tree, row_order
+from tests.triage.draw import Draw
+from tests.triage.judge import Judgement, judged
+from tests.triage.recorder import Asked, BedGround, beds, case_of, say
+
+SPEED = 20.0
+NOT_IMITATED = {
+    "B8": "the embedded queue waits for nobody's readiness",
+    "B11": "the embedded queue knows no gates",
+    "D3": "the embedded kubelet reads no ConfigMaps",
+    "D6": "the embedded kubelet mounts nothing",
+}
+"""Rows whose component the embedded cluster does not play: their offers are not done."""
+
+
+@dataclass(frozen=True)
+class OfferPlay:
+    """One offer and what came of it."""
+
+    case: str
+    row: str
+    words: str
+    outcome: str
+
+    @property
+    def is_applied(self) -> bool:
+        """It was done."""
+        return not self.outcome.startswith("not applied")
+
+    @property
+    def is_started(self) -> bool:
+        """The job then started."""
+        return self.outcome == "started"
+
+
+def figures(found: Sequence[OfferPlay]) -> str:
+    """`offered 120, applied 110, started 110`."""
+    done = [one for one in found if one.is_applied]
+    return f"offered {len(found)}, applied {len(done)}, started {sum(one.is_started for one in done)}"
+
+
+def by_row(found: Sequence[OfferPlay]) -> list[str]:
+    """A line a row."""
+    rows = dict.fromkeys(one.row for one in found)
+    return [f"{row}: {figures([one for one in found if one.row == row])}" for row in rows]
+
+
+def page(found: Sequence[OfferPlay], seed: int) -> str:
+    """Markdown: a line a row, and what was not done or did not start the job."""
+    lines = [
+        "# Offers done",
+        "",
+        f"Written by `python -m tests.triage offers --keep`, seed {seed}: {figures(found)}.",
+        "",
+        "| row | offered | applied | started |",
+        "| --- | --- | --- | --- |",
+    ]
+    rows = sorted(dict.fromkeys(one.row for one in found), key=row_order)
+    for row in rows:
+        of_row = [one for one in found if one.row == row]
+        done = [one for one in of_row if one.is_applied]
+        lines.append(f"| {row} | {len(of_row)} | {len(done)} | {sum(one.is_started for one in done)} |")
+    lines.append("")
+    lines += [f"- {one.case}: {one.words}: {one.outcome}" for one in found if not one.is_started]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _of(one: Judgement, words: str, told: str) -> OfferPlay:
+    return OfferPlay(one.case.name, one.case.file.recorded.script.partition("-")[0], words, told)
+
+
+# ---- on a bed
+
+
+def played_on_beds(asked: Sequence[Asked]) -> Iterator[OfferPlay]:
+    """Each script played once for each of its offers."""
+    with beds() as bed_for:
+        for one in asked:
+            number, most = 0, 1
+            while number < most:
+                begun = time.monotonic()
+                try:
+                    found, most = _on_bed(one, bed_for(one), number)
+                except (TimeoutError, ApiError) as error:
+                    found = [OfferPlay(one.name, one.script.row, "", f"not applied: no play: {error}")]
+                for play in found:
+                    say(f"{play.case} {play.words}: {play.outcome} ({time.monotonic() - begun:.1f} s)")
+                yield from found
+                number += 1
+
+
+def _on_bed(one: Asked, ground: BedGround, number: int) -> tuple[list[OfferPlay], int]:
+    """The offer of that number done, and how many there are."""
+    draw = Draw(one.script.name, one.seed, has_second=one.has_second)
+    stage = BedStage(ground.api, ground.served, draw)
+    try:
+        expected = one.script.play(stage)
+        case = case_of(one.script, one.seed, expected, stage.objects(), time.time(), "bed")
+        (verdict,) = judged([case])
+        offers = verdict.verdict.changes
+        if number >= len(offers):
+            return [], len(offers)
+        where = OfferGround(ground.api, ground.served, ground.kubeconfig, ground.kubectl)
+        told = outcome(offers[number], case.file.subject, where)
+        return [_of(verdict, offers[number].words, told)], len(offers)
+    finally:
+        stage.close()
+
+
+# ---- on an embedded cluster
+
+
+def played_embedded(cases: Sequence[Case]) -> Iterator[OfferPlay]:
+    """Each offer of these cases done on an embedded cluster that holds the case's objects."""
+    for one in judged(cases):
+        row = one.case.file.recorded.script.partition("-")[0]
+        why_not = NOT_IMITATED.get(row) or _strange_scheduler(one.case)
+        for offer in one.verdict.changes:
+            if why_not:
+                yield _of(one, offer.words, f"not applied: {why_not}")
+                continue
+            with embedded(one.case) as ground:
+                play = _of(one, offer.words, outcome(offer, one.case.file.subject, ground))
+            say(f"{play.case} {play.words}: {play.outcome}")
+            yield play
+
+
+@contextmanager
+def embedded(case: Case) -> Iterator[OfferGround]:
+    """A cluster that lives, with the objects of a case in it; its time runs faster than ours."""
+    clock = DemoClock()
+
+    @asynccontextmanager
+    async def alive(server: Embedded) -> AsyncIterator[None]:
+        scenario = Scenario(name="case", title=case.name, native_gangs=True)
+        cluster = EmbeddedCluster(scenario, server.operations, clock, Random(1))
+        cluster.install()
+        _load(server.operations, case)
+        await cluster.engine.start()
+        clock.release(SPEED)
+        turning = asyncio.create_task(cluster.engine.run())
+        try:
+            yield
+        finally:
+            turning.cancel()
+            with suppress(asyncio.CancelledError):
+                await turning
+            await cluster.engine.stop()
+
+    with (
+        tempfile.TemporaryDirectory(prefix="cockpit-offers-") as name,
+        threaded(Path(name), clock, Random(1), around=alive) as work,
+    ):
+        server = work.server
+        api = Api(server.url, server.tokens["admin"], server.ca_file)
+        yield OfferGround(api, Served(api), server.kubeconfig)
+
+
+_SCHEDULERS = ("", "default-scheduler", "gang-scheduler")
+
+
+def _strange_scheduler(case: Case) -> str:
+    """Why nobody would place its pods here, "" where somebody would."""
+    names = {one["spec"].get("schedulerName", "") for one in case.objects.get("pods", ())}
+    strange = sorted(names - {*_SCHEDULERS})
+    return f"nobody plays the scheduler {strange[0]} here" if strange else ""
+
+
+def _load(operations: Operations, case: Case) -> None:
+    """The objects as they are, uids too; kinds that are not served here are left out. Jobs that a fixture
+    wrote are created, because they lack what a server adds, and what names them names them then."""
+    known = json.loads(
+        json.dumps({label: case.objects[label] for label in case.objects if label != "events"})
+    )
+    for label in sorted(known, key=lambda one: one not in _FIRST):
+        for number, one in enumerate(known[label]):
+            kind = operations.kinds.by_kind(one["apiVersion"], one["kind"])
+            if kind is None:
+                continue
+            _completed(one)
+            metadata = one["metadata"]
+            space, name = metadata.get("namespace", ""), metadata["name"]
+            if label == "jobs.batch" and "selector" not in one["spec"]:
+                request = Request(resource=kind.resource, namespace=space, verb="create")
+                bare = {"name": name, "namespace": space, "labels": metadata.get("labels") or {}}
+                operations.create(request, {**one, "metadata": bare, "status": {}})
+                stored = operations.storage.get(kind.resource, space, name)
+                assert stored is not None
+                text = json.dumps(known).replace(metadata["uid"], stored.tree["metadata"]["uid"])
+                known.update(json.loads(text))
+                continue
+            operations.storage.put(kind.resource, key_of(space, name), copy.deepcopy(one))
+
+
+_FIRST = ("namespaces", "jobs.batch")
+
+
+def _completed(tree: Tree) -> None:
+    """What this cluster's own kubelets and scheduler of gangs go by."""
+    if tree["kind"] == "Node":
+        held = tree["metadata"].get("annotations") or {}
+        tree["metadata"]["annotations"] = {**held, MARK: "simulated"}
+    for place in pod_spec_places(tree):
+        if place.spec.get("schedulerName") == "gang-scheduler":
+            dict_of(place.spec)["schedulerName"] = GANG_SCHEDULER
+
+
+def dict_of(tree: object) -> Tree:
+    """The mapping itself, which may be written to."""
+    assert isinstance(tree, dict)
+    return tree
