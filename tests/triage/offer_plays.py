@@ -197,11 +197,10 @@ def _strange_scheduler(case: Case) -> str:
 def _load(operations: Operations, case: Case) -> None:
     """The objects as they are, uids too; kinds that are not served here are left out. Jobs that a fixture
     wrote are created, because they lack what a server adds, and what names them names them then."""
-    known = json.loads(
-        json.dumps({label: case.objects[label] for label in case.objects if label != "events"})
-    )
-    for label in sorted(known, key=lambda one: one not in _FIRST):
-        for number, one in enumerate(known[label]):
+    known = json.loads(json.dumps(case.objects))
+    known.pop("events", None)
+    for label in dict.fromkeys((*_FIRST, *known)):
+        for one in known.get(label, ()):
             kind = operations.kinds.by_kind(one["apiVersion"], one["kind"])
             if kind is None:
                 continue
