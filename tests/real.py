@@ -1,6 +1,7 @@
 """`make test-real`: build the real parts, and run every suite that needs them.
 
-The API server is built first; the contract suite runs on it while the rest still compiles. Suites on the full
+The API server is built first; the contract suite runs on it while the rest still compiles, and beside it the
+environment in which jobs really train. Suites on the full
 bed run several at a time, each on a bed of its own in namespaces of its own, because each makes the estate it
 needs and three quarters of their time is waiting for controllers. The longest begin first, so that none of
 them is left alone at the end; how long each took is in the committed table of results.
@@ -22,7 +23,7 @@ from tests.bed.binaries import GENERATION_VARIABLE, OLDER
 
 ROOT = Path(__file__).resolve().parents[1]
 CONTRACT = "tests/contract"
-BED_SUITES = ("tests/bed", "tests/tui", "tests/differential", "tests/unit/exporter")
+BED_SUITES = ("tests/bed", "tests/tui", "tests/differential", "tests/unit/exporter", "tests/training")
 ONE_BED = ("tests/differential/server",)
 """Folders that are a suite each: their files share a bed, alone each would mostly start one."""
 OLDER_ONLY = ("tests/differential/test_mpijob_words_real.py", "tests/differential/test_queue_words_real.py")
@@ -212,11 +213,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     begun = time.monotonic()
     everything = ["--all"] if given.whole else []
     build = subprocess.Popen([sys.executable, "-m", "tests.bed", "build", *everything], cwd=ROOT)
+    training = subprocess.Popen([sys.executable, "-m", "cockpit.sim.training_env"], cwd=ROOT)
     try:
         with ThreadPoolExecutor(1) as pool:
             contract = pool.submit(pytest, CONTRACT, surroundings)
             if build.wait() != 0:
                 print("the real parts could not be built", flush=True)
+                return 1
+            if training.wait() != 0:
+                print("the training environment could not be built", flush=True)
                 return 1
             known = RESULTS.read_text() if RESULTS.exists() else ""
             results = [
@@ -224,9 +229,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 contract.result(),
             ]
     finally:
-        if build.poll() is None:
-            build.terminate()
-            build.wait()
+        for one in (build, training):
+            if one.poll() is None:
+                one.terminate()
+                one.wait()
     if given.table:
         given.table.write_text(table(results))
     failed = [one.suite for one in results if not one.is_good]

@@ -63,6 +63,8 @@ def _check_one(
             if marker == "$when":
                 if "$then" not in value:
                     raise document.fault(here, "it needs $then beside it")
+                if "$is" in value:
+                    _check_choice(document, argument, value["$is"], path, parameters)
                 for branch in ("$then", "$else"):
                     # A branch stands where the marker does, so that spreading markers know their list.
                     inner = value.get(branch)
@@ -130,6 +132,13 @@ def _check_product(document: Document, argument: Any, path: Path, parameters: Pa
             raise document.fault(
                 (*path, index), f"{one!r} is not an integer parameter that always has a value"
             )
+
+
+def _check_choice(document: Document, name: Any, made: Any, path: Path, parameters: Parameters) -> None:
+    choices = _known(document, name, (*path, "$when"), parameters).choices
+    if made not in choices:
+        told = ", ".join(choices) or "none: it has no choices"
+        raise document.fault((*path, "$is"), f"{made!r} is not among the choices of {name}: {told}")
 
 
 def _check_text(document: Document, argument: Any, path: Path, parameters: Parameters) -> None:

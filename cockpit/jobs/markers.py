@@ -9,6 +9,7 @@
 | `{$splice: name}` | inside a list: the words of a command, one item each |
 | `{$when: name, $then: A, $else: B}` | A when the parameter was filled in (a switch: is on), else B or |
 | | nothing; a list as A or B inside a list is spread |
+| `{$when: name, $is: VALUE, $then: A, $else: B}` | A when that choice was made |
 | `{$first: [MARKER, MARKER]}` | the first that is not empty |
 | `{$lookup: table, $by: name}` | the table's value for the parameter's value, empty where it has none |
 | `{$env: name}` | inside a list: `{name, value}` of each variable |
@@ -40,7 +41,7 @@ ALONE: Final = (
 )
 BESIDE: Final = ("$keyed", "$pairs")
 MARKERS: Final = (*ALONE, *BESIDE)
-COMPANIONS: Final = {"$when": ("$then", "$else"), "$lookup": ("$by",), "$names": ("$before",)}
+COMPANIONS: Final = {"$when": ("$is", "$then", "$else"), "$lookup": ("$by",), "$names": ("$before",)}
 SPREAD: Final = ("$splice", "$env", "$names", "$volumes", "$mounts")
 
 
@@ -148,7 +149,8 @@ def _value(marker: str, tree: Mapping[str, Any], values: Values) -> Any:
         case "$given":
             return is_given(argument, values)
         case "$when":
-            branch = "$then" if is_given(argument, values) else "$else"
+            holds = values.get(argument) == tree["$is"] if "$is" in tree else is_given(argument, values)
+            branch = "$then" if holds else "$else"
             return _fill(tree[branch], values) if branch in tree else _DROPPED
         case "$first":
             filled = (_fill(one, values) for one in argument)

@@ -35,7 +35,7 @@ COMMAND: Final = "python -m cockpit.sim.training_env"
 TORCH, HOROVOD = "2.13.0", "0.28.1"
 CHANGE: Final = 1
 """Counts our changes to Horovod's source: a wheel that was built with another is not taken."""
-_SDIST_SHA256 = "92a43f5a94c43907a56805bad15f19700c62ffc83b7ca483f9e104e229f67ef0"
+SDIST_SHA256 = "92a43f5a94c43907a56805bad15f19700c62ffc83b7ca483f9e104e229f67ef0"
 _TOOLS = ("setuptools==79.0.1", "wheel==0.45.1", "cmake==3.31.6", "ninja==1.11.1.4")
 """To build Horovod: its setup.py needs the setuptools of before 80, its CMake files a cmake of before 4."""
 _PACKAGES = (f"torch=={TORCH}", "numpy>=2,<3", "tensorboard>=2.19,<3")
@@ -112,7 +112,7 @@ def make(
         try:
             with (base / "build.log").open("wb") as log:
                 _fill(place, base / "wheels" / key(), tell, run or _runner(log))
-            link = base / f".{key()}"
+            link = base / "link"
             link.unlink(missing_ok=True)
             link.symlink_to(place.name)
             link.replace(base / key())
@@ -193,7 +193,7 @@ def _build(place: Path, wheels: Path, run: Run) -> None:
         built.replace(wheels)
 
 
-def unpack(archive: Path, into: Path, sha256: str = _SDIST_SHA256) -> None:
+def unpack(archive: Path, into: Path, sha256: str = SDIST_SHA256) -> None:
     """Unpack Horovod's source and have it compiled as C++17. Raises BadInput where it is another source."""
     found = hashlib.sha256(archive.read_bytes()).hexdigest()
     if found != sha256:

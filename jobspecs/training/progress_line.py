@@ -1,5 +1,6 @@
 """The lines that training writes for a program to read: `event key=value ...`; README.md tells them."""
 
+import contextlib
 import sys
 from collections.abc import Callable
 
@@ -16,9 +17,13 @@ def line(event: str, **pairs: Value) -> str:
 
 
 def say(event: str, **pairs: Value) -> None:
-    """Write one event at once, in one piece: the launcher mixes the lines of all ranks."""
-    sys.stdout.write(line(event, **pairs) + "\n")
-    sys.stdout.flush()
+    """Write one event at once, in one piece: the launcher mixes the lines of all ranks.
+
+    Where nobody reads any more (the launcher ended first) training goes on: a checkpoint may be due.
+    """
+    with contextlib.suppress(BrokenPipeError):
+        sys.stdout.write(line(event, **pairs) + "\n")
+        sys.stdout.flush()
 
 
 def _text(value: Value) -> str:

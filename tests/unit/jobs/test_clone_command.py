@@ -64,7 +64,7 @@ def parameter_names(tree: Tree) -> set[str]:
         {},
         optional={
             "queue": st.just("main"),
-            "mpirun": st.sampled_from(["true", "false"]),
+            "launcher": st.sampled_from(["mpirun", "horovodrun", "command"]),
             "environment": st.sampled_from(["A=b", "A=b C=d"]),
             "git": st.just("https://example.com/code.git"),
             "tensorboard": st.just("/runs"),

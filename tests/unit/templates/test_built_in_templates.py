@@ -275,7 +275,7 @@ TALK = {
     "git": "https://git.example.com/team/resnet.git",
     "data": "imagenet:/data",
     "environment": "NCCL_DEBUG=INFO BATCH=256",
-    "mpirun": "false",
+    "launcher": "command",
     "command": "sh train.sh 12 2",
 }
 
@@ -299,6 +299,7 @@ def test_the_submit_example_of_the_talk_is_reproduced() -> None:
         assert {"name": "data-0", "mountPath": "/data"} in spec["containers"][0]["volumeMounts"]
         assert {"name": "data-0", "persistentVolumeClaim": {"claimName": "imagenet"}} in spec["volumes"]
         assert spec["containers"][0]["env"] == [
+            {"name": "HOROVOD_STALL_CHECK_TIME_SECONDS", "value": "30"},
             {"name": "NCCL_DEBUG", "value": "INFO"},
             {"name": "BATCH", "value": "256"},
         ]

@@ -103,6 +103,7 @@ def test_a_broken_rule_is_refused_with_its_place(rule: str, sentence: str) -> No
     ("marker", "sentence"),
     [
         ("{$when: queue}", "it needs $then"),
+        ("{$when: queue, $is: fast, $then: 1}", "'fast' is not among the choices of queue"),
         ("{$when: nobody, $then: x}", "no parameter 'nobody'"),
         ("{$when: queue, $then: x, $also: y}", "must be the only key"),
         ("{$lookup: queue, $by: name}", "only a parameter of type table"),

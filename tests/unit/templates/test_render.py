@@ -1,5 +1,6 @@
 """Values set into the parsed tree: typed, bounded, never text that could break out."""
 
+import subprocess
 from typing import Any
 
 import pytest
@@ -126,6 +127,31 @@ def test_mpijob_is_a_gang_of_workers_with_one_launcher() -> None:
         ("worker", 4, 2),
     ]
     assert advice(tree) == ()
+
+
+def test_the_launcher_is_chosen() -> None:
+    def arguments(launcher: str) -> list[str]:
+        tree = _mpijob(workers="2", gpus="2", launcher=launcher, command="python /app/train.py")
+        spec = tree["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]
+        return list(spec["containers"][0]["args"])
+
+    own = ["python", "/app/train.py"]
+    gloo = ["horovodrun", "--gloo", "-np", "4", "--hostfile", "/etc/mpi/hostfile", "-p", "22"]
+    assert arguments("horovodrun") == [*gloo, *own]
+    assert arguments("command") == own
+    assert arguments("mpirun")[0] == "mpirun"
+    assert arguments("mpirun")[-2:] == own
+
+
+def test_ranks_are_told_before_their_sshd_ends() -> None:
+    for name in ("mpijob", "mpijob-elastic", "mpijob-ddp"):
+        tree = render(TEMPLATES[name], {"name": "llm", "image": "registry.example/hvd:1"})
+        spec = tree["spec"]["mpiReplicaSpecs"]["Worker"]["template"]["spec"]
+        script = spec["containers"][0]["lifecycle"]["preStop"]["exec"]["command"][-1]
+        # On a host, where process 1 is another, it signals nobody: it is run here.
+        assert subprocess.run(["sh", "-c", script], capture_output=True, check=False).returncode == 0
+        assert script.splitlines()[1] == '[ "$(cat /proc/1/comm)" = sshd ] || exit 0'
+        assert spec["terminationGracePeriodSeconds"] == 60
 
 
 def test_mpijob_without_a_queue_is_not_suspended_for_ever() -> None:

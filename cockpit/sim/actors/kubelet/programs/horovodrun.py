@@ -38,6 +38,7 @@ def options(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--gloo", action="store_true")
     for name in ("--network-interfaces", "--start-timeout", "--elastic-timeout", "--reset-limit"):
         parser.add_argument(name)
+    parser.add_argument("--blacklist-cooldown-range", nargs=2)
     parser.add_argument("command", nargs=argparse.REMAINDER)
     return parser.parse_args(words)
 
