@@ -1,10 +1,10 @@
 """`make test-real`: build the real parts, and run every suite that needs them.
 
 The API server is built first; the contract suite runs on it while the rest still compiles, and beside it the
-environment in which jobs really train. Suites on the full
-bed run several at a time, each on a bed of its own in namespaces of its own, because each makes the estate it
-needs and three quarters of their time is waiting for controllers. The longest begin first, so that none of
-them is left alone at the end; how long each took is in the committed table of results.
+environment in which jobs really train. Suites on the full bed run several at a time, each on a bed of its own
+in namespaces of its own, because each makes the estate it needs and three quarters of their time is waiting
+for controllers. The longest begin first, so that none of them is left alone at the end; how long each took is
+in the committed table of results.
 """
 
 import argparse

@@ -17,6 +17,7 @@ import hashlib
 import os
 import platform
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -219,9 +220,20 @@ def _runner(log: IO[bytes]) -> Run:
     def run(command: Sequence[str], surroundings: Mapping[str, str]) -> None:
         log.write(f"$ {' '.join(command)}\n".encode())
         log.flush()
-        env = {**os.environ, **surroundings}
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env, check=False)
-        if done.returncode:
+        with subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env={**os.environ, **surroundings},
+            process_group=0,
+        ) as process:
+            try:
+                code = process.wait()
+            except BaseException:  # whoever stops this stops the compilers, too
+                os.killpg(process.pid, signal.SIGKILL)
+                raise
+        if code:
             program = " ".join([Path(command[0]).name, *command[1:4]])
             raise BadInput(
                 f"the training environment was not made: `{program} ...` failed; its words are in {log.name}"
@@ -238,6 +250,7 @@ def main() -> int:
         sys.stdout.write(f"{time.monotonic() - begun:5.0f} s  {line}\n")
         sys.stdout.flush()
 
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         programs = make(tell)
     except BadInput as error:

@@ -1,6 +1,9 @@
 """The builder of the training environment, with commands that only leave what the real ones would."""
 
 import hashlib
+import signal
+import subprocess
+import sys
 import tarfile
 import threading
 from collections.abc import Mapping, Sequence
@@ -105,6 +108,30 @@ def test_the_second_of_two_waits_and_takes_what_the_first_made(cache: Surroundin
     assert told == ["somebody else is making it: waiting"]
     assert second.ran == []
     assert programs == env.ready(cache)
+
+
+def test_a_build_that_is_stopped_takes_its_commands_along(tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    script = f"sleep 600 & echo $! > {started}.half; mv {started}.half {started}; wait"
+    code = (
+        "import signal, sys; from cockpit.sim import training_env as env;"
+        "signal.signal(signal.SIGTERM, signal.default_int_handler);"
+        f"env._runner(open({str(tmp_path / 'log')!r}, 'wb'))(['sh', '-c', {script!r}], {{}})"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL) as process:
+        while not started.exists():
+            assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        assert process.wait() != 0
+    stat = Path(f"/proc/{started.read_text().strip()}/stat")
+    while stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z":
+        pass
+
+
+def test_a_command_that_fails_names_the_log(tmp_path: Path) -> None:
+    with (tmp_path / "build.log").open("wb") as log, pytest.raises(BadInput, match=r"failed; .*build\.log"):
+        env._runner(log)(["sh", "-c", "echo no; exit 3"], {})
+    assert (tmp_path / "build.log").read_text().endswith("no\n")
 
 
 def _source(tmp_path: Path, standard: str) -> Path:
