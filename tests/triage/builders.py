@@ -190,14 +190,12 @@ def job(
     }
 
 
-def node_like(stage: Stage, name: str, key: str = "", effect: str = "") -> Tree:
-    """The node, once it has a taint with this key, and with this effect where one is given."""
+def node_like(stage: Stage, name: str, key: str = "") -> Tree:
+    """The node, once it has a taint with this key."""
 
     def is_it(tree: Tree) -> bool:
         marks = tree["spec"].get("taints") or []
-        if tree["metadata"]["name"] != name:
-            return False
-        return not key or any(one["key"] == key and effect in ("", one["effect"]) for one in marks)
+        return tree["metadata"]["name"] == name and (not key or any(one["key"] == key for one in marks))
 
     return stage.until("nodes", is_it)
 

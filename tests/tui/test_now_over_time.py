@@ -20,7 +20,8 @@ from cockpit.screens.since_left import SinceLeftScreen
 from cockpit.triage.troubles import FIRST_SIGHT_SECONDS, RESOLVED_SECONDS, STAYS_SECONDS_OF
 from tests.tui import looking
 from tests.tui.deck import ScriptedApp, settle
-from tests.tui.estate import Estate
+from tests.tui.estate import NOW, Estate
+from tests.tui.why_app import PAST, WhyEstate
 
 SIZE = (120, 40)
 SERVER = "https://api.example:6443"
@@ -252,3 +253,22 @@ async def test_files_that_cannot_be_used_cost_one_sentence_each_and_nothing_else
         told = [one.message for one in app._notifications]
         assert sum("is damaged: delete it" in one for one in told) == 1, told
         assert sum("acknowledgements-folder" in one and "cannot be read" in one for one in told) == 1, told
+
+
+async def test_jobs_that_ended_are_remembered_for_the_next_session(tmp_path: Path) -> None:
+    app = RememberingApp(tmp_path)
+    for batch in WhyEstate().batches():
+        app.attachment.store.apply(batch)
+    app.attachment.jobs.catch_up()
+    async with app.run_test(size=SIZE) as pilot:
+        await app.round(pilot)
+        assert app.now_watch.past == (), "nobody remembered any"
+        await app.round(pilot)
+    kept = LocalHistory(tmp_path / "one.sqlite").recall(NOW).runs
+    assert len(kept) == PAST
+    assert {one.shape for one in kept} == {"team-c/sweep/8"}
+    assert len({one.uid for one in kept}) == PAST and all(one.ran_seconds for one in kept)
+    again = RememberingApp(tmp_path)
+    async with again.run_test(size=SIZE) as pilot:
+        await again.round(pilot)
+        assert again.now_watch.past == kept

@@ -93,11 +93,14 @@ def still_booting(stage: Stage) -> Expected:
     for name in names:
         tree = node(name, allocatable={GPU: "8"}, labels={"pool": word})
         tree["metadata"]["annotations"] = {**FAKE, "bed/booting": "yes"}
+        tree["spec"]["taints"] = [{"key": "bed/new", "effect": "NoSchedule"}]
         stage.make(tree)
-        # a node that never said anything loses its taint in time: its kubelet has to say that it is not ready
+        # a node that never said anything loses its taint in time: its kubelet has to say that it is down,
+        # and until that is read another taint keeps pods off
         stage.patch("nodes", name, {"status": {"conditions": [_NOT_UP]}}, part="status")
-        # the first taint is admission's, and goes for a moment before the controller has read what is said
-        node_like(stage, name, NOT_READY, "NoExecute")
+        node_like(stage, name, NOT_READY)
+        stage.patch("nodes", name, {"spec": {"taints": [{"key": NOT_READY, "effect": "NoSchedule"}]}})
+        node_like(stage, name, NOT_READY)
     subject = ask(stage, pod_spec(gpus=stage.draw.one_of(1, 8)))
     refused(stage, "untolerated taint", subject)
     return Expected(subject, ("not ready|not-ready|NotReady",))

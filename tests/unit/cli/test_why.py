@@ -1,18 +1,24 @@
 """`cockpit why` and `cockpit triage`: their sentences, their exit codes, and what a report gives away."""
 
+import asyncio
 import json
 import stat
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import msgspec
 import pytest
 
+from cockpit.commands.why import _past
+from cockpit.local_state.history import LocalHistory, history_path
 from cockpit.model.record import Condition, Kind
+from cockpit.model.remembered import PastRun, SessionNotes
 from tests.triage.case import report_case
 from tests.triage.world import view_of
 from tests.unit.cli.builders import Cluster, read_json, run
 from tests.unit.pools.builders import deployment, node
-from tests.unit.views.builders import pod
+from tests.unit.views.builders import NOW, pod
 
 Capture = pytest.CaptureFixture[str]
 NO_ROOM = "0/2 nodes are available: 2 Insufficient nvidia.com/gpu."
@@ -147,3 +153,16 @@ def test_a_report_is_not_written_over_a_file(waiting: Cluster, capsys: Capture, 
     code, _, err = run(capsys, "why", "pod/big", "--report", str(path))
     assert code == 2 and "already exists" in err
     assert path.read_text() == "mine"
+
+
+def test_jobs_that_sessions_on_this_host_saw_end_are_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    attachment: Any = SimpleNamespace(session=SimpleNamespace(context="prod", server="https://one"))
+    path = history_path(tmp_path / "gpu-cockpit", "prod", "https://one")
+    assert asyncio.run(_past(attachment, NOW)) == ()
+    assert not path.parent.exists(), "nothing is made where there was none"
+    run_of_then = PastRun("team/sweep/8", 2, 8, NOW - 7_200, NOW - 7_000, 600.0, "u-1")
+    assert LocalHistory(path).record(SessionNotes(at_seconds=NOW, runs=(run_of_then,)))
+    assert asyncio.run(_past(attachment, NOW)) == (run_of_then,)
