@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from cockpit.actions.planning import FreshPlanning, Planning
     from cockpit.actions.verbs.verb import Verb
     from cockpit.local_state.audit import Audit
+    from cockpit.local_state.history import LocalHistory
     from cockpit.model.job import Job
     from cockpit.triage.finding import Attention
 
@@ -360,6 +361,10 @@ class CockpitApp(SteadyApp):
         shared = self.options.settings.of_context(context).acknowledgements_folder
         history = LocalHistory(history_path(folder, context, server))
         return Files(history, SharedNotes(shared, server) if shared is not None else None)
+
+    def run_history(self) -> "LocalHistory | None":
+        """Where this host keeps what training runs reached."""
+        return self.files().history
 
     def announce(self, news: "tuple[Attention, ...]") -> None:
         """New problems, each once: a toast, and the bell where the configuration wants it."""

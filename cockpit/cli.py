@@ -203,6 +203,7 @@ def _nouns_with_verbs(nouns: Any, shared: argparse.ArgumentParser) -> None:
                 _ARGUMENTS.get(verb.id, _on_things)(parser, verb)
         if noun == "job":
             _logs(group, shared)
+            _efficiency(group, shared)
 
 
 def _on_things(parser: Any, verb: Verb) -> None:
@@ -325,6 +326,17 @@ def _logs(verbs: Any, shared: argparse.ArgumentParser) -> None:
     add("--times", action="store_true", help="prefix lines with their UTC timestamps")
     add("--save", default="", metavar="FILE", help="write to a new file instead")
     _waiting(logs)
+
+
+def _efficiency(verbs: Any, shared: argparse.ArgumentParser) -> None:
+    what = "compare the throughput of two runs: scaling efficiency, overhead, GPU-hours per million samples"
+    parser = _command(verbs, "efficiency", shared, what, "efficiency:run")
+    parser.add_argument(
+        "baseline", metavar="BASELINE", help="run to compare with, such as one on a single GPU"
+    )
+    parser.add_argument("run", metavar="RUN", help="name, namespace/name or kind/namespace/name")
+    _output(parser)
+    _waiting(parser)
 
 
 def _dry_run(parser: Any) -> None:

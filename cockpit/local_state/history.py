@@ -68,6 +68,12 @@ CREATE TABLE runs (
   submitted REAL NOT NULL, started REAL, ran REAL) WITHOUT ROWID;
 """
 """Since version 2."""
+_TRAININGS: Final = (
+    "CREATE TABLE IF NOT EXISTS trainings (uid TEXT PRIMARY KEY, at REAL NOT NULL, record TEXT NOT NULL)"
+)
+"""Made when it is first needed: a file of a former cockpit gets it, too, and that one passes over it."""
+MOST_TRAININGS: Final = 500
+LONGEST_TRAINING: Final = 2_048
 _PUT_PROBLEM: Final = """
 INSERT INTO problems VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (subject_key, finding) DO UPDATE SET
   first = CASE WHEN problems.resolved IS NOT NULL AND excluded.first >= problems.resolved
@@ -127,6 +133,29 @@ class LocalHistory:
             return True
 
         return self._use(write) or False
+
+    def keep_training(self, uid: str, at_seconds: float, record: bytes) -> bool:
+        """Remember what a training run reached; it replaces what was kept of that uid before."""
+
+        def write(file: sqlite3.Connection) -> bool:
+            file.execute(_TRAININGS)
+            row = (_kept(uid), at_seconds, record.decode("utf-8", "replace")[:LONGEST_TRAINING])
+            file.execute("INSERT OR REPLACE INTO trainings VALUES (?, ?, ?)", row)
+            _keep_newest(file, "trainings", "at", MOST_TRAININGS)
+            file.execute("COMMIT")
+            return True
+
+        return self._use(write) or False
+
+    def trainings(self) -> tuple[str, ...]:
+        """What was kept of training runs, the newest first."""
+
+        def read(file: sqlite3.Connection) -> tuple[str, ...]:
+            file.execute(_TRAININGS)
+            found = file.execute("SELECT record FROM trainings ORDER BY at DESC")
+            return tuple(_text(row[0], LONGEST_TRAINING) for row in found)
+
+        return self._use(read) or ()
 
     def _use(self, work: Callable[[sqlite3.Connection], T]) -> T | None:
         """What `work` answers, in one transaction; None with a sentence in `note` where it failed.

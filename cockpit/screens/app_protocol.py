@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from cockpit.actions.verbs.verb import Verb
     from cockpit.gangs.engine import InstalledEngine
     from cockpit.jobs.training.shelf import RunShelf
+    from cockpit.local_state.history import LocalHistory
     from cockpit.model.job import Job
     from cockpit.triage.verdicts import Verdicts
 
@@ -207,6 +208,9 @@ class Cockpit(Pages, Changes, Protocol):
 
     @property
     def api(self) -> ApiServer: ...
+    def run_history(self) -> "LocalHistory | None":
+        """Where this host keeps what training runs reached; None: nowhere. Nothing is opened."""
+
     @property
     def context(self) -> str:
         """Name of the context in force, "" before there is one."""

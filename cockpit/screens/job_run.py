@@ -3,18 +3,20 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual.worker import Worker, WorkType
 
+from cockpit.apart import apart
 from cockpit.errors import CockpitError
 from cockpit.jobs.members import LEADERS
 from cockpit.jobs.progress import Patterns
 from cockpit.jobs.run_log import FirstStep, first_step, last_error, patterns_for
 from cockpit.jobs.template import Library, load_library
 from cockpit.jobs.training.eta import eta
+from cockpit.jobs.training.record import RunRecord, decoded, encoded, record_of
 from cockpit.jobs.training.run import TrainingRun
 from cockpit.model.job import Job, JobState
 from cockpit.model.log import LogLine, LogWish
@@ -24,7 +26,7 @@ from cockpit.screens.place import Place
 from cockpit.views.log_book import sources_of, tail_lines
 from cockpit.views.run_curves import curves_of
 from cockpit.views.run_lens import lens_of
-from cockpit.views.timeline import Run
+from cockpit.views.timeline import Run, efficiency_words, way_of
 
 if TYPE_CHECKING:
     from cockpit.kube.log_fan_in import LogFanIn
@@ -61,6 +63,9 @@ class RunReader:
         self._waiting: deque[LogLine] = deque(maxlen=MOST_WAITING_LINES)
         self._came = asyncio.Event()
         self._fan_in: LogFanIn | None = None
+        self._kept_step: int | None = None
+        self._has_past = False
+        self._past: list[RunRecord] = []
 
     def start(self) -> None:
         """Begin; it ends with the page."""
@@ -83,6 +88,28 @@ class RunReader:
         run = await self._last_words(members, self.run)
         run = run._replace(times=await self._times(members))
         self._show(self._read(run, job, members))
+        await self._keep(job, members)
+
+    async def _keep(self, job: Job, members: tuple[Pod, ...]) -> None:
+        """On this host: what the run reached, for comparisons; and how long others took to begin."""
+        training, cockpit = self._training, self._page.cockpit
+        if training is None or not training.progress.has_moved:
+            return
+        history = cockpit.run_history()
+        if history is None:
+            return
+        start = way_of(job, members, cockpit.cluster.store, self.run)
+        record = record_of(training, job, cockpit.clock.cluster_now(), start)
+        if record.step != self._kept_step:
+            self._kept_step = record.step
+            await apart(partial(history.keep_training, job.uid, record.at_seconds, encoded(record)))
+        if not self._has_past:
+            self._has_past = True
+            known = [decoded(one) for one in await apart(history.trainings)]
+            self._past = [one for one in known if one is not None and one.uid != job.uid]
+        starts = tuple(one.start_seconds for one in self._past if one.start_seconds is not None)
+        said = efficiency_words(record, self._past)
+        self._show(self.run._replace(past_starts=starts, efficiency=said))
 
     def _show(self, run: Run) -> None:
         if run != self.run and not self._page.is_going:

@@ -6,18 +6,20 @@ from typing import NamedTuple
 
 from cockpit_widgets.types import Cell, Pair
 
-from cockpit.jobs.members import LEADERS
+from cockpit.jobs.members import LEADERS, short_name
 from cockpit.jobs.training.hang import CardUse, NoProgress, no_progress
 from cockpit.jobs.training.run import RankTrace, TrainingRun
 from cockpit.jobs.training.stalls import Sign, Stall
-from cockpit.jobs.training.stragglers import Straggler, stragglers
+from cockpit.jobs.training.stragglers import Straggler, odd_ones, stragglers
 from cockpit.model.gpu import Gpu
 from cockpit.model.gpu_detail import GpuDetail
 from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
+from cockpit.views import cards
 from cockpit.views import format as fmt
+from cockpit.views.worker_use import use_of
 
 MOST_NAMED = 3
 _NUMBERS = re.compile(r"[0-9.]+")
@@ -41,6 +43,8 @@ class Lens(NamedTuple):
     no_progress: NoProgress | None = None
     last_lines: tuple[tuple[tuple[int, ...], str], ...] = ()
     computes: Mapping[str, Compute] = {}
+    gauges: tuple[str, ...] = ()
+    """Members whose duty or CPU is far from their peers', a phrase each."""
 
 
 def lens_of(
@@ -55,7 +59,27 @@ def lens_of(
     stalls = tuple(one for one in run.stalls if not _is_over(one, run.moved_seconds))
     named = {rank for one in stalls for rank in one.ranks}
     last = _last_lines(run.ranks.values(), named) if found is not None or stalls else ()
-    return Lens(slow if is_running else (), stalls, found, last, _computes(run, members, slow))
+    gauges = tuple(_gauges(members, store)) if is_running else ()
+    return Lens(slow if is_running else (), stalls, found, last, _computes(run, members, slow), gauges)
+
+
+def _gauges(members: Sequence[Pod], store: StoreReader) -> Iterable[str]:
+    """The members that are odd by what telemetry measures of them."""
+    workers = {pod.uid: pod for pod in members if pod.role not in LEADERS and pod.phase == "Running"}
+    cpus: dict[str, float] = {}
+    duties: dict[str, float] = {}
+    for uid, pod in workers.items():
+        cpu = use_of(pod, store).cpu_cores
+        duty = cards.fold(store.gpus_of_pod(pod.namespace, pod.name), cards.duty, cards.mean)
+        if not isinstance(cpu, Absent):
+            cpus[uid] = cpu
+        if not isinstance(duty, Absent):
+            duties[uid] = duty
+    for name, values, unit in (("duty", duties, ""), ("CPU", cpus, " cores")):
+        for uid, odd in odd_ones(values).items():
+            sure = "certain" if odd.is_certain else "likely"
+            own, usual = (f"{one:.0%}" if not unit else f"{one:.1f}{unit}" for one in (odd.value, odd.median))
+            yield f"{short_name(workers[uid])}: {name} {own}, peers {usual}, {sure}"
 
 
 def _is_over(stall: Stall, moved_seconds: float | None) -> bool:
@@ -172,6 +196,9 @@ def facts(lens: Lens) -> list[Pair]:
         parts = [f"rank {one.rank}: {slow_text(one)}" for one in lens.slow[:MOST_NAMED]]
         more = [f"and {len(lens.slow) - MOST_NAMED} more"] if len(lens.slow) > MOST_NAMED else []
         pairs.append(Pair("slow ranks", " · ".join((*parts, *more)), "warn"))
+    if lens.gauges:
+        rest = f" · and {len(lens.gauges) - MOST_NAMED} more" if len(lens.gauges) > MOST_NAMED else ""
+        pairs.append(Pair("odd ranks", " · ".join(lens.gauges[:MOST_NAMED]) + rest, "warn"))
     pairs += [
         Pair("last line", f"{ranks_text(ranks)}: {text}", "dim")
         for ranks, text in lens.last_lines[:MOST_LAST_LINES]

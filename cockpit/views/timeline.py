@@ -9,7 +9,9 @@ from cockpit.jobs.members import LEADERS, short_name
 from cockpit.jobs.owner_chain import owner_record
 from cockpit.jobs.progress import Progress
 from cockpit.jobs.run_log import FirstStep
+from cockpit.jobs.training.efficiency import baseline_of, compared
 from cockpit.jobs.training.eta import Eta
+from cockpit.jobs.training.record import RunRecord
 from cockpit.jobs.training.start import GOAL_SECONDS, PARTS, StartTime, beside, start_of
 from cockpit.model.event import Event
 from cockpit.model.gang import Workload
@@ -194,6 +196,23 @@ def way_to_first_step(found: Sequence[Step], run: Run) -> StartTime | None:
         run.first.at_seconds,
     )
     return start_of(begun, dict(zip(PARTS, ends, strict=True)))
+
+
+def efficiency_words(run: RunRecord, known: Iterable[RunRecord]) -> str:
+    """`efficiency 91% of resnet-1 (1 GPU)`: of an alike run on fewer GPUs; "" where none is known."""
+    baseline = baseline_of(run, known)
+    if baseline is None or not run.rate:
+        return ""
+    part = compared(baseline, run).efficiency
+    seats = f"{baseline.seats} {baseline.seat}{'s' if baseline.seats != 1 else ''}"
+    return f"efficiency {100 * part:.0f}% of {baseline.name} ({seats})"
+
+
+def way_of(job: Job, members: Sequence[Pod], store: StoreReader, run: Run) -> StartTime | None:
+    """The same of a job, from what is known of it now."""
+    if not members:
+        return None
+    return way_to_first_step(steps(job, _workload(job, store), members, store, run), run)
 
 
 def start_words(found: StartTime, past_seconds: Sequence[float]) -> str:

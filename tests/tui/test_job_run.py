@@ -1,7 +1,10 @@
 """The job page tells what the logs of its members tell: progress, the way to the first step, last words."""
 
+from pathlib import Path
+
 import pytest
 
+from cockpit.jobs.training.record import RunRecord, decoded, encoded
 from tests.tui import scripted_logs
 from tests.tui.deck import ScriptedApp
 from tests.tui.estate import NOW, Estate
@@ -94,3 +97,20 @@ async def test_a_missing_rank_stands_with_its_last_line_and_no_end_is_promised()
         seen = await shown(app, pilot, *TO_JOB, has="rank 13 missing: the others wait in a collective")
         assert "last line   rank 13: progress step=12000" in seen
         assert "ends 16:" not in seen
+
+
+async def test_what_the_run_reached_is_kept_on_this_host_and_others_stand_beside_it(tmp_path: Path) -> None:
+    app = TrainingApp(Estate(), state_folder=tmp_path)
+    history = app.run_history()
+    assert history is not None
+    before = RunRecord(
+        uid="before", namespace="team-a", name="llm-7b-sft-1", kind="MPIJob", gpus=1, nodes=1, at_seconds=NOW,
+        rate=500.0, unit="samples/s", start_seconds=41.0,
+    )  # fmt: skip
+    assert history.keep_training(before.uid, before.at_seconds, encoded(before))
+    async with app.run_test(size=(160, 45)) as pilot:
+        await shown(app, pilot, *TO_JOB, has="slower")
+        await until(app, lambda seen: "57s (p50 49s of 2, 100% within 60s): queue 2s" in seen)
+        kept = [one for one in map(decoded, history.trainings()) if one is not None and one.uid != "before"]
+        assert [(one.name, one.gpus, one.ranks, one.step) for one in kept] == [("llm-7b-sft", 24, 24, 12_000)]
+        assert kept[0].rate == pytest.approx(9_950, rel=0.01)

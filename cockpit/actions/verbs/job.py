@@ -170,6 +170,46 @@ RESUME = Verb(
 )
 
 
+# ---- record
+
+
+async def plan_to_record(planning: "Planning", job: "Job", _options: Any) -> "Plan":
+    """Keep what the run reached in a ConfigMap, from its log as it is now."""
+    import asyncio
+    from typing import cast
+
+    from cockpit.actions.record_run import plan_record, read_run
+    from cockpit.jobs.members import in_order
+    from cockpit.jobs.template import load_library
+    from cockpit.kube.session import ApiSession
+    from cockpit.model.pod import Pod
+    from cockpit.model.record import Kind
+
+    found = (planning.store.get(Kind.POD, uid) for uid in job.pod_uids)
+    members = in_order(pod for pod in found if isinstance(pod, Pod))
+    library = await asyncio.to_thread(load_library, planning.template_folders)
+    session = cast(ApiSession, planning.session)
+    run = await read_run(session, job, members, library.templates.values())
+    return await plan_record(planning.session, job, run, planning.at_seconds, planning.context)
+
+
+def _needs_to_record(_planning: "Planning", job: "Job") -> "tuple[Right, ...]":
+    from cockpit.actions.record_run import MAPS
+    from cockpit.actions.verbs.rights import right_on
+
+    return (right_on("create", MAPS.path(job.namespace)),)
+
+
+RECORD = Verb(
+    name="record",
+    kind="job",
+    words=Words("record", "recorded", "keep the throughput of a run, for comparisons after it is deleted"),
+    plan=plan_to_record,
+    needs=_needs_to_record,
+    is_repeatable=False,
+)
+
+
 # ---- retry
 
 

@@ -18,6 +18,7 @@ VERBS: tuple[Verb, ...] = (
     job_shape.RESIZE,
     job_shape.PRIORITISE,
     job.PRUNE,
+    job.RECORD,
     pool.SCALE,
     queue.STOP,
     queue.RESUME,

@@ -111,3 +111,38 @@ def _spread(values: Sequence[float]) -> float:
     """Median distance from the median."""
     middle = median(values)
     return median(abs(one - middle) for one in values)
+
+
+LEAST_DEVIATION: Final = 0.1
+"""Of the median: peers that do exactly the same would make any difference a great one."""
+LEAST_GAP: Final = 0.4
+"""Of the median: one sample of a gauge tells nothing of less."""
+ODD_SCORE: Final = 4.0
+
+
+class OddGauge(NamedTuple):
+    """A value beside the median of its peers, with that many robust deviations (negative: below)."""
+
+    value: float
+    median: float
+    score: float
+
+    @property
+    def is_certain(self) -> bool:
+        return abs(self.score) >= 2 * ODD_SCORE
+
+
+def odd_ones(values: Mapping[str, float]) -> dict[str, OddGauge]:
+    """Whose gauge (duty, CPU) is far from its peers'; {} with fewer than four, or where peers do nothing."""
+    if len(values) < FEW_RANKS:
+        return {}
+    middle = median(values.values())
+    if middle <= 0:
+        return {}
+    sigma = max(_TO_SIGMA * _spread(list(values.values())), LEAST_DEVIATION * middle)
+    scored = {key: OddGauge(one, middle, (one - middle) / sigma) for key, one in values.items()}
+    return {
+        key: one
+        for key, one in scored.items()
+        if abs(one.score) >= ODD_SCORE and abs(one.value - middle) >= LEAST_GAP * middle
+    }

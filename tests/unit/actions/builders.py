@@ -1,6 +1,8 @@
 """A session, a transport and an audit that remember what they were asked; small jobs and pods."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -49,6 +51,17 @@ class Line:
         if self.is_cut:
             raise CockpitError("cut")
         return Reply(200, self.objects[path]) if path in self.objects else Reply(404, {})
+
+    @asynccontextmanager
+    async def stream(self, path: str, **_: Any) -> AsyncIterator[Any]:
+        """The log of any pod: a training that tells its throughput."""
+        self.reads.append(path)
+
+        async def chunks() -> AsyncIterator[bytes]:
+            for step in range(1, 5):
+                yield f"2026-01-27T14:0{step}:00.5Z progress step={step}0 samples_per_s=9.5 size=1\n".encode()
+
+        yield SimpleNamespace(status=200, chunks=chunks())
 
 
 def refused(

@@ -1,5 +1,7 @@
 """Which rank is slow: on synthetic traces with fixed seeds, and by example."""
 
+from random import Random
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 from cockpit.jobs.progress import Patterns
 from cockpit.jobs.training.run import TrainingRun
 from cockpit.jobs.training.stalls import Sign, StallReader
-from cockpit.jobs.training.stragglers import stragglers
+from cockpit.jobs.training.stragglers import odd_ones, stragglers
 from tests.unit.jobs.traces import as_lines, trace
 from tests.unit.jobs.training_logs import BEGUN
 from tests.unit.jobs.training_logs import as_lines as log_lines
@@ -69,6 +71,29 @@ computes = st.dictionaries(
 @settings(deadline=None)
 def test_any_numbers_do_no_harm(told: dict[int, list[tuple[int, float]]]) -> None:
     assert all(one.excess > 0 and one.rank in told for one in stragglers(told))
+
+
+def test_a_gauge_far_from_its_peers() -> None:
+    (found,) = odd_ones({"a": 1.0, "b": 0.98, "c": 1.02, "d": 0.0}).items()
+    assert found[0] == "d" and found[1].is_certain
+    assert odd_ones({"a": 0.9, "b": 0.8, "c": 1.0, "d": 0.7}) == {}
+    assert odd_ones({"a": 1.0, "b": 1.0, "c": 0.0}) == {}, "of three the median may be the odd one"
+    assert odd_ones(dict.fromkeys("abcde", 0.0)) == {}
+
+
+def test_healthy_gauges_alarm_nobody() -> None:
+    """Duty of 200 sound gangs: differing by a few points about their mean, as noisy as an"
+    " exporter's mean is."""
+    alarms = 0
+    for seed in range(940_000, 940_200):
+        random = Random(seed)
+        base, noise = random.uniform(0.3, 0.97), random.uniform(0.005, 0.05)
+        values = {
+            str(rank): max(0.0, random.gauss(base, noise * base)) for rank in range(random.choice((4, 8, 64)))
+        }
+        alarms += bool(odd_ones(values))
+    print(f"healthy gauges: 200 gangs, alarms: {alarms}")
+    assert alarms == 0
 
 
 # ---- what libraries say

@@ -116,7 +116,7 @@ def log(
     noise: bool = True,
 ) -> Log:
     """A run of `intervals` of 10 steps: two slow ones at first, then the rate with 2 % of noise about it."""
-    random, write = Random(seed), FORMATS[name]
+    random, rates, write = Random(seed), Random(f"{seed}, rates"), FORMATS[name]
     lines: list[tuple[float, str]] = []
     at, samples, seconds_all = BEGUN, 0.0, 0.0
     steps = intervals * 10
@@ -125,7 +125,7 @@ def log(
         order = [*range(1, intervals // 2 + 1), *range(intervals // 4 + 1, intervals + 1)]
     one = Told(0, steps, 0.0, 0.0, 0.0, size)
     for nth, interval in enumerate(order):
-        now = rate * random.gauss(1.0, 0.02) * (0.3 if nth < 2 else 1.0)
+        now = rate * rates.gauss(1.0, 0.02) * (0.3 if nth < 2 else 1.0)
         per_step = BATCH / now
         at += 10 * per_step
         if nth >= 2:
@@ -135,7 +135,7 @@ def log(
         lines.extend((at - random.random() * per_step, text) for text in _noise(random, noise, tag, size))
         lines.append((at, TAGS[tag](0) + write(one)))
         if tag != "none" and random.random() < 0.5:
-            rank = random.randrange(1, size)
+            rank = random.randrange(1, max(2, size))
             other = f"progress step={one.step} seconds_per_step=0.1 compute_s=0.05 rank={rank} size={size}"
             lines.append((at + 0.001, TAGS[tag](rank) + other))
     lines.sort(key=lambda pair: pair[0])

@@ -325,3 +325,21 @@ def test_whatever_text_comes_is_remembered_or_told(
         again = file.recall(NOW)
         assert file.note == ""
         assert len(again.problems) <= len(problems)
+
+
+def test_what_training_runs_reached_is_kept_once_each_and_bounded(tmp_path: Path) -> None:
+    kept = LocalHistory(tmp_path / "h.sqlite")
+    assert kept.trainings() == ()
+    for number in range(3):
+        assert kept.keep_training(f"uid-{number}", NOW + number, b'{"n": %d}' % number)
+    assert kept.keep_training("uid-0", NOW + 9, b'{"n": "later"}')
+    assert kept.trainings() == ('{"n": "later"}', '{"n": 2}', '{"n": 1}')
+    assert LocalHistory(tmp_path / "h.sqlite").recall(NOW).problems == (), "the rest of the file is as it was"
+
+
+def test_runs_of_long_ago_make_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history, "MOST_TRAININGS", 5)
+    kept = LocalHistory(tmp_path / "h.sqlite")
+    for number in range(9):
+        kept.keep_training(f"uid-{number}", NOW + number, b"%d" % number)
+    assert kept.trainings() == ("8", "7", "6", "5", "4")
