@@ -64,7 +64,7 @@ async def test_a_deleted_worker_takes_its_ranks_with_it_and_the_job_is_tried_aga
 async def test_a_worker_that_dies_ends_a_job_without_retries_as_failed_and_is_named(tmp_path: Path) -> None:
     async with training(tmp_path) as trainer:
         await trainer.delete(MPIJOBS, "cifar")
-        await trainer.submit("mpijob", name="once", retries="0", as_is="yes", command=_STATIC)
+        await trainer.submit("mpijob", name="once", retries="0", launcher="command", command=_STATIC)
         await until("both ranks train", lambda: all(map(trainer.says, RANKS)))
         os.kill(next(filter(_is_sshd, trainer.processes("sshd"))), signal.SIGKILL)
         heard = await trainer.failed("once")
@@ -94,7 +94,7 @@ async def test_a_wrong_host_ends_the_job_as_failed_and_is_named(tmp_path: Path) 
     async with training(tmp_path) as trainer:
         await trainer.delete(MPIJOBS, "cifar")
         command = "horovodrun --gloo -np 2 -H lost-worker-0:1,nobody:1 python /app/train.py"
-        await trainer.submit("mpijob", name="lost", retries="0", as_is="yes", command=command)
+        await trainer.submit("mpijob", name="lost", retries="0", launcher="command", command=command)
         heard = await trainer.failed("lost")
         assert "ssh not successful for host nobody" in heard
         assert "Could not resolve hostname nobody: Name or service not known" in heard
@@ -123,7 +123,7 @@ async def test_a_data_set_that_is_not_there_ends_the_job_and_is_named(tmp_path: 
     async with training(tmp_path) as trainer:
         await trainer.delete(MPIJOBS, "cifar")
         command = "horovodrun --gloo -np 2 --hostfile /etc/mpi/hostfile python /app/train.py --data /nowhere"
-        await trainer.submit("mpijob", name="nodata", retries="0", as_is="yes", command=command)
+        await trainer.submit("mpijob", name="nodata", retries="0", launcher="command", command=command)
         assert "--data /nowhere: there is no such folder" in await trainer.failed("nodata")
 
 

@@ -87,11 +87,8 @@ class Trainer:
 
     async def submit(self, template: str, **values: str) -> None:
         """Create what a template makes of these values; `_` for `-`."""
-        chosen = load_library().named(template)
         given = {key.replace("_", "-"): value for key, value in values.items()}
-        if given.pop("as-is", ""):  # the command starts the ranks itself
-            given |= {"launcher": "command"} if chosen.parameter("launcher") else {"mpirun": "false"}
-        made = render(chosen, {"namespace": TEAM, "image": self.image, **given})
+        made = render(load_library().named(template), {"namespace": TEAM, "image": self.image, **given})
         await self.port.create(MPIJOBS, made, TEAM)
 
     async def run(
