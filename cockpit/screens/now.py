@@ -17,6 +17,7 @@ from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.screens.keymap import EVERYWHERE, bindings
+from cockpit.screens.now_watch import is_settled
 from cockpit.screens.place import Place
 from cockpit.screens.row_sentence import RowSentence
 from cockpit.telemetry.focus import Focus
@@ -142,6 +143,7 @@ class NowScreen(Place):
             rows.insert(0, since_left_row(watch.happened, watch.left_seconds))
         self._rows = {one.key: one for one in rows}
         table = self.query_one("#attention", ResourceTable)
+        table.hold_top(not is_settled(cluster))  # causes come in any order, the worst is to be first
         table.set_placeholder(self._quiet())
         is_wide = self.size.width >= NARROW_CELLS
         table.set_source(

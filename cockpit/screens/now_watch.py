@@ -109,15 +109,18 @@ class NowWatch:
         began, now_seconds = clock.monotonic(), clock.cluster_now()
         if is_listed(cluster):
             self._troubles.sighted(now_seconds)
-        found = needs_human(
-            cluster.store, cluster.jobs, now_seconds, cluster.namespace, verdicts=cluster.verdicts
-        )
+        found: tuple[Attention, ...] = ()
+        if not are_nodes_coming(cluster):
+            found = needs_human(
+                cluster.store, cluster.jobs, now_seconds, cluster.namespace, verdicts=cluster.verdicts
+            )
         shown = self._troubles.look(
             found,
             now_seconds,
             is_sighted=partial(is_sighted, cluster),
             exists=partial(exists, cluster),
             is_mended=partial(is_mended, cluster),
+            is_settled=is_settled(cluster),
         )
         if self._happened is None and self._left is not None and is_settled(cluster):
             here = {key_of(one) for one in found}
@@ -328,6 +331,12 @@ def is_listed(cluster: Cluster) -> bool:
     """Whether nodes and pods are in, so that what is missing is not there."""
     live = (cluster.store.status(kind) for kind in (Kind.NODE, Kind.POD))
     return cluster.is_connected and all(one is not None and one.phase is Phase.LIVE for one in live)
+
+
+def are_nodes_coming(cluster: Cluster) -> bool:
+    """Whether nodes are being listed: what would be said of pods by then would be wrong."""
+    status = cluster.store.status(Kind.NODE)
+    return status is not None and status.phase in (Phase.CONNECTING, Phase.LISTING)
 
 
 def is_settled(cluster: Cluster) -> bool:

@@ -180,7 +180,8 @@ class Place(CalmFocus, Screen[None]):
             return
         self._shown_at = self.cockpit.clock.monotonic()
         cluster = self.cockpit.cluster
-        heading = [StatusSegment(self.heading, "accent", 2)] if self.heading else []
+        names_thing = self.heading != self.place
+        heading = [StatusSegment(self.heading, "accent", 1 if names_thing else 2)] if self.heading else []
         if self.aside:
             heading.append(StatusSegment(self.aside, "accent", 4))
         left, right = header(cluster, self.cockpit.clock.now(), self.state, tuple(heading))

@@ -14,6 +14,7 @@ from textual.widget import Widget
 from textual.worker import WorkType
 
 from cockpit.errors import CockpitError
+from cockpit.fit.surroundings import UNKNOWN
 from cockpit.model.job import Job
 from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.place import Place
@@ -78,8 +79,14 @@ class WhyScreen(Place):
 
     def _view(self) -> ClusterView:
         cluster, now = self.cockpit.cluster, self.cockpit.clock.cluster_now()
+        said = cluster.verdicts.on_demand  # by the row that led here
         known = ClusterView(
-            store=cluster.store, jobs=cluster.jobs, now_seconds=now, past=self.cockpit.now_watch.past
+            store=cluster.store,
+            jobs=cluster.jobs,
+            now_seconds=now,
+            last_lines=said.last_lines,
+            around=msgspec.structs.replace(UNKNOWN, budgets=said.budgets),
+            past=self.cockpit.now_watch.past,
         )
         if (read := self._read) is None:
             return known
@@ -142,11 +149,20 @@ class WhyScreen(Place):
     # ---- offers
 
     @property
+    def is_read(self) -> bool:
+        """Whether what is read on demand is in what is shown."""
+        return self._read is not None and self._revision != -1
+
+    @property
+    def offers(self) -> tuple[Change, ...]:
+        """What would start it."""
+        return () if self._verdict is None else self._verdict.changes
+
+    @property
     def offer(self) -> Change | None:
         """The one under the cursor."""
         key = self.query_one("#offers", ResourceTable).cursor_key
-        offers = () if self._verdict is None else self._verdict.changes
-        return next((one for one in offers if view.offer_key(one) == key), None)
+        return next((one for one in self.offers if view.offer_key(one) == key), None)
 
     def _say(self) -> None:
         """The command of the offer under the cursor."""

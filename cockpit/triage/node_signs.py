@@ -4,6 +4,7 @@ cards are slowed down or have fallen silent. No row of the catalogue: none of it
 from collections.abc import Iterator
 from statistics import median
 
+from cockpit.catalogue.row import Mender
 from cockpit.fit.surroundings import Budget
 from cockpit.gangs.sentence import counted
 from cockpit.k8s.selectors import selects
@@ -24,6 +25,14 @@ from cockpit.triage.verdict import Evidence
 
 RECLAIMED, BLOCKED, HOT, SILENT = "reclaimed", "drain-blocked", "hot", "silent"
 """The signs, as the fact "sign" names them."""
+
+SIGN_REMEDIES = {
+    RECLAIMED: ("Let its jobs save and end, or drain it: what runs on it is lost soon.", Mender.ADMIN),
+    BLOCKED: ("Ask the owner to delete the pods, or to raise replicas or the budget.", Mender.ADMIN),
+    HOT: ("Cordon it and look after cooling and power limits.", Mender.INFRA),
+    SILENT: ("Look after the exporter's pod on it; where that runs, after the card.", Mender.INFRA),
+}
+"""What helps with each, and who can."""
 
 WARM_CELSIUS = 80.0
 """From here on a low clock is put down to heat; slowdown begins at 83 to 93 degrees on data centre cards."""

@@ -165,7 +165,7 @@ _FURTHER = ("ready", "cordoned", "taints", "ports", "company", "cpu_memory", "gp
 
 
 def _of_selector(pod: Pod, sifted: Sifted, context: PlacementContext) -> CauseFound:
-    nodes = [look.node for look in sifted.dropped["selector"]]
+    nodes = [look.node for look in sifted.dropped.get("selector", ())]  # none where there is no node
     labels = [dict(node.labels) for node in nodes]
     if not nodes:
         return draft("C25", "the cluster has no node at all")

@@ -94,6 +94,7 @@ class Troubles:
         self._resolved: dict[ProblemKey, SeenProblem] = {}  # not written yet
         self._news: list[Attention] = []
         self._sighted_seconds: float | None = None
+        self._has_settled = False
 
     def remember(self, problems: Iterable[SeenProblem], known: Iterable[Acknowledgement]) -> None:
         """What former sessions, or others, know. Acknowledgements replace all that were known."""
@@ -120,22 +121,27 @@ class Troubles:
         is_sighted: IsKnown,
         exists: IsKnown,
         is_mended: IsKnown,
+        is_settled: bool = True,
     ) -> tuple[Trouble, ...]:
         """What stands on *Now*: as triage ranks it, then what is acknowledged, then what was resolved lately.
 
         `is_sighted` says whether a finding of that kind would be found if it was there, `exists` whether what
         it is about is still there: what is deleted needs no time to calm down. `is_mended` is False where it
-        has only become a part of another row.
+        has only become a part of another row. Until everything was listed once (`is_settled`) what goes was
+        no trouble of its own: its cause had not come yet.
         """
         here = {key_of(one): one for one in found}
         subjects = {one.subject_key for one in found}
         for key, one in here.items():
             self._meet(key, one, now_seconds)
         for key in [key for key in self._troubles if key not in here]:
-            if key[0] in subjects:
+            if not self._has_settled:
+                del self._troubles[key]
+            elif key[0] in subjects:
                 self._drop(key, now_seconds)  # it is told by another cause now
             else:
                 self._miss(key, now_seconds, is_sighted, exists, is_mended)
+        self._has_settled = self._has_settled or is_settled
         while len(self._resolved) > MOST_UNWRITTEN:
             del self._resolved[next(iter(self._resolved))]
         self._order = self._ordered(list(here))

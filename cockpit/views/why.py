@@ -7,6 +7,7 @@ from typing import NamedTuple
 from cockpit_widgets.types import Cell, Column, ToneLine
 
 from cockpit.catalogue import BY_ID
+from cockpit.catalogue.row import Mender
 from cockpit.k8s.waiting_reasons import waiting_reason
 from cockpit.model.job import Job
 from cockpit.model.pod import Pod
@@ -14,6 +15,7 @@ from cockpit.model.record import Condition
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.engine import job_behind
+from cockpit.triage.node_signs import SIGN_REMEDIES
 from cockpit.triage.verdict import BETWEEN_COMMANDS, Change, Evidence, Expected, Funnel, Verdict
 from cockpit.views import format as fmt
 from cockpit.views.lazy_table import Field, LazyTable
@@ -75,7 +77,10 @@ def _head(verdict: Verdict, now_seconds: float) -> list[str]:
         text.append(ToneLine(_standing(verdict, now_seconds), "warn"))
     row = BY_ID.get(verdict.cause)
     if row is not None:
-        text.append(ToneLine(f"{row.id} {row.meaning}. {row.remedy}", "dim"))
+        text.append(ToneLine(f"{row.id} {row.meaning}.", "dim"))
+        text.append(ToneLine(remedy_line(row.remedy, row.mender), "dim"))
+    elif (sign := SIGN_REMEDIES.get(verdict.fact("sign"))) is not None:
+        text.append(ToneLine(remedy_line(*sign), "dim"))
     if verdict.root is not None:
         text.append(f"It follows from {verdict.root.text}.")
     more = (BY_ID[one] for one in verdict.also if one in BY_ID)
@@ -83,6 +88,18 @@ def _head(verdict: Verdict, now_seconds: float) -> list[str]:
     if verdict.funnel is not None and verdict.funnel.steps:
         text.append(funnel_line(verdict.funnel))
     return text
+
+
+_MENDERS = {
+    Mender.USER: "for its owner",
+    Mender.ADMIN: "for an administrator",
+    Mender.INFRA: "for those who run the nodes",
+}
+
+
+def remedy_line(remedy: str, mender: Mender) -> str:
+    """`What helps (for its owner): correct the name of the image.`"""
+    return f"What helps ({_MENDERS[mender]}): {remedy}"
 
 
 def funnel_line(funnel: Funnel) -> str:

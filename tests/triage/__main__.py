@@ -132,7 +132,9 @@ def _fresh(seed: int, count: int) -> int:
     return 0 if judge.reaches_bars(found) else 1
 
 
-def _nights(seeds: int) -> int:
+def _nights(seeds: int, terminals: int) -> int:
+    from tests.triage.night_terminal import SIZES, complaints_seen
+
     wrong_nights = 0
     for seed in range(1, seeds + 1):
         one = night(seed)
@@ -142,6 +144,13 @@ def _nights(seeds: int) -> int:
         print(
             f"night {seed}: {len(one.incidents)} incidents among {objects} objects, {len(complaints)} wrong"
         )
+        for text in complaints:
+            print(f"  {text}")
+    for seed in range(1, terminals + 1):
+        size = SIZES[(seed - 1) % len(SIZES)]
+        complaints = complaints_seen(seed, size)
+        wrong_nights += bool(complaints)
+        print(f"night {seed} in a terminal of {size[0]}x{size[1]}: {len(complaints)} wrong")
         for text in complaints:
             print(f"  {text}")
     return 1 if wrong_nights else 0
@@ -203,6 +212,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     new.add_argument("--count", type=int, default=60)
     nights = commands.add_parser("nightshift", help="what Now says of nights with many incidents")
     nights.add_argument("--seeds", type=int, default=20)
+    nights.add_argument("--terminals", type=int, default=2, help="so many of them walked in a terminal, too")
     offered = commands.add_parser("offers", help="do every offer of each case, and see the job start")
     offered.add_argument(
         "--seed", type=int, default=seed_of_commit(), help="by default drawn from the commit"
@@ -223,7 +233,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.command == "offers":
         return _offers(given)
     if given.command == "nightshift":
-        return _nights(given.seeds)
+        return _nights(given.seeds, given.terminals)
     if given.command == "take":
         if not given.place.is_dir() and given.top not in BY_ID:
             took.error(f"--top {given.top!r}: give the row of the catalogue that was the cause, such as C5")

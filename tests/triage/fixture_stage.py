@@ -33,6 +33,12 @@ def collection(tree: Tree) -> str:
     return f"{plural}.{group}" if group else plural
 
 
+def is_cluster_wide(tree: Tree) -> bool:
+    """Whether objects of its kind have no namespace."""
+    is_queue = tree["kind"] == "Queue" and tree["apiVersion"] in _VOLCANO_QUEUES
+    return tree["kind"] in _CLUSTER_WIDE or is_queue
+
+
 class FixtureStage:
     """Objects in memory with uids and times; `now_seconds` is the look."""
 
@@ -68,10 +74,7 @@ class FixtureStage:
             self._version += 1
             own: Tree = {"uid": self.uid(), "resourceVersion": str(self._version)}
             own["creationTimestamp"] = self.ago(600)
-            is_wide = tree["kind"] in _CLUSTER_WIDE or (
-                tree["kind"] == "Queue" and tree["apiVersion"] in _VOLCANO_QUEUES
-            )
-            if not is_wide:
+            if not is_cluster_wide(tree):
                 own["namespace"] = self.space
             tree["metadata"] = {**own, **tree["metadata"]}
             self._objects.setdefault(collection(tree), []).append(tree)

@@ -94,7 +94,7 @@ def a_stopped_queue(stage: FixtureStage) -> Told:
 
 def _kueue(kind: str, name: str, spec: Tree, status: Tree) -> Tree:
     return {
-        "apiVersion": "kueue.x-k8s.io/v1beta1",
+        "apiVersion": "kueue.x-k8s.io/v1beta2",
         "kind": kind,
         "metadata": {"name": name},
         "spec": spec,

@@ -6,7 +6,7 @@ several objects are staged here. What *Now* has to say is what the script says.
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from cockpit.fit.surroundings import budget_of
@@ -91,7 +91,11 @@ class Night(NamedTuple):
 
     def complaints(self) -> list[str]:
         """What is missing, told twice, or told of nothing."""
-        rows, told, found = self.rows(), set[str](), list[str]()
+        return self.complaints_about(self.rows())
+
+    def complaints_about(self, rows: Sequence[Attention]) -> list[str]:
+        """The same of rows that somebody else saw."""
+        told, found = set[str](), list[str]()
         for one in self.incidents:
             about = [row for row in rows if one.is_told_by(row)]
             told |= {row.key for row in about}
@@ -101,15 +105,15 @@ class Night(NamedTuple):
         return found + [f"nothing is wrong: {row}" for row in rows if row.key not in told]
 
 
-def night(seed: int) -> Night:
-    """The cluster of a seed."""
+def night(seed: int, now_seconds: float = _NOW) -> Night:
+    """The cluster of a seed, staged at that time and looked at `LATER_SECONDS` after."""
     assert ALL, "to import the scripts is to register them"
     draw = Draw("night", seed)
     stages: list[FixtureStage] = []
 
     def stage() -> FixtureStage:
         made = FixtureStage(draw)
-        made.now_seconds = _NOW
+        made.now_seconds = now_seconds
         stages.append(made)
         return made
 
@@ -118,7 +122,7 @@ def night(seed: int) -> Night:
     incidents += [_staged(stage(), play) for play in STAGED]
     _healthy(stage())
     logs = {key: lines for _, told in played for key, lines in told.logs.items()}
-    return Night(tuple(incidents), _case(seed, stages, logs))
+    return Night(tuple(incidents), _case(seed, now_seconds, stages, logs))
 
 
 def _staged(stage: FixtureStage, play: Callable[[FixtureStage], tuple[str, tuple[str, ...]]]) -> Incident:
@@ -126,7 +130,7 @@ def _staged(stage: FixtureStage, play: Callable[[FixtureStage], tuple[str, tuple
     return Incident(play.__name__, subject, names)
 
 
-def _case(seed: int, stages: list[FixtureStage], logs: Mapping[str, list[str]]) -> Case:
+def _case(seed: int, now_seconds: float, stages: list[FixtureStage], logs: Mapping[str, list[str]]) -> Case:
     objects: dict[str, list[Tree]] = {}
     for one in stages:
         for label, trees in one.objects().items():
@@ -139,7 +143,7 @@ def _case(seed: int, stages: list[FixtureStage], logs: Mapping[str, list[str]]) 
         also=(),
         subject=Subject("fleet", "", ""),
         names=(),
-        now=_NOW + LATER_SECONDS,
+        now=now_seconds + LATER_SECONDS,
         recorded=Recorded(source="fixture", script="night", seed=seed),
     )
     return Case(name=f"night-{seed}", file=file, objects=objects, logs=dict(logs))

@@ -72,7 +72,8 @@ def _resumed_queue(desk: Desk) -> ChangeOffers:
         names.append(f"{local.namespace}/{local.name}")
     if queue.stop_policy in _STOPPED:
         records.append((Kind.CLUSTER_QUEUE, msgspec.structs.replace(queue, stop_policy="None")))
-        names.append(queue.name)
+        namesake = any(one.name == queue.name for one in desk.view.store.records(Kind.LOCAL_QUEUE).values())
+        names.append(f"clusterqueue/{queue.name}" if namesake else queue.name)
     if not records:
         return
     change = Change(

@@ -174,3 +174,22 @@ def test_budgets_are_read_only_while_a_cordoned_node_holds_pods_and_not_all_the_
     assert known.take_budgets((budget(),), NOW) and not known.take_budgets((budget(),), NOW)
     assert not known.needs_budgets(cluster.store, NOW + BUDGETS_SECONDS - 1)
     assert known.needs_budgets(cluster.store, NOW + BUDGETS_SECONDS)
+
+
+def test_before_any_node_is_known_a_pod_that_waits_breaks_nothing() -> None:
+    cluster = Cluster()
+    waits = Pod(
+        uid="w",
+        name="w",
+        namespace="team-a",
+        phase="Pending",
+        gpus=8,
+        gpu_resource="nvidia.com/gpu",
+        created_seconds=NOW - 900,
+        scheduled="False",
+        scheduled_reason="Unschedulable",
+        scheduled_message="0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector.",
+    )
+    cluster.put(waits)
+    (one,) = needs_human(cluster.store, cluster.index, NOW)
+    assert one.cause == "C25"

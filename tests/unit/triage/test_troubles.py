@@ -248,3 +248,24 @@ def test_a_crash_whose_log_was_not_read_yet_is_not_another_cause(before: str, af
     it.acknowledge(acknowledged(is_bad=True, gpus=8, cause=before))
     (one,) = look(it, [finding(cause=after)], NOW + 1)
     assert one.acknowledged is not None
+
+
+def test_what_goes_before_everything_was_listed_was_no_trouble_of_its_own() -> None:
+    it = Troubles()
+    it.acknowledge(acknowledged("b"))
+
+    def see(found: list[Attention], at: float, *, is_settled: bool) -> list[str]:
+        shown = it.look(
+            found,
+            at,
+            is_sighted=lambda _: is_settled,
+            exists=lambda _: True,
+            is_mended=lambda _: False,
+            is_settled=is_settled,
+        )
+        return [one.found.subject for one in shown]
+
+    assert see([finding("a"), finding("b")], NOW, is_settled=False) == ["a", "b"]
+    assert see([finding("a")], NOW + 1, is_settled=True) == ["a"], "its cause has come"
+    assert it.taken_back() == () and [one.subject_key for one in it.unwritten()] == ["a"]
+    assert see([], NOW + 2, is_settled=True) == ["a"], "from now on rows do not flap"

@@ -141,6 +141,14 @@ def test_the_header() -> None:
     assert words(right) == "api 12 ms · live · ro"
 
 
+def test_what_a_page_is_about_stays_in_its_header_longer_than_the_fleet() -> None:
+    page = (StatusSegment("why job team-a/llm-70b", "accent", 1),)
+    for heading, first in ((page, 2), ((StatusSegment("jobs", "accent", 2),), 1)):
+        left, _ = now.header(Attached(cluster()), NOW, None, heading)
+        assert left[1] == heading[0]
+        assert min(one.priority for one in left[2:]) == first
+
+
 def test_an_internal_error_stands_in_the_header_of_every_place() -> None:
     _, right = now.header(Attached(cluster(), faults={"telemetry": "x"}), NOW)
     assert words(right) == "internal error in telemetry · api 12 ms · live · ro"
