@@ -1,7 +1,9 @@
 """Runs of the training code in its environment, as processes whose lines are read while they run."""
 
+import contextlib
 import os
 import re
+import select
 import shlex
 import signal
 import subprocess
@@ -61,7 +63,8 @@ class TrainingRun:
 
     def __exit__(self, *_: object) -> None:
         for pid in self.left():
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         self.process.wait()
         self._reader.join()
 
@@ -76,6 +79,17 @@ class TrainingRun:
             if int(session) == self.process.pid and state != "Z":
                 found.append(int(folder.name))
         return found
+
+    def all_end(self) -> bool:
+        """Wait until none of its processes runs: the launcher may end before its ranks."""
+        for pid in self.left():
+            with contextlib.suppress(ProcessLookupError):
+                descriptor = os.pidfd_open(pid)
+                try:
+                    select.select([descriptor], [], [], PATIENCE_S)
+                finally:
+                    os.close(descriptor)
+        return not self.left()
 
     def events(self, event: str) -> list[dict[str, str]]:
         """The pairs of each line of that event so far."""

@@ -75,7 +75,7 @@ def test_the_loss_falls_to_less_than_half_and_is_told_twice(start: Start, tmp_pa
     points = start("python", "-c", read, str(tmp_path))
     assert points.end() == 0
     assert points.events("points") == [{"at": "160", "loss": progress[-1]["loss"]}]
-    assert run.left() == []
+    assert run.all_end()
 
 
 def test_a_checkpoint_cut_in_half_is_refused_and_the_one_before_is_used(start: Start, tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_a_stop_writes_a_checkpoint_from_which_it_goes_on(
     assert [path.name for path in checkpoints.found(tmp_path)] == [
         checkpoints.path_of(tmp_path, int(step)).name
     ]
-    assert run.left() == []
+    assert run.all_end()
     again = start(*launcher, *kept, "--steps", str(int(step) + 7))
     progress = done(again)
     assert again.events("resumed")[0]["step"] == step
@@ -144,7 +144,7 @@ def test_an_elastic_job_grows_from_two_ranks_to_four(start: Start, tmp_path: Pat
     assert run.events("resumed") == []
     run.process.send_signal(signal.SIGTERM)
     run.end()
-    assert run.left() == []
+    assert run.all_end()
 
 
 def test_the_language_model_learns_with_torchrun(start: Start) -> None:
@@ -177,7 +177,7 @@ def test_a_data_set_that_is_not_there_ends_the_job_with_a_sentence(start: Start,
     run = start(*TWO, "train.py", *SMALL, "--data", str(tmp_path / "none"))
     assert run.end() != 0
     assert f"data: {tmp_path / 'none'} is no folder: mount the claim there, or leave --data out" in run.lines
-    assert run.left() == []
+    assert run.all_end()
 
 
 def test_the_files_of_cifar_10_are_trained_on(start: Start, tmp_path: Path) -> None:
