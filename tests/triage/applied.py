@@ -130,12 +130,13 @@ def _more_nodes(change: Change, ground: OfferGround) -> None:
     count = int(change.words.split()[0])
     nodes = ground.api.items(ground.served.path("nodes"))
     wanted = change.target
-    like = next(
+    alike = [
         one
         for one in nodes
         if one["metadata"]["name"] == wanted.name
         or (wanted.kind == "pool" and wanted.name in (one["metadata"].get("labels") or {}).values())
-    )
+    ]
+    like = max(alike, key=_is_ready)
     for number in range(count):
         made = json.loads(json.dumps(like))
         name = f"{like['metadata']['name']}-more-{number}"
@@ -147,6 +148,11 @@ def _more_nodes(change: Change, ground: OfferGround) -> None:
         ]
         made["spec"] = {"taints": taints} if taints else {}
         ground.api.create(ground.served.path("nodes"), made)
+
+
+def _is_ready(node: Tree) -> bool:
+    conditions = (node.get("status") or {}).get("conditions") or ()
+    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
 
 
 def _written(change: Change, ground: OfferGround) -> None:

@@ -31,7 +31,7 @@ from tests.triage.draw import Draw
 from tests.triage.judge import Judgement, judged
 from tests.triage.recorder import Asked, BedGround, beds, case_of, say
 
-SPEED = 20.0
+SPEED = 5.0
 NOT_IMITATED = {
     "B8": "the embedded queue waits for nobody's readiness",
     "B11": "the embedded queue knows no gates",

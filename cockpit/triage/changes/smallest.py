@@ -139,7 +139,7 @@ def pairs(offers: Sequence[ChangeOffer], desk: Desk, most: int) -> tuple[Change,
     return tuple(chosen[:most])
 
 
-_MOST_FIRST: Final = 3
+_MOST_FIRST: Final = 2
 _LAST: Final = frozenset(
     (
         *("wait_for", "suspend", "kill", "more_nodes", "scale_pool", "raise_maximum", "fewer_gpus"),

@@ -1,0 +1,70 @@
+"""A job with other lines: the operations, the job as it then is, and the command."""
+
+import json
+
+import pytest
+
+from cockpit.triage.changes.job_edits import edit_command, edited, pod_spec_places, pointed
+from cockpit.triage.changes.smallest import changes_for
+from cockpit.triage.verdict import Verdict
+from tests.unit.triage.changes.test_changes import WAITS, waiting
+from tests.unit.triage.objects import Tree, job, node, view_of
+
+POOL = "example.com/pool"
+
+
+def test_a_pointer_escapes_what_pointers_are_made_of() -> None:
+    assert pointed("a/b", "c~d") == "/a~1b/c~0d"
+
+
+def test_operations_are_done_on_a_copy() -> None:
+    tree = {"spec": {"list": [1, 2], "labels": {"a/b": "c"}}}
+    made = edited(
+        tree,
+        (
+            {"op": "add", "path": "/spec/list/-", "value": 3},
+            {"op": "remove", "path": "/spec/list/0"},
+            {"op": "remove", "path": "/spec/labels/a~1b"},
+            {"op": "replace", "path": "/spec/list/0", "value": 9},
+        ),
+    )
+    assert made == {"spec": {"list": [9, 3], "labels": {}}}
+    assert tree == {"spec": {"list": [1, 2], "labels": {"a/b": "c"}}}
+    with pytest.raises(KeyError):
+        edited(tree, ({"op": "remove", "path": "/spec/none/here"},))
+
+
+def test_every_pod_spec_of_an_object_is_found() -> None:
+    one: Tree = {"template": {"spec": {"containers": []}}}
+    tree = {"kind": "MPIJob", "spec": {"mpiReplicaSpecs": {"Launcher": one, "Worker": one}}}
+    pointers = [place.pointer for place in pod_spec_places(tree)]
+    assert pointers == [f"/spec/mpiReplicaSpecs/{role}/template/spec" for role in ("Launcher", "Worker")]
+
+
+def test_a_job_is_made_anew_without_what_the_server_wrote_into_it() -> None:
+    tree = job("waits", 1, 8)
+    uid = {"batch.kubernetes.io/controller-uid": "u"}
+    tree["spec"]["selector"] = {"matchLabels": uid}
+    tree["spec"]["template"]["metadata"] = {"labels": {**uid, "app": "mine"}}
+    command = edit_command(tree, ({"op": "remove", "path": "/spec/template/spec/nodeSelector"},))
+    assert command[-5:] == ("kubectl", "replace", "--force", "-f", "-")
+    operations = json.loads(command[command.index("-p") + 1])
+    assert [one["path"] for one in operations] == [
+        "/spec/selector",
+        "/spec/template/metadata/labels/batch.kubernetes.io~1controller-uid",
+        "/spec/template/spec/nodeSelector",
+    ]
+
+
+def test_two_changes_are_offered_where_one_does_not_start_the_job() -> None:
+    trees = [node("a", 8, labels={POOL: "a100"}), *waiting(gpus=16, nodeSelector={"gpu": "none"})]
+    (found, *_) = changes_for(Verdict(subject=WAITS), view_of(trees))
+    assert [one.kind for one in found.steps] == ["drop_selector", "fewer_gpus"]
+    assert "&&" in found.command
+    assert found.is_checked
+
+
+def test_room_is_not_offered_while_something_stands_that_no_fit_sees() -> None:
+    trees = [node("a", 4), *waiting()]
+    assert changes_for(Verdict(subject=WAITS), view_of(trees))
+    assert changes_for(Verdict(subject=WAITS, cause="B23"), view_of(trees)) == ()
