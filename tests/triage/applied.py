@@ -15,6 +15,7 @@ from typing import Any
 from cockpit.triage.verdict import BETWEEN_COMMANDS, Change, Subject
 from tests.bed.api import Api, ApiError
 from tests.triage.bed_stage import Served
+from tests.triage.builders import FAKE
 from tests.triage.case import Tree
 from tests.triage.kubectl_calls import KubectlCalls
 
@@ -142,6 +143,7 @@ def _more_nodes(change: Change, ground: OfferGround) -> None:
         name = f"{like['metadata']['name']}-more-{number}"
         kept = {field: like["metadata"].get(field) or {} for field in ("annotations", "labels")}
         kept["labels"]["kubernetes.io/hostname"] = name
+        kept["annotations"] |= FAKE  # a machine that comes has a kubelet, whatever ails the one it is like
         made["metadata"] = {"name": name, **kept}
         taints = [
             one for one in made["spec"].get("taints") or () if not one["key"].startswith("node.kubernetes.io")
