@@ -149,6 +149,7 @@ def _more_nodes(change: Change, ground: OfferGround) -> None:
             one for one in made["spec"].get("taints") or () if not one["key"].startswith("node.kubernetes.io")
         ]
         made["spec"] = {"taints": taints} if taints else {}
+        made["status"].pop("conditions", None)
         ground.api.create(ground.served.path("nodes"), made)
 
 
