@@ -345,9 +345,9 @@ class CockpitApp(SteadyApp):
 
     def _look_behind(self) -> None:
         """News comes behind other screens, too; a shell has the terminal for itself."""
-        if self.attachment.is_connected and not self.attachment.is_away:
+        if self.attachment.is_connected and not self.attachment.is_away and self.now_watch.is_due:
             self.attachment.jobs.catch_up()
-            self.now_watch.look_behind()
+            self.now_watch.look()
 
     def files(self) -> Files:
         """Where what former sessions left is kept, and what a group shares."""

@@ -46,6 +46,7 @@ SHARE_OF_TIME = 0.02
 Changed = Mapping[ProblemKey, Acknowledgement | None]
 """Acknowledgements that are new, None for those that are over."""
 
+_UNDER_WAY = (Phase.CONNECTING, Phase.LISTING)
 _OF_A_STATE = ("job-waits", "job-degraded", "job-stuck")
 """Findings that end for good when the job runs or has ended."""
 
@@ -135,11 +136,13 @@ class NowWatch:
             self._due.set()
         return shown
 
-    def look_behind(self) -> None:
-        """Look, unless somebody just did, or it costs too much to be done so often."""
+    @property
+    def is_due(self) -> bool:
+        """Whether to look behind another screen: not while nodes and pods are being listed (each row would be
+        judged again for each of its pods), not when somebody just did, nor when it costs too much."""
         since = self._app.clock.monotonic() - self._looked_at
-        if since >= max(BEHIND_SECONDS * 0.9, self._cost_seconds / SHARE_OF_TIME):
-            self.look()
+        is_time = since >= max(BEHIND_SECONDS * 0.9, self._cost_seconds / SHARE_OF_TIME)
+        return is_time and not is_listing(self._app.cluster)
 
     def _follow(self) -> None:
         """Another cluster, or another part of it, has troubles of its own."""
@@ -339,11 +342,16 @@ def are_nodes_coming(cluster: Cluster) -> bool:
     return status is not None and status.phase in (Phase.CONNECTING, Phase.LISTING)
 
 
+def is_listing(cluster: Cluster) -> bool:
+    """Whether nodes or pods are on their way."""
+    both = (cluster.store.status(kind) for kind in (Kind.NODE, Kind.POD))
+    return any(one is not None and one.phase in _UNDER_WAY for one in both)
+
+
 def is_settled(cluster: Cluster) -> bool:
     """Whether no kind is being listed any more."""
-    under_way = (Phase.CONNECTING, Phase.LISTING)
     statuses = cluster.store.statuses().values()
-    return is_listed(cluster) and not any(one.phase in under_way for one in statuses)
+    return is_listed(cluster) and not any(one.phase in _UNDER_WAY for one in statuses)
 
 
 def is_sighted(cluster: Cluster, found: Attention) -> bool:

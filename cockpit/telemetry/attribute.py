@@ -44,7 +44,16 @@ def attribute(
     last = {card.uuid: (card.pod_namespace, card.pod_name) for card in before if card.pod_name}
     known = {(pod.namespace, pod.name) for pod in pods}
     named: list[Gpu] = []
+    alone = {who for who, pod in holders.items() if not _is_by_claim(pod)} if sharers == 1 else set()
     for labelled in cards:
+        if (
+            not labelled.also
+            and (labelled.pod_namespace, labelled.pod_name) in alone
+            and labelled.mark is not Mark.SHARED
+            and labelled.uuid not in claimed
+        ):
+            named.append(_replace(labelled, mark=Mark.SURE))  # nearly all; what is below says the same of it
+            continue
         card, told = labelled, _told(labelled)
         if card.uuid in claimed:
             named.append(_by_claim(card, told, claimed[card.uuid]))

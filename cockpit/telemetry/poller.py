@@ -212,7 +212,9 @@ class Poller:
         patience_seconds = self._sample_interval_seconds * pace
         kept, _ = aged(others, {}, now_seconds, patience_seconds, seen_seconds=self._whole_seconds)
         left = self._left([*shown, *kept], frozenset(card.uuid for card in cards))
-        stay = [card for card in (*shown, *kept) if card.uuid not in left]
+        stay = [*shown, *kept]
+        if left:
+            stay = [card for card in stay if card.uuid not in left]
         return stay, [*gone, *left]
 
     # ---- asking

@@ -5,6 +5,7 @@ Sizes are bounded before anything is made of them: a body of some MiB could unfo
 The API's shape: prometheus.io/docs/prometheus/latest/querying/api/#instant-vectors.
 """
 
+from collections import deque
 from collections.abc import Iterable
 from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 
@@ -81,6 +82,8 @@ _ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 def vector(body: bytes | bytearray) -> Found[Row]:
     """Rows of an instant query, labels as they came. Raises Unreadable."""
     found = _found(body, "vector", _VECTOR, _ROW)
+    if _are_numbers([row.value[1] for row in found.rows]):
+        return found
     good = [row for row in found.rows if _is_number(row.value[1])]
     return Found(good, found.odd + len(found.rows) - len(good), found.warnings, found.infos)
 
@@ -129,6 +132,16 @@ def samples(rows: Iterable[Row]) -> list[Sample]:
         except ValueError:
             continue
     return found
+
+
+def _are_numbers(texts: list[str]) -> bool:
+    """Whether each `_is_number`: told without a call for each of 100,000."""
+    try:
+        deque(map(float, texts), maxlen=0)
+    except ValueError:
+        return False
+    together = "".join(texts)
+    return together.isascii() and "_" not in together
 
 
 def _is_number(text: str) -> bool:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from cockpit.model.gpu import Mark
 from cockpit.telemetry.cards.card_accumulator import CardLabels, holders_of, mark_of, note_labels
 from cockpit.telemetry.cards.stamps import Key
+from cockpit.telemetry.cards.units import parts_of
 from cockpit.telemetry.labels import NodeNames, holder_of, instance_of, node_of, uuid_of
 from cockpit.telemetry.names import TILED, GpuMetric, Meaning, generation, is_meant
 
@@ -68,7 +69,7 @@ class CardFacts:
 class MetricSeries:
     """One series with all its labels: its card, and what it tells by itself."""
 
-    __slots__ = ("facts", "is_special", "labels", "meaning", "number")
+    __slots__ = ("bit", "facts", "is_special", "labels", "meaning", "number", "parts")
 
     def __init__(
         self, number: int, labels: Mapping[str, str], meaning: Meaning, *, is_special: bool = False
@@ -78,6 +79,8 @@ class MetricSeries:
         self.is_special = is_special
         self.labels = labels
         self.meaning = meaning
+        self.bit = 1 << meaning.trust
+        self.parts = parts_of(meaning.factor)
         alone = CardLabels()
         note_labels(alone, labels, meaning.source)
         self.facts = CardFacts(alone)

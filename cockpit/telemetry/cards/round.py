@@ -11,6 +11,7 @@ against a plain reading of the same samples (tests/unit/telemetry/oracle.py).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 
 import msgspec
 
@@ -30,12 +31,13 @@ from cockpit.telemetry.cards.register import (
     together,
 )
 from cockpit.telemetry.cards.stamps import Stamps
-from cockpit.telemetry.cards.units import bits, percents_of, scaled
+from cockpit.telemetry.cards.units import bits, parts_of, percents_of, scaled
 from cockpit.telemetry.labels import NodeNames, is_placed
 from cockpit.telemetry.names import MEANINGS, ONLY, RATIO_NAMES, SLOTS, TILED, GpuMetric, Meaning, is_meant
 from cockpit.telemetry.rows import Row, labels_of
 from cockpit.telemetry.sample import Sample, is_reading
 
+_PLACE, _INDEX = attrgetter("node", "index", "uuid"), attrgetter("index")
 _NAME = b'"__name__":"'
 _NO_MARK = b"\0"
 _THROTTLE, _HOLDER = SLOTS[GpuMetric.THROTTLE], SLOTS[GpuMetric.HOLDER]
@@ -69,7 +71,7 @@ class _Lane:
         self.values, self.ranks = values, ranks
         self.trust, self.factor = meaning.trust, meaning.factor
         self.bit = 1 << meaning.trust
-        self.parts = round(1.0 / meaning.factor) if meaning.factor < 1.0 else 0  # as `units.scaled`
+        self.parts = parts_of(meaning.factor)
         self.is_special = name in _SPECIAL
 
 
@@ -115,7 +117,7 @@ class Round:
                 if series is None:
                     continue
             number, meaning = series.number, series.meaning
-            present[number] |= 1 << meaning.trust
+            present[number] |= series.bit
             if met[number] is None:
                 met[number] = series
             else:
@@ -126,7 +128,7 @@ class Round:
             if series.is_special:
                 self._take_special(number, series.labels["__name__"], series.labels, meaning, value)
                 continue
-            value = scaled(value, meaning.factor)
+            value = value / series.parts if series.parts else value * meaning.factor
             was = columns[slot][number]
             if was is None:
                 columns[slot][number], ranks[slot][number] = value, meaning.trust
@@ -411,7 +413,7 @@ def _labels(raw: bytes | msgspec.Raw) -> dict[str, str]:
 def _numbered(cards: list[Gpu]) -> list[Gpu]:
     """By node and index. Cards whose labels tell no index get the next ones of their node, in the order of
     their UUIDs."""
-    if any(one.index < 0 for one in cards):
+    if min(map(_INDEX, cards), default=0) < 0:
         highest: dict[str, int] = {}
         for one in cards:
             highest[one.node] = max(highest.get(one.node, -1), one.index)
@@ -423,4 +425,4 @@ def _numbered(cards: list[Gpu]) -> list[Gpu]:
             else:
                 numbered.append(one)
         cards = numbered
-    return sorted(cards, key=lambda one: (one.node, one.index, one.uuid))
+    return sorted(cards, key=_PLACE)

@@ -10,7 +10,13 @@ _MOST_BITS = float(1 << 16)
 
 def scaled(value: float, factor: float) -> float:
     """The value in base units; 57 percent is 0.57, which a product with 0.01 is not."""
-    return value / round(1.0 / factor) if factor < 1.0 else value * factor
+    parts = parts_of(factor)
+    return value / parts if parts else value * factor
+
+
+def parts_of(factor: float) -> int:
+    """Into how many parts a factor below one cuts; 0 for any other."""
+    return round(1.0 / factor) if factor < 1.0 else 0
 
 
 def bits(value: float, labels: Mapping[str, str]) -> int:
