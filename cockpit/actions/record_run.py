@@ -78,11 +78,34 @@ def map_path(job: Job) -> str:
     return MAPS.path(job.namespace, map_name(job))
 
 
-async def plan_record(
-    session: Reader, job: Job, training: TrainingRun, now_seconds: float, context: str = ""
-) -> Plan:
+class RecordsAsShown:
+    """Records by job and moment of asking: a log goes on between what is shown and what is sent."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, float], RunRecord] = {}
+
+    async def of(
+        self,
+        session: ApiSession,
+        job: Job,
+        members: Sequence[Pod],
+        templates: Iterable[Template],
+        at_seconds: float,
+    ) -> RunRecord:
+        """What the run had reached when somebody asked. Raises as `read_run`."""
+        key = (job.uid, at_seconds)
+        if key not in self._kept:
+            if len(self._kept) >= MOST_MEMBERS:
+                del self._kept[next(iter(self._kept))]
+            self._kept[key] = record_of(await read_run(session, job, members, templates), job, at_seconds)
+        return self._kept[key]
+
+
+AS_SHOWN: Final = RecordsAsShown()
+
+
+async def plan_record(session: Reader, job: Job, record: RunRecord, context: str = "") -> Plan:
     """Make the ConfigMap, or write the newer record into it. Raises BadInput where the log told no rate."""
-    record = record_of(training, job, now_seconds)
     if not record.rate:
         raise BadInput(f"{record.label} told no throughput in its log yet: there is nothing to keep")
     target = f"configmap {job.namespace}/{map_name(job)}"

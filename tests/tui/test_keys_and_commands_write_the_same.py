@@ -39,6 +39,7 @@ NO_PLAN = {
     "job.exec": "a stream has no plan: actions/pod_audit writes its lines for both",
     "job.tensorboard": "a stream has no plan: actions/pod_audit writes its lines for both",
     "node.smoke-test": "it has no key",
+    "job.record": "it has no key",
 }
 Press = Callable[["Keys"], Awaitable[None]]
 

@@ -178,7 +178,7 @@ async def plan_to_record(planning: "Planning", job: "Job", _options: Any) -> "Pl
     import asyncio
     from typing import cast
 
-    from cockpit.actions.record_run import plan_record, read_run
+    from cockpit.actions.record_run import AS_SHOWN, plan_record
     from cockpit.jobs.members import in_order
     from cockpit.jobs.template import load_library
     from cockpit.kube.session import ApiSession
@@ -189,8 +189,8 @@ async def plan_to_record(planning: "Planning", job: "Job", _options: Any) -> "Pl
     members = in_order(pod for pod in found if isinstance(pod, Pod))
     library = await asyncio.to_thread(load_library, planning.template_folders)
     session = cast(ApiSession, planning.session)
-    run = await read_run(session, job, members, library.templates.values())
-    return await plan_record(planning.session, job, run, planning.at_seconds, planning.context)
+    record = await AS_SHOWN.of(session, job, members, library.templates.values(), planning.at_seconds)
+    return await plan_record(planning.session, job, record, planning.context)
 
 
 def _needs_to_record(_planning: "Planning", job: "Job") -> "tuple[Right, ...]":

@@ -101,6 +101,22 @@ def test_a_record_in_the_cluster_is_found_by_those_who_never_saw_the_run(runs: C
     assert code == 0 and "overhead 0.0 %" in out
 
 
+def test_what_was_shown_is_what_is_sent_although_the_log_goes_on(
+    runs: Cluster, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads = iter(range(2, 100))
+
+    @asynccontextmanager
+    async def stream(_self: Line, path: str, *, query: Any, accept: str) -> AsyncIterator[Any]:
+        async with scripted_logs.answer(LOGS["bare"].lines[: 100 * next(reads)], query) as answer:
+            yield answer
+
+    monkeypatch.setattr(Line, "stream", stream)
+    code, _, err = run(capsys, "job", "record", "bare", "--write", "--yes")
+    assert code == 0, err
+    assert [call.body["data"] for call in runs.rehearsed] == [call.body["data"] for call in runs.sent]
+
+
 def test_a_newer_record_takes_the_place_of_the_older(runs: Cluster, capsys: Any) -> None:
     there = {"metadata": {"uid": "m", "resourceVersion": "5"}, "data": {}}
     runs.reads[f"{MAPS}/bare-run-bare"] = [there]
