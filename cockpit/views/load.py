@@ -13,7 +13,7 @@ from cockpit.views.fleet import Fleet
 MINUTES = 60
 LEAST_CHART_LINES = 7
 """Title, heading and enough lines to see a shape; in fewer a line of sparks says as much."""
-MOST_CHART_LINES = 12
+MOST_CHART_LINES = 20
 LEAST_CHART_MINUTES = 10
 _LEAST_CHART_CELLS = 20
 _GUTTER = "    "
