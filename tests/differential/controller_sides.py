@@ -96,7 +96,7 @@ class Ours:
         self._settle()
 
     def pods(self, prefix: str) -> list[str]:
-        return self._noted(alive(self._list(PODS), prefix))
+        return self._noted(alive(self.listed(PODS), prefix))
 
     def become(self, *names: str, **status: Any) -> None:
         patch = {"status": dated(status, self._clock.now())}
@@ -105,18 +105,18 @@ class Ours:
         self._settle()
 
     def look(self, *alike: str) -> None:
-        self.sights.append(sight(self._list))
+        self.sights.append(sight(self.listed))
 
     def events(self) -> list[str]:
-        return events(self._list)
+        return events(self.listed)
 
     def place(self) -> None:
-        for name, node in self._noted(unplaced(self._list(PODS))):
+        for name, node in self._noted(unplaced(self.listed(PODS))):
             self._do(self._port.bind(self.space, name, node))
         self._settle()
 
     def bury(self) -> None:
-        for name in self._noted(deleting(self._list(PODS))):
+        for name in self._noted(deleting(self.listed(PODS))):
             self._do(self._port.delete(PODS, self.space, name, grace_seconds=0))
         self._settle()
 
@@ -131,14 +131,15 @@ class Ours:
             self._beat()
             seconds -= step
 
+    def listed(self, resource: Resource) -> list[Tree]:
+        """The objects of one kind that belong to the play."""
+        where = self.space if resource.namespaced else ""
+        return of_space(self._do(self._port.list(resource, where)), self.space)
+
     def _beat(self) -> None:
         for name in self._awake:
             patch = {"status": {"conditions": [ready(self._clock.now())]}}
             self._do(self._port.patch(NODES, "", name, patch, type=PatchType.STRATEGIC, subresource="status"))
-
-    def _list(self, resource: Resource) -> list[Tree]:
-        where = self.space if resource.namespaced else ""
-        return of_space(self._do(self._port.list(resource, where)), self.space)
 
     def _noted(self, pods: list[PodT]) -> list[PodT]:
         self.found.append(len(pods))
@@ -179,7 +180,7 @@ class Theirs:
         self.wait(_STEP_SECONDS)
 
     def pods(self, prefix: str) -> list[str]:
-        return self._as_many(lambda: alive(self._list(PODS), prefix))
+        return self._as_many(lambda: alive(self.listed(PODS), prefix))
 
     def become(self, *names: str, **status: Any) -> None:
         patch = {"status": dated(status, datetime.now(UTC).timestamp())}
@@ -194,15 +195,15 @@ class Theirs:
     def look(self, *alike: str) -> None:
         expected = next(self._sights)
         allowed = list(exchanged(expected, alike))
-        seen = awaited(lambda: sight(self._list), allowed.__contains__, _PATIENCE_SECONDS, self.wait)
+        seen = awaited(lambda: sight(self.listed), allowed.__contains__, _PATIENCE_SECONDS, self.wait)
         assert seen in allowed, differing(expected, seen)
 
     def check_events(self) -> None:
-        seen = awaited(lambda: events(self._list), self._told.__eq__, _PATIENCE_SECONDS, self.wait)
+        seen = awaited(lambda: events(self.listed), self._told.__eq__, _PATIENCE_SECONDS, self.wait)
         assert self._told == seen, differing(self._told, seen)
 
     def place(self) -> None:
-        for name, node in self._as_many(lambda: unplaced(self._list(PODS))):
+        for name, node in self._as_many(lambda: unplaced(self.listed(PODS))):
             target = {"apiVersion": "v1", "kind": "Node", "name": node}
             self._api.create(
                 PODS.path(self.space, name, "binding"), {"metadata": {"name": name}, "target": target}
@@ -210,7 +211,7 @@ class Theirs:
         self.wait(_STEP_SECONDS)
 
     def bury(self) -> None:
-        for name in self._as_many(lambda: deleting(self._list(PODS))):
+        for name in self._as_many(lambda: deleting(self.listed(PODS))):
             self._api.delete(PODS.path(self.space, name), {"gracePeriodSeconds": 0})
         self.wait(_STEP_SECONDS)
 
@@ -237,7 +238,7 @@ class Theirs:
         count = next(self._found)
         return awaited(look, lambda pods: len(pods) == count, _PATIENCE_SECONDS, self.wait)
 
-    def _list(self, resource: Resource) -> list[Tree]:
+    def listed(self, resource: Resource) -> list[Tree]:
         if resource == MPIJOBS and not self._has_mpi:
             return []
         where = self.space if resource.namespaced else ""

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any
 
+import checkpoints
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -374,3 +376,22 @@ def test_other_vendors_cards_are_asked_for_and_tolerated() -> None:
     assert pod["tolerations"] == [{"key": "amd.com/gpu", "operator": "Exists"}]
     assert pods_asked(tree).sets[0].gpus_each == 4
     assert advice(tree) == ()
+
+
+def test_the_command_that_the_training_code_tells_for_ddp_goes_into_a_job() -> None:
+    training = Path(checkpoints.__file__).parent
+    readme = (training / "README.md").read_text(encoding="utf-8")
+    command = "torchrun --standalone --nproc-per-node 2 /app/language_model.py"
+    assert f"template `job` with the command\n  `{command}`" in readme
+    assert (training / Path(command).name).is_file()
+    values = {"name": "language", "image": "registry.example/train:1", "gpus": "2", "command": command}
+    plan = plan_submit(TEMPLATES["job"], values)
+    assert plan.warnings == ()
+    (call,) = plan.calls
+    spec = call.body["spec"]
+    (main,) = spec["template"]["spec"]["containers"]
+    assert main["command"] == command.split()
+    assert "args" not in main
+    assert main["resources"]["limits"]["nvidia.com/gpu"] == 2
+    # torchrun --standalone knows of no other pod.
+    assert (spec["parallelism"], spec["completions"]) == (1, 1)

@@ -18,6 +18,15 @@ from cockpit.sim.serve import Options, running
 
 PATIENCE_SECONDS = 60.0
 TEAM = "vision"
+FORM = {
+    "name": "cifar",
+    "namespace": TEAM,
+    "image": HOROVOD,
+    "launcher": "horovodrun",
+    "command": "python /app/train.py --checkpoints /checkpoints/cifar",
+    "checkpoint": "checkpoints:/checkpoints",
+}
+"""What is filled in at the template `mpijob` for the scenario's job."""
 
 
 async def until(what: str, look: Callable[[], object]) -> None:
