@@ -168,7 +168,7 @@ class WhyScreen(Place):
         """The command of the offer under the cursor."""
         if not self.is_going:
             one = self.offer
-            self.query_one(RowSentence).say("" if one is None else f"$ {view.command_text(one)}")
+            self.query_one(RowSentence).say("" if one is None else view.foot_line(one))
 
     def on_resource_table_row_highlighted(self, event: ResourceTable.RowHighlighted) -> None:
         event.stop()
@@ -179,7 +179,9 @@ class WhyScreen(Place):
         offer = self.offer
         if offer is None:
             return
-        if not offer.verb:
+        if not offer.command:
+            self.say(view.NO_COMMAND.format(offer.words))
+        elif not offer.verb:
             self.say(f"no key does this: run {view.command_text(offer)}")
         elif self.cockpit.cluster.is_read_only:
             self.say("read-only: unlock with :write, or run the command at the foot")

@@ -59,7 +59,7 @@ def lines(verdict: Verdict, view: ClusterView) -> list[str]:
 
 
 def _offer_line(one: Change) -> str:
-    return f"  {one.words}: {command_text(one)}" if one.command else f"  {one.words}"
+    return f"  {one.words}: {command_text(one)}" if one.command else f"  {NO_COMMAND.format(one.words)}"
 
 
 def _standing(verdict: Verdict, now_seconds: float) -> str:
@@ -135,6 +135,15 @@ def offers_table(offers: tuple[Change, ...], now_seconds: float) -> LazyTable[Ch
 def offer_key(change: Change) -> str:
     """What tells an offer from the others."""
     return " ".join((change.kind, *change.command))
+
+
+NO_COMMAND = "{}: nothing to run"
+"""An offer to wait has no command."""
+
+
+def foot_line(change: Change) -> str:
+    """What stands at the foot of the page for an offer: its command behind a prompt, where it has one."""
+    return f"$ {command_text(change)}" if change.command else NO_COMMAND.format(change.words)
 
 
 def command_text(change: Change) -> str:

@@ -10,8 +10,11 @@ from textual.pilot import Pilot
 from cockpit.model.batch import Batch
 from cockpit.model.record import Kind
 from cockpit.screens.clone import CloneScreen
+from cockpit.screens.row_sentence import RowSentence
 from cockpit.screens.why import WhyScreen
 from cockpit.triage.changes.smallest import MOST_OFFERS
+from cockpit.triage.verdict import Verdict
+from cockpit.views.why import lines
 from tests.tui import looking
 from tests.tui.deck import ScriptedApp, settle
 from tests.tui.estate import Estate
@@ -82,6 +85,19 @@ async def test_offers_stand_as_rows_with_their_command_at_the_foot() -> None:
         assert "Expected start  in " in drawn and "16 past runs" in drawn
 
 
+async def test_an_offer_to_wait_says_that_there_is_nothing_to_run() -> None:
+    app = WhyApp(WhyEstate())
+    async with app.run_test(size=(120, 40)) as pilot:
+        page = await at_offer(app, pilot, "wait_for")
+        offer = page.offer
+        assert offer is not None and offer.command == ()
+        foot = str(page.query_one(RowSentence).render())
+        assert foot == f"{offer.words}: nothing to run"
+        known = page._view()
+        told = lines(Verdict(subject=page._subject, changes=(offer,)), known)
+        assert f"  {offer.words}: nothing to run" in told
+
+
 async def test_enter_on_an_offer_shows_the_plan_of_its_verb_and_sends_nothing() -> None:
     app = WhyApp(WhyEstate(), write=True)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -104,7 +120,7 @@ async def test_an_offer_of_a_smaller_job_opens_the_form_with_it() -> None:
         assert app.sent == []
 
 
-@pytest.mark.parametrize(("kind", "said"), [("suspend", "read-only"), ("wait_for", "no key does this")])
+@pytest.mark.parametrize(("kind", "said"), [("suspend", "read-only"), ("wait_for", "nothing to run")])
 async def test_what_cannot_be_done_by_enter_is_said(kind: str, said: str) -> None:
     app = WhyApp(WhyEstate())
     async with app.run_test(size=(120, 40)) as pilot:
