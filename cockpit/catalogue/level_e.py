@@ -19,7 +19,9 @@ ROWS = (
         "https://github.com/kubeflow/mpi-operator/issues/386",
         "restarts of the launcher; its last log line",
         in_log(rf"Could not resolve hostname {_HOST}", "launcher cannot resolve {worker}"),
-        in_log(rf"connect to host {_HOST}\S* port \d+: Connection refused", "{worker} refuses the launcher"),
+        in_log(
+            rf"connect to host {_HOST}\S* port \d+: Connection refused", "launcher is refused by {worker}"
+        ),
     ),
     row(
         "E2",

@@ -177,7 +177,10 @@ def _prefixed(found: CauseFound, pod: Pod, walk: Walk, more: str = "") -> CauseF
     """A member's cause as the job's sentence: which member, where there are several."""
     if len(walk.pods) == 1 and not pod.role:
         return found
-    return joined(found, "{member}: ", more, member=short_name(pod))
+    name = short_name(pod)
+    if found.words.startswith(f"{name} "):  # its wording names the member itself
+        return joined(found, "", more)
+    return joined(found, "{member}: ", more, member=name)
 
 
 # ---- C, D and E

@@ -13,7 +13,9 @@ from tests.triage.builders import pod_spec
 from tests.triage.case import Case, CaseFile, Recorded, Tree
 from tests.triage.draw import Draw
 from tests.triage.fixture_stage import FixtureStage
+from tests.triage.recorder import played
 from tests.triage.scripts.gangs import refusal
+from tests.triage.stage import SCRIPTS
 from tests.triage.world import view_of
 
 JOB = "llm-70b"
@@ -217,6 +219,14 @@ def test_a_refusal_that_was_overcome_is_history() -> None:
     one.event(made, "FailedCreate", message, by="job-controller", ago=3000)
     one.job_pod(made, spec, on=where.nodes[0])
     assert verdict(one).cause != "A1"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_launcher_is_named_once_in_what_its_log_says(seed: int) -> None:
+    case = played(SCRIPTS["E1-launcher-too-early"], seed, has_second=False, ground=None)
+    found = explain(case.file.subject, view_of(case))
+    assert found.cause == "E1"
+    assert found.sentence.count("launcher") == 1, found.sentence
 
 
 def _gone(one: FixtureStage, name: str) -> Tree:
