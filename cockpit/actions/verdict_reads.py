@@ -29,7 +29,7 @@ from cockpit.triage.cause_found import is_up
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.composed import COMPOSED
 from cockpit.triage.creation import object_of
-from cockpit.triage.engine import job_behind
+from cockpit.triage.engine import decided_by, job_behind
 from cockpit.triage.verdict import Subject
 from cockpit.triage.wanted import wanted_of
 
@@ -67,7 +67,7 @@ async def with_reads(
         return msgspec.structs.replace(view, trees=above) if above else view
     trees = await _trees(session, lookup, job, pods, view)
     known = msgspec.structs.replace(view, trees=trees)
-    wanted = wanted_of(subject if subject.kind != "gang" or job is None else _as_job(job), known)
+    wanted = wanted_of(decided_by(subject, known), known)
     needs = needs_of(wanted.parts) if wanted is not None else Needs()
     around = await ask_surroundings(session, needs)
     await _read_logs(session, pods, lines)
@@ -85,16 +85,17 @@ async def _with_budgets(session: ApiSession, subject: Subject, view: ClusterView
     return msgspec.structs.replace(view, around=around)
 
 
-def _as_job(job: Job) -> Subject:
-    return Subject("job", job.namespace, job.name)
-
-
 def _concerned(subject: Subject, view: ClusterView) -> tuple[Job | None, tuple[Pod, ...]]:
     """The job of the subject, and of its pods those that do not run; nothing where all is well."""
     job = job_behind(subject, view)
     if subject.kind == "pod":
         pod: Pod | None = view.store.by_key(Kind.POD, subject.key)
-        return (None, ()) if pod is None or is_up(pod) else (job, (pod,))
+        if pod is None or is_up(pod):
+            return None, ()
+        if job is None or decided_by(subject, view) == subject:
+            return job, (pod,)
+        others = (one for one in view.jobs.members(job.key) if one is not pod and not is_up(one))
+        return job, (pod, *others)  # its gang decides, all of it
     if job is None:
         return None, ()
     members = view.jobs.members(job.key)

@@ -41,10 +41,7 @@ def advised(verdict: Verdict, view: ClusterView) -> Verdict:
     if not is_waiting or (job is not None and job.state in JobState.ENDED):
         changes = changes_for(verdict, view) if verdict.cause in RUNS_AGAIN else ()
         return msgspec.structs.replace(verdict, changes=changes) if changes else verdict
-    if verdict.subject.kind == "gang" and job is not None:  # changes are made to the job
-        asked = msgspec.structs.replace(verdict, subject=Subject("job", job.namespace, job.name))
-    else:
-        asked = verdict
+    asked = msgspec.structs.replace(verdict, subject=decided_by(verdict.subject, view))
     demand = wanted.Demand(asked.subject, view)
     changes = changes_for(asked, view, demand=demand)
     expected = expected_start(asked.subject, view, runs_seen(view), demand=demand)
@@ -111,6 +108,19 @@ def job_behind(subject: Subject, view: ClusterView) -> Job | None:
             ):
                 return job
     return wanted.job_of(subject, view) if subject.kind in ("job", "gang") else None
+
+
+def decided_by(subject: Subject, view: ClusterView) -> Subject:
+    """Whose demand decides when the subject starts: of a gang, and of a member that waits with its gang, the
+    job; else its own."""
+    if subject.kind == "pod":
+        pod: Pod | None = view.store.by_key(Kind.POD, subject.key)
+        if pod is None or pod.node or pod.is_finished or not registry.group_of_pod(pod):
+            return subject
+    elif subject.kind != "gang":
+        return subject
+    job = job_behind(subject, view)
+    return subject if job is None else Subject("job", job.namespace, job.name)
 
 
 def _job(subject: Subject, view: ClusterView) -> Verdict:

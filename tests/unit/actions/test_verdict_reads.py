@@ -72,6 +72,19 @@ async def test_a_pod_that_waits_is_read_with_what_it_may_name() -> None:
     assert server.asked.count(f"{SPACE}/configmaps") == server.asked.count(f"{SPACE}/pods/big") == 1
 
 
+async def test_of_a_member_that_waits_all_of_its_gang_is_read() -> None:
+    """By its gang's demand it is told when it starts; the others ask for other things than it."""
+    server, owner = Server(), OwnerRef("batch/v1", "Job", "big", "job-big")
+    found = []
+    for name, gpus in (("big-0", 8), ("big-1", 4)):
+        made = msgspec.structs.replace(waits(name), gpus=gpus, gang="ring", job_label="big")
+        fields = {"owner_kind": "Job", "owner_api_version": "batch/v1", "owner_name": owner.name}
+        found.append(msgspec.structs.replace(made, owner_uid=owner.uid, **fields))
+        server.bodies[f"{SPACE}/pods/{name}"] = {"metadata": {"name": name}, "spec": {"containers": []}}
+    known = await read(server, view_of(*found))
+    assert [one["metadata"]["name"] for one in known.trees["Pod", "team-a"]] == ["big-0", "big-1"]
+
+
 async def test_what_may_not_be_read_or_is_too_long_stays_unknown() -> None:
     server = Server(serviceaccounts=403)
     server.bodies[f"{SPACE}/configmaps"] = {"metadata": {"continue": "more"}, "items": []}

@@ -5,6 +5,7 @@ import pytest
 
 from cockpit.model.record import Kind
 from cockpit.model.remembered import PastRun
+from cockpit.triage.engine import advised, explain
 from cockpit.triage.expected import RunHistory
 from cockpit.triage.expected_start import expected_start
 from cockpit.triage.machines_coming import MachinesComing, machines_coming
@@ -150,6 +151,21 @@ def test_machines_on_their_way_are_counted_where_others_were_seen_to_come() -> N
     assert found.growths == (60.0,), "from the pod that was made to the pod that started"
     assert found.ages == (30.0 + 120.0,)
     assert machines_coming(view.store, {""}, NOW) == MachinesComing()
+
+
+def test_of_a_member_the_gang_decides_when_it_starts() -> None:
+    holds, waits = job("x-7", 1, 8), job("waits", 2, 8)
+    members = pods_of(waits)
+    for one in members:
+        one["metadata"]["labels"]["scheduling.x-k8s.io/pod-group"] = "ring"
+    view = view_of([node("a"), node("b"), holds, *pods_of(holds, ("a",)), waits, *members])
+    view = msgspec.structs.replace(view, past=past(7_200.0).runs)
+    whole = advised(explain(WAITS, view), view)
+    member = advised(explain(Subject("pod", "team-a", "waits-0"), view), view)
+    assert member.subject.kind == "pod"
+    assert whole.expected is not None and whole.expected.from_seconds is not None
+    assert member.expected == whole.expected, "one of its pods alone would find room on b"
+    assert member.changes == whole.changes != ()
 
 
 def test_what_neither_seats_nor_quota_hold_gets_no_time() -> None:
