@@ -313,13 +313,9 @@ ROWS = (
         _ADMIN,
         False,
         "autoscaler pkg/core/scaleup/orchestrator/skippedreasons.go",
-        of_pod(
-            r"max total nodes in cluster reached", "the autoscaler has made the max of nodes for the cluster"
-        ),
-        of_pod(
-            r"(?P<pools>\d+) max node group size reached", "the autoscaler will not help: pool at its maximum"
-        ),
-        of_pod(r"in backoff after failed scale-up", "the last scale-up failed: the autoscaler backs off"),
+        of_pod(r"max total nodes in cluster reached", "the autoscaler is at its maximum of nodes"),
+        of_pod(r"(?P<pools>\d+) max node group size reached", "no scale-up: its pool is at its maximum"),
+        of_pod(r"in backoff after failed scale-up", "autoscaler backs off: the last scale-up failed"),
         where="event NotTriggerScaleUp",
     ),
     _row(

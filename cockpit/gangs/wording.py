@@ -17,6 +17,12 @@ def shortened(name: str, width: int) -> str:
     return f"{name[:head]}…{name[len(name) - tail :]}" if tail else f"{name[: width - 1]}…"
 
 
+def fits(text: str, /, **names: object) -> bool:
+    """Whether `say` has to shorten no more than names."""
+    shortest = {key: one if isinstance(one, int) else str(one)[:_SHORTEST] for key, one in names.items()}
+    return len(text.format(**shortest)) <= SENTENCE_LIMIT
+
+
 def say(text: str, /, **names: object) -> str:
     """The text with its names put in, at most 100 characters: the longest names are shortened in the middle.
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from cockpit.gangs.wording import say
+from cockpit.gangs.wording import fits, say
 from cockpit.jobs.members import is_up as runs
 from cockpit.model.event import Event
 from cockpit.model.pod import Pod
@@ -87,6 +87,15 @@ def joined(found: CauseFound, head: str, tail: str = "", /, **names: object) -> 
     return msgspec.structs.replace(
         found, sentence=say(words, **given, **names), words=words, names=(*given.items(), *names.items())
     )
+
+
+def followed(found: CauseFound, *tails: str, **names: object) -> CauseFound:
+    """The same cause with the first of the tails behind it with which no word of the sentence is cut."""
+    for tail in tails:
+        made = joined(found, "", tail, **{key: names[key] for key in names if f"{{{key}}}" in tail})
+        if fits(made.words, **dict(made.names)):
+            return made
+    return found
 
 
 def not_understood(text: str, *evidence: Evidence) -> CauseFound:

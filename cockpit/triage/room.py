@@ -107,7 +107,7 @@ def of_gpus(sifted: Sifted, context: PlacementContext) -> CauseFound:
     if held is not None:
         return held
     free = sum(one.free[resource] for one in rooms)
-    best = max(rooms, key=lambda one: (one.free[resource], one.name))
+    best = max(rooms, key=lambda one: one.free[resource])  # the first of these, as the funnel has it
     names |= {"free": free, "best": best.free[resource], "node": best.name}
     if free >= each * max(1, context.waiting):
         text = "needs {asked} on one node: {free} free in pieces, best node {node} has {best}"
@@ -118,6 +118,25 @@ def of_gpus(sifted: Sifted, context: PlacementContext) -> CauseFound:
         what = resource_word(resource, total)
         return draft("C1", "needs {asked}: all {total} " + what + " on {nodes} are allocated", names=names)
     return draft("C1", "needs {asked} on one node: best node {node} has {best} free", names=names)
+
+
+def too_few_seats(pod: Pod, sifted: Sifted, context: PlacementContext) -> CauseFound | None:
+    """Nodes with room, but fewer than its siblings need that wait as it does: those of a gang are kept for
+    the members that come first."""
+    resource, siblings = sifted.resource, context.store.pods_of(pod.owner_uid) if pod.owner_uid else ()
+    alike = sum(1 for one in siblings if not one.node and not one.is_finished and one.gpus == pod.gpus)
+    if not resource or alike != context.waiting:
+        return None
+    each = dict(sifted.shape.requests)[resource]
+    full = {one.node.name for step in _ROOM for one in sifted.dropped.get(step, ())}
+    seats = sum(one.free[resource] // each for one in sifted.rooms if one.name not in full)
+    if not 0 < seats < alike:
+        return None
+    names: dict[str, object] = {"pods": alike, "asked": amount_words(resource, each), "seats": seats}
+    return draft("C1", "{pods} pods need {asked} each: the nodes have room for {seats} of them", names=names)
+
+
+_ROOM = ("pods", "cpu_memory", "gpus")
 
 
 def _terminating(

@@ -14,10 +14,18 @@ from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.scheduling import NodeTerm
 from cockpit.model.sureness import Sureness
-from cockpit.triage.cause_found import CauseFound, draft, joined, not_understood, of_event, without_empty
+from cockpit.triage.cause_found import (
+    CauseFound,
+    draft,
+    followed,
+    joined,
+    not_understood,
+    of_event,
+    without_empty,
+)
 from cockpit.triage.funnel import Sifted
 from cockpit.triage.placement_context import PlacementContext
-from cockpit.triage.room import amount, amount_words, of_gpus, of_others
+from cockpit.triage.room import amount, amount_words, of_gpus, of_others, too_few_seats
 from cockpit.triage.verdict import Evidence, Subject
 
 _CAUSES = {
@@ -58,14 +66,21 @@ def verdict(  # noqa: PLR0917 - what was said, and what is there
             evidence=(said,),
             funnel=sifted.funnel,
             since_seconds=said.since_seconds,
-            also=tuple(sorted(told - {"", "C1"})),
+            also=tuple(sorted(_besides(told, sifted) - {"C1"})),
         )
     computed = _CAUSES.get(sifted.stopped, "")
     if not computed or not _agrees(computed, told, sifted):
-        return _as_told(pod, sifted, said, told, parts)
+        few = too_few_seats(pod, sifted, context) if "C1" in told else None
+        if few is None:
+            return _as_told(pod, sifted, said, told, parts)
+        also = tuple(sorted(_besides(told, sifted) - {"C1"}))
+        since = said.since_seconds
+        return msgspec.structs.replace(
+            few, evidence=(said,), funnel=sifted.funnel, since_seconds=since, also=also
+        )
     made = _MADE[computed](pod, sifted, context)
     sureness = Sureness.PROVED if told else Sureness.INFERRED
-    also = tuple(dict.fromkeys((*made.also, *further(sifted, made.cause), *sorted(told - {""}))))
+    also = tuple(dict.fromkeys((*made.also, *further(sifted, made.cause), *sorted(_besides(told, sifted)))))
     also = tuple(one for one in also if one != made.cause)
     found = msgspec.structs.replace(
         made,
@@ -109,8 +124,9 @@ def _scaling(pod: Pod, found: CauseFound, context: PlacementContext) -> CauseFou
         if known is None or known.cause not in ("C27", "C28", "C29"):
             continue
         names = {key: value for key, value in known.names.items() if value}
+        words = without_empty(known.wording.words, known.names)
         return msgspec.structs.replace(
-            joined(found, without_empty(known.wording.words, known.names) + "; ", **names),
+            followed(found, f"; {words}", _SCALER_IN_SHORT[known.cause], **names),
             cause=known.cause,
             sureness=Sureness.SAID,
             facts=(*names.items(), *found.facts),
@@ -118,6 +134,20 @@ def _scaling(pod: Pod, found: CauseFound, context: PlacementContext) -> CauseFou
             also=(found.cause, *found.also),
         )
     return found
+
+
+_SCALER_IN_SHORT = {
+    "C27": "; the autoscaler adds no node",
+    "C28": "; a node is on its way",
+    "C29": "; the autoscaler cannot add a node",
+}
+
+
+def _besides(told: frozenset[str], sifted: Sifted) -> frozenset[str]:
+    """What the scheduler counts nodes for, as causes that hold besides: a selector that leaves nodes holds
+    nothing up."""
+    is_left = any(one.filter == "selector" and one.nodes for one in sifted.funnel.steps)
+    return told - ({"", "C8"} if is_left else {""})
 
 
 def _agrees(computed: str, told: frozenset[str], sifted: Sifted) -> bool:
@@ -438,7 +468,7 @@ def _as_told(pod: Pod, sifted: Sifted, said: Evidence, told: frozenset[str], par
         evidence=(said,),
         funnel=sifted.funnel,
         since_seconds=said.since_seconds,
-        also=tuple(known[1:]),
+        also=tuple(one for one in known[1:] if one in _besides(told, sifted)),
     )
 
 

@@ -123,7 +123,7 @@ SENTENCES = [
     ("Pod should schedule on: nodeclaim/gpu-pool-2fpk2", "waits for nodeclaim/gpu-pool-2fpk2 to join"),
     (
         "pod didn't trigger scale-up: 2 max node group size reached",
-        "the autoscaler will not help: pool at its maximum",
+        "no scale-up: its pool is at its maximum",
     ),
     ("0/4 nodes are available: cannot allocate all claims.", "no node can serve all its device claims"),
     (

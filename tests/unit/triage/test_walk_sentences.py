@@ -7,6 +7,7 @@ cause is told.
 import pytest
 
 from cockpit.model.sureness import Sureness
+from cockpit.triage.cause_found import draft, followed
 from cockpit.triage.engine import explain
 from cockpit.triage.verdict import Subject, Verdict
 from tests.triage.builders import pod_spec
@@ -227,6 +228,50 @@ def test_the_launcher_is_named_once_in_what_its_log_says(seed: int) -> None:
     found = explain(case.file.subject, view_of(case))
     assert found.cause == "E1"
     assert found.sentence.count("launcher") == 1, found.sentence
+
+
+SCALER = [
+    ("pod didn't trigger scale-up: 1 max node group size reached", "no scale-up: its pool is at its maximum"),
+    (
+        "pod triggered scale-up: [{" + "eu-west-4b-gpu-pool-h100-80gb-reserved-2" * 2 + " 2->3 (max: 4)}]",
+        "pool eu-west-4…eserved-2 grows from 2 to 3 nodes",
+    ),
+]
+
+
+@pytest.mark.parametrize(("told", "words"), SCALER)
+def test_the_shortage_goes_before_the_words_of_the_autoscaler_and_is_never_cut(told: str, words: str) -> None:
+    one = stage()
+    spec = pod_spec(gpus=8)
+    for node in one.pool(2).nodes:
+        other = one.job(one.draw.job(), spec, status={"ready": 1})
+        one.job_pod(other, spec, on=node, phase="Running", status=one.running())
+    refused = refusal(one, "0/2 nodes are available: 2 Insufficient nvidia.com/gpu.")
+    waits = one.job_pod(one.job(JOB, spec), spec, status=refused)
+    reason = "TriggeredScaleUp" if "pod triggered" in told else "NotTriggerScaleUp"
+    one.event(waits, reason, told, by="cluster-autoscaler", is_warning=False)
+    found = verdict(one)
+    assert found.sentence == f"needs 8 GPUs: all 16 GPUs on 2 nodes are allocated; {words}"
+
+
+@pytest.mark.parametrize(("length", "tail"), [(60, "; the longer one"), (90, "; short"), (98, "")])
+def test_what_follows_a_cause_is_said_as_far_as_there_is_room(length: int, tail: str) -> None:
+    found = draft("C1", "x" * length)
+    assert followed(found, "; the longer one", "; short").sentence == found.sentence + tail
+
+
+def test_room_for_some_of_the_pods_that_wait_is_told_and_a_selector_that_leaves_nodes_holds_nothing() -> None:
+    one = stage()
+    where, spec = one.pool(3), pod_spec(gpus=8)
+    other = one.job("other", spec, status={"ready": 1})
+    one.job_pod(other, spec, on=where.nodes[0], phase="Running", status=one.running())
+    made = one.job(JOB, spec, pods=4)
+    said = "0/5 nodes are available: 2 node(s) didn't match Pod's node affinity/selector, 3 Insufficient"
+    for _ in range(4):
+        one.job_pod(made, spec, status=refusal(one, f"{said} nvidia.com/gpu."))
+    found = verdict(one)
+    assert found.sentence == "4 pods need 8 GPUs each: the nodes have room for 2 of them"
+    assert (found.cause, found.also) == ("C1", ())
 
 
 def _gone(one: FixtureStage, name: str) -> Tree:
