@@ -5,20 +5,23 @@ from cockpit.model.job import JobObject, ReplicaSpec
 from cockpit.model.record import Kind
 from cockpit.model.scheduling import PodWishes, Traits
 from tests.tui.estate import GPU, NOW
-from tests.tui.why_app import WhyEstate
+from tests.tui.why_app import EstateWithPast
 
 NAMESPACE, NAME, PODS = "team-a", "llm-left", 6
 H100 = PodWishes(node_selector=(("nvidia.com/gpu.product", "NVIDIA-H100-80GB-HBM3"),))
 ASIDE = "0/1 nodes are available: 1 optimistic rejection in PostFilter."
 REFUSED = (
-    "0/38 nodes are available: 17 node(s) didn't match Pod's node affinity/selector, 21 Insufficient"
-    " nvidia.com/gpu. preemption: 0/38 nodes are available: 38 No preemption victims found for incoming pod.,"
-    f" PodGroup {NAMESPACE}/{NAME} gets rejected due to Pod {NAME}-3 is unschedulable even after PostFilter"
+    "0/38 nodes are available: 1 node(s) had untolerated taint {node.kubernetes.io/unreachable: }, 1 node(s)"
+    " were unschedulable, 17 node(s) didn't match Pod's node affinity/selector, 19 Insufficient"
+    " nvidia.com/gpu. preemption: 0/38 nodes are available: 19 No preemption victims found for incoming pod,"
+    f" 19 Preemption is not helpful for scheduling., PodGroup {NAMESPACE}/{NAME} gets rejected due to Pod"
+    f" {NAME}-3 is unschedulable even after PostFilter"
 )
 
 
-class GangEstate(WhyEstate):
-    """`team-a/llm-left` has six pods of eight H100s, and three nodes have so many free."""
+class GangEstate(EstateWithPast):
+    """`team-a/llm-left` has six pods of eight H100s, and three nodes have so many free: the scheduler
+    sets these aside for the first three members, and says of the fourth that nothing is left."""
 
     def _jobs(self) -> None:
         super()._jobs()

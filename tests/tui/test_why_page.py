@@ -116,7 +116,7 @@ async def test_an_offer_of_a_smaller_job_opens_the_form_with_it() -> None:
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, CloneScreen))
         assert isinstance(app.screen, CloneScreen)
-        assert app.screen._values["gpus"] == "4"
+        assert app.screen._values["gpus"] == "3"
         assert app.sent == []
 
 

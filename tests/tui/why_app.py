@@ -13,12 +13,11 @@ from tests.tui.estate import GPU, NOW, Estate
 PAST = 16
 
 
-class WhyEstate(Estate):
-    """The scripted estate, and `team-c/sweep-13`, whose eight pods of eight GPUs find five nodes free."""
+class EstateWithPast(Estate):
+    """The scripted estate, and jobs that ended."""
 
     def __init__(self, seed: int = 7) -> None:
         super().__init__(seed)
-        self._stuck("team-c", "sweep-13", 8, 8)
         for number in range(PAST):
             self._past(number)
 
@@ -35,6 +34,17 @@ class WhyEstate(Estate):
                 started_seconds=begun, finished_seconds=ended, conditions=(done,),
             ),
         )  # fmt: skip
+
+
+class WhyEstate(EstateWithPast):
+    """And `team-c/sweep-13`, whose three pods of eight GPUs find GPUs in pieces only: two jobs hold five on
+    each node that had eight free."""
+
+    def _jobs(self) -> None:
+        super()._jobs()
+        self._pytorchjob("team-b", "eval-7b", 4, 5, "h100")
+        self._pytorchjob("team-b", "eval-13b", 2, 5, "a100")
+        self._stuck("team-c", "sweep-13", 3, 8)
 
 
 class WhyApp(ScriptedApp):
@@ -75,8 +85,8 @@ class WhyApp(ScriptedApp):
 
 
 _SPEC = {
-    "parallelism": 8,
-    "completions": 8,
+    "parallelism": 3,
+    "completions": 3,
     "template": {
         "spec": {
             "restartPolicy": "Never",
