@@ -1,8 +1,8 @@
 """How many members find a seat when they mind each other: topology spread, (anti-)affinity among themselves.
 
 Without such wishes seats just add up. With one hard spread constraint the most is exact and the same in
-whatever order the scheduler goes. With several wishes at once it may depend on the order: then a seating is
-searched in two orders, and one that only the better order finds is marked as not sure.
+whatever order the scheduler goes. With several wishes at once it may depend on the order: where they are few
+every order is tried, else two of them; what not all of these find is marked as not sure.
 """
 
 import heapq
@@ -18,6 +18,9 @@ from cockpit.k8s.selectors import selects
 from cockpit.k8s.tolerations import untolerated
 from cockpit.model.record import Labels
 
+_MOST_ORDERS = 256
+"""So many states of a seating are looked at to try every order, among at most so many groups of nodes:"""
+_MOST_GROUPS = 16
 _STEPS = 20_000
 """Where no closed form exists, members are seated one by one, at most so many."""
 
@@ -151,6 +154,8 @@ def _seat_apart(seats: Sequence[Seats], wishes: Wishes, wanted: int) -> Seating:
     if len(keys) == 1:
         most = _most_alone(usable, keys[0]) if wishes.alone_in else _most_spread(usable, wishes.spreads[0])
         return Seating(_Table(usable, wishes).fill(min(wanted, most)), most)
+    if (walked := _Orders(usable, wishes).seating(wanted)) is not None:
+        return walked
     found = [_Table(usable, wishes, fullest=fullest).fill(_STEPS) for fullest in (False, True)]
     sums = [sum(places.values()) for places in found]
     best = max(range(2), key=lambda at: sums[at])
@@ -192,6 +197,86 @@ def _most_spread(seats: Sequence[Seats], spread: SpreadCount) -> int:
     return sum(
         min(free, max(0, lowest + spread.max_skew - counts.get(value, 0))) for value, free in room.items()
     )
+
+
+class _TooMany(Exception):
+    """There are more orders than are tried."""
+
+
+class _Orders:
+    """Every order in which a scheduler may seat members, where they are few. Several constraints together
+    hang on it: who sits first may take the only domain in which another one could have sat."""
+
+    def __init__(self, seats: Sequence[Seats], wishes: Wishes) -> None:
+        self._spreads, self._alone_in = wishes.spreads, wishes.alone_in
+        groups: dict[tuple[str | None, ...], list[str]] = {}
+        keys = (*(one.key for one in wishes.spreads), *wishes.alone_in)
+        for one in sorted(seats, key=lambda one: one.node):
+            values = tuple(one.labels.get(key) for key in keys)
+            groups.setdefault(values, []).extend([one.node] * min(one.room, _MOST_ORDERS))
+        self._values, self._nodes = list(groups), list(groups.values())
+        self._seen: dict[tuple[int, ...], tuple[int, int, int]] = {}
+
+    def seating(self, wanted: int) -> Seating | None:
+        """Where most find a seat; sure where as many do in every order. None: too many to try."""
+        taken = (0,) * len(self._values)
+        if len(taken) > _MOST_GROUPS:
+            return None
+        try:
+            fewest, most, _ = self._ends(taken)
+        except _TooMany:
+            return None
+        places: dict[str, int] = {}
+        for _ in range(min(wanted, most)):
+            at = self._seen[taken][2]
+            node = self._nodes[at][taken[at]]
+            places[node] = places.get(node, 0) + 1
+            taken = _with_one(taken, at)
+        return Seating(places, most, fewest >= min(wanted, most))
+
+    def _ends(self, taken: tuple[int, ...]) -> tuple[int, int, int]:
+        """How many sit in the end, at least and at most, and in which group the next sits for the most."""
+        known = self._seen.get(taken)
+        if known is not None:
+            return known
+        if len(self._seen) >= _MOST_ORDERS:
+            raise _TooMany
+        self._seen[taken] = known = (sum(taken), sum(taken), -1)  # counts as tried while it is
+        ends = [(*self._ends(_with_one(taken, at))[:2], at) for at in self._next(taken)]
+        if ends:
+            best = max(ends, key=lambda one: one[1])
+            known = self._seen[taken] = (min(one[0] for one in ends), best[1], best[2])
+        return known
+
+    def _next(self, taken: tuple[int, ...]) -> list[int]:
+        """Groups in which one more may sit."""
+        lonely, least = len(self._spreads), []
+        counts = [dict(one.counts) for one in self._spreads]
+        alone: set[tuple[str, str | None]] = set()
+        for values, number in zip(self._values, taken, strict=True):
+            for at, spread in enumerate(self._spreads):
+                if number and spread.counts_itself:
+                    counts[at][values[at] or ""] = counts[at].get(values[at] or "", 0) + number
+            if number:
+                alone.update(zip(self._alone_in, values[lonely:], strict=True))
+        for at, spread in enumerate(self._spreads):
+            least.append(0 if spread.has_few_domains else min(counts[at].values(), default=0))
+        found = []
+        for at, values in enumerate(self._values):
+            own = zip(self._alone_in, values[lonely:], strict=True)
+            if taken[at] >= len(self._nodes[at]) or any(one[1] is not None and one in alone for one in own):
+                continue
+            skews = (
+                counts[number].get(values[number] or "", 0) + one.counts_itself - least[number] > one.max_skew
+                for number, one in enumerate(self._spreads)
+            )
+            if not any(skews):
+                found.append(at)
+        return found
+
+
+def _with_one(taken: tuple[int, ...], at: int) -> tuple[int, ...]:
+    return (*taken[:at], taken[at] + 1, *taken[at + 1 :])
 
 
 class _Table:

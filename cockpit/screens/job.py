@@ -35,6 +35,7 @@ class JobScreen(TablePlace):
     DEFAULT_CSS = """
     JobScreen #facts { height: auto; max-height: 45%; padding: 0 1; }
     JobScreen.ranks.short #facts { max-height: 30%; }
+    JobScreen.ranks.short RunPanel { display: none; }
     JobScreen #table { height: 1fr; min-height: 4; }
     JobScreen.ranks #table { display: none; }
     JobScreen .title { height: 1; padding: 0 1; color: $text-muted; background: $surface; }

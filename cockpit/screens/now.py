@@ -58,7 +58,7 @@ class NowScreen(Place):
     """
     kinds = ("job", "node", "pod")
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings("open", "why", "acknowledge", "N", "K", *_MORE, "help", "verbs", kinds=kinds),
+        *bindings("open", "why", "acknowledge", "N", "K", *_MORE, "help", "verbs", kinds=("job", "node")),
         *bindings(*EVERYWHERE),
     ]
     place = "now"

@@ -82,9 +82,8 @@ def header(
             left.append(StatusSegment(attached.sentence, "bad", 2))
     else:
         is_page = any(one.priority == 1 for one in heading)  # what it is about goes before the fleet
-        least = 2 if is_page else 1
         told = fleet_segments(fleet(attached.store))
-        left.extend(one._replace(priority=max(one.priority, least)) for one in told)
+        left.extend(one._replace(priority=one.priority + is_page) for one in told)
     if state is not None and state.namespace:
         left.append(StatusSegment(f"namespace {state.namespace}", "info", 3))
     right: list[StatusSegment] = []
