@@ -30,12 +30,13 @@ class Way:
 
 
 NO_ROOM = "needs 4 GPUs on one node: all 2 nodes lack free GPUs"
+ROOM_FOR_TWO = "3 pods need 4 GPUs each: the nodes have room for 2 of them"
 NATIVE = Way(
     template="job",
     values={"Engine": "native"},
     says=("Binds minCount pods together or none",),
     foresees=("misses 1 of 3",),
-    why=("its group of 3 is placed whole or not at all", NO_ROOM),
+    why=(ROOM_FOR_TWO,),
     kinds="jobs,pods,podgroups.scheduling.k8s.io",
 )
 COSCHEDULING = Way(
@@ -44,7 +45,7 @@ COSCHEDULING = Way(
     says=("Binds all pods together or none", "retry now does"),
     foresees=("misses 1 of 3",),
     # the cause stands in one event of one pod, and is lost where the server folds it into an earlier one
-    why=(NO_ROOM, "needs 3 x 4 GPUs at once and was refused; waits to be tried again"),
+    why=(NO_ROOM, ROOM_FOR_TWO, "needs 3 x 4 GPUs at once and was refused; waits to be tried again"),
     kinds="jobs,pods,podgroups.scheduling.x-k8s.io",
     retries=False,
 )
