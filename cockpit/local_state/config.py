@@ -11,6 +11,13 @@ bell = true
 [keys]
 kill = "K"
 
+[prices]
+currency = "$"
+billed = "second"
+[prices.machines]
+"p5.48xlarge" = 98.32
+"Standard_ND96isr_H100_v5" = {hourly = 98.32, spot = 39.33, billed = "minute"}
+
 [context."prod-eu"]
 write = true
 namespace = "team-b"
@@ -33,6 +40,7 @@ import msgspec
 
 from cockpit.errors import BadInput
 from cockpit.model.metrics_server import NO_METRICS_SERVER, MetricsServer, in_force
+from cockpit.model.price import MachinePrice, Prices, is_currency
 
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _LABEL_KEY = re.compile(
@@ -61,6 +69,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     bell: bool = False  # ring when there is a new problem
     acknowledgements_folder: Path | None = None
     keys: tuple[tuple[str, str], ...] = ()  # action, key
+    prices: Prices = Prices()
     contexts: tuple[tuple[str, ContextSettings], ...] = ()
 
     def of_context(self, context: str) -> ContextSettings:
@@ -83,8 +92,12 @@ _PROMETHEUS: Final = (
 )
 _TOP: Final = (
     *("namespace", *_PROMETHEUS, "theme", "template-folders", "pool-labels"),
-    *("bell", "acknowledgements-folder", "keys", "context"),
+    *("bell", "acknowledgements-folder", "keys", "prices", "context"),
 )
+_PRICES: Final = ("currency", "billed", "machines")
+_PRICE: Final = ("hourly", "spot", "billed")
+_BILLED: Final = {"second": 1.0, "minute": 60.0}
+_DEAREST: Final = 1_000_000.0
 _CONTEXT: Final = ("write", "namespace", *_PROMETHEUS, "acknowledgements-folder")
 
 
@@ -130,6 +143,7 @@ def read_settings(text: str, source: str, home: Path) -> Settings:
         bell=reader.switch(tree, "bell", ""),
         acknowledgements_folder=reader.folder(tree, ""),
         keys=tuple((name, reader.text(keys, name, "keys")) for name in keys),
+        prices=_prices(reader, reader.table(tree, "prices", "")),
         contexts=tuple((name, _context(reader, contexts, name)) for name in contexts),
     )
 
@@ -143,6 +157,32 @@ def _context(reader: "_Reader", contexts: Mapping[str, Any], name: str) -> Conte
         namespace=reader.namespace(tree, section),
         prometheus=reader.prometheus(tree, section),
         acknowledgements_folder=reader.folder(tree, section),
+    )
+
+
+def _prices(reader: "_Reader", tree: Mapping[str, Any]) -> Prices:
+    reader.refuse_unknown(tree, _PRICES, "prices")
+    currency = reader.text(tree, "currency", "prices") or Prices().currency
+    if not is_currency(currency):
+        raise reader.fault("currency", "prices", f"give a sign or a code such as $ or EUR, not {currency!r}")
+    billed = reader.billed(tree, "prices", 1.0)
+    machines = reader.table(tree, "machines", "prices")
+    return Prices(
+        currency=currency,
+        machines=tuple((name, _price(reader, machines, name, billed)) for name in machines),
+    )
+
+
+def _price(reader: "_Reader", machines: Mapping[str, Any], name: str, billed: float) -> MachinePrice:
+    if not isinstance(machines[name], dict):
+        return MachinePrice(hourly=reader.money(machines, name, "prices.machines"), billed_seconds=billed)
+    section = f'prices.machines."{name}"'
+    tree = machines[name]
+    reader.refuse_unknown(tree, _PRICE, section)
+    return MachinePrice(
+        hourly=reader.money(tree, "hourly", section),
+        spot_hourly=reader.money(tree, "spot", section) if "spot" in tree else None,
+        billed_seconds=reader.billed(tree, section, billed),
     )
 
 
@@ -190,6 +230,21 @@ class _Reader:
         if not isinstance(value, bool):
             raise self.fault(key, section, "give true or false")
         return value
+
+    def money(self, tree: Mapping[str, Any], key: str, section: str) -> float:
+        value = tree.get(key)
+        if value is None:
+            raise self.fault(key, section, "give the money for an hour")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _DEAREST:
+            what = f"give money an hour from 0 to {_DEAREST:,.0f}, not {value!r}"
+            raise self.fault(key, section, what)
+        return float(value)
+
+    def billed(self, tree: Mapping[str, Any], section: str, default: float) -> float:
+        value = self.text(tree, "billed", section)
+        if value and value not in _BILLED:
+            raise self.fault("billed", section, f'give "second" or "minute", not {value!r}')
+        return _BILLED[value] if value else default
 
     def path(self, name: str) -> Path:
         return self._home / name[2:] if name.startswith("~/") else Path(name)

@@ -1,29 +1,34 @@
 """The local history: a small SQLite file for each context, 0600, bounded in rows and bytes.
 
 It holds what a later session cannot see for itself: since when a problem is there, who acknowledged it, when
-a session was open last, which nodes there were, how long jobs waited and ran. No method raises: a file that
-cannot be used costs a sentence in `note` and the feature. Methods block (a disk, a lock of another process):
-call them in a thread.
+a session was open last, which nodes there were, how long jobs waited and ran, how pools
+grew. No method raises: a file that cannot be used costs a sentence in `note` and the feature. Methods block
+(a disk, a lock of another process): call them in a thread.
 """
 
 import hashlib
 import os
 import sqlite3
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from cockpit.clean import SENTENCE, clean
 from cockpit.errors import BadInput
+from cockpit.local_state import history_rows as rows
+from cockpit.local_state import pool_history
 from cockpit.local_state.paths import make_private_folder
 from cockpit.local_state.redact import redact
 from cockpit.model.remembered import (
     Acknowledgement,
+    Growth,
     LoadSample,
     PastRun,
+    PoolSample,
     ProblemKey,
+    Reclaim,
     Remembered,
     SeenProblem,
     SessionNotes,
@@ -46,7 +51,6 @@ MOST_ROWS: Final = {
     "runs": 4_000,
 }
 MOST_NODES: Final = 20_000
-LONGEST_NAME: Final = 600
 
 _TABLES: Final = """
 CREATE TABLE problems (
@@ -139,9 +143,9 @@ class LocalHistory:
 
         def write(file: sqlite3.Connection) -> bool:
             file.execute(_TRAININGS)
-            row = (_kept(uid), at_seconds, record.decode("utf-8", "replace")[:LONGEST_TRAINING])
+            row = (rows.kept(uid), at_seconds, record.decode("utf-8", "replace")[:LONGEST_TRAINING])
             file.execute("INSERT OR REPLACE INTO trainings VALUES (?, ?, ?)", row)
-            _keep_newest(file, "trainings", "at", MOST_TRAININGS)
+            rows.keep_newest(file, "trainings", "at", MOST_TRAININGS)
             file.execute("COMMIT")
             return True
 
@@ -153,8 +157,33 @@ class LocalHistory:
         def read(file: sqlite3.Connection) -> tuple[str, ...]:
             file.execute(_TRAININGS)
             found = file.execute("SELECT record FROM trainings ORDER BY at DESC")
-            return tuple(_text(row[0], LONGEST_TRAINING) for row in found)
+            return tuple(rows.text(row[0], LONGEST_TRAINING) for row in found)
 
+        return self._use(read) or ()
+
+    def put_growth(self, growth: Growth) -> bool:
+        """Remember how long a growth took; one of the same pool and moment is replaced."""
+        return self._use(partial(pool_history.put_growth, growth=growth)) or False
+
+    def growths(self, pool_key: str = "") -> tuple[Growth, ...]:
+        """Growths of that pool, or of all pools, the newest first."""
+        return self._use(partial(pool_history.growths, pool_key=pool_key)) or ()
+
+    def put_reclaim(self, reclaim: Reclaim) -> bool:
+        """Remember what was given back."""
+        return self._use(partial(pool_history.put_reclaim, reclaim=reclaim)) or False
+
+    def reclaims(self, pool_key: str = "") -> tuple[Reclaim, ...]:
+        """What was reclaimed of that pool, or of all pools, the newest first."""
+        return self._use(partial(pool_history.reclaims, pool_key=pool_key)) or ()
+
+    def put_pool_samples(self, samples: Sequence[PoolSample]) -> bool:
+        """Remember how pools stood, once for each pool and `SAMPLE_SECONDS`."""
+        return self._use(partial(pool_history.put_samples, samples=samples)) or False
+
+    def pool_samples(self, pool_key: str, since_seconds: float = 0.0) -> tuple[PoolSample, ...]:
+        """How that pool stood since then, the oldest first."""
+        read = partial(pool_history.samples, pool_key=pool_key, since_seconds=since_seconds)
         return self._use(read) or ()
 
     def _use(self, work: Callable[[sqlite3.Connection], T]) -> T | None:
@@ -267,64 +296,44 @@ def _check(file: sqlite3.Connection) -> None:
     file.execute(f"PRAGMA user_version = {VERSION}")
 
 
-# ---- reading: what stands in a file is checked as anything from outside
-
-
-def _text(value: Any, limit: int = SENTENCE) -> str:
-    if not isinstance(value, str):
-        raise ValueError(f"no text: {type(value).__name__}")
-    return clean(value, limit)
-
-
-def _number(value: Any) -> float:
-    if not isinstance(value, int | float) or not abs(value) <= 1e15:
-        raise ValueError(f"no number: {type(value).__name__}")
-    return value
-
-
-def _some(value: Any) -> float | None:
-    return None if value is None else _number(value)
-
-
-def _count(value: Any) -> int | None:
-    return None if value is None else int(_number(value))
+# ---- reading
 
 
 def _remembered(file: sqlite3.Connection, now_seconds: float, own: int | None) -> Remembered:
-    alive = _some(file.execute("SELECT max(alive) FROM sessions WHERE id IS NOT ?", (own,)).fetchone()[0])
+    alive = rows.some(file.execute("SELECT max(alive) FROM sessions WHERE id IS NOT ?", (own,)).fetchone()[0])
     is_left = alive is not None and now_seconds - alive > ALIVE_SECONDS
-    nodes = frozenset(_text(row[0], LONGEST_NAME) for row in file.execute("SELECT name FROM nodes"))
+    nodes = frozenset(rows.text(row[0], rows.LONGEST_NAME) for row in file.execute("SELECT name FROM nodes"))
     return Remembered(
         left_seconds=alive if is_left else None,
         problems=tuple(
             SeenProblem(
-                subject_key=_text(row[0], LONGEST_NAME),
-                finding=_text(row[1], LONGEST_NAME),
-                first_seconds=_number(row[2]),
-                last_seconds=_number(row[3]),
-                resolved_seconds=_some(row[4]),
-                subject=_text(row[5], LONGEST_NAME),
-                sentence=_text(row[6]),
+                subject_key=rows.text(row[0], rows.LONGEST_NAME),
+                finding=rows.text(row[1], rows.LONGEST_NAME),
+                first_seconds=rows.number(row[2]),
+                last_seconds=rows.number(row[3]),
+                resolved_seconds=rows.some(row[4]),
+                subject=rows.text(row[5], rows.LONGEST_NAME),
+                sentence=rows.text(row[6]),
             )
             for row in file.execute("SELECT * FROM problems ORDER BY last")
         ),
         acknowledgements=tuple(
             Acknowledgement(
-                subject_key=_text(row[0], LONGEST_NAME),
-                finding=_text(row[1], LONGEST_NAME),
-                made_seconds=_number(row[2]),
-                until_seconds=_some(row[3]),
-                note=_text(row[4]),
-                who=_text(row[5], LONGEST_NAME),
-                is_bad=bool(_number(row[6])),
-                gpus=int(_number(row[7])),
-                cause=_text(row[8], LONGEST_NAME),
+                subject_key=rows.text(row[0], rows.LONGEST_NAME),
+                finding=rows.text(row[1], rows.LONGEST_NAME),
+                made_seconds=rows.number(row[2]),
+                until_seconds=rows.some(row[3]),
+                note=rows.text(row[4]),
+                who=rows.text(row[5], rows.LONGEST_NAME),
+                is_bad=bool(rows.number(row[6])),
+                gpus=int(rows.number(row[7])),
+                cause=rows.text(row[8], rows.LONGEST_NAME),
             )
             for row in file.execute("SELECT * FROM acknowledgements")
         ),
         nodes=nodes or None,
         samples=tuple(
-            LoadSample(_number(row[0]), *(_count(one) for one in row[1:]))
+            LoadSample(rows.number(row[0]), *(rows.count(one) for one in row[1:]))
             for row in file.execute("SELECT at, wanted, allocated, free, queued FROM samples ORDER BY minute")
         ),
         runs=tuple(_run(row) for row in file.execute("SELECT * FROM runs ORDER BY submitted")),
@@ -333,21 +342,17 @@ def _remembered(file: sqlite3.Connection, now_seconds: float, own: int | None) -
 
 def _run(row: tuple[Any, ...]) -> PastRun:
     return PastRun(
-        uid=_text(row[0], LONGEST_NAME),
-        shape=_text(row[1], LONGEST_NAME),
-        members=int(_number(row[2])),
-        gpus=int(_number(row[3])),
-        submitted_seconds=_number(row[4]),
-        started_seconds=_some(row[5]),
-        ran_seconds=_some(row[6]),
+        uid=rows.text(row[0], rows.LONGEST_NAME),
+        shape=rows.text(row[1], rows.LONGEST_NAME),
+        members=int(rows.number(row[2])),
+        gpus=int(rows.number(row[3])),
+        submitted_seconds=rows.number(row[4]),
+        started_seconds=rows.some(row[5]),
+        ran_seconds=rows.some(row[6]),
     )
 
 
 # ---- writing
-
-
-def _kept(text: str, limit: int = LONGEST_NAME) -> str:
-    return clean(text, limit).encode("utf-8", "replace").decode()
 
 
 def _put(file: sqlite3.Connection, notes: SessionNotes) -> None:
@@ -355,30 +360,30 @@ def _put(file: sqlite3.Connection, notes: SessionNotes) -> None:
         _PUT_PROBLEM,
         (
             (
-                *map(_kept, one.key),
+                *map(rows.kept, one.key),
                 one.first_seconds,
                 one.last_seconds,
                 one.resolved_seconds,
-                _kept(one.subject),
-                redact(_kept(one.sentence)),
+                rows.kept(one.subject),
+                redact(rows.kept(one.sentence)),
             )
             for one in notes.problems
         ),
     )
-    drop: Iterable[ProblemKey] = (tuple(map(_kept, key)) for key in notes.taken_back)  # type: ignore[misc]
+    drop: Iterable[ProblemKey] = (tuple(map(rows.kept, key)) for key in notes.taken_back)  # type: ignore[misc]
     file.executemany("DELETE FROM acknowledgements WHERE subject_key = ? AND finding = ?", drop)
     file.executemany(
         "INSERT OR REPLACE INTO acknowledgements VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             (
-                *map(_kept, one.key),
+                *map(rows.kept, one.key),
                 one.made_seconds,
                 one.until_seconds,
-                redact(_kept(one.note)),
-                _kept(one.who),
+                redact(rows.kept(one.note)),
+                rows.kept(one.who),
                 int(one.is_bad),
                 one.gpus,
-                _kept(one.cause),
+                rows.kept(one.cause),
             )
             for one in notes.acknowledged
         ),
@@ -386,8 +391,8 @@ def _put(file: sqlite3.Connection, notes: SessionNotes) -> None:
     if notes.nodes is not None:
         file.execute("DELETE FROM nodes")
         is_whole = len(notes.nodes) <= MOST_NODES  # some of them would be no answer to which came
-        rows = ((_kept(name), notes.at_seconds) for name in (sorted(notes.nodes) if is_whole else ()))
-        file.executemany("INSERT OR IGNORE INTO nodes VALUES (?, ?)", rows)
+        seen = ((rows.kept(name), notes.at_seconds) for name in (sorted(notes.nodes) if is_whole else ()))
+        file.executemany("INSERT OR IGNORE INTO nodes VALUES (?, ?)", seen)
     file.executemany(
         "INSERT OR REPLACE INTO samples VALUES (?, ?, ?, ?, ?, ?)",
         (
@@ -402,7 +407,7 @@ def _put(file: sqlite3.Connection, notes: SessionNotes) -> None:
         "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?)",
         (
             (
-                *(_kept(one.uid), _kept(one.shape), one.members, one.gpus),
+                *(rows.kept(one.uid), rows.kept(one.shape), one.members, one.gpus),
                 *(one.submitted_seconds, one.started_seconds, one.ran_seconds),
             )
             for one in notes.runs
@@ -426,17 +431,7 @@ def _prune(file: sqlite3.Connection, now_seconds: float) -> None:
     file.execute("DELETE FROM runs WHERE submitted < ?", old)
     file.execute("DELETE FROM acknowledgements WHERE until < ?", (now_seconds,))
     for table, most in MOST_ROWS.items():
-        _keep_newest(file, table, _AGE[table], most)
-
-
-def _keep_newest(file: sqlite3.Connection, table: str, order: str, most: int) -> None:
-    count = file.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
-    if count <= most:
-        return
-    bound = file.execute(
-        f"SELECT {order} FROM {table} ORDER BY {order} LIMIT 1 OFFSET ?", (count - most,)
-    ).fetchone()[0]
-    file.execute(f"DELETE FROM {table} WHERE {order} < ?", (bound,))
+        rows.keep_newest(file, table, _AGE[table], most)
 
 
 def _halve(file: sqlite3.Connection) -> None:
@@ -444,4 +439,5 @@ def _halve(file: sqlite3.Connection) -> None:
     file.execute("DELETE FROM nodes")
     for table in ("problems", "samples", "runs"):
         count = file.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
-        _keep_newest(file, table, _AGE[table], count // 2 + 1)
+        rows.keep_newest(file, table, _AGE[table], count // 2 + 1)
+    pool_history.halve(file)

@@ -49,3 +49,8 @@ class Pool(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     idle_nodes: int = 0
     is_use_known: bool = True  # False where not every pod is seen: then more may be allocated and fewer idle
     node_names: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """What its history is kept under: the owner's kind and name, so that an owner made anew finds it."""
+        return f"{self.owner_kind}/{self.owner_key}" if self.owner_kind else self.name

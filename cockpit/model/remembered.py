@@ -1,5 +1,5 @@
 """What outlives a session on this host: problems seen, acknowledgements, jobs that ended, which nodes were
-there."""
+there, how pools grew."""
 
 from typing import NamedTuple
 
@@ -65,6 +65,42 @@ class PastRun(NamedTuple):
     started_seconds: float | None
     ran_seconds: float | None
     uid: str = ""
+
+
+class Growth(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """A growth of a pool that is over. `stages` are steps of the ladder with the seconds from *asked* until
+    the last of its machines had reached them; a step that nobody could see is missing."""
+
+    pool_key: str  # `Pool.key`
+    asked_seconds: float  # epoch
+    machine_type: str = ""
+    nodes: int = 1  # machines that came
+    stages: tuple[tuple[str, float], ...] = ()
+
+    def seconds_to(self, step: str) -> float | None:
+        """Seconds from *asked* to that step; None where nobody saw it."""
+        return dict(self.stages).get(step)
+
+
+class Reclaim(NamedTuple):
+    """GPUs that were given back. `gpu_hours` None: nobody knows how long they had idled."""
+
+    pool_key: str
+    what: str  # the node or job, in a person's words
+    at_seconds: float  # epoch
+    gpu_hours: float | None = None
+
+
+class PoolSample(NamedTuple):
+    """How a pool stood at a moment; None is unknown. `demand_gpus` are those of pods that run there or wait
+    for it alone."""
+
+    pool_key: str
+    at_seconds: float
+    nodes: int | None = None
+    gpus: int | None = None
+    demand_gpus: int | None = None
+    allocated_gpus: int | None = None
 
 
 class Remembered(msgspec.Struct, frozen=True, kw_only=True):

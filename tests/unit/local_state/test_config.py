@@ -7,6 +7,7 @@ import pytest
 from cockpit.errors import BadInput
 from cockpit.local_state.config import ContextSettings, Settings, load_settings, read_settings
 from cockpit.model.metrics_server import MetricsServer
+from cockpit.model.price import Prices
 
 HOME = Path("/home/somebody")
 WHOLE = """
@@ -89,3 +90,73 @@ def test_no_file_is_no_settings_and_an_unreadable_one_is_a_sentence(tmp_path: Pa
     (tmp_path / "large.toml").write_bytes(b"#" * 300_000)
     with pytest.raises(BadInput, match="larger than"):
         load_settings(tmp_path / "large.toml")
+
+
+PRICES = """
+[prices]
+currency = "EUR"
+billed = "minute"
+[prices.machines]
+"p5.48xlarge" = 98.32
+"g5.xlarge" = {hourly = 1, spot = 0.4, billed = "second"}
+"""
+
+
+def test_prices_are_read_and_machines_without_one_stay_unknown() -> None:
+    prices = read_settings(PRICES, "c.toml", HOME).prices
+    assert prices.hourly("p5.48xlarge") == 98.32 and prices.hourly("g5.xlarge", is_spot=True) == 0.4
+    assert prices.hourly("p5.48xlarge", is_spot=True) is None, "the price on demand is not that of spot"
+    assert prices.hourly("other") is None and prices.cost("other", 2, 60) is None
+    assert prices.cost("p5.48xlarge", 2, 61) == pytest.approx(2 * 98.32 * 120 / 3_600), "per started minute"
+    assert prices.cost("g5.xlarge", 1, 60.2) == pytest.approx(61 / 3_600), "per started second"
+    assert read_settings("", "c.toml", HOME).prices == Prices()
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("prices = 3\n", "c.toml:1: prices: give a table"),
+        ('[prices]\nbilled = "hour"\n', 'c.toml:2: prices.billed: give "second" or "minute", not \'hour\''),
+        (
+            '[prices]\ncurrency = "dollars"\n',
+            "c.toml:2: prices.currency: give a sign or a code such as $ or EUR",
+        ),
+        ('[prices]\ncurrency = "\\u0007"\n', "c.toml:2: prices.currency: give one line of text"),
+        ("[prices]\nhourly = 3\n", "c.toml:2: prices.hourly: unknown key"),
+        (
+            "[prices.machines]\np5 = -1\n",
+            "c.toml:2: prices.machines.p5: give money an hour from 0 to 1,000,000, not -1",
+        ),
+        (
+            '[prices.machines]\np5 = "3"\n',
+            "prices.machines.p5: give money an hour from 0 to 1,000,000, not '3'",
+        ),
+        (
+            "[prices.machines]\np5 = nan\n",
+            "prices.machines.p5: give money an hour from 0 to 1,000,000, not nan",
+        ),
+        ("[prices.machines]\np5 = true\n", "prices.machines.p5: give money an hour"),
+        ("[prices.machines.p5]\nspot = 3\n", 'prices.machines."p5".hourly: give the money for an hour'),
+    ],
+)
+def test_prices_that_cannot_be_used_are_one_sentence(text: str, sentence: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        read_settings(text, "c.toml", HOME)
+    assert sentence in caught.value.sentence
+
+
+@pytest.mark.parametrize(
+    ("amount", "currency", "text"),
+    [
+        (64.0, "$", "$64"),
+        (0.4166, "$", "$0.42"),
+        (3.0, "$", "$3"),
+        (12.34, "€", "€12.3"),
+        (1280.4, "EUR", "1,280 EUR"),
+        (-5.0, "$", "-$5"),
+        (99.96, "$", "$100"),
+        (0.0, "$", "$0"),
+    ],
+)
+def test_money_is_short(amount: float, currency: str, text: str) -> None:
+    assert Prices(currency=currency).money(amount) == text

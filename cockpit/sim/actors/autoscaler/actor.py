@@ -11,7 +11,7 @@ from cockpit.kube.resource import MACHINE_DEPLOYMENTS, NAMESPACES, NODES, PODS, 
 from cockpit.sim.actors.autoscaler.groups import NodeGroup, groups_of, is_ready
 from cockpit.sim.actors.autoscaler.room import NodeRoom
 from cockpit.sim.actors.autoscaler.scale_down import UnneededNode, candidates, has_ended
-from cockpit.sim.actors.autoscaler.scale_up import Growth, plan, waiting
+from cockpit.sim.actors.autoscaler.scale_up import GroupGrowth, plan, waiting
 from cockpit.sim.actors.autoscaler.settings import AutoscalerSettings
 from cockpit.sim.actors.autoscaler.status_text import (
     NAME,
@@ -194,7 +194,7 @@ class Autoscaler(Actor):
                     found.setdefault((key[0], owner), pod)
         return [found[key] for key in sorted(found)]
 
-    async def _grow(self, growth: Growth) -> None:
+    async def _grow(self, growth: GroupGrowth) -> None:
         group, to = growth.group, growth.to
         text = f"setting group {group.id} size to {to} instead of {group.target} (max: {group.maximum})"
         await self._on_config_map(NORMAL, "ScaledUpGroup", f"Scale-up: {text}")

@@ -17,7 +17,7 @@ TOTAL_REACHED = "max total nodes in cluster reached"
 _LOWEST_PRIORITY = -10
 
 
-class Growth(msgspec.Struct, frozen=True):
+class GroupGrowth(msgspec.Struct, frozen=True):
     """One group grows to `to`; `pods` are those that this helps."""
 
     group: NodeGroup
@@ -28,7 +28,7 @@ class Growth(msgspec.Struct, frozen=True):
 class ScaleUpPlan(msgspec.Struct, frozen=True):
     """What a scan decides: at most one growth, and why the rest of the pods stay where they are."""
 
-    growth: Growth | None
+    growth: GroupGrowth | None
     unhelped: tuple[tuple[Tree, str], ...]
     awaiting: tuple[Tree, ...]
 
@@ -72,7 +72,7 @@ def plan(
     """
     left = _without_placeable(groups, pods, daemons, standing)
     awaiting = tuple(pod for pod in pods if pod not in left)
-    options: list[tuple[float, float, str, Growth]] = []
+    options: list[tuple[float, float, str, GroupGrowth]] = []
     reasons: dict[tuple[str, str], Counter[str]] = {_key(pod): Counter() for pod in left}
     for group in groups:
         template = _furnished(group.template, daemons)
@@ -90,7 +90,7 @@ def plan(
         main = _main_resource(helped)
         packed = pack(template, helped, most, main)
         if packed.nodes:
-            option = Growth(group, group.target + packed.nodes, packed.pods)
+            option = GroupGrowth(group, group.target + packed.nodes, packed.pods)
             cpu = sum(room_cpu(template) for _ in range(packed.nodes))
             options.append((packed.wasted, cpu, group.id, option))
     growth = min(options, key=lambda one: one[:3])[3] if options else None
