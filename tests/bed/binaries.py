@@ -100,6 +100,7 @@ def _kueue(version: str, *, is_optional: bool = False) -> Binary:
 
 _SCHEDULER_PLUGINS = "sigs.k8s.io/scheduler-plugins"
 _JOBSET = "sigs.k8s.io/jobset"
+_KARPENTER = "sigs.k8s.io/karpenter"
 
 # The order is the order of building: what the contract suite needs first, the slowest last.
 _ALL = (
@@ -140,6 +141,13 @@ _OPTIONAL = (
                 ("config/components/crd/bases/*.yaml", "config/components/webhook/manifests.yaml"),
             ),
         ),
+        is_optional=True,
+    ),
+    Binary(
+        "karpenter",
+        "karpenter",
+        f"{_KARPENTER}/kwok",  # its provider whose machines kwok plays
+        manifests=(Manifests(_KARPENTER, ("kwok/charts/crds/*.yaml", "kwok/apis/crds/*.yaml")),),
         is_optional=True,
     ),
 )

@@ -78,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     build.add_argument(
         "--all",
         action="store_true",
-        help="the optional engines, too: older Kueue and mpi-operator, scheduler-plugins, JobSet",
+        help="the optional engines, too: older Kueue and mpi-operator, scheduler-plugins, JobSet, Karpenter",
     )
     run = command("exec", "run a command inside a fresh bed, end the bed with it")
     shape(run)

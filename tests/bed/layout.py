@@ -30,9 +30,10 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "pod-groups": ("apiserver",),
     "coscheduling": ("apiserver",),
     "jobset": ("apiserver", "kcm", "scheduler", "kwok"),
+    "karpenter": ("apiserver", "kcm", "scheduler", "kwok"),
 }
 # Not in a full bed: "native" is no program but gates of the others, the rest is compiled only on request.
-OPTIONAL: frozenset[str] = frozenset({"native", "pod-groups", "coscheduling", "jobset"})
+OPTIONAL: frozenset[str] = frozenset({"native", "pod-groups", "coscheduling", "jobset", "karpenter"})
 FULL: frozenset[str] = frozenset(NEEDS) - OPTIONAL
 CONTROL_PLANE: frozenset[str] = frozenset({"etcd", "apiserver", "kcm", "scheduler"})
 # These use fixed ports, fixed paths under /etc and addresses of a local range: only in a namespace.
@@ -49,6 +50,7 @@ PROGRAM_OF: dict[str, str] = {
     "pod-groups": "sp-controller",
     "coscheduling": "sp-scheduler",
     "jobset": "jobset",
+    "karpenter": "karpenter",
 }
 # Ports that every part in need of one gets; in a namespace the first three are also answered outside.
 FORWARDED: tuple[str, ...] = ("apiserver", "exposition", "prometheus")
@@ -70,6 +72,8 @@ PORTS: tuple[str, ...] = (
     "jobset-health",
     "jobset-metrics",
     "jobset-webhook",
+    "karpenter-health",
+    "karpenter-metrics",
 )
 # Pods get addresses from the lower half of the range that is local inside the namespace.
 POD_RANGE = "10.64.0.0/17"

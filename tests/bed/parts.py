@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.bed import control_plane, controllers, engines, telemetry
+from tests.bed import control_plane, controllers, engines, karpenter, telemetry
 from tests.bed.layout import FORWARDED, Layout
 from tests.bed.part import Part
 
@@ -24,13 +24,14 @@ _DESCRIBED: dict[str, Callable[[Layout], Part]] = {
     "pod-groups": engines.pod_group_controller,
     "coscheduling": engines.coscheduling_scheduler,
     "jobset": engines.jobset,
+    "karpenter": karpenter.karpenter,
 }
 _WAVES: tuple[tuple[str, ...], ...] = (
     # kube-apiserver waits for etcd by itself.
     ("etcd", "apiserver", "gateway"),
     # What follows the first wave is set up (the CRDs, mostly) while these start: they need none of it.
     ("kcm", "scheduler", "kwok", "exposition"),
-    ("kueue", "mpi", "prometheus", "machines", "pod-groups", "coscheduling", "jobset"),
+    ("kueue", "mpi", "prometheus", "machines", "pod-groups", "coscheduling", "jobset", "karpenter"),
 )
 
 

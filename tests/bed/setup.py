@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tests.bed import engines, kueue_objects, machine_objects, people, telemetry
+from tests.bed import engines, karpenter, kueue_objects, machine_objects, people, telemetry
 from tests.bed.api import Api, ApiError, Tree
 from tests.bed.cache import BedError
 from tests.bed.layout import Layout
@@ -86,8 +86,12 @@ def _base(layout: Layout) -> None:
     if "machines" in layout.parts:
         definitions.append(machine_objects.definition())
     definitions += engines.definitions(layout)
+    if "karpenter" in layout.parts:
+        definitions += karpenter.definitions(layout)
     apply_all(api, [*people.objects(), *definitions], fresh=True)
     wait_established(api, [tree["metadata"]["name"] for tree in definitions])
+    if "karpenter" in layout.parts:
+        apply_all(api, karpenter.late_gpus(), fresh=True)
 
 
 def _kueue(layout: Layout) -> None:

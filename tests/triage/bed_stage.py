@@ -37,13 +37,17 @@ SAVED = (
         for one in (
             *("validatingwebhookconfigurations", "validatingadmissionpolicies"),
             "validatingadmissionpolicybindings",
+            *("mutatingadmissionpolicies", "mutatingadmissionpolicybindings"),
         )
     ),
     *("podgroups.scheduling.x-k8s.io", "jobsets.jobset.x-k8s.io"),
+    # The pools first: what is taken away of a pool that stays is made anew.
+    *("nodepools.karpenter.sh", "nodeclaims.karpenter.sh", "kwoknodeclasses.karpenter.kwok.sh"),
 )
 """Collections that a case keeps. Secrets are never read."""
 
 _LAST = ("nodes", "namespaces")
+_OF_KARPENTER = ("NodePool", "NodeClaim")
 
 
 class Served:
@@ -217,12 +221,12 @@ class BedStage:
                 items = [one for one in self.get(label) if one["metadata"]["uid"] not in self._before]
             stamp = self._served.stamp(label)
             found[label] = [cleaned({**stamp, **one}) for one in items]
-        # Events of nodes live in the default namespace.
+        # Events of what has no namespace live in the default one; a claim may be gone by now.
         mine = {one["metadata"]["name"] for one in found["nodes"]}
         found["events"] += [
             cleaned({**self._served.stamp("events"), **one})
             for one in self.get("events", space="default")
-            if one["involvedObject"].get("name") in mine
+            if one["involvedObject"].get("name") in mine or one["involvedObject"].get("kind") in _OF_KARPENTER
         ]
         return found
 

@@ -105,17 +105,18 @@ def ready(stage: Stage, names: Sequence[str]) -> None:
     """Until these nodes are Ready and the mark of a new node is gone from them."""
     for name in names:
 
-        def is_up(tree: Tree, name: str = name) -> bool:
-            if tree["metadata"]["name"] != name:
-                return False
-            conditions = tree["status"].get("conditions") or []
-            is_ready = any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
-            marks = tree["spec"].get("taints") or []
-            return is_ready and not any(
-                one["key"].startswith("node.kubernetes.io/not-ready") for one in marks
-            )
+        def is_its(tree: Tree, name: str = name) -> bool:
+            return tree["metadata"]["name"] == name and is_up(tree)
 
-        stage.until("nodes", is_up)
+        stage.until("nodes", is_its)
+
+
+def is_up(node: Tree) -> bool:
+    """Ready, and the mark of a new node is gone from it."""
+    conditions = node["status"].get("conditions") or []
+    is_ready = any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+    marks = node["spec"].get("taints") or []
+    return is_ready and not any(one["key"].startswith("node.kubernetes.io/not-ready") for one in marks)
 
 
 def requests(

@@ -52,14 +52,23 @@ class BedGround(NamedTuple):
     kubectl: str
 
 
+_PARTS = {
+    "kueue": "kueue",
+    "mpi-operator": "mpi",
+    "coscheduling": "coscheduling",
+    "karpenter": "karpenter",
+}
+"""Components with a version of their own -> the part of the bed."""
+
+
 def version_of(component: str, programs: Mapping[str, str]) -> str:
     """`kueue 0.15.0`: the pinned module of the program that runs, whichever generation of it that is."""
-    part = {"kueue": "kueue", "mpi-operator": "mpi", "coscheduling": "coscheduling"}.get(component)
+    part = _PARTS.get(component)
     if part is None:
         return f"{component} {KUBERNETES_VERSION.removeprefix('v')}"
     place = Path(programs[part]).parent
     binary = next(one for one in BINARIES.values() if builder.folder(one) == place)
-    module = re.escape(binary.package.partition("/cmd/")[0])
+    module = re.escape(binary.manifests[0].module)
     pinned = re.search(rf"{module} v(\S+)", (binary.module_dir / "go.mod").read_text())
     return f"{component} {pinned[1] if pinned else 'unknown'}"
 

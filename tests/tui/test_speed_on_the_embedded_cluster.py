@@ -1,28 +1,17 @@
 """The same cluster time gives the same screens, however fast it runs and whatever our own clock says."""
 
-import asyncio
 import random
-import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 from cockpit.app import AppOptions, CockpitApp
-from cockpit.attach import AttachOptions
-from cockpit.clock import ManualClock, SystemClock
-from cockpit.commands.live import attached
 from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind
-from cockpit.sim.cluster import EmbeddedCluster
 from cockpit.sim.scenarios.loading import parse
-from cockpit.sim.scenarios.schema import Scenario
-from cockpit.sim.server.run import serving
 from tests.tui.looking import lines
+from tests.tui.stepped import Ground, OurClock, ground, knows_all, until
 
 SPEEDS = (1.0, 60.0, 3_600.0)
 SIZE = (180, 40)
-SECONDS = 60.0
-START = 1_790_000_000.0
 FIRST_SECONDS = 61.5  # stamps are whole seconds: no age lies on the edge between two texts
 CHECKS = (0.0, 240.0, 700.0, 910.0)
 """Between two looks so many seconds pass in the cluster: ten minutes of waiting and of idling are over in the
@@ -49,71 +38,10 @@ steps:
 """
 
 
-class _Stepped(ManualClock):
-    """The cluster's time in a demo of a speed, stepped."""
-
-    def __init__(self, speed: float) -> None:
-        super().__init__(START)
-        self._speed = speed
-
-    def cluster_pace(self) -> float:
-        return self._speed
-
-
-class _Ours(SystemClock):
-    """The clock of a cockpit beside such a demo; what concerns connection and screen takes real time."""
-
-    def __init__(self, cluster: _Stepped) -> None:
-        super().__init__()
-        self._cluster = cluster
-
-    def now(self) -> float:
-        return START + (self._cluster.now() - START) / self._cluster.cluster_pace()
-
-
-class Ground:
-    """A cluster that moves only when told, served over HTTPS."""
-
-    def __init__(self, cluster: EmbeddedCluster, clock: _Stepped, kubeconfig: Path) -> None:
-        self.cluster = cluster
-        self.clock = clock
-        self.options = AttachOptions(kubeconfig=str(kubeconfig))
-
-
-@asynccontextmanager
-async def ground(folder: Path, scenario: Scenario, speed: float) -> AsyncIterator[Ground]:
-    """Served, and standing still."""
-    clock, rng = _Stepped(speed), random.Random(3)
-    async with serving(folder, clock, rng) as embedded:
-        cluster = EmbeddedCluster(scenario, embedded.operations, clock, rng)
-        cluster.install()
-        await cluster.exporters.start()
-        embedded.context.reroute = cluster.reroute
-        await cluster.engine.start()
-        try:
-            yield Ground(cluster, clock, embedded.kubeconfig)
-        finally:
-            await cluster.engine.stop()
-            await cluster.exporters.stop()
-
-
-async def until(what: str, holds: Callable[[], bool], seen: Callable[[], object] = lambda: "") -> None:
-    deadline = time.monotonic() + SECONDS
-    while not holds():
-        assert time.monotonic() < deadline, f"not within {SECONDS:g} s: {what}: {seen()}"
-        await asyncio.sleep(0.02)
-
-
 async def caught_up(app: CockpitApp, here: Ground) -> None:
     """Until the app knows of the cluster what somebody who has just come reads, and has new GPU samples."""
+    await knows_all(app, here, KINDS)
     store = app.attachment.store
-    async with attached(here.options, _Ours(here.clock)) as live:
-        await live.settle(KINDS, SECONDS)
-        other = live.attachment.store
-        await until(
-            "the app knows all",
-            lambda: all(dict(store.records(one)) == dict(other.records(one)) for one in KINDS),
-        )
     silent = here.cluster.exporters.silent
     app.attachment.step_away(is_away=False)
 
@@ -150,7 +78,7 @@ async def screens(app: CockpitApp, here: Ground) -> dict[str, list[str]]:
 
 async def played(folder: Path, speed: float) -> dict[str, list[str]]:
     async with ground(folder, parse(SCENARIO, "the test's scenario"), speed) as here:
-        app = CockpitApp(AppOptions(here.options), clock=_Ours(here.clock), rng=random.Random(1))
+        app = CockpitApp(AppOptions(here.options), clock=OurClock(here.clock), rng=random.Random(1))
         return await screens(app, here)
 
 

@@ -2,6 +2,7 @@
 
 from tests.triage.scripts import (
     admission,
+    autoscaling,
     further,
     gangs,
     kubelets,
@@ -15,4 +16,18 @@ from tests.triage.scripts import (
     volumes,
 )
 
-ALL = (admission, further, gangs, kubelets, native, order, others, placement, queues, rings, running, volumes)
+ALL = (
+    admission,
+    autoscaling,
+    further,
+    gangs,
+    kubelets,
+    native,
+    order,
+    others,
+    placement,
+    queues,
+    rings,
+    running,
+    volumes,
+)

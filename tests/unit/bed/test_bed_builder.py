@@ -54,7 +54,7 @@ def test_the_api_server_is_built_before_the_slow_ones() -> None:
 
 
 def test_the_optional_engines_are_built_only_when_they_are_named() -> None:
-    optional = {"kueue-0.15", "mpi-operator-0.6", "sp-scheduler", "sp-controller", "jobset"}
+    optional = {"kueue-0.15", "mpi-operator-0.6", "sp-scheduler", "sp-controller", "jobset", "karpenter"}
     assert {name for name, binary in BINARIES.items() if binary.is_optional} == optional
     assert set(REQUIRED) == set(BINARIES) - optional
     assert list(BINARIES)[: len(REQUIRED)] == list(REQUIRED)
