@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from cockpit.local_state.audit import Audit
     from cockpit.local_state.history import LocalHistory
     from cockpit.model.job import Job
+    from cockpit.model.plan import Hold
     from cockpit.triage.finding import Attention
 
 CALM_SECONDS = 0.5
@@ -387,10 +388,10 @@ class CockpitApp(SteadyApp):
     # ---- plans
 
     def planner(self) -> "FreshPlanning":
-        at_seconds = self.clock.now()
+        at_seconds, cluster_seconds = self.clock.now(), self.clock.cluster_now()
 
         def fresh(*, reads: bool = False) -> "Planning":
-            from cockpit.actions.planning import Planning
+            from cockpit.actions.planning import Planning, PoolTerms
 
             attachment = self.attachment
             if attachment.session is None:
@@ -406,9 +407,21 @@ class CockpitApp(SteadyApp):
                 self.template_folders,
                 attachment.session.server_version,
                 at_seconds,
+                PoolTerms(self._lease_namespace(attachment.context), cluster_seconds),
             )
 
         return fresh
+
+    def follow_change(self, hold: "Hold") -> None:
+        from cockpit.screens.change_in_flight import follow
+
+        work: WorkType[None] = partial(follow, self, hold)
+        self.run_worker(work, name=f"hold {hold.pool}", group=f"hold {hold.path}", exclusive=True)
+
+    def _lease_namespace(self, context: str) -> str:
+        from cockpit.actions.pool_lease import NAMESPACE
+
+        return self.options.settings.of_context(context).lease_namespace or NAMESPACE
 
     # ---- shells
 

@@ -22,7 +22,7 @@ from cockpit.actions.verbs.kinds import KINDS
 from cockpit.actions.verbs.verb import Verb
 from cockpit.clock import Clock
 from cockpit.errors import CockpitError, Refused, Unchanged
-from cockpit.model.plan import Outcome, Plan
+from cockpit.model.plan import Hold, Outcome, Plan
 from cockpit.model.session import Session
 
 What = TypeVar("What")
@@ -66,11 +66,13 @@ class Asker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What became of a verb: one outcome, and that of each where they were many."""
+    """What became of a verb: one outcome, and that of each where they were many. `hold` is what is to be kept
+    until what was begun is over."""
 
     outcome: Outcome
     results: tuple[Result, ...] = ()
     left_out: tuple[str, ...] = ()
+    hold: Hold | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,8 @@ async def carry_verb(
     session = fresh().session
     if isinstance(prepared, Single):
         outcome = await conduct(prepared.plan, prepared.again, session, audit, clock, asker=asker)
-        return None if outcome is None else Done(outcome)
+        hold = prepared.plan.hold
+        return None if outcome is None else Done(outcome, hold=hold if outcome.is_done else None)
     many = await conduct_all(prepared, session, audit, clock, asker=asker, told=told)
     if many is None:
         return None

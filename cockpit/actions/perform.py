@@ -13,6 +13,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 import msgspec
 
 from cockpit.actions.order import needs_earlier
+from cockpit.actions.pool_lease import release_call
 from cockpit.actions.refusals import explain
 from cockpit.clock import Clock
 from cockpit.errors import CockpitError, NoConnection, NotTried, Refused
@@ -70,7 +71,8 @@ async def rehearse(
 
     async def one(at: int, call: Call) -> None:
         async with slots:
-            said[at] = await _tried(call, session, perform or kube_perform())
+            one_said = await _tried(call, session, perform or kube_perform())
+            said[at] = _moved_hold(plan, call, one_said)
 
     try:
         async with asyncio.timeout(seconds):
@@ -105,6 +107,14 @@ async def _tried(call: Call, session: Session, send: Perform) -> Outcome:
     except NoConnection as error:
         return Outcome(state="failed", sentence=error.sentence)
     return Outcome(state="done", sentence="")
+
+
+def _moved_hold(plan: Plan, call: Call, said: Outcome) -> Outcome:
+    """A hold that somebody took between read and write is a newer object: it is read, and told by whom."""
+    is_taken = said.refusal is not None and said.refusal.is_taken
+    if plan.hold is None or not plan.hold.path or call is not plan.calls[0] or not is_taken:
+        return said
+    return msgspec.structs.replace(said, is_moved=True)
 
 
 def _refused(call: Call, error: Refused) -> Outcome:
@@ -242,11 +252,19 @@ class _Run:
             if one.state == "unchanged":
                 gone += 1
             elif one.state != "done":
+                one = _moved_hold(self._plan, call, one)
+                await self._give_back(number)
                 return self._end(msgspec.structs.replace(one, warnings=tuple(warnings)), number)
         if gone == len(self._plan.calls):
             sentence = f"{self._plan.calls[0].target} is already gone"
             return Outcome(state="unchanged", sentence=sentence, audit_id=self._audit_id)
         return Outcome(state="done", sentence=self._done, audit_id=self._audit_id, warnings=tuple(warnings))
+
+    async def _give_back(self, number: int) -> None:
+        """What the first call took is free again where the deed behind it was not done."""
+        hold = self._plan.hold
+        if hold is not None and hold.path and number > 1:
+            await self._noted(release_call(hold, self._clock.cluster_now()))
 
     async def _one(self, call: Call) -> Outcome:
         try:
@@ -297,13 +315,14 @@ class _Run:
 
     def _end(self, stopped: Outcome, number: int) -> Outcome:
         """The plan ended at the call with this number."""
-        total = len(self._plan.calls)
-        more = f"{number - 1} of {total} done, then: " if total > 1 else ""
+        total = len(self._plan.deeds)
+        before = number - 1 - (len(self._plan.calls) - total)
+        more = f"{before} of {total} done, then: " if total > 1 and before >= 0 else ""
         return msgspec.structs.replace(
             stopped,
             sentence=f"{more}{stopped.sentence}",
             audit_id=self._audit_id,
-            is_moved=stopped.is_moved and number == 1,
+            is_moved=stopped.is_moved and before <= 0,
         )
 
 

@@ -56,16 +56,19 @@ def same_change(shown: Plan, now: Plan) -> Plan:
 
 def same_object(shown: Plan, now: Plan) -> None:
     """Raises Refused where one of the objects is another one of the same name by now."""
-    uids = {one.path: _guard(one).get("uid") for one in shown.calls}
-    for one in now.calls:
+    uids = {one.path: _guard(one).get("uid") for one in shown.deeds}
+    for one in now.deeds:
         known, uid = uids.get(one.path), _guard(one).get("uid")
         if known and uid and known != uid:
             raise recreated(one.target or one.path)
 
 
 def means_the_same(shown: Plan, now: Plan) -> bool:
-    """True where both send the same change to the same objects, whatever their resource versions."""
-    return [_identity(one) for one in shown.calls] == [_identity(one) for one in now.calls]
+    """True where both send the same change to the same objects, whatever their resource versions.
+
+    How the hold is taken (a Lease made, or an old one taken over) is no part of it.
+    """
+    return [_identity(one) for one in shown.deeds] == [_identity(one) for one in now.deeds]
 
 
 def reads_the_same(shown: Plan, now: Plan) -> bool:
@@ -74,8 +77,8 @@ def reads_the_same(shown: Plan, now: Plan) -> bool:
 
 
 def version_of(plan: Plan) -> str:
-    """The resource version that guards the first call, "" where none does."""
-    return str(_guard(plan.calls[0]).get("resourceVersion") or "") if plan.calls else ""
+    """The resource version that guards the first deed, "" where none does."""
+    return str(_guard(plan.deeds[0]).get("resourceVersion") or "") if plan.deeds else ""
 
 
 def changes(shown: Plan, now: Plan) -> tuple[str, ...]:

@@ -21,6 +21,14 @@ from cockpit.model.session import Session
 from cockpit.model.store_reader import StoreReader
 
 
+@dataclass(frozen=True, slots=True)
+class PoolTerms:
+    """What plans about pools need besides: where Leases are, and the cluster's time when the person asked."""
+
+    lease_namespace: str = "default"
+    at_seconds: float = 0.0
+
+
 class Make(Protocol):
     """Makes the plan of one verb from what is known by now; with `reads` its object is read for it."""
 
@@ -40,6 +48,7 @@ class Planning:
     template_folders: tuple[Path, ...] = ()  # besides the built-in templates
     server_version: tuple[int, int] | None = None  # major and minor; None where the server did not say
     at_seconds: float = 0.0  # when the person asked: the same for what is shown and for what is sent
+    pools: PoolTerms = PoolTerms()
 
     @property
     def taken(self) -> frozenset[str]:

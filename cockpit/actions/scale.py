@@ -1,19 +1,31 @@
-"""Scale: the plan of `cockpit.pools`, with the command line that would do the same."""
+"""Scale: the plan of `cockpit.pools`, the hold on the pool, who would start, and the command for the same."""
+
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from cockpit.actions.planning import Planning
+from cockpit.actions.pool_lease import take
 from cockpit.actions.read import read_tree
 from cockpit.actions.shell import scale_line
 from cockpit.actions.store_overlay import record_of
+from cockpit.actions.surroundings import Needs, ask_surroundings
 from cockpit.errors import BadInput
+from cockpit.fit.surroundings import Surroundings
 from cockpit.kube.resource import Resource
+from cockpit.model.job import Job
 from cockpit.model.plan import Plan
 from cockpit.model.pool import Pool, PoolObject
 from cockpit.model.record import Kind
 from cockpit.model.session import Reader
 from cockpit.model.store_reader import StoreReader
-from cockpit.pools.index import pool_named, pool_object
+from cockpit.pools.index import gpus_per_node, pool_named, pool_object
 from cockpit.pools.plan import plan_scale
+from cockpit.triage.starters import Starters, nodes_to_come, spaces_with_claims, starters
+
+_MOST_NAMED = 4
+_MOST_SPACES = 4
+"""Namespaces whose claims are read for who would start."""
 
 
 def plan_pool_scale(pool: Pool, replicas: int, store: StoreReader, *, context: str = "") -> Plan:
@@ -22,19 +34,37 @@ def plan_pool_scale(pool: Pool, replicas: int, store: StoreReader, *, context: s
     return msgspec.structs.replace(plan, shell=scale_line(pool, replicas, context))
 
 
-async def scale_as_now(
-    session: Reader, store: StoreReader, name: str, replicas: int, *, context: str = "", reads: bool = False
-) -> Plan:
-    """The plan for the pool of that name; with `reads` on its owner as the server has it now.
+async def scale_as_now(planning: Planning, name: str, replicas: int) -> Plan:
+    """The plan for the pool of that name, with the hold that keeps other cockpits from it; with
+    `planning.reads` on its owner as the server has it now.
 
-    Raises BadInput with the reason when it may not be, Refused when the owner is gone or another one.
+    Raises BadInput with the reason when it may not be, or when another cockpit has the pool; Refused when the
+    owner is gone or another one.
     """
+    store = planning.store
     pool = pool_named(store, name)
     owner = pool_object(store, pool)
-    if not reads or owner is None:
-        return plan_pool_scale(pool, replicas, store, context=context)
-    as_read = store.with_record(Kind.POOL, await _owner_as_read(session, owner))
-    return plan_pool_scale(pool_named(as_read, name), replicas, as_read, context=context)
+    if planning.reads and owner is not None:
+        store = store.with_record(Kind.POOL, await _owner_as_read(planning.session, owner))
+        pool = pool_named(store, name)
+    plan = plan_pool_scale(pool, replicas, store, context=planning.context)
+    plan = msgspec.structs.replace(plan, expects=await _expected(planning, pool, replicas))
+    return await _held(planning, pool, replicas, plan)
+
+
+async def _held(planning: Planning, pool: Pool, replicas: int, plan: Plan) -> Plan:
+    """The same plan behind the hold of the pool."""
+    taking = await take(
+        planning.session,
+        pool,
+        namespace=planning.pools.lease_namespace,
+        now=pool.target,
+        to=replicas,
+        at_seconds=planning.pools.at_seconds,
+    )
+    calls = plan.calls if taking.call is None else (taking.call, *plan.calls)
+    warnings = (*taking.warnings, *plan.warnings)
+    return msgspec.structs.replace(plan, calls=calls, hold=taking.hold, warnings=warnings)
 
 
 async def _owner_as_read(session: Reader, owner: PoolObject) -> PoolObject:
@@ -47,6 +77,48 @@ async def _owner_as_read(session: Reader, owner: PoolObject) -> PoolObject:
     resource = Resource(group, version, plural, owner.kind, namespaced=bool(owner.namespace))
     found: PoolObject = record_of(pool_decoder(resource), tree, owner.uid, target)
     return found
+
+
+async def _expected(planning: Planning, pool: Pool, replicas: int) -> tuple[str, ...]:
+    """What a growth is good for: who would start."""
+    store, more = planning.store, replicas - (pool.target if pool.target is not None else pool.nodes_now)
+    if more <= 0:
+        return ()
+    jobs = tuple(planning.jobs.values())
+    around: dict[str, Surroundings] = {}
+    for space in spaces_with_claims(store, jobs)[:_MOST_SPACES]:
+        around[space] = await ask_surroundings(planning.session, Needs(claims_in=space))
+    nodes = nodes_to_come(store, pool, pool_object(store, pool), more, gpus_per_node(pool, store))
+    return tuple(starter_lines(starters(store, jobs, nodes, around), is_known=bool(nodes)))
+
+
+def starter_lines(found: Starters, *, is_known: bool) -> Iterator[str]:
+    """Who would start, in a line or two."""
+    if not is_known:
+        yield "who would start is not known: nothing tells what a node of this pool offers"
+        return
+    if found.jobs:
+        free = f"; {found.idle_gpus} GPUs stay free" if found.idle_gpus else ""
+        yield f"would start: {_named(found.jobs)}{free}"
+    else:
+        yield "nobody who waits now would start on them"
+    more = []
+    if found.held:
+        more.append(f"{found.held} wait{'s' * (found.held == 1)} for quota or a gate, not for nodes")
+    if found.unjudged:
+        more.append(f"{found.unjudged} cannot be judged here")
+    if more:
+        yield "not counted: " + "; ".join(more)
+
+
+def _named(jobs: Sequence[Job]) -> str:
+    shown = [f"{one.namespace}/{one.name}" + _asks(one) for one in jobs[:_MOST_NAMED]]
+    more = len(jobs) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")
+
+
+def _asks(job: Job) -> str:
+    return f" ({job.gpus_wanted} GPUs)" if job.gpus_wanted else ""
 
 
 def read_replicas(text: str) -> int:

@@ -33,7 +33,7 @@ def refuse_without_right(options: argparse.Namespace, *, may_write: bool) -> Non
 
 def plan_lines(plan: Plan, context: str = "") -> list[str]:
     """The plan as a person reads it before "yes"; `context` is the one it is for."""
-    lines = [plan.title, *(f"  {line}" for line in plan.lines)]
+    lines = [plan.title, *(f"  {line}" for line in plan.told)]
     lines += [f"  ! {warning}" for warning in plan.warnings]
     if plan.shell:
         lines.append(f"  $ {plan.shell}")

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from cockpit.actions.conduct import Intent, picking_line
-from cockpit.actions.planning import FreshPlanning, Planning
+from cockpit.actions.planning import FreshPlanning, Planning, PoolTerms
+from cockpit.actions.pool_lease import NAMESPACE
 from cockpit.actions.verbs.kinds import KINDS, TargetKind
 from cockpit.actions.verbs.registry import verb_of
 from cockpit.actions.verbs.verb import Verb
@@ -76,8 +77,10 @@ async def planner(live: Live, clock: Clock) -> FreshPlanning:
     if session is None:
         raise NoConnection(live.attachment.sentence or "the connection was lost")
     lookup = await served_lookup(session)
-    folders = tuple(settings_in_force().template_folders)
+    settings = settings_in_force()
+    folders = tuple(settings.template_folders)
     at_seconds = clock.now()  # one moment for the plan that is shown and the one that is sent
+    pools = PoolTerms(settings.of_context(session.context).lease_namespace or NAMESPACE, clock.cluster_now())
 
     def fresh(*, reads: bool = False) -> Planning:
         attachment = live.attachment
@@ -93,6 +96,7 @@ async def planner(live: Live, clock: Clock) -> FreshPlanning:
             folders,
             session.server_version,
             at_seconds,
+            pools,
         )
 
     return fresh

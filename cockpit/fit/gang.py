@@ -126,6 +126,24 @@ def starts(
     return not _notes(parts, surroundings) and shortage(store, parts, queue) is None
 
 
+def seats_for(
+    snapshot: ClusterSnapshot, parts: Sequence[Part], names: Collection[str]
+) -> tuple[tuple[Shape, str, int], ...] | None:
+    """Seats for all members on the named nodes, taken in the snapshot; None, and nothing taken, where one
+    finds none for sure."""
+    taken: list[tuple[Shape, str, int]] = []
+    for part in sorted(parts, key=lambda one: (-one.shape.gpus, -_cpu(one.shape))):
+        node_fits = fit_nodes(snapshot, part.shape, part.count, names)
+        seating = _seat(snapshot, part, node_fits)
+        if sum(seating.places.values()) < part.count or not seating.is_sure:
+            snapshot.unplace(len(taken))
+            return None
+        for node, count in seating.places.items():
+            snapshot.place(part.shape, node, count)
+            taken.append((part.shape, node, count))
+    return tuple(taken)
+
+
 def room_elsewhere(
     store: StoreReader, answer: FitAnswer, names: Collection[str], surroundings: Surroundings = UNKNOWN
 ) -> int | None:

@@ -214,12 +214,12 @@ def _more_nodes(
         count = _nodes_needed(snapshot, part, node_fits, most, Seats(name, room, snapshot.labels(name)))
         if count:
             like = snapshot.nodes[name]
-            nodes = tuple(_another(snapshot, like, number) for number in range(count))
+            nodes = tuple(another_node(snapshot, like, number) for number in range(count))
             told = f"{count} more node{'s' * (count != 1)} {words}"
             yield FitRemedy(3 + count, told, "more_nodes", like.name, nodes=nodes)
 
 
-def _another(snapshot: ClusterSnapshot, like: Node, number: int) -> Node:
+def another_node(snapshot: ClusterSnapshot, like: Node, number: int) -> Node:
     """One more such node, as it comes: empty but for what daemons ask of each."""
     name = f"{like.name} again {number}"
     labels = dict(like.labels)

@@ -60,6 +60,14 @@ class ClusterSnapshot:
         for name, each in (*shape.requests, ("pods", 1)):
             taken[name] = taken.get(name, 0) + each * count
 
+    def unplace(self, times: int) -> None:
+        """Take the last placings back."""
+        for _ in range(times):
+            shape, node, count = self.put.pop()
+            taken = self._taken[node]
+            for name, each in (*shape.requests, ("pods", 1)):
+                taken[name] -= each * count
+
     def free(self, node: Node, names: Iterable[str]) -> list[int]:
         """What is left of each resource; UNBOUNDED where a record states no amounts. May be negative."""
         offered = dict(node.allocatable)

@@ -6,6 +6,7 @@ prometheus-url = "http://prometheus.monitoring:9090"
 theme = "textual-dark"
 template-folders = ["~/jobspecs"]
 pool-labels = ["example.com/pool"]
+lease-namespace = "gpu-cockpit"
 bell = true
 
 [keys]
@@ -56,6 +57,7 @@ class ContextSettings(msgspec.Struct, frozen=True, kw_only=True):
     namespace: str = ""
     prometheus: MetricsServer = NO_METRICS_SERVER
     acknowledgements_folder: Path | None = None  # where a group shares what it knows of; None: nowhere
+    lease_namespace: str = ""  # where a change of a pool is held against other cockpits
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,6 +70,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     pool_labels: tuple[str, ...] = ()
     bell: bool = False  # ring when there is a new problem
     acknowledgements_folder: Path | None = None
+    lease_namespace: str = ""
     keys: tuple[tuple[str, str], ...] = ()  # action, key
     prices: Prices = Prices()
     contexts: tuple[tuple[str, ContextSettings], ...] = ()
@@ -80,6 +83,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             namespace=own.namespace or self.namespace,
             prometheus=in_force(own.prometheus, self.prometheus),
             acknowledgements_folder=own.acknowledgements_folder or self.acknowledgements_folder,
+            lease_namespace=own.lease_namespace or self.lease_namespace,
         )
 
 
@@ -92,13 +96,13 @@ _PROMETHEUS: Final = (
 )
 _TOP: Final = (
     *("namespace", *_PROMETHEUS, "theme", "template-folders", "pool-labels"),
-    *("bell", "acknowledgements-folder", "keys", "prices", "context"),
+    *("bell", "acknowledgements-folder", "lease-namespace", "keys", "prices", "context"),
 )
 _PRICES: Final = ("currency", "billed", "machines")
 _PRICE: Final = ("hourly", "spot", "billed")
 _BILLED: Final = {"second": 1.0, "minute": 60.0}
 _DEAREST: Final = 1_000_000.0
-_CONTEXT: Final = ("write", "namespace", *_PROMETHEUS, "acknowledgements-folder")
+_CONTEXT: Final = ("write", "namespace", *_PROMETHEUS, "acknowledgements-folder", "lease-namespace")
 
 
 def is_namespace(text: str) -> bool:
@@ -142,6 +146,7 @@ def read_settings(text: str, source: str, home: Path) -> Settings:
         pool_labels=reader.label_keys(tree),
         bell=reader.switch(tree, "bell", ""),
         acknowledgements_folder=reader.folder(tree, ""),
+        lease_namespace=reader.namespace(tree, "", "lease-namespace"),
         keys=tuple((name, reader.text(keys, name, "keys")) for name in keys),
         prices=_prices(reader, reader.table(tree, "prices", "")),
         contexts=tuple((name, _context(reader, contexts, name)) for name in contexts),
@@ -157,6 +162,7 @@ def _context(reader: "_Reader", contexts: Mapping[str, Any], name: str) -> Conte
         namespace=reader.namespace(tree, section),
         prometheus=reader.prometheus(tree, section),
         acknowledgements_folder=reader.folder(tree, section),
+        lease_namespace=reader.namespace(tree, section, "lease-namespace"),
     )
 
 
@@ -263,10 +269,10 @@ class _Reader:
             raise self.fault(key, "", "give a list of strings")
         return tuple(value)
 
-    def namespace(self, tree: Mapping[str, Any], section: str) -> str:
-        value = self.text(tree, "namespace", section)
+    def namespace(self, tree: Mapping[str, Any], section: str, key: str = "namespace") -> str:
+        value = self.text(tree, key, section)
         if value and not is_namespace(value):
-            raise self.fault("namespace", section, f"{value!r} is not a valid namespace name")
+            raise self.fault(key, section, f"{value!r} is not a valid namespace name")
         return value
 
     def prometheus(self, tree: Mapping[str, Any], section: str) -> MetricsServer:

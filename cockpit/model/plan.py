@@ -27,6 +27,21 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     for that: what was stored is compared."""
 
 
+class Hold(msgspec.Struct, frozen=True, kw_only=True):
+    """A change of a pool's size that is to be followed, and the Lease that keeps other cockpits from the pool
+    meanwhile.
+
+    The first call of its plan takes the Lease; it is renewed while the change goes on and given back at its
+    end. `path` is "" where this user may not take one.
+    """
+
+    pool: str
+    to: int  # nodes
+    path: str = ""  # of the Lease below the API server
+    target: str = ""  # "lease default/gpu-cockpit-h100-1f2e3d4c": what a person calls it
+    holder: str = ""  # user@host
+
+
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """A verb with everything that is shown before "yes"."""
 
@@ -35,12 +50,26 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     done: str = ""  # "Killed mpijob team-a/llm": what is told once it is done
     calls: tuple[Call, ...]
     lines: tuple[str, ...] = ()  # what will happen, one sentence a line
+    expects: tuple[str, ...] = ()
+    """What is foreseen: told and not confirmed, for it moves on while a person reads."""
     warnings: tuple[str, ...] = ()
     shell: str = ""  # the command line that would do the same
     is_destructive: bool = False
     is_whole: bool = False
     """The calls belong together (a gang of bare pods): all are tried dry before the first is sent, and a
     refusal of one does not keep the others from being sent."""
+    hold: Hold | None = None
+    """What the first call takes; it is given back at once where a later call is refused."""
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """All that a person reads of what will happen."""
+        return (*self.lines, *self.expects)
+
+    @property
+    def deeds(self) -> tuple[Call, ...]:
+        """The calls that do what was asked for: without the one that takes the hold."""
+        return self.calls[1:] if self.hold is not None and self.hold.path else self.calls
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from cockpit.jobs.training.shelf import RunShelf
     from cockpit.local_state.history import LocalHistory
     from cockpit.model.job import Job
+    from cockpit.model.plan import Hold
     from cockpit.triage.verdicts import Verdicts
 
 
@@ -137,6 +138,9 @@ class Changes(Protocol):
 
     def audit(self) -> "AuditLog":
         """Where what is done is noted. Raises BadInput where nothing is kept on this host."""
+
+    def follow_change(self, hold: "Hold") -> None:
+        """Keep the hold on a pool until its change is over, and tell who undid it."""
 
     def unlock(self) -> None:
         """Let changes through from now on."""

@@ -47,7 +47,7 @@ class OneNumberScreen(FormPage):
 
     def project(self) -> None:
         plan, problem = self._make()
-        lines = [problem] if plan is None else [plan.title, "", *(f"  {one}" for one in plan.lines)]
+        lines = [problem] if plan is None else [plan.title, "", *(f"  {one}" for one in plan.told)]
         if plan is not None:
             lines += [f"! {one}" for one in plan.warnings] + ["", "$ " + plan.shell]
         if lines != self._drawn:

@@ -42,7 +42,7 @@ class PlanDialog:
         first = _first((NOTHING_DONE, *changes)) if changes else []
         dialog = ConfirmDialog(
             face.title,
-            [*first, *face.lines],
+            [*first, *face.told],
             warnings=face.warnings,
             command=face.shell,
             equivalents=kubectl_lines(face, self._context)[:MOST_KUBECTL],
@@ -76,7 +76,7 @@ async def _fill(
     if not is_same:
         dialog.put(
             now.title,
-            [*_first(tried.news), *now.lines],
+            [*_first(tried.news), *now.told],
             warnings=now.warnings,
             command=now.shell,
             equivalents=kubectl_lines(now, context)[:MOST_KUBECTL],

@@ -101,6 +101,8 @@ async def _to_the_end(
     if done is None:
         return
     tell(app, done.outcome, then)
+    if done.hold is not None:
+        cockpit_of(app).follow_change(done.hold)
     if verb is not None and done.results and (not done.outcome.is_done or done.left_out):
         cockpit_of(app).open_results(verb.words.infinitive, done.results, done.left_out)
 

@@ -32,14 +32,7 @@ async def plan_to_scale(planning: "Planning", pool: "Pool", options: NodesOption
     """Set the number of nodes of the pool, on its owner as the server has it now where that was read."""
     from cockpit.actions.scale import read_replicas, scale_as_now
 
-    return await scale_as_now(
-        planning.session,
-        planning.store,
-        pool.name,
-        read_replicas(options.to),
-        context=planning.context,
-        reads=planning.reads,
-    )
+    return await scale_as_now(planning, pool.name, read_replicas(options.to))
 
 
 def _needs_to_scale(planning: "Planning", pool: "Pool") -> "tuple[Right, ...]":

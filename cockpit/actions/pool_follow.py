@@ -1,0 +1,155 @@
+"""A change of a pool's size from its call to its end: the hold is renewed, and given back when it is over.
+
+What is looked at are the tables: the size that the owner was told, and the nodes. A size that somebody else
+changes meanwhile ends it, and is told with who wrote it, for that is not seen at the time of the call.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from enum import Enum
+from typing import Any, Final, NamedTuple
+
+from cockpit.actions.perform import AuditLog, carry_out
+from cockpit.actions.pool_lease import RENEW_SECONDS, release_call, renew_call
+from cockpit.actions.read import read_tree
+from cockpit.clean import clean
+from cockpit.clock import Clock
+from cockpit.errors import BadInput, CockpitError
+from cockpit.kube.decode.times import from_text
+from cockpit.model.plan import Call, Hold, Plan
+from cockpit.model.pool import Pool, PoolObject
+from cockpit.model.session import Reader, Session
+from cockpit.model.store_reader import StoreReader
+from cockpit.pools.index import pool_named, pool_object
+
+LOOK_SECONDS: Final = 2.0
+LONGEST_SECONDS: Final = 3_600.0
+"""So long a change is followed at most; its hold lapses by itself after that."""
+_LONGEST_NAME: Final = 60
+
+
+class End(Enum):
+    """How it ended; `GOING` where it did not yet."""
+
+    GOING = "goes on"
+    REACHED = "reached"
+    SET_BACK = "set back"  # somebody else wrote another size
+    GONE = "gone"  # the pool is not there any more
+    TIMED_OUT = "timed out"
+
+
+class Standing(NamedTuple):
+    """Where a change stands: the size that the owner has by now, and the nodes that are there and whole."""
+
+    end: End
+    target: int | None = None
+    whole: int = 0
+
+
+def standing(store: StoreReader, hold: Hold, *, was_told: bool) -> Standing:
+    """`was_told`: the owner's object has been seen with the new size."""
+    try:
+        pool = pool_named(store, hold.pool)
+    except BadInput:
+        return Standing(End.GONE)
+    whole = pool.nodes_now - min(pool.nodes_now, pool.nodes_joining)
+    if pool.target not in (None, hold.to):
+        return Standing(End.SET_BACK if was_told else End.GOING, pool.target, whole)
+    is_reached = was_told and pool.nodes_now == hold.to and not pool.nodes_joining
+    return Standing(End.REACHED if is_reached else End.GOING, pool.target, whole)
+
+
+class Follower:
+    """One change in flight. `sleep` waits so many seconds."""
+
+    def __init__(
+        self,
+        hold: Hold,
+        store: Callable[[], StoreReader],
+        session: Session,
+        audit: Callable[[], AuditLog],
+        clock: Clock,
+        sleep: Callable[[float], Awaitable[None]],
+    ) -> None:
+        self._hold = hold
+        self._store = store
+        self._session = session
+        self._audit = audit
+        self._clock = clock
+        self._sleep = sleep
+        self._was_told = False
+        self._renewed = clock.monotonic()
+        self._is_ours = bool(hold.path)
+
+    async def to_the_end(
+        self, looked: Callable[[Standing], None] = lambda _standing: None, seconds: float = LONGEST_SECONDS
+    ) -> Standing:
+        """Look until it is over or `seconds` have gone; the hold is given back but where time ran out.
+
+        `looked` is called with each look.
+        """
+        begun = self._clock.monotonic()
+        while True:
+            found = self._look()
+            looked(found)
+            if found.end is not End.GOING:
+                await self._send(release_call)
+                return found
+            if self._clock.monotonic() - begun >= seconds:
+                return found._replace(end=End.TIMED_OUT)
+            if self._clock.monotonic() - self._renewed >= RENEW_SECONDS:
+                self._renewed = self._clock.monotonic()
+                await self._send(renew_call)
+            await self._sleep(LOOK_SECONDS)
+
+    def _look(self) -> Standing:
+        found = standing(self._store(), self._hold, was_told=self._was_told)
+        if not self._was_told and found.target == self._hold.to:
+            self._was_told = True
+            found = standing(self._store(), self._hold, was_told=True)
+        return found
+
+    async def _send(self, make: Callable[[Hold, float], Call]) -> None:
+        """Renew or give back; one that is not ours any more is left alone."""
+        if not self._is_ours:
+            return
+        call = make(self._hold, self._clock.cluster_now())
+        plan = Plan(verb="scale", title=f"Hold pool {self._hold.pool}", calls=(call,))
+        try:
+            outcome = await carry_out(plan, self._session, self._audit(), self._clock)
+        except CockpitError:
+            return
+        self._is_ours = outcome.state != "refused"
+
+
+async def set_back_words(session: Reader, store: StoreReader, hold: Hold, found: Standing) -> str:
+    """`NodePool h100 was set back from 4 to 2 by karpenter`: who else writes the size of the pool."""
+    by = "somebody else"
+    try:
+        pool: Pool = pool_named(store, hold.pool)
+        owner = pool_object(store, pool)
+        what = f"{owner.kind} {owner.key}" if owner is not None else f"pool {hold.pool}"
+        if owner is not None:
+            by = await _last_writer(session, owner) or by
+    except CockpitError:
+        what = f"pool {hold.pool}"
+    return (
+        f"{what} was set from {hold.to} to {found.target} by {by}:"
+        " two decide this size; agree on one, then scale again"
+    )
+
+
+async def _last_writer(session: Reader, owner: PoolObject) -> str:
+    """Who wrote its spec last, as the object's managed fields tell."""
+    tree = await read_tree(session, f"{owner.resource_path}/{owner.name}", owner.key)
+    entries = tree["metadata"].get("managedFields")
+    found: list[tuple[float, str]] = []
+    for one in entries if isinstance(entries, list) else ():
+        if isinstance(one, Mapping) and _writes_spec(one):
+            at_seconds = from_text(str(one.get("time") or "")) or 0.0
+            found.append((at_seconds, clean(str(one.get("manager") or ""), _LONGEST_NAME)))
+    return max(found)[1] if found else ""
+
+
+def _writes_spec(entry: Mapping[str, Any]) -> bool:
+    fields = entry.get("fieldsV1")
+    return isinstance(fields, Mapping) and "f:spec" in fields

@@ -1,0 +1,173 @@
+"""One change of a pool's size in flight, held by a Lease that every cockpit of the cluster reads.
+
+Whoever begins a change takes the pool's Lease first, by its resource version, so of two who begin at once one
+is refused. It is renewed while the change goes on (`pool_follow`), given back at its end, and free for others
+where it was not renewed for its duration. Without the right to it a change is planned all the same, and says
+that another cockpit cannot be excluded.
+"""
+
+import hashlib
+import re
+from datetime import UTC, datetime
+from typing import Final, NamedTuple
+
+from cockpit.errors import BadInput, Refused
+from cockpit.kube.access import read_verdict
+from cockpit.kube.decode.leases import CHANGE, lease_record
+from cockpit.kube.resource import Resource
+from cockpit.local_state.audit import local_user
+from cockpit.model.lease import Lease
+from cockpit.model.plan import Call, Hold
+from cockpit.model.pool import Pool
+from cockpit.model.right import Permission, Right, cannot
+from cockpit.model.session import Session
+
+LEASES: Final = Resource("coordination.k8s.io", "v1", "leases", "Lease", namespaced=True)
+NAMESPACE: Final = "default"
+"""Where the Leases are unless the configuration says otherwise: it is there in every cluster."""
+LEASE_SECONDS: Final = 600
+"""Unrenewed it lapses after so long: about what a machine takes to come, for a command that does not wait."""
+RENEW_SECONDS: Final = LEASE_SECONDS / 3
+_MERGE: Final = "application/merge-patch+json"
+_JSON_PATCH: Final = "application/json-patch+json"
+_NOT_SAFE: Final = re.compile(r"[^a-z0-9]+")
+_LONGEST_SLUG: Final = 40
+
+
+class Taking(NamedTuple):
+    """How the pool is taken: the call, None where it cannot be, and why."""
+
+    call: Call | None
+    hold: Hold
+    warnings: tuple[str, ...] = ()
+
+
+def lease_name(pool: Pool) -> str:
+    """A name that is the same in every cockpit, allowed for an object, and the pool's alone."""
+    own = f"{pool.owner_kind}/{pool.owner_key or pool.name}"
+    slug = _NOT_SAFE.sub("-", pool.name.lower())[:_LONGEST_SLUG].strip("-") or "pool"
+    return f"gpu-cockpit-{slug}-{hashlib.sha256(own.encode()).hexdigest()[:8]}"
+
+
+async def take(
+    session: Session, pool: Pool, *, namespace: str, now: int | None, to: int, at_seconds: float
+) -> Taking:
+    """How to take the pool for a change from `now` to `to` nodes, at the cluster's time `at_seconds`.
+
+    Raises BadInput where another cockpit has it, NoConnection.
+    """
+    name, who = lease_name(pool), local_user() or session.user or "somebody"
+    hold = Hold(
+        pool=pool.name,
+        to=to,
+        path=LEASES.path(namespace, name),
+        target=f"lease {namespace}/{name}",
+        holder=who,
+    )
+    answer = await session.request("GET", hold.path)
+    if answer.status == 403:
+        return _unheld(hold, cannot(Right("get", LEASES.group, LEASES.plural, "", namespace)))
+    tree = answer.json() if answer.status == 200 else None
+    if answer.status != 404 and not (isinstance(tree, dict) and tree.get("metadata")):
+        return _unheld(hold, f"{hold.target} cannot be read")
+    found = None if tree is None else lease_record(tree)
+    is_held = found is not None and found.is_held(at_seconds)
+    if found is not None and is_held and found.holder != who:
+        raise BadInput(_taken(pool, found))
+    verb = "create" if found is None else "patch"
+    lacks = await _lacks(session, Right(verb, LEASES.group, LEASES.plural, "", namespace))
+    if lacks:
+        return _unheld(hold, lacks)
+    change = f"from {'?' if now is None else now} to {to} nodes"
+    if found is None:
+        return Taking(_create(hold, namespace, name, change, at_seconds), hold)
+    own = f"your change {found.change} is in flight: this replaces it"
+    return Taking(_seize(hold, found, change, at_seconds), hold, (own,) if is_held else ())
+
+
+def _unheld(hold: Hold, why: str) -> Taking:
+    free = Hold(pool=hold.pool, to=hold.to)
+    return Taking(None, free, (f"another cockpit that changes this pool cannot be excluded: {why}",))
+
+
+async def _lacks(session: Session, right: Right) -> str:
+    """Why the Lease cannot be written, "" where it can."""
+    try:
+        verdict = await read_verdict(session, right)  # type: ignore[arg-type]  # asks by `request` alone
+    except Refused as error:
+        return error.sentence
+    if verdict is Permission.ALLOWED:
+        return ""
+    return cannot(right) if verdict is Permission.DENIED else f"whether you may {right.words} is not known"
+
+
+def _taken(pool: Pool, lease: Lease) -> str:
+    since = f" since {clock_words(lease.acquired_seconds)}" if lease.acquired_seconds else ""
+    change = f" ({lease.change})" if lease.change else ""
+    lapses = lease.lapses_seconds()
+    until = f", or until {clock_words(lapses)} when its hold lapses" if lapses is not None else ""
+    return (
+        f"pool {pool.name} is being changed by {lease.holder}{since}{change}: wait until that is done{until}"
+    )
+
+
+def clock_words(seconds: float) -> str:
+    """`14:02:10 UTC`."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%H:%M:%S UTC")
+
+
+def micro_time(seconds: float) -> str:
+    """A moment as the API server writes a MicroTime."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _spec(hold: Hold, at_seconds: float, transitions: int) -> dict[str, object]:
+    now = micro_time(at_seconds)
+    return {
+        "holderIdentity": hold.holder,
+        "leaseDurationSeconds": LEASE_SECONDS,
+        "acquireTime": now,
+        "renewTime": now,
+        "leaseTransitions": transitions,
+    }
+
+
+def _create(hold: Hold, namespace: str, name: str, change: str, at_seconds: float) -> Call:
+    body = {
+        "apiVersion": LEASES.api_version,
+        "kind": LEASES.kind,
+        "metadata": {"name": name, "namespace": namespace, "annotations": {CHANGE: change}},
+        "spec": _spec(hold, at_seconds, 0),
+    }
+    return Call(method="POST", path=LEASES.path(namespace), body=body, target=hold.target)
+
+
+def _seize(hold: Hold, lease: Lease, change: str, at_seconds: float) -> Call:
+    guard = {"uid": lease.uid, "resourceVersion": lease.resource_version}
+    body = {
+        "metadata": {**guard, "annotations": {CHANGE: change}},
+        "spec": _spec(hold, at_seconds, lease.transitions + (lease.holder != hold.holder)),
+    }
+    return Call(method="PATCH", path=hold.path, body=body, content_type=_MERGE, target=hold.target)
+
+
+def renew_call(hold: Hold, at_seconds: float) -> Call:
+    """Keep it; refused where somebody else has it by now."""
+    return _own(hold, {"op": "replace", "path": "/spec/renewTime", "value": micro_time(at_seconds)})
+
+
+def release_call(hold: Hold, at_seconds: float) -> Call:
+    """Give it back; refused where somebody else has it by now."""
+    return _own(
+        hold,
+        {"op": "remove", "path": "/spec/holderIdentity"},
+        {"op": "replace", "path": "/spec/renewTime", "value": micro_time(at_seconds)},
+        {"op": "replace", "path": "/spec/leaseDurationSeconds", "value": 1},
+    )
+
+
+def _own(hold: Hold, *operations: dict[str, object]) -> Call:
+    test = {"op": "test", "path": "/spec/holderIdentity", "value": hold.holder}
+    return Call(
+        method="PATCH", path=hold.path, body=[test, *operations], content_type=_JSON_PATCH, target=hold.target
+    )

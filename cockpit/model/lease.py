@@ -1,0 +1,26 @@
+"""Leases: who holds what, and how long without a word."""
+
+import msgspec
+
+
+class Lease(msgspec.Struct, frozen=True, kw_only=True):
+    """A Lease of coordination.k8s.io. Times are epoch seconds, None where it does not say."""
+
+    uid: str
+    resource_version: str
+    holder: str = ""  # "" where nobody holds it
+    acquired_seconds: float | None = None
+    renewed_seconds: float | None = None
+    duration_seconds: int = 0
+    transitions: int = 0
+    change: str = ""  # what its holder says it is for: "from 2 to 4 nodes"
+
+    def lapses_seconds(self) -> float | None:
+        """When it is free unless it is renewed; None where it does not say."""
+        return None if self.renewed_seconds is None else self.renewed_seconds + self.duration_seconds
+
+    def is_held(self, now_seconds: float) -> bool:
+        """Whether somebody has it. One that says nothing of its time is not held: nobody would ever give it
+        back."""
+        lapses = self.lapses_seconds()
+        return bool(self.holder) and lapses is not None and now_seconds < lapses

@@ -1,0 +1,169 @@
+"""Who of those that wait would start on nodes that are not there yet.
+
+The scheduler's order is imitated: higher priority first, then who waited longer. Each takes its seats before
+the next is tried, first on what is free now: whoever fits there starts without the new nodes. What only the
+scheduler can place (topology spread, devices by claim) is not judged.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+
+from cockpit.fit.gang import seats_for
+from cockpit.fit.remedies import another_node
+from cockpit.fit.shape import Part
+from cockpit.fit.snapshot import ClusterSnapshot
+from cockpit.fit.surroundings import UNKNOWN, Surroundings
+from cockpit.fit.what_if import changed_store
+from cockpit.k8s import labels as well_known
+from cockpit.model.job import Job, JobState
+from cockpit.model.node import Node
+from cockpit.model.pod import DEFAULT_SCHEDULERS, Pod
+from cockpit.model.pool import Pool, PoolObject
+from cockpit.model.record import Condition, Kind
+from cockpit.model.store_reader import StoreReader
+from cockpit.triage.pod_shape import shape_of_pod
+
+MOST_TRIED: Final = 60
+"""So many of those that wait are tried; on more a person does not look before "yes"."""
+_USUAL_RESOURCE: Final = "nvidia.com/gpu"
+
+
+class Starters(NamedTuple):
+    """`jobs` would start, first come first; `gpus` they take of the new nodes, `idle_gpus` would stay free.
+    `held` wait for quota or a gate, `unjudged` were not tried."""
+
+    jobs: tuple[Job, ...] = ()
+    gpus: int = 0
+    idle_gpus: int = 0
+    held: int = 0
+    unjudged: int = 0
+
+
+def nodes_to_come(
+    store: StoreReader, pool: Pool, owner: PoolObject | None, count: int, gpus_each: int | None
+) -> tuple[Node, ...]:
+    """`count` nodes as the pool would bring them: like its newest that has its GPUs, else as the template of
+    its owner promises. () where neither tells."""
+    names = frozenset(pool.node_names)
+    members: list[Node] = [one for one in store.records(Kind.NODE).values() if one.name in names]
+    staying = (one for one in members if one.deleting_seconds is None)
+    whole = [one for one in staying if one.gpu_allocatable or not gpus_each]
+    if whole:
+        like = max(whole, key=lambda one: (one.ready == "True", one.created_seconds or 0.0, one.name))
+        snapshot = ClusterSnapshot(store)
+        return tuple(another_node(snapshot, like, number) for number in range(count))
+    if owner is None or not gpus_each:
+        return ()
+    return tuple(_of_template(owner, gpus_each, number) for number in range(count))
+
+
+def _of_template(owner: PoolObject, gpus: int, number: int) -> Node:
+    name = f"{owner.name} to come {number}"
+    labels = {**dict(owner.template_labels), well_known.HOSTNAME: name}
+    return Node(
+        uid=name,
+        name=name,
+        labels=tuple(sorted(labels.items())),
+        conditions=(Condition("Ready", "True"),),
+        gpu_resource=_USUAL_RESOURCE,
+        gpu_capacity=gpus,
+        gpu_allocatable=gpus,
+        instance_type=owner.instance_type,
+        zone=labels.get(well_known.ZONE, ""),
+    )
+
+
+def starters(
+    store: StoreReader,
+    jobs: Iterable[Job],
+    nodes: Sequence[Node],
+    around: Mapping[str, Surroundings] | None = None,
+) -> Starters:
+    """Who would start once these nodes are there. `around` by namespace: claims and volumes, where read."""
+    found, held = _waiting(store, jobs)
+    if not nodes:
+        return Starters((), 0, 0, held, len(found))
+    snapshot = ClusterSnapshot(changed_store(store, [(Kind.NODE, one) for one in nodes]))
+    news = {one.name for one in nodes}
+    olds = snapshot.nodes.keys() - news
+    begun: list[Job] = []
+    taken = unjudged = 0
+    for job, pods in found[:MOST_TRIED]:
+        parts = parts_of(pods)
+        space = (around or {}).get(job.namespace, UNKNOWN)
+        if parts is None or (space.claims is None and any(one.shape.claims for one in parts)):
+            unjudged += 1
+            continue
+        snapshot.around = space
+        if seats_for(snapshot, parts, olds) is not None:
+            continue
+        places = seats_for(snapshot, parts, snapshot.nodes.keys())
+        if places is not None:
+            begun.append(job)
+            taken += sum(shape.gpus * count for shape, node, count in places if node in news)
+    every = sum(_gpus(one) for one in nodes)
+    left = len(found[MOST_TRIED:])
+    return Starters(tuple(begun), taken, max(0, every - taken), held, unjudged + left)
+
+
+def spaces_with_claims(store: StoreReader, jobs: Iterable[Job]) -> tuple[str, ...]:
+    """Namespaces of those that wait and have volumes, whoever comes first at the front."""
+    found, _ = _waiting(store, jobs)
+    spaces = (job.namespace for job, pods in found[:MOST_TRIED] if any(one.traits.claims for one in pods))
+    return tuple(dict.fromkeys(spaces))
+
+
+def _gpus(node: Node) -> int:
+    return node.gpu_allocatable or 0
+
+
+def _waiting(store: StoreReader, jobs: Iterable[Job]) -> tuple[list[tuple[Job, tuple[Pod, ...]]], int]:
+    """Those whose pods have no node, in the scheduler's order; and how many are held by something else."""
+    found: list[tuple[Job, tuple[Pod, ...]]] = []
+    held = 0
+    for job in jobs:
+        if job.state in JobState.ENDED or job.state == JobState.FINISHING:
+            continue
+        pods = tuple(_unbound(store, job))
+        if not pods:
+            held += job.state == JobState.QUEUED and not job.pod_uids
+        elif any(one.is_gated for one in pods):
+            held += 1
+        elif any(one.asks_for_gpus for one in pods):
+            found.append((job, pods))
+    found.sort(key=lambda pair: (-_priority(pair[1]), _since(pair[1]), pair[0].key))
+    return found, held
+
+
+def _unbound(store: StoreReader, job: Job) -> Iterator[Pod]:
+    for uid in job.pod_uids:
+        pod: Pod | None = store.get(Kind.POD, uid)
+        if pod is not None and not pod.node and not pod.is_finished and pod.deleting_seconds is None:
+            yield pod
+
+
+def _priority(pods: Sequence[Pod]) -> int:
+    return max(one.priority or 0 for one in pods)
+
+
+def _since(pods: Sequence[Pod]) -> float:
+    return min(one.created_seconds or 0.0 for one in pods)
+
+
+def parts_of(pods: Sequence[Pod]) -> tuple[Part, ...] | None:
+    """What pods without a node ask for together; None where only the scheduler can place one of them."""
+    counts: dict[tuple[str, object], int] = {}
+    for pod in pods:
+        wishes = pod.traits.wishes
+        is_others = pod.scheduler not in DEFAULT_SCHEDULERS and pod.scheduled != "False"
+        by_claim = wishes.device_claims or wishes.claim_templates or pod.has_unknown_gpus
+        if wishes.spreads or by_claim or is_others:
+            return None
+        shape = shape_of_pod(pod)
+        minds = shape.keeps_away or shape.near
+        alike = shape if minds else msgspec.structs.replace(shape, labels=())
+        key = (pod.role or "pod", alike)
+        counts[key] = counts.get(key, 0) + 1
+    return tuple(Part(role, count, shape) for (role, shape), count in counts.items())  # type: ignore[arg-type]
