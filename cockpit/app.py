@@ -413,10 +413,27 @@ class CockpitApp(SteadyApp):
         return fresh
 
     def follow_change(self, hold: "Hold") -> None:
-        from cockpit.screens.change_in_flight import follow
+        work: WorkType[None] = partial(self._follow_change, hold)
+        self.run_worker(work, name=f"hold {hold.pool}", group=f"hold {hold.pool}", exclusive=True)
 
-        work: WorkType[None] = partial(follow, self, hold)
-        self.run_worker(work, name=f"hold {hold.pool}", group=f"hold {hold.path}", exclusive=True)
+    async def _follow_change(self, hold: "Hold") -> None:
+        from cockpit.actions.pool_follow import Follower, bad_end
+
+        attachment = self.attachment
+        session = attachment.session
+        if session is None:
+            return
+        follower = Follower(
+            hold,
+            lambda: attachment.store,
+            session,
+            audit=self.audit,
+            clock=self.clock,
+            sleep=asyncio.sleep,
+        )
+        told = await bad_end(await follower.to_the_end(), hold, session, attachment.store)
+        if told:
+            self.notify(told, severity="error", markup=False, timeout=30)
 
     def _lease_namespace(self, context: str) -> str:
         from cockpit.actions.pool_lease import NAMESPACE

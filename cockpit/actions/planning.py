@@ -23,10 +23,12 @@ from cockpit.model.store_reader import StoreReader
 
 @dataclass(frozen=True, slots=True)
 class PoolTerms:
-    """What plans about pools need besides: where Leases are, and the cluster's time when the person asked."""
+    """What plans about pools need besides: where Leases are, who takes them (user@host, "" for whoever sits
+    here), and the cluster's time when the person asked."""
 
     lease_namespace: str = "default"
     at_seconds: float = 0.0
+    holder: str = ""
 
 
 class Make(Protocol):

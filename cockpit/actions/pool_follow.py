@@ -25,6 +25,8 @@ LOOK_SECONDS: Final = 2.0
 LONGEST_SECONDS: Final = 3_600.0
 """So long a change is followed at most; its hold lapses by itself after that."""
 _LONGEST_NAME: Final = 60
+_SIZES: Final = ("f:replicas", "f:targetNodes")
+"""Where an owner's object states its size."""
 
 
 class End(Enum):
@@ -66,6 +68,7 @@ class Follower:
         hold: Hold,
         store: Callable[[], StoreReader],
         session: Session,
+        *,
         audit: Callable[[], AuditLog],
         clock: Clock,
         sleep: Callable[[float], Awaitable[None]],
@@ -121,6 +124,13 @@ class Follower:
         self._is_ours = outcome.state != "refused"
 
 
+async def bad_end(found: Standing, hold: Hold, session: Reader, store: StoreReader) -> str:
+    """Why it did not come to what was asked for, "" where it did or goes on. Raises NoConnection."""
+    if found.end is End.SET_BACK:
+        return await set_back_words(session, store, hold, found)
+    return f"pool {hold.pool} is gone" if found.end is End.GONE else ""
+
+
 async def set_back_words(session: Reader, store: StoreReader, hold: Hold, found: Standing) -> str:
     """`NodePool h100 was set back from 4 to 2 by karpenter`: who else writes the size of the pool."""
     by = "somebody else"
@@ -139,17 +149,18 @@ async def set_back_words(session: Reader, store: StoreReader, hold: Hold, found:
 
 
 async def _last_writer(session: Reader, owner: PoolObject) -> str:
-    """Who wrote its spec last, as the object's managed fields tell."""
+    """Who wrote its size last, as the object's managed fields tell: who wrote it before has it no more."""
     tree = await read_tree(session, f"{owner.resource_path}/{owner.name}", owner.key)
     entries = tree["metadata"].get("managedFields")
     found: list[tuple[float, str]] = []
     for one in entries if isinstance(entries, list) else ():
-        if isinstance(one, Mapping) and _writes_spec(one):
+        if isinstance(one, Mapping) and _writes_size(one):
             at_seconds = from_text(str(one.get("time") or "")) or 0.0
             found.append((at_seconds, clean(str(one.get("manager") or ""), _LONGEST_NAME)))
     return max(found)[1] if found else ""
 
 
-def _writes_spec(entry: Mapping[str, Any]) -> bool:
+def _writes_size(entry: Mapping[str, Any]) -> bool:
     fields = entry.get("fieldsV1")
-    return isinstance(fields, Mapping) and "f:spec" in fields
+    spec = fields.get("f:spec") if isinstance(fields, Mapping) else None
+    return isinstance(spec, Mapping) and any(one in spec for one in _SIZES)

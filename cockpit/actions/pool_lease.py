@@ -11,6 +11,7 @@ import re
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
+from cockpit.actions.planning import PoolTerms
 from cockpit.errors import BadInput, Refused
 from cockpit.kube.access import read_verdict
 from cockpit.kube.decode.leases import CHANGE, lease_record
@@ -44,19 +45,17 @@ class Taking(NamedTuple):
 
 def lease_name(pool: Pool) -> str:
     """A name that is the same in every cockpit, allowed for an object, and the pool's alone."""
-    own = f"{pool.owner_kind}/{pool.owner_key or pool.name}"
     slug = _NOT_SAFE.sub("-", pool.name.lower())[:_LONGEST_SLUG].strip("-") or "pool"
-    return f"gpu-cockpit-{slug}-{hashlib.sha256(own.encode()).hexdigest()[:8]}"
+    return f"gpu-cockpit-{slug}-{hashlib.sha256(pool.key.encode()).hexdigest()[:8]}"
 
 
-async def take(
-    session: Session, pool: Pool, *, namespace: str, now: int | None, to: int, at_seconds: float
-) -> Taking:
-    """How to take the pool for a change from `now` to `to` nodes, at the cluster's time `at_seconds`.
+async def take(session: Session, pool: Pool, terms: PoolTerms, *, now: int | None, to: int) -> Taking:
+    """How to take the pool for a change from `now` to `to` nodes.
 
     Raises BadInput where another cockpit has it, NoConnection.
     """
-    name, who = lease_name(pool), local_user() or session.user or "somebody"
+    name, namespace, at_seconds = lease_name(pool), terms.lease_namespace, terms.at_seconds
+    who = terms.holder or local_user() or session.user or "somebody"
     hold = Hold(
         pool=pool.name,
         to=to,
@@ -71,8 +70,8 @@ async def take(
     if answer.status != 404 and not (isinstance(tree, dict) and tree.get("metadata")):
         return _unheld(hold, f"{hold.target} cannot be read")
     found = None if tree is None else lease_record(tree)
-    is_held = found is not None and found.is_held(at_seconds)
-    if found is not None and is_held and found.holder != who:
+    is_taken = found is not None and found.is_in_force(at_seconds)
+    if found is not None and is_taken and found.holder != who:
         raise BadInput(_taken(pool, found))
     verb = "create" if found is None else "patch"
     lacks = await _lacks(session, Right(verb, LEASES.group, LEASES.plural, "", namespace))
@@ -82,7 +81,7 @@ async def take(
     if found is None:
         return Taking(_create(hold, namespace, name, change, at_seconds), hold)
     own = f"your change {found.change} is in flight: this replaces it"
-    return Taking(_seize(hold, found, change, at_seconds), hold, (own,) if is_held else ())
+    return Taking(_seize(hold, found, change, at_seconds), hold, (own,) if is_taken else ())
 
 
 def _unheld(hold: Hold, why: str) -> Taking:

@@ -57,10 +57,9 @@ async def _held(planning: Planning, pool: Pool, replicas: int, plan: Plan) -> Pl
     taking = await take(
         planning.session,
         pool,
-        namespace=planning.pools.lease_namespace,
+        planning.pools,
         now=pool.target,
         to=replicas,
-        at_seconds=planning.pools.at_seconds,
     )
     calls = plan.calls if taking.call is None else (taking.call, *plan.calls)
     warnings = (*taking.warnings, *plan.warnings)

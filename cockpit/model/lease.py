@@ -19,7 +19,7 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True):
         """When it is free unless it is renewed; None where it does not say."""
         return None if self.renewed_seconds is None else self.renewed_seconds + self.duration_seconds
 
-    def is_held(self, now_seconds: float) -> bool:
+    def is_in_force(self, now_seconds: float) -> bool:
         """Whether somebody has it. One that says nothing of its time is not held: nobody would ever give it
         back."""
         lapses = self.lapses_seconds()

@@ -183,7 +183,8 @@ def scaling_a_pool(session: Busy) -> Make:
     store = pool_store([node("n1", pool="h100")], pools=[deployment(replicas=1)])
 
     async def make(*, reads: bool = False) -> Plan:
-        return await scale_as_now(session, store, "h100", 3, reads=reads)
+        planning = Planning(store, session, lambda *_: None, "prod", reads=reads)
+        return await scale_as_now(planning, "h100", 3)
 
     return make
 

@@ -78,10 +78,12 @@ async def test_one_that_was_made_anew_after_a_refusal_is_not_touched_either() ->
         shown = await make()
         read = cluster.request
 
-        async def swapped(method: str, path: str, cluster: Busy = cluster, read: Any = read) -> Any:
-            if cluster.sent:
+        async def swapped(
+            method: str, path: str, cluster: Busy = cluster, read: Any = read, **more: Any
+        ) -> Any:
+            if cluster.sent and path in cluster.objects:
                 cluster.objects[path]["metadata"]["uid"] = "uid-of-another"
-            return await read(method, path)
+            return await read(method, path, **more)
 
         cluster.request = swapped  # type: ignore[method-assign]
         with pytest.raises(CockpitError, match="was deleted and recreated; refresh and retry"):
