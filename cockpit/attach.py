@@ -18,6 +18,8 @@ from cockpit.model.batch import Batch, Phase, StreamStatus
 from cockpit.model.metrics_server import NO_METRICS_SERVER, MetricsServer
 from cockpit.model.record import Kind
 from cockpit.model.trust import Trust
+from cockpit.model.watched import Watched
+from cockpit.pools import registry as pool_owners
 from cockpit.steady import Note, Sleep, Tell, Work, kept_up
 from cockpit.store.store import Store
 from cockpit.store.trends import Trends
@@ -332,7 +334,7 @@ class Attachment:
                 self.sink,
                 clock=self.clock,
                 rng=self._rng,
-                engines=registry.watched(),
+                watched=watched_kinds(),
                 namespace=self.scope,
                 keep_up=self._keep_up,
             ).run()
@@ -442,6 +444,11 @@ class Attachment:
     def _set(self, link: Link, sentence: str) -> None:
         self.link, self.sentence = link, sentence
         self._changed()
+
+
+def watched_kinds() -> tuple[Watched, ...]:
+    """What is watched besides the kinds that every cluster has: for queueing engines and for pool owners."""
+    return (*registry.watched(), *pool_owners.watched())
 
 
 def _say_nothing(sentence: str) -> None:

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from cockpit.actions.surroundings import BUDGETS, CLAIMS, CLASSES, PRIORITIES, VOLUMES
 from cockpit.actions.verdict_reads import ACCOUNTS, MAPS, QUOTAS
-from cockpit.attach import Attachment
+from cockpit.attach import Attachment, watched_kinds
 from cockpit.errors import Refused
 from cockpit.gangs import registry
-from cockpit.kube.feed import CORE, CUSTOM, POOL_KINDS
+from cockpit.kube.feed import CORE, CUSTOM
 from cockpit.kube.objects import list_trees
 from cockpit.kube.resource import EVENTS, Resource
 from cockpit.local_state.redact_objects import Redaction
@@ -102,8 +102,8 @@ def _asked(attachment: Attachment, subject: Subject) -> Iterator[tuple[Resource,
         if resource != EVENTS:
             yield resource, attachment.scope, False
     custom = [(one.group, one.plural) for one in CUSTOM]
-    engines = [(one.group, one.plural) for one in registry.watched()]
-    for group, plural in (*custom, *engines, *POOL_KINDS):
+    watched = [(one.group, one.plural) for one in watched_kinds()]
+    for group, plural in (*custom, *watched):
         served = attachment.served.find(group, plural) if attachment.served is not None else None
         if served is not None:
             yield served, attachment.scope if served.namespaced else "", False

@@ -31,15 +31,6 @@ EVENT_IDLE_SECONDS = 330.0
 """Events are served from etcd without a watch cache, and without bookmarks (seen on 1.36): silence is normal.
 A peer that is gone is noticed by TCP keep-alive (cockpit.kube.session)."""
 
-POOL_KINDS: tuple[tuple[str, str], ...] = (
-    ("cluster.x-k8s.io", "machinedeployments"),
-    ("cluster.x-k8s.io", "machinesets"),
-    ("cluster.x-k8s.io", "machinepools"),
-    ("karpenter.sh", "nodepools"),
-    ("compute.coreweave.com", "nodepools"),
-)
-"""Group and plural of what owns machines (sources: cluster-api, karpenter, cluster-autoscaler coreweave)."""
-
 DEVICE_VERSIONS = ("v1", "v1beta2", "v1beta1")
 """Of resource.k8s.io: v1 since Kubernetes 1.34. Both lists are empty where no driver offers devices."""
 
@@ -54,8 +45,13 @@ class Known(msgspec.Struct, frozen=True):
     versions: tuple[str, ...] = ()
 
 
-_GATHERED = (Kind.POOL, Kind.POD_GROUP)
-"""Kinds of record that several resources become, each with a stream and a scope of its own."""
+GATHERED = {
+    Kind.POOL: "No machine-pool API is served.",
+    Kind.MACHINE: "No API of machines is served.",
+    Kind.POD_GROUP: "No PodGroup API is served.",
+}
+"""Kinds of record that several resources become, each with a stream and a scope of its own; and what is said
+where none of them is served."""
 
 CORE: tuple[tuple[Resource, Decoder], ...] = (
     (NODES, decoders.NODE),
@@ -89,7 +85,7 @@ def _say_nothing(sentence: str) -> None:
 class Feed:
     """All streams of one context, delivered to one sink. `run` is one task; cancelling it ends them all.
 
-    `engines` are the kinds that queueing engines live by.
+    `watched` are the kinds that queueing engines and pool owners live by.
     """
 
     def __init__(
@@ -99,7 +95,7 @@ class Feed:
         *,
         clock: Clock,
         rng: random.Random,
-        engines: Sequence[Watched],
+        watched: Sequence[Watched],
         namespace: str = "",
         rediscover_seconds: float = REDISCOVER_SECONDS,
         keep_up: KeepUp = once,
@@ -112,16 +108,16 @@ class Feed:
         self._namespace = namespace
         self._rediscover = rediscover_seconds
         self._keep_up = keep_up
-        self._groups = tuple(one for one in engines if one.kind == Kind.POD_GROUP)
+        self._gathered = tuple(one for one in watched if one.kind in GATHERED)
         self._custom = (
             *CUSTOM,
             *(
                 Known(one.kind, one.group, one.plural, decoders.engine_decoder(one), one.versions)
-                for one in engines
-                if one.kind != Kind.POD_GROUP
+                for one in watched
+                if one.kind not in GATHERED
             ),
         )
-        kinds = frozenset((one.group, one.api_kind) for one in engines if one.api_kind)
+        kinds = frozenset((one.group, one.api_kind) for one in watched if one.api_kind)
         self._owners = Owners(session, sink, watched=WATCHED | kinds)
         self._running: dict[tuple[str, str], tuple[Resource, asyncio.Task[None]]] = {}
         self._absent: set[str] = set()
@@ -194,26 +190,21 @@ class Feed:
                 self._tell_absent(known.kind, f"The server does not serve {known.plural}.{known.group}.")
             else:
                 self._start(group, resource, known.decoder)
-        self._start_groups(group, served)
-        pools = [served.entry(group_name, plural) for group_name, plural in POOL_KINDS]
-        found = [one.resource for one in pools if one is not None and one.can_watch]
-        if not found and not any(kind in self._running for kind in POOL_KINDS):
-            self._tell_absent(Kind.POOL, "No machine-pool API (Cluster API, Karpenter) is served.")
-        for resource in found:
-            scope = f"{resource.label}/{self._namespace}" if self._namespace else resource.label
-            self._start(group, resource, decoders.pool_decoder(resource), scope)
+        self._start_gathered(group, served)
 
-    def _start_groups(self, group: asyncio.TaskGroup, served: Served) -> None:
-        found = [
-            (one, resource)
-            for one in self._groups
-            if (resource := _served_version(served, one.group, one.plural, one.versions)) is not None
-        ]
-        if not found:
-            self._tell_absent(Kind.POD_GROUP, "No PodGroup API is served.")
-        for one, resource in found:
+    def _start_gathered(self, group: asyncio.TaskGroup, served: Served) -> None:
+        running = {one.kind for one in self._gathered if (one.group, one.plural) in self._running}
+        for one in self._gathered:
+            resource = _served_version(served, one.group, one.plural, one.versions)
+            entry = served.entry(one.group, one.plural, resource.version) if resource is not None else None
+            if resource is None or entry is None or not entry.can_watch:
+                continue
+            running.add(one.kind)
             scope = f"{resource.label}/{self._namespace}" if self._namespace else resource.label
-            self._start(group, resource, decoders.group_decoder(one, resource), scope)
+            self._start(group, resource, decoders.gathered_decoder(one, resource), scope)
+        for kind, absent in GATHERED.items():
+            if kind not in running:
+                self._tell_absent(kind, absent)
 
     def _tell_absent(self, kind: str, message: str) -> None:
         if kind not in self._absent:
@@ -223,12 +214,12 @@ class Feed:
     def _tell_unknown(self, message: str) -> None:
         """Discovery failed: nothing is known about the kinds that need it."""
         if self.served is None:
-            for kind in (*(known.kind for known in self._custom), *_GATHERED):
+            for kind in (*(known.kind for known in self._custom), *GATHERED):
                 self._tell(kind, Phase.BACKING_OFF, message)
 
     def _tell(self, kind: str, phase: Phase, message: str, scope: str | None = None) -> None:
         if scope is None:
-            scope = self._namespace if kind not in _GATHERED else ""
+            scope = self._namespace if kind not in GATHERED else ""
         status = StreamStatus(
             kind=kind,
             scope=scope,

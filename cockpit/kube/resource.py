@@ -64,6 +64,8 @@ MACHINE_DEPLOYMENTS = Resource(
 )
 MACHINE_SETS = Resource("cluster.x-k8s.io", "v1beta1", "machinesets", "MachineSet", namespaced=True)
 MACHINE_POOLS = Resource("cluster.x-k8s.io", "v1beta1", "machinepools", "MachinePool", namespaced=True)
+MACHINES = Resource("cluster.x-k8s.io", "v1beta1", "machines", "Machine", namespaced=True)
+NODE_CLAIMS = Resource("karpenter.sh", "v1", "nodeclaims", "NodeClaim", namespaced=False)
 NODE_POOLS = Resource("karpenter.sh", "v1", "nodepools", "NodePool", namespaced=False)
 ACCESS_REVIEWS = Resource(
     "authorization.k8s.io", "v1", "selfsubjectaccessreviews", "SelfSubjectAccessReview", namespaced=False

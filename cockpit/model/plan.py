@@ -10,6 +10,8 @@ from cockpit.model.refusal import Refusal
 class Call(msgspec.Struct, frozen=True, kw_only=True):
     """One request to the API server, as data. `path` starts with /api or /apis, without the host.
 
+    `via` names who else sends it, "" for the API server: method, path and body are then that sender's words.
+
     `body` is a tree of dicts, lists and scalars; `content_type` says how a patch is meant. A delete
     carries its preconditions in the body, a patch `metadata.uid` and `metadata.resourceVersion`.
     """
@@ -22,6 +24,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     target: str = ""  # "mpijob team-a/llm": what a person calls it
     kubectl: tuple[str, ...] = ()
     """What kubectl calls it before the name (`cordon`), where it has a verb of its own for this call."""
+    via: str = ""
     fields_at_risk: tuple[tuple[str, str], ...] = ()
     """Fields of the body that a server with a feature gate off drops without a word, each with the sentence
     for that: what was stored is compared."""

@@ -1,4 +1,6 @@
-"""Pools of machines."""
+"""Pools of machines, and the machines that are on their way into them."""
+
+import enum
 
 import msgspec
 
@@ -6,10 +8,11 @@ from cockpit.model.record import Condition, Labels, Record
 
 
 class PoolObject(Record, frozen=True, gc=False, kw_only=True):
-    """An object that owns a number of machines through a `scale` subresource, as its API tells it.
+    """An object that owns a number of machines, as its API tells it.
 
     `resource_path` is the collection's path below the host, e.g.
-    `/apis/cluster.x-k8s.io/v1beta1/namespaces/ns/machinedeployments`.
+    `/apis/x.example/v1/namespaces/ns/pools`. `read_seconds` is when it was read (epoch) where it is not
+    watched, None for one that is.
     """
 
     api_version: str
@@ -25,13 +28,53 @@ class PoolObject(Record, frozen=True, gc=False, kw_only=True):
     template_labels: Labels = ()  # labels that its nodes will carry
     instance_type: str = ""
     conditions: tuple[Condition, ...] = ()
+    is_autoscaled: bool = False  # the object itself says that an autoscaler sets its size
+    read_seconds: float | None = None
+
+
+class MachineStage(enum.Enum):
+    """How far a machine has come, as its owner's object tells it."""
+
+    ACCEPTED = "accepted"  # the object exists
+    LAUNCHING = "launching"  # the cloud was asked for an instance
+    LAUNCHED = "launched"  # the instance exists
+    JOINED = "joined"  # its node exists
+    INITIALIZED = "initialized"  # its node is Ready with everything that was asked for
+    FAILED = "failed"  # its owner has given it up
+
+
+class Machine(Record, frozen=True, gc=False, kw_only=True):
+    """One machine as its owner tells it, with a node or on the way to one.
+
+    It is of the pool object with kind `pool_kind` and key `pool_key`, "" for one that is of none. Stamps are
+    epoch seconds of the owner's own conditions, None where it does not date them.
+    """
+
+    api_version: str
+    kind: str
+    resource_path: str
+    pool_kind: str = ""
+    pool_key: str = ""
+    set_name: str = ""  # of the object between the pool and the machine, in the same namespace
+    node: str = ""
+    provider_id: str = ""
+    instance_type: str = ""
+    zone: str = ""
+    stage: MachineStage = MachineStage.ACCEPTED
+    launching_seconds: float | None = None
+    launched_seconds: float | None = None
+    joined_seconds: float | None = None
+    initialized_seconds: float | None = None
+    failure: str = ""  # the owner's own words, "" where it has not failed
+    annotations: Labels = ()  # those that hold it, or that mark it to go
+    conditions: tuple[Condition, ...] = ()
 
 
 class Pool(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """One row: a named group of nodes and, where known, the object that may resize it."""
 
     name: str
-    owner_kind: str = ""  # MachineDeployment, NodePool ...; "" when no object in the cluster owns the size
+    owner_kind: str = ""  # of the object that owns the size, "" when no object is seen
     owner_key: str = ""
     owner_uid: str = ""
     why_not: str = ""  # why it can't be resized from here, "" when it can

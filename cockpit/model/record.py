@@ -26,7 +26,8 @@ class Kind:
     CLUSTER_QUEUE = "clusterqueues"
     DEVICE_SLICE = "resourceslices"  # what nodes offer to claims (resource.k8s.io)
     DEVICE_CLAIM = "resourceclaims"
-    POOL = "pools"  # any object that owns a number of machines and has a scale subresource
+    POOL = "pools"  # any object that owns a number of machines
+    MACHINE = "machines"  # what stands for one machine of a pool, before it is a node and after
     OWNER = "owners"  # metadata of a controller that is none of the above
     NAMESPACE = "namespaces"
     GPU = "gpus"  # telemetry, keyed by GPU uuid

@@ -31,7 +31,7 @@ class Right(msgspec.Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """The resource as kubectl writes it: `pods/exec`, `jobs.batch`, `machinedeployments.x.y/scale`."""
+        """The resource as kubectl writes it: `pods/exec`, `jobs.batch`, `things.x.y/scale`."""
         whole = f"{self.resource}.{self.group}" if self.group else self.resource
         return f"{whole}/{self.subresource}" if self.subresource else whole
 

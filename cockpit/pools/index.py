@@ -7,13 +7,12 @@ from cockpit.errors import BadInput
 from cockpit.model.pool import Pool, PoolObject
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
-from cockpit.pools import labels, machinedeployment, nodepool
+from cockpit.pools import registry
 from cockpit.pools.match import Group, groups
-from cockpit.pools.owner import Ownership
 from cockpit.pools.stage import NodeStage, node_stage
 from cockpit.pools.truth import gpus_allocated, is_use_known, nodes_of, objects_of
 
-__all__ = ["NodeStage", "gpus_per_node", "node_stage", "ownership", "pool_named", "pool_object", "pools_of"]
+__all__ = ["NodeStage", "gpus_per_node", "node_stage", "pool_named", "pool_object", "pools_of"]
 
 
 def pools_of(store: StoreReader) -> tuple[Pool, ...]:
@@ -50,11 +49,6 @@ def pool_named(store: StoreReader, name: str) -> Pool:
     raise BadInput(f"there is no pool {name!r}; known pools: {known}")
 
 
-def ownership(pool: PoolObject) -> Ownership:
-    """Who decides the size, asked of the rules for that kind of owner."""
-    return nodepool.ownership(pool) if nodepool.is_karpenter(pool) else machinedeployment.ownership(pool)
-
-
 def gpus_per_node(pool: Pool, store: StoreReader) -> int | None:
     """GPUs that one more node of this pool would bring; None when nothing tells."""
     members = frozenset(pool.node_names)
@@ -65,7 +59,7 @@ def gpus_per_node(pool: Pool, store: StoreReader) -> int | None:
     if counts:
         return counts.most_common(1)[0][0]
     owner = pool_object(store, pool)
-    return machinedeployment.gpus_hinted(owner) if owner else None
+    return registry.holder(owner, ()).gpus_hinted(owner) if owner else None
 
 
 def _qualified(pool: Pool) -> str:
@@ -74,7 +68,7 @@ def _qualified(pool: Pool) -> str:
 
 def _row(group: Group, store: StoreReader) -> Pool:
     owner, nodes = group.owner, group.nodes
-    says = ownership(owner) if owner else Ownership(labels.why_not(nodes))
+    says = registry.ownership(owner, nodes, store)
     stages = [node_stage(node, store) for node in nodes]
     allocated = [gpus_allocated(store, node.name) for node in nodes]
     target = owner.replicas if owner else None

@@ -6,12 +6,8 @@ import msgspec
 
 from cockpit.model.node import Node
 from cockpit.model.pool import PoolObject
-from cockpit.model.record import label
-from cockpit.pools import machinedeployment, nodepool
-from cockpit.pools.labels import NO_POOL
-
-_OWNER_KIND = "cluster.x-k8s.io/owner-kind"
-_OWNER_NAME = "cluster.x-k8s.io/owner-name"
+from cockpit.pools import registry
+from cockpit.pools.node_labels import NO_POOL
 
 
 class Group(msgspec.Struct, frozen=True):
@@ -24,7 +20,7 @@ class Group(msgspec.Struct, frozen=True):
 
 def groups(nodes: Sequence[Node], objects: Sequence[PoolObject]) -> tuple[Group, ...]:
     """Every pool, by name. Each node is in exactly one; a node without GPUs and without an owner in none."""
-    owners = [one for one in objects if not machinedeployment.is_part_of_another(one)]
+    owners = [one for one in objects if registry.is_pool(one)]
     members: dict[str, list[Node]] = {one.uid: [] for one in owners}
     labelled: dict[str, list[Node]] = {}
     for node in nodes:
@@ -43,29 +39,7 @@ def groups(nodes: Sequence[Node], objects: Sequence[PoolObject]) -> tuple[Group,
 
 
 def _owner(node: Node, objects: Sequence[PoolObject], owners: Sequence[PoolObject]) -> PoolObject | None:
-    return _by_mark(node, objects, owners) or _by_template(node, owners) or _by_label(node, owners)
-
-
-def _by_mark(node: Node, objects: Sequence[PoolObject], owners: Sequence[PoolObject]) -> PoolObject | None:
-    karpenter = label(node.labels, nodepool.NODE_LABEL)
-    if karpenter:
-        return next((one for one in owners if nodepool.is_karpenter(one) and one.name == karpenter), None)
-    kind, name = label(node.annotations, _OWNER_KIND), label(node.annotations, _OWNER_NAME)
-    if not name:
-        return None
-    for one in objects:
-        if one.kind == kind and one.name == name:
-            deployment = label(one.labels, machinedeployment.DEPLOYMENT_NAME)
-            if one in owners or not deployment:
-                return one
-            return next(
-                (each for each in owners if each.name == deployment and each.namespace == one.namespace), None
-            )
-    if kind == "MachineSet":
-        # The set itself may be unreadable; its name is the deployment's with a suffix of one word.
-        parent = name.rpartition("-")[0]
-        return next((one for one in owners if one.kind == "MachineDeployment" and one.name == parent), None)
-    return None
+    return registry.object_of(node, objects) or _by_template(node, owners) or _by_label(node, owners)
 
 
 def _by_template(node: Node, owners: Sequence[PoolObject]) -> PoolObject | None:
@@ -80,5 +54,9 @@ def _by_template(node: Node, owners: Sequence[PoolObject]) -> PoolObject | None:
 
 
 def _by_label(node: Node, owners: Sequence[PoolObject]) -> PoolObject | None:
-    named = [one for one in owners if node.pool and one.name == node.pool and not nodepool.is_karpenter(one)]
+    named = [one for one in owners if node.pool and one.name == node.pool and not _is_marked(one)]
     return named[0] if len(named) == 1 else None
+
+
+def _is_marked(one: PoolObject) -> bool:
+    return registry.holder(one, ()).marks_all

@@ -1,14 +1,211 @@
-"""The one shape that each pool owner answers with: may its size be changed from here, and within what."""
+"""What is asked of a pool owner: whoever makes and removes the machines of a pool, or decides how many.
+
+Each owner is a package beside this file that answers; `cockpit.pools.registry` lists them, and nobody else
+names one. Facts are attributes, reasoning is methods, and no method calls anybody: what has to be sent is a
+tuple of calls.
+
+An owner whose state is in the cluster reads it from the store. One whose state is not (a cloud's API, a
+command) is read on demand by a room of its own; what was read becomes a `PoolObject` like any other, put
+into the store as a batch of `Kind.POOL` with its own scope and with `read_seconds`, the age of all that is
+said of it. Its `api_version` has the owner's own group, by which `holds` knows it; its `resource_version` is
+what guards its writes, "" where the owner has none. Instances that are no nodes yet become `Machine` records
+likewise. A call that does not go to the API server names in `Call.via` who sends it; its method, path and
+body are then words of that sender.
+"""
+
+import enum
+from collections.abc import Iterable, Mapping, Sequence
+from typing import ClassVar
 
 import msgspec
 
+from cockpit.model.node import Node
+from cockpit.model.plan import Call
+from cockpit.model.pool import Machine, PoolObject
+from cockpit.model.right import Ways
+from cockpit.model.store_reader import StoreReader
+from cockpit.model.watched import Watched
 
-class Ownership(msgspec.Struct, frozen=True):
-    """What an owner says about the size of its pool.
+Nodes = Sequence[Node]
+MERGE_PATCH = "application/merge-patch+json"
 
-    `why_not` is one sentence that names who decides the size instead, "" when it may be changed from here.
+
+class Capability(msgspec.Struct, frozen=True):
+    """Whether one thing can be done to a pool from here. `may` None: not known yet, `why_not` says what for.
+
+    `how` is the mechanism as the field calls it (`scale subresource`, `annotation`), "" where it may not.
     """
 
-    why_not: str = ""
+    may: bool | None
+    why_not: str = ""  # one sentence, "" where it may
+    how: str = ""
+
+
+NO_HANDLE = Capability(False, "no object in this cluster and no configured cloud controls it")
+
+
+def through(how: str) -> Capability:
+    """It may be done, by that mechanism."""
+    return Capability(True, "", how)
+
+
+def refused(why_not: str) -> Capability:
+    """It may not be done from here, for that reason."""
+    return Capability(False, why_not)
+
+
+class Ownership(msgspec.Struct, frozen=True, kw_only=True):
+    """What an owner says about the size of its pool.
+
+    `may_resize`: set the number of nodes; `may_limit`: change the maximum; `may_demand`: have nodes come by
+    asking for capacity; `may_remove`: have nodes of our choice go. `handle` is what would let this be done
+    from here where it can't be, "" otherwise. `read_seconds` is when it was read where it is not watched.
+    """
+
+    owner: str  # name of the PoolOwner that decides the size
     minimum: int | None = None
     maximum: int | None = None
+    may_resize: Capability = NO_HANDLE
+    may_limit: Capability = NO_HANDLE
+    may_demand: Capability = NO_HANDLE
+    may_remove: Capability = NO_HANDLE
+    handle: str = ""
+    read_seconds: float | None = None
+
+    @property
+    def why_not(self) -> str:
+        """Why the number of nodes can't be set from here: who decides it instead. "" where it can."""
+        return "" if self.may_resize.may else self.may_resize.why_not
+
+
+class FailureClass(enum.Enum):
+    """Why machines do not come, by what is to be done about it."""
+
+    QUOTA = "quota"  # ask for more
+    STOCKOUT = "stockout"  # the cloud has none: another zone or type, or later
+    LIMIT = "limit"  # of the pool, or of the whole cluster
+    PERMISSION = "permission"  # the owner itself may not
+    OWNER_CONFLICT = "owner conflict"  # two decide one size
+    MISMATCH = "taint or selector mismatch"  # nodes of the pool would not suit who waits
+    TIMEOUT = "timeout"  # nothing was said in time
+    JOIN = "join failure"  # the machine runs and is no node
+    NO_GPUS = "GPU never advertised"  # the node is Ready without its GPUs
+    OTHER = "other"
+
+
+class PoolFailure(msgspec.Struct, frozen=True, kw_only=True):
+    """One reason why machines of a pool do not come. `sentence` and `remedy` are for people.
+
+    `said` is the text it was read from, `source` who wrote it (`event FailedScaleUp`).
+    """
+
+    kind: FailureClass
+    sentence: str
+    remedy: str
+    source: str = ""
+    said: str = ""
+    code: str = ""  # the cloud's or the owner's own, "" unknown
+    since_seconds: float | None = None
+    machine: str = ""  # uid of the machine it concerns, "" for the pool
+
+
+class PoolOwner:
+    """One owner. What is not overridden is what nobody can do."""
+
+    name: ClassVar[str]
+    """As people write it, also within a sentence."""
+    marks_all: ClassVar[bool] = False
+    """True where each of its nodes carries its mark: one without it is not among them."""
+    pool_kinds: ClassVar[tuple[Watched, ...]] = ()
+    """Its objects that own a number of machines; kind is `Kind.POOL`."""
+    watched: ClassVar[tuple[Watched, ...]] = ()
+    """Kinds besides that it lives by: its machines, its own status."""
+    going_taints: ClassVar[tuple[str, ...]] = ()
+    """Keys of taints of nodes that it is taking away."""
+    taint_words: ClassVar[Mapping[str, str]] = {}
+    """Keys of taints by which it means to take a node away, each with what that is to the node."""
+
+    # ---- what is its own
+
+    def holds(self, found: PoolObject) -> bool:
+        """Whether that object is one of its own."""
+        return any(
+            found.api_version.partition("/")[0] == one.group and found.kind == one.api_kind
+            for one in self.pool_kinds
+        )
+
+    def is_pool(self, found: PoolObject) -> bool:
+        """False for an object of its own that is part of another."""
+        return True
+
+    def object_of(self, node: Node, objects: Sequence[PoolObject]) -> PoolObject | None:
+        """The pool that the node's own marks name, of all objects that there are; None where none do."""
+        return None
+
+    def knows(self, node: Node) -> bool:
+        """Whether the node is one of its own, where no object is seen that the node belongs to."""
+        return False
+
+    def gpus_hinted(self, found: PoolObject) -> int | None:
+        """GPUs that the object promises for each node, for a pool without nodes; None: it does not say."""
+        return None
+
+    # ---- who decides
+
+    def ownership(self, found: PoolObject | None, nodes: Nodes, truth: StoreReader) -> Ownership:
+        """Who decides the size, and what may be done from here. `found` None: known from its nodes alone."""
+        raise NotImplementedError
+
+    def takes_over(
+        self, says: Ownership, found: PoolObject | None, nodes: Nodes, truth: StoreReader
+    ) -> Ownership:
+        """What is left of what the holder says, where this owner decides the size of another's pool.
+
+        Two owners of one size undo each other: whoever is here answers with a refusal that says so.
+        """
+        return says
+
+    # ---- what would be sent
+
+    def resize_calls(self, found: PoolObject, replicas: int) -> tuple[Call, ...]:
+        """Set the number of nodes: absolute, guarded by uid and resource version. Only asked where it may."""
+        raise NotImplementedError
+
+    def resize_rights(self, found: PoolObject) -> Ways:
+        """What the cluster must allow for that; () where it is not the cluster that allows it."""
+        return ()
+
+    def limit_calls(self, found: PoolObject, maximum: int) -> tuple[Call, ...]:
+        """Set the maximum, likewise."""
+        raise NotImplementedError
+
+    def limit_rights(self, found: PoolObject) -> Ways:
+        """What the cluster must allow for that."""
+        return ()
+
+    # ---- what is on its way
+
+    def machines(self, found: PoolObject | None, nodes: Nodes, truth: StoreReader) -> tuple[Machine, ...]:
+        """Machines of the pool, oldest first: with a node and without, also those that are going."""
+        return ()
+
+    def failures(
+        self, found: PoolObject | None, nodes: Nodes, truth: StoreReader, now_seconds: float
+    ) -> tuple[PoolFailure, ...]:
+        """Why machines do not come, the newest first."""
+        return ()
+
+
+def guarded(found: PoolObject) -> dict[str, str]:
+    """`metadata` of a patch that only meets the object that was shown."""
+    return {"uid": found.uid, "resourceVersion": found.resource_version}
+
+
+def target_of(found: PoolObject) -> str:
+    """What a person calls the object: its kind and key."""
+    return f"{found.kind.lower()} {found.key}"
+
+
+def in_order(machines: Iterable[Machine]) -> tuple[Machine, ...]:
+    """Oldest first."""
+    return tuple(sorted(machines, key=lambda one: (one.created_seconds or 0.0, one.name)))

@@ -1,20 +1,15 @@
-"""The plan of a resize: one PATCH of the owner's `scale` subresource, and what a person reads before "yes".
-
-One call shape covers Cluster API (MachineDeployment, MachineSet, MachinePool) and static Karpenter
-NodePools. Sizes are absolute, so that sending the same plan again changes nothing; the resource version
-refuses the write when the object changed after it was shown.
-"""
+"""The plan of a resize: the calls of the pool's owner, and what a person reads before "yes"."""
 
 from cockpit.errors import BadInput, Unchanged
 from cockpit.model.node import Node
-from cockpit.model.plan import Call, Plan
+from cockpit.model.plan import Plan
 from cockpit.model.pool import Pool, PoolObject
 from cockpit.model.store_reader import StoreReader
-from cockpit.pools.index import gpus_per_node, ownership
+from cockpit.pools import registry
+from cockpit.pools.index import gpus_per_node
 from cockpit.pools.truth import gpus_allocated, is_use_known, nodes_of
 
 LARGEST_REPLICAS = 10_000
-_MERGE_PATCH = "application/merge-patch+json"
 # A shrink of more than this share of a pool at once is unusual enough to be said (reference: brakes).
 _LARGE_SHRINK_RATIO = 0.10
 
@@ -27,7 +22,7 @@ def plan_scale(pool: Pool, owner: PoolObject | None, replicas: int, store: Store
         raise BadInput(
             f"pool {pool.name} cannot be resized from here: its owner has not been read yet; try again"
         )
-    _refuse(pool, owner, replicas)
+    _refuse(pool, owner.replicas, replicas)
     now = owner.replicas
     word = "Grow" if replicas > now else "Shrink"
     lines, warnings = (
@@ -43,35 +38,23 @@ def plan_scale(pool: Pool, owner: PoolObject | None, replicas: int, store: Store
         verb="scale",
         title=f"{word} pool {pool.name} from {now} to {replicas}",
         done=f"{'Growing' if word == 'Grow' else 'Shrinking'} pool {pool.name} from {now} to {replicas}",
-        calls=(
-            Call(
-                method="PATCH",
-                path=f"{owner.resource_path}/{owner.name}/scale",
-                body={
-                    "metadata": {"uid": owner.uid, "resourceVersion": owner.resource_version},
-                    "spec": {"replicas": replicas},
-                },
-                content_type=_MERGE_PATCH,
-                target=f"{owner.kind.lower()} {owner.key}",
-            ),
-        ),
+        calls=registry.holder(owner, ()).resize_calls(owner, replicas),
         lines=(f"{owner.kind} {owner.key}: from {now} to {replicas} nodes{bounds}", *lines),
         warnings=warnings,
         is_destructive=replicas < now,
     )
 
 
-def _refuse(pool: Pool, owner: PoolObject, replicas: int) -> None:
+def _refuse(pool: Pool, now: int, replicas: int) -> None:
     if replicas < 0:
         raise BadInput(f"pool {pool.name}: {replicas} nodes are too few, at least 0")
     if replicas > LARGEST_REPLICAS:
         raise BadInput(f"pool {pool.name}: {replicas} nodes are too many, at most {LARGEST_REPLICAS}")
-    says = ownership(owner)
-    if says.maximum is not None and replicas > says.maximum:
-        raise BadInput(f"pool {pool.name}: {replicas} is above its maximum of {says.maximum}")
-    if says.minimum is not None and replicas < says.minimum:
-        raise BadInput(f"pool {pool.name}: {replicas} is below its minimum of {says.minimum}")
-    if replicas == owner.replicas:
+    if pool.maximum is not None and replicas > pool.maximum:
+        raise BadInput(f"pool {pool.name}: {replicas} is above its maximum of {pool.maximum}")
+    if pool.minimum is not None and replicas < pool.minimum:
+        raise BadInput(f"pool {pool.name}: {replicas} is below its minimum of {pool.minimum}")
+    if replicas == now:
         raise Unchanged(f"pool {pool.name} is already set to {replicas}; nothing was changed")
 
 

@@ -1,12 +1,13 @@
 """Where a node stands between being asked for and being used, in one word or two.
 
 The ladder is the same for every provider; the GPU step is its own because the driver and the device plugin
-come minutes after the kubelet (cluster-autoscaler models the same gap as `resourceUnready`).
+come minutes after the kubelet (source: cluster-autoscaler models the same gap as `resourceUnready`).
 """
 
 from cockpit.model.node import Node
 from cockpit.model.record import condition
 from cockpit.model.store_reader import StoreReader
+from cockpit.pools.registry import going_taints
 from cockpit.pools.truth import gpus_allocated
 
 
@@ -28,7 +29,6 @@ class NodeStage:
 
 # A node whose Ready condition is False since within this time of its birth has never been Ready.
 _BIRTH_SECONDS = 90.0
-GOING_TAINTS = ("karpenter.sh/disrupted", "ToBeDeletedByClusterAutoscaler", "cluster.x-k8s.io/deletion")
 
 
 def node_stage(node: Node, store: StoreReader) -> str:
@@ -37,7 +37,7 @@ def node_stage(node: Node, store: StoreReader) -> str:
         return NodeStage.LEAVING
     if node.ready != "True":
         return NodeStage.JOINED if _was_never_ready(node) else NodeStage.NOT_READY
-    if any(taint.key in GOING_TAINTS for taint in node.taints):
+    if node.taints and any(taint.key in going_taints() for taint in node.taints):
         return NodeStage.DRAINING
     if node.unschedulable:
         leaving = any(pod.deleting_seconds is not None for pod in store.pods_on(node.name))

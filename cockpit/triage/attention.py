@@ -50,6 +50,8 @@ def _stream_findings(store: StoreReader) -> Iterator[Attention]:
     for name, status in store.statuses().items():
         if status.phase is not Phase.DENIED:
             continue
+        if status.kind == Kind.MACHINE:
+            continue  # no finding rests on it: the pool says where it misses them
         if status.kind in (Kind.DEVICE_SLICE, Kind.DEVICE_CLAIM) and not store.uses_claims:
             continue  # nothing comes by claim here
         yield Attention(

@@ -18,7 +18,8 @@ from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
 from cockpit.model.throttle import HARMFUL
 from cockpit.model.throttle import sentence as sentence_of
-from cockpit.pools.stage import GOING_TAINTS, NodeStage, node_stage
+from cockpit.pools.registry import going_taints
+from cockpit.pools.stage import NodeStage, node_stage
 from cockpit.triage.cause_found import CauseFound, draft, of_event, of_pod
 from cockpit.triage.on_demand import left_on
 from cockpit.triage.verdict import Evidence
@@ -58,7 +59,7 @@ _RECLAIM_EVENTS = frozenset(
 )
 _RECLAIM_CONDITION = ("VMEventScheduled", ("PreemptScheduled", "TerminateScheduled"))
 _BLOCKED_EVENTS = frozenset({"DisruptionBlocked", "FailedDraining", "ScaleDownFailed"})
-"""karpenter pkg/events/reason.go; cluster-autoscaler core/scaledown/actuation."""
+"""Sources: karpenter pkg/events/reason.go; cluster-autoscaler core/scaledown/actuation."""
 
 
 Budgets = tuple[Budget, ...] | None
@@ -78,7 +79,7 @@ def judge(node: Node, store: StoreReader, now_seconds: float, budgets: Budgets =
 def is_tainted(node: Node) -> bool:
     """Whether a taint says that the node is going; most GPU nodes have one that says nothing of the kind."""
     return bool(node.taints) and any(
-        one.key in _RECLAIM_TAINTS or one.key in GOING_TAINTS for one in node.taints
+        one.key in _RECLAIM_TAINTS or one.key in going_taints() for one in node.taints
     )
 
 

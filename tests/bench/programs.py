@@ -48,8 +48,8 @@ async def bare() -> dict[str, Any]:
 async def feed() -> dict[str, Any]:
     """The cockpit's own feed into its own store, with no screen."""
     from cockpit import collector
+    from cockpit.attach import watched_kinds
     from cockpit.clock import SystemClock
-    from cockpit.gangs import registry
     from cockpit.kube.feed import Feed
     from cockpit.kube.session import SessionOptions, open_session
     from cockpit.model.batch import Batch, Phase
@@ -74,7 +74,7 @@ async def feed() -> dict[str, Any]:
     session = await open_session(SessionOptions(), clock)
     asked = time.monotonic()
     running = asyncio.create_task(
-        Feed(session, sink, clock=clock, rng=random.Random(1), engines=registry.watched()).run()
+        Feed(session, sink, clock=clock, rng=random.Random(1), watched=watched_kinds()).run()
     )
     waiting = asyncio.create_task(done.wait())
     await asyncio.wait({waiting, running}, return_when=asyncio.FIRST_COMPLETED)

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from cockpit.attach import watched_kinds
 from cockpit.clock import SystemClock
-from cockpit.gangs import registry
 from cockpit.kube.feed import CORE, CUSTOM, Feed
 from cockpit.kube.resource import Resource
 from cockpit.kube.session import ApiSession
@@ -27,7 +27,7 @@ from tests.contract.shapes import crd, custom, job, pod
 
 CORE_KINDS = {decoder.kind for _, decoder in CORE}
 OTHER_KINDS = {known.kind for known in CUSTOM} | {Kind.POOL}
-OTHER_KINDS |= {one.kind for one in registry.watched()} - {Kind.POD_GROUP}
+OTHER_KINDS |= {one.kind for one in watched_kinds()} - {Kind.POD_GROUP}
 TOLD = (Phase.LIVE, Phase.DENIED)
 CLAIM_KINDS = {Kind.DEVICE_SLICE, Kind.DEVICE_CLAIM}
 POOL_GROUP = "cluster.x-k8s.io"
@@ -59,9 +59,7 @@ class Fed:
 @asynccontextmanager
 async def _feeding(session: ApiSession, **options: Any) -> AsyncIterator[Fed]:
     fed = Fed()
-    feed = Feed(
-        session, fed, clock=SystemClock(), rng=random.Random(3), engines=registry.watched(), **options
-    )
+    feed = Feed(session, fed, clock=SystemClock(), rng=random.Random(3), watched=watched_kinds(), **options)
     task = asyncio.create_task(feed.run())
     try:
         yield fed

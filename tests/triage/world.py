@@ -3,12 +3,12 @@
 import json
 from collections.abc import Iterable, Mapping
 
+from cockpit.attach import watched_kinds
 from cockpit.fit.surroundings import Surroundings, claim_of, storage_class_of, volume_of
-from cockpit.gangs import registry
 from cockpit.jobs.index import JobIndex
 from cockpit.kube.decode import decoders
 from cockpit.kube.decode.decoders import Decoder
-from cockpit.kube.feed import CORE, CUSTOM, POOL_KINDS
+from cockpit.kube.feed import CORE, CUSTOM, GATHERED
 from cockpit.kube.resource import Resource
 from cockpit.model.batch import Batch, ListMark, Phase, StreamStatus
 from cockpit.model.gpu import Gpu, Mark
@@ -35,15 +35,12 @@ def streams(objects: Mapping[str, list[Tree]]) -> dict[str, Decoder]:
     """The decoder of each collection that the product watches."""
     found = {resource.label: decoder for resource, decoder in CORE}
     found |= {_label(one.group, one.plural): one.decoder for one in CUSTOM}
-    for one in registry.watched():
+    for one in watched_kinds():
         label = _label(one.group, one.plural)
-        if one.kind == Kind.POD_GROUP:
-            found[label] = decoders.group_decoder(one, _resource(label, objects.get(label, ())))
+        if one.kind in GATHERED:
+            found[label] = decoders.gathered_decoder(one, _resource(label, objects.get(label, ())))
         else:
             found[label] = decoders.engine_decoder(one)
-    for group, plural in POOL_KINDS:
-        label = _label(group, plural)
-        found[label] = decoders.pool_decoder(_resource(label, objects.get(label, ())))
     return found
 
 
@@ -63,7 +60,7 @@ def store_of(case: Case) -> tuple[Store, JobIndex]:
         status = StreamStatus(
             kind=decoder.kind, phase=Phase.LIVE, objects=len(records), since_seconds=case.file.now
         )
-        scope = label if decoder.kind in (Kind.POOL, Kind.POD_GROUP) else ""
+        scope = label if decoder.kind in GATHERED else ""
         store.apply(Batch(kind=decoder.kind, scope=scope, mark=ListMark.BEGIN))
         store.apply(Batch(kind=decoder.kind, scope=scope, changed=records))
         store.apply(Batch(kind=decoder.kind, scope=scope, mark=ListMark.END, status=status))

@@ -185,7 +185,7 @@ async def batches(server: FakeServer, session: ApiSession, clock: ManualClock) -
             path, stream(*(event("ADDED", one) for one in trees), bookmark("9", ends_list=True), stays=True)
         )
     hearing = Hearing()
-    feed = Feed(session, hearing, clock=clock, rng=random.Random(3), engines=registry.watched())
+    feed = Feed(session, hearing, clock=clock, rng=random.Random(3), watched=registry.watched())
     await hearing.until(feed.run(), lambda: len(hearing.ended()) == 7)
     return hearing.batches
 

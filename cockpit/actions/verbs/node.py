@@ -14,15 +14,6 @@ if TYPE_CHECKING:
     from cockpit.model.plan import Plan
     from cockpit.model.right import Right, Ways
 
-_TAINTS: Final = {
-    "karpenter.sh/disrupted": "Karpenter is about to replace it",
-    "karpenter.sh/disruption": "Karpenter is about to replace it",
-    "ToBeDeletedByClusterAutoscaler": "cluster-autoscaler is about to delete it",
-    "DeletionCandidateOfClusterAutoscaler": "cluster-autoscaler considers it for deletion",
-    "node.cluster.x-k8s.io/outdated-revision": "Cluster API is replacing the nodes of its revision",
-}
-"""Taints of who takes nodes away: karpenter pkg/apis/v1/taints.go, cluster-autoscaler utils/taints,
-cluster-api api/core common_types.go (NodeOutdatedRevisionTaint)."""
 _UPGRADE: Final = "nvidia.com/gpu-driver-upgrade-state"  # NVIDIA k8s-operator-libs pkg/upgrade/consts.go
 _UPGRADE_ENDS: Final = ("", "upgrade-done", "upgrade-failed")
 _AGAIN: Final = "schedulable again"
@@ -142,8 +133,10 @@ def _pool(planning: "Planning", node: "Node") -> Iterable[str]:
 
 def _owners(node: "Node") -> Iterable[str]:
     """Who else is about to take the node away, or cordons it by itself."""
+    from cockpit.pools.registry import taint_words
+
     for taint in node.taints:
-        if told := _TAINTS.get(taint.key):
+        if told := taint_words().get(taint.key):
             yield f"taint {taint.key}: {told}"
     state = dict(node.labels).get(_UPGRADE, "")
     if state not in _UPGRADE_ENDS:

@@ -36,13 +36,12 @@ async def plan_to_scale(planning: "Planning", pool: "Pool", options: NodesOption
 
 
 def _needs_to_scale(planning: "Planning", pool: "Pool") -> "tuple[Right, ...]":
-    from cockpit.actions.verbs.rights import right_on
     from cockpit.pools.index import pool_object
+    from cockpit.pools.registry import holder
 
     owner = pool_object(planning.store, pool)
-    if owner is None:
-        return ()
-    return (right_on("patch", f"{owner.resource_path}/{owner.name}/scale"),)
+    ways = () if owner is None else holder(owner, ()).resize_rights(owner)
+    return ways[0] if ways else ()
 
 
 SCALE = Verb(

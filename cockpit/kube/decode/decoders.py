@@ -20,6 +20,7 @@ from cockpit.kube.decode.kueue import (
     local_queue_record,
     workload_record,
 )
+from cockpit.kube.decode.machines import MachineShape, machine_record
 from cockpit.kube.decode.node_memo import remembering_nodes
 from cockpit.kube.decode.nodes import node_record
 from cockpit.kube.decode.pod_memo import remembering
@@ -149,6 +150,11 @@ def pool_decoder(resource: Resource) -> Decoder:
     return Decoder(Kind.POOL, _json(PoolShape, pool_record(resource)))
 
 
+def machine_decoder(resource: Resource) -> Decoder:
+    """The decoder of one resource that stands for machines."""
+    return Decoder(Kind.MACHINE, _json(MachineShape, machine_record(resource)))
+
+
 def pod_group_decoder(resource: Resource, engine: str) -> Decoder:
     """The decoder of one engine's group objects."""
     return Decoder(Kind.POD_GROUP, _json(PodGroupShape, pod_group_record(resource, engine)))
@@ -162,9 +168,14 @@ def engine_decoder(one: Watched) -> Decoder:
     return _OF_ENGINES[one.kind] if one.record is None else Decoder(one.kind, _tree(one.record))
 
 
-def group_decoder(one: Watched, resource: Resource) -> Decoder:
-    """The decoder of an engine's groups of pods: its own, else the one for all that are alike."""
-    return pod_group_decoder(resource, one.engine) if one.record is None else engine_decoder(one)
+def gathered_decoder(one: Watched, resource: Resource) -> Decoder:
+    """The decoder of one of several resources that become the same kind of record: its own, else the one for
+    all that are alike."""
+    if one.record is not None:
+        return engine_decoder(one)
+    if one.kind == Kind.POOL:
+        return pool_decoder(resource)
+    return machine_decoder(resource) if one.kind == Kind.MACHINE else pod_group_decoder(resource, one.engine)
 
 
 def _tree(record: Callable[[Mapping[str, Any]], Record | None]) -> Decode:

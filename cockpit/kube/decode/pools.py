@@ -43,6 +43,7 @@ class _PoolSpec(WireShape, frozen=True, gc=False):
     target_nodes: int | None = None
     min_nodes: int | None = None
     max_nodes: int | None = None
+    autoscaling: bool | None = None
     min_replicas: int | None = None
     max_replicas: int | None = None
     instance_type: str = ""
@@ -119,6 +120,7 @@ def pool_record(resource: Resource) -> Callable[[PoolShape], PoolObject | None]:
             template_labels=template_labels,
             instance_type=WORDS[_instance_type(spec, dict(template_labels))],
             conditions=conditions(status.conditions, JSON),
+            is_autoscaled=bool(spec.autoscaling),
         )
 
     return record

@@ -6,16 +6,16 @@ import json
 import msgspec
 
 from cockpit.gangs.sentence import counted
-from cockpit.k8s import labels as well_known
 from cockpit.model.pool import Pool, PoolObject
 from cockpit.model.record import Kind
-from cockpit.pools import nodepool
+from cockpit.pools import registry
 from cockpit.pools.index import pool_object, pools_of
-from cockpit.pools.labels import NO_POOL
+from cockpit.pools.node_labels import NO_POOL
 from cockpit.triage.changes.offer import MONEY, ChangeOffer, ChangeOffers, Desk, cockpit, node, short
 from cockpit.triage.verdict import Change, Subject
 
 _A_NODE = 10
+_GUARDS = ("uid", "resourceVersion")
 
 
 def more_nodes(desk: Desk) -> ChangeOffers:
@@ -53,7 +53,7 @@ def _of_pool(desk: Desk, pool: Pool, count: int) -> Change | None:
         return Change(
             kind="raise_maximum",
             words=f"raise the maximum of pool {short(pool.name)} from {pool.maximum} to {wanted} ({more})",
-            command=_raise(owner, wanted),
+            command=_raise(owner, wanted) if _may_limit(desk, owner) else (),
             target=target,
         )
     if pool.why_not:
@@ -67,12 +67,17 @@ def _of_pool(desk: Desk, pool: Pool, count: int) -> Change | None:
     )
 
 
+def _may_limit(desk: Desk, owner: PoolObject) -> bool:
+    return registry.ownership(owner, (), desk.view.store).may_limit.may is True
+
+
 def _raise(owner: PoolObject, maximum: int) -> tuple[str, ...]:
-    """`limits.nodes` of a Karpenter NodePool (karpenter pkg/apis/v1/nodepool.go), else the annotation of the
-    cluster autoscaler (cloudprovider/clusterapi README)."""
-    if nodepool.is_karpenter(owner):
-        patch = json.dumps({"spec": {"limits": {"nodes": str(maximum)}}})
-        return ("kubectl", "patch", "nodepool", owner.name, "--type=merge", "-p", patch)
+    """What its holder would send, as kubectl sends it: without the marks of the object as it was read."""
+    (call,) = registry.holder(owner, ()).limit_calls(owner, maximum)
+    if call.via:
+        return ()
+    change = {key: value for key, value in call.body.items() if key != "metadata"}
+    marks = {key: value for key, value in call.body["metadata"].items() if key not in _GUARDS}
+    patch = json.dumps({**({"metadata": marks} if marks else {}), **change})
     place = ("-n", owner.namespace) if owner.namespace else ()
-    mark = f"{well_known.AUTOSCALER_MAXIMUM}={maximum}"
-    return ("kubectl", "annotate", owner.kind.lower(), owner.name, *place, mark, "--overwrite")
+    return ("kubectl", "patch", owner.kind.lower(), owner.name, *place, "--type=merge", "-p", patch)

@@ -25,14 +25,14 @@ CITED = re.compile(r"\([Ss]ources?:[^)]*\)|Sources?: .*\Z", re.DOTALL)
 """A docstring may cite where a fact was read: `Source: kueue pkg/...`, the last of it, or in brackets."""
 
 
-def named(source: str) -> Iterator[tuple[int, str]]:
-    """(line, text) of every identifier, text and docstring that names an engine; citations are none."""
+def named(source: str, names: re.Pattern[str] = NAMES) -> Iterator[tuple[int, str]]:
+    """(line, text) of every identifier, text and docstring with such a name in it; citations are none."""
     tree = ast.parse(source)
     docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
         for text in _texts(node):
             said = CITED.sub("", text) if id(node) in docstrings else text
-            if NAMES.search(said):
+            if names.search(said):
                 yield getattr(node, "lineno", 0), text
 
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from cockpit.kube.decode import decoders
-from cockpit.kube.decode.decoders import Decoder, pool_decoder
+from cockpit.kube.decode.decoders import Decoder, machine_decoder, pool_decoder
 from cockpit.kube.decode.wire import UndecodableError
-from cockpit.kube.resource import MACHINE_DEPLOYMENTS
+from cockpit.kube.resource import MACHINE_DEPLOYMENTS, MACHINES, NODE_CLAIMS
 from cockpit.model.job import ReplicaSpec
 from cockpit.model.node import Taint
 from tests.unit.kube.builders import CREATED, CREATED_SECONDS, gpu_container, meta, owner
@@ -249,6 +249,8 @@ ALL = (
     decoders.CLUSTER_QUEUE,
     decoders.OWNER,
     pool_decoder(MACHINE_DEPLOYMENTS),
+    machine_decoder(MACHINES),
+    machine_decoder(NODE_CLAIMS),
 )
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from cockpit.attach import watched_kinds
 from cockpit.clock import ManualClock
-from cockpit.gangs import registry
 from cockpit.kube.decode.decoders import OWNER
 from cockpit.kube.feed import Feed
 from cockpit.kube.owners import Holders, Owners
@@ -60,7 +60,7 @@ class Hearing:
 
 
 def feed_of(session: ApiSession, hearing: Hearing, clock: ManualClock, **options: Any) -> Feed:
-    return Feed(session, hearing, clock=clock, rng=random.Random(3), engines=registry.watched(), **options)
+    return Feed(session, hearing, clock=clock, rng=random.Random(3), watched=watched_kinds(), **options)
 
 
 def serve_core(server: FakeServer, *groups: dict[str, Any]) -> None:

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cockpit.errors import BadInput
+from cockpit.pools.cluster_api import AUTOSCALER_MAXIMUM, AUTOSCALER_MINIMUM, GPUS_HINT, TOPOLOGY_OWNED
 from cockpit.pools.index import gpus_per_node, pool_named, pool_object, pools_of
-from cockpit.pools.labels import NO_POOL
-from cockpit.pools.machinedeployment import AUTOSCALER_MAXIMUM, AUTOSCALER_MINIMUM, GPUS_HINT, TOPOLOGY_OWNED
+from cockpit.pools.node_labels import NO_POOL
 from tests.unit.pools.builders import deployment, node, pod, store_of
 
 

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from cockpit.errors import BadInput
 from cockpit.model.plan import Plan
+from cockpit.pools.cluster_api import AUTOSCALER_MAXIMUM, AUTOSCALER_MINIMUM
 from cockpit.pools.index import pool_object, pools_of
 from cockpit.pools.ladder import begin, is_over, ladder, sentence
-from cockpit.pools.machinedeployment import AUTOSCALER_MAXIMUM, AUTOSCALER_MINIMUM
 from cockpit.pools.plan import plan_scale
 from cockpit.pools.stage import NodeStage, node_stage
 from cockpit.store.store import Store

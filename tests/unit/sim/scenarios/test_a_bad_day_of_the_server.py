@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from cockpit.attach import watched_kinds
 from cockpit.clock import SystemClock
-from cockpit.gangs import registry
 from cockpit.kube.feed import Feed
 from cockpit.kube.resource import JOBS, NODES, PODS, Resource
 from cockpit.kube.session import SessionOptions, open_session
@@ -79,9 +79,7 @@ async def _day(folder: Path, speed: float) -> tuple[list[str], set[str]]:
         reading = Reading()
         began = cluster.clock.now()
         task = asyncio.create_task(
-            Feed(
-                session, reading, clock=SystemClock(), rng=random.Random(1), engines=registry.watched()
-            ).run(),
+            Feed(session, reading, clock=SystemClock(), rng=random.Random(1), watched=watched_kinds()).run(),
             name="feed",
         )
         try:

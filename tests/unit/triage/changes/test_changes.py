@@ -134,8 +134,8 @@ def test_a_pool_at_its_maximum_is_given_a_higher_one() -> None:
     assert found.words == "raise the maximum of pool h100 from 2 to 3 (2 more nodes)"
     assert found.verb == ""
     assert found.command == (
-        *("kubectl", "annotate", "machinedeployment", "h100", "-n", "machines"),
-        *("cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size=3", "--overwrite"),
+        *("kubectl", "patch", "machinedeployment", "h100", "-n", "machines", "--type=merge", "-p"),
+        '{"metadata": {"annotations": {"cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size": "3"}}}',
     )
 
 

@@ -1,0 +1,182 @@
+"""Pools owned by a Cluster API object: MachineDeployment, MachineSet, MachinePool.
+
+Sources: cluster-api api/core/v1beta2/machinedeployment_types.go (scale subresource), common_types.go
+(`topology.cluster.x-k8s.io/owned`: replicas then belong to Cluster.spec.topology and a direct change is
+reverted); kubernetes/autoscaler cluster-autoscaler/cloudprovider/clusterapi/README.md (the two size
+annotations: both present means that the autoscaler owns the size).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import ClassVar
+
+import msgspec
+
+from cockpit.k8s import labels as well_known
+from cockpit.model.node import Node
+from cockpit.model.plan import Call
+from cockpit.model.pool import Machine, PoolObject
+from cockpit.model.record import Kind, Labels, label
+from cockpit.model.right import Ways
+from cockpit.model.store_reader import StoreReader
+from cockpit.model.watched import Watched
+from cockpit.pools.owner import Nodes, Ownership, PoolOwner, in_order, refused, through
+from cockpit.pools.patches import patch_rights, scale_calls, spec_calls
+
+GROUP = "cluster.x-k8s.io"
+TOPOLOGY_OWNED = "topology.cluster.x-k8s.io/owned"
+DEPLOYMENT_NAME = "cluster.x-k8s.io/deployment-name"
+AUTOSCALER_MINIMUM = well_known.AUTOSCALER_MINIMUM
+AUTOSCALER_MAXIMUM = well_known.AUTOSCALER_MAXIMUM
+GPUS_HINT = "capacity.cluster-autoscaler.kubernetes.io/gpu-count"
+_CLUSTER_NAME = "cluster.x-k8s.io/cluster-name"
+_TOPOLOGY_NAME = "topology.cluster.x-k8s.io/deployment-name"
+_OWNER_KIND = "cluster.x-k8s.io/owner-kind"
+_OWNER_NAME = "cluster.x-k8s.io/owner-name"
+_SCALE = "scale subresource"
+_ANNOTATION = "annotation of the cluster autoscaler"
+
+
+def _pool(plural: str, kind: str) -> Watched:
+    return Watched(Kind.POOL, GROUP, plural, api_kind=kind)
+
+
+class ClusterApi(PoolOwner):
+    """Its objects are scaled; where an autoscaler or a topology decides their size they say so."""
+
+    name = "Cluster API"
+    pool_kinds = (
+        _pool("machinedeployments", "MachineDeployment"),
+        _pool("machinesets", "MachineSet"),
+        _pool("machinepools", "MachinePool"),
+    )
+    watched = (Watched(Kind.MACHINE, GROUP, "machines", api_kind="Machine"),)
+    going_taints = ("cluster.x-k8s.io/deletion",)
+    taint_words: ClassVar[Mapping[str, str]] = {
+        "node.cluster.x-k8s.io/outdated-revision": "Cluster API is replacing the nodes of its revision"
+    }
+
+    # ---- what is its own
+
+    def is_pool(self, found: PoolObject) -> bool:
+        """A MachineSet of a MachineDeployment is not: the deployment is the pool."""
+        return found.kind != "MachineSet" or not label(found.labels, DEPLOYMENT_NAME)
+
+    def object_of(self, node: Node, objects: Sequence[PoolObject]) -> PoolObject | None:
+        """By the annotations that a Machine leaves on its node, through the set to its deployment."""
+        kind, name = label(node.annotations, _OWNER_KIND), label(node.annotations, _OWNER_NAME)
+        if not name:
+            return None
+        pools = [one for one in objects if self.holds(one) and self.is_pool(one)]
+        for one in objects:
+            if one.kind == kind and one.name == name:
+                if one in pools or not self.holds(one):
+                    return one
+                own, space = label(one.labels, DEPLOYMENT_NAME), one.namespace
+                return next((each for each in pools if each.name == own and each.namespace == space), None)
+        if kind == "MachineSet":
+            # The set itself may be unreadable; its name is the deployment's with a suffix of one word.
+            parent = name.rpartition("-")[0]
+            return next(
+                (one for one in pools if one.kind == "MachineDeployment" and one.name == parent), None
+            )
+        return None
+
+    def knows(self, node: Node) -> bool:
+        """By the same annotation, where its object lives in another cluster."""
+        return bool(label(node.annotations, _OWNER_NAME))
+
+    def gpus_hinted(self, found: PoolObject) -> int | None:
+        """What an autoscaler is told of a pool at zero."""
+        return _whole(found.annotations, GPUS_HINT)
+
+    # ---- who decides
+
+    def ownership(self, found: PoolObject | None, nodes: Nodes, truth: StoreReader) -> Ownership:
+        """The object's own word: topology, autoscaler, or nobody but who scales it."""
+        if found is None:
+            return self._elsewhere(nodes)
+        minimum, maximum = _bounds(found)
+        says = Ownership(
+            owner=self.name,
+            minimum=minimum if minimum is not None else found.min_replicas,
+            maximum=maximum if maximum is not None else found.max_replicas,
+        )
+        if any(key == TOPOLOGY_OWNED for key, _ in found.labels):
+            cluster = label(found.labels, _CLUSTER_NAME) or "its Cluster"
+            member = label(found.labels, _TOPOLOGY_NAME) or found.name
+            way = f"set replicas of {member} in Cluster.spec.topology.workers"
+            no = refused(
+                f"owned by the topology of cluster {cluster}: a change here would be reverted; {way}"
+            )
+            return _with(says, may_resize=no, may_limit=no, handle=way)
+        if minimum is not None and maximum is not None:
+            no = refused(
+                f"the cluster autoscaler controls the size, between {minimum} and {maximum}:"
+                " it would undo a change; raise its maximum, or let pending pods trigger it"
+            )
+            return _with(says, may_resize=no, may_limit=through(_ANNOTATION))
+        no_limit = refused("no maximum is set: any size may be set")
+        limit = through(_ANNOTATION) if says.maximum is not None else no_limit
+        if found.replicas is None:
+            no = refused(f"{found.kind} {found.key} has no replicas field to change")
+            return _with(says, may_resize=no, may_limit=limit)
+        return _with(says, may_resize=through(_SCALE), may_limit=limit)
+
+    def _elsewhere(self, nodes: Nodes) -> Ownership:
+        marks = next((one.annotations for one in nodes if self.knows(one)), ())
+        cluster = label(marks, _CLUSTER_NAME)
+        where = f" of cluster {cluster}" if cluster else ""
+        way = "resize it in the management cluster"
+        no = refused(f"Cluster API owner {label(marks, _OWNER_NAME)}{where}: {way}")
+        return Ownership(
+            owner=self.name, may_resize=no, may_limit=no, handle="the context of its management cluster"
+        )
+
+    # ---- what would be sent
+
+    def resize_calls(self, found: PoolObject, replicas: int) -> tuple[Call, ...]:
+        """One patch of the scale subresource."""
+        return scale_calls(found, replicas)
+
+    def resize_rights(self, found: PoolObject) -> Ways:
+        """To patch that."""
+        return patch_rights(found, "scale")
+
+    def limit_calls(self, found: PoolObject, maximum: int) -> tuple[Call, ...]:
+        """The annotation from which the autoscaler reads the maximum."""
+        return spec_calls(found, {"metadata": {"annotations": {AUTOSCALER_MAXIMUM: str(maximum)}}})
+
+    def limit_rights(self, found: PoolObject) -> Ways:
+        """To patch the object."""
+        return patch_rights(found)
+
+    # ---- what is on its way
+
+    def machines(self, found: PoolObject | None, nodes: Nodes, truth: StoreReader) -> tuple[Machine, ...]:
+        """Those with the object's label; a set without a deployment knows its own by its name."""
+        if found is None:
+            names = frozenset(one.name for one in nodes)
+            return in_order(one for one in _all(truth) if one.node in names)
+        return in_order(
+            one
+            for one in _all(truth)
+            if (one.pool_kind, one.pool_key) == (found.kind, found.key)
+            or (found.kind == "MachineSet" and (one.namespace, one.set_name) == (found.namespace, found.name))
+        )
+
+
+def _all(truth: StoreReader) -> Iterable[Machine]:
+    return (one for one in truth.records(Kind.MACHINE).values() if one.api_version.startswith(f"{GROUP}/"))
+
+
+def _with(says: Ownership, **more: object) -> Ownership:
+    return msgspec.structs.replace(says, **more)
+
+
+def _bounds(found: PoolObject) -> tuple[int | None, int | None]:
+    return _whole(found.annotations, AUTOSCALER_MINIMUM), _whole(found.annotations, AUTOSCALER_MAXIMUM)
+
+
+def _whole(labels: Labels, key: str) -> int | None:
+    text = label(labels, key)
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None

@@ -1,0 +1,20 @@
+"""The cluster autoscaler: it sets the size of other owners' pools from the demand of pending pods.
+
+Sources: kubernetes-sigs/cluster-autoscaler pkg/utils/taints/taints.go.
+"""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from cockpit.pools.owner import PoolOwner
+
+
+class ClusterAutoscaler(PoolOwner):
+    """No pool object is its own: it takes over the size of those of others."""
+
+    name = "the cluster autoscaler"
+    going_taints = ("ToBeDeletedByClusterAutoscaler",)
+    taint_words: ClassVar[Mapping[str, str]] = {
+        "ToBeDeletedByClusterAutoscaler": "cluster-autoscaler is about to delete it",
+        "DeletionCandidateOfClusterAutoscaler": "cluster-autoscaler considers it for deletion",
+    }

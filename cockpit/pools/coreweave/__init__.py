@@ -1,0 +1,81 @@
+"""Pools owned by a CoreWeave NodePool.
+
+Its size is `spec.targetNodes`, between `minNodes` and `maxNodes`; `spec.autoscaling` hands it to the cluster
+autoscaler. It has no scale subresource (source: kubernetes/autoscaler
+cluster-autoscaler/cloudprovider/coreweave coreweave_nodepool.go, coreweave_utils.go).
+"""
+
+from collections.abc import Sequence
+
+from cockpit.model.node import Node
+from cockpit.model.plan import Call
+from cockpit.model.pool import PoolObject
+from cockpit.model.record import Kind, label
+from cockpit.model.right import Ways
+from cockpit.model.store_reader import StoreReader
+from cockpit.model.watched import Watched
+from cockpit.pools.owner import Nodes, Ownership, PoolOwner, refused, through
+from cockpit.pools.patches import patch_rights, spec_calls
+
+GROUP = "compute.coreweave.com"
+NODE_LABEL = "compute.coreweave.com/node-pool"
+
+
+class CoreWeave(PoolOwner):
+    """NodePools of that cloud, which live in the cluster."""
+
+    name = "CoreWeave"
+    pool_kinds = (Watched(Kind.POOL, GROUP, "nodepools", api_kind="NodePool"),)
+
+    # ---- what is its own
+
+    def object_of(self, node: Node, objects: Sequence[PoolObject]) -> PoolObject | None:
+        """By the label of its nodes."""
+        name = label(node.labels, NODE_LABEL)
+        return next((one for one in objects if one.name == name and self.holds(one)), None) if name else None
+
+    def knows(self, node: Node) -> bool:
+        """By the same label."""
+        return bool(label(node.labels, NODE_LABEL))
+
+    # ---- who decides
+
+    def ownership(self, found: PoolObject | None, nodes: Nodes, truth: StoreReader) -> Ownership:
+        """The object's own word."""
+        if found is None:
+            no = refused(
+                "a CoreWeave NodePool that cannot be read: set its targetNodes (kubectl edit nodepool)"
+            )
+            handle = f"the right to list nodepools.{GROUP}"
+            return Ownership(owner=self.name, may_resize=no, may_limit=no, handle=handle)
+        resize = through("targetNodes of the NodePool")
+        if found.is_autoscaled:
+            resize = refused(
+                "the cluster autoscaler controls the size (spec.autoscaling): it would undo a change;"
+                " raise its maximum, or let pending pods trigger it"
+            )
+        return Ownership(
+            owner=self.name,
+            minimum=found.min_replicas,
+            maximum=found.max_replicas,
+            may_resize=resize,
+            may_limit=through("maxNodes of the NodePool"),
+        )
+
+    # ---- what would be sent
+
+    def resize_calls(self, found: PoolObject, replicas: int) -> tuple[Call, ...]:
+        """One patch of `targetNodes`."""
+        return spec_calls(found, {"spec": {"targetNodes": replicas}})
+
+    def resize_rights(self, found: PoolObject) -> Ways:
+        """To patch the NodePool."""
+        return patch_rights(found)
+
+    def limit_calls(self, found: PoolObject, maximum: int) -> tuple[Call, ...]:
+        """One patch of `maxNodes`."""
+        return spec_calls(found, {"spec": {"maxNodes": maximum}})
+
+    def limit_rights(self, found: PoolObject) -> Ways:
+        """To patch the NodePool."""
+        return patch_rights(found)

@@ -1,0 +1,99 @@
+"""Pools owned by a Karpenter NodePool.
+
+A NodePool with `spec.replicas` is static and may be scaled; without, Karpenter sizes it from pending pods.
+The mode cannot be switched, and only `limits.nodes` bounds a static one (sources: kubernetes-sigs/karpenter
+designs/static-capacity.md, pkg/apis/v1/nodepool.go, taints.go, labels.go).
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from cockpit.model.node import Node
+from cockpit.model.plan import Call
+from cockpit.model.pool import Machine, PoolObject
+from cockpit.model.record import Kind, label
+from cockpit.model.right import Ways
+from cockpit.model.store_reader import StoreReader
+from cockpit.model.watched import Watched
+from cockpit.pools.owner import Nodes, Ownership, PoolOwner, in_order, refused, through
+from cockpit.pools.patches import patch_rights, scale_calls, spec_calls
+
+GROUP = "karpenter.sh"
+NODE_LABEL = "karpenter.sh/nodepool"
+_LIMITS = "limits.nodes of the NodePool"
+
+
+class Karpenter(PoolOwner):
+    """NodePools, and the NodeClaims that it makes of them."""
+
+    name = "Karpenter"
+    marks_all = True
+    pool_kinds = (Watched(Kind.POOL, GROUP, "nodepools", api_kind="NodePool"),)
+    watched = (Watched(Kind.MACHINE, GROUP, "nodeclaims", ("v1",), api_kind="NodeClaim"),)
+    going_taints = ("karpenter.sh/disrupted",)
+    taint_words: ClassVar[Mapping[str, str]] = {
+        "karpenter.sh/disrupted": "Karpenter is about to replace it",
+        "karpenter.sh/disruption": "Karpenter is about to replace it",
+    }
+
+    # ---- what is its own
+
+    def object_of(self, node: Node, objects: Sequence[PoolObject]) -> PoolObject | None:
+        """By the label that it puts on every node."""
+        name = label(node.labels, NODE_LABEL)
+        return next((one for one in objects if one.name == name and self.holds(one)), None) if name else None
+
+    def knows(self, node: Node) -> bool:
+        """By the same label."""
+        return bool(label(node.labels, NODE_LABEL))
+
+    # ---- who decides
+
+    def ownership(self, found: PoolObject | None, nodes: Nodes, truth: StoreReader) -> Ownership:
+        """Static pools may be scaled within `limits.nodes`; dynamic ones say who sizes them."""
+        if found is None:
+            way = "list nodepools.karpenter.sh"
+            no = refused(f"a Karpenter NodePool that cannot be read: {way}")
+            return Ownership(owner=self.name, may_resize=no, may_limit=no, handle=f"the right to {way}")
+        resize = through("scale subresource")
+        if found.replicas is None:
+            resize = refused(
+                "a dynamic NodePool: Karpenter sizes it from pending pods; submit work, or change its limits"
+            )
+        return Ownership(
+            owner=self.name,
+            minimum=found.min_replicas,
+            maximum=found.max_replicas,
+            may_resize=resize,
+            may_limit=through(_LIMITS),
+        )
+
+    # ---- what would be sent
+
+    def resize_calls(self, found: PoolObject, replicas: int) -> tuple[Call, ...]:
+        """One patch of the scale subresource."""
+        return scale_calls(found, replicas)
+
+    def resize_rights(self, found: PoolObject) -> Ways:
+        """To patch that."""
+        return patch_rights(found, "scale")
+
+    def limit_calls(self, found: PoolObject, maximum: int) -> tuple[Call, ...]:
+        """`limits.nodes`; other limits stay as they are."""
+        return spec_calls(found, {"spec": {"limits": {"nodes": str(maximum)}}})
+
+    def limit_rights(self, found: PoolObject) -> Ways:
+        """To patch the NodePool."""
+        return patch_rights(found)
+
+    # ---- what is on its way
+
+    def machines(self, found: PoolObject | None, nodes: Nodes, truth: StoreReader) -> tuple[Machine, ...]:
+        """NodeClaims of the NodePool; without one those of the nodes."""
+        claims = (
+            one for one in truth.records(Kind.MACHINE).values() if one.api_version.startswith(f"{GROUP}/")
+        )
+        if found is not None:
+            return in_order(one for one in claims if one.pool_key == found.name)
+        names = frozenset(one.name for one in nodes)
+        return in_order(one for one in claims if one.node in names)

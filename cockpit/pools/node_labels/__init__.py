@@ -1,0 +1,44 @@
+"""Pools that are known only from their nodes: no object in this cluster owns their size.
+
+Sources of the label keys: awslabs/eks-node-viewer pkg/model/node.go, kubernetes/autoscaler
+cluster-autoscaler/cloudprovider/azure/azure_template.go.
+"""
+
+from cockpit.model.pool import PoolObject
+from cockpit.model.store_reader import StoreReader
+from cockpit.pools.owner import Nodes, Ownership, PoolOwner, refused
+
+NO_POOL = "(no pool)"
+
+_WHO = {
+    "eks.amazonaws.com/nodegroup": "an EKS node group: resize it at AWS (aws eks update-nodegroup-config)",
+    "cloud.google.com/gke-nodepool": "a GKE node pool: resize it at Google (gcloud container)",
+    "kubernetes.azure.com/agentpool": "an AKS agent pool: resize it at Azure (az aks nodepool scale)",
+    "agentpool": "an AKS agent pool: resize it at Azure (az aks nodepool scale)",
+}
+
+
+class NodeLabels(PoolOwner):
+    """Nobody: asked last, it says who must resize such a pool."""
+
+    name = "labels of nodes"
+
+    def ownership(self, found: PoolObject | None, nodes: Nodes, truth: StoreReader) -> Ownership:
+        """A sentence: who must resize it."""
+        no = refused(_object_without_owner(found) if found is not None else _why_not(nodes))
+        return Ownership(owner=self.name, may_resize=no, may_limit=no)
+
+
+def _object_without_owner(found: PoolObject) -> str:
+    return f"nobody here knows how {found.kind} {found.key} of {found.api_version} is resized"
+
+
+def _why_not(nodes: Nodes) -> str:
+    for node in nodes:
+        if node.pool_label in _WHO:
+            return _WHO[node.pool_label]
+        if node.provider_id.startswith("aws:///"):
+            return "machines of AWS without a node group: resize their auto scaling group at AWS"
+    if nodes and nodes[0].pool_label:
+        return f"known only from the label {nodes[0].pool_label}: no object in this cluster controls the size"
+    return "these nodes carry no pool label: resize them where they were created"

@@ -1,0 +1,100 @@
+"""The list of pool owners: the one place besides their packages that names them.
+
+Everybody else asks here by an object, a node or a taint. `registered` adds one for a while.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from cockpit.model.node import Node
+from cockpit.model.pool import PoolObject
+from cockpit.model.store_reader import StoreReader
+from cockpit.model.watched import Watched
+from cockpit.pools.cluster_api import ClusterApi
+from cockpit.pools.cluster_autoscaler import ClusterAutoscaler
+from cockpit.pools.coreweave import CoreWeave
+from cockpit.pools.karpenter import Karpenter
+from cockpit.pools.node_labels import NodeLabels
+from cockpit.pools.owner import Nodes, Ownership, PoolOwner
+
+NODE_LABELS = NodeLabels()
+"""Stands for pools that nobody else knows."""
+
+
+class _Owners:
+    """The owners, in the order in which they are asked, and what rows ask of all of them."""
+
+    def __init__(self, owners: Sequence[PoolOwner]) -> None:
+        self.owners = tuple(owners)
+        self.by_name: Mapping[str, PoolOwner] = {one.name: one for one in (*owners, NODE_LABELS)}
+        self.going_taints = frozenset(key for one in owners for key in one.going_taints)
+        self.taint_words = {key: words for one in owners for key, words in one.taint_words.items()}
+        self.watched = tuple(kind for one in owners for kind in (*one.pool_kinds, *one.watched))
+        # asked for every pool, so only those that have an answer
+        self.taking_over = tuple(one for one in owners if type(one).takes_over is not PoolOwner.takes_over)
+
+
+_all = _Owners((Karpenter(), CoreWeave(), ClusterApi(), ClusterAutoscaler()))
+
+
+@contextmanager
+def registered(owner: PoolOwner) -> Iterator[None]:
+    """The owner is known, before the others, as long as the context lasts."""
+    global _all  # noqa: PLW0603 - the list is one for the whole program
+    before = _all
+    _all = _Owners((owner, *before.owners))
+    try:
+        yield
+    finally:
+        _all = before
+
+
+def owners() -> tuple[PoolOwner, ...]:
+    """All owners, in the order in which they are asked."""
+    return _all.owners
+
+
+def owner_named(name: str) -> PoolOwner:
+    """The owner by the name that `Ownership.owner` has."""
+    return _all.by_name.get(name, NODE_LABELS)
+
+
+def holder(found: PoolObject | None, nodes: Nodes) -> PoolOwner:
+    """Who makes and removes the machines of a pool, by its object, else by its nodes."""
+    if found is not None:
+        return next((one for one in _all.owners if one.holds(found)), NODE_LABELS)
+    return next((one for one in _all.owners if any(map(one.knows, nodes))), NODE_LABELS)
+
+
+def ownership(found: PoolObject | None, nodes: Nodes, truth: StoreReader) -> Ownership:
+    """Who decides the size, and what may be done from here. Of two that do, the
+    one that watches demand wins."""
+    says = holder(found, nodes).ownership(found, nodes, truth)
+    for one in _all.taking_over:
+        says = one.takes_over(says, found, nodes, truth)
+    return says
+
+
+def object_of(node: Node, objects: Sequence[PoolObject]) -> PoolObject | None:
+    """The pool that the node's own marks name; None where none do."""
+    return next((found for one in _all.owners if (found := one.object_of(node, objects)) is not None), None)
+
+
+def is_pool(found: PoolObject) -> bool:
+    """False for an object that is part of another."""
+    return holder(found, ()).is_pool(found)
+
+
+def going_taints() -> frozenset[str]:
+    """Keys of taints of nodes that are being taken away."""
+    return _all.going_taints
+
+
+def taint_words() -> Mapping[str, str]:
+    """Keys of taints by which somebody means to take a node away, each with what that is to the node."""
+    return _all.taint_words
+
+
+def watched() -> tuple[Watched, ...]:
+    """Kinds of objects that the owners live by."""
+    return _all.watched
