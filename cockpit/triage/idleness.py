@@ -1,0 +1,308 @@
+"""Is a job idle that holds GPUs: never told by duty alone. Pure.
+
+Every line of its trace says when it last showed work, and what is not measured counts as work. A job is idle
+once nothing has shown any for the window, it is past its warm-up, and the quiet is longer than the pauses
+that it has made before. So a start (memory fills, weights come over the network, a compiler runs), a pause
+for data (CPU, network or disk work), a checkpoint (disk or network) and a notebook (a kernel now and then)
+are told apart by what they do, and a habit by what was seen of it.
+
+What cannot be told from idle: a first pause longer than the window in which the job itself does nothing at
+all, because it waits for another one's work. That is why it is asked or suspended before it is killed.
+"""
+
+import enum
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import msgspec
+
+from cockpit.model.trace import Line, PodTrace, Trace
+
+WORKS_DUTY_RATIO: Final = 0.05
+"""Below is housekeeping of drivers and monitors."""
+MEMORY_BYTES: Final = 128 * 2**20
+"""What a card's memory may wander by itself: caches of the driver, other processes' contexts."""
+POWER_RATIO: Final = 1.3
+POWER_WATTS: Final = 25.0
+"""A draw this much above that of the last minutes was no idle card's."""
+AS_AT_WORK_RATIO: Final = 0.7
+"""A draw of so much of what the card drew at work contradicts a duty of zero."""
+CPU_CORES: Final = 0.25
+"""Of one pod: a shell, a notebook server or a rank that polls stays far below, a loader or compiler above."""
+CPU_RATIO: Final = 3.0
+CPU_LEAP_CORES: Final = 0.06
+"""A cell of a notebook is short: what leaves the pod's own quiet this far counts, too. Counters forget
+nothing: this tells of a kernel that ran while no sample of the card was taken."""
+NETWORK_BYTES: Final = 64 * 2**10
+"""A second, either way: heartbeats, scrapes and an open notebook stay below."""
+DISK_BYTES: Final = 256 * 2**10
+"""A second, read or written: log lines stay below."""
+GAP_POINTS: Final = 3
+"""So many points of a line may be missing in a row; a longer gap may hide work."""
+WARM_UP_SECONDS: Final = 7_200.0
+"""A start may take so long before the first kernel: staging of data, loading of weights, compilation."""
+PAUSE_SECONDS: Final = 300.0
+"""Shorter quiets are no pauses: they are the grain of any work."""
+PATIENCE: Final = 2.0
+"""A quiet is unusual once it is so many times the longest pause seen."""
+LATELY_POINTS: Final = 10
+
+
+class Standing(enum.StrEnum):
+    IDLE = "idle"
+    WORKING = "working"
+    STARTING = "starting"
+    PAUSING = "pausing"
+    UNKNOWN = "unknown"
+
+
+class WorkSign(enum.StrEnum):
+    """What a line showed last."""
+
+    KERNEL = "a kernel ran"
+    MEMORY = "GPU memory changed"
+    POWER = "a card drew more power"
+    CPU = "CPU"
+    NETWORK = "network"
+    DISK = "disk"
+    PROGRESS = "its log told a step"
+    UNMEASURED = "not measured"
+
+
+class Shown(msgspec.Struct, frozen=True, gc=False):
+    """The newest sign of work: what, when, and how much where a line tells it (in base units)."""
+
+    sign: WorkSign
+    at_seconds: float
+    value: float | None = None
+    what: str = ""  # of UNMEASURED: which quantity
+
+
+class Judged(msgspec.Struct, frozen=True, kw_only=True):
+    """What a trace tells. `since_seconds` is since when nothing has shown work, None where that is not known;
+    `needed_seconds` how long that has to last; `pause_seconds` the longest pause it made before; `missing`
+    the quantities that nobody collects. The last numbers are of now: unknown where None."""
+
+    standing: Standing
+    since_seconds: float | None = None
+    needed_seconds: float = 0.0
+    last: Shown | None = None
+    pause_seconds: float = 0.0
+    missing: tuple[str, ...] = ()
+    coming: int = 0
+    has_worked: bool = False
+    memory_bytes: float | None = None
+    cpu_cores: float | None = None
+    network_bytes: float | None = None
+    disk_bytes: float | None = None
+
+
+def judge(trace: Trace, idle_for_seconds: float) -> Judged:
+    """Whether the job has been idle for that long at the end of the trace, and by what."""
+    missing, needed = _missing(trace), idle_for_seconds
+    if not trace.is_whole or not trace.cards or missing:
+        return Judged(standing=Standing.UNKNOWN, needed_seconds=needed, missing=missing)
+    last = _last_sign(trace)
+    if last is not None and trace.end_seconds - last.at_seconds < needed:
+        unseen = last.sign is WorkSign.UNMEASURED
+        standing = Standing.UNKNOWN if unseen else Standing.WORKING
+        return Judged(standing=standing, since_seconds=last.at_seconds, needed_seconds=needed, last=last)
+    return _quiet(trace, last, needed)
+
+
+def _quiet(trace: Trace, last: Shown | None, needed: float) -> Judged:
+    """Nothing has shown work for as long as needed: is that a start, a habit, or the end of work?"""
+    worked = [at for card in trace.cards for at in _over(card.duty, WORKS_DUTY_RATIO)]
+    pause = _longest_pause(trace)
+    since = _first_point(trace) if last is None else last.at_seconds
+    since = max(since, trace.started_seconds or since)
+    standing = Standing.IDLE
+    if trace.started_seconds is None or trace.end_seconds - since < needed:
+        standing = Standing.UNKNOWN
+    elif trace.coming or _is_starting(trace, worked):
+        standing = Standing.STARTING
+    elif _draws_as_at_work(trace):
+        standing = Standing.UNKNOWN
+    elif trace.end_seconds - since < PATIENCE * pause:
+        standing = Standing.PAUSING
+    return Judged(
+        standing=standing,
+        since_seconds=since,
+        needed_seconds=max(needed, PATIENCE * pause),
+        last=last,
+        pause_seconds=pause,
+        coming=trace.coming,
+        has_worked=bool(worked),
+        memory_bytes=sum(_newest(card.memory_bytes) for card in trace.cards),
+        cpu_cores=sum(_newest(pod.cpu_cores) for pod in trace.pods),
+        network_bytes=sum(_newest(pod.receive) + _newest(pod.transmit) for pod in trace.pods),
+        disk_bytes=sum(_newest(pod.disk_read) + _newest(pod.disk_write) for pod in trace.pods),
+    )
+
+
+# ---- signs
+
+
+def _missing(trace: Trace) -> tuple[str, ...]:
+    """Quantities that nobody collects of some card or pod."""
+    found: list[str] = []
+    found += ["duty"] * any(_is_blank(card.duty) for card in trace.cards)
+    found += ["GPU memory"] * any(_is_blank(card.memory_bytes) for card in trace.cards)
+    found += ["CPU"] * (not trace.pods or any(_is_blank(pod.cpu_cores) for pod in trace.pods))
+    found += ["network"] * any(_is_blank(pod.receive) or _is_blank(pod.transmit) for pod in trace.pods)
+    found += ["disk"] * any(_is_blank(pod.disk_read) or _is_blank(pod.disk_write) for pod in trace.pods)
+    return tuple(found)
+
+
+def _is_blank(line: Line) -> bool:
+    return all(one is None for one in line)
+
+
+def _last_sign(trace: Trace) -> Shown | None:
+    """The newest sign of any line, None where none shows any."""
+    found = [one for one in _signs(trace) if one is not None]
+    if trace.progress_seconds is not None:
+        found.append(Shown(WorkSign.PROGRESS, trace.progress_seconds))
+    # of signs at the same moment the one that shows work is told, not the one that shows nothing
+    return max(found, key=lambda one: (one.at_seconds, one.sign is not WorkSign.UNMEASURED), default=None)
+
+
+def _signs(trace: Trace) -> Iterator[Shown | None]:
+    for card in trace.cards:
+        yield _newest_over(trace, card.duty, WORKS_DUTY_RATIO, WorkSign.KERNEL)
+        yield _memory_sign(trace, card.memory_bytes)
+        yield _power_sign(trace, card.power_watts)
+        yield _gap(trace, card.duty, "duty")
+        yield _gap(trace, card.memory_bytes, "GPU memory")
+    for pod in trace.pods:
+        yield _newest_over(trace, pod.cpu_cores, _cpu_leap(pod.cpu_cores), WorkSign.CPU)
+        for line, least, sign in _lines_of(pod):
+            yield _newest_over(trace, line, least, sign)
+            yield _gap(trace, line, sign.value)
+
+
+def _lines_of(pod: PodTrace) -> tuple[tuple[Line, float, WorkSign], ...]:
+    return (
+        (pod.cpu_cores, CPU_CORES, WorkSign.CPU),
+        (pod.receive, NETWORK_BYTES, WorkSign.NETWORK),
+        (pod.transmit, NETWORK_BYTES, WorkSign.NETWORK),
+        (pod.disk_read, DISK_BYTES, WorkSign.DISK),
+        (pod.disk_write, DISK_BYTES, WorkSign.DISK),
+    )
+
+
+def _at(trace: Trace, place: int, points: int) -> float:
+    return trace.end_seconds - (points - 1 - place) * trace.step_seconds
+
+
+def _first_point(trace: Trace) -> float:
+    return _at(trace, 0, max(len(card.duty) for card in trace.cards))
+
+
+def _newest_where(line: Line, holds: Callable[[float], bool]) -> int | None:
+    for place in range(len(line) - 1, -1, -1):
+        value = line[place]
+        if value is not None and holds(value):
+            return place
+    return None
+
+
+def _newest_over(trace: Trace, line: Line, least: float, sign: WorkSign) -> Shown | None:
+    place = _newest_where(line, lambda value: value >= least)
+    return None if place is None else Shown(sign, _at(trace, place, len(line)), line[place])
+
+
+def _memory_sign(trace: Trace, line: Line) -> Shown | None:
+    """When the memory was last another one than it is now: a slow rise is seen like a leap."""
+    now = _newest(line)
+    place = _newest_where(line, lambda value: abs(value - now) > MEMORY_BYTES)
+    return (
+        None
+        if place is None
+        else Shown(WorkSign.MEMORY, _at(trace, place, len(line)), now - (line[place] or 0))
+    )
+
+
+def _lately(line: Line) -> float | None:
+    """The median of the last minutes."""
+    found = sorted(one for one in line[-LATELY_POINTS:] if one is not None)
+    return found[len(found) // 2] if found else None
+
+
+def _power_sign(trace: Trace, line: Line) -> Shown | None:
+    usual = _lately(line)
+    if usual is None:
+        return None
+    most = max(usual * POWER_RATIO, usual + POWER_WATTS)
+    return _newest_over(trace, line, most, WorkSign.POWER)
+
+
+def _cpu_leap(line: Line) -> float:
+    return CPU_RATIO * (_lately(line) or 0.0) + CPU_LEAP_CORES
+
+
+def _gap(trace: Trace, line: Line, what: str) -> Shown | None:
+    """The end of the newest gap that may hide work: also one that lasts still."""
+    run = 0
+    for place in range(len(line) - 1, -1, -1):
+        if line[place] is not None:
+            run = 0
+            continue
+        run += 1
+        if run > GAP_POINTS:
+            end = next((at for at in range(place, len(line)) if line[at] is not None), len(line) - 1)
+            return Shown(WorkSign.UNMEASURED, _at(trace, end, len(line)), None, what)
+    return None
+
+
+# ---- starts and habits
+
+
+def _over(line: Line, least: float) -> Iterator[int]:
+    return (place for place, value in enumerate(line) if value is not None and value >= least)
+
+
+def _is_starting(trace: Trace, worked: list[int]) -> bool:
+    """Its youngest container has not run a kernel yet, and is not old enough to have given up."""
+    started = trace.started_seconds
+    if started is None or trace.end_seconds - started >= WARM_UP_SECONDS:
+        return False
+    points = max(len(card.duty) for card in trace.cards)
+    return not any(_at(trace, place, points) > started for place in worked)
+
+
+def _draws_as_at_work(trace: Trace) -> bool:
+    """A card draws as much as while kernels ran: then its duty is not believed."""
+    for card in trace.cards:
+        pairs = zip(card.duty[::-1], card.power_watts[::-1], strict=False)
+        drawn = [
+            watts
+            for duty, watts in pairs
+            if duty is not None and watts is not None and duty >= 10 * WORKS_DUTY_RATIO
+        ]
+        now = _lately(card.power_watts)
+        if drawn and now is not None and now >= AS_AT_WORK_RATIO * sorted(drawn)[len(drawn) // 2]:
+            return True
+    return False
+
+
+def _longest_pause(trace: Trace) -> float:
+    """The longest quiet between two pieces of work, 0 where it made none worth the name."""
+    points = max(len(card.duty) for card in trace.cards)
+    busy: set[int] = set()
+    for card in trace.cards:
+        busy.update(points - len(card.duty) + place for place in _over(card.duty, WORKS_DUTY_RATIO))
+    for pod in trace.pods:
+        for line, least, _ in _lines_of(pod):
+            busy.update(points - len(line) + place for place in _over(line, least))
+    longest, before = 0, None
+    for place in sorted(busy):
+        if before is not None:
+            longest = max(longest, place - before - 1)
+        before = place
+    seconds = longest * trace.step_seconds
+    return seconds if seconds >= PAUSE_SECONDS else 0.0
+
+
+def _newest(line: Line) -> float:
+    return next((one for one in reversed(line) if one is not None), 0.0)
