@@ -3,7 +3,7 @@
 import asyncio
 import enum
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from cockpit.kube.discovery import Served
     from cockpit.kube.resource import Resource
     from cockpit.kube.session import ApiSession
+    from cockpit.model.pod import Pod
+    from cockpit.telemetry.pod_lines import PodLines
+    from cockpit.telemetry.source import TelemetrySource
     from cockpit.triage.verdicts import Verdicts
 
 CATCH_UP_OBJECTS = 1_500
@@ -113,6 +116,7 @@ class Attachment:
         self._sleep = sleep
         self.faults: dict[str, str] = {}  # task -> the sentence about its last unexpected error
         self.trends = Trends()
+        self._source: TelemetrySource | None = None  # whom telemetry asks now
         self._look = EVERYTHING
         self._looked = asyncio.Event()
         self._listed = asyncio.Event()  # the big lists are in, or cannot be had
@@ -423,7 +427,18 @@ class Attachment:
             nudge=self._looked,
             after_round=self.note_trends,
             remember=self.trends.remember,
+            asks=self._asks,
         )
+
+    def _asks(self, source: "TelemetrySource | None") -> None:
+        self._source = source
+
+    async def lines(self, pods: Sequence["Pod"]) -> "PodLines | None":
+        """What these pods and their cards did over the last hours; None where nobody remembers it. Raises
+        TelemetryError."""
+        if self._source is None:
+            return None
+        return await self._source.lines(pods, self.clock.cluster_now())
 
     @property
     def look(self) -> Focus:

@@ -182,6 +182,9 @@ class ExporterPages:
         """Exporters remember nothing."""
         return {}
 
+    async def lines(self, pods: Sequence[Pod], now_seconds: float) -> None:
+        """Nor this."""
+
     def _chosen(self, nodes: Sequence[str]) -> list[Exporter]:
         """Those of the nodes on screen first; others as far as there is room, each in its turn."""
         first = [self._exporters[node] for node in nodes if node in self._exporters][:MOST_PAGES]

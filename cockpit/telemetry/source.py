@@ -1,6 +1,7 @@
 """Where samples come from, as the poller sees it; and the first of them, a Prometheus."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from cockpit.model.gpu import Gpu
@@ -11,6 +12,7 @@ from cockpit.model.pod_use import PodUse
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.telemetry import detail_names, history
+from cockpit.telemetry import pod_lines as lines
 from cockpit.telemetry import uses as pod_uses
 from cockpit.telemetry.cards.round import gpus
 from cockpit.telemetry.cards.stamps import stamps_of
@@ -19,6 +21,7 @@ from cockpit.telemetry.fleet import FleetReader
 from cockpit.telemetry.history import Line, Past
 from cockpit.telemetry.labels import NodeNames
 from cockpit.telemetry.names import MEANINGS
+from cockpit.telemetry.pod_lines import PodLines
 from cockpit.telemetry.pool_history import duty_line
 from cockpit.telemetry.promql import PROBE, instant, sample_times
 from cockpit.telemetry.rows import Row
@@ -66,6 +69,10 @@ class TelemetrySource(Protocol):
 
     async def past(self, asked: Past, now_seconds: float) -> dict[str, Line]:
         """Lines of the last hour, where somebody remembers it. Raises nothing but Unheard."""
+
+    async def lines(self, pods: Sequence[Pod], now_seconds: float) -> PodLines | None:
+        """What these pods and their cards did over the last hours; None where nobody remembers it. Raises
+        TelemetryError."""
 
     async def close(self) -> None:
         """Let go of connections."""
@@ -191,6 +198,21 @@ class PrometheusSource:
             return {}
         line = history.mean_line(sums, counts, end)
         return {asked.key: line} if line else {}
+
+    async def lines(self, pods: Sequence[Pod], now_seconds: float) -> PodLines | None:
+        """Two range queries for each twenty pods; as `Source.lines`."""
+        end = history.end_of(now_seconds)
+        start = end - lines.RANGE_SECONDS
+        found = lines.PodLines(end_seconds=end)
+        for at in range(0, len(pods), lines.MOST_PODS):
+            some = pods[at : at + lines.MOST_PODS]
+            cards = await self._asked.query_range(lines.card_query(some), start, end, lines.CARD_STEP_SECONDS)
+            used = await self._asked.query_range(lines.use_query(some), start, end, lines.STEP_SECONDS)
+            part = await self._asked.apart(partial(lines.pod_lines, cards, used, some, end))
+            found = lines.PodLines(
+                end_seconds=end, cards={**found.cards, **part.cards}, pods={**found.pods, **part.pods}
+            )
+        return found
 
     async def _moment(self) -> float | None:
         """A moment a little before the server's now; None where it does not tell its time."""

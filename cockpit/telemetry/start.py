@@ -46,6 +46,7 @@ async def run_telemetry(
     after_round: Callable[[float], None] | None = None,
     remember: Remember | None = None,
     read_page: ReadPage | None = None,
+    asks: Callable[[TelemetrySource | None], None] = lambda _source: None,
 ) -> None:
     """Run until cancelled. Every failure becomes the status of the GPU stream, none is raised.
 
@@ -53,7 +54,7 @@ async def run_telemetry(
     raise CockpitError. `server` is the one that a person named, `patience_seconds` how long a whole answer
     may take. `read_page` reads through the API server's pod proxy, for clusters without a Prometheus.
     `looking`, `nudge`, `after_round` and `remember` are the poller's: what is in sight, that it changed, a
-    round is over, what the last hour was like.
+    round is over, what the last hour was like. `asks` is told whom it asks now, None for nobody.
     """
     pause = _FIRST_PAUSE_SECONDS
     known: tuple[Gpu, ...] = ()
@@ -83,12 +84,21 @@ async def run_telemetry(
             remember=remember,
             known=known,
         )
-        try:
-            await poller.run(most_failures=LOST_AFTER_FAILURES)
-        finally:
-            await source.close()
+        await _poll(poller, source, asks)
         # cards that left meanwhile must still grow old and go
         known = poller.cards
+
+
+async def _poll(
+    poller: Poller, source: TelemetrySource, asks: Callable[[TelemetrySource | None], None]
+) -> None:
+    """Until nothing was answered for a while."""
+    asks(source)
+    try:
+        await poller.run(most_failures=LOST_AFTER_FAILURES)
+    finally:
+        asks(None)
+        await source.close()
 
 
 def _nothing(error: TelemetryError, clock: Clock, pause_seconds: float) -> StreamStatus:

@@ -6,7 +6,7 @@ leaves them as `exported_pod` and so on. What two jobs scrape twice counts once 
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from cockpit.model.pod import Pod
@@ -20,25 +20,38 @@ MOST_PODS = 200
 WINDOW = "3m"
 """Rates need two samples; kubelets are scraped at least once a minute."""
 
-_FIELDS = {
+FIELDS = {
     "cpu_cores": ("container_cpu_usage_seconds_total", 'container!="",container!="POD"', "container"),
     "receive_bytes_per_second": ("container_network_receive_bytes_total", 'interface!="lo"', "interface"),
     "transmit_bytes_per_second": ("container_network_transmit_bytes_total", 'interface!="lo"', "interface"),
 }
-_MARK = "cockpit_use"
+DISK_FIELDS = {
+    "disk_read_bytes_per_second": ("container_fs_reads_bytes_total", 'container!="POD"', "container, device"),
+    "disk_write_bytes_per_second": (
+        "container_fs_writes_bytes_total",
+        'container!="POD"',
+        "container, device",
+    ),
+}
+"""Asked for only where idle is to be told from loading."""
+FIELD_LABEL = "cockpit_use"
 
 
-def query(pods: Sequence[Pod], window: str = WINDOW) -> str:
-    """One instant query for the use of these pods (at least one), a row a pod and field."""
+def query(
+    pods: Sequence[Pod], window: str = WINDOW, fields: Mapping[str, tuple[str, str, str]] = FIELDS
+) -> str:
+    """One query for the use of these pods (at least one), a row a pod and field."""
     names = any_of(sorted({pod.name for pod in pods}))
     spaces = any_of(sorted({pod.namespace for pod in pods}))
     parts = []
-    for field, (series, only, part) in _FIELDS.items():
+    for field, (series, only, part) in fields.items():
         for prefix in ("", "exported_"):
             pod, namespace = f"{prefix}pod", f"{prefix}namespace"
             which = f"{pod}=~{names},{namespace}=~{spaces},{only}"
             each = f"max by ({namespace}, {pod}, {part}) (rate({series}{{{which}}}[{window}]))"
-            parts.append(f'label_replace(sum by ({namespace}, {pod}) ({each}), "{_MARK}", "{field}", "", "")')
+            parts.append(
+                f'label_replace(sum by ({namespace}, {pod}) ({each}), "{FIELD_LABEL}", "{field}", "", "")'
+            )
     return " or ".join(parts)
 
 
@@ -50,8 +63,8 @@ def uses(rows: Iterable[Any], pods: Sequence[Pod]) -> list[PodUse]:
         labels = one.labels
         name = labels.get("exported_pod") or labels.get("pod", "")
         pod = by_name.get((labels.get("exported_namespace") or labels.get("namespace", ""), name))
-        field = labels.get(_MARK, "")
-        if pod is not None and field in _FIELDS and math.isfinite(one.value) and one.value >= 0.0:
+        field = labels.get(FIELD_LABEL, "")
+        if pod is not None and field in FIELDS and math.isfinite(one.value) and one.value >= 0.0:
             # the kubelet's own labels, where a scrape renamed them, come last and win
             found.setdefault(pod.uid, {})[field] = one.value
     keys = {pod.uid: pod.key for pod in pods}
