@@ -132,7 +132,7 @@ async def bad_end(found: Standing, hold: Hold, session: Reader, store: StoreRead
 
 
 async def set_back_words(session: Reader, store: StoreReader, hold: Hold, found: Standing) -> str:
-    """`NodePool h100 was set back from 4 to 2 by karpenter`: who else writes the size of the pool."""
+    """`NodePool h100 was set back from 4 to 2 by its controller`: who else writes the size of the pool."""
     by = "somebody else"
     try:
         pool: Pool = pool_named(store, hold.pool)

@@ -1,106 +1,485 @@
-"""The progress of a resize: how many of the new nodes stand on which rung.
+"""The ladder: how far the machines of a growth have come, stamped from the objects; and of a shrink.
 
-Asked is our own call, accepted the owner's object, the rest is read from the nodes. Counts are cumulative:
-a node that is used has also joined. Every count is of nodes that were not there when the change was asked.
+Steps and their stamps, in epoch seconds, None where nobody dates them:
+
+asked       our own line of audit, or what the caller knows of who else asked
+accepted    creation of the machine's object
+launching   the owner's condition while the instance is requested
+launched    the owner's condition that the instance exists
+joined      creation of the Node
+ready       the Node's condition Ready since it is True
+GPUs up     the owner's condition that all that was asked for is there, else when we saw it (`Sightings`)
+used        start of the first pod that has GPUs of the node
+
+A machine that has reached a step has reached those below, dated or not. A growth that others asked for is
+found from the objects alone.
 """
+
+import enum
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
-from cockpit.model.pool import Pool, PoolObject
+from cockpit.model.node import Node
+from cockpit.model.pool import Machine, MachineStage, Pool, PoolObject
+from cockpit.model.record import Kind, condition
 from cockpit.model.store_reader import StoreReader
+from cockpit.pools import registry
+from cockpit.pools.index import pool_object
 from cockpit.pools.stage import NodeStage, node_stage
-from cockpit.pools.truth import nodes_of
 
-_ORDER = (NodeStage.JOINED, NodeStage.READY, NodeStage.NOT_ADVERTISED, NodeStage.GPUS_UP, NodeStage.USED)
+RECENT_SECONDS = 1_800.0
+"""So long a growth that is over is still told, and machines that came so close together are one growth."""
+GPUS_LIMIT_SECONDS = 2_700.0
+"""A driver usually takes up to twelve minutes and a restart of the node: three quarters of an hour are too
+many."""
+READY_LIMIT_SECONDS = 900.0
+
+
+class Rung(enum.StrEnum):
+    """The rungs, in order; as history keeps them and people read them."""
+
+    ASKED = "asked"
+    ACCEPTED = "accepted"
+    LAUNCHING = "launching"
+    LAUNCHED = "launched"
+    JOINED = "joined"
+    READY = "ready"
+    GPUS_UP = "GPUs up"
+    USED = "used"
+
+
+RUNGS = tuple(Rung)
+_AT = {step: at for at, step in enumerate(RUNGS)}
+Usually = Callable[[Rung, Rung], float | None]
+"""Seconds that machines of the pool usually take from one step to a later one; None where nobody saw it."""
+_LIMITS: Mapping[Rung, float] = {Rung.READY: READY_LIMIT_SECONDS, Rung.GPUS_UP: GPUS_LIMIT_SECONDS}
+
+
+class Stamp(msgspec.Struct, frozen=True):
+    """One step of one machine, or of all of them: then `at_seconds` is that of the last."""
+
+    step: Rung
+    is_reached: bool
+    at_seconds: float | None = None
+
+
+class Hang(msgspec.Struct, frozen=True):
+    """The step that is waited for, since when it is, what is usual, and when it counts as failed."""
+
+    step: Rung
+    since_seconds: float | None = None
+    usually_seconds: float | None = None
+    limit_seconds: float | None = None
+
+    def lasted(self, now_seconds: float) -> float | None:
+        """How long it is waited for; None: not known since when."""
+        return None if self.since_seconds is None else max(0.0, now_seconds - self.since_seconds)
+
+    def is_late(self, now_seconds: float) -> bool:
+        """Half as long again as usual."""
+        lasted = self.lasted(now_seconds)
+        return lasted is not None and self.usually_seconds is not None and lasted > 1.5 * self.usually_seconds
+
+    def is_broken(self, now_seconds: float) -> bool:
+        """Beyond its limit: what usually takes long is not broken before."""
+        lasted, limit = self.lasted(now_seconds), self.limit_seconds
+        return lasted is not None and limit is not None and lasted > limit
+
+
+class MachineLadder(msgspec.Struct, frozen=True, kw_only=True):
+    """One machine. `failure` are the owner's own words, "" where it did not fail."""
+
+    name: str
+    node: str = ""
+    uid: str = ""  # of the machine's object, "" where there is none
+    stamps: tuple[Stamp, ...]
+    hang: Hang | None = None
+    failure: str = ""
+
+    @property
+    def reached(self) -> int:
+        """How many of the steps."""
+        return sum(one.is_reached for one in self.stamps)
+
+    def at(self, step: Rung) -> float | None:
+        """When it reached that step."""
+        return next((one.at_seconds for one in self.stamps if one.step is step), None)
+
+    def has(self, step: Rung) -> bool:
+        """Whether it has; a step that its pool does not have counts as reached."""
+        return next((one.is_reached for one in self.stamps if one.step is step), True)
 
 
 class Resize(msgspec.Struct, frozen=True, kw_only=True):
-    """A resize that was asked for from here. `before` are the names of the nodes that stood then."""
+    """A change of size that was asked for from here. `nodes` are the names of the nodes, and `machines` the
+    uids of the machines, that were there then."""
 
-    pool: str
+    pool_key: str
     owner_uid: str
-    from_replicas: int
-    to_replicas: int
+    from_nodes: int
+    to_nodes: int
     asked_seconds: float  # epoch
-    before: frozenset[str] = frozenset()
+    nodes: frozenset[str] = frozenset()
+    machines: frozenset[str] = frozenset()
 
     @property
     def grows(self) -> bool:
         """True when nodes are to come."""
-        return self.to_replicas > self.from_replicas
+        return self.to_nodes > self.from_nodes
 
 
-class Rung(msgspec.Struct, frozen=True):
-    """One step of the ladder: `done` of `wanted` nodes have reached it."""
+class Ladder(msgspec.Struct, frozen=True, kw_only=True):
+    """A growth. `wanted` machines are to come; those of `machines` have an object or a node. `hang` is of the
+    one that is furthest behind. `asked_seconds` None: somebody else asked, and nobody dated it."""
 
-    step: str
-    done: int
+    pool_key: str
     wanted: int
+    asked_seconds: float | None
+    is_ours: bool
+    machines: tuple[MachineLadder, ...]
+    stamps: tuple[Stamp, ...]
+    hang: Hang | None = None
+
+    def done(self, step: Rung) -> int:
+        """How many machines have reached it."""
+        if step is Rung.ASKED:
+            return self.wanted
+        return min(self.wanted, sum(one.has(step) for one in self.machines))
 
     @property
-    def is_done(self) -> bool:
-        """True when every wanted node is here."""
-        return self.done >= self.wanted
+    def is_over(self) -> bool:
+        """Whether every machine offers what it came for; nobody promised that it is used."""
+        last = Rung.GPUS_UP if any(one.step is Rung.GPUS_UP for one in self.stamps) else Rung.READY
+        return self.done(last) >= self.wanted
+
+    @property
+    def stages(self) -> tuple[tuple[str, float], ...]:
+        """Steps with seconds since *asked*, as history keeps them: only those that somebody dated."""
+        if self.asked_seconds is None:
+            return ()
+        found = ((str(one.step), one.at_seconds) for one in self.stamps if one.is_reached)
+        return tuple((name, at - self.asked_seconds) for name, at in found if at is not None)
 
 
-def begin(pool: Pool, owner: PoolObject, to_replicas: int, now_seconds: float) -> Resize:
+class Sightings:
+    """When nodes were first seen with their GPUs: no object dates that. Bounded; one that had them when it
+    was first seen is not dated."""
+
+    def __init__(self, most: int = 4_000) -> None:
+        self._most = most
+        self._seen: dict[str, float | None] = {}
+        self._without: dict[str, None] = {}
+
+    def note(self, nodes: Iterable[Node], now_seconds: float) -> None:
+        """Look at the nodes as they are now."""
+        for node in nodes:
+            if node.uid in self._seen:
+                continue
+            if not node.gpu_allocatable:
+                self._without[node.uid] = None
+                continue
+            self._seen[node.uid] = now_seconds if node.uid in self._without else None
+            self._without.pop(node.uid, None)
+        for table in (self._seen, self._without):
+            while len(table) > self._most:
+                del table[next(iter(table))]
+
+    def at(self, uid: str) -> float | None:
+        """When, None: never, or before anybody looked."""
+        return self._seen.get(uid)
+
+
+NO_SIGHTINGS = Sightings()
+
+
+def never(earlier: Rung, later: Rung) -> None:
+    """Nothing is known of what is usual."""
+
+
+def begin(pool: Pool, to_nodes: int, now_seconds: float, store: StoreReader) -> Resize:
     """The change as it stands right before the call is sent."""
+    found = pool_object(store, pool)
+    machines = _machines(found, _nodes(pool, store), store)
     return Resize(
-        pool=pool.name,
-        owner_uid=owner.uid,
-        from_replicas=owner.replicas or 0,
-        to_replicas=to_replicas,
+        pool_key=pool.key,
+        owner_uid=pool.owner_uid,
+        from_nodes=pool.nodes_now if pool.target is None else pool.target,
+        to_nodes=to_nodes,
         asked_seconds=now_seconds,
-        before=frozenset(pool.node_names),
+        nodes=frozenset(pool.node_names),
+        machines=frozenset(one.uid for one in machines),
     )
 
 
-def ladder(change: Resize, pool: Pool, owner: PoolObject | None, store: StoreReader) -> tuple[Rung, ...]:
-    """The rungs of a change in flight, in order."""
-    wanted = abs(change.to_replicas - change.from_replicas)
-    asked = wanted if owner is not None and owner.replicas == change.to_replicas else 0
-    if not change.grows:
-        gone = sum(1 for name in change.before if name not in pool.node_names)
-        stages = [node_stage(one, store) for one in nodes_of(store) if one.name in pool.node_names]
-        leaving = sum(one in (NodeStage.LEAVING, NodeStage.DRAINING) for one in stages)
-        return (
-            Rung("asked", asked, wanted),
-            Rung("leaving", min(wanted, gone + leaving), wanted),
-            Rung("gone", min(wanted, gone), wanted),
+def growth(
+    pool: Pool,
+    store: StoreReader,
+    now_seconds: float,
+    *,
+    change: Resize | None = None,
+    asked_seconds: float | None = None,
+    usually: Usually = never,
+    seen: Sightings = NO_SIGHTINGS,
+) -> Ladder | None:
+    """The growth under way, or one that was over within the last half hour; None: neither.
+
+    `change` is our own; without one `asked_seconds` may tell when somebody else asked.
+    """
+    if change is not None and not change.grows:
+        return None
+    found = pool_object(store, pool)
+    nodes = _nodes(pool, store)
+    pairs = _pairs(_machines(found, nodes, store), nodes)
+    if change is not None:
+        members = sorted((one for one in pairs if _is_new(one, change)), key=_born)
+        wanted = max(change.to_nodes - change.from_nodes, len(members))
+        asked_seconds = change.asked_seconds
+    else:
+        members = _latest(pairs, store, now_seconds)
+        unseen = (pool.target or 0) - sum(not _is_leaving(one, store) for one in pairs)
+        wanted = len(members) + max(0, unseen)
+    if not wanted:
+        return None
+    steps = _steps(nodes)
+    limits = {**_LIMITS, **_limits(found, nodes, store)}
+    climb = _Climb(steps, asked_seconds, limits, usually, seen, store)
+    machines = tuple(climb.machine(*one) for one in members)
+    behind = min(machines, key=lambda one: one.reached) if len(machines) >= wanted else None
+    stamps = _together(steps, machines, wanted, asked_seconds)
+    hang = behind.hang if behind is not None else climb.hang(stamps)
+    return Ladder(
+        pool_key=pool.key,
+        wanted=wanted,
+        asked_seconds=asked_seconds,
+        is_ours=change is not None,
+        machines=machines,
+        stamps=stamps,
+        hang=hang,
+    )
+
+
+class Shrink(msgspec.Struct, frozen=True, kw_only=True):
+    """Nodes of a pool that go: `wanted` are to, `leaving` are on their way, `gone` have left (only known of a
+    change that was asked for from here)."""
+
+    pool_key: str
+    wanted: int
+    asked_seconds: float | None
+    is_ours: bool
+    leaving: tuple[tuple[str, float | None], ...]  # node, since when its deletion was asked for
+    gone: int = 0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all have left."""
+        return self.gone >= self.wanted
+
+
+def shrink(pool: Pool, store: StoreReader, *, change: Resize | None = None) -> Shrink | None:
+    """The shrink under way, None where none is."""
+    if change is not None and change.grows:
+        return None
+    nodes = _nodes(pool, store)
+    pairs = _pairs(_machines(pool_object(store, pool), nodes, store), nodes)
+    leaving = tuple((_name(one), _deleting(one)) for one in pairs if _is_leaving(one, store))
+    if change is not None:
+        gone = len(change.nodes.difference(pool.node_names))
+        wanted, asked = change.from_nodes - change.to_nodes, change.asked_seconds
+    else:
+        over = len(pairs) - pool.target if pool.target is not None else 0
+        wanted, asked, gone = max(len(leaving), over), None, 0
+    if wanted <= 0:
+        return None
+    return Shrink(
+        pool_key=pool.key,
+        wanted=wanted,
+        asked_seconds=asked,
+        is_ours=change is not None,
+        leaving=leaving,
+        gone=min(gone, wanted),
+    )
+
+
+# ---- which machines
+
+_Pair = tuple[Machine | None, Node | None]
+
+
+def _nodes(pool: Pool, store: StoreReader) -> list[Node]:
+    found = (store.by_key(Kind.NODE, name) for name in pool.node_names)
+    return [one for one in found if isinstance(one, Node)]
+
+
+def _machines(found: PoolObject | None, nodes: Sequence[Node], store: StoreReader) -> tuple[Machine, ...]:
+    return registry.holder(found, nodes).machines(found, nodes, store)
+
+
+def _pairs(machines: Iterable[Machine], nodes: Sequence[Node]) -> list[_Pair]:
+    """Each machine with its node, then the nodes without a machine."""
+    by_name = {one.name: one for one in nodes}
+    pairs: list[_Pair] = [(one, by_name.pop(one.node, None)) for one in machines]
+    return [*pairs, *((None, one) for one in by_name.values())]
+
+
+def _is_new(pair: _Pair, change: Resize) -> bool:
+    machine, node = pair
+    return (machine is None or machine.uid not in change.machines) and (
+        node is None or node.name not in change.nodes
+    )
+
+
+def _born(pair: _Pair) -> float:
+    machine, node = pair
+    born = machine.created_seconds if machine else node.created_seconds if node else None
+    return born or 0.0
+
+
+def _name(pair: _Pair) -> str:
+    machine, node = pair
+    return node.name if node is not None else machine.name if machine is not None else ""
+
+
+def _deleting(pair: _Pair) -> float | None:
+    times = (one.deleting_seconds for one in pair if one is not None)
+    return min((one for one in times if one is not None), default=None)
+
+
+def _is_leaving(pair: _Pair, store: StoreReader) -> bool:
+    machine, node = pair
+    if machine is not None and machine.deleting_seconds is not None:
+        return True
+    return node is not None and node_stage(node, store) in (NodeStage.LEAVING, NodeStage.DRAINING)
+
+
+def _is_coming(pair: _Pair, store: StoreReader, now_seconds: float) -> bool:
+    machine, node = pair
+    if machine is not None and machine.stage is MachineStage.FAILED:
+        return True
+    if node is None:
+        return True
+    stage = node_stage(node, store)
+    if stage == NodeStage.READY:  # a node without GPUs stays there; one that came just now may get some
+        return node.has_gpus or now_seconds - (node.created_seconds or 0.0) < READY_LIMIT_SECONDS
+    return stage in (NodeStage.JOINED, NodeStage.NOT_ADVERTISED)
+
+
+def _latest(pairs: Sequence[_Pair], store: StoreReader, now_seconds: float) -> list[_Pair]:
+    """Those that are on their way and all that began with the first of them; with none on the way those that
+    began last, while that is recent."""
+    staying = [one for one in pairs if not _is_leaving(one, store)]
+    coming = [one for one in staying if _is_coming(one, store, now_seconds)]
+    since = max(min(map(_born, coming), default=0.0), now_seconds - RECENT_SECONDS)
+    found = coming + [one for one in staying if _born(one) >= since and one not in coming]
+    return sorted(found, key=_born)
+
+
+# ---- how far each has come
+
+
+def _steps(nodes: Sequence[Node]) -> tuple[Rung, ...]:
+    """Without the one of GPUs where every node that is ready has none."""
+    settled = [one for one in nodes if one.ready == "True"]
+    has_none = bool(settled) and not any(one.has_gpus for one in nodes)
+    return tuple(one for one in RUNGS if one is not Rung.GPUS_UP or not has_none)
+
+
+def _limits(found: PoolObject | None, nodes: Sequence[Node], store: StoreReader) -> dict[Rung, float]:
+    holder = registry.holder(found, nodes)
+    decides = registry.owner_named(registry.ownership(found, nodes, store).owner)
+    told = {**holder.step_limits, **decides.step_limits}
+    return {Rung(name): seconds for name, seconds in told.items()}
+
+
+class _Climb:
+    """What is the same for all machines of a growth."""
+
+    def __init__(  # noqa: PLR0917 - the growth as it is handed in
+        self,
+        steps: tuple[Rung, ...],
+        asked_seconds: float | None,
+        limits: Mapping[Rung, float],
+        usually: Usually,
+        seen: Sightings,
+        store: StoreReader,
+    ) -> None:
+        self._steps, self._asked = steps, asked_seconds
+        self._limits, self._usually, self._seen, self._store = limits, usually, seen, store
+
+    def machine(self, machine: Machine | None, node: Node | None) -> MachineLadder:
+        at: dict[Rung, float | None] = {Rung.ASKED: self._asked}
+        if machine is not None:
+            at |= _of_machine(machine)
+        if node is not None:
+            at |= self._of_node(machine, node)
+        highest = max(_AT[step] for step in at)
+        stamps = tuple(Stamp(step, _AT[step] <= highest, at.get(step)) for step in self._steps)
+        return MachineLadder(
+            name=machine.name if machine is not None else _name((machine, node)),
+            node=node.name if node is not None else machine.node if machine is not None else "",
+            uid=machine.uid if machine is not None else "",
+            stamps=stamps,
+            hang=self.hang(stamps),
+            failure=machine.failure if machine is not None else "",
         )
-    new = [one for one in nodes_of(store) if one.name in pool.node_names and one.name not in change.before]
-    reached = [_reached(node_stage(one, store)) for one in new]
-    taken = (owner.status_replicas or 0) - change.from_replicas if owner is not None else 0
-    counts = {step: sum(each >= at for each in reached) for at, step in enumerate(_ORDER)}
-    has_gpus = any(one.has_gpus for one in new) or pool.gpus_total > 0 or not new
-    rungs = [
-        Rung("asked", asked, wanted),
-        Rung("accepted", max(0, min(wanted, max(taken, len(new)))), wanted),
-        Rung("joined", min(wanted, counts[NodeStage.JOINED]), wanted),
-        Rung("ready", min(wanted, counts[NodeStage.READY]), wanted),
-    ]
-    if has_gpus:
-        rungs.append(Rung("GPUs up", min(wanted, counts[NodeStage.GPUS_UP]), wanted))
-    rungs.append(Rung("used", min(wanted, counts[NodeStage.USED]), wanted))
-    return tuple(rungs)
+
+    def hang(self, stamps: tuple[Stamp, ...]) -> Hang | None:
+        """The first step that is not reached, counted from the last that is dated. Being used is nobody's
+        promise."""
+        step = next((one.step for one in stamps if not one.is_reached), Rung.USED)
+        if step is Rung.USED:
+            return None
+        dated = [one for one in stamps if one.is_reached and one.at_seconds is not None]
+        if not dated:
+            return Hang(step, limit_seconds=self._limits.get(step))
+        last = max(dated, key=lambda one: _AT[one.step])
+        return Hang(step, last.at_seconds, self._usually(last.step, step), self._limits.get(step))
+
+    def _of_node(self, machine: Machine | None, node: Node) -> dict[Rung, float | None]:
+        at: dict[Rung, float | None] = {Rung.JOINED: node.created_seconds}
+        ready = condition(node.conditions, "Ready")
+        if ready is not None and ready.status == "True":
+            at[Rung.READY] = ready.changed_seconds
+        if node.gpu_allocatable and Rung.READY in at:
+            owner_says = machine.initialized_seconds if machine is not None else None
+            sighted = self._seen.at(node.uid)
+            at[Rung.GPUS_UP] = owner_says if owner_says is not None else sighted
+        starts = [
+            one.started_seconds
+            for one in self._store.pods_on(node.name)
+            if one.gpus and one.started_seconds is not None
+        ]
+        if starts or self._store.requests_on(node.name).gpus:
+            at[Rung.USED] = min(starts, default=None)
+        return at
 
 
-def _reached(stage: str) -> int:
-    """The highest rung of a node; one that left the way up again stands on the lowest."""
-    if stage in (NodeStage.CORDONED, NodeStage.DRAINING):
-        return _ORDER.index(NodeStage.READY)
-    return _ORDER.index(stage) if stage in _ORDER else 0
+def _of_machine(machine: Machine) -> dict[Rung, float | None]:
+    at: dict[Rung, float | None] = {Rung.ACCEPTED: machine.created_seconds}
+    stages = list(MachineStage)
+    reached = stages.index(machine.stage) if machine.stage is not MachineStage.FAILED else 0
+    if reached >= stages.index(MachineStage.LAUNCHING):
+        at[Rung.LAUNCHING] = machine.launching_seconds
+    if reached >= stages.index(MachineStage.LAUNCHED) or machine.provider_id:
+        at[Rung.LAUNCHED] = machine.launched_seconds
+    if reached >= stages.index(MachineStage.JOINED) or machine.node:
+        at[Rung.JOINED] = machine.joined_seconds
+    return at
 
 
-def is_over(rungs: tuple[Rung, ...]) -> bool:
-    """True when every rung but the last (`used`, which nobody promised) is done."""
-    return all(one.is_done for one in rungs if one.step != "used")
-
-
-def sentence(change: Resize, rungs: tuple[Rung, ...], now_seconds: float) -> str:
-    """The change in one line: `h100 4 → 6: asked 2/2, joined 1/2, GPUs up 0/2 (3 min)`."""
-    steps = ", ".join(
-        f"{one.step} {one.done}/{one.wanted}" for one in rungs if one.step != "used" or one.done
-    )
-    minutes = max(0, int(now_seconds - change.asked_seconds)) // 60
-    return f"{change.pool} {change.from_replicas} → {change.to_replicas}: {steps} ({minutes} min)"
+def _together(
+    steps: tuple[Rung, ...], machines: Sequence[MachineLadder], wanted: int, asked_seconds: float | None
+) -> tuple[Stamp, ...]:
+    """All machines as one: a step is reached when the last has, dated by it where all are dated."""
+    found = []
+    for step in steps:
+        if step is Rung.ASKED:
+            found.append(Stamp(step, is_reached=True, at_seconds=asked_seconds))
+            continue
+        is_reached = len(machines) >= wanted and all(one.has(step) for one in machines)
+        times = [one.at(step) for one in machines]
+        dated = [one for one in times if one is not None]
+        found.append(
+            Stamp(step, is_reached, max(dated) if is_reached and dated and len(dated) == len(times) else None)
+        )
+    return tuple(found)

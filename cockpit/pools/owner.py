@@ -125,6 +125,10 @@ class PoolOwner:
     taint_words: ClassVar[Mapping[str, str]] = {}
     """Keys of taints by which it means to take a node away, each with what that is to the node."""
 
+    step_limits: ClassVar[Mapping[str, float]] = {}
+    """Seconds from the step before after which it gives a machine up, by the step that it then misses
+    (`cockpit.pools.ladder.Rung`)."""
+
     # ---- what is its own
 
     def holds(self, found: PoolObject) -> bool:

@@ -14,6 +14,8 @@ class ClusterAutoscaler(PoolOwner):
 
     name = "the cluster autoscaler"
     going_taints = ("ToBeDeletedByClusterAutoscaler",)
+    step_limits: ClassVar[Mapping[str, float]] = {"joined": 900.0}
+    """`--max-node-provision-time`; source: cluster-autoscaler pkg/FAQ.md."""
     taint_words: ClassVar[Mapping[str, str]] = {
         "ToBeDeletedByClusterAutoscaler": "cluster-autoscaler is about to delete it",
         "DeletionCandidateOfClusterAutoscaler": "cluster-autoscaler considers it for deletion",

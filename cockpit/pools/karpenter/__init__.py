@@ -31,6 +31,8 @@ class Karpenter(PoolOwner):
     pool_kinds = (Watched(Kind.POOL, GROUP, "nodepools", api_kind="NodePool"),)
     watched = (Watched(Kind.MACHINE, GROUP, "nodeclaims", ("v1",), api_kind="NodeClaim"),)
     going_taints = ("karpenter.sh/disrupted",)
+    step_limits: ClassVar[Mapping[str, float]] = {"launched": 300.0, "joined": 900.0}
+    """Source: karpenter pkg/controllers/nodeclaim/lifecycle/liveness.go."""
     taint_words: ClassVar[Mapping[str, str]] = {
         "karpenter.sh/disrupted": "Karpenter is about to replace it",
         "karpenter.sh/disruption": "Karpenter is about to replace it",

@@ -1,4 +1,4 @@
-"""The plan of a resize, stages of a node, and the ladder of a change in flight."""
+"""The plan of a resize and the stages of a node."""
 
 import pytest
 from hypothesis import given, settings
@@ -8,7 +8,6 @@ from cockpit.errors import BadInput
 from cockpit.model.plan import Plan
 from cockpit.pools.cluster_api import AUTOSCALER_MAXIMUM, AUTOSCALER_MINIMUM
 from cockpit.pools.index import pool_object, pools_of
-from cockpit.pools.ladder import begin, is_over, ladder, sentence
 from cockpit.pools.plan import plan_scale
 from cockpit.pools.stage import NodeStage, node_stage
 from cockpit.store.store import Store
@@ -143,59 +142,3 @@ def test_stages_that_pods_tell() -> None:
     cordoned = node("a", unschedulable=True)
     assert node_stage(cordoned, store_of([cordoned], [pod("p", "a")])) == NodeStage.CORDONED
     assert node_stage(cordoned, store_of([cordoned], [pod("p", "a", deleting=BORN)])) == NodeStage.DRAINING
-
-
-def test_the_ladder_of_growth() -> None:
-    store = _two()
-    (pool,) = pools_of(store)
-    owner = pool_object(store, pool)
-    assert owner is not None
-    change = begin(pool, owner, 5, BORN)
-    rungs = ladder(change, pool, owner, store)
-    assert [one.step for one in rungs] == ["asked", "accepted", "joined", "ready", "GPUs up", "used"]
-    assert {(one.done, one.wanted) for one in rungs} == {(0, 3)}
-    later = store_of(
-        [
-            node("a", pool="h100"),
-            node("b", pool="h100"),
-            node("c", pool="h100", ready=""),
-            node("d", pool="h100", gpus=None, expected=8),
-            node("e", pool="h100"),
-        ],
-        [pod("p", "a")],
-        [deployment(replicas=5, status_replicas=5)],
-    )
-    (pool,) = pools_of(later)
-    rungs = ladder(change, pool, pool_object(later, pool), later)
-    assert [one.done for one in rungs] == [3, 3, 3, 2, 1, 0]
-    assert not is_over(rungs)
-    assert sentence(change, rungs, BORN + 190) == (
-        "h100 2 → 5: asked 3/3, accepted 3/3, joined 3/3, ready 2/3, GPUs up 1/3 (3 min)"
-    )
-
-
-def test_the_ladder_ends_when_every_new_node_has_its_gpus() -> None:
-    store = _two()
-    (pool,) = pools_of(store)
-    owner = pool_object(store, pool)
-    assert owner is not None
-    change = begin(pool, owner, 3, BORN)
-    later = store_of(
-        [node(name, pool="h100") for name in "abc"], pools=[deployment(replicas=3, status_replicas=3)]
-    )
-    (pool,) = pools_of(later)
-    assert is_over(ladder(change, pool, pool_object(later, pool), later))
-
-
-def test_the_ladder_of_shrinking() -> None:
-    store = _two()
-    (pool,) = pools_of(store)
-    owner = pool_object(store, pool)
-    assert owner is not None
-    change = begin(pool, owner, 0, BORN)
-    later = store_of(
-        [node("b", pool="h100", deleting_seconds=BORN)], pools=[deployment(replicas=0, status_replicas=2)]
-    )
-    (pool,) = pools_of(later)
-    rungs = ladder(change, pool, pool_object(later, pool), later)
-    assert [(one.step, one.done) for one in rungs] == [("asked", 2), ("leaving", 2), ("gone", 1)]
