@@ -316,7 +316,11 @@ ROWS = (
         of_pod(r"max total nodes in cluster reached", "the autoscaler is at its maximum of nodes"),
         of_pod(r"(?P<pools>\d+) max node group size reached", "no scale-up: its pool is at its maximum"),
         of_pod(r"in backoff after failed scale-up", "autoscaler backs off: the last scale-up failed"),
-        where="event NotTriggerScaleUp",
+        of_pod(
+            r"all available instance types exceed limits for nodepool(?:.*NodePool=(?P<pool>[^)\s]+))?",
+            "node pool {pool} is at its limit",
+        ),
+        where="event NotTriggerScaleUp; FailedScheduling of Karpenter",
     ),
     _row(
         "C28",
@@ -341,16 +345,16 @@ ROWS = (
         False,
         "karpenter pkg/controllers/provisioning/scheduling/events.go",
         of_pod(
-            r"all available instance types exceed limits for nodepool(?:.*NodePool=(?P<pool>[^)\s]+))?",
-            "node pool {pool} is at its limit",
-        ),
-        of_pod(
             r"no instance type (?:has enough resources|which had enough resources)",
             "no machine type is large enough for it",
         ),
         of_pod(
             r"incompatible requirements, key (?P<selector>[^,\s]+), (?P=selector) In \[(?P<value>[^\]]+)\]",
             "no node pool has {selector}={value}",
+        ),
+        of_pod(
+            r"incompatible requirements, label \"(?P<selector>[^\"]+)\" does not have known values",
+            "no node pool has label {selector}",
         ),
         of_pod(
             r"incompatible requirements, key (?P<selector>[^,\s]+)",

@@ -15,7 +15,7 @@ from cockpit.model.pod import DEFAULT_SCHEDULERS, Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
-from cockpit.triage import claims, shortage
+from cockpit.triage import autoscaling, claims, shortage
 from cockpit.triage.cause_found import CauseFound, draft, not_understood, of_event, of_pod
 from cockpit.triage.funnel import Sifted
 from cockpit.triage.placement_context import PlacementContext
@@ -177,13 +177,14 @@ def _whole(
     if found.cause == "C12":
         return claims.unbound(pod, context, said)
     words, names = _group_words(found, pod)
-    return CauseFound(
+    made = CauseFound(
         cause=found.cause,
         sentence=draft("", words, names=names).sentence,
         facts=tuple((key, value) for key, value in found.names.items() if value),
         evidence=(said, *_of_scaler(pod, context.store)),
         also=("C30",) if pod.scheduled_reason == "NotReadyForScheduling" else (),
     )
+    return autoscaling.said(pod, made, context) if made.cause == "C25" else made
 
 
 def _group_words(found: Understood, pod: Pod) -> tuple[str, dict[str, object]]:

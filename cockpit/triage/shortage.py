@@ -14,14 +14,12 @@ from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.scheduling import NodeTerm
 from cockpit.model.sureness import Sureness
+from cockpit.triage import autoscaling
 from cockpit.triage.cause_found import (
     CauseFound,
     draft,
-    followed,
     joined,
     not_understood,
-    of_event,
-    without_empty,
 )
 from cockpit.triage.funnel import Sifted
 from cockpit.triage.placement_context import PlacementContext
@@ -57,7 +55,20 @@ def verdict(  # noqa: PLR0917 - what was said, and what is there
     parts: Parts = (),
 ) -> CauseFound:
     """The cause that the nodes prove, where the scheduler's text (the causes `told`) does not speak against
-    it."""
+    it, and what an autoscaler does about it."""
+    found = _of_nodes(pod, sifted, context, said, preemption, told, parts)
+    return autoscaling.answered(pod, found, sifted, context)
+
+
+def _of_nodes(  # noqa: PLR0917 - as above
+    pod: Pod,
+    sifted: Sifted,
+    context: PlacementContext,
+    said: Evidence,
+    preemption: str,
+    told: frozenset[str],
+    parts: Parts,
+) -> CauseFound:
     never = _never(sifted)
     if never is not None and (not told or "C1" in told):
         return msgspec.structs.replace(
@@ -90,7 +101,7 @@ def verdict(  # noqa: PLR0917 - what was said, and what is there
         since_seconds=said.since_seconds,
         also=also,
     )
-    return _scaling(pod, _preempting(pod, found, preemption, said, sifted), context)
+    return _preempting(pod, found, preemption, said, sifted)
 
 
 def _never(sifted: Sifted) -> CauseFound | None:
@@ -107,40 +118,6 @@ def _never(sifted: Sifted) -> CauseFound | None:
         return None
     names: dict[str, object] = {"asked": amount_words(resource, each), "largest": largest}
     return draft("C1", "needs {asked} on one node, no node has more than {largest}", names=names)
-
-
-_SCALING = ("NotTriggerScaleUp", "TriggeredScaleUp", "Nominated", "FailedScheduling", "FailedToScaleUpGroup")
-
-
-def _scaling(pod: Pod, found: CauseFound, context: PlacementContext) -> CauseFound:
-    """What the autoscaler says, where room is what misses: its word is newer than the shortage that it
-    answers."""
-    if found.cause not in ("C1", "C3", "C32", "C20"):
-        return found
-    for event in context.store.events_of(pod.uid):
-        if event.reason not in _SCALING:
-            continue
-        known = understand(TextPlace.POD, event.message)
-        if known is None or known.cause not in ("C27", "C28", "C29"):
-            continue
-        names = {key: value for key, value in known.names.items() if value}
-        words = without_empty(known.wording.words, known.names)
-        return msgspec.structs.replace(
-            followed(found, f"; {words}", _SCALER_IN_SHORT[known.cause], **names),
-            cause=known.cause,
-            sureness=Sureness.SAID,
-            facts=(*names.items(), *found.facts),
-            evidence=(of_event(event), *found.evidence),
-            also=(found.cause, *found.also),
-        )
-    return found
-
-
-_SCALER_IN_SHORT = {
-    "C27": "; the autoscaler adds no node",
-    "C28": "; a node is on its way",
-    "C29": "; the autoscaler cannot add a node",
-}
 
 
 def _besides(told: frozenset[str], sifted: Sifted) -> frozenset[str]:

@@ -83,17 +83,14 @@ def definitions(layout: Layout) -> list[Tree]:
 def late_gpus() -> list[Tree]:
     """The admission policy that lets a new machine come without its GPUs, where its pool says so."""
     path = GPU.replace("/", "~1")
-    patches = ", ".join(
-        f"JSONPatch{{op: 'remove', path: '/status/{one}/{path}'}}" for one in ("capacity", "allocatable")
+    # A machine of a static pool comes without a capacity: the provider takes it from the pods it is made for.
+    patches = " + ".join(
+        f"(has(object.status.{one}) && '{GPU}' in object.status.{one}"
+        f" ? [JSONPatch{{op: 'remove', path: '/status/{one}/{path}'}}] : [])"
+        for one in ("capacity", "allocatable")
     )
-    late = [
-        {"name": name, "expression": expression}
-        for name, expression in (
-            ("late", f"has(object.metadata.annotations) && '{GPUS_AFTER}' in object.metadata.annotations"),
-            ("gpus", f"'{GPU}' in object.status.allocatable && '{GPU}' in object.status.capacity"),
-        )
-    ]
-    return policy("bed-late-gpus", ("", "v1", "nodes"), late, f"[{patches}]")
+    late = f"has(object.metadata.annotations) && '{GPUS_AFTER}' in object.metadata.annotations"
+    return policy("bed-late-gpus", ("", "v1", "nodes"), [{"name": "late", "expression": late}], patches)
 
 
 def policy(name: str, resource: tuple[str, str, str], when: list[Tree], patches: str) -> list[Tree]:

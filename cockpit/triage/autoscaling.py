@@ -1,0 +1,146 @@
+"""What an autoscaler says of a pod for which no node has room, and what has come of the machine it makes.
+
+Its word is newer than the shortage that it answers: a machine is on its way, a pool is at its maximum, the
+cloud has none. A machine that has joined counts before all words: then the pod waits for its GPU driver.
+"""
+
+from typing import Final
+
+import msgspec
+
+from cockpit.catalogue import TextPlace, understand
+from cockpit.model.event import Event
+from cockpit.model.node import Node
+from cockpit.model.pod import Pod
+from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
+from cockpit.model.sureness import Sureness
+from cockpit.pools.stage import NodeStage, node_stage
+from cockpit.triage.cause_found import CauseFound, draft, followed, of_event, without_empty
+from cockpit.triage.funnel import Sifted
+from cockpit.triage.node_walk import JOINING_SECONDS, gpus_expected
+from cockpit.triage.placement_context import PlacementContext
+from cockpit.triage.room import amount_words
+from cockpit.triage.verdict import Evidence
+
+NEWS_SECONDS: Final = 900.0
+"""A word that a node is on its way is old after so long: machines that do not join by then are given up."""
+
+_SAYING = frozenset(
+    {"NotTriggerScaleUp", "TriggeredScaleUp", "Nominated", "FailedScheduling", "FailedToScaleUpGroup"}
+)
+_OF_ROOM = frozenset({"C1", "C2", "C3", "C20", "C25", "C32"})
+_OF_OTHER_NODES = frozenset({"C5", "C6", "C7", "C8"})
+"""Causes that a new node of another kind than those there would mend: only what the autoscaler does for the
+pod counts there, and not that it finds no pool either."""
+_IN_SHORT: Final = {
+    "C27": "; the autoscaler adds no node",
+    "C28": "; a node is on its way",
+    "C29": "; the autoscaler cannot add a node",
+}
+_NO_CAPACITY = "InsufficientCapacityError"
+_CLAIM = "nodeclaim/"
+_MOST_NODES = 3
+
+
+def answered(pod: Pod, found: CauseFound, sifted: Sifted, context: PlacementContext) -> CauseFound:
+    """The cause with what the autoscaler says, or with the new node whose GPUs the pod waits for."""
+    if found.cause not in _OF_ROOM and found.cause not in _OF_OTHER_NODES:
+        return found
+    return _without_gpus_yet(found, sifted, context) or said(pod, found, context)
+
+
+def said(pod: Pod, found: CauseFound, context: PlacementContext) -> CauseFound:
+    """The cause with the autoscaler's newest word behind it, where there is one."""
+    for event in context.store.events_of(pod.uid):
+        if event.reason not in _SAYING:
+            continue
+        known = understand(TextPlace.POD, event.message)
+        if known is None or known.cause not in _IN_SHORT:
+            continue
+        if found.cause in _OF_OTHER_NODES and (known.cause == "C29" or not _is_news(event, context)):
+            return found
+        claim = known.names.get("node", "") if known.cause == "C28" else ""
+        if claim.startswith(_CLAIM) and (none := _sold_out(claim.removeprefix(_CLAIM), event, context)):
+            pool = none.object_name.rpartition("-")[0]
+            words, cause, names = "the cloud has no machine for pool {pool}", "C29", {"pool": pool}
+            return _with(found, cause, words, names, none, event)
+        names = {key: value for key, value in known.names.items() if value}
+        return _with(found, known.cause, without_empty(known.wording.words, known.names), names, event)
+    return found
+
+
+def _with(found: CauseFound, cause: str, words: str, names: dict[str, str], *events: Event) -> CauseFound:
+    return msgspec.structs.replace(
+        followed(found, f"; {words}", _IN_SHORT[cause], **names),
+        cause=cause,
+        sureness=Sureness.SAID,
+        facts=(*names.items(), *found.facts),
+        evidence=(*(of_event(one) for one in events), *found.evidence),
+        also=(found.cause, *found.also),
+    )
+
+
+def _is_news(event: Event, context: PlacementContext) -> bool:
+    last, now = event.last_seconds, context.now_seconds
+    return last is not None and now is not None and now - last <= NEWS_SECONDS
+
+
+def _sold_out(claim: str, nominated: Event, context: PlacementContext) -> Event | None:
+    """The newest stockout of the claim's pool. Karpenter deletes a claim that failed and names the pod
+    another one, so a claim that follows counts as failed until it has been launched."""
+    pool = claim.rpartition("-")[0]
+    newest: Event | None = None
+    for event in context.store.records(Kind.EVENT).values():
+        if event.object_kind != "NodeClaim" or event.object_name.rpartition("-")[0] != pool:
+            continue
+        if event.reason == "Launched" and event.object_name == claim:
+            return None
+        is_later = newest is None or (event.last_seconds or 0.0) > (newest.last_seconds or 0.0)
+        if event.reason == _NO_CAPACITY and is_later:
+            newest = event
+    if newest is None or (newest.last_seconds or 0.0) < (nominated.last_seconds or 0.0) - NEWS_SECONDS:
+        return None
+    return newest
+
+
+# ---- machines that have joined
+
+
+def _without_gpus_yet(found: CauseFound, sifted: Sifted, context: PlacementContext) -> CauseFound | None:
+    """C28 where a new node would take the pod as soon as its driver and its device plugin are up."""
+    resource = sifted.resource
+    if not resource or context.now_seconds is None:
+        return None
+    each = dict(sifted.shape.requests)[resource]
+    nodes = [
+        look.node
+        for look in sifted.dropped.get("offers", ())
+        if not look.blocks and is_starting(look.node, context.store, context.now_seconds)
+    ]
+    nodes = [node for node in nodes if not gpus_expected(node) or gpus_expected(node) >= each]
+    if not nodes:
+        return None
+    first = nodes[0]
+    whom = first.name if len(nodes) == 1 else f"{len(nodes)} new nodes"
+    return draft(
+        "C28",
+        "needs {asked}: waits for the GPU driver on {node}",
+        names={"asked": amount_words(resource, each), "node": whom},
+        sureness=Sureness.INFERRED,
+        evidence=(*(_no_gpu_yet(one) for one in nodes[:_MOST_NODES]), *found.evidence),
+        funnel=found.funnel,
+        since_seconds=found.since_seconds,
+        also=(found.cause, *found.also),
+    )
+
+
+def _no_gpu_yet(node: Node) -> Evidence:
+    return Evidence(f"Node {node.name}", "allocatable", "no GPU yet", node.created_seconds)
+
+
+def is_starting(node: Node, store: StoreReader, now_seconds: float) -> bool:
+    """Ready, without the GPUs that it is to have, and not for so long that something must be wrong."""
+    if node.created_seconds is None or now_seconds - node.created_seconds >= JOINING_SECONDS:
+        return False
+    return node_stage(node, store) == NodeStage.NOT_ADVERTISED
