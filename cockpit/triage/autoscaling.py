@@ -15,6 +15,7 @@ from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
+from cockpit.pools import registry
 from cockpit.pools.stage import NodeStage, node_stage
 from cockpit.triage.cause_found import CauseFound, draft, followed, of_event, without_empty
 from cockpit.triage.funnel import Sifted
@@ -39,7 +40,6 @@ _IN_SHORT: Final = {
     "C29": "; the autoscaler cannot add a node",
 }
 _NO_CAPACITY = "InsufficientCapacityError"
-_CLAIM = "nodeclaim/"
 _MOST_NODES = 3
 
 
@@ -60,8 +60,7 @@ def said(pod: Pod, found: CauseFound, context: PlacementContext) -> CauseFound:
             continue
         if found.cause in _OF_OTHER_NODES and (known.cause == "C29" or not _is_news(event, context)):
             return found
-        claim = known.names.get("node", "") if known.cause == "C28" else ""
-        if claim.startswith(_CLAIM) and (none := _sold_out(claim.removeprefix(_CLAIM), event, context)):
+        if known.cause == "C28" and (none := _sold_out(known.names.get("node", ""), event, context)):
             pool = none.object_name.rpartition("-")[0]
             words, cause, names = "the cloud has no machine for pool {pool}", "C29", {"pool": pool}
             return _with(found, cause, words, names, none, event)
@@ -86,20 +85,25 @@ def _is_news(event: Event, context: PlacementContext) -> bool:
     return last is not None and now is not None and now - last <= NEWS_SECONDS
 
 
-def _sold_out(claim: str, nominated: Event, context: PlacementContext) -> Event | None:
-    """The newest stockout of the claim's pool. Karpenter deletes a claim that failed and names the pod
-    another one, so a claim that follows counts as failed until it has been launched."""
-    pool = claim.rpartition("-")[0]
+def _sold_out(nominated: str, said: Event, context: PlacementContext) -> Event | None:
+    """The newest stockout of the pool of a machine `kind/name` that the pod was nominated to.
+
+    A machine that could not be launched is deleted and the pod nominated to another one, so a machine that
+    follows counts as failed until it has been launched.
+    """
+    kinds = {one.api_kind.lower(): one.api_kind for one in registry.watched() if one.kind == Kind.MACHINE}
+    word, _, machine = nominated.partition("/")
+    kind, pool = kinds.get(word), machine.rpartition("-")[0]
     newest: Event | None = None
-    for event in context.store.records(Kind.EVENT).values():
-        if event.object_kind != "NodeClaim" or event.object_name.rpartition("-")[0] != pool:
+    for event in context.store.records(Kind.EVENT).values() if kind else ():
+        if event.object_kind != kind or event.object_name.rpartition("-")[0] != pool:
             continue
-        if event.reason == "Launched" and event.object_name == claim:
+        if event.reason == "Launched" and event.object_name == machine:
             return None
         is_later = newest is None or (event.last_seconds or 0.0) > (newest.last_seconds or 0.0)
         if event.reason == _NO_CAPACITY and is_later:
             newest = event
-    if newest is None or (newest.last_seconds or 0.0) < (nominated.last_seconds or 0.0) - NEWS_SECONDS:
+    if newest is None or (newest.last_seconds or 0.0) < (said.last_seconds or 0.0) - NEWS_SECONDS:
         return None
     return newest
 

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TextIO
 
@@ -90,12 +91,14 @@ def by_scale(api: Api) -> None:
     apply_all(api, [pool], fresh=True)
     scale = "/apis/karpenter.sh/v1/nodepools/steady/scale"
 
-    def ready() -> int:
-        return sum(has_gpus(one) for one in api.items(NODES))
-
     for wanted in (2, 1):
         api.request("PATCH", scale, {"spec": {"replicas": wanted}}, content_type=MERGE).checked()
-        until(f"it has {wanted}", lambda wanted=wanted: ready() == wanted == len(api.items(CLAIMS)))
+        until(f"it has {wanted}", partial(has_nodes, api, wanted))
+
+
+def has_nodes(api: Api, wanted: int) -> bool:
+    """That many machines, each with its GPUs."""
+    return sum(map(has_gpus, api.items(NODES))) == wanted == len(api.items(CLAIMS))
 
 
 def has_gpus(node: Tree) -> bool:

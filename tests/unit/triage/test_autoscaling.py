@@ -1,0 +1,78 @@
+"""What an autoscaler is doing for a pod, over time: recorded cases of the real Karpenter, looked at later."""
+
+from datetime import datetime, timedelta
+
+import msgspec
+import pytest
+
+from cockpit.triage.engine import explain
+from cockpit.triage.verdict import Verdict
+from tests.triage.case import CASES, Case, Tree, read_case
+from tests.triage.world import view_of
+
+
+def case(name: str) -> Case:
+    return read_case(CASES / name)
+
+
+def seen(of: Case, later_seconds: float = 0.0) -> Verdict:
+    file = msgspec.structs.replace(of.file, now=of.file.now + later_seconds)
+    return explain(file.subject, view_of(msgspec.structs.replace(of, file=file)))
+
+
+def without(of: Case, reason: str) -> Case:
+    events = [one for one in of.objects["events"] if one["reason"] != reason]
+    return msgspec.structs.replace(of, objects={**of.objects, "events": events})
+
+
+@pytest.mark.parametrize("name", ["C28-gpus-to-come-1", "C28-gpus-to-come-2"])
+def test_a_driver_that_takes_twelve_minutes_is_not_broken_before_fifteen(name: str) -> None:
+    of = case(name)  # 4 minutes after the node
+    node = of.file.names[0]
+    for minutes in (0, 8, 10):
+        found = seen(of, minutes * 60)
+        assert (found.cause, node in dict(found.facts).values()) == ("C28", True), minutes
+        assert "waits for the GPU driver on" in found.sentence and "down" not in found.sentence
+    late = seen(of, 12 * 60)
+    assert "waits for the GPU driver" not in late.sentence
+
+
+def test_nobody_has_to_say_that_a_node_is_new() -> None:
+    of = without(case("C28-gpus-to-come-1"), "Nominated")
+    assert seen(of).cause == "C28"
+
+
+def test_a_machine_is_on_its_way_to_a_pool_of_none() -> None:
+    of = case("C28-machine-launched-2")
+    found = seen(of)
+    assert found.cause == "C28" and found.also[0] in ("C1", "C2")
+    assert "waits for nodeclaim/" in found.sentence
+    assert seen(without(of, "Nominated")).cause == found.also[0]
+
+
+def test_a_claim_that_follows_one_that_failed_counts_when_it_has_been_launched() -> None:
+    of = case("C29-cloud-is-out-of-them-1")
+    assert seen(of).cause == "C29"
+    (pool,) = of.file.names
+    told = next(one for one in of.objects["events"] if one["reason"] == "Nominated")
+    claim = f"{pool}-new42"
+    again = {
+        **told,
+        "metadata": {**told["metadata"], "name": "again", "uid": "again"},
+        "message": f"Pod should schedule on: nodeclaim/{claim}",
+        "lastTimestamp": (datetime.fromisoformat(told["lastTimestamp"]) + timedelta(minutes=1)).isoformat(),
+    }
+    assert seen(with_events(of, again)).cause == "C29", "the next claim fails like the first"
+    launched = {
+        **again,
+        "metadata": {**told["metadata"], "name": "launched", "uid": "launched"},
+        "involvedObject": {"kind": "NodeClaim", "name": claim, "uid": "claim"},
+        "reason": "Launched",
+        "message": "Status condition transitioned, Type: Launched, Status: Unknown -> True",
+    }
+    found = seen(with_events(of, again, launched))
+    assert found.cause == "C28" and claim in dict(found.facts)["node"]
+
+
+def with_events(of: Case, *more: Tree) -> Case:
+    return msgspec.structs.replace(of, objects={**of.objects, "events": [*of.objects["events"], *more]})
