@@ -7,6 +7,7 @@ The API's shape: prometheus.io/docs/prometheus/latest/querying/api/#instant-vect
 
 from collections import deque
 from collections.abc import Iterable
+from itertools import chain
 from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 
 import msgspec
@@ -116,10 +117,14 @@ def labels_of(raw: bytes | msgspec.Raw) -> dict[str, str]:
     if len(raw) > LARGEST_LABELS_BYTES:
         raise ValueError("labels of one series are longer than any exporter's")
     labels = _LABELS.decode(raw)
-    # without escapes JSON holds no control codes, so there is nothing to clean in ASCII
-    if len(raw) <= LONGEST_LABEL and raw.isascii() and b"\\" not in raw and b"\x7f" not in raw:
+    # without escapes JSON holds no control codes, so there is nothing to clean in ASCII, but for the length
+    if raw.isascii() and b"\\" not in raw and b"\x7f" not in raw and _longest(labels) <= LONGEST_LABEL:
         return labels
     return {clean(name, LONGEST_LABEL): clean(value, LONGEST_LABEL) for name, value in labels.items()}
+
+
+def _longest(labels: dict[str, str]) -> int:
+    return max(map(len, chain(labels, labels.values())), default=0)
 
 
 def samples(rows: Iterable[Row]) -> list[Sample]:

@@ -86,27 +86,18 @@ class MetricSeries:
         self.facts = CardFacts(alone)
 
 
+_TELLING = (
+    *("GPU_I_ID", "mig_instance", "Hostname", "hostname", "node", "instance"),
+    *("exported_pod", "exported_namespace", "exported_container", "pod", "namespace", "container"),
+    *("kube_pod", "pod_name"),
+)
+
+
 def signature_of(trust: int, labels: Mapping[str, str]) -> tuple[object, ...]:
     """Labels that tell two series of one exporter apart as far as cards, nodes and pods go. The second is ""
     where the card is named in another way, so that two signatures say nothing."""
     get = labels.get
-    return (
-        trust,
-        get("UUID") or get("uuid", ""),
-        get("GPU_I_ID") or get("mig_instance"),
-        get("Hostname"),
-        get("hostname"),
-        get("node"),
-        get("instance"),
-        get("exported_pod"),
-        get("exported_namespace"),
-        get("exported_container"),
-        get("pod"),
-        get("namespace"),
-        get("container"),
-        get("kube_pod"),
-        get("pod_name"),
-    )
+    return (trust, get("UUID") or get("uuid", ""), *map(get, _TELLING))
 
 
 def is_doubled(series: Iterable[MetricSeries]) -> bool:

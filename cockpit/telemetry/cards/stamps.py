@@ -57,7 +57,8 @@ def _newest(rows: Sequence[_Row], labels: Labels, trust: int) -> float | None:
     found = [
         (told, at)
         for told, family, at in rows
-        if family in (ANY_FAMILY, trust) and all(labels.get(name, of) == of for name, of in told.items())
+        if family in (ANY_FAMILY, trust)
+        and (told.items() <= labels.items() or all(labels.get(name, of) == of for name, of in told.items()))
     ]
     if len(found) < 2:
         return found[0][1] if found else None
