@@ -25,6 +25,7 @@ from cockpit.local_state.config import Settings
 from cockpit.local_state.crashes import Crashes
 from cockpit.local_state.state import Choice, Choices
 from cockpit.model.pod import Pod
+from cockpit.model.price import Prices
 from cockpit.screens.app_protocol import Inspection
 from cockpit.screens.key_rights import tell_missing
 from cockpit.screens.keymap import VERB
@@ -221,6 +222,10 @@ class CockpitApp(SteadyApp):
     @property
     def default_namespace(self) -> str:
         return self.attachment.namespace or self.attachment.home_namespace
+
+    @property
+    def prices(self) -> Prices:
+        return self.options.settings.prices
 
     @property
     def template_folders(self) -> tuple[Path, ...]:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from cockpit.attach import Attachment, AttachOptions
 from cockpit.clock import SystemClock
-from cockpit.commands import overview
+from cockpit.commands import overview, pools_told
 from cockpit.commands.live import CLAIM_KINDS, attached
 from cockpit.commands.output import note, plain, put, table_lines, tree_text
 from cockpit.commands.settings import attach_options, settings_in_force
@@ -88,6 +88,8 @@ def _lines(kind: str, output: str, attachment: Attachment, state: ViewState, now
     if output == "table":
         return table_lines(source) if len(source) else [_why_empty(kind, attachment, state)]
     items = [item(source.row(at), attachment) for at in range(len(source))]
+    if kind == "pools":
+        items = pools_told.with_demand_and_cost(items, attachment)
     session = attachment.session
     tree = {
         "kind": kind,
@@ -141,7 +143,9 @@ def tables() -> dict[str, Table]:
             one.jobs.jobs.values(), one.store, state, now, explain=one.verdicts.of
         ),
         "queues": lambda one, state, now: queues.table(one.store, state, now),
-        "pools": lambda one, state, now: pools.table(pools_of(one.store), state, now, trends=one.trends),
+        "pools": lambda one, state, now: pools.table(
+            pools_of(one.store), state, now, beside=pools_told.beside(one)
+        ),
         "events": lambda one, state, now: events.table(one.store, state, now),
     }
 

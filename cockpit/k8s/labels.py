@@ -27,6 +27,20 @@ CONDITION_TAINTS = {
 }
 """Key of the taint that says that a node's condition of this type is True."""
 
+SPOT = frozenset(
+    {
+        ("karpenter.sh/capacity-type", "spot"),
+        ("eks.amazonaws.com/capacityType", "SPOT"),
+        ("cloud.google.com/gke-spot", "true"),
+        ("cloud.google.com/gke-preemptible", "true"),
+        ("kubernetes.azure.com/scalesetpriority", "spot"),
+        ("node.kubernetes.io/lifecycle", "spot"),
+    }
+)
+"""Labels, with their value, of machines that the cloud may take back at any time. Sources:
+awslabs/eks-node-viewer pkg/model/node.go, cloud.google.com/kubernetes-engine/docs/concepts/spot-vms,
+learn.microsoft.com/azure/aks/spot-node-pool."""
+
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 AUTOSCALER_MINIMUM = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size"
 AUTOSCALER_MAXIMUM = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size"

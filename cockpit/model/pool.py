@@ -89,7 +89,10 @@ class Pool(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     gpus_total: int = 0  # as pods ask for them: MIG instances and replicas count each
     gpus_allocated: int = 0
     cards: int = 0  # physical cards behind them
+    nodes_unadvertised: int = 0  # Ready, and the GPUs that they have are not offered yet
     idle_nodes: int = 0
+    gpus_idle: int = 0  # offered by nodes that are ready, and taken by no pod
+    nodes_spot: int = 0  # that the cloud may take back at any time
     is_use_known: bool = True  # False where not every pod is seen: then more may be allocated and fewer idle
     node_names: tuple[str, ...] = ()
 

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from cockpit.errors import BadInput
+from cockpit.k8s.labels import SPOT
 from cockpit.model.pool import Pool, PoolObject
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
@@ -94,6 +95,13 @@ def _row(group: Group, store: StoreReader) -> Pool:
         gpus_total=sum(node.gpu_allocatable or 0 for node in nodes),
         gpus_allocated=sum(allocated),
         cards=sum(node.usable_cards for node in nodes),
+        nodes_unadvertised=stages.count(NodeStage.NOT_ADVERTISED),
+        gpus_idle=sum(
+            max(0, (node.gpu_allocatable or 0) - taken)
+            for node, stage, taken in zip(nodes, stages, allocated, strict=True)
+            if stage in (NodeStage.GPUS_UP, NodeStage.USED, NodeStage.CORDONED)
+        ),
+        nodes_spot=sum(not SPOT.isdisjoint(node.labels) for node in nodes),
         idle_nodes=sum(
             stage in (NodeStage.GPUS_UP, NodeStage.CORDONED) and not taken
             for stage, taken in zip(stages, allocated, strict=True)

@@ -16,6 +16,7 @@ from cockpit.api_server import ApiServer
 from cockpit.clock import Clock
 from cockpit.model.job_reader import JobReader
 from cockpit.model.pod import Pod
+from cockpit.model.price import Prices
 from cockpit.model.remembered import LoadSample, PastRun
 from cockpit.model.right import RightsReader
 from cockpit.model.trend_reader import TrendReader
@@ -214,6 +215,10 @@ class Cockpit(Pages, Changes, Protocol):
     def api(self) -> ApiServer: ...
     def run_history(self) -> "LocalHistory | None":
         """Where this host keeps what training runs reached; None: nowhere. Nothing is opened."""
+
+    @property
+    def prices(self) -> Prices:
+        """What machines cost, as the configuration says."""
 
     @property
     def context(self) -> str:

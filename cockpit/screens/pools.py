@@ -10,6 +10,7 @@ from cockpit.model.node import Node
 from cockpit.model.pool import Pool
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
+from cockpit.pools.demand import MachineMemory, demand_by_pool
 from cockpit.pools.index import pools_of
 from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.nodes import NodesScreen
@@ -46,11 +47,16 @@ class PoolsScreen(TablePlace):
     def __init__(self) -> None:
         super().__init__()
         self._pools = _Pools()
+        self._machines = MachineMemory()
 
     def source(self) -> tuple[TableSource, str]:
         cluster = self.cockpit.cluster
         store, now = cluster.store, self.cockpit.clock.cluster_now()
-        source = view.table(pools_of(store), self.state, now, self.memory, cluster.trends)
+        pools = pools_of(store)
+        beside = view.Beside(
+            cluster.trends, demand_by_pool(store, pools, self._machines), self.cockpit.prices
+        )
+        source = view.table(pools, self.state, now, self.memory, beside)
         self.say_problem(source.problem)
         return source, why_empty(
             "pools", store.status(Kind.NODE), total=source.total, filter_text=self.state.filter

@@ -1,13 +1,17 @@
 """The pools table: how many machines, who may resize them, what is allocated and what is idle."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from cockpit_widgets.glyphs import spark
 from cockpit_widgets.types import Cell, Column
 
 from cockpit.model.pool import Pool
+from cockpit.model.price import Prices
 from cockpit.model.trend_reader import TrendReader
+from cockpit.pools.demand import NO_DEMAND, PoolDemand
+from cockpit.pools.price import pool_hourly
 from cockpit.views import cards
 from cockpit.views import format as fmt
 from cockpit.views.lazy_table import Field, LazyTable, Memory, View
@@ -68,6 +72,23 @@ def _idle(pool: Pool, now_seconds: float) -> Cell:
     return Cell(str(pool.idle_nodes), "warn") if pool.idle_nodes else Cell("0", "dim")
 
 
+def _unadvertised(pool: Pool, now_seconds: float) -> Cell:
+    return Cell(str(pool.nodes_unadvertised), "warn") if pool.nodes_unadvertised else Cell("0", "dim")
+
+
+def _idle_gpus(pool: Pool, now_seconds: float) -> Cell:
+    if not pool.is_use_known:
+        return fmt.UNKNOWN
+    return Cell(str(pool.gpus_idle)) if pool.gpus_idle else Cell("0", "dim")
+
+
+def spot_text(pool: Pool) -> str:
+    """`spot`, `3 of 8 spot`, "" where the cloud may take back none."""
+    if not pool.nodes_spot:
+        return ""
+    return "spot" if pool.nodes_spot == pool.nodes_now else f"{pool.nodes_spot} of {pool.nodes_now} spot"
+
+
 def _gpus_first(pool: Pool, now_seconds: float) -> Value:
     return 0.0 if pool.gpus_total or pool.gpu_model else 1.0
 
@@ -122,6 +143,12 @@ _FIELDS: tuple[Field[Pool], ...] = (
         lambda r, _: r.nodes_joining,
         Measure.COUNT,
     ),
+    Field(
+        Column("dark", "GPUs not up", 11, "right", priority=4),
+        _unadvertised,
+        lambda r, _: r.nodes_unadvertised,
+        Measure.COUNT,
+    ),
     Field(Column("gpus", "Allocated", 9, "right"), _allocated, lambda r, _: r.gpus_allocated, Measure.COUNT),
     Field(
         Column("share", "Share", 5, "right", priority=2),
@@ -131,6 +158,17 @@ _FIELDS: tuple[Field[Pool], ...] = (
     ),
     Field(Column("idle", "Idle", 4, "right"), _idle, lambda r, _: r.idle_nodes, Measure.COUNT),
     Field(
+        Column("idle_gpus", "Idle GPUs", 9, "right", priority=4),
+        _idle_gpus,
+        lambda r, _: r.gpus_idle if r.is_use_known else None,
+        Measure.COUNT,
+    ),
+    Field(
+        Column("spot", "Spot", 9, priority=5),
+        lambda r, _: Cell(spot_text(r)),
+        lambda r, _: spot_text(r),
+    ),
+    Field(
         Column("resize", "Resize", 16, priority=5, grow=2),
         lambda r, _: Cell(r.why_not, "dim") if r.why_not else Cell("S"),
         lambda r, _: r.why_not or "yes",
@@ -138,7 +176,46 @@ _FIELDS: tuple[Field[Pool], ...] = (
 )
 
 
+class Beside(NamedTuple):
+    """What a row shows that is not of the pool itself. `demand` is by name, None where not every
+    pod is seen."""
+
+    trends: TrendReader | None = None
+    demand: Mapping[str, PoolDemand] | None = {}
+    prices: Prices = Prices()
+
+
 _TREND_CELLS = 8
+
+
+def _wanted_field(demand: Mapping[str, PoolDemand] | None) -> Field[Pool]:
+    """GPUs of pods that wait and that no other pool could take."""
+
+    def gpus(pool: Pool, _: float) -> Value:
+        return None if demand is None else demand.get(pool.name, NO_DEMAND).gpus
+
+    def cell(pool: Pool, _: float) -> Cell:
+        found = gpus(pool, 0.0)
+        if found is None:
+            return fmt.UNKNOWN
+        return Cell(f"+{found}", "warn") if found else Cell("0", "dim")
+
+    return Field(Column("wanted", "Only here", 9, "right", priority=2), cell, gpus, Measure.COUNT)
+
+
+def _cost_field(prices: Prices) -> Field[Pool]:
+    """Money an hour for the machines that are there."""
+
+    def cell(pool: Pool, _: float) -> Cell:
+        cost = pool_hourly(pool, prices)
+        return fmt.UNKNOWN if cost is None else Cell(prices.money(cost))
+
+    return Field(
+        Column("cost", "An hour", 8, "right", priority=4),
+        cell,
+        lambda pool, _: pool_hourly(pool, prices),
+        Measure.COUNT,
+    )
 
 
 def _duty_field(trends: TrendReader) -> Field[Pool]:
@@ -185,12 +262,15 @@ def table(
     state: ViewState,
     now_seconds: float,
     memory: Memory | None = None,
-    trends: TrendReader | None = None,
+    beside: Beside | None = None,
 ) -> LazyTable[Pool]:
     """Pools keyed by the owner's uid (the name where no object owns the pool), those with GPUs first; with
-    `trends` also how busy their allocated GPUs were lately."""
-    if trends is None:
+    `beside` also who waits for them, how busy their allocated GPUs were lately, and what they cost."""
+    if beside is None:
         return VIEW.table(pools, state, now_seconds, memory)
     at = next(place for place, field in enumerate(_FIELDS) if field.column.id == "idle")
-    fields = (*_FIELDS[:at], _duty_field(trends), *_FIELDS[at:])
+    duty = () if beside.trends is None else (_duty_field(beside.trends),)
+    fields = (*_FIELDS[:at], _wanted_field(beside.demand), *duty, *_FIELDS[at:-1])
+    cost = (_cost_field(beside.prices),) if beside.prices.machines else ()
+    fields = (*fields, *cost, _FIELDS[-1])
     return replace(VIEW, fields=fields).table(pools, state, now_seconds, memory)

@@ -1,0 +1,40 @@
+"""What `get` says of pools besides what stands in their records: who waits for them, and what they cost."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from cockpit.attach import Attachment
+from cockpit.commands.settings import settings_in_force
+from cockpit.pools.demand import NO_DEMAND, demand_by_pool
+from cockpit.pools.index import pools_of
+from cockpit.pools.price import pool_hourly
+from cockpit.views.pools import Beside
+
+
+def beside(attachment: Attachment) -> Beside:
+    """As the screen shows it."""
+    demand = demand_by_pool(attachment.store, pools_of(attachment.store))
+    return Beside(attachment.trends, demand, settings_in_force().prices)
+
+
+def with_demand_and_cost(items: Sequence[dict[str, Any]], attachment: Attachment) -> list[dict[str, Any]]:
+    """`demand` counts pods that wait for a node; `only_here` are those that no other pool could take.
+    `hourly_cost` is null where the prices do not name the machine."""
+    pools = {one.name: one for one in pools_of(attachment.store)}
+    found, prices = demand_by_pool(attachment.store, tuple(pools.values())), settings_in_force().prices
+    told = []
+    for one in items:
+        waits = None if found is None else found.get(one["name"], NO_DEMAND)
+        demand = (
+            None
+            if waits is None
+            else {
+                "only_here_gpus": waits.gpus,
+                "only_here_pods": len(waits.only),
+                "shared_gpus": sum(pod.gpus for pod in waits.shared),
+                "shared_pods": len(waits.shared),
+            }
+        )
+        cost = pool_hourly(pools[one["name"]], prices)
+        told.append({**one, "demand": demand, "hourly_cost": cost, "currency": prices.currency})
+    return told
