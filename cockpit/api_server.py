@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cockpit.fit.surroundings import Surroundings
     from cockpit.gangs.engine import Topologies
     from cockpit.kube.log_fan_in import LogFanIn
+    from cockpit.model.scaler import ScalersRead
     from cockpit.triage.cluster_view import ClusterView
     from cockpit.triage.verdict import Subject
 
@@ -101,6 +102,12 @@ class ApiServer:
         if not isinstance(pod, Pod):
             return Life(is_over=True)
         return Life(is_over=pod.is_finished, restarts=pod.restarts)
+
+    async def read_scalers(self) -> "ScalersRead":
+        """The autoscalers of pods in the namespace in force, or in all. Raises NoConnection."""
+        from cockpit.actions.scaler_reads import read_scalers
+
+        return await read_scalers(self._attachment.connected(), self._attachment.namespace)
 
     # ---- what a form asks
 

@@ -32,6 +32,7 @@ from cockpit.screens.keymap import VERB
 from cockpit.screens.now import NowScreen
 from cockpit.screens.now_watch import BEHIND_SECONDS, Files, NowWatch
 from cockpit.screens.place import Place
+from cockpit.screens.pool_watch import PoolWatch
 from cockpit.screens.row_reads import RowReads
 from cockpit.screens.steady import SteadyApp
 from cockpit.store.signal import Signal
@@ -91,6 +92,7 @@ class CockpitApp(SteadyApp):
         self._signal = Signal(self.clock, self._later)
         self.attachment = self._new_attachment(options.attach_to)
         self.now_watch = NowWatch(self)
+        self.pool_watch = PoolWatch(self)
         self.row_reads = RowReads(self)
         self._is_leaving = False
 
@@ -122,6 +124,8 @@ class CockpitApp(SteadyApp):
         if self.options.state_folder is not None:
             work: WorkType[None] = self.now_watch.keep_history
             self.run_worker(work, name="history", group="history", exclusive=True)
+            pools: WorkType[None] = self.pool_watch.keep_on
+            self.run_worker(pools, name="pools", group="pools", exclusive=True)
         self.set_interval(BEHIND_SECONDS, self._look_behind)
 
     def _new_attachment(self, options: AttachOptions) -> Attachment:
@@ -369,7 +373,7 @@ class CockpitApp(SteadyApp):
         return Files(history, SharedNotes(shared, server) if shared is not None else None)
 
     def run_history(self) -> "LocalHistory | None":
-        """Where this host keeps what training runs reached."""
+        """Where this host keeps what training runs reached, and how pools grew."""
         return self.files().history
 
     def announce(self, news: "tuple[Attention, ...]") -> None:

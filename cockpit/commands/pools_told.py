@@ -8,13 +8,13 @@ from cockpit.commands.settings import settings_in_force
 from cockpit.pools.demand import NO_DEMAND, demand_by_pool
 from cockpit.pools.index import pools_of
 from cockpit.pools.price import pool_hourly
-from cockpit.views.pools import Beside
+from cockpit.views.pools import PoolsBeside
 
 
-def beside(attachment: Attachment) -> Beside:
+def beside(attachment: Attachment) -> PoolsBeside:
     """As the screen shows it."""
     demand = demand_by_pool(attachment.store, pools_of(attachment.store))
-    return Beside(attachment.trends, demand, settings_in_force().prices)
+    return PoolsBeside(attachment.trends, demand, settings_in_force().prices)
 
 
 def with_demand_and_cost(items: Sequence[dict[str, Any]], attachment: Attachment) -> list[dict[str, Any]]:

@@ -82,23 +82,26 @@ class MachineMemory:
     def __init__(self) -> None:
         self._keys: frozenset[str] = frozenset()
         self._known: dict[str, tuple[Node, _Machine]] = {}
+        self._kinds: dict[_Machine, _Machine] = {}  # one object for alike ones: hashing them is what costs
 
-    def machines(self, nodes: Iterable[Node], keys: frozenset[str]) -> frozenset[_Machine]:
+    def machines(self, nodes: Iterable[Node], keys: frozenset[str]) -> tuple[_Machine, ...]:
         """The kinds of these machines, as those see them who select by these labels."""
         if keys != self._keys:
-            self._keys, self._known = keys, {}
-        found = set()
+            self._keys, self._known, self._kinds = keys, {}, {}
+        found: dict[int, _Machine] = {}
         for node in nodes:
             known = self._known.get(node.uid)
             if known is None or known[0] is not node:
-                known = self._known[node.uid] = (node, _machine(node, keys))
-            found.add(known[1])
-        return frozenset(found)
+                made = _machine(node, keys)
+                known = self._known[node.uid] = (node, self._kinds.setdefault(made, made))
+            found[id(known[1])] = known[1]
+        return tuple(found.values())
 
     def prune(self, most: int) -> None:
         """Forget all once far more are remembered than there are."""
         if len(self._known) > 2 * most + 64:
             self._known.clear()
+            self._kinds.clear()
 
 
 def demand_by_pool(
@@ -143,16 +146,16 @@ def _keys(wishes: Iterable[PodWishes]) -> frozenset[str]:
 
 def _machines(
     pool: Pool, store: StoreReader, keys: frozenset[str], memory: MachineMemory
-) -> frozenset[_Machine]:
+) -> tuple[_Machine, ...]:
     """The kinds of machines that a pool has; () where nothing tells that they have GPUs."""
     nodes = [store.by_key(Kind.NODE, name) for name in pool.node_names]
     if nodes:
         return memory.machines((one for one in nodes if isinstance(one, Node) and one.has_gpus), keys)
     owner, gpus = pool_object(store, pool), gpus_per_node(pool, store)
     if owner is None or not gpus:
-        return frozenset()
+        return ()
     labels = tuple(pair for pair in owner.template_labels if pair[0] in keys)
-    return frozenset({_Machine("", gpus, None, None, (), labels)})
+    return (_Machine("", gpus, None, None, (), labels),)
 
 
 def _machine(node: Node, keys: frozenset[str]) -> _Machine:

@@ -17,7 +17,7 @@ from cockpit.clock import Clock
 from cockpit.model.job_reader import JobReader
 from cockpit.model.pod import Pod
 from cockpit.model.price import Prices
-from cockpit.model.remembered import LoadSample, PastRun
+from cockpit.model.remembered import Growth, LoadSample, PastRun, PoolSample
 from cockpit.model.right import RightsReader
 from cockpit.model.trend_reader import TrendReader
 from cockpit.telemetry.focus import Focus
@@ -186,6 +186,20 @@ class TroubleWatch(Protocol):
         """It is known by now."""
 
 
+class PoolMemory(Protocol):
+    """Pools over time (`cockpit.screens.pool_watch`)."""
+
+    @property
+    def growths(self) -> tuple[Growth, ...]:
+        """Growths that are over, the newest first."""
+
+    def samples(self, pool_key: str, /) -> tuple[PoolSample, ...]:
+        """How that pool stood over the last hours, the oldest first."""
+
+    async def recall(self, pool_key: str, /) -> None:
+        """Read what is remembered of that pool."""
+
+
 class RowsInSight(Protocol):
     """What is read besides for rows on screen (`cockpit.screens.row_reads`)."""
 
@@ -208,13 +222,17 @@ class Cockpit(Pages, Changes, Protocol):
         """What needs a human, over time."""
 
     @property
+    def pool_watch(self) -> PoolMemory:
+        """Pools over time, as this host remembers them."""
+
+    @property
     def row_reads(self) -> RowsInSight:
         """What rows in sight rest on and nobody watches."""
 
     @property
     def api(self) -> ApiServer: ...
     def run_history(self) -> "LocalHistory | None":
-        """Where this host keeps what training runs reached; None: nowhere. Nothing is opened."""
+        """Where this host keeps what training runs reached and how pools grew; None: nowhere."""
 
     @property
     def prices(self) -> Prices:

@@ -260,9 +260,9 @@ class NowScreen(Place):
         elif event.table.id == "attention":
             self._open_subject(_subject(event.key))
         elif event.table.id == "pools":
-            from cockpit.screens.pools import PoolNodesScreen
+            from cockpit.screens.pool import PoolScreen
 
-            self.app.push_screen(PoolNodesScreen(event.key))
+            self.app.push_screen(PoolScreen(event.key))
         else:
             from cockpit.screens.queues import QueueScreen
 

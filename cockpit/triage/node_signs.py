@@ -69,7 +69,7 @@ Budgets = tuple[Budget, ...] | None
 def judge(node: Node, store: StoreReader, now_seconds: float, budgets: Budgets = None) -> CauseFound | None:
     """The sign that matters most, None where there is none."""
     return (
-        _reclaimed(node, store, now_seconds)
+        reclaimed(node, store, now_seconds)
         or _blocked(node, store, now_seconds)
         or _kept(node, store, budgets)
         or _of_cards(store.gpus_on(node.name), store)
@@ -99,7 +99,8 @@ def _events(node: Node, store: StoreReader, now_seconds: float) -> Iterator[Even
                 yield event
 
 
-def _reclaimed(node: Node, store: StoreReader, now_seconds: float) -> CauseFound | None:
+def reclaimed(node: Node, store: StoreReader, now_seconds: float) -> CauseFound | None:
+    """The cloud said that it takes the node back: by taint, condition or event; None where it did not."""
     taint = next((one.key for one in node.taints if one.key in _RECLAIM_TAINTS), "")
     name = f"Node {node.name}"
     said: Evidence | None = Evidence(name, "spec.taints", taint) if taint else None

@@ -151,7 +151,7 @@ _FIELDS: tuple[Field[Pool], ...] = (
     ),
     Field(Column("gpus", "Allocated", 9, "right"), _allocated, lambda r, _: r.gpus_allocated, Measure.COUNT),
     Field(
-        Column("share", "Share", 5, "right", priority=2),
+        Column("share", "Share", 5, "right", priority=3),
         _share,
         lambda r, _: allocated_ratio(r),
         Measure.RATIO,
@@ -176,7 +176,7 @@ _FIELDS: tuple[Field[Pool], ...] = (
 )
 
 
-class Beside(NamedTuple):
+class PoolsBeside(NamedTuple):
     """What a row shows that is not of the pool itself. `demand` is by name, None where not every
     pod is seen."""
 
@@ -200,7 +200,7 @@ def _wanted_field(demand: Mapping[str, PoolDemand] | None) -> Field[Pool]:
             return fmt.UNKNOWN
         return Cell(f"+{found}", "warn") if found else Cell("0", "dim")
 
-    return Field(Column("wanted", "Only here", 9, "right", priority=2), cell, gpus, Measure.COUNT)
+    return Field(Column("wanted", "Demand", 7, "right", priority=2), cell, gpus, Measure.COUNT)
 
 
 def _cost_field(prices: Prices) -> Field[Pool]:
@@ -262,7 +262,7 @@ def table(
     state: ViewState,
     now_seconds: float,
     memory: Memory | None = None,
-    beside: Beside | None = None,
+    beside: PoolsBeside | None = None,
 ) -> LazyTable[Pool]:
     """Pools keyed by the owner's uid (the name where no object owns the pool), those with GPUs first; with
     `beside` also who waits for them, how busy their allocated GPUs were lately, and what they cost."""

@@ -17,7 +17,7 @@ from cockpit.screens.keymap import EVERYWHERE, KEYS, VERB
 from cockpit.screens.node import NodeScreen
 from cockpit.screens.place import Place
 from cockpit.screens.places import PLACES
-from cockpit.screens.pools import PoolNodesScreen
+from cockpit.screens.pool import PoolScreen
 from cockpit.screens.queues import QueueScreen
 from cockpit.screens.scale import ScaleScreen
 from cockpit.screens.since_left import SinceLeftScreen
@@ -29,7 +29,7 @@ from tests.tui.deck import ScriptedApp, settle
 from tests.tui.estate import Estate
 
 PAGES: tuple[type[Place], ...] = (
-    JobScreen, NodeScreen, QueueScreen, PoolNodesScreen, WhyScreen, SubmitScreen, ScaleScreen, SinceLeftScreen
+    JobScreen, NodeScreen, QueueScreen, PoolScreen, WhyScreen, SubmitScreen, ScaleScreen, SinceLeftScreen
 )  # fmt: skip
 SCREENS = (*PLACES.values(), *PAGES)
 BODIES = (ResourceTable, Heatmap, LogView)

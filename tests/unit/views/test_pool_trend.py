@@ -17,7 +17,7 @@ def seen(*duties: float) -> Trends:
 
 
 def duty(trends: Trends, name: str = "h100") -> str:
-    table = pools.table([Pool(name=name, gpus_total=1)], ViewState(), NOW, beside=pools.Beside(trends))
+    table = pools.table([Pool(name=name, gpus_total=1)], ViewState(), NOW, beside=pools.PoolsBeside(trends))
     ids = [one.id for one in table.columns]
     return table.cells(0)[ids.index("duty")].text
 
@@ -47,5 +47,5 @@ def test_the_header_has_the_last_hour_where_it_is_known() -> None:
 
 def test_pools_are_ordered_and_filtered_by_duty() -> None:
     rows = [Pool(name="other", gpus_total=1), Pool(name="h100", gpus_total=1)]
-    table = pools.table(rows, ViewState(filter="duty>40%"), NOW, beside=pools.Beside(seen(0.5)))
+    table = pools.table(rows, ViewState(filter="duty>40%"), NOW, beside=pools.PoolsBeside(seen(0.5)))
     assert len(table) == 1

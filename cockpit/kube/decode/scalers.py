@@ -1,0 +1,91 @@
+"""HorizontalPodAutoscaler of autoscaling/v2 (source: k8s.io/api autoscaling/v2/types.go)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from cockpit.clean import SHORT, clean
+from cockpit.model.scaler import Scaler, ScalerMetric
+
+MOST_METRICS = 8
+_NAMED_AT = {
+    "Resource": "resource",
+    "ContainerResource": "containerResource",
+    "Pods": "pods",
+    "Object": "object",
+    "External": "external",
+}
+
+
+def scaler_of(tree: Mapping[str, Any]) -> Scaler | None:
+    """The record of one object; None for what is none."""
+    meta, spec, status = _map(tree.get("metadata")), _map(tree.get("spec")), _map(tree.get("status"))
+    target = _map(spec.get("scaleTargetRef"))
+    name = _word(meta.get("name"))
+    if not name:
+        return None
+    return Scaler(
+        namespace=_word(meta.get("namespace")),
+        name=name,
+        target_kind=_word(target.get("kind")),
+        target_name=_word(target.get("name")),
+        metrics=_metrics(spec.get("metrics"), status.get("currentMetrics")),
+        current=_count(status.get("currentReplicas")),
+        desired=_count(status.get("desiredReplicas")),
+        minimum=_count(spec.get("minReplicas")) or 1,
+        maximum=_count(spec.get("maxReplicas")),
+        limited=_limited(status.get("conditions")),
+    )
+
+
+def _metrics(wanted: Any, current: Any) -> tuple[ScalerMetric, ...]:
+    """Each metric that is asked for, with what is measured of it."""
+    now = {_key(one): _value(one, "current") for one in _list(current)}
+    return tuple(
+        ScalerMetric(_key(one)[1], now.get(_key(one), ""), _value(one, "target"))
+        for one in _list(wanted)[:MOST_METRICS]
+    )
+
+
+def _key(one: Mapping[str, Any]) -> tuple[str, str]:
+    """What a metric is called: that of a resource `cpu`, another one by its own name."""
+    kind = _word(one.get("type"))
+    part = _map(one.get(_NAMED_AT.get(kind, "")))
+    return kind, _word(part.get("name")) or _word(_map(part.get("metric")).get("name"))
+
+
+def _value(one: Mapping[str, Any], side: str) -> str:
+    """`82%` of requests, else the amount as it is written."""
+    found = _map(_map(one.get(_NAMED_AT.get(_word(one.get("type")), ""))).get(side))
+    share = _count(found.get("averageUtilization"))
+    if share is not None:
+        return f"{share}%"
+    return next((_word(found[key]) for key in ("averageValue", "value") if _word(found.get(key))), "")
+
+
+def _limited(conditions: Any) -> str:
+    """Why it does not follow its metric: it cannot read it, or a bound keeps it."""
+    for one in _list(conditions):
+        kind, status = _word(one.get("type")), _word(one.get("status"))
+        if (kind, status) in (
+            ("ScalingActive", "False"),
+            ("AbleToScale", "False"),
+            ("ScalingLimited", "True"),
+        ):
+            return clean(str(one.get("message") or one.get("reason") or ""), 200)
+    return ""
+
+
+def _map(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> list[Mapping[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _word(value: Any) -> str:
+    return clean(value, SHORT) if isinstance(value, str) else str(value) if type(value) is int else ""
+
+
+def _count(value: Any) -> int | None:
+    return value if type(value) is int and abs(value) < 1_000_000_000 else None

@@ -1,0 +1,149 @@
+"""The page of one pool: its growth under way, size against demand, who waits, what it may lose; its nodes."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import ClassVar
+
+from cockpit_widgets.flow_text import FLOW_CSS, FlowText, Line
+from textual.binding import BindingType
+from textual.widget import Widget
+from textual.widgets import Static
+
+from cockpit.errors import CockpitError
+from cockpit.model.node import Node
+from cockpit.model.pool import Pool
+from cockpit.model.record import Kind
+from cockpit.model.scaler import ScalersRead
+from cockpit.screens.keymap import EVERYWHERE, bindings
+from cockpit.screens.nodes import NodesScreen
+from cockpit.screens.pool_rows import PoolRows
+from cockpit.telemetry.focus import Focus
+from cockpit.telemetry.history import Past
+from cockpit.views import pools as pools_view
+from cockpit.views.pool_page import PoolPage, page_lines
+from cockpit.views.pool_told import Learnt, page_of
+
+READ_SECONDS = 30.0
+"""How often what is not watched is read anew while the page is open."""
+
+
+class PoolPanel(FlowText):
+    """Everything of the pool that is not a row of its nodes."""
+
+    DEFAULT_CSS = "PoolPanel { padding: 0 1;" + FLOW_CSS + "}"
+
+    def __init__(self) -> None:
+        super().__init__(id="told")
+        self._page: PoolPage | None = None
+        self._height = 0
+
+    def set_page(self, page: PoolPage | None, height: int) -> None:
+        """Show this on a terminal of so many lines; the same again costs nothing."""
+        if (page, height) != (self._page, self._height):
+            self._page, self._height = page, height
+            self.reflow()
+
+    def flow(self, width: int) -> list[Line]:
+        return [] if self._page is None else page_lines(self._page, width, self._height)
+
+
+class PoolScreen(NodesScreen):
+    DEFAULT_CSS = """
+    PoolScreen #told { max-height: 70%; }
+    PoolScreen #table { height: 1fr; min-height: 4; }
+    PoolScreen .title { height: 1; padding: 0 1; color: $text-muted; background: $surface; }
+    """
+    kinds = ("pool", "node")
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *bindings("open", "why", "verbs", "filter", "back", "help", "yaml", "sort", "reverse", kinds=kinds),
+        *bindings("mark", *EVERYWHERE[3:]),
+    ]
+    place = "pool"
+
+    def __init__(self, key: str) -> None:
+        super().__init__()
+        self._key = key
+        self._pools = PoolRows()
+        self._learnt = Learnt()
+
+    def body(self) -> Iterable[Widget]:
+        yield PoolPanel()
+        yield Static("Nodes of the pool", classes="title", markup=False)
+        yield from super().body()
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self._read()
+        self.set_interval(READ_SECONDS, self._read)
+
+    @property
+    def heading(self) -> str:
+        pool = self.chosen_pool()
+        return f"pool {pool.name}" if pool is not None else "pool: gone"
+
+    @property
+    def aside(self) -> str:
+        pool = self.chosen_pool()
+        return pools_view.last_hour(pool, self.cockpit.cluster.trends) if pool is not None else ""
+
+    def look(self) -> Focus:
+        """The nodes on screen before all others, and the pool's last hour."""
+        pool = self.chosen_pool()
+        past = Past(key=f"pool/{pool.name}/duty", nodes=pool.node_names) if pool is not None else None
+        return replace(super().look(), past=past)
+
+    def project(self) -> None:
+        pool, cluster = self.chosen_pool(), self.cockpit.cluster
+        page = None
+        if pool is not None:
+            now_seconds = self.cockpit.clock.cluster_now()
+            learnt = self._learnt._replace(
+                prices=self.cockpit.prices,
+                growths=self.cockpit.pool_watch.growths,
+                samples=self.cockpit.pool_watch.samples(pool.key),
+            )
+            page = page_of(pool, cluster.store, cluster.jobs, now_seconds, learnt)
+        self.query_one(PoolPanel).set_page(page, self.size.height)
+        super().project()
+
+    def on_resize(self) -> None:
+        super().on_resize()
+        self.call_after_refresh(self.show)
+
+    # ---- what is read besides
+
+    def _read(self) -> None:
+        if self.app.screen is self:
+            self.cockpit.run_soon(self._read_besides, "pool")
+
+    async def _read_besides(self) -> None:
+        """The autoscalers of pods; what may not be read is said on the page."""
+        try:
+            scalers = await self.cockpit.api.read_scalers()
+        except CockpitError as error:
+            scalers = ScalersRead(trouble=error.sentence)
+        pool = self.chosen_pool()
+        if pool is not None:
+            await self.cockpit.pool_watch.recall(pool.key)
+        self._learnt = self._learnt._replace(scalers=scalers)
+        if not self.is_going:
+            self.show()
+
+    # ---- rows
+
+    def rows(self) -> tuple[Node, ...] | None:
+        pool = self.chosen_pool()
+        names = frozenset(pool.node_names) if pool else frozenset()
+        nodes = self.cockpit.cluster.store.records(Kind.NODE).values()
+        return tuple(node for node in nodes if node.name in names)
+
+    def chosen_pool(self) -> Pool | None:
+        """The pool of this page; None where it is gone."""
+        return self._pools.find(self.cockpit.cluster.store, self._key)
+
+    @property
+    def why_kinds(self) -> tuple[str, ...]:
+        return ("node", "pool")
+
+    def thing(self, kind: str) -> Pool | Node | None:
+        return self.chosen_pool() if kind == "pool" else super().thing(kind)

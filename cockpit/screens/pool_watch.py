@@ -1,0 +1,143 @@
+"""What this host remembers of pools: a sample of each every two minutes, growths that are over.
+
+One for the app, beside `NowWatch`. Files are read and written in a thread; the loop waits for none.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterable
+from functools import partial
+from typing import TYPE_CHECKING, Final, Protocol
+
+from cockpit.apart import apart
+from cockpit.clock import Clock
+from cockpit.model.remembered import Growth, PoolSample
+from cockpit.pools.demand import NO_DEMAND, MachineMemory, demand_by_pool
+from cockpit.pools.index import pools_of
+from cockpit.screens.app_protocol import Cluster
+from cockpit.screens.now_watch import is_settled
+from cockpit.views.pool_curves import SHOWN_SECONDS
+from cockpit.views.pool_page import sample_of
+
+if TYPE_CHECKING:
+    from cockpit.local_state.history import LocalHistory
+
+LOOK_SECONDS: Final = 30.0
+SAMPLE_SECONDS: Final = 120.0
+MOST_OWN: Final = 400
+"""Samples of a pool that this session keeps: as many as are shown, and some."""
+
+
+class PoolHost(Protocol):
+    """What the app hands in."""
+
+    clock: Clock
+
+    @property
+    def cluster(self) -> Cluster: ...
+    def run_history(self) -> "LocalHistory | None":
+        """Where the history of the cluster in force is kept; None: nowhere."""
+
+
+class PoolWatch:
+    """The pools of the cluster in force over time."""
+
+    def __init__(self, app: PoolHost) -> None:
+        self._app = app
+        self._cluster: Cluster | None = None
+        self._machines = MachineMemory()
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        self._samples: dict[str, dict[int, PoolSample]] = defaultdict(dict)
+        self._unwritten: list[PoolSample] = []
+        self._growths: tuple[Growth, ...] = ()
+        self._recalled: set[str] = set()
+
+    def _follow(self) -> None:
+        """Another cluster has pools of its own."""
+        if self._cluster is not self._app.cluster:
+            self._begin_anew()
+            self._cluster = self._app.cluster
+
+    # ---- what is known
+
+    @property
+    def growths(self) -> tuple[Growth, ...]:
+        """Growths that are over, the newest first: what was remembered, and those of this session."""
+        self._follow()
+        return self._growths
+
+    def samples(self, pool_key: str) -> tuple[PoolSample, ...]:
+        """How that pool stood over the last hours, the oldest first."""
+        self._follow()
+        found = self._samples.get(pool_key, {})
+        return tuple(found[at] for at in sorted(found))
+
+    # ---- looking
+
+    def look(self) -> None:
+        """Note how the pools stand, once in a while; not before everything is listed."""
+        self._follow()
+        cluster, now_seconds = self._app.cluster, self._app.clock.cluster_now()
+        if not is_settled(cluster):
+            return
+        pools = pools_of(cluster.store)
+        if all(_slot(now_seconds) in self._samples.get(one.key, {}) for one in pools):
+            return
+        demand = demand_by_pool(cluster.store, pools, self._machines)
+        for one in pools:
+            waits = None if demand is None else demand.get(one.name, NO_DEMAND)
+            self.keep_sample(sample_of(one, waits, now_seconds))
+
+    def keep_sample(self, sample: PoolSample) -> None:
+        """One of this session; it is written with the next round."""
+        self._take((sample,))
+        self._unwritten.append(sample)
+
+    def _take(self, samples: Iterable[PoolSample]) -> None:
+        for one in samples:
+            own = self._samples[one.pool_key]
+            own[_slot(one.at_seconds)] = one
+            while len(own) > MOST_OWN:
+                del own[min(own)]
+
+    # ---- what is kept
+
+    async def keep_on(self) -> None:
+        """Look, and write what was seen, until cancelled."""
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            if self._app.cluster.is_connected:
+                self.look()
+                await self.keep()
+
+    async def keep(self) -> None:
+        """Write what was seen; what could not be written is tried again."""
+        history, samples = self._app.run_history(), tuple(self._unwritten)
+        if history is None or not samples:
+            self._unwritten.clear()
+            return
+        is_kept = await apart(partial(history.put_pool_samples, samples))
+        if is_kept or not history.may_recover:
+            self._unwritten = self._unwritten[len(samples) :]
+
+    async def recall(self, pool_key: str) -> None:
+        """Read what is remembered of that pool, and of growths of all; once."""
+        self._follow()
+        history, cluster = self._app.run_history(), self._cluster
+        if history is None or pool_key in self._recalled:
+            return
+        self._recalled.add(pool_key)
+        since = self._app.clock.cluster_now() - SHOWN_SECONDS
+        samples = await apart(partial(history.pool_samples, pool_key, since))
+        growths = await apart(history.growths)
+        if self._cluster is cluster:
+            own = self._samples.pop(pool_key, {})
+            self._take(samples)
+            self._samples[pool_key].update(own)
+            self._growths = growths
+
+
+def _slot(seconds: float) -> int:
+    return int(seconds // SAMPLE_SECONDS)

@@ -1,0 +1,95 @@
+"""A pool's size against the demand for it over the last hours: a line of sparks, or charts."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from cockpit_widgets.glyphs import columns_chart, spark
+from cockpit_widgets.text import fit
+from cockpit_widgets.types import Cell
+
+from cockpit.model.remembered import PoolSample
+from cockpit.views import format as fmt
+
+SHOWN_SECONDS = 6 * 3_600.0
+LEAST_POINTS = 3
+LEAST_CHART_LINES = 4
+MOST_CHART_LINES = 9
+_GUTTER = "   "
+_AXIS_CELLS = 6
+
+
+class _Curve(NamedTuple):
+    name: str
+    now: str
+    values: list[int | None]
+
+
+def curve_lines(
+    samples: Sequence[PoolSample], now: PoolSample, width: int, height: int
+) -> list[tuple[Cell, ...]]:
+    """GPUs of the pool beside GPUs asked of it, on one scale; [] where nobody has watched for long enough."""
+    points = _slots(samples, now, width)
+    if sum(one is not None for one in points) < LEAST_POINTS or width < 40:
+        return []
+    curves = [
+        _Curve("size", _number(now.gpus), [one and one.gpus for one in points]),
+        _Curve("demand", _number(now.demand_gpus), [one and one.demand_gpus for one in points]),
+        _Curve("allocated", _number(now.allocated_gpus), [one and one.allocated_gpus for one in points]),
+    ]
+    top = float(max((value or 0 for one in curves for value in one.values), default=1) or 1)
+    known = [one.at_seconds for one in (*samples, now) if now.at_seconds - one.at_seconds <= SHOWN_SECONDS]
+    span = f"last {fmt.age(now.at_seconds - min(known))}"
+    cells = (width - 2 * len(_GUTTER)) // 3
+    if height < LEAST_CHART_LINES or cells < 20:
+        return [_line(curves[: 3 if width >= 100 else 2], top, width, span)]
+    return _charts(curves, top, cells, min(height, MOST_CHART_LINES), span)
+
+
+def _line(curves: Sequence[_Curve], top: float, width: int, span: str) -> tuple[Cell, ...]:
+    heads = [f"{one.name} {one.now} " for one in curves]
+    used = sum(map(len, heads)) + len(span) + len(_GUTTER) * len(curves) + len("GPUs: ")
+    room = max(4, min(40, (width - used) // len(curves)))
+    pieces = [Cell("GPUs: ", "dim")]
+    for head, one in zip(heads, curves, strict=True):
+        pieces += [Cell(head), Cell(spark(one.values, room, 0.0, top) + _GUTTER, "dim")]
+    return (*pieces, Cell(span, "dim"))
+
+
+def _charts(
+    curves: Sequence[_Curve], top: float, cells: int, height: int, span: str
+) -> list[tuple[Cell, ...]]:
+    heading: list[Cell] = []
+    for at, one in enumerate(curves):
+        title = f"{one.name} {one.now} GPUs"
+        heading.append(Cell(_GUTTER * bool(at) + fit(f"{title} · {span}" if not at else title, cells)))
+    drawn = [columns_chart(one.values, cells - _AXIS_CELLS, height - 1, 0.0, top) for one in curves]
+    lines = [tuple(heading)]
+    for number in range(height - 1):
+        scale = f"{top:,.0f}" if number == 0 else "0" if number == height - 2 else ""
+        pieces = [
+            Cell(_GUTTER * bool(at) + f"{scale:>{_AXIS_CELLS - 1}} {chart[number]}", "dim")
+            for at, chart in enumerate(drawn)
+        ]
+        lines.append(tuple(pieces))
+    return lines
+
+
+def _slots(samples: Sequence[PoolSample], now: PoolSample, width: int) -> list[PoolSample | None]:
+    """So many moments of equal distance up to now, each the last sample before its end; gaps are None."""
+    begin = min(
+        (one.at_seconds for one in samples if one.at_seconds >= now.at_seconds - SHOWN_SECONDS),
+        default=now.at_seconds,
+    )
+    count = max(1, width // 3)
+    step = max(60.0, (now.at_seconds - begin) / count)
+    slots: list[PoolSample | None] = [None] * count
+    for one in (*samples, now):
+        at = count - 1 - int((now.at_seconds - one.at_seconds) / step)
+        if 0 <= at < count:
+            slots[at] = one
+    first = next((at for at, one in enumerate(slots) if one is not None), 0)
+    return slots[first:]
+
+
+def _number(value: int | None) -> str:
+    return "?" if value is None else f"{value:,}"

@@ -1,0 +1,274 @@
+"""The page of one pool, above its nodes: what it is, its growth under way, who waits, what it may lose."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from cockpit_widgets.flow_text import Line
+from cockpit_widgets.key_values import pair_lines
+from cockpit_widgets.text import cut, width_of, wrap
+from cockpit_widgets.types import Cell, Pair
+
+from cockpit.model.job_reader import JobReader
+from cockpit.model.pool import Pool
+from cockpit.model.price import Prices
+from cockpit.model.remembered import Growth, PoolSample
+from cockpit.model.scaler import Scaler
+from cockpit.pools.chain import ScalerChain
+from cockpit.pools.demand import PoolDemand
+from cockpit.pools.price import node_hourly, pool_hourly
+from cockpit.pools.usual import usual
+from cockpit.views import cards
+from cockpit.views import format as fmt
+from cockpit.views.ladder import LadderSeen, MachineSeen, ladder_lines, machine_lines
+from cockpit.views.pool_curves import curve_lines
+from cockpit.views.pools import spot_text
+
+MOST_NEXT = 4
+_DOT = " · "
+TALL_HEIGHT, MIDDLE_HEIGHT = 45, 30
+USED, UP = "used", "GPUs up"
+
+
+class FailureSeen(NamedTuple):
+    """Why machines do not come: of which class, in a sentence, and what helps."""
+
+    kind: str
+    sentence: str
+    remedy: str
+    since_seconds: float | None = None
+
+
+class SpotNotice(NamedTuple):
+    """A node that the cloud takes back, and what that breaks: jobs with the GPUs that they hold there."""
+
+    node: str
+    sentence: str
+    jobs: tuple[tuple[str, int], ...] = ()
+
+
+class OwnerWords(NamedTuple):
+    """What the one who decides the size said last, and where that stands."""
+
+    text: str
+    source: str = ""
+    at_seconds: float | None = None
+
+
+class PoolPage(NamedTuple):
+    """All that the page shows. `demand` None: not every pod is seen; `scalers_trouble` says why the
+    autoscalers of pods could not be read; `no_log` why the log of the owner cannot be shown."""
+
+    pool: Pool
+    now_seconds: float
+    owner: str = ""
+    gpus_each: int | None = None
+    prices: Prices = Prices()
+    ladder: LadderSeen | None = None
+    machines: tuple[MachineSeen, ...] = ()
+    failures: tuple[FailureSeen, ...] = ()
+    demand: PoolDemand | None = PoolDemand()
+    next_jobs: tuple[tuple[str, int], ...] = ()
+    words: tuple[OwnerWords, ...] = ()
+    no_log: str = ""
+    chains: tuple[ScalerChain, ...] = ()
+    scalers_trouble: str = ""
+    notices: tuple[SpotNotice, ...] = ()
+    growths: tuple[Growth, ...] = ()
+    samples: tuple[PoolSample, ...] = ()
+
+
+def sample_of(pool: Pool, demand: PoolDemand | None, now_seconds: float) -> PoolSample:
+    """How the pool stands now."""
+    allocated = pool.gpus_allocated if pool.is_use_known else None
+    wanted = None if demand is None or allocated is None else allocated + demand.gpus
+    return PoolSample(pool.key, now_seconds, pool.nodes_now, pool.gpus_total, wanted, allocated)
+
+
+def jobs_next(demand: PoolDemand | None, jobs: JobReader) -> tuple[tuple[str, int], ...]:
+    """Who waits for the pool, with the GPUs of those that wait: first by priority, then by age."""
+    if demand is None:
+        return ()
+    asked: dict[str, int] = {}
+    for pod in sorted(
+        (*demand.only, *demand.shared),
+        key=lambda one: (-(one.priority or 0), one.created_seconds or 0.0, one.key),
+    ):
+        job = jobs.job_of_pod(pod)
+        name = job.key.split("/", 1)[-1] if job is not None else pod.key
+        asked[name] = asked.get(name, 0) + pod.gpus
+    return tuple(asked.items())
+
+
+# ---- the head
+
+
+def head(page: PoolPage) -> str:
+    """`owner Karpenter NodePool h100 · 8x H100-80GB · 40→42, maximum 42 · $32 a node and hour`."""
+    pool = page.pool
+    model = cards.short_model(pool.gpu_model)
+    each = f"{page.gpus_each} x {model or 'GPU'}" if page.gpus_each else model
+    owner = " ".join(part for part in (page.owner, pool.owner_kind, pool.owner_key) if part)
+    parts = [
+        f"owner {owner}" if owner else "known from labels only",
+        _DOT.join(part for part in (pool.machine, each) if part),
+        _size(pool),
+        _ready(pool),
+        spot_text(pool),
+        _cost(page),
+    ]
+    return _DOT.join(part for part in parts if part)
+
+
+def _size(pool: Pool) -> str:
+    moves = pool.target is not None and pool.target != pool.nodes_now
+    size = f"{pool.nodes_now}→{pool.target}" if moves else f"{pool.nodes_now} nodes"
+    bounds = [
+        f"{name} {bound}"
+        for name, bound in (("minimum", pool.minimum), ("maximum", pool.maximum))
+        if bound is not None and (name == "maximum" or bound)
+    ]
+    return ", ".join((size, *bounds))
+
+
+def _ready(pool: Pool) -> str:
+    words = []
+    if pool.nodes_ready < pool.nodes_now:
+        words.append(f"{pool.nodes_ready} ready")
+    if pool.nodes_joining:
+        words.append(f"{pool.nodes_joining} joining")
+    if pool.nodes_unadvertised:
+        words.append(f"{pool.nodes_unadvertised} without their GPUs yet")
+    return ", ".join(words)
+
+
+def _cost(page: PoolPage) -> str:
+    """Nothing where no price is written down."""
+    if not page.prices.machines:
+        return ""
+    each, all_ = node_hourly(page.pool, page.prices), pool_hourly(page.pool, page.prices)
+    if each is None:
+        return "cost unknown: prices.machines does not name the machine"
+    whole = f", {page.prices.money(all_)} the pool" if all_ is not None and page.pool.nodes_now else ""
+    return f"{page.prices.money(each)} a node and hour{whole}"
+
+
+# ---- the facts below the ladder
+
+
+def facts(page: PoolPage) -> tuple[Pair, ...]:
+    """Who waits, the chain behind that, what may be lost, what the owner said, what is to be expected."""
+    pairs = [_waiting(page)]
+    pairs += _chains(page)
+    pairs += [Pair("taken back", f"{one.node}: {one.sentence}{_breaks(one)}", "bad") for one in page.notices]
+    pairs += [_said(page, at, one) for at, one in enumerate(page.words)]
+    if page.pool.nodes_now == 0 or (page.ladder is None and page.growths):
+        pairs.append(expected_wait(page))
+    return tuple(pairs)
+
+
+def _waiting(page: PoolPage) -> Pair:
+    demand = page.demand
+    if demand is None:
+        return Pair("demand", "not known: not every pod is seen", "warn")
+    pods = len(demand.only) + len(demand.shared)
+    if not pods:
+        free = page.pool.gpus_idle
+        return Pair(
+            "demand", f"nobody waits for it; {free} of its GPUs are free" if free else "nobody waits for it"
+        )
+    also = sum(one.gpus for one in demand.shared)
+    words = [f"{demand.gpus} GPUs that only it can serve"] if demand.gpus else []
+    words += [f"{also} that other pools could serve"] if also else []
+    names = [f"{name} ({gpus})" for name, gpus in page.next_jobs[:MOST_NEXT]]
+    more = len(page.next_jobs) - len(names)
+    if more > 0:
+        names.append(f"{more} more")
+    return Pair("demand", f"{', '.join(words)}; would start next: {', '.join(names)}", "warn")
+
+
+def _chains(page: PoolPage) -> list[Pair]:
+    if page.scalers_trouble:
+        return [Pair("HPA", page.scalers_trouble, "dim")]
+    return [
+        Pair(
+            "HPA",
+            f"{scaler_words(one.scaler)} → {one.waiting} pods wait ({one.gpus} GPUs) → pool {page.pool.name}",
+        )
+        for one in page.chains
+    ]
+
+
+def scaler_words(scaler: Scaler) -> str:
+    """`team/web cpu 82% (target 50%): 3 → 6 pods of 1 to 10`."""
+    metrics = ", ".join(
+        f"{one.name} {one.now or 'not measured'} (target {one.target or '?'})" for one in scaler.metrics
+    )
+    size = f"{fmt.count(scaler.current)} → {fmt.count(scaler.desired)} pods of {scaler.minimum}"
+    size += f" to {fmt.count(scaler.maximum)}"
+    limited = f"; {scaler.limited}" if scaler.limited else ""
+    return f"{scaler.namespace}/{scaler.name} {metrics}: {size}{limited}"
+
+
+def _breaks(notice: SpotNotice) -> str:
+    if not notice.jobs:
+        return "; no job runs on it"
+    return "; breaks " + ", ".join(f"{name} ({gpus} GPUs here)" for name, gpus in notice.jobs)
+
+
+def _said(page: PoolPage, at: int, words: OwnerWords) -> Pair:
+    age = "" if words.at_seconds is None else f", {fmt.since(words.at_seconds, page.now_seconds)} ago"
+    source = f" ({words.source}{age})" if words.source or age else ""
+    return Pair("" if at else "autoscaler says", f"{words.text}{source}", "dim" if at else "")
+
+
+def expected_wait(page: PoolPage) -> Pair:
+    """How long a job would wait for a machine that is not there."""
+    found = usual(page.growths, page.pool.key, page.pool.machine, USED) or usual(
+        page.growths, page.pool.key, page.pool.machine, UP
+    )
+    if found is None:
+        why = "this host has seen no machine of it or of its type come"
+        return Pair("new machine", f"expected wait unknown: {why}", "dim")
+    of = "this pool" if found.is_of_pool else f"machines {page.pool.machine}"
+    growths = "growth" if found.growths == 1 else "growths"
+    return Pair(
+        "new machine", f"expected wait {fmt.age(found.seconds)}, from {found.growths} {growths} of {of}"
+    )
+
+
+# ---- all of it
+
+
+def page_lines(page: PoolPage, width: int, height: int) -> list[Line]:
+    """What stands above the nodes, on a terminal of so many lines."""
+    is_short = height < MIDDLE_HEIGHT
+    lines: list[Line] = [(Cell(line),) for line in _joined(head(page).split(_DOT), width)]
+    if page.ladder is not None:
+        lines += ladder_lines(page.ladder, width, page.now_seconds)
+    most = 3 if is_short else 6 if height < TALL_HEIGHT else 16
+    lines += machine_lines(page.machines, width, most, page.now_seconds)
+    lines += failure_lines(page.failures, width, page.now_seconds)
+    now = sample_of(page.pool, page.demand, page.now_seconds)
+    lines += curve_lines(page.samples, now, width, 0 if is_short else 5 if height < TALL_HEIGHT else 9)
+    return lines + pair_lines(facts(page), width)
+
+
+def _joined(parts: Sequence[str], width: int) -> list[str]:
+    """The parts with a dot between them, broken only there where they do not fit."""
+    lines = [parts[0]]
+    for part in parts[1:]:
+        if width_of(lines[-1]) + len(_DOT) + width_of(part) <= width:
+            lines[-1] += _DOT + part
+        else:
+            lines.append(part)
+    return [cut(one, width) for one in lines]
+
+
+def failure_lines(failures: Sequence[FailureSeen], width: int, now_seconds: float) -> list[Line]:
+    """`✗ quota, 4m: sentence` and its remedy below."""
+    lines: list[Line] = []
+    for one in failures[:2]:
+        age = "" if one.since_seconds is None else f", {fmt.since(one.since_seconds, now_seconds)}"
+        lines += [(Cell(line, "bad"),) for line in wrap(f"✗ {one.kind}{age}: {one.sentence}", width)]
+        lines += [(Cell(f"  → {line}"),) for line in wrap(one.remedy, width - 4)]
+    return lines

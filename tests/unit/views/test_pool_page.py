@@ -1,0 +1,203 @@
+"""The page of a pool: the ladder with its stamps, machines, curves, who waits, what may be lost."""
+
+from cockpit_widgets.text import width_of
+from cockpit_widgets.types import Cell
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cockpit.model.pod import Pod
+from cockpit.model.pool import Pool
+from cockpit.model.price import MachinePrice, Prices
+from cockpit.model.remembered import Growth, PoolSample
+from cockpit.model.scaler import Scaler, ScalerMetric
+from cockpit.pools.chain import ScalerChain, chains
+from cockpit.pools.demand import PoolDemand
+from cockpit.pools.usual import usual, usual_between
+from cockpit.views.ladder import Hanging, LadderSeen, MachineSeen, StepSeen, ladder_lines, machine_lines
+from cockpit.views.pool_curves import curve_lines
+from cockpit.views.pool_page import FailureSeen, OwnerWords, PoolPage, SpotNotice, head, page_lines
+
+ASKED = 1_790_000_000.0
+NOW = ASKED + 460.0
+PRICES = Prices(machines=(("p5", MachinePrice(hourly=32.0, spot_hourly=12.0)),))
+POOL = Pool(
+    name="h100",
+    owner_kind="NodePool",
+    owner_key="h100",
+    machine="p5",
+    gpu_model="NVIDIA-H100-80GB-HBM3",
+    nodes_now=40,
+    nodes_ready=40,
+    nodes_joining=2,
+    target=42,
+    maximum=42,
+    gpus_total=320,
+    gpus_allocated=320,
+)
+LADDER = LadderSeen(
+    (
+        StepSeen("asked", True, ASKED),
+        StepSeen("accepted", True, ASKED + 1),
+        StepSeen("launched", True, ASKED + 130),
+        StepSeen("joined", True, ASKED + 185),
+        StepSeen("ready", True, ASKED + 220),
+        StepSeen("GPUs up"),
+        StepSeen("used"),
+    ),
+    ASKED,
+    Hanging("GPUs up", ASKED + 220, 540.0),
+)
+
+
+def text(lines: list[tuple[Cell, ...]]) -> list[str]:
+    return ["".join(cell.text for cell in line).rstrip() for line in lines]
+
+
+def test_the_ladder_tells_each_stamp_and_what_it_hangs_in() -> None:
+    (line,) = text(ladder_lines(LADDER, 200, NOW))
+    assert line == (
+        "asked 13:33:20 ── accepted +1s ── launched +2m10s ── joined +3m05s ── ready +3m40s"
+        " ── GPUs up … usually 9m00s, now 4m00s ── used"
+    )
+
+
+def test_a_late_step_is_marked_and_a_failed_one_crossed() -> None:
+    def cell(ladder: LadderSeen, now: float) -> Cell:
+        return next(one for line in ladder_lines(ladder, 200, now) for one in line if "GPUs up" in one.text)
+
+    assert cell(LADDER, NOW).tone == "info"
+    assert cell(LADDER, ASKED + 220 + 900).tone == "warn"
+    failed = cell(LADDER._replace(has_failed=True), NOW)
+    assert failed.tone == "bad" and "✗" in failed.text
+
+
+@given(st.integers(20, 220), st.integers(0, 7))
+def test_the_ladder_breaks_between_steps_and_loses_none(width: int, reached: int) -> None:
+    steps = tuple(one._replace(is_reached=at < reached) for at, one in enumerate(LADDER.steps))
+    lines = text(ladder_lines(LADDER._replace(steps=steps, hanging=None), width, NOW))
+    assert all(width_of(one) <= max(width, 24) for one in lines)
+    assert [one.name for one in LADDER.steps] == [
+        part.strip().split(" +")[0].split(" 13")[0] for part in " ".join(lines).split("──") if part.strip()
+    ]
+
+
+def test_machines_have_dots_and_a_sentence() -> None:
+    machines = [
+        MachineSeen("gpu-h100-40", 6, "GPU driver is being installed", Hanging("", NOW - 240, 720.0)),
+        MachineSeen("gpu-h100-41", 3, "machine starts"),
+    ]
+    lines = text(machine_lines(machines, 100, 6, NOW))
+    assert lines[0] == ("gpu-h100-40  ●●●●●●○○  GPU driver is being installed; usually 12m, now 4m00s")
+    assert lines[1] == "gpu-h100-41  ●●●○○○○○  machine starts"
+    many = [MachineSeen(f"n{at}", 1, "") for at in range(40)]
+    assert text(machine_lines(many, 80, 3, NOW))[-1] == "and 38 more on their way"
+
+
+def test_the_head_says_who_decides_how_large_and_how_dear() -> None:
+    page = PoolPage(POOL, NOW, owner="Karpenter", gpus_each=8, prices=PRICES)
+    assert head(page) == (
+        "owner Karpenter NodePool h100 · p5 · 8 x H100-80GB-HBM3 · 40→42, maximum 42 · 2 joining"
+        " · $32 a node and hour, $1,280 the pool"
+    )
+    unknown = head(page._replace(prices=Prices(machines=(("other", MachinePrice(hourly=1.0)),))))
+    assert "cost unknown: prices.machines does not name the machine" in unknown
+
+
+def waiting(name: str, gpus: int = 8, **more: object) -> Pod:
+    return Pod(uid=name, name=name, namespace="team", gpus=gpus, phase="Pending", **more)  # type: ignore[arg-type]
+
+
+def test_all_of_it_fits_any_terminal() -> None:
+    growth = Growth(pool_key=POOL.key, asked_seconds=0.0, stages=(("GPUs up", 540.0),))
+    page = PoolPage(
+        POOL,
+        NOW,
+        owner="Karpenter",
+        gpus_each=8,
+        prices=PRICES,
+        ladder=LADDER,
+        machines=(MachineSeen("gpu-h100-40", 6, "GPU driver is being installed"),),
+        failures=(FailureSeen("quota", "the quota of GPUs is used up", "ask for a higher one", NOW - 60),),
+        demand=PoolDemand((waiting("a", 16),), (waiting("b"),)),
+        next_jobs=(("team-a/llm-70b", 16), ("team-c/sweep-12", 8)),
+        words=(OwnerWords("NoScaleUp: maxSize reached", "event", NOW - 2_280),),
+        notices=(SpotNotice("gpu-h100-03", "the cloud takes the node back soon", (("team-a/llm", 8),)),),
+        growths=(growth,),
+        samples=tuple(PoolSample(POOL.key, NOW - 120.0 * ago, 40, 320, 340, 300) for ago in range(90)),
+    )
+    for width, height in ((80, 24), (120, 40), (200, 60), (40, 12)):
+        lines = text(page_lines(page, width - 2, height))
+        assert all(width_of(one) <= width - 2 for one in lines), [
+            one for one in lines if width_of(one) > width
+        ]
+    whole = " ".join(text(page_lines(page, 118, 40)))
+    for said in (
+        "✗ quota, 1m00s: the quota of GPUs is used up",
+        "→ ask for a higher one",
+        "16 GPUs that only it can serve, 8 that other pools could serve",
+        "would start next: team-a/llm-70b (16), team-c/sweep-12 (8)",
+        "NoScaleUp: maxSize reached (event, 38m ago)",
+        "breaks team-a/llm (8 GPUs here)",
+    ):
+        assert said in whole, said
+
+
+def test_what_is_not_known_is_said() -> None:
+    empty = Pool(name="h100", machine="p5", nodes_now=0, target=0)
+    lines = " ".join(text(page_lines(PoolPage(empty, NOW, demand=None), 118, 24)))
+    assert "not known: not every pod is seen" in lines
+    assert "expected wait unknown: this host has seen no machine of it or of its type come" in lines
+    learnt = (Growth(pool_key="other", asked_seconds=0.0, machine_type="p5", stages=(("GPUs up", 540.0),)),)
+    lines = " ".join(text(page_lines(PoolPage(empty, NOW, growths=learnt), 118, 24)))
+    assert "expected wait 9m00s, from 1 growth of machines p5" in lines
+
+
+def test_what_is_usual_is_the_median_of_the_pool_else_of_its_machine_type() -> None:
+    def grown(pool: str, seconds: float, machine: str = "p5") -> Growth:
+        stages = (("ready", seconds / 2), ("GPUs up", seconds))
+        return Growth(pool_key=pool, asked_seconds=0.0, machine_type=machine, stages=stages)
+
+    growths = (grown("a", 600), grown("a", 900), grown("a", 500), grown("b", 100))
+    found = usual(growths, "a", "p5", "GPUs up")
+    assert found is not None and (found.seconds, found.growths, found.is_of_pool) == (600, 3, True)
+    found = usual(growths, "c", "p5", "GPUs up")
+    assert found is not None and (found.seconds, found.is_of_pool) == (550, False)
+    assert usual(growths, "c", "p4", "GPUs up") is None
+    assert usual(growths, "c", "", "GPUs up") is None, "two pools of unknown machines are not alike"
+    assert usual(growths, "a", "p5", "joined") is None
+    between = usual_between(growths, "a", "p5", ("ready", "GPUs up"))
+    assert between is not None and between.seconds == 300
+
+
+def test_curves_stand_on_one_scale_and_gaps_are_blank() -> None:
+    samples = [
+        PoolSample("p", NOW - 600.0 * ago, 4, 32, 64, 16) for ago in range(1, 30) if ago not in (9, 10, 11)
+    ]
+    now = PoolSample("p", NOW, 4, 32, None, 16)
+    (line,) = text(curve_lines(samples, now, 118, 0))
+    assert "size 32 " in line and "demand ? " in line and "last 4h50m" in line
+    chart = text(curve_lines(samples, now, 118, 6))
+    assert len(chart) == 6 and "demand ? GPUs" in chart[0] and chart[1].strip().startswith("64")
+    assert curve_lines(samples[:1], now, 118, 6) == [], "nothing to see yet"
+
+
+def test_the_chain_goes_from_the_metric_to_the_pool() -> None:
+    scaler = Scaler(
+        namespace="team",
+        name="web",
+        target_kind="Deployment",
+        target_name="web",
+        metrics=(ScalerMetric("cpu", "82%", "50%"),),
+        current=3,
+        desired=6,
+        maximum=10,
+    )
+    own = [waiting(f"web-5d4f-{at}", 1, owner_kind="ReplicaSet", owner_name="web-5d4f") for at in range(3)]
+    other = waiting("api-1", 1, owner_kind="ReplicaSet", owner_name="web-api-5d4f")
+    (chain,) = chains(
+        [scaler, Scaler(namespace="x", name="y", target_kind="", target_name="")], [*own, other]
+    )
+    assert chain == ScalerChain(scaler, 3, 3)
+    page = PoolPage(POOL, NOW, demand=PoolDemand(tuple(own)), chains=(chain,))
+    said = " ".join(text(page_lines(page, 160, 40)))
+    assert "team/web cpu 82% (target 50%): 3 → 6 pods of 1 to 10 → 3 pods wait (3 GPUs) → pool h100" in said
