@@ -103,11 +103,11 @@ class Server:
     ],
 )
 async def test_what_cannot_be_read_is_a_value(status: int, tree: Any, trouble: str) -> None:
-    assert await read_scalers(Server(status, tree)) == ScalersRead(trouble=trouble)  # type: ignore[arg-type]
+    assert await read_scalers(Server(status, tree)) == ScalersRead(trouble=trouble)
 
 
 async def test_those_of_one_namespace_are_asked_for_there() -> None:
     server = Server(200, {"items": [WEB, "no object"]})
-    found = await read_scalers(server, "team")  # type: ignore[arg-type]
+    found = await read_scalers(server, "team")
     assert [one.name for one in found.found] == ["web"]
     assert server.asked == "GET /apis/autoscaling/v2/namespaces/team/horizontalpodautoscalers?limit=500"

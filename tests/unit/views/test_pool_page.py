@@ -56,7 +56,7 @@ def text(lines: list[tuple[Cell, ...]]) -> list[str]:
 def test_the_ladder_tells_each_stamp_and_what_it_hangs_in() -> None:
     (line,) = text(ladder_lines(LADDER, 200, NOW))
     assert line == (
-        "asked 13:33:20 ── accepted +1s ── launched +2m10s ── joined +3m05s ── ready +3m40s"
+        "asked 14:13:20 ── accepted +1s ── launched +2m10s ── joined +3m05s ── ready +3m40s"
         " ── GPUs up … usually 9m00s, now 4m00s ── used"
     )
 
@@ -77,7 +77,7 @@ def test_the_ladder_breaks_between_steps_and_loses_none(width: int, reached: int
     lines = text(ladder_lines(LADDER._replace(steps=steps, hanging=None), width, NOW))
     assert all(width_of(one) <= max(width, 24) for one in lines)
     assert [one.name for one in LADDER.steps] == [
-        part.strip().split(" +")[0].split(" 13")[0] for part in " ".join(lines).split("──") if part.strip()
+        part.strip().split(" +")[0].split(" 14")[0] for part in " ".join(lines).split("──") if part.strip()
     ]
 
 
@@ -130,12 +130,13 @@ def test_all_of_it_fits_any_terminal() -> None:
         assert all(width_of(one) <= width - 2 for one in lines), [
             one for one in lines if width_of(one) > width
         ]
-    whole = " ".join(text(page_lines(page, 118, 40)))
+    whole = " ".join(" ".join(text(page_lines(page, 118, 40))).split())
     for said in (
         "✗ quota, 1m00s: the quota of GPUs is used up",
         "→ ask for a higher one",
         "16 GPUs that only it can serve, 8 that other pools could serve",
-        "would start next: team-a/llm-70b (16), team-c/sweep-12 (8)",
+        "would start next:",
+        "team-a/llm-70b (16), team-c/sweep-12 (8)",
         "NoScaleUp: maxSize reached (event, 38m ago)",
         "breaks team-a/llm (8 GPUs here)",
     ):
