@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from cockpit_widgets.flow_text import FLOW_CSS, FlowText, Line
+from cockpit_widgets.key_values import pair_lines
 from textual.binding import BindingType
 from textual.widget import Widget
 from textual.widgets import Static
@@ -20,7 +21,7 @@ from cockpit.screens.pool_rows import PoolRows
 from cockpit.telemetry.focus import Focus
 from cockpit.telemetry.history import Past
 from cockpit.views import pools as pools_view
-from cockpit.views.pool_page import PoolPage, page_lines
+from cockpit.views.pool_page import PoolPage, facts, page_lines
 from cockpit.views.pool_told import Learnt, page_of
 
 READ_SECONDS = 30.0
@@ -44,7 +45,10 @@ class PoolPanel(FlowText):
             self.reflow()
 
     def flow(self, width: int) -> list[Line]:
-        return [] if self._page is None else page_lines(self._page, width, self._height)
+        page = self._page
+        if page is None:
+            return []
+        return page_lines(page, width, self._height) + pair_lines(facts(page), width)
 
 
 class PoolScreen(NodesScreen):

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from cockpit_widgets.flow_text import Line
-from cockpit_widgets.key_values import pair_lines
 from cockpit_widgets.text import cut, width_of, wrap
 from cockpit_widgets.types import Cell, Pair
 
@@ -23,6 +21,7 @@ from cockpit.views.ladder import LadderSeen, MachineSeen, ladder_lines, machine_
 from cockpit.views.pool_curves import curve_lines
 from cockpit.views.pools import spot_text
 
+Line = tuple[Cell, ...]
 MOST_NEXT = 4
 _DOT = " · "
 TALL_HEIGHT, MIDDLE_HEIGHT = 45, 30
@@ -240,7 +239,7 @@ def expected_wait(page: PoolPage) -> Pair:
 
 
 def page_lines(page: PoolPage, width: int, height: int) -> list[Line]:
-    """What stands above the nodes, on a terminal of so many lines."""
+    """What stands above the facts, on a terminal of so many lines."""
     is_short = height < MIDDLE_HEIGHT
     lines: list[Line] = [(Cell(line),) for line in _joined(head(page).split(_DOT), width)]
     if page.ladder is not None:
@@ -249,8 +248,7 @@ def page_lines(page: PoolPage, width: int, height: int) -> list[Line]:
     lines += machine_lines(page.machines, width, most, page.now_seconds)
     lines += failure_lines(page.failures, width, page.now_seconds)
     now = sample_of(page.pool, page.demand, page.now_seconds)
-    lines += curve_lines(page.samples, now, width, 0 if is_short else 5 if height < TALL_HEIGHT else 9)
-    return lines + pair_lines(facts(page), width)
+    return lines + curve_lines(page.samples, now, width, 0 if is_short else 5 if height < TALL_HEIGHT else 9)
 
 
 def _joined(parts: Sequence[str], width: int) -> list[str]:

@@ -1,5 +1,6 @@
 """The page of a pool: the ladder with its stamps, machines, curves, who waits, what may be lost."""
 
+from cockpit_widgets.key_values import pair_lines
 from cockpit_widgets.text import width_of
 from cockpit_widgets.types import Cell
 from hypothesis import given
@@ -15,7 +16,7 @@ from cockpit.pools.demand import PoolDemand
 from cockpit.pools.usual import usual, usual_between
 from cockpit.views.ladder import Hanging, LadderSeen, MachineSeen, StepSeen, ladder_lines, machine_lines
 from cockpit.views.pool_curves import curve_lines
-from cockpit.views.pool_page import FailureSeen, OwnerWords, PoolPage, SpotNotice, head, page_lines
+from cockpit.views.pool_page import FailureSeen, OwnerWords, PoolPage, SpotNotice, facts, head, page_lines
 
 ASKED = 1_790_000_000.0
 NOW = ASKED + 460.0
@@ -51,6 +52,10 @@ LADDER = LadderSeen(
 
 def text(lines: list[tuple[Cell, ...]]) -> list[str]:
     return ["".join(cell.text for cell in line).rstrip() for line in lines]
+
+
+def whole_lines(page: PoolPage, width: int, height: int) -> list[str]:
+    return text(page_lines(page, width, height) + pair_lines(facts(page), width))
 
 
 def test_the_ladder_tells_each_stamp_and_what_it_hangs_in() -> None:
@@ -126,11 +131,11 @@ def test_all_of_it_fits_any_terminal() -> None:
         samples=tuple(PoolSample(POOL.key, NOW - 120.0 * ago, 40, 320, 340, 300) for ago in range(90)),
     )
     for width, height in ((80, 24), (120, 40), (200, 60), (40, 12)):
-        lines = text(page_lines(page, width - 2, height))
+        lines = whole_lines(page, width - 2, height)
         assert all(width_of(one) <= width - 2 for one in lines), [
             one for one in lines if width_of(one) > width
         ]
-    whole = " ".join(" ".join(text(page_lines(page, 118, 40))).split())
+    whole = " ".join(" ".join(whole_lines(page, 118, 40)).split())
     for said in (
         "✗ quota, 1m00s: the quota of GPUs is used up",
         "→ ask for a higher one",
@@ -145,11 +150,11 @@ def test_all_of_it_fits_any_terminal() -> None:
 
 def test_what_is_not_known_is_said() -> None:
     empty = Pool(name="h100", machine="p5", nodes_now=0, target=0)
-    lines = " ".join(text(page_lines(PoolPage(empty, NOW, demand=None), 118, 24)))
+    lines = " ".join(whole_lines(PoolPage(empty, NOW, demand=None), 118, 24))
     assert "not known: not every pod is seen" in lines
     assert "expected wait unknown: this host has seen no machine of it or of its type come" in lines
     learnt = (Growth(pool_key="other", asked_seconds=0.0, machine_type="p5", stages=(("GPUs up", 540.0),)),)
-    lines = " ".join(text(page_lines(PoolPage(empty, NOW, growths=learnt), 118, 24)))
+    lines = " ".join(whole_lines(PoolPage(empty, NOW, growths=learnt), 118, 24))
     assert "expected wait 9m00s, from 1 growth of machines p5" in lines
 
 
@@ -200,5 +205,5 @@ def test_the_chain_goes_from_the_metric_to_the_pool() -> None:
     )
     assert chain == ScalerChain(scaler, 3, 3)
     page = PoolPage(POOL, NOW, demand=PoolDemand(tuple(own)), chains=(chain,))
-    said = " ".join(text(page_lines(page, 160, 40)))
+    said = " ".join(whole_lines(page, 160, 40))
     assert "team/web cpu 82% (target 50%): 3 → 6 pods of 1 to 10 → 3 pods wait (3 GPUs) → pool h100" in said
