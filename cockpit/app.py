@@ -27,6 +27,7 @@ from cockpit.local_state.state import Choice, Choices
 from cockpit.model.pod import Pod
 from cockpit.model.price import Prices
 from cockpit.screens.app_protocol import Inspection
+from cockpit.screens.drains import Drains
 from cockpit.screens.key_rights import tell_missing
 from cockpit.screens.keymap import VERB
 from cockpit.screens.now import NowScreen
@@ -94,6 +95,7 @@ class CockpitApp(SteadyApp):
         self.now_watch = NowWatch(self)
         self.pool_watch = PoolWatch(self)
         self.row_reads = RowReads(self)
+        self.drains = Drains(self)
         self._is_leaving = False
 
     # ---- start and end
@@ -169,6 +171,7 @@ class CockpitApp(SteadyApp):
             is_locked = self.attachment.is_read_only
             write = options.write if self.attachment.session is None else not is_locked
             options = replace(options, namespace=namespace, write=write)
+        self.drains.leave()
         self.attachment = self._new_attachment(options)
         while len(self.screen_stack) > 2:
             self.pop_screen()

@@ -173,15 +173,17 @@ def _face(verb: Verb, items: Sequence[Item], left_out: Sequence[str], store: Sto
     warnings[:0] = _left_out(kind.word, left_out)
     lines = [*kind.many(things), *((verb.many_lines or kind.many_lines)(things, store))]
     names = [one.name.partition("/")[2] if kind.is_namespaced else one.name for one in items]
+    typed = {one.typed for one in plans if one.typed}
     lines.append(listed(f"{kind.word}s: ", names, _MOST_SHOWN))
     return Plan(
         verb=verb.name,
         title=f"{verb.words.infinitive.capitalize()} {counted(len(items), kind.word)}",
         calls=tuple(call for one in plans for call in one.calls),
         lines=tuple(lines),
-        warnings=tuple(warnings[:6]),
+        warnings=tuple(warnings if typed else warnings[:6]),
         shell=shell,
         is_destructive=any(one.is_destructive for one in plans),
+        typed=f"{verb.name} {len(items)}" if len(typed) > 1 else "".join(typed),
     )
 
 

@@ -22,7 +22,7 @@ from cockpit.actions.verbs.kinds import KINDS
 from cockpit.actions.verbs.verb import Verb
 from cockpit.clock import Clock
 from cockpit.errors import CockpitError, Refused, Unchanged
-from cockpit.model.plan import Hold, Outcome, Plan
+from cockpit.model.plan import DrainOrder, Hold, Outcome, Plan
 from cockpit.model.session import Session
 
 What = TypeVar("What")
@@ -73,6 +73,12 @@ class Done:
     results: tuple[Result, ...] = ()
     left_out: tuple[str, ...] = ()
     hold: Hold | None = None
+
+    @property
+    def goes_on(self) -> tuple[DrainOrder, ...]:
+        """What is not over with it."""
+        outcomes = [one.outcome for one in self.results] or [self.outcome]
+        return tuple(one.goes_on for one in outcomes if one.goes_on is not None)
 
 
 @dataclass(frozen=True, slots=True)

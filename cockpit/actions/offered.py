@@ -31,18 +31,25 @@ def intended(offer: Change, planning: Planning) -> OfferedIntent:
     things = [kind.named(planning, name, "") for name in names]
     if verb.id == CLONE_ID:
         return OfferedIntent(verb, things, {name.removeprefix("--"): value for name, value in given.items()})
-    told = {one.field: one.read(given[one.name]) for one in verb.flags if one.name in given}
+    told = {
+        one.field: one.name in given if one.is_switch else one.read(given[one.name])
+        for one in verb.flags
+        if one.name in given
+    }
     return OfferedIntent(verb, things, verb.options(**told))
 
 
 def _words(offer: Change, verb: Verb) -> tuple[list[str], dict[str, str]]:
     """Names and options of `cockpit NOUN VERB NAME ... --option VALUE --write`."""
-    switches = {"--write", *(one.name for one in verb.flags if one.is_switch)}
+    switches = {one.name for one in verb.flags if one.is_switch}
     names: list[str] = []
     given: dict[str, str] = {}
     words = iter(offer.command[3:])
     for word in words:
+        if word == "--write":
+            continue
         if word in switches:
+            given[word] = ""
             continue
         if word.startswith("--"):
             given[word] = next(words, "")

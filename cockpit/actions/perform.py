@@ -24,6 +24,7 @@ from cockpit.model.session import Session
 
 READ_ONLY = "read-only: press :write or start with --write"
 AUDIT_ANNOTATION = "gpu-cockpit/audit-id"
+EVICTION = "/eviction"
 AT_ONCE = 8
 """Dry runs and actions under way at once; an API server shares its patience among all who ask."""
 TRY_SECONDS = 10.0
@@ -67,18 +68,23 @@ async def rehearse(
     """
     slots = asyncio.Semaphore(AT_ONCE)
     alone = [call for at, call in enumerate(plan.calls) if not needs_earlier(call, plan.calls[:at])]
+    later = () if plan.goes_on is None else plan.goes_on.evictions
     said: dict[int, Outcome] = {}
 
     async def one(at: int, call: Call) -> None:
         async with slots:
             one_said = await _tried(call, session, perform or kube_perform())
             said[at] = _moved_hold(plan, call, one_said)
+        if at >= len(alone) and not _is_barred(said[at]):
+            said[at] = Outcome(state="done", sentence="")
 
     try:
         async with asyncio.timeout(seconds):
-            await asyncio.gather(*(one(at, call) for at, call in enumerate(alone)))
+            await asyncio.gather(*(one(at, call) for at, call in enumerate((*alone, *later))))
     except TimeoutError:
-        said[len(alone)] = Outcome(state="failed", sentence=f"no answer to the dry run within {seconds:g} s")
+        said[len(alone) + len(later)] = Outcome(
+            state="failed", sentence=f"no answer to the dry run within {seconds:g} s"
+        )
     told = [said[at] for at in sorted(said)]
     for state in ("refused", "failed", "untried"):
         found = [it for it in told if it.state == state]
@@ -87,13 +93,20 @@ async def rehearse(
             return msgspec.structs.replace(found[0], sentence=f"{found[0].sentence}{more}")
     if told and all(it.state == "unchanged" for it in told) and len(alone) == len(plan.calls):
         return told[0]
-    later = len(plan.calls) - len(alone)
+    rest = len(plan.calls) - len(alone)
     more = (
-        f"; {later} of {len(plan.calls)} steps depend on the others and cannot be tried first"
-        if later
-        else ""
+        f"; {rest} of {len(plan.calls)} steps depend on the others and cannot be tried first" if rest else ""
     )
     return Outcome(state="done", sentence=f"the cluster would accept it{more}")
+
+
+def _is_barred(said: Outcome) -> bool:
+    """Whether an eviction of a drain would be refused also later: not so while a budget or the server's load
+    holds it, nor where the pod is gone by then."""
+    if said.state == "failed":
+        return True
+    status = 0 if said.refusal is None else said.refusal.status
+    return bool(status) and status not in (404, 409, 429) and status < 500
 
 
 async def _tried(call: Call, session: Session, send: Perform) -> Outcome:
@@ -118,7 +131,7 @@ def _moved_hold(plan: Plan, call: Call, said: Outcome) -> Outcome:
 
 
 def _refused(call: Call, error: Refused) -> Outcome:
-    if call.method == "DELETE" and error.said.is_gone:
+    if (call.method == "DELETE" or _is_eviction(call)) and error.said.is_gone:
         return Outcome(state="unchanged", sentence=f"{call.target} is already gone", refusal=error.said)
     return Outcome(
         state="refused",
@@ -258,7 +271,13 @@ class _Run:
         if gone == len(self._plan.calls):
             sentence = f"{self._plan.calls[0].target} is already gone"
             return Outcome(state="unchanged", sentence=sentence, audit_id=self._audit_id)
-        return Outcome(state="done", sentence=self._done, audit_id=self._audit_id, warnings=tuple(warnings))
+        return Outcome(
+            state="done",
+            sentence=self._done,
+            audit_id=self._audit_id,
+            warnings=tuple(warnings),
+            goes_on=self._plan.goes_on,
+        )
 
     async def _give_back(self, number: int) -> None:
         """What the first call took is free again where the deed behind it was not done."""
@@ -278,6 +297,8 @@ class _Run:
     async def _look(self, call: Call, lost: str) -> Outcome:
         """The answer was lost: find out by reading whether the write took place."""
         path = f"{call.path}/{_name(call)}" if call.method == "POST" else call.path
+        if _is_eviction(call):
+            path = call.path.removesuffix(EVICTION)
         try:
             answer = await self._session.request("GET", path)
             status, tree = answer.status, answer.json() if answer.status == 200 else {}
@@ -294,7 +315,8 @@ class _Run:
 
     def _entry(self, call: Call) -> Entry:
         body = call.body if isinstance(call.body, dict) else {}
-        wanted = body.get("preconditions") or body.get("metadata") or {}
+        options = body.get("deleteOptions") or {}
+        wanted = options.get("preconditions") or body.get("preconditions") or body.get("metadata") or {}
         return Entry(
             audit_id=self._audit_id,
             step="intent",
@@ -359,20 +381,25 @@ def _marked(call: Call, audit_id: str) -> Call:
     return msgspec.structs.replace(call, body=body)
 
 
+def _is_eviction(call: Call) -> bool:
+    return call.method == "POST" and call.path.endswith(EVICTION)
+
+
 def _name(call: Call) -> str:
     return str(call.body["metadata"]["name"])
 
 
 def _took_place(call: Call, status: int, tree: Any) -> bool:
     metadata = tree.get("metadata") or {} if isinstance(tree, dict) else {}
-    if call.method == "POST":
-        mark = call.body["metadata"]["annotations"][AUDIT_ANNOTATION]
-        return status == 200 and (metadata.get("annotations") or {}).get(AUDIT_ANNOTATION) == mark
-    if call.method == "DELETE":
-        wanted = (call.body or {}).get("preconditions", {}).get("uid")
+    if call.method == "DELETE" or _is_eviction(call):
+        body = call.body or {}
+        wanted = (body.get("deleteOptions") or body).get("preconditions", {}).get("uid")
         return status == 404 or (
             status == 200 and (metadata.get("uid") != wanted or bool(metadata.get("deletionTimestamp")))
         )
+    if call.method == "POST":
+        mark = call.body["metadata"]["annotations"][AUDIT_ANNOTATION]
+        return status == 200 and (metadata.get("annotations") or {}).get(AUDIT_ANNOTATION) == mark
     if not isinstance(call.body, dict) or status != 200:
         return False
     guarded = call.body.get("metadata") or {}

@@ -68,6 +68,8 @@ def means_the_same(shown: Plan, now: Plan) -> bool:
 
     How the hold is taken (a Lease made, or an old one taken over) is no part of it.
     """
+    if shown.goes_on != now.goes_on:
+        return False
     return [_identity(one) for one in shown.deeds] == [_identity(one) for one in now.deeds]
 
 
@@ -104,7 +106,7 @@ def _moved(before: Sequence[str], after: Sequence[str]) -> Iterable[str]:
 
 
 def _told(plan: Plan) -> tuple[Any, ...]:
-    return plan.title, plan.lines, plan.warnings, plan.is_destructive
+    return plan.title, plan.lines, plan.warnings, plan.is_destructive, plan.typed
 
 
 def _targets(plan: Plan) -> list[str]:

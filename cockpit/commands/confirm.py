@@ -2,8 +2,9 @@
 
 import argparse
 import asyncio
+import shlex
 import sys
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from cockpit.actions.bulk import Result
 from cockpit.actions.conduct import Intent, Tried, What, carry_verb, conduct, verdict_words
@@ -15,7 +16,7 @@ from cockpit.clock import Clock
 from cockpit.commands.output import note, put
 from cockpit.errors import BadInput, NoConnection, Refused, Unchanged
 from cockpit.local_state.audit import Audit
-from cockpit.model.plan import Outcome, Plan
+from cockpit.model.plan import DrainOrder, Outcome, Plan
 from cockpit.model.session import Session
 
 CODES = {"done": 0, "unchanged": 0, "refused": 1, "failed": 2, "untried": 2}
@@ -75,13 +76,20 @@ class Prompt:
         if verdict.state == "untried":
             note([verdict_words(verdict)])
         if self._options.yes:
+            self._refuse_untyped(tried.face)
             return tried
         first = [f"! {line}" for line in (NOTHING_DONE, *changes)] if changes else []
         put([*first, *plan_lines(tried.face, self._context), *_left_out(tried.left_out)])
-        if await _yes():
+        if await (_types(tried.face.typed) if tried.face.typed else _yes()):
             return tried
         put(["nothing was changed"])
         return None
+
+    def _refuse_untyped(self, face: Plan) -> None:
+        """Nobody is there to type a name: the command has to hold it."""
+        if face.typed and getattr(self._options, "verb_confirm", "") != face.typed:
+            lost = next(iter(face.warnings), face.title)
+            raise BadInput(f"{lost}: to do it all the same add --confirm {shlex.quote(face.typed)}")
 
 
 async def confirm_and_carry(
@@ -91,12 +99,13 @@ async def confirm_and_carry(
     clock: Clock,
     *,
     context: str,
+    goes_on: Callable[[Sequence[DrainOrder]], Awaitable[int]] | None = None,
 ) -> int:
     """Plan, rehearse on the server, show, ask, make anew, carry out; the answer is the exit code.
 
     With `--dry-run` it ends after the rehearsal. Where it would do something else after "yes", nothing is
-    done: it is shown and asked for again. Raises Refused when the server would refuse, and with `--yes` when
-    it would do something else.
+    done: it is shown and asked for again. What is not over with it is handed to `goes_on`. Raises Refused
+    when the server would refuse, and with `--yes` when it would do something else.
     """
 
     def tell_one(result: Result) -> None:
@@ -108,6 +117,9 @@ async def confirm_and_carry(
     except Unchanged as error:
         put([error.sentence])
         return 0
+    if done is not None and done.goes_on and goes_on is not None:
+        put([done.outcome.sentence])
+        return await goes_on(done.goes_on)
     return _code(prompt, None if done is None else done.outcome)
 
 
@@ -136,8 +148,16 @@ def tell(outcome: Outcome) -> int:
 
 
 async def _yes() -> bool:
-    sys.stdout.write("Proceed? [y/N] ")
+    return (await _answer("Proceed? [y/N] ")).lower() in ("y", "yes")
+
+
+async def _types(name: str) -> bool:
+    return await _answer(f"Type {name} to go on: ") == name
+
+
+async def _answer(question: str) -> str:
+    sys.stdout.write(question)
     sys.stdout.flush()
     # In a thread: the watches that keep the plan fresh go on while the person reads.
-    answer = await asyncio.to_thread(sys.stdin.readline)
-    return answer.strip().lower() in ("y", "yes")
+    line: str = await asyncio.to_thread(sys.stdin.readline)
+    return line.strip()

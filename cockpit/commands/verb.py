@@ -20,6 +20,7 @@ from cockpit.commands.output import note, put
 from cockpit.commands.settings import attach_options, settings_in_force
 from cockpit.errors import BadInput, NoConnection
 from cockpit.model.job import Job
+from cockpit.model.plan import DrainOrder
 
 
 def run(options: argparse.Namespace) -> int:
@@ -66,8 +67,19 @@ async def _run(
         shell = ""
         if verb.picks is not None:
             shell = picking_line(verb, told, planning.context, options.names, options.filter)
+
+        async def goes_on(orders: Sequence[DrainOrder]) -> int:
+            from cockpit.commands.drain import follow
+
+            return await follow(orders, live, clock)
+
         return await confirm_and_carry(
-            Intent(verb, things, told, shell), fresh, options, clock, context=planning.context
+            Intent(verb, things, told, shell),
+            fresh,
+            options,
+            clock,
+            context=planning.context,
+            goes_on=goes_on,
         )
 
 

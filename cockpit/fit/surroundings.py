@@ -68,6 +68,7 @@ class Budget(msgspec.Struct, frozen=True):
     name: str
     selector: Selector
     allowed: int = 0
+    expected: int = 0  # pods that it counts
 
 
 class Surroundings(msgspec.Struct, frozen=True):
@@ -148,4 +149,5 @@ def budget_of(tree: Tree) -> Budget:
         name=meta["name"],
         selector=selector_of((tree.get("spec") or {}).get("selector")),
         allowed=int((tree.get("status") or {}).get("disruptionsAllowed") or 0),
+        expected=int((tree.get("status") or {}).get("expectedPods") or 0),
     )

@@ -45,6 +45,25 @@ class Hold(msgspec.Struct, frozen=True, kw_only=True):
     holder: str = ""  # user@host
 
 
+class AwaitedJob(msgspec.Struct, frozen=True, kw_only=True):
+    """A job that a drain waits for: over for it once none of these pods of the node is left."""
+
+    name: str  # team-a/llm-7b
+    pod_uids: tuple[str, ...]
+
+
+class DrainOrder(msgspec.Struct, frozen=True, kw_only=True):
+    """What goes on once the node of a drain is cordoned: each eviction is sent when the jobs in `after` are
+    over, and again while a disruption budget holds it."""
+
+    node: str
+    node_uid: str
+    id: str  # as the node's annotation has it: without it the drain is over
+    evictions: tuple[Call, ...]
+    after: tuple[AwaitedJob, ...] = ()
+    longest_seconds: float = 0.0  # so long it may take; 0: as long as it takes
+
+
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """A verb with everything that is shown before "yes"."""
 
@@ -58,6 +77,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
     shell: str = ""  # the command line that would do the same
     is_destructive: bool = False
+    typed: str = ""
+    """What a person types where yes is not enough: the name of what would be lost."""
+    goes_on: DrainOrder | None = None
     is_whole: bool = False
     """The calls belong together (a gang of bare pods): all are tried dry before the first is sent, and a
     refusal of one does not keep the others from being sent."""
@@ -88,6 +110,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """Refused for nothing but the version: the object is newer than the plan, and nothing was done."""
     warnings: tuple[str, ...] = ()
     """What a person has to know although it is done, a sentence each."""
+    goes_on: DrainOrder | None = None
+    """Of one that is done: what is not over with it."""
 
     @property
     def is_done(self) -> bool:

@@ -15,6 +15,7 @@ from cockpit.actions.address import Addressed
 from cockpit.api_server import ApiServer
 from cockpit.clock import Clock
 from cockpit.model.job_reader import JobReader
+from cockpit.model.plan import DrainOrder
 from cockpit.model.pod import Pod
 from cockpit.model.price import Prices
 from cockpit.model.remembered import Growth, LoadSample, PastRun, PoolSample
@@ -29,6 +30,7 @@ from cockpit.views.view_state import ViewState
 
 if TYPE_CHECKING:
     from cockpit.actions.bulk import Result
+    from cockpit.actions.drain.run import DrainStatus
     from cockpit.actions.perform import AuditLog
     from cockpit.actions.planning import FreshPlanning
     from cockpit.actions.verbs.verb import Verb
@@ -210,6 +212,16 @@ class RowsInSight(Protocol):
         """These rows of the jobs are in sight."""
 
 
+class DrainsGoing(Protocol):
+    """The drains of this session (`cockpit.screens.drains`)."""
+
+    def begin(self, order: DrainOrder, /) -> None:
+        """Go on with a drain whose node is cordoned."""
+
+    def status(self, node: str, /) -> "DrainStatus | None":
+        """How far it has come; None where this session does not drain the node."""
+
+
 class Cockpit(Pages, Changes, Protocol):
     """The app as the screens know it."""
 
@@ -228,6 +240,10 @@ class Cockpit(Pages, Changes, Protocol):
     @property
     def row_reads(self) -> RowsInSight:
         """What rows in sight rest on and nobody watches."""
+
+    @property
+    def drains(self) -> DrainsGoing:
+        """What is being drained from here."""
 
     @property
     def api(self) -> ApiServer: ...

@@ -66,9 +66,9 @@ class NodeScreen(TablePlace):
 
     def project(self) -> None:
         store, now_seconds = self.cockpit.cluster.store, self.cockpit.clock.cluster_now()
-        node = self.node
+        node, drained = self.node, self.cockpit.drains.status(self._node_name)
         self.query_one("#facts", KeyValues).set_pairs(
-            view.facts(node, store, now_seconds)
+            view.facts(node, store, now_seconds, None if drained is None else drained.sentence)
             if node
             else view.gone(self._node_name, store.status(Kind.NODE))
         )

@@ -14,6 +14,7 @@ from cockpit.screens.verb_keys import act
 if TYPE_CHECKING:
     from cockpit.model.gang import ClusterQueue, LocalQueue
     from cockpit.model.job import Job
+    from cockpit.model.node import Node
     from cockpit.model.pod import Pod
     from cockpit.model.pool import Pool
     from cockpit.screens.place import Place
@@ -149,6 +150,48 @@ def _queue_choices(at: int, one: "LocalQueue | ClusterQueue") -> list[ChoiceItem
     return items
 
 
+async def _drain(place: "Place", nodes: "Sequence[Node]") -> None:
+    from cockpit.actions.verbs import drain
+
+    items = _drain_choices(place, nodes)
+    name = f"{len(nodes)} nodes" if len(nodes) > 1 else f"node {nodes[0].name}"
+    chosen = await place.app.push_screen_wait(ChoiceDialog(f"Drain of {name}", items))
+    if chosen is None:
+        return
+    if chosen == "stop":
+        act(place.app, drain.STOP_DRAIN, nodes, drain.STOP_DRAIN.options(), say=place.say, then=place.acted)
+        return
+    # what kubectl refuses without these is in the plan that is shown
+    options = drain.DrainOptions(after_job=chosen == "after", force=True, delete_emptydir_data=True)
+    act(place.app, drain.DRAIN, nodes, options, say=place.say, then=place.acted)
+
+
+def _drain_choices(place: "Place", nodes: "Sequence[Node]") -> list[ChoiceItem]:
+    """Waiting for the jobs first: it costs nobody anything."""
+    from cockpit.actions.drain.bill import jobs_on
+    from cockpit.actions.verbs.drain import is_draining
+    from cockpit.gangs.sentence import listed
+
+    cluster = place.cockpit.cluster
+    store, jobs = cluster.store, cluster.jobs.jobs
+    names = [
+        one.name
+        for node in nodes
+        for one, _ in jobs_on(node.name, (pod.uid for pod in store.pods_on(node.name)), jobs, store)
+        if one.is_worth_waiting
+    ]
+    names = list(dict.fromkeys(names))
+    again = "go on: " if len(nodes) == 1 and is_draining(nodes[0]) else ""
+    items = []
+    if names:
+        told = listed("once these have ended: ", names, 90)
+        items.append(ChoiceItem("after", f"{again}drain after its jobs", told))
+    items.append(ChoiceItem("now", f"{again}drain now", "the plan names every job that breaks" * bool(names)))
+    if any(map(is_draining, nodes)):
+        items.append(ChoiceItem("stop", "stop the drain", "what it cordoned is uncordoned"))
+    return items
+
+
 async def _shell(place: "Place", pods: "Sequence[Pod]") -> None:
     place.cockpit.enter_pod(pods[0])
 
@@ -173,6 +216,7 @@ OPENERS: Final[dict[str, Opener]] = {
     "prune": _prune,
     "scale": _scale,
     "stop queue": _stop_queue,
+    "drain": _drain,
     "shell": _shell,
     "tensorboard": _tensorboard,
 }

@@ -48,6 +48,7 @@ class PlanDialog:
             equivalents=kubectl_lines(face, self._context)[:MOST_KUBECTL],
             danger=face.is_destructive,
             confirm_label=face.verb,
+            typed=face.typed,
             checking=f"… asking the server for a dry run ({self._seconds:g} s at most)",
         )
         self.has_asked = True
@@ -81,6 +82,7 @@ async def _fill(
             command=now.shell,
             equivalents=kubectl_lines(now, context)[:MOST_KUBECTL],
             danger=now.is_destructive,
+            typed=now.typed,
         )
     is_known = tried.verdict.state == "done"
     dialog.settle(verdict_cell(tried.verdict), may_confirm=tried.may_go_on, keeps_yes=is_same and is_known)

@@ -103,6 +103,8 @@ async def _to_the_end(
     tell(app, done.outcome, then)
     if done.hold is not None:
         cockpit_of(app).follow_change(done.hold)
+    for order in done.goes_on:
+        cockpit_of(app).drains.begin(order)
     if verb is not None and done.results and (not done.outcome.is_done or done.left_out):
         cockpit_of(app).open_results(verb.words.infinitive, done.results, done.left_out)
 

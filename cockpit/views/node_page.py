@@ -8,6 +8,7 @@ from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
+from cockpit.pools.drain_mark import mark_of, progress
 from cockpit.pools.stage import node_stage
 from cockpit.views import cards, devices, doubts, gpus, physical
 from cockpit.views import format as fmt
@@ -56,10 +57,16 @@ def gone(name: str, status: StreamStatus | None) -> tuple[Pair, ...]:
     return (Pair("node", name, "strong"), Pair("state", f"not known: {why_empty('nodes', status)}", "warn"))
 
 
-def facts(node: Node, store: StoreReader, now_seconds: float) -> tuple[Pair, ...]:
-    """Names and values: where the node stands, what it is, what its GPUs do together."""
+def facts(
+    node: Node, store: StoreReader, now_seconds: float, drained_here: str | None = None
+) -> tuple[Pair, ...]:
+    """Names and values: where the node stands, what it is, what its GPUs do together.
+
+    `drained_here` is how far the drain of it has come that this session does, None where it does none.
+    """
     state = node_cell(node_stage(node, store))
     pairs = [Pair("node", node.name, "strong"), Pair("state", state.text, state.tone)]
+    pairs += _drain(node, store, drained_here)
     pairs += _troubles(node, now_seconds)
     pairs.append(Pair("pool", _pool(node)))
     pairs.append(Pair("machine", " · ".join(part for part in (node.instance_type, node.zone) if part) or "?"))
@@ -73,6 +80,18 @@ def facts(node: Node, store: StoreReader, now_seconds: float) -> tuple[Pair, ...
     if software:
         pairs.append(Pair("kubelet", software, "dim"))
     return tuple(pairs)
+
+
+def _drain(node: Node, store: StoreReader, drained_here: str | None) -> list[Pair]:
+    mark = mark_of(node)
+    if mark is None:
+        return []
+    words = progress(node, mark, store)
+    begun = f" · begun {mark.begun}" if mark.begun else ""
+    if words == "drained":
+        return [Pair("drain", f"drained{begun}")]
+    how = drained_here or "nobody does it from here: D goes on or stops it"
+    return [Pair("drain", f"{words}{begun} · {how}", "warn")]
 
 
 def _pool(node: Node) -> str:

@@ -11,6 +11,7 @@ from cockpit.model.node import Node
 from cockpit.model.quantity import Absent, Reading
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
+from cockpit.pools.drain_mark import mark_of, progress
 from cockpit.pools.stage import node_stage
 from cockpit.views import cards, physical
 from cockpit.views import format as fmt
@@ -18,7 +19,7 @@ from cockpit.views.claims import may_have_gpus
 from cockpit.views.fleet import sees_all_pods
 from cockpit.views.lazy_table import Field, LazyTable, Memory, View
 from cockpit.views.order import Value
-from cockpit.views.states import node_cell
+from cockpit.views.states import DRAIN_STAGES, drain_cell, node_cell
 from cockpit.views.view_state import Measure, ViewState
 
 
@@ -46,6 +47,12 @@ class NodeRow:
     @cached_property
     def stage(self) -> str:
         return node_stage(self.node, self.store)
+
+    @cached_property
+    def state(self) -> Cell:
+        """Its stage; of one in a drain how far that is."""
+        mark = mark_of(self.node) if self.stage in DRAIN_STAGES else None
+        return node_cell(self.stage) if mark is None else drain_cell(progress(self.node, mark, self.store))
 
     @cached_property
     def total(self) -> int | None:
@@ -115,7 +122,7 @@ def _order(row: NodeRow, now_seconds: float) -> Value:
 
 
 def _state(row: NodeRow, now_seconds: float) -> Cell:
-    return node_cell(row.stage)
+    return row.state
 
 
 _FIELDS: tuple[Field[NodeRow], ...] = (
@@ -161,7 +168,7 @@ _FIELDS: tuple[Field[NodeRow], ...] = (
         Measure.BYTES,
     ),
     Field(Column("health", "Health", 8, priority=2), _health),
-    Field(Column("state", "State", 13), _state),
+    Field(Column("state", "State", 13, grow=1, most=40), _state),
     Field(
         Column("age", "Age", 5, "right", priority=3),
         lambda r, now: fmt.age_cell(r.node.created_seconds, now),
@@ -201,8 +208,7 @@ _HIDDEN: tuple[Field[NodeRow], ...] = (
 
 def _haystack(row: NodeRow) -> str:
     node = row.node
-    stage = node_cell(row.stage).text
-    return f"{node.name} {node.pool} {node.gpu_model} {node.instance_type} {node.zone} {stage}"
+    return f"{node.name} {node.pool} {node.gpu_model} {node.instance_type} {node.zone} {row.state.text}"
 
 
 VIEW: View[NodeRow] = View(

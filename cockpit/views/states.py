@@ -66,6 +66,15 @@ def node_cell(stage: str) -> Cell:
     return Cell(f"{glyph} {_NODE_WORDS.get(stage, stage)}", tone)
 
 
+DRAIN_STAGES = ("cordoned", "draining")
+"""Stages of a node of which a drain says more; in any other it is worse off."""
+
+
+def drain_cell(words: str) -> Cell:
+    """How far the drain of a node is (`cockpit.pools.drain_mark.progress`)."""
+    return Cell(f"{'‖' if words == 'drained' else '◂'} {words}", "warn")
+
+
 def pod_words(pod: Pod) -> tuple[str, Tone]:
     """What a pod does, in plain words, from its phase, conditions and first failing container."""
     if pod.deleting_seconds is not None:

@@ -17,6 +17,7 @@ from cockpit.actions.planning import Planning
 from cockpit.actions.submit import plan_submit
 from cockpit.actions.verbs import job_shape
 from cockpit.actions.verbs import node as node_verbs
+from cockpit.actions.verbs.drain import DrainOptions
 from cockpit.actions.verbs.registry import VERBS, verb_of
 from cockpit.actions.verbs.verb import Verb
 from cockpit.clock import SystemClock
@@ -33,6 +34,7 @@ from cockpit.model.pod import Pod
 from cockpit.model.pool import PoolObject
 from cockpit.model.record import Condition, Kind, OwnerRef, Record
 from cockpit.model.right import Permission, Right, lacking
+from cockpit.pools.drain_mark import DrainMark
 from cockpit.pools.index import pools_of
 from cockpit.sim.server.rbac.bootstrap import bootstrap_objects
 from cockpit.store.store import Store
@@ -43,6 +45,7 @@ from tests.contract.mirror import in_time
 from tests.contract.server import Server
 
 SPACES = ("team-a", "team-b")
+NODES = ("k-node", "k-cordoned", "k-drained")
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 PEOPLE = ("viewer", "engineer", "admin", "demo viewer", "demo engineer")
 GROUPS = {"demo viewer": "cockpit:viewers", "demo engineer": "cockpit:engineers"}
@@ -70,6 +73,7 @@ OPTIONS = {
     "job.prioritise": job_shape.PriorityOptions(priority="high"),
     "job.prune": verb_of("job.prune").options("1h"),
     "pool.scale": verb_of("pool.scale").options("7"),
+    "node.drain": DrainOptions(force=True, delete_emptydir_data=True),
 }
 STREAMS = {"job.exec": "exec", "job.tensorboard": "portforward"}
 ELSEWHERE = {"node.smoke-test", "job.submit", "job.record"}
@@ -199,12 +203,18 @@ def everything(admin: Api) -> tuple[dict[str, list[Any]], list[Record]]:
     halted = put(admin, KINDS["clusterqueues"], "k-halted", "", {"stopPolicy": "Hold"})
     records.append(record(ClusterQueue, halted, stop_policy="Hold"))
     nodes = []
-    for name, is_off in (("k-node", False), ("k-cordoned", True)):
-        tree = {**shapes.node(name), "spec": {"unschedulable": is_off}}
+    for name in NODES:
+        tree = {**shapes.node(name), "spec": {"unschedulable": name != "k-node"}}
+        if name == "k-drained":
+            tree["metadata"] = {**tree["metadata"], "annotations": DrainMark(id="5f1e").annotations()}
         node = admin.create("/api/v1/nodes", tree)
-        ready = (Condition("Ready", "True"),)
-        nodes.append(record(Node, node, conditions=ready, unschedulable=is_off))
+        notes = tuple(sorted((node["metadata"].get("annotations") or {}).items()))
+        more = {"conditions": (Condition("Ready", "True"),), "annotations": notes}
+        nodes.append(record(Node, node, unschedulable=name != "k-node", **more))
     records += nodes
+    for space in SPACES:
+        tree = admin.create(BUILT_IN["pods"].path(space), shapes.pod("k-there", node="k-node"))
+        records.append(record(Pod, tree, node="k-node"))
     queues = [one for one in records if isinstance(one, LocalQueue | ClusterQueue)]
     things = {"job": jobs, "pod": pods, "node": nodes, "queue": queues}
     return things, records
@@ -227,7 +237,7 @@ def kinds(admin: Api) -> Iterator[None]:
             base = f"{RBAC}/namespaces/{space}" if space else RBAC
             admin.request("POST", f"{base}/{tree['kind'].lower()}s", tree)
     yield
-    for name in ("k-node", "k-cordoned"):
+    for name in NODES:
         admin.request("DELETE", f"/api/v1/nodes/{name}")
     for resource in KINDS.values():
         admin.request(

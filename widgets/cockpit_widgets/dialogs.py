@@ -78,9 +78,19 @@ class ConfirmDialog(CalmFocus, ModalScreen[bool]):
 
     With `checking` the question is still being checked: a yes is noted, and counts once `settle` said so.
     Where that says no there is no yes any more.
+
+    With `typed` yes is that text, typed, and enter: no single key says it.
     """
 
-    DEFAULT_CSS = "ConfirmDialog {" + _BOX_CSS + "& .dialog--verdict { margin: 1 0 0 0; max-height: 8; } }"
+    DEFAULT_CSS = (
+        "ConfirmDialog {"
+        + _BOX_CSS
+        + """
+        & .dialog--verdict { margin: 1 0 0 0; max-height: 8; }
+        & Input { border: none; height: 1; padding: 0; margin: 1 0 0 0; background: $surface-lighten-1; }
+        & Input:focus { border: none; }
+        }"""
+    )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "yes", "Yes", show=False),
         Binding("n,escape,q", "no", "No", show=False),
@@ -103,6 +113,7 @@ class ConfirmDialog(CalmFocus, ModalScreen[bool]):
         confirm_key: str = "y",
         confirm_label: str = "yes",
         checking: str = "",
+        typed: str = "",
     ) -> None:
         """`command` is the shell line that would do the same, `equivalents` those of other
         tools; `confirm_key` says yes as well as `y`;
@@ -118,16 +129,28 @@ class ConfirmDialog(CalmFocus, ModalScreen[bool]):
         self._text = Paragraphs(_paragraphs(lines, warnings, command, equivalents))
         self._verdict_cell = Cell(checking, "dim")
         self._verdict = Paragraphs([self._verdict_cell], classes="dialog--verdict")
+        self._typed = plain(typed)
+        self._line = LineInput(max_length=200)
+        self._line.can_focus = bool(self._typed)  # else it would take the keys of a question without it
         self._keys = KeyFooter(self._hints())
 
     def compose(self) -> ComposeResult:
         with self._box:
             yield self._text
             yield self._verdict
+            yield self._line
             yield self._keys
 
     def on_mount(self) -> None:
+        self._ask_for_text()
         self._fit()
+
+    def _ask_for_text(self) -> None:
+        """The line stands there where a name has to be typed, and takes the keys then."""
+        self._line.display = self._line.can_focus = bool(self._typed)
+        self._line.placeholder = f"type {self._typed} to {self._confirm_label}"
+        if self._typed:
+            self.set_focus(self._line)
 
     def put(
         self,
@@ -138,9 +161,13 @@ class ConfirmDialog(CalmFocus, ModalScreen[bool]):
         command: str = "",
         equivalents: Sequence[str] = (),
         danger: bool = False,
+        typed: str = "",
     ) -> None:
         """Ask about something else from now on: a yes that was noted for the former text is forgotten."""
         self._danger, self._has_said_yes = danger, False
+        if plain(typed) != self._typed:
+            self._typed, self._line.value = plain(typed), ""
+            self._ask_for_text()
         self._box.set_title(title, danger=danger)
         self._text.set_paragraphs(_paragraphs(lines, warnings, command, equivalents))
         self._text.scroll_home(animate=False)
@@ -164,6 +191,15 @@ class ConfirmDialog(CalmFocus, ModalScreen[bool]):
     def _hints(self, *, asked: bool = False) -> list[KeyHint]:
         if not self._may_confirm:
             return [KeyHint("escape", "leave", 1, display="esc")]
+        if self._typed:
+            label = f"{self._confirm_label} after the check" if self._has_said_yes else self._confirm_label
+            found = [
+                KeyHint("enter", label, 1, display=f"{self._typed} and enter"),
+                KeyHint("escape", "no", 2, display="esc"),
+            ]
+            if asked:
+                found.append(KeyHint("", "that is another name", 1, enabled=False))
+            return found
         keys = "y" if self._confirm_key == "y" else f"y or {self._confirm_key}"
         if not self._danger:
             keys += " or enter"
@@ -186,14 +222,27 @@ class ConfirmDialog(CalmFocus, ModalScreen[bool]):
         if self._verdict_cell.text:
             width = self._text.scrollable_content_region.width or _BOX_TEXT_CELLS
             lines = 1 + min(_MOST_VERDICT_LINES, len(wrap(self._verdict_cell.text, width)))
+        lines += 2 * bool(self._typed)
         self._text.styles.max_height = _body_lines(self.size.height, lines)
 
+    @on(Input.Submitted)
+    def _on_typed_line(self, event: Input.Submitted) -> None:
+        event.stop()
+        if event.value.strip() == self._typed or not self._may_confirm:
+            self._say_yes()
+        else:
+            self._renew_keys(asked=True)
+
     def on_key(self, event: events.Key) -> None:
-        if self._confirm_key in {event.key, event.character}:
+        if not self._typed and self._confirm_key in {event.key, event.character}:
             event.stop()
             self.action_yes()
 
     def action_yes(self) -> None:
+        if not self._typed:
+            self._say_yes()
+
+    def _say_yes(self) -> None:
         if not self._may_confirm:
             return
         if self._is_checking:
@@ -206,7 +255,7 @@ class ConfirmDialog(CalmFocus, ModalScreen[bool]):
         self.dismiss(False)
 
     def action_enter(self) -> None:
-        if self._may_confirm and self._danger:
+        if self._may_confirm and (self._danger or self._typed):
             self._renew_keys(asked=True)
         elif self._may_confirm:
             self.action_yes()

@@ -145,6 +145,10 @@ def _job_tables() -> tuple[str, ...]:
     return ("pods", "mpijobs", "jobs", *registry.own_job_tables(), "workloads")
 
 
+def _node_tables() -> tuple[str, ...]:
+    return ("nodes", "pods", "pools", *_job_tables()[1:])
+
+
 def _queue_tables() -> tuple[str, ...]:
     from cockpit.gangs import registry
 
@@ -179,8 +183,8 @@ KINDS: dict[str, TargetKind] = {
         ),
         TargetKind(
             word="node",
-            about="cordon and uncordon nodes, and test their GPUs",
-            watched=lambda: ("nodes", "pods", "pools"),
+            about="cordon, drain and uncordon nodes, and test their GPUs",
+            watched=_node_tables,
             naming="see cockpit get nodes",
             shell_name=lambda node: str(node.name),
             now=_node_now,

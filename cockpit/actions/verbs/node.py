@@ -24,7 +24,7 @@ async def plan_to_cordon(planning: "Planning", node: "Node", _options: Any) -> "
     """No new pod is placed on the node. Raises Unchanged where it is cordoned already."""
     from cockpit.errors import Unchanged
 
-    now = await _as_now(planning, node)
+    now = await as_now(planning, node)
     if now.unschedulable:
         raise Unchanged(f"node {now.name} is already cordoned")
     lines = ["no new pod is scheduled on it", *_allocated(planning.store, (now,)), *_pool(planning, now)]
@@ -35,7 +35,7 @@ async def plan_to_uncordon(planning: "Planning", node: "Node", _options: Any) ->
     """Pods are placed on the node again. Raises Unchanged where it is not cordoned."""
     from cockpit.errors import Unchanged
 
-    now = await _as_now(planning, node)
+    now = await as_now(planning, node)
     if not now.unschedulable:
         raise Unchanged(f"node {now.name} is not cordoned")
     lines = ["new pods are scheduled on it again", *_told_free(planning.store, (now,), _AGAIN)]
@@ -50,8 +50,13 @@ def _plan(
 ) -> "Plan":
     from cockpit.kube.resource import NODES
     from cockpit.model.plan import Call, Plan
+    from cockpit.pools import drain_mark
 
-    guard = {"uid": node.uid, "resourceVersion": node.resource_version}
+    guard: dict[str, Any] = {"uid": node.uid, "resourceVersion": node.resource_version}
+    if not unschedulable and any(key.startswith(drain_mark.PREFIX) for key, _ in node.annotations):
+        from cockpit.actions.drain.stop import WITHOUT_MARK
+
+        guard["annotations"] = WITHOUT_MARK
     call = Call(
         method="PATCH",
         path=NODES.path(name=node.name),
@@ -63,7 +68,7 @@ def _plan(
     return Plan(verb=verb, title="", calls=(call,), lines=tuple(lines), warnings=tuple(warnings))
 
 
-async def _as_now(planning: "Planning", node: "Node") -> "Node":
+async def as_now(planning: "Planning", node: "Node") -> "Node":
     """The node of the tables; as the server has it now where they were too old for a write."""
     if not planning.reads:
         return node
@@ -145,8 +150,13 @@ def _owners(node: "Node") -> Iterable[str]:
 
 def _notes(node: "Node") -> Iterable[str]:
     """Notes of whoever cordoned it."""
+    from cockpit.pools.drain_mark import PREFIX, mark_of
+
+    mark = mark_of(node)
+    if mark is not None:
+        yield f"a drain of it was begun {mark.begun}: uncordoning calls it off"
     for key, value in node.annotations:
-        if "cordon" in key:
+        if "cordon" in key and not key.startswith(PREFIX):
             yield f"cordoned by someone else: annotation {key}{f'={value}' if value else ''}"
 
 

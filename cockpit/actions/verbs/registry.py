@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from cockpit.actions.verbs import job, job_shape, node, pool, queue, reach
+from cockpit.actions.verbs import drain, job, job_shape, node, pool, queue, reach
 from cockpit.actions.verbs.verb import Verb
 
 VERBS: tuple[Verb, ...] = (
@@ -24,6 +24,8 @@ VERBS: tuple[Verb, ...] = (
     queue.RESUME,
     node.CORDON,
     node.UNCORDON,
+    drain.DRAIN,
+    drain.STOP_DRAIN,
     node.SMOKE_TEST,
 )
 _BY_ID = {one.id: one for one in VERBS}

@@ -24,4 +24,5 @@ def right_of(call: "Call") -> Right:
 
 def rights_of(plan: "Plan") -> tuple[Right, ...]:
     """Those that the whole plan needs, each once."""
-    return tuple(dict.fromkeys(map(right_of, plan.calls)))
+    later = () if plan.goes_on is None else plan.goes_on.evictions
+    return tuple(dict.fromkeys(map(right_of, (*plan.calls, *later))))

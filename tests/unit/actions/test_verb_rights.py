@@ -180,6 +180,13 @@ NODES = tuple(
     for at in range(2)
 )  # fmt: skip
 
+DRAINED = Node(
+    uid="n7", name="gpu-7", resource_version="6", unschedulable=True,
+    annotations=(("gpu-cockpit/drain-cordoned", "true"), ("gpu-cockpit/drain-id", "5f1e")),
+)  # fmt: skip
+ON_NODES = tuple(
+    msgspec.structs.replace(pod(f"api-{at}"), node=f"gpu-{at}", owner_kind="ReplicaSet") for at in range(2)
+)
 ALONE = Node(uid="n9", name="gke-0", gpu_capacity=8, pool="a100", pool_label="cloud.google.com/gke-nodepool")
 """Of a pool that no object in the cluster owns."""
 
@@ -193,9 +200,23 @@ def others() -> Planning:
         localqueues=[QUEUES[0], stopped[0]],
         clusterqueues=[QUEUES[1], stopped[1]],
         pools=(POOL,),
-        nodes=(*NODES, ALONE),
+        nodes=(*NODES, ALONE, DRAINED),
+        pods=ON_NODES,
     )
-    session: Any = Line()
+    owner = {"kind": "ReplicaSet", "name": "api", "controller": True}
+    items = [
+        {
+            "metadata": {
+                "uid": one.uid,
+                "name": one.name,
+                "namespace": one.namespace,
+                "ownerReferences": [owner],
+            },
+            "spec": {"nodeName": one.node},
+        }
+        for one in ON_NODES
+    ]
+    session: Any = Line(objects={"/api/v1/pods": {"items": items}})
     return Planning(store, session, lookup, "prod")
 
 
@@ -209,7 +230,7 @@ def cases(verb: Verb) -> list[tuple[Planning, Any]]:
             *planning.store.records(Kind.CLUSTER_QUEUE).values(),
         ],
         "pool": list(pools_of(planning.store)),
-        "node": list(NODES),
+        "node": [*NODES, DRAINED],
     }
     return [(planning, one) for one in things[verb.kind]]
 

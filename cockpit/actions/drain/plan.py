@@ -1,0 +1,252 @@
+"""The plan of a drain: the cordon with its note, the evictions behind it, and what a person has to know
+first.
+
+Only what the server lists on the node by now is evicted, each pod by its uid, and nobody who came later.
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from cockpit.actions.drain.bill import Bill, Broken, Delay, NodePod, bill_of, delays, is_known, jobs_on
+from cockpit.actions.drain.reads import budgets_in, pods_on
+from cockpit.actions.planning import Planning
+from cockpit.errors import BadInput, Refused, Unchanged
+from cockpit.fit.surroundings import Budget
+from cockpit.gangs.sentence import counted, listed
+from cockpit.kube.resource import NODES, PODS
+from cockpit.local_state.audit import local_user
+from cockpit.model.node import Node
+from cockpit.model.plan import AwaitedJob, Call, DrainOrder, Plan
+from cockpit.pools import drain_mark
+from cockpit.pools.drain_mark import DrainMark, mark_of
+
+MERGE: Final = "application/merge-patch+json"
+EVICTION: Final = "policy/v1"
+_MOST_NAMES = 300  # characters of a line of names
+
+
+async def plan_drain(
+    planning: Planning,
+    node: Node,
+    *,
+    after_job: bool = False,
+    grace_seconds: int | None = None,
+    longest_seconds: float = 0.0,
+    force: bool = False,
+    takes_scratch: bool = False,
+) -> Plan:
+    """Cordon the node, then evict its pods; with `after_job` only once the jobs that hold GPUs on it are
+    over.
+
+    `force` and `takes_scratch` are kubectl's: without them pods that nobody makes again, and pods with an
+    emptyDir, are refused. Raises BadInput for these, Unchanged where nothing is left to do, Refused where the
+    pods cannot be listed or are not known yet.
+    """
+    bill = bill_of(node.name, await pods_on(planning.session, node.name))
+    if not bill.evicted and not bill.ending and node.unschedulable:
+        raise Unchanged(f"node {node.name} is cordoned, and no pod is left on it to evict")
+    if not is_known(bill.evicted, planning.store):
+        raise Refused(f"node {node.name}: pods came to it a moment ago; try again")
+    found = jobs_on(node.name, (one.uid for one in bill.evicted), planning.jobs, planning.store)
+    waited = [one for one in found if one[0].is_worth_waiting] if after_job else []
+    if after_job and not waited:
+        raise BadInput(f"no job with GPUs runs on node {node.name}: drain it without --after-job")
+    spared = {uid for _, uids in waited for uid in uids}
+    bill = bill._replace(evicted=tuple(one for one in bill.evicted if one.uid not in spared))
+    names = {one.name for one, _ in waited}
+    lost = [one for one, _ in found if one.name not in names]
+    _refuse_as_kubectl(node, bill, force=force, takes_scratch=takes_scratch)
+    budgets = await budgets_in(planning.session, frozenset(one.namespace for one in bill.evicted))
+    order = _order(planning, node, bill, waited, grace_seconds=grace_seconds, longest_seconds=longest_seconds)
+    gangs = [one for one in lost if one.is_gang]
+    return Plan(
+        verb="drain",
+        title=f"Drain node {node.name}{_after_words(order.after)}",
+        done=_done(node, order),
+        calls=(_noted(planning, node, order),),
+        lines=tuple(_lines(node, bill, order, lost)),
+        warnings=tuple(_warnings(bill, lost, budgets)),
+        is_destructive=bool(bill.evicted),
+        typed=_typed(node, gangs),
+        goes_on=order,
+    )
+
+
+def _typed(node: Node, gangs: Sequence[Broken]) -> str:
+    """The name of the gang that breaks; that of the node where several do."""
+    if len(gangs) > 1:
+        return node.name
+    return gangs[0].name.partition("/")[2] if gangs else ""
+
+
+def _refuse_as_kubectl(node: Node, bill: Bill, *, force: bool, takes_scratch: bool) -> None:
+    what = []
+    if bill.unowned and not force:
+        what.append(f"{listed('nobody makes them again: ', _keys(bill.unowned), _MOST_NAMES)} (--force)")
+    if bill.scratch and not takes_scratch:
+        told = listed("their emptyDir data is lost: ", _keys(bill.scratch), _MOST_NAMES)
+        what.append(f"{told} (--delete-emptydir-data)")
+    if what:
+        raise BadInput(f"node {node.name} is not drained: {'; '.join(what)}")
+
+
+# ---- calls
+
+
+def _order(
+    planning: Planning,
+    node: Node,
+    bill: Bill,
+    waited: Sequence[tuple[Broken, tuple[str, ...]]],
+    *,
+    grace_seconds: int | None,
+    longest_seconds: float,
+) -> DrainOrder:
+    said = f"{node.uid} {planning.at_seconds} {local_user()}"
+    return DrainOrder(
+        node=node.name,
+        node_uid=node.uid,
+        id=hashlib.sha256(said.encode()).hexdigest()[:12],
+        evictions=tuple(_eviction(one, grace_seconds) for one in bill.evicted),
+        after=tuple(AwaitedJob(name=one.name, pod_uids=uids) for one, uids in waited),
+        longest_seconds=longest_seconds,
+    )
+
+
+def _eviction(pod: NodePod, grace_seconds: int | None) -> Call:
+    if not pod.uid:
+        raise BadInput(f"pod {pod.key} has no known uid: it is not evicted by name alone")
+    options: dict[str, Any] = {"preconditions": {"uid": pod.uid}}
+    if grace_seconds is not None:
+        options["gracePeriodSeconds"] = grace_seconds
+    return Call(
+        method="POST",
+        path=PODS.path(pod.namespace, pod.name, "eviction"),
+        body={
+            "apiVersion": EVICTION,
+            "kind": "Eviction",
+            "metadata": {"name": pod.name, "namespace": pod.namespace},
+            "deleteOptions": options,
+        },
+        target=f"pod {pod.key}",
+    )
+
+
+def _noted(planning: Planning, node: Node, order: DrainOrder) -> Call:
+    before = mark_of(node)
+    mark = DrainMark(
+        id=order.id,
+        by=local_user(),
+        at=planning.at,
+        pods=len(order.evictions) + sum(len(one.pod_uids) for one in order.after),
+        after=tuple(one.name for one in order.after),
+        # of a drain that goes on, the first one knows who cordoned it
+        has_cordoned=not node.unschedulable if before is None else before.has_cordoned,
+    )
+    notes = mark.annotations()
+    if len(notes[drain_mark.AFTER]) > drain_mark.MOST_CHARACTERS:
+        raise BadInput(f"node {node.name}: too many jobs to wait for ({len(order.after)}): drain it later")
+    guard = {"uid": node.uid, "resourceVersion": node.resource_version}
+    return Call(
+        method="PATCH",
+        path=NODES.path(name=node.name),
+        body={"metadata": {**guard, "annotations": notes}, "spec": {"unschedulable": True}},
+        content_type=MERGE,
+        target=f"node {node.name}",
+        kubectl=() if order.after else ("drain", "--ignore-daemonsets"),
+    )
+
+
+# ---- words
+
+
+def _after_words(after: Sequence[AwaitedJob]) -> str:
+    return f" {listed('after ', [one.name for one in after], 80)}" if after else ""
+
+
+def _done(node: Node, order: DrainOrder) -> str:
+    if order.after:
+        return f"Cordoned node {node.name}: it drains{_after_words(order.after)}"
+    return f"Cordoned node {node.name}: {counted(len(order.evictions), 'pod')} to evict"
+
+
+def _lines(node: Node, bill: Bill, order: DrainOrder, lost: Sequence[Broken]) -> Iterable[str]:
+    first = "it stays cordoned" if node.unschedulable else "cordoned at once"
+    if order.after:
+        jobs = listed("", [one.name for one in order.after], _MOST_NAMES)
+        yield f"{first}; once {jobs} {'has' if len(order.after) == 1 else 'have'} ended, {_evicted(bill)}"
+        yield "until then it is seen on the node; uncordon it to call the drain off"
+    else:
+        yield f"{first}; {_evicted(bill)}"
+    services = _services(bill, lost)
+    if services:
+        yield listed("made again elsewhere: ", services, _MOST_NAMES)
+    if bill.ending:
+        yield f"{counted(len(bill.ending), 'pod')} {'is' if len(bill.ending) == 1 else 'are'} ending already"
+    stays = [
+        f"{len(pods)} of {whose}"
+        for pods, whose in ((bill.of_daemons, "DaemonSets"), (bill.of_kubelet, "the kubelet"))
+        if pods
+    ]
+    if stays:
+        yield f"stay: {', '.join(stays)}"
+
+
+def _evicted(bill: Bill) -> str:
+    number = len(bill.evicted)
+    ended = f" ({len(bill.finished)} finished)" if bill.finished else ""
+    return f"{counted(number, 'pod')}{ended} {'is' if number == 1 else 'are'} evicted"
+
+
+def _services(bill: Bill, lost: Sequence[Broken]) -> list[str]:
+    """Pods that are of no job: their controllers make others elsewhere."""
+    own = {uid for one in lost for uid in one.job.pod_uids}
+    counts: dict[str, int] = {}
+    for pod in bill.evicted:
+        if pod.owner_kind and not pod.is_finished and pod.uid not in own:
+            name = f"{pod.owner_kind} {pod.namespace}/{pod.owner_name}"
+            counts[name] = counts.get(name, 0) + 1
+    return [f"{number} of {name}" for name, number in sorted(counts.items())]
+
+
+def _warnings(bill: Bill, lost: Sequence[Broken], budgets: Sequence[Budget] | None) -> Iterable[str]:
+    for one in lost:
+        yield _loss(one)
+    if budgets is None:
+        yield "disruption budgets may not be listed here: they may delay it"
+    else:
+        yield from map(_delay, delays(bill.evicted, budgets))
+    if bill.unowned:
+        yield listed("nobody makes them again: ", _keys(bill.unowned), _MOST_NAMES)
+    if bill.scratch:
+        yield f"emptyDir data of {counted(len(bill.scratch), 'pod')} is lost"
+
+
+def _loss(one: Broken) -> str:
+    gpus = f", {counted(one.gpus, 'GPU')} here" if one.gpus else ""
+    what = f"{one.name} ({one.job.kind}{gpus})"
+    if not one.is_gang:
+        return f"interrupts {what}: what it has not saved is lost"
+    idle = (
+        f": {counted(one.idle, 'GPU')} on {counted(one.nodes, 'other node')} would idle" if one.idle else ""
+    )
+    return f"breaks gang {what}{idle}"
+
+
+def _delay(one: Delay) -> str:
+    pods = counted(one.pods, "pod")
+    if len(one.budgets) > 1:
+        names = listed("", [f"{it.namespace}/{it.name}" for it in one.budgets], _MOST_NAMES)
+        return f"{pods} under several budgets ({names}): the server evicts none of these; delete a budget"
+    budget = one.budgets[0]
+    return f"budget {budget_words(budget)}: {pods} here {'has' if one.pods == 1 else 'have'} to wait"
+
+
+def budget_words(budget: Budget) -> str:
+    """`team-a/db: 0 of 2 may be disrupted`."""
+    return f"{budget.namespace}/{budget.name}: {budget.allowed} of {budget.expected} may be disrupted"
+
+
+def _keys(pods: Iterable[NodePod]) -> list[str]:
+    return [one.key for one in pods]

@@ -1,0 +1,49 @@
+"""Drains that a command has begun, in the foreground: what holds them is told, and what stays when they
+end."""
+
+import asyncio
+from collections.abc import Sequence
+
+from cockpit.actions.drain.run import DrainRun, DrainStatus
+from cockpit.clock import Clock
+from cockpit.commands.live import Live
+from cockpit.commands.output import note, put
+from cockpit.errors import NoConnection, Refused
+from cockpit.local_state.audit import Audit
+from cockpit.model.plan import DrainOrder
+
+
+async def follow(orders: Sequence[DrainOrder], live: Live, clock: Clock) -> int:
+    """Each to its end; 0 where all are drained. Raises Refused with the first that is not. Left by ctrl+c
+    they stay cordoned, and it is told how to go on."""
+    session = live.attachment.session
+    if session is None:
+        raise NoConnection(live.attachment.sentence or "the connection was lost")
+    runs = [
+        DrainRun(one, session=session, store=live.attachment.store, audit=Audit(), clock=clock, told=_told)
+        for one in orders
+    ]
+    try:
+        ended = await asyncio.gather(*(one.go() for one in runs))
+    except asyncio.CancelledError:
+        note(left_lines(runs))
+        raise
+    for one in ended:
+        if one.is_done:
+            put([one.sentence])
+    if failed := [one.sentence for one in ended if not one.is_done]:
+        raise Refused("; ".join(failed))
+    return 0
+
+
+def left_lines(runs: Sequence[DrainRun]) -> list[str]:
+    """What is left behind by who leaves before the end."""
+    return [
+        f"node {one.order.node} stays cordoned, {one.status.sentence}: to go on run cockpit node drain"
+        f" {one.order.node}, to call it off cockpit node stop-drain {one.order.node}"
+        for one in runs
+    ]
+
+
+def _told(status: DrainStatus) -> None:
+    put([f"{status.node}: {status.sentence}"])
