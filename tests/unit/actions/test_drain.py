@@ -16,6 +16,7 @@ from cockpit.actions.drain.stop import plan_stop
 from cockpit.actions.perform import carry_out
 from cockpit.actions.planning import Planning
 from cockpit.actions.verbs.drain import DrainOptions
+from cockpit.clock import SystemClock
 from cockpit.errors import BadInput, Refused, Unchanged
 from cockpit.model.batch import Batch
 from cockpit.model.job import Job
@@ -126,10 +127,12 @@ class Site:
         return await run.go(), told
 
 
-class Ticks:
+class Ticks(SystemClock):
     """A clock that goes on by sleeping alone."""
 
-    seconds = 0.0
+    def __init__(self) -> None:
+        super().__init__()
+        self.seconds = 0.0
 
     def now(self) -> float:
         return self.seconds
@@ -323,7 +326,7 @@ def test_a_pod_that_the_tables_do_not_know_is_not_judged() -> None:
 @pytest.mark.parametrize("field", ["grace", "within"])
 def test_a_time_that_is_none_is_refused(field: str) -> None:
     with pytest.raises(BadInput, match=f"--{field}: 'soon' is no time; write for example 90s or 10m"):
-        DrainOptions(**{field: "soon"})
+        DrainOptions(grace="soon") if field == "grace" else DrainOptions(within="soon")
 
 
 # ---- how it goes
