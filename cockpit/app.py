@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from cockpit.local_state.history import LocalHistory
     from cockpit.model.job import Job
     from cockpit.model.plan import Hold
+    from cockpit.model.store_reader import StoreReader
     from cockpit.triage.finding import Attention
 
 CALM_SECONDS = 0.5
@@ -166,6 +167,7 @@ class CockpitApp(SteadyApp):
                 namespace=own.namespace,
                 write=own.write,
                 prometheus=own.prometheus,
+                outside=own.outside,
             )
         else:
             is_locked = self.attachment.is_read_only
@@ -419,7 +421,9 @@ class CockpitApp(SteadyApp):
                 self.template_folders,
                 attachment.session.server_version,
                 at_seconds,
-                PoolTerms(self._lease_namespace(attachment.context), cluster_seconds),
+                PoolTerms(
+                    self._lease_namespace(attachment.context), cluster_seconds, outside=attachment.outside
+                ),
             )
 
         return fresh
@@ -435,9 +439,14 @@ class CockpitApp(SteadyApp):
         session = attachment.session
         if session is None:
             return
+
+        def looked_at() -> "StoreReader":
+            attachment.outside.ask_named(hold.pool)  # what is not watched is read while it is followed
+            return attachment.store
+
         follower = Follower(
             hold,
-            lambda: attachment.store,
+            looked_at,
             session,
             audit=self.audit,
             clock=self.clock,

@@ -16,6 +16,7 @@ from cockpit.jobs.index import JobIndex
 from cockpit.local_state.crashes import Crashes
 from cockpit.model.batch import Batch, Phase, StreamStatus
 from cockpit.model.metrics_server import NO_METRICS_SERVER, MetricsServer
+from cockpit.model.reach import NOTHING_OUTSIDE, Outside
 from cockpit.model.record import Kind
 from cockpit.model.trust import Trust
 from cockpit.model.watched import Watched
@@ -26,6 +27,7 @@ from cockpit.store.trends import Trends
 from cockpit.telemetry.focus import EVERYTHING, NOBODY, Focus
 
 if TYPE_CHECKING:
+    from cockpit.attach_outside import OutsideReads
     from cockpit.gangs.engine import InstalledEngine
     from cockpit.jobs.training.shelf import RunShelf
     from cockpit.kube.access_reviews import AccessReviews
@@ -74,6 +76,7 @@ class AttachOptions:
     prometheus: MetricsServer = NO_METRICS_SERVER
     patience_seconds: float = 20.0  # for a whole answer of a metrics server
     telemetry_seconds: float = 5.0
+    outside: Outside = NOTHING_OUTSIDE  # how pools outside the cluster are read
     is_narrow: bool = False  # read no other namespace, although GPUs allocated there are then not known
 
 
@@ -128,6 +131,13 @@ class Attachment:
         from cockpit.jobs.training.shelf import RunShelf
 
         return RunShelf()
+
+    @cached_property
+    def outside(self) -> "OutsideReads":
+        """Pools outside the cluster. What it needs is loaded with the first question."""
+        from cockpit.attach_outside import OutsideReads
+
+        return OutsideReads(self.store, self.options.outside, self.sink, self.clock, sleep=self._sleep)
 
     @cached_property
     def verdicts(self) -> "Verdicts":
@@ -288,6 +298,8 @@ class Attachment:
             try:
                 await self._feed(session)
             finally:
+                if "outside" in self.__dict__:
+                    self.outside.stop()
                 self.session = self.access = None
                 await session.close()
             return

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from cockpit.actions.perform import AT_ONCE, Perform, kube_perform
+from cockpit.actions.perform import AT_ONCE, Perform, real_perform
 from cockpit.actions.plan_diff import same_change
 from cockpit.actions.planning import Make
 from cockpit.actions.replan import carry_replanned, rehearse_replanned
@@ -123,7 +123,7 @@ async def try_all(
     """
     plans, calls = asyncio.Semaphore(AT_ONCE), asyncio.Semaphore(AT_ONCE)
     said: dict[int, Outcome] = {}
-    send = perform or kube_perform()
+    send = perform or real_perform()
 
     async def bounded(session: Session, call: Call, /, *, dry_run: bool = False) -> object:
         async with calls:

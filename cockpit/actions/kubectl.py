@@ -25,6 +25,9 @@ def kubectl_lines(plan: Plan, context: str = "") -> tuple[str, ...]:
     lines: dict[str, None] = {}
     named: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for call in plan.calls:
+        if call.via:  # no kubectl: the line of whoever sends it
+            lines[shlex.join(call.body["argv"])] = None
+            continue
         namespace, group, plural, name, subresource = place_of(call.path)
         resource = f"{plural}.{group}" if group and group not in ("batch", "apps") else plural
         own = ("delete", resource) if call.method == "DELETE" else call.kubectl

@@ -30,6 +30,8 @@ def _is_namespace(what: _Object) -> bool:
 
 def _object(call: Call) -> _Object:
     """The object of a call, whatever version or subresource of it the path names."""
+    if call.via:
+        return _Object(call.via, "", "", call.path)
     parts = call.path.strip("/").split("/")
     group, rest = ("", parts[2:]) if parts[0] == "api" else (parts[1], parts[3:])
     namespace = ""

@@ -13,6 +13,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 import msgspec
 
 from cockpit.actions.order import needs_earlier
+from cockpit.actions.outside import marked, outside_trouble
 from cockpit.actions.pool_lease import release_call
 from cockpit.actions.refusals import explain
 from cockpit.clock import Clock
@@ -44,17 +45,47 @@ class _Readable(Protocol):
     def json(self) -> Any: ...
 
 
+@runtime_checkable
+class _Telling(Protocol):
+    """An answer from outside the cluster."""
+
+    sentence: str
+    """What a person should know besides that it is done; "" nothing."""
+
+
 class Perform(Protocol):
     """What sends one call (cockpit.kube.calls.perform); raises Refused and NoConnection."""
 
     def __call__(self, session: Session, call: Call, /, *, dry_run: bool = ...) -> Awaitable[object]: ...
 
 
-def kube_perform() -> Perform:
-    """How calls are sent where nothing else is handed in."""
+def real_perform() -> Perform:
+    """How calls are sent where nothing else is handed in: to the API server, or outside where they say so."""
     from cockpit.kube import calls
 
-    return cast(Perform, calls.perform)  # every session of the program is one of cockpit.kube
+    kube = cast(Perform, calls.perform)  # every session of the program is one of cockpit.kube
+    outside = outside_perform()
+
+    async def send(session: Session, call: Call, /, *, dry_run: bool = False) -> object:
+        way = outside if call.via else kube
+        return await way(session, call, dry_run=dry_run)
+
+    return send
+
+
+def outside_perform(**ways: Any) -> Perform:
+    """How calls outside the cluster are sent; `ways` as for `cockpit.clouds.sending.send`."""
+
+    async def send(session: Session, call: Call, /, *, dry_run: bool = False) -> object:
+        from cockpit.clouds import sending
+        from cockpit.clouds.errors import OutsideError
+
+        try:
+            return await sending.send(call, read_only=session.read_only, dry_run=dry_run, **ways)
+        except OutsideError as error:
+            raise outside_trouble(call, error) from None
+
+    return send
 
 
 async def rehearse(
@@ -73,7 +104,7 @@ async def rehearse(
 
     async def one(at: int, call: Call) -> None:
         async with slots:
-            one_said = await _tried(call, session, perform or kube_perform())
+            one_said = await _tried(call, session, perform or real_perform())
             said[at] = _moved_hold(plan, call, one_said)
         if at >= len(alone) and not _is_barred(said[at]):
             said[at] = Outcome(state="done", sentence="")
@@ -97,7 +128,8 @@ async def rehearse(
     more = (
         f"; {rest} of {len(plan.calls)} steps depend on the others and cannot be tried first" if rest else ""
     )
-    return Outcome(state="done", sentence=f"the cluster would accept it{more}")
+    own = "; ".join(dict.fromkeys(it.sentence for it in told if it.sentence))
+    return Outcome(state="done", sentence=f"{own or 'the cluster would accept it'}{more}")
 
 
 def _is_barred(said: Outcome) -> bool:
@@ -112,14 +144,14 @@ def _is_barred(said: Outcome) -> bool:
 async def _tried(call: Call, session: Session, send: Perform) -> Outcome:
     """What the server says to one call without doing it."""
     try:
-        await send(session, call, dry_run=True)
+        answer = await send(session, call, dry_run=True)
     except NotTried as error:
         return Outcome(state="untried", sentence=explain(_target(call), error), refusal=error.said)
     except Refused as error:
         return _refused(call, error)
     except NoConnection as error:
         return Outcome(state="failed", sentence=error.sentence)
-    return Outcome(state="done", sentence="")
+    return Outcome(state="done", sentence=_told(answer))
 
 
 def _moved_hold(plan: Plan, call: Call, said: Outcome) -> Outcome:
@@ -170,7 +202,7 @@ async def carry_out(
         session=session,
         audit=audit,
         clock=clock,
-        send=perform or kube_perform(),
+        send=perform or real_perform(),
         audit_id=new_id(),
         note=note,
     )
@@ -257,7 +289,7 @@ class _Run:
         return one
 
     async def _in_order(self) -> Outcome:
-        gone = 0
+        gone, done = 0, self._done
         warnings: list[str] = []
         for number, call in enumerate(self._plan.calls, 1):
             one = await self._noted(_marked(call, self._audit_id))
@@ -268,12 +300,14 @@ class _Run:
                 one = _moved_hold(self._plan, call, one)
                 await self._give_back(number)
                 return self._end(msgspec.structs.replace(one, warnings=tuple(warnings)), number)
+            elif call.via:
+                done = one.sentence  # with what whoever runs the machines said to it
         if gone == len(self._plan.calls):
             sentence = f"{self._plan.calls[0].target} is already gone"
             return Outcome(state="unchanged", sentence=sentence, audit_id=self._audit_id)
         return Outcome(
             state="done",
-            sentence=self._done,
+            sentence=done,
             audit_id=self._audit_id,
             warnings=tuple(warnings),
             goes_on=self._plan.goes_on,
@@ -291,8 +325,11 @@ class _Run:
         except Refused as error:
             return _refused(call, error)
         except NoConnection as error:
+            if call.via:  # who sent it has looked
+                return Outcome(state="failed", sentence=error.sentence)
             return await self._look(call, error.sentence)
-        return Outcome(state="done", sentence=self._done, warnings=_dropped(call, answer))
+        more = f" ({told})" if (told := _told(answer)) else ""
+        return Outcome(state="done", sentence=f"{self._done}{more}", warnings=_dropped(call, answer))
 
     async def _look(self, call: Call, lost: str) -> Outcome:
         """The answer was lost: find out by reading whether the write took place."""
@@ -372,7 +409,13 @@ def _has_field(tree: Any, field: str) -> bool:
     return isinstance(tree, list) and any(_has_field(one, field) for one in tree)
 
 
+def _told(answer: object) -> str:
+    return answer.sentence if isinstance(answer, _Telling) else ""
+
+
 def _marked(call: Call, audit_id: str) -> Call:
+    if call.via:
+        return marked(call, audit_id)
     # The mark on a new object tells our own submission from a stranger's when the answer is lost.
     if call.method != "POST" or not isinstance(call.body, dict):
         return call

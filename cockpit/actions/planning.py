@@ -16,19 +16,29 @@ from cockpit.model.gang import Workload
 from cockpit.model.job import Job
 from cockpit.model.plan import Plan
 from cockpit.model.pod import Pod
+from cockpit.model.pool import Pool
 from cockpit.model.record import Kind
 from cockpit.model.session import Session
 from cockpit.model.store_reader import StoreReader
 
 
+class OutsidePools(Protocol):
+    """Reads pools whose state is outside the cluster (`cockpit.attach_outside`)."""
+
+    async def read(self, pool: Pool, *, is_fresh: bool = ...) -> bool:
+        """Have it read into the tables; False where its state is in the cluster. `is_fresh` False: what is
+        young will do."""
+
+
 @dataclass(frozen=True, slots=True)
 class PoolTerms:
     """What plans about pools need besides: where Leases are, who takes them (user@host, "" for whoever sits
-    here), and the cluster's time when the person asked."""
+    here), the cluster's time when the person asked, and who reads pools outside the cluster."""
 
     lease_namespace: str = "default"
     at_seconds: float = 0.0
     holder: str = ""
+    outside: OutsidePools | None = None
 
 
 class Make(Protocol):

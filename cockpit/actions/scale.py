@@ -43,8 +43,11 @@ async def scale_as_now(planning: Planning, name: str, replicas: int) -> Plan:
     """
     store = planning.store
     pool = pool_named(store, name)
+    outside = planning.pools.outside
+    if outside is not None and await outside.read(pool, is_fresh=planning.reads):
+        pool = pool_named(store, name)
     owner = pool_object(store, pool)
-    if planning.reads and owner is not None:
+    if planning.reads and owner is not None and owner.reach is None:
         store = store.with_record(Kind.POOL, await _owner_as_read(planning.session, owner))
         pool = pool_named(store, name)
     plan = plan_pool_scale(pool, replicas, store, context=planning.context)

@@ -39,6 +39,7 @@ def attach_options(options: argparse.Namespace, settings: Settings, namespace: s
         namespace=namespace or chosen,
         write=getattr(options, "write", False) or own.write,
         prometheus=prometheus,
+        outside=own.outside,
     )
 
 

@@ -92,7 +92,11 @@ async def planner(live: Live, clock: Clock) -> FreshPlanning:
     settings = settings_in_force()
     folders = tuple(settings.template_folders)
     at_seconds = clock.now()  # one moment for the plan that is shown and the one that is sent
-    pools = PoolTerms(settings.of_context(session.context).lease_namespace or NAMESPACE, clock.cluster_now())
+    pools = PoolTerms(
+        settings.of_context(session.context).lease_namespace or NAMESPACE,
+        clock.cluster_now(),
+        outside=live.attachment.outside,
+    )
 
     def fresh(*, reads: bool = False) -> Planning:
         attachment = live.attachment

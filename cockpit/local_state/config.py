@@ -26,7 +26,10 @@ prometheus-url = "https://prometheus.example/prod"
 prometheus-token-file = "~/.config/prometheus.token"
 prometheus-ca-file = "/etc/ssl/prometheus-ca.pem"
 acknowledgements-folder = "/srv/on-call"
+aws = { region = "eu-west-1", cluster = "prod" }
 ```
+
+What `aws` and `outside-pools` of a context hold is in `cloud_settings`.
 """
 
 import difflib
@@ -40,8 +43,10 @@ from typing import Any, Final
 import msgspec
 
 from cockpit.errors import BadInput
+from cockpit.local_state.cloud_settings import read_outside
 from cockpit.model.metrics_server import NO_METRICS_SERVER, MetricsServer, in_force
 from cockpit.model.price import MachinePrice, Prices, is_currency
+from cockpit.model.reach import NOTHING_OUTSIDE, Outside
 
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _LABEL_KEY = re.compile(
@@ -58,6 +63,7 @@ class ContextSettings(msgspec.Struct, frozen=True, kw_only=True):
     prometheus: MetricsServer = NO_METRICS_SERVER
     acknowledgements_folder: Path | None = None  # where a group shares what it knows of; None: nowhere
     lease_namespace: str = ""  # where a change of a pool is held against other cockpits
+    outside: Outside = NOTHING_OUTSIDE  # how pools outside the cluster are read and changed
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,6 +90,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             prometheus=in_force(own.prometheus, self.prometheus),
             acknowledgements_folder=own.acknowledgements_folder or self.acknowledgements_folder,
             lease_namespace=own.lease_namespace or self.lease_namespace,
+            outside=own.outside,
         )
 
 
@@ -102,7 +109,10 @@ _PRICES: Final = ("currency", "billed", "machines")
 _PRICE: Final = ("hourly", "spot", "billed")
 _BILLED: Final = {"second": 1.0, "minute": 60.0}
 _DEAREST: Final = 1_000_000.0
-_CONTEXT: Final = ("write", "namespace", *_PROMETHEUS, "acknowledgements-folder", "lease-namespace")
+_CONTEXT: Final = (
+    *("write", "namespace", *_PROMETHEUS, "acknowledgements-folder", "lease-namespace"),
+    *("aws", "outside-pools"),
+)
 
 
 def is_namespace(text: str) -> bool:
@@ -163,6 +173,7 @@ def _context(reader: "_Reader", contexts: Mapping[str, Any], name: str) -> Conte
         prometheus=reader.prometheus(tree, section),
         acknowledgements_folder=reader.folder(tree, section),
         lease_namespace=reader.namespace(tree, section, "lease-namespace"),
+        outside=read_outside(reader, tree, section),
     )
 
 

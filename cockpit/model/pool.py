@@ -4,6 +4,7 @@ import enum
 
 import msgspec
 
+from cockpit.model.reach import Reach
 from cockpit.model.record import Condition, Labels, Record
 
 
@@ -30,6 +31,8 @@ class PoolObject(Record, frozen=True, gc=False, kw_only=True):
     conditions: tuple[Condition, ...] = ()
     is_autoscaled: bool = False  # the object itself says that an autoscaler sets its size
     read_seconds: float | None = None
+    reach: Reach | None = None  # of a pool outside the cluster: how it is read and changed
+    zone_count: int = 1  # its owner gives each so many zones the same number of machines
 
 
 class MachineStage(enum.Enum):

@@ -22,6 +22,7 @@ import msgspec
 from cockpit.model.node import Node
 from cockpit.model.plan import Call
 from cockpit.model.pool import Machine, PoolObject
+from cockpit.model.reach import Outside
 from cockpit.model.right import Ways
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.watched import Watched
@@ -90,6 +91,11 @@ class FailureClass(enum.Enum):
     TIMEOUT = "timeout"  # nothing was said in time
     JOIN = "join failure"  # the machine runs and is no node
     NO_GPUS = "GPU never advertised"  # the node is Ready without its GPUs
+    THROTTLED = "throttled"  # asked too often: nothing was done
+    CREDENTIALS = "credentials"  # of this host, at the cloud: expired, or none
+    SETUP = "setup"  # this host cannot ask the cloud as it is configured
+    GONE = "gone"  # the cloud does not know the pool
+    IN_PROGRESS = "in progress"  # somebody else's change is under way
     OTHER = "other"
 
 
@@ -149,6 +155,11 @@ class PoolOwner:
     def knows(self, node: Node) -> bool:
         """Whether the node is one of its own, where no object is seen that the node belongs to."""
         return False
+
+    def unread(self, pool: str, nodes: Nodes, outside: Outside) -> PoolObject | None:
+        """What stands for the pool of that name until it is read, with how to reach it, where its state is
+        outside the cluster; None where it is not, or nobody configured how."""
+        return None
 
     def gpus_hinted(self, found: PoolObject) -> int | None:
         """GPUs that the object promises for each node, for a pool without nodes; None: it does not say."""

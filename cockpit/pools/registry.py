@@ -8,11 +8,15 @@ from contextlib import contextmanager
 
 from cockpit.model.node import Node
 from cockpit.model.pool import PoolObject
+from cockpit.model.reach import Outside
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.watched import Watched
+from cockpit.pools.auto_scaling_group import AutoScalingGroups
 from cockpit.pools.cluster_api import ClusterApi
 from cockpit.pools.cluster_autoscaler import ClusterAutoscaler
+from cockpit.pools.command import CommandPools
 from cockpit.pools.coreweave import CoreWeave
+from cockpit.pools.eks import Eks
 from cockpit.pools.karpenter import Karpenter
 from cockpit.pools.node_labels import NodeLabels
 from cockpit.pools.owner import Nodes, Ownership, PoolOwner
@@ -34,7 +38,13 @@ class _Owners:
         self.taking_over = tuple(one for one in owners if type(one).takes_over is not PoolOwner.takes_over)
 
 
-_all = _Owners((Karpenter(), CoreWeave(), ClusterApi(), ClusterAutoscaler()))
+_all = _Owners(
+    (
+        *(Karpenter(), CoreWeave(), ClusterApi()),
+        *(Eks(), AutoScalingGroups(), CommandPools()),
+        ClusterAutoscaler(),
+    )
+)
 
 
 @contextmanager
@@ -73,6 +83,17 @@ def ownership(found: PoolObject | None, nodes: Nodes, truth: StoreReader) -> Own
     for one in _all.taking_over:
         says = one.takes_over(says, found, nodes, truth)
     return says
+
+
+def unread(pool: str, nodes: Nodes, outside: Outside) -> PoolObject | None:
+    """What stands for a pool outside the cluster until it is read; None where nobody knows how to read it."""
+    knows = holder(None, nodes)
+    if knows is not NODE_LABELS:
+        return knows.unread(pool, nodes, outside)
+    made = (
+        one.unread(pool, nodes, outside) for one in _all.owners
+    )  # those that know theirs by configuration
+    return next((found for found in made if found is not None), None)
 
 
 def object_of(node: Node, objects: Sequence[PoolObject]) -> PoolObject | None:

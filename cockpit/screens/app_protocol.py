@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from cockpit.actions.perform import AuditLog
     from cockpit.actions.planning import FreshPlanning
     from cockpit.actions.verbs.verb import Verb
+    from cockpit.attach_outside import OutsideReads
     from cockpit.gangs.engine import InstalledEngine
     from cockpit.jobs.training.shelf import RunShelf
     from cockpit.local_state.history import LocalHistory
@@ -58,6 +59,10 @@ class Cluster(HeaderSource, Protocol):
     @property
     def runs(self) -> "RunShelf":
         """What logs of training runs told, of the jobs that were looked at lately."""
+
+    @property
+    def outside(self) -> "OutsideReads":
+        """Pools outside the cluster, read on demand."""
 
     @property
     def access(self) -> RightsReader | None:

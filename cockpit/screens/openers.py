@@ -113,9 +113,12 @@ async def _prune(place: "Place", _nothing: Sequence[Any]) -> None:
 
 
 async def _scale(place: "Place", pools: "Sequence[Pool]") -> None:
+    from cockpit.pools.index import pool_named
     from cockpit.screens.scale import ScaleScreen
 
     pool = pools[0]
+    if pool.why_not and await place.cockpit.cluster.outside.read(pool, is_fresh=False):
+        pool = pool_named(place.cockpit.cluster.store, pool.name)
     if pool.why_not:
         raise BadInput(f"{pool.name}: {pool.why_not}")
     place.app.push_screen(ScaleScreen(pool))

@@ -23,6 +23,6 @@ def right_of(call: "Call") -> Right:
 
 
 def rights_of(plan: "Plan") -> tuple[Right, ...]:
-    """Those that the whole plan needs, each once."""
+    """Those that the whole plan needs of the cluster, each once."""
     later = () if plan.goes_on is None else plan.goes_on.evictions
-    return tuple(dict.fromkeys(map(right_of, (*plan.calls, *later))))
+    return tuple(dict.fromkeys(right_of(call) for call in (*plan.calls, *later) if not call.via))

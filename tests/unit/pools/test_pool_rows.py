@@ -73,7 +73,7 @@ def test_nodes_without_a_pool_label() -> None:
     assert (pool.name, pool.nodes_now) == (NO_POOL, 1)
     assert "where they were created" in pool.why_not
     (pool,) = pools_of(store_of([node("a", provider_id="aws:///eu-1a/i-1")]))
-    assert "auto scaling group" in pool.why_not
+    assert pool.why_not == "machines of an auto scaling group: AWS has not been asked for it yet"
 
 
 def test_a_cluster_api_owner_in_another_cluster() -> None:

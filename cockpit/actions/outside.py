@@ -1,0 +1,37 @@
+"""Calls that do not go to the API server: what marks them, and what refused them as data."""
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from cockpit.actions.refusals import recreated
+from cockpit.errors import NoConnection, Refused
+from cockpit.model.plan import Call
+from cockpit.model.refusal import Refusal
+
+if TYPE_CHECKING:
+    from cockpit.clouds.errors import OutsideError
+
+
+def marked(call: Call, audit_id: str) -> Call:
+    """The call with the mark by which a cloud knows the same request when it comes twice."""
+    return msgspec.structs.replace(call, body={**call.body, "token": audit_id})
+
+
+def outside_trouble(call: Call, error: "OutsideError") -> Refused | NoConnection:
+    """What kept a call from being done: a refusal, or nobody knows whether it was done.
+
+    Another version is a refusal that a plan is made anew for, as that of the API server.
+    """
+    from cockpit.clouds.errors import Moved
+    from cockpit.pools.cloud_failures import cloud_failure
+
+    if error.is_lost:
+        return NoConnection(f"{call.target}: {error.who}: {error.message}")
+    if isinstance(error, Moved):
+        moved = Refusal(status=409, reason="Conflict", message=error.message)
+        return recreated(call.target) if error.is_another else Refused(error.sentence, moved)
+    if error.code == "ReadOnly":
+        return Refused(error.message)
+    told = cloud_failure(error.who, error.code, error.message)
+    return Refused(told.whole, Refusal(reason=told.kind.value, message=error.message))

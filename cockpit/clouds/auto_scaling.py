@@ -1,0 +1,183 @@
+"""Auto scaling groups of AWS, and what they say of the machines that they launch.
+
+Sources: docs.aws.amazon.com/autoscaling/ec2/APIReference API_AutoScalingGroup, API_Activity (StatusCode),
+API_SetDesiredCapacity, API_TerminateInstanceInAutoScalingGroup.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from cockpit.clean import clean
+from cockpit.clouds.answer import LAUNCH, STATUS, PoolAnswer, count_of, finding, seconds_of, version_of
+from cockpit.clouds.aws import WHO, Aws
+from cockpit.clouds.errors import OutsideError, words
+from cockpit.model.pool import Machine, MachineStage, PoolObject
+from cockpit.model.reach import Reach
+from cockpit.model.record import Condition
+
+API_VERSION = "autoscaling.amazonaws.com/v1"
+KIND = "AutoScalingGroup"
+NODE_GROUP_TAG = "eks:nodegroup-name"
+_AT_ONCE = 50  # instances that one question may name
+_ACTIVITIES = 50
+_INSTANCE = re.compile(r"\bi-[0-9a-f]{8,17}\b")
+_STAGES = {
+    "Successful": MachineStage.LAUNCHED,
+    "Failed": MachineStage.FAILED,
+    "Cancelled": MachineStage.FAILED,
+}
+
+
+def read(aws: Aws, reach: Reach, now_seconds: float) -> PoolAnswer:
+    """The groups that the machines of `reach.instances` are in, or the one named. Raises OutsideError."""
+    names = [reach.pool] if reach.pool else _groups_of(aws, reach.instances)
+    if not names:
+        raise OutsideError(WHO, "NoGroup", "these machines belong to no auto scaling group")
+    groups = list(
+        aws.pages(
+            "autoscaling", "describe_auto_scaling_groups", "AutoScalingGroups", AutoScalingGroupNames=names
+        )
+    )
+    if not groups:
+        raise OutsideError(
+            WHO, "ResourceNotFoundException", f"there is no auto scaling group {', '.join(names)}"
+        )
+    pools: list[PoolObject] = []
+    machines: list[Machine] = []
+    for group in groups:
+        found = _pool(group, reach, now_seconds)
+        failed, coming = activities_of(aws, [found.name], found)
+        pools.append(msgspec.structs.replace(found, conditions=(*found.conditions, *failed)))
+        machines += coming
+    return PoolAnswer(tuple(pools), tuple(machines))
+
+
+def _groups_of(aws: Aws, instances: Sequence[str]) -> list[str]:
+    names: dict[str, None] = {}
+    for at in range(0, len(instances), _AT_ONCE):
+        for one in aws.pages(
+            "autoscaling",
+            "describe_auto_scaling_instances",
+            "AutoScalingInstances",
+            InstanceIds=list(instances[at : at + _AT_ONCE]),
+        ):
+            names[str(one.get("AutoScalingGroupName"))] = None
+    return list(names)
+
+
+def _pool(group: Mapping[str, Any], reach: Reach, now_seconds: float) -> PoolObject:
+    name = clean(str(group.get("AutoScalingGroupName") or ""), 255)
+    sizes = tuple(count_of(group.get(key)) for key in ("DesiredCapacity", "MinSize", "MaxSize"))
+    members = [one for one in group.get("Instances") or () if isinstance(one, Mapping)]
+    tags = {str(one.get("Key")): str(one.get("Value")) for one in group.get("Tags") or ()}
+    status = clean(str(group.get("Status") or ""), 40)  # only while it is being deleted
+    suspended = [clean(str(one.get("ProcessName")), 40) for one in group.get("SuspendedProcesses") or ()]
+    conditions = [finding(STATUS, status)] if status else []
+    if "Launch" in suspended:
+        conditions.append(finding(STATUS, "LaunchSuspended", "its Launch process is suspended"))
+    own = Reach(
+        service="autoscaling",
+        pool=name,
+        region=reach.region,
+        profile=reach.profile,
+        instances=tuple(sorted(str(one.get("InstanceId")) for one in members)),
+    )
+    return PoolObject(
+        uid=clean(str(group.get("AutoScalingGroupARN") or own.path)),
+        name=name,
+        resource_version=version_of(*sizes),
+        created_seconds=seconds_of(group.get("CreatedTime")),
+        api_version=API_VERSION,
+        kind=KIND,
+        resource_path=f"autoscaling/{reach.region}",
+        replicas=sizes[0],
+        min_replicas=sizes[1],
+        max_replicas=sizes[2],
+        status_replicas=sum(one.get("LifecycleState") == "InService" for one in members),
+        labels=tuple((key, clean(tags[key])) for key in (NODE_GROUP_TAG,) if key in tags),
+        instance_type=clean(str(members[0].get("InstanceType") or "")) if members else "",
+        conditions=tuple(conditions),
+        read_seconds=now_seconds,
+        reach=own,
+    )
+
+
+# ---- machines on their way
+
+
+def activities_of(
+    aws: Aws, groups: Iterable[str], found: PoolObject
+) -> tuple[tuple[Condition, ...], tuple[Machine, ...]]:
+    """Launches that failed since the last one that came, newest first, and the machines that were launched.
+
+    Nothing where AWS does not let us look, or the group is not there: the pool itself was read.
+    """
+    activities: list[Mapping[str, Any]] = []
+    for name in groups:
+        try:
+            answer = aws.ask(
+                "autoscaling",
+                "describe_scaling_activities",
+                AutoScalingGroupName=name,
+                MaxRecords=_ACTIVITIES,
+            )
+        except OutsideError as error:
+            told = finding("Activities", error.code, error.message)
+            return (told,), ()
+        activities += [one for one in answer.get("Activities") or () if _is_launch(one)]
+    activities.sort(key=lambda one: seconds_of(one.get("StartTime")) or 0.0, reverse=True)
+    failed: list[Condition] = []
+    has_come = False
+    for one in activities:
+        stage = _STAGES.get(str(one.get("StatusCode")), MachineStage.LAUNCHING)
+        has_come = has_come or stage is MachineStage.LAUNCHED
+        if stage is MachineStage.FAILED and not has_come:
+            failed.append(_failure(one))
+    return tuple(failed), tuple(_machine(one, found) for one in activities)
+
+
+def _is_launch(activity: Mapping[str, Any]) -> bool:
+    return str(activity.get("Description") or "").startswith("Launching")
+
+
+def _failure(activity: Mapping[str, Any]) -> Condition:
+    said = words(str(activity.get("StatusMessage") or "no reason given"))
+    return finding(
+        LAUNCH, clean(str(activity.get("StatusCode")), 40), said, seconds_of(activity.get("StartTime"))
+    )
+
+
+def _machine(activity: Mapping[str, Any], found: PoolObject) -> Machine:
+    instance = _INSTANCE.search(str(activity.get("Description") or ""))
+    zone = _zone(activity)
+    stage = _STAGES.get(str(activity.get("StatusCode")), MachineStage.LAUNCHING)
+    name = clean(str(activity.get("ActivityId") or ""), 80)
+    launched = seconds_of(activity.get("EndTime")) if stage is MachineStage.LAUNCHED else None
+    return Machine(
+        uid=f"{found.uid}/{name}",
+        name=instance.group() if instance else name,
+        created_seconds=seconds_of(activity.get("StartTime")),
+        api_version=API_VERSION,
+        kind="Activity",
+        resource_path=f"autoscaling/{found.name}",
+        pool_kind=found.kind,
+        pool_key=found.key,
+        provider_id=f"aws:///{zone}/{instance.group()}" if instance and zone else "",
+        zone=zone,
+        stage=stage,
+        launching_seconds=seconds_of(activity.get("StartTime")),
+        launched_seconds=launched,
+        failure=words(str(activity.get("StatusMessage") or "")) if stage is MachineStage.FAILED else "",
+    )
+
+
+def _zone(activity: Mapping[str, Any]) -> str:
+    try:
+        details = json.loads(str(activity.get("Details") or "{}"))
+    except ValueError:
+        return ""
+    return clean(str(details.get("Availability Zone") or ""), 40) if isinstance(details, dict) else ""

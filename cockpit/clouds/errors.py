@@ -1,0 +1,44 @@
+"""What went wrong outside the cluster, as data: its code, its own words, and whether anything may have been
+done."""
+
+import re
+
+from cockpit.clean import clean
+from cockpit.errors import CockpitError
+from cockpit.local_state.redact import redact
+
+LONGEST = 400
+_KEYS = re.compile(r"\b(?:AKIA|ASIA|ya29\.)[\w.-]{8,}")
+_BLOB = re.compile(r"(?i)(encoded authorization failure message:)\s*\S+")
+
+
+class OutsideError(CockpitError):
+    """Whoever runs the machines did not do what was asked.
+
+    `code` is theirs, or one of ours: `NoBoto3`, `NoAnswer`, `NoProgram`, `NotJson`, `ExitN`. `is_lost`: no
+    answer came to a change, so nobody knows whether it was made. `who` is as sentences name them.
+    """
+
+    exit_code = 1
+
+    def __init__(self, who: str, code: str, message: str, *, is_lost: bool = False) -> None:
+        self.who = who
+        self.code = clean(code, 80)
+        self.message = words(message)
+        self.is_lost = is_lost
+        super().__init__(f"{who}: {self.message or self.code}")
+
+
+class Moved(OutsideError):
+    """The pool is no longer as it was shown, and nothing was sent. `is_another`: one of the same name."""
+
+    def __init__(self, who: str, message: str, *, is_another: bool = False) -> None:
+        self.is_another = is_another
+        super().__init__(who, "Moved", message)
+
+
+def words(text: str | bytes, limit: int = LONGEST) -> str:
+    """Words from outside as one short line, without keys and tokens."""
+    raw = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+    flat = " ".join(_BLOB.sub(r"\1 [hidden]", raw[: 8 * limit]).split())
+    return clean(_KEYS.sub("[hidden]", redact(flat)), limit)
