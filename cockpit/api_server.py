@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cockpit.errors import BadInput, NoConnection
@@ -130,9 +131,14 @@ class ApiServer:
         return await ask_surroundings(self._attachment.connected(), needs)
 
     async def ask_verdict(
-        self, subject: "Subject", view: "ClusterView", lines: "dict[LogKey, str]"
+        self,
+        subject: "Subject",
+        view: "ClusterView",
+        lines: "dict[LogKey, str]",
+        folders: tuple[Path, ...] = (),
     ) -> "ClusterView":
-        """The view with what a verdict about the subject depends on besides; `lines` keeps what logs said.
+        """The view with what a verdict about the subject depends on besides; `lines` keeps what logs said,
+        `folders` hold templates besides ours.
         Raises NoConnection."""
         from cockpit.actions.verdict_reads import with_reads
         from cockpit.kube.discovery import discover
@@ -140,7 +146,7 @@ class ApiServer:
         session, served = self._attachment.connected(), self._attachment.served
         if served is None:
             self._attachment.served = await discover(session)
-        return await with_reads(session, self._attachment.lookup, subject, view, lines)
+        return await with_reads(session, self._attachment.lookup, subject, view, lines, folders=folders)
 
     async def read_on_demand(self, rows: Iterable[tuple[Pod, ...]]) -> bool:
         """Read what rows (the members of each) rest on and nobody watches; whether anything new was learnt.

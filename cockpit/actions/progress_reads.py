@@ -2,6 +2,7 @@
 
 import asyncio
 from functools import lru_cache
+from pathlib import Path
 from typing import Final
 
 from cockpit.errors import CockpitError
@@ -21,15 +22,17 @@ TAIL_LINES: Final = 60
 LOG_BYTES: Final = 32 << 10
 
 
-async def read_progress(session: ApiSession, view: ClusterView) -> dict[str, float]:
+async def read_progress(
+    session: ApiSession, view: ClusterView, folders: tuple[Path, ...] = ()
+) -> dict[str, float]:
     """Done so far (0..1) by the key of the job; those whose logs do not tell it, or may not be read, are not
-    in it. Raises nothing."""
+    in it. `folders` hold templates besides ours, with patterns of their own. Raises nothing."""
     running = [(job, pods[0]) for job in view.jobs.jobs.values() if (pods := _telling(job, view))]
     running.sort(key=lambda pair: (-pair[0].gpus_allocated, pair[0].key))
     asked = running[:MOST_JOBS]
     if not asked:
         return {}
-    library = await asyncio.to_thread(_shipped)
+    library = await asyncio.to_thread(_library, folders)
     found = await asyncio.gather(*(_of(session, job, pod, library) for job, pod in asked))
     return {job.key: done for (job, _), done in zip(asked, found, strict=True) if done is not None}
 
@@ -51,6 +54,6 @@ async def _of(session: ApiSession, job: Job, pod: Pod, library: Library) -> floa
     return fraction_done(patterns.read_all(line.text for line in lines))
 
 
-@lru_cache(maxsize=1)
-def _shipped() -> Library:
-    return load_library()
+@lru_cache(maxsize=4)
+def _library(folders: tuple[Path, ...]) -> Library:
+    return load_library(folders)

@@ -5,6 +5,7 @@ Each list and each object is read once, and bounded; what may not be read stays 
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -53,9 +54,16 @@ _Found = TypeVar("_Found")
 
 
 async def with_reads(
-    session: ApiSession, lookup: Lookup, subject: Subject, view: ClusterView, lines: dict[LogKey, str]
+    session: ApiSession,
+    lookup: Lookup,
+    subject: Subject,
+    view: ClusterView,
+    lines: dict[LogKey, str],
+    *,
+    folders: tuple[Path, ...] = (),
 ) -> ClusterView:
-    """The view with what is read for the subject. `lines` keeps last lines of logs: none is read twice.
+    """The view with what is read for the subject. `lines` keeps last lines of logs: none is read twice;
+    `folders` hold templates besides ours.
 
     Raises NoConnection.
     """
@@ -72,7 +80,7 @@ async def with_reads(
     around = await ask_surroundings(session, needs)
     await _read_logs(session, pods, lines)
     told = {pod.uid: line for pod in pods if (line := lines.get((pod.uid, pod.restarts)))}
-    progress = await read_progress(session, known) if wanted is not None and wanted.gpus else {}
+    progress = await read_progress(session, known, folders) if wanted is not None and wanted.gpus else {}
     return msgspec.structs.replace(known, around=around, last_lines=told, progress=progress)
 
 

@@ -48,7 +48,8 @@ async def _run(
         await _discover(live.attachment)
         found = await _view(live.attachment, clock)
         subject = subject_named(*named, found, chosen.namespace)
-        view = await ApiServer(live.attachment).ask_verdict(subject, found, {})
+        folders = tuple(settings_in_force().template_folders)
+        view = await ApiServer(live.attachment).ask_verdict(subject, found, {}, folders)
         verdict = advised(explain(subject, view), view)
         if options.output == "table":
             put(lines(verdict, view))

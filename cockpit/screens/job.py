@@ -1,10 +1,11 @@
 """The page of one job: what it is, why it waits, its members by rank with their devices, its events."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from cockpit_widgets import CellGrid, KeyValues, ResourceTable
-from cockpit_widgets.types import TableSource
+from cockpit_widgets.key_values import pair_lines
+from cockpit_widgets.types import Pair, TableSource
 from textual.binding import BindingType
 from textual.widget import Widget
 from textual.widgets import Static
@@ -16,7 +17,7 @@ from cockpit.model.record import Kind
 from cockpit.screens.job_run import RunReader
 from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.rank_grid import RankPanel
-from cockpit.screens.run_panel import RunPanel
+from cockpit.screens.run_panel import MOST_SAID_SHORT, RunPanel
 from cockpit.screens.table_place import TablePlace
 from cockpit.screens.tensorboard import TensorBoardForward
 from cockpit.telemetry.focus import Focus
@@ -24,10 +25,14 @@ from cockpit.telemetry.history import Past
 from cockpit.views import events as events_view
 from cockpit.views import job_grid, run_lens, timeline
 from cockpit.views import job_page as view
+from cockpit.views.run_curves import SHORT_LINES as SHORT_CURVES
 from cockpit.views.states import why_empty
 from cockpit.views.view_state import ViewState
 
 SHORT_LINES = 30
+FACTS_RATIO = 0.45
+MEMBERS_LEAST, CHROME_LINES = 4, 3
+"""Lines of the members' table at the least; header, its title, and footer."""
 NO_EVENTS = "The server keeps no events of this job or its members."
 
 
@@ -90,6 +95,17 @@ class JobScreen(TablePlace):
 
     def on_resize(self) -> None:
         self.set_class(self.size.height < SHORT_LINES, "short")
+
+    def _room(self, members: int, said: Sequence[Pair], *, is_drawn: bool) -> None:
+        """In a low terminal few members leave lines of their table to the facts, a grid keeps its own."""
+        facts = self.query_one("#facts")
+        if not self.has_class("short") or self.is_grid:
+            facts.styles.max_height = None
+            return
+        told = len(pair_lines(said, self.size.width - 2))
+        run = SHORT_CURVES * is_drawn + min(MOST_SAID_SHORT, told)
+        left = self.size.height - max(MEMBERS_LEAST, members + 1) - run - CHROME_LINES
+        facts.styles.max_height = max(left, int(FACTS_RATIO * self.size.height))
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -213,8 +229,10 @@ class JobScreen(TablePlace):
             pairs = timeline.merged(facts, told)
         self.query_one("#facts", KeyValues).set_pairs((*pairs[:3], *self._board.pairs(), *pairs[3:]))
         run = self._run.run
-        self.query_one(RunPanel).set_run(run.curves, run_lens.facts(run.lens), self.size.height)
+        said = run_lens.facts(run.lens)
+        self.query_one(RunPanel).set_run(run.curves, said, self.size.height)
         self.set_class(run.curves.is_drawn, "curved")
+        self._room(len(members), said, is_drawn=run.curves.is_drawn)
         events = self.query_one("#events", ResourceTable)
         events.hold_top(True)
         status = cluster.store.status(Kind.EVENT)

@@ -131,6 +131,7 @@ class RunReader:
             eta=eta(training.done.points, now_seconds) if moves else None,
             curves=curves_of(training),
             lens=lens,
+            checkpoints=training.checkpoints,
         )
 
     # ---- the log

@@ -98,7 +98,10 @@ class WhyScreen(Place):
         while True:
             if self._read is None or self.app.screen is self:
                 with suppress(CockpitError):  # what was read before stays; the header tells the trouble
-                    self._read = await self.cockpit.api.ask_verdict(self._subject, self._view(), self._lines)
+                    folders = self.cockpit.template_folders
+                    self._read = await self.cockpit.api.ask_verdict(
+                        self._subject, self._view(), self._lines, folders
+                    )
                     self._revision = -1
                     self.show()
             await asyncio.sleep(READ_SECONDS)

@@ -8,7 +8,7 @@ from cockpit_widgets.types import Cell, Pair
 
 from cockpit.jobs.members import LEADERS, short_name
 from cockpit.jobs.training.hang import CardUse, NoProgress, no_progress
-from cockpit.jobs.training.run import RankTrace, TrainingRun
+from cockpit.jobs.training.run import MOST_RANKS, RankTrace, TrainingRun
 from cockpit.jobs.training.stalls import Sign, Stall
 from cockpit.jobs.training.stragglers import Straggler, odd_ones, stragglers
 from cockpit.model.gpu import Gpu
@@ -43,6 +43,8 @@ class Lens(NamedTuple):
     no_progress: NoProgress | None = None
     last_lines: tuple[tuple[tuple[int, ...], str], ...] = ()
     computes: Mapping[str, Compute] = {}
+    silent: tuple[int, ...] = ()
+    """Ranks for which the others waited until their time was over, as who says nothing tells it."""
     gauges: tuple[str, ...] = ()
     """Members whose duty or CPU is far from their peers', a phrase each."""
 
@@ -55,12 +57,43 @@ def lens_of(
     found = None
     if is_running and not run.is_ended:
         cards = [use for pod in members for use in _uses(pod, store)]
-        found = no_progress(run.moved_seconds, run.usual_interval_seconds, now_seconds, cards)
+        found = no_progress(_begun(run, members), run.usual_interval_seconds, now_seconds, cards)
     stalls = tuple(one for one in run.stalls if not _is_over(one, run.moved_seconds))
-    named = {rank for one in stalls for rank in one.ranks}
+    silent = _silent(run, stalls)
+    named = {*silent, *(rank for one in stalls for rank in one.ranks)}
     last = _last_lines(run.ranks.values(), named) if found is not None or stalls else ()
     gauges = tuple(_gauges(members, store)) if is_running else ()
-    return Lens(slow if is_running else (), stalls, found, last, _computes(run, members, slow), gauges)
+    computes = _computes(run, members, slow)
+    return Lens(slow if is_running else (), stalls, found, last, computes, silent, gauges)
+
+
+def _silent(run: TrainingRun, stalls: Sequence[Stall]) -> tuple[int, ...]:
+    """Who is missing when others ran out of time: ranks that neither did so nor wrote a line since.
+
+    A process that is stopped, or hangs in its storage, says nothing; Gloo and NCCL do not tell for whom they
+    waited. Where half of the ranks or more are silent nobody is named, but of two the other one.
+    """
+    waited = {rank for one in stalls if one.sign in _OUT_OF_TIME for rank in one.ranks}
+    times = [one.at_seconds for one in stalls if one.sign in _OUT_OF_TIME and one.at_seconds is not None]
+    size = run.size or 0
+    if not waited or not times or not 2 <= size <= MOST_RANKS:
+        return ()
+    spoke = {
+        rank
+        for rank, one in run.ranks.items()
+        if one.last_seconds is not None and one.last_seconds > min(times)
+    }
+    silent = tuple(rank for rank in range(size) if rank not in waited | spoke)
+    return silent if 2 * len(silent) < size or size == 2 == 2 * len(silent) else ()
+
+
+def _begun(run: TrainingRun, members: Sequence[Pod]) -> float | None:
+    """Since when steps are waited for: the last that was told, or a start after it (resumed, tried again)."""
+    if run.moved_seconds is None:
+        return None
+    starts = (pod.started_seconds for pod in members if pod.started_seconds is not None)
+    begins = (one.begun_seconds for one in run.ranks.values() if one.begun_seconds is not None)
+    return max((run.moved_seconds, *starts, *begins))
 
 
 def _gauges(members: Sequence[Pod], store: StoreReader) -> Iterable[str]:
@@ -173,6 +206,7 @@ def compute_cell(compute: Compute | None) -> Cell:
     return Cell(f"{text} +{compute.straggler.excess:.0%}", "warn")
 
 
+_OUT_OF_TIME = (Sign.TIMED_OUT, Sign.GLOO_TIMED_OUT, Sign.LOST_PEER)
 _SAID = {
     Sign.MISSING: "missing: the others wait in a collective",
     Sign.TIMED_OUT: "timed out in a NCCL collective",
@@ -189,7 +223,10 @@ def facts(lens: Lens) -> list[Pair]:
         ranks = sorted({rank for one in signs for rank in one.ranks})
         if signs:
             who = ranks_text(ranks) if ranks else "a rank that the log does not name"
-            pairs.append(Pair("waiting", f"{who} {_SAID[sign]}", "bad"))
+            said = f"{who} {_SAID[sign]}"
+            if lens.silent and ranks and sign in _OUT_OF_TIME:
+                said = f"{ranks_text(lens.silent)} missing, likely: silent since {said}"
+            pairs.append(Pair("waiting", said, "bad"))
     if lens.no_progress is not None:
         pairs.append(_no_progress_pair(lens.no_progress))
     if lens.slow:

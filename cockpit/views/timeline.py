@@ -12,10 +12,11 @@ from cockpit.jobs.run_log import FirstStep
 from cockpit.jobs.training.efficiency import baseline_of, compared
 from cockpit.jobs.training.eta import Eta
 from cockpit.jobs.training.record import RunRecord
+from cockpit.jobs.training.run import Checkpoints
 from cockpit.jobs.training.start import GOAL_SECONDS, PARTS, StartTime, beside, start_of
 from cockpit.model.event import Event
 from cockpit.model.gang import Workload
-from cockpit.model.job import Job
+from cockpit.model.job import Job, JobState
 from cockpit.model.pod import Pod
 from cockpit.model.pod_times import PodTimes
 from cockpit.model.record import Kind, condition
@@ -52,6 +53,7 @@ class Run(NamedTuple):
     lens: Lens = Lens()
     past_starts: tuple[float, ...] = ()
     efficiency: str = ""
+    checkpoints: Checkpoints = Checkpoints()
 
 
 def steps(
@@ -275,6 +277,7 @@ def facts(
         if run.eta is not None:
             parts.insert(1, eta_words(run.eta, now_seconds))
         pairs.append(Pair("progress", " · ".join(part for part in parts if part), "good"))
+        pairs += _checkpoint(job, run.progress, run.checkpoints)
     elif run.trouble:
         pairs.append(Pair("log", run.trouble, "dim"))
     if ends := end_words(members):
@@ -294,6 +297,23 @@ def facts(
     return pairs
 
 
+def _checkpoint(job: Job, now: Progress, told: Checkpoints) -> list[Pair]:
+    """From which step it goes on where it is stopped now, or was: nothing where the log tells of none."""
+    if told.step is None and not told.refused:
+        return []
+    words = "none whole: it begins anew" if told.step is None else f"step {told.step:,}"
+    lost = 0 if told.step is None or now.step is None else now.step - told.step
+    steps = f"{lost:,} step{'s' if lost != 1 else ''}"
+    is_lost = lost > 0 and job.state in (JobState.SUSPENDED, JobState.FAILED)
+    if is_lost:
+        words += f" counts: {steps} after it {'are' if lost != 1 else 'is'} lost"
+    elif lost > 0 and job.state not in JobState.ENDED:
+        words += f", {steps} ago"
+    if told.refused:
+        words += f" · refused {told.refused}"
+    return [Pair("checkpoint", words, "warn" if is_lost or told.refused else "")]
+
+
 def _workload(job: Job, store: StoreReader) -> Workload | None:
     found = store.get(Kind.WORKLOAD, job.workload_uid) if job.workload_uid else None
     return found if isinstance(found, Workload) else None
@@ -301,8 +321,8 @@ def _workload(job: Job, store: StoreReader) -> Workload | None:
 
 def merged(pairs: Sequence[Pair], more: Sequence[Pair]) -> tuple[Pair, ...]:
     """The page's pairs with those of the run: what it does now and how it ended stand before its nodes, its
-    way behind its times."""
-    late = [one for one in more if one.name in ("first step", "timeline", "owned by")]
+    way behind its times but for how long it took."""
+    late = [one for one in more if one.name in ("timeline", "owned by")]
     early = [one for one in more if one not in late]
     at = next((n for n, one in enumerate(pairs) if one.name in ("nodes", "placed", "time")), len(pairs))
     end = next((n + 1 for n, one in enumerate(pairs) if one.name == "time"), len(pairs))

@@ -113,6 +113,23 @@ def optimizer_of(model: torch.nn.Module, lr: float, compression: str) -> Any:
     )
 
 
+class ElasticState(hvd.elastic.TorchState):
+    """Horovod's own, but for hosts that come while ranks are being exchanged: 0.28 forgets their notice, and
+    takes two within a second for one. A job that was to grow by two workers would stay one short."""
+
+    _host_messages: Any
+
+    def on_hosts_updated(self, timestamp: float, update_res: Any) -> None:
+        """By the launcher, in whole seconds: one in the second of the last is one more."""
+        super().on_hosts_updated(max(timestamp, self._last_updated_timestamp + 1), update_res)
+
+    def on_reset(self) -> None:
+        """Ranks were exchanged. What came meanwhile is looked at again: at worst for nothing."""
+        notices = self._host_messages
+        super().on_reset()
+        self._host_messages = notices
+
+
 class Training:
     """One rank's training. What is equal on all ranks, and outlives a change of size, is in `state`."""
 
@@ -138,7 +155,7 @@ class Training:
         step, epoch, seen = self.resume()
         # Sent from rank 0 to all by its `sync`: parameters, optimizer and place. Not here: a rank that
         # joins an elastic job makes all this while the others wait for it in their `sync`.
-        self.state = hvd.elastic.TorchState(self.model, self.optimizer, step=step, epoch=epoch, seen=seen)
+        self.state = ElasticState(self.model, self.optimizer, step=step, epoch=epoch, seen=seen)
         self.writer: Any = None
         self.size = hvd.size()
         self.loss = math.nan

@@ -66,6 +66,14 @@ async def test_a_job_learns_stops_with_a_checkpoint_goes_on_and_survives_a_worke
         await trainer.delete(MPIJOBS, "learns")
         await until("nothing of it runs", lambda: not trainer.processes())
 
+        await trainer.submit(
+            "mpijob", name="fails", launcher="horovodrun", retries="0", command=PROGRAM,
+        )  # fmt: skip
+        await until("both ranks train", lambda: trainer.says("[1]<stdout>:progress ", "fails-launcher"))
+        await trainer.delete(PODS, "fails-worker-1")
+        said = await trainer.failed("fails")
+        assert "Process name: " in said and "Exit code: " in said
+
 
 async def test_an_elastic_job_grows_from_two_ranks_to_four(tmp_path: Path) -> None:
     async with training(tmp_path, HOROVOD) as trainer:
@@ -77,12 +85,13 @@ async def test_an_elastic_job_grows_from_two_ranks_to_four(tmp_path: Path) -> No
             "two ranks train", lambda: trainer.says("[1]<stdout>:progress ") and trainer.says(" size=2")
         )
         await trainer.patch(MPIJOBS, "grows", {"spec": {"mpiReplicaSpecs": {"Worker": {"replicas": 4}}}})
-        await until("it is resized", lambda: trainer.says("[0]<stdout>:resized ") and trainer.says(" size=4"))
+        await until(
+            "it is resized", lambda: trainer.says("[0]<stdout>:resized ") and trainer.says(" size=4 ")
+        )
         await until("four ranks train", lambda: trainer.says("[3]<stdout>:progress "))
         await trainer.delete(PODS, "grows-worker-3")
-        await until(
-            "it shrinks", lambda: trainer.says("[0]<stdout>:resized ") and trainer.says(" size=3 before=4")
-        )
+        await until("it shrinks", lambda: trainer.says(" size=3 before=4"))
+        await until("it grows again", lambda: trainer.says(" size=4 before=3"))
         assert not trainer.condition("grows", "Failed")
         await trainer.delete(MPIJOBS, "grows")
         await until("nothing of it runs", lambda: not trainer.processes())

@@ -37,6 +37,11 @@ def lines(intervals: int = INTERVALS) -> list[tuple[float, str]]:
     for interval in range(1, intervals + 1):
         rate = 9_950 * random.gauss(1, 0.006) * (0.4 if interval == 1 else 1.0)
         at = BEGUN + 12 + (interval - 1) * 290
+        if interval % 10 == 0:
+            step = interval * STEPS_EACH - 40
+            found.append(
+                (at - 50, f"[0]<stdout>:checkpoint step={step} file=/checkpoints/checkpoint-{step:08d}.pt")
+            )
         loss = 1.9 + 5.1 * math.exp(-interval / 14) + random.gauss(0, 0.03)
         for rank in range(RANKS):
             compute = 0.91 * random.gauss(1, 0.01) * (1.23 if rank == SLOW else 1.0)

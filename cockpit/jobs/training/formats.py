@@ -9,10 +9,12 @@ alone; the patterns of templates read the others. The formats and where they are
 - Lightning: its tqdm and rich bars (pytorch_lightning/callbacks/progress); a plain tqdm bar reads alike
 - DeepSpeed: deepspeed/utils/timer.py (`ThroughputTimer`), runtime/engine.py, runtime/pipe/engine.py
 - Megatron: megatron/training/training.py (`training_log`)
+- Hugging Face: transformers/trainer_callback.py (`PrinterCallback`), a dict a line, numbers perhaps in quotes
 """
 
 import re
 from collections.abc import Callable, Mapping
+from math import ceil
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -22,6 +24,7 @@ Told = dict[str, int | float | str | bool | None]
 _NUMBER: Final = r"[-+]?(?:[0-9]{1,18}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})(?:[eE][-+]?[0-9]{1,3})?"
 _PAIR: Final = re.compile(r'([a-z_]{1,40})=(?:"((?:[^"\\]|\\.)*)"|(\S*))')
 MOST_PAIRS: Final = 40
+MOST_EPOCHS: Final = 1e9
 EVENTS: Final = frozenset(
     ("progress", "started", "data", "resumed", "checkpoint", "refused", "resized", "stopping", "ended")
 )
@@ -128,6 +131,15 @@ def _megatron(read: dict[str, str], told: Told) -> None:
             told |= {"rate": batch / (milliseconds / 1e3), "rate_unit": "samples/s", "is_rate_of_rank": False}
 
 
+def _dict(read: dict[str, str], told: Told) -> None:
+    """Epochs count what is done: 0.48 is within the first, 3.0 the end of the third. Steps are told by the
+    bar beside it, which is of the whole run."""
+    done = number_of("rate", read.get("done"))
+    if done is not None and done < MOST_EPOCHS:
+        epoch = max(1, ceil(done))
+        told |= {"epoch": epoch, "epoch_ratio": done - (epoch - 1)}
+
+
 def _total(read: dict[str, str], told: Told) -> None:
     told |= {"rate_unit": "images/s", "is_rate_of_rank": False, "is_mean_of_run": True}
 
@@ -135,6 +147,7 @@ def _total(read: dict[str, str], told: Told) -> None:
 _FROM_ZERO: Final[Told] = {"is_epoch_from_zero": True}
 _OF_RUN: Final[Told] = {"is_step_of_run": True}
 _SAMPLES: Final[Told] = {"rate_unit": "samples/s", "is_rate_of_rank": False}
+_SAMPLES_OF_RUN: Final[Told] = {**_SAMPLES, "is_mean_of_run": True}
 _BAR: Final = (
     r"\s*[0-9]{1,3}%\|[^|]{0,300}\|\s*(?P<step>[0-9]+)/(?P<steps>[0-9]+)\s*\[[0-9:?]+<[0-9:?]+,\s*"
     rf"(?P<speed>{_NUMBER}|\?)\s*(?P<speed_unit>it/s|s/it)"
@@ -229,6 +242,22 @@ FORMATS: Final = (
             rf"iter time \(s\): (?P<seconds_per_step>{_NUMBER}) samples/sec: (?P<rate>{_NUMBER})"
         ),
         {**_OF_RUN, **_SAMPLES},
+    ),
+    Format(
+        "Hugging Face",
+        re.compile(
+            rf"\s*\{{'loss': '?(?P<loss>{_NUMBER})'?(?=[,}}])"
+            rf"(?:.{{0,400}}?'epoch': '?(?P<done>{_NUMBER})'?[,}}])?"
+        ),
+        _OF_RUN,
+        _dict,
+    ),
+    Format(
+        "Hugging Face, the end",
+        re.compile(
+            rf"\s*\{{'train_runtime': .{{0,200}}?'train_samples_per_second': '?(?P<rate>{_NUMBER})'?(?=[,}}])"
+        ),
+        {**_SAMPLES_OF_RUN},
     ),
     Format(
         "Megatron",

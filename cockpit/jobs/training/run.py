@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from cockpit.jobs.progress import LONGEST_LINE, Patterns, Progress
 from cockpit.jobs.training.curve import Curve, Place, Steady, steady
@@ -36,6 +36,15 @@ class RankTrace:
     last_seconds: float | None = None
 
 
+class Checkpoints(NamedTuple):
+    """What the log tells of checkpoints. `step` of the newest one that was written, or resumed from;
+    `refused` is a newer one that was not whole, and why."""
+
+    step: int | None = None
+    at_seconds: float | None = None
+    refused: str = ""
+
+
 class TrainingRun:
     """One run. Lines come in the order in which they were written; of several ranks they may be mixed.
 
@@ -57,6 +66,7 @@ class TrainingRun:
         self.moved_seconds: float | None = None  # when its last step was told
         self.joined_seconds: float | None = None  # when the last of its ranks said that it is there
         self.is_ended = False
+        self.checkpoints = Checkpoints()
         self._patterns = patterns
         self._leading: int | None = None
         self._own_mean: tuple[float, str, bool | None] | None = None
@@ -128,6 +138,12 @@ class TrainingRun:
         step = number_of("step", pairs.get("step"))
         if name == "resumed" and step is not None:
             self._begun_again((0, int(step)))
+        if name in ("resumed", "checkpoint") and step is not None:
+            refused = self.checkpoints.refused if name == "resumed" else ""
+            self.checkpoints = Checkpoints(int(step), at, refused)
+        if name == "refused":
+            text = f"{pairs.get('file', '').rpartition('/')[2]}: {pairs.get('why', '')}"
+            self.checkpoints = self.checkpoints._replace(refused=text[:LONGEST_LAST])
         if name == "ended":
             self.is_ended = True
             rate = number_of("rate", pairs.get("samples_per_s"))
@@ -268,8 +284,8 @@ STEPS_UNIT: Final = "steps/s"
 
 def _place(progress: Progress) -> Place:
     """Where a reading stands: steps of the whole run alone say so, else epochs and what is within them."""
-    if progress.is_step_of_run:
-        return (0, progress.step or 0)
+    if progress.is_step_of_run and progress.step is not None:
+        return (0, progress.step)
     within = progress.step
     if within is None and progress.epoch_ratio is not None:
         within = round(progress.epoch_ratio * 1_000_000)

@@ -1,6 +1,7 @@
 """What a verdict asks the server for: once, bounded, and only of what does not run."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -24,6 +25,7 @@ from cockpit.triage.engine import explain
 from cockpit.triage.verdict import Subject
 from tests.unit.views.builders import NOW, pod
 
+TEMPLATES = Path(__file__).resolve().parents[3] / "jobspecs" / "templates"
 SPACE = "/api/v1/namespaces/team-a"
 
 
@@ -144,6 +146,25 @@ async def test_logs_of_the_jobs_that_hold_most_tell_how_far_they_are(monkeypatch
     assert asked == ["a-0", "b-0", "c-0"]
     assert list(found.progress.values()) == [0.625]
     assert "a" in next(iter(found.progress))
+
+
+async def test_patterns_of_own_templates_tell_how_far_a_job_is(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    own = (TEMPLATES / "job.yaml").read_text().replace("  name: job\n", "  name: mine\n", 1)
+    head, _, _ = own.partition("\nprogress:\n")
+    pattern = r"  - {name: strides, pattern: 'stride (?P<step>[0-9]+) of (?P<steps>[0-9]+)'}"
+    (tmp_path / "mine.yaml").write_text("\n".join((head, "progress:", pattern, "")))
+
+    async def read_once(_session: Any, source: LogSource, **_more: Any) -> list[LogLine]:
+        return [LogLine(source, "stride 30 of 40")]
+
+    monkeypatch.setattr(progress_reads, "read_once", read_once)
+    view = view_of(owned_pod("a", 8))
+    session: Any = Server()
+    assert await progress_reads.read_progress(session, view) == {}
+    found = await progress_reads.read_progress(session, view, (tmp_path,))
+    assert list(found.values()) == [0.75]
 
 
 def owned_pod(job: str, gpus: int) -> Pod:

@@ -92,6 +92,19 @@ LINES = [
         },
     ),
     (
+        "{'loss': 2.3456, 'grad_norm': 1.25, 'learning_rate': 4.9e-05, 'epoch': 0.48}",
+        {"loss": 2.3456, "epoch": 1, "epoch_ratio": 0.48, "is_step_of_run": True},
+    ),
+    (
+        "{'loss': '0.5', 'epoch': '3.0'}",
+        {"loss": 0.5, "epoch": 3, "epoch_ratio": 1.0, "is_step_of_run": True},
+    ),
+    (
+        "{'train_runtime': 12.5, 'train_samples_per_second': 1784.2, 'train_steps_per_second': 13.9,"
+        " 'train_loss': 0.7, 'epoch': 3.0}",
+        {"rate": 1784.2, "rate_unit": "samples/s", "is_rate_of_rank": False, "is_mean_of_run": True},
+    ),
+    (
         "steps: 10 loss: 2.3456 iter time (s): 0.512 samples/sec: 1784.2",
         {
             "step": 10, "loss": 2.3456, "seconds_per_step": 0.512, "rate": 1784.2, "rate_unit": "samples/s",
@@ -125,6 +138,7 @@ def test_a_line_of_a_known_format(line: str, wanted: dict[str, object]) -> None:
         "Sanity Checking DataLoader 0:  45%|####▌     | 1/2 [00:32<00:39, 13.93it/s]",
         'data set=synthetic why="no file: step 7 loss=3"',
         "checkpoint step=3 file=/c/step-3.pt",
+        "{'eval_loss': 2.1, 'eval_runtime': 3.2, 'epoch': 1.0}",
         "progress step=nan steps=inf loss=nan samples_per_s=-3 rank=-1 size=1e9",
         "progress",
         "progress step=99999999999999999999999",

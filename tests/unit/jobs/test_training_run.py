@@ -82,6 +82,18 @@ def test_what_a_run_says_of_itself_counts_before_what_is_reckoned() -> None:
     assert run.is_ended
 
 
+def test_checkpoints_are_told_the_newest_that_is_whole() -> None:
+    run = run_of([(BEGUN, "[0]<stdout>:checkpoint step=100 file=/c/checkpoint-00000100.pt")])
+    assert tuple(run.checkpoints) == (100, BEGUN, "")
+    why = 'why="17 bytes without an end: it was cut while it was written or copied"'
+    run.take(as_lines([(BEGUN + 9, f"[0]<stdout>:refused file=/c/checkpoint-00000200.pt {why}")]))
+    run.take(as_lines([(BEGUN + 9, "[0]<stdout>:resumed step=100 file=/c/checkpoint-00000100.pt")]))
+    assert run.checkpoints.step == 100
+    assert run.checkpoints.refused.startswith("checkpoint-00000200.pt: 17 bytes without an end: it was cut")
+    run.take(as_lines([(BEGUN + 20, "[0]<stdout>:checkpoint step=200 file=/c/checkpoint-00000200.pt")]))
+    assert tuple(run.checkpoints) == (200, BEGUN + 20, "")
+
+
 @given(
     st.lists(st.text(max_size=80) | st.sampled_from([text for _, text in log("own", 3, restart=True).lines]))
 )

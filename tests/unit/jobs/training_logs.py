@@ -84,6 +84,10 @@ FORMATS: dict[str, Write] = {
         f"steps: {one.step} loss: {one.loss:.4f} iter time (s): {one.seconds_per_step:.4f}"
         f" samples/sec: {one.rate:.3f}"
     ),
+    "hugging-face": lambda one: (
+        f"{_bar(one)}]\n{{'loss': {one.loss:.4f}, 'grad_norm': 1.25, 'learning_rate': 4.9e-05,"
+        f" 'epoch': {one.step / one.steps:.4f}}}"
+    ),
     "megatron": lambda one: (
         f" [2024-05-05 10:00:00] iteration {one.step:8d}/{one.steps:8d} | consumed samples:"
         f" {one.step * BATCH:12d} |"
@@ -133,7 +137,7 @@ def log(
         loss = 0.1 + 2.2 * math.exp(-interval / (intervals / 4))
         one = Told(interval * 10, steps, loss, now, per_step, size)
         lines.extend((at - random.random() * per_step, text) for text in _noise(random, noise, tag, size))
-        lines.append((at, TAGS[tag](0) + write(one)))
+        lines.extend((at + n / 1e4, TAGS[tag](0) + text) for n, text in enumerate(write(one).split("\n")))
         if tag != "none" and random.random() < 0.5:
             rank = random.randrange(1, max(2, size))
             other = f"progress step={one.step} seconds_per_step=0.1 compute_s=0.05 rank={rank} size={size}"

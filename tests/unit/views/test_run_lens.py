@@ -84,6 +84,42 @@ def test_a_time_out_names_its_rank() -> None:
     assert told[1].startswith("progress stopped: no step for ")
 
 
+GLOO = (
+    "[2026-11-23 22:50:02.616039: E /tmp/horovod/common/operations.cc:697] [0]: Horovod background loop"
+    " uncaught exception: [/tmp/third_party/gloo/gloo/transport/tcp/unbound_buffer.cc:81] Timed out waiting"
+    " 30000ms for recv operation to complete"
+)
+
+
+def timed_out(*ranks: int, size: int = 4) -> list[tuple[float, str]]:
+    """A run in which these ranks waited in Gloo for 30 s, then said so."""
+    return [*steps(ranks=size), *((BEGUN + 331 + rank / 100, f"[{rank}]<stderr>:{GLOO}") for rank in ranks)]
+
+
+def test_the_rank_that_says_nothing_while_the_others_run_out_of_time_is_named() -> None:
+    told = said(run_of(timed_out(0, 2, 3)), BEGUN + 340)
+    assert told[0] == "waiting: rank 1 missing, likely: silent since ranks 0, 2-3 timed out in Gloo"
+    assert told[1].startswith("last line: rank 1: progress step=300")
+    (line, *_) = said(run_of(timed_out(0, size=2)), BEGUN + 340)
+    assert line == "waiting: rank 1 missing, likely: silent since rank 0 timed out in Gloo"
+
+
+def test_nobody_is_named_missing_who_speaks_or_where_half_of_the_ranks_are_silent() -> None:
+    alive = (BEGUN + 332, "[1]<stdout>:stopping signal=SIGTERM rank=1")
+    for lines in ([*timed_out(0, 2, 3), alive], timed_out(0, 1), timed_out(0, 1, 2, 3)):
+        assert "missing" not in said(run_of(lines), BEGUN + 340)[0]
+
+
+def test_a_start_after_the_last_step_is_waited_for_as_a_step_is() -> None:
+    run = run_of([*steps(), (BEGUN + 900, "[0]<stdout>:started rank=0 size=4")])
+    assert said(run, BEGUN + 930) == []
+    (line, *_) = said(run, BEGUN + 970)
+    assert line == "progress stopped: no step for 1m10s, usually every 10s"
+    made = pod("w-0", gpus=2, role="worker", rank=0, started_seconds=BEGUN + 900)
+    lens = run_lens.lens_of(run_of(steps()), (made,), store(), BEGUN + 930, is_running=True)
+    assert run_lens.facts(lens) == []
+
+
 BUSY_AND_COLD = CardUse(1.0, 0.22)
 
 

@@ -3,16 +3,18 @@
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
-from cockpit_widgets.types import Pair
+from cockpit_widgets.types import Pair, Tone
 
 from cockpit.jobs.progress import Patterns, Progress
 from cockpit.jobs.run_log import FirstStep, first_step, last_error, patterns_for
 from cockpit.jobs.template import ProgressPattern, load_library
+from cockpit.jobs.training.run import Checkpoints
 from cockpit.model.batch import Batch
 from cockpit.model.event import Event
 from cockpit.model.gang import Workload
-from cockpit.model.job import Job, JobObject, OwnerObject
+from cockpit.model.job import Job, JobObject, JobState, OwnerObject
 from cockpit.model.log import LogLine, LogSource
 from cockpit.model.pod import Pod
 from cockpit.model.pod_times import PodTimes
@@ -184,6 +186,36 @@ def test_the_pairs_of_a_page() -> None:
     assert facts(JOB, (), Store(), Run(trouble="No log of a/b: waiting")) == [
         Pair("log", "No log of a/b: waiting", "dim")
     ]
+
+
+@pytest.mark.parametrize(
+    ("state", "told", "value", "tone"),
+    [
+        (JobState.RUNNING, Checkpoints(70, T0), "step 70, 5 steps ago", ""),
+        (JobState.RUNNING, Checkpoints(75, T0), "step 75", ""),
+        (JobState.SUSPENDED, Checkpoints(75, T0), "step 75", ""),
+        (JobState.SUSPENDED, Checkpoints(70, T0), "step 70 counts: 5 steps after it are lost", "warn"),
+        (JobState.FAILED, Checkpoints(74, T0), "step 74 counts: 1 step after it is lost", "warn"),
+        (JobState.SUCCEEDED, Checkpoints(70, T0), "step 70", ""),
+        (
+            JobState.RUNNING,
+            Checkpoints(75, T0, "checkpoint-80.pt: it was cut"),
+            "step 75 · refused checkpoint-80.pt: it was cut",
+            "warn",
+        ),
+        (
+            JobState.RUNNING,
+            Checkpoints(None, None, "a.pt: cut"),
+            "none whole: it begins anew · refused a.pt: cut",
+            "warn",
+        ),
+    ],
+)
+def test_which_checkpoint_counts(state: str, told: Checkpoints, value: str, tone: Tone) -> None:
+    job = msgspec.structs.replace(JOB, state=state)
+    pairs = facts(job, (), Store(), Run(Progress(step=75), checkpoints=told))
+    assert pairs[1] == Pair("checkpoint", value, tone)
+    assert [one.name for one in facts(job, (), Store(), Run(Progress(step=75)))] == ["progress"]
 
 
 # ---- what the logs tell

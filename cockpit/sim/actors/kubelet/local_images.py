@@ -77,6 +77,7 @@ class LocalImages:
                 name,
                 python=f"exec {quote(sys.executable)} -I -S",
                 horovodrun=_program("horovodrun.py"),
+                tensorboard=_program("tensorboard.py"),
             )
             paths = {f"/app/{one}.py": train for one in ("train", "benchmark", "language_model")}
             return LocalImage({**paths, **_ssh(scripts)}, (scripts,), _VARIABLES)
@@ -87,22 +88,26 @@ class LocalImages:
             return LocalImage(missing=f"{HOROVOD}: {training_env.missing(self._variables)}")
         # Of this machine's interfaces all pods have one, and whatever else it has would be probed by name.
         horovodrun = f"exec {quote(os.fspath(programs / 'horovodrun'))} --network-interfaces lo"
-        scripts = self._scripts(name, horovodrun=horovodrun)
+        # As in a pod of its own: who says 0.0.0.0 means the pod's address. The last --host counts.
+        board = f'exec {quote(os.fspath(programs / "tensorboard"))} "$@" --host "$COCKPIT_ADDRESS"'
+        scripts = self._scripts(name, horovodrun=horovodrun, tensorboard=board)
         return LocalImage({"/app": training_code(), **_ssh(scripts)}, (scripts, programs), _VARIABLES)
 
     def _scripts(self, image: str, **commands: str) -> Path:
-        """A folder of small scripts, each a command that gets their arguments."""
+        """A folder of small scripts, each a command that gets their arguments, behind it or where it says."""
         folder = self._folder / image.removeprefix(PREFIX)
         if not folder.is_dir():
             folder.mkdir(parents=True, mode=0o700)
             both = {"ssh": _program("ssh.py", "ssh"), "sshd": _program("ssh.py", "sshd")}
             for name, command in {**both, **commands}.items():
                 script = folder / name
-                script.write_text(f'#!/bin/sh\n{command} "$@"\n')
+                whole = command if _ARGUMENTS in command else f"{command} {_ARGUMENTS}"
+                script.write_text(f"#!/bin/sh\n{whole}\n")
                 script.chmod(0o700)
         return folder
 
 
+_ARGUMENTS = '"$@"'
 _VARIABLES = {"OMP_NUM_THREADS": "1"}
 """Else each rank takes every core of this machine for itself."""
 

@@ -316,7 +316,11 @@ class ProcessRuntime:
             raise StartFailed(image.missing)
         self._refuse_taken_ports(start)
         folder = PodFolder(self._base, start.pod)
-        own = {"COCKPIT_HOSTS": os.fspath(self._hosts.folder), "COCKPIT_HOST": self._hosts.add(start.pod)}
+        own = {
+            "COCKPIT_HOSTS": os.fspath(self._hosts.folder),
+            "COCKPIT_HOST": self._hosts.add(start.pod),
+            "COCKPIT_ADDRESS": start.pod_address,
+        }
         room = ContainerRoot(start, folder, self._path, image, own)
         logs = room.root.parent
         for old in logs.glob(f"{start.attempt - 2}.log*"):

@@ -16,15 +16,18 @@ from cockpit.sim.port import PortError, Tree
 from cockpit.sim.scenarios.loading import find, load
 from cockpit.sim.serve import Options, running
 
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 240.0
+"""For a machine that does much else: only a failure waits so long."""
 TEAM = "vision"
 FORM = {
     "name": "cifar",
     "namespace": TEAM,
     "image": HOROVOD,
     "launcher": "horovodrun",
-    "command": "python /app/train.py --checkpoints /checkpoints/cifar",
+    "command": "python /app/train.py --checkpoints /checkpoints/cifar"
+    " --tensorboard /checkpoints/cifar/events",
     "checkpoint": "checkpoints:/checkpoints",
+    "tensorboard": "/checkpoints/cifar/events",
 }
 """What is filled in at the template `mpijob` for the scenario's job."""
 
