@@ -109,7 +109,10 @@ def test_only_training_may_run_commands_of_this_machine(tmp_path: Path) -> None:
         load(mine)
     said = caught.value.sentence
     assert said.startswith(f"{mine}, line ") and said.count("\n") == 0
-    assert "Launcher.template.spec.containers[0].image: 'local/horovod' runs commands on this machine" in said
+    assert (
+        "Launcher.template.spec.initContainers[0].image: 'local/horovod' runs commands on this machine"
+        in said
+    )
     assert said.endswith("give --allow-local if you trust the file.")
     assert load(mine, allow_local=True) == load(find("training"))
 

@@ -29,7 +29,7 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--logdir", type=Path, required=True)
     given = parser.parse_known_args(words)[0]
 
-    class Handler(BaseHTTPRequestHandler):
+    class StandInBoard(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             body = page(given.logdir)
             self.send_response(200)
@@ -41,7 +41,7 @@ def main(words: Sequence[str]) -> int:
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as in http.server
             """Requests are no lines of the log."""
 
-    server = HTTPServer((os.environ.get("COCKPIT_ADDRESS") or "127.0.0.1", given.port), Handler)
+    server = HTTPServer((os.environ.get("COCKPIT_ADDRESS") or "127.0.0.1", given.port), StandInBoard)
     sys.stdout.write(f"stand-in for TensorBoard at port {given.port}: it draws nothing\n")
     sys.stdout.flush()
     server.serve_forever()
