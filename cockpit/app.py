@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from cockpit.local_state.history import LocalHistory
     from cockpit.model.job import Job
     from cockpit.model.plan import Hold
+    from cockpit.pools.forecast import Known
     from cockpit.model.store_reader import StoreReader
     from cockpit.triage.finding import Attention
 
@@ -422,11 +423,22 @@ class CockpitApp(SteadyApp):
                 attachment.session.server_version,
                 at_seconds,
                 PoolTerms(
-                    self._lease_namespace(attachment.context), cluster_seconds, outside=attachment.outside
+                    self._lease_namespace(attachment.context),
+                    cluster_seconds,
+                    outside=attachment.outside,
+                    known=self.known_of_pools,
                 ),
             )
 
         return fresh
+
+    def known_of_pools(self) -> "Known":
+        from cockpit.pools.forecast import Known
+
+        history = self.run_history()
+        has_any = history is not None and history.path.exists()
+        growths = history.growths() if history is not None and has_any else ()
+        return Known(self.options.settings.prices, growths)
 
     def follow_change(self, hold: "Hold") -> None:
         work: WorkType[None] = partial(self._follow_change, hold)

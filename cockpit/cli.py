@@ -217,7 +217,7 @@ def _on_things(parser: Any, verb: Verb) -> None:
         parser.add_argument(
             "--filter", default="", metavar="TEXT", help="filter, as typed after / on the jobs screen"
         )
-    for one in verb.flags:
+    for one in (*verb.flags, *verb.beside):
         more: dict[str, Any] = {"action": "store_true"} if one.is_switch else {
             "metavar": one.metavar, "type": one.read, "required": one.is_required, "default": ""
         }  # fmt: skip

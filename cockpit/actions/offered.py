@@ -24,6 +24,7 @@ class OfferedIntent(NamedTuple):
 def intended(offer: Change, planning: Planning) -> OfferedIntent:
     """The verb of the offer, as its command says it. Raises BadInput where a thing is gone meanwhile."""
     verb = verb_of(offer.verb)
+    offer = offer.steps[0] if offer.steps else offer  # the others are offered again once that is done
     kind = KINDS[verb.kind]
     names, given = _words(offer, verb)
     if kind.named is None:

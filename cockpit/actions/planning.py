@@ -1,6 +1,6 @@
 """What a plan is made on: the tables, the connection for what they do not hold, and the moment."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +20,7 @@ from cockpit.model.pool import Pool
 from cockpit.model.record import Kind
 from cockpit.model.session import Session
 from cockpit.model.store_reader import StoreReader
+from cockpit.pools.forecast import Known
 
 
 class OutsidePools(Protocol):
@@ -33,12 +34,14 @@ class OutsidePools(Protocol):
 @dataclass(frozen=True, slots=True)
 class PoolTerms:
     """What plans about pools need besides: where Leases are, who takes them (user@host, "" for whoever sits
-    here), the cluster's time when the person asked, and who reads pools outside the cluster."""
+    here), the cluster's time when the person asked, who reads pools outside the cluster, what machines cost
+    and how long they took."""
 
     lease_namespace: str = "default"
     at_seconds: float = 0.0
     holder: str = ""
     outside: OutsidePools | None = None
+    known: Callable[[], Known] = Known
 
 
 class Make(Protocol):

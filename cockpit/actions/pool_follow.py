@@ -5,6 +5,7 @@ changes meanwhile ends it, and is told with who wrote it, for that is not seen a
 """
 
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from enum import Enum
 from typing import Any, Final, NamedTuple
 
@@ -16,10 +17,13 @@ from cockpit.clock import Clock
 from cockpit.errors import BadInput, CockpitError
 from cockpit.kube.decode.times import from_text
 from cockpit.model.plan import Call, Hold, Plan
-from cockpit.model.pool import Pool, PoolObject
+from cockpit.model.pool import PoolObject
 from cockpit.model.session import Reader, Session
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools.index import pool_named, pool_object
+from cockpit.pools.owner import PoolFailure
+from cockpit.pools.plan import nodes_named
+from cockpit.pools.registry import holder
 
 LOOK_SECONDS: Final = 2.0
 LONGEST_SECONDS: Final = 3_600.0
@@ -36,15 +40,18 @@ class End(Enum):
     REACHED = "reached"
     SET_BACK = "set back"  # somebody else wrote another size
     GONE = "gone"  # the pool is not there any more
+    FAILED = "failed"  # its owner says why machines do not come
     TIMED_OUT = "timed out"
 
 
 class Standing(NamedTuple):
-    """Where a change stands: the size that the owner has by now, and the nodes that are there and whole."""
+    """Where a change stands: the size that the owner has by now, the nodes that are there and whole, and why
+    no more come."""
 
     end: End
     target: int | None = None
     whole: int = 0
+    failure: PoolFailure | None = None
 
 
 def standing(store: StoreReader, hold: Hold, *, was_told: bool) -> Standing:
@@ -60,8 +67,21 @@ def standing(store: StoreReader, hold: Hold, *, was_told: bool) -> Standing:
     return Standing(End.REACHED if is_reached else End.GOING, pool.target, whole)
 
 
+def failure_since(
+    store: StoreReader, hold: Hold, since_seconds: float, now_seconds: float
+) -> PoolFailure | None:
+    """The newest word of the pool's owner on why machines do not come, none from before the change."""
+    try:
+        pool = pool_named(store, hold.pool)
+    except BadInput:
+        return None
+    found, nodes = pool_object(store, pool), nodes_named(store, pool)
+    told = holder(found, nodes).failures(found, nodes, store, now_seconds)
+    return next((one for one in told if (one.since_seconds or 0.0) >= since_seconds), None)
+
+
 class Follower:
-    """One change in flight. `sleep` waits so many seconds."""
+    """One change in flight. `sleep` waits so many seconds; `stops_at_failure` ends at the first one."""
 
     def __init__(
         self,
@@ -72,6 +92,7 @@ class Follower:
         audit: Callable[[], AuditLog],
         clock: Clock,
         sleep: Callable[[float], Awaitable[None]],
+        stops_at_failure: bool = False,
     ) -> None:
         self._hold = hold
         self._store = store
@@ -79,6 +100,8 @@ class Follower:
         self._audit = audit
         self._clock = clock
         self._sleep = sleep
+        self._stops_at_failure = stops_at_failure
+        self._begun_seconds = clock.cluster_now()
         self._was_told = False
         self._renewed = clock.monotonic()
         self._is_ours = bool(hold.path)
@@ -109,6 +132,11 @@ class Follower:
         if not self._was_told and found.target == self._hold.to:
             self._was_told = True
             found = standing(self._store(), self._hold, was_told=True)
+        if self._stops_at_failure and found.end is End.GOING:
+            now_seconds = self._clock.cluster_now()
+            failure = failure_since(self._store(), self._hold, self._begun_seconds, now_seconds)
+            if failure is not None:
+                return found._replace(end=End.FAILED, failure=failure)
         return found
 
     async def _send(self, make: Callable[[Hold, float], Call]) -> None:
@@ -128,22 +156,21 @@ async def bad_end(found: Standing, hold: Hold, session: Reader, store: StoreRead
     """Why it did not come to what was asked for, "" where it did or goes on. Raises NoConnection."""
     if found.end is End.SET_BACK:
         return await set_back_words(session, store, hold, found)
+    if found.failure is not None:
+        return f"{found.failure.sentence}: {found.failure.remedy}"
     return f"pool {hold.pool} is gone" if found.end is End.GONE else ""
 
 
 async def set_back_words(session: Reader, store: StoreReader, hold: Hold, found: Standing) -> str:
     """`NodePool h100 was set back from 4 to 2 by its controller`: who else writes the size of the pool."""
-    by = "somebody else"
-    try:
-        pool: Pool = pool_named(store, hold.pool)
-        owner = pool_object(store, pool)
-        what = f"{owner.kind} {owner.key}" if owner is not None else f"pool {hold.pool}"
+    what, by = f"pool {hold.pool}", ""
+    with suppress(CockpitError):  # where it may not be read nobody is named
+        owner = pool_object(store, pool_named(store, hold.pool))
         if owner is not None:
-            by = await _last_writer(session, owner) or by
-    except CockpitError:
-        what = f"pool {hold.pool}"
+            what = f"{owner.kind} {owner.key}"
+            by = await _last_writer(session, owner)
     return (
-        f"{what} was set from {hold.to} to {found.target} by {by}:"
+        f"{what} was set from {hold.to} to {found.target} by {by or 'somebody else'}:"
         " two decide this size; agree on one, then scale again"
     )
 

@@ -19,6 +19,7 @@ from cockpit.model.pool import Pool, PoolObject
 from cockpit.model.record import Kind
 from cockpit.model.session import Reader
 from cockpit.model.store_reader import StoreReader
+from cockpit.pools.forecast import cost_line, forecast, time_line
 from cockpit.pools.index import gpus_per_node, pool_named, pool_object
 from cockpit.pools.plan import plan_scale
 from cockpit.triage.starters import Starters, nodes_to_come, spaces_with_claims, starters
@@ -48,7 +49,7 @@ async def scale_as_now(planning: Planning, name: str, replicas: int) -> Plan:
         pool = pool_named(store, name)
     owner = pool_object(store, pool)
     if planning.reads and owner is not None and owner.reach is None:
-        store = store.with_record(Kind.POOL, await _owner_as_read(planning.session, owner))
+        store = store.with_record(Kind.POOL, await owner_as_read(planning.session, owner))
         pool = pool_named(store, name)
     plan = plan_pool_scale(pool, replicas, store, context=planning.context)
     plan = msgspec.structs.replace(plan, expects=await _expected(planning, pool, replicas))
@@ -69,7 +70,8 @@ async def _held(planning: Planning, pool: Pool, replicas: int, plan: Plan) -> Pl
     return msgspec.structs.replace(plan, calls=calls, hold=taking.hold, warnings=warnings)
 
 
-async def _owner_as_read(session: Reader, owner: PoolObject) -> PoolObject:
+async def owner_as_read(session: Reader, owner: PoolObject) -> PoolObject:
+    """The pool's owner as the server has it now. Raises Refused where it is gone or another one."""
     from cockpit.kube.decode.decoders import pool_decoder
 
     target = f"{owner.kind.lower()} {owner.key}"
@@ -82,16 +84,29 @@ async def _owner_as_read(session: Reader, owner: PoolObject) -> PoolObject:
 
 
 async def _expected(planning: Planning, pool: Pool, replicas: int) -> tuple[str, ...]:
-    """What a growth is good for: who would start."""
-    store, more = planning.store, replicas - (pool.target if pool.target is not None else pool.nodes_now)
-    if more <= 0:
-        return ()
-    jobs = tuple(planning.jobs.values())
+    more = replicas - (pool.target if pool.target is not None else pool.nodes_now)
+    return await expected_of_growth(planning, pool, more) if more > 0 else ()
+
+
+async def expected_of_growth(planning: Planning, pool: Pool, more: int) -> tuple[str, ...]:
+    """What so many more nodes are good for: who would start, what they cost, how long they usually take."""
+    store, jobs = planning.store, tuple(planning.jobs.values())
     around: dict[str, Surroundings] = {}
     for space in spaces_with_claims(store, jobs)[:_MOST_SPACES]:
         around[space] = await ask_surroundings(planning.session, Needs(claims_in=space))
     nodes = nodes_to_come(store, pool, pool_object(store, pool), more, gpus_per_node(pool, store))
-    return tuple(starter_lines(starters(store, jobs, nodes, around), is_known=bool(nodes)))
+    return (
+        *starter_lines(starters(store, jobs, nodes, around), is_known=bool(nodes)),
+        *forecast_lines(planning, pool, more),
+    )
+
+
+def forecast_lines(planning: Planning, pool: Pool, more: int) -> Iterator[str]:
+    """What so many more nodes cost, and how long they usually take."""
+    known = planning.pools.known()
+    found = forecast(pool, more, known, has_gpus=bool(gpus_per_node(pool, planning.store)))
+    yield cost_line(pool, more, found, known)
+    yield time_line(pool, found)
 
 
 def starter_lines(found: Starters, *, is_known: bool) -> Iterator[str]:

@@ -49,6 +49,11 @@ def scale_line(pool: Pool, replicas: int, context: str = "") -> str:
     return _line(["cockpit", "pool", "scale", pool.name, "--to", str(replicas)], context)
 
 
+def limit_line(pool: Pool, maximum: int, context: str = "") -> str:
+    """`cockpit pool limit h100 --max 42 --write`."""
+    return _line(["cockpit", "pool", "limit", pool.name, "--max", str(maximum)], context)
+
+
 def words_line(words: Iterable[str], context: str = "") -> str:
     """These words, with the context and `--write`."""
     return _line(words, context)

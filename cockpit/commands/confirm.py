@@ -16,7 +16,7 @@ from cockpit.clock import Clock
 from cockpit.commands.output import note, put
 from cockpit.errors import BadInput, NoConnection, Refused, Unchanged
 from cockpit.local_state.audit import Audit
-from cockpit.model.plan import DrainOrder, Outcome, Plan
+from cockpit.model.plan import DrainOrder, Hold, Outcome, Plan
 from cockpit.model.session import Session
 
 CODES = {"done": 0, "unchanged": 0, "refused": 1, "failed": 2, "untried": 2}
@@ -100,12 +100,14 @@ async def confirm_and_carry(
     *,
     context: str,
     goes_on: Callable[[Sequence[DrainOrder]], Awaitable[int]] | None = None,
+    then: Callable[[Hold], Awaitable[int]] | None = None,
 ) -> int:
     """Plan, rehearse on the server, show, ask, make anew, carry out; the answer is the exit code.
 
     With `--dry-run` it ends after the rehearsal. Where it would do something else after "yes", nothing is
-    done: it is shown and asked for again. What is not over with it is handed to `goes_on`. Raises Refused
-    when the server would refuse, and with `--yes` when it would do something else.
+    done: it is shown and asked for again. What is not over with it is handed to `goes_on`, a hold to `then`,
+    which follow it and say with which code that ended. Raises Refused when the server would refuse, and with
+    `--yes` when it would do something else.
     """
 
     def tell_one(result: Result) -> None:
@@ -120,7 +122,9 @@ async def confirm_and_carry(
     if done is not None and done.goes_on and goes_on is not None:
         put([done.outcome.sentence])
         return await goes_on(done.goes_on)
-    return _code(prompt, None if done is None else done.outcome)
+    code = _code(prompt, None if done is None else done.outcome)
+    hold = None if done is None else done.hold
+    return code if then is None or hold is None else await then(hold)
 
 
 async def confirm_plan(plan: Plan, options: argparse.Namespace, session: Session, clock: Clock) -> int:

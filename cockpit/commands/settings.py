@@ -3,12 +3,16 @@
 import argparse
 import os
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from cockpit.attach import AttachOptions
 from cockpit.errors import BadInput, NoConnection
 from cockpit.local_state.config import Settings, is_namespace, load_settings
-from cockpit.local_state.paths import config_folder
+from cockpit.local_state.paths import config_folder, state_folder
 from cockpit.model.metrics_server import NO_METRICS_SERVER, MetricsServer, in_force
+
+if TYPE_CHECKING:
+    from cockpit.pools.forecast import Known
 
 
 def settings_in_force() -> Settings:
@@ -41,6 +45,15 @@ def attach_options(options: argparse.Namespace, settings: Settings, namespace: s
         prometheus=prometheus,
         outside=own.outside,
     )
+
+
+def known_of_pools(settings: Settings, context: str, server: str) -> "Known":
+    """What machines cost, and how long pools took that sessions on this host saw grow."""
+    from cockpit.local_state.history import LocalHistory, history_path
+    from cockpit.pools.forecast import Known
+
+    path = history_path(state_folder(os.environ), context, server)
+    return Known(settings.prices, LocalHistory(path).growths() if path.exists() else ())
 
 
 def _by_options(options: argparse.Namespace) -> MetricsServer:

@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from cockpit.actions.conduct import Intent, picking_line
@@ -17,7 +18,7 @@ from cockpit.commands.confirm import confirm_and_carry, refuse_without_right
 from cockpit.commands.job import served_lookup
 from cockpit.commands.live import Live, attached
 from cockpit.commands.output import note, put
-from cockpit.commands.settings import attach_options, settings_in_force
+from cockpit.commands.settings import attach_options, known_of_pools, settings_in_force
 from cockpit.errors import BadInput, NoConnection
 from cockpit.model.job import Job
 from cockpit.model.plan import DrainOrder
@@ -73,6 +74,11 @@ async def _run(
 
             return await follow(orders, live, clock)
 
+        then = None
+        if getattr(options, "verb_wait", False):
+            from cockpit.commands.pool_wait import LONGEST_SECONDS, until_there
+
+            then = partial(until_there, live, clock, options.verb_deadline or LONGEST_SECONDS)
         return await confirm_and_carry(
             Intent(verb, things, told, shell),
             fresh,
@@ -80,6 +86,7 @@ async def _run(
             clock,
             context=planning.context,
             goes_on=goes_on,
+            then=then,
         )
 
 
@@ -96,6 +103,7 @@ async def planner(live: Live, clock: Clock) -> FreshPlanning:
         settings.of_context(session.context).lease_namespace or NAMESPACE,
         clock.cluster_now(),
         outside=live.attachment.outside,
+        known=partial(known_of_pools, settings, session.context, session.server),
     )
 
     def fresh(*, reads: bool = False) -> Planning:

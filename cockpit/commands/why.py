@@ -15,12 +15,13 @@ from cockpit.clock import Clock, SystemClock
 from cockpit.commands.get import NEEDS
 from cockpit.commands.live import attached
 from cockpit.commands.output import note, plain, put, tree_text
-from cockpit.commands.settings import attach_options, settings_in_force
+from cockpit.commands.settings import attach_options, known_of_pools, settings_in_force
 from cockpit.errors import Refused
 from cockpit.local_state.history import LocalHistory, history_path
 from cockpit.local_state.paths import state_folder
 from cockpit.model.record import Kind
 from cockpit.model.remembered import PastRun
+from cockpit.pools.forecast import Known
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.engine import advised, explain
 from cockpit.triage.verdict import Change, Subject, Verdict
@@ -75,7 +76,14 @@ async def _discover(attachment: Attachment) -> None:
 async def _view(attachment: Attachment, clock: Clock) -> ClusterView:
     now_seconds = clock.cluster_now()
     past = await _past(attachment, now_seconds)
-    return ClusterView(store=attachment.store, jobs=attachment.jobs, now_seconds=now_seconds, past=past)
+    known = (
+        Known()
+        if (session := attachment.session) is None
+        else known_of_pools(settings_in_force(), session.context, session.server)
+    )
+    return ClusterView(
+        store=attachment.store, jobs=attachment.jobs, now_seconds=now_seconds, past=past, known=known
+    )
 
 
 async def _past(attachment: Attachment, now_seconds: float) -> tuple[PastRun, ...]:

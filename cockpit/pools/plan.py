@@ -23,6 +23,7 @@ def plan_scale(pool: Pool, owner: PoolObject | None, replicas: int, store: Store
             f"pool {pool.name} cannot be resized from here: its owner has not been read yet; try again"
         )
     _refuse(pool, owner.replicas, replicas)
+    _refuse_below_busy(pool, replicas, store)
     now = owner.replicas
     word = "Grow" if replicas > now else "Shrink"
     lines, warnings = (
@@ -58,6 +59,22 @@ def _refuse(pool: Pool, now: int, replicas: int) -> None:
         raise Unchanged(f"pool {pool.name} is already set to {replicas}; nothing was changed")
 
 
+def _refuse_below_busy(pool: Pool, replicas: int, store: StoreReader) -> None:
+    """Nodes that run GPU work are not taken away by a size."""
+    busy = sum(bool(gpus_allocated(store, name)) for name in pool.node_names)
+    if replicas < busy:
+        raise BadInput(
+            f"pool {pool.name}: {replicas} is below the {busy} of its nodes that run GPU work:"
+            " drain them or end that work first"
+        )
+
+
+def nodes_named(store: StoreReader, pool: Pool) -> list[Node]:
+    """The nodes of the pool."""
+    names = frozenset(pool.node_names)
+    return [one for one in nodes_of(store) if one.name in names]
+
+
 def _bounds(pool: Pool) -> str:
     if pool.minimum is None and pool.maximum is None:
         return ""
@@ -83,7 +100,7 @@ def _shrink(
     pool: Pool, now: int, replicas: int, store: StoreReader
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     less = now - replicas
-    nodes = [one for one in nodes_of(store) if one.name in pool.node_names]
+    nodes = nodes_named(store, pool)
     allocated = {one.name: gpus_allocated(store, one.name) for one in nodes}
     # A pool below its target loses first what never came.
     going = max(0, len(nodes) - replicas)

@@ -21,6 +21,7 @@ from cockpit.model.price import Prices
 from cockpit.model.remembered import Growth, LoadSample, PastRun, PoolSample
 from cockpit.model.right import RightsReader
 from cockpit.model.trend_reader import TrendReader
+from cockpit.pools.forecast import Known
 from cockpit.telemetry.focus import Focus
 from cockpit.triage.finding import Attention
 from cockpit.triage.since_left import Happened
@@ -146,6 +147,9 @@ class Changes(Protocol):
 
     def audit(self) -> "AuditLog":
         """Where what is done is noted. Raises BadInput where nothing is kept on this host."""
+
+    def known_of_pools(self) -> Known:
+        """What machines cost, and how long pools took to grow."""
 
     def follow_change(self, hold: "Hold") -> None:
         """Keep the hold on a pool until its change is over, and tell who undid it."""

@@ -124,6 +124,20 @@ async def _scale(place: "Place", pools: "Sequence[Pool]") -> None:
     place.app.push_screen(ScaleScreen(pool))
 
 
+async def _limit(place: "Place", pools: "Sequence[Pool]") -> None:
+    from cockpit.pools import registry
+    from cockpit.pools.index import pool_object
+    from cockpit.pools.plan import nodes_named
+    from cockpit.screens.scale import LimitScreen
+
+    pool, store = pools[0], place.cockpit.cluster.store
+    owner = pool_object(store, pool)
+    may = registry.ownership(owner, nodes_named(store, pool), store).may_limit
+    if may.may is not True:
+        raise BadInput(f"{pool.name}: {may.why_not}")
+    place.app.push_screen(LimitScreen(pool))
+
+
 async def _stop_queue(place: "Place", queues: "Sequence[LocalQueue | ClusterQueue]") -> None:
     from cockpit.actions.queue import behind
 
@@ -218,6 +232,7 @@ OPENERS: Final[dict[str, Opener]] = {
     "prioritise": _prioritise,
     "prune": _prune,
     "scale": _scale,
+    "limit": _limit,
     "stop queue": _stop_queue,
     "drain": _drain,
     "shell": _shell,

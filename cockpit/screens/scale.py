@@ -1,8 +1,8 @@
-"""`S`: how many machines the pool shall have, with what that means, before it is asked for."""
+"""`S` and `M`: how many machines the pool shall have, or may have, with what that means."""
 
 from cockpit_widgets.types import FieldSpec
 
-from cockpit.actions.verbs.pool import SCALE, NodesOptions
+from cockpit.actions.verbs.pool import LIMIT, SCALE, LimitOptions, NodesOptions
 from cockpit.model.plan import Plan
 from cockpit.model.pool import Pool
 from cockpit.screens.one_number import OneNumberScreen
@@ -38,3 +38,34 @@ class ScaleScreen(OneNumberScreen):
     def carry(self) -> None:
         options = NodesOptions(self._text)
         act(self.app, SCALE, (self._pool,), options, say=self.say_problem, then=self._done)
+
+
+class LimitScreen(OneNumberScreen):
+    """The number of machines that a pool may have at most."""
+
+    def __init__(self, pool: Pool) -> None:
+        super().__init__("" if pool.maximum is None else str(pool.maximum))
+        self._pool = pool
+
+    @property
+    def heading(self) -> str:
+        return f"limit pool {self._pool.name}"
+
+    def field(self) -> FieldSpec:
+        pool = self._pool
+        most = "none" if pool.maximum is None else pool.maximum
+        help_ = f"now {pool.nodes_now} nodes, maximum {most}"
+        return FieldSpec("to", f"Maximum of {pool.name}", "integer", self._text, help_, "nodes", 0)
+
+    def plan(self) -> Plan:
+        from cockpit.actions.limit import plan_limit
+        from cockpit.actions.scale import read_replicas
+        from cockpit.pools.index import pool_named
+
+        store = self.cockpit.cluster.store
+        pool = pool_named(store, self._pool.name)
+        return plan_limit(pool, read_replicas(self._text), store, context=self.cockpit.context)
+
+    def carry(self) -> None:
+        options = LimitOptions(self._text)
+        act(self.app, LIMIT, (self._pool,), options, say=self.say_problem, then=self._done)

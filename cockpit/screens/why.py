@@ -16,6 +16,7 @@ from textual.worker import WorkType
 from cockpit.errors import CockpitError
 from cockpit.fit.surroundings import UNKNOWN
 from cockpit.model.job import Job
+from cockpit.pools.forecast import Known
 from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.place import Place
 from cockpit.screens.row_sentence import RowSentence
@@ -53,6 +54,7 @@ class WhyScreen(Place):
         self._revision = -1
         self._explained_at = 0.0  # monotonic
         self._explain_seconds = 0.0
+        self._known = Known()  # read once: nobody waits here for a pool to grow
         self._shown: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
 
     def body(self) -> Iterable[Widget]:
@@ -67,6 +69,7 @@ class WhyScreen(Place):
 
     def on_mount(self) -> None:
         super().on_mount()
+        self._known = self.cockpit.known_of_pools()
         self.query_one("#text").focus()
         work: WorkType[None] = self._read_on
         self.run_worker(work, name="why", group="why", exclusive=True)
@@ -87,6 +90,7 @@ class WhyScreen(Place):
             last_lines=said.last_lines,
             around=msgspec.structs.replace(UNKNOWN, budgets=said.budgets),
             past=self.cockpit.now_watch.past,
+            known=self._known,
         )
         if (read := self._read) is None:
             return known

@@ -10,6 +10,7 @@ from cockpit.model.job_reader import JobReader
 from cockpit.model.pod import Pod
 from cockpit.model.remembered import PastRun
 from cockpit.model.store_reader import StoreReader
+from cockpit.pools.forecast import Known
 from cockpit.triage.funnel import Sifted
 
 Trees = Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]
@@ -23,7 +24,8 @@ NO_TREES: Trees = {}
 class ClusterView(msgspec.Struct, frozen=True, kw_only=True):
     """The cluster at one moment. `last_lines` are the last lines that crashed containers wrote, by the pod's
     uid, `sift` the funnel of a pod, None: made each time. `past` are jobs that ended and that this host
-    remembers; `progress` says how far running jobs are (0..1), by key, of those whose logs tell it."""
+    remembers; `progress` says how far running jobs are (0..1), by key, of those whose logs tell it. `known`
+    is what machines cost and how long pools took to grow."""
 
     store: StoreReader
     jobs: JobReader
@@ -34,3 +36,4 @@ class ClusterView(msgspec.Struct, frozen=True, kw_only=True):
     sift: Callable[[Pod], Sifted] | None = None
     past: tuple[PastRun, ...] = ()
     progress: Mapping[str, float] = {}
+    known: Known = Known()

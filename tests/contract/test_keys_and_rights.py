@@ -74,6 +74,7 @@ OPTIONS = {
     "job.prune": verb_of("job.prune").options("1h"),
     "pool.scale": verb_of("pool.scale").options("7"),
     "node.drain": DrainOptions(force=True, delete_emptydir_data=True),
+    "pool.limit": verb_of("pool.limit").options("7"),
 }
 STREAMS = {"job.exec": "exec", "job.tensorboard": "portforward"}
 ELSEWHERE = {"node.smoke-test", "job.submit", "job.record"}
@@ -197,7 +198,14 @@ def everything(admin: Api) -> tuple[dict[str, list[Any]], list[Record]]:
         more = {"api_version": machines["apiVersion"], "kind": machines["kind"], "resource_path": path}
         label = "cluster.x-k8s.io/deployment-name"
         records.append(
-            record(PoolObject, machines, **more, replicas=3, template_labels=((label, f"k-pool-{space}"),))
+            record(
+                PoolObject,
+                machines,
+                **more,
+                replicas=3,
+                max_replicas=9,
+                template_labels=((label, f"k-pool-{space}"),),
+            )
         )
     records.append(record(ClusterQueue, put(admin, KINDS["clusterqueues"], "k-cluster", "", {})))
     halted = put(admin, KINDS["clusterqueues"], "k-halted", "", {"stopPolicy": "Hold"})

@@ -165,6 +165,11 @@ async def scale(keys: Keys) -> None:
     await keys.press("ctrl+u", "9", "ctrl+s")
 
 
+async def limit(keys: Keys) -> None:
+    await keys.press("M")
+    await keys.press("ctrl+u", "2", "0", "ctrl+s")
+
+
 async def stop_queue(keys: Keys) -> None:
     await keys.press("P")
     await keys.choose("stop LocalQueue")
@@ -198,6 +203,7 @@ CASES: tuple[tuple[str, str, Press], ...] = (
     ("job.submit", "jobs", submit),
     ("job.prune", "jobs", prune),
     ("pool.scale", "pools", scale),
+    ("pool.limit", "pools", limit),
     ("queue.stop", "queues", stop_queue),
     ("queue.resume", "queues", resume_queue),
     ("node.cordon", "nodes", cordon),

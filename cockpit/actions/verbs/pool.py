@@ -1,4 +1,4 @@
-"""The size of a pool of nodes."""
+"""The size of a pool of nodes, and its maximum."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -28,11 +28,59 @@ class NodesOptions:
             raise BadInput(f"--to: {error.sentence}") from None
 
 
+def _deadline(text: str) -> float:
+    """Seconds. Raises argparse.ArgumentTypeError with what to write instead."""
+    import argparse
+
+    from cockpit.model.duration import parse_duration
+
+    try:
+        seconds = parse_duration(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    if seconds <= 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time to wait: give more than 0")
+    return seconds
+
+
+@dataclass(frozen=True, slots=True)
+class LimitOptions:
+    """How many nodes the pool may have at most, as it was typed."""
+
+    maximum: str
+
+    def __post_init__(self) -> None:
+        from cockpit.actions.scale import read_replicas
+        from cockpit.errors import BadInput
+
+        try:
+            read_replicas(self.maximum)
+        except BadInput as error:
+            raise BadInput(f"--max: {error.sentence}") from None
+
+
+async def plan_to_limit(planning: "Planning", pool: "Pool", options: LimitOptions) -> "Plan":
+    """Set the maximum of the pool, likewise."""
+    from cockpit.actions.limit import limit_as_now
+    from cockpit.actions.scale import read_replicas
+
+    return await limit_as_now(planning, pool.name, read_replicas(options.maximum))
+
+
 async def plan_to_scale(planning: "Planning", pool: "Pool", options: NodesOptions) -> "Plan":
     """Set the number of nodes of the pool, on its owner as the server has it now where that was read."""
     from cockpit.actions.scale import read_replicas, scale_as_now
 
     return await scale_as_now(planning, pool.name, read_replicas(options.to))
+
+
+def _needs_to_limit(planning: "Planning", pool: "Pool") -> "tuple[Right, ...]":
+    from cockpit.pools.index import pool_object
+    from cockpit.pools.registry import holder
+
+    owner = pool_object(planning.store, pool)
+    ways = () if owner is None else holder(owner, ()).limit_rights(owner)
+    return ways[0] if ways else ()
 
 
 def _needs_to_scale(planning: "Planning", pool: "Pool") -> "tuple[Right, ...]":
@@ -52,7 +100,23 @@ SCALE = Verb(
     words=Words("scale", "scaled", "scale a pool to a number of nodes", "Scale the pool"),
     options=NodesOptions,
     flags=(Flag("--to", "to", "new number of nodes", "COUNT", is_required=True),),
+    beside=(
+        Flag("--wait", "wait", "follow the change until its nodes are there, or it fails", is_switch=True),
+        Flag("--deadline", "deadline", "end --wait after so long (default: 30m)", "DURATION", read=_deadline),
+    ),
     plan=plan_to_scale,
     needs=_needs_to_scale,
+    takes_many=False,
+)
+LIMIT = Verb(
+    name="limit",
+    kind="pool",
+    key="M",
+    opener="limit",
+    words=Words("limit", "limited", "set the largest number of nodes a pool may have", "Set the maximum"),
+    options=LimitOptions,
+    flags=(Flag("--max", "maximum", "new maximum of nodes", "COUNT", is_required=True),),
+    plan=plan_to_limit,
+    needs=_needs_to_limit,
     takes_many=False,
 )

@@ -20,6 +20,7 @@ VERBS: tuple[Verb, ...] = (
     job.PRUNE,
     job.RECORD,
     pool.SCALE,
+    pool.LIMIT,
     queue.STOP,
     queue.RESUME,
     node.CORDON,

@@ -71,6 +71,8 @@ class Verb:
     options: type[Any] = NoOptions
     """A frozen dataclass of what it is told besides; raises BadInput for what cannot be."""
     flags: tuple[Flag, ...] = ()
+    beside: tuple[Flag, ...] = ()
+    """Options of the subcommand that are no part of what is done: how long it is followed."""
     plan: Callable[["Planning", Any, Any], Awaitable["Plan"]] = _no_plan
     """From what is known, one thing and the options to the calls. Raises BadInput where it cannot be,
     Unchanged where it is so already."""

@@ -1,7 +1,7 @@
 """More machines: a larger pool where somebody may say so, a higher maximum where that is what keeps it
 small."""
 
-import json
+from collections.abc import Sequence
 
 import msgspec
 
@@ -9,13 +9,14 @@ from cockpit.gangs.sentence import counted
 from cockpit.model.pool import Pool, PoolObject
 from cockpit.model.record import Kind
 from cockpit.pools import registry
+from cockpit.pools.forecast import forecast
 from cockpit.pools.index import pool_object, pools_of
 from cockpit.pools.node_labels import NO_POOL
+from cockpit.pools.plan import nodes_named
 from cockpit.triage.changes.offer import MONEY, ChangeOffer, ChangeOffers, Desk, cockpit, node, short
 from cockpit.triage.verdict import Change, Subject
 
 _A_NODE = 10
-_GUARDS = ("uid", "resourceVersion")
 
 
 def more_nodes(desk: Desk) -> ChangeOffers:
@@ -46,38 +47,47 @@ def _of_pool(desk: Desk, pool: Pool, count: int) -> Change | None:
     wanted = size + count
     target = Subject("pool", "", pool.name)
     owner = pool_object(desk.view.store, pool)
-    more = f"{counted(count, 'more node')}"
+    name, facts = short(pool.name), forecast(pool, count, desk.view.known).short
     if owner is None:
-        return Change(kind="more_nodes", words=f"{more} in pool {short(pool.name)}", target=target)
-    if pool.maximum is not None and wanted > pool.maximum:
-        return Change(
-            kind="raise_maximum",
-            words=f"raise the maximum of pool {short(pool.name)} from {pool.maximum} to {wanted} ({more})",
-            command=_raise(owner, wanted) if _may_limit(desk, owner) else (),
-            target=target,
-        )
-    if pool.why_not:
-        return None
-    return Change(
+        more = counted(count, "more node")
+        return Change(kind="more_nodes", words=f"{more} in pool {name}", target=target)
+    grow = Change(
         kind="scale_pool",
-        words=f"scale pool {short(pool.name)} from {size} to {wanted}",
+        words=f"grow pool {name} by {counted(count, 'node')}, to {wanted}{_told(facts)}",
         verb="pool.scale",
         command=cockpit("pool.scale", pool.name, "--to", str(wanted)),
         target=target,
     )
+    if pool.maximum is not None and wanted > pool.maximum:
+        most = f"raise the maximum of pool {name} from {pool.maximum} to {wanted}"
+        if not _may_limit(desk, pool, owner):
+            return Change(
+                kind="raise_maximum", words=f"{most}{_told((counted(count, 'node'), *facts))}", target=target
+            )
+        command = cockpit("pool.limit", pool.name, "--max", str(wanted))
+        alone = Change(
+            kind="raise_maximum",
+            words=f"{most}{_told((counted(count, 'node'), *facts))}",
+            verb="pool.limit",
+            command=command,
+            target=target,
+        )
+        # where somebody scales it, a higher maximum alone brings no node
+        return alone if pool.why_not else _both(alone, grow, f"{most}, then grow it{_told(facts)}")
+    return None if pool.why_not else grow
 
 
-def _may_limit(desk: Desk, owner: PoolObject) -> bool:
-    return registry.ownership(owner, (), desk.view.store).may_limit.may is True
+def _both(first: Change, second: Change, words: str) -> Change:
+    """The key does the first; once that is done the second is offered."""
+    return msgspec.structs.replace(
+        first, words=words, command=(*first.command, "&&", *second.command), steps=(first, second)
+    )
 
 
-def _raise(owner: PoolObject, maximum: int) -> tuple[str, ...]:
-    """What its holder would send, as kubectl sends it: without the marks of the object as it was read."""
-    (call,) = registry.holder(owner, ()).limit_calls(owner, maximum)
-    if call.via:
-        return ()
-    change = {key: value for key, value in call.body.items() if key != "metadata"}
-    marks = {key: value for key, value in call.body["metadata"].items() if key not in _GUARDS}
-    patch = json.dumps({**({"metadata": marks} if marks else {}), **change})
-    place = ("-n", owner.namespace) if owner.namespace else ()
-    return ("kubectl", "patch", owner.kind.lower(), owner.name, *place, "--type=merge", "-p", patch)
+def _told(facts: Sequence[str]) -> str:
+    return f" ({', '.join(facts)})" if facts else ""
+
+
+def _may_limit(desk: Desk, pool: Pool, owner: PoolObject) -> bool:
+    nodes = nodes_named(desk.view.store, pool)
+    return registry.ownership(owner, nodes, desk.view.store).may_limit.may is True

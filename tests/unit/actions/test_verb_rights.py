@@ -73,6 +73,7 @@ OPTIONS: dict[str, Sequence[Any]] = {
     ),
     "job.prune": (verb_of("job.prune").options("1h"),),
     "pool.scale": (verb_of("pool.scale").options("7"),),
+    "pool.limit": (verb_of("pool.limit").options("7"),),
     "queue.stop": (verb_of("queue.stop").options(), verb_of("queue.stop").options(True)),
 }
 WITHOUT_PLAN = {"job.submit", "node.smoke-test", "job.exec", "job.tensorboard"}
@@ -167,7 +168,7 @@ QUEUES = (
 )
 POOL = PoolObject(
     uid="md", name="h100", namespace="fleet", resource_version="9", api_version="cluster.x-k8s.io/v1beta1",
-    kind="MachineDeployment", replicas=3, status_replicas=3, instance_type="p5",
+    kind="MachineDeployment", replicas=3, status_replicas=3, max_replicas=9, instance_type="p5",
     resource_path="/apis/cluster.x-k8s.io/v1beta1/namespaces/fleet/machinedeployments",
     template_labels=(("cluster.x-k8s.io/deployment-name", "h100"),),
 )  # fmt: skip

@@ -44,16 +44,17 @@ def test_growing_is_one_patch_of_the_scale_subresource() -> None:
 def test_shrinking_tells_what_is_in_danger() -> None:
     nodes = [node(name, pool="h100") for name in "abcd"]
     pods = [pod("p0", "a", 8), pod("p1", "b", 8), pod("p2", "c", 2, job="eval")]
-    plan = _plan(store_of(nodes, pods, [deployment(replicas=4)]), 2)
-    assert plan.title == "Shrink pool h100 from 4 to 2"
+    store = store_of(nodes, pods, [deployment(replicas=4)])
+    plan = _plan(store, 3)
+    assert plan.title == "Shrink pool h100 from 4 to 3"
     assert plan.is_destructive
-    assert plan.lines[1] == "- 2 nodes: 2 of 4 present will be removed, 1 idle"
-    assert "at least 1 node with running GPU work will be removed" in plan.warnings
+    assert plan.lines[1] == "- 1 node: 1 of 4 present will be removed, 1 idle"
     assert (
-        "the owner chooses which nodes to remove: up to 16 allocated GPUs may be lost (team-a/llm)"
+        "the owner chooses which nodes to remove: up to 8 allocated GPUs may be lost (team-a/llm)"
         in plan.warnings
     )
-    assert "2 of 4 nodes is 50% of the pool at once" in plan.warnings
+    with pytest.raises(BadInput, match="2 is below the 3 of its nodes that run GPU work: drain them or end"):
+        _plan(store, 2)
 
 
 def test_shrinking_an_idle_pool_warns_of_no_work() -> None:

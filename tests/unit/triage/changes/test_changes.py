@@ -7,6 +7,9 @@ import pytest
 
 from cockpit.fit.surroundings import Claim, Surroundings
 from cockpit.model.pool import PoolObject
+from cockpit.model.price import MachinePrice, Prices
+from cockpit.model.remembered import Growth
+from cockpit.pools.forecast import Known
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.verdict import Change, Subject
 from tests.unit.triage.objects import NVIDIA, POOL, Tree, changes_of, job, meta, node, pods_of, view_of
@@ -124,19 +127,52 @@ def test_a_pool_grows_within_its_maximum() -> None:
     trees = [in_pool("a", "h100"), *holding("x", "a"), *waiting(2)]
     view = view_of(trees, pools=(pooled(max_replicas=5),))
     found = offers(view)["scale_pool"]
-    assert found.words == "scale pool h100 from 1 to 3"
+    assert found.words == "grow pool h100 by 2 nodes, to 3"
     assert found.command == ("cockpit", "pool", "scale", "h100", "--to", "3", "--write")
 
 
 def test_a_pool_at_its_maximum_is_given_a_higher_one() -> None:
     trees = [in_pool("a", "h100"), *holding("x", "a"), *waiting(2)]
     found = offers(view_of(trees, pools=(pooled(max_replicas=2),)))["raise_maximum"]
-    assert found.words == "raise the maximum of pool h100 from 2 to 3 (2 more nodes)"
-    assert found.verb == ""
-    assert found.command == (
-        *("kubectl", "patch", "machinedeployment", "h100", "-n", "machines", "--type=merge", "-p"),
-        '{"metadata": {"annotations": {"cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size": "3"}}}',
+    assert found.words == "raise the maximum of pool h100 from 2 to 3, then grow it"
+    assert found.verb == "pool.limit"
+    assert " ".join(found.command) == (
+        "cockpit pool limit h100 --max 3 --write && cockpit pool scale h100 --to 3 --write"
     )
+    assert [one.verb for one in found.steps] == ["pool.limit", "pool.scale"]
+
+
+AUTOSCALED = (
+    ("cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size", "1"),
+    ("cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size", "2"),
+)
+
+
+def test_where_demand_sets_the_size_a_higher_maximum_is_all_it_takes() -> None:
+    """With what it costs and how long it usually takes, where this host knows."""
+    trees = [in_pool("a", "h100"), *holding("x", "a"), *waiting(2)]
+    pool = pooled(annotations=AUTOSCALED, max_replicas=2, instance_type="p5")
+    view = view_of(trees, pools=(pool,))
+    found = offers(view)["raise_maximum"]
+    assert found.words == "raise the maximum of pool h100 from 2 to 3 (2 nodes)"
+    assert " ".join(found.command) == "cockpit pool limit h100 --max 3 --write"
+    prices = Prices(machines=(("p5", MachinePrice(hourly=32.0)),))
+    growths = tuple(
+        Growth(
+            pool_key="MachineDeployment/machines/h100",
+            asked_seconds=float(at),
+            stages=(("joined", 100.0), ("GPUs up", seconds)),
+        )
+        for at, seconds in enumerate((500.0, 540.0, 900.0))
+    )
+    found = offers(msgspec.structs.replace(view, known=Known(prices, growths)))["raise_maximum"]
+    assert found.words == ("raise the maximum of pool h100 from 2 to 3 (2 nodes, about 9 min, $64 an hour)")
+
+
+def test_where_demand_sets_the_size_below_the_maximum_nothing_is_to_be_changed() -> None:
+    trees = [in_pool("a", "h100"), *holding("x", "a"), *waiting(1)]
+    pool = pooled(annotations=(AUTOSCALED[0], (AUTOSCALED[1][0], "9")), max_replicas=9)
+    assert not {"raise_maximum", "scale_pool"} & set(offers(view_of(trees, pools=(pool,))))
 
 
 # ---- claims and failed workers

@@ -1,0 +1,97 @@
+"""Limit: the maximum of a pool, through the object of whoever owns it."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from cockpit.actions.planning import Planning
+from cockpit.actions.scale import expected_of_growth, owner_as_read
+from cockpit.actions.shell import limit_line
+from cockpit.errors import BadInput, Unchanged
+from cockpit.gangs.sentence import counted
+from cockpit.model.plan import Plan
+from cockpit.model.pool import Pool, PoolObject
+from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
+from cockpit.pools import registry
+from cockpit.pools.index import gpus_per_node, pool_named, pool_object
+from cockpit.pools.plan import LARGEST_REPLICAS, nodes_named
+
+
+def plan_limit(pool: Pool, maximum: int, store: StoreReader, *, context: str = "") -> Plan:
+    """The plan that sets the maximum of the pool. Raises BadInput with the reason when it may not be."""
+    owner = pool_object(store, pool)
+    nodes = nodes_named(store, pool)
+    may = registry.ownership(owner, nodes, store).may_limit
+    if owner is None or may.may is not True:
+        why = may.why_not or "its owner has not been read yet; try again"
+        raise BadInput(f"the maximum of pool {pool.name} cannot be changed from here: {why}")
+    _refuse(pool, maximum)
+    was = "none" if pool.maximum is None else str(pool.maximum)
+    is_more = pool.maximum is not None and maximum > pool.maximum
+    word = "Raise" if is_more else "Lower" if pool.maximum is not None else "Set"
+    change = f"from {was} to {maximum}" if pool.maximum is not None else f"to {maximum}"
+    past = {"Raise": "Raised", "Lower": "Lowered", "Set": "Set"}[word]
+    return Plan(
+        verb="limit",
+        title=f"{word} the maximum of pool {pool.name} {change}",
+        done=f"{past} the maximum of pool {pool.name} {change}",
+        calls=registry.holder(owner, nodes).limit_calls(owner, maximum),
+        lines=(
+            f"{owner.kind} {owner.key}: maximum {was} now, then {maximum} nodes ({may.how})",
+            *_meant(pool, maximum, store),
+        ),
+        shell=limit_line(pool, maximum, context),
+    )
+
+
+def _meant(pool: Pool, maximum: int, store: StoreReader) -> Iterator[str]:
+    size = size_of(pool)
+    yield f"it has {counted(size, 'node')}" + (
+        f", {pool.target} requested" if pool.target not in (None, pool.nodes_now) else ""
+    )
+    room, each = maximum - size, gpus_per_node(pool, store)
+    if room:
+        gpus = f", up to {room * each} more GPUs" if each else ""
+        yield f"room for {counted(room, 'more node')}{gpus}"
+    if pool.why_not:
+        yield f"nothing comes by this alone: {pool.why_not}"
+
+
+def _refuse(pool: Pool, maximum: int) -> None:
+    if maximum < 0:
+        raise BadInput(f"pool {pool.name}: a maximum of {maximum} is too small, at least 0")
+    if maximum > LARGEST_REPLICAS:
+        raise BadInput(f"pool {pool.name}: a maximum of {maximum} is too large, at most {LARGEST_REPLICAS}")
+    if pool.minimum is not None and maximum < pool.minimum:
+        raise BadInput(f"pool {pool.name}: a maximum of {maximum} is below its minimum of {pool.minimum}")
+    if maximum < size_of(pool):
+        stands = counted(size_of(pool), "node")
+        raise BadInput(
+            f"pool {pool.name}: a maximum of {maximum} is below what it has, {stands}: shrink it first"
+        )
+    if maximum == pool.maximum:
+        raise Unchanged(f"the maximum of pool {pool.name} is already {maximum}; nothing was changed")
+
+
+def size_of(pool: Pool) -> int:
+    """Nodes that stand or were asked for."""
+    return max(pool.nodes_now, pool.target or 0)
+
+
+async def limit_as_now(planning: Planning, name: str, maximum: int) -> Plan:
+    """The plan for the pool of that name; with `planning.reads` on its owner as the server has it now.
+
+    Raises BadInput with the reason when it may not be, Refused when the owner is gone or another one.
+    """
+    store, pool = planning.store, pool_named(planning.store, name)
+    owner: PoolObject | None = pool_object(store, pool)
+    if planning.reads and owner is not None:
+        store = store.with_record(Kind.POOL, await owner_as_read(planning.session, owner))
+        pool = pool_named(store, name)
+    plan = plan_limit(pool, maximum, store, context=planning.context)
+    more = maximum - max(size_of(pool), pool.maximum or 0)
+    if more <= 0:
+        return plan
+    expects = ("if the pool grows to it:", *await expected_of_growth(planning, pool, more))
+    return msgspec.structs.replace(plan, expects=expects)
