@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from cockpit.local_state.history import LocalHistory
     from cockpit.model.job import Job
     from cockpit.model.plan import Hold
-    from cockpit.pools.forecast import Known
+    from cockpit.pools.forecast import PoolExperience
     from cockpit.model.store_reader import StoreReader
     from cockpit.triage.finding import Attention
 
@@ -432,13 +432,13 @@ class CockpitApp(SteadyApp):
 
         return fresh
 
-    def known_of_pools(self) -> "Known":
-        from cockpit.pools.forecast import Known
+    def known_of_pools(self) -> "PoolExperience":
+        from cockpit.pools.forecast import PoolExperience
 
         history = self.run_history()
         has_any = history is not None and history.path.exists()
         growths = history.growths() if history is not None and has_any else ()
-        return Known(self.options.settings.prices, growths)
+        return PoolExperience(self.options.settings.prices, growths)
 
     def follow_change(self, hold: "Hold") -> None:
         work: WorkType[None] = partial(self._follow_change, hold)

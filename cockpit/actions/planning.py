@@ -20,7 +20,7 @@ from cockpit.model.pool import Pool
 from cockpit.model.record import Kind
 from cockpit.model.session import Session
 from cockpit.model.store_reader import StoreReader
-from cockpit.pools.forecast import Known
+from cockpit.pools.forecast import PoolExperience
 
 
 class OutsidePools(Protocol):
@@ -41,7 +41,7 @@ class PoolTerms:
     at_seconds: float = 0.0
     holder: str = ""
     outside: OutsidePools | None = None
-    known: Callable[[], Known] = Known
+    known: Callable[[], PoolExperience] = PoolExperience
 
 
 class Make(Protocol):

@@ -44,7 +44,7 @@ class End(Enum):
     TIMED_OUT = "timed out"
 
 
-class Standing(NamedTuple):
+class ChangeStanding(NamedTuple):
     """Where a change stands: the size that the owner has by now, the nodes that are there and whole, and why
     no more come."""
 
@@ -54,17 +54,18 @@ class Standing(NamedTuple):
     failure: PoolFailure | None = None
 
 
-def standing(store: StoreReader, hold: Hold, *, was_told: bool) -> Standing:
+def standing(store: StoreReader, hold: Hold, *, was_told: bool) -> ChangeStanding:
     """`was_told`: the owner's object has been seen with the new size."""
     try:
         pool = pool_named(store, hold.pool)
     except BadInput:
-        return Standing(End.GONE)
-    whole = pool.nodes_now - min(pool.nodes_now, pool.nodes_joining)
+        return ChangeStanding(End.GONE)
+    unseen = max(0, (pool.target or 0) - pool.nodes_now)  # those count as joining, too
+    whole = pool.nodes_now - min(pool.nodes_now, max(0, pool.nodes_joining - unseen))
     if pool.target not in (None, hold.to):
-        return Standing(End.SET_BACK if was_told else End.GOING, pool.target, whole)
+        return ChangeStanding(End.SET_BACK if was_told else End.GOING, pool.target, whole)
     is_reached = was_told and pool.nodes_now == hold.to and not pool.nodes_joining
-    return Standing(End.REACHED if is_reached else End.GOING, pool.target, whole)
+    return ChangeStanding(End.REACHED if is_reached else End.GOING, pool.target, whole)
 
 
 def failure_since(
@@ -107,8 +108,10 @@ class Follower:
         self._is_ours = bool(hold.path)
 
     async def to_the_end(
-        self, looked: Callable[[Standing], None] = lambda _standing: None, seconds: float = LONGEST_SECONDS
-    ) -> Standing:
+        self,
+        looked: Callable[[ChangeStanding], None] = lambda _standing: None,
+        seconds: float = LONGEST_SECONDS,
+    ) -> ChangeStanding:
         """Look until it is over or `seconds` have gone; the hold is given back but where time ran out.
 
         `looked` is called with each look.
@@ -127,7 +130,7 @@ class Follower:
                 await self._send(renew_call)
             await self._sleep(LOOK_SECONDS)
 
-    def _look(self) -> Standing:
+    def _look(self) -> ChangeStanding:
         found = standing(self._store(), self._hold, was_told=self._was_told)
         if not self._was_told and found.target == self._hold.to:
             self._was_told = True
@@ -152,7 +155,7 @@ class Follower:
         self._is_ours = outcome.state != "refused"
 
 
-async def bad_end(found: Standing, hold: Hold, session: Reader, store: StoreReader) -> str:
+async def bad_end(found: ChangeStanding, hold: Hold, session: Reader, store: StoreReader) -> str:
     """Why it did not come to what was asked for, "" where it did or goes on. Raises NoConnection."""
     if found.end is End.SET_BACK:
         return await set_back_words(session, store, hold, found)
@@ -161,7 +164,7 @@ async def bad_end(found: Standing, hold: Hold, session: Reader, store: StoreRead
     return f"pool {hold.pool} is gone" if found.end is End.GONE else ""
 
 
-async def set_back_words(session: Reader, store: StoreReader, hold: Hold, found: Standing) -> str:
+async def set_back_words(session: Reader, store: StoreReader, hold: Hold, found: ChangeStanding) -> str:
     """`NodePool h100 was set back from 4 to 2 by its controller`: who else writes the size of the pool."""
     what, by = f"pool {hold.pool}", ""
     with suppress(CockpitError):  # where it may not be read nobody is named

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from cockpit.actions.pool_follow import End, Follower, Standing, bad_end
+from cockpit.actions.pool_follow import ChangeStanding, End, Follower, bad_end
 from cockpit.actions.pool_lease import clock_words
 from cockpit.clock import Clock
 from cockpit.commands.live import Live
@@ -55,7 +55,7 @@ class _Steps:
         self._clock = clock
         self._told: int | None = None
 
-    def tell(self, found: Standing) -> None:
+    def tell(self, found: ChangeStanding) -> None:
         if found.whole != self._told:
             self._told = found.whole
             at = clock_words(self._clock.cluster_now())

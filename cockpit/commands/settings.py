@@ -12,7 +12,7 @@ from cockpit.local_state.paths import config_folder, state_folder
 from cockpit.model.metrics_server import NO_METRICS_SERVER, MetricsServer, in_force
 
 if TYPE_CHECKING:
-    from cockpit.pools.forecast import Known
+    from cockpit.pools.forecast import PoolExperience
 
 
 def settings_in_force() -> Settings:
@@ -47,13 +47,13 @@ def attach_options(options: argparse.Namespace, settings: Settings, namespace: s
     )
 
 
-def known_of_pools(settings: Settings, context: str, server: str) -> "Known":
+def known_of_pools(settings: Settings, context: str, server: str) -> "PoolExperience":
     """What machines cost, and how long pools took that sessions on this host saw grow."""
     from cockpit.local_state.history import LocalHistory, history_path
-    from cockpit.pools.forecast import Known
+    from cockpit.pools.forecast import PoolExperience
 
     path = history_path(state_folder(os.environ), context, server)
-    return Known(settings.prices, LocalHistory(path).growths() if path.exists() else ())
+    return PoolExperience(settings.prices, LocalHistory(path).growths() if path.exists() else ())
 
 
 def _by_options(options: argparse.Namespace) -> MetricsServer:

@@ -21,7 +21,7 @@ from cockpit.local_state.history import LocalHistory, history_path
 from cockpit.local_state.paths import state_folder
 from cockpit.model.record import Kind
 from cockpit.model.remembered import PastRun
-from cockpit.pools.forecast import Known
+from cockpit.pools.forecast import PoolExperience
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.engine import advised, explain
 from cockpit.triage.verdict import Change, Subject, Verdict
@@ -77,7 +77,7 @@ async def _view(attachment: Attachment, clock: Clock) -> ClusterView:
     now_seconds = clock.cluster_now()
     past = await _past(attachment, now_seconds)
     known = (
-        Known()
+        PoolExperience()
         if (session := attachment.session) is None
         else known_of_pools(settings_in_force(), session.context, session.server)
     )

@@ -5,13 +5,15 @@ from typing import NamedTuple
 from cockpit.model.pool import Pool
 from cockpit.model.price import Prices
 from cockpit.model.remembered import Growth
+from cockpit.pools.price import node_hourly
 from cockpit.pools.usual import Usual, usual
 
 GPUS_UP = "GPUs up"
 READY = "ready"
+"""Steps of the ladder: a machine with GPUs has come once they can be used."""
 
 
-class Known(NamedTuple):
+class PoolExperience(NamedTuple):
     """What machines cost, and growths that are over, the newest first."""
 
     prices: Prices = Prices()
@@ -39,9 +41,9 @@ class Forecast(NamedTuple):
         return tuple(one for one in (self.minutes, f"{self.money} an hour" if self.money else "") if one)
 
 
-def forecast(pool: Pool, nodes: int, known: Known, *, has_gpus: bool = True) -> Forecast:
+def forecast(pool: Pool, nodes: int, known: PoolExperience, *, has_gpus: bool = True) -> Forecast:
     """For `nodes` more of the pool."""
-    each = known.prices.hourly(pool.machine)
+    each = node_hourly(pool, known.prices)
     hourly = None if each is None else each * nodes
     step = GPUS_UP if has_gpus else READY
     return Forecast(
@@ -51,7 +53,7 @@ def forecast(pool: Pool, nodes: int, known: Known, *, has_gpus: bool = True) -> 
     )
 
 
-def cost_line(pool: Pool, nodes: int, found: Forecast, known: Known) -> str:
+def cost_line(pool: Pool, nodes: int, found: Forecast, known: PoolExperience) -> str:
     """What it costs, or why that is not known."""
     if found.hourly is None:
         machine = pool.machine or "its machine type"

@@ -21,7 +21,7 @@ from cockpit.model.price import Prices
 from cockpit.model.remembered import Growth, LoadSample, PastRun, PoolSample
 from cockpit.model.right import RightsReader
 from cockpit.model.trend_reader import TrendReader
-from cockpit.pools.forecast import Known
+from cockpit.pools.forecast import PoolExperience
 from cockpit.telemetry.focus import Focus
 from cockpit.triage.finding import Attention
 from cockpit.triage.since_left import Happened
@@ -148,7 +148,7 @@ class Changes(Protocol):
     def audit(self) -> "AuditLog":
         """Where what is done is noted. Raises BadInput where nothing is kept on this host."""
 
-    def known_of_pools(self) -> Known:
+    def known_of_pools(self) -> PoolExperience:
         """What machines cost, and how long pools took to grow."""
 
     def follow_change(self, hold: "Hold") -> None:

@@ -16,7 +16,7 @@ from textual.worker import WorkType
 from cockpit.errors import CockpitError
 from cockpit.fit.surroundings import UNKNOWN
 from cockpit.model.job import Job
-from cockpit.pools.forecast import Known
+from cockpit.pools.forecast import PoolExperience
 from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.place import Place
 from cockpit.screens.row_sentence import RowSentence
@@ -54,7 +54,7 @@ class WhyScreen(Place):
         self._revision = -1
         self._explained_at = 0.0  # monotonic
         self._explain_seconds = 0.0
-        self._known = Known()  # read once: nobody waits here for a pool to grow
+        self._known = PoolExperience()  # read once: nobody waits here for a pool to grow
         self._shown: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
 
     def body(self) -> Iterable[Widget]:

@@ -10,7 +10,7 @@ from cockpit.model.job_reader import JobReader
 from cockpit.model.pod import Pod
 from cockpit.model.remembered import PastRun
 from cockpit.model.store_reader import StoreReader
-from cockpit.pools.forecast import Known
+from cockpit.pools.forecast import PoolExperience
 from cockpit.triage.funnel import Sifted
 
 Trees = Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]
@@ -36,4 +36,4 @@ class ClusterView(msgspec.Struct, frozen=True, kw_only=True):
     sift: Callable[[Pod], Sifted] | None = None
     past: tuple[PastRun, ...] = ()
     progress: Mapping[str, float] = {}
-    known: Known = Known()
+    known: PoolExperience = PoolExperience()

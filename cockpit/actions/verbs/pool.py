@@ -29,7 +29,9 @@ class NodesOptions:
 
 
 def _deadline(text: str) -> float:
-    """Seconds. Raises argparse.ArgumentTypeError with what to write instead."""
+    """Seconds, 0 where nobody says. Raises argparse.ArgumentTypeError with what to write instead."""
+    if not text:
+        return 0.0
     import argparse
 
     from cockpit.model.duration import parse_duration

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cockpit.actions.pool_follow import End, Follower, Standing, bad_end
+from cockpit.actions.pool_follow import ChangeStanding, End, Follower, bad_end
 from cockpit.actions.pool_lease import RENEW_SECONDS, lease_name
 from cockpit.clock import ManualClock
 from cockpit.model.plan import Call, Hold
@@ -24,7 +24,8 @@ class Ground:
     """Tables that change while somebody looks, and what was sent for the hold."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *stores: Store, hold: Hold = HOLD) -> None:
-        self.stores, self.sent, self.hold = list(stores), [], hold
+        self.stores, self.hold = list(stores), hold
+        self.sent: list[str] = []
         self.clock, self.looks = ManualClock(1_000.0), 0
         monkeypatch.setattr("cockpit.kube.calls.perform", self.perform)
 
@@ -38,7 +39,7 @@ class Ground:
         if len(self.stores) > 1:
             del self.stores[0]
 
-    async def followed(self, seconds: float = 600.0, **more: Any) -> Standing:
+    async def followed(self, seconds: float = 600.0, **more: Any) -> ChangeStanding:
         follower = Follower(
             self.hold, lambda: self.stores[0], Line(), audit=Lines, clock=self.clock, sleep=self.sleep, **more
         )

@@ -93,3 +93,100 @@ def test_scale_to_what_is_set_already_is_done(cluster: Cluster, capsys: Capture)
     code, out, _err = run(capsys, "pool", "scale", "h100", "--to", "2", "--write", "--yes")
     assert (code, out) == (0, "pool h100 is already set to 2; nothing was changed\n")
     assert (cluster.sent, cluster.rehearsed) == ([], [])
+
+
+# ---- pool scale --wait, pool limit
+
+
+def test_waiting_ends_with_the_nodes_and_with_the_hold_given_back(
+    cluster: Cluster, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _pool(cluster)
+    _until_the_table_tells(cluster, monkeypatch, 3)
+    words = ("pool", "scale", "h100", "--to", "3", "--wait", "--write", "--yes")
+    code, out, err = run(capsys, *words)
+    assert (code, err) == (0, "")
+    assert [line.split("  ")[-1] for line in out.splitlines()[1:]] == [
+        "2 of 3 nodes with their GPUs",
+        "3 of 3 nodes with their GPUs",
+        "pool h100 has its 3 nodes",
+    ]
+
+
+def test_waiting_for_what_never_comes_ends_at_the_deadline(
+    cluster: Cluster, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _pool(cluster)
+    monkeypatch.setattr("cockpit.actions.pool_follow.LOOK_SECONDS", 0.001)
+    words = ("pool", "scale", "h100", "--to", "3", "--wait", "--deadline", "0.01s", "--write", "--yes")
+    code, _out, err = run(capsys, *words)
+    assert code == 1
+    assert "pool h100: 2 of 3 nodes after 0.01 s; the change goes on" in err
+
+
+def _until_the_table_tells(cluster: Cluster, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    """The owner, then the node, come with the looks."""
+    from cockpit.actions.pool_follow import Follower
+    from cockpit.model.batch import Batch
+
+    looks = 0
+    look = Follower._look
+
+    def looked(self: Follower) -> Any:
+        nonlocal looks
+        looks += 1
+        store: Any = self._store()
+        if looks == 2:
+            store.apply(Batch(kind=Kind.POOL, changed=(deployment(replicas=size),)))
+        elif looks == 3:
+            store.apply(Batch(kind=Kind.NODE, changed=(node("n3", pool="h100"),)))
+        return look(self)
+
+    monkeypatch.setattr(Follower, "_look", looked)
+    monkeypatch.setattr("cockpit.actions.pool_follow.LOOK_SECONDS", 0.001)
+
+
+def test_a_limit_is_set_through_the_owner(cluster: Cluster, capsys: Capture) -> None:
+    _pool(cluster, maximum=10)
+    code, out, err = run(capsys, "pool", "limit", "h100", "--max", "12", "--write", "--yes")
+    assert (code, err) == (0, "")
+    assert out.startswith("Raised the maximum of pool h100 from 10 to 12")
+    (call,) = cluster.sent
+    assert call.method == "PATCH" and call.body["metadata"]["resourceVersion"] == "77"
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (("--max", "1"), "pool h100: a maximum of 1 is below what it has, 2 nodes: shrink it first"),
+        (("--max", "-3"), "pool h100: a maximum of -3 is too small, at least 0"),
+        (("--max", "many"), "--max: 'many' is not a whole number of nodes"),
+        (("--max", "99999"), "pool h100: a maximum of 99999 is too large, at most 10000"),
+    ],
+)
+def test_limit_refusals(words: tuple[str, ...], part: str, cluster: Cluster, capsys: Capture) -> None:
+    _pool(cluster, maximum=10)
+    code, _out, err = run(capsys, "pool", "limit", "h100", *words, "--write", "--yes")
+    assert code == 2
+    assert part in err
+    assert cluster.sent == []
+
+
+def test_a_limit_that_is_set_already_is_done(cluster: Cluster, capsys: Capture) -> None:
+    _pool(cluster, maximum=10)
+    code, out, _err = run(capsys, "pool", "limit", "h100", "--max", "10", "--write", "--yes")
+    assert (code, out) == (0, "the maximum of pool h100 is already 10; nothing was changed\n")
+
+
+def test_a_pool_without_a_maximum_says_so(cluster: Cluster, capsys: Capture) -> None:
+    _pool(cluster)
+    code, _out, err = run(capsys, "pool", "limit", "h100", "--max", "10", "--write", "--yes")
+    assert (code, cluster.sent) == (2, [])
+    assert "the maximum of pool h100 cannot be changed from here: no maximum is set" in err
+
+
+def test_a_time_to_wait_that_is_none_is_a_sentence(cluster: Cluster, capsys: Capture) -> None:
+    words = ("pool", "scale", "h100", "--to", "3", "--wait", "--deadline", "soon", "--write", "--yes")
+    code, _out, err = run(capsys, *words)
+    assert code == 2
+    assert "--deadline: 'soon' is not a valid duration: write 90s, 12h or 1d12h" in err

@@ -9,7 +9,7 @@ from cockpit.fit.surroundings import Claim, Surroundings
 from cockpit.model.pool import PoolObject
 from cockpit.model.price import MachinePrice, Prices
 from cockpit.model.remembered import Growth
-from cockpit.pools.forecast import Known
+from cockpit.pools.forecast import PoolExperience
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.verdict import Change, Subject
 from tests.unit.triage.objects import NVIDIA, POOL, Tree, changes_of, job, meta, node, pods_of, view_of
@@ -165,7 +165,7 @@ def test_where_demand_sets_the_size_a_higher_maximum_is_all_it_takes() -> None:
         )
         for at, seconds in enumerate((500.0, 540.0, 900.0))
     )
-    found = offers(msgspec.structs.replace(view, known=Known(prices, growths)))["raise_maximum"]
+    found = offers(msgspec.structs.replace(view, known=PoolExperience(prices, growths)))["raise_maximum"]
     assert found.words == ("raise the maximum of pool h100 from 2 to 3 (2 nodes, about 9 min, $64 an hour)")
 
 
