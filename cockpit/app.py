@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from cockpit.local_state.history import LocalHistory
     from cockpit.model.job import Job
     from cockpit.model.plan import Hold
-    from cockpit.pools.forecast import PoolExperience
     from cockpit.model.store_reader import StoreReader
+    from cockpit.pools.forecast import PoolExperience
     from cockpit.triage.finding import Attention
 
 CALM_SECONDS = 0.5
@@ -423,7 +423,7 @@ class CockpitApp(SteadyApp):
                 attachment.session.server_version,
                 at_seconds,
                 PoolTerms(
-                    self._lease_namespace(attachment.context),
+                    self.options.settings.of_context(attachment.context).lease_namespace,
                     cluster_seconds,
                     outside=attachment.outside,
                     known=self.known_of_pools,
@@ -435,10 +435,7 @@ class CockpitApp(SteadyApp):
     def known_of_pools(self) -> "PoolExperience":
         from cockpit.pools.forecast import PoolExperience
 
-        history = self.run_history()
-        has_any = history is not None and history.path.exists()
-        growths = history.growths() if history is not None and has_any else ()
-        return PoolExperience(self.options.settings.prices, growths)
+        return PoolExperience(self.prices, self.pool_watch.growths)
 
     def follow_change(self, hold: "Hold") -> None:
         work: WorkType[None] = partial(self._follow_change, hold)
@@ -467,11 +464,6 @@ class CockpitApp(SteadyApp):
         told = await bad_end(await follower.to_the_end(), hold, session, attachment.store)
         if told:
             self.notify(told, severity="error", markup=False, timeout=30)
-
-    def _lease_namespace(self, context: str) -> str:
-        from cockpit.actions.pool_lease import NAMESPACE
-
-        return self.options.settings.of_context(context).lease_namespace or NAMESPACE
 
     # ---- shells
 

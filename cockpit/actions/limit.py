@@ -5,16 +5,15 @@ from collections.abc import Iterator
 import msgspec
 
 from cockpit.actions.planning import Planning
-from cockpit.actions.scale import expected_of_growth, owner_as_read
+from cockpit.actions.scale import expected_of_growth, pool_as_now
 from cockpit.actions.shell import limit_line
 from cockpit.errors import BadInput, Unchanged
 from cockpit.gangs.sentence import counted
 from cockpit.model.plan import Plan
-from cockpit.model.pool import Pool, PoolObject
-from cockpit.model.record import Kind
+from cockpit.model.pool import Pool
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
-from cockpit.pools.index import gpus_per_node, pool_named, pool_object
+from cockpit.pools.index import gpus_per_node, pool_object
 from cockpit.pools.plan import LARGEST_REPLICAS, nodes_named
 
 
@@ -84,11 +83,7 @@ async def limit_as_now(planning: Planning, name: str, maximum: int) -> Plan:
 
     Raises BadInput with the reason when it may not be, Refused when the owner is gone or another one.
     """
-    store, pool = planning.store, pool_named(planning.store, name)
-    owner: PoolObject | None = pool_object(store, pool)
-    if planning.reads and owner is not None:
-        store = store.with_record(Kind.POOL, await owner_as_read(planning.session, owner))
-        pool = pool_named(store, name)
+    pool, store = await pool_as_now(planning, name)
     plan = plan_limit(pool, maximum, store, context=planning.context)
     more = maximum - max(size_of(pool), pool.maximum or 0)
     if more <= 0:

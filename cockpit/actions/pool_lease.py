@@ -24,8 +24,6 @@ from cockpit.model.right import Permission, Right, cannot
 from cockpit.model.session import Session
 
 LEASES: Final = Resource("coordination.k8s.io", "v1", "leases", "Lease", namespaced=True)
-NAMESPACE: Final = "default"
-"""Where the Leases are unless the configuration says otherwise: it is there in every cluster."""
 LEASE_SECONDS: Final = 600
 """Unrenewed it lapses after so long: about what a machine takes to come, for a command that does not wait."""
 RENEW_SECONDS: Final = LEASE_SECONDS / 3

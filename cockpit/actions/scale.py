@@ -42,6 +42,15 @@ async def scale_as_now(planning: Planning, name: str, replicas: int) -> Plan:
     Raises BadInput with the reason when it may not be, or when another cockpit has the pool; Refused when the
     owner is gone or another one.
     """
+    pool, store = await pool_as_now(planning, name)
+    plan = plan_pool_scale(pool, replicas, store, context=planning.context)
+    plan = msgspec.structs.replace(plan, expects=await _expected(planning, pool, replicas))
+    return await _held(planning, pool, replicas, plan)
+
+
+async def pool_as_now(planning: Planning, name: str) -> tuple[Pool, StoreReader]:
+    """The pool of that name and the tables that know it: one outside the cluster is read, with
+    `planning.reads` one inside, too. Raises Refused where its owner is gone or another one."""
     store = planning.store
     pool = pool_named(store, name)
     outside = planning.pools.outside
@@ -49,11 +58,9 @@ async def scale_as_now(planning: Planning, name: str, replicas: int) -> Plan:
         pool = pool_named(store, name)
     owner = pool_object(store, pool)
     if planning.reads and owner is not None and owner.reach is None:
-        store = store.with_record(Kind.POOL, await owner_as_read(planning.session, owner))
+        store = store.with_record(Kind.POOL, await _owner_as_read(planning.session, owner))
         pool = pool_named(store, name)
-    plan = plan_pool_scale(pool, replicas, store, context=planning.context)
-    plan = msgspec.structs.replace(plan, expects=await _expected(planning, pool, replicas))
-    return await _held(planning, pool, replicas, plan)
+    return pool, store
 
 
 async def _held(planning: Planning, pool: Pool, replicas: int, plan: Plan) -> Plan:
@@ -70,7 +77,7 @@ async def _held(planning: Planning, pool: Pool, replicas: int, plan: Plan) -> Pl
     return msgspec.structs.replace(plan, calls=calls, hold=taking.hold, warnings=warnings)
 
 
-async def owner_as_read(session: Reader, owner: PoolObject) -> PoolObject:
+async def _owner_as_read(session: Reader, owner: PoolObject) -> PoolObject:
     """The pool's owner as the server has it now. Raises Refused where it is gone or another one."""
     from cockpit.kube.decode.decoders import pool_decoder
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from cockpit.actions.conduct import Intent, picking_line
 from cockpit.actions.planning import FreshPlanning, Planning, PoolTerms
-from cockpit.actions.pool_lease import NAMESPACE
 from cockpit.actions.verbs.kinds import KINDS, TargetKind
 from cockpit.actions.verbs.registry import verb_of
 from cockpit.actions.verbs.verb import Verb
@@ -100,7 +99,7 @@ async def planner(live: Live, clock: Clock) -> FreshPlanning:
     folders = tuple(settings.template_folders)
     at_seconds = clock.now()  # one moment for the plan that is shown and the one that is sent
     pools = PoolTerms(
-        settings.of_context(session.context).lease_namespace or NAMESPACE,
+        settings.of_context(session.context).lease_namespace,
         clock.cluster_now(),
         outside=live.attachment.outside,
         known=partial(known_of_pools, settings, session.context, session.server),

@@ -55,6 +55,10 @@ _LABEL_KEY = re.compile(
 _LARGEST_BYTES = 256 * 1024
 
 
+LEASE_NAMESPACE: Final = "default"
+"""Unless it is set: it is there in every cluster."""
+
+
 class ContextSettings(msgspec.Struct, frozen=True, kw_only=True):
     """What is set for one context of the kubeconfig."""
 
@@ -89,7 +93,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             namespace=own.namespace or self.namespace,
             prometheus=in_force(own.prometheus, self.prometheus),
             acknowledgements_folder=own.acknowledgements_folder or self.acknowledgements_folder,
-            lease_namespace=own.lease_namespace or self.lease_namespace,
+            lease_namespace=own.lease_namespace or self.lease_namespace or LEASE_NAMESPACE,
             outside=own.outside,
         )
 
