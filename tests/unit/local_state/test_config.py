@@ -24,6 +24,7 @@ kill = "ctrl+k"
 write = true
 namespace = "team-b"
 acknowledgements-folder = "/srv/on-call"
+lease-namespace = "locks"
 """
 
 
@@ -37,7 +38,9 @@ def test_reads_everything() -> None:
         namespace="team-b",
         prometheus=MetricsServer("http://prometheus:9090"),
         acknowledgements_folder=Path("/srv/on-call"),
+        lease_namespace="locks",
     )
+    assert settings.of_context("other").lease_namespace == "default"
     assert settings.bell
     assert settings.of_context("other").acknowledgements_folder == HOME / "on-call"
     assert settings.of_context("other").write is False
@@ -61,6 +64,7 @@ def test_reads_everything() -> None:
             "acknowledgements-folder: give an absolute path or one that begins with ~/, not 'notes'",
         ),
         ("namespace = 3\n", "c.toml:1: namespace: give one line of text, not 3"),
+        ('lease-namespace = "a/b"\n', "lease-namespace: 'a/b' is not a valid namespace name"),
         ('namespace = "Team A"\n', "'Team A' is not a valid namespace name"),
         (
             'prometheus-url = "ftp://x"\n',
