@@ -21,6 +21,7 @@ from cockpit.model.record import Kind
 from cockpit.model.trust import Trust
 from cockpit.model.watched import Watched
 from cockpit.pools import registry as pool_owners
+from cockpit.pools.kept_events import kept_events
 from cockpit.steady import Note, Sleep, Tell, Work, kept_up
 from cockpit.store.store import Store
 from cockpit.store.trends import Trends
@@ -243,6 +244,8 @@ class Attachment:
     def sink(self, batch: Batch) -> None:
         """Where every room that fetches delivers."""
         self.store.apply(batch)
+        if batch.kind == Kind.EVENT and (kept := kept_events(batch, self.store)) is not None:
+            self.store.apply(kept)
         has_listed = batch.status is not None and not self._listed.is_set() and self.is_settled(BIG_LISTS)
         if has_listed:
             self._listed.set()

@@ -20,8 +20,10 @@ from cockpit.kube.owners import WATCHED, Owners
 from cockpit.kube.reflector import IDLE_SECONDS, Reflector
 from cockpit.kube.resource import EVENTS, JOBS, NAMESPACES, NODES, PODS, Resource
 from cockpit.kube.session import ApiSession
+from cockpit.kube.single_object import SingleObject
 from cockpit.model.batch import Batch, Phase, StreamStatus
 from cockpit.model.record import Kind
+from cockpit.model.right import Right
 from cockpit.model.watched import Watched
 from cockpit.steady import Tell, Work
 
@@ -109,12 +111,13 @@ class Feed:
         self._rediscover = rediscover_seconds
         self._keep_up = keep_up
         self._gathered = tuple(one for one in watched if one.kind in GATHERED)
+        self._single = tuple(one for one in watched if one.name)
         self._custom = (
             *CUSTOM,
             *(
                 Known(one.kind, one.group, one.plural, decoders.engine_decoder(one), one.versions)
                 for one in watched
-                if one.kind not in GATHERED
+                if one.kind not in GATHERED and not one.name
             ),
         )
         kinds = frozenset((one.group, one.api_kind) for one in watched if one.api_kind)
@@ -127,6 +130,8 @@ class Feed:
         async with asyncio.TaskGroup() as group:
             for resource, decoder in CORE:
                 self._start(group, resource, decoder)
+            for one in self._single:
+                self._start_single(group, one)
             owners, discovery = self._owners.run, partial(self._discover, group)
             group.create_task(self._keep_up("owners", owners, _say_nothing), name="owners")
             group.create_task(self._keep_up("kinds", discovery, self._tell_unknown), name="kinds")
@@ -169,6 +174,17 @@ class Feed:
             self._keep_up(f"watch of {resource.label}", watch, tell), name=resource.label
         )
         self._running[name] = (resource, task)
+
+    def _start_single(self, group: asyncio.TaskGroup, one: Watched) -> None:
+        """Not asked of discovery: whether it is there is told by the answer."""
+        (version,) = one.versions
+        resource = Resource(one.group, version, one.plural, one.api_kind, namespaced=bool(one.namespace))
+        right = Right("get", one.group, one.plural, namespace=one.namespace, name=one.name)
+        path = resource.path(one.namespace, one.name)
+        decoder = decoders.engine_decoder(one)
+        single = SingleObject(self._session, path, right, decoder, self._deliver, self._clock)
+        work = self._keep_up(f"reads of {one.name}", single.run, _say_nothing)
+        group.create_task(work, name=one.name)
 
     async def _discover(self, group: asyncio.TaskGroup) -> Never:
         """Look what is served, now and then again: kinds are installed and removed while we run."""

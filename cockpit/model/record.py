@@ -20,6 +20,8 @@ class Kind:
     JOB = "jobs"  # batch/v1 Job
     MPIJOB = "mpijobs"  # kubeflow.org/v2beta1 MPIJob
     WORKLOAD = "workloads"  # what stands for a job where an engine admits jobs whole
+    AUTOSCALER = "autoscalers"  # what an autoscaler of nodes writes of itself
+    OWNER_EVENT = "ownerevents"  # events of pool owners, kept when the cluster has forgotten them
     POD_GROUP = "podgroups"  # the group object of any placement engine
     PLACE = "places"  # in line, as the engine told it; keyed by the uid of the Workload
     LOCAL_QUEUE = "localqueues"

@@ -126,6 +126,8 @@ class PoolOwner:
     """Its objects that own a number of machines; kind is `Kind.POOL`."""
     watched: ClassVar[tuple[Watched, ...]] = ()
     """Kinds besides that it lives by: its machines, its own status."""
+    kept_reasons: ClassVar[tuple[str, ...]] = ()
+    """Reasons of events that tell why its machines do not come: kept when the cluster forgets them."""
     going_taints: ClassVar[tuple[str, ...]] = ()
     """Keys of taints of nodes that it is taking away."""
     taint_words: ClassVar[Mapping[str, str]] = {}

@@ -19,7 +19,7 @@ from cockpit.pools.coreweave import CoreWeave
 from cockpit.pools.eks import Eks
 from cockpit.pools.karpenter import Karpenter
 from cockpit.pools.node_labels import NodeLabels
-from cockpit.pools.owner import Nodes, Ownership, PoolOwner
+from cockpit.pools.owner import Nodes, Ownership, PoolFailure, PoolOwner
 
 NODE_LABELS = NodeLabels()
 """Stands for pools that nobody else knows."""
@@ -33,6 +33,7 @@ class _Owners:
         self.by_name: Mapping[str, PoolOwner] = {one.name: one for one in (*owners, NODE_LABELS)}
         self.going_taints = frozenset(key for one in owners for key in one.going_taints)
         self.taint_words = {key: words for one in owners for key, words in one.taint_words.items()}
+        self.kept_reasons = frozenset(reason for one in owners for reason in one.kept_reasons)
         self.watched = tuple(kind for one in owners for kind in (*one.pool_kinds, *one.watched))
         # asked for every pool, so only those that have an answer
         self.taking_over = tuple(one for one in owners if type(one).takes_over is not PoolOwner.takes_over)
@@ -104,6 +105,19 @@ def object_of(node: Node, objects: Sequence[PoolObject]) -> PoolObject | None:
 def is_pool(found: PoolObject) -> bool:
     """False for an object that is part of another."""
     return holder(found, ()).is_pool(found)
+
+
+def failures(
+    found: PoolObject | None, nodes: Nodes, truth: StoreReader, now_seconds: float
+) -> tuple[PoolFailure, ...]:
+    """Why machines do not come, as the holder says and whoever takes its pools over."""
+    told = (holder(found, nodes), *_all.taking_over)
+    return tuple(each for one in told for each in one.failures(found, nodes, truth, now_seconds))
+
+
+def kept_reasons() -> frozenset[str]:
+    """Reasons of events that tell why machines do not come."""
+    return _all.kept_reasons
 
 
 def going_taints() -> frozenset[str]:

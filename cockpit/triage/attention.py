@@ -50,7 +50,7 @@ def _stream_findings(store: StoreReader) -> Iterator[Attention]:
     for name, status in store.statuses().items():
         if status.phase is not Phase.DENIED:
             continue
-        if status.kind == Kind.MACHINE:
+        if status.kind in (Kind.MACHINE, Kind.AUTOSCALER):
             continue  # no finding rests on it: the pool says where it misses them
         if status.kind in (Kind.DEVICE_SLICE, Kind.DEVICE_CLAIM) and not store.uses_claims:
             continue  # nothing comes by claim here

@@ -7,6 +7,7 @@ import msgspec
 
 from cockpit.clean import WORDS
 from cockpit.kube.decode import shapes
+from cockpit.kube.decode.autoscaler import StatusMapShape, autoscaler_status
 from cockpit.kube.decode.claims import ClaimShape, SliceShape, claim_record, slice_record
 from cockpit.kube.decode.common import controller, identity, labels
 from cockpit.kube.decode.events import event_record
@@ -142,6 +143,7 @@ LOCAL_QUEUE = Decoder(Kind.LOCAL_QUEUE, _json(LocalQueueShape, local_queue_recor
 CLUSTER_QUEUE = Decoder(Kind.CLUSTER_QUEUE, _json(ClusterQueueShape, cluster_queue_record))
 DEVICE_SLICE = Decoder(Kind.DEVICE_SLICE, _json(SliceShape, slice_record))
 DEVICE_CLAIM = Decoder(Kind.DEVICE_CLAIM, _json(ClaimShape, claim_record))
+AUTOSCALER = Decoder(Kind.AUTOSCALER, _json(StatusMapShape, autoscaler_status))
 OWNER = Decoder(Kind.OWNER, _json(shapes.AnyObject, owner_record))
 
 
@@ -160,7 +162,7 @@ def pod_group_decoder(resource: Resource, engine: str) -> Decoder:
     return Decoder(Kind.POD_GROUP, _json(PodGroupShape, pod_group_record(resource, engine)))
 
 
-_OF_ENGINES = {one.kind: one for one in (VOLCANO_JOB, WORKLOAD, LOCAL_QUEUE, CLUSTER_QUEUE)}
+_OF_ENGINES = {one.kind: one for one in (VOLCANO_JOB, WORKLOAD, LOCAL_QUEUE, CLUSTER_QUEUE, AUTOSCALER)}
 
 
 def engine_decoder(one: Watched) -> Decoder:

@@ -19,7 +19,8 @@ from cockpit.model.record import Kind, Labels, label
 from cockpit.model.right import Ways
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.watched import Watched
-from cockpit.pools.owner import Nodes, Ownership, PoolOwner, in_order, refused, through
+from cockpit.pools.cluster_api.failures import of_machines
+from cockpit.pools.owner import Nodes, Ownership, PoolFailure, PoolOwner, in_order, refused, through
 from cockpit.pools.patches import patch_rights, scale_calls, spec_calls
 
 GROUP = "cluster.x-k8s.io"
@@ -32,6 +33,7 @@ _CLUSTER_NAME = "cluster.x-k8s.io/cluster-name"
 _TOPOLOGY_NAME = "topology.cluster.x-k8s.io/deployment-name"
 _OWNER_KIND = "cluster.x-k8s.io/owner-kind"
 _OWNER_NAME = "cluster.x-k8s.io/owner-name"
+_AUTOSCALER = "the cluster autoscaler"
 _SCALE = "scale subresource"
 _ANNOTATION = "annotation of the cluster autoscaler"
 
@@ -114,7 +116,13 @@ class ClusterApi(PoolOwner):
                 f"the cluster autoscaler controls the size, between {minimum} and {maximum}:"
                 " it would undo a change; raise its maximum, or let pending pods trigger it"
             )
-            return _with(says, may_resize=no, may_limit=through(_ANNOTATION))
+            return _with(
+                says,
+                owner=_AUTOSCALER,
+                may_resize=no,
+                may_limit=through(_ANNOTATION),
+                may_demand=through("pending pods"),
+            )
         no_limit = refused("no maximum is set: any size may be set")
         limit = through(_ANNOTATION) if says.maximum is not None else no_limit
         if found.replicas is None:
@@ -131,6 +139,12 @@ class ClusterApi(PoolOwner):
         return Ownership(
             owner=self.name, may_resize=no, may_limit=no, handle="the context of its management cluster"
         )
+
+    def failures(
+        self, found: PoolObject | None, nodes: Nodes, truth: StoreReader, now_seconds: float
+    ) -> tuple[PoolFailure, ...]:
+        """What its Machines say."""
+        return tuple(of_machines(self.machines(found, nodes, truth)))
 
     # ---- what would be sent
 

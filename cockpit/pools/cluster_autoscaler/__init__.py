@@ -1,18 +1,46 @@
 """The cluster autoscaler: it sets the size of other owners' pools from the demand of pending pods.
 
-Sources: kubernetes-sigs/cluster-autoscaler pkg/utils/taints/taints.go.
+Which it does is told by its status ConfigMap; what went wrong by that and by its events. Sources:
+kubernetes-sigs/cluster-autoscaler pkg/utils/taints/taints.go, pkg/clusterstate, pkg/FAQ.md.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import ClassVar
 
-from cockpit.pools.owner import PoolOwner
+import msgspec
+
+from cockpit.model.autoscaler import AutoscalerStatus, ScaledGroup
+from cockpit.model.event import Event
+from cockpit.model.pool import PoolObject
+from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
+from cockpit.model.watched import Watched
+from cockpit.pools.cluster_autoscaler.groups import group_of
+from cockpit.pools.cluster_autoscaler.texts import FAILURES, KEPT, meaning, said_by
+from cockpit.pools.failure_classes import classed
+from cockpit.pools.owner import (
+    FailureClass,
+    Nodes,
+    Ownership,
+    PoolFailure,
+    PoolOwner,
+    refused,
+    through,
+)
+
+NAMESPACE, STATUS = "kube-system", "cluster-autoscaler-status"
 
 
 class ClusterAutoscaler(PoolOwner):
     """No pool object is its own: it takes over the size of those of others."""
 
     name = "the cluster autoscaler"
+    watched = (
+        Watched(
+            Kind.AUTOSCALER, "", "configmaps", ("v1",), api_kind="ConfigMap", namespace=NAMESPACE, name=STATUS
+        ),
+    )
+    kept_reasons = KEPT
     going_taints = ("ToBeDeletedByClusterAutoscaler",)
     step_limits: ClassVar[Mapping[str, float]] = {"joined": 900.0}
     """`--max-node-provision-time`; source: cluster-autoscaler pkg/FAQ.md."""
@@ -20,3 +48,97 @@ class ClusterAutoscaler(PoolOwner):
         "ToBeDeletedByClusterAutoscaler": "cluster-autoscaler is about to delete it",
         "DeletionCandidateOfClusterAutoscaler": "cluster-autoscaler considers it for deletion",
     }
+
+    def takes_over(
+        self, says: Ownership, found: PoolObject | None, nodes: Nodes, truth: StoreReader
+    ) -> Ownership:
+        """A pool in its status is its own while it writes it, whoever holds the object."""
+        status = status_of(truth)
+        if status is None or not status.is_working:
+            return says
+        group = group_of(status, found, nodes)
+        if group is None:
+            return says
+        no = refused(
+            f"the cluster autoscaler controls the size{_bounds(group)} (group {group.name}):"
+            " it would undo a change; raise its maximum, or let pending pods trigger it"
+        )
+        return msgspec.structs.replace(
+            says,
+            owner=self.name,
+            minimum=group.minimum if group.minimum is not None else says.minimum,
+            maximum=group.maximum if group.maximum is not None else says.maximum,
+            may_resize=no,
+            may_demand=through("pending pods"),
+            read_seconds=status.read_seconds,
+        )
+
+    def failures(
+        self, found: PoolObject | None, nodes: Nodes, truth: StoreReader, now_seconds: float
+    ) -> tuple[PoolFailure, ...]:
+        """What its status says of the group now, then what its events said, the newest first."""
+        status = status_of(truth)
+        if status is None:
+            return ()
+        group = group_of(status, found, nodes)
+        if group is None:
+            return ()
+        told = [*_of_status(status), *_of_group(group)]
+        events: Iterable[Event] = truth.records(Kind.OWNER_EVENT).values()
+        told += _of_events(group, events)
+        return tuple(sorted(told, key=lambda one: -(one.since_seconds or 0.0)))
+
+
+def status_of(truth: StoreReader) -> AutoscalerStatus | None:
+    """Its status as it was read last; None: it was not, it may not be, or there is none."""
+    return next(iter(truth.records(Kind.AUTOSCALER).values()), None)
+
+
+def _bounds(group: ScaledGroup) -> str:
+    if group.minimum is None or group.maximum is None:
+        return ""
+    return f", between {group.minimum} and {group.maximum}"
+
+
+def _of_status(status: AutoscalerStatus) -> Iterable[PoolFailure]:
+    if not status.is_working and status.written_seconds is not None:
+        yield PoolFailure(
+            kind=FailureClass.TIMEOUT,
+            sentence="the cluster autoscaler does not work: it has not written its status for 3 min or more",
+            remedy="look at its pod and its log in kube-system",
+            source=f"ConfigMap {status.key}",
+            since_seconds=status.written_seconds,
+        )
+
+
+def _of_group(group: ScaledGroup) -> Iterable[PoolFailure]:
+    if group.up not in ("Backoff", "Unhealthy"):
+        return
+    means = classed(group.error_code, group.error_message)
+    waits = "backs off after a failed scale-up" if group.up == "Backoff" else "finds the group unhealthy"
+    yield PoolFailure(
+        kind=means.kind,
+        sentence=f"the cluster autoscaler {waits}: {means.sentence}",
+        remedy=means.remedy,
+        source=f"status of group {group.name}",
+        said=group.error_message,
+        code=group.error_code,
+        since_seconds=group.up_since_seconds,
+    )
+
+
+def _of_events(group: ScaledGroup, events: Iterable[Event]) -> Iterable[PoolFailure]:
+    for event in events:
+        said = said_by(event) if event.reason in FAILURES else None
+        if said is None or said.group not in ("", group.name):
+            continue
+        means = meaning(said)
+        yield PoolFailure(
+            kind=means.kind,
+            sentence=means.sentence,
+            remedy=means.remedy,
+            source=f"event {event.reason}",
+            said=event.message,
+            code=said.code,
+            since_seconds=event.last_seconds,
+        )

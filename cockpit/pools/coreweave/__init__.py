@@ -14,7 +14,7 @@ from cockpit.model.record import Kind, label
 from cockpit.model.right import Ways
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.watched import Watched
-from cockpit.pools.owner import Nodes, Ownership, PoolOwner, refused, through
+from cockpit.pools.owner import NO_HANDLE, Nodes, Ownership, PoolOwner, refused, through
 from cockpit.pools.patches import patch_rights, spec_calls
 
 GROUP = "compute.coreweave.com"
@@ -48,17 +48,19 @@ class CoreWeave(PoolOwner):
             )
             handle = f"the right to list nodepools.{GROUP}"
             return Ownership(owner=self.name, may_resize=no, may_limit=no, handle=handle)
-        resize = through("targetNodes of the NodePool")
+        resize, demand, owner = through("targetNodes of the NodePool"), NO_HANDLE, self.name
         if found.is_autoscaled:
+            demand, owner = through("pending pods"), "the cluster autoscaler"
             resize = refused(
                 "the cluster autoscaler controls the size (spec.autoscaling): it would undo a change;"
                 " raise its maximum, or let pending pods trigger it"
             )
         return Ownership(
-            owner=self.name,
+            owner=owner,
             minimum=found.min_replicas,
             maximum=found.max_replicas,
             may_resize=resize,
+            may_demand=demand,
             may_limit=through("maxNodes of the NodePool"),
         )
 

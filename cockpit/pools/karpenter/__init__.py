@@ -15,7 +15,15 @@ from cockpit.model.record import Kind, label
 from cockpit.model.right import Ways
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.watched import Watched
-from cockpit.pools.owner import Nodes, Ownership, PoolOwner, in_order, refused, through
+from cockpit.pools.karpenter.failures import (
+    KEPT,
+    LAUNCH_SECONDS,
+    REGISTER_SECONDS,
+    of_claims,
+    of_events,
+    of_pool,
+)
+from cockpit.pools.owner import Nodes, Ownership, PoolFailure, PoolOwner, in_order, refused, through
 from cockpit.pools.patches import patch_rights, scale_calls, spec_calls
 
 GROUP = "karpenter.sh"
@@ -31,7 +39,8 @@ class Karpenter(PoolOwner):
     pool_kinds = (Watched(Kind.POOL, GROUP, "nodepools", api_kind="NodePool"),)
     watched = (Watched(Kind.MACHINE, GROUP, "nodeclaims", ("v1",), api_kind="NodeClaim"),)
     going_taints = ("karpenter.sh/disrupted",)
-    step_limits: ClassVar[Mapping[str, float]] = {"launched": 300.0, "joined": 900.0}
+    kept_reasons = KEPT
+    step_limits: ClassVar[Mapping[str, float]] = {"launched": LAUNCH_SECONDS, "joined": REGISTER_SECONDS}
     """Source: karpenter pkg/controllers/nodeclaim/lifecycle/liveness.go."""
     taint_words: ClassVar[Mapping[str, str]] = {
         "karpenter.sh/disrupted": "Karpenter is about to replace it",
@@ -57,8 +66,9 @@ class Karpenter(PoolOwner):
             way = "list nodepools.karpenter.sh"
             no = refused(f"a Karpenter NodePool that cannot be read: {way}")
             return Ownership(owner=self.name, may_resize=no, may_limit=no, handle=f"the right to {way}")
-        resize = through("scale subresource")
+        resize, demand = through("scale subresource"), refused("a static NodePool: set its number of nodes")
         if found.replicas is None:
+            demand = through("pending pods")
             resize = refused(
                 "a dynamic NodePool: Karpenter sizes it from pending pods; submit work, or change its limits"
             )
@@ -68,7 +78,18 @@ class Karpenter(PoolOwner):
             maximum=found.max_replicas,
             may_resize=resize,
             may_limit=through(_LIMITS),
+            may_demand=demand,
         )
+
+    def failures(
+        self, found: PoolObject | None, nodes: Nodes, truth: StoreReader, now_seconds: float
+    ) -> tuple[PoolFailure, ...]:
+        """Of its NodeClaims, of the NodePool, and of NodeClaims that are gone."""
+        told = list(of_claims(self.machines(found, nodes, truth), now_seconds))
+        if found is not None:
+            told += of_pool(found)
+            told += of_events(found.name, truth.records(Kind.OWNER_EVENT).values())
+        return tuple(told)
 
     # ---- what would be sent
 

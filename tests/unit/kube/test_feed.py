@@ -298,7 +298,10 @@ async def test_who_is_not_asked_for(
         lambda: (Kind.POD, "") in hearing.ended() and Phase.ABSENT in hearing.phases(Kind.POOL),
     )
     assert hearing.owners() == {}
-    known = {*CORE_PATHS, "/api", "/apis"}
+    single = {
+        f"/api/v1/namespaces/{one.namespace}/configmaps/{one.name}" for one in watched_kinds() if one.name
+    }
+    known = {*CORE_PATHS, *single, "/api", "/apis"}
     assert {one.path for one in server.seen} <= known
 
 

@@ -1,0 +1,95 @@
+"""One object that is read by its name, again and again: for what lives among many others of its kind, which
+nobody may have the right to list."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, Never
+
+import msgspec
+
+from cockpit.clock import Clock
+from cockpit.errors import CockpitError
+from cockpit.kube.decode.decoders import Decoder
+from cockpit.kube.decode.wire import UndecodableError
+from cockpit.kube.session import ApiSession
+from cockpit.model.batch import Batch, Phase, StreamStatus
+from cockpit.model.right import Right, cannot
+
+READ_SECONDS = 20.0
+"""Between two reads while it is there."""
+AWAY_SECONDS = 120.0
+"""While it is not, or may not be read."""
+
+
+class SingleObject:
+    """Keeps one object current and tells a sink. A record with `read_seconds` is told when it was read."""
+
+    def __init__(  # noqa: PLR0917 - where it is, how it is read, who hears of it
+        self,
+        session: ApiSession,
+        path: str,
+        right: Right,
+        decoder: Decoder,
+        sink: Callable[[Batch], None],
+        clock: Clock,
+        *,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._session, self._path, self._right = session, path, right
+        self._decoder, self._sink, self._clock, self._sleep = decoder, sink, clock, sleep
+        self._uid = ""
+        self._status: StreamStatus | None = None
+
+    async def run(self) -> Never:
+        """Read until cancelled."""
+        while True:
+            try:
+                is_there = await self._read()
+            except CockpitError as error:
+                self._tell(Phase.BACKING_OFF, error.sentence)
+                is_there = True
+            await self._sleep(READ_SECONDS if is_there else AWAY_SECONDS)
+
+    async def _read(self) -> bool:
+        answer = await self._session.request("GET", self._path)
+        if answer.status in (401, 403):
+            self._forget()
+            self._tell(Phase.DENIED, f"{cannot(self._right)}.")
+            return False
+        if answer.status == 404:
+            self._forget()
+            self._tell(Phase.ABSENT, f"The server has no {self._path.rpartition('/')[2]}.")
+            return False
+        if not answer.ok:
+            self._tell(Phase.BACKING_OFF, f"The server answers {answer.status} to {self._path}.")
+            return True
+        try:
+            record: Any = self._decoder.from_json(answer.body)
+        except UndecodableError:
+            self._tell(Phase.BACKING_OFF, f"The answer to {self._path} cannot be read.")
+            return True
+        if self._uid != record.uid:
+            self._forget()
+        self._uid = record.uid
+        if "read_seconds" in record.__struct_fields__:
+            record = msgspec.structs.replace(record, read_seconds=self._clock.cluster_now())
+        self._tell(Phase.LIVE, "", (record,))
+        return True
+
+    def _forget(self) -> None:
+        if self._uid:
+            self._sink(Batch(kind=self._decoder.kind, removed=(self._uid,)))
+            self._uid = ""
+
+    def _tell(self, phase: Phase, message: str, changed: tuple[Any, ...] = ()) -> None:
+        kind, before = self._decoder.kind, self._status
+        if before is None or (before.phase, before.message) != (phase, message):
+            self._status = StreamStatus(
+                kind=kind,
+                phase=phase,
+                message=message,
+                objects=int(bool(self._uid)),
+                since_seconds=self._clock.cluster_now(),
+            )
+        if changed or self._status is not before:
+            self._sink(Batch(kind=kind, changed=changed, status=self._status))

@@ -1,0 +1,78 @@
+"""What cluster-autoscaler says in events on its status ConfigMap, as values.
+
+Sources: kubernetes-sigs/cluster-autoscaler pkg/clusterstate/clusterstate.go, pkg/core/scaleup/orchestrator
+executor.go, pkg/processors/status/eventing_scale_up_processor.go, pkg/core/scaledown/actuation.
+"""
+
+import re
+from typing import NamedTuple
+
+from cockpit.model.event import Event
+from cockpit.pools.failure_classes import Classed, classed
+from cockpit.pools.owner import FailureClass
+
+_GROUP = r"(?P<group>\S+)"
+_PATTERNS = {
+    "ScaledUpGroup": rf"^Scale-up: (?:setting )?group {_GROUP} size (?:to|set to) (?P<to>\d+)"
+    r" instead of (?P<now>\d+)",
+    "FailedToScaleUpGroup": rf"^Scale-up failed for group {_GROUP}: (?P<why>.*)$",
+    "ScaleUpTimedOut": rf"^Nodes added to group {_GROUP} failed to register within (?P<why>[\dhms]+)",
+    "ScaleUpFailed": rf"^Failed adding (?P<count>\d+) nodes? to group {_GROUP} due to (?P<code>[^;]+)"
+    r"(?:; source errors: (?P<why>.*))?$",
+    "MaxNodesTotalReached": r"^Max total nodes in cluster reached: (?P<why>\d+)",
+    "ClusterUnhealthy": r"^Cluster is unhealthy",
+}
+_READ = {reason: re.compile(pattern, re.DOTALL) for reason, pattern in _PATTERNS.items()}
+FAILURES = tuple(reason for reason in _PATTERNS if reason != "ScaledUpGroup")
+KEPT = tuple(_PATTERNS)
+
+
+class Said(NamedTuple):
+    """One event as values. `group` "" where it concerns the whole cluster; sizes None where it has none."""
+
+    reason: str
+    group: str = ""
+    code: str = ""
+    why: str = ""
+    to_nodes: int | None = None
+    from_nodes: int | None = None
+
+
+def said_by(event: Event) -> Said | None:
+    """What an event of the autoscaler says; None for one that is not known."""
+    pattern = _READ.get(event.reason)
+    found = pattern.match(event.message) if pattern is not None else None
+    if found is None:
+        return None
+    parts = found.groupdict()
+    sizes = [int(parts[key]) if parts.get(key) else None for key in ("to", "now")]
+    return Said(
+        event.reason,
+        (parts.get("group") or "").rstrip(",;:"),
+        (parts.get("code") or "").strip(),
+        (parts.get("why") or "").strip(),
+        *sizes,
+    )
+
+
+def meaning(said: Said) -> Classed:
+    """Class, sentence and remedy of a failure."""
+    if said.reason == "ScaleUpTimedOut":
+        return Classed(
+            FailureClass.JOIN,
+            f"machines were made and no node joined within {said.why}",
+            "read their boot log: network, role, image and join token of the nodes",
+        )
+    if said.reason == "MaxNodesTotalReached":
+        return Classed(
+            FailureClass.LIMIT,
+            f"the cluster is at the {said.why} nodes that the cluster autoscaler allows",
+            "raise --max-nodes-total of the cluster autoscaler",
+        )
+    if said.reason == "ClusterUnhealthy":
+        return Classed(
+            FailureClass.OTHER,
+            "the cluster autoscaler calls the cluster unhealthy and adds no node",
+            "mend the nodes that are not ready",
+        )
+    return classed(said.code, said.why)

@@ -1,0 +1,49 @@
+"""Why machines of a pool do not come: what its owners say, and what its nodes show."""
+
+from cockpit.model.pool import Pool
+from cockpit.model.record import Kind, condition
+from cockpit.model.store_reader import StoreReader
+from cockpit.pools import registry
+from cockpit.pools.index import pool_object
+from cockpit.pools.ladder import GPUS_LIMIT_SECONDS
+from cockpit.pools.owner import FailureClass, Nodes, PoolFailure
+from cockpit.pools.stage import NodeStage, node_stage
+
+MOST_KEPT_SECONDS = 6 * 3_600.0
+"""What was said longer ago says nothing of now."""
+
+
+def failures_of(pool: Pool, store: StoreReader, now_seconds: float) -> tuple[PoolFailure, ...]:
+    """All of them, the newest first; each cause of one machine once."""
+    found = pool_object(store, pool)
+    nodes = tuple(one for name in pool.node_names if (one := store.by_key(Kind.NODE, name)) is not None)
+    told = [*registry.failures(found, nodes, store, now_seconds), *_without_gpus(nodes, store, now_seconds)]
+    told = [
+        one
+        for one in told
+        if one.since_seconds is None or now_seconds - one.since_seconds <= MOST_KEPT_SECONDS
+    ]
+    told.sort(key=lambda one: -(one.since_seconds or 0.0))
+    once = {(one.kind, one.machine, one.sentence): one for one in reversed(told)}
+    return tuple(reversed(once.values()))
+
+
+def _without_gpus(nodes: Nodes, store: StoreReader, now_seconds: float) -> list[PoolFailure]:
+    found = []
+    for node in nodes:
+        ready = condition(node.conditions, "Ready")
+        since = ready.changed_seconds if ready is not None else None
+        if since is None or now_seconds - since <= GPUS_LIMIT_SECONDS:
+            continue
+        if node_stage(node, store) == NodeStage.NOT_ADVERTISED:
+            found.append(
+                PoolFailure(
+                    kind=FailureClass.NO_GPUS,
+                    sentence=f"node {node.name} is Ready and shows no GPU",
+                    remedy="look at the pods of driver and device plugin on it",
+                    source=f"node {node.name}",
+                    since_seconds=since,
+                    machine=node.uid,
+                )
+            )
+    return found
