@@ -26,10 +26,13 @@ from cockpit.model.record import Kind, condition
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
 from cockpit.pools.index import pool_object
+from cockpit.pools.sightings import NO_SIGHTINGS, Sightings
 from cockpit.pools.stage import NodeStage, node_stage
 
 RECENT_SECONDS = 1_800.0
-"""So long a growth that is over is still told, and machines that came so close together are one growth."""
+"""So long a growth that is over is still told."""
+TOGETHER_SECONDS = 60.0
+"""Machines of one growth are made within so long of each other."""
 GPUS_LIMIT_SECONDS = 2_700.0
 """A driver usually takes up to twelve minutes and a restart of the node: three quarters of an hour are too
 many."""
@@ -160,37 +163,6 @@ class Ladder(msgspec.Struct, frozen=True, kw_only=True):
             return ()
         found = ((str(one.step), one.at_seconds) for one in self.stamps if one.is_reached)
         return tuple((name, at - self.asked_seconds) for name, at in found if at is not None)
-
-
-class Sightings:
-    """When nodes were first seen with their GPUs: no object dates that. Bounded; one that had them when it
-    was first seen is not dated."""
-
-    def __init__(self, most: int = 4_000) -> None:
-        self._most = most
-        self._seen: dict[str, float | None] = {}
-        self._without: dict[str, None] = {}
-
-    def note(self, nodes: Iterable[Node], now_seconds: float) -> None:
-        """Look at the nodes as they are now."""
-        for node in nodes:
-            if node.uid in self._seen:
-                continue
-            if not node.gpu_allocatable:
-                self._without[node.uid] = None
-                continue
-            self._seen[node.uid] = now_seconds if node.uid in self._without else None
-            self._without.pop(node.uid, None)
-        for table in (self._seen, self._without):
-            while len(table) > self._most:
-                del table[next(iter(table))]
-
-    def at(self, uid: str) -> float | None:
-        """When, None: never, or before anybody looked."""
-        return self._seen.get(uid)
-
-
-NO_SIGHTINGS = Sightings()
 
 
 def never(earlier: Rung, later: Rung) -> None:
@@ -364,12 +336,25 @@ def _is_coming(pair: _Pair, store: StoreReader, now_seconds: float) -> bool:
     return stage in (NodeStage.JOINED, NodeStage.NOT_ADVERTISED)
 
 
+def _last_began(births: Sequence[float]) -> float:
+    """When the last of the growths began, of which these are the machines in order."""
+    began = births[-1] if births else 0.0
+    for born in reversed(births):
+        if began - born > TOGETHER_SECONDS:
+            break
+        began = born
+    return began
+
+
 def _latest(pairs: Sequence[_Pair], store: StoreReader, now_seconds: float) -> list[_Pair]:
     """Those that are on their way and all that began with the first of them; with none on the way those that
     began last, while that is recent."""
     staying = [one for one in pairs if not _is_leaving(one, store)]
     coming = [one for one in staying if _is_coming(one, store, now_seconds)]
-    since = max(min(map(_born, coming), default=0.0), now_seconds - RECENT_SECONDS)
+    since = max(
+        min(map(_born, coming)) if coming else _last_began(sorted(map(_born, staying))),
+        now_seconds - RECENT_SECONDS,
+    )
     found = coming + [one for one in staying if _born(one) >= since and one not in coming]
     return sorted(found, key=_born)
 
@@ -450,7 +435,10 @@ class _Climb:
             if one.gpus and one.started_seconds is not None
         ]
         if starts or self._store.requests_on(node.name).gpus:
-            at[Rung.USED] = min(starts, default=None)
+            used = at[Rung.USED] = min(starts, default=None)
+            sighted = at.get(Rung.GPUS_UP)
+            if used is not None and sighted is not None:
+                at[Rung.GPUS_UP] = min(used, sighted)  # we may look late: a pod had them by then
         return at
 
 

@@ -11,7 +11,8 @@ from cockpit.model.pod import Pod
 from cockpit.model.pool import Machine, MachineStage, Pool, PoolObject
 from cockpit.model.record import Condition, Kind
 from cockpit.pools.index import pools_of
-from cockpit.pools.ladder import Ladder, Rung, Sightings, begin, growth, shrink
+from cockpit.pools.ladder import Ladder, Rung, begin, growth, shrink
+from cockpit.pools.sightings import Sightings
 from cockpit.store.store import Store
 from tests.unit.pools.builders import BORN, deployment, node, pod, store_of
 
