@@ -24,7 +24,7 @@ def kubectl_lines(plan: Plan, context: str = "") -> tuple[str, ...]:
     """One line a call; those of one verb of kubectl's own in one namespace stand on one line."""
     lines: dict[str, None] = {}
     named: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for call in plan.calls:
+    for call in plan.deeds:  # nobody takes a hold by hand
         if call.via:  # no kubectl: the line of whoever sends it
             lines[shlex.join(call.body["argv"])] = None
             continue

@@ -46,7 +46,7 @@ def plan_limit(pool: Pool, maximum: int, store: StoreReader, *, context: str = "
 
 def _meant(pool: Pool, maximum: int, store: StoreReader) -> Iterator[str]:
     size = size_of(pool)
-    yield f"it has {counted(size, 'node')}" + (
+    yield f"it has {counted(pool.nodes_now, 'node')}" + (
         f", {pool.target} requested" if pool.target not in (None, pool.nodes_now) else ""
     )
     room, each = maximum - size, gpus_per_node(pool, store)

@@ -74,7 +74,9 @@ async def _held(planning: Planning, pool: Pool, replicas: int, plan: Plan) -> Pl
     )
     calls = plan.calls if taking.call is None else (taking.call, *plan.calls)
     warnings = (*taking.warnings, *plan.warnings)
-    return msgspec.structs.replace(plan, calls=calls, hold=taking.hold, warnings=warnings)
+    held = (f"other cockpits are kept out by {taking.hold.target}",) if taking.call is not None else ()
+    lines = (*plan.lines, *held)
+    return msgspec.structs.replace(plan, calls=calls, hold=taking.hold, warnings=warnings, lines=lines)
 
 
 async def _owner_as_read(session: Reader, owner: PoolObject) -> PoolObject:

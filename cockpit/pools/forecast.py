@@ -68,4 +68,5 @@ def time_line(pool: Pool, found: Forecast) -> str:
         return "expected time not known: this host has not seen this pool grow"
     count = found.usual.growths
     whose = "of this pool" if found.usual.is_of_pool else f"of pools of {pool.machine}"
-    return f"usually {found.minutes.removeprefix('about ')}, from {count} growth{'s' * (count != 1)} {whose}"
+    seen = f"{count} growth{'s' * (count != 1)} {whose}"
+    return f"usually there in {found.minutes.removeprefix('about ')}, from {seen}"

@@ -21,7 +21,7 @@ from tests.tui.gang_estate import GangEstate
 from tests.tui.offering import OfferingApp
 from tests.tui.shared_estate import SharedEstate
 from tests.tui.training_estate import StalledApp, TrainingApp
-from tests.tui.why_app import WhyApp, WhyEstate
+from tests.tui.why_app import GrowingApp, WhyApp, WhyEstate
 
 PATIENCE_SECONDS = 30.0
 SMALL, MIDDLE, WIDE = (80, 24), (120, 40), (200, 60)
@@ -67,6 +67,7 @@ def nothing() -> None:
 
 
 UNREACHABLE = "The API server at https://10.20.0.7:6443 does not answer within 10 s; check the network."
+GROW = ("5", "S", "ctrl+u", "1", "6", "ctrl+s")
 JOB = ("2", "down", "down", "down", "down", "down", "enter")
 CROWD = ("2", "slash", *"llm-512", "enter", "enter")
 WHY_JOB = ("2", "slash", *"sweep-13", "enter", "w")
@@ -163,6 +164,9 @@ SCENES = (
     Scene("cordon", ("3", "down", "X"), write=True, until="The same from a shell"),
     Scene("cordon-many-80x24", ("3", "ctrl+a", "X"), SMALL, write=True, until="Cordon "),
     Scene("scale", ("5", "S", "ctrl+u", "1", "6"), write=True),
+    Scene("scale-plan", GROW, MIDDLE, estate=WhyEstate, app=GrowingApp, write=True, until="accept it"),
+    Scene("scale-plan-80x24", GROW, SMALL, estate=WhyEstate, app=GrowingApp, write=True, until="accept it"),
+    Scene("limit", ("5", "M", "ctrl+u", "2", "0"), write=True),
 )
 
 

@@ -6,7 +6,10 @@ from typing import Any
 
 from cockpit.model.job import JobObject, ReplicaSpec
 from cockpit.model.pod import Pod
+from cockpit.model.price import MachinePrice, Prices
 from cockpit.model.record import Condition, Kind
+from cockpit.model.remembered import Growth
+from cockpit.pools.forecast import PoolExperience
 from tests.tui.deck import ScriptedApp
 from tests.tui.estate import GPU, NOW, Estate
 
@@ -63,9 +66,9 @@ class WhyApp(ScriptedApp):
         tree: dict[str, Any]
         *_, collection, name = path.split("/")
         is_rehearsal = ("dryRun", "All") in (more.get("query") or ())
-        if method != "GET" and not is_rehearsal and collection != "selfsubjectaccessreviews":
+        if method != "GET" and not is_rehearsal and name != "selfsubjectaccessreviews":
             self.sent.append(f"{method} {path}")
-        if method != "GET":
+        if method != "GET" or collection == "leases":
             return await self._before(method, path, **more)
         if collection == "pods" or "/namespaces/" not in path:
             pods = self.attachment.store.records(Kind.POD).values()
@@ -114,3 +117,20 @@ def _as_read(pod: Pod) -> dict[str, Any]:
     metadata = {"name": pod.name, "namespace": pod.namespace, "uid": pod.uid}
     selector = dict(pod.traits.wishes.node_selector)
     return {"metadata": metadata, "spec": {"containers": [container], "nodeSelector": selector}}
+
+
+class GrowingApp(WhyApp):
+    """What machines of the a100 pool cost and how long they took is known."""
+
+    def known_of_pools(self) -> PoolExperience:
+        prices = Prices(machines=(("gpu-a100-8x", MachinePrice(hourly=32.0)),))
+        growths = tuple(
+            Growth(
+                pool_key="MachineDeployment/fleet/a100",
+                asked_seconds=float(at),
+                machine_type="gpu-a100-8x",
+                stages=(("joined", 185.0), ("GPUs up", seconds)),
+            )
+            for at, seconds in enumerate((480.0, 540.0, 700.0))
+        )
+        return PoolExperience(prices, growths)
