@@ -1,19 +1,24 @@
 """`cockpit pool scale --wait`: a change of a pool's size, followed to its end in lines."""
 
 import asyncio
+from collections.abc import Callable, Iterator
 
 from cockpit.actions.pool_follow import ChangeStanding, End, Follower, bad_end
 from cockpit.actions.pool_lease import clock_words
 from cockpit.clock import Clock
 from cockpit.commands.live import Live
 from cockpit.commands.output import put
-from cockpit.errors import NoConnection, Refused
+from cockpit.errors import BadInput, NoConnection, Refused
 from cockpit.gangs.sentence import counted
 from cockpit.local_state.audit import Audit
 from cockpit.model.plan import Hold
+from cockpit.model.store_reader import StoreReader
+from cockpit.pools.index import pool_named
+from cockpit.pools.ladder import growth
 
 LONGEST_SECONDS = 1_800.0
 """Where nobody says how long to wait."""
+_WHOLE = "nodes with their GPUs"
 
 
 async def until_there(live: Live, clock: Clock, deadline_seconds: float, hold: Hold) -> int:
@@ -24,7 +29,7 @@ async def until_there(live: Live, clock: Clock, deadline_seconds: float, hold: H
     session = live.attachment.session
     if session is None:
         raise NoConnection(live.attachment.sentence or "the connection was lost")
-    steps = _Steps(hold, clock)
+    steps = _Steps(hold, clock, lambda: live.attachment.store)
     follower = Follower(
         hold,
         lambda: live.attachment.store,
@@ -48,15 +53,35 @@ async def until_there(live: Live, clock: Clock, deadline_seconds: float, hold: H
 
 
 class _Steps:
-    """What was printed already."""
+    """What was printed already: how many machines have come to each step, and how many nodes are whole."""
 
-    def __init__(self, hold: Hold, clock: Clock) -> None:
+    def __init__(self, hold: Hold, clock: Clock, store: Callable[[], StoreReader]) -> None:
         self._hold = hold
         self._clock = clock
-        self._told: int | None = None
+        self._store = store
+        self._begun_seconds = clock.cluster_now()
+        self._told: dict[str, int] = {}
 
     def tell(self, found: ChangeStanding) -> None:
-        if found.whole != self._told:
-            self._told = found.whole
-            at = clock_words(self._clock.cluster_now())
-            put([f"{at}  {found.whole} of {self._hold.to} nodes with their GPUs"])
+        """Print what is new at this look."""
+        for step, count, wanted in self._climbed():
+            if count and count != self._told.get(step):
+                self._told[step] = count
+                self._put(f"{step}: {count} of {wanted}")
+        if found.whole != self._told.get(_WHOLE):
+            self._told[_WHOLE] = found.whole
+            self._put(f"{found.whole} of {self._hold.to} {_WHOLE}")
+
+    def _climbed(self) -> Iterator[tuple[str, int, int]]:
+        store = self._store()
+        try:
+            pool = pool_named(store, self._hold.pool)
+        except BadInput:
+            return
+        ladder = growth(pool, store, self._clock.cluster_now(), asked_seconds=self._begun_seconds)
+        if ladder is not None:
+            for one in ladder.stamps:
+                yield str(one.step), ladder.done(one.step), ladder.wanted
+
+    def _put(self, text: str) -> None:
+        put([f"{clock_words(self._clock.cluster_now())}  {text}"])

@@ -1,6 +1,6 @@
 """What a pod claims, volumes and devices: absent, not bound, elsewhere, too few."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cockpit.fit.surroundings import Surroundings
@@ -14,6 +14,8 @@ from cockpit.triage.cluster_view import Trees
 from cockpit.triage.funnel import Sifted
 from cockpit.triage.placement_context import PlacementContext
 from cockpit.triage.verdict import Evidence, Subject
+
+_MOST_POOLS = 4
 
 
 def tree_named(trees: Trees, kind: str, namespace: str, name: str) -> Mapping[str, Any] | None:
@@ -147,12 +149,27 @@ def elsewhere(pod: Pod, context: PlacementContext, said: Evidence, sifted: Sifte
                 "C14",
                 "volume claim {claim} lies in {zone}; no node there takes the pod",
                 names={"claim": name, "zone": where},
-                evidence=(said, Evidence(f"PersistentVolume {volume.name}", "spec.nodeAffinity", where)),
+                evidence=(
+                    said,
+                    Evidence(f"PersistentVolume {volume.name}", "spec.nodeAffinity", where),
+                    *_zones_of_pools(sifted),
+                ),
                 funnel=sifted.funnel,
             )
     names: dict[str, object] = {"claim": ", ".join(pod.traits.claims) or "of the pod"}
     text = "the volume of claim {claim} cannot be reached from any node that suits the pod"
     return draft("C14", text, names=names, evidence=(said,), funnel=sifted.funnel)
+
+
+def _zones_of_pools(sifted: Sifted) -> Iterator[Evidence]:
+    """Where the nodes lie that would take the pod but for its volume, by pool."""
+    zones: dict[str, set[str]] = {}
+    for look in sifted.dropped.get("volume", ()):
+        if look.node.zone:
+            zones.setdefault(look.node.pool, set()).add(look.node.zone)
+    for pool in sorted(zones)[:_MOST_POOLS]:
+        what = f"pool {pool}" if pool else "nodes without a pool"
+        yield Evidence(what, "zones of its nodes", ", ".join(sorted(zones[pool])))
 
 
 def devices(pod: Pod, context: PlacementContext, said: Evidence, cause: str) -> CauseFound:

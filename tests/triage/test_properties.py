@@ -123,3 +123,14 @@ def test_fresh_cases_reach_what_the_committed_ones_reach() -> None:
     wrong = [one.line() for one in found if not one.is_right]
     assert not wrong, "\n".join(wrong)
     assert not any(one.verdict.sureness is Sureness.PROVED and not one.is_cause_right for one in found)
+
+
+def test_a_volume_elsewhere_is_told_with_its_zone_and_those_of_the_pools(cases: list[Case]) -> None:
+    """Where the volume lies, where the nodes lie that would do without it, and what to do about it."""
+    found = [_verdict(one) for one in cases if one.name.startswith("C14-other-zone")]
+    assert found
+    for verdict in found:
+        told = {one.field: one.value for one in verdict.evidence}
+        volume, pools = told["spec.nodeAffinity"], told["zones of its nodes"].split(", ")
+        assert volume in verdict.sentence
+        assert pools and volume not in pools, "no node that would take the pod lies there"

@@ -106,11 +106,11 @@ def test_waiting_ends_with_the_nodes_and_with_the_hold_given_back(
     words = ("pool", "scale", "h100", "--to", "3", "--wait", "--write", "--yes")
     code, out, err = run(capsys, *words)
     assert (code, err) == (0, "")
-    assert [line.split("  ")[-1] for line in out.splitlines()[1:]] == [
-        "2 of 3 nodes with their GPUs",
-        "3 of 3 nodes with their GPUs",
-        "pool h100 has its 3 nodes",
-    ]
+    told = [line.split("  ")[-1] for line in out.splitlines()[1:]]
+    assert told[0] == "2 of 3 nodes with their GPUs"
+    assert "asked: 1 of 1" in told, "the steps of the ladder, each once"
+    assert told[-2:] == ["3 of 3 nodes with their GPUs", "pool h100 has its 3 nodes"]
+    assert len(set(told)) == len(told)
 
 
 def test_waiting_for_what_never_comes_ends_at_the_deadline(
