@@ -13,7 +13,7 @@ MOST = 500
 
 async def read_scalers(session: Reader, namespace: str = "") -> ScalersRead:
     """Those of all namespaces, or of one; what may not be read is said. Raises NoConnection."""
-    answer = await session.request("GET", f"{SCALERS.path(namespace)}?limit={MOST}")
+    answer = await session.request("GET", SCALERS.path(namespace))
     if answer.status in (401, 403):
         return ScalersRead(trouble="denied: list horizontalpodautoscalers of autoscaling")
     if answer.status == 404:
@@ -22,5 +22,5 @@ async def read_scalers(session: Reader, namespace: str = "") -> ScalersRead:
         return ScalersRead(trouble=f"the server answered {answer.status}")
     tree = answer.json()
     items = tree.get("items") if isinstance(tree, dict) else None
-    found = (scaler_of(one) for one in items or () if isinstance(one, dict))
+    found = (scaler_of(one) for one in (items or ())[:MOST] if isinstance(one, dict))
     return ScalersRead(tuple(one for one in found if one is not None))

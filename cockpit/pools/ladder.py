@@ -8,7 +8,8 @@ launching   the owner's condition while the instance is requested
 launched    the owner's condition that the instance exists
 joined      creation of the Node
 ready       the Node's condition Ready since it is True
-GPUs up     the owner's condition that all that was asked for is there, else when we saw it (`Sightings`)
+GPUs up     the owner's condition that all that was asked for is there, or when we saw them (`Sightings`) if
+            that was later
 used        start of the first pod that has GPUs of the node
 
 A machine that has reached a step has reached those below, dated or not. A growth that others asked for is
@@ -290,7 +291,11 @@ def _machines(found: PoolObject | None, nodes: Sequence[Node], store: StoreReade
 def _pairs(machines: Iterable[Machine], nodes: Sequence[Node]) -> list[_Pair]:
     """Each machine with its node, then the nodes without a machine."""
     by_name = {one.name: one for one in nodes}
-    pairs: list[_Pair] = [(one, by_name.pop(one.node, None)) for one in machines]
+    # A node is there before its machine's object names it; both have the cloud's id from the start.
+    by_id = {one.provider_id: one.name for one in nodes if one.provider_id}
+    pairs: list[_Pair] = [
+        (one, by_name.pop(one.node or by_id.get(one.provider_id, ""), None)) for one in machines
+    ]
     return [*pairs, *((None, one) for one in by_name.values())]
 
 
@@ -428,7 +433,9 @@ class _Climb:
         if node.gpu_allocatable and Rung.READY in at:
             owner_says = machine.initialized_seconds if machine is not None else None
             sighted = self._seen.at(node.uid)
-            at[Rung.GPUS_UP] = owner_says if owner_says is not None else sighted
+            # An owner that was asked for no GPUs calls the machine whole before its driver is there.
+            dated = [one for one in (owner_says, sighted) if one is not None]
+            at[Rung.GPUS_UP] = max(dated, default=None)
         starts = [
             one.started_seconds
             for one in self._store.pods_on(node.name)

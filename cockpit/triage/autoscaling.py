@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from cockpit.catalogue import TextPlace, understand
+from cockpit.fit.node_filters import Block
 from cockpit.model.event import Event
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
@@ -41,6 +42,7 @@ _IN_SHORT: Final = {
 }
 _NO_CAPACITY = "InsufficientCapacityError"
 _MOST_NODES = 3
+_NOT_READY = "node.kubernetes.io/not-ready"
 
 
 def answered(pod: Pod, found: CauseFound, sifted: Sifted, context: PlacementContext) -> CauseFound:
@@ -112,31 +114,41 @@ def _sold_out(nominated: str, said: Event, context: PlacementContext) -> Event |
 
 
 def _without_gpus_yet(found: CauseFound, sifted: Sifted, context: PlacementContext) -> CauseFound | None:
-    """C28 where a new node would take the pod as soon as its driver and its device plugin are up."""
-    resource = sifted.resource
-    if not resource or context.now_seconds is None:
+    """C28 where a new node would take the pod as soon as it is ready, its driver and device plugin are up."""
+    resource, now = sifted.resource, context.now_seconds
+    if not resource or now is None:
         return None
     each = dict(sifted.shape.requests)[resource]
-    nodes = [
+    looks = [*sifted.dropped.get("offers", ()), *sifted.dropped.get("ready", ())]
+    new = [
         look.node
-        for look in sifted.dropped.get("offers", ())
-        if not look.blocks and is_starting(look.node, context.store, context.now_seconds)
+        for look in looks
+        if all(map(_is_of_a_start, look.blocks))
+        and is_starting(look.node, context.store, now)
+        and (gpus_expected(look.node) or each) >= each
     ]
-    nodes = [node for node in nodes if not gpus_expected(node) or gpus_expected(node) >= each]
-    if not nodes:
-        return None
-    first = nodes[0]
-    whom = first.name if len(nodes) == 1 else f"{len(nodes)} new nodes"
+    waiting = [node for node in new if node.ready == "True"] or new
+    if not waiting or (waiting[0].ready != "True" and found.cause not in _OF_ROOM):
+        return None  # that a node is not ready yet has a cause of its own
+    what = "waits for the GPU driver on {node}"
+    if waiting[0].ready != "True":
+        what = "waits for node {node} to get ready" if len(waiting) == 1 else "waits for {node} to get ready"
+    whom = waiting[0].name if len(waiting) == 1 else f"{len(waiting)} new nodes"
     return draft(
         "C28",
-        "needs {asked}: waits for the GPU driver on {node}",
+        f"needs {{asked}}: {what}",
         names={"asked": amount_words(resource, each), "node": whom},
         sureness=Sureness.INFERRED,
-        evidence=(*(_no_gpu_yet(one) for one in nodes[:_MOST_NODES]), *found.evidence),
+        evidence=(*(_no_gpu_yet(one) for one in waiting[:_MOST_NODES]), *found.evidence),
         funnel=found.funnel,
         since_seconds=found.since_seconds,
         also=(found.cause, *found.also),
     )
+
+
+def _is_of_a_start(block: Block) -> bool:
+    """Whether it goes by itself when the node is ready."""
+    return block[0] == "not ready" or (block[0] == "taint" and block[1].startswith(_NOT_READY))
 
 
 def _no_gpu_yet(node: Node) -> Evidence:
@@ -144,7 +156,7 @@ def _no_gpu_yet(node: Node) -> Evidence:
 
 
 def is_starting(node: Node, store: StoreReader, now_seconds: float) -> bool:
-    """Ready, without the GPUs that it is to have, and not for so long that something must be wrong."""
+    """On its way to its GPUs, and not for so long that something must be wrong."""
     if node.created_seconds is None or now_seconds - node.created_seconds >= JOINING_SECONDS:
         return False
-    return node_stage(node, store) == NodeStage.NOT_ADVERTISED
+    return node_stage(node, store) in (NodeStage.JOINED, NodeStage.NOT_ADVERTISED)

@@ -10,6 +10,8 @@ from tests.bed.karpenter import EIGHT, GPUS_AFTER, READY_AFTER, having, policy
 POOL_LABEL = "karpenter.sh/nodepool"
 NODE_CLASS = "bed"
 GPU_COUNT = "nvidia.com/gpu.count"
+HOLDS = ("bed/booting", "bed/no-driver")
+"""Annotations with which a node does not get Ready, and then not its GPUs."""
 
 
 def node_class(name: str = NODE_CLASS, *, registers_after: str = "2s") -> Tree:
@@ -33,15 +35,23 @@ def node_pool(
     gpus_each: int = 8,
     empty_after: str = "Never",
     class_name: str = NODE_CLASS,
+    is_held: bool = False,
 ) -> Tree:
-    """A NodePool: static with `replicas`, else grown by demand and emptied `empty_after`; delays as `2s`."""
+    """A NodePool: static with `replicas`, else grown by demand and emptied `empty_after`; delays as `2s`.
+
+    Its nodes are held at two stages with `is_held`, until the annotations `HOLDS` are taken off them.
+    """
     labels = {"nvidia.com/gpu.present": "true", "nvidia.com/gpu.product": PRODUCT}
     labels |= {"nvidia.com/gpu.memory": str(GPU_MEMORY_MIB), GPU_COUNT: str(gpus_each)}
     spec: dict[str, Any] = {
         "template": {
             "metadata": {
                 "labels": labels if gpus_each else {},
-                "annotations": {READY_AFTER: ready_after, **({GPUS_AFTER: gpus_after} if gpus_each else {})},
+                "annotations": {
+                    READY_AFTER: ready_after,
+                    **({GPUS_AFTER: gpus_after} if gpus_each else {}),
+                    **(dict.fromkeys(HOLDS, "yes") if is_held else {}),
+                },
             },
             "spec": {
                 "nodeClassRef": {

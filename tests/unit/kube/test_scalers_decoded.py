@@ -110,4 +110,4 @@ async def test_those_of_one_namespace_are_asked_for_there() -> None:
     server = Server(200, {"items": [WEB, "no object"]})
     found = await read_scalers(server, "team")
     assert [one.name for one in found.found] == ["web"]
-    assert server.asked == "GET /apis/autoscaling/v2/namespaces/team/horizontalpodautoscalers?limit=500"
+    assert server.asked == "GET /apis/autoscaling/v2/namespaces/team/horizontalpodautoscalers"
