@@ -133,6 +133,9 @@ class PoolOwner:
     taint_words: ClassVar[Mapping[str, str]] = {}
     """Keys of taints by which it means to take a node away, each with what that is to the node."""
 
+    keep_annotation: ClassVar[str] = ""
+    """On a node: it does not take the node away while the value is `true`. "" where nothing tells it so."""
+
     step_limits: ClassVar[Mapping[str, float]] = {}
     """Seconds from the step before after which it gives a machine up, by the step that it then misses
     (`cockpit.pools.ladder.Rung`)."""

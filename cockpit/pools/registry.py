@@ -130,6 +130,23 @@ def taint_words() -> Mapping[str, str]:
     return _all.taint_words
 
 
+def keep_annotations(node: Node) -> Mapping[str, str]:
+    """By which annotation each owner that may take the node away lets it be, with the owner's name; those of
+    all where none of them knows the node."""
+    found = [one for one in _all.owners if one.keep_annotation]
+    own = [one for one in found if one.knows(node)]
+    return {one.keep_annotation: one.name for one in own or found}
+
+
+def kept_by(node: Node) -> Mapping[str, str]:
+    """The annotations by which the node is kept now, with the name of the owner that heeds each."""
+    notes = dict(node.annotations)
+    found = (one for one in _all.owners if one.keep_annotation)
+    return {
+        one.keep_annotation: one.name for one in found if notes.get(one.keep_annotation, "false") != "false"
+    }
+
+
 def watched() -> tuple[Watched, ...]:
     """Kinds of objects that the owners live by."""
     return _all.watched

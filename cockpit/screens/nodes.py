@@ -23,6 +23,7 @@ class NodesScreen(TablePlace):
         *bindings("mark.all", *EVERYWHERE),
     ]
     place = "nodes"
+    said_column = "state"
 
     def rows(self) -> tuple[Node, ...] | None:
         """Only these nodes; None for all."""
@@ -45,6 +46,11 @@ class NodesScreen(TablePlace):
     def row(self, kind: str, key: str) -> Node | None:
         found = self.cockpit.cluster.store.by_key(Kind.NODE, key) if kind == "node" else None
         return found if isinstance(found, Node) else None
+
+    def said(self, key: str) -> str:
+        """How far its drain is, where it is in one."""
+        node = self.row("node", key)
+        return "" if node is None else view.said(node, self.cockpit.cluster.store)
 
     def open_row(self, key: str) -> None:
         self.cockpit.open_node(key)

@@ -183,6 +183,14 @@ async def _drain(place: "Place", nodes: "Sequence[Node]") -> None:
     act(place.app, drain.DRAIN, nodes, options, say=place.say, then=place.acted)
 
 
+async def _keep(place: "Place", nodes: "Sequence[Node]") -> None:
+    """Let go what is kept; where some are and some are not, keep all."""
+    from cockpit.actions.verbs import keep
+
+    options = keep.KeepOptions(off=all(map(keep.is_kept, nodes)))
+    act(place.app, keep.KEEP, nodes, options, say=place.say, then=place.acted)
+
+
 def _drain_choices(place: "Place", nodes: "Sequence[Node]") -> list[ChoiceItem]:
     """Waiting for the jobs first: it costs nobody anything."""
     from cockpit.actions.drain.bill import jobs_on
@@ -235,6 +243,7 @@ OPENERS: Final[dict[str, Opener]] = {
     "limit": _limit,
     "stop queue": _stop_queue,
     "drain": _drain,
+    "keep": _keep,
     "shell": _shell,
     "tensorboard": _tensorboard,
 }

@@ -8,6 +8,7 @@ from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
+from cockpit.pools import registry
 from cockpit.pools.drain_mark import mark_of, progress
 from cockpit.pools.stage import node_stage
 from cockpit.views import cards, devices, doubts, gpus, physical
@@ -66,7 +67,7 @@ def facts(
     """
     state = node_cell(node_stage(node, store))
     pairs = [Pair("node", node.name, "strong"), Pair("state", state.text, state.tone)]
-    pairs += _drain(node, store, drained_here)
+    pairs += [*_drain(node, store, drained_here), *_kept(node)]
     pairs += _troubles(node, now_seconds)
     pairs.append(Pair("pool", _pool(node)))
     pairs.append(Pair("machine", " · ".join(part for part in (node.instance_type, node.zone) if part) or "?"))
@@ -80,6 +81,15 @@ def facts(
     if software:
         pairs.append(Pair("kubelet", software, "dim"))
     return tuple(pairs)
+
+
+def _kept(node: Node) -> list[Pair]:
+    found = registry.kept_by(node)
+    return (
+        [Pair("kept", ", ".join(f"{owner} lets it be ({key})" for key, owner in found.items()))]
+        if found
+        else []
+    )
 
 
 def _drain(node: Node, store: StoreReader, drained_here: str | None) -> list[Pair]:

@@ -168,7 +168,7 @@ _FIELDS: tuple[Field[NodeRow], ...] = (
         Measure.BYTES,
     ),
     Field(Column("health", "Health", 8, priority=2), _health),
-    Field(Column("state", "State", 13, grow=1, most=40), _state),
+    Field(Column("state", "State", 15, grow=1, most=40), _state),
     Field(
         Column("age", "Age", 5, "right", priority=3),
         lambda r, now: fmt.age_cell(r.node.created_seconds, now),
@@ -204,6 +204,15 @@ _HIDDEN: tuple[Field[NodeRow], ...] = (
         lambda r, _: Cell(",".join(f"{name}={value}" for name, value in r.node.labels)),
     ),
 )
+
+
+def said(node: Node, store: StoreReader) -> str:
+    """The state of a node in a drain in one line, "" for any other."""
+    mark = mark_of(node)
+    if mark is None:
+        return ""
+    begun = f" (begun {mark.begun})" if mark.begun else ""
+    return f"{node.name} {progress(node, mark, store)}{begun}"
 
 
 def _haystack(row: NodeRow) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from cockpit.actions.verbs import drain, job, job_shape, node, pool, queue, reach
+from cockpit.actions.verbs import drain, job, job_shape, keep, node, pool, queue, reach
 from cockpit.actions.verbs.verb import Verb
 
 VERBS: tuple[Verb, ...] = (
@@ -27,6 +27,7 @@ VERBS: tuple[Verb, ...] = (
     node.UNCORDON,
     drain.DRAIN,
     drain.STOP_DRAIN,
+    keep.KEEP,
     node.SMOKE_TEST,
 )
 _BY_ID = {one.id: one for one in VERBS}

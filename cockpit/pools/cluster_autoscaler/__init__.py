@@ -41,6 +41,7 @@ class ClusterAutoscaler(PoolOwner):
         ),
     )
     kept_reasons = KEPT
+    keep_annotation = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
     going_taints = ("ToBeDeletedByClusterAutoscaler",)
     step_limits: ClassVar[Mapping[str, float]] = {"joined": 900.0}
     """`--max-node-provision-time`; source: cluster-autoscaler pkg/FAQ.md."""

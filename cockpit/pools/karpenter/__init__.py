@@ -35,6 +35,7 @@ class Karpenter(PoolOwner):
     """NodePools, and the NodeClaims that it makes of them."""
 
     name = "Karpenter"
+    keep_annotation = "karpenter.sh/do-not-disrupt"
     marks_all = True
     pool_kinds = (Watched(Kind.POOL, GROUP, "nodepools", api_kind="NodePool"),)
     watched = (Watched(Kind.MACHINE, GROUP, "nodeclaims", ("v1",), api_kind="NodeClaim"),)

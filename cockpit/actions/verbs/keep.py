@@ -1,0 +1,141 @@
+"""Keep a node: whoever takes idle machines away is told to let it be, and no longer."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from cockpit.actions.verbs.verb import Flag, Verb, Words
+
+if TYPE_CHECKING:
+    from cockpit.actions.planning import Planning
+    from cockpit.model.node import Node
+    from cockpit.model.plan import Plan
+    from cockpit.model.right import Right
+
+OURS: Final = "gpu-cockpit/kept"
+"""Names the annotations that the cockpit has set, so that only these are taken away again."""
+OURS_BY: Final = "gpu-cockpit/kept-by"
+_MERGE: Final = "application/merge-patch+json"
+
+
+@dataclass(frozen=True, slots=True)
+class KeepOptions:
+    """`off`: let it go again."""
+
+    off: bool = False
+
+
+async def plan_to_keep(planning: "Planning", node: "Node", options: KeepOptions) -> "Plan":
+    """Set, or take away, what keeps the node. Raises Unchanged where it is so already."""
+    from cockpit.actions.verbs.node import as_now
+
+    now = await as_now(planning, node)
+    return _plan_off(now) if options.off else _plan_on(planning, now)
+
+
+def _plan_on(planning: "Planning", node: "Node") -> "Plan":
+    from cockpit.errors import Unchanged
+    from cockpit.local_state.audit import local_user
+    from cockpit.pools import registry
+
+    wanted, there = registry.keep_annotations(node), registry.kept_by(node)
+    new = {key: owner for key, owner in wanted.items() if key not in there}
+    if not new:
+        raise Unchanged(f"node {node.name} is already kept: {', '.join(wanted)}")
+    owners = " and ".join(new.values())
+    lines = [f"{owners} will not take it away while it is idle", *(f"annotation {key}=true" for key in new)]
+    if len(wanted) > 1:
+        lines.append("who takes its machine away is not known here: each of them is told")
+    ours = sorted({*_ours(node), *new})
+    notes: dict[str, Any] = dict.fromkeys(new, "true")
+    notes |= {OURS: " ".join(ours), OURS_BY: f"{local_user()} {planning.at}"}
+    warnings = ["it is cordoned: nothing new runs on it"] if node.unschedulable else []
+    return _plan(node, notes, lines, warnings)
+
+
+def _plan_off(node: "Node") -> "Plan":
+    from cockpit.errors import Unchanged
+    from cockpit.pools import registry
+
+    there, ours = registry.kept_by(node), _ours(node)
+    if not there:
+        raise Unchanged(f"node {node.name} is not kept")
+    foreign = [key for key in there if key not in ours]
+    gone = [key for key in there if key in ours] or foreign
+    lines = [f"{' and '.join(there[key] for key in gone)} may take it away when it is idle"]
+    lines += [f"annotation {key} goes" for key in gone]
+    warnings = [
+        f"{key} was set by someone else" + ("" if key in gone else ": it stays, and keeps the node")
+        for key in foreign
+    ]
+    notes: dict[str, Any] = dict.fromkeys((*gone, OURS, OURS_BY))
+    return _plan(node, notes, lines, warnings, is_off=True, is_foreign=gone == foreign)
+
+
+def _plan(
+    node: "Node",
+    notes: dict[str, Any],
+    lines: Iterable[str],
+    warnings: Iterable[str],
+    *,
+    is_off: bool = False,
+    is_foreign: bool = False,
+) -> "Plan":
+    from cockpit.kube.resource import NODES
+    from cockpit.model.plan import Call, Plan
+
+    metadata = {"uid": node.uid, "resourceVersion": node.resource_version, "annotations": notes}
+    target = f"node {node.name}"
+    call = Call(
+        method="PATCH",
+        path=NODES.path(name=node.name),
+        body={"metadata": metadata},
+        content_type=_MERGE,
+        target=target,
+    )
+    end = " no longer" if is_off else ""
+    return Plan(
+        verb="keep",
+        title=f"Keep {target}{end}",
+        done=f"{target} is no longer kept" if is_off else f"Kept {target}",
+        calls=(call,),
+        lines=tuple(lines),
+        warnings=tuple(warnings),
+        is_destructive=is_foreign,
+    )
+
+
+def _ours(node: "Node") -> tuple[str, ...]:
+    return tuple(dict(node.annotations).get(OURS, "").split())
+
+
+def is_kept(node: "Node") -> bool:
+    """Whether an annotation keeps the node."""
+    from cockpit.pools import registry
+
+    return bool(registry.kept_by(node))
+
+
+def _needs(_planning: "Planning", node: "Node") -> "tuple[Right, ...]":
+    from cockpit.model.right import Right
+
+    return (Right("patch", "", "nodes", name=node.name),)
+
+
+KEEP = Verb(
+    name="keep",
+    kind="node",
+    key="H",
+    opener="keep",
+    words=Words(
+        "keep",
+        "kept",
+        "keep nodes from being scaled down",
+        "Keep the node from being scaled down, or no longer",
+    ),
+    options=KeepOptions,
+    flags=(Flag("--off", "off", "no longer keep them", is_switch=True),),
+    plan=plan_to_keep,
+    needs=_needs,
+    is_shown=False,
+)

@@ -1,0 +1,63 @@
+"""Keep a node: which owner is told, and what is taken away again."""
+
+import asyncio
+from typing import Any
+
+import msgspec
+import pytest
+
+from cockpit.actions.planning import Planning
+from cockpit.actions.verbs.keep import OURS, OURS_BY, KeepOptions, plan_to_keep
+from cockpit.errors import Unchanged
+from cockpit.model.node import Node
+from cockpit.model.plan import Plan
+from tests.unit.actions.builders import Line, store_of
+
+AUTOSCALER, KARPENTER = "cluster-autoscaler.kubernetes.io/scale-down-disabled", "karpenter.sh/do-not-disrupt"
+NODE = Node(uid="n0", name="gpu-0", resource_version="6")
+
+
+def planned(node: Node, *, off: bool = False) -> Plan:
+    session: Any = Line()
+    planning = Planning(store_of(nodes=(node,)), session, lambda *_: None, "prod", at_seconds=1e9)
+    return asyncio.run(plan_to_keep(planning, node, KeepOptions(off)))
+
+
+def after(node: Node, plan: Plan) -> Node:
+    """The node as the patch leaves it."""
+    given = plan.calls[0].body["metadata"]["annotations"]
+    notes = {key: value for key, value in (dict(node.annotations) | given).items() if value is not None}
+    return msgspec.structs.replace(node, annotations=tuple(sorted(notes.items())))
+
+
+def test_both_are_told_where_nobody_knows_who_takes_it_away() -> None:
+    plan = planned(NODE)
+    assert set(plan.calls[0].body["metadata"]["annotations"]) == {AUTOSCALER, KARPENTER, OURS, OURS_BY}
+    assert plan.lines[-1] == "who takes its machine away is not known here: each of them is told"
+
+
+def test_only_its_owner_is_told_where_its_label_tells_it() -> None:
+    plan = planned(msgspec.structs.replace(NODE, labels=(("karpenter.sh/nodepool", "h100"),)))
+    assert plan.lines == ("Karpenter will not take it away while it is idle", f"annotation {KARPENTER}=true")
+    assert plan.calls[0].body["metadata"]["annotations"][KARPENTER] == "true"
+
+
+def test_what_was_set_here_is_taken_away_and_nothing_else() -> None:
+    foreign = msgspec.structs.replace(NODE, annotations=((AUTOSCALER, "true"),))
+    kept = after(foreign, planned(foreign))
+    assert dict(kept.annotations)[OURS] == KARPENTER
+    with pytest.raises(Unchanged, match="node gpu-0 is already kept"):
+        planned(kept)
+    plan = planned(kept, off=True)
+    assert after(kept, plan).annotations == foreign.annotations
+    assert plan.warnings == (f"{AUTOSCALER} was set by someone else: it stays, and keeps the node",)
+    assert not plan.is_destructive
+
+
+def test_what_somebody_else_set_is_asked_for() -> None:
+    foreign = msgspec.structs.replace(NODE, annotations=((AUTOSCALER, "true"),))
+    plan = planned(foreign, off=True)
+    assert plan.is_destructive and plan.warnings == (f"{AUTOSCALER} was set by someone else",)
+    assert after(foreign, plan).annotations == ()
+    with pytest.raises(Unchanged, match="node gpu-0 is not kept"):
+        planned(after(foreign, plan), off=True)
