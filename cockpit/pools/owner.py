@@ -136,6 +136,9 @@ class PoolOwner:
     keep_annotation: ClassVar[str] = ""
     """On a node: it does not take the node away while the value is `true`. "" where nothing tells it so."""
 
+    takes_empty_first: ClassVar[bool] = False
+    """Whether a smaller number takes nodes without work before all others."""
+
     step_limits: ClassVar[Mapping[str, float]] = {}
     """Seconds from the step before after which it gives a machine up, by the step that it then misses
     (`cockpit.pools.ladder.Rung`)."""
@@ -191,6 +194,11 @@ class PoolOwner:
         """Set the number of nodes: absolute, guarded by uid and resource version. Only asked where it may."""
         raise NotImplementedError
 
+    def choosing_calls(self, machines: Sequence[Machine]) -> tuple[Call, ...] | None:
+        """What makes these machines the ones that a smaller number takes; None where nobody can choose
+        them."""
+        return None
+
     def resize_rights(self, found: PoolObject) -> Ways:
         """What the cluster must allow for that; () where it is not the cluster that allows it."""
         return ()
@@ -216,7 +224,7 @@ class PoolOwner:
         return ()
 
 
-def guarded(found: PoolObject) -> dict[str, str]:
+def guarded(found: PoolObject | Machine) -> dict[str, str]:
     """`metadata` of a patch that only meets the object that was shown."""
     return {"uid": found.uid, "resourceVersion": found.resource_version}
 

@@ -1,5 +1,7 @@
 """The plan of a resize: the calls of the pool's owner, and what a person reads before "yes"."""
 
+from collections.abc import Sequence
+
 from cockpit.errors import BadInput, Unchanged
 from cockpit.model.node import Node
 from cockpit.model.plan import Plan
@@ -7,11 +9,10 @@ from cockpit.model.pool import Pool, PoolObject
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
 from cockpit.pools.index import gpus_per_node
-from cockpit.pools.truth import gpus_allocated, is_use_known, nodes_of
+from cockpit.pools.shrink import LARGE_RATIO, Shrink, shrink_of, typed_for
+from cockpit.pools.truth import gpus_allocated, nodes_of
 
 LARGEST_REPLICAS = 10_000
-# A shrink of more than this share of a pool at once is unusual enough to be said (reference: brakes).
-_LARGE_SHRINK_RATIO = 0.10
 
 
 def plan_scale(pool: Pool, owner: PoolObject | None, replicas: int, store: StoreReader) -> Plan:
@@ -23,11 +24,12 @@ def plan_scale(pool: Pool, owner: PoolObject | None, replicas: int, store: Store
             f"pool {pool.name} cannot be resized from here: its owner has not been read yet; try again"
         )
     _refuse(pool, owner.replicas, replicas)
-    _refuse_below_busy(pool, replicas, store)
     now = owner.replicas
     word = "Grow" if replicas > now else "Shrink"
+    found = None if replicas > now else shrink_of(pool, owner, replicas, store)
+    _refuse_below_busy(pool, replicas, store)
     lines, warnings = (
-        _grow(pool, now, replicas, store) if replicas > now else _shrink(pool, now, replicas, store)
+        _grow(pool, now, replicas, store) if found is None else _shrink(pool, now, replicas, found)
     )
     if owner.status_replicas is not None and owner.status_replicas != now:
         warnings = (
@@ -39,10 +41,14 @@ def plan_scale(pool: Pool, owner: PoolObject | None, replicas: int, store: Store
         verb="scale",
         title=f"{word} pool {pool.name} from {now} to {replicas}",
         done=f"{'Growing' if word == 'Grow' else 'Shrinking'} pool {pool.name} from {now} to {replicas}",
-        calls=registry.holder(owner, ()).resize_calls(owner, replicas),
+        calls=(
+            *(() if found is None else found.calls),
+            *registry.holder(owner, ()).resize_calls(owner, replicas),
+        ),
         lines=(f"{owner.kind} {owner.key}: from {now} to {replicas} nodes{bounds}", *lines),
         warnings=warnings,
         is_destructive=replicas < now,
+        typed="" if found is None else typed_for(pool, now, replicas),
     )
 
 
@@ -96,51 +102,25 @@ def _grow(pool: Pool, now: int, replicas: int, store: StoreReader) -> tuple[tupl
     return (f"{nodes}{machine} x {each} GPUs{model} = + {more * each} GPUs",), ()
 
 
-def _shrink(
-    pool: Pool, now: int, replicas: int, store: StoreReader
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    less = now - replicas
-    nodes = nodes_named(store, pool)
-    allocated = {one.name: gpus_allocated(store, one.name) for one in nodes}
-    # A pool below its target loses first what never came.
-    going = max(0, len(nodes) - replicas)
-    idle = [one for one in nodes if not allocated[one.name]]
-    free = sum(one.gpu_allocatable or 0 for one in nodes)
-    lines = [
-        f"- {less} node{'s' * (less != 1)}: {going} of {len(nodes)} present will be removed, {len(idle)} idle"
-    ]
-    if idle:
-        lines.append(f"idle: {_names(idle)}")
+def _shrink(pool: Pool, now: int, replicas: int, found: Shrink) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    less, there = now - replicas, len(found.empty) + len(found.busy)
+    gone = f"{found.going} of {there} present will be removed, {len(found.empty)} empty"
+    lines = [f"- {less} node{'s' * (less != 1)}: {gone}"]
+    if found.victims:
+        lines.append(f"chosen, all empty: {_names(found.victims)}")
+    elif found.going and found.busy:
+        lines.append(f"its owner takes empty nodes first: {_names(found.empty)}")
+    elif found.empty:
+        lines.append(f"empty: {_names(found.empty)}")
+    free = sum(one.gpu_allocatable or 0 for one in (*found.empty, *found.busy))
     if free:
-        lines.append(f"GPUs of the pool: {free} now, {sum(allocated.values())} allocated")
-    warnings: list[str] = []
-    if not is_use_known(store):
-        warnings.append("not all pods are visible: a node that looks idle may be in use")
-    if going > len(idle):
-        busy = going - len(idle)
-        warnings.append(f"at least {busy} node{'s' * (busy != 1)} with running GPU work will be removed")
-    if going and sum(allocated.values()):
-        worst = sorted(nodes, key=lambda one: (-allocated[one.name], one.name))[:going]
-        danger = sum(allocated[one.name] for one in worst)
-        warnings.append(
-            f"the owner chooses which nodes to remove: up to {danger} allocated GPUs may be lost"
-            f" ({_pods(worst, store)})"
-        )
-    if now and less / now > _LARGE_SHRINK_RATIO and less > 1:
+        lines.append(f"GPUs of the pool: {free} now")
+    warnings = []
+    if now and less / now > LARGE_RATIO and less > 1:
         warnings.append(f"{less} of {now} nodes is {100 * less // now}% of the pool at once")
     return tuple(lines), tuple(warnings)
 
 
-def _names(nodes: list[Node], most: int = 4) -> str:
+def _names(nodes: Sequence[Node], most: int = 4) -> str:
     shown = ", ".join(one.name for one in nodes[:most])
     return shown if len(nodes) <= most else f"{shown} and {len(nodes) - most} more"
-
-
-def _pods(nodes: list[Node], store: StoreReader, most: int = 3) -> str:
-    keys: dict[str, None] = {}
-    for node in nodes:
-        for pod in sorted(store.pods_on(node.name), key=lambda one: one.key):
-            if pod.gpus_allocated:
-                keys.setdefault(f"{pod.namespace}/{pod.job_label or pod.owner_name or pod.name}")
-    shown = list(keys)
-    return ", ".join(shown[:most]) + (f" and {len(shown) - most} more" if len(shown) > most else "")

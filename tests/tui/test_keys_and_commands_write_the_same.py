@@ -14,6 +14,7 @@ from cockpit_widgets import ChoiceDialog, ConfirmDialog
 from textual.pilot import Pilot
 
 from cockpit.actions.perform import AUDIT_ANNOTATION
+from cockpit.actions.verbs.keep import OURS_BY
 from cockpit.actions.verbs.registry import VERBS
 from cockpit.jobs.render import render
 from cockpit.jobs.template import load_library
@@ -23,8 +24,11 @@ from cockpit.local_state.audit import Audit
 from cockpit.model.batch import Batch
 from cockpit.model.gang import LocalQueue
 from cockpit.model.job import Job, JobObject, JobState, ReplicaSpec
+from cockpit.model.node import Node
 from cockpit.model.plan import Call
 from cockpit.model.record import Condition, Kind
+from cockpit.pools import drain_mark
+from cockpit.pools.drain_mark import DrainMark
 from cockpit.screens.table_place import TablePlace
 from tests.tui import looking
 from tests.tui.deck import ScriptedApp, settle
@@ -41,11 +45,14 @@ NO_PLAN = {
     "node.smoke-test": "it has no key",
     "job.record": "it has no key",
 }
+DATED = ("drain", "keep")
+"""Verbs that note on the node when it was."""
+OWN_NOTES = (drain_mark.ID, drain_mark.AT, OURS_BY)
 Press = Callable[["Keys"], Awaitable[None]]
 
 
 def more() -> tuple[Batch, ...]:
-    """Beside the estate: a job that is suspended, one that failed, and a queue that is stopped."""
+    """Beside the estate: a job suspended, one that failed, a queue that is stopped, a node in a drain."""
     roles = (ReplicaSpec("worker", 2, 1, "nvidia.com/gpu"),)
     over = JobObject(
         uid="u-over", name="over", namespace="team-a", resource_version="6", replicas=roles,
@@ -59,7 +66,13 @@ def more() -> tuple[Batch, ...]:
         uid="u-halted", name="halted", namespace="team-a", resource_version="7", cluster_queue="research",
         stop_policy="Hold",
     )  # fmt: skip
-    return Batch(kind=Kind.MPIJOB, changed=(off, over)), Batch(kind=Kind.LOCAL_QUEUE, changed=(halted,))
+    notes = tuple(sorted(DrainMark(id="5f1e", has_cordoned=True).annotations().items()))
+    node = Node(uid="u-node", name="gpu-drained", resource_version="8", annotations=notes, unschedulable=True)
+    return (
+        Batch(kind=Kind.MPIJOB, changed=(off, over)),
+        Batch(kind=Kind.LOCAL_QUEUE, changed=(halted,)),
+        Batch(kind=Kind.NODE, changed=(node,)),
+    )
 
 
 def estate_app(folder: Path | None = None, place: str = "jobs") -> ScriptedApp:
@@ -162,7 +175,7 @@ async def prune(keys: Keys) -> None:
 
 async def scale(keys: Keys) -> None:
     await keys.press("S")
-    await keys.press("ctrl+u", "9", "ctrl+s")
+    await keys.press("ctrl+u", "1", "8", "ctrl+s")
 
 
 async def limit(keys: Keys) -> None:
@@ -191,6 +204,23 @@ async def uncordon(keys: Keys) -> None:
     await keys.press("X")
 
 
+async def drain(keys: Keys) -> None:
+    await keys.on("gpu-h100-07")
+    await keys.press("D")
+    await keys.choose("drain now")
+
+
+async def stop_drain(keys: Keys) -> None:
+    await keys.on("gpu-drained")
+    await keys.press("D")
+    await keys.choose("stop")
+
+
+async def keep(keys: Keys) -> None:
+    await keys.on("gpu-h100-07")
+    await keys.press("H")
+
+
 CASES: tuple[tuple[str, str, Press], ...] = (
     ("job.kill", "jobs", kill),
     ("job.kill", "jobs", kill_many),
@@ -208,6 +238,9 @@ CASES: tuple[tuple[str, str, Press], ...] = (
     ("queue.resume", "queues", resume_queue),
     ("node.cordon", "nodes", cordon),
     ("node.uncordon", "nodes", uncordon),
+    ("node.drain", "nodes", drain),
+    ("node.stop-drain", "nodes", stop_drain),
+    ("node.keep", "nodes", keep),
 )
 
 
@@ -293,7 +326,7 @@ def lines_of(audit: Audit) -> list[dict[str, Any]]:
     """The lines without what differs from run to run; of many things in the order of their targets."""
     found = [{key: getattr(one, key) for key in one.__struct_fields__} for one in audit.entries()]
     for one in found:
-        if one["method"] == "POST":
+        if one["method"] == "POST" or one["verb"] in DATED:
             one["body_sha256"] = ""  # it bears the mark of its run: bodies are compared
     kept = [{key: value for key, value in one.items() if key not in OWN_OF_A_RUN} for one in found]
     return sorted(kept, key=lambda one: (one["target"], one["path"], one["step"] != "intent"))
@@ -328,6 +361,8 @@ def without_mark(call: Call) -> str:
     body = copy.deepcopy(call.body)
     if body.get("kind") == "Lease":
         del body["spec"]["acquireTime"], body["spec"]["renewTime"]
+    for key in OWN_NOTES:
+        (body["metadata"].get("annotations") or {}).pop(key, None)
     if call.method == "POST":
         del body["metadata"]["annotations"][AUDIT_ANNOTATION]
     return f"{call.method} {call.path} {json.dumps(body, sort_keys=True)}"

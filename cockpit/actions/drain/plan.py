@@ -64,7 +64,7 @@ async def plan_drain(
         verb="drain",
         title=f"Drain node {node.name}{_after_words(order.after)}",
         done=_done(node, order),
-        calls=(_noted(planning, node, order),),
+        calls=(_noted(planning, node, bill, order),),
         lines=tuple(_lines(node, bill, order, lost)),
         warnings=tuple(_warnings(bill, lost, budgets)),
         is_destructive=bool(bill.evicted),
@@ -133,13 +133,13 @@ def _eviction(pod: NodePod, grace_seconds: int | None) -> Call:
     )
 
 
-def _noted(planning: Planning, node: Node, order: DrainOrder) -> Call:
+def _noted(planning: Planning, node: Node, bill: Bill, order: DrainOrder) -> Call:
     before = mark_of(node)
     mark = DrainMark(
         id=order.id,
         by=local_user(),
         at=planning.at,
-        pods=len(order.evictions) + sum(len(one.pod_uids) for one in order.after),
+        pods=len(bill.evicted) - len(bill.finished) + sum(len(one.pod_uids) for one in order.after),
         after=tuple(one.name for one in order.after),
         # of a drain that goes on, the first one knows who cordoned it
         has_cordoned=not node.unschedulable if before is None else before.has_cordoned,
@@ -195,6 +195,8 @@ def _lines(node: Node, bill: Bill, order: DrainOrder, lost: Sequence[Broken]) ->
 
 def _evicted(bill: Bill) -> str:
     number = len(bill.evicted)
+    if not number:
+        return "no pod has to be evicted"
     ended = f" ({len(bill.finished)} finished)" if bill.finished else ""
     return f"{counted(number, 'pod')}{ended} {'is' if number == 1 else 'are'} evicted"
 

@@ -105,6 +105,7 @@ SCALE = Verb(
     beside=(
         Flag("--wait", "wait", "follow the change until its nodes are there, or it fails", is_switch=True),
         Flag("--deadline", "deadline", "end --wait after so long (default: 30m)", "DURATION", read=_deadline),
+        Flag("--confirm", "confirm", "what a large shrink asks to type, with --yes", "TEXT"),
     ),
     plan=plan_to_scale,
     needs=_needs_to_scale,

@@ -20,7 +20,17 @@ from cockpit.model.right import Ways
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.watched import Watched
 from cockpit.pools.cluster_api.failures import of_machines
-from cockpit.pools.owner import Nodes, Ownership, PoolFailure, PoolOwner, in_order, refused, through
+from cockpit.pools.owner import (
+    MERGE_PATCH,
+    Nodes,
+    Ownership,
+    PoolFailure,
+    PoolOwner,
+    guarded,
+    in_order,
+    refused,
+    through,
+)
 from cockpit.pools.patches import patch_rights, scale_calls, spec_calls
 
 GROUP = "cluster.x-k8s.io"
@@ -28,6 +38,7 @@ TOPOLOGY_OWNED = "topology.cluster.x-k8s.io/owned"
 DEPLOYMENT_NAME = "cluster.x-k8s.io/deployment-name"
 AUTOSCALER_MINIMUM = well_known.AUTOSCALER_MINIMUM
 AUTOSCALER_MAXIMUM = well_known.AUTOSCALER_MAXIMUM
+DELETE_MACHINE = "cluster.x-k8s.io/delete-machine"
 GPUS_HINT = "capacity.cluster-autoscaler.kubernetes.io/gpu-count"
 _CLUSTER_NAME = "cluster.x-k8s.io/cluster-name"
 _TOPOLOGY_NAME = "topology.cluster.x-k8s.io/deployment-name"
@@ -151,6 +162,19 @@ class ClusterApi(PoolOwner):
     def resize_calls(self, found: PoolObject, replicas: int) -> tuple[Call, ...]:
         """One patch of the scale subresource."""
         return scale_calls(found, replicas)
+
+    def choosing_calls(self, machines: Sequence[Machine]) -> tuple[Call, ...]:
+        """The mark that a set looks for first (api/core/v1beta2/machineset_types.go)."""
+        return tuple(
+            Call(
+                method="PATCH",
+                path=f"{one.resource_path}/{one.name}",
+                body={"metadata": {**guarded(one), "annotations": {DELETE_MACHINE: "yes"}}},
+                content_type=MERGE_PATCH,
+                target=f"machine {one.key}",
+            )
+            for one in machines
+        )
 
     def resize_rights(self, found: PoolObject) -> Ways:
         """To patch that."""

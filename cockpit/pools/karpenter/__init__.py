@@ -36,6 +36,7 @@ class Karpenter(PoolOwner):
 
     name = "Karpenter"
     keep_annotation = "karpenter.sh/do-not-disrupt"
+    takes_empty_first = True  # pkg/controllers/static/deprovisioning/controller.go
     marks_all = True
     pool_kinds = (Watched(Kind.POOL, GROUP, "nodepools", api_kind="NodePool"),)
     watched = (Watched(Kind.MACHINE, GROUP, "nodeclaims", ("v1",), api_kind="NodeClaim"),)

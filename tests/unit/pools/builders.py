@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from cockpit.model.batch import Batch
 from cockpit.model.node import Node, Taint
 from cockpit.model.pod import Pod
-from cockpit.model.pool import PoolObject
+from cockpit.model.pool import Machine, PoolObject
 from cockpit.model.record import Condition, Kind, Labels
 from cockpit.store.store import Store
 
@@ -55,9 +55,18 @@ def node(
     )
 
 
-def pod(name: str, on: str, gpus: int = 8, *, job: str = "llm", deleting: float | None = None) -> Pod:
+def pod(
+    name: str,
+    on: str,
+    gpus: int = 8,
+    *,
+    job: str = "llm",
+    deleting: float | None = None,
+    owner_kind: str = "",
+) -> Pod:
     """A running pod on a node."""
     return Pod(
+        owner_kind=owner_kind,
         uid=f"uid-{name}",
         name=name,
         namespace="team-a",
@@ -102,10 +111,31 @@ def deployment(
     )
 
 
-def store_of(nodes: Iterable[Node] = (), pods: Iterable[Pod] = (), pools: Iterable[PoolObject] = ()) -> Store:
+def machine(on: str) -> Machine:
+    """The Machine behind a node."""
+    return Machine(
+        uid=f"uid-m-{on}",
+        name=f"m-{on}",
+        namespace="capi",
+        resource_version="5",
+        api_version="cluster.x-k8s.io/v1beta1",
+        kind="Machine",
+        resource_path="/apis/cluster.x-k8s.io/v1beta1/namespaces/capi/machines",
+        node=on,
+    )
+
+
+def store_of(
+    nodes: Iterable[Node] = (),
+    pods: Iterable[Pod] = (),
+    pools: Iterable[PoolObject] = (),
+    *,
+    machines: Iterable[Machine] = (),
+) -> Store:
     """A store that holds these."""
     store = Store()
     store.apply(Batch(kind=Kind.NODE, changed=tuple(nodes)))
     store.apply(Batch(kind=Kind.POD, changed=tuple(pods)))
     store.apply(Batch(kind=Kind.POOL, changed=tuple(pools)))
+    store.apply(Batch(kind=Kind.MACHINE, changed=tuple(machines)))
     return store

@@ -6,12 +6,13 @@ from hypothesis import strategies as st
 
 from cockpit.errors import BadInput
 from cockpit.model.plan import Plan
+from cockpit.model.pod import Pod
 from cockpit.pools.cluster_api import AUTOSCALER_MAXIMUM, AUTOSCALER_MINIMUM
 from cockpit.pools.index import pool_object, pools_of
 from cockpit.pools.plan import plan_scale
 from cockpit.pools.stage import NodeStage, node_stage
 from cockpit.store.store import Store
-from tests.unit.pools.builders import BORN, deployment, node, pod, store_of
+from tests.unit.pools.builders import BORN, deployment, machine, node, pod, store_of
 
 
 def _plan(store: Store, replicas: int) -> Plan:
@@ -41,26 +42,55 @@ def test_growing_is_one_patch_of_the_scale_subresource() -> None:
     assert (plan.warnings, plan.is_destructive) == ((), False)
 
 
-def test_shrinking_tells_what_is_in_danger() -> None:
+def _busy(*names: str, owner: str = "Job") -> list[Pod]:
+    return [pod(f"p-{name}", name, 8, owner_kind=owner) for name in names]
+
+
+def test_a_shrink_that_would_take_work_is_refused_with_the_busy_nodes() -> None:
     nodes = [node(name, pool="h100") for name in "abcd"]
-    pods = [pod("p0", "a", 8), pod("p1", "b", 8), pod("p2", "c", 2, job="eval")]
-    store = store_of(nodes, pods, [deployment(replicas=4)])
-    plan = _plan(store, 3)
-    assert plan.title == "Shrink pool h100 from 4 to 3"
-    assert plan.is_destructive
-    assert plan.lines[1] == "- 1 node: 1 of 4 present will be removed, 1 idle"
-    assert (
-        "the owner chooses which nodes to remove: up to 8 allocated GPUs may be lost (team-a/llm)"
-        in plan.warnings
+    with pytest.raises(BadInput) as refused:
+        _plan(store_of(nodes, _busy("a", "b", "c"), [deployment(replicas=4)]), 2)
+    assert refused.value.sentence == (
+        "pool h100: 2 of 4 nodes would go and only 1 is empty: a, b, c are busy;"
+        " drain what may go first (D, cockpit node drain)"
     )
-    with pytest.raises(BadInput, match="2 is below the 3 of its nodes that run GPU work: drain them or end"):
-        _plan(store, 2)
 
 
-def test_shrinking_an_idle_pool_warns_of_no_work() -> None:
-    plan = _plan(_two(), 1)
-    assert plan.warnings == ()
-    assert "idle: a, b" in plan.lines
+def test_empty_nodes_are_chosen_where_the_owner_lets_us() -> None:
+    nodes = [node(name, pool="h100") for name in "abcd"]
+    machines = [machine(name) for name in "abcd"]
+    plan = _plan(store_of(nodes, _busy("a", "c"), [deployment(replicas=4)], machines=machines), 3)
+    mark, scale = plan.calls
+    assert mark.path == "/apis/cluster.x-k8s.io/v1beta1/namespaces/capi/machines/m-b"
+    assert mark.body["metadata"] == {
+        "uid": "uid-m-b",
+        "resourceVersion": "5",
+        "annotations": {"cluster.x-k8s.io/delete-machine": "yes"},
+    }
+    assert scale.path.endswith("/scale") and scale.body["spec"] == {"replicas": 3}
+    assert (plan.lines[2], plan.is_destructive, plan.typed) == ("chosen, all empty: b", True, "")
+
+
+def test_where_nobody_chooses_a_busy_node_keeps_the_pool_as_it_is() -> None:
+    nodes = [node(name, pool="h100") for name in "abcd"]
+    with pytest.raises(BadInput, match="h100 chooses which nodes go, and a is busy: drain these first"):
+        _plan(store_of(nodes, _busy("a"), [deployment(replicas=4)]), 3)
+
+
+def test_pods_of_daemons_keep_no_node() -> None:
+    nodes = [node(name, pool="h100") for name in "ab"]
+    plan = _plan(store_of(nodes, _busy("a", "b", owner="DaemonSet"), [deployment(replicas=2)]), 1)
+    assert len(plan.calls) == 1 and "empty: a, b" in plan.lines
+
+
+@pytest.mark.parametrize(
+    ("to", "typed"), [(19, ""), (18, ""), (17, "3"), (11, "9"), (10, "h100"), (0, "h100")]
+)
+def test_a_large_shrink_is_stated_and_half_the_pool_by_its_name(to: int, typed: str) -> None:
+    nodes = [node(f"n{at}", pool="h100") for at in range(20)]
+    plan = _plan(store_of(nodes, pools=[deployment(replicas=20)]), to)
+    assert plan.typed == typed
+    assert any("of the pool at once" in one for one in plan.warnings) is bool(typed)
 
 
 @pytest.mark.parametrize(

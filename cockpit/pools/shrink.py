@@ -1,0 +1,101 @@
+"""Which nodes a smaller number takes: empty ones only, and no more at once than somebody has stated.
+
+A node is empty where no pod is left on it but those of DaemonSets and of the kubelet.
+"""
+
+from typing import Final, NamedTuple
+
+from cockpit.errors import BadInput
+from cockpit.model.node import Node
+from cockpit.model.plan import Call
+from cockpit.model.pool import Machine, Pool, PoolObject
+from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
+from cockpit.pools import registry
+from cockpit.pools.drain_mark import still_there
+from cockpit.pools.truth import is_use_known, nodes_of
+
+LARGE_RATIO: Final = 0.10
+"""More of a pool at once is stated by its number (openai/kubernetes-ec2-autoscaler takes a tenth at a
+time)."""
+HALF_RATIO: Final = 0.5
+"""From here on the name of the pool is typed."""
+_MOST_NAMED: Final = 6
+
+
+class Shrink(NamedTuple):
+    """What a smaller number does to the nodes that are there: `going` of them, the `victims` where they are
+    chosen from here, by `calls`."""
+
+    going: int
+    empty: tuple[Node, ...]
+    busy: tuple[Node, ...]
+    victims: tuple[Node, ...] = ()
+    calls: tuple[Call, ...] = ()
+
+
+def shrink_of(pool: Pool, owner: PoolObject, replicas: int, store: StoreReader) -> Shrink:
+    """Raises BadInput where a node with work on it could go: it is named, with what to do."""
+    names = frozenset(pool.node_names)
+    nodes = [one for one in nodes_of(store) if one.name in names]
+    # a pool below its target loses first what never came
+    going = max(0, len(nodes) - replicas)
+    busy = tuple(one for one in nodes if still_there(one.name, store))
+    empty = tuple(sorted((one for one in nodes if one not in busy), key=_first))
+    found = Shrink(going, empty, busy)
+    if not going:
+        return found
+    if not is_use_known(store):
+        raise BadInput(
+            f"pool {pool.name}: which nodes are empty is not known, because not all pods are visible;"
+            " ask for the right to list pods in all namespaces"
+        )
+    if going > len(empty):
+        raise BadInput(
+            f"pool {pool.name}: {going} of {len(nodes)} nodes would go and {_counted(len(empty))}:"
+            f" {_named(busy)} busy; drain what may go first (D, cockpit node drain)"
+        )
+    return _chosen(pool, owner, found, store) if busy else found
+
+
+def _chosen(pool: Pool, owner: PoolObject, found: Shrink, store: StoreReader) -> Shrink:
+    holder = registry.holder(owner, ())
+    victims = found.empty[: found.going]
+    machines = _machines(victims, store)
+    calls = holder.choosing_calls(machines) if len(machines) == len(victims) else None
+    if calls is not None:
+        return found._replace(victims=victims, calls=calls)
+    if holder.takes_empty_first:
+        return found
+    raise BadInput(
+        f"pool {pool.name}: {owner.kind} {owner.key} chooses which nodes go, and {_named(found.busy)} busy:"
+        " drain these first (D, cockpit node drain), or shrink it when they are empty"
+    )
+
+
+def _machines(nodes: tuple[Node, ...], store: StoreReader) -> list[Machine]:
+    by_node: dict[str, Machine] = {one.node: one for one in store.records(Kind.MACHINE).values() if one.node}
+    return [by_node[one.name] for one in nodes if one.name in by_node]
+
+
+def _first(node: Node) -> tuple[bool, float, str]:
+    """Those that somebody has cordoned before others, the youngest first."""
+    return not node.unschedulable, -(node.created_seconds or 0.0), node.name
+
+
+def typed_for(pool: Pool, now: int, replicas: int) -> str:
+    """What is typed for so large a shrink: the number of nodes that go, from half the pool on its name."""
+    less = now - replicas
+    if less < 2 or less / now <= LARGE_RATIO:
+        return ""
+    return pool.name if less / now >= HALF_RATIO else str(less)
+
+
+def _counted(empty: int) -> str:
+    return "none is empty" if not empty else f"only {empty} {'is' if empty == 1 else 'are'} empty"
+
+
+def _named(nodes: tuple[Node, ...]) -> str:
+    names = sorted(one.name for one in nodes)
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return f"{', '.join(names[:_MOST_NAMED])}{more} {'is' if len(names) == 1 else 'are'}"
