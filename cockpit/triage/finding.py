@@ -26,6 +26,7 @@ class KeyRemedy(msgspec.Struct, frozen=True, gc=False):
 WHY = KeyRemedy("why", "w", "why")
 LOGS = KeyRemedy("logs", "l", "logs")
 OPEN = KeyRemedy("open", "enter", "open")
+DRAIN = KeyRemedy("drain after its jobs", "D", "D", is_write=True)
 KILL = KeyRemedy("kill", "K", "K", is_write=True)
 
 

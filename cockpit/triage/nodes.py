@@ -10,7 +10,7 @@ from cockpit.model.xid import xid_class
 from cockpit.pools.stage import NodeStage, node_stage
 from cockpit.triage import node_signs, node_walk
 from cockpit.triage.cause_found import CauseFound
-from cockpit.triage.finding import OPEN, WHY, Attention, Rooted
+from cockpit.triage.finding import DRAIN, OPEN, WHY, Attention, Rooted
 from cockpit.triage.node_signs import Budgets
 
 _FINDING = {"D8": "node-not-ready", "D9": "node-gpus-lost", "D19": "node-pressure"}
@@ -50,7 +50,7 @@ def node_finding(
     if stage != NodeStage.DRAINING:
         found = node_walk.judge(node, store, now_seconds)
         if found is not None:
-            return _broken(node, found)
+            return _broken(node, found, store)
     sign = node_signs.judge(node, store, now_seconds, budgets)
     return None if sign is None else _sign(node, sign, store)
 
@@ -69,11 +69,13 @@ def _is_plain(node: Node, cards: tuple[Gpu, ...]) -> bool:
     )
 
 
-def _broken(node: Node, found: CauseFound) -> Attention:
+def _broken(node: Node, found: CauseFound, store: StoreReader) -> Attention:
     expected, shown = node_walk.gpus_expected(node), node.gpu_allocatable or 0
     gpus = max(1, expected - shown) if found.cause == "D10" else expected
     own = "node-gpus-lost" if shown < expected else "node-xid"
-    return _about(node, _FINDING.get(found.cause, own), found, gpus=gpus)
+    return _about(
+        node, _FINDING.get(found.cause, own), found, gpus=gpus, drains=store.requests_on(node.name).gpus > 0
+    )
 
 
 def _sign(node: Node, found: CauseFound, store: StoreReader) -> Attention:
@@ -83,14 +85,16 @@ def _sign(node: Node, found: CauseFound, store: StoreReader) -> Attention:
     return _about(node, f"node-{sign}", found, gpus=held, is_bad=sign == node_signs.RECLAIMED)
 
 
-def _about(node: Node, finding: str, found: CauseFound, *, gpus: int, is_bad: bool = True) -> Attention:
+def _about(
+    node: Node, finding: str, found: CauseFound, *, gpus: int, is_bad: bool = True, drains: bool = False
+) -> Attention:
     return Attention(
         finding=finding,
         subject_key=node.name,
         is_bad=is_bad,
         subject=f"node {node.name}",
         sentence=found.sentence,
-        remedies=(OPEN, WHY),
+        remedies=(DRAIN, WHY) if drains and not node.unschedulable else (OPEN, WHY),
         since_seconds=found.since_seconds,
         gpus=gpus,
         cause=found.cause,

@@ -74,6 +74,7 @@ WHY_JOB = ("2", "slash", *"sweep-13", "enter", "w")
 WHY_GANG = ("2", "slash", *"llm-left", "enter", "w")
 WHY_POD = ("7", "slash", *"sweep-13-0", "enter", "w")
 FLEET = ("8", "down")
+DRAIN = ("3", "slash", *"h100-00", "enter", "D", *"now", "enter")
 FORM = ("2", "N", *"llama-sft", "tab", "tab", "tab", "tab", "4", "tab", "8", "tab", *"hub/train")
 
 SCENES = (
@@ -163,6 +164,9 @@ SCENES = (
     Scene("queue-drain-80x24", ("4", "P", "down", "enter"), SMALL, write=True, until="The same from a shell"),
     Scene("cordon", ("3", "down", "X"), write=True, until="The same from a shell"),
     Scene("cordon-many-80x24", ("3", "ctrl+a", "X"), SMALL, write=True, until="Cordon "),
+    Scene("drain", DRAIN, (160, 45), write=True, until="the cluster would accept it"),
+    Scene("drain-80x24", DRAIN, SMALL, write=True, until="the cluster would accept it"),
+    Scene("drain-choice", DRAIN[:-4], MIDDLE, write=True, until="drain after its jobs"),
     Scene("scale", ("5", "S", "ctrl+u", "1", "6"), write=True),
     Scene("scale-plan", GROW, MIDDLE, estate=WhyEstate, app=GrowingApp, write=True, until="accept it"),
     Scene("scale-plan-80x24", GROW, SMALL, estate=WhyEstate, app=GrowingApp, write=True, until="accept it"),

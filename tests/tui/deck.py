@@ -10,6 +10,8 @@ from cockpit.app import AppOptions, CockpitApp
 from cockpit.attach import Attachment, AttachOptions, Link
 from cockpit.clock import ManualClock
 from cockpit.model.job import Job
+from cockpit.model.pod import Pod
+from cockpit.model.record import Kind
 from cockpit.model.trust import Trust
 from tests.tui import scripted_logs
 from tests.tui.estate import NOW, Estate
@@ -73,6 +75,10 @@ def _session(write: bool, attachment: Attachment) -> SimpleNamespace:
             yes = {"status": {"allowed": True}}
             return SimpleNamespace(status=201, body=b"{}", ok=True, json=lambda: yes, message=lambda: "")
         jobs = attachment.jobs.jobs.values() if method == "GET" else ()
+        if path == "/api/v1/pods":
+            pods = attachment.store.records(Kind.POD).values()
+            tree = {"items": [_pod_as_read(one) for one in pods]}
+            return SimpleNamespace(status=200, body=b"{}", ok=True, json=lambda: tree, message=lambda: "")
         tree = next((_as_read(one) for one in jobs if _is_at(one, path)), {})
         return SimpleNamespace(status=201, body=b"{}", ok=True, json=lambda: tree, message=lambda: "")
 
@@ -90,6 +96,15 @@ def _as_read(job: Job) -> dict[str, Any]:
     """The job's object, as far as a verb looks at it."""
     metadata = {"name": job.name, "namespace": job.namespace, "uid": job.uid}
     return {"metadata": {**metadata, "resourceVersion": job.resource_version}}
+
+
+def _pod_as_read(pod: Pod) -> dict[str, Any]:
+    """A pod, as far as a drain looks at it."""
+    metadata: dict[str, Any] = {"name": pod.name, "namespace": pod.namespace, "uid": pod.uid}
+    if pod.owner_kind:
+        owner = {"kind": pod.owner_kind, "name": pod.owner_name, "controller": True}
+        metadata["ownerReferences"] = [owner]
+    return {"metadata": metadata, "spec": {"nodeName": pod.node}, "status": {"phase": pod.phase}}
 
 
 async def settle(pilot: Any) -> None:

@@ -362,7 +362,7 @@ def without_mark(call: Call) -> str:
     if body.get("kind") == "Lease":
         del body["spec"]["acquireTime"], body["spec"]["renewTime"]
     for key in OWN_NOTES:
-        (body["metadata"].get("annotations") or {}).pop(key, None)
+        (body.get("metadata", {}).get("annotations") or {}).pop(key, None)
     if call.method == "POST":
         del body["metadata"]["annotations"][AUDIT_ANNOTATION]
     return f"{call.method} {call.path} {json.dumps(body, sort_keys=True)}"

@@ -42,8 +42,8 @@ def test_growing_is_one_patch_of_the_scale_subresource() -> None:
     assert (plan.warnings, plan.is_destructive) == ((), False)
 
 
-def _busy(*names: str, owner: str = "Job") -> list[Pod]:
-    return [pod(f"p-{name}", name, 8, owner_kind=owner) for name in names]
+def _busy(*names: str) -> list[Pod]:
+    return [pod(f"p-{name}", name, 8, owner_kind="Job") for name in names]
 
 
 def test_a_shrink_that_would_take_work_is_refused_with_the_busy_nodes() -> None:
@@ -79,7 +79,8 @@ def test_where_nobody_chooses_a_busy_node_keeps_the_pool_as_it_is() -> None:
 
 def test_pods_of_daemons_keep_no_node() -> None:
     nodes = [node(name, pool="h100") for name in "ab"]
-    plan = _plan(store_of(nodes, _busy("a", "b", owner="DaemonSet"), [deployment(replicas=2)]), 1)
+    pods = [pod(f"exporter-{name}", name, 0, owner_kind="DaemonSet") for name in "ab"]
+    plan = _plan(store_of(nodes, pods, [deployment(replicas=2)]), 1)
     assert len(plan.calls) == 1 and "empty: a, b" in plan.lines
 
 
