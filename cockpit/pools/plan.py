@@ -9,7 +9,7 @@ from cockpit.model.pool import Pool, PoolObject
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
 from cockpit.pools.index import gpus_per_node
-from cockpit.pools.shrink import LARGE_RATIO, Shrink, shrink_of, typed_for
+from cockpit.pools.shrink import LARGE_RATIO, Shrinking, shrink_of, typed_for
 from cockpit.pools.truth import gpus_allocated, nodes_of
 
 LARGEST_REPLICAS = 10_000
@@ -102,7 +102,7 @@ def _grow(pool: Pool, now: int, replicas: int, store: StoreReader) -> tuple[tupl
     return (f"{nodes}{machine} x {each} GPUs{model} = + {more * each} GPUs",), ()
 
 
-def _shrink(pool: Pool, now: int, replicas: int, found: Shrink) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _shrink(pool: Pool, now: int, replicas: int, found: Shrinking) -> tuple[tuple[str, ...], tuple[str, ...]]:
     less, there = now - replicas, len(found.empty) + len(found.busy)
     gone = f"{found.going} of {there} present will be removed, {len(found.empty)} empty"
     lines = [f"- {less} node{'s' * (less != 1)}: {gone}"]

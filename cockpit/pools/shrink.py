@@ -23,7 +23,7 @@ HALF_RATIO: Final = 0.5
 _MOST_NAMED: Final = 6
 
 
-class Shrink(NamedTuple):
+class Shrinking(NamedTuple):
     """What a smaller number does to the nodes that are there: `going` of them, the `victims` where they are
     chosen from here, by `calls`."""
 
@@ -34,7 +34,7 @@ class Shrink(NamedTuple):
     calls: tuple[Call, ...] = ()
 
 
-def shrink_of(pool: Pool, owner: PoolObject, replicas: int, store: StoreReader) -> Shrink:
+def shrink_of(pool: Pool, owner: PoolObject, replicas: int, store: StoreReader) -> Shrinking:
     """Raises BadInput where a node with work on it could go: it is named, with what to do."""
     names = frozenset(pool.node_names)
     nodes = [one for one in nodes_of(store) if one.name in names]
@@ -42,7 +42,7 @@ def shrink_of(pool: Pool, owner: PoolObject, replicas: int, store: StoreReader) 
     going = max(0, len(nodes) - replicas)
     busy = tuple(one for one in nodes if still_there(one.name, store))
     empty = tuple(sorted((one for one in nodes if one not in busy), key=_first))
-    found = Shrink(going, empty, busy)
+    found = Shrinking(going, empty, busy)
     if not going:
         return found
     if not is_use_known(store):
@@ -58,7 +58,7 @@ def shrink_of(pool: Pool, owner: PoolObject, replicas: int, store: StoreReader) 
     return _chosen(pool, owner, found, store) if busy else found
 
 
-def _chosen(pool: Pool, owner: PoolObject, found: Shrink, store: StoreReader) -> Shrink:
+def _chosen(pool: Pool, owner: PoolObject, found: Shrinking, store: StoreReader) -> Shrinking:
     holder = registry.holder(owner, ())
     victims = found.empty[: found.going]
     machines = _machines(victims, store)
