@@ -8,10 +8,13 @@ import asyncio
 import json
 import os
 import signal
+import subprocess
+import threading
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from typing import Any, Protocol
+from contextlib import nullcontext, suppress
+from typing import IO, Any, Protocol
 
+from cockpit.apart import apart
 from cockpit.clean import clean
 from cockpit.clouds.answer import STATUS, PoolAnswer, count_of, finding, version_of
 from cockpit.clouds.errors import OutsideError, words
@@ -40,32 +43,19 @@ def environment_of(commands: Commands, ours: Mapping[str, str]) -> dict[str, str
 
 async def run_program(argv: Sequence[str], commands: Commands, /, *, is_change: bool) -> bytes:
     """What the program printed. Raises OutsideError where it cannot be started, fails, or takes too long."""
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *argv,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            env=environment_of(commands, os.environ),
-            start_new_session=True,
-        )
-    except FileNotFoundError:
-        raise OutsideError(commands.who, "NoProgram", f"the program {argv[0]} was not found") from None
-    except OSError as error:
-        raise OutsideError(commands.who, "NoProgram", f"{argv[0]}: {error.strerror}") from None
+    child = _Child(argv, environment_of(commands, os.environ))
     try:
         async with asyncio.timeout(commands.timeout_seconds):
-            printed, complaint = await asyncio.gather(_some(process.stdout), _some(process.stderr))
-            code = await process.wait()
+            code, printed, complaint = await apart(child.run)
+    except FileNotFoundError:
+        raise OutsideError(commands.who, "NoProgram", f"the program {argv[0]} was not found") from None
     except TimeoutError:
         told = f"{argv[0]} did not end within {commands.timeout_seconds:g} s"
         raise OutsideError(commands.who, "NoAnswer", told, is_lost=is_change) from None
+    except OSError as error:
+        raise OutsideError(commands.who, "NoProgram", f"{argv[0]}: {error.strerror}") from None
     finally:
-        if process.returncode is None:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            # Nobody waits for its pipes: one that left the group might keep them open.
-            process._transport.close()  # type: ignore[attr-defined]
+        child.end()
     if code:
         raise OutsideError(
             commands.who, f"Exit{code}", _complaint(complaint) or f"{argv[0]} ended with {code}"
@@ -73,11 +63,54 @@ async def run_program(argv: Sequence[str], commands: Commands, /, *, is_change: 
     return printed
 
 
-async def _some(stream: asyncio.StreamReader | None) -> bytes:
+class _Child:
+    """One program, run in a thread; `end` ends it with all that it started, whenever that comes."""
+
+    def __init__(self, argv: Sequence[str], environment: Mapping[str, str]) -> None:
+        self._argv, self._environment = argv, environment
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._is_over = False
+
+    def run(self) -> tuple[int, bytes, bytes]:
+        """Exit code, what it printed, what it complained of."""
+        process = subprocess.Popen(
+            self._argv,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=self._environment,
+            start_new_session=True,
+        )
+        with self._lock:
+            self._process = process
+        if self._is_over:
+            self.end()
+        complaint: list[bytes] = []
+        reader = threading.Thread(target=lambda: complaint.append(_some(process.stderr)), daemon=True)
+        reader.start()
+        printed = _some(process.stdout)
+        reader.join()
+        # It may run on with its pipes closed. Its number stays its own until it is waited for.
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        with self._lock:
+            return process.wait(), printed, b"".join(complaint)
+
+    def end(self) -> None:
+        """Nothing where it has ended by itself."""
+        self._is_over = True
+        with self._lock:
+            if self._process is not None and self._process.returncode is None:
+                with suppress(ProcessLookupError):
+                    os.killpg(self._process.pid, signal.SIGKILL)
+
+
+def _some(stream: IO[bytes] | None) -> bytes:
     """What comes, as far as it is kept; the rest is read and dropped, so that the program does not wait."""
     kept = bytearray()
-    while stream is not None and (piece := await stream.read(65536)):
-        kept += piece[: LARGEST_BYTES - len(kept)]
+    with stream or nullcontext():
+        while stream is not None and (piece := stream.read(65536)):
+            kept += piece[: LARGEST_BYTES - len(kept)]
     return bytes(kept)
 
 

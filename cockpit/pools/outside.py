@@ -6,7 +6,7 @@ was read before stays, with its age.
 
 import shlex
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import msgspec
 
@@ -74,8 +74,7 @@ class OutsideOwner(PoolOwner):
 
     def who(self, found: PoolObject | None) -> str:
         """As sentences name whoever runs the machines."""
-        commands = found.reach.commands if found is not None and found.reach is not None else None
-        return commands.who if commands is not None else "AWS"
+        return _who(found)
 
     def ownership(self, found: PoolObject | None, nodes: Nodes, truth: StoreReader) -> Ownership:
         """What was read last; not asked and not read are answers of their own."""
@@ -165,10 +164,40 @@ class OutsideOwner(PoolOwner):
         )
 
 
+class OutsideWord(NamedTuple):
+    """What was read of a pool outside the cluster in a line; `at_seconds` is when (epoch)."""
+
+    who: str
+    text: str
+    at_seconds: float | None
+
+
+def outside_word(found: PoolObject | None) -> OutsideWord | None:
+    """How the pool stands as its owner says, or why it could not be read. None for a pool of the cluster, and
+    for one that nobody asked for."""
+    if found is None or found.reach is None:
+        return None
+    who = _who(found)
+    trouble = condition(found.conditions, READ)
+    said = [_told(who, trouble).whole] if trouble is not None else []
+    if found.read_seconds is not None:
+        status = condition(found.conditions, STATUS)
+        state = status.reason if status is not None and status.reason else "read"
+        size = "size not told" if found.replicas is None else f"{found.replicas} nodes wanted"
+        said.insert(0, f"{state}, {size}")
+    at_seconds = found.read_seconds if trouble is None else trouble.changed_seconds
+    return OutsideWord(who, "; not read again: ".join(said), at_seconds) if said else None
+
+
 def _told(who: str, one: Condition) -> "CloudFailure":
     from cockpit.pools.cloud_failures import cloud_failure  # its table is compiled where something failed
 
     return cloud_failure(who, one.reason, one.message)
+
+
+def _who(found: PoolObject | None) -> str:
+    commands = found.reach.commands if found is not None and found.reach is not None else None
+    return commands.who if commands is not None else "AWS"
 
 
 def _is_failure(one: Condition) -> bool:

@@ -128,6 +128,7 @@ class PoolScreen(NodesScreen):
             scalers = ScalersRead(trouble=error.sentence)
         pool = self.chosen_pool()
         if pool is not None:
+            self.cockpit.cluster.outside.ask(pool)
             await self.cockpit.pool_watch.recall(pool.key)
         self._learnt = self._learnt._replace(scalers=scalers)
         if not self.is_going:

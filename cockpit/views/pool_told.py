@@ -13,7 +13,8 @@ from cockpit.model.scaler import ScalersRead
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools.chain import chains
 from cockpit.pools.demand import NO_DEMAND, demand_by_pool
-from cockpit.pools.index import gpus_per_node, pools_of
+from cockpit.pools.index import gpus_per_node, pool_object, pools_of
+from cockpit.pools.outside import outside_word
 from cockpit.pools.stage import NodeStage, node_stage
 from cockpit.pools.usual import usual_between
 from cockpit.triage.node_signs import reclaimed
@@ -114,10 +115,12 @@ def spot_notices(
 
 def owner_words(pool: Pool, store: StoreReader) -> tuple[OwnerWords, ...]:
     """What was said last of the object that owns the size, the newest first."""
+    outside = outside_word(pool_object(store, pool))
+    first = (OwnerWords(outside.text, outside.who, outside.at_seconds),) if outside is not None else ()
     events = sorted(
         store.events_of(pool.owner_uid) if pool.owner_uid else (), key=lambda one: -(one.last_seconds or 0.0)
     )
-    return tuple(
+    return first + tuple(
         OwnerWords(f"{one.reason}: {one.message}", one.component or "event", one.last_seconds)
         for one in events[:MOST_WORDS]
     )

@@ -1,6 +1,8 @@
 """The shipped profiles and own commands, run as programs that keep their arguments and answer what was
 recorded."""
 
+import asyncio
+import contextlib
 import json
 import os
 import stat
@@ -11,6 +13,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from cockpit.apart import apart
 from cockpit.clouds.command import environment_of, read, run_program
 from cockpit.clouds.errors import OutsideError
 from cockpit.clouds.reading import read_pool
@@ -254,3 +257,24 @@ def test_a_program_is_given_no_variable_that_it_does_not_need() -> None:
     ours = {"PATH": "/bin", "HOME": "/home/a", "AWS_SESSION_TOKEN": "t", "POWER_FILE": "f", "KUBECONFIG": "k"}
     given = environment_of(replace(OWN, environment=("POWER_FILE",)), ours)
     assert given == {"PATH": "/bin", "HOME": "/home/a", "POWER_FILE": "f"}
+
+
+async def test_a_program_ends_with_whoever_waits_for_it(tmp_path: Path) -> None:
+    pipe, began = tmp_path / "pipe", tmp_path / "began"
+    os.mkfifo(pipe)
+    os.mkfifo(began)
+    script = f"echo $$ > '{began}'; cat '{pipe}'"
+    task = asyncio.create_task(run_program(["sh", "-c", script], OWN, is_change=False))
+    pid = int(await apart(began.read_text))  # it runs
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await apart(lambda: gone(pid))
+
+
+def gone(pid: int) -> None:
+    """Wait until that process runs no more; who has ended stays a zombie until it is reaped."""
+    state = Path(f"/proc/{pid}/stat")
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        while state.read_text().rpartition(")")[2].split()[0] not in ("Z", "X"):
+            os.sched_yield()

@@ -7,16 +7,22 @@ from typing import Any
 
 import pytest
 
+from cockpit.actions.kubectl import kubectl_lines
+from cockpit.actions.planning import Planning, PoolTerms
+from cockpit.actions.scale import scale_as_now
 from cockpit.attach_outside import FOLLOW_SECONDS, FRESH_SECONDS, OutsideReads
 from cockpit.clock import ManualClock
 from cockpit.clouds.answer import PoolAnswer
 from cockpit.clouds.reading import read_pool
+from cockpit.errors import BadInput
 from cockpit.model.pool import MachineStage, Pool
 from cockpit.model.reach import Reach
 from cockpit.pools import registry
 from cockpit.pools.index import pool_object, pools_of
 from cockpit.pools.owner import FailureClass
 from cockpit.store.store import Store
+from cockpit.views.pool_told import owner_words
+from tests.unit.actions.builders import Line
 from tests.unit.clouds.scripted import (
     AT,
     NO_ACTIVITIES,
@@ -278,3 +284,71 @@ def test_the_region_is_that_of_the_zone(zone: str, region: str) -> None:
     found = registry.unread("gpu", (eks_node(zone=zone),), OUTSIDE)
     assert found is not None and found.reach is not None
     assert found.reach.region == region
+
+
+async def test_the_page_says_what_was_read_when_and_why_not_again() -> None:
+    desk = Desk(eks(group(3), refusal("ThrottlingException", "Rate exceeded", 429)))
+    assert owner_words(desk.pool, desk.store) == ()
+    await desk.reads.read(desk.pool)
+    (word,) = owner_words(desk.pool, desk.store)
+    assert (word.source, word.text) == ("AWS", "ACTIVE, 3 nodes wanted")
+    assert word.at_seconds == desk.clock.cluster_now()
+    desk.clock.advance(60)
+    await desk.reads.read(desk.pool)
+    (word,) = owner_words(desk.pool, desk.store)
+    assert word.text == (
+        "ACTIVE, 3 nodes wanted; not read again: AWS throttles requests; nothing was changed;"
+        " retry in a minute (Rate exceeded)"
+    )
+
+
+# ---- a plan on such a pool
+
+
+def planning_of(desk: Desk, *, reads: bool = False) -> Planning:
+    return Planning(
+        desk.store, Line(), lambda *_: None, "prod", reads=reads, pools=PoolTerms(outside=desk.reads)
+    )
+
+
+async def test_a_plan_reads_the_pool_first_and_shows_the_line_that_a_person_could_type() -> None:
+    desk = Desk(eks(group(2)))
+    plan = await scale_as_now(planning_of(desk), "gpu", 4)
+    assert plan.title == "Grow pool gpu from 2 to 4"
+    assert kubectl_lines(plan)[-1] == (
+        "aws eks update-nodegroup-config --cluster-name prod --nodegroup-name gpu"
+        " --scaling-config desiredSize=4 --region eu-west-1"
+    )
+    assert (
+        plan.shell == "cockpit pool scale gpu --to 4 --context prod --write"
+    )  # what `audit apply` does again
+    asked = len(desk.script.asked)
+    await scale_as_now(planning_of(desk), "gpu", 4)
+    assert len(desk.script.asked) == asked, "what is young is not read again for the plan after yes"
+    await scale_as_now(planning_of(desk, reads=True), "gpu", 4)
+    assert len(desk.script.asked) > asked
+
+
+@pytest.mark.parametrize(
+    ("replicas", "sentence"),
+    [
+        (11, "pool gpu: 11 is above its maximum of 10"),
+        (-1, "pool gpu: -1 nodes are too few, at least 0"),
+        (2, "pool gpu is already set to 2; nothing was changed"),
+    ],
+)
+async def test_a_size_that_cannot_be_is_refused_before_anything_is_sent(replicas: int, sentence: str) -> None:
+    desk = Desk(eks(group(2)))
+    with pytest.raises(BadInput) as refused:
+        await scale_as_now(planning_of(desk), "gpu", replicas)
+    assert refused.value.sentence == sentence
+
+
+async def test_a_plan_on_a_pool_that_cannot_be_read_says_why() -> None:
+    desk = Desk(eks(refusal("ExpiredTokenException", "The security token is expired", 403)))
+    with pytest.raises(BadInput) as refused:
+        await scale_as_now(planning_of(desk), "gpu", 4)
+    assert refused.value.sentence == (
+        "pool gpu cannot be resized from here: AWS rejected the credentials of this host; log in again (aws"
+        " sso login, az login, gcloud auth login) and retry (The security token is expired)"
+    )
