@@ -30,9 +30,14 @@ async def until_there(live: Live, clock: Clock, deadline_seconds: float, hold: H
     if session is None:
         raise NoConnection(live.attachment.sentence or "the connection was lost")
     steps = _Steps(hold, clock, lambda: live.attachment.store)
+
+    def looked_at() -> StoreReader:
+        live.attachment.outside.ask_named(hold.pool)  # what is not watched is read while it is followed
+        return live.attachment.store
+
     follower = Follower(
         hold,
-        lambda: live.attachment.store,
+        looked_at,
         session,
         audit=Audit,
         clock=clock,

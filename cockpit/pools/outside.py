@@ -126,7 +126,7 @@ class OutsideOwner(PoolOwner):
     def failures(
         self, found: PoolObject | None, nodes: Nodes, truth: StoreReader, now_seconds: float
     ) -> tuple[PoolFailure, ...]:
-        """What the owner finds wrong, newest first; also that it could not be read."""
+        """What the owner finds wrong. That it could not be read is no reason why machines do not come."""
         if found is None:
             return ()
         bad = [one for one in found.conditions if one.status == "False" and _is_failure(one)]
@@ -205,7 +205,7 @@ def _is_failure(one: Condition) -> bool:
         return (
             bool(one.message) or one.reason.lower().endswith("failed") or one.reason in ("DEGRADED", "ERROR")
         )
-    return one.type != ACTIVITIES
+    return one.type not in (ACTIVITIES, READ)
 
 
 def instance_of(node: Node) -> str:

@@ -126,11 +126,13 @@ async def _scale(place: "Place", pools: "Sequence[Pool]") -> None:
 
 async def _limit(place: "Place", pools: "Sequence[Pool]") -> None:
     from cockpit.pools import registry
-    from cockpit.pools.index import pool_object
+    from cockpit.pools.index import pool_named, pool_object
     from cockpit.pools.plan import nodes_named
     from cockpit.screens.scale import LimitScreen
 
     pool, store = pools[0], place.cockpit.cluster.store
+    if pool.why_not and await place.cockpit.cluster.outside.read(pool, is_fresh=False):
+        pool = pool_named(store, pool.name)
     owner = pool_object(store, pool)
     may = registry.ownership(owner, nodes_named(store, pool), store).may_limit
     if may.may is not True:
