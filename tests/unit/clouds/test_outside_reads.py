@@ -15,8 +15,11 @@ from cockpit.clock import ManualClock
 from cockpit.clouds.answer import PoolAnswer
 from cockpit.clouds.reading import read_pool
 from cockpit.errors import BadInput
+from cockpit.model.autoscaler import AutoscalerStatus, ScaledGroup
+from cockpit.model.batch import Batch
 from cockpit.model.pool import MachineStage, Pool
 from cockpit.model.reach import Reach
+from cockpit.model.record import Kind
 from cockpit.pools import registry
 from cockpit.pools.index import pool_object, pools_of
 from cockpit.pools.owner import FailureClass
@@ -348,3 +351,27 @@ async def test_a_plan_on_a_pool_that_cannot_be_read_says_why() -> None:
         "pool gpu cannot be resized from here: AWS rejected the credentials of this host; log in again (aws"
         " sso login, az login, gcloud auth login) and retry (The security token is expired)"
     )
+
+
+async def test_a_node_group_that_the_cluster_autoscaler_lists_is_left_to_it() -> None:
+    """The status names the auto scaling group that EKS made for the node group."""
+    desk = Desk(eks(group(2, maximum=6)))
+    listed = ScaledGroup(name="eks-gpu-983e909a", minimum=0, maximum=6)
+    status = AutoscalerStatus(
+        uid="status",
+        name="cluster-autoscaler-status",
+        written_seconds=0.0,
+        read_seconds=1.0,
+        groups=(listed,),
+    )
+    desk.store.apply(Batch(kind=Kind.AUTOSCALER, changed=(status,)))
+    await desk.reads.read(desk.pool)
+    reason = (
+        "the cluster autoscaler controls the size, between 0 and 6 (group eks-gpu-983e909a): it would undo a"
+        " change; raise its maximum, or let pending pods trigger it"
+    )
+    assert desk.pool.why_not == reason
+    with pytest.raises(BadInput) as refused:
+        await scale_as_now(planning_of(desk), "gpu", 4)
+    assert refused.value.sentence == f"pool gpu cannot be resized from here: {reason}"
+    assert "update_nodegroup_config" not in desk.script.names()
