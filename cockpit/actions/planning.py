@@ -64,6 +64,7 @@ class Planning:
     server_version: tuple[int, int] | None = None  # major and minor; None where the server did not say
     at_seconds: float = 0.0  # when the person asked: the same for what is shown and for what is sent
     pools: PoolTerms = PoolTerms()
+    watched_since: Mapping[str, float] = field(default_factory=dict)  # nodes seen as they are since then
 
     @property
     def taken(self) -> frozenset[str]:

@@ -58,7 +58,7 @@ async def pool_as_now(planning: Planning, name: str) -> tuple[Pool, StoreReader]
         pool = pool_named(store, name)
     owner = pool_object(store, pool)
     if planning.reads and owner is not None and owner.reach is None:
-        store = store.with_record(Kind.POOL, await _owner_as_read(planning.session, owner))
+        store = store.with_record(Kind.POOL, await owner_as_read(planning.session, owner))
         pool = pool_named(store, name)
     return pool, store
 
@@ -79,7 +79,7 @@ async def _held(planning: Planning, pool: Pool, replicas: int, plan: Plan) -> Pl
     return msgspec.structs.replace(plan, calls=calls, hold=taking.hold, warnings=warnings, lines=lines)
 
 
-async def _owner_as_read(session: Reader, owner: PoolObject) -> PoolObject:
+async def owner_as_read(session: Reader, owner: PoolObject) -> PoolObject:
     """The pool's owner as the server has it now. Raises Refused where it is gone or another one."""
     from cockpit.kube.decode.decoders import pool_decoder
 

@@ -203,6 +203,14 @@ class PoolOwner:
         """What the cluster must allow for that; () where it is not the cluster that allows it."""
         return ()
 
+    def removal_calls(self, found: PoolObject, machines: Sequence[Machine]) -> tuple[Call, ...]:
+        """Have just these machines go, and the pool be smaller by them; () where it takes no choice."""
+        return ()
+
+    def unmark_calls(self, machine: Machine) -> tuple[Call, ...]:
+        """Take back what `removal_calls` noted on a machine that is to stay; () where it notes nothing."""
+        return ()
+
     def limit_calls(self, found: PoolObject, maximum: int) -> tuple[Call, ...]:
         """Set the maximum, likewise."""
         raise NotImplementedError

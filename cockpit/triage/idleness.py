@@ -48,7 +48,7 @@ PATIENCE: Final = 2.0
 LATELY_POINTS: Final = 10
 
 
-class Standing(enum.StrEnum):
+class IdleStanding(enum.StrEnum):
     IDLE = "idle"
     WORKING = "working"
     STARTING = "starting"
@@ -83,7 +83,7 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     `needed_seconds` how long that has to last; `pause_seconds` the longest pause it made before; `missing`
     the quantities that nobody collects. The last numbers are of now: unknown where None."""
 
-    standing: Standing
+    standing: IdleStanding
     since_seconds: float | None = None
     needed_seconds: float = 0.0
     last: Shown | None = None
@@ -101,11 +101,11 @@ def judge(trace: Trace, idle_for_seconds: float) -> Judged:
     """Whether the job has been idle for that long at the end of the trace, and by what."""
     missing, needed = _missing(trace), idle_for_seconds
     if not trace.is_whole or not trace.cards or missing:
-        return Judged(standing=Standing.UNKNOWN, needed_seconds=needed, missing=missing)
+        return Judged(standing=IdleStanding.UNKNOWN, needed_seconds=needed, missing=missing)
     last = _last_sign(trace)
     if last is not None and trace.end_seconds - last.at_seconds < needed:
         unseen = last.sign is WorkSign.UNMEASURED
-        standing = Standing.UNKNOWN if unseen else Standing.WORKING
+        standing = IdleStanding.UNKNOWN if unseen else IdleStanding.WORKING
         return Judged(standing=standing, since_seconds=last.at_seconds, needed_seconds=needed, last=last)
     return _quiet(trace, last, needed)
 
@@ -116,15 +116,15 @@ def _quiet(trace: Trace, last: Shown | None, needed: float) -> Judged:
     pause = _longest_pause(trace)
     since = _first_point(trace) if last is None else last.at_seconds
     since = max(since, trace.started_seconds or since)
-    standing = Standing.IDLE
+    standing = IdleStanding.IDLE
     if trace.started_seconds is None or trace.end_seconds - since < needed:
-        standing = Standing.UNKNOWN
+        standing = IdleStanding.UNKNOWN
     elif trace.coming or _is_starting(trace, worked):
-        standing = Standing.STARTING
+        standing = IdleStanding.STARTING
     elif _draws_as_at_work(trace):
-        standing = Standing.UNKNOWN
+        standing = IdleStanding.UNKNOWN
     elif trace.end_seconds - since < PATIENCE * pause:
-        standing = Standing.PAUSING
+        standing = IdleStanding.PAUSING
     return Judged(
         standing=standing,
         since_seconds=since,

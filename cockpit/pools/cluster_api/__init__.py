@@ -180,6 +180,17 @@ class ClusterApi(PoolOwner):
         """To patch that."""
         return patch_rights(found, "scale")
 
+    def removal_calls(self, found: PoolObject, machines: Sequence[Machine]) -> tuple[Call, ...]:
+        """The machines are marked to go first, then the number is lowered (machineset_types.go)."""
+        if found.replicas is None:
+            return ()
+        marks = tuple(_marked(one, "yes") for one in machines)
+        return (*marks, *self.resize_calls(found, found.replicas - len(machines)))
+
+    def unmark_calls(self, machine: Machine) -> tuple[Call, ...]:
+        """The mark would outlive a write of the number that was refused, and meet whoever shrinks next."""
+        return (_marked(machine, None),) if label(machine.annotations, DELETE_MACHINE) else ()
+
     def limit_calls(self, found: PoolObject, maximum: int) -> tuple[Call, ...]:
         """The annotation from which the autoscaler reads the maximum."""
         return spec_calls(found, {"metadata": {"annotations": {AUTOSCALER_MAXIMUM: str(maximum)}}})
@@ -205,6 +216,16 @@ class ClusterApi(PoolOwner):
 
 def _all(truth: StoreReader) -> Iterable[Machine]:
     return (one for one in truth.records(Kind.MACHINE).values() if one.api_version.startswith(f"{GROUP}/"))
+
+
+def _marked(machine: Machine, value: str | None) -> Call:
+    return Call(
+        method="PATCH",
+        path=f"{machine.resource_path}/{machine.name}",
+        body={"metadata": {**guarded(machine), "annotations": {DELETE_MACHINE: value}}},
+        content_type=MERGE_PATCH,
+        target=f"machine {machine.key}",
+    )
 
 
 def _with(says: Ownership, **more: object) -> Ownership:

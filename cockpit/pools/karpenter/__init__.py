@@ -103,6 +103,25 @@ class Karpenter(PoolOwner):
         """To patch that."""
         return patch_rights(found, "scale")
 
+    def removal_calls(self, found: PoolObject, machines: Sequence[Machine]) -> tuple[Call, ...]:
+        """The NodeClaims are deleted: Karpenter drains the node and ends the instance. A static pool makes
+        another in its place, so its number is lowered: it takes empty nodes first (static-capacity.md)."""
+        if found.replicas is not None:
+            return self.resize_calls(found, found.replicas - len(machines))
+        return tuple(
+            Call(
+                method="DELETE",
+                path=f"{one.resource_path}/{one.name}",
+                body={
+                    "apiVersion": "v1",
+                    "kind": "DeleteOptions",
+                    "preconditions": {"uid": one.uid, "resourceVersion": one.resource_version},
+                },
+                target=f"nodeclaim {one.name}",
+            )
+            for one in machines
+        )
+
     def limit_calls(self, found: PoolObject, maximum: int) -> tuple[Call, ...]:
         """`limits.nodes`; other limits stay as they are."""
         return spec_calls(found, {"spec": {"limits": {"nodes": str(maximum)}}})

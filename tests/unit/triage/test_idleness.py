@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from cockpit.model.trace import CardTrace, PodTrace, Trace
-from cockpit.triage.idleness import Judged, Standing, WorkSign, judge
+from cockpit.triage.idleness import IdleStanding, Judged, WorkSign, judge
 from tests.unit.triage.job_traces import LIVELY, Told, make
 
 WINDOW_SECONDS = 1_800.0
@@ -24,7 +24,7 @@ def _moments(told: Told) -> range:
 def _first_idle(told: Told) -> int | None:
     """The minute in which the job is called idle for the first time."""
     for minute in _moments(told):
-        if judge(told.until(minute), WINDOW_SECONDS).standing is Standing.IDLE:
+        if judge(told.until(minute), WINDOW_SECONDS).standing is IdleStanding.IDLE:
             return minute
     return None
 
@@ -65,7 +65,7 @@ def _idle_trace() -> Trace:
     """Idle for more than an hour, without noise worth the name."""
     told = next(one for seed in range(50) if (one := make(seed, idle=True)).idle_from and one.idle_from > 60)
     trace = told.until(told.minutes - 1)
-    assert judge(trace, WINDOW_SECONDS).standing is Standing.IDLE
+    assert judge(trace, WINDOW_SECONDS).standing is IdleStanding.IDLE
     return trace
 
 
@@ -91,21 +91,23 @@ def test_what_nobody_collects_of_a_pod_keeps_it_from_being_idle(field: str, is_g
     trace = _idle_trace()
     line = () if is_gone == "never collected" else tuple(None for _ in getattr(trace.pods[0], field))
     found = judge(_with_pod(trace, **{field: line}), WINDOW_SECONDS)
-    assert found.standing is Standing.UNKNOWN
+    assert found.standing is IdleStanding.UNKNOWN
     assert found.missing in (("CPU",), ("network",), ("disk",))
 
 
 @pytest.mark.parametrize("field", ["duty", "memory_bytes"])
 def test_what_nobody_collects_of_a_card_keeps_it_from_being_idle(field: str) -> None:
     found = judge(_with_card(_idle_trace(), **{field: ()}), WINDOW_SECONDS)
-    assert found.standing is Standing.UNKNOWN
+    assert found.standing is IdleStanding.UNKNOWN
     assert found.missing == (("duty",) if field == "duty" else ("GPU memory",))
 
 
 def test_a_job_of_which_cards_are_missing_is_not_idle() -> None:
     trace = _idle_trace()
-    assert judge(msgspec.structs.replace(trace, is_whole=False), WINDOW_SECONDS).standing is Standing.UNKNOWN
-    assert judge(msgspec.structs.replace(trace, cards=()), WINDOW_SECONDS).standing is Standing.UNKNOWN
+    assert (
+        judge(msgspec.structs.replace(trace, is_whole=False), WINDOW_SECONDS).standing is IdleStanding.UNKNOWN
+    )
+    assert judge(msgspec.structs.replace(trace, cards=()), WINDOW_SECONDS).standing is IdleStanding.UNKNOWN
 
 
 @pytest.mark.parametrize(
@@ -121,51 +123,51 @@ def test_a_job_of_which_cards_are_missing_is_not_idle() -> None:
 def test_work_of_a_pod_within_the_window_is_work_of_the_job(field: str, value: float, sign: WorkSign) -> None:
     trace = _idle_trace()
     found = judge(_with_pod(trace, **{field: _late(getattr(trace.pods[0], field), value)}), WINDOW_SECONDS)
-    assert (found.standing, found.last and found.last.sign) == (Standing.WORKING, sign)
+    assert (found.standing, found.last and found.last.sign) == (IdleStanding.WORKING, sign)
     assert found.since_seconds == trace.end_seconds - 10 * trace.step_seconds
 
 
 def test_a_kernel_a_rise_of_memory_or_of_power_is_work() -> None:
     trace = _idle_trace()
     duty = judge(_with_card(trace, duty=_late(trace.cards[0].duty, 0.3)), WINDOW_SECONDS)
-    assert _told(duty) == (Standing.WORKING, WorkSign.KERNEL)
+    assert _told(duty) == (IdleStanding.WORKING, WorkSign.KERNEL)
     memory = trace.cards[0].memory_bytes
     risen = judge(
         _with_card(trace, memory_bytes=_late(memory, (memory[-1] or 0.0) + 2.0**30)), WINDOW_SECONDS
     )
-    assert _told(risen) == (Standing.WORKING, WorkSign.MEMORY)
+    assert _told(risen) == (IdleStanding.WORKING, WorkSign.MEMORY)
     power = trace.cards[0].power_watts
     drawn = judge(_with_card(trace, power_watts=_late(power, 3 * (power[-1] or 0.0))), WINDOW_SECONDS)
-    assert _told(drawn) == (Standing.WORKING, WorkSign.POWER)
+    assert _told(drawn) == (IdleStanding.WORKING, WorkSign.POWER)
 
 
-def _told(found: Judged) -> tuple[Standing, WorkSign | None]:
+def _told(found: Judged) -> tuple[IdleStanding, WorkSign | None]:
     return found.standing, found.last.sign if found.last else None
 
 
 def test_a_step_in_the_log_is_work() -> None:
     trace = _idle_trace()
     told = msgspec.structs.replace(trace, progress_seconds=trace.end_seconds - 60.0)
-    assert _told(judge(told, WINDOW_SECONDS)) == (Standing.WORKING, WorkSign.PROGRESS)
+    assert _told(judge(told, WINDOW_SECONDS)) == (IdleStanding.WORKING, WorkSign.PROGRESS)
 
 
 def test_a_gap_that_may_hide_work_is_not_idle_and_a_short_one_is() -> None:
     trace = _idle_trace()
     gap = judge(_with_card(trace, duty=_late(trace.cards[0].duty, None, 4)), WINDOW_SECONDS)
-    assert _told(gap) == (Standing.UNKNOWN, WorkSign.UNMEASURED)
+    assert _told(gap) == (IdleStanding.UNKNOWN, WorkSign.UNMEASURED)
     short = judge(_with_card(trace, duty=_late(trace.cards[0].duty, None, 3)), WINDOW_SECONDS)
-    assert short.standing is Standing.IDLE
+    assert short.standing is IdleStanding.IDLE
 
 
 def test_a_member_on_its_way_and_a_container_that_just_began_keep_the_job() -> None:
     trace = _idle_trace()
     waits = judge(msgspec.structs.replace(trace, coming=1), WINDOW_SECONDS)
-    assert (waits.standing, waits.coming) == (Standing.STARTING, 1)
+    assert (waits.standing, waits.coming) == (IdleStanding.STARTING, 1)
     began = msgspec.structs.replace(trace, started_seconds=trace.end_seconds - 3_000.0)
-    assert judge(began, WINDOW_SECONDS).standing is Standing.STARTING
+    assert judge(began, WINDOW_SECONDS).standing is IdleStanding.STARTING
     assert (
         judge(msgspec.structs.replace(trace, started_seconds=None), WINDOW_SECONDS).standing
-        is Standing.UNKNOWN
+        is IdleStanding.UNKNOWN
     )
 
 
@@ -183,7 +185,7 @@ def test_a_pause_as_long_as_it_made_before_is_a_habit() -> None:
         end_seconds=trace.end_seconds, step_seconds=60.0, cards=(card,), pods=(pod,), started_seconds=0.0
     )
     found = judge(paused, WINDOW_SECONDS)
-    assert found.standing is Standing.PAUSING
+    assert found.standing is IdleStanding.PAUSING
     assert (found.pause_seconds, found.needed_seconds) == (40 * 60.0, 80 * 60.0)
 
 
@@ -192,4 +194,4 @@ def test_a_card_that_draws_as_much_as_at_work_is_not_believed_to_be_idle() -> No
     points = len(trace.cards[0].duty)
     duty = tuple(0.9 if at < 20 else 0.0 for at in range(points))
     drawn = _with_card(trace, duty=duty, power_watts=(400.0,) * points)
-    assert judge(drawn, WINDOW_SECONDS).standing is Standing.UNKNOWN
+    assert judge(drawn, WINDOW_SECONDS).standing is IdleStanding.UNKNOWN

@@ -1,0 +1,309 @@
+"""Give back nodes that nobody uses: cordon them, look again, and have just these go.
+
+Two steps, each a plan of its own. The first cordons and marks what is idle: no new pod comes from then on.
+The second is made of what the server says then: a marked node that is still empty goes, by its owner's way
+and behind the hold of the pool; one that somebody uses is given back to the scheduler. Nothing is remembered
+here: the mark on the node is what a second step, another session or the undo go by.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+
+import msgspec
+
+from cockpit.actions.planning import Planning
+from cockpit.actions.pool_lease import take
+from cockpit.actions.read import read_tree
+from cockpit.actions.scale import owner_as_read
+from cockpit.actions.store_overlay import record_of
+from cockpit.errors import BadInput, Unchanged
+from cockpit.gangs.sentence import counted
+from cockpit.kube.resource import NODES, PODS
+from cockpit.model.node import Node
+from cockpit.model.plan import Call, Plan
+from cockpit.model.pool import Machine, Pool, PoolObject
+from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
+from cockpit.pools import registry
+from cockpit.pools.idle import IDLE_SECONDS, RECLAIM, RECLAIM_AT, IdleNode, idle_nodes, users_of
+from cockpit.pools.index import pool_named, pool_object
+from cockpit.pools.truth import nodes_of
+
+if TYPE_CHECKING:
+    from cockpit.kube.session import ApiSession
+
+AT_ONCE_RATIO: Final = 0.10
+"""Of a pool at most this share goes in one step, and one node always."""
+SETTLE_SECONDS: Final = 10.0
+"""A scheduler may still bind what it placed before the cordon: nothing goes sooner after it."""
+_MERGE: Final = "application/merge-patch+json"
+
+
+class NodeTerms(NamedTuple):
+    """How long a node has to be idle, and how many may go at once (None: a tenth of the pool)."""
+
+    idle_for_seconds: float = IDLE_SECONDS
+    most: int | None = None
+
+
+class NodeStep(NamedTuple):
+    """What is to be done to nodes now. `removes` were marked before, `comes_back` are marked and in use."""
+
+    cordons: tuple[IdleNode, ...] = ()
+    removes: tuple[IdleNode, ...] = ()
+    comes_back: tuple[Node, ...] = ()
+    settling: tuple[IdleNode, ...] = ()
+    kept: tuple[IdleNode, ...] = ()
+    unknown: tuple[IdleNode, ...] = ()  # since when they are idle is not known
+    beyond: int = 0  # idle ones that are more than may go at once
+
+
+def next_step(pool: Pool, store: StoreReader, planning: Planning, terms: NodeTerms) -> NodeStep:
+    """What a reclaim of the pool's nodes would do now, by the tables alone."""
+    now = planning.pools.at_seconds
+    found = idle_nodes(pool, store, planning.watched_since)
+    kept = tuple(one for one in found if one.why_kept)
+    open_ = [one for one in found if not one.why_kept]
+    marked = [one for one in open_ if one.reclaimed_seconds is not None]
+    ripe = [one for one in marked if now - (one.reclaimed_seconds or 0.0) >= SETTLE_SECONDS]
+    fresh = [one for one in open_ if one.reclaimed_seconds is None]
+    due = [one for one in fresh if not one.node.unschedulable and one.is_due(now, terms.idle_for_seconds)]
+    room = max(0, _most(pool, terms) - len(marked))
+    idle = {one.node.name for one in found}
+    back = tuple(
+        one
+        for one in nodes_of(store)
+        if one.name in pool.node_names
+        and one.name not in idle
+        and one.unschedulable
+        and (RECLAIM, pool.key) in one.annotations
+        and one.deleting_seconds is None
+    )
+    return NodeStep(
+        cordons=tuple(due[:room]),
+        removes=tuple(ripe[: _most(pool, terms)]),
+        comes_back=back,
+        settling=tuple(one for one in marked if one not in ripe),
+        kept=kept,
+        unknown=tuple(one for one in fresh if one.since_seconds is None and terms.idle_for_seconds > 0),
+        beyond=len(due[room:]),
+    )
+
+
+def _most(pool: Pool, terms: NodeTerms) -> int:
+    """Never below the pool's minimum."""
+    most = terms.most if terms.most is not None else max(1, int(AT_ONCE_RATIO * pool.nodes_now))
+    size = pool.nodes_now if pool.target is None else pool.target
+    return max(0, min(most, size - (pool.minimum or 0)))
+
+
+async def plan_nodes(planning: Planning, pool: Pool, terms: NodeTerms) -> Plan:
+    """The next step: remove what was marked and is still empty, else mark what is idle.
+
+    Raises BadInput where it cannot be, Unchanged where there is nothing to do.
+    """
+    step = next_step(pool, planning.store, planning, terms)
+    if step.removes or step.comes_back:
+        store = await _as_now(planning, pool, (*(one.node for one in step.removes), *step.comes_back))
+        pool = pool_named(store, pool.name)
+        return await _removal(planning, pool, store, next_step(pool, store, planning, terms))
+    if step.cordons:
+        if planning.reads:
+            store = await _as_now(planning, pool, tuple(one.node for one in step.cordons))
+            pool = pool_named(store, pool.name)
+            step = next_step(pool, store, planning, terms)
+        if step.cordons:
+            return _cordoning(planning, pool, step)
+    raise Unchanged(_nothing(pool, step))
+
+
+# ---- the first step
+
+
+def _cordoning(planning: Planning, pool: Pool, step: NodeStep) -> Plan:
+    nodes = [one.node for one in step.cordons]
+    at = str(int(planning.pools.at_seconds))
+    calls = tuple(_marking(one, True, {RECLAIM: pool.key, RECLAIM_AT: at}, "cordon") for one in nodes)
+    gpus = sum(one.gpu_allocatable or 0 for one in nodes)
+    lines = [
+        f"cordon {counted(len(nodes), 'idle node')} ({counted(gpus, 'GPU')}): {_names(nodes)}",
+        f"then look again: what is still empty {SETTLE_SECONDS:g} s later goes with the next reclaim",
+    ]
+    return Plan(
+        verb="reclaim",
+        title=f"Reclaim {counted(len(nodes), 'idle node')} of pool {pool.name}: cordon",
+        done=f"Cordoned {counted(len(nodes), 'idle node')} of pool {pool.name}; reclaim again to remove them",
+        calls=calls,
+        lines=tuple(lines),
+        warnings=tuple(_left(step)),
+    )
+
+
+def _marking(node: Node, unschedulable: bool | None, marks: dict[str, str | None], verb: str) -> Call:
+    return Call(
+        method="PATCH",
+        path=NODES.path(name=node.name),
+        body={
+            "metadata": {"uid": node.uid, "resourceVersion": node.resource_version, "annotations": marks},
+            "spec": {"unschedulable": unschedulable},
+        },
+        content_type=_MERGE,
+        target=f"node {node.name}",
+        kubectl=(verb,),
+    )
+
+
+def uncordon_call(node: Node) -> Call:
+    """Pods are placed on it again, and the mark goes."""
+    return _marking(node, None, {RECLAIM: None, RECLAIM_AT: None}, "uncordon")
+
+
+# ---- the second step
+
+
+async def _removal(planning: Planning, pool: Pool, store: StoreReader, step: NodeStep) -> Plan:
+    """Remove what is still empty on the server, give back what is in use by now."""
+    back = tuple(one for node in step.comes_back for one in _giving_back(node, pool, store))
+    lines = [f"uncordon {one.name}: {_use(one, store)}" for one in step.comes_back]
+    warnings = list(_left(step))
+    hold, calls = None, back
+    if step.removes:
+        owner = pool_object(store, pool)
+        removal = _removal_calls(pool, owner, step.removes, store)
+        now = pool.nodes_now if pool.target is None else pool.target
+        to = now - len(step.removes)
+        taking = await take(planning.session, pool, planning.pools, now=now, to=to)
+        warnings += taking.warnings
+        held = () if taking.call is None else (taking.call,)
+        hold = taking.hold if pool.target is not None else None
+        calls = (*held, *back, *removal)
+        nodes = [one.node for one in step.removes]
+        gpus = sum(one.gpu_allocatable or 0 for one in nodes)
+        lines.append(f"remove {counted(len(nodes), 'empty node')} ({counted(gpus, 'GPU')}): {_names(nodes)}")
+        if pool.target is not None:
+            lines.append(f"size of the pool: from {now} to {to} nodes")
+    if not calls:
+        raise Unchanged(_nothing(pool, step))
+    what = counted(len(step.removes), "empty node") if step.removes else counted(len(back), "node")
+    word = "Reclaim" if step.removes else "Give back"
+    return Plan(
+        verb="reclaim",
+        title=f"{word} {what} of pool {pool.name}",
+        done=f"{'Removing' if step.removes else 'Gave back'} {what} of pool {pool.name}",
+        calls=calls,
+        lines=tuple(lines),
+        warnings=tuple(warnings),
+        hold=hold,
+        is_destructive=bool(step.removes),
+    )
+
+
+def _giving_back(node: Node, pool: Pool, store: StoreReader) -> tuple[Call, ...]:
+    owner = pool_object(store, pool)
+    machine = None if owner is None else _machines(owner, store).get(node.name)
+    marks = () if owner is None or machine is None else registry.holder(owner, ()).unmark_calls(machine)
+    return (*marks, uncordon_call(node))
+
+
+def _machines(owner: PoolObject, store: StoreReader) -> dict[str, Machine]:
+    """The machines of the pool by their node."""
+    return {one.node: one for one in registry.holder(owner, ()).machines(owner, (), store) if one.node}
+
+
+def _removal_calls(
+    pool: Pool, owner: PoolObject | None, nodes: Sequence[IdleNode], store: StoreReader
+) -> tuple[Call, ...]:
+    """What has just these nodes go. Raises BadInput where the owner takes no choice."""
+    names = [one.node.name for one in nodes]
+    if owner is None:
+        raise BadInput(f"no object of this cluster removes {_listed(names)}; they stay cordoned")
+    if pool.why_not and owner.replicas is not None:
+        raise BadInput(f"{_listed(names)} stay cordoned: the pool cannot be shrunk from here: {pool.why_not}")
+    holder, by_node = registry.holder(owner, ()), _machines(owner, store)
+    missing = [name for name in names if name not in by_node]
+    calls = () if missing else holder.removal_calls(owner, [by_node[name] for name in names])
+    if not calls:
+        raise BadInput(
+            f"{holder.name} cannot be told to remove just {_listed(names)}; cordoned, they are the first that"
+            " it takes when the pool shrinks"
+        )
+    return calls
+
+
+async def _as_now(planning: Planning, pool: Pool, nodes: Sequence[Node]) -> StoreReader:
+    """The tables with these nodes, their pods, and the pool's owner as the server has them now."""
+    from cockpit.kube.decode.decoders import NODE, POD
+
+    store = planning.store
+    owner = pool_object(store, pool)
+    if owner is not None and owner.reach is None:
+        store = store.with_record(Kind.POOL, await owner_as_read(planning.session, owner))
+    for one in nodes:
+        target = f"node {one.name}"
+        tree = await read_tree(planning.session, NODES.path(name=one.name), target)
+        store = store.with_record(Kind.NODE, record_of(NODE, tree, one.uid, target))
+        for pod in await _pods_on(planning, one.name):
+            uid = str(pod["metadata"].get("uid") or "")
+            found = record_of(POD, pod, uid, f"pod {pod['metadata'].get('name')}")
+            store = store.with_record(Kind.POD, found)
+    return store
+
+
+async def _pods_on(planning: Planning, node: str) -> list[dict[str, Any]]:
+    query = (("fieldSelector", f"spec.nodeName={node}"),)
+    session = cast("ApiSession", planning.session)  # who lists has a query, which the protocol has not
+    answer = await session.request("GET", PODS.path(), query=query)
+    tree = answer.json() if answer.status == 200 else None
+    if not isinstance(tree, dict) or not isinstance(tree.get("items"), list):
+        raise BadInput(f"the pods of node {node} cannot be read: whether it is empty is not known")
+    return [
+        {"apiVersion": "v1", "kind": "Pod", **one}
+        for one in tree["items"]
+        if isinstance(one, dict) and isinstance(one.get("metadata"), dict)
+    ]
+
+
+# ---- words
+
+
+def _use(node: Node, store: StoreReader) -> str:
+    users = users_of(node.name, store)
+    if not users:
+        return "it is in use"
+    more = f" and {len(users) - 1} more" if len(users) > 1 else ""
+    return f"{users[0].key}{more} came onto it"
+
+
+def _left(step: NodeStep) -> list[str]:
+    """What is left alone, and why."""
+    found = [f"{one.node.name} is kept: annotation {one.why_kept}" for one in step.kept[:4]]
+    if step.unknown:
+        names = _names([one.node for one in step.unknown])
+        found.append(f"since when is not known: {names}")
+    if step.beyond:
+        found.append(f"{step.beyond} more idle: at most a tenth of the pool, or --most, goes at once")
+    return found
+
+
+def _nothing(pool: Pool, step: NodeStep) -> str:
+    if step.settling:
+        return (
+            f"pool {pool.name}: {_names([one.node for one in step.settling])} cordoned a moment ago;"
+            f" nothing is removed for {SETTLE_SECONDS:g} s"
+        )
+    left = _left(step)
+    return f"pool {pool.name} has no node to reclaim" + (f" ({'; '.join(left)})" if left else "")
+
+
+def _names(nodes: Sequence[Node], most: int = 4) -> str:
+    return _listed([one.name for one in nodes], most)
+
+
+def _listed(names: Sequence[str], most: int = 4) -> str:
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def with_shell(plan: Plan, shell: str) -> Plan:
+    """The same, with the command line that would do it."""
+    return msgspec.structs.replace(plan, shell=shell)
