@@ -6,7 +6,7 @@ and behind the hold of the pool; one that somebody uses is given back to the sch
 here: the mark on the node is what a second step, another session or the undo go by.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import msgspec
@@ -18,11 +18,12 @@ from cockpit.actions.scale import owner_as_read
 from cockpit.actions.store_overlay import record_of
 from cockpit.errors import BadInput, Unchanged
 from cockpit.gangs.sentence import counted
+from cockpit.kube.decode.times import from_text
 from cockpit.kube.resource import NODES, PODS
 from cockpit.model.node import Node
 from cockpit.model.plan import Call, Plan
 from cockpit.model.pool import Machine, Pool, PoolObject
-from cockpit.model.record import Kind
+from cockpit.model.record import Kind, label
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
 from cockpit.pools.idle import IDLE_SECONDS, RECLAIM, RECLAIM_AT, IdleNode, idle_nodes, users_of
@@ -122,7 +123,7 @@ async def plan_nodes(planning: Planning, pool: Pool, terms: NodeTerms) -> Plan:
 
 def _cordoning(planning: Planning, pool: Pool, step: NodeStep) -> Plan:
     nodes = [one.node for one in step.cordons]
-    at = str(int(planning.pools.at_seconds))
+    at = str(int(planning.at_seconds))
     calls = tuple(_marking(one, True, {RECLAIM: pool.key, RECLAIM_AT: at}, "cordon") for one in nodes)
     gpus = sum(one.gpu_allocatable or 0 for one in nodes)
     lines = [
@@ -153,6 +154,11 @@ def _marking(node: Node, unschedulable: bool | None, marks: dict[str, str | None
     )
 
 
+def _still_closed(node: Node) -> Call:
+    """Cordoned as it was when its pods were read: who has uncordoned it since is met by the version."""
+    return _marking(node, True, {RECLAIM: label(node.annotations, RECLAIM)}, "cordon")
+
+
 def uncordon_call(node: Node) -> Call:
     """Pods are placed on it again, and the mark goes."""
     return _marking(node, None, {RECLAIM: None, RECLAIM_AT: None}, "uncordon")
@@ -176,7 +182,8 @@ async def _removal(planning: Planning, pool: Pool, store: StoreReader, step: Nod
         warnings += taking.warnings
         held = () if taking.call is None else (taking.call,)
         hold = taking.hold if pool.target is not None else None
-        calls = (*held, *back, *removal)
+        still = tuple(_still_closed(one.node) for one in step.removes)
+        calls = (*held, *still, *back, *removal)
         nodes = [one.node for one in step.removes]
         gpus = sum(one.gpu_allocatable or 0 for one in nodes)
         lines.append(f"remove {counted(len(nodes), 'empty node')} ({counted(gpus, 'GPU')}): {_names(nodes)}")
@@ -241,12 +248,40 @@ async def _as_now(planning: Planning, pool: Pool, nodes: Sequence[Node]) -> Stor
     for one in nodes:
         target = f"node {one.name}"
         tree = await read_tree(planning.session, NODES.path(name=one.name), target)
-        store = store.with_record(Kind.NODE, record_of(NODE, tree, one.uid, target))
+        found: Node = record_of(NODE, tree, one.uid, target)
+        store = store.with_record(Kind.NODE, _dated(found, cordoned_seconds(tree)))
         for pod in await _pods_on(planning, one.name):
             uid = str(pod["metadata"].get("uid") or "")
-            found = record_of(POD, pod, uid, f"pod {pod['metadata'].get('name')}")
-            store = store.with_record(Kind.POD, found)
+            store = store.with_record(
+                Kind.POD, record_of(POD, pod, uid, f"pod {pod['metadata'].get('name')}")
+            )
     return store
+
+
+def _dated(node: Node, cordoned: float | None) -> Node:
+    """The mark was dated when the person asked; the server wrote it when the answer came."""
+    if cordoned is None or (RECLAIM, label(node.annotations, RECLAIM)) not in node.annotations:
+        return node
+    others = tuple(one for one in node.annotations if one[0] != RECLAIM_AT)
+    return msgspec.structs.replace(node, annotations=(*others, (RECLAIM_AT, str(int(cordoned)))))
+
+
+def cordoned_seconds(tree: Mapping[str, Any]) -> float | None:
+    """When the server last wrote `spec.unschedulable`, by its own notes; None where it keeps none."""
+    entries = tree["metadata"].get("managedFields")
+    found = [
+        at
+        for one in (entries if isinstance(entries, list) else ())
+        if isinstance(one, dict) and "f:unschedulable" in _fields_of_spec(one)
+        if (at := from_text(str(one.get("time") or ""))) is not None
+    ]
+    return max(found, default=None)
+
+
+def _fields_of_spec(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    fields = entry.get("fieldsV1")
+    spec = fields.get("f:spec") if isinstance(fields, dict) else None
+    return spec if isinstance(spec, dict) else {}
 
 
 async def _pods_on(planning: Planning, node: str) -> list[dict[str, Any]]:

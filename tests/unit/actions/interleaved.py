@@ -1,37 +1,39 @@
-"""A small cluster in memory, and everybody who changes it, one request at a time in an order that a seed decides.
+"""A small cluster in memory, and everybody who changes it, a request at a time in an order that a seed
+decides.
 
-The server keeps trees by path with uids and resource versions, merge patches, JSON patches of a Lease, the scale
-subresource, preconditions of deletes, and lists of pods by node: as much as the plans under test meet. The
-cockpits are the product's own code (`scale_as_now`, `plan_nodes`, `carry_replanned`, the Lease), each over a
-store of its own that lags behind. Their coroutines stop at every request; nothing runs by itself. Beside them act a
-scheduler that binds what it decided a while ago, a machine controller, an autoscaler and nodes that come and go.
+The server keeps trees by path with uids and resource versions, merge patches, JSON patches of a Lease, the
+scale subresource, preconditions of deletes, and lists of pods by node: as much as the plans under test meet.
+The cockpits are the product's own code (`scale_as_now`, `plan_nodes`, `carry_replanned`, `Follower`), each
+over a store of its own that lags behind. Their coroutines stop at every request; nothing runs by itself.
+Beside them act a scheduler that binds what it decided a while ago, a machine controller, an autoscaler, and
+nodes that come and go.
 """
 
 import copy
 import random
 from collections.abc import Callable, Coroutine, Generator, Iterator
-from functools import partial
 from typing import Any
 
 import msgspec
 
-from cockpit.actions.conduct import Differs
 from cockpit.actions.planning import Planning, PoolTerms
-from cockpit.actions.pool_lease import release_call
+from cockpit.actions.pool_follow import Follower
+from cockpit.actions.pool_lease import LEASE_SECONDS, micro_time
 from cockpit.actions.reclaim_nodes import NodeTerms, plan_nodes
 from cockpit.actions.replan import carry_replanned
 from cockpit.actions.scale import scale_as_now
 from cockpit.clock import ManualClock
-from cockpit.errors import CockpitError, Refused
+from cockpit.errors import Answered, CockpitError
+from cockpit.k8s.labels import AUTOSCALER_MAXIMUM
 from cockpit.kube.answer import ApiAnswer
-from cockpit.kube.decode.decoders import NODE, POD, machine_decoder, pool_decoder
+from cockpit.kube.decode.decoders import NODE, POD, Decoder, machine_decoder, pool_decoder
+from cockpit.kube.decode.times import from_text
 from cockpit.kube.resource import Resource
 from cockpit.model.batch import Batch
 from cockpit.model.plan import Call, Hold, Plan
-from cockpit.model.record import Kind
 from cockpit.pools.index import pool_named
 from cockpit.store.store import Store
-from tests.unit.actions.builders import Lines, newer, refused
+from tests.unit.actions.builders import REVIEWS, Lines, newer, refused
 
 NS = "capi"
 CAPI = "cluster.x-k8s.io/v1beta1"
@@ -40,10 +42,16 @@ MACHINES = f"/apis/{CAPI}/namespaces/{NS}/machines"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 POOL = pool_decoder(Resource("cluster.x-k8s.io", "v1beta1", "machinedeployments", "MachineDeployment", True))
 MACHINE = machine_decoder(Resource("cluster.x-k8s.io", "v1beta1", "machines", "Machine", True))
+_WATCHED = (
+    ("/api/v1/nodes/", NODE),
+    ("/pods/", POD),
+    (OWNER_PATH, POOL),
+    (MACHINES, MACHINE),
+)
 DELETE_MACHINE = "cluster.x-k8s.io/delete-machine"
 START_SECONDS = 1_790_000_000.0
 MAXIMUM = 6
-BIND_SECONDS = 4.0
+BIND_SECONDS = 8.0
 """A scheduler binds what it decided at most so long after."""
 Tree = dict[str, Any]
 
@@ -64,7 +72,12 @@ class Server:
         self.version = 100
         self.uids = 0
         self.log: list[str] = []
-        self.sizes: list[tuple[str, int]] = []  # (who, size) of each write of the pool's size
+        self.sizes: list[tuple[str, int]] = []  # (who, size) of each write of the pool's size by a cockpit
+        self.faults: list[str] = []
+        self._records: dict[tuple[str, str, str], Any] = {}
+        self._seen: tuple[int, Store] | None = None
+        self._flights: set[str] = set()  # who has changed the size and not given the pool back
+        self._held: dict[str, float] = {}  # when each took or renewed the Lease, as it says
 
     def put(self, path: str, tree: Tree) -> None:
         self.uids += 1
@@ -76,8 +89,29 @@ class Server:
         self.version += 1
         self.objects[path]["metadata"]["resourceVersion"] = str(self.version)
 
+    def drop(self, path: str) -> None:
+        self.version += 1
+        del self.objects[path]
+
     def under(self, prefix: str) -> Iterator[tuple[str, Tree]]:
         return ((path, tree) for path, tree in self.objects.items() if path.startswith(prefix))
+
+    def store(self) -> Store:
+        """What the watches of a session would hold now."""
+        if self._seen is not None and self._seen[0] == self.version:
+            return self._seen[1]
+        store = Store()
+        for prefix, decoder in _WATCHED:
+            found = [self._record(path, tree, decoder) for path, tree in self.under(prefix)]
+            store.apply(Batch(kind=decoder.kind, changed=tuple(found)))
+        self._seen = (self.version, store)
+        return store
+
+    def _record(self, path: str, tree: Tree, decoder: Decoder) -> Any:
+        key = (path, tree["metadata"]["uid"], tree["metadata"]["resourceVersion"])
+        if key not in self._records:
+            self._records[key] = decoder.from_json(msgspec.json.encode(tree))
+        return self._records[key]
 
     # ---- what cockpits ask and send
 
@@ -97,12 +131,14 @@ class Server:
             if path in self.objects:
                 raise refused(409, "AlreadyExists", "exists")
             self.put(path, copy.deepcopy(call.body))
+            self._leased(who, call.body)
             return
         found = self.objects.get(path)
         if found is None:
             raise refused(404, "NotFound", "gone")
         if isinstance(call.body, list):
             self._json_patch(path, call.body)
+            self._leased(who, call.body)
             return
         guard = call.body.get("preconditions") or call.body["metadata"]
         if guard.get("uid") != found["metadata"]["uid"]:
@@ -110,14 +146,40 @@ class Server:
         if guard.get("resourceVersion", found["metadata"]["resourceVersion"]) != _version(found):
             raise newer()
         if call.method == "DELETE":
-            del self.objects[path]
+            self.drop(path)
             return
         change = {key: value for key, value in call.body.items() if key != "metadata"}
-        notes = call.body["metadata"].get("annotations")
+        notes, before = call.body["metadata"].get("annotations"), found.get("spec", {}).get("replicas", 0)
+        if "unschedulable" in change.get("spec", {}):
+            found["metadata"]["managedFields"] = [
+                {"time": micro_time(self.clock.now()), "fieldsV1": {"f:spec": {"f:unschedulable": {}}}}
+            ]
         _merge(found, change | ({"metadata": {"annotations": notes}} if notes else {}))
         self.touch(path)
+        if path.startswith(LEASES):
+            self._leased(who, call.body)
         if path == OWNER_PATH:
-            self.sizes.append((who, found["spec"]["replicas"]))
+            self._resized(who, found, before)
+
+    def _resized(self, who: str, owner: Tree, before: int) -> None:
+        """A cockpit wrote the size: it may not grow beyond the maximum, nor while another change is in
+        flight."""
+        size, now = owner["spec"]["replicas"], self.clock.now()
+        self.sizes.append((who, size))
+        if size > maximum_of(owner) and size > before:
+            self.faults.append(f"{who} set {size}, beyond the maximum of {maximum_of(owner)}")
+        for other, held in self._held.items():
+            if other != who and other in self._flights and now - held < LEASE_SECONDS:
+                self.faults.append(f"{who} set {size} while {other} has a change in flight")
+        self._flights.add(who)
+
+    def _leased(self, who: str, body: Any) -> None:
+        """Whose change goes on is told by what each wrote itself, not by who the Lease names by now."""
+        if isinstance(body, list) and any(one["op"] == "remove" for one in body):
+            self._flights.discard(who)
+            return
+        renewed = body["spec"]["renewTime"] if isinstance(body, dict) else body[-1]["value"]
+        self._held[who] = from_text(renewed) or 0.0
 
     def _json_patch(self, path: str, steps: list[Any]) -> None:
         tree = copy.deepcopy(self.objects[path])
@@ -136,8 +198,12 @@ class Server:
         self.touch(path)
 
 
+def maximum_of(owner: Tree) -> int:
+    return int(owner["metadata"]["annotations"][AUTOSCALER_MAXIMUM])
+
+
 def _answer(status: int, tree: Any) -> ApiAnswer:
-    return ApiAnswer(status, msgspec.json.encode(tree))
+    return ApiAnswer(status, "application/json", msgspec.json.encode(tree))
 
 
 def _version(tree: Tree) -> str:
@@ -152,3 +218,310 @@ def _merge(tree: Tree, change: Tree) -> None:
             _merge(tree.setdefault(key, {}), value)
         else:
             tree[key] = value
+
+
+# ---- the cockpits
+
+
+class Cockpit:
+    """One session of one person: what it does is a coroutine that stops at every request."""
+
+    context = "prod"
+    server = "https://prod.example"
+    read_only = False
+
+    def __init__(self, name: str, cluster: Server, rng: random.Random, reclaims: float) -> None:
+        self.user = name
+        self.reclaims = reclaims  # how often it reclaims instead of growing
+        self.cluster = cluster
+        self.rng = rng
+        self.store = Store()
+        self.work: Coroutine[Any, Any, None] | None = None
+        self.told: list[str] = []
+
+    async def request(self, method: str, path: str, **more: Any) -> ApiAnswer:
+        await Pause()
+        if path == REVIEWS:
+            return _answer(201, {"status": {"allowed": True}})
+        if method == "GET":
+            return self.cluster.read(path, more.get("query", ()))
+        call = Call(method=method, path=path, body=more.get("body"))
+        try:
+            self.cluster.write(self.user, call)
+        except Answered as error:
+            status = {"kind": "Status", "apiVersion": "v1", "status": "Failure"}
+            said = {"code": error.said.status, "reason": error.said.reason, "message": error.said.message}
+            return _answer(error.said.status or 500, status | said)
+        return _answer(200, self.cluster.objects.get(path.removesuffix("/scale"), {}))
+
+    async def act(self) -> None:
+        """Resize or reclaim: plan, read for a while, say yes, and follow what was begun."""
+        asked_seconds, clock = self.cluster.clock.now(), self.cluster.clock
+        size = int(self.cluster.objects[OWNER_PATH]["spec"]["replicas"])
+        to, most = size + self.rng.choice((1, 1, 2, 3, -1)), self.rng.randint(1, 2)
+        is_reclaim = self.rng.random() < self.reclaims
+
+        async def make(*, reads: bool = False) -> Plan:
+            terms = PoolTerms("default", clock.now(), self.user)
+            planning = Planning(
+                self.store, self, _no_lookup, self.context, reads=reads, pools=terms, at_seconds=asked_seconds
+            )
+            if is_reclaim:
+                return await plan_nodes(planning, pool_named(self.store, "h100"), NodeTerms(0.0, most))
+            return await scale_as_now(planning, "h100", to)
+
+        try:
+            shown = await make()
+            if shown.verb == "scale" and shown.is_destructive:
+                return  # whom a smaller number meets is its owner's choice: nobody says yes to that here
+            for _ in range(self.rng.randint(0, 6)):
+                await Pause()
+            outcome = await carry_replanned(shown, make, self, Lines(), clock)
+        except CockpitError as error:
+            self.told.append(error.sentence)
+            return
+        self.told.append(f"{outcome.state}: {outcome.sentence}")
+        if outcome.is_done and shown.hold is not None:
+            await self._follow(shown.hold)
+
+    async def _follow(self, hold: Hold) -> None:
+        async def sleep(_seconds: float) -> None:
+            await Pause()
+
+        follower = Follower(
+            hold, lambda: self.store, self, audit=Lines, clock=self.cluster.clock, sleep=sleep
+        )
+        await follower.to_the_end()
+
+    def step(self) -> None:
+        """One request further; a session that has nothing to do begins something."""
+        if self.work is None:
+            self.work = self.act()
+        try:
+            self.work.send(None)
+        except StopIteration:
+            self.work = None
+
+    def sync(self) -> None:
+        """The watches have caught up."""
+        self.store = self.cluster.store()
+
+
+def _no_lookup(_version: str, _kind: str) -> None:
+    return None
+
+
+# ---- the others
+
+
+class World:
+    """All of them, and the invariants in `faults`."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = random.Random(seed)
+        self.clock = ManualClock(START_SECONDS)
+        self.cluster = Server(self.clock)
+        reclaims = self.rng.choice((0.0, 0.5, 0.9))
+        self.cockpits = [Cockpit(name, self.cluster, self.rng, reclaims) for name in ("ann@a", "bob@b")]
+        self.decided: list[
+            tuple[str, float]
+        ] = []  # nodes for which the scheduler has a pod, and when it chose
+        self.made = 0
+        nodes = self.rng.randint(2, 5)
+        self._owner(nodes)
+        for _ in range(nodes):
+            self._join()
+        for node in self._nodes():
+            if self.rng.random() < 0.4:
+                self._bind(node)
+        for one in self.cockpits:
+            one.sync()
+
+    @property
+    def faults(self) -> list[str]:
+        return self.cluster.faults
+
+    def run(self, steps: int) -> None:
+        """So many steps of anybody; the cockpits take most of them."""
+        others: tuple[tuple[Callable[[], None], float], ...] = (
+            (self.reconcile, 3.0),
+            (self.decide, 3.0),
+            (self.bind, 1.5),
+            (self.finish, 1.0),
+            (self.autoscale, 0.4),
+            (self.limit, 0.2),
+            (self.vanish, 0.1),
+            (self.uncordon, 0.2),
+        )
+        acts = [one for one, _ in others]
+        weights = [weight for _, weight in others]
+        for _ in range(steps):
+            self._tick()
+            if self.rng.random() < 0.75:
+                cockpit = self.rng.choice(self.cockpits)
+                if self.rng.random() < 0.35:
+                    cockpit.sync()
+                cockpit.step()
+            else:
+                self.rng.choices(acts, weights)[0]()
+        for one in self.cockpits:
+            if one.work is not None:
+                one.work.close()
+
+    def _tick(self) -> None:
+        self.clock.advance(self.rng.choice((0.0, 0.0, 0.1, 0.1, 0.2, 0.3, 0.5, 0.5, 1.0, 12.0)))
+        if self.rng.random() < 0.005:
+            self.clock.advance(700.0)  # a laptop that slept: holds lapse
+        late = [one for one in self.decided if self.clock.now() - one[1] >= BIND_SECONDS]
+        for one in late:
+            self.decided.remove(one)  # it took too long: the scheduler chooses anew
+
+    # ---- objects
+
+    def _owner(self, replicas: int) -> None:
+        tree = {
+            "apiVersion": CAPI,
+            "kind": "MachineDeployment",
+            "metadata": {
+                "name": "h100",
+                "namespace": NS,
+                "annotations": {AUTOSCALER_MAXIMUM: str(MAXIMUM)},
+            },
+            "spec": {"replicas": replicas, "clusterName": "c"},
+            "status": {"replicas": replicas},
+        }
+        self.cluster.put(OWNER_PATH, tree)
+
+    def _join(self) -> None:
+        """A machine and its node."""
+        self.made += 1
+        name = f"n{self.made}"
+        about = {"name": f"m-{name}", "namespace": NS, "annotations": {}}
+        about["labels"] = {"cluster.x-k8s.io/deployment-name": "h100"}
+        machine = {"apiVersion": CAPI, "kind": "Machine", "metadata": about, "spec": {"clusterName": "c"}}
+        self.cluster.put(f"{MACHINES}/m-{name}", machine | {"status": {"nodeRef": {"name": name}}})
+        notes = {
+            "cluster.x-k8s.io/machine": f"m-{name}",
+            "cluster.x-k8s.io/owner-kind": "MachineSet",
+            "cluster.x-k8s.io/owner-name": "h100-1",
+        }
+        node = {
+            "metadata": {
+                "name": name,
+                "labels": {"cluster.x-k8s.io/deployment-name": "h100", "example.com/pool": "h100"},
+                "annotations": notes,
+            },
+            "spec": {},
+            "status": {
+                "capacity": {"nvidia.com/gpu": "8"},
+                "allocatable": {"nvidia.com/gpu": "8"},
+                "conditions": [{"type": "Ready", "status": "True"}],
+            },
+        }
+        self.cluster.put(f"/api/v1/nodes/{name}", node)
+
+    def _nodes(self) -> list[str]:
+        return [path.rpartition("/")[2] for path, _ in self.cluster.under("/api/v1/nodes/")]
+
+    def _node(self, name: str) -> Tree:
+        return self.cluster.objects[f"/api/v1/nodes/{name}"]
+
+    def _pods(self, node: str) -> list[str]:
+        return [path for path, one in self.cluster.under("/pods/") if one["spec"]["nodeName"] == node]
+
+    def _bind(self, node: str) -> None:
+        self.made += 1
+        container = {"name": "main", "resources": {"limits": {"nvidia.com/gpu": "8"}}}
+        pod = {
+            "metadata": {"name": f"p{self.made}", "namespace": "team-a"},
+            "spec": {"nodeName": node, "containers": [container]},
+            "status": {"phase": "Running"},
+        }
+        self.cluster.put(f"/pods/p{self.made}", pod)
+
+    def _is_going(self, node: str) -> bool:
+        """Its machine is marked: from here on its owner drains it, which is not played here."""
+        return DELETE_MACHINE in self.cluster.objects[f"{MACHINES}/m-{node}"]["metadata"]["annotations"]
+
+    def _drop(self, node: str) -> None:
+        for path in (f"/api/v1/nodes/{node}", f"{MACHINES}/m-{node}", *self._pods(node)):
+            self.cluster.drop(path)
+
+    def _is_open(self, node: str) -> bool:
+        return not self._node(node)["spec"].get("unschedulable")
+
+    # ---- acts
+
+    def reconcile(self) -> None:
+        """The machine controller makes one machine, or takes one: those marked to go before all others."""
+        machines = dict(self.cluster.under(MACHINES))
+        wanted = self.cluster.objects[OWNER_PATH]["spec"]["replicas"]
+        if len(machines) < wanted:
+            self._join()
+        elif len(machines) > wanted:
+            marked = [
+                path for path, one in machines.items() if DELETE_MACHINE in one["metadata"]["annotations"]
+            ]
+            node = self.rng.choice(marked or list(machines)).rpartition("/m-")[2]
+            if self._pods(node):
+                self.faults.append(f"busy node {node} was removed ({'marked' if marked else 'not marked'})")
+            self._drop(node)
+
+    def decide(self) -> None:
+        """The scheduler chooses a node for a pod; the binding comes a moment later."""
+        taken = {node for node, _ in self.decided}
+        found = [
+            one for one in self._nodes() if self._is_open(one) and not self._pods(one) and one not in taken
+        ]
+        if found:
+            self.decided.append((self.rng.choice(found), self.clock.now()))
+
+    def bind(self) -> None:
+        """The API server binds to a cordoned node, too."""
+        if self.decided:
+            node, _ = self.decided.pop(0)
+            if node in self._nodes():
+                self._bind(node)
+
+    def finish(self) -> None:
+        pods = [path for path, _ in self.cluster.under("/pods/")]
+        if pods:
+            self.cluster.drop(self.rng.choice(pods))
+
+    def autoscale(self) -> None:
+        """One more, or takes an empty node away, as its own rules allow: marked, and the number with it."""
+        owner = self.cluster.objects[OWNER_PATH]
+        size = owner["spec"]["replicas"]
+        if self.rng.random() < 0.5:
+            owner["spec"]["replicas"] = min(maximum_of(owner), size + 1) if size < maximum_of(owner) else size
+        else:
+            busy = {node for node, _ in self.decided}
+            found = [
+                one for one in self._nodes() if not self._pods(one) and one not in busy and self._is_open(one)
+            ]
+            machines = len(list(self.cluster.under(MACHINES)))
+            if not found or size != machines:
+                return
+            owner["spec"]["replicas"] = size - 1
+            self._drop(self.rng.choice(found))
+        self.cluster.touch(OWNER_PATH)
+
+    def limit(self) -> None:
+        """An admin sets another maximum."""
+        owner = self.cluster.objects[OWNER_PATH]
+        owner["metadata"]["annotations"][AUTOSCALER_MAXIMUM] = str(self.rng.randint(2, MAXIMUM))
+        self.cluster.touch(OWNER_PATH)
+
+    def vanish(self) -> None:
+        """A spot machine is taken away, with whatever runs on it."""
+        nodes = self._nodes()
+        if nodes:
+            self._drop(self.rng.choice(nodes))
+
+    def uncordon(self) -> None:
+        """Somebody uncordons a node, whoever cordoned it."""
+        closed = [one for one in self._nodes() if not self._is_open(one) and not self._is_going(one)]
+        if closed:
+            node = self.rng.choice(closed)
+            self._node(node)["spec"].pop("unschedulable")
+            self.cluster.touch(f"/api/v1/nodes/{node}")
