@@ -40,7 +40,7 @@ SETTLE_SECONDS: Final = 10.0
 _MERGE: Final = "application/merge-patch+json"
 
 
-class NodeTerms(NamedTuple):
+class ReclaimTerms(NamedTuple):
     """How long a node has to be idle, and how many may go at once (None: a tenth of the pool)."""
 
     idle_for_seconds: float = IDLE_SECONDS
@@ -59,7 +59,7 @@ class NodeStep(NamedTuple):
     beyond: int = 0  # idle ones that are more than may go at once
 
 
-def next_step(pool: Pool, store: StoreReader, planning: Planning, terms: NodeTerms) -> NodeStep:
+def next_step(pool: Pool, store: StoreReader, planning: Planning, terms: ReclaimTerms) -> NodeStep:
     """What a reclaim of the pool's nodes would do now, by the tables alone."""
     now = planning.pools.at_seconds
     found = idle_nodes(pool, store, planning.watched_since)
@@ -91,14 +91,14 @@ def next_step(pool: Pool, store: StoreReader, planning: Planning, terms: NodeTer
     )
 
 
-def _most(pool: Pool, terms: NodeTerms) -> int:
+def _most(pool: Pool, terms: ReclaimTerms) -> int:
     """Never below the pool's minimum."""
     most = terms.most if terms.most is not None else max(1, int(AT_ONCE_RATIO * pool.nodes_now))
     size = pool.nodes_now if pool.target is None else pool.target
     return max(0, min(most, size - (pool.minimum or 0)))
 
 
-async def plan_nodes(planning: Planning, pool: Pool, terms: NodeTerms) -> Plan:
+async def plan_nodes(planning: Planning, pool: Pool, terms: ReclaimTerms) -> Plan:
     """The next step: remove what was marked and is still empty, else mark what is idle.
 
     Raises BadInput where it cannot be, Unchanged where there is nothing to do.
@@ -124,7 +124,7 @@ async def plan_nodes(planning: Planning, pool: Pool, terms: NodeTerms) -> Plan:
 def _cordoning(planning: Planning, pool: Pool, step: NodeStep) -> Plan:
     nodes = [one.node for one in step.cordons]
     at = str(int(planning.at_seconds))
-    calls = tuple(_marking(one, True, {RECLAIM: pool.key, RECLAIM_AT: at}, "cordon") for one in nodes)
+    calls = tuple(_marking(one, True, {RECLAIM: pool.key, RECLAIM_AT: at}) for one in nodes)
     gpus = sum(one.gpu_allocatable or 0 for one in nodes)
     lines = [
         f"cordon {counted(len(nodes), 'idle node')} ({counted(gpus, 'GPU')}): {_names(nodes)}",
@@ -140,7 +140,7 @@ def _cordoning(planning: Planning, pool: Pool, step: NodeStep) -> Plan:
     )
 
 
-def _marking(node: Node, unschedulable: bool | None, marks: dict[str, str | None], verb: str) -> Call:
+def _marking(node: Node, unschedulable: bool | None, marks: dict[str, str | None]) -> Call:
     return Call(
         method="PATCH",
         path=NODES.path(name=node.name),
@@ -150,18 +150,17 @@ def _marking(node: Node, unschedulable: bool | None, marks: dict[str, str | None
         },
         content_type=_MERGE,
         target=f"node {node.name}",
-        kubectl=(verb,),
     )
 
 
 def _still_closed(node: Node) -> Call:
     """Cordoned as it was when its pods were read: who has uncordoned it since is met by the version."""
-    return _marking(node, True, {RECLAIM: label(node.annotations, RECLAIM)}, "cordon")
+    return _marking(node, True, {RECLAIM: label(node.annotations, RECLAIM)})
 
 
 def uncordon_call(node: Node) -> Call:
     """Pods are placed on it again, and the mark goes."""
-    return _marking(node, None, {RECLAIM: None, RECLAIM_AT: None}, "uncordon")
+    return _marking(node, None, {RECLAIM: None, RECLAIM_AT: None})
 
 
 # ---- the second step

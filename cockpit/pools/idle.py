@@ -3,9 +3,9 @@
 A node is empty where no pod is bound to it that asks for a GPU, and none besides those of DaemonSets and of
 the node itself that has not ended. Duty tells nothing here: a GPU that a pod holds is in use by contract.
 
-Since when is only told where somebody vouches for it: the owner's own stamp (`Consolidatable` of a NodeClaim,
-the value of cluster-autoscaler's taint), or this session, which has seen the node as it is. A pod that was
-deleted leaves nothing behind, so without any of these it is not known, and what is not known is not idle.
+Since when is only told where somebody vouches for it: the owner's own stamp, or this session, which has seen
+the node as it is. A pod that was deleted leaves nothing behind, so without either it is not known, and what
+is not known is not idle.
 """
 
 from collections.abc import Mapping
@@ -14,8 +14,9 @@ from typing import Final, NamedTuple
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
 from cockpit.model.pool import Machine, Pool
-from cockpit.model.record import Kind, condition, label
+from cockpit.model.record import Kind, label
 from cockpit.model.store_reader import StoreReader
+from cockpit.pools import registry
 from cockpit.pools.truth import is_use_known, nodes_of
 
 IDLE_SECONDS: Final = 1_800.0
@@ -24,10 +25,7 @@ RECLAIM: Final = "gpu-cockpit/reclaim"
 """On a node that a reclaim has cordoned: the key of its pool."""
 RECLAIM_AT: Final = "gpu-cockpit/reclaim-at"
 """When, in epoch seconds."""
-KEEPS: Final = ("karpenter.sh/do-not-disrupt", "cluster-autoscaler.kubernetes.io/scale-down-disabled")
-"""Annotations by which a node is kept, whoever set them."""
 _STAYS: Final = ("DaemonSet", "Node")
-_CANDIDATE: Final = "DeletionCandidateOfClusterAutoscaler"
 
 
 class IdleNode(NamedTuple):
@@ -70,7 +68,7 @@ def idle_nodes(
         IdleNode(
             node=one,
             since_seconds=_since(one, store, machines.get(one.name), (watched_since or {}).get(one.name)),
-            why_kept=next((key for key in KEEPS if label(one.annotations, key) == "true"), ""),
+            why_kept=next(iter(registry.kept_by(one)), ""),
             reclaimed_seconds=_seconds(label(one.annotations, RECLAIM_AT))
             if label(one.annotations, RECLAIM) == pool.key and one.unschedulable
             else None,
@@ -86,12 +84,8 @@ def idle_nodes(
 def _since(node: Node, store: StoreReader, machine: Machine | None, watched: float | None) -> float | None:
     """The best bound that anybody vouches for, never before the last pod that is known to have ended."""
     vouched: list[float] = [] if watched is None else [watched]
-    taint = next((one for one in node.taints if one.key == _CANDIDATE), None)
-    if taint is not None and (at := _seconds(taint.value)) is not None:
-        vouched.append(at)
-    spare = condition(machine.conditions, "Consolidatable") if machine is not None else None
-    if spare is not None and spare.status == "True" and spare.changed_seconds is not None:
-        vouched.append(spare.changed_seconds)
+    said = registry.empty_since(node, machine)
+    vouched += [] if said is None else [said]
     if not vouched:
         return None
     ended = [one.finished_seconds for one in store.pods_on(node.name) if one.finished_seconds is not None]

@@ -203,6 +203,10 @@ class PoolOwner:
         """What the cluster must allow for that; () where it is not the cluster that allows it."""
         return ()
 
+    def empty_since(self, node: Node, machine: Machine | None) -> float | None:
+        """Since when the owner itself takes the node for empty, epoch seconds; None where it does not say."""
+        return None
+
     def removal_calls(self, found: PoolObject, machines: Sequence[Machine]) -> tuple[Call, ...]:
         """Have just these machines go, and the pool be smaller by them; () where it takes no choice."""
         return ()

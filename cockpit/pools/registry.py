@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from cockpit.model.node import Node
-from cockpit.model.pool import PoolObject
+from cockpit.model.pool import Machine, PoolObject
 from cockpit.model.reach import Outside
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.watched import Watched
@@ -145,6 +145,12 @@ def kept_by(node: Node) -> Mapping[str, str]:
     return {
         one.keep_annotation: one.name for one in found if notes.get(one.keep_annotation, "false") != "false"
     }
+
+
+def empty_since(node: Node, machine: Machine | None) -> float | None:
+    """Since when any of them takes the node for empty."""
+    found = (one.empty_since(node, machine) for one in _all.owners)
+    return min((at for at in found if at is not None), default=None)
 
 
 def watched() -> tuple[Watched, ...]:

@@ -11,7 +11,8 @@ import msgspec
 
 from cockpit.model.autoscaler import AutoscalerStatus, ScaledGroup
 from cockpit.model.event import Event
-from cockpit.model.pool import PoolObject
+from cockpit.model.node import Node
+from cockpit.model.pool import Machine, PoolObject
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.watched import Watched
@@ -29,6 +30,7 @@ from cockpit.pools.owner import (
 )
 
 NAMESPACE, STATUS = "kube-system", "cluster-autoscaler-status"
+_CANDIDATE = "DeletionCandidateOfClusterAutoscaler"
 
 
 class ClusterAutoscaler(PoolOwner):
@@ -47,8 +49,13 @@ class ClusterAutoscaler(PoolOwner):
     """`--max-node-provision-time`; source: cluster-autoscaler pkg/FAQ.md."""
     taint_words: ClassVar[Mapping[str, str]] = {
         "ToBeDeletedByClusterAutoscaler": "cluster-autoscaler is about to delete it",
-        "DeletionCandidateOfClusterAutoscaler": "cluster-autoscaler considers it for deletion",
+        _CANDIDATE: "cluster-autoscaler considers it for deletion",
     }
+
+    def empty_since(self, node: Node, machine: Machine | None) -> float | None:
+        """The value of its taint of candidates is when it set it."""
+        found = next((one.value for one in node.taints if one.key == _CANDIDATE), "")
+        return float(found) if found.isascii() and found.isdecimal() and len(found) < 12 else None
 
     def takes_over(
         self, says: Ownership, found: PoolObject | None, nodes: Nodes, truth: StoreReader

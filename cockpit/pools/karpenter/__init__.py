@@ -11,7 +11,7 @@ from typing import ClassVar
 from cockpit.model.node import Node
 from cockpit.model.plan import Call
 from cockpit.model.pool import Machine, PoolObject
-from cockpit.model.record import Kind, label
+from cockpit.model.record import Kind, condition, label
 from cockpit.model.right import Ways
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.watched import Watched
@@ -102,6 +102,11 @@ class Karpenter(PoolOwner):
     def resize_rights(self, found: PoolObject) -> Ways:
         """To patch that."""
         return patch_rights(found, "scale")
+
+    def empty_since(self, node: Node, machine: Machine | None) -> float | None:
+        """Consolidatable is true once no pod has come or gone for a while."""
+        found = None if machine is None else condition(machine.conditions, "Consolidatable")
+        return found.changed_seconds if found is not None and found.status == "True" else None
 
     def removal_calls(self, found: PoolObject, machines: Sequence[Machine]) -> tuple[Call, ...]:
         """The NodeClaims are deleted: Karpenter drains the node and ends the instance. A static pool makes

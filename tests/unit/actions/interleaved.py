@@ -19,7 +19,7 @@ import msgspec
 from cockpit.actions.planning import Planning, PoolTerms
 from cockpit.actions.pool_follow import Follower
 from cockpit.actions.pool_lease import LEASE_SECONDS, micro_time
-from cockpit.actions.reclaim_nodes import NodeTerms, plan_nodes
+from cockpit.actions.reclaim_nodes import ReclaimTerms, plan_nodes
 from cockpit.actions.replan import carry_replanned
 from cockpit.actions.scale import scale_as_now
 from cockpit.clock import ManualClock
@@ -267,7 +267,7 @@ class Cockpit:
                 self.store, self, _no_lookup, self.context, reads=reads, pools=terms, at_seconds=asked_seconds
             )
             if is_reclaim:
-                return await plan_nodes(planning, pool_named(self.store, "h100"), NodeTerms(0.0, most))
+                return await plan_nodes(planning, pool_named(self.store, "h100"), ReclaimTerms(0.0, most))
             return await scale_as_now(planning, "h100", to)
 
         try:
