@@ -15,10 +15,11 @@ from textual.pilot import Pilot
 
 from cockpit.app import AppOptions, CockpitApp
 from cockpit.model.record import Kind
+from cockpit.model.remembered import Growth
 from cockpit.sim.scenarios.loading import parse
 from cockpit.views import format as fmt
 from tests.tui.looking import lines
-from tests.tui.stepped import Ground, OurClock, ground, knows_all, until
+from tests.tui.stepped import START, Ground, OurClock, ground, knows_all, until
 
 SHIPPED = Path(__file__).resolve().parents[2] / "jobspecs" / "scenarios"
 KINDS = (Kind.NODE, Kind.POD, Kind.JOB, Kind.EVENT, Kind.POOL)
@@ -53,17 +54,28 @@ class Watched:
         return line_of(await self.seen(place), name)
 
 
-def line_of(screen: str, name: str) -> str:
-    found = [line for line in screen.splitlines() if re.search(rf"[ /▌]{re.escape(name)} ", line)]
+def line_of(screen: str, name: str, words: str = "") -> str:
+    named = re.compile(rf"[ /▌]{re.escape(name)} ")
+    found = [line for line in screen.splitlines() if named.search(line) and words in line]
     assert len(found) == 1, (name, screen)
     return found[0]
 
 
 @asynccontextmanager
-async def played(folder: Path, story: str, speed: float) -> AsyncIterator[Watched]:
+async def played(
+    folder: Path, story: str, speed: float, grown: Growth | None = None
+) -> AsyncIterator[Watched]:
+    """With a growth that a former session on this host has seen."""
     scenario = parse((SHIPPED / f"{story}.yaml").read_text(), story)
-    async with ground(folder, scenario, speed) as here:
-        app = CockpitApp(AppOptions(here.options), clock=OurClock(here.clock), rng=random.Random(1))
+    async with ground(folder / "cluster", scenario, speed) as here:
+        options = AppOptions(here.options, state_folder=folder / "state")
+        if grown is not None:
+            former = CockpitApp(options, clock=OurClock(here.clock), rng=random.Random(1))
+            async with former.run_test(size=(180, 60)):
+                await until("the lists are in", lambda: former.attachment.is_settled(KINDS))
+                history = former.run_history()
+                assert history is not None and history.put_growth(grown)
+        app = CockpitApp(options, clock=OurClock(here.clock), rng=random.Random(1))
         async with app.run_test(size=(180, 60)) as pilot:
             yield Watched(app, pilot, here)
 
@@ -93,13 +105,18 @@ async def test_two_nodes_and_three_jobs(tmp_path: Path, speed: float) -> None:
 async def test_a_driver_of_twelve_minutes_is_waited_for_and_is_not_broken(
     tmp_path: Path, speed: float
 ) -> None:
-    async with played(tmp_path, "late-gpus", speed) as watched:
+    stages = (("joined", 60.0), ("ready", 70.0), ("GPUs up", 790.0))
+    grown = Growth(pool_key="t4", asked_seconds=START - 86_400, machine_type="t4.large", stages=stages)
+    async with played(tmp_path, "late-gpus", speed, grown) as watched:
         for seconds in (90.5, 400.5, 700.5):
             await watched.to(seconds)
             patient = await watched.row(JOBS, "vision/patient")
             assert "waits for the GPU driver on t4-late" in patient and has_age(patient, seconds - 10)
             late = await watched.row(NODES, "t4-late")
             assert "no GPUs yet" in late and has_age(late, seconds - 30)
+            await watched.seen(POOLS)
+            page = await watched.seen("enter", until_shown="usually 12m")
+            assert f"now {fmt.age(seconds - 30)}" in line_of(page, "t4-late", "usually")
             now = await watched.seen("1")
             assert "is down" not in now and "node t4-late" not in now, f"not broken before its limit: {now}"
         await watched.to(800.5)
