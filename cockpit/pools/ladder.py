@@ -232,7 +232,7 @@ def growth(
     )
 
 
-class Shrink(msgspec.Struct, frozen=True, kw_only=True):
+class ShrinkLadder(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes of a pool that go: `wanted` are to, `leaving` are on their way, `gone` have left (only known of a
     change that was asked for from here)."""
 
@@ -249,7 +249,7 @@ class Shrink(msgspec.Struct, frozen=True, kw_only=True):
         return self.gone >= self.wanted
 
 
-def shrink(pool: Pool, store: StoreReader, *, change: Resize | None = None) -> Shrink | None:
+def shrink(pool: Pool, store: StoreReader, *, change: Resize | None = None) -> ShrinkLadder | None:
     """The shrink under way, None where none is."""
     if change is not None and change.grows:
         return None
@@ -264,7 +264,7 @@ def shrink(pool: Pool, store: StoreReader, *, change: Resize | None = None) -> S
         wanted, asked, gone = max(len(leaving), over), None, 0
     if wanted <= 0:
         return None
-    return Shrink(
+    return ShrinkLadder(
         pool_key=pool.key,
         wanted=wanted,
         asked_seconds=asked,

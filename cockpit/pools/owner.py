@@ -19,6 +19,7 @@ from typing import ClassVar
 
 import msgspec
 
+from cockpit.errors import BadInput
 from cockpit.model.node import Node
 from cockpit.model.plan import Call
 from cockpit.model.pool import Machine, PoolObject
@@ -26,6 +27,7 @@ from cockpit.model.reach import Outside
 from cockpit.model.right import Ways
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.watched import Watched
+from cockpit.pools.capacity import DemandWay
 
 Nodes = Sequence[Node]
 MERGE_PATCH = "application/merge-patch+json"
@@ -126,6 +128,8 @@ class PoolOwner:
     """Its objects that own a number of machines; kind is `Kind.POOL`."""
     watched: ClassVar[tuple[Watched, ...]] = ()
     """Kinds besides that it lives by: its machines, its own status."""
+    demand_ways: ClassVar[tuple[DemandWay, ...]] = ()
+    """How it can be asked for capacity, the surest first (`cockpit.pools.capacity`)."""
     kept_reasons: ClassVar[tuple[str, ...]] = ()
     """Reasons of events that tell why its machines do not come: kept when the cluster forgets them."""
     going_taints: ClassVar[tuple[str, ...]] = ()
@@ -223,6 +227,13 @@ class PoolOwner:
         """What the cluster must allow for that."""
         return ()
 
+    def remove_calls(self, found: PoolObject, nodes: Nodes, truth: StoreReader) -> tuple[Call, ...]:
+        """Have the machines of these drained nodes go and no others come for them. Only asked where it may.
+
+        Raises BadInput where one of them is not known.
+        """
+        raise NotImplementedError
+
     # ---- what is on its way
 
     def machines(self, found: PoolObject | None, nodes: Nodes, truth: StoreReader) -> tuple[Machine, ...]:
@@ -249,3 +260,12 @@ def target_of(found: PoolObject) -> str:
 def in_order(machines: Iterable[Machine]) -> tuple[Machine, ...]:
     """Oldest first."""
     return tuple(sorted(machines, key=lambda one: (one.created_seconds or 0.0, one.name)))
+
+
+def machines_of(nodes: Nodes, machines: Iterable[Machine]) -> tuple[Machine, ...]:
+    """The machine of each node, in their order. Raises BadInput where one has none."""
+    by_node = {one.node: one for one in machines}
+    for node in nodes:
+        if node.name not in by_node:
+            raise BadInput(f"node {node.name}: its machine is not known; try again")
+    return tuple(by_node[node.name] for node in nodes)

@@ -11,6 +11,7 @@ from cockpit.model.plan import Call
 from cockpit.model.pool import PoolObject
 from cockpit.model.reach import Outside, Reach
 from cockpit.model.record import label
+from cockpit.model.store_reader import StoreReader
 from cockpit.pools.outside import OutsideOwner, aws_line, instance_of, region_of
 from cockpit.pools.owner import Capability, Nodes, refused, through
 
@@ -88,9 +89,12 @@ class AutoScalingGroups(OutsideOwner):
             ),
         )
 
-    def remove_calls(self, found: PoolObject, node: Node) -> tuple[Call, ...]:
-        """End the machine of a drained node; the desired capacity falls by one, so no other takes its
+    def remove_calls(self, found: PoolObject, nodes: Nodes, truth: StoreReader) -> tuple[Call, ...]:
+        """End the machines of drained nodes; the desired capacity falls with each, so no other takes its
         place."""
+        return tuple(self._end(found, node, at) for at, node in enumerate(nodes, start=1))
+
+    def _end(self, found: PoolObject, node: Node, count: int) -> Call:
         reach = found.reach
         if reach is None:
             raise TypeError("a group that was read has a reach")
@@ -101,8 +105,8 @@ class AutoScalingGroups(OutsideOwner):
             "--should-decrement-desired-capacity",
         )
         parameters = {"InstanceId": instance, "ShouldDecrementDesiredCapacity": True}
-        size = {} if found.replicas is None else {"size": found.replicas - 1}
-        return (self.call(found, "TerminateInstanceInAutoScalingGroup", argv, parameters=parameters, **size),)
+        size = {} if found.replicas is None else {"size": found.replicas - count}
+        return self.call(found, "TerminateInstanceInAutoScalingGroup", argv, parameters=parameters, **size)
 
     def _call(
         self, found: PoolObject, method: str, words: Sequence[str], parameters: dict[str, object], **told: int

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 import msgspec
 
+from cockpit.errors import BadInput
 from cockpit.k8s import labels as well_known
 from cockpit.model.node import Node
 from cockpit.model.plan import Call
@@ -28,6 +29,7 @@ from cockpit.pools.owner import (
     PoolOwner,
     guarded,
     in_order,
+    machines_of,
     refused,
     through,
 )
@@ -139,7 +141,8 @@ class ClusterApi(PoolOwner):
         if found.replicas is None:
             no = refused(f"{found.kind} {found.key} has no replicas field to change")
             return _with(says, may_resize=no, may_limit=limit)
-        return _with(says, may_resize=through(_SCALE), may_limit=limit)
+        remove = through("annotation of its Machine, then the scale subresource")
+        return _with(says, may_resize=through(_SCALE), may_limit=limit, may_remove=remove)
 
     def _elsewhere(self, nodes: Nodes) -> Ownership:
         marks = next((one.annotations for one in nodes if self.knows(one)), ())
@@ -198,6 +201,18 @@ class ClusterApi(PoolOwner):
     def limit_rights(self, found: PoolObject) -> Ways:
         """To patch the object."""
         return patch_rights(found)
+
+    def remove_calls(self, found: PoolObject, nodes: Nodes, truth: StoreReader) -> tuple[Call, ...]:
+        """Mark the Machines, which are then chosen first, and lower the number by theirs.
+
+        Source: cluster-api api/core/v1beta2/machineset_types.go (delete-machine annotation).
+        """
+        machines = machines_of(nodes, self.machines(found, nodes, truth))
+        if found.replicas is None or not len(machines) <= found.replicas:
+            raise BadInput(
+                f"{found.kind} {found.key} has {found.replicas} nodes, not {len(machines)} to remove"
+            )
+        return (*self.choosing_calls(machines), *scale_calls(found, found.replicas - len(machines)))
 
     # ---- what is on its way
 

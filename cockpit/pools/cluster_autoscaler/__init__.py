@@ -16,6 +16,7 @@ from cockpit.model.pool import Machine, PoolObject
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.watched import Watched
+from cockpit.pools.capacity import DemandWay
 from cockpit.pools.cluster_autoscaler.groups import group_of
 from cockpit.pools.cluster_autoscaler.texts import FAILURES, KEPT, meaning, said_by
 from cockpit.pools.failure_classes import classed
@@ -42,6 +43,7 @@ class ClusterAutoscaler(PoolOwner):
             Kind.AUTOSCALER, "", "configmaps", ("v1",), api_kind="ConfigMap", namespace=NAMESPACE, name=STATUS
         ),
     )
+    demand_ways = (DemandWay.PLACEHOLDER, DemandWay.BUFFER, DemandWay.REQUEST)
     kept_reasons = KEPT
     keep_annotation = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
     going_taints = ("ToBeDeletedByClusterAutoscaler",)

@@ -15,6 +15,7 @@ from cockpit.model.record import Kind, condition, label
 from cockpit.model.right import Ways
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.watched import Watched
+from cockpit.pools.capacity import DemandWay
 from cockpit.pools.karpenter.failures import (
     KEPT,
     LAUNCH_SECONDS,
@@ -23,7 +24,16 @@ from cockpit.pools.karpenter.failures import (
     of_events,
     of_pool,
 )
-from cockpit.pools.owner import Nodes, Ownership, PoolFailure, PoolOwner, in_order, refused, through
+from cockpit.pools.owner import (
+    Nodes,
+    Ownership,
+    PoolFailure,
+    PoolOwner,
+    in_order,
+    machines_of,
+    refused,
+    through,
+)
 from cockpit.pools.patches import patch_rights, scale_calls, spec_calls
 
 GROUP = "karpenter.sh"
@@ -41,6 +51,7 @@ class Karpenter(PoolOwner):
     pool_kinds = (Watched(Kind.POOL, GROUP, "nodepools", api_kind="NodePool"),)
     watched = (Watched(Kind.MACHINE, GROUP, "nodeclaims", ("v1",), api_kind="NodeClaim"),)
     going_taints = ("karpenter.sh/disrupted",)
+    demand_ways = (DemandWay.PLACEHOLDER, DemandWay.BUFFER)
     kept_reasons = KEPT
     step_limits: ClassVar[Mapping[str, float]] = {"launched": LAUNCH_SECONDS, "joined": REGISTER_SECONDS}
     """Source: karpenter pkg/controllers/nodeclaim/lifecycle/liveness.go."""
@@ -69,8 +80,9 @@ class Karpenter(PoolOwner):
             no = refused(f"a Karpenter NodePool that cannot be read: {way}")
             return Ownership(owner=self.name, may_resize=no, may_limit=no, handle=f"the right to {way}")
         resize, demand = through("scale subresource"), refused("a static NodePool: set its number of nodes")
+        remove = refused("a static NodePool: a node that is removed is replaced; set its number of nodes")
         if found.replicas is None:
-            demand = through("pending pods")
+            demand, remove = through("pending pods"), through("deletion of its NodeClaim")
             resize = refused(
                 "a dynamic NodePool: Karpenter sizes it from pending pods; submit work, or change its limits"
             )
@@ -81,6 +93,7 @@ class Karpenter(PoolOwner):
             may_resize=resize,
             may_limit=through(_LIMITS),
             may_demand=demand,
+            may_remove=remove,
         )
 
     def failures(
@@ -134,6 +147,18 @@ class Karpenter(PoolOwner):
     def limit_rights(self, found: PoolObject) -> Ways:
         """To patch the NodePool."""
         return patch_rights(found)
+
+    def remove_calls(self, found: PoolObject, nodes: Nodes, truth: StoreReader) -> tuple[Call, ...]:
+        """Delete their NodeClaims: Karpenter drains the nodes by eviction, then ends the machines."""
+        return tuple(
+            Call(
+                method="DELETE",
+                path=f"{one.resource_path}/{one.name}",
+                body={"preconditions": {"uid": one.uid, "resourceVersion": one.resource_version}},
+                target=f"nodeclaim {one.name}",
+            )
+            for one in machines_of(nodes, self.machines(found, nodes, truth))
+        )
 
     # ---- what is on its way
 

@@ -1,0 +1,156 @@
+"""Capacity asked for by demand: what is sent, what undoes it, and what is refused."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from cockpit.errors import BadInput
+from cockpit.model.batch import Batch
+from cockpit.model.node import Taint
+from cockpit.model.record import Kind
+from cockpit.pools import registry
+from cockpit.pools.capacity import (
+    PRIORITY,
+    PRIORITY_CLASS,
+    CapacityWish,
+    DemandWay,
+    plan_capacity,
+    priority_class,
+)
+from tests.unit.pools.builders import deployment, node, store_of
+from tests.unit.pools.test_ladder import claim, nodepool
+
+WISH: dict[str, Any] = {
+    "name": "warm-h100",
+    "namespace": "team-a",
+    "pool": "h100",
+    "pods": 2,
+    "gpus": 8,
+    "resource": "nvidia.com/gpu",
+    "selector": (("pool", "h100"),),
+    "taints": (Taint("nvidia.com/gpu", "", "NoSchedule"), Taint("team", "a", "NoExecute")),
+    "deadline_seconds": 1_800,
+}
+
+
+def wish(**more: Any) -> CapacityWish:
+    """Two pods of eight GPUs."""
+    return CapacityWish(**{**WISH, **more})
+
+
+def _pod_of(body: dict[str, Any]) -> Any:
+    return (body.get("template") or body["spec"]["template"])["spec"]
+
+
+@pytest.mark.parametrize("way", list(DemandWay))
+def test_its_pods_are_those_that_the_pool_suits(way: DemandWay) -> None:
+    pod = _pod_of(plan_capacity(way, wish()).calls[0].body)
+    assert pod["nodeSelector"] == {"pool": "h100"}
+    assert pod["containers"][0]["resources"]["limits"] == {"nvidia.com/gpu": "8"}
+    assert pod["tolerations"] == [
+        {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"},
+        {"key": "team", "operator": "Equal", "value": "a", "effect": "NoExecute"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("way", "paths", "rights"),
+    [
+        (DemandWay.PLACEHOLDER, ["/apis/batch/v1/namespaces/team-a/jobs"], ["create jobs.batch in team-a"]),
+        (
+            DemandWay.REQUEST,
+            [
+                "/api/v1/namespaces/team-a/podtemplates",
+                "/apis/autoscaling.x-k8s.io/v1/namespaces/team-a/provisioningrequests",
+            ],
+            [
+                "create podtemplates in team-a",
+                "create provisioningrequests.autoscaling.x-k8s.io in team-a",
+            ],
+        ),
+        (
+            DemandWay.BUFFER,
+            [
+                "/api/v1/namespaces/team-a/podtemplates",
+                "/apis/autoscaling.x-k8s.io/v1beta1/namespaces/team-a/capacitybuffers",
+            ],
+            ["create podtemplates in team-a", "create capacitybuffers.autoscaling.x-k8s.io in team-a"],
+        ),
+    ],
+)
+def test_what_is_sent_what_it_needs_and_what_undoes_it(
+    way: DemandWay, paths: list[str], rights: list[str]
+) -> None:
+    plan = plan_capacity(way, wish())
+    assert [(one.method, one.path) for one in plan.calls] == [("POST", path) for path in paths]
+    assert [one.words for one in plan.rights[0]] == rights
+    assert {f"{one.path}/{one.body['metadata']['name']}" for one in plan.calls} == set(plan.made)
+    uids = {path: f"uid-{at}" for at, path in enumerate(plan.made)}
+    undone = plan.undo(uids)
+    assert [one.path for one in undone] == list(plan.made)
+    assert undone[0].body["preconditions"] == {"uid": "uid-0"}
+    assert plan.undo({}) == ()
+    assert plan.is_endless == (way is DemandWay.BUFFER)
+
+
+def test_placeholders_end_by_themselves_and_give_way() -> None:
+    spec = plan_capacity(DemandWay.PLACEHOLDER, wish()).calls[0].body["spec"]
+    assert (spec["parallelism"], spec["activeDeadlineSeconds"]) == (2, 1_800)
+    assert spec["template"]["spec"]["priorityClassName"] == PRIORITY_CLASS
+    assert spec["podFailurePolicy"]["rules"][0]["action"] == "Ignore"
+    body = priority_class().body
+    assert (body["value"], body["preemptionPolicy"]) == (PRIORITY, "Never")
+
+
+def test_a_request_is_for_all_or_nothing() -> None:
+    spec = plan_capacity(DemandWay.REQUEST, wish()).calls[1].body["spec"]
+    assert spec["provisioningClassName"].startswith("best-effort-atomic")
+    assert spec["podSets"] == [{"podTemplateRef": {"name": "warm-h100"}, "count": 2}]
+    assert spec["parameters"] == {"ValidUntilSeconds": "1800"}
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"pods": 0}, "0 pods"),
+        ({"pods": 1_001}, "1001 pods"),
+        ({"gpus": 0}, "0 GPUs"),
+        ({"name": "Warm"}, "'Warm'"),
+        ({"name": "../x"}, "'../x'"),
+        ({"deadline_seconds": 10}, "10 s"),
+    ],
+)
+def test_what_cannot_be_is_refused(more: dict[str, Any], words: str) -> None:
+    with pytest.raises(BadInput, match=words.replace(".", r"\.")):
+        wish(**more)
+
+
+def test_owners_say_how_they_are_asked() -> None:
+    assert registry.owner_named("the cluster autoscaler").demand_ways[0] is DemandWay.PLACEHOLDER
+    assert DemandWay.REQUEST not in registry.owner_named("Karpenter").demand_ways
+    assert registry.owner_named("CoreWeave").demand_ways == ()
+
+
+def test_chosen_machines_go_guarded_and_are_not_replaced() -> None:
+    some = node("n")
+    one = msgspec.structs.replace(claim("c", on="n"), resource_version="5")
+    machine = msgspec.structs.replace(
+        one, api_version="cluster.x-k8s.io/v1beta2", pool_kind="MachineDeployment", pool_key="capi/h100"
+    )
+    store = store_of([some])
+    store.apply(Batch(kind=Kind.MACHINE, changed=(one,)))
+    karpenter, capi = registry.owner_named("Karpenter"), registry.owner_named("Cluster API")
+    (call,) = karpenter.remove_calls(nodepool(replicas=None), (some,), store)
+    assert (call.method, call.path) == ("DELETE", f"{one.resource_path}/c")
+    assert call.body == {"preconditions": {"uid": one.uid, "resourceVersion": "5"}}
+    with pytest.raises(BadInput, match="node n: its machine is not known"):
+        capi.remove_calls(deployment(replicas=3), (some,), store)
+    store.apply(Batch(kind=Kind.MACHINE, changed=(machine,)))
+    marked, scaled = capi.remove_calls(deployment(replicas=3), (some,), store)
+    assert marked.body["metadata"]["annotations"] == {"cluster.x-k8s.io/delete-machine": "yes"}
+    assert scaled.body["spec"] == {"replicas": 2}
+    with pytest.raises(BadInput, match="has 0 nodes"):
+        capi.remove_calls(deployment(replicas=0), (some,), store)
+    assert registry.ownership(nodepool(replicas=2), (), store).may_remove.may is False
+    assert registry.ownership(nodepool(replicas=None), (), store).may_remove.may is True
