@@ -193,6 +193,12 @@ async def _keep(place: "Place", nodes: "Sequence[Node]") -> None:
     act(place.app, keep.KEEP, nodes, options, say=place.say, then=place.acted)
 
 
+async def _smoke_test(place: "Place", nodes: "Sequence[Node]") -> None:
+    from cockpit.screens.smoke import SmokeScreen
+
+    place.app.push_screen(SmokeScreen(nodes[0].name, place.cockpit.default_namespace))
+
+
 def _drain_choices(place: "Place", nodes: "Sequence[Node]") -> list[ChoiceItem]:
     """Waiting for the jobs first: it costs nobody anything."""
     from cockpit.actions.drain.bill import jobs_on
@@ -246,6 +252,7 @@ OPENERS: Final[dict[str, Opener]] = {
     "stop queue": _stop_queue,
     "drain": _drain,
     "keep": _keep,
+    "smoke test": _smoke_test,
     "shell": _shell,
     "tensorboard": _tensorboard,
 }

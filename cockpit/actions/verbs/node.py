@@ -222,8 +222,11 @@ def _needs_any_to_test(planning: "Planning", _nodes: "Sequence[Any]") -> "Ways":
 SMOKE_TEST = Verb(
     name="smoke-test",
     kind="node",
+    key="U",
+    opener="smoke test",
     command="smoke:run",
-    words=Words("test", "tested", "run a GPU smoke test on a node"),
+    words=Words("test", "tested", "run a GPU smoke test on a node", "Run a GPU smoke test on the node"),
+    is_shown=False,
     needs_any=_needs_any_to_test,
     is_repeatable=False,
     takes_many=False,

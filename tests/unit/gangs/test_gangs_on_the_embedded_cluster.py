@@ -13,10 +13,10 @@ import pytest
 
 from cockpit.actions.kill import plan_kill
 from cockpit.actions.perform import carry_out
+from cockpit.actions.smoke import watch
 from cockpit.actions.submit import plan_submit
 from cockpit.attach import Attachment, AttachOptions
 from cockpit.clock import SystemClock
-from cockpit.commands.smoke import watch
 from cockpit.jobs.template import load_library
 from cockpit.kube.resource import JOBS, PODS
 from cockpit.model.job import Job, JobState

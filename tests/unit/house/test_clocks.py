@@ -11,7 +11,6 @@ OURS = {
     "screens/logs.py": "the name of a file on this host",
     "telemetry/poller.py": "when the source was heard and is asked again",
     "telemetry/start.py": "when a source is looked for again",
-    "commands/smoke.py": "patience with the test's pod",
 }
 
 
