@@ -18,6 +18,9 @@ _WORDS: Final = re.compile(
     r"(?i)\b(?:error|fatal|panic|killed|abort(?:ed|ing)?|out of memory|segmentation fault|core dumped|refused"
     r"|timed out|no space left|permission denied|cannot allocate)\b"
 )
+_OF_RANK: Final = re.compile(r"\[(?:\d{1,6},)?\d{1,6}\]<stderr>: ?")
+_OF_OTHERS: Final = re.compile(r"Horovod has been shut down|HorovodInternalError|ProcessGroup.* aborted")
+_TRACE: Final = re.compile(r"<stderr>:\s|Traceback|During handling of")
 _IDLE: Final = re.compile(r"[\W_]*$")
 """Lines of rulers and blanks: mpirun frames its messages in dashes."""
 
@@ -64,10 +67,21 @@ def first_step(patterns: Patterns, lines: Sequence[LogLine]) -> FirstStep | None
 
 def last_error(lines: Sequence[str]) -> str:
     """The line that says best why it ended: the last that names an exception, else the last that tells of a
-    failure, else the last that says anything; "" where nothing was said."""
+    failure, else the last that says anything; "" where nothing was said.
+
+    What a rank wrote to standard error goes before what its launcher says of it (an exit code), and its own
+    error before that the others ended.
+    """
     said = [line[:LONGEST_LINE].strip() for line in lines if not _IDLE.match(line[:LONGEST_LINE])]
-    for looks in (_NAMED, _WORDS):
-        for line in reversed(said):
-            if looks.search(line):
-                return line
+    ranks = [
+        line for line in said if (found := _OF_RANK.match(line)) and not _IDLE.match(line[found.end() :])
+    ]
+    own = [line for line in ranks if not _OF_OTHERS.search(line)]
+    for some in (own, ranks, said):
+        for looks in (_NAMED, _WORDS):
+            for line in reversed(some):
+                if looks.search(line):
+                    return line
+        if some is own and own and not _TRACE.search(own[-1]):
+            return own[-1]
     return said[-1] if said else ""

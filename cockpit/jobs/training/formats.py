@@ -26,7 +26,10 @@ _PAIR: Final = re.compile(r'([a-z_]{1,40})=(?:"((?:[^"\\]|\\.)*)"|(\S*))')
 MOST_PAIRS: Final = 40
 MOST_EPOCHS: Final = 1e9
 EVENTS: Final = frozenset(
-    ("progress", "started", "data", "resumed", "checkpoint", "refused", "resized", "stopping", "ended")
+    (
+        *("progress", "started", "data", "resumed", "checkpoint", "refused", "validated", "resized"),
+        *("stopping", "ended"),
+    )
 )
 _OWN: Final = {
     "step": "step",

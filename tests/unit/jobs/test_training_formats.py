@@ -138,6 +138,7 @@ def test_a_line_of_a_known_format(line: str, wanted: dict[str, object]) -> None:
         "Sanity Checking DataLoader 0:  45%|####▌     | 1/2 [00:32<00:39, 13.93it/s]",
         'data set=synthetic why="no file: step 7 loss=3"',
         "checkpoint step=3 file=/c/step-3.pt",
+        "validated epoch=10 accuracy=0.93137 loss=0.27085",
         "{'eval_loss': 2.1, 'eval_runtime': 3.2, 'epoch': 1.0}",
         "progress step=nan steps=inf loss=nan samples_per_s=-3 rank=-1 size=1e9",
         "progress",

@@ -258,6 +258,23 @@ def test_last_words(lines: list[str], told: str) -> None:
     assert last_error(lines) == told
 
 
+def test_the_last_words_are_those_of_the_rank_that_failed_not_of_its_launcher() -> None:
+    launcher = [
+        "Process 0 exit with status code 2.",
+        "RuntimeError: Horovod detected that one or more processes exited with non-zero status",
+        "Process name: 0",
+        "Exit code: 2",
+    ]
+    folder = "[0]<stderr>:data: /nowhere is no folder: mount the claim there, or leave --data out"
+    assert last_error(["[0]<stdout>:started rank=0 size=2", folder, *launcher]) == folder
+    shut = "[1]<stderr>:horovod.common.exceptions.HorovodInternalError: Horovod has been shut down. This was"
+    trace = ["[1]<stderr>:Traceback (most recent call last):", '[1]<stderr>:  File "train.py", line 1', shut]
+    memory = "[0]<stderr>:torch.OutOfMemoryError: CUDA out of memory"
+    assert last_error([memory, *trace, *launcher]) == memory
+    assert last_error([*trace, *launcher]) == shut
+    assert last_error(launcher) == launcher[1]
+
+
 def test_a_line_of_a_megabyte_is_not_walked_through() -> None:
     assert len(last_error(["x" * (1 << 20)])) == 2_000
 

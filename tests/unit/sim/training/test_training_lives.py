@@ -10,7 +10,7 @@ import pytest
 
 from cockpit.kube.resource import MPIJOBS, PODS
 from cockpit.sim.resources import PERSISTENT_VOLUME_CLAIMS
-from tests.unit.sim.training.trainer import TEAM, Trainer, training, until
+from tests.unit.sim.training.trainer import TEAM, Trainer, is_sshd, training, until
 
 pytestmark = pytest.mark.waits
 RANKS = ("[0]<stdout>:progress step=10 ", "[1]<stdout>:progress step=10 ")
@@ -66,7 +66,7 @@ async def test_a_worker_that_dies_ends_a_job_without_retries_as_failed_and_is_na
         await trainer.delete(MPIJOBS, "cifar")
         await trainer.submit("mpijob", name="once", retries="0", launcher="command", command=_STATIC)
         await until("both ranks train", lambda: all(map(trainer.says, RANKS)))
-        os.kill(next(filter(_is_sshd, trainer.processes("sshd"))), signal.SIGKILL)
+        os.kill(next(filter(is_sshd, trainer.processes("sshd"))), signal.SIGKILL)
         heard = await trainer.failed("once")
         assert re.search(r"Connection to once-worker-[01].once.vision.svc closed by remote host", heard), (
             heard
@@ -83,11 +83,6 @@ def _environment(pid: int) -> dict[str, str]:
     except OSError:  # it has just ended
         return {}
     return dict(one.split("=", 1) for one in pairs if "=" in one)
-
-
-def _is_sshd(pid: int) -> bool:
-    words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-    return b"sshd" in words and b"-S" in words and not any(word.endswith(b"launcher.py") for word in words)
 
 
 async def test_a_wrong_host_ends_the_job_as_failed_and_is_named(tmp_path: Path) -> None:

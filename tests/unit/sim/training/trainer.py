@@ -42,6 +42,12 @@ async def until(what: str, look: Callable[[], object]) -> None:
         raise AssertionError(f"not within {PATIENCE_SECONDS:g} s: {what}") from None
 
 
+def is_sshd(pid: int) -> bool:
+    """Whether the process is the sshd of a pod, and not the launcher above it."""
+    words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    return b"sshd" in words and b"-S" in words and not any(word.endswith(b"launcher.py") for word in words)
+
+
 class Trainer:
     """One cluster that trains."""
 
