@@ -327,14 +327,18 @@ class CockpitApp(SteadyApp):
         default_namespace: DOMNode | None = None,
         namespaces: Mapping[str, DOMNode] | None = None,
     ) -> bool:
-        """As Textual does; a key of the screen that is barred says which right is missing."""
+        """As Textual does; a key of the screen that is barred says which right is missing, or what else."""
         if await super().run_action(action, default_namespace, namespaces):
             return True
         screen = self.screen
         if not isinstance(screen, Place) or default_namespace is not screen:
             return False
         _, name, parameters = parse(action) if isinstance(action, str) else action
-        return name == VERB and tell_missing(screen, str(parameters[0]))
+        if name == VERB:
+            return tell_missing(screen, str(parameters[0]))
+        if sentence := screen.why_not_now(name):
+            screen.say(sentence)
+        return bool(sentence)
 
     def redraw(self) -> None:
         """The rights changed: keys appear or vanish, and the header says so."""

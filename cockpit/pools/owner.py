@@ -15,7 +15,7 @@ body are then words of that sender.
 
 import enum
 from collections.abc import Iterable, Mapping, Sequence
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import msgspec
 
@@ -117,6 +117,26 @@ class PoolFailure(msgspec.Struct, frozen=True, kw_only=True):
     machine: str = ""  # uid of the machine it concerns, "" for the pool
 
 
+class OwnerWords(NamedTuple):
+    """What an owner said last, in its own words, and where that stands."""
+
+    text: str
+    source: str = ""
+    at_seconds: float | None = None
+
+
+class Removal(msgspec.Struct, frozen=True, kw_only=True):
+    """How far somebody is with taking a node away. `stage` "" with `kept`: it would not, and why not.
+
+    `left_seconds` None: nobody tells when the next stage comes.
+    """
+
+    stage: str
+    since_seconds: float | None = None
+    left_seconds: float | None = None
+    kept: str = ""
+
+
 class PoolOwner:
     """One owner. What is not overridden is what nobody can do."""
 
@@ -146,6 +166,9 @@ class PoolOwner:
     step_limits: ClassVar[Mapping[str, float]] = {}
     """Seconds from the step before after which it gives a machine up, by the step that it then misses
     (`cockpit.pools.ladder.Rung`)."""
+
+    log_labels: ClassVar[frozenset[tuple[str, str]]] = frozenset()
+    """Labels of the pods in which it runs, any of which will do; none where it runs elsewhere."""
 
     # ---- what is its own
 
@@ -191,6 +214,14 @@ class PoolOwner:
         Two owners of one size undo each other: whoever is here answers with a refusal that says so.
         """
         return says
+
+    def words(self, found: PoolObject | None, nodes: Nodes, truth: StoreReader) -> tuple[OwnerWords, ...]:
+        """What it said of the pool besides the events of its object, the newest first."""
+        return ()
+
+    def removal(self, node: Node, truth: StoreReader, now_seconds: float) -> Removal | None:
+        """How far it is with taking that node away; None where it does not mean to."""
+        return None
 
     # ---- what would be sent
 

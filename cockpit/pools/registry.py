@@ -19,7 +19,7 @@ from cockpit.pools.coreweave import CoreWeave
 from cockpit.pools.eks import Eks
 from cockpit.pools.karpenter import Karpenter
 from cockpit.pools.node_labels import NodeLabels
-from cockpit.pools.owner import Nodes, Ownership, PoolFailure, PoolOwner
+from cockpit.pools.owner import Nodes, Ownership, PoolFailure, PoolOwner, Removal
 
 NODE_LABELS = NodeLabels()
 """Stands for pools that nobody else knows."""
@@ -118,6 +118,12 @@ def failures(
 def kept_reasons() -> frozenset[str]:
     """Reasons of events that tell why machines do not come."""
     return _all.kept_reasons
+
+
+def removal(node: Node, truth: StoreReader, now_seconds: float) -> Removal | None:
+    """How far anybody is with taking that node away; one that keeps it speaks last."""
+    found = [told for one in _all.owners if (told := one.removal(node, truth, now_seconds)) is not None]
+    return min(found, key=lambda one: bool(one.kept), default=None)
 
 
 def going_taints() -> frozenset[str]:

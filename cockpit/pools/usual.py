@@ -1,10 +1,11 @@
 """How long machines of a pool usually take, learnt from growths that are over."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from statistics import median
 from typing import NamedTuple
 
 from cockpit.model.remembered import Growth
+from cockpit.pools.ladder import Rung, Usually
 
 MOST = 30
 """Of the newest growths: a pool gets slower or faster over the months."""
@@ -45,3 +46,13 @@ def usual_between(
         and later >= earlier
     )
     return usual(shifted, pool_key, machine_type, "between")
+
+
+def usually_of(growths: Sequence[Growth], pool_key: str, machine_type: str) -> Usually:
+    """Answers how long machines of that pool usually take from one step to a later one."""
+
+    def usually(earlier: Rung, later: Rung) -> float | None:
+        found = usual_between(growths, pool_key, machine_type, (earlier, later))
+        return None if found is None else found.seconds
+
+    return usually

@@ -22,6 +22,7 @@ from cockpit.model.remembered import Growth, LoadSample, PastRun, PoolSample
 from cockpit.model.right import RightsReader
 from cockpit.model.trend_reader import TrendReader
 from cockpit.pools.forecast import PoolExperience
+from cockpit.pools.sightings import Sightings
 from cockpit.telemetry.focus import Focus
 from cockpit.triage.finding import Attention
 from cockpit.triage.since_left import Happened
@@ -203,6 +204,10 @@ class PoolMemory(Protocol):
     @property
     def growths(self) -> tuple[Growth, ...]:
         """Growths that are over, the newest first."""
+
+    @property
+    def sightings(self) -> Sightings:
+        """When nodes were first seen with their GPUs."""
 
     def samples(self, pool_key: str, /) -> tuple[PoolSample, ...]:
         """How that pool stood over the last hours, the oldest first."""

@@ -228,6 +228,10 @@ class Place(CalmFocus, Screen[None]):
             return False
         return action != "back" or self.can_go_back
 
+    def why_not_now(self, action: str) -> str:
+        """Why a key that only looks is barred on this screen, "" where none is."""
+        return ""
+
     # ---- what is done to the cluster
 
     def thing(self, kind: str) -> Any | None:
@@ -312,7 +316,7 @@ class Place(CalmFocus, Screen[None]):
 
     def help_entries(self) -> tuple[HelpEntry, ...]:
         """Every key that works here now, from the bindings themselves."""
-        return entries(self, lambda key: why_barred(self, key))
+        return entries(self, lambda key: self.why_not_now(key) or why_barred(self, key))
 
     # ---- the filter line
 

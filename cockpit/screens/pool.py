@@ -15,7 +15,9 @@ from cockpit.model.node import Node
 from cockpit.model.pool import Pool
 from cockpit.model.record import Kind
 from cockpit.model.scaler import ScalersRead
+from cockpit.pools.owner_log import log_pod, why_no_log
 from cockpit.screens.keymap import EVERYWHERE, bindings
+from cockpit.screens.logs import LogsScreen
 from cockpit.screens.nodes import NodesScreen
 from cockpit.screens.pool_rows import PoolRows
 from cockpit.telemetry.focus import Focus
@@ -59,7 +61,9 @@ class PoolScreen(NodesScreen):
     """
     kinds = ("pool", "node")
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings("open", "why", "verbs", "filter", "back", "help", "yaml", "sort", "reverse", kinds=kinds),
+        *bindings(
+            "open", "why", "logs", "verbs", "filter", "back", "help", "yaml", "sort", "reverse", kinds=kinds
+        ),
         *bindings("mark", *EVERYWHERE[3:]),
     ]
     place = "pool"
@@ -69,6 +73,7 @@ class PoolScreen(NodesScreen):
         self._key = key
         self._pools = PoolRows()
         self._learnt = Learnt()
+        self._has_log = False
 
     def body(self) -> Iterable[Widget]:
         yield PoolPanel()
@@ -104,6 +109,7 @@ class PoolScreen(NodesScreen):
             learnt = self._learnt._replace(
                 prices=self.cockpit.prices,
                 growths=self.cockpit.pool_watch.growths,
+                seen=self.cockpit.pool_watch.sightings,
                 samples=self.cockpit.pool_watch.samples(pool.key),
             )
             page = page_of(pool, cluster.store, cluster.jobs, now_seconds, learnt)
@@ -113,6 +119,34 @@ class PoolScreen(NodesScreen):
     def on_resize(self) -> None:
         super().on_resize()
         self.call_after_refresh(self.show)
+
+    # ---- the log of whoever decides the size
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """The key of the log is barred where no pod of the owner is seen; pressing it says so."""
+        if action == "logs" and not self._has_log:
+            return None if self._learnt.no_log else False
+        return super().check_action(action, parameters)
+
+    def why_not_now(self, action: str) -> str:
+        return (self._learnt.no_log or "") if action == "logs" and not self._has_log else ""
+
+    def action_logs(self) -> None:
+        pool, store = self.chosen_pool(), self.cockpit.cluster.store
+        found = None if pool is None else log_pod(pool, store)
+        if found is not None:
+            self.app.push_screen(LogsScreen(f"pod/{found.namespace}/{found.name}", found.uid))
+
+    def _look_for_log(self) -> None:
+        pool, store = self.chosen_pool(), self.cockpit.cluster.store
+        if pool is None:
+            return
+        found = log_pod(pool, store)
+        has_log = found is not None
+        self._learnt = self._learnt._replace(no_log="" if has_log else why_no_log(pool, store))
+        if has_log != self._has_log:
+            self._has_log = has_log
+            self.refresh_bindings()
 
     # ---- what is read besides
 
@@ -132,6 +166,7 @@ class PoolScreen(NodesScreen):
             await self.cockpit.pool_watch.recall(pool.key)
         self._learnt = self._learnt._replace(scalers=scalers)
         if not self.is_going:
+            self._look_for_log()
             self.show()
 
     # ---- rows

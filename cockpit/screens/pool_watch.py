@@ -13,7 +13,9 @@ from cockpit.apart import apart
 from cockpit.clock import Clock
 from cockpit.model.remembered import Growth, PoolSample
 from cockpit.pools.demand import NO_DEMAND, MachineMemory, demand_by_pool
+from cockpit.pools.growth_log import GrowthLog
 from cockpit.pools.index import pools_of
+from cockpit.pools.sightings import Sightings
 from cockpit.screens.app_protocol import Cluster
 from cockpit.screens.now_watch import is_settled
 from cockpit.views.pool_curves import SHOWN_SECONDS
@@ -52,6 +54,8 @@ class PoolWatch:
         self._samples: dict[str, dict[int, PoolSample]] = defaultdict(dict)
         self._unwritten: list[PoolSample] = []
         self._growths: tuple[Growth, ...] = ()
+        self._unwritten_growths: list[Growth] = []
+        self.growth_log = GrowthLog()
         self._recalled: set[str] = set()
 
     def _follow(self) -> None:
@@ -68,6 +72,12 @@ class PoolWatch:
         self._follow()
         return self._growths
 
+    @property
+    def sightings(self) -> Sightings:
+        """When nodes were first seen with their GPUs."""
+        self._follow()
+        return self.growth_log.seen
+
     def samples(self, pool_key: str) -> tuple[PoolSample, ...]:
         """How that pool stood over the last hours, the oldest first."""
         self._follow()
@@ -83,6 +93,9 @@ class PoolWatch:
         if not is_settled(cluster):
             return
         pools = pools_of(cluster.store)
+        for ended in self.growth_log.look(pools, cluster.store, now_seconds):
+            self._growths = (ended, *self._growths)
+            self._unwritten_growths.append(ended)
         if all(_slot(now_seconds) in self._samples.get(one.key, {}) for one in pools):
             return
         demand = demand_by_pool(cluster.store, pools, self._machines)
@@ -94,6 +107,12 @@ class PoolWatch:
         """One of this session; it is written with the next round."""
         self._take((sample,))
         self._unwritten.append(sample)
+
+    def remember(self, growths: Iterable[Growth], samples: Iterable[PoolSample]) -> None:
+        """What former sessions saw."""
+        self._follow()
+        self._growths = tuple(dict.fromkeys((*self._growths, *growths)))
+        self._take(samples)
 
     def _take(self, samples: Iterable[PoolSample]) -> None:
         for one in samples:
@@ -115,12 +134,17 @@ class PoolWatch:
     async def keep(self) -> None:
         """Write what was seen; what could not be written is tried again."""
         history, samples = self._app.run_history(), tuple(self._unwritten)
-        if history is None or not samples:
+        growths = tuple(self._unwritten_growths)
+        if history is None or not (samples or growths):
             self._unwritten.clear()
             return
-        is_kept = await apart(partial(history.put_pool_samples, samples))
-        if is_kept or not history.may_recover:
+
+        def write() -> bool:
+            return history.put_pool_samples(samples) and all(map(history.put_growth, growths))
+
+        if await apart(write) or not history.may_recover:
             self._unwritten = self._unwritten[len(samples) :]
+            self._unwritten_growths = self._unwritten_growths[len(growths) :]
 
     async def recall(self, pool_key: str) -> None:
         """Read what is remembered of that pool, and of growths of all; once."""
@@ -134,9 +158,8 @@ class PoolWatch:
         growths = await apart(history.growths)
         if self._cluster is cluster:
             own = self._samples.pop(pool_key, {})
-            self._take(samples)
+            self.remember(growths, samples)
             self._samples[pool_key].update(own)
-            self._growths = growths
 
 
 def _slot(seconds: float) -> int:

@@ -2,49 +2,33 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import NamedTuple
 
 from cockpit_widgets.text import cut, fit, width_of
 from cockpit_widgets.types import Cell, Tone
 
+from cockpit.pools.ladder import RUNGS, Hang, Ladder, MachineLadder, Rung, Stamp
 from cockpit.views import format as fmt
 
 _JOINT = " ── "
-DOTS = 8
-"""One for each step that a machine goes through."""
+_NEXT = {
+    Rung.ACCEPTED: "asked for; its owner has not taken it yet",
+    Rung.LAUNCHING: "accepted; the machine is not requested yet",
+    Rung.LAUNCHED: "machine is requested and does not exist yet",
+    Rung.JOINED: "machine starts; it is no node yet",
+    Rung.READY: "node has joined; its kubelet gets ready",
+    Rung.GPUS_UP: "GPU driver is being installed",
+    Rung.USED: "ready for work; nothing runs on it yet",
+}
+"""What a machine is at, by the step that it waits for."""
+Line = tuple[Cell, ...]
 
 
-class StepSeen(NamedTuple):
-    """One step. `at_seconds` is when the last of the machines reached it, None where nobody dated it."""
-
-    name: str
-    is_reached: bool = False
-    at_seconds: float | None = None
-
-
-class Hanging(NamedTuple):
-    """The step that is waited for, since when, and how long it usually takes."""
-
-    step: str
-    since_seconds: float | None = None
-    usual_seconds: float | None = None
-
-
-class LadderSeen(NamedTuple):
-    """A growth on its way: `asked_seconds` None where nobody saw it being asked for."""
-
-    steps: tuple[StepSeen, ...]
-    asked_seconds: float | None = None
-    hanging: Hanging | None = None
-    has_failed: bool = False
-
-
-def ladder_lines(ladder: LadderSeen, width: int, now_seconds: float) -> list[tuple[Cell, ...]]:
+def ladder_lines(ladder: Ladder, width: int, now_seconds: float) -> list[Line]:
     """`asked 14:02:10 ── accepted +1s ── ...`, broken between steps where it does not fit."""
     lines: list[list[Cell]] = [[]]
     used = 0
-    for at, step in enumerate(ladder.steps):
-        cell = _step(step, ladder, now_seconds)
+    for at, stamp in enumerate(ladder.stamps):
+        cell = _step(stamp, ladder, now_seconds)
         joint = _JOINT if at else ""
         if at and used + len(joint) + width_of(cell.text) > width:
             lines.append([Cell(_JOINT.lstrip(), "dim")])
@@ -56,25 +40,35 @@ def ladder_lines(ladder: LadderSeen, width: int, now_seconds: float) -> list[tup
     return [tuple(line) for line in lines]
 
 
-def _step(step: StepSeen, ladder: LadderSeen, now_seconds: float) -> Cell:
-    hanging = ladder.hanging
-    if hanging is not None and hanging.step == step.name:
-        tone: Tone = "bad" if ladder.has_failed else "warn" if is_late(hanging, now_seconds) else "info"
-        mark = "✗" if ladder.has_failed else "…"
-        return Cell(
-            " ".join(part for part in (step.name, mark, usual_words(hanging, now_seconds)) if part), tone
-        )
-    if not step.is_reached:
-        return Cell(step.name, "dim")
-    return Cell(f"{step.name}{_stamp(step, ladder)}", "good")
+def has_failed(ladder: Ladder, now_seconds: float) -> bool:
+    """A machine was given up, or the step that is waited for is beyond its limit."""
+    is_broken = ladder.hang is not None and ladder.hang.is_broken(now_seconds)
+    return is_broken or any(one.failure for one in ladder.machines)
 
 
-def _stamp(step: StepSeen, ladder: LadderSeen) -> str:
-    if step.at_seconds is None:
+def _step(stamp: Stamp, ladder: Ladder, now_seconds: float) -> Cell:
+    hang = ladder.hang
+    if hang is not None and hang.step is stamp.step:
+        failed = has_failed(ladder, now_seconds)
+        tone: Tone = "bad" if failed else "warn" if hang.is_late(now_seconds) else "info"
+        count = f"{ladder.done(stamp.step)}/{ladder.wanted}" if ladder.wanted > 1 else ""
+        words = (str(stamp.step), count, "✗" if failed else "…", hang_words(hang, now_seconds))
+        return Cell(" ".join(part for part in words if part), tone)
+    if not stamp.is_reached:
+        done = ladder.done(stamp.step)
+        return Cell(f"{stamp.step} {done}/{ladder.wanted}" if done else str(stamp.step), "dim")
+    return Cell(f"{stamp.step}{_when(stamp, ladder)}", "good")
+
+
+def _when(stamp: Stamp, ladder: Ladder) -> str:
+    """From *asked* on; where nobody knows when that was, from the first step that is dated."""
+    if stamp.at_seconds is None:
         return ""
-    if ladder.asked_seconds is None or step.at_seconds == ladder.asked_seconds:
-        return f" {clock(step.at_seconds)}"
-    return f" +{fmt.span(max(0.0, step.at_seconds - ladder.asked_seconds))}"
+    first = next((one.at_seconds for one in ladder.stamps if one.at_seconds is not None), stamp.at_seconds)
+    first = ladder.asked_seconds if ladder.asked_seconds is not None else first
+    if stamp.at_seconds == first:
+        return f" {clock(first)}"
+    return f" +{fmt.span(max(0.0, stamp.at_seconds - first))}"
 
 
 def clock(seconds: float) -> str:
@@ -82,59 +76,63 @@ def clock(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%H:%M:%S")
 
 
-def usual_words(hanging: Hanging, now_seconds: float) -> str:
+def hang_words(hang: Hang, now_seconds: float) -> str:
     """`usually 9m, now 4m`; what is not known is left out."""
     words = []
-    if hanging.usual_seconds is not None:
-        words.append(f"usually {fmt.age(hanging.usual_seconds)}")
-    if hanging.since_seconds is not None:
-        words.append(f"now {fmt.age(now_seconds - hanging.since_seconds)}")
+    if hang.usually_seconds is not None:
+        words.append(f"usually {_about(hang.usually_seconds)}")
+    lasted = hang.lasted(now_seconds)
+    if lasted is not None:
+        words.append(f"now {_about(lasted)}")
     return ", ".join(words)
 
 
-def is_late(hanging: Hanging, now_seconds: float) -> bool:
-    """Half as long again as usual."""
-    if hanging.usual_seconds is None or hanging.since_seconds is None:
-        return False
-    return now_seconds - hanging.since_seconds > 1.5 * hanging.usual_seconds
+def _about(seconds: float) -> str:
+    """Whole minutes without their seconds: `9m`, `2m30s`."""
+    text = fmt.age(seconds)
+    return text.removesuffix("00s") if text.endswith("m00s") else text
 
 
-class MachineSeen(NamedTuple):
-    """One machine on its way: how many of the steps it has reached, and what it is at, in words."""
-
-    name: str
-    reached: int
-    sentence: str
-    hanging: Hanging | None = None
-    has_failed: bool = False
+def machine_words(machine: MachineLadder) -> str:
+    """What it is at; the owner's own words where it failed."""
+    if machine.failure:
+        return machine.failure
+    step = next((one.step for one in machine.stamps if not one.is_reached), None)
+    return "in use" if step is None else _NEXT[step]
 
 
-def machine_lines(
-    machines: Sequence[MachineSeen], width: int, most: int, now_seconds: float
-) -> list[tuple[Cell, ...]]:
+def machine_lines(ladder: Ladder, width: int, most: int, now_seconds: float) -> list[Line]:
     """`gpu-h100-40   ●●●●●●○○  GPU driver is being installed; usually 12m, now 4m`."""
-    shown = machines[: most if len(machines) <= most else max(1, most - 1)]
-    names = min(max((width_of(one.name) for one in shown), default=0), max(12, width // 3))
-    lines: list[tuple[Cell, ...]] = []
+    shown = _shown(ladder.machines, most)
+    names = min(max((width_of(_name(one)) for one in shown), default=0), max(12, width // 3))
+    room = max(1, width - names - len(RUNGS) - 4)
+    lines: list[Line] = []
     for one in shown:
-        tone: Tone = "bad" if one.has_failed else "info"
-        said = one.sentence
-        late = False
-        if one.hanging is not None:
-            words = usual_words(one.hanging, now_seconds)
+        said, is_late, is_broken = machine_words(one), False, bool(one.failure)
+        if one.hang is not None:
+            words = hang_words(one.hang, now_seconds)
             said = f"{said}; {words}" if words else said
-            late = is_late(one.hanging, now_seconds)
-        dots = "●" * min(DOTS, one.reached) + "○" * (DOTS - one.reached)
+            is_late, is_broken = one.hang.is_late(now_seconds), is_broken or one.hang.is_broken(now_seconds)
+        dots = "●" * one.reached + "○" * (len(one.stamps) - one.reached)
+        tone: Tone = "bad" if is_broken else "warn" if is_late else ""
+        mark: Tone = "bad" if is_broken else "good" if one.hang is None else "info"
         lines.append(
-            (
-                Cell(fit(one.name, names) + "  "),
-                Cell(f"{dots}  ", tone),
-                Cell(
-                    cut(said, max(1, width - names - DOTS - 4)),
-                    "bad" if one.has_failed else "warn" if late else "",
-                ),
-            )
+            (Cell(fit(_name(one), names) + "  "), Cell(f"{dots}  ", mark), Cell(cut(said, room), tone))
         )
-    if len(machines) > len(shown):
-        lines.append((Cell(f"and {len(machines) - len(shown)} more on their way", "dim"),))
+    unseen = ladder.wanted - len(ladder.machines)
+    if len(ladder.machines) > len(shown):
+        lines.append((Cell(f"and {len(ladder.machines) - len(shown)} more of them", "dim"),))
+    if unseen > 0:
+        lines.append((Cell(f"{unseen} more asked for: no machine and no node of it is seen yet", "info"),))
     return lines
+
+
+def _shown(machines: Sequence[MachineLadder], most: int) -> Sequence[MachineLadder]:
+    """Where not all have room, those that are furthest behind."""
+    if len(machines) <= most:
+        return machines
+    return sorted(machines, key=lambda one: (not one.failure, one.reached, one.name))[: max(1, most - 1)]
+
+
+def _name(machine: MachineLadder) -> str:
+    return machine.node or machine.name

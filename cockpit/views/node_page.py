@@ -10,6 +10,7 @@ from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
 from cockpit.pools.drain_mark import mark_of, progress
+from cockpit.pools.registry import removal
 from cockpit.pools.stage import node_stage
 from cockpit.views import cards, devices, doubts, gpus, physical
 from cockpit.views import format as fmt
@@ -69,6 +70,7 @@ def facts(
     pairs = [Pair("node", node.name, "strong"), Pair("state", state.text, state.tone)]
     pairs += [*_drain(node, store, drained_here), *_kept(node)]
     pairs += _troubles(node, now_seconds)
+    pairs += removal_pairs(node, store, now_seconds)
     pairs.append(Pair("pool", _pool(node)))
     pairs.append(Pair("machine", " · ".join(part for part in (node.instance_type, node.zone) if part) or "?"))
     pairs += _devices(node, store)
@@ -102,6 +104,21 @@ def _drain(node: Node, store: StoreReader, drained_here: str | None) -> list[Pai
         return [Pair("drain", f"drained{begun}")]
     how = drained_here or "nobody does it from here: D goes on or stops it"
     return [Pair("drain", f"{words}{begun} · {how}", "warn")]
+
+
+def removal_pairs(node: Node, store: StoreReader, now_seconds: float) -> list[Pair]:
+    """How far an autoscaler is with taking it away, and when it goes where that is known."""
+    found = removal(node, store, now_seconds)
+    if found is None:
+        return []
+    if found.kept:
+        return [Pair("kept", found.kept, "info")]
+    words = [found.stage]
+    if found.since_seconds is not None:
+        words.append(f"for {fmt.age(now_seconds - found.since_seconds)}")
+    if found.left_seconds is not None:
+        words.append(f"{fmt.age(found.left_seconds)} left" if found.left_seconds else "due now")
+    return [Pair("removal", ", ".join(words), "warn")]
 
 
 def _pool(node: Node) -> str:

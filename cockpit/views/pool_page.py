@@ -7,17 +7,20 @@ from cockpit_widgets.text import cut, width_of, wrap
 from cockpit_widgets.types import Cell, Pair
 
 from cockpit.model.job_reader import JobReader
+from cockpit.model.pod import Pod
 from cockpit.model.pool import Pool
 from cockpit.model.price import Prices
 from cockpit.model.remembered import Growth, PoolSample
 from cockpit.model.scaler import Scaler
 from cockpit.pools.chain import ScalerChain
 from cockpit.pools.demand import PoolDemand
+from cockpit.pools.ladder import Ladder, Rung
+from cockpit.pools.owner import OwnerWords, PoolFailure
 from cockpit.pools.price import node_hourly, pool_hourly
 from cockpit.pools.usual import usual
 from cockpit.views import cards
 from cockpit.views import format as fmt
-from cockpit.views.ladder import LadderSeen, MachineSeen, ladder_lines, machine_lines
+from cockpit.views.ladder import ladder_lines, machine_lines
 from cockpit.views.pool_curves import curve_lines
 from cockpit.views.pools import spot_text
 
@@ -25,16 +28,6 @@ Line = tuple[Cell, ...]
 MOST_NEXT = 4
 _DOT = " · "
 TALL_HEIGHT, MIDDLE_HEIGHT = 45, 30
-USED, UP = "used", "GPUs up"
-
-
-class FailureSeen(NamedTuple):
-    """Why machines do not come: of which class, in a sentence, and what helps."""
-
-    kind: str
-    sentence: str
-    remedy: str
-    since_seconds: float | None = None
 
 
 class SpotNotice(NamedTuple):
@@ -45,30 +38,22 @@ class SpotNotice(NamedTuple):
     jobs: tuple[tuple[str, int], ...] = ()
 
 
-class OwnerWords(NamedTuple):
-    """What the one who decides the size said last, and where that stands."""
-
-    text: str
-    source: str = ""
-    at_seconds: float | None = None
-
-
 class PoolPage(NamedTuple):
     """All that the page shows. `demand` None: not every pod is seen; `scalers_trouble` says why the
-    autoscalers of pods could not be read; `no_log` why the log of the owner cannot be shown."""
+    autoscalers of pods could not be read; `no_log` why the log of the owner cannot be
+    shown, "" where the key shows it, None where nobody looked."""
 
     pool: Pool
     now_seconds: float
     owner: str = ""
     gpus_each: int | None = None
     prices: Prices = Prices()
-    ladder: LadderSeen | None = None
-    machines: tuple[MachineSeen, ...] = ()
-    failures: tuple[FailureSeen, ...] = ()
+    ladder: Ladder | None = None
+    failures: tuple[PoolFailure, ...] = ()
     demand: PoolDemand | None = PoolDemand()
     next_jobs: tuple[tuple[str, int], ...] = ()
     words: tuple[OwnerWords, ...] = ()
-    no_log: str = ""
+    no_log: str | None = None
     chains: tuple[ScalerChain, ...] = ()
     scalers_trouble: str = ""
     notices: tuple[SpotNotice, ...] = ()
@@ -93,9 +78,17 @@ def jobs_next(demand: PoolDemand | None, jobs: JobReader) -> tuple[tuple[str, in
         key=lambda one: (-(one.priority or 0), one.created_seconds or 0.0, one.key),
     ):
         job = jobs.job_of_pod(pod)
-        name = job.key.split("/", 1)[-1] if job is not None else pod.key
+        name = job.key.split("/", 1)[-1] if job is not None else _owner(pod)
         asked[name] = asked.get(name, 0) + pod.gpus
     return tuple(asked.items())
+
+
+def _owner(pod: Pod) -> str:
+    """What a person calls a pod that is part of no job; a ReplicaSet has its Deployment's name and a word."""
+    if not pod.owner_name:
+        return pod.key
+    name = pod.owner_name.rpartition("-")[0] if pod.owner_kind == "ReplicaSet" else pod.owner_name
+    return f"{pod.namespace}/{name}"
 
 
 # ---- the head
@@ -136,7 +129,8 @@ def _ready(pool: Pool) -> str:
     if pool.nodes_joining:
         words.append(f"{pool.nodes_joining} joining")
     if pool.nodes_unadvertised:
-        words.append(f"{pool.nodes_unadvertised} without their GPUs yet")
+        whose = "its" if pool.nodes_unadvertised == 1 else "their"
+        words.append(f"{pool.nodes_unadvertised} without {whose} GPUs yet")
     return ", ".join(words)
 
 
@@ -156,10 +150,11 @@ def _cost(page: PoolPage) -> str:
 
 def facts(page: PoolPage) -> tuple[Pair, ...]:
     """Who waits, the chain behind that, what may be lost, what the owner said, what is to be expected."""
-    pairs = [_waiting(page)]
-    pairs += _chains(page)
-    pairs += [Pair("taken back", f"{one.node}: {one.sentence}{_breaks(one)}", "bad") for one in page.notices]
+    pairs = [Pair("taken back", f"{one.node}: {one.sentence}{_breaks(one)}", "bad") for one in page.notices]
+    pairs += [_waiting(page), *_chains(page)]
     pairs += [_said(page, at, one) for at, one in enumerate(page.words)]
+    if page.no_log is not None:
+        pairs.append(Pair("its log", page.no_log or "key l", "dim" if page.no_log else ""))
     if page.pool.nodes_now == 0 or (page.ladder is None and page.growths):
         pairs.append(expected_wait(page))
     return tuple(pairs)
@@ -222,8 +217,8 @@ def _said(page: PoolPage, at: int, words: OwnerWords) -> Pair:
 
 def expected_wait(page: PoolPage) -> Pair:
     """How long a job would wait for a machine that is not there."""
-    found = usual(page.growths, page.pool.key, page.pool.machine, USED) or usual(
-        page.growths, page.pool.key, page.pool.machine, UP
+    found = usual(page.growths, page.pool.key, page.pool.machine, Rung.USED) or usual(
+        page.growths, page.pool.key, page.pool.machine, Rung.GPUS_UP
     )
     if found is None:
         why = "this host has seen no machine of it or of its type come"
@@ -244,8 +239,8 @@ def page_lines(page: PoolPage, width: int, height: int) -> list[Line]:
     lines: list[Line] = [(Cell(line),) for line in _joined(head(page).split(_DOT), width)]
     if page.ladder is not None:
         lines += ladder_lines(page.ladder, width, page.now_seconds)
-    most = 3 if is_short else 6 if height < TALL_HEIGHT else 16
-    lines += machine_lines(page.machines, width, most, page.now_seconds)
+        most = 3 if is_short else 6 if height < TALL_HEIGHT else 16
+        lines += machine_lines(page.ladder, width, most, page.now_seconds)
     lines += failure_lines(page.failures, width, page.now_seconds)
     now = sample_of(page.pool, page.demand, page.now_seconds)
     return lines + curve_lines(page.samples, now, width, 0 if is_short else 5 if height < TALL_HEIGHT else 9)
@@ -262,11 +257,11 @@ def _joined(parts: Sequence[str], width: int) -> list[str]:
     return [cut(one, width) for one in lines]
 
 
-def failure_lines(failures: Sequence[FailureSeen], width: int, now_seconds: float) -> list[Line]:
+def failure_lines(failures: Sequence[PoolFailure], width: int, now_seconds: float) -> list[Line]:
     """`✗ quota, 4m: sentence` and its remedy below."""
     lines: list[Line] = []
     for one in failures[:2]:
         age = "" if one.since_seconds is None else f", {fmt.since(one.since_seconds, now_seconds)}"
-        lines += [(Cell(line, "bad"),) for line in wrap(f"✗ {one.kind}{age}: {one.sentence}", width)]
+        lines += [(Cell(line, "bad"),) for line in wrap(f"✗ {one.kind.value}{age}: {one.sentence}", width)]
         lines += [(Cell(f"  → {line}"),) for line in wrap(one.remedy, width - 4)]
     return lines

@@ -7,19 +7,21 @@ from cockpit.model.job_reader import JobReader
 from cockpit.model.node import Node
 from cockpit.model.pool import Pool
 from cockpit.model.price import Prices
-from cockpit.model.record import Kind, condition
+from cockpit.model.record import Kind
 from cockpit.model.remembered import Growth, PoolSample
 from cockpit.model.scaler import ScalersRead
 from cockpit.model.store_reader import StoreReader
+from cockpit.pools import registry
 from cockpit.pools.chain import chains
 from cockpit.pools.demand import NO_DEMAND, demand_by_pool
 from cockpit.pools.index import gpus_per_node, pool_object, pools_of
+from cockpit.pools.ladder import growth
 from cockpit.pools.outside import outside_word
-from cockpit.pools.stage import NodeStage, node_stage
-from cockpit.pools.usual import usual_between
+from cockpit.pools.owner import OwnerWords
+from cockpit.pools.sightings import NO_SIGHTINGS, Sightings
+from cockpit.pools.usual import usually_of
 from cockpit.triage.node_signs import reclaimed
-from cockpit.views.ladder import Hanging, LadderSeen, MachineSeen, StepSeen
-from cockpit.views.pool_page import OwnerWords, PoolPage, SpotNotice, jobs_next
+from cockpit.views.pool_page import PoolPage, SpotNotice, jobs_next
 
 MOST_WORDS = 3
 
@@ -31,6 +33,8 @@ class Learnt(NamedTuple):
     samples: tuple[PoolSample, ...] = ()
     scalers: ScalersRead = ScalersRead()
     prices: Prices = Prices()
+    seen: Sightings = NO_SIGHTINGS
+    no_log: str | None = None  # why the owner's log cannot be shown; None: nobody looked
 
 
 def page_of(pool: Pool, store: StoreReader, jobs: JobReader, now_seconds: float, learnt: Learnt) -> PoolPage:
@@ -38,61 +42,29 @@ def page_of(pool: Pool, store: StoreReader, jobs: JobReader, now_seconds: float,
     by_pool = demand_by_pool(store, pools_of(store))
     demand = None if by_pool is None else by_pool.get(pool.name, NO_DEMAND)
     waiting = () if demand is None else (*demand.only, *demand.shared)
-    ladder, machines = rise(pool, store, now_seconds, learnt.growths)
+    ladder = growth(
+        pool, store, now_seconds, usually=usually_of(learnt.growths, pool.key, pool.machine), seen=learnt.seen
+    )
+    found, nodes = pool_object(store, pool), _nodes(pool, store)
+    says = registry.ownership(found, nodes, store)
     return PoolPage(
         pool=pool,
         now_seconds=now_seconds,
+        owner=says.owner,
         gpus_each=gpus_per_node(pool, store),
         prices=learnt.prices,
         ladder=ladder,
-        machines=machines,
+        failures=registry.failures(found, nodes, store, now_seconds),
         demand=demand,
         next_jobs=jobs_next(demand, jobs),
         words=owner_words(pool, store),
+        no_log=learnt.no_log,
         chains=chains(learnt.scalers.found, waiting),
         scalers_trouble=learnt.scalers.trouble if waiting else "",
         notices=spot_notices(pool, store, jobs, now_seconds),
         growths=learnt.growths,
         samples=learnt.samples,
     )
-
-
-_OF_STAGE = {NodeStage.JOINED: 5, NodeStage.READY: 6, NodeStage.NOT_ADVERTISED: 6}
-_STEPS = ("asked", "accepted", "launching", "launched", "joined", "ready", "GPUs up", "used")
-_SAID = {
-    NodeStage.JOINED: "node has joined; its kubelet gets ready",
-    NodeStage.READY: "kubelet is ready; nothing tells of its GPUs yet",
-    NodeStage.NOT_ADVERTISED: "GPU driver is being installed",
-}
-
-
-def rise(
-    pool: Pool, store: StoreReader, now_seconds: float, growths: tuple[Growth, ...]
-) -> tuple[LadderSeen | None, tuple[MachineSeen, ...]]:
-    """The growth under way and its machines; None and nothing while none is."""
-    coming = [
-        (one, stage)
-        for one in _nodes(pool, store)
-        if (stage := node_stage(one, store)) in _OF_STAGE and (one.has_gpus or stage == NodeStage.JOINED)
-    ]
-    missing = pool.nodes_joining - len(coming)
-    if not coming and missing <= 0:
-        return None, ()
-    machines = [_machine(node, stage, pool, growths) for node, stage in coming]
-    machines += [MachineSeen(f"{missing} more", 2, "asked for; no machine of it is seen yet")] * (missing > 0)
-    least = 2 if missing > 0 else min(_OF_STAGE[stage] for _, stage in coming)
-    joined = [one.created_seconds for one, _ in coming if one.created_seconds is not None]
-    hanging = Hanging(_STEPS[least], max(joined) if joined and missing <= 0 else None)
-    steps = tuple(StepSeen(name, is_reached=at < least) for at, name in enumerate(_STEPS))
-    return LadderSeen(steps, None, hanging), tuple(machines)
-
-
-def _machine(node: Node, stage: str, pool: Pool, growths: tuple[Growth, ...]) -> MachineSeen:
-    reached = _OF_STAGE[stage]
-    found = usual_between(growths, pool.key, pool.machine, (_STEPS[reached - 1], _STEPS[reached]))
-    ready = condition(node.conditions, "Ready")
-    since = node.created_seconds if reached == 5 or ready is None else ready.changed_seconds
-    return MachineSeen(node.name, reached, _SAID[stage], Hanging("", since, found.seconds if found else None))
 
 
 def spot_notices(
@@ -114,16 +86,21 @@ def spot_notices(
 
 
 def owner_words(pool: Pool, store: StoreReader) -> tuple[OwnerWords, ...]:
-    """What was said last of the object that owns the size, the newest first."""
-    outside = outside_word(pool_object(store, pool))
-    first = (OwnerWords(outside.text, outside.who, outside.at_seconds),) if outside is not None else ()
-    events = sorted(
-        store.events_of(pool.owner_uid) if pool.owner_uid else (), key=lambda one: -(one.last_seconds or 0.0)
-    )
-    return first + tuple(
-        OwnerWords(f"{one.reason}: {one.message}", one.component or "event", one.last_seconds)
-        for one in events[:MOST_WORDS]
-    )
+    """What whoever decides the size said last, and events of its object; the newest first."""
+    found, nodes = pool_object(store, pool), _nodes(pool, store)
+    says = registry.ownership(found, nodes, store)
+    own = registry.owner_named(says.owner).words(found, nodes, store)
+    events = store.events_of(pool.owner_uid) if pool.owner_uid else ()
+    told = [
+        *own,
+        *(
+            OwnerWords(f"{one.reason}: {one.message}", one.component or "event", one.last_seconds)
+            for one in events
+        ),
+    ]
+    outside = outside_word(found)
+    first = () if outside is None else (OwnerWords(outside.text, outside.who, outside.at_seconds),)
+    return first + tuple(sorted(told, key=lambda one: -(one.at_seconds or 0.0))[:MOST_WORDS])
 
 
 def _nodes(pool: Pool, store: StoreReader) -> Sequence[Node]:

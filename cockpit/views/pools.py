@@ -144,14 +144,14 @@ _FIELDS: tuple[Field[Pool], ...] = (
         Measure.COUNT,
     ),
     Field(
-        Column("dark", "GPUs not up", 11, "right", priority=4),
+        Column("dark", "No GPUs", 7, "right", priority=4),
         _unadvertised,
         lambda r, _: r.nodes_unadvertised,
         Measure.COUNT,
     ),
     Field(Column("gpus", "Allocated", 9, "right"), _allocated, lambda r, _: r.gpus_allocated, Measure.COUNT),
     Field(
-        Column("share", "Share", 5, "right", priority=3),
+        Column("share", "Share", 5, "right", priority=5),
         _share,
         lambda r, _: allocated_ratio(r),
         Measure.RATIO,
@@ -164,9 +164,10 @@ _FIELDS: tuple[Field[Pool], ...] = (
         Measure.COUNT,
     ),
     Field(
-        Column("spot", "Spot", 9, priority=5),
-        lambda r, _: Cell(spot_text(r)),
-        lambda r, _: spot_text(r),
+        Column("spot", "Spot", 4, "right", priority=4),
+        lambda r, _: Cell(str(r.nodes_spot)) if r.nodes_spot else Cell("0", "dim"),
+        lambda r, _: r.nodes_spot,
+        Measure.COUNT,
     ),
     Field(
         Column("resize", "Resize", 16, priority=5, grow=2),
@@ -211,7 +212,7 @@ def _cost_field(prices: Prices) -> Field[Pool]:
         return fmt.UNKNOWN if cost is None else Cell(prices.money(cost))
 
     return Field(
-        Column("cost", "An hour", 8, "right", priority=4),
+        Column("cost", "An hour", 8, "right", priority=3),
         cell,
         lambda pool, _: pool_hourly(pool, prices),
         Measure.COUNT,

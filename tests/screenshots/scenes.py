@@ -19,6 +19,7 @@ from tests.tui.estate import Estate
 from tests.tui.fleet_estate import FleetEstate
 from tests.tui.gang_estate import GangEstate
 from tests.tui.offering import OfferingApp
+from tests.tui.pools_estate import FailingEstate, PoolsApp, PoolsEstate
 from tests.tui.shared_estate import SharedEstate
 from tests.tui.training_estate import StalledApp, TrainingApp
 from tests.tui.why_app import GrowingApp, WhyApp, WhyEstate
@@ -75,6 +76,7 @@ WHY_GANG = ("2", "slash", *"llm-left", "enter", "w")
 WHY_POD = ("7", "slash", *"sweep-13-0", "enter", "w")
 FLEET = ("8", "down")
 DRAIN = ("3", "slash", *"h100-00", "enter", "D", *"now", "enter")
+GROWS = ("5", "slash", *"b200", "enter", "enter")
 FORM = ("2", "N", *"llama-sft", "tab", "tab", "tab", "tab", "4", "tab", "8", "tab", *"hub/train")
 
 SCENES = (
@@ -123,9 +125,14 @@ SCENES = (
     Scene("queue-80x24", ("4", "enter"), SMALL),
     Scene("pools", ("5",), rounds=8),
     Scene("pools-80x24", ("5",), SMALL, rounds=8),
-    Scene("pools-200x60", ("5",), WIDE, rounds=8),
+    Scene("pools-200x60", ("5",), WIDE, estate=PoolsEstate, app=PoolsApp, rounds=8),
     Scene("pool", ("5", "down", "enter"), rounds=1, hour=True),
     Scene("pool-80x24", ("5", "down", "enter"), SMALL, rounds=1, hour=True),
+    *(
+        Scene(f"pool-grows-{size[0]}x{size[1]}", GROWS, size, estate=PoolsEstate, app=PoolsApp, until="HPA")
+        for size in (SMALL, MIDDLE, WIDE)
+    ),
+    Scene("pool-fails", GROWS, MIDDLE, estate=FailingEstate, app=PoolsApp, until="HPA"),
     Scene("events", ("6",)),
     Scene("events-80x24", ("6",), SMALL),
     Scene("pods", ("7",)),

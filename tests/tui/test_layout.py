@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 from cockpit_widgets import KeyFooter
+from cockpit_widgets.glyphs import BARRED_GLYPH
 from cockpit_widgets.types import Cell
 from textual.pilot import Pilot
 
@@ -97,7 +98,10 @@ def check_place(app: ScriptedApp, name: str) -> None:
     assert drawn.count("prod-eu ·") == 1, f"{name}: another header\n{drawn}"
     assert drawn.startswith(" prod-eu · "), name
     footer = app.screen.query_one("#footer", KeyFooter)
-    known = {f"{hint.display or hint.key} {hint.label}" for hint in footer.hints}
+    known = {
+        f"{hint.display or hint.key}{BARRED_GLYPH if hint.barred else ' '}{hint.label}"
+        for hint in footer.hints
+    }
     assert footer.region.bottom == app.size.height, name
     assert set(looking.footer(app)) <= known, f"{name}: an entry of the footer is cut\n{drawn}"
 

@@ -70,6 +70,9 @@ class ClusterApi(PoolOwner):
         "node.cluster.x-k8s.io/outdated-revision": "Cluster API is replacing the nodes of its revision"
     }
 
+    log_labels = frozenset({("cluster.x-k8s.io/provider", "cluster-api")})
+    """Source: cluster-api config/default."""
+
     # ---- what is its own
 
     def is_pool(self, found: PoolObject) -> bool:

@@ -18,14 +18,17 @@ from cockpit.model.store_reader import StoreReader
 from cockpit.model.watched import Watched
 from cockpit.pools.capacity import DemandWay
 from cockpit.pools.cluster_autoscaler.groups import group_of
+from cockpit.pools.cluster_autoscaler.removal import removal_of
 from cockpit.pools.cluster_autoscaler.texts import FAILURES, KEPT, meaning, said_by
 from cockpit.pools.failure_classes import classed
 from cockpit.pools.owner import (
     FailureClass,
     Nodes,
     Ownership,
+    OwnerWords,
     PoolFailure,
     PoolOwner,
+    Removal,
     refused,
     through,
 )
@@ -53,6 +56,17 @@ class ClusterAutoscaler(PoolOwner):
         "ToBeDeletedByClusterAutoscaler": "cluster-autoscaler is about to delete it",
         _CANDIDATE: "cluster-autoscaler considers it for deletion",
     }
+
+    log_labels = frozenset(
+        {
+            ("app.kubernetes.io/name", "cluster-autoscaler"),
+            ("app.kubernetes.io/name", "aws-cluster-autoscaler"),
+            ("app.kubernetes.io/name", "clusterapi-cluster-autoscaler"),
+            ("app", "cluster-autoscaler"),
+            ("k8s-app", "cluster-autoscaler"),
+        }
+    )
+    """Sources: autoscaler charts/cluster-autoscaler/templates/_helpers.tpl, cloudprovider/*/examples."""
 
     def empty_since(self, node: Node, machine: Machine | None) -> float | None:
         """The value of its taint of candidates is when it set it."""
@@ -83,6 +97,24 @@ class ClusterAutoscaler(PoolOwner):
             read_seconds=status.read_seconds,
         )
 
+    def removal(self, node: Node, truth: StoreReader, now_seconds: float) -> Removal | None:
+        """By the taints that it puts on nodes."""
+        return removal_of(node, now_seconds)
+
+    def words(self, found: PoolObject | None, nodes: Nodes, truth: StoreReader) -> tuple[OwnerWords, ...]:
+        """The group in its status, then its events about the group, the newest first."""
+        status = status_of(truth)
+        group = None if status is None else group_of(status, found, nodes)
+        if status is None or group is None:
+            return ()
+        known = ((one, said_by(one)) for one in truth.records(Kind.OWNER_EVENT).values())
+        events = (one for one, said in known if said is not None and said.group == group.name)
+        newest = sorted(events, key=lambda one: -(one.last_seconds or 0.0))
+        return (
+            OwnerWords(_group_words(group), "status", status.written_seconds),
+            *(OwnerWords(f"{one.reason}: {one.message}", "event", one.last_seconds) for one in newest),
+        )
+
     def failures(
         self, found: PoolObject | None, nodes: Nodes, truth: StoreReader, now_seconds: float
     ) -> tuple[PoolFailure, ...]:
@@ -102,6 +134,12 @@ class ClusterAutoscaler(PoolOwner):
 def status_of(truth: StoreReader) -> AutoscalerStatus | None:
     """Its status as it was read last; None: it was not, it may not be, or there is none."""
     return next(iter(truth.records(Kind.AUTOSCALER).values()), None)
+
+
+def _group_words(group: ScaledGroup) -> str:
+    """`scale-up NoActivity: ...`, as the status has it."""
+    said = f": {group.error_message}" if group.error_message else ""
+    return f"group {group.name}: scale-up {group.up or 'not told'}{said}"
 
 
 def _bounds(group: ScaledGroup) -> str:

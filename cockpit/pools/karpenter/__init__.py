@@ -24,11 +24,13 @@ from cockpit.pools.karpenter.failures import (
     of_events,
     of_pool,
 )
+from cockpit.pools.karpenter.removal import removal_of
 from cockpit.pools.owner import (
     Nodes,
     Ownership,
     PoolFailure,
     PoolOwner,
+    Removal,
     in_order,
     machines_of,
     refused,
@@ -59,6 +61,9 @@ class Karpenter(PoolOwner):
         "karpenter.sh/disrupted": "Karpenter is about to replace it",
         "karpenter.sh/disruption": "Karpenter is about to replace it",
     }
+
+    log_labels = frozenset({("app.kubernetes.io/name", "karpenter")})
+    """Source: karpenter-provider-aws charts/karpenter/templates/_helpers.tpl."""
 
     # ---- what is its own
 
@@ -105,6 +110,10 @@ class Karpenter(PoolOwner):
             told += of_pool(found)
             told += of_events(found.name, truth.records(Kind.OWNER_EVENT).values())
         return tuple(told)
+
+    def removal(self, node: Node, truth: StoreReader, now_seconds: float) -> Removal | None:
+        """By the node's taint and annotation, and the conditions of its NodeClaim."""
+        return removal_of(node, truth.records(Kind.MACHINE).values()) if self.knows(node) else None
 
     # ---- what would be sent
 

@@ -5,6 +5,7 @@ from cockpit_widgets.text import width_of
 from cockpit_widgets.types import Cell
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from cockpit.model.pod import Pod
 from cockpit.model.pool import Pool
@@ -13,10 +14,12 @@ from cockpit.model.remembered import Growth, PoolSample
 from cockpit.model.scaler import Scaler, ScalerMetric
 from cockpit.pools.chain import ScalerChain, chains
 from cockpit.pools.demand import PoolDemand
+from cockpit.pools.ladder import RUNGS, Hang, Ladder, MachineLadder, Rung, Stamp
+from cockpit.pools.owner import FailureClass, OwnerWords, PoolFailure
 from cockpit.pools.usual import usual, usual_between
-from cockpit.views.ladder import Hanging, LadderSeen, MachineSeen, StepSeen, ladder_lines, machine_lines
+from cockpit.views.ladder import ladder_lines, machine_lines
 from cockpit.views.pool_curves import curve_lines
-from cockpit.views.pool_page import FailureSeen, OwnerWords, PoolPage, SpotNotice, facts, head, page_lines
+from cockpit.views.pool_page import PoolPage, SpotNotice, facts, head, page_lines
 
 ASKED = 1_790_000_000.0
 NOW = ASKED + 460.0
@@ -35,23 +38,51 @@ POOL = Pool(
     gpus_total=320,
     gpus_allocated=320,
 )
-LADDER = LadderSeen(
-    (
-        StepSeen("asked", True, ASKED),
-        StepSeen("accepted", True, ASKED + 1),
-        StepSeen("launched", True, ASKED + 130),
-        StepSeen("joined", True, ASKED + 185),
-        StepSeen("ready", True, ASKED + 220),
-        StepSeen("GPUs up"),
-        StepSeen("used"),
-    ),
-    ASKED,
-    Hanging("GPUs up", ASKED + 220, 540.0),
+
+
+def stamps(**at: float) -> tuple[Stamp, ...]:
+    """Steps that are reached, dated from *asked* on; the others are still to come."""
+    return tuple(
+        Stamp(step, str(step) in at, ASKED + at[str(step)] if str(step) in at else None) for step in RUNGS
+    )
+
+
+CLIMBED: dict[str, float] = {
+    "asked": 0,
+    "accepted": 1,
+    "launching": 3,
+    "launched": 130,
+    "joined": 185,
+    "ready": 220,
+}
+
+
+def machine(name: str, at: dict[str, float], hang: Hang | None = None, failure: str = "") -> MachineLadder:
+    return MachineLadder(name=name, stamps=stamps(**at), hang=hang, failure=failure)
+
+
+AWAITED = Hang(Rung.GPUS_UP, ASKED + 220, 540.0, 2_700.0)
+LADDER = Ladder(
+    pool_key=POOL.key,
+    wanted=1,
+    asked_seconds=ASKED,
+    is_ours=True,
+    machines=(machine("gpu-h100-40", CLIMBED, AWAITED),),
+    stamps=stamps(**CLIMBED),
+    hang=AWAITED,
 )
 
 
 def text(lines: list[tuple[Cell, ...]]) -> list[str]:
     return ["".join(cell.text for cell in line).rstrip() for line in lines]
+
+
+QUOTA = PoolFailure(
+    kind=FailureClass.QUOTA,
+    sentence="the quota of GPUs is used up",
+    remedy="ask for a higher one",
+    since_seconds=NOW - 60,
+)
 
 
 def whole_lines(page: PoolPage, width: int, height: int) -> list[str]:
@@ -61,41 +92,60 @@ def whole_lines(page: PoolPage, width: int, height: int) -> list[str]:
 def test_the_ladder_tells_each_stamp_and_what_it_hangs_in() -> None:
     (line,) = text(ladder_lines(LADDER, 200, NOW))
     assert line == (
-        "asked 14:13:20 ── accepted +1s ── launched +2m10s ── joined +3m05s ── ready +3m40s"
-        " ── GPUs up … usually 9m00s, now 4m00s ── used"
+        "asked 14:13:20 ── accepted +1s ── launching +3s ── launched +2m10s ── joined +3m05s ── ready +3m40s"
+        " ── GPUs up … usually 9m, now 4m ── used"
     )
 
 
-def test_a_late_step_is_marked_and_a_failed_one_crossed() -> None:
-    def cell(ladder: LadderSeen, now: float) -> Cell:
+def test_a_late_step_is_marked_and_one_beyond_its_limit_crossed() -> None:
+    def cell(now: float, ladder: Ladder = LADDER) -> Cell:
         return next(one for line in ladder_lines(ladder, 200, now) for one in line if "GPUs up" in one.text)
 
-    assert cell(LADDER, NOW).tone == "info"
-    assert cell(LADDER, ASKED + 220 + 900).tone == "warn"
-    failed = cell(LADDER._replace(has_failed=True), NOW)
-    assert failed.tone == "bad" and "✗" in failed.text
+    assert cell(NOW).tone == "info"
+    assert cell(ASKED + 220 + 900).tone == "warn"
+    late = cell(ASKED + 220 + 2_701)
+    assert late.tone == "bad" and "✗" in late.text
+    failed = replace(LADDER, machines=(machine("m", {"asked": 0}, failure="InsufficientInstanceCapacity"),))
+    assert cell(NOW, failed).tone == "bad"
+
+
+def test_steps_of_many_machines_are_counted() -> None:
+    three = replace(LADDER, wanted=3, machines=LADDER.machines * 2)
+    (line,) = text(ladder_lines(three, 200, NOW))
+    assert "GPUs up 0/3 … usually 9m, now 4m" in line
+    lines = text(machine_lines(three, 120, 6, NOW))
+    assert lines[-1] == "1 more asked for: no machine and no node of it is seen yet"
 
 
 @given(st.integers(20, 220), st.integers(0, 7))
 def test_the_ladder_breaks_between_steps_and_loses_none(width: int, reached: int) -> None:
-    steps = tuple(one._replace(is_reached=at < reached) for at, one in enumerate(LADDER.steps))
-    lines = text(ladder_lines(LADDER._replace(steps=steps, hanging=None), width, NOW))
+    some = dict(list(CLIMBED.items())[:reached])
+    lines = text(ladder_lines(replace(LADDER, stamps=stamps(**some), hang=None), width, NOW))
     assert all(width_of(one) <= max(width, 24) for one in lines)
-    assert [one.name for one in LADDER.steps] == [
-        part.strip().split(" +")[0].split(" 14")[0] for part in " ".join(lines).split("──") if part.strip()
-    ]
+    told = " ".join(lines)
+    places = [told.index(str(step)) for step in RUNGS]
+    assert places == sorted(places)
 
 
 def test_machines_have_dots_and_a_sentence() -> None:
-    machines = [
-        MachineSeen("gpu-h100-40", 6, "GPU driver is being installed", Hanging("", NOW - 240, 720.0)),
-        MachineSeen("gpu-h100-41", 3, "machine starts"),
+    slow = Hang(Rung.GPUS_UP, NOW - 240, 720.0)
+    three = replace(
+        LADDER,
+        wanted=3,
+        machines=(
+            machine("gpu-h100-40", CLIMBED, slow),
+            machine("gpu-h100-41", {"asked": 0, "accepted": 1, "launching": 2}),
+            machine("gpu-h100-42", {"asked": 0, "accepted": 1}, failure="no H100 left in this zone"),
+        ),
+    )
+    assert text(machine_lines(three, 100, 6, NOW)) == [
+        "gpu-h100-40  ●●●●●●○○  GPU driver is being installed; usually 12m, now 4m",
+        "gpu-h100-41  ●●●○○○○○  machine is requested and does not exist yet",
+        "gpu-h100-42  ●●○○○○○○  no H100 left in this zone",
     ]
-    lines = text(machine_lines(machines, 100, 6, NOW))
-    assert lines[0] == ("gpu-h100-40  ●●●●●●○○  GPU driver is being installed; usually 12m, now 4m00s")
-    assert lines[1] == "gpu-h100-41  ●●●○○○○○  machine starts"
-    many = [MachineSeen(f"n{at}", 1, "") for at in range(40)]
-    assert text(machine_lines(many, 80, 3, NOW))[-1] == "and 38 more on their way"
+    many = replace(LADDER, wanted=40, machines=tuple(machine(f"n{at}", {"asked": 0}) for at in range(40)))
+    lines = text(machine_lines(many, 80, 3, NOW))
+    assert len(lines) == 3 and lines[-1] == "and 38 more of them"
 
 
 def test_the_head_says_who_decides_how_large_and_how_dear() -> None:
@@ -121,8 +171,7 @@ def test_all_of_it_fits_any_terminal() -> None:
         gpus_each=8,
         prices=PRICES,
         ladder=LADDER,
-        machines=(MachineSeen("gpu-h100-40", 6, "GPU driver is being installed"),),
-        failures=(FailureSeen("quota", "the quota of GPUs is used up", "ask for a higher one", NOW - 60),),
+        failures=(QUOTA,),
         demand=PoolDemand((waiting("a", 16),), (waiting("b"),)),
         next_jobs=(("team-a/llm-70b", 16), ("team-c/sweep-12", 8)),
         words=(OwnerWords("NoScaleUp: maxSize reached", "event", NOW - 2_280),),
