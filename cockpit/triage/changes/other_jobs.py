@@ -1,6 +1,7 @@
 """Jobs whose end would give the subject its seats or its quota: wait for one, suspend one, kill one."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 import msgspec
@@ -25,6 +26,7 @@ from cockpit.triage.changes.offer import (
     merge_patch,
     short,
 )
+from cockpit.triage.changes.quotas import ahead, asked_by
 from cockpit.triage.verdict import Change, Subject
 
 ENDING_KINDS: Final = frozenset(
@@ -248,7 +250,37 @@ def _without_quota(desk: Desk, jobs: Iterable[Job]) -> Records:
         )
         if queue is not None:
             changed[queue.name] = released(queue, workload)
+    mine, lacked = desk.queue, desk.answer.shortage
+    if mine is not None and lacked is not None and changed:
+        freed = sum(
+            asked_by(one, lacked.resource) for one in filter(None, map(partial(_workload, desk), jobs))
+        )
+        taken = _taken_ahead(desk, mine, lacked.resource, lacked.left + freed)
+        changed[mine.name] = _given(changed.get(mine.name, mine), lacked.resource, lacked.flavor, taken)
     return tuple((Kind.CLUSTER_QUEUE, one) for one in changed.values())
+
+
+def _taken_ahead(desk: Desk, queue: ClusterQueue, resource: str, left: int) -> int:
+    """How much of what is left those take that wait before the subject. Who does not fit lets others pass,
+    but for a queue of strict order."""
+    taken = 0
+    for one in ahead(desk, queue):
+        asked = asked_by(one, resource)
+        if taken + asked <= left:
+            taken += asked
+        elif queue.strategy == "StrictFIFO":
+            return left
+    return taken
+
+
+def _given(queue: ClusterQueue, resource: str, flavor: str, amount: int) -> ClusterQueue:
+    """The queue with that much more in use, of this flavor, else of the first that has the resource."""
+    rows = [row for row in queue.quotas if row.resource == resource]
+    own = next((row for row in rows if row.flavor == flavor), next(iter(rows), None))
+    if own is None or not amount:
+        return queue
+    quotas = tuple(_less(row, -amount) if row is own else row for row in queue.quotas)
+    return msgspec.structs.replace(queue, quotas=quotas)
 
 
 def released(queue: ClusterQueue, workload: Workload) -> ClusterQueue:
