@@ -12,7 +12,7 @@ import images
 import torch
 from networks import SmallNet
 from torch.nn import functional
-from train import optimizer_of
+from train import ElasticState, optimizer_of
 
 GLOBAL_BATCH = 32
 
@@ -23,7 +23,7 @@ def main() -> None:
     torch.manual_seed(1 + hvd.rank())  # so that the broadcast is needed
     model = SmallNet().double()
     optimizer = optimizer_of(model, 0.1, "none")
-    hvd.elastic.TorchState(model, optimizer).sync()
+    ElasticState(model, optimizer).sync()
     pictures = images.synthetic(256, seed=5, part=0)
     each = GLOBAL_BATCH // hvd.size()
     mine = images.chosen(len(pictures), 7, 0, hvd.rank() * each, each)

@@ -20,6 +20,7 @@ Start = Callable[..., TrainingRun]
 TWO = ("horovodrun", "--gloo", "-np", "2", "--network-interfaces", "lo", "python")
 SMALL = ("--model", "small", "--samples", "2048", "--batch", "16", "--lr", "0.05", "--warmup", "20")
 GRADIENTS = str(Path(__file__).with_name("gradients.py"))
+NOTICES = str(Path(__file__).with_name("notices.py"))
 
 
 @pytest.fixture(scope="module")
@@ -145,6 +146,13 @@ def test_an_elastic_job_grows_from_two_ranks_to_four(start: Start, tmp_path: Pat
     run.process.send_signal(signal.SIGTERM)
     run.end()
     assert run.all_end()
+
+
+def test_no_notice_of_a_new_host_is_lost(start: Start) -> None:
+    run = start("python", NOTICES)
+    assert run.end() == 0, "\n".join(run.lines)
+    heard = {one["of"]: one["heard"] for one in run.events("notice")}
+    assert heard == {"first": "1", "same-second": "1", "exchange": "1", "none": "0"}
 
 
 def test_the_language_model_learns_with_torchrun(start: Start) -> None:

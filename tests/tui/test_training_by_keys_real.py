@@ -33,7 +33,7 @@ HOROVOD = (
 """What is typed behind the command that the form has."""
 DDP = (
     "torchrun --standalone --nproc-per-node 2 /app/language_model.py --batch 4 --seed 7 --interval 4 "
-    "--steps 20000 --checkpoints /checkpoints/ddp"
+    "--steps 20000 --checkpoints /checkpoints/ddp --tensorboard /checkpoints/ddp/events"
 )
 SILENT = "rank 1 missing, likely: silent since rank 0 timed out in Gloo"
 _JOB = "\n  - at: 15s\n"
@@ -122,6 +122,25 @@ def trains(terminal: Terminal, folder: Path, falls_to: float) -> None:
     terminal.until(" · ends ", "first step", "samples/s", " · from ", seconds=SECONDS)
 
 
+def draws(terminal: Terminal, folder: Path, job: str) -> None:
+    """`B` opens the TensorBoard of the job: its points are what rank 0 printed; `B` again closes it."""
+    agrees(terminal, "B", "TensorBoard of", job)
+    seen = terminal.until("http://127.0.0.1:", "served", seconds=SECONDS)
+    url = re.search(r"http://127\.0\.0\.1:[0-9]+/", seen)
+    assert url is not None
+    wanted, tags = {"loss", "samples_per_s"}, f"{url[0]}data/plugin/scalars/tags"
+    until(
+        "it has read the events", lambda: wanted <= set(json.loads(_page(tags)).get(".", ())) or None, SECONDS
+    )
+    points = json.loads(_page(f"{url[0]}data/plugin/scalars/scalars?run=.&tag=loss"))
+    losses = printed(folder)
+    assert points
+    for _, step, loss in points:
+        assert loss == pytest.approx(float(losses[step][0]), rel=1e-3)
+    terminal.keys("B")
+    terminal.until("closed by key", seconds=SECONDS)
+
+
 def comes_back(terminal: Terminal, left: Leftovers, program: str, name: str) -> None:
     """Suspend and resume: a checkpoint is written, no process is left, and it goes on from that step."""
     agrees(terminal, "P", "Suspend", name)
@@ -155,20 +174,7 @@ def test_the_form_s_horovod_job_trains_by_keys_alone(terminal: Terminal, tmp_pat
     submit(terminal, "mpijob", {**values, "tensorboard": "/checkpoints/keyed/events"}, "mpijob")
     trains(terminal, tmp_path, falls_to=0.5)
 
-    agrees(terminal, "B", "TensorBoard of", "vision/keyed")
-    seen = terminal.until("http://127.0.0.1:", "served", seconds=SECONDS)
-    url = re.search(r"http://127\.0\.0\.1:[0-9]+/", seen)
-    assert url is not None
-    tags = json.loads(_page(f"{url[0]}data/plugin/scalars/tags"))
-    assert {"loss", "samples_per_s"} <= set(tags["."])
-    points = json.loads(_page(f"{url[0]}data/plugin/scalars/scalars?run=.&tag=loss"))
-    losses = printed(tmp_path)
-    assert points
-    for _, step, loss in points:
-        assert loss == pytest.approx(float(losses[step][0]), rel=1e-3)
-    terminal.keys("B")
-    terminal.until("closed by key", seconds=SECONDS)
-
+    draws(terminal, tmp_path, "vision/keyed")
     comes_back(terminal, left, "/app/train.py", name)
 
     stopped = next(pid for pid, _ in left.processes("train.py") if _is_rank(pid, 1))
@@ -203,8 +209,9 @@ def _is_rank(pid: int, rank: int) -> bool:
 def test_the_ddp_sibling_trains_by_keys_alone(terminal: Terminal, tmp_path: Path) -> None:
     left, name = Leftovers(tmp_path), "job vision/ddp"
     values = {"name": "ddp", "command": DDP, "checkpoint": "checkpoints:/checkpoints"}
-    submit(terminal, "job", values, "job")
+    submit(terminal, "job", {**values, "tensorboard": "/checkpoints/ddp/events"}, "job")
     trains(terminal, tmp_path, falls_to=0.75)
+    draws(terminal, tmp_path, "vision/ddp")
     comes_back(terminal, left, "language_model.py", name)
     agrees(terminal, "K", "Kill", name)
     until("its processes are gone", lambda: not left.processes("language_model.py") or None, SECONDS)
