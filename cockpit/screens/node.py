@@ -32,7 +32,7 @@ class NodeScreen(TablePlace):
     """
     kinds = ("node", "pod")
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings("open", "why", "yaml", "filter", "verbs", "back", "help", "sort", "panel", kinds=kinds),
+        *bindings("open", "why", "yaml", "verbs", "back", "help", "filter", "sort", "panel", kinds=kinds),
         *bindings("reverse", "mark", *EVERYWHERE),
     ]
     place = "node"

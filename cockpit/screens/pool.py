@@ -62,7 +62,7 @@ class PoolScreen(NodesScreen):
     kinds = ("pool", "node")
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings(
-            "open", "why", "logs", "verbs", "filter", "back", "help", "yaml", "sort", "reverse", kinds=kinds
+            "open", "verbs", "back", "help", "why", "logs", "filter", "yaml", "sort", "reverse", kinds=kinds
         ),
         *bindings("mark", *EVERYWHERE[3:]),
     ]

@@ -94,11 +94,6 @@ def cloud_has_none(stage: FixtureStage) -> Expected:
             'resources={"nvidia.com/gpu":"16"}',
             "instance type|machine type|16",
         ),
-        (
-            "Failed to schedule pod, all available instance types exceed limits "
-            "for nodepool (NodePool=gpu-pool)",
-            "gpu-pool",
-        ),
     )
     stage.event(pod, "FailedScheduling", said, by="karpenter", count=9, ago=30)
     return Expected(subject, (named,), ("C1",))
