@@ -132,7 +132,8 @@ def pairs(offers: Sequence[ChangeOffer], desk: Desk, most: int) -> tuple[Change,
         second = sorted((*_of_seats(then), *_of_quota(then)), key=_order)
         found = _that_start(second, then.view, then.answer, 2)
         taken = {each.kind for each in chosen}
-        both = (_together(one.change, other) for other in found)
+        anew = {each.change.words for each in second if each.tree is not None}
+        both = (_in_order(one.change, other, other.words in anew) for other in found)
         chosen += [each for each in both if each.kind not in taken]
         if len(chosen) >= most:
             break
@@ -173,6 +174,13 @@ def _of_quota(desk: Desk) -> Iterator[ChangeOffer]:
     if desk.answer.shortage is not None:
         yield from quotas(desk)
         yield from smaller_for_quota(desk)
+
+
+def _in_order(first: Change, second: Change, is_made_anew: bool) -> Change:
+    """A job is made anew before a queue lets it in: Kueue, which unsuspends it meanwhile, may take the new
+    one for the old one's end (seen of 0.19)."""
+    swaps = is_made_anew and first.kind in _QUEUE_KINDS
+    return _together(second, first) if swaps else _together(first, second)
 
 
 def _together(first: Change, second: Change) -> Change:
