@@ -432,6 +432,7 @@ class CockpitApp(SteadyApp):
                     outside=attachment.outside,
                     known=self.known_of_pools,
                 ),
+                self.pool_watch.empty_since,
             )
 
         return fresh

@@ -6,7 +6,8 @@ and behind the hold of the pool; one that somebody uses is given back to the sch
 here: the mark on the node is what a second step, another session or the undo go by.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import msgspec
@@ -15,7 +16,10 @@ from cockpit.actions.planning import Planning
 from cockpit.actions.pool_lease import take
 from cockpit.actions.read import read_tree
 from cockpit.actions.scale import owner_as_read
+from cockpit.actions.shell import scale_line
 from cockpit.actions.store_overlay import record_of
+from cockpit.actions.verbs.node import back_line
+from cockpit.actions.verbs.rights import right_of
 from cockpit.errors import BadInput, Unchanged
 from cockpit.gangs.sentence import counted
 from cockpit.kube.decode.times import from_text
@@ -24,10 +28,13 @@ from cockpit.model.node import Node
 from cockpit.model.plan import Call, Plan
 from cockpit.model.pool import Machine, Pool, PoolObject
 from cockpit.model.record import Kind, label
+from cockpit.model.right import Right
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
 from cockpit.pools.idle import IDLE_SECONDS, RECLAIM, RECLAIM_AT, IdleNode, idle_nodes, users_of
 from cockpit.pools.index import pool_named, pool_object
+from cockpit.pools.owner import PoolOwner
+from cockpit.pools.price import node_hourly
 from cockpit.pools.truth import nodes_of
 
 if TYPE_CHECKING:
@@ -37,14 +44,26 @@ AT_ONCE_RATIO: Final = 0.10
 """Of a pool at most this share goes in one step, and one node always."""
 SETTLE_SECONDS: Final = 10.0
 """A scheduler may still bind what it placed before the cordon: nothing goes sooner after it."""
+_MOST_TOLD: Final = 6
 _MERGE: Final = "application/merge-patch+json"
 
 
 class ReclaimTerms(NamedTuple):
-    """How long a node has to be idle, and how many may go at once (None: a tenth of the pool)."""
+    """How long a node has to be idle, how many may go at once (None: a tenth of the pool), and whether also
+    those of which nobody knows since when they are idle."""
 
     idle_for_seconds: float = IDLE_SECONDS
     most: int | None = None
+    includes_unknown: bool = False
+
+    @property
+    def leaves_unknown(self) -> bool:
+        """Whether a node stays because nobody knows since when it is idle."""
+        return self.idle_for_seconds > 0 and not self.includes_unknown
+
+    def is_due(self, one: IdleNode, now_seconds: float) -> bool:
+        """Whether the node has been idle for long enough."""
+        return one.is_due(now_seconds, self.idle_for_seconds, includes_unknown=self.includes_unknown)
 
 
 class NodeStep(NamedTuple):
@@ -56,6 +75,7 @@ class NodeStep(NamedTuple):
     settling: tuple[IdleNode, ...] = ()
     kept: tuple[IdleNode, ...] = ()
     unknown: tuple[IdleNode, ...] = ()  # since when they are idle is not known
+    waits: int = 0  # idle, and not yet for so long
     beyond: int = 0  # idle ones that are more than may go at once
 
 
@@ -67,18 +87,14 @@ def next_step(pool: Pool, store: StoreReader, planning: Planning, terms: Reclaim
     open_ = [one for one in found if not one.why_kept]
     marked = [one for one in open_ if one.reclaimed_seconds is not None]
     ripe = [one for one in marked if now - (one.reclaimed_seconds or 0.0) >= SETTLE_SECONDS]
-    fresh = [one for one in open_ if one.reclaimed_seconds is None]
-    due = [one for one in fresh if not one.node.unschedulable and one.is_due(now, terms.idle_for_seconds)]
+    fresh = [one for one in open_ if one.reclaimed_seconds is None and not one.node.unschedulable]
+    due = [one for one in fresh if terms.is_due(one, now)]
     room = max(0, _most(pool, terms) - len(marked))
     idle = {one.node.name for one in found}
     back = tuple(
         one
         for one in nodes_of(store)
-        if one.name in pool.node_names
-        and one.name not in idle
-        and one.unschedulable
-        and (RECLAIM, pool.key) in one.annotations
-        and one.deleting_seconds is None
+        if one.name in pool.node_names and one.name not in idle and is_marked(one, pool)
     )
     return NodeStep(
         cordons=tuple(due[:room]),
@@ -86,7 +102,8 @@ def next_step(pool: Pool, store: StoreReader, planning: Planning, terms: Reclaim
         comes_back=back,
         settling=tuple(one for one in marked if one not in ripe),
         kept=kept,
-        unknown=tuple(one for one in fresh if one.since_seconds is None and terms.idle_for_seconds > 0),
+        unknown=tuple(one for one in fresh if one.since_seconds is None and terms.leaves_unknown),
+        waits=sum(one.since_seconds is not None and not terms.is_due(one, now) for one in fresh),
         beyond=len(due[room:]),
     )
 
@@ -103,7 +120,8 @@ async def plan_nodes(planning: Planning, pool: Pool, terms: ReclaimTerms) -> Pla
 
     Raises BadInput where it cannot be, Unchanged where there is nothing to do.
     """
-    step = next_step(pool, planning.store, planning, terms)
+    store = planning.store
+    step = next_step(pool, store, planning, terms)
     if step.removes or step.comes_back:
         store = await _as_now(planning, pool, (*(one.node for one in step.removes), *step.comes_back))
         pool = pool_named(store, pool.name)
@@ -114,21 +132,53 @@ async def plan_nodes(planning: Planning, pool: Pool, terms: ReclaimTerms) -> Pla
             pool = pool_named(store, pool.name)
             step = next_step(pool, store, planning, terms)
         if step.cordons:
-            return _cordoning(planning, pool, step)
+            return _cordoning(planning, pool, store, step)
     raise Unchanged(_nothing(pool, step))
+
+
+def needs_of(store: StoreReader, pool: Pool) -> tuple[Right, ...]:
+    """The rights of the step that a reclaim is at: cordon, and once nodes are marked what removes them."""
+    patch = Right("patch", "", "nodes")
+    found = (store.by_key(Kind.NODE, name) for name in pool.node_names)
+    marked = [one for one in found if isinstance(one, Node) and is_marked(one, pool)]
+    used = [one for one in marked if users_of(one.name, store)]
+    empty = [IdleNode(one, None) for one in marked if one not in used]
+    with suppress(BadInput):
+        back = [call for one in used for call in _giving_back(one, pool, store)]
+        removal = _removal_calls(pool, pool_object(store, pool), empty, store) if empty else ()
+        return tuple(
+            dict.fromkeys((patch, *(right_of(one) for one in (*back, *removal) if not _is_node(one))))
+        )
+    return (patch,)
+
+
+def _is_node(call: Call) -> bool:
+    return call.path.startswith(NODES.path())
+
+
+def is_marked(node: Node, pool: Pool) -> bool:
+    """Whether a reclaim of this pool cordoned it, and it still stands so."""
+    return node.unschedulable and (RECLAIM, pool.key) in node.annotations and node.deleting_seconds is None
 
 
 # ---- the first step
 
 
-def _cordoning(planning: Planning, pool: Pool, step: NodeStep) -> Plan:
+def _cordoning(planning: Planning, pool: Pool, store: StoreReader, step: NodeStep) -> Plan:
     nodes = [one.node for one in step.cordons]
-    at = str(int(planning.at_seconds))
+    owner = pool_object(store, pool)
+    try:
+        way = _removal_calls(pool, owner, step.cordons, store)
+    except BadInput as error:
+        raise BadInput(f"pool {pool.name}: {error.sentence}") from None
+    at = str(int(planning.pools.at_seconds))
     calls = tuple(_marking(one, True, {RECLAIM: pool.key, RECLAIM_AT: at}) for one in nodes)
     gpus = sum(one.gpu_allocatable or 0 for one in nodes)
     lines = [
         f"cordon {counted(len(nodes), 'idle node')} ({counted(gpus, 'GPU')}): {_names(nodes)}",
-        f"then look again: what is still empty {SETTLE_SECONDS:g} s later goes with the next reclaim",
+        f"nothing is removed yet: what is still empty in {SETTLE_SECONDS:g} s goes with the next reclaim",
+        f"it goes by {way[-1].method} {way[-1].path}" if len(way) == 1 else f"it goes by {_targets(way)}",
+        f"undo: {back_line([one.name for one in nodes], planning.context)}",
     ]
     return Plan(
         verb="reclaim",
@@ -136,6 +186,7 @@ def _cordoning(planning: Planning, pool: Pool, step: NodeStep) -> Plan:
         done=f"Cordoned {counted(len(nodes), 'idle node')} of pool {pool.name}; reclaim again to remove them",
         calls=calls,
         lines=tuple(lines),
+        expects=tuple(_idle_lines(planning, pool, step.cordons)),
         warnings=tuple(_left(step)),
     )
 
@@ -172,9 +223,14 @@ async def _removal(planning: Planning, pool: Pool, store: StoreReader, step: Nod
     lines = [f"uncordon {one.name}: {_use(one, store)}" for one in step.comes_back]
     warnings = list(_left(step))
     hold, calls = None, back
+    expects: tuple[str, ...] = ()
     if step.removes:
         owner = pool_object(store, pool)
-        removal = _removal_calls(pool, owner, step.removes, store)
+        try:
+            removal = _removal_calls(pool, owner, step.removes, store)
+        except BadInput as error:
+            names = _names([one.node for one in step.removes])
+            raise BadInput(f"pool {pool.name}: {error.sentence}; cordoned until then: {names}") from None
         now = pool.nodes_now if pool.target is None else pool.target
         to = now - len(step.removes)
         taking = await take(planning.session, pool, planning.pools, now=now, to=to)
@@ -187,7 +243,9 @@ async def _removal(planning: Planning, pool: Pool, store: StoreReader, step: Nod
         gpus = sum(one.gpu_allocatable or 0 for one in nodes)
         lines.append(f"remove {counted(len(nodes), 'empty node')} ({counted(gpus, 'GPU')}): {_names(nodes)}")
         if pool.target is not None:
-            lines.append(f"size of the pool: from {now} to {to} nodes")
+            lines.append(f"size of {_object_of(owner, pool)}: from {now} to {to} nodes")
+            lines.append(f"undo: {scale_line(pool, now, planning.context)}")
+        expects = tuple(_idle_lines(planning, pool, step.removes))
     if not calls:
         raise Unchanged(_nothing(pool, step))
     what = counted(len(step.removes), "empty node") if step.removes else counted(len(back), "node")
@@ -198,6 +256,7 @@ async def _removal(planning: Planning, pool: Pool, store: StoreReader, step: Nod
         done=f"{'Removing' if step.removes else 'Gave back'} {what} of pool {pool.name}",
         calls=calls,
         lines=tuple(lines),
+        expects=expects,
         warnings=tuple(warnings),
         hold=hold,
         is_destructive=bool(step.removes),
@@ -222,17 +281,21 @@ def _removal_calls(
     """What has just these nodes go. Raises BadInput where the owner takes no choice."""
     names = [one.node.name for one in nodes]
     if owner is None:
-        raise BadInput(f"no object of this cluster removes {_listed(names)}; they stay cordoned")
+        raise BadInput(pool.why_not or "no object of this cluster removes its nodes")
     if pool.why_not and owner.replicas is not None:
-        raise BadInput(f"{_listed(names)} stay cordoned: the pool cannot be shrunk from here: {pool.why_not}")
+        raise BadInput(pool.why_not)
     holder, by_node = registry.holder(owner, ()), _machines(owner, store)
     missing = [name for name in names if name not in by_node]
-    calls = () if missing else holder.removal_calls(owner, [by_node[name] for name in names])
-    if not calls:
+    if type(holder).removal_calls is PoolOwner.removal_calls:
         raise BadInput(
-            f"{holder.name} cannot be told to remove just {_listed(names)}; cordoned, they are the first that"
-            " it takes when the pool shrinks"
+            f"{holder.name} cannot be told which nodes to remove; shrink it instead, empty nodes only:"
+            f" cockpit pool scale {pool.name} --to COUNT"
         )
+    if missing:
+        raise BadInput(f"no machine of {_listed(missing)} is seen, so just these cannot be removed")
+    calls = holder.removal_calls(owner, [by_node[name] for name in names])
+    if not calls:
+        raise BadInput(f"{holder.name} takes no choice of nodes for {owner.kind.lower()} {owner.key}")
     return calls
 
 
@@ -308,12 +371,57 @@ def _use(node: Node, store: StoreReader) -> str:
     return f"{users[0].key}{more} came onto it"
 
 
+def _idle_lines(planning: Planning, pool: Pool, nodes: Sequence[IdleNode]) -> Iterator[str]:
+    """How long each has idled and who knows it, and what their going saves."""
+    now = planning.pools.at_seconds
+    for one in nodes[:_MOST_TOLD]:
+        yield f"{one.node.name}: {idle_words(one, now)}"
+    if len(nodes) > _MOST_TOLD:
+        yield f"and {len(nodes) - _MOST_TOLD} more"
+    gpus = sum(one.node.gpu_allocatable or 0 for one in nodes)
+    known = planning.pools.known()
+    each = node_hourly(pool, known.prices)
+    what = f"saves {counted(gpus, 'GPU-hour')} an hour"
+    if each is None:
+        yield f"{what}; money not known: the setting prices has no price for {pool.machine or 'its machines'}"
+    else:
+        yield f"{what}, {known.prices.money(each * len(nodes))} an hour"
+
+
+def idle_words(one: IdleNode, now_seconds: float) -> str:
+    """`8 GPUs, idle for 42m (seen empty by this cockpit)`."""
+    gpus = counted(one.node.gpu_allocatable or 0, "GPU")
+    if one.since_seconds is None:
+        return f"{gpus}, empty now; since when is not known"
+    return f"{gpus}, idle for {span_words(now_seconds - one.since_seconds)} ({one.vouched})"
+
+
+def span_words(seconds: float) -> str:
+    """`42m`, `3h05m`, `2d04h`."""
+    minutes = max(0, int(seconds)) // 60
+    if minutes < 60:
+        return f"{minutes}m"
+    hours, left = divmod(minutes, 60)
+    return f"{hours}h{left:02}m" if hours < 48 else f"{hours // 24}d{hours % 24:02}h"
+
+
+def _targets(calls: Sequence[Call]) -> str:
+    return _listed(list(dict.fromkeys(f"{one.method} {one.target}" for one in calls)))
+
+
+def _object_of(owner: PoolObject | None, pool: Pool) -> str:
+    """Its object as a person calls it."""
+    return f"pool {pool.name}" if owner is None else f"{owner.kind.lower()} {owner.key}"
+
+
 def _left(step: NodeStep) -> list[str]:
     """What is left alone, and why."""
     found = [f"{one.node.name} is kept: annotation {one.why_kept}" for one in step.kept[:4]]
     if step.unknown:
         names = _names([one.node for one in step.unknown])
-        found.append(f"since when is not known: {names}")
+        found.append(f"since when is not known, left out: {names}; --include-unknown takes them")
+    if step.waits:
+        found.append(f"{counted(step.waits, 'node')} idle for less than was asked")
     if step.beyond:
         found.append(f"{step.beyond} more idle: at most a tenth of the pool, or --most, goes at once")
     return found
@@ -336,8 +444,3 @@ def _names(nodes: Sequence[Node], most: int = 4) -> str:
 def _listed(names: Sequence[str], most: int = 4) -> str:
     shown = ", ".join(names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
-
-
-def with_shell(plan: Plan, shell: str) -> Plan:
-    """The same, with the command line that would do it."""
-    return msgspec.structs.replace(plan, shell=shell)

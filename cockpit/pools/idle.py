@@ -17,7 +17,7 @@ from cockpit.model.pool import Machine, Pool
 from cockpit.model.record import Kind, label
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
-from cockpit.pools.truth import is_use_known, nodes_of
+from cockpit.pools.truth import gpus_allocated, is_use_known, nodes_of
 
 IDLE_SECONDS: Final = 1_800.0
 """The window unless another is asked for, as the first autoscalers for GPU pools had it."""
@@ -29,19 +29,55 @@ _STAYS: Final = ("DaemonSet", "Node")
 
 
 class IdleNode(NamedTuple):
-    """A node that nobody uses. `since_seconds` None: nobody knows since when. `why_kept` is the annotation
-    that keeps it, "" where none does; `reclaimed_seconds` when a reclaim cordoned it, None where none did."""
+    """A node that nobody uses. `since_seconds` None: nobody knows since when; `vouched` says who knows it.
+
+    `why_kept` is the annotation that keeps it, "" where none does; `reclaimed_seconds` when a reclaim
+    cordoned it, None where none did.
+    """
 
     node: Node
     since_seconds: float | None
+    vouched: str = ""
     why_kept: str = ""
     reclaimed_seconds: float | None = None
 
-    def is_due(self, now_seconds: float, idle_for_seconds: float) -> bool:
+    def is_due(self, now_seconds: float, idle_for_seconds: float, *, includes_unknown: bool = False) -> bool:
         """Whether it has been idle for so long, as far as anybody knows."""
-        if idle_for_seconds <= 0:
+        if idle_for_seconds <= 0 or (includes_unknown and self.since_seconds is None):
             return True
         return self.since_seconds is not None and now_seconds - self.since_seconds >= idle_for_seconds
+
+
+class EmptyWatch:
+    """Since when a session has seen nodes empty, by looks of its own; a gap between them begins anew.
+
+    What comes and goes between two looks is not seen: a reclaim asks the server before anything goes.
+    """
+
+    def __init__(self, gap_seconds: float) -> None:
+        """`gap_seconds`: after so long without a look nothing is known any more."""
+        self._gap_seconds = gap_seconds
+        self._looked_seconds: float | None = None
+        self._seen: dict[str, tuple[str, float]] = {}  # name -> uid, since
+
+    def look(self, store: StoreReader, now_seconds: float) -> None:
+        """Note which GPU nodes are empty now."""
+        last, self._looked_seconds = self._looked_seconds, now_seconds
+        if last is None or now_seconds - last > self._gap_seconds or not is_use_known(store):
+            self._seen = {}
+        if not is_use_known(store):
+            return
+        before, self._seen = self._seen, {}
+        for one in nodes_of(store):
+            if not one.gpu_allocatable or gpus_allocated(store, one.name) or users_of(one.name, store):
+                continue
+            uid, since = before.get(one.name, ("", now_seconds))
+            self._seen[one.name] = (one.uid, since if uid == one.uid else now_seconds)
+
+    @property
+    def since(self) -> Mapping[str, float]:
+        """Epoch seconds by node name."""
+        return {name: at for name, (_, at) in self._seen.items()}
 
 
 def users_of(node: str, store: StoreReader) -> tuple[Pod, ...]:
@@ -64,10 +100,16 @@ def idle_nodes(
         return ()
     names = frozenset(pool.node_names)
     machines = {one.node: one for one in store.records(Kind.MACHINE).values() if one.node}
+    since = {
+        one.name: _since(one, store, machines.get(one.name), (watched_since or {}).get(one.name))
+        for one in nodes_of(store)
+        if one.name in names
+    }
     return tuple(
         IdleNode(
             node=one,
-            since_seconds=_since(one, store, machines.get(one.name), (watched_since or {}).get(one.name)),
+            since_seconds=since[one.name][0],
+            vouched=since[one.name][1],
             why_kept=next(iter(registry.kept_by(one)), ""),
             reclaimed_seconds=_seconds(label(one.annotations, RECLAIM_AT))
             if label(one.annotations, RECLAIM) == pool.key and one.unschedulable
@@ -75,21 +117,25 @@ def idle_nodes(
         )
         for one in nodes_of(store)
         if one.name in names
-        and one.has_gpus
+        and one.gpu_allocatable  # one whose GPUs are not offered yet is on its way, not idle
         and one.deleting_seconds is None
         and not users_of(one.name, store)
     )
 
 
-def _since(node: Node, store: StoreReader, machine: Machine | None, watched: float | None) -> float | None:
-    """The best bound that anybody vouches for, never before the last pod that is known to have ended."""
-    vouched: list[float] = [] if watched is None else [watched]
+def _since(
+    node: Node, store: StoreReader, machine: Machine | None, watched: float | None
+) -> tuple[float | None, str]:
+    """The best bound that anybody vouches for and who does, never before the last pod that is known to have
+    ended."""
+    vouched = [] if watched is None else [(watched, "seen empty by this cockpit")]
     said = registry.empty_since(node, machine)
-    vouched += [] if said is None else [said]
+    vouched += [] if said is None else [(said, "its owner says so")]
     if not vouched:
-        return None
-    ended = [one.finished_seconds for one in store.pods_on(node.name) if one.finished_seconds is not None]
-    return max([min(vouched), *ended])
+        return None, ""
+    ended = (one.finished_seconds for one in store.pods_on(node.name))
+    last = ((at, "its last pod ended then") for at in ended if at is not None)
+    return max([min(vouched), *last])
 
 
 def _seconds(text: str) -> float | None:

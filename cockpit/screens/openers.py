@@ -140,6 +140,26 @@ async def _limit(place: "Place", pools: "Sequence[Pool]") -> None:
     place.app.push_screen(LimitScreen(pool))
 
 
+async def _reclaim(place: "Place", pools: "Sequence[Pool]") -> None:
+    """Ask only where nodes are empty and nobody knows since when."""
+    from cockpit.actions.reclaim_nodes import ReclaimTerms, next_step
+    from cockpit.actions.verbs.pool import RECLAIM, ReclaimOptions
+    from cockpit.gangs.sentence import counted
+
+    pool, planning = pools[0], place.cockpit.planner()()
+    step, options = next_step(pool, planning.store, planning, ReclaimTerms()), ReclaimOptions()
+    if step.unknown and not (step.removes or step.comes_back or step.settling):
+        known, unknown = len(step.cordons) + step.beyond, counted(len(step.unknown), "node")
+        items = [ChoiceItem("known", "idle for 30 minutes or more", counted(known, "node"))] if known else []
+        told = f"also {unknown} of which nobody knows since when"
+        items.append(ChoiceItem("all", "every node that is empty now", told))
+        chosen = await place.app.push_screen_wait(ChoiceDialog(f"Reclaim of pool {pool.name}", items))
+        if chosen is None:
+            return
+        options = ReclaimOptions(include_unknown=chosen == "all")
+    act(place.app, RECLAIM, pools, options, say=place.say, then=place.acted)
+
+
 async def _stop_queue(place: "Place", queues: "Sequence[LocalQueue | ClusterQueue]") -> None:
     from cockpit.actions.queue import behind
 
@@ -249,6 +269,7 @@ OPENERS: Final[dict[str, Opener]] = {
     "prune": _prune,
     "scale": _scale,
     "limit": _limit,
+    "reclaim": _reclaim,
     "stop queue": _stop_queue,
     "drain": _drain,
     "keep": _keep,

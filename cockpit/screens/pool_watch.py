@@ -5,7 +5,7 @@ One for the app, beside `NowWatch`. Files are read and written in a thread; the 
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -14,6 +14,7 @@ from cockpit.clock import Clock
 from cockpit.model.remembered import Growth, PoolSample
 from cockpit.pools.demand import NO_DEMAND, MachineMemory, demand_by_pool
 from cockpit.pools.growth_log import GrowthLog
+from cockpit.pools.idle import EmptyWatch
 from cockpit.pools.index import pools_of
 from cockpit.pools.sightings import Sightings
 from cockpit.screens.app_protocol import Cluster
@@ -56,6 +57,7 @@ class PoolWatch:
         self._growths: tuple[Growth, ...] = ()
         self._unwritten_growths: list[Growth] = []
         self.growth_log = GrowthLog()
+        self.empty = EmptyWatch(gap_seconds=3 * LOOK_SECONDS)
         self._recalled: set[str] = set()
 
     def _follow(self) -> None:
@@ -78,6 +80,12 @@ class PoolWatch:
         self._follow()
         return self.growth_log.seen
 
+    @property
+    def empty_since(self) -> Mapping[str, float]:
+        """Since when this session has seen nodes empty, epoch seconds by name."""
+        self._follow()
+        return self.empty.since
+
     def samples(self, pool_key: str) -> tuple[PoolSample, ...]:
         """How that pool stood over the last hours, the oldest first."""
         self._follow()
@@ -92,6 +100,7 @@ class PoolWatch:
         cluster, now_seconds = self._app.cluster, self._app.clock.cluster_now()
         if not is_settled(cluster):
             return
+        self.empty.look(cluster.store, now_seconds)
         pools = pools_of(cluster.store)
         for ended in self.growth_log.look(pools, cluster.store, now_seconds):
             self._growths = (ended, *self._growths)

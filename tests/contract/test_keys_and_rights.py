@@ -31,7 +31,7 @@ from cockpit.model.gang import ClusterQueue, LocalQueue, Workload
 from cockpit.model.job import Job, JobState
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
-from cockpit.model.pool import PoolObject
+from cockpit.model.pool import Machine, PoolObject
 from cockpit.model.record import Condition, Kind, OwnerRef, Record
 from cockpit.model.right import Permission, Right, lacking
 from cockpit.pools.drain_mark import DrainMark
@@ -46,6 +46,9 @@ from tests.contract.server import Server
 
 SPACES = ("team-a", "team-b")
 NODES = ("k-node", "k-cordoned", "k-drained")
+POOL_LABEL = "cluster.x-k8s.io/deployment-name"
+IDLE = tuple(f"k-idle-{space}" for space in SPACES)
+"""A GPU node that nobody uses, one of each pool."""
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 PEOPLE = ("viewer", "engineer", "admin", "demo viewer", "demo engineer")
 GROUPS = {"demo viewer": "cockpit:viewers", "demo engineer": "cockpit:engineers"}
@@ -75,6 +78,7 @@ OPTIONS = {
     "pool.scale": verb_of("pool.scale").options("7"),
     "node.drain": DrainOptions(force=True, delete_emptydir_data=True),
     "pool.limit": verb_of("pool.limit").options("7"),
+    "pool.reclaim": verb_of("pool.reclaim").options("", "1", True),
 }
 STREAMS = {"job.exec": "exec", "job.tensorboard": "portforward"}
 ELSEWHERE = {"node.smoke-test", "job.submit", "job.record"}
@@ -192,11 +196,11 @@ def everything(admin: Api) -> tuple[dict[str, list[Any]], list[Record]]:
         jobs += of_one[0]
         pods += of_one[1]
         records += of_one[2]
-        spec = {"replicas": 3, "template": {"metadata": {"labels": {"pool": space}}}}
+        labels = {"pool": space, POOL_LABEL: f"k-pool-{space}"}
+        spec = {"replicas": 3, "template": {"metadata": {"labels": labels}}}
         machines = put(admin, KINDS["machines"], f"k-pool-{space}", space, spec)
         path = KINDS["machines"].path(space)
         more = {"api_version": machines["apiVersion"], "kind": machines["kind"], "resource_path": path}
-        label = "cluster.x-k8s.io/deployment-name"
         records.append(
             record(
                 PoolObject,
@@ -204,7 +208,7 @@ def everything(admin: Api) -> tuple[dict[str, list[Any]], list[Record]]:
                 **more,
                 replicas=3,
                 max_replicas=9,
-                template_labels=((label, f"k-pool-{space}"),),
+                template_labels=((POOL_LABEL, f"k-pool-{space}"),),
             )
         )
     records.append(record(ClusterQueue, put(admin, KINDS["clusterqueues"], "k-cluster", "", {})))
@@ -223,14 +227,36 @@ def everything(admin: Api) -> tuple[dict[str, list[Any]], list[Record]]:
     for space in SPACES:
         tree = admin.create(BUILT_IN["pods"].path(space), shapes.pod("k-there", node="k-node"))
         records.append(record(Pod, tree, node="k-node"))
+    for space, name in zip(SPACES, IDLE, strict=True):
+        records += idle_node(admin, name, f"k-pool-{space}", space)
     queues = [one for one in records if isinstance(one, LocalQueue | ClusterQueue)]
     things = {"job": jobs, "pod": pods, "node": nodes, "queue": queues}
     return things, records
 
 
+def idle_node(admin: Api, name: str, pool: str, space: str) -> list[Record]:
+    """The node of a pool, and its machine as the tables have it."""
+    amounts = {"nvidia.com/gpu": "8"}
+    tree = shapes.node(name)
+    tree["metadata"] = {**tree["metadata"], "labels": {POOL_LABEL: pool}}
+    tree["status"] = {"capacity": amounts, "allocatable": amounts}
+    node = admin.create("/api/v1/nodes", tree)
+    machine = Machine(
+        uid=f"m-{name}", name=f"m-{name}", namespace=space, api_version="cluster.x-k8s.io/v1beta1",
+        kind="Machine", resource_path=f"/apis/cluster.x-k8s.io/v1beta1/namespaces/{space}/machines",
+        node=name, pool_kind="MachineDeployment", pool_key=f"{space}/{pool}",
+    )  # fmt: skip
+    found = record(
+        Node, node, labels=((POOL_LABEL, pool),), pool=pool, pool_label=POOL_LABEL,
+        gpu_resource="nvidia.com/gpu", gpu_capacity=8, gpu_allocatable=8,
+        conditions=(Condition("Ready", "True"),),
+    )  # fmt: skip
+    return [found, machine]
+
+
 TABLES = {
     Pod: Kind.POD, Workload: Kind.WORKLOAD, LocalQueue: Kind.LOCAL_QUEUE, ClusterQueue: Kind.CLUSTER_QUEUE,
-    PoolObject: Kind.POOL, Node: Kind.NODE,
+    PoolObject: Kind.POOL, Node: Kind.NODE, Machine: Kind.MACHINE,
 }  # fmt: skip
 
 
@@ -245,7 +271,7 @@ def kinds(admin: Api) -> Iterator[None]:
             base = f"{RBAC}/namespaces/{space}" if space else RBAC
             admin.request("POST", f"{base}/{tree['kind'].lower()}s", tree)
     yield
-    for name in NODES:
+    for name in (*NODES, *IDLE):
         admin.request("DELETE", f"/api/v1/nodes/{name}")
     for resource in KINDS.values():
         admin.request(

@@ -18,6 +18,7 @@ from tests.tui.deck import ScriptedApp, settle
 from tests.tui.estate import Estate
 from tests.tui.fleet_estate import FleetEstate
 from tests.tui.gang_estate import GangEstate
+from tests.tui.idle_app import IdleApp, IdleEstate
 from tests.tui.offering import OfferingApp
 from tests.tui.pools_estate import FailingEstate, PoolsApp, PoolsEstate
 from tests.tui.shared_estate import SharedEstate
@@ -177,6 +178,8 @@ SCENES = (
     Scene("scale", ("5", "S", "ctrl+u", "1", "6"), write=True),
     Scene("scale-plan", GROW, MIDDLE, estate=WhyEstate, app=GrowingApp, write=True, until="accept it"),
     Scene("scale-plan-80x24", GROW, SMALL, estate=WhyEstate, app=GrowingApp, write=True, until="accept it"),
+    Scene("reclaim", ("5", "R"), (160, 45), estate=IdleEstate, app=IdleApp, write=True, until="accept it"),
+    Scene("reclaim-80x24", ("5", "R"), SMALL, estate=IdleEstate, app=IdleApp, write=True, until="accept it"),
     Scene("limit", ("5", "M", "ctrl+u", "2", "0"), write=True),
 )
 

@@ -26,9 +26,11 @@ from cockpit.model.gang import LocalQueue
 from cockpit.model.job import Job, JobObject, JobState, ReplicaSpec
 from cockpit.model.node import Node
 from cockpit.model.plan import Call
+from cockpit.model.pool import Machine
 from cockpit.model.record import Condition, Kind
 from cockpit.pools import drain_mark
 from cockpit.pools.drain_mark import DrainMark
+from cockpit.pools.idle import RECLAIM_AT
 from cockpit.screens.table_place import TablePlace
 from tests.tui import looking
 from tests.tui.deck import ScriptedApp, settle
@@ -45,9 +47,10 @@ NO_PLAN = {
     "node.smoke-test": "its form makes the plan of its command (tests/tui/test_smoke_key.py)",
     "job.record": "it has no key",
 }
-DATED = ("drain", "keep")
+DATED = ("drain", "keep", "reclaim")
 """Verbs that note on the node when it was."""
-OWN_NOTES = (drain_mark.ID, drain_mark.AT, OURS_BY)
+OWN_NOTES = (drain_mark.ID, drain_mark.AT, OURS_BY, RECLAIM_AT)
+IDLE_NODE = "gpu-l40s-03"
 Press = Callable[["Keys"], Awaitable[None]]
 
 
@@ -68,7 +71,13 @@ def more() -> tuple[Batch, ...]:
     )  # fmt: skip
     notes = tuple(sorted(DrainMark(id="5f1e", has_cordoned=True).annotations().items()))
     node = Node(uid="u-node", name="gpu-drained", resource_version="8", annotations=notes, unschedulable=True)
+    machine = Machine(
+        uid="u-machine", name="m-l40s-03", namespace="fleet", resource_version="9", kind="Machine",
+        api_version="cluster.x-k8s.io/v1beta1", node=IDLE_NODE, pool_kind="MachineDeployment",
+        resource_path="/apis/cluster.x-k8s.io/v1beta1/namespaces/fleet/machines", pool_key="fleet/l40s",
+    )  # fmt: skip
     return (
+        Batch(kind=Kind.MACHINE, changed=(machine,)),
         Batch(kind=Kind.MPIJOB, changed=(off, over)),
         Batch(kind=Kind.LOCAL_QUEUE, changed=(halted,)),
         Batch(kind=Kind.NODE, changed=(node,)),
@@ -183,6 +192,11 @@ async def limit(keys: Keys) -> None:
     await keys.press("ctrl+u", "2", "0", "ctrl+s")
 
 
+async def reclaim(keys: Keys) -> None:
+    await keys.press("down", "down", "R")
+    await keys.choose("empty now")
+
+
 async def stop_queue(keys: Keys) -> None:
     await keys.press("P")
     await keys.choose("stop LocalQueue")
@@ -234,6 +248,7 @@ CASES: tuple[tuple[str, str, Press], ...] = (
     ("job.prune", "jobs", prune),
     ("pool.scale", "pools", scale),
     ("pool.limit", "pools", limit),
+    ("pool.reclaim", "pools", reclaim),
     ("queue.stop", "queues", stop_queue),
     ("queue.resume", "queues", resume_queue),
     ("node.cordon", "nodes", cordon),

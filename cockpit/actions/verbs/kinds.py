@@ -193,7 +193,7 @@ KINDS: dict[str, TargetKind] = {
         TargetKind(
             word="pool",
             about="resize pools of nodes",
-            watched=lambda: ("nodes", "pools", "pods"),
+            watched=lambda: ("nodes", "pools", "pods", "machines"),
             naming="see cockpit get pools",
             shell_name=lambda pool: str(pool.name),
             now=_pool_now,

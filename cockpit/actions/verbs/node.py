@@ -51,12 +51,16 @@ def _plan(
     from cockpit.kube.resource import NODES
     from cockpit.model.plan import Call, Plan
     from cockpit.pools import drain_mark
+    from cockpit.pools.idle import RECLAIM, RECLAIM_AT
 
     guard: dict[str, Any] = {"uid": node.uid, "resourceVersion": node.resource_version}
     if not unschedulable and any(key.startswith(drain_mark.PREFIX) for key, _ in node.annotations):
         from cockpit.actions.drain.stop import WITHOUT_MARK
 
         guard["annotations"] = WITHOUT_MARK
+    if not unschedulable and any(key == RECLAIM for key, _ in node.annotations):
+        # a mark that stays would have the node removed once somebody else cordons it
+        guard["annotations"] = {**guard.get("annotations", {}), RECLAIM: None, RECLAIM_AT: None}
     call = Call(
         method="PATCH",
         path=NODES.path(name=node.name),
@@ -66,6 +70,13 @@ def _plan(
         kubectl=(verb,),
     )
     return Plan(verb=verb, title="", calls=(call,), lines=tuple(lines), warnings=tuple(warnings))
+
+
+def back_line(names: Sequence[str], context: str) -> str:
+    """The command that puts these nodes back into scheduling."""
+    from cockpit.actions.shell import words_line
+
+    return words_line(("cockpit", UNCORDON.kind, UNCORDON.name, *names), context)
 
 
 async def as_now(planning: "Planning", node: "Node") -> "Node":

@@ -1,12 +1,13 @@
 """The size of a pool of nodes, and its maximum."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cockpit.actions.verbs.verb import Flag, Verb, Words
 
 if TYPE_CHECKING:
     from cockpit.actions.planning import Planning
+    from cockpit.actions.reclaim_nodes import ReclaimTerms
     from cockpit.model.plan import Plan
     from cockpit.model.pool import Pool
     from cockpit.model.right import Right
@@ -59,6 +60,62 @@ class LimitOptions:
             read_replicas(self.maximum)
         except BadInput as error:
             raise BadInput(f"--max: {error.sentence}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class ReclaimOptions:
+    """Which idle nodes go, as it was typed: `idle_for` "" for half an hour, `most` "" for a tenth of the
+    pool."""
+
+    idle_for: str = ""
+    most: str = ""
+    include_unknown: bool = False
+
+    def __post_init__(self) -> None:
+        self.terms()
+
+    def terms(self) -> "ReclaimTerms":
+        """The same as values. Raises BadInput."""
+        from cockpit.actions.reclaim_nodes import ReclaimTerms
+        from cockpit.actions.scale import read_replicas
+        from cockpit.errors import BadInput
+        from cockpit.model.duration import parse_duration
+        from cockpit.pools.idle import IDLE_SECONDS
+
+        try:
+            seconds = parse_duration(self.idle_for) if self.idle_for else IDLE_SECONDS
+        except ValueError as error:
+            raise BadInput(f"--idle-for: {error}") from None
+        try:
+            most = read_replicas(self.most) if self.most else None
+        except BadInput as error:
+            raise BadInput(f"--most: {error.sentence}") from None
+        if most is not None and most < 1:
+            raise BadInput(f"--most: {most} is too few; write 1 or more")
+        return ReclaimTerms(seconds, most, self.include_unknown)
+
+
+async def plan_to_reclaim(planning: "Planning", pool: "Pool", options: ReclaimOptions) -> "Plan":
+    """The next step by which idle nodes of the pool go."""
+    import msgspec
+
+    from cockpit.actions.conduct import option_words
+    from cockpit.actions.reclaim_nodes import plan_nodes
+    from cockpit.actions.shell import words_line
+
+    plan = await plan_nodes(planning, pool, options.terms())
+    if plan.is_destructive or not planning.watched_since:
+        return plan
+    # a command has seen nothing before: what this session knows is unknown to it
+    more = option_words(RECLAIM, replace(options, include_unknown=True))
+    shell = words_line(("cockpit", "pool", "reclaim", pool.name, *more), planning.context)
+    return msgspec.structs.replace(plan, shell=shell)
+
+
+def _needs_to_reclaim(planning: "Planning", pool: "Pool") -> "tuple[Right, ...]":
+    from cockpit.actions.reclaim_nodes import needs_of
+
+    return needs_of(planning.store, pool)
 
 
 async def plan_to_limit(planning: "Planning", pool: "Pool", options: LimitOptions) -> "Plan":
@@ -122,4 +179,33 @@ LIMIT = Verb(
     plan=plan_to_limit,
     needs=_needs_to_limit,
     takes_many=False,
+)
+RECLAIM = Verb(
+    name="reclaim",
+    kind="pool",
+    key="R",
+    opener="reclaim",
+    command="pool_reclaim:run",
+    words=Words(
+        "reclaim",
+        "reclaimed",
+        "cordon idle nodes of a pool, then remove those that stay empty",
+        "Give back idle nodes of the pool: cordon, look again, remove",
+    ),
+    options=ReclaimOptions,
+    flags=(
+        Flag("--idle-for", "idle_for", "idle for so long (default: 30m)", "TIME"),
+        Flag("--most", "most", "so many nodes at once (default: a tenth of the pool)", "COUNT"),
+        Flag(
+            "--include-unknown",
+            "include_unknown",
+            "also nodes that are empty now and nobody knows since when",
+            is_switch=True,
+        ),
+    ),
+    beside=(Flag("--list", "list", "list the idle nodes and change nothing", is_switch=True),),
+    plan=plan_to_reclaim,
+    needs=_needs_to_reclaim,
+    takes_many=False,
+    is_repeatable=False,
 )

@@ -21,6 +21,7 @@ VERBS: tuple[Verb, ...] = (
     job.RECORD,
     pool.SCALE,
     pool.LIMIT,
+    pool.RECLAIM,
     queue.STOP,
     queue.RESUME,
     node.CORDON,

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from cockpit.actions.kill import plan_take_away
-from cockpit.actions.planning import Planning
+from cockpit.actions.planning import Planning, PoolTerms
 from cockpit.actions.submit import plan_submit
 from cockpit.actions.verbs import job_shape
 from cockpit.actions.verbs.job_shape import (
@@ -33,7 +33,7 @@ from cockpit.model.gang import ClusterQueue, LocalQueue, PodGroup, Workload
 from cockpit.model.job import Job, JobState
 from cockpit.model.node import Node
 from cockpit.model.plan import Plan
-from cockpit.model.pool import PoolObject
+from cockpit.model.pool import Machine, PoolObject
 from cockpit.model.record import Condition, Kind, OwnerRef, Record
 from cockpit.model.right import Right
 from cockpit.pools.index import pools_of
@@ -74,6 +74,7 @@ OPTIONS: dict[str, Sequence[Any]] = {
     "job.prune": (verb_of("job.prune").options("1h"),),
     "pool.scale": (verb_of("pool.scale").options("7"),),
     "pool.limit": (verb_of("pool.limit").options("7"),),
+    "pool.reclaim": (verb_of("pool.reclaim").options("", "2", True),),
     "queue.stop": (verb_of("queue.stop").options(), verb_of("queue.stop").options(True)),
 }
 WITHOUT_PLAN = {"job.submit", "node.smoke-test", "job.exec", "job.tensorboard"}
@@ -185,6 +186,38 @@ DRAINED = Node(
     uid="n7", name="gpu-7", resource_version="6", unschedulable=True,
     annotations=(("gpu-cockpit/drain-cordoned", "true"), ("gpu-cockpit/drain-id", "5f1e")),
 )  # fmt: skip
+RECLAIMED = (("gpu-cockpit/reclaim", "MachineDeployment/fleet/idle"), ("gpu-cockpit/reclaim-at", "1"))
+
+
+def idle_node(name: str, pool: str, notes: tuple[tuple[str, str], ...] = ()) -> Node:
+    """One that nobody uses; with notes one that a reclaim has cordoned."""
+    label = "cluster.x-k8s.io/deployment-name"
+    return Node(
+        uid=f"n-{name}", name=name, resource_version="6", labels=((label, pool),), pool=pool,
+        pool_label=label, gpu_resource="nvidia.com/gpu", gpu_capacity=8, gpu_allocatable=8, annotations=notes,
+        unschedulable=bool(notes), conditions=(Condition("Ready", "True"),),
+    )  # fmt: skip
+
+
+IDLE_POOLS = (
+    msgspec.structs.replace(
+        POOL, uid="md-i", name="idle", template_labels=(("cluster.x-k8s.io/deployment-name", "idle"),)
+    ),
+    msgspec.structs.replace(
+        POOL, uid="md-f", name="fresh", template_labels=(("cluster.x-k8s.io/deployment-name", "fresh"),)
+    ),
+)
+"""One is at its second step, one at its first."""
+IDLE = (idle_node("idle-0", "idle", RECLAIMED), idle_node("fresh-0", "fresh"))
+MACHINES = tuple(
+    Machine(
+        uid=f"m-{one.name}", name=f"m-{one.name}", namespace="fleet", resource_version="5", kind="Machine",
+        api_version="cluster.x-k8s.io/v1beta1", node=one.name, pool_kind="MachineDeployment",
+        resource_path="/apis/cluster.x-k8s.io/v1beta1/namespaces/fleet/machines",
+        pool_key=f"fleet/{one.pool}",
+    )
+    for one in IDLE
+)  # fmt: skip
 ON_NODES = tuple(
     msgspec.structs.replace(pod(f"api-{at}"), node=f"gpu-{at}", owner_kind="ReplicaSet") for at in range(2)
 )
@@ -200,8 +233,9 @@ def others() -> Planning:
     store = store_of(
         localqueues=[QUEUES[0], stopped[0]],
         clusterqueues=[QUEUES[1], stopped[1]],
-        pools=(POOL,),
-        nodes=(*NODES, ALONE, DRAINED),
+        pools=(POOL, *IDLE_POOLS),
+        nodes=(*NODES, ALONE, DRAINED, *IDLE),
+        machines=MACHINES,
         pods=ON_NODES,
     )
     owner = {"kind": "ReplicaSet", "name": "api", "controller": True}
@@ -217,8 +251,40 @@ def others() -> Planning:
         }
         for one in ON_NODES
     ]
-    session: Any = Line(objects={"/api/v1/pods": {"items": items}})
-    return Planning(store, session, lookup, "prod")
+    trees = {f"/api/v1/nodes/{one.name}": tree_of(one) for one in IDLE}
+    for one in IDLE_POOLS:
+        metadata = {
+            "name": one.name, "namespace": one.namespace, "uid": one.uid, "resourceVersion": "9",
+            "annotations": {},
+        }  # fmt: skip
+        template = {"metadata": {"labels": dict(one.template_labels)}}
+        spec = {"replicas": one.replicas, "template": template}
+        tree = {"apiVersion": one.api_version, "kind": one.kind, "metadata": metadata, "spec": spec}
+        trees[f"{one.resource_path}/{one.name}"] = tree
+    session: Any = Line(objects={"/api/v1/pods": {"items": items}, **trees})
+    return Planning(store, session, lookup, "prod", pools=PoolTerms(at_seconds=1_800_000_000.0))
+
+
+def tree_of(node: Node) -> dict[str, Any]:
+    """The node as the server has it."""
+    amounts = {"nvidia.com/gpu": "8"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {
+            "name": node.name,
+            "uid": node.uid,
+            "resourceVersion": node.resource_version,
+            "labels": dict(node.labels),
+            "annotations": dict(node.annotations),
+        },
+        "spec": {"unschedulable": node.unschedulable},
+        "status": {
+            "capacity": amounts,
+            "allocatable": amounts,
+            "conditions": [{"type": "Ready", "status": "True"}],
+        },
+    }
 
 
 def cases(verb: Verb) -> list[tuple[Planning, Any]]:
@@ -294,7 +360,7 @@ def test_many_kinds_and_engines_can_be_planned() -> None:
         "jobs.batch", "mpijobs.kubeflow.org", "pods", "jobsets.jobset.x-k8s.io", "rayjobs.ray.io",
         "workloads.kueue.x-k8s.io", "commands.bus.volcano.sh", "podgroups.scheduling.x-k8s.io",
         "localqueues.kueue.x-k8s.io", "clusterqueues.kueue.x-k8s.io",
-        "machinedeployments.cluster.x-k8s.io/scale",
+        "machinedeployments.cluster.x-k8s.io/scale", "machines.cluster.x-k8s.io",
     }  # fmt: skip
 
 

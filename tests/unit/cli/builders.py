@@ -21,7 +21,7 @@ from cockpit.model.trust import Trust
 ALL_KINDS = (
     Kind.NODE, Kind.POD, Kind.EVENT, Kind.JOB, Kind.MPIJOB, JOBS_OF_VOLCANO, Kind.WORKLOAD, Kind.LOCAL_QUEUE,
     Kind.CLUSTER_QUEUE, Kind.POOL, Kind.NAMESPACE, Kind.GPU, Kind.POD_GROUP, Kind.DEVICE_SLICE,
-    Kind.DEVICE_CLAIM,
+    Kind.DEVICE_CLAIM, Kind.MACHINE,
 )  # fmt: skip
 
 

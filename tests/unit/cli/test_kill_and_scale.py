@@ -2,12 +2,13 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from cockpit.model.record import Kind
 from tests.unit.cli.builders import Cluster, run
 from tests.unit.cli.test_commands import Capture, gang
-from tests.unit.pools.builders import deployment, node
+from tests.unit.pools.builders import deployment, machine, node, pod
 
 # ---- job kill
 
@@ -190,3 +191,78 @@ def test_a_time_to_wait_that_is_none_is_a_sentence(cluster: Cluster, capsys: Cap
     code, _out, err = run(capsys, *words)
     assert code == 2
     assert "--deadline: 'soon' is not a valid duration: write 90s, 12h or 1d12h" in err
+
+
+# ---- pool reclaim
+
+
+def _idle(cluster: Cluster, **more: Any) -> None:
+    """Two nodes with their machines, one in use."""
+    _pool(cluster, **more)
+    own = {"pool_kind": "MachineDeployment", "pool_key": "capi/h100"}
+    cluster.add(Kind.MACHINE, *(msgspec.structs.replace(machine(one), **own) for one in ("n1", "n2")))
+    cluster.add(Kind.POD, pod("busy", "n1"))
+
+
+def test_an_idle_node_is_cordoned_and_the_busy_one_is_left_alone(cluster: Cluster, capsys: Capture) -> None:
+    _idle(cluster)
+    code, out, err = run(capsys, "pool", "reclaim", "h100", "--include-unknown", "--write", "--yes")
+    assert (code, err) == (0, "")
+    assert out.startswith("Cordoned 1 idle node of pool h100; reclaim again to remove them")
+    (call,) = cluster.sent
+    assert (call.path, call.body["spec"]) == ("/api/v1/nodes/n2", {"unschedulable": True})
+    assert call.body["metadata"]["annotations"]["gpu-cockpit/reclaim"] == "MachineDeployment/capi/h100"
+
+
+def test_the_plan_names_the_nodes_the_saving_and_the_way_back(cluster: Cluster, capsys: Capture) -> None:
+    _idle(cluster)
+    code, out, _err = run(capsys, "pool", "reclaim", "h100", "--include-unknown", "--dry-run")
+    assert (code, cluster.sent) == (0, [])
+    for part in (
+        "cordon 1 idle node (8 GPUs): n2",
+        "n2: 8 GPUs, empty now; since when is not known",
+        "saves 8 GPU-hours an hour; money not known: the setting prices has no price for p5.48xlarge",
+        "it goes by PATCH machine capi/m-n2, PATCH machinedeployment capi/h100",
+        "undo: cockpit node uncordon n2 --context prod --write",
+    ):
+        assert part in out, part
+
+
+def test_a_node_of_which_nobody_knows_since_when_it_is_idle_stays(cluster: Cluster, capsys: Capture) -> None:
+    _idle(cluster)
+    code, out, _err = run(capsys, "pool", "reclaim", "h100", "--write", "--yes")
+    assert (code, cluster.sent) == (0, [])
+    assert "pool h100 has no node to reclaim (since when is not known, left out: n2" in out
+    assert "--include-unknown takes them" in out
+
+
+def test_idle_nodes_are_listed_without_the_right_to_write(cluster: Cluster, capsys: Capture) -> None:
+    _idle(cluster)
+    code, out, err = run(capsys, "pool", "reclaim", "h100", "--list")
+    assert (code, err) == (0, "")
+    assert out.splitlines() == [
+        "n2: 8 GPUs, empty now; since when is not known",
+        "pool h100 has 1 idle node of 2",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (("--idle-for", "soon"), "--idle-for: 'soon' is not a valid duration: write 90s, 12h or 1d12h"),
+        (("--most", "0"), "--most: 0 is too few; write 1 or more"),
+        (("--most", "all"), "--most: 'all' is not a whole number of nodes"),
+    ],
+)
+def test_reclaim_refusals(words: tuple[str, ...], part: str, cluster: Cluster, capsys: Capture) -> None:
+    _idle(cluster)
+    code, _out, err = run(capsys, "pool", "reclaim", "h100", *words, "--write", "--yes")
+    assert (code, cluster.sent) == (2, [])
+    assert part in err
+
+
+def test_a_pool_that_nobody_removes_nodes_of_says_so(cluster: Cluster, capsys: Capture) -> None:
+    cluster.add(Kind.NODE, node("n1", pool="h100"), node("n2", pool="h100"))
+    code, _out, err = run(capsys, "pool", "reclaim", "h100", "--include-unknown", "--write", "--yes")
+    assert (code, cluster.sent) == (2, [])
+    assert "pool h100: known only from the label example.com/pool: no object in this cluster" in err
