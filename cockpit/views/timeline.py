@@ -28,6 +28,7 @@ from cockpit.views.run_lens import Lens
 DEEPEST = 8
 MOST_NAMED = 3
 NOT_YET, NOT_SEEN = "not yet", "not seen"
+ADMITTED, AGAIN = "admitted", "admitted again"
 
 
 class Step(NamedTuple):
@@ -65,7 +66,9 @@ def steps(
     if workload is not None:
         admitted = condition(workload.conditions, "Admitted")
         is_in = admitted is not None and admitted.status == "True"
-        found.append(Step("admitted", admitted.changed_seconds if admitted and is_in else None, NOT_YET))
+        was_in = is_in and condition(workload.conditions, "Evicted") is not None  # kept as False from then on
+        at_seconds = admitted.changed_seconds if admitted and is_in else None
+        found.append(Step(AGAIN if was_in else ADMITTED, at_seconds, NOT_YET))
     told = {pod.uid: _by_reason(store.events_of(pod.uid)) for pod in members}
     bound = [_bound(pod, told[pod.uid], times.get(pod.uid)) for pod in members]
     known = [at for at in bound if at is not None]
@@ -183,14 +186,23 @@ def eta_words(found: Eta, now_seconds: float) -> str:
 
 
 def way_to_first_step(found: Sequence[Step], run: Run) -> StartTime | None:
-    """The parts of the way, from its stations; None before the first step, or where nobody saw it."""
+    """The parts of the way, from its stations; None before the first step, or where nobody saw it.
+
+    Once a job was admitted again, or its pods made anew, its stations are those of a later run: of the first
+    one only the whole time is known, and of a step of the later one it is not said at all.
+    """
     at = {one.name: one.at_seconds for one in found}
-    begun = at.get("submitted")
+    begun, again = at.get("submitted"), at.get(AGAIN)
     if begun is None or run.first is None or not run.first.is_first or run.first.at_seconds is None:
         return None
+    if again is not None and again <= run.first.at_seconds:
+        return None
+    bound = at.get("first bound")
+    if again is not None or (bound is not None and bound > run.first.at_seconds):
+        return start_of(begun, {PARTS[-1]: run.first.at_seconds})
     started = [at.get("containers"), *(at[name] for name in LEADERS if name in at)]
     ends = (
-        at.get("admitted"),
+        at.get(ADMITTED),
         at.get("all bound", at.get("first bound")),
         at.get("image"),
         max((one for one in started if one is not None), default=None),
@@ -198,6 +210,15 @@ def way_to_first_step(found: Sequence[Step], run: Run) -> StartTime | None:
         run.first.at_seconds,
     )
     return start_of(begun, dict(zip(PARTS, ends, strict=True)))
+
+
+def _since_again(found: Sequence[Step], run: Run) -> str:
+    """`12s after it was admitted again`: of the run that there is now; "" for any other."""
+    again = next((one.at_seconds for one in found if one.name == AGAIN), None)
+    first = run.first.at_seconds if run.first is not None and run.first.is_first else None
+    if again is None or first is None or first < again:
+        return ""
+    return f"{fmt.span(first - again)} after it was {AGAIN}"
 
 
 def efficiency_words(run: RunRecord, known: Iterable[RunRecord]) -> str:
@@ -291,6 +312,8 @@ def facts(
         if start is not None:
             is_late = start.seconds > GOAL_SECONDS
             pairs.append(Pair("first step", start_words(start, run.past_starts), "warn" if is_late else ""))
+        elif later := _since_again(found, run):
+            pairs.append(Pair("first step", later))
         pairs.append(Pair("timeline", words(found)))
     if owners := chain(job, members, store):
         pairs.append(Pair("owned by", owners, "dim"))

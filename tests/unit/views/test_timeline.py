@@ -107,6 +107,40 @@ def test_what_has_not_come_yet_says_so() -> None:
     )
 
 
+def again(admitted: float, bound: float) -> tuple[Workload, Store]:
+    """A job that was suspended and came back: its workload, and what events tell of its new pods."""
+    conditions = (Condition("Admitted", "True", changed_seconds=T0 + admitted), Condition("Evicted", "False"))
+    workload = msgspec.structs.replace(WORKLOAD, conditions=conditions)
+    store = store_with(*every("Scheduled", bound, bound, bound))
+    store.apply(Batch(kind=Kind.WORKLOAD, changed=(workload,)))
+    return workload, store
+
+
+def first_of(store: Store, first_after: float) -> Pair:
+    run = Run(first=FirstStep(T0 + first_after, Progress(step=1)))
+    return next(one for one in facts(JOB, MEMBERS, store, run) if one.name == "first step")
+
+
+def test_the_first_step_of_a_resumed_job_is_that_of_its_first_run() -> None:
+    workload, store = again(3_600, 3_605)
+    found = steps(JOB, workload, MEMBERS, store, Run(first=FirstStep(T0 + 50, Progress(step=1))))
+    assert words(found).startswith("first step +50s → admitted again +1h00m00s → first bound +1h00m05s")
+    assert first_of(store, 50).value == "50s (goal 60s): first step 50s"
+
+
+def test_the_first_step_after_a_job_came_back_counts_from_then() -> None:
+    _, store = again(3_600, 3_605)
+    assert first_of(store, 3_631) == Pair("first step", "31s after it was admitted again")
+
+
+def test_without_a_queue_the_parts_of_later_pods_are_none_of_the_first_run() -> None:
+    store = store_with(*every("Scheduled", 600, 601, 602))
+    job = msgspec.structs.replace(JOB, workload_uid="")
+    run = Run(first=FirstStep(T0 + 50, Progress(step=1)))
+    told = {one.name: one.value for one in facts(job, MEMBERS, store, run)}
+    assert told["first step"] == "50s (goal 60s): first step 50s"
+
+
 def test_the_status_of_a_pod_tells_what_events_do_not() -> None:
     times = {
         one.uid: PodTimes(bound_seconds=T0 + 4 + n, started_seconds=T0 + 20 + n)
