@@ -12,7 +12,7 @@ from cockpit.actions.submit import plan_submit
 from cockpit.errors import BadInput
 from cockpit.gangs.suspend_field import ended_as
 from cockpit.jobs.again import as_written, grown, next_name
-from cockpit.jobs.clone_template import clone_template
+from cockpit.jobs.clone_template import clone_template, shared_checkpoints
 from cockpit.jobs.pod_templates import pod_templates
 from cockpit.jobs.template import Template
 from cockpit.model.job import Job, JobState
@@ -34,7 +34,8 @@ def template_of(
 
     `templates` are those that may have made the job: its command is what the one that fits means by it.
     """
-    return clone_template(as_written(tree, workload), next_name(job.name, taken), templates)
+    form = clone_template(as_written(tree, workload), next_name(job.name, taken), templates)
+    return msgspec.structs.replace(form, lint=shared_checkpoints(form, job.name))
 
 
 def plan_clone(

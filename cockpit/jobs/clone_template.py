@@ -4,6 +4,7 @@ Only a leaf that can be given back exactly becomes a parameter; all else stays i
 """
 
 import copy
+import re
 import shlex
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
@@ -13,6 +14,7 @@ import msgspec
 from cockpit.errors import BadInput
 from cockpit.gangs import registry
 from cockpit.jobs.command_words import LaunchWords, launch_words, member_containers
+from cockpit.jobs.lint_rules import LintRule
 from cockpit.jobs.parameters import Parameter, read
 from cockpit.jobs.pod_templates import amounts, containers, mapping, pod_templates
 from cockpit.jobs.template import Template
@@ -23,6 +25,8 @@ _ORDER: Final = (
     *("name", "namespace", "queue", "priority", "workers", "gpus"),
     *("image", "command", "args", "memory"),
 )
+_CHECKPOINTS: Final = re.compile(r"--(?:checkpoint|ckpt|save|output)[\w-]*[ =](/[\w./-]+)")
+"""The flags by which trainers are told where checkpoints go, with a folder behind them."""
 
 
 def clone_template(manifest: Mapping[str, Any], name: str, templates: Iterable[Template] = ()) -> Template:
@@ -51,6 +55,20 @@ def clone_template(manifest: Mapping[str, Any], name: str, templates: Iterable[T
         parameters=tuple(made.parameters),
         manifest=tree,
         source="clone",
+    )
+
+
+def shared_checkpoints(form: Template, original: str) -> tuple[LintRule, ...]:
+    """What warns while the command of the clone still writes where that of `original` does."""
+    return tuple(
+        LintRule(
+            warn=f"{found[1]} holds the checkpoints of {original}: name another folder, or the clone resumes "
+            "from them",
+            matches=((one.name, re.escape(found[0]) + r"(?![\w./-])"),),
+        )
+        for one in form.parameters
+        if one.type in ("command", "text")
+        for found in _CHECKPOINTS.finditer(one.default or "")
     )
 
 

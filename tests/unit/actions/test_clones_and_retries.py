@@ -101,6 +101,26 @@ def test_clone_is_one_post_under_the_next_name() -> None:
     assert plan.shell == ("cockpit job clone job/team-a/fit --set memory=20Gi --context prod --write")
 
 
+@pytest.mark.parametrize("template", ["mpijob", "mpijob-elastic", "job", "jobset"])
+def test_a_clone_that_keeps_the_folder_of_checkpoints_says_so(template: str) -> None:
+    said = "/ckpt/llm holds the checkpoints of llm: name another folder, or the clone resumes from them"
+    train = "/app/train.py --checkpoint-every 50 --checkpoints"
+    values = {"name": "llm", "image": "r.example/hvd:1", "command": f"{train} /ckpt/llm --steps 90"}
+    form = template_of(
+        job("llm"), as_written(render(TEMPLATES[template], values)), None, (), TEMPLATES.values()
+    )
+    assert said in plan_clone(job("llm"), form, {}).warnings
+    for own in (f"{train} /ckpt/llm-r2 --steps 90", f"{train}=/other/llm", "/app/train.py"):
+        plan = plan_clone(job("llm"), form, {"command": own})
+        assert not [one for one in plan.warnings if "the checkpoints of" in one]
+
+
+def test_a_clone_without_checkpoints_has_nothing_to_say_of_them() -> None:
+    values = {"name": "llm", "image": "r.example/hvd:1", "command": "/app/train.py --output log.txt"}
+    form = template_of(job("llm"), as_written(render(TEMPLATES["job"], values)), None, (), TEMPLATES.values())
+    assert form.lint == ()
+
+
 def test_a_retry_after_oom_proposes_half_as_much_again() -> None:
     dead = Pod(
         uid="uid-p",
