@@ -101,6 +101,11 @@ ROWS = (
         of_kubelet(r'exec: "(?P<command>[^"]+)": permission denied', "command {command} may not be executed"),
         of_kubelet(r"exec format error", "its program is not made for the node's architecture"),
         of_kubelet(
+            r"\bport (?P<port>[0-9]+) of this machine is in use by "
+            r"(?P<holder>pod [^ ,]+|process [0-9]+ \([^)]*\)|a process of another user)",
+            "port {port} is in use by {holder}",
+        ),
+        of_kubelet(
             r"^(?:CreateContainerError|RunContainerError|StartError|ContainerCannotRun)(?:: (?P<why>.*))?",
             "the container cannot start: {why}",
         ),

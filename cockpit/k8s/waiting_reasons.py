@@ -29,6 +29,8 @@ class WaitingReason(NamedTuple):
 
 
 CRASHING = "CrashLoopBackOff"
+START_FAILED = frozenset(("StartError", "ContainerCannotRun"))
+"""Reasons of a container that ended before its program began; the message tells why."""
 
 _PULL = WaitingReason(
     "cannot pull its image", Severity.STUCK, "Check the image's name and tag, and the pull secret.", True

@@ -60,6 +60,7 @@ class Pod(Record, frozen=True, gc=False, kw_only=True):
     waiting_reason: str = ""  # first waiting container, e.g. ImagePullBackOff
     waiting_message: str = ""
     terminated_reason: str = ""  # e.g. OOMKilled, Error
+    terminated_message: str = ""  # only of a container that could not be started; a program's own words else
     exit_code: int | None = None
     pod_ip: str = ""
     host_network: bool = False

@@ -233,7 +233,7 @@ def _worker_failed(walk: Walk, failed: list[Pod]) -> CauseFound:
     cause."""
     pod = _first_failed(failed)
     found = starting.ended(pod, walk.last_lines.get(pod.uid, ""))
-    if found.cause in ("D11", "D12", "D15", "B26"):
+    if found.cause in ("D4", "D11", "D12", "D15", "B26"):
         return msgspec.structs.replace(_member(walk, pod, failed), also=(*found.also, "E4"))
     more = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
     ends = end_words(pod)

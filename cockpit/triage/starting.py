@@ -7,7 +7,7 @@ import msgspec
 from cockpit.catalogue import TextPlace, understand
 from cockpit.jobs.members import end_words
 from cockpit.k8s.gpu_resources import resource_word
-from cockpit.k8s.waiting_reasons import CRASHING, Severity, waiting_reason
+from cockpit.k8s.waiting_reasons import CRASHING, START_FAILED, Severity, waiting_reason
 from cockpit.model.event import Event
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
@@ -137,7 +137,10 @@ def ended(pod: Pod, line: str) -> CauseFound:
     if pod.disruption_reason == "PreemptionByScheduler":
         return preempted(pod)
     said = of_pod(pod, "state.terminated", end_words(pod), pod.finished_seconds)
-    if pod.terminated_reason in ("StartError", "ContainerCannotRun"):
+    if pod.terminated_message:
+        text = f"{pod.terminated_reason}: {pod.terminated_message}"
+        return _understood(pod, text, of_pod(pod, "state.terminated", text, pod.finished_seconds))
+    if pod.terminated_reason in START_FAILED:
         return draft(
             "D4", "the container cannot start: {why}", names={"why": end_words(pod)}, evidence=(said,)
         )

@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from cockpit.clean import SENTENCE, WORDS, clean
+from cockpit.k8s.waiting_reasons import START_FAILED
 from cockpit.kube.decode import shapes
 from cockpit.kube.decode.amounts import full_charge
 from cockpit.kube.decode.reading import Reading
@@ -64,7 +65,7 @@ def pod_record(pod: Any, reading: Reading) -> Pod:
     is_ready, scheduled, scheduled_reason, scheduled_message, disruption = _conditions(status)
     phase = words[status.phase]
     ready, total, restarts = _counts(spec, status)
-    waiting_reason, waiting_message, ended_reason, exit_code, finished = _states(status, reading)
+    waiting_reason, waiting_message, ended, exit_code, finished = _states(status, reading)
     return Pod(
         uid=clean(meta.uid),
         name=clean(meta.name),
@@ -106,12 +107,12 @@ def pod_record(pod: Any, reading: Reading) -> Pod:
         status_message=clean(status.message, SENTENCE),
         waiting_reason=waiting_reason,
         waiting_message=waiting_message,
-        terminated_reason=ended_reason,
+        terminated_reason=ended[0],
         exit_code=exit_code,
         pod_ip=clean(status.pod_ip),
         host_network=spec.host_network,
         traits=pod_traits(pairs, meta, spec, named, reading),
-        **_of_the_few(meta, status, disruption, reading),
+        **_of_the_few(meta, status, disruption, ended[1], reading),
     )
 
 
@@ -156,14 +157,18 @@ def _owner(meta: Any) -> tuple[str, str, str, str]:
     return "", "", "", ""
 
 
-def _of_the_few(meta: Any, status: Any, disruption: Any, reading: Reading) -> dict[str, Any]:
-    """Fields that few pods have: of those being deleted, preempted, or about to preempt."""
+def _of_the_few(
+    meta: Any, status: Any, disruption: Any, ended_message: str, reading: Reading
+) -> dict[str, Any]:
+    """Fields that few pods have: of those being deleted, preempted, about to preempt, or never begun."""
     found: dict[str, Any] = {}
     if status.nominated_node_name:
         found["nominated_node"] = WORDS[status.nominated_node_name]
     if disruption is not None:
         found["disruption_reason"] = WORDS[disruption.reason]
         found["disruption_message"] = WORDS[disruption.message]
+    if ended_message:
+        found["terminated_message"] = ended_message
     if finalizers := _finalizers(meta, reading):
         found["finalizers"] = finalizers
     return found
@@ -269,8 +274,9 @@ def _counts(spec: Any, status: Any) -> tuple[int, int, int]:
     return ready, total + len(sidecars), restarts
 
 
-def _states(status: Any, reading: Reading) -> tuple[str, str, str, int | None, float | None]:
-    """Waiting reason and message, reason and exit code of what ended, and when the last container ended.
+def _states(status: Any, reading: Reading) -> tuple[str, str, tuple[str, str], int | None, float | None]:
+    """Waiting reason and message; reason and message (of a failed start) of what ended, its exit code; when
+    the last container ended.
 
     The first waiting container that says more than "still starting" speaks; of ended containers the first
     that failed, else the first; a container that waits to be restarted is judged by its last state.
@@ -296,10 +302,12 @@ def _states(status: Any, reading: Reading) -> tuple[str, str, str, int | None, f
                 finished = when
             if ended is None or (ended.exit_code == 0 and over.exit_code != 0):
                 ended = over
-    reason = message = ended_reason = ""
+    reason = message = ended_reason = ended_message = ""
     code: int | None = None
     if waiting is not None:
         reason, message = WORDS[waiting.reason], clean(waiting.message)
     if ended is not None:
         ended_reason, code = WORDS[ended.reason], ended.exit_code
-    return reason, message, ended_reason, code, finished
+        if ended_reason in START_FAILED:
+            ended_message = clean(ended.message)
+    return reason, message, (ended_reason, ended_message), code, finished

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from cockpit.clean import clean
 from cockpit.k8s.gpu_resources import is_gpu_resource
 from cockpit.kube.decode import decoders
 from cockpit.model.pod import Pod
@@ -212,6 +213,13 @@ def over(code: int, reason: str, at: str = CREATED) -> dict[str, Any]:
 def test_how_it_ended(statuses: list[dict[str, Any]], reason: str, code: int | None) -> None:
     made = status_of(phase="Failed", containerStatuses=statuses)
     assert (made.terminated_reason, made.exit_code) == (reason, code)
+
+
+def test_only_a_start_that_failed_has_a_message() -> None:
+    said = {"exitCode": 128, "message": "port 29500\x1b[2J is taken"}
+    for reason, message in (("StartError", clean("port 29500\x1b[2J is taken")), ("Error", "")):
+        statuses = [{"state": {"terminated": said | {"reason": reason}}}]
+        assert status_of(phase="Failed", containerStatuses=statuses).terminated_message == message
 
 
 def test_when_it_ended() -> None:

@@ -222,6 +222,39 @@ def test_a_refusal_that_was_overcome_is_history() -> None:
     assert verdict(one).cause != "A1"
 
 
+TAKEN = "failed to create containerd task: port 29500 of this machine is in use by "
+NOT_THERE = 'failed to create containerd task: exec: "torchrunn": executable file not found in $PATH: unknown'
+
+
+@pytest.mark.parametrize(
+    ("message", "sentence"),
+    [
+        (
+            f"{TAKEN}pod vision/resnet50-imagenet-worker-0, process 417231 (python3)",
+            "port 29500 is in use by pod vision/resnet50-imagenet-worker-0",
+        ),
+        (f"{TAKEN}process 417231 (python3)", "port 29500 is in use by process 417231 (python3)"),
+        (f"{TAKEN}a process of another user", "port 29500 is in use by a process of another user"),
+        (NOT_THERE, "command torchrunn is not in the image"),
+        ("no space left", "the container cannot start: no space left"),
+        ("", "the container cannot start: StartError (exit 128)"),
+    ],
+)
+@pytest.mark.parametrize("pods", [1, 2])
+def test_a_container_that_never_began_tells_why(message: str, sentence: str, pods: int) -> None:
+    one = stage()
+    where, spec = one.pool(2), pod_spec(gpus=8)
+    made = one.job(JOB, spec, pods=pods)
+    end = {"exitCode": 128, "reason": "StartError", "message": message}
+    failed = {"containerStatuses": [one.container({"terminated": end})]}
+    one.job_pod(made, spec, on=where.nodes[0], phase="Failed", status=failed)
+    for _ in range(1, pods):
+        one.job_pod(made, spec, on=where.nodes[1])
+    found = verdict(one)
+    assert found.cause == "D4"
+    assert found.sentence.endswith(sentence) and len(found.sentence) <= 100, found.sentence
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_the_launcher_is_named_once_in_what_its_log_says(seed: int) -> None:
     case = played(SCRIPTS["E1-launcher-too-early"], seed, has_second=False, ground=None)

@@ -92,12 +92,18 @@ def holder_of(port: int, address: str) -> PortHolder | None:
         return None
     for pid in _processes():
         try:
-            links = [os.readlink(f"/proc/{pid}/fd/{name}") for name in os.listdir(f"/proc/{pid}/fd")]
-            if any(link.startswith("socket:[") and link[8:-1] in inodes for link in links):
+            if any(link.startswith("socket:[") and link[8:-1] in inodes for link in _open_files(pid)):
                 return PortHolder(pid, Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip())
         except OSError:  # another user's, or gone
             continue
     return PortHolder(0, "")
+
+
+def _open_files(pid: int) -> Iterator[str]:
+    """What a process has open; a file that is closed meanwhile is passed over. Raises OSError."""
+    for name in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):
+            yield os.readlink(f"/proc/{pid}/fd/{name}")
 
 
 def _listening(port: int, address: str) -> Iterator[str]:
