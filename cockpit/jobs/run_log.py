@@ -19,7 +19,10 @@ _WORDS: Final = re.compile(
     r"|timed out|no space left|permission denied|cannot allocate)\b"
 )
 _OF_RANK: Final = re.compile(r"\[(?:\d{1,6},)?\d{1,6}\]<stderr>: ?")
-_OF_OTHERS: Final = re.compile(r"Horovod has been shut down|HorovodInternalError|ProcessGroup.* aborted")
+_OF_OTHERS: Final = re.compile(
+    r"Horovod has been shut down|HorovodInternalError|ProcessGroup.* aborted"
+    r"|<stderr>: ?(?:\S+: line [0-9]+: +[0-9]+ )?Terminated\b"  # what a shell says of a rank ended by SIGTERM
+)
 _TRACE: Final = re.compile(r"<stderr>:\s|Traceback|During handling of")
 _IDLE: Final = re.compile(r"[\W_]*$")
 """Lines of rulers and blanks: mpirun frames its messages in dashes."""

@@ -307,6 +307,11 @@ def test_the_last_words_are_those_of_the_rank_that_failed_not_of_its_launcher() 
     assert last_error([memory, *trace, *launcher]) == memory
     assert last_error([*trace, *launcher]) == shut
     assert last_error(launcher) == launcher[1]
+    for shell in (
+        "[1]<stderr>:Terminated",
+        "[1]<stderr>:/app/run.sh: line 3: 4711 Terminated python train.py",
+    ):
+        assert last_error([folder, shell, *launcher]) == folder
 
 
 def test_a_line_of_a_megabyte_is_not_walked_through() -> None:
