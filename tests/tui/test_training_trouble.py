@@ -1,5 +1,7 @@
 """What ends a training: the page of its job says which it was, the job has failed, no process is left."""
 
+import os
+import signal
 import socket
 from pathlib import Path
 
@@ -7,7 +9,7 @@ import pytest
 
 from cockpit.kube.resource import JOBS, MPIJOBS
 from tests.tui.on_the_bed import Headless, headless_app
-from tests.unit.sim.training.trainer import TEAM, Trainer, training, until
+from tests.unit.sim.training.trainer import TEAM, Trainer, is_sshd, training, until
 
 pytestmark = pytest.mark.waits
 SECONDS = 240.0
@@ -52,7 +54,7 @@ async def test_the_page_says_what_ended_a_training(tmp_path: Path) -> None:
                 await screen.press("2", "slash", *"name:taken", "enter")
                 await screen.until_text(f"{TEAM}/taken", seconds=SECONDS)
                 await screen.press("enter")
-                await screen.until_text(f"port {port} of this machine is in use", seconds=SECONDS)
+                await screen.until_text(f"port {port} is in use by process ", seconds=SECONDS)
 
 
 async def _wants_port(trainer: Trainer, port: int) -> None:
@@ -66,3 +68,24 @@ async def _wants_port(trainer: Trainer, port: int) -> None:
     pod = {"spec": {"restartPolicy": "Never", "containers": [main]}}
     tree = {"metadata": {"name": "taken"}, "spec": {"backoffLimit": 0, "template": pod}}
     await trainer.port.create(JOBS, tree, TEAM)
+
+
+async def test_the_page_names_the_worker_that_died(tmp_path: Path) -> None:
+    async with training(tmp_path) as trainer:
+        await trainer.delete(MPIJOBS, "cifar")
+        await until("room for others", lambda: not trainer.pods())
+        await trainer.submit("mpijob", name="once", retries="0", launcher="command", command=RUN)
+        ranks = [f"[{rank}]<stdout>:progress step=10 " for rank in (0, 1)]
+        await until("both ranks train", lambda: all(map(trainer.says, ranks)))
+        app = headless_app(tmp_path / "kubeconfig")
+        async with app.run_test(size=(160, 45)) as pilot:
+            screen = Headless(app, pilot)
+            await screen.press("2", "slash", *"name:once", "enter")
+            await screen.until_text(f"{TEAM}/once", seconds=SECONDS)
+            await screen.press("enter")
+            await screen.until_text("Members by rank", "● running", seconds=SECONDS)
+            os.kill(next(filter(is_sshd, trainer.processes("sshd"))), signal.SIGKILL)
+            await trainer.failed("once")
+            (dead,) = (name for name in trainer.pods("once-worker") if trainer.phase(name) == "Failed")
+            await screen.until_text("× failed", f"137: {dead.removeprefix('once-')}", seconds=SECONDS)
+            await until("no process is left", lambda: not trainer.processes())
