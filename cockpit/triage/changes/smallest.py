@@ -177,8 +177,8 @@ def _of_quota(desk: Desk) -> Iterator[ChangeOffer]:
 
 
 def _in_order(first: Change, second: Change, is_made_anew: bool) -> Change:
-    """A job is made anew before a queue lets it in: Kueue, which unsuspends it meanwhile, may take the new
-    one for the old one's end (seen of 0.19)."""
+    """A job is made anew before a queue lets it in: an engine that unsuspends it meanwhile may take the new
+    one for the old one's end."""
     swaps = is_made_anew and first.kind in _QUEUE_KINDS
     return _together(second, first) if swaps else _together(first, second)
 
