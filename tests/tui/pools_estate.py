@@ -121,6 +121,7 @@ class PoolsEstate(Estate):
         if number == 3:
             stage = MachineStage.LAUNCHING if self.fails else MachineStage.LAUNCHED
         has_launched = number < 3 or not self.fails
+        refused = (Condition("Launched", "Unknown", "LaunchFailed", STOCKOUT, NOW - 40),)
         self.add(
             Kind.MACHINE,
             Machine(
@@ -136,12 +137,12 @@ class PoolsEstate(Estate):
                 provider_id=f"aws:///eu-1a/i-0{number}" if has_launched else "",
                 instance_type=MACHINE,
                 zone="eu-1a",
-                stage=MachineStage.FAILED if self.fails and number == 3 else stage,
+                stage=stage,
                 launching_seconds=None if has_launched else asked + 3,
                 launched_seconds=asked + 130 + 40 * (number == 3) if has_launched else None,
                 joined_seconds=asked + 185 if number < 3 else None,
                 initialized_seconds=asked + 700 if number < 2 else None,
-                failure=STOCKOUT if self.fails and number == 3 else "",
+                conditions=refused if self.fails and number == 3 else (),
             ),
         )
 

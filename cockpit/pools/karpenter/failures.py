@@ -44,8 +44,11 @@ def of_claims(claims: Iterable[Machine], now_seconds: float) -> Iterator[PoolFai
         elif claim.launched_seconds is None:
             since = claim.created_seconds
             if since is not None and now_seconds - since > LAUNCH_SECONDS and claim.joined_seconds is None:
-                means = classed("LaunchTimeout", "")
-                yield _failure(claim, means, "", launched.message if launched is not None else "", since)
+                reason, said = ("", "") if launched is None else (launched.reason, launched.message)
+                means = classed(reason, said)
+                if means.kind is FailureClass.OTHER:  # the condition does not say why
+                    means = classed("LaunchTimeout", "")
+                yield _failure(claim, means, "", said, since)
         elif claim.joined_seconds is None and now_seconds - claim.launched_seconds > REGISTER_SECONDS:
             said = registered.message if registered is not None else ""
             yield _failure(claim, _JOIN, "", said, claim.launched_seconds)

@@ -48,6 +48,7 @@ def told(machine: Machine | None, now: float, pool: PoolObject | None = None) ->
             "STOCKOUT",
         ),
         (claim("h100-abc12", stage=MachineStage.LAUNCHING), 301, "TIMEOUT"),
+        (_unlaunched("Unknown", "insufficient capacity, with fleet error(s)"), 301, "STOCKOUT"),
         (claim("h100-abc12", **LAUNCHED), 901, "JOIN"),  # type: ignore[arg-type]
     ],
 )
