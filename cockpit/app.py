@@ -431,6 +431,7 @@ class CockpitApp(SteadyApp):
                     cluster_seconds,
                     outside=attachment.outside,
                     known=self.known_of_pools,
+                    made_seconds=self.clock.cluster_now(),
                 ),
                 self.pool_watch.empty_since,
             )
@@ -458,14 +459,7 @@ class CockpitApp(SteadyApp):
             attachment.outside.ask_named(hold.pool)  # what is not watched is read while it is followed
             return attachment.store
 
-        follower = Follower(
-            hold,
-            looked_at,
-            session,
-            audit=self.audit,
-            clock=self.clock,
-            sleep=asyncio.sleep,
-        )
+        follower = Follower(hold, looked_at, session, audit=self.audit, clock=self.clock, sleep=asyncio.sleep)
         told = await bad_end(await follower.to_the_end(), hold, session, attachment.store)
         if told:
             self.notify(told, severity="error", markup=False, timeout=30)

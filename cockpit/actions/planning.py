@@ -34,14 +34,20 @@ class OutsidePools(Protocol):
 @dataclass(frozen=True, slots=True)
 class PoolTerms:
     """What plans about pools need besides: where Leases are, who takes them (user@host, "" for whoever sits
-    here), the cluster's time when the person asked, who reads pools outside the cluster, what machines cost
-    and how long they took."""
+    here), the cluster's time when the person asked (the same for what is shown and for what is sent) and when
+    this plan is made, who reads pools outside the cluster, what machines cost and how long they took."""
 
     lease_namespace: str = "default"
     at_seconds: float = 0.0
     holder: str = ""
     outside: OutsidePools | None = None
     known: Callable[[], PoolExperience] = PoolExperience
+    made_seconds: float | None = None  # None: as it was asked
+
+    @property
+    def lease_seconds(self) -> float:
+        """What a Lease is dated with and judged by: a preview may be read for longer than it lasts."""
+        return self.at_seconds if self.made_seconds is None else self.made_seconds
 
 
 class Make(Protocol):

@@ -52,7 +52,7 @@ async def take(session: Session, pool: Pool, terms: PoolTerms, *, now: int | Non
 
     Raises BadInput where another cockpit has it, NoConnection.
     """
-    name, namespace, at_seconds = lease_name(pool), terms.lease_namespace, terms.at_seconds
+    name, namespace, at_seconds = lease_name(pool), terms.lease_namespace, terms.lease_seconds
     who = terms.holder or local_user() or session.user or "somebody"
     hold = Hold(
         pool=pool.name,

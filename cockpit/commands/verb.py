@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -119,7 +120,7 @@ async def planner(live: Live, clock: Clock) -> FreshPlanning:
             folders,
             session.server_version,
             at_seconds,
-            pools,
+            replace(pools, made_seconds=clock.cluster_now()),
         )
 
     return fresh

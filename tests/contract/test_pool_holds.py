@@ -105,6 +105,17 @@ async def scaled(ground: Ground, session: ApiSession, who: str, to: int, at_seco
     return plan
 
 
+async def test_a_hold_is_dated_when_its_plan_is_made_however_long_the_preview_was_read(
+    ground: Ground, session: ApiSession
+) -> None:
+    made = NOW + LEASE_SECONDS + 100
+    terms = PoolTerms(ground.space, NOW, "ann@a", made_seconds=made)
+    planning = Planning(ground.store(), session, lambda *_: None, "prod", pools=terms)
+    plan = await scale_as_now(planning, "h100", 3)
+    assert (await carry_out(plan, session, Lines(), ManualClock(made))).is_done
+    assert ground.lease.is_in_force(made + LEASE_SECONDS - 1)
+
+
 async def test_a_change_takes_the_pool_and_another_cockpit_is_told_who_has_it(
     ground: Ground, session: ApiSession
 ) -> None:

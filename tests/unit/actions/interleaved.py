@@ -262,7 +262,7 @@ class Cockpit:
         is_reclaim = self.rng.random() < self.reclaims
 
         async def make(*, reads: bool = False) -> Plan:
-            terms = PoolTerms("default", clock.now(), self.user)
+            terms = PoolTerms("default", asked_seconds, self.user, made_seconds=clock.now())
             planning = Planning(
                 self.store, self, _no_lookup, self.context, reads=reads, pools=terms, at_seconds=asked_seconds
             )
