@@ -444,6 +444,7 @@ class CockpitApp(SteadyApp):
         return PoolExperience(self.prices, self.pool_watch.growths)
 
     def follow_change(self, hold: "Hold") -> None:
+        self.pool_watch.note_asked(hold.pool)
         work: WorkType[None] = partial(self._follow_change, hold)
         self.run_worker(work, name=f"hold {hold.pool}", group=f"hold {hold.pool}", exclusive=True)
 

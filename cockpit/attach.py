@@ -22,6 +22,7 @@ from cockpit.model.trust import Trust
 from cockpit.model.watched import Watched
 from cockpit.pools import registry as pool_owners
 from cockpit.pools.kept_events import kept_events
+from cockpit.pools.sightings import Sightings
 from cockpit.steady import Note, Sleep, Tell, Work, kept_up
 from cockpit.store.store import Store
 from cockpit.store.trends import Trends
@@ -120,6 +121,7 @@ class Attachment:
         self._sleep = sleep
         self.faults: dict[str, str] = {}  # task -> the sentence about its last unexpected error
         self.trends = Trends()
+        self.sightings = Sightings()
         self._source: TelemetrySource | None = None  # whom telemetry asks now
         self._look = EVERYTHING
         self._looked = asyncio.Event()
@@ -244,6 +246,8 @@ class Attachment:
     def sink(self, batch: Batch) -> None:
         """Where every room that fetches delivers."""
         self.store.apply(batch)
+        if batch.kind == Kind.NODE:
+            self.sightings.note(batch.changed, self.clock.cluster_now())
         if batch.kind == Kind.EVENT and (kept := kept_events(batch, self.store)) is not None:
             self.store.apply(kept)
         has_listed = batch.status is not None and not self._listed.is_set() and self.is_settled(BIG_LISTS)

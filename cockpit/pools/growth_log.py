@@ -2,9 +2,7 @@
 
 from collections.abc import Iterable
 
-from cockpit.model.node import Node
 from cockpit.model.pool import Pool
-from cockpit.model.record import Kind
 from cockpit.model.remembered import Growth
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools.ladder import Ladder, Rung, growth
@@ -15,20 +13,19 @@ class GrowthLog:
     """Looks at all pools now and then. A growth that was over when it was first seen counts where its objects
     date when it began; one that came while we looked began, at the latest, when it was first seen."""
 
-    def __init__(self) -> None:
-        self.seen = Sightings()
+    def __init__(self, seen: Sightings) -> None:
+        """`seen` tells when GPUs were there; whoever hears of nodes notes it."""
+        self._seen = seen
         self._begun: dict[str, float] = {}
         self._told: dict[str, float] = {}
 
     def look(self, pools: Iterable[Pool], store: StoreReader, now_seconds: float) -> tuple[Growth, ...]:
         """Growths that are over since the last look."""
-        nodes = store.records(Kind.NODE).values()
-        self.seen.note((one for one in nodes if isinstance(one, Node)), now_seconds)
         found = (self._ended(one, store, now_seconds) for one in pools)
         return tuple(one for one in found if one is not None)
 
     def _ended(self, pool: Pool, store: StoreReader, now_seconds: float) -> Growth | None:
-        ladder = growth(pool, store, now_seconds, seen=self.seen)
+        ladder = growth(pool, store, now_seconds, seen=self._seen)
         if ladder is None:
             self._begun.pop(pool.key, None)
             return None

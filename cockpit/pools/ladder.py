@@ -34,6 +34,8 @@ RECENT_SECONDS = 1_800.0
 """So long a growth that is over is still told."""
 TOGETHER_SECONDS = 60.0
 """Machines of one growth are made within so long of each other."""
+ANSWER_SECONDS = 5.0
+"""A machine may be made so long before the answer to our call is here: servers date by whole seconds."""
 GPUS_LIMIT_SECONDS = 2_700.0
 """A driver usually takes up to twelve minutes and a restart of the node: three quarters of an hour are too
 many."""
@@ -115,24 +117,6 @@ class MachineLadder(msgspec.Struct, frozen=True, kw_only=True):
         return next((one.is_reached for one in self.stamps if one.step is step), True)
 
 
-class Resize(msgspec.Struct, frozen=True, kw_only=True):
-    """A change of size that was asked for from here. `nodes` are the names of the nodes, and `machines` the
-    uids of the machines, that were there then."""
-
-    pool_key: str
-    owner_uid: str
-    from_nodes: int
-    to_nodes: int
-    asked_seconds: float  # epoch
-    nodes: frozenset[str] = frozenset()
-    machines: frozenset[str] = frozenset()
-
-    @property
-    def grows(self) -> bool:
-        """True when nodes are to come."""
-        return self.to_nodes > self.from_nodes
-
-
 class Ladder(msgspec.Struct, frozen=True, kw_only=True):
     """A growth. `wanted` machines are to come; those of `machines` have an object or a node. `hang` is of the
     one that is furthest behind. `asked_seconds` None: somebody else asked, and nobody dated it."""
@@ -140,7 +124,6 @@ class Ladder(msgspec.Struct, frozen=True, kw_only=True):
     pool_key: str
     wanted: int
     asked_seconds: float | None
-    is_ours: bool
     machines: tuple[MachineLadder, ...]
     stamps: tuple[Stamp, ...]
     hang: Hang | None = None
@@ -170,48 +153,31 @@ def never(earlier: Rung, later: Rung) -> None:
     """Nothing is known of what is usual."""
 
 
-def begin(pool: Pool, to_nodes: int, now_seconds: float, store: StoreReader) -> Resize:
-    """The change as it stands right before the call is sent."""
-    found = pool_object(store, pool)
-    machines = _machines(found, _nodes(pool, store), store)
-    return Resize(
-        pool_key=pool.key,
-        owner_uid=pool.owner_uid,
-        from_nodes=pool.nodes_now if pool.target is None else pool.target,
-        to_nodes=to_nodes,
-        asked_seconds=now_seconds,
-        nodes=frozenset(pool.node_names),
-        machines=frozenset(one.uid for one in machines),
-    )
-
-
 def growth(
     pool: Pool,
     store: StoreReader,
     now_seconds: float,
     *,
-    change: Resize | None = None,
     asked_seconds: float | None = None,
     usually: Usually = never,
     seen: Sightings = NO_SIGHTINGS,
 ) -> Ladder | None:
     """The growth under way, or one that was over within the last half hour; None: neither.
 
-    `change` is our own; without one `asked_seconds` may tell when somebody else asked.
+    `asked_seconds` tells when a size was asked for last: it dates the growth that came of it, and no other.
     """
-    if change is not None and not change.grows:
-        return None
     found = pool_object(store, pool)
     nodes = _nodes(pool, store)
     pairs = _pairs(_machines(found, nodes, store), nodes)
-    if change is not None:
-        members = sorted((one for one in pairs if _is_new(one, change)), key=_born)
-        wanted = max(change.to_nodes - change.from_nodes, len(members))
-        asked_seconds = change.asked_seconds
+    staying = [one for one in pairs if not _is_leaving(one, store)]
+    unseen = max(0, (pool.target or 0) - len(staying))
+    members = _latest(staying, store, now_seconds)
+    own = _since(asked_seconds, staying, members, now_seconds)
+    if own or (unseen and _is_recent(asked_seconds, now_seconds)):
+        members = own
     else:
-        members = _latest(pairs, store, now_seconds)
-        unseen = (pool.target or 0) - sum(not _is_leaving(one, store) for one in pairs)
-        wanted = len(members) + max(0, unseen)
+        asked_seconds = None
+    wanted = len(members) + unseen
     if not wanted:
         return None
     steps = _steps(nodes)
@@ -225,7 +191,6 @@ def growth(
         pool_key=pool.key,
         wanted=wanted,
         asked_seconds=asked_seconds,
-        is_ours=change is not None,
         machines=machines,
         stamps=stamps,
         hang=hang,
@@ -233,45 +198,21 @@ def growth(
 
 
 class ShrinkLadder(msgspec.Struct, frozen=True, kw_only=True):
-    """Nodes of a pool that go: `wanted` are to, `leaving` are on their way, `gone` have left (only known of a
-    change that was asked for from here)."""
+    """Nodes of a pool that go: `wanted` are to, `leaving` are on their way."""
 
     pool_key: str
     wanted: int
-    asked_seconds: float | None
-    is_ours: bool
     leaving: tuple[tuple[str, float | None], ...]  # node, since when its deletion was asked for
-    gone: int = 0
-
-    @property
-    def is_over(self) -> bool:
-        """Whether all have left."""
-        return self.gone >= self.wanted
 
 
-def shrink(pool: Pool, store: StoreReader, *, change: Resize | None = None) -> ShrinkLadder | None:
+def shrink(pool: Pool, store: StoreReader) -> ShrinkLadder | None:
     """The shrink under way, None where none is."""
-    if change is not None and change.grows:
-        return None
     nodes = _nodes(pool, store)
     pairs = _pairs(_machines(pool_object(store, pool), nodes, store), nodes)
     leaving = tuple((_name(one), _deleting(one)) for one in pairs if _is_leaving(one, store))
-    if change is not None:
-        gone = len(change.nodes.difference(pool.node_names))
-        wanted, asked = change.from_nodes - change.to_nodes, change.asked_seconds
-    else:
-        over = len(pairs) - pool.target if pool.target is not None else 0
-        wanted, asked, gone = max(len(leaving), over), None, 0
-    if wanted <= 0:
-        return None
-    return ShrinkLadder(
-        pool_key=pool.key,
-        wanted=wanted,
-        asked_seconds=asked,
-        is_ours=change is not None,
-        leaving=leaving,
-        gone=min(gone, wanted),
-    )
+    over = len(pairs) - pool.target if pool.target is not None else 0
+    wanted = max(len(leaving), over)
+    return ShrinkLadder(pool_key=pool.key, wanted=wanted, leaving=leaving) if wanted > 0 else None
 
 
 # ---- which machines
@@ -297,13 +238,6 @@ def _pairs(machines: Iterable[Machine], nodes: Sequence[Node]) -> list[_Pair]:
         (one, by_name.pop(one.node or by_id.get(one.provider_id, ""), None)) for one in machines
     ]
     return [*pairs, *((None, one) for one in by_name.values())]
-
-
-def _is_new(pair: _Pair, change: Resize) -> bool:
-    machine, node = pair
-    return (machine is None or machine.uid not in change.machines) and (
-        node is None or node.name not in change.nodes
-    )
 
 
 def _born(pair: _Pair) -> float:
@@ -351,10 +285,24 @@ def _last_began(births: Sequence[float]) -> float:
     return began
 
 
-def _latest(pairs: Sequence[_Pair], store: StoreReader, now_seconds: float) -> list[_Pair]:
+def _is_recent(asked_seconds: float | None, now_seconds: float) -> bool:
+    return asked_seconds is not None and now_seconds - asked_seconds < RECENT_SECONDS
+
+
+def _since(
+    asked_seconds: float | None, staying: Sequence[_Pair], latest: Sequence[_Pair], now_seconds: float
+) -> list[_Pair]:
+    """Those that were made since somebody asked; none where others began a growth after that one."""
+    if asked_seconds is None or not _is_recent(asked_seconds, now_seconds):
+        return []
+    own = sorted((one for one in staying if _born(one) >= asked_seconds - ANSWER_SECONDS), key=_born)
+    is_other = own and latest and _born(latest[0]) - _born(own[0]) > TOGETHER_SECONDS
+    return [] if is_other else own
+
+
+def _latest(staying: Sequence[_Pair], store: StoreReader, now_seconds: float) -> list[_Pair]:
     """Those that are on their way and all that began with the first of them; with none on the way those that
     began last, while that is recent."""
-    staying = [one for one in pairs if not _is_leaving(one, store)]
     coming = [one for one in staying if _is_coming(one, store, now_seconds)]
     since = max(
         min(map(_born, coming)) if coming else _last_began(sorted(map(_born, staying))),

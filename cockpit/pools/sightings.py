@@ -15,7 +15,7 @@ class Sightings:
         self._without: dict[str, None] = {}
 
     def note(self, nodes: Iterable[Node], now_seconds: float) -> None:
-        """Look at the nodes as they are now."""
+        """Nodes as they are now, whenever something was heard of them."""
         for node in nodes:
             if node.uid in self._seen:
                 continue

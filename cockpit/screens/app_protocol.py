@@ -63,6 +63,10 @@ class Cluster(HeaderSource, Protocol):
         """What logs of training runs told, of the jobs that were looked at lately."""
 
     @property
+    def sightings(self) -> Sightings:
+        """When nodes were first seen with their GPUs."""
+
+    @property
     def outside(self) -> "OutsideReads":
         """Pools outside the cluster, read on demand."""
 
@@ -205,9 +209,8 @@ class PoolMemory(Protocol):
     def growths(self) -> tuple[Growth, ...]:
         """Growths that are over, the newest first."""
 
-    @property
-    def sightings(self) -> Sightings:
-        """When nodes were first seen with their GPUs."""
+    def asked(self, pool_key: str, /) -> float | None:
+        """When this session asked for another size last, epoch seconds; None: it did not."""
 
     def samples(self, pool_key: str, /) -> tuple[PoolSample, ...]:
         """How that pool stood over the last hours, the oldest first."""

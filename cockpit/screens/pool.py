@@ -109,7 +109,8 @@ class PoolScreen(NodesScreen):
             learnt = self._learnt._replace(
                 prices=self.cockpit.prices,
                 growths=self.cockpit.pool_watch.growths,
-                seen=self.cockpit.pool_watch.sightings,
+                seen=cluster.sightings,
+                asked_seconds=self.cockpit.pool_watch.asked(pool.key),
                 samples=self.cockpit.pool_watch.samples(pool.key),
             )
             page = page_of(pool, cluster.store, cluster.jobs, now_seconds, learnt)

@@ -6,17 +6,18 @@ One for the app, beside `NowWatch`. Files are read and written in a thread; the 
 import asyncio
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
 from cockpit.apart import apart
 from cockpit.clock import Clock
+from cockpit.errors import BadInput
 from cockpit.model.remembered import Growth, PoolSample
 from cockpit.pools.demand import NO_DEMAND, MachineMemory, demand_by_pool
 from cockpit.pools.growth_log import GrowthLog
 from cockpit.pools.idle import EmptyWatch
-from cockpit.pools.index import pools_of
-from cockpit.pools.sightings import Sightings
+from cockpit.pools.index import pool_named, pools_of
 from cockpit.screens.app_protocol import Cluster
 from cockpit.screens.now_watch import is_settled
 from cockpit.views.pool_curves import SHOWN_SECONDS
@@ -56,7 +57,8 @@ class PoolWatch:
         self._unwritten: list[PoolSample] = []
         self._growths: tuple[Growth, ...] = ()
         self._unwritten_growths: list[Growth] = []
-        self.growth_log = GrowthLog()
+        self.growth_log = GrowthLog(self._app.cluster.sightings)
+        self._asked: dict[str, float] = {}
         self.empty = EmptyWatch(gap_seconds=3 * LOOK_SECONDS)
         self._recalled: set[str] = set()
 
@@ -74,11 +76,17 @@ class PoolWatch:
         self._follow()
         return self._growths
 
-    @property
-    def sightings(self) -> Sightings:
-        """When nodes were first seen with their GPUs."""
+    def asked(self, pool_key: str) -> float | None:
+        """When this session asked for another size of that pool last."""
         self._follow()
-        return self.growth_log.seen
+        return self._asked.get(pool_key)
+
+    def note_asked(self, pool_name: str) -> None:
+        """A change of its size was sent just now."""
+        self._follow()
+        with suppress(BadInput):  # it is gone already
+            pool = pool_named(self._app.cluster.store, pool_name)
+            self._asked[pool.key] = self._app.clock.cluster_now()
 
     @property
     def empty_since(self) -> Mapping[str, float]:

@@ -34,6 +34,7 @@ class Learnt(NamedTuple):
     scalers: ScalersRead = ScalersRead()
     prices: Prices = Prices()
     seen: Sightings = NO_SIGHTINGS
+    asked_seconds: float | None = None  # when this session asked for another size last
     no_log: str | None = None  # why the owner's log cannot be shown; None: nobody looked
 
 
@@ -43,7 +44,12 @@ def page_of(pool: Pool, store: StoreReader, jobs: JobReader, now_seconds: float,
     demand = None if by_pool is None else by_pool.get(pool.name, NO_DEMAND)
     waiting = () if demand is None else (*demand.only, *demand.shared)
     ladder = growth(
-        pool, store, now_seconds, usually=usually_of(learnt.growths, pool.key, pool.machine), seen=learnt.seen
+        pool,
+        store,
+        now_seconds,
+        asked_seconds=learnt.asked_seconds,
+        usually=usually_of(learnt.growths, pool.key, pool.machine),
+        seen=learnt.seen,
     )
     found, nodes = pool_object(store, pool), _nodes(pool, store)
     says = registry.ownership(found, nodes, store)

@@ -8,16 +8,26 @@ from cockpit.model.record import Kind
 from cockpit.model.remembered import Growth
 from cockpit.pools.growth_log import GrowthLog
 from cockpit.pools.index import pools_of
+from cockpit.pools.sightings import Sightings
 from cockpit.store.store import Store
 from tests.unit.pools.builders import BORN, POOL_LABEL, deployment, node, store_of
 
 
-def look(log: GrowthLog, store: Store, now: float) -> tuple[Growth, ...]:
-    return log.look(pools_of(store), store, now)
+class Watching:
+    """A log, and what is seen of nodes at each look."""
+
+    def __init__(self) -> None:
+        self.seen = Sightings()
+        self.log = GrowthLog(self.seen)
+
+
+def look(one: Watching, store: Store, now: float) -> tuple[Growth, ...]:
+    one.seen.note(store.records(Kind.NODE).values(), now)
+    return one.log.look(pools_of(store), store, now)
 
 
 def test_a_growth_that_came_while_we_looked_is_kept_when_it_is_over() -> None:
-    log = GrowthLog()
+    log = Watching()
     dark = replace(node("n1", pool="h100", expected=8), gpu_allocatable=None, gpu_capacity=None)
     store = store_of([dark], pools=[deployment("h100", replicas=1)])
     assert look(log, store, BORN + 40) == (), "its driver is awaited"
@@ -34,7 +44,7 @@ def test_a_growth_that_came_while_we_looked_is_kept_when_it_is_over() -> None:
 
 def test_one_that_was_over_before_counts_only_where_its_objects_say_when_it_began() -> None:
     quiet = store_of([node("n1", pool="h100")], pools=[deployment("h100", replicas=1)])
-    assert look(GrowthLog(), quiet, BORN + 100) == ()
+    assert look(Watching(), quiet, BORN + 100) == ()
     told = store_of(
         [node("n1", labels=(("karpenter.sh/nodepool", "h100"),))],
         pools=[
@@ -64,13 +74,13 @@ def test_one_that_was_over_before_counts_only_where_its_objects_say_when_it_bega
             ),
         )
     )
-    (growth,) = look(GrowthLog(), told, BORN + 900)
+    (growth,) = look(Watching(), told, BORN + 900)
     assert growth.asked_seconds == BORN - 180
     assert growth.seconds_to("joined") == 180.0 and growth.seconds_to("GPUs up") == 680.0
 
 
 def test_pools_at_rest_are_no_growth() -> None:
-    log = GrowthLog()
+    log = Watching()
     store = store_of(
         [node("n1", pool="h100")],
         pools=[deployment("h100", replicas=1, template_labels=((POOL_LABEL, "h100"),))],

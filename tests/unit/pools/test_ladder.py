@@ -11,7 +11,7 @@ from cockpit.model.pod import Pod
 from cockpit.model.pool import Machine, MachineStage, Pool, PoolObject
 from cockpit.model.record import Condition, Kind
 from cockpit.pools.index import pools_of
-from cockpit.pools.ladder import Ladder, Rung, begin, growth, shrink
+from cockpit.pools.ladder import Ladder, Rung, growth, shrink
 from cockpit.pools.sightings import Sightings
 from cockpit.store.store import Store
 from tests.unit.pools.builders import BORN, deployment, node, pod, store_of
@@ -100,7 +100,7 @@ def test_the_step_that_is_waited_for(
     nodes: list[Node], machines: list[Machine], waits_for: str, since: float | None
 ) -> None:
     found = growing(world([OLD, *nodes], [OLD_CLAIM, *machines], replicas=2), 200)
-    assert (found.wanted, found.is_ours, found.is_over) == (1, False, False)
+    assert (found.wanted, found.is_over) == (1, False)
     assert found.hang is not None
     assert (found.hang.step, found.hang.since_seconds) == (waits_for, since)
     reached = [one.step for one in found.stamps if one.is_reached]
@@ -163,17 +163,32 @@ def test_gpus_are_dated_by_who_saw_them_come() -> None:
     assert seen.at(OLD.uid) is None
 
 
-def test_our_own_change_counts_what_was_not_there_before() -> None:
-    store = world([OLD], [OLD_CLAIM], replicas=1)
-    change = begin(only(store), 3, BORN, store)
-    assert growing(store, 1, change=change).done(Rung.ACCEPTED) == 0
-    after = world([OLD], [OLD_CLAIM, claim("a", at=2), claim("b", at=3)], replicas=3)
-    found = growing(after, 5, change=change)
-    assert (found.wanted, found.done(Rung.ASKED), found.done(Rung.ACCEPTED), found.is_ours) == (2, 2, 2, True)
-    assert (found.asked_seconds, dict(found.stages)["accepted"]) == (BORN, 3)
-    (less,) = [shrink(only(store), store, change=begin(only(store), 0, BORN, store))]
-    assert less is not None
-    assert (less.wanted, less.gone, less.is_over) == (1, 0, False)
+def test_what_was_asked_for_counts_what_came_since() -> None:
+    whole = MachineStage.INITIALIZED
+    before = claim("b", at=-300, on="before", stage=whole, initialized_seconds=BORN - 200)
+    old = member("before", at=-290, ready_at=-280, gpus=8)
+    store = world([OLD, old], [OLD_CLAIM, before], replicas=4)
+    found = growing(store, 1, asked_seconds=BORN)
+    assert (found.wanted, found.done(Rung.ASKED), found.done(Rung.ACCEPTED)) == (2, 2, 0), (
+        "not the one before"
+    )
+    after = world([OLD, old], [OLD_CLAIM, before, claim("a", at=2), claim("b2", at=3)], replicas=4)
+    found = growing(after, 5, asked_seconds=BORN)
+    assert (found.wanted, found.done(Rung.ACCEPTED), found.asked_seconds) == (2, 2, BORN)
+    assert dict(found.stages)["accepted"] == 3
+
+
+def test_what_was_asked_for_does_not_date_a_growth_of_others() -> None:
+    whole = MachineStage.INITIALIZED
+    ours = claim("a", at=1, on="n", stage=whole, initialized_seconds=BORN + 60)
+    node = member("n", at=30, ready_at=40, gpus=8)
+    theirs = world([OLD, node], [OLD_CLAIM, ours, claim("b", at=600)], replicas=3)
+    found = growing(theirs, 610, asked_seconds=BORN)
+    assert [one.name for one in found.machines] == ["b"]
+    assert found.asked_seconds is None
+    over = world([OLD, node], [OLD_CLAIM, ours], replicas=2)
+    assert growing(over, 610, asked_seconds=BORN).asked_seconds == BORN
+    assert growing(over, 610, asked_seconds=BORN - 7_200).asked_seconds is None
 
 
 def test_a_driver_that_takes_as_long_as_usual_is_neither_late_nor_broken() -> None:
@@ -225,7 +240,7 @@ def test_a_shrink_that_others_began() -> None:
     store = world([OLD, going], [OLD_CLAIM], replicas=1)
     found = shrink(only(store), store)
     assert found is not None
-    assert (found.wanted, found.leaving, found.is_ours) == (1, (("n", BORN + 50),), False)
+    assert (found.wanted, found.leaving) == (1, (("n", BORN + 50),))
     assert shrink(only(world([OLD], [OLD_CLAIM], replicas=1)), world([OLD], [OLD_CLAIM], replicas=1)) is None
 
 

@@ -66,7 +66,6 @@ LADDER = Ladder(
     pool_key=POOL.key,
     wanted=1,
     asked_seconds=ASKED,
-    is_ours=True,
     machines=(machine("gpu-h100-40", CLIMBED, AWAITED),),
     stamps=stamps(**CLIMBED),
     hang=AWAITED,
