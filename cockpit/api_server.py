@@ -157,6 +157,16 @@ class ApiServer:
         now_seconds = one.clock.cluster_now()
         return await read_on_demand(one.connected(), one.store, one.verdicts, rows, now_seconds)
 
+    async def read_idle_jobs(self) -> bool:
+        """Judge jobs that look idle by what they did over the last hours; whether anything new was learnt.
+        Raises NoConnection."""
+        from cockpit.actions.idle_reads import IdleReads, read_idle
+
+        one = self._attachment
+        now_seconds, known = one.clock.cluster_now(), one.verdicts.on_demand.idle
+        reads = IdleReads(one.store, one.connected(), one.lines)
+        return await read_idle(known, one.jobs.jobs, reads, now_seconds)
+
     async def rehearse(self, plan: Plan) -> Outcome:
         """What the server would say to the plan, by a dry run."""
         from cockpit.actions.perform import rehearse

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from cockpit.kube.resource import Resource
     from cockpit.kube.session import ApiSession
     from cockpit.model.pod import Pod
-    from cockpit.telemetry.pod_lines import PodLines
+    from cockpit.model.trace import PodLines
     from cockpit.telemetry.source import TelemetrySource
     from cockpit.triage.verdicts import Verdicts
 

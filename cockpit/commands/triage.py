@@ -63,7 +63,9 @@ async def _found(live: Live, now_seconds: float, namespace: str) -> tuple[Attent
 
     found = look()
     with suppress(NoConnection):  # the notes tell it
-        if await ApiServer(one).read_on_demand(rows_of(found, one.store, one.jobs)):
+        api = ApiServer(one)
+        is_new = await api.read_on_demand(rows_of(found, one.store, one.jobs))
+        if await api.read_idle_jobs() or is_new:
             found = look()
     return found
 

@@ -1,5 +1,7 @@
 """What a job's cards and pods did over the last hours: the facts by which idle is told from waiting."""
 
+from collections.abc import Mapping
+
 import msgspec
 
 Line = tuple[float | None, ...]
@@ -25,6 +27,15 @@ class PodTrace(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     transmit: Line = ()
     disk_read: Line = ()
     disk_write: Line = ()
+
+
+class PodLines(msgspec.Struct, frozen=True, kw_only=True):
+    """What is remembered of some pods until `end_seconds`: by uid their cards, and what they did besides."""
+
+    end_seconds: float
+    step_seconds: float
+    cards: Mapping[str, tuple[CardTrace, ...]] = {}
+    pods: Mapping[str, PodTrace] = {}
 
 
 class Trace(msgspec.Struct, frozen=True, kw_only=True):

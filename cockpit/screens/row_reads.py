@@ -1,5 +1,5 @@
-"""Reads beside the painting what rows on screen rest on and nobody watches: last lines of crashes, budgets;
-nothing while nodes and pods are listed."""
+"""Reads beside the painting what rows on screen rest on and nobody watches: last lines of crashes, budgets,
+what jobs that look idle did over the last hours; nothing while nodes and pods are listed."""
 
 import asyncio
 from collections.abc import Iterable
@@ -66,5 +66,7 @@ class RowReads:
         if not (cluster.is_connected and cluster.is_settled((Kind.NODE, Kind.POD))):
             return
         with suppress(NoConnection):  # the header tells it
-            if await self._app.api.read_on_demand(self._rows) and self._app.cluster is cluster:
+            is_new = await self._app.api.read_on_demand(self._rows)
+            is_new = await self._app.api.read_idle_jobs() or is_new
+            if is_new and self._app.cluster is cluster:
                 self._app.looked_up()

@@ -91,6 +91,7 @@ class WhyScreen(Place):
             around=msgspec.structs.replace(UNKNOWN, budgets=said.budgets),
             past=self.cockpit.now_watch.past,
             known=self._known,
+            idle=said.idle,
         )
         if (read := self._read) is None:
             return known

@@ -9,10 +9,8 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-import msgspec
-
 from cockpit.model.pod import Pod
-from cockpit.model.trace import CardTrace, Line, PodTrace
+from cockpit.model.trace import CardTrace, Line, PodLines, PodTrace
 from cockpit.telemetry import uses
 from cockpit.telemetry.cards.plausible import MOST_DUTY
 from cockpit.telemetry.cards.units import scaled
@@ -33,15 +31,6 @@ _POD_LABELS = (("exported_pod", "exported_namespace"), ("pod", "namespace"), ("p
 
 _Points = dict[int, tuple[int, float]]
 """By place on the grid: how little the source is trusted, and the value."""
-
-
-class PodLines(msgspec.Struct, frozen=True, kw_only=True):
-    """What is remembered of some pods until `end_seconds`: by uid their cards, and what they did besides."""
-
-    end_seconds: float
-    step_seconds: float = float(STEP_SECONDS)
-    cards: Mapping[str, tuple[CardTrace, ...]] = {}
-    pods: Mapping[str, PodTrace] = {}
 
 
 def card_query(pods: Sequence[Pod]) -> str:
@@ -66,6 +55,7 @@ def pod_lines(
     by_name = {(pod.namespace, pod.name): pod for pod in pods}
     return PodLines(
         end_seconds=end_seconds,
+        step_seconds=float(STEP_SECONDS),
         cards=_cards(card_rows, by_name, end_seconds),
         pods=_pods(use_rows, by_name, end_seconds),
     )

@@ -11,6 +11,7 @@ from cockpit.model.pod import Pod
 from cockpit.model.pod_use import PodUse
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
+from cockpit.model.trace import PodLines
 from cockpit.telemetry import detail_names, history
 from cockpit.telemetry import pod_lines as lines
 from cockpit.telemetry import uses as pod_uses
@@ -21,7 +22,6 @@ from cockpit.telemetry.fleet import FleetReader
 from cockpit.telemetry.history import Line, Past
 from cockpit.telemetry.labels import NodeNames
 from cockpit.telemetry.names import MEANINGS
-from cockpit.telemetry.pod_lines import PodLines
 from cockpit.telemetry.pool_history import duty_line
 from cockpit.telemetry.promql import PROBE, instant, sample_times
 from cockpit.telemetry.rows import Row
@@ -203,15 +203,15 @@ class PrometheusSource:
         """Two range queries for each twenty pods; as `Source.lines`."""
         end = history.end_of(now_seconds)
         start = end - lines.RANGE_SECONDS
-        found = lines.PodLines(end_seconds=end)
+        step = float(lines.STEP_SECONDS)
+        found = PodLines(end_seconds=end, step_seconds=step)
         for at in range(0, len(pods), lines.MOST_PODS):
             some = pods[at : at + lines.MOST_PODS]
             cards = await self._asked.query_range(lines.card_query(some), start, end, lines.CARD_STEP_SECONDS)
             used = await self._asked.query_range(lines.use_query(some), start, end, lines.STEP_SECONDS)
             part = await self._asked.apart(partial(lines.pod_lines, cards, used, some, end))
-            found = lines.PodLines(
-                end_seconds=end, cards={**found.cards, **part.cards}, pods={**found.pods, **part.pods}
-            )
+            cards_found, pods_found = {**found.cards, **part.cards}, {**found.pods, **part.pods}
+            found = PodLines(end_seconds=end, step_seconds=step, cards=cards_found, pods=pods_found)
         return found
 
     async def _moment(self) -> float | None:

@@ -12,6 +12,7 @@ from cockpit.model.remembered import PastRun
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools.forecast import PoolExperience
 from cockpit.triage.funnel import Sifted
+from cockpit.triage.idle_jobs import IdleJobs
 
 Trees = Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]
 """Objects as the API gave them, by (kind, namespace); "" where the kind has no namespace. A pair that is
@@ -25,7 +26,7 @@ class ClusterView(msgspec.Struct, frozen=True, kw_only=True):
     """The cluster at one moment. `last_lines` are the last lines that crashed containers wrote, by the pod's
     uid, `sift` the funnel of a pod, None: made each time. `past` are jobs that ended and that this host
     remembers; `progress` says how far running jobs are (0..1), by key, of those whose logs tell it. `known`
-    is what machines cost and how long pools took to grow."""
+    is what machines cost and how long pools took to grow; `idle` what jobs that look idle did lately."""
 
     store: StoreReader
     jobs: JobReader
@@ -37,3 +38,4 @@ class ClusterView(msgspec.Struct, frozen=True, kw_only=True):
     past: tuple[PastRun, ...] = ()
     progress: Mapping[str, float] = {}
     known: PoolExperience = PoolExperience()
+    idle: IdleJobs | None = None

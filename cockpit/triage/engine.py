@@ -18,6 +18,7 @@ from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.expected_start import expected_start
 from cockpit.triage.gang_standing import standing
 from cockpit.triage.held_besides import with_further
+from cockpit.triage.idle_jobs import idle_words
 from cockpit.triage.past_runs import runs_seen
 from cockpit.triage.placement_context import PlacementContext
 from cockpit.triage.placing import unplaced
@@ -72,12 +73,21 @@ def of_job(job: Job, view: ClusterView, subject: Subject | None = None) -> Verdi
         sift=view.sift,
     )
     return _verdict(
-        job_walk.judge(walk),
+        job_walk.judge(walk) or _idle(job, view),
         subject or Subject("job", job.namespace, job.name),
         state=job.state,
         gpus=job.gpus_wanted or job.gpus_allocated,
         since=job.created_seconds,
     )
+
+
+def _idle(job: Job, view: ClusterView) -> CauseFound | None:
+    """That a job idles is no trouble of its own: it runs. Its row and *Why* say it all the same."""
+    judged = None if view.idle is None else view.idle.idle(job, view.store, view.now_seconds)
+    if judged is None:
+        return None
+    sentence = "idle: " + idle_words(job, judged, view.now_seconds)
+    return CauseFound(cause="", sentence=sentence, since_seconds=judged.since_seconds)
 
 
 def _verdict(

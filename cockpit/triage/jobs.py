@@ -15,6 +15,8 @@ from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind, condition
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage.finding import KILL, LOGS, OPEN, WHY, Attention, KeyRemedy, Rooted
+from cockpit.triage.idle_jobs import idle_words, kept_words, quiet
+from cockpit.triage.idleness import IdleStanding
 from cockpit.triage.on_demand import TOLD_BY_LOG, crashed_member
 from cockpit.triage.roots import Roots
 from cockpit.triage.verdict import Verdict
@@ -31,6 +33,7 @@ FAILED_SECONDS = 3_600.0
 ENDING_SECONDS = 120.0
 """Pods that have been going for this long, beyond any usual grace period, are stuck."""
 IDLE_SECONDS = 600.0
+"""Duty 0 is told after so long where nothing more is known of the job."""
 HANGS_SECONDS = 120.0
 """A ring is called hung only after so long: a checkpoint and an evaluation look the same at first."""
 STARVED_SECONDS = 600.0
@@ -53,7 +56,7 @@ def job_findings(
         if namespace and job.namespace != namespace:
             continue
         verdict = verdicts.of(job, now_seconds)
-        found = _finding(job, verdict, store, jobs, now_seconds)
+        found = _finding(job, store, jobs, verdicts, now_seconds)
         if found is not None:
             yield Rooted(found, roots.of(job, verdict, found))
 
@@ -71,13 +74,14 @@ def waiting_cures(verdict: Verdict) -> bool:
 
 
 def _finding(
-    job: Job, verdict: Verdict, store: StoreReader, jobs: JobReader, now_seconds: float
+    job: Job, store: StoreReader, jobs: JobReader, verdicts: Verdicts, now_seconds: float
 ) -> Attention | None:
+    verdict = verdicts.of(job, now_seconds)
     if job.state == JobState.RUNNING:
         return (
             _crashes(job, verdict, jobs, now_seconds)
             or _hangs(job, verdict, store, jobs, now_seconds)
-            or _idle(job, store, jobs, now_seconds)
+            or _idle(job, store, verdicts, now_seconds)
             or _starved(job, store)
         )
     if job.state in (JobState.QUEUED, JobState.PENDING, JobState.STARTING):
@@ -208,32 +212,26 @@ def _hangs(
     return _about(job, "job-hangs", verdict, (WHY, KILL), since=since)
 
 
-def _idle(job: Job, store: StoreReader, jobs: JobReader, now_seconds: float) -> Attention | None:
-    """All GPUs that telemetry gives to the job have done nothing for a while."""
-    if not job.gpus_allocated:
+def _idle(job: Job, store: StoreReader, verdicts: Verdicts, now_seconds: float) -> Attention | None:
+    """What the job's trace tells; without one no more than what was measured: that is not called idle."""
+    looks = quiet(job, store)
+    if looks is None:
         return None
-    latest = 0.0
-    memory_bytes = 0.0
-    cards = 0
-    for uid in job.pod_uids:
-        pod: Pod | None = store.get(Kind.POD, uid)
-        if pod is None or not pod.gpus:
-            continue
-        gpus = store.gpus_of_pod(pod.namespace, pod.name)
-        if not gpus:  # not told by telemetry: unknown is not idle
-            return None
-        for gpu in gpus:
-            since = store.idle_since(gpu.uuid)
-            if since is None or now_seconds - since < IDLE_SECONDS:
-                return None
-            latest = max(latest, since)
-            memory_bytes += 0.0 if isinstance(gpu.memory_used_bytes, Absent) else gpu.memory_used_bytes
-            cards += 1
-    if cards < job.gpus_allocated:
+    known = verdicts.on_demand.idle
+    judged = known.of(job, now_seconds)
+    kept, remedies = kept_words(looks.memory_bytes), (KILL,)
+    if judged is not None and judged.standing is IdleStanding.IDLE:
+        sentence, since = idle_words(job, judged, now_seconds) + kept, judged.since_seconds
+    elif now_seconds - looks.since_seconds < IDLE_SECONDS or (judged is not None and not judged.missing):
         return None
-    kept = f", {memory_bytes / 2**30:.0f} GiB of memory kept" if memory_bytes >= 2**30 else ""
-    sentence = f"{counted(job.gpus_allocated, 'GPU')} allocated, duty 0%{kept}"
-    return _about(job, "job-idle", sentence, (KILL,), since=latest, is_bad=False, gpus=job.gpus_allocated)
+    else:
+        missing: tuple[str, ...] = () if judged is None else judged.missing
+        if known.is_remembered is False:
+            missing = ("CPU", "network", "disk")
+        tail = f"; {', '.join(missing)} not collected" if missing else ""
+        sentence = f"{counted(job.gpus_allocated, 'GPU')} allocated, duty 0%{kept}{tail}"
+        since = looks.since_seconds
+    return _about(job, "job-idle", sentence, remedies, since=since, is_bad=False, gpus=job.gpus_allocated)
 
 
 def _starved(job: Job, store: StoreReader) -> Attention | None:

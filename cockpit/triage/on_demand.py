@@ -12,6 +12,7 @@ from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage.cause_found import is_up
 from cockpit.triage.finding import Attention
+from cockpit.triage.idle_jobs import IdleJobs
 
 MOST_LOGS = 20
 """So many logs are read at a time: a screen has about as many rows."""
@@ -31,6 +32,7 @@ class OnDemand:
     None: not read, or denied."""
 
     def __init__(self) -> None:
+        self.idle = IdleJobs()
         self.last_lines: dict[str, str] = {}
         self.budgets: tuple[Budget, ...] | None = None
         self._restarts: dict[str, int] = {}

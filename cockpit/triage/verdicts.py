@@ -72,6 +72,7 @@ class Verdicts:
             now_seconds=now_seconds,
             last_lines=self.on_demand.last_lines,
             sift=self._sift,
+            idle=self.on_demand.idle,
         )
 
     def cause_of(self, key: str) -> str:

@@ -1,0 +1,198 @@
+"""Which jobs look idle, what their traces told of them, and the words for it. Pure.
+
+A job looks idle while the newest samples of all its cards do. Only of such a job the lines of the last hours
+are worth asking for, and only they tell idle from a start, a pause for data or a checkpoint (`idleness`).
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
+
+from cockpit.gangs.sentence import counted
+from cockpit.model.job import Job, JobState
+from cockpit.model.pod import Pod
+from cockpit.model.quantity import Absent
+from cockpit.model.record import Kind
+from cockpit.model.store_reader import StoreReader
+from cockpit.model.trace import PodLines, Trace
+from cockpit.triage.idleness import IdleStanding, Judged, WorkSign
+
+IDLE_FOR_SECONDS: Final = 1_800.0
+"""The window unless another is asked for: the one that the judgement was measured with."""
+LOOK_SECONDS: Final = 30.0
+"""So often somebody looks for jobs that look idle."""
+AGAIN_SECONDS: Final = 300.0
+"""A job that goes on looking idle is judged again so often."""
+KEPT_SECONDS: Final = 3 * AGAIN_SECONDS
+"""A judgement older than this says nothing any more."""
+MOST_JOBS: Final = 8
+MOST_PODS: Final = 60
+"""So much is asked for at a time; the largest job has its turn alone."""
+_MOST_KEPT: Final = 500
+
+
+class Quiet(NamedTuple):
+    """The newest samples of all cards of a job show no work, the youngest stretch of it since then."""
+
+    since_seconds: float
+    memory_bytes: float
+
+
+class _Kept(NamedTuple):
+    pod_uids: tuple[str, ...]
+    at_seconds: float
+    judged: Judged | None  # None: nobody could say
+
+
+class IdleJobs:
+    """What was judged of the jobs of one cluster that look idle."""
+
+    def __init__(self) -> None:
+        self.is_remembered: bool | None = None
+        """Whether somebody keeps lines of pods; None: nobody was asked yet."""
+        self._kept: dict[str, _Kept] = {}
+        self._looked_seconds: float | None = None
+
+    def of(self, job: Job, now_seconds: float) -> Judged | None:
+        """What was judged of the job with these pods lately; None where nothing was."""
+        kept = self._kept.get(job.key)
+        if kept is None or kept.pod_uids != job.pod_uids or now_seconds - kept.at_seconds > KEPT_SECONDS:
+            return None
+        return kept.judged
+
+    def idle(self, job: Job, store: StoreReader, now_seconds: float) -> Judged | None:
+        """What was judged where the job is idle, and its newest samples do not say otherwise; else None."""
+        judged = self.of(job, now_seconds) if job.state == JobState.RUNNING else None
+        is_idle = judged is not None and judged.standing is IdleStanding.IDLE
+        return judged if is_idle and quiet(job, store) is not None else None
+
+    def due(self, jobs: Iterable[Job], store: StoreReader, now_seconds: float) -> tuple[Job, ...]:
+        """Jobs that look idle and were not judged just now, those with the most GPUs first; bounded."""
+        last = self._looked_seconds
+        if last is not None and 0.0 <= now_seconds - last < LOOK_SECONDS:
+            return ()
+        self._looked_seconds = now_seconds
+        open_ = [one for one in jobs if self._is_due(one, now_seconds) and quiet(one, store) is not None]
+        open_.sort(key=lambda one: (-one.gpus_allocated, one.key))
+        found: list[Job] = []
+        pods = 0
+        for one in open_[:MOST_JOBS]:
+            pods += len(one.pod_uids)
+            if found and pods > MOST_PODS:
+                break
+            found.append(one)
+        return tuple(found)
+
+    def _is_due(self, job: Job, now_seconds: float) -> bool:
+        if job.state != JobState.RUNNING or not job.gpus_allocated:
+            return False
+        kept = self._kept.get(job.key)
+        return (
+            kept is None
+            or kept.pod_uids != job.pod_uids
+            or not 0.0 <= now_seconds - kept.at_seconds < AGAIN_SECONDS
+        )
+
+    def take(self, job: Job, judged: Judged | None, now_seconds: float) -> bool:
+        """Keep what was judged; whether that is anything new."""
+        before = self._kept.pop(job.key, None)
+        while len(self._kept) >= _MOST_KEPT:
+            del self._kept[next(iter(self._kept))]
+        self._kept[job.key] = _Kept(job.pod_uids, now_seconds, judged)
+        return before is None or before.judged != judged
+
+
+def quiet(job: Job, store: StoreReader) -> Quiet | None:
+    """Since when no card of the job has worked; None where one does, or is not measured."""
+    if not job.gpus_allocated:
+        return None
+    latest = memory_bytes = 0.0
+    cards = 0
+    for uid in job.pod_uids:
+        pod: Pod | None = store.get(Kind.POD, uid)
+        if pod is None or not pod.gpus:
+            continue
+        gpus = store.gpus_of_pod(pod.namespace, pod.name)
+        if not gpus:  # not told by telemetry: unknown is not idle
+            return None
+        for gpu in gpus:
+            since = store.idle_since(gpu.uuid)
+            if since is None:
+                return None
+            latest = max(latest, since)
+            memory_bytes += 0.0 if isinstance(gpu.memory_used_bytes, Absent) else gpu.memory_used_bytes
+            cards += 1
+    return None if cards < job.gpus_allocated else Quiet(latest, memory_bytes)
+
+
+def trace_of(job: Job, pods: Iterable[Pod], lines: PodLines, started: Mapping[str, float | None]) -> Trace:
+    """The lines of the job's pods as one trace. `started` is by uid when the pod's containers did, where
+    that is another moment than the pod's."""
+    alive = [one for one in pods if not one.is_finished]
+    begun = [started.get(one.uid, one.started_seconds) for one in alive]
+    known = [one for one in begun if one is not None]
+    running = [one for one in alive if one.phase == "Running"]
+    return Trace(
+        end_seconds=lines.end_seconds,
+        step_seconds=lines.step_seconds,
+        cards=tuple(card for one in alive for card in lines.cards.get(one.uid, ())),
+        pods=tuple(lines.pods[one.uid] for one in alive if one.uid in lines.pods),
+        started_seconds=max(known) if known and len(known) == len(begun) else None,
+        coming=max(len(alive) - len(running), (job.wanted or 0) - job.ready, 0),
+        is_whole=bool(alive) and all(_is_whole(one, lines) for one in alive),
+    )
+
+
+def _is_whole(pod: Pod, lines: PodLines) -> bool:
+    cards = len(lines.cards.get(pod.uid, ()))
+    wants = max(pod.gpus, 1) if pod.asks_for_gpus else 0
+    return pod.uid in lines.pods and cards >= wants and not pod.has_unknown_gpus
+
+
+# ---- words
+
+
+def minutes_words(seconds: float) -> str:
+    """`47 min`, `3 h 5 min`."""
+    minutes = max(0, int(seconds)) // 60
+    if minutes < 120:
+        return f"{minutes} min"
+    return f"{minutes // 60} h {minutes % 60} min" if minutes % 60 else f"{minutes // 60} h"
+
+
+def idle_words(job: Job, judged: Judged, now_seconds: float) -> str:
+    """`8 GPUs at 0% duty, no CPU, network or disk for 47 min`: of one that is idle."""
+    since = judged.since_seconds
+    # nothing was seen as far back as lines reach: it may be longer
+    least = "at least " if judged.last is None else ""
+    span = f" for {least}{minutes_words(now_seconds - since)}" if since is not None else ""
+    return f"{counted(job.gpus_allocated, 'GPU')} at 0% duty, no CPU, network or disk{span}"
+
+
+def kept_words(memory_bytes: float) -> str:
+    """What its cards keep, "" where that is next to nothing."""
+    return f", {memory_bytes / 2**30:.0f} GiB of memory kept" if memory_bytes >= 2**30 else ""
+
+
+def why_not_idle(judged: Judged | None, now_seconds: float) -> str:
+    """Why the job is not called idle, as the end of a sentence about it."""
+    if judged is None:
+        return "whether it is idle is not known: CPU, network and disk over time are not collected"
+    if judged.missing:
+        return f"whether it is idle is not known: {' and '.join(judged.missing)} not collected"
+    last = judged.last
+    ago = "" if last is None else f" {minutes_words(now_seconds - last.at_seconds)} ago"
+    if judged.standing is IdleStanding.WORKING and last is not None:
+        return f"it is not idle: {_sign_words(last.sign)}{ago}"
+    if judged.standing is IdleStanding.STARTING:
+        return "it is not idle: it is starting" + (
+            f", {counted(judged.coming, 'member')} to come" if judged.coming else ""
+        )
+    if judged.standing is IdleStanding.PAUSING:
+        return f"it is not idle: it has paused for {minutes_words(judged.pause_seconds)} before"
+    if last is not None and last.sign is WorkSign.UNMEASURED:
+        return f"whether it is idle is not known: {last.what} was not measured until{ago}"
+    return "whether it is idle is not known: its cards and pods are not measured for long enough"
+
+
+def _sign_words(sign: WorkSign) -> str:
+    return sign.value if " " in sign.value else f"{sign.value} was busy"
