@@ -31,7 +31,7 @@ class Desk:
         started = NOW - started_minutes * 60
         job = mpijob(workers=1, gpus=2)
         launcher, pods = gang(job, **up(node="gpu-7"))
-        pods = [msgspec.structs.replace(one, started_seconds=started) for one in pods]
+        pods = tuple(msgspec.structs.replace(one, started_seconds=started) for one in pods)
         self.cluster.put(job, launcher, *pods)
         self.verdicts = Verdicts(self.cluster.store, self.cluster.index)
         self.idle_minutes = idle_minutes
@@ -58,7 +58,6 @@ class Desk:
         if not self.has_memory:
             return None
         calm = tuple(0.0 for _ in range(POINTS))
-        blank = dict.fromkeys(self.without, ())
         return PodLines(
             end_seconds=NOW,
             step_seconds=60.0,
@@ -73,14 +72,11 @@ class Desk:
             pods={
                 one.uid: PodTrace(
                     uid=one.uid,
-                    **{
-                        "cpu_cores": self.line(2.0, 0.01),
-                        "receive": calm,
-                        "transmit": calm,
-                        "disk_read": calm,
-                        "disk_write": calm,
-                        **blank,
-                    },
+                    cpu_cores=self.line(2.0, 0.01),
+                    receive=calm,
+                    transmit=calm,
+                    disk_read=calm if "disk" not in self.without else (),
+                    disk_write=calm if "disk" not in self.without else (),
                 )
                 for one in pods
             },
@@ -124,7 +120,7 @@ async def test_a_job_that_worked_lately_or_starts_is_not_told(idle: int, started
 
 async def test_what_is_not_collected_is_not_called_idle() -> None:
     desk = Desk(seen_minutes=40)
-    desk.without = ("disk_read", "disk_write")
+    desk.without = ("disk",)
     await desk.read()
     (one,) = desk.found()
     assert one.sentence == "2 GPUs allocated, duty 0%, 37 GiB of memory kept; disk not collected"
