@@ -6,7 +6,7 @@ first, which is greedy. Not looked at: nominated pods, LimitRanges, overhead of 
 resource allocation, attach limits of volumes.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from cockpit.fit.inter_pod_affinity import PodAffinityFilter
@@ -14,6 +14,7 @@ from cockpit.fit.node_filters import NodeFit, fit_nodes, iter_node_fits, obstacl
 from cockpit.fit.preemption import Push, preempt
 from cockpit.fit.quota import Shortage, shortage
 from cockpit.fit.remedies import FitRemedy, remedies
+from cockpit.fit.rivals import seats_at_most, seats_lost
 from cockpit.fit.shape import Part, Shape
 from cockpit.fit.snapshot import ClusterSnapshot
 from cockpit.fit.surroundings import UNKNOWN, Surroundings
@@ -80,8 +81,10 @@ def fit(
     *,
     queue: str = "",
     surroundings: Surroundings = UNKNOWN,
+    rivals: Sequence[Part] = (),
 ) -> FitAnswer:
-    """Place a gang on what is free now. `queue` is a LocalQueue in the namespace of the first part.
+    """Place a gang on what is free now. `queue` is a LocalQueue in the namespace of the first part. `rivals`
+    are pods of others that take their seats first.
 
     Raises ValueError for a gang without parts.
     """
@@ -89,6 +92,7 @@ def fit(
         raise ValueError("a gang has at least one part")
     order = sorted(range(len(parts)), key=lambda at: (-parts[at].shape.gpus, -_cpu(parts[at].shape), at))
     snapshot = ClusterSnapshot(store, surroundings)
+    before = tuple(_place(snapshot, one) for one in rivals)
     found: dict[int, PartFit] = {}
     for at in order:
         found[at] = _place(snapshot, parts[at])
@@ -102,28 +106,58 @@ def fit(
         places=_together(placed),
         parts=placed,
         main=main,
-        largest=_largest(store, parts, placed, main, surroundings),
+        largest=_largest(lambda: _seated(store, surroundings, before), parts, placed, main),
         is_sure=all(one.is_sure for one in placed),
         pieces=_pieces(placed[main]),
         shortage=short,
-        remedies=_remedies(store, placed, order, surroundings) if missing else (),
-        push=_push(store, placed, surroundings) if missing else None,
+        remedies=_remedies(_seated(store, surroundings, before), placed, order) if missing else (),
+        push=_push(_seated(store, surroundings, (*before, *placed)), placed) if missing else None,
         notes=_notes(parts, surroundings),
     )
 
 
 def starts(
-    store: StoreReader, parts: Sequence[Part], *, queue: str = "", surroundings: Surroundings = UNKNOWN
+    store: StoreReader,
+    parts: Sequence[Part],
+    *,
+    queue: str = "",
+    surroundings: Surroundings = UNKNOWN,
+    rivals: Sequence[Part] = (),
 ) -> bool:
-    """Whether all members find a seat for sure and quota suffices: `fit` without what it tells besides."""
+    """Whether all members find a seat for sure and quota suffices: `fit` without what it tells besides.
+    `rivals` may take their seats first, anywhere."""
     snapshot = ClusterSnapshot(store, surroundings)
     if len(parts) == 1 and _minds_nothing(snapshot, parts[0].shape):
-        return _has_room(snapshot, parts[0]) and shortage(store, parts, queue) is None
+        (one,) = parts
+        most = Part(one.role, one.count + seats_at_most(one.shape, rivals), one.shape)
+        has_room = _has_room(snapshot, most) or bool(rivals and _keeps_room(snapshot, one, rivals))
+        return has_room and shortage(store, parts, queue) is None
     for one in sorted(parts, key=lambda each: (-each.shape.gpus, -_cpu(each.shape))):
+        if rivals and not _keeps_room(snapshot, one, rivals):
+            return False
         placed = _place(snapshot, one)
         if placed.missing or not placed.is_sure:
             return False
     return not _notes(parts, surroundings) and shortage(store, parts, queue) is None
+
+
+def _keeps_room(snapshot: ClusterSnapshot, part: Part, rivals: Sequence[Part]) -> bool:
+    """Whether nodes have room for all members after rivals took theirs; where members or pods mind each
+    other no rival may take any."""
+    node_fits = fit_nodes(snapshot, part.shape)
+    lost = seats_lost(snapshot, part.shape, node_fits, rivals)
+    if not _minds_nothing(snapshot, part.shape):
+        return not lost
+    return sum(one.room for one in node_fits if not one.blocks) - lost >= part.count
+
+
+def _seated(store: StoreReader, surroundings: Surroundings, placed: Iterable[PartFit]) -> ClusterSnapshot:
+    """With these members in their places."""
+    snapshot = ClusterSnapshot(store, surroundings)
+    for one in placed:
+        for node, count in one.places.items():
+            snapshot.place(one.part.shape, node, count)
+    return snapshot
 
 
 def seats_for(
@@ -215,11 +249,7 @@ def _together(placed: Sequence[PartFit]) -> tuple[tuple[str, int], ...]:
 
 
 def _largest(
-    store: StoreReader,
-    parts: Sequence[Part],
-    placed: Sequence[PartFit],
-    main: int,
-    surroundings: Surroundings,
+    begun: Callable[[], ClusterSnapshot], parts: Sequence[Part], placed: Sequence[PartFit], main: int
 ) -> int:
     """The most members of the main part; the other parts need their seats too."""
     most = placed[main].most
@@ -228,7 +258,7 @@ def _largest(
     for _ in range(_LARGEST_TRIES):
         if most <= 0:
             return 0
-        snapshot = ClusterSnapshot(store, surroundings)
+        snapshot = begun()
         trial = [_place(snapshot, Part(parts[main].role, most, parts[main].shape))]
         trial += [_place(snapshot, one) for at, one in enumerate(parts) if at != main]
         short = sum(one.missing for one in trial)
@@ -239,10 +269,9 @@ def _largest(
 
 
 def _remedies(
-    store: StoreReader, placed: Sequence[PartFit], order: Sequence[int], surroundings: Surroundings
+    snapshot: ClusterSnapshot, placed: Sequence[PartFit], order: Sequence[int]
 ) -> tuple[FitRemedy, ...]:
     """For the first part that misses members, with the parts before it in their places."""
-    snapshot = ClusterSnapshot(store, surroundings)
     for at in order:
         one = placed[at]
         if one.missing:
@@ -252,11 +281,7 @@ def _remedies(
     return ()
 
 
-def _push(store: StoreReader, placed: Sequence[PartFit], surroundings: Surroundings) -> Push | None:
-    snapshot = ClusterSnapshot(store, surroundings)
-    for one in placed:
-        for node, count in one.places.items():
-            snapshot.place(one.part.shape, node, count)
+def _push(snapshot: ClusterSnapshot, placed: Sequence[PartFit]) -> Push | None:
     short = next(one for one in placed if one.missing)
     return preempt(snapshot, short.part, short.node_fits, short.missing)
 

@@ -48,8 +48,8 @@ def shortage(store: StoreReader, parts: Sequence[Part], queue: str) -> Shortage 
             if found.quotas and (is_gpu_resource(name) or name in ("cpu", "memory")):
                 return Shortage(found.name, name, asked[name], 0, "")
             continue
-        row = max(rows, key=lambda one: (_left(store, found, one), one.flavor))
-        left = _left(store, found, row)
+        row = max(rows, key=lambda one: (quota_left(store, found, one), one.flavor))
+        left = quota_left(store, found, row)
         if left < asked[name]:
             return Shortage(found.name, name, asked[name], max(0, left), row.flavor)
     return None
@@ -68,7 +68,8 @@ def _used(row: QuotaRow) -> int:
     return row.reserved if row.reserved is not None else row.used or 0
 
 
-def _left(store: StoreReader, queue: ClusterQueue, row: QuotaRow) -> int:
+def quota_left(store: StoreReader, queue: ClusterQueue, row: QuotaRow) -> int:
+    """What may still be reserved of it, with what the cohort leaves; below zero where it was reduced."""
     own = row.nominal - _used(row)
     if not queue.cohort:
         return own

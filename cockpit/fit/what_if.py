@@ -17,25 +17,27 @@ from cockpit.model.store_reader import Requests, StoreReader
 
 class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
     """A gang, and how the cluster differs from what it is: `records` stand in the place of those with their
-    uid or are new, pods of `without` (uids) are gone."""
+    uid or are new, pods of `without` (uids) are gone. `rivals` are pods of others that may take seats
+    first."""
 
     parts: tuple[Part, ...]
     queue: str = ""
     around: Surroundings = UNKNOWN
     records: tuple[tuple[str, Record], ...] = ()
     without: frozenset[str] = frozenset()
+    rivals: tuple[Part, ...] = ()
 
     def starts(self, store: StoreReader, answer: FitAnswer | None = None) -> bool:
         """True where the scheduler finds a seat for every member, in whatever order it goes, and quota
         suffices. `answer` is the fit as things are: with it only nodes that differ are looked at, where
         members are the same and that is enough."""
         seen = changed_store(store, self.records, self.without)
-        if answer is not None and [one.part for one in answer.parts] == list(self.parts):
+        if answer is not None and not self.rivals and [one.part for one in answer.parts] == list(self.parts):
             rooms = room_elsewhere(seen, answer, self._nodes(store), self.around)
             if rooms is not None:
                 enough = rooms >= answer.wanted
                 return enough and shortage(seen, self.parts, self.queue) is None
-        return starts(seen, self.parts, queue=self.queue, surroundings=self.around)
+        return starts(seen, self.parts, queue=self.queue, surroundings=self.around, rivals=self.rivals)
 
     def _nodes(self, store: StoreReader) -> set[str]:
         """Names of nodes that differ."""

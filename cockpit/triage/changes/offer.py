@@ -39,11 +39,12 @@ OTHERS = 1_000
 
 
 class Desk(NamedTuple):
-    """What the offers of one subject are made from."""
+    """What the offers of one subject are made from. `is_anew`: it was made anew by the change before."""
 
     wanted: Wanted
     view: ClusterView
     answer: FitAnswer
+    is_anew: bool = False
 
     @property
     def base(self) -> WhatIf:

@@ -1,7 +1,6 @@
 """Jobs whose end would give the subject its seats or its quota: wait for one, suspend one, kill one."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Final, NamedTuple
 
 import msgspec
@@ -11,10 +10,11 @@ from cockpit.fit.snapshot import ClusterSnapshot
 from cockpit.gangs.sentence import counted
 from cockpit.gangs.suspend_field import suspend_field
 from cockpit.k8s.gpu_resources import is_gpu_resource
-from cockpit.model.gang import ClusterQueue, QuotaRow, Workload
+from cockpit.model.gang import ClusterQueue, Workload
 from cockpit.model.job import Job, JobState
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
+from cockpit.triage.changes.in_line import less_used
 from cockpit.triage.changes.offer import (
     OTHERS,
     TIME,
@@ -26,7 +26,6 @@ from cockpit.triage.changes.offer import (
     merge_patch,
     short,
 )
-from cockpit.triage.changes.quotas import ahead, asked_by
 from cockpit.triage.verdict import Change, Subject
 
 ENDING_KINDS: Final = frozenset(
@@ -127,7 +126,7 @@ def _about(desk: Desk, holders: tuple[_Holder, ...]) -> ChangeOffers:
     if not holders:
         return
     jobs = [one.job for one in holders]
-    uids = frozenset(pod.uid for one in holders for pod in one.pods)
+    uids = frozenset(pod.uid for one in jobs for pod in desk.view.jobs.members(one.key))
     then = msgspec.structs.replace(desk.base, without=uids, records=_without_quota(desk, jobs))
     names = " and ".join(short(f"{one.namespace}/{one.name}") for one in jobs)
     keys = tuple(f"{one.namespace}/{one.name}" for one in jobs)
@@ -250,37 +249,7 @@ def _without_quota(desk: Desk, jobs: Iterable[Job]) -> Records:
         )
         if queue is not None:
             changed[queue.name] = released(queue, workload)
-    mine, lacked = desk.queue, desk.answer.shortage
-    if mine is not None and lacked is not None and changed:
-        freed = sum(
-            asked_by(one, lacked.resource) for one in filter(None, map(partial(_workload, desk), jobs))
-        )
-        taken = _taken_ahead(desk, mine, lacked.resource, lacked.left + freed)
-        changed[mine.name] = _given(changed.get(mine.name, mine), lacked.resource, lacked.flavor, taken)
     return tuple((Kind.CLUSTER_QUEUE, one) for one in changed.values())
-
-
-def _taken_ahead(desk: Desk, queue: ClusterQueue, resource: str, left: int) -> int:
-    """How much of what is left those take that wait before the subject. Who does not fit lets others pass,
-    but for a queue of strict order."""
-    taken = 0
-    for one in ahead(desk, queue):
-        asked = asked_by(one, resource)
-        if taken + asked <= left:
-            taken += asked
-        elif queue.strategy == "StrictFIFO":
-            return left
-    return taken
-
-
-def _given(queue: ClusterQueue, resource: str, flavor: str, amount: int) -> ClusterQueue:
-    """The queue with that much more in use, of this flavor, else of the first that has the resource."""
-    rows = [row for row in queue.quotas if row.resource == resource]
-    own = next((row for row in rows if row.flavor == flavor), next(iter(rows), None))
-    if own is None or not amount:
-        return queue
-    quotas = tuple(_less(row, -amount) if row is own else row for row in queue.quotas)
-    return msgspec.structs.replace(queue, quotas=quotas)
 
 
 def released(queue: ClusterQueue, workload: Workload) -> ClusterQueue:
@@ -294,12 +263,5 @@ def released(queue: ClusterQueue, workload: Workload) -> ClusterQueue:
             if not flavor and len(flavors) == 1:
                 flavor = flavors[0]
             given[flavor, name] = given.get((flavor, name), 0) + amount
-    rows = tuple(_less(row, given.get((row.flavor, row.resource), 0)) for row in queue.quotas)
+    rows = tuple(less_used(row, given.get((row.flavor, row.resource), 0)) for row in queue.quotas)
     return msgspec.structs.replace(queue, quotas=rows)
-
-
-def _less(row: QuotaRow, amount: int) -> QuotaRow:
-    """A row with that much less in use."""
-    used = None if row.used is None else max(0, row.used - amount)
-    reserved = None if row.reserved is None else max(0, row.reserved - amount)
-    return msgspec.structs.replace(row, used=used, reserved=reserved)

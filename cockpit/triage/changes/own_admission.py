@@ -24,6 +24,7 @@ from cockpit.triage.changes.offer import (
     ChangeOffer,
     ChangeOffers,
     Desk,
+    Records,
     applied,
     cockpit,
     json_patch,
@@ -31,7 +32,7 @@ from cockpit.triage.changes.offer import (
     short,
 )
 from cockpit.triage.verdict import Change, Subject, Verdict
-from cockpit.triage.wanted import Tree, tree_of
+from cockpit.triage.wanted import Tree, job_of, tree_of
 
 _REQUIRED: Final = "podset-required-topology"
 _PREFERRED: Final = "podset-preferred-topology"
@@ -221,7 +222,7 @@ def past_the_head(desk: Desk, verdict: Verdict) -> ChangeOffers:
             command=cockpit("job.suspend", head.key),
             target=head,
         )
-        yield ChangeOffer(OTHERS, change, desk.base)
+        yield ChangeOffer(OTHERS, change, msgspec.structs.replace(desk.base, records=_held(desk, head)))
     if queue is not None and queue.strategy == "StrictFIFO":
         then = msgspec.structs.replace(queue, strategy="BestEffortFIFO")
         change = Change(
@@ -234,6 +235,15 @@ def past_the_head(desk: Desk, verdict: Verdict) -> ChangeOffers:
         )
         records = ((Kind.CLUSTER_QUEUE, then),)
         yield ChangeOffer(MONEY, change, msgspec.structs.replace(desk.base, records=records))
+
+
+def _held(desk: Desk, other: Subject) -> Records:
+    """The Workload of a job that waits, as it reads once the job is suspended."""
+    job = job_of(other, desk.view)
+    found: Workload | None = (
+        desk.view.store.get(Kind.WORKLOAD, job.workload_uid) if job is not None and job.workload_uid else None
+    )
+    return () if found is None else ((Kind.WORKLOAD, msgspec.structs.replace(found, is_active=False)),)
 
 
 def without_the_one_before(desk: Desk, verdict: Verdict) -> ChangeOffers:

@@ -7,8 +7,9 @@ from typing import Any
 import msgspec
 
 from cockpit.k8s.gpu_resources import is_gpu_resource, resource_word
-from cockpit.model.gang import ClusterQueue, LocalQueue, QuotaRow, Workload
+from cockpit.model.gang import ClusterQueue, LocalQueue, QuotaRow
 from cockpit.model.record import Kind, Record, condition
+from cockpit.triage.changes.in_line import ahead, asked_by
 from cockpit.triage.changes.offer import (
     FREE,
     MONEY,
@@ -133,31 +134,6 @@ def _more(desk: Desk) -> ChangeOffers:
 def _asked_ahead(desk: Desk, queue: ClusterQueue, resource: str) -> int:
     """What those ask for that stand before the subject in the same queue: they get new quota first."""
     return sum(asked_by(one, resource) for one in ahead(desk, queue))
-
-
-def ahead(desk: Desk, queue: ClusterQueue) -> list[Workload]:
-    """Those that wait in the queue before the subject, the first one first."""
-    store, job = desk.view.store, desk.wanted.job
-    own: Workload | None = store.get(Kind.WORKLOAD, job.workload_uid) if job and job.workload_uid else None
-    if own is None:
-        return []
-    found: list[Workload] = []
-    for one in store.records(Kind.WORKLOAD).values():
-        local: LocalQueue | None = store.by_key(Kind.LOCAL_QUEUE, f"{one.namespace}/{one.queue}")
-        waits = one.is_active and not one.is_finished and not one.cluster_queue and one.uid != own.uid
-        # of the same second either may come first
-        if waits and local is not None and local.cluster_queue == queue.name and _order(one) <= _order(own):
-            found.append(one)
-    return sorted(found, key=_order)
-
-
-def asked_by(one: Workload, resource: str) -> int:
-    """How much of the resource all its pods ask for."""
-    return sum(amount for part in one.pod_sets for name, amount in part.resources if name == resource)
-
-
-def _order(one: Workload) -> tuple[int, float]:
-    return -one.priority, one.created_seconds or 0.0
 
 
 def _raised(row: QuotaRow, more: int) -> QuotaRow:

@@ -5,12 +5,13 @@ from typing import Final
 
 import msgspec
 
-from cockpit.fit.gang import FitAnswer, fit
+from cockpit.fit.gang import fit
 from cockpit.fit.what_if import changed_store
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage.changes.absent import absent, failed_worker
 from cockpit.triage.changes.begun import of_begun
+from cockpit.triage.changes.in_line import WaitingPods, after_others
 from cockpit.triage.changes.more_nodes import more_nodes
 from cockpit.triage.changes.named import create_named, is_bound
 from cockpit.triage.changes.namespace_quota import namespace_quota
@@ -70,7 +71,7 @@ def changes_for(
     if verdict.cause == _STARVED:
         known = [one for one in known if one.change.kind in _OF_OTHERS]
     offers = sorted(known, key=_order)
-    return _that_start(offers, view, desk.answer, most) or pairs(offers, desk, most)
+    return _that_start(offers, desk, most) or pairs(offers, desk, most)
 
 
 _STARVED: Final = "B25"
@@ -130,7 +131,7 @@ def pairs(offers: Sequence[ChangeOffer], desk: Desk, most: int) -> tuple[Change,
     for one in first[:_MOST_FIRST]:
         then = _after(desk, one)
         second = sorted((*_of_seats(then), *_of_quota(then)), key=_order)
-        found = _that_start(second, then.view, then.answer, 2)
+        found = _that_start(second, then, 2)
         taken = {each.kind for each in chosen}
         anew = {each.change.words for each in second if each.tree is not None}
         both = (_in_order(one.change, other, other.words in anew) for other in found)
@@ -157,8 +158,8 @@ def _may_come_first(offer: ChangeOffer) -> bool:
 
 def _after(desk: Desk, offer: ChangeOffer) -> Desk:
     """The desk as it would be after the change."""
-    then, wanted = offer.then, desk.wanted
-    store = changed_store(desk.view.store, then.records, then.without)
+    wanted, then = desk.wanted, after_others(desk, offer) or offer.then
+    store = changed_store(desk.view.store, offer.then.records, offer.then.without)
     view = msgspec.structs.replace(desk.view, store=store, around=then.around)
     wanted = msgspec.structs.replace(
         wanted,
@@ -167,7 +168,9 @@ def _after(desk: Desk, offer: ChangeOffer) -> Desk:
         tree=offer.tree or wanted.tree,
         pods=() if offer.tree else wanted.pods,
     )
-    return Desk(wanted, view, fit(store, then.parts, queue=then.queue, surroundings=then.around))
+    is_anew = desk.is_anew or offer.tree is not None
+    answer = fit(store, then.parts, queue=then.queue, surroundings=then.around, rivals=then.rivals)
+    return Desk(wanted, view, answer, is_anew)
 
 
 def _of_quota(desk: Desk) -> Iterator[ChangeOffer]:
@@ -196,10 +199,9 @@ def _together(first: Change, second: Change) -> Change:
     )
 
 
-def _that_start(
-    offers: Sequence[ChangeOffer], view: ClusterView, answer: FitAnswer, most: int
-) -> tuple[Change, ...]:
-    """The first of each kind that works."""
+def _that_start(offers: Sequence[ChangeOffer], desk: Desk, most: int) -> tuple[Change, ...]:
+    """The first of each kind that works, whoever else is let in by it."""
+    waiting = WaitingPods(desk) if offers else None
     chosen: list[Change] = []
     taken: set[str] = set()
     tried = 0
@@ -210,7 +212,8 @@ def _that_start(
         tried += 1
         if tried > _MOST_TRIED:
             break
-        if offer.then.starts(view.store, answer):
+        then = after_others(desk, offer, waiting)
+        if then is not None and then.starts(desk.view.store, desk.answer):
             taken.add(group)
             chosen.append(msgspec.structs.replace(offer.change, is_checked=True))
             if len(chosen) == most:
