@@ -63,6 +63,7 @@ class FitAnswer(NamedTuple):
     remedies: tuple[FitRemedy, ...]  # the smallest first; () where it fits
     push: Push | None  # whom it would push aside where it does not fit
     notes: tuple[str, ...]  # what could not be looked at
+    has_rivals: bool = False  # seats of others were taken first
 
     @property
     def fits(self) -> bool:
@@ -113,6 +114,7 @@ def fit(
         remedies=_remedies(_seated(store, surroundings, before), placed, order) if missing else (),
         push=_push(_seated(store, surroundings, (*before, *placed)), placed) if missing else None,
         notes=_notes(parts, surroundings),
+        has_rivals=bool(rivals),
     )
 
 
@@ -179,23 +181,28 @@ def seats_for(
 
 
 def room_elsewhere(
-    store: StoreReader, answer: FitAnswer, names: Collection[str], surroundings: Surroundings = UNKNOWN
+    store: StoreReader,
+    answer: FitAnswer,
+    names: Collection[str],
+    surroundings: Surroundings = UNKNOWN,
+    rivals: Sequence[Part] = (),
 ) -> int | None:
-    """Members that find room where only the named nodes are other than when `answer` was given; None where
-    that has to be fitted anew, because members or pods mind each other, or where parts are several."""
+    """Members that find room where only the named nodes are other than when `answer` was given, after rivals
+    took theirs; None where that has to be fitted anew, because members or pods mind each other, or where
+    parts are several."""
     (one, *others) = answer.parts
-    shape = one.part.shape
+    shape, count = one.part.shape, one.part.count
     snapshot = ClusterSnapshot(store, surroundings)
     if others or not _minds_nothing(snapshot, shape):
         return None
-    count = one.part.count
-    same = sum(
-        min(count, node_fit.room)
+    looks = [
+        node_fit if node_fit.room <= count else node_fit._replace(room=count)
         for node_fit in one.node_fits
-        if not node_fit.blocks and node_fit.node.name not in names
-    )
-    changed = fit_nodes(snapshot, shape, count, names)
-    return same + sum(node_fit.room for node_fit in changed if not node_fit.blocks)
+        if node_fit.room > 0 and not node_fit.blocks and node_fit.node.name not in names
+    ]
+    looks += (look for look in fit_nodes(snapshot, shape, count, names) if not look.blocks)
+    lost = seats_lost(snapshot, shape, looks, rivals) if rivals else 0
+    return sum(look.room for look in looks) - lost
 
 
 def _minds_nothing(snapshot: ClusterSnapshot, shape: Shape) -> bool:

@@ -32,12 +32,15 @@ class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
         suffices. `answer` is the fit as things are: with it only nodes that differ are looked at, where
         members are the same and that is enough."""
         seen = changed_store(store, self.records, self.without)
-        if answer is not None and not self.rivals and [one.part for one in answer.parts] == list(self.parts):
-            rooms = room_elsewhere(seen, answer, self._nodes(store), self.around)
+        if answer is not None and self._is_answered(answer):
+            rooms = room_elsewhere(seen, answer, self._nodes(store), self.around, self.rivals)
             if rooms is not None:
                 enough = rooms >= answer.wanted
                 return enough and shortage(seen, self.parts, self.queue) is None
         return starts(seen, self.parts, queue=self.queue, surroundings=self.around, rivals=self.rivals)
+
+    def _is_answered(self, answer: FitAnswer) -> bool:
+        return not answer.has_rivals and [one.part for one in answer.parts] == list(self.parts)
 
     def _nodes(self, store: StoreReader) -> set[str]:
         """Names of nodes that differ."""

@@ -16,6 +16,7 @@ from cockpit.model.gang import ClusterQueue, LocalQueue, PodSet, QuotaRow, Workl
 from cockpit.model.job import JobState
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
+from cockpit.model.scheduling import Toleration
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage.changes.offer import ChangeOffer, Desk
 
@@ -118,7 +119,10 @@ def _part(one: PodSet, namespace: str) -> Part:
     each = tuple(sorted((name, amount // one.count) for name, amount in one.resources if amount))
     pairs = (pair.partition("=") for pair in one.selector.split(",") if pair)
     selector = tuple((key, value) for key, _, value in pairs)
-    return Part(one.name, one.count, Shape(namespace=namespace, requests=each, node_selector=selector))
+    # what it tolerates is not told: it may go anywhere
+    any_taint = (Toleration(operator="Exists"),)
+    shape = Shape(namespace=namespace, requests=each, node_selector=selector, tolerations=any_taint)
+    return Part(one.name, one.count, shape)
 
 
 # ---- seats
@@ -157,11 +161,13 @@ def _waits(pod: Pod) -> bool:
 
 
 def _shape(pod: Pod) -> Shape:
-    """What it takes of a node, and which nodes it may go to by name of label."""
+    """What it takes of a node, and which nodes it may go to; not which pods it minds."""
+    wishes = pod.traits.wishes
     return Shape(
-        namespace=pod.namespace,
         requests=tuple(sorted(_amounts(pod))),
-        node_selector=pod.traits.wishes.node_selector,
+        node_selector=wishes.node_selector,
+        node_terms=wishes.node_terms,
+        tolerations=wishes.tolerations,
     )
 
 
