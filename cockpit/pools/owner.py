@@ -174,10 +174,8 @@ class PoolOwner:
 
     def holds(self, found: PoolObject) -> bool:
         """Whether that object is one of its own."""
-        return any(
-            found.api_version.partition("/")[0] == one.group and found.kind == one.api_kind
-            for one in self.pool_kinds
-        )
+        group = found.api_version.partition("/")[0]
+        return any(found.kind == one.api_kind and group == one.group for one in self.pool_kinds)
 
     def is_pool(self, found: PoolObject) -> bool:
         """False for an object of its own that is part of another."""

@@ -99,6 +99,8 @@ def unread(pool: str, nodes: Nodes, outside: Outside) -> PoolObject | None:
 
 def object_of(node: Node, objects: Sequence[PoolObject]) -> PoolObject | None:
     """The pool that the node's own marks name; None where none do."""
+    if not objects:
+        return None
     return next((found for one in _all.owners if (found := one.object_of(node, objects)) is not None), None)
 
 

@@ -84,20 +84,25 @@ class ClusterApi(PoolOwner):
         kind, name = label(node.annotations, _OWNER_KIND), label(node.annotations, _OWNER_NAME)
         if not name:
             return None
-        pools = [one for one in objects if self.holds(one) and self.is_pool(one)]
+        # names first: this is asked for every node, of all objects
         for one in objects:
             if one.kind == kind and one.name == name:
-                if one in pools or not self.holds(one):
+                if not self.holds(one) or self.is_pool(one):
                     return one
-                own, space = label(one.labels, DEPLOYMENT_NAME), one.namespace
-                return next((each for each in pools if each.name == own and each.namespace == space), None)
+                return self._pool(objects, label(one.labels, DEPLOYMENT_NAME), namespace=one.namespace)
         if kind == "MachineSet":
             # The set itself may be unreadable; its name is the deployment's with a suffix of one word.
-            parent = name.rpartition("-")[0]
-            return next(
-                (one for one in pools if one.kind == "MachineDeployment" and one.name == parent), None
-            )
+            return self._pool(objects, name.rpartition("-")[0], kind="MachineDeployment")
         return None
+
+    def _pool(
+        self, objects: Sequence[PoolObject], name: str, *, namespace: str = "", kind: str = ""
+    ) -> PoolObject | None:
+        """The pool of that name, of that namespace or kind where one is given."""
+        named = (one for one in objects if one.name == name)
+        fitting = (one for one in named if one.namespace == (namespace or one.namespace))
+        pools = (one for one in fitting if one.kind == (kind or one.kind))
+        return next((one for one in pools if self.holds(one) and self.is_pool(one)), None)
 
     def knows(self, node: Node) -> bool:
         """By the same annotation, where its object lives in another cluster."""
