@@ -38,6 +38,7 @@ def sources() -> tuple[str, ...]:
 
 
 # RFC 1035 label, the strictest form that a job's children need (source: mpi-operator validation.go).
+_LABEL_CHARACTERS = re.compile(r"[-a-z0-9]+")
 _DNS_LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _IMAGE = re.compile(r"[a-zA-Z0-9][\w.\-/:]*(@sha256:[0-9a-f]{64})?")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
@@ -117,13 +118,18 @@ def _text(parameter: Parameter, text: str) -> Value:
 
 
 def _dns_label(parameter: Parameter, text: str) -> Value:
-    if not _DNS_LABEL.fullmatch(text) or len(text) > _LONGEST_LABEL:
-        raise BadValue(
-            parameter.name,
-            f"{text!r} is not a valid name: use lower-case letters, digits and '-', starting with a"
-            f" letter, ending with a letter or digit, at most {_LONGEST_LABEL} characters",
-        )
-    return text
+    if _DNS_LABEL.fullmatch(text) and len(text) <= _LONGEST_LABEL:
+        return text
+    longest = min(parameter.longest or _LONGEST_LABEL, _LONGEST_LABEL)
+    if not _LABEL_CHARACTERS.fullmatch(text):
+        why = "use lower-case letters, digits and '-'"
+    elif not text[0].isalpha():
+        why = "begin with a letter"
+    elif text.endswith("-"):
+        why = "end with a letter or digit"
+    else:
+        why = f"it has {len(text)} characters, at most {longest} are allowed"
+    raise BadValue(parameter.name, f"{text!r} is not a valid name: {why}")
 
 
 def _integer(parameter: Parameter, text: str) -> Value:

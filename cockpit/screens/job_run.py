@@ -128,6 +128,7 @@ class RunReader:
         return run._replace(
             progress=training.progress,
             joined_seconds=training.joined_seconds,
+            went_on_seconds=training.went_on_seconds,
             eta=eta(training.done.points, now_seconds) if moves else None,
             curves=curves_of(training),
             lens=lens,

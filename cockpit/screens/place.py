@@ -73,7 +73,7 @@ class Place(CalmFocus, Screen[None]):
     Place #filter-row { display: none; height: 1; background: $surface; }
     Place #filter-row.shown { display: block; layout: horizontal; }
     Place #slash { width: 2; padding-left: 1; color: $text-accent; }
-    Place #problem { display: none; height: 1; color: $warning; padding: 0 1; }
+    Place #problem { display: none; height: auto; max-height: 2; color: $warning; padding: 0 1; }
     Place #problem.open { display: block; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*EVERYWHERE)]

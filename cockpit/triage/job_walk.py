@@ -6,7 +6,7 @@ from cockpit.catalogue import TextPlace, understand
 from cockpit.gangs import registry
 from cockpit.gangs.sentence import counted
 from cockpit.gangs.wording import say
-from cockpit.jobs.members import end_words, short_name
+from cockpit.jobs.members import LEADERS, end_words, short_name
 from cockpit.jobs.row import growth_of
 from cockpit.k8s.waiting_reasons import Severity, waiting_reason
 from cockpit.model.gang import Workload
@@ -221,11 +221,22 @@ def _between(walk: Walk, failed: list[Pod]) -> CauseFound:
     found = _member(walk, _first_failed(failed), failed)
     if walk.job.kind == "Pod" or not isinstance(object_, JobObject):
         return found
-    said = Evidence(f"{object_.kind} {object_.key}", "status.failed", str(object_.failed))
-    if found.cause in ("D14", ""):
-        waits = creation.between_attempts(walk.job, walk.pods, object_, said)
-        return msgspec.structs.replace(waits, evidence=(*waits.evidence, *found.evidence), also=("D14",))
-    return msgspec.structs.replace(found, also=(*found.also, "A18"))
+    return _tried_again(walk, found, object_)
+
+
+def _tried_again(walk: Walk, found: CauseFound, attempts: JobObject) -> CauseFound:
+    """The controller waits before it makes the pod again; a cause that the pod tells says more than that."""
+    if found.cause not in ("D14", ""):
+        return msgspec.structs.replace(found, also=(*found.also, "A18"))
+    said = Evidence(f"{attempts.kind} {attempts.key}", "status.failed", str(attempts.failed))
+    waits = creation.between_attempts(walk.job, walk.pods, attempts, said)
+    return msgspec.structs.replace(waits, evidence=(*waits.evidence, *found.evidence), also=("D14",))
+
+
+def _has_failed(attempts: JobObject) -> bool:
+    """True once its controller has given up."""
+    mark = condition(attempts.conditions, "Failed")
+    return mark is not None and mark.status == "True"
 
 
 def _worker_failed(walk: Walk, failed: list[Pod]) -> CauseFound:
@@ -235,6 +246,9 @@ def _worker_failed(walk: Walk, failed: list[Pod]) -> CauseFound:
     found = starting.ended(pod, walk.last_lines.get(pod.uid, ""))
     if found.cause in ("D4", "D11", "D12", "D15", "B26"):
         return msgspec.structs.replace(_member(walk, pod, failed), also=(*found.also, "E4"))
+    attempts = walk.store.get(Kind.JOB, pod.owner_uid) if pod.role in LEADERS else None
+    if isinstance(attempts, JobObject) and len(failed) == 1 and not _has_failed(attempts):
+        return _tried_again(walk, _prefixed(found, pod, walk), attempts)
     more = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
     ends = end_words(pod)
     if walk.job.kind != "MPIJob":

@@ -16,7 +16,7 @@ from cockpit.jobs.training.run import Checkpoints
 from cockpit.jobs.training.start import GOAL_SECONDS, PARTS, StartTime, beside, start_of
 from cockpit.model.event import Event
 from cockpit.model.gang import Workload
-from cockpit.model.job import Job, JobState
+from cockpit.model.job import Job, JobObject, JobState
 from cockpit.model.pod import Pod
 from cockpit.model.pod_times import PodTimes
 from cockpit.model.record import Kind, condition
@@ -29,6 +29,9 @@ DEEPEST = 8
 MOST_NAMED = 3
 NOT_YET, NOT_SEEN = "not yet", "not seen"
 ADMITTED, AGAIN = "admitted", "admitted again"
+RESUMED, TRIED_AGAIN = "resumed", "tried again"
+_LATER = (AGAIN, RESUMED, TRIED_AGAIN)
+"""Stations at which another run of the same job begins."""
 
 
 class Step(NamedTuple):
@@ -54,6 +57,7 @@ class Run(NamedTuple):
     lens: Lens = Lens()
     past_starts: tuple[float, ...] = ()
     efficiency: str = ""
+    went_on_seconds: float | None = None  # when a step was told first since the job last began
     checkpoints: Checkpoints = Checkpoints()
 
 
@@ -69,6 +73,9 @@ def steps(
         was_in = is_in and condition(workload.conditions, "Evicted") is not None  # kept as False from then on
         at_seconds = admitted.changed_seconds if admitted and is_in else None
         found.append(Step(AGAIN if was_in else ADMITTED, at_seconds, NOT_YET))
+    later = _later_run(job, members, store)
+    if later is not None:
+        found.append(later)
     told = {pod.uid: _by_reason(store.events_of(pod.uid)) for pod in members}
     bound = [_bound(pod, told[pod.uid], times.get(pod.uid)) for pod in members]
     known = [at for at in bound if at is not None]
@@ -90,12 +97,58 @@ def steps(
     if leader is not None:
         note = NOT_YET if leader.phase == "Pending" else ""
         found.append(Step(leader.role, started[members.index(leader)], note))
-    if first is None:
-        found.append(Step("first step", None, NOT_SEEN))
-    else:  # of a long run only the end of the log is kept on the node
+    if first is not None:  # of a long run only the end of the log is kept on the node
         step = Step("first step" if first.is_first else "first step before", first.at_seconds)
         found.insert(_place(found, first.at_seconds), step)
+    again, went_on = _begun_again(found), _went_on(found, run)
+    if again is None and first is None:
+        found.append(Step("first step", None, NOT_SEEN))
+    elif again is not None and (first is None or went_on != first.at_seconds):
+        found.append(Step("first step", went_on, NOT_YET))
     return tuple(found)
+
+
+def _later_run(job: Job, members: Sequence[Pod], store: StoreReader) -> Step | None:
+    """Where its pods are of a later run than its first: resumed by hand, or tried again.
+
+    Of a job in a queue the suspensions are the queue's, and the workload tells them.
+    """
+    found: list[Step] = []
+    object_ = _object(job, store)
+    if object_ is not None and not job.workload_uid:
+        mark = condition(object_.conditions, "Suspended")
+        if mark is not None and mark.status == "False" and mark.changed_seconds is not None:
+            found.append(Step(RESUMED, mark.changed_seconds))
+    leader = next((pod for pod in members if pod.role in LEADERS), None)
+    attempts = object_ if leader is None else store.get(Kind.JOB, leader.owner_uid)
+    if isinstance(attempts, JobObject) and attempts.failed:
+        made = [pod.created_seconds for pod in ([leader] if leader is not None else members)]
+        known = [one for one in made if one is not None]
+        if known:
+            found.append(Step(TRIED_AGAIN, max(known)))
+    return max(found, key=lambda one: one.at_seconds or 0.0, default=None)
+
+
+def _object(job: Job, store: StoreReader) -> JobObject | None:
+    """What the row stands for, where the job is of a kind that tells its conditions."""
+    found = next((one for kind in (Kind.MPIJOB, Kind.JOB) if (one := store.get(kind, job.uid))), None)
+    return found if isinstance(found, JobObject) else None
+
+
+def _begun_again(found: Sequence[Step]) -> Step | None:
+    """The station at which the run began that there is now; None while it is the first."""
+    later = [one for one in found if one.name in _LATER and one.at_seconds is not None]
+    return max(later, key=lambda one: one.at_seconds or 0.0, default=None)
+
+
+def _went_on(found: Sequence[Step], run: Run) -> float | None:
+    """The first step of a run that began again, as far as it was told."""
+    again = _begun_again(found)
+    first = run.first.at_seconds if run.first is not None else None
+    if again is None or again.at_seconds is None:
+        return None
+    known = [one for one in (run.went_on_seconds, first) if one is not None and one >= again.at_seconds]
+    return min(known, default=None)
 
 
 def _place(found: Sequence[Step], at_seconds: float | None) -> int:
@@ -188,11 +241,13 @@ def eta_words(found: Eta, now_seconds: float) -> str:
 def way_to_first_step(found: Sequence[Step], run: Run) -> StartTime | None:
     """The parts of the way, from its stations; None before the first step, or where nobody saw it.
 
-    Once a job was admitted again, or its pods made anew, its stations are those of a later run: of the first
-    one only the whole time is known, and of a step of the later one it is not said at all.
+    Once a job was admitted again, resumed or tried again, or its pods made anew, its stations are those of a
+    later run: of the first one only the whole time is known, and of a step of the later one it is not said at
+    all.
     """
     at = {one.name: one.at_seconds for one in found}
-    begun, again = at.get("submitted"), at.get(AGAIN)
+    later = _begun_again(found)
+    begun, again = at.get("submitted"), None if later is None else later.at_seconds
     if begun is None or run.first is None or not run.first.is_first or run.first.at_seconds is None:
         return None
     if again is not None and again <= run.first.at_seconds:
@@ -213,12 +268,12 @@ def way_to_first_step(found: Sequence[Step], run: Run) -> StartTime | None:
 
 
 def _since_again(found: Sequence[Step], run: Run) -> str:
-    """`12s after it was admitted again`: of the run that there is now; "" for any other."""
-    again = next((one.at_seconds for one in found if one.name == AGAIN), None)
-    first = run.first.at_seconds if run.first is not None and run.first.is_first else None
-    if again is None or first is None or first < again:
+    """`12s after it was admitted again`: of the run that there is now; "" for a first run, or before its
+    step."""
+    again, went_on = _begun_again(found), _went_on(found, run)
+    if again is None or again.at_seconds is None or went_on is None:
         return ""
-    return f"{fmt.span(first - again)} after it was {AGAIN}"
+    return f"{fmt.span(went_on - again.at_seconds)} after it was {again.name}"
 
 
 def efficiency_words(run: RunRecord, known: Iterable[RunRecord]) -> str:
@@ -240,13 +295,14 @@ def way_of(job: Job, members: Sequence[Pod], store: StoreReader, run: Run) -> St
 
 def start_words(found: StartTime, past_seconds: Sequence[float]) -> str:
     """`52s (p50 61s of 12, 58% within 60s): queue 2s · schedule 8s · ...`."""
-    parts = " · ".join(f"{name} {fmt.span(seconds)}" for name, seconds in found.parts.items())
+    named = " · ".join(f"{name} {fmt.span(seconds)}" for name, seconds in found.parts.items())
+    parts = f": {named}" if len(found.parts) > 1 else ""
     goal = f"{GOAL_SECONDS:.0f}s"
     if not past_seconds:
-        return f"{fmt.span(found.seconds)} (goal {goal}): {parts}"
+        return f"{fmt.span(found.seconds)} (goal {goal}){parts}"
     among = beside(found.seconds, past_seconds)
     median = f"p50 {fmt.span(among.median_seconds)} of {among.starts}"
-    return f"{fmt.span(found.seconds)} ({median}, {fmt.percent(among.goal_ratio)} within {goal}): {parts}"
+    return f"{fmt.span(found.seconds)} ({median}, {fmt.percent(among.goal_ratio)} within {goal}){parts}"
 
 
 def end_words(members: Iterable[Pod]) -> str:
@@ -308,12 +364,12 @@ def facts(
         pairs.append(Pair("last output", f"{run.whose}: {run.last_words}", "bad"))
     if members:
         found = steps(job, _workload(job, store), members, store, run)
-        start = way_to_first_step(found, run)
-        if start is not None:
-            is_late = start.seconds > GOAL_SECONDS
-            pairs.append(Pair("first step", start_words(start, run.past_starts), "warn" if is_late else ""))
-        elif later := _since_again(found, run):
-            pairs.append(Pair("first step", later))
+        start, later = way_to_first_step(found, run), _since_again(found, run)
+        if start is not None or later:
+            is_late = start is not None and start.seconds > GOAL_SECONDS
+            first = "" if start is None else start_words(start, run.past_starts)
+            said = " · ".join(one for one in (first, later) if one)
+            pairs.append(Pair("first step", said, "warn" if is_late else ""))
         pairs.append(Pair("timeline", words(found)))
     if owners := chain(job, members, store):
         pairs.append(Pair("owned by", owners, "dim"))

@@ -15,6 +15,7 @@ import horovod.torch as hvd
 import torch
 from compute_time import ComputeTime
 from networks import NETWORKS, resnet50
+from number_options import at_least
 from progress_line import say
 from torch.nn import functional
 
@@ -24,23 +25,19 @@ def options(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="benchmark.py", description="Samples a second of ResNet-50 with Horovod."
     )
-    add = parser.add_argument
+    add, positive = parser.add_argument, at_least(1)
     add("--model", choices=["resnet50", *sorted(NETWORKS)], default="resnet50")
-    add("--batch", type=int, default=32, help="images of one rank in a step (32)")
-    add("--warmup-batches", type=int, default=10, help="before it is measured (10)")
-    add("--batches", type=int, default=10, help="of one measurement (10)")
-    add("--measurements", type=int, default=10, help="(10)")
+    add("--batch", type=positive, default=32, help="images of one rank in a step (32)")
+    add("--warmup-batches", type=positive, default=10, help="before it is measured (10)")
+    add("--batches", type=positive, default=10, help="of one measurement (10)")
+    add("--measurements", type=positive, default=10, help="(10)")
     add(
         "--compression",
         choices=("none", "fp16"),
         default="none",
         help="of gradients while they are exchanged",
     )
-    chosen = parser.parse_args(arguments)
-    for name in ("batch", "warmup_batches", "batches", "measurements"):
-        if getattr(chosen, name) < 1:
-            parser.error(f"--{name.replace('_', '-')}: {getattr(chosen, name)} is less than 1")
-    return chosen
+    return parser.parse_args(arguments)
 
 
 def spread(rates: list[float]) -> float:

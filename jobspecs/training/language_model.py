@@ -19,6 +19,7 @@ import torch
 from cifar import BadData
 from compute_time import ComputeTime
 from networks import SmallLanguageModel
+from number_options import at_least, more_than_zero, not_negative
 from progress_line import Meter, Value, say
 from stopping import STOPPED, Stopping
 from torch import distributed
@@ -36,44 +37,37 @@ def options(arguments: list[str] | None = None) -> argparse.Namespace:
         prog="language_model.py", description="Train a small language model with DistributedDataParallel."
     )
     add = parser.add_argument
+    count, positive = at_least(0), at_least(1)
     add("--data", default="", metavar="FOLDER", help="folder of text files; without them a made-up text")
-    add("--batch", type=int, default=16, help="sequences of one rank in a step (16)")
-    add("--context", type=int, default=64, help="bytes of a sequence (64)")
-    add("--width", type=int, default=64, help="of the model (64)")
-    add("--layers", type=int, default=2, help="(2)")
-    add("--heads", type=int, default=4, help="(4)")
-    add("--steps", type=int, default=500, help="(500)")
-    add("--lr", type=float, default=3e-3, help="learning rate (0.003)")
-    add("--warmup", type=int, default=20, help="steps in which the rate grows from 0 (20)")
+    add("--batch", type=positive, default=16, help="sequences of one rank in a step (16)")
+    add("--context", type=positive, default=64, help="bytes of a sequence (64)")
+    add("--width", type=positive, default=64, help="of the model (64)")
+    add("--layers", type=positive, default=2, help="(2)")
+    add("--heads", type=positive, default=4, help="(4)")
+    add("--steps", type=positive, default=500, help="(500)")
+    add("--lr", type=more_than_zero, default=3e-3, help="learning rate (0.003)")
+    add("--warmup", type=count, default=20, help="steps in which the rate grows from 0 (20)")
     add("--checkpoints", default="", metavar="FOLDER", help="where checkpoints are written, and resumed from")
-    add("--checkpoint-every", type=int, default=100, metavar="STEPS", help="(100)")
-    add("--keep", type=int, default=3, help="checkpoints that are kept (3)")
+    add("--checkpoint-every", type=positive, default=100, metavar="STEPS", help="(100)")
+    add("--keep", type=positive, default=3, help="checkpoints that are kept (3)")
     add("--tensorboard", default="", metavar="FOLDER", help="where event files are written")
-    add("--interval", type=int, default=10, metavar="STEPS", help="between two lines of progress (10)")
-    add("--grace", type=float, default=20.0, metavar="SECONDS", help="to end by itself after SIGTERM (20)")
+    add("--interval", type=positive, default=10, metavar="STEPS", help="between two lines of progress (10)")
+    add(
+        "--grace",
+        type=not_negative,
+        default=20.0,
+        metavar="SECONDS",
+        help="to end after SIGTERM (20)",
+    )
     add(
         "--pace",
-        type=float,
+        type=not_negative,
         default=0.0,
         metavar="SECONDS",
         help="a step takes at least this long; to watch it (0)",
     )
-    add("--seed", type=int, default=1)
+    add("--seed", type=count, default=1)
     chosen = parser.parse_args(arguments)
-    positive = (
-        "batch",
-        "context",
-        "width",
-        "layers",
-        "heads",
-        "steps",
-        "checkpoint_every",
-        "keep",
-        "interval",
-    )
-    for name in positive:
-        if getattr(chosen, name) < 1:
-            parser.error(f"--{name.replace('_', '-')}: {getattr(chosen, name)} is less than 1")
     if chosen.width % chosen.heads:
         parser.error(f"--heads: the width of {chosen.width} does not divide by {chosen.heads}")
     return chosen

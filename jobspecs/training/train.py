@@ -9,7 +9,6 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -20,6 +19,7 @@ import torch
 from cifar import BadData
 from compute_time import ComputeTime
 from networks import NETWORKS
+from number_options import at_least, more_than_zero, not_negative
 from progress_line import Meter, Value, say
 from stopping import STOPPED, Stopping
 from torch.nn import functional
@@ -36,7 +36,7 @@ def options(arguments: list[str] | None = None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(prog="train.py", description="Train an image classifier with Horovod.")
     add = parser.add_argument
-    count, positive = _at_least(0), _at_least(1)
+    count, positive = at_least(0), at_least(1)
     add(
         "--data",
         default="",
@@ -50,7 +50,7 @@ def options(arguments: list[str] | None = None) -> argparse.Namespace:
     add("--steps", type=count, default=0, help="end after this step (0: after the epochs)")
     add(
         "--lr",
-        type=float,
+        type=more_than_zero,
         default=0.02,
         help="learning rate of one rank; that of the job grows with the ranks (0.02)",
     )
@@ -66,25 +66,22 @@ def options(arguments: list[str] | None = None) -> argparse.Namespace:
     add("--keep", type=positive, default=3, help="checkpoints that are kept (3)")
     add("--tensorboard", default="", metavar="FOLDER", help="where event files are written")
     add("--interval", type=positive, default=10, metavar="STEPS", help="between two lines of progress (10)")
-    add("--grace", type=float, default=20.0, metavar="SECONDS", help="to end by itself after SIGTERM (20)")
+    add(
+        "--grace",
+        type=not_negative,
+        default=20.0,
+        metavar="SECONDS",
+        help="to end after SIGTERM (20)",
+    )
     add(
         "--pace",
-        type=float,
+        type=not_negative,
         default=0.0,
         metavar="SECONDS",
         help="a step takes at least this long; to watch it (0)",
     )
     add("--seed", type=count, default=1)
     return parser.parse_args(arguments)
-
-
-def _at_least(least: int) -> Callable[[str], int]:
-    def integer(text: str) -> int:
-        if (number := int(text)) < least:
-            raise argparse.ArgumentTypeError(f"{text} is less than {least}")
-        return number
-
-    return integer
 
 
 def learning_rate(base: float, size: int, step: int, warmup: int, steps: int) -> float:

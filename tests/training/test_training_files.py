@@ -1,16 +1,19 @@
 """The parts of the training code that need no torch: lines, checkpoints, data files, stopping."""
 
+import argparse
 import io
 import os
 import signal
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import checkpoints
 import cifar
 import pytest
+from number_options import at_least, more_than_zero, not_negative
 from progress_line import Meter, line, say
 
 CODE = Path(checkpoints.__file__).parent
@@ -201,3 +204,28 @@ def test_a_stop_is_asked_for_and_ends_what_is_stuck(how: str, code: int, number:
         process.send_signal(number)
         assert process.stdout.readline() == f"{number.name}\n"
         assert process.wait() == code
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "said"),
+    [
+        (at_least(1), "abc", "argument --of: 'abc' is no whole number: give one of 1 or more"),
+        (at_least(1), "64.5", "'64.5' is no whole number"),
+        (at_least(1), "0", "argument --of: 0 is too small: give 1 or more"),
+        (at_least(0), "-3", "argument --of: -3 is too small: give 0 or more"),
+        (more_than_zero, "-0.1", "argument --of: -0.1 is too small: give more than 0"),
+        (more_than_zero, "nan", "argument --of: 'nan' is no number"),
+        (more_than_zero, "fast", "argument --of: 'fast' is no number"),
+        (not_negative, "-1", "argument --of: -1 is too small: give 0 or more"),
+    ],
+)
+def test_a_wrong_number_is_refused_with_the_remedy(
+    kind: Callable[[str], float], text: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--of", type=kind)
+    assert parser.parse_args(["--of", "3"]).of == 3
+    with pytest.raises(SystemExit) as ended:
+        parser.parse_args(["--of", text])
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err

@@ -45,6 +45,29 @@ class Checkpoints(NamedTuple):
     refused: str = ""
 
 
+class Moves(NamedTuple):
+    """How often steps were told, and when first and last."""
+
+    times: int = 0
+    first_seconds: float | None = None
+    last_seconds: float | None = None
+
+    def to(self, at_seconds: float | None) -> "Moves":
+        """One more."""
+        if at_seconds is None:
+            return self
+        first = at_seconds if self.first_seconds is None else self.first_seconds
+        return Moves(self.times + 1, first, at_seconds)
+
+    @property
+    def mean_seconds(self) -> float | None:
+        """From one to the next; None before two."""
+        if self.times < 2 or self.first_seconds is None or self.last_seconds is None:
+            return None
+        seconds = (self.last_seconds - self.first_seconds) / (self.times - 1)
+        return seconds if seconds > 0 else None
+
+
 class TrainingRun:
     """One run. Lines come in the order in which they were written; of several ranks they may be mixed.
 
@@ -64,11 +87,15 @@ class TrainingRun:
         self.size: int | None = None
         self.first_seconds: float | None = None  # when its first step was told
         self.moved_seconds: float | None = None  # when its last step was told
+        self.went_on_seconds: float | None = None  # when a step was told first since it last began
         self.joined_seconds: float | None = None  # when the last of its ranks said that it is there
         self.is_ended = False
         self.checkpoints = Checkpoints()
         self._patterns = patterns
         self._leading: int | None = None
+        self._writers: set[str] = set()  # logs in which the leading rank's steps stood
+        self._moves = Moves()
+        self._usual_before: float | None = None
         self._own_mean: tuple[float, str, bool | None] | None = None
         self._reader = StallReader()
         self._timed: tuple[int, float] | None = None
@@ -111,7 +138,7 @@ class TrainingRun:
         if event is not None and event.name != "progress":
             self._event(event.name, event.pairs, trace, line.at_seconds)
         elif not told.is_empty:
-            self._told(told, rank, trace, text, line.at_seconds)
+            self._told(told, rank, trace, line)
 
     def _trace(self, rank: int | None, line: LogLine, bare: str) -> RankTrace | None:
         if rank is None:
@@ -157,9 +184,8 @@ class TrainingRun:
             if self.size is not None and len(self._joined) >= self.size:
                 self.joined_seconds = at
 
-    def _told(
-        self, told: Progress, rank: int | None, trace: RankTrace | None, text: str, at: float | None
-    ) -> None:
+    def _told(self, told: Progress, rank: int | None, trace: RankTrace | None, line: LogLine) -> None:
+        text, at = line.text[:LONGEST_LINE], line.at_seconds
         if told.size:
             self.size = told.size
         if trace is not None:
@@ -176,12 +202,15 @@ class TrainingRun:
         self.progress = now = self._patterns.read(text, before)
         place = _place(now)
         if told.has_moved:
-            if place < _place(before):
+            if place < _place(before) or self._is_new_writer(line.source.uid):
                 self._begun_again(place)
-            if place != _place(before):
+            if place != _place(before) or self.went_on_seconds is None:
                 self.moved_seconds = at
+                self._moves = self._moves.to(at)
             if self.first_seconds is None:
                 self.first_seconds = at
+            if self.went_on_seconds is None:
+                self.went_on_seconds = at
         if now.fraction is not None and told.has_moved:
             self.done.add(place, at, now.fraction)
         if told.loss is not None:
@@ -197,7 +226,15 @@ class TrainingRun:
             self._leading = rank
             self.progress, self.rate_unit, self._timed = Progress(), "", None
             self.loss, self.rate, self.done = Curve(), Curve(is_rate=True), Curve()
+            self._moves, self._writers = Moves(), set()
         return rank == self._leading
+
+    def _is_new_writer(self, uid: str) -> bool:
+        """Whether another pod goes on with the steps: the job was resumed, or tried again."""
+        if uid in self._writers or len(self._writers) >= MOST_RANKS:
+            return False
+        self._writers.add(uid)
+        return len(self._writers) > 1
 
     def _rate(self, told: Progress, place: Place, at: float | None) -> None:
         """As told; else by the seconds of a step; else by when the steps were told."""
@@ -224,11 +261,16 @@ class TrainingRun:
         return (step - before[0]) / (at - before[1])
 
     def _begun_again(self, place: Place) -> None:
-        self.restarts += 1
+        """From that place on. How fast it gets on is measured anew: nothing was done in the pause."""
+        if self.done or self.went_on_seconds is not None:
+            self.restarts += 1
+        self._usual_before = self.usual_interval_seconds
+        self.done, self._moves = Curve(), Moves()
+        self.went_on_seconds = None
         self._own_mean = None
         self._timed = None
         self.is_ended = False
-        for curve in (self.loss, self.rate, self.done):
+        for curve in (self.loss, self.rate):
             curve.cut(place)
         for trace in self.ranks.values():
             trace.computes.clear()
@@ -269,14 +311,9 @@ class TrainingRun:
 
     @property
     def usual_interval_seconds(self) -> float | None:
-        """How long after each other steps are told, a mean of the run; None before two."""
-        times = [
-            one.at_seconds for one in (self.done.points or self.loss.points) if one.at_seconds is not None
-        ]
-        readings = sum(one.readings for one in (self.done.points or self.loss.points))
-        if len(times) < 2 or readings < 2 or times[-1] <= times[0]:
-            return None
-        return (times[-1] - times[0]) / (readings - 1)
+        """How long after each other steps are told, a mean since it last began, else of what was before; None
+        before two."""
+        return self._usual_before if self._moves.mean_seconds is None else self._moves.mean_seconds
 
 
 STEPS_UNIT: Final = "steps/s"

@@ -152,6 +152,21 @@ def test_a_worker_that_died_makes_a_running_job_degraded(cluster: Cluster) -> No
     assert row(cluster).ready == 1
 
 
+def test_a_launcher_that_failed_is_made_again_by_its_job(cluster: Cluster) -> None:
+    job = mpijob(conditions=(is_("Running"),))
+    launcher_job, pods = gang(job, **up())
+    dead = msgspec.structs.replace(pods[-1], phase="Failed", is_ready=False, exit_code=1)
+    cluster.put(job, msgspec.structs.replace(launcher_job, failed=1), *pods[:-1], dead)
+    assert (row(cluster).state, why(cluster)) == (
+        JobState.DEGRADED,
+        "waits to be tried again after a failed attempt: exit 1",
+    )
+    cluster.put(msgspec.structs.replace(launcher_job, failed=3))
+    assert why(cluster) == "waits to be tried again after 3 failed attempts: exit 1"
+    cluster.put(msgspec.structs.replace(launcher_job, failed=4, conditions=(is_("Failed"),)))
+    assert "tried again" not in why(cluster), "its Job has given up"
+
+
 def test_a_lost_node_is_named(cluster: Cluster) -> None:
     job = mpijob(conditions=(is_("Running"),))
     launcher_job, pods = gang(job, **up())

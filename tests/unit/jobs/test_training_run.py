@@ -11,6 +11,7 @@ from cockpit.jobs.template import load_library
 from cockpit.jobs.training.curve import Curve, Point, steady
 from cockpit.jobs.training.eta import eta
 from cockpit.jobs.training.run import TrainingRun
+from cockpit.model.log import LogSource
 from tests.unit.jobs.training_logs import BEGUN, FORMATS, TAGS, TELLS_LOSS, TELLS_SAMPLES, as_lines, log
 
 PATTERNS = Patterns(load_library().templates["mpijob"].progress)
@@ -142,6 +143,36 @@ def test_the_end_is_within_the_range(seed: int) -> None:
         assert found is not None
         assert found.from_seconds <= end <= found.to_seconds
         assert found.to_seconds - found.from_seconds < 0.25 * (end - BEGUN)
+
+
+def test_a_pause_between_two_runs_is_no_part_of_its_pace() -> None:
+    """Suspended for a night, and resumed by another pod: from its checkpoint on, or where it had stopped."""
+    told = log("own", 12, noise=False, intervals=300)
+    half, night = len(told.lines) // 2, 40_000.0
+    run = run_of(told.lines[:half])
+    usual = run.usual_interval_seconds
+    assert usual is not None and run.restarts == 0
+    later = LogSource("another pod", "team-a", "job-launcher-2", "launcher", is_leader=True)
+    rest = [(at + night, text) for at, text in told.lines[half:]]
+    run.take(as_lines(rest[:1], later))
+    assert run.restarts == 1
+    assert run.usual_interval_seconds == usual, "before two steps that of the former run"
+    assert eta(run.done.points, rest[0][0]) is None, "of one step nothing can be said"
+    run.take(as_lines(rest[1:120], later))
+    assert run.went_on_seconds == pytest.approx(rest[0][0])
+    assert run.usual_interval_seconds == pytest.approx(usual, rel=0.2)
+    found = eta(run.done.points, rest[119][0])
+    assert found is not None
+    assert found.from_seconds <= rest[-1][0] <= found.to_seconds
+    assert run.loss.points[0].at_seconds == pytest.approx(told.lines[0][0], abs=100), "its curve goes on"
+
+
+def test_pods_that_write_in_turns_are_one_run() -> None:
+    two = [LogSource(uid, "team-a", uid, uid) for uid in ("a", "b")]
+    run = TrainingRun(PATTERNS)
+    for at, (when, text) in enumerate(log("own", 4, noise=False, tag="none", intervals=40).lines):
+        run.take(as_lines([(when, text.replace(" rank=0", ""))], two[at % 2]))
+    assert run.restarts <= 1
 
 
 def test_no_end_is_promised_where_nothing_moves() -> None:

@@ -45,6 +45,11 @@ def test_rendering_leaves_the_template_alone() -> None:
     [
         ({}, "name: a value is required"),
         ({"name": "LLM"}, "name: 'LLM' is not a valid name"),
+        ({"name": "my_job"}, "name: 'my_job' is not a valid name: use lower-case letters, digits and '-'"),
+        ({"name": "7b"}, "name: '7b' is not a valid name: begin with a letter"),
+        ({"name": "-7b"}, "name: '-7b' is not a valid name: begin with a letter"),
+        ({"name": "llm-"}, "name: 'llm-' is not a valid name: end with a letter or digit"),
+        ({"name": "a" * 64}, "it has 64 characters, at most 20"),
         ({"name": "a" * 21}, "has 21 characters, at most 20"),
         ({"name": "a", "workers": "0"}, "workers: 0 is too small, at least 1"),
         ({"name": "a", "workers": "65"}, "workers: 65 is too large, at most 64"),

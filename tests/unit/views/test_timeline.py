@@ -125,7 +125,7 @@ def test_the_first_step_of_a_resumed_job_is_that_of_its_first_run() -> None:
     workload, store = again(3_600, 3_605)
     found = steps(JOB, workload, MEMBERS, store, Run(first=FirstStep(T0 + 50, Progress(step=1))))
     assert words(found).startswith("first step +50s → admitted again +1h00m00s → first bound +1h00m05s")
-    assert first_of(store, 50).value == "50s (goal 60s): first step 50s"
+    assert first_of(store, 50).value == "50s (goal 60s)"
 
 
 def test_the_first_step_after_a_job_came_back_counts_from_then() -> None:
@@ -138,7 +138,51 @@ def test_without_a_queue_the_parts_of_later_pods_are_none_of_the_first_run() -> 
     job = msgspec.structs.replace(JOB, workload_uid="")
     run = Run(first=FirstStep(T0 + 50, Progress(step=1)))
     told = {one.name: one.value for one in facts(job, MEMBERS, store, run)}
-    assert told["first step"] == "50s (goal 60s): first step 50s"
+    assert told["first step"] == "50s (goal 60s)"
+
+
+def bare(conditions: tuple[Condition, ...] = (), *, failed: int = 0) -> tuple[Job, Store]:
+    """The job without a queue, its object, its launcher's Job, and pods that are of ten minutes later."""
+    store = store_with(*every("Scheduled", 600, 601, 602), *every("Started", 603, 603, 603))
+    object_ = JobObject(
+        uid="u-llm", name="llm", namespace="team-a", api_version=API, kind="MPIJob", conditions=conditions
+    )
+    launchers = JobObject(
+        uid="u-job", name="llm-launcher", namespace="team-a", api_version="batch/v1", kind="Job",
+        failed=failed,
+    )  # fmt: skip
+    store.apply(Batch(kind=Kind.MPIJOB, changed=(object_,)))
+    store.apply(Batch(kind=Kind.JOB, changed=(launchers,)))
+    return msgspec.structs.replace(JOB, workload_uid=""), store
+
+
+def told_of(job: Job, store: Store, run: Run, members: tuple[Pod, ...] = MEMBERS) -> dict[str, str]:
+    return {one.name: one.value for one in facts(job, members, store, run)}
+
+
+def test_without_a_queue_the_steps_of_a_resumed_job_count_from_its_resume() -> None:
+    job, store = bare((Condition("Suspended", "False", "MPIJobResumed", changed_seconds=T0 + 598),))
+    first = FirstStep(T0 + 38, Progress(step=10))
+    told = told_of(job, store, Run(first=first))
+    assert told["first step"] == "38s (goal 60s)"
+    assert told["timeline"].startswith("first step +38s → resumed +9m58s → first bound +10m00s → ")
+    assert told["timeline"].endswith("→ first step: not yet")
+    told = told_of(job, store, Run(first=first, went_on_seconds=T0 + 624))
+    assert told["first step"] == "38s (goal 60s) · 26s after it was resumed"
+    assert told["timeline"].endswith("→ first step +10m24s")
+    late = FirstStep(T0 + 624, Progress(step=310))
+    told = told_of(job, store, Run(first=late, went_on_seconds=T0 + 624))
+    assert told["first step"] == "26s after it was resumed", "opened later, only this run's log is there"
+    assert told["timeline"].count("first step") == 1
+
+
+def test_a_launcher_that_is_tried_again_begins_anew() -> None:
+    job, store = bare(failed=1)
+    launcher = msgspec.structs.replace(LAUNCHER, created_seconds=T0 + 599)
+    run = Run(first=FirstStep(T0 + 630, Progress(step=10)), went_on_seconds=T0 + 630)
+    told = told_of(job, store, run, (launcher, *WORKERS))
+    assert told["first step"] == "31s after it was tried again"
+    assert "tried again +9m59s" in told["timeline"]
 
 
 def test_the_status_of_a_pod_tells_what_events_do_not() -> None:
