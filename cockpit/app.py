@@ -434,6 +434,7 @@ class CockpitApp(SteadyApp):
                     made_seconds=self.clock.cluster_now(),
                 ),
                 self.pool_watch.empty_since,
+                attachment.lines,
             )
 
         return fresh

@@ -23,6 +23,7 @@ from cockpit.actions.verbs.verb import Verb
 from cockpit.clock import Clock
 from cockpit.errors import CockpitError, Refused, Unchanged
 from cockpit.model.plan import DrainOrder, Hold, Outcome, Plan
+from cockpit.model.remembered import Reclaim
 from cockpit.model.session import Session
 
 What = TypeVar("What")
@@ -67,12 +68,13 @@ class Asker(Protocol):
 @dataclass(frozen=True, slots=True)
 class Done:
     """What became of a verb: one outcome, and that of each where they were many. `hold` is what is to be kept
-    until what was begun is over."""
+    until what was begun is over, `gives_back` what was reclaimed."""
 
     outcome: Outcome
     results: tuple[Result, ...] = ()
     left_out: tuple[str, ...] = ()
     hold: Hold | None = None
+    gives_back: tuple[Reclaim, ...] = ()
 
     @property
     def goes_on(self) -> tuple[DrainOrder, ...]:
@@ -109,13 +111,17 @@ async def carry_verb(
     session = fresh().session
     if isinstance(prepared, Single):
         outcome = await conduct(prepared.plan, prepared.again, session, audit, clock, asker=asker)
-        hold = prepared.plan.hold
-        return None if outcome is None else Done(outcome, hold=hold if outcome.is_done else None)
+        if outcome is None or not outcome.is_done:
+            return None if outcome is None else Done(outcome)
+        return Done(outcome, hold=prepared.plan.hold, gives_back=prepared.plan.gives_back)
     many = await conduct_all(prepared, session, audit, clock, asker=asker, told=told)
     if many is None:
         return None
     sweep, results = many
-    return Done(summary(intent.verb, results, len(sweep.left_out)), results, sweep.left_out)
+    pairs = zip(sweep.items, results, strict=True)
+    back = tuple(one for item, result in pairs if result.outcome.is_done for one in item.shown.gives_back)
+    ended = summary(intent.verb, results, len(sweep.left_out))
+    return Done(ended, results, sweep.left_out, gives_back=back)
 
 
 async def carry_plan(

@@ -1,6 +1,6 @@
 """What a plan is made on: the tables, the connection for what they do not hold, and the moment."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +20,7 @@ from cockpit.model.pool import Pool
 from cockpit.model.record import Kind
 from cockpit.model.session import Session
 from cockpit.model.store_reader import StoreReader
+from cockpit.model.trace import PodLines
 from cockpit.pools.forecast import PoolExperience
 
 
@@ -71,6 +72,8 @@ class Planning:
     at_seconds: float = 0.0  # when the person asked: the same for what is shown and for what is sent
     pools: PoolTerms = PoolTerms()
     watched_since: Mapping[str, float] = field(default_factory=dict)  # nodes seen as they are since then
+    lines: Callable[[Sequence[Pod]], Awaitable[PodLines | None]] | None = None
+    """What pods did over the last hours, as `cockpit.actions.idle_reads` asks."""
 
     @property
     def taken(self) -> frozenset[str]:

@@ -28,6 +28,7 @@ from cockpit.model.node import Node
 from cockpit.model.plan import Call, Plan
 from cockpit.model.pool import Machine, Pool, PoolObject
 from cockpit.model.record import Kind, label
+from cockpit.model.remembered import Reclaim
 from cockpit.model.right import Right
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
@@ -260,7 +261,14 @@ async def _removal(planning: Planning, pool: Pool, store: StoreReader, step: Nod
         warnings=tuple(warnings),
         hold=hold,
         is_destructive=bool(step.removes),
+        gives_back=tuple(_given_back(one, pool, planning.pools.at_seconds) for one in step.removes),
     )
+
+
+def _given_back(one: IdleNode, pool: Pool, now_seconds: float) -> Reclaim:
+    since, gpus = one.since_seconds, one.node.gpu_allocatable or 0
+    hours = None if since is None else (now_seconds - since) / 3_600.0 * gpus
+    return Reclaim(pool.key, f"node {one.node.name}", now_seconds, hours)
 
 
 def _giving_back(node: Node, pool: Pool, store: StoreReader) -> tuple[Call, ...]:

@@ -14,6 +14,7 @@ from cockpit.actions.plan_diff import NOTHING_DONE
 from cockpit.actions.planning import FreshPlanning
 from cockpit.clock import Clock
 from cockpit.commands.output import note, put
+from cockpit.commands.settings import remember_reclaims
 from cockpit.errors import BadInput, NoConnection, Refused, Unchanged
 from cockpit.local_state.audit import Audit
 from cockpit.model.plan import DrainOrder, Hold, Outcome, Plan
@@ -122,6 +123,8 @@ async def confirm_and_carry(
     if done is not None and done.goes_on and goes_on is not None:
         put([done.outcome.sentence])
         return await goes_on(done.goes_on)
+    if done is not None and done.gives_back:
+        await remember_reclaims(fresh().session, done.gives_back)
     code = _code(prompt, None if done is None else done.outcome)
     hold = None if done is None else done.hold
     return code if then is None or hold is None else await then(hold)

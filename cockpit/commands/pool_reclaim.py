@@ -1,25 +1,35 @@
-"""`cockpit pool reclaim NAME`: the verb, and with `--list` the idle nodes alone."""
+"""`cockpit pool reclaim NAME`: the verb, with `--list` the idle nodes alone, with `--jobs`
+its idle jobs."""
 
 import argparse
 import asyncio
 
+from cockpit.actions.conduct import Intent
 from cockpit.actions.reclaim_nodes import idle_words
+from cockpit.actions.verbs import job_reclaim
+from cockpit.actions.verbs.job_reclaim import ReclaimJobOptions, jobs_line
 from cockpit.actions.verbs.kinds import KINDS
 from cockpit.attach import AttachOptions
 from cockpit.clock import SystemClock
 from cockpit.commands import verb
+from cockpit.commands.confirm import confirm_and_carry, refuse_without_right
 from cockpit.commands.live import attached
 from cockpit.commands.output import note, put
 from cockpit.commands.settings import attach_options, settings_in_force
-from cockpit.errors import NoConnection
+from cockpit.errors import BadInput, NoConnection
 from cockpit.gangs.sentence import counted
 from cockpit.pools.idle import IdleNode, idle_nodes
 from cockpit.pools.index import pool_named
 from cockpit.pools.truth import is_use_known
+from cockpit.triage.idle_jobs import reclaimable
 
 
 def run(options: argparse.Namespace) -> int:
     """The next step of the reclaim, or the list; the answer is the exit code."""
+    if options.verb_jobs:
+        return _run_jobs(options)
+    if options.verb_grace:
+        raise BadInput("--grace is for jobs: add --jobs")
     if not options.verb_list:
         return verb.run(options)
     options.all_namespaces, options.namespace = True, ""
@@ -38,6 +48,34 @@ async def _list(options: argparse.Namespace, chosen: AttachOptions) -> int:
         put([f"{one.node.name}: {_told(one, now_seconds)}" for one in found])
         put([f"pool {pool.name} has {counted(len(found), 'idle node')} of {pool.nodes_now}"])
     return 0
+
+
+def _run_jobs(options: argparse.Namespace) -> int:
+    if options.verb_list or options.verb_most or options.verb_include_unknown:
+        raise BadInput("--list, --most and --include-unknown are about nodes: leave out --jobs")
+    told = ReclaimJobOptions(options.verb_idle_for, options.verb_grace or "")
+    options.all_namespaces, options.namespace = True, ""
+    chosen = attach_options(options, settings_in_force())
+    refuse_without_right(options, may_write=chosen.write)
+    return asyncio.run(_reclaim_jobs(options, chosen, told))
+
+
+async def _reclaim_jobs(options: argparse.Namespace, chosen: AttachOptions, told: ReclaimJobOptions) -> int:
+    """Every job of the pool that looks idle or is marked, by the verb that is done to one."""
+    clock = SystemClock()
+    async with attached(chosen, clock) as live:
+        kinds = tuple(dict.fromkeys((*KINDS["pool"].watched(), *KINDS["job"].watched())))
+        note(await live.settle(kinds, options.timeout, with_gpus=True))
+        fresh = await verb.planner(live, clock)
+        planning = fresh()
+        pool = pool_named(planning.store, options.names[0])
+        jobs = reclaimable(pool.node_names, planning.jobs.values(), planning.store)
+        if not jobs:
+            put([f"no job on pool {pool.name} looks idle, and none is marked"])
+            return 0
+        shell = jobs_line(pool, told, planning.context)
+        intent = Intent(job_reclaim.RECLAIM, jobs, told, shell)
+        return await confirm_and_carry(intent, fresh, options, clock, context=planning.context)
 
 
 def _told(one: IdleNode, now_seconds: float) -> str:

@@ -2,7 +2,8 @@
 
 import argparse
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from cockpit.attach import AttachOptions
@@ -12,6 +13,8 @@ from cockpit.local_state.paths import config_folder, state_folder
 from cockpit.model.metrics_server import NO_METRICS_SERVER, MetricsServer, in_force
 
 if TYPE_CHECKING:
+    from cockpit.model.remembered import Reclaim
+    from cockpit.model.session import Session
     from cockpit.pools.forecast import PoolExperience
 
 
@@ -54,6 +57,16 @@ def known_of_pools(settings: Settings, context: str, server: str) -> "PoolExperi
 
     path = history_path(state_folder(os.environ), context, server)
     return PoolExperience(settings.prices, LocalHistory(path).growths() if path.exists() else ())
+
+
+async def remember_reclaims(session: "Session", found: "Iterable[Reclaim]") -> None:
+    """Keep what was given back in the history of this host; one that cannot be used costs nothing else."""
+    from cockpit.apart import apart
+    from cockpit.local_state.history import LocalHistory, history_path
+
+    history = LocalHistory(history_path(state_folder(os.environ), session.context, session.server))
+    for one in found:
+        await apart(partial(history.put_reclaim, one))
 
 
 def _by_options(options: argparse.Namespace) -> MetricsServer:

@@ -56,7 +56,8 @@ async def _run(
 ) -> int:
     clock = SystemClock()
     async with attached(chosen, clock) as live:
-        note(await live.settle(kind.watched(), options.timeout))
+        needed = kind.watched() + (KINDS["pool"].watched() if verb.is_measured else ())
+        note(await live.settle(needed, options.timeout, with_gpus=verb.is_measured))
         fresh = await planner(live, clock)
         planning = fresh()
         things = _meant(kind, planning, options, live.attachment, clock)
@@ -121,6 +122,7 @@ async def planner(live: Live, clock: Clock) -> FreshPlanning:
             session.server_version,
             at_seconds,
             replace(pools, made_seconds=clock.cluster_now()),
+            lines=attachment.lines,
         )
 
     return fresh

@@ -4,6 +4,10 @@ import msgspec
 
 from cockpit.model.record import Condition, Labels, OwnerRef, Record
 
+RECLAIM_AT = "gpu-cockpit/reclaim-at"
+RECLAIM_DUE = "gpu-cockpit/reclaim-due"
+"""On a job that idles: when it was marked, and from when on it may be reclaimed."""
+
 
 class ReplicaSpec(msgspec.Struct, frozen=True, gc=False):
     """One role of a job: how many pods of which shape. `gpus_each` are devices a pod."""
@@ -44,6 +48,7 @@ class JobObject(Record, frozen=True, gc=False, kw_only=True):
     failed: int = 0
     started_seconds: float | None = None
     finished_seconds: float | None = None
+    reclaim_due_seconds: float | None = None
 
 
 class OwnerObject(Record, frozen=True, gc=False, kw_only=True):
@@ -53,6 +58,7 @@ class OwnerObject(Record, frozen=True, gc=False, kw_only=True):
     kind: str
     labels: Labels = ()
     owner: OwnerRef | None = None
+    reclaim_due_seconds: float | None = None
     is_missing: bool = False  # the API server answered 404 or 403: the chain ends here
 
 
@@ -85,6 +91,7 @@ class Job(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     created_seconds: float | None = None
     started_seconds: float | None = None
     finished_seconds: float | None = None
+    reclaim_due_seconds: float | None = None  # it idled and is marked: from when on it may be reclaimed
     owner: str = ""  # person, where a label or annotation tells
     workload_uid: str = ""
     pod_uids: tuple[str, ...] = ()

@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from cockpit.model.refusal import Refusal
+from cockpit.model.remembered import Reclaim
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,6 +84,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     is_whole: bool = False
     """The calls belong together (a gang of bare pods): all are tried dry before the first is sent, and a
     refusal of one does not keep the others from being sent."""
+    gives_back: tuple[Reclaim, ...] = ()
+    """What it gives back once it is done: remembered on this host."""
     hold: Hold | None = None
     """What the first call takes; it is given back at once where a later call is refused."""
 

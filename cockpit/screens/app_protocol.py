@@ -18,7 +18,7 @@ from cockpit.model.job_reader import JobReader
 from cockpit.model.plan import DrainOrder
 from cockpit.model.pod import Pod
 from cockpit.model.price import Prices
-from cockpit.model.remembered import Growth, LoadSample, PastRun, PoolSample
+from cockpit.model.remembered import Growth, LoadSample, PastRun, PoolSample, Reclaim
 from cockpit.model.right import RightsReader
 from cockpit.model.trend_reader import TrendReader
 from cockpit.pools.forecast import PoolExperience
@@ -211,6 +211,12 @@ class PoolMemory(Protocol):
 
     def asked(self, pool_key: str, /) -> float | None:
         """When this session asked for another size last, epoch seconds; None: it did not."""
+
+    def reclaims(self, pool_key: str, /) -> tuple[Reclaim, ...]:
+        """What was given back of that pool lately, the newest first."""
+
+    async def reclaimed(self, found: tuple[Reclaim, ...], /) -> None:
+        """This was given back just now: it is remembered."""
 
     def samples(self, pool_key: str, /) -> tuple[PoolSample, ...]:
         """How that pool stood over the last hours, the oldest first."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 from cockpit_widgets import ChoiceDialog
 from cockpit_widgets.types import ChoiceItem
 
-from cockpit.actions.verbs import job, job_shape, queue
+from cockpit.actions.verbs import job, job_reclaim, job_shape, queue
 from cockpit.actions.verbs.verb import Verb
 from cockpit.errors import BadInput, CockpitError
 from cockpit.screens.verb_keys import act
@@ -147,17 +147,44 @@ async def _reclaim(place: "Place", pools: "Sequence[Pool]") -> None:
     from cockpit.gangs.sentence import counted
 
     pool, planning = pools[0], place.cockpit.planner()()
+    jobs = _idle_jobs(place, pool)
+    if jobs:
+        gpus = counted(sum(one.gpus_allocated for one in jobs), "GPU")
+        items = [
+            ChoiceItem("jobs", counted(len(jobs), "idle job"), f"{gpus}: marked first, then suspended"),
+            ChoiceItem("nodes", "idle nodes", "cordoned first, then removed"),
+        ]
+        chosen = await place.app.push_screen_wait(ChoiceDialog(f"Reclaim of pool {pool.name}", items))
+        if chosen == "jobs":
+            told = job_reclaim.ReclaimJobOptions()
+            shell = job_reclaim.jobs_line(pool, told, planning.context)
+            act(place.app, job_reclaim.RECLAIM, jobs, told, say=place.say, then=place.acted, shell=shell)
+        if chosen != "nodes":
+            return
     step, options = next_step(pool, planning.store, planning, ReclaimTerms()), ReclaimOptions()
     if step.unknown and not (step.removes or step.comes_back or step.settling):
         known, unknown = len(step.cordons) + step.beyond, counted(len(step.unknown), "node")
         items = [ChoiceItem("known", "idle for 30 minutes or more", counted(known, "node"))] if known else []
-        told = f"also {unknown} of which nobody knows since when"
-        items.append(ChoiceItem("all", "every node that is empty now", told))
+        also = f"also {unknown} of which nobody knows since when"
+        items.append(ChoiceItem("all", "every node that is empty now", also))
         chosen = await place.app.push_screen_wait(ChoiceDialog(f"Reclaim of pool {pool.name}", items))
         if chosen is None:
             return
         options = ReclaimOptions(include_unknown=chosen == "all")
     act(place.app, RECLAIM, pools, options, say=place.say, then=place.acted)
+
+
+def _idle_jobs(place: "Place", pool: "Pool") -> "list[Job]":
+    """Jobs of the pool that were judged idle, and those that are marked."""
+    from cockpit.triage.idle_jobs import reclaimable
+
+    cluster, now_seconds = place.cockpit.cluster, place.cockpit.clock.cluster_now()
+    store, known = cluster.store, cluster.verdicts.on_demand.idle
+    return [
+        one
+        for one in reclaimable(pool.node_names, cluster.jobs.jobs.values(), store)
+        if one.reclaim_due_seconds is not None or known.idle(one, store, now_seconds) is not None
+    ]
 
 
 async def _stop_queue(place: "Place", queues: "Sequence[LocalQueue | ClusterQueue]") -> None:

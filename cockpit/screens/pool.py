@@ -111,6 +111,7 @@ class PoolScreen(NodesScreen):
                 growths=self.cockpit.pool_watch.growths,
                 seen=cluster.sightings,
                 asked_seconds=self.cockpit.pool_watch.asked(pool.key),
+                reclaims=self.cockpit.pool_watch.reclaims(pool.key),
                 samples=self.cockpit.pool_watch.samples(pool.key),
             )
             page = page_of(pool, cluster.store, cluster.jobs, now_seconds, learnt)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from cockpit.apart import apart
 from cockpit.clock import Clock
 from cockpit.errors import BadInput
-from cockpit.model.remembered import Growth, PoolSample
+from cockpit.model.remembered import Growth, PoolSample, Reclaim
 from cockpit.pools.demand import NO_DEMAND, MachineMemory, demand_by_pool
 from cockpit.pools.growth_log import GrowthLog
 from cockpit.pools.idle import EmptyWatch
@@ -57,6 +57,7 @@ class PoolWatch:
         self._unwritten: list[PoolSample] = []
         self._growths: tuple[Growth, ...] = ()
         self._unwritten_growths: list[Growth] = []
+        self._reclaims: tuple[Reclaim, ...] = ()
         self.growth_log = GrowthLog(self._app.cluster.sightings)
         self._asked: dict[str, float] = {}
         self.empty = EmptyWatch(gap_seconds=3 * LOOK_SECONDS)
@@ -75,6 +76,20 @@ class PoolWatch:
         """Growths that are over, the newest first: what was remembered, and those of this session."""
         self._follow()
         return self._growths
+
+    def reclaims(self, pool_key: str) -> tuple[Reclaim, ...]:
+        """What was given back of that pool, the newest first: what was remembered, and by this session."""
+        self._follow()
+        return tuple(one for one in self._reclaims if one.pool_key == pool_key)
+
+    async def reclaimed(self, found: tuple[Reclaim, ...]) -> None:
+        """This was given back just now: it is remembered at once."""
+        self._follow()
+        self._reclaims = (*found, *self._reclaims)
+        history = self._app.run_history()
+        if history is not None:
+            for one in found:
+                await apart(partial(history.put_reclaim, one))
 
     def asked(self, pool_key: str) -> float | None:
         """When this session asked for another size of that pool last."""
@@ -173,9 +188,11 @@ class PoolWatch:
         since = self._app.clock.cluster_now() - SHOWN_SECONDS
         samples = await apart(partial(history.pool_samples, pool_key, since))
         growths = await apart(history.growths)
+        back = await apart(partial(history.reclaims, pool_key))
         if self._cluster is cluster:
             own = self._samples.pop(pool_key, {})
             self.remember(growths, samples)
+            self._reclaims = tuple(dict.fromkeys((*self._reclaims, *back)))
             self._samples[pool_key].update(own)
 
 

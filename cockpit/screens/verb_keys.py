@@ -101,6 +101,8 @@ async def _to_the_end(
     if done is None:
         return
     tell(app, done.outcome, then)
+    if done.gives_back:
+        await cockpit_of(app).pool_watch.reclaimed(done.gives_back)
     if done.hold is not None:
         cockpit_of(app).follow_change(done.hold)
     for order in done.goes_on:

@@ -27,6 +27,7 @@ WHY = KeyRemedy("why", "w", "why")
 LOGS = KeyRemedy("logs", "l", "logs")
 OPEN = KeyRemedy("open", "enter", "open")
 DRAIN = KeyRemedy("drain after its jobs", "D", "D", is_write=True)
+RECLAIM = KeyRemedy("reclaim", "R", "R", is_write=True)
 KILL = KeyRemedy("kill", "K", "K", is_write=True)
 
 

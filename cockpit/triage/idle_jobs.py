@@ -124,6 +124,18 @@ def quiet(job: Job, store: StoreReader) -> Quiet | None:
     return None if cards < job.gpus_allocated else Quiet(latest, memory_bytes)
 
 
+def reclaimable(nodes: Iterable[str], jobs: Iterable[Job], store: StoreReader) -> tuple[Job, ...]:
+    """Jobs on these nodes that look idle, and those that are marked for reclaim."""
+    names = frozenset(nodes)
+    return tuple(
+        one
+        for one in jobs
+        if one.state == JobState.RUNNING
+        and not names.isdisjoint(one.nodes)
+        and (one.reclaim_due_seconds is not None or quiet(one, store) is not None)
+    )
+
+
 def trace_of(job: Job, pods: Iterable[Pod], lines: PodLines, started: Mapping[str, float | None]) -> Trace:
     """The lines of the job's pods as one trace. `started` is by uid when the pod's containers did, where
     that is another moment than the pod's."""

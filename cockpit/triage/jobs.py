@@ -14,7 +14,7 @@ from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind, condition
 from cockpit.model.store_reader import StoreReader
-from cockpit.triage.finding import KILL, LOGS, OPEN, WHY, Attention, KeyRemedy, Rooted
+from cockpit.triage.finding import KILL, LOGS, OPEN, RECLAIM, WHY, Attention, KeyRemedy, Rooted
 from cockpit.triage.idle_jobs import idle_words, kept_words, quiet
 from cockpit.triage.idleness import IdleStanding
 from cockpit.triage.on_demand import TOLD_BY_LOG, crashed_member
@@ -219,9 +219,11 @@ def _idle(job: Job, store: StoreReader, verdicts: Verdicts, now_seconds: float) 
         return None
     known = verdicts.on_demand.idle
     judged = known.of(job, now_seconds)
-    kept, remedies = kept_words(looks.memory_bytes), (KILL,)
+    kept = kept_words(looks.memory_bytes)
+    remedies: tuple[KeyRemedy, ...] = (KILL,)
     if judged is not None and judged.standing is IdleStanding.IDLE:
         sentence, since = idle_words(job, judged, now_seconds) + kept, judged.since_seconds
+        remedies = (RECLAIM,)
     elif now_seconds - looks.since_seconds < IDLE_SECONDS or (judged is not None and not judged.missing):
         return None
     else:

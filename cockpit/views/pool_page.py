@@ -6,11 +6,12 @@ from typing import NamedTuple
 from cockpit_widgets.text import cut, width_of, wrap
 from cockpit_widgets.types import Cell, Pair
 
+from cockpit.gangs.sentence import counted
 from cockpit.model.job_reader import JobReader
 from cockpit.model.pod import Pod
 from cockpit.model.pool import Pool
 from cockpit.model.price import Prices
-from cockpit.model.remembered import Growth, PoolSample
+from cockpit.model.remembered import Growth, PoolSample, Reclaim
 from cockpit.model.scaler import Scaler
 from cockpit.pools.chain import ScalerChain
 from cockpit.pools.demand import PoolDemand
@@ -27,6 +28,8 @@ from cockpit.views.pools import spot_text
 Line = tuple[Cell, ...]
 MOST_NEXT = 4
 _DOT = " · "
+LATELY_SECONDS = 7 * 86_400.0
+"""So far back what was reclaimed is told."""
 TALL_HEIGHT, MIDDLE_HEIGHT = 45, 30
 
 
@@ -59,6 +62,7 @@ class PoolPage(NamedTuple):
     notices: tuple[SpotNotice, ...] = ()
     growths: tuple[Growth, ...] = ()
     samples: tuple[PoolSample, ...] = ()
+    reclaims: tuple[Reclaim, ...] = ()
 
 
 def sample_of(pool: Pool, demand: PoolDemand | None, now_seconds: float) -> PoolSample:
@@ -155,9 +159,32 @@ def facts(page: PoolPage) -> tuple[Pair, ...]:
     pairs += [_said(page, at, one) for at, one in enumerate(page.words)]
     if page.no_log is not None:
         pairs.append(Pair("its log", page.no_log or "key l", "dim" if page.no_log else ""))
+    if (given := given_back(page)) is not None:
+        pairs.append(given)
     if page.pool.nodes_now == 0 or (page.ladder is None and page.growths):
         pairs.append(expected_wait(page))
     return tuple(pairs)
+
+
+def given_back(page: PoolPage) -> Pair | None:
+    """`2 nodes and 1 job in 7 days, newest 3h ago · 31 GPU-hours had idled, about $310`; None for nothing."""
+    found = [one for one in page.reclaims if page.now_seconds - one.at_seconds <= LATELY_SECONDS]
+    if not found:
+        return None
+    nodes = sum(one.what.startswith("node ") for one in found)
+    counts = [counted(nodes, "node")] * bool(nodes)
+    counts += [counted(len(found) - nodes, "job")] * (len(found) > nodes)
+    newest = fmt.age(page.now_seconds - max(one.at_seconds for one in found))
+    hours = [one.gpu_hours for one in found if one.gpu_hours is not None]
+    words = f"{' and '.join(counts)} in 7 days, newest {newest} ago"
+    if not hours:
+        return Pair("reclaimed", f"{words}{_DOT}how long they had idled is not known")
+    at_least = "at least " if len(hours) < len(found) else ""
+    words += f"{_DOT}{at_least}{sum(hours):,.0f} GPU-hours had idled"
+    each = node_hourly(page.pool, page.prices)
+    if each is not None and page.gpus_each:
+        words += f", about {page.prices.money(sum(hours) * each / page.gpus_each)}"
+    return Pair("reclaimed", words)
 
 
 def _waiting(page: PoolPage) -> Pair:

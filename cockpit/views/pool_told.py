@@ -8,7 +8,7 @@ from cockpit.model.node import Node
 from cockpit.model.pool import Pool
 from cockpit.model.price import Prices
 from cockpit.model.record import Kind
-from cockpit.model.remembered import Growth, PoolSample
+from cockpit.model.remembered import Growth, PoolSample, Reclaim
 from cockpit.model.scaler import ScalersRead
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
@@ -31,6 +31,7 @@ class Learnt(NamedTuple):
 
     growths: tuple[Growth, ...] = ()
     samples: tuple[PoolSample, ...] = ()
+    reclaims: tuple[Reclaim, ...] = ()
     scalers: ScalersRead = ScalersRead()
     prices: Prices = Prices()
     seen: Sightings = NO_SIGHTINGS
@@ -70,6 +71,7 @@ def page_of(pool: Pool, store: StoreReader, jobs: JobReader, now_seconds: float,
         notices=spot_notices(pool, store, jobs, now_seconds),
         growths=learnt.growths,
         samples=learnt.samples,
+        reclaims=learnt.reclaims,
     )
 
 

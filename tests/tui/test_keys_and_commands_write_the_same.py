@@ -13,6 +13,7 @@ import pytest
 from cockpit_widgets import ChoiceDialog, ConfirmDialog
 from textual.pilot import Pilot
 
+from cockpit.actions import reclaim_job
 from cockpit.actions.perform import AUDIT_ANNOTATION
 from cockpit.actions.verbs.keep import OURS_BY
 from cockpit.actions.verbs.registry import VERBS
@@ -23,7 +24,7 @@ from cockpit.kube.resource import CLUSTER_QUEUES, Resource
 from cockpit.local_state.audit import Audit
 from cockpit.model.batch import Batch
 from cockpit.model.gang import LocalQueue
-from cockpit.model.job import Job, JobObject, JobState, ReplicaSpec
+from cockpit.model.job import RECLAIM_DUE, Job, JobObject, JobState, ReplicaSpec
 from cockpit.model.node import Node
 from cockpit.model.plan import Call
 from cockpit.model.pool import Machine
@@ -49,7 +50,9 @@ NO_PLAN = {
 }
 DATED = ("drain", "keep", "reclaim")
 """Verbs that note on the node when it was."""
-OWN_NOTES = (drain_mark.ID, drain_mark.AT, OURS_BY, RECLAIM_AT)
+OWN_NOTES = (
+    drain_mark.ID, drain_mark.AT, OURS_BY, RECLAIM_AT, RECLAIM_DUE,
+)  # fmt: skip
 IDLE_NODE = "gpu-l40s-03"
 Press = Callable[["Keys"], Awaitable[None]]
 
@@ -197,6 +200,11 @@ async def reclaim(keys: Keys) -> None:
     await keys.choose("empty now")
 
 
+async def reclaim_idle_job(keys: Keys) -> None:
+    await keys.on_job(kind="MPIJob", state=JobState.RUNNING)
+    await keys.press("R")
+
+
 async def stop_queue(keys: Keys) -> None:
     await keys.press("P")
     await keys.choose("stop LocalQueue")
@@ -249,6 +257,7 @@ CASES: tuple[tuple[str, str, Press], ...] = (
     ("pool.scale", "pools", scale),
     ("pool.limit", "pools", limit),
     ("pool.reclaim", "pools", reclaim),
+    ("job.reclaim", "jobs", reclaim_idle_job),
     ("queue.stop", "queues", stop_queue),
     ("queue.resume", "queues", resume_queue),
     ("node.cordon", "nodes", cordon),
@@ -282,6 +291,7 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cluster:
         return answer(path, jobs)
 
     monkeypatch.setattr(Line, "request", request)
+    monkeypatch.setattr(reclaim_job, "_is_idle", lambda _ground: True)  # its judgement has tests of its own
     return found
 
 

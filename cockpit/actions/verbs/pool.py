@@ -190,7 +190,7 @@ RECLAIM = Verb(
         "reclaim",
         "reclaimed",
         "cordon idle nodes of a pool, then remove those that stay empty",
-        "Give back idle nodes of the pool: cordon, look again, remove",
+        "Give back idle nodes of the pool (cordon, look again, remove), or its idle jobs",
     ),
     options=ReclaimOptions,
     flags=(
@@ -203,7 +203,12 @@ RECLAIM = Verb(
             is_switch=True,
         ),
     ),
-    beside=(Flag("--list", "list", "list the idle nodes and change nothing", is_switch=True),),
+    beside=(
+        Flag("--list", "list", "list the idle nodes and change nothing", is_switch=True),
+        Flag("--jobs", "jobs", "its idle jobs instead: as cockpit job reclaim, on each", is_switch=True),
+        Flag("--grace", "grace", "with --jobs: from the mark to the end (default: 15m)", "TIME"),
+        Flag("--confirm", "confirm", "with --jobs: what is typed where jobs are deleted", "TEXT"),
+    ),
     plan=plan_to_reclaim,
     needs=_needs_to_reclaim,
     takes_many=False,

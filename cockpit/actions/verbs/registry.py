@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from cockpit.actions.verbs import drain, job, job_shape, keep, node, pool, queue, reach
+from cockpit.actions.verbs import drain, job, job_reclaim, job_shape, keep, node, pool, queue, reach
 from cockpit.actions.verbs.verb import Verb
 
 VERBS: tuple[Verb, ...] = (
@@ -22,6 +22,7 @@ VERBS: tuple[Verb, ...] = (
     pool.SCALE,
     pool.LIMIT,
     pool.RECLAIM,
+    job_reclaim.RECLAIM,
     queue.STOP,
     queue.RESUME,
     node.CORDON,

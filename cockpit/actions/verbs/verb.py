@@ -93,6 +93,8 @@ class Verb:
     """Whether the footer names its key."""
     is_destructive: bool = False
     """It always ends something. Whether one plan does is in the plan."""
+    is_measured: bool = False
+    """It rests on telemetry: a command waits for it."""
     is_repeatable: bool = True
     """`audit apply` may do it again on another cluster."""
     takes_many: bool = True

@@ -6,6 +6,8 @@ from typing import Any
 
 from cockpit.clean import SHORT, WORDS, clean
 from cockpit.kube.decode.reading import Reading
+from cockpit.kube.decode.times import from_text
+from cockpit.model.job import RECLAIM_DUE
 from cockpit.model.record import Condition, Labels, OwnerRef
 
 LABEL_CHARACTERS = 1024
@@ -30,6 +32,11 @@ def controller(meta: Any) -> OwnerRef | None:
         if one.controller:
             return OwnerRef(WORDS[one.api_version], WORDS[one.kind], WORDS[one.name], WORDS[one.uid])
     return None
+
+
+def reclaim_due(meta: Any) -> float | None:
+    """From when on a job that is marked as idle may be reclaimed, epoch seconds; None without a mark."""
+    return from_text(meta.annotations.get(RECLAIM_DUE)) if RECLAIM_DUE in meta.annotations else None
 
 
 def conditions(raw: Any, reading: Reading) -> tuple[Condition, ...]:

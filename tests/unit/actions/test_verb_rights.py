@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import msgspec
 import pytest
 
+from cockpit.actions import reclaim_job
 from cockpit.actions.kill import plan_take_away
 from cockpit.actions.planning import Planning, PoolTerms
 from cockpit.actions.submit import plan_submit
@@ -30,7 +32,7 @@ from cockpit.jobs.render import render
 from cockpit.jobs.template import load_library
 from cockpit.kube.resource import Resource
 from cockpit.model.gang import ClusterQueue, LocalQueue, PodGroup, Workload
-from cockpit.model.job import Job, JobState
+from cockpit.model.job import RECLAIM_AT, RECLAIM_DUE, Job, JobState
 from cockpit.model.node import Node
 from cockpit.model.plan import Plan
 from cockpit.model.pool import Machine, PoolObject
@@ -140,6 +142,14 @@ def tables(records: Sequence[Record]) -> dict[str, list[Record]]:
         if type(one).__name__ in kinds:
             found.setdefault(kinds[type(one).__name__], []).append(one)
     return found
+
+
+def marked(one: Job, tree: dict[str, Any], records: list[Record]) -> tuple[Job, dict[str, Any], list[Record]]:
+    """The same, marked for reclaim a while ago."""
+    notes = {RECLAIM_AT: "2026-01-01T00:00:00Z", RECLAIM_DUE: "2026-01-01T00:15:00Z"}
+    metadata = {**tree["metadata"], "annotations": {**tree["metadata"].get("annotations", {}), **notes}}
+    due = msgspec.structs.replace(one, reclaim_due_seconds=1_767_226_500.0)
+    return due, {**tree, "metadata": metadata}, records
 
 
 def planning_on(one: Job, tree: dict[str, Any], records: Sequence[Record]) -> Planning:
@@ -288,6 +298,8 @@ def tree_of(node: Node) -> dict[str, Any]:
 
 
 def cases(verb: Verb) -> list[tuple[Planning, Any]]:
+    if verb.id == "job.reclaim":
+        return [(planning_on(*one), one[0]) for case in jobs() for one in (case, marked(*case))]
     if verb.kind == "job":
         return [(planning_on(*one), one[0]) for one in jobs()]
     planning = others()
@@ -316,6 +328,10 @@ def plans(verb: Verb) -> list[tuple[Plan, Sequence[Right]]]:
 
 
 async def made(verb: Verb, planning: Planning, thing: Any, options: Any) -> Plan:
+    if verb.id == "job.reclaim":  # at which step it is matters here, not by what it is judged
+        planning = replace(planning, pools=PoolTerms(at_seconds=1_800_000_000.0))
+        with mock.patch.object(reclaim_job, "_is_idle", lambda _ground: True):
+            return await verb.plan(planning, thing, options)
     if verb.id != "job.clone":
         return await verb.plan(planning, thing, options)
     return plan_of_clone(planning, thing, await clone_form(planning, thing), {})

@@ -1,0 +1,318 @@
+"""Give back the GPUs of a job that idles, in two steps as with nodes: mark it, and after the grace suspend
+it, or delete it where it cannot be suspended.
+
+Both steps ask what the job did over the last hours, and no step rests on duty alone. Nothing is remembered
+here: the mark on the job is what a second step, another session and its owner go by. A job that did anything
+after the mark is unmarked.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from cockpit.actions.address import object_path
+from cockpit.actions.idle_reads import IdleReads, judge_job
+from cockpit.actions.planning import Planning, tree_of
+from cockpit.actions.shell import job_line
+from cockpit.actions.suspend import can_suspend
+from cockpit.errors import BadInput, Unchanged
+from cockpit.gangs.sentence import counted
+from cockpit.gangs.suspend_field import MERGE, patch_call
+from cockpit.kube.decode.times import from_text
+from cockpit.model.duration import parse_duration
+from cockpit.model.job import RECLAIM_AT, RECLAIM_DUE, Job, JobState
+from cockpit.model.plan import Call, Plan
+from cockpit.model.pod import Pod
+from cockpit.model.pool import Pool
+from cockpit.model.record import Kind
+from cockpit.model.remembered import Reclaim
+from cockpit.pools.index import pools_of
+from cockpit.pools.price import node_hourly
+from cockpit.telemetry.faults import TelemetryError
+from cockpit.triage.idle_jobs import IDLE_FOR_SECONDS, idle_words, minutes_words, quiet, why_not_idle
+from cockpit.triage.idleness import IdleStanding, Judged
+
+GRACE_SECONDS: Final = 900.0
+"""From the mark to the end, unless another is asked for: time for its owner to come back."""
+SHORTEST_SECONDS: Final = 600.0
+"""A shorter window takes a pause for the end."""
+LONGEST_SECONDS: Final = 10_800.0
+"""So far back reach the lines that are read."""
+
+
+class JobTerms(NamedTuple):
+    """How long the job has to be idle, and how long it is warned; `is_off`: take the mark away."""
+
+    idle_for_seconds: float = IDLE_FOR_SECONDS
+    grace_seconds: float = GRACE_SECONDS
+    is_off: bool = False
+
+
+class _Mark(NamedTuple):
+    at_seconds: float
+    due_seconds: float
+
+
+class _Ground(NamedTuple):
+    """What a step is made on: the job, its object as it is now, the terms, what was judged."""
+
+    planning: Planning
+    job: Job
+    tree: Mapping[str, Any]
+    path: str
+    terms: JobTerms
+    judged: Judged | None = None
+
+    @property
+    def target(self) -> str:
+        return f"{self.job.kind.lower()} {self.job.namespace}/{self.job.name}"
+
+    @property
+    def now_seconds(self) -> float:
+        """When the person asked: the same for what is shown and for what is sent."""
+        return self.planning.pools.at_seconds
+
+    def line(self, verb: str, *more: str) -> str:
+        return job_line(verb, self.job, self.planning.context, *more)
+
+
+def job_terms(idle_for: str, grace: str, *, is_off: bool) -> JobTerms:
+    """The terms as they were typed. Raises BadInput."""
+    found = {"--idle-for": IDLE_FOR_SECONDS, "--grace": GRACE_SECONDS}
+    for name, text in (("--idle-for", idle_for), ("--grace", grace)):
+        try:
+            found[name] = parse_duration(text) if text else found[name]
+        except ValueError as error:
+            raise BadInput(f"{name}: {error}") from None
+    seconds = found["--idle-for"]
+    if seconds < SHORTEST_SECONDS:
+        raise BadInput(f"--idle-for: {idle_for} is too short to tell idle from a pause; write 10m or more")
+    if seconds > LONGEST_SECONDS:
+        raise BadInput(f"--idle-for: {idle_for} is further back than is looked; write 3h or less")
+    return JobTerms(seconds, found["--grace"], is_off)
+
+
+async def plan_job(planning: Planning, job: Job, terms: JobTerms) -> Plan:
+    """The next step: mark it; once the grace is over suspend or delete it; unmark it where it works again.
+
+    Raises BadInput with why it is not idle, or that nobody knows; Unchanged where there is nothing to do yet.
+    """
+    tree = await tree_of(planning, job)
+    path = object_path(job.api_version, job.kind, job.namespace, job.name, lookup=planning.lookup)
+    ground = _Ground(planning, job, tree, path, terms)
+    mark = _mark_of(tree)
+    if terms.is_off:
+        if mark is None:
+            raise Unchanged(f"{ground.target} is not marked for reclaim")
+        return _unmarking(ground, "its mark goes; it runs on as it does")
+    if job.state != JobState.RUNNING or not job.gpus_allocated:
+        if mark is not None:
+            return _unmarking(ground, f"it is {job.state or 'not running'} by now")
+        raise BadInput(
+            f"{ground.target} is {job.state or 'not known'}: only a job that runs and holds GPUs is reclaimed"
+        )
+    ground = ground._replace(judged=await _judged(ground))
+    if mark is not None and (why := _works_again(ground, mark)):
+        return _unmarking(ground, why)
+    if not _is_idle(ground):
+        raise BadInput(f"{ground.target}: {_why_not(ground)}")
+    if mark is None and terms.grace_seconds > 0:
+        return _marking(ground)
+    if mark is not None and ground.now_seconds < mark.due_seconds:
+        raise Unchanged(
+            f"{ground.target} is marked and still idle: reclaim it from {_clock(mark.due_seconds)} on"
+            f" (in {minutes_words(mark.due_seconds - ground.now_seconds + 59)}); to take the mark away:"
+            f" {ground.line('reclaim', '--off')}"
+        )
+    return await _ending(ground)
+
+
+# ---- what it did
+
+
+async def _judged(ground: _Ground) -> Judged | None:
+    planning = ground.planning
+    if planning.lines is None:
+        return None
+    reads = IdleReads(planning.store, planning.session, planning.lines)
+    try:
+        return await judge_job(ground.job, reads, ground.terms.idle_for_seconds)
+    except TelemetryError as error:
+        raise BadInput(f"{ground.target}: whether it is idle is not known: {error.sentence}") from None
+
+
+def _is_idle(ground: _Ground) -> bool:
+    """By its lines, and the newest samples do not say otherwise."""
+    judged = ground.judged
+    is_idle = judged is not None and judged.standing is IdleStanding.IDLE
+    return is_idle and quiet(ground.job, ground.planning.store) is not None
+
+
+def _why_not(ground: _Ground) -> str:
+    if ground.judged is not None and ground.judged.standing is IdleStanding.IDLE:
+        return "it is not idle: a card of it works now, or is not measured"
+    return why_not_idle(ground.judged, ground.now_seconds)
+
+
+def _works_again(ground: _Ground, mark: _Mark) -> str:
+    """Why the mark goes, "" where the job has shown nothing since."""
+    judged = ground.judged
+    if judged is None or judged.standing is IdleStanding.UNKNOWN:
+        return ""
+    if judged.standing is not IdleStanding.IDLE:
+        return why_not_idle(judged, ground.now_seconds)
+    if judged.last is not None and judged.last.at_seconds > mark.at_seconds:
+        ago = minutes_words(ground.now_seconds - judged.last.at_seconds)
+        return f"it did something after the mark, {ago} ago"
+    return ""
+
+
+# ---- the steps
+
+
+def _marking(ground: _Ground) -> Plan:
+    job, terms = ground.job, ground.terms
+    due = ground.now_seconds + terms.grace_seconds
+    store, lookup = ground.planning.store, ground.planning.lookup
+    then = "it is suspended" if can_suspend(job, store, lookup) else _KILLS.format(kind=job.kind)
+    notes = {RECLAIM_AT: _stamp(ground.now_seconds), RECLAIM_DUE: _stamp(due)}
+    return Plan(
+        verb="reclaim",
+        title=f"Reclaim {ground.target}: mark it",
+        done=f"Marked {ground.target}: reclaim it again in {minutes_words(terms.grace_seconds)}",
+        calls=(_noted(ground, notes),),
+        lines=(
+            f"nothing ends yet: its annotation {RECLAIM_DUE} tells its owner the time, {_clock(due)}",
+            f"reclaimed again after that ({minutes_words(terms.grace_seconds)}), {then}",
+            "if it does anything by then, it is unmarked instead",
+            f"undo: {ground.line('reclaim', '--off')}",
+        ),
+        expects=tuple(_bill(ground)),
+    )
+
+
+_KILLS: Final = "it is deleted, once its name is typed: a {kind} cannot be suspended"
+
+
+def _unmarking(ground: _Ground, why: str) -> Plan:
+    return Plan(
+        verb="reclaim",
+        title=f"Take the reclaim mark off {ground.target}",
+        done=f"{ground.target} is not marked any more",
+        calls=(_noted(ground, {RECLAIM_AT: None, RECLAIM_DUE: None}),),
+        lines=("its mark is taken away and nothing ends",),
+        expects=(why,),
+    )
+
+
+async def _ending(ground: _Ground) -> Plan:
+    from cockpit.actions.verbs.job import plan_to_kill, plan_to_suspend
+
+    planning, job = ground.planning, ground.job
+    if can_suspend(job, planning.store, planning.lookup):
+        plan = await plan_to_suspend(planning, job, None)
+        calls = tuple(_without_mark(ground, one) for one in plan.calls)
+        word, undo, typed = "suspend", f"undo: {ground.line('resume')}", ""
+    else:
+        plan = await plan_to_kill(planning, job, None)
+        calls, word, typed = plan.calls, "delete", job.name
+        undo = f"a {job.kind} cannot be suspended: it is deleted, and nothing brings it back"
+    return msgspec.structs.replace(
+        plan,
+        verb="reclaim",
+        title=f"Reclaim {ground.target}: {word} it",
+        done=f"Reclaimed {ground.target}: {'suspended' if not typed else 'deleted'}",
+        calls=calls,
+        lines=(*plan.lines, undo),
+        expects=tuple(_bill(ground)),
+        shell="",
+        typed=typed,
+        gives_back=_given_back(ground),
+    )
+
+
+def _noted(ground: _Ground, notes: Mapping[str, str | None]) -> Call:
+    return patch_call(ground.tree, ground.path, ground.target, {"metadata": {"annotations": notes}})
+
+
+def _without_mark(ground: _Ground, call: Call) -> Call:
+    """The patch of the job's own object takes the mark along; one of another object leaves it, which says
+    nothing of a job that has done something since."""
+    body = call.body
+    if call.path != ground.path or call.content_type != MERGE or _mark_of(ground.tree) is None:
+        return call
+    notes = {**(body["metadata"].get("annotations") or {}), RECLAIM_AT: None, RECLAIM_DUE: None}
+    metadata = {**body["metadata"], "annotations": notes}
+    return msgspec.structs.replace(call, body={**body, "metadata": metadata})
+
+
+def _mark_of(tree: Mapping[str, Any]) -> _Mark | None:
+    notes = tree["metadata"].get("annotations")
+    if not isinstance(notes, Mapping):
+        return None
+    at, due = (from_text(str(notes.get(one) or "")) for one in (RECLAIM_AT, RECLAIM_DUE))
+    return None if at is None or due is None else _Mark(at, due)
+
+
+# ---- words
+
+
+def _bill(ground: _Ground) -> Iterator[str]:
+    """What was seen of it, whose it is, and what it has cost since."""
+    job, judged = ground.job, ground.judged
+    if judged is None or judged.since_seconds is None:
+        return
+    yield idle_words(job, judged, ground.now_seconds)
+    yield f"owner: {job.owner}" if job.owner else "owner not known: no label of the job tells"
+    hours = (ground.now_seconds - judged.since_seconds) / 3_600.0
+    spent = f"{hours * job.gpus_allocated:.1f} GPU-hours idle so far"
+    hourly = _hourly(ground)
+    if hourly is None:
+        yield f"{spent}; money not known: the setting prices does not name its machines"
+    else:
+        money = ground.planning.pools.known().prices.money
+        yield f"{spent}, {money(hours * hourly)}; {money(hourly)} an hour"
+    yield f"frees {counted(job.gpus_allocated, 'GPU')}"
+
+
+def _hourly(ground: _Ground) -> float | None:
+    """Money an hour for its share of the machines; None where one has no price."""
+    prices, total = ground.planning.pools.known().prices, 0.0
+    for pod, pool in _places(ground):
+        each = None if pool is None else node_hourly(pool, prices)
+        node = ground.planning.store.by_key(Kind.NODE, pod.node)
+        if each is None or node is None or not node.gpu_allocatable:
+            return None
+        total += each * pod.gpus_allocated / node.gpu_allocatable
+    return total
+
+
+def _places(ground: _Ground) -> list[tuple[Pod, Pool | None]]:
+    store = ground.planning.store
+    pools = {name: pool for pool in pools_of(store) for name in pool.node_names}
+    found = (store.get(Kind.POD, uid) for uid in ground.job.pod_uids)
+    return [(one, pools.get(one.node)) for one in found if isinstance(one, Pod) and one.gpus_allocated]
+
+
+def _given_back(ground: _Ground) -> tuple[Reclaim, ...]:
+    """For each pool that the job has GPUs of."""
+    judged, gpus = ground.judged, dict[str, int]()
+    for pod, pool in _places(ground):
+        if pool is not None:
+            gpus[pool.key] = gpus.get(pool.key, 0) + pod.gpus_allocated
+    since = None if judged is None else judged.since_seconds
+    hours = None if since is None else (ground.now_seconds - since) / 3_600.0
+    return tuple(
+        Reclaim(key, ground.target, ground.now_seconds, None if hours is None else hours * count)
+        for key, count in gpus.items()
+    )
+
+
+def _stamp(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _clock(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%H:%M UTC")
