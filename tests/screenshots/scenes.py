@@ -18,7 +18,7 @@ from tests.tui.deck import ScriptedApp, settle
 from tests.tui.estate import Estate
 from tests.tui.fleet_estate import FleetEstate
 from tests.tui.gang_estate import GangEstate
-from tests.tui.idle_app import IdleApp, IdleEstate
+from tests.tui.idle_app import IdleApp, IdleEstate, IdleJobApp
 from tests.tui.offering import OfferingApp
 from tests.tui.pools_estate import FailingEstate, PoolsApp, PoolsEstate
 from tests.tui.shared_estate import SharedEstate
@@ -76,6 +76,7 @@ WHY_JOB = ("2", "slash", *"sweep-13", "enter", "w")
 WHY_GANG = ("2", "slash", *"llm-left", "enter", "w")
 WHY_POD = ("7", "slash", *"sweep-13-0", "enter", "w")
 FLEET = ("8", "down")
+IDLE_JOB = ("2", "slash", *"asr-large", "enter", "R")
 DRAIN = ("3", "slash", *"h100-00", "enter", "D", *"now", "enter")
 GROWS = ("5", "slash", *"b200", "enter", "enter")
 FORM = ("2", "N", *"llama-sft", "tab", "tab", "tab", "tab", "4", "tab", "8", "tab", *"hub/train")
@@ -180,6 +181,8 @@ SCENES = (
     Scene("scale-plan-80x24", GROW, SMALL, estate=WhyEstate, app=GrowingApp, write=True, until="accept it"),
     Scene("reclaim", ("5", "R"), (160, 45), estate=IdleEstate, app=IdleApp, write=True, until="accept it"),
     Scene("reclaim-80x24", ("5", "R"), SMALL, estate=IdleEstate, app=IdleApp, write=True, until="accept it"),
+    Scene("reclaim-job", IDLE_JOB, (160, 45), app=IdleJobApp, write=True, until="accept it"),
+    Scene("reclaim-job-80x24", IDLE_JOB, SMALL, app=IdleJobApp, write=True, until="accept it"),
     Scene("limit", ("5", "M", "ctrl+u", "2", "0"), write=True),
 )
 

@@ -1,15 +1,24 @@
-"""The scripted estate with two nodes of a pool that nobody has used for a while, and the machines behind."""
+"""The scripted estate with two nodes of a pool that nobody has used for a while, and the machines
+behind; or with a job that idles."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
+import msgspec
+
+from cockpit.model.batch import Batch
+from cockpit.model.pod import Pod
 from cockpit.model.pool import Machine
 from cockpit.model.record import Kind
+from cockpit.model.trace import CardTrace, PodLines, PodTrace
 from cockpit.pools.idle import EmptyWatch
+from cockpit.telemetry.pod_lines import POINTS
 from tests.tui.estate import NOW, Estate
 from tests.tui.why_app import GrowingApp
 
 IDLE: Final = ("gpu-a100-09", "gpu-a100-10")
 IDLE_SECONDS: Final = 2_520.0
+IDLE_JOB_SECONDS: Final = 2_880.0
 
 
 class IdleEstate(Estate):
@@ -37,3 +46,51 @@ class IdleApp(GrowingApp):
         assert not self.pool_watch.empty_since, "it has just begun"
         self.pool_watch.empty = EmptyWatch(gap_seconds=10 * IDLE_SECONDS)
         self.pool_watch.empty.look(self.attachment.store, NOW - IDLE_SECONDS)
+
+
+class IdleJobApp(GrowingApp):
+    """A cockpit before a job whose eight cards have done nothing for 47 minutes, and a Prometheus that
+    remembers it. `is_at_work` has its pods read data all the while."""
+
+    is_at_work = False
+
+    def __init__(self, estate: Estate | None, **options: Any) -> None:
+        super().__init__(estate, **options)
+        self.attachment.lines = self._lines  # type: ignore[method-assign]
+        store = self.attachment.store
+        for at in (NOW - IDLE_JOB_SECONDS, NOW):
+            cards = [
+                msgspec.structs.replace(one, duty_ratio=0.0, sampled_seconds=at)
+                for one in store.records(Kind.GPU).values()
+                if one.pod_name.startswith("asr-large")
+            ]
+            assert len(cards) == 8
+            store.apply(Batch(kind=Kind.GPU, changed=tuple(cards)))
+        self.attachment.jobs.catch_up()
+
+    async def _lines(self, pods: Sequence[Pod]) -> PodLines:
+        idle = int(IDLE_JOB_SECONDS // 60)
+        calm, disk = (0.0,) * POINTS, (9e6 if self.is_at_work else 0.0,) * POINTS
+        duty = (0.8,) * (POINTS - idle) + (0.0,) * idle
+        return PodLines(
+            end_seconds=NOW,
+            step_seconds=60.0,
+            cards={
+                one.uid: tuple(
+                    CardTrace(uuid=f"{one.uid}-{at}", duty=duty, memory_bytes=(3e10,) * POINTS)
+                    for at in range(one.gpus)
+                )
+                for one in pods
+            },
+            pods={
+                one.uid: PodTrace(
+                    uid=one.uid,
+                    cpu_cores=calm,
+                    receive=calm,
+                    transmit=calm,
+                    disk_read=disk,
+                    disk_write=calm,
+                )
+                for one in pods
+            },
+        )
