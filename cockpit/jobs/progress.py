@@ -24,6 +24,7 @@ class Progress(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     step: int | None = None
     steps: int | None = None
     loss: float | None = None
+    is_loss_lost: bool = False  # the newest loss is nan or infinite; `loss` is the last that was a number
     rate: float | None = None
     rate_unit: str = ""
     seconds_per_step: float | None = None
@@ -120,6 +121,8 @@ class Patterns:
                 number = number_of(group, word)
                 if number is not None:
                     told[group] = number
+                    if group == "loss":
+                        told["is_loss_lost"] = False
                     if group == "rate":
                         told["rate_unit"] = unit
         return told

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from cockpit_widgets.types import Pair
+from cockpit_widgets.types import Pair, Tone
 
 from cockpit.jobs.members import LEADERS, short_name
 from cockpit.jobs.owner_chain import owner_record
@@ -223,7 +223,10 @@ def progress_words(now: Progress) -> str:
             parts.append(f"{name} {at:,}" + (f"/{end:,}" if end else ""))
     if now.fraction is not None:
         parts.append(fmt.percent(now.fraction))
-    if now.loss is not None:
+    if now.is_loss_lost:
+        before = "" if now.loss is None else f", before {now.loss:.4g}"
+        parts.append(f"loss is no number (nan){before}")
+    elif now.loss is not None:
         parts.append(f"loss {now.loss:.4g}")
     if now.rate is not None:
         parts.append(
@@ -353,7 +356,8 @@ def facts(
         parts = [progress_words(run.progress), run.efficiency]
         if run.eta is not None:
             parts.insert(1, eta_words(run.eta, now_seconds))
-        pairs.append(Pair("progress", " · ".join(part for part in parts if part), "good"))
+        tone: Tone = "bad" if run.progress.is_loss_lost else "good"
+        pairs.append(Pair("progress", " · ".join(part for part in parts if part), tone))
         pairs += _checkpoint(job, run.progress, run.checkpoints)
     elif run.trouble:
         pairs.append(Pair("log", run.trouble, "dim"))

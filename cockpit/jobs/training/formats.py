@@ -9,6 +9,8 @@ alone; the patterns of templates read the others. The formats and where they are
 - Lightning: its tqdm and rich bars (pytorch_lightning/callbacks/progress); a plain tqdm bar reads alike
 - DeepSpeed: deepspeed/utils/timer.py (`ThroughputTimer`), runtime/engine.py, runtime/pipe/engine.py
 - Megatron: megatron/training/training.py (`training_log`)
+- torchvision (references), timm, fairseq, MMEngine, Detectron2, TorchTitan, nanoGPT, MaxText, NeMo,
+  Ultralytics: the line that each prints an interval
 - Hugging Face: transformers/trainer_callback.py (`PrinterCallback`), a dict a line, numbers perhaps in quotes
 """
 
@@ -22,6 +24,7 @@ Told = dict[str, int | float | str | bool | None]
 """Fields of `Progress` that a line tells."""
 
 _NUMBER: Final = r"[-+]?(?:[0-9]{1,18}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})(?:[eE][-+]?[0-9]{1,3})?"
+_LOSS: Final = rf"(?P<loss>{_NUMBER}|[-+]?(?i:nan|inf)\b)"
 _PAIR: Final = re.compile(r'([a-z_]{1,40})=(?:"((?:[^"\\]|\\.)*)"|(\S*))')
 MOST_PAIRS: Final = 40
 MOST_EPOCHS: Final = 1e9
@@ -77,7 +80,16 @@ def _own(event: RunEvent) -> Told:
             told[field] = number
     if "rate" in told:
         told |= {"rate_unit": "samples/s", "is_rate_of_rank": False}
+    _mark_loss(told, event.pairs.get("loss"))
     return told if len(told) > 1 else {}
+
+
+def _mark_loss(told: Told, text: str | None) -> None:
+    """A loss that is no number is a fact of its own: the one before must not pass for it."""
+    if text is not None:
+        is_lost = text.lstrip("+-").lower() in ("nan", "inf", "infinity")
+        if is_lost or "loss" in told:
+            told["is_loss_lost"] = is_lost
 
 
 def number_of(field: str, text: str | None) -> int | float | None:
@@ -121,17 +133,29 @@ def _part(read: dict[str, str], told: Told) -> None:
 
 def _keras(read: dict[str, str], told: Told) -> None:
     speed = number_of("rate", read.get("speed"))
-    if speed is not None:
+    if speed is not None and "speed_unit" in read:
         told["seconds_per_step"] = speed * {"s": 1.0, "ms": 1e-3, "us": 1e-6}[read["speed_unit"]]
 
 
 def _megatron(read: dict[str, str], told: Told) -> None:
-    milliseconds = number_of("rate", read.get("milliseconds"))
-    batch = number_of("step", read.get("batch"))
-    if milliseconds:
-        told["seconds_per_step"] = milliseconds / 1e3
+    """Milliseconds; seconds in what DeepSpeed and NeMo made of it."""
+    elapsed, batch = number_of("rate", read.get("elapsed")), number_of("step", read.get("batch"))
+    if elapsed:
+        seconds = elapsed / 1e3 if read.get("elapsed_unit") == "ms" else elapsed
+        told["seconds_per_step"] = seconds
         if batch:
-            told |= {"rate": batch / (milliseconds / 1e3), "rate_unit": "samples/s", "is_rate_of_rank": False}
+            told |= {"rate": batch / seconds, "rate_unit": "samples/s", "is_rate_of_rank": False}
+
+
+def _milliseconds(read: dict[str, str], told: Told) -> None:
+    elapsed = number_of("rate", read.get("elapsed"))
+    if elapsed:
+        told["seconds_per_step"] = elapsed / 1e3
+
+
+def _images_of_rank(_read: dict[str, str], told: Told) -> None:
+    if "rate" in told:
+        told |= {"rate_unit": "images/s", "is_rate_of_rank": True}
 
 
 def _dict(read: dict[str, str], told: Told) -> None:
@@ -154,7 +178,7 @@ _SAMPLES_OF_RUN: Final[Told] = {**_SAMPLES, "is_mean_of_run": True}
 _BAR: Final = (
     r"\s*[0-9]{1,3}%\|[^|]{0,300}\|\s*(?P<step>[0-9]+)/(?P<steps>[0-9]+)\s*\[[0-9:?]+<[0-9:?]+,\s*"
     rf"(?P<speed>{_NUMBER}|\?)\s*(?P<speed_unit>it/s|s/it)"
-    rf"(?:[^\]]{{0,300}}?\b(?:train_)?loss(?:_step)?=(?P<loss>{_NUMBER}))?"
+    rf"(?:[^\]]{{0,300}}?\b(?i:(?:reduced_)?(?:train(?:ing)?[_/])?(?:step_|total_)?loss(?:_step)?)={_LOSS})?"
 )
 
 FORMATS: Final = (
@@ -179,7 +203,7 @@ FORMATS: Final = (
         "PyTorch MNIST, Horovod MNIST",
         re.compile(
             r"\s*Train Epoch: (?P<epoch>[0-9]+) \[(?P<done>[0-9]+)/(?P<whole>[0-9]+) \([0-9.]+%\)\]\s*"
-            rf"Loss: (?P<loss>{_NUMBER})"
+            rf"Loss: {_LOSS}"
         ),
         more=_part,
     ),
@@ -187,13 +211,13 @@ FORMATS: Final = (
         "PyTorch ImageNet",
         re.compile(
             r"\s*Epoch: \[(?P<epoch>[0-9]+)\]\[\s*(?P<step>[0-9]+)/(?P<steps>[0-9]+)\]\s+"
-            rf"Time\s+(?P<seconds_per_step>{_NUMBER})(?:.{{0,200}}?\bLoss\s+(?P<loss>{_NUMBER}))?"
+            rf"Time\s+(?P<seconds_per_step>{_NUMBER})(?:.{{0,200}}?\bLoss\s+{_LOSS})?"
         ),
         _FROM_ZERO,
     ),
     Format(
         "Lightning",
-        re.compile(rf"\s*Epoch (?P<epoch>[0-9]+)(?:/(?P<last_epoch>[0-9]+))?:{_BAR}"),
+        re.compile(rf"\s*Epoch (?P<epoch>[0-9]+)(?:/(?P<last_epoch>[0-9]+))?:(?: :)?{_BAR}"),
         _FROM_ZERO,
         _per_second,
     ),
@@ -203,23 +227,27 @@ FORMATS: Final = (
             r"\s*Epoch (?P<epoch>[0-9]+)/(?P<last_epoch>[0-9]+)\s+[━╸╺ ]{1,300}\s*"
             r"(?P<step>[0-9]+)/(?P<steps>[0-9]+)\s+[0-9:]+ • [-0-9:]+\s+"
             rf"(?P<speed>{_NUMBER})(?P<speed_unit>it/s|s/it)"
-            rf"(?:.{{0,300}}?\b(?:train_)?loss(?:_step)?: (?P<loss>{_NUMBER}))?"
+            rf"(?:.{{0,300}}?\b(?:train_)?loss(?:_step)?: {_LOSS})?"
         ),
         _FROM_ZERO,
         _per_second,
     ),
     Format(
         "tqdm",
-        re.compile(r"(?:\s*(?i:train(?:ing)?(?: epoch +#?(?P<epoch>[0-9]+))?):?)?" + _BAR),
+        re.compile(
+            r"(?:\s*(?i:(?:train(?:ing)? +)?epoch +[#\[]?(?P<epoch>[0-9]+)(?:/(?P<epochs>[0-9]+))?\]?"
+            r"|train(?:ing)?|steps?|iterations?):?)?" + _BAR
+        ),
         {},
         _per_second,
     ),
     Format(
         "Keras",
         re.compile(
-            r"\s*(?P<step>[0-9]+)/(?P<steps>[0-9]+) (?:\[[=>.]+\]|[━╸╺ ]+) - "
-            rf"(?:ETA: [0-9:ms]+|[0-9]+m?s(?: (?P<speed>{_NUMBER})(?P<speed_unit>us|ms|s)/(?:step|epoch))?)"
-            rf"(?:.{{0,200}}?\bloss: (?P<loss>{_NUMBER}))?"
+            r"\s*(?P<step>[0-9]+)/(?P<steps>[0-9]+) "
+            r"(?:(?:\[[=>.]{1,100}\]|[━╸╺]{1,100}) (?:- )?(?:ETA: )?[0-9:]+(?:ms|us|s)?|- [0-9]+m?s\b)"
+            rf"(?: (?P<speed>{_NUMBER})(?P<speed_unit>us|ms|s)/(?:step|epoch))?"
+            rf"(?:.{{0,200}}?\bloss: {_LOSS})?"
         ),
         {},
         _keras,
@@ -241,7 +269,7 @@ FORMATS: Final = (
     Format(
         "DeepSpeed, pipeline",
         re.compile(
-            rf".{{0,200}}?\bsteps: (?P<step>[0-9]+) loss: (?P<loss>{_NUMBER}) "
+            rf".{{0,200}}?\bsteps: (?P<step>[0-9]+) loss: {_LOSS} "
             rf"iter time \(s\): (?P<seconds_per_step>{_NUMBER}) samples/sec: (?P<rate>{_NUMBER})"
         ),
         {**_OF_RUN, **_SAMPLES},
@@ -249,7 +277,7 @@ FORMATS: Final = (
     Format(
         "Hugging Face",
         re.compile(
-            rf"\s*\{{'loss': '?(?P<loss>{_NUMBER})'?(?=[,}}])"
+            rf"\s*\{{'loss': '?{_LOSS}'?(?=[,}}])"
             rf"(?:.{{0,400}}?'epoch': '?(?P<done>{_NUMBER})'?[,}}])?"
         ),
         _OF_RUN,
@@ -263,12 +291,92 @@ FORMATS: Final = (
         {**_SAMPLES_OF_RUN},
     ),
     Format(
+        "NeMo",
+        re.compile(
+            r".{0,60}?\bTraining epoch (?P<epoch>[0-9]+), iteration (?P<step>[0-9]+)/(?P<last_step>[0-9]+) \|"
+            r"(?:.{0,200}?\bglobal_batch_size: (?P<batch>[0-9]+))?"
+            rf"(?:.{{0,200}}?\breduced_train_loss: {_LOSS})?"
+            rf"(?:.{{0,200}}?\btrain_step_timing in s: (?P<elapsed>{_NUMBER}))?"
+        ),
+        {**_FROM_ZERO, **_OF_RUN},
+        _megatron,
+    ),
+    Format(
+        "torchvision",
+        re.compile(
+            r"\s*Epoch: \[(?P<epoch>[0-9]+)\]\s+\[\s*(?P<step>[0-9]+)/(?P<steps>[0-9]+)\]\s+eta: "
+            rf"(?:.{{0,200}}?\bimg/s: (?P<rate>{_NUMBER}))?(?:.{{0,200}}?\bloss: {_LOSS})?"
+            rf"(?:.{{0,600}}?\btime: (?P<seconds_per_step>{_NUMBER}))?"
+        ),
+        _FROM_ZERO,
+        _images_of_rank,
+    ),
+    Format(
+        "timm",
+        re.compile(
+            r"\s*Train: (?P<epoch>[0-9]+) \[\s*(?P<step>[0-9]+)/(?P<steps>[0-9]+) \([ 0-9.]{1,8}%\)\]"
+            rf"\s+Loss:\s+{_LOSS}.{{0,80}}?\bTime:\s+(?P<seconds_per_step>{_NUMBER})s,\s+(?P<rate>{_NUMBER})/s"
+        ),
+        {**_FROM_ZERO, "rate_unit": "images/s", "is_rate_of_rank": False},
+    ),
+    Format(
+        "fairseq",
+        re.compile(
+            r".{0,80}?\| train_inner \| epoch (?P<epoch>[0-9]+):\s+(?P<step>[0-9]+) / (?P<steps>[0-9]+) "
+            rf"loss={_LOSS}"
+        ),
+    ),
+    Format(
+        "MMEngine",
+        re.compile(
+            r".{0,80}?\bEpoch\(train\)\s+\[(?P<epoch>[0-9]+)\]\[\s*(?P<step>[0-9]+)/(?P<steps>[0-9]+)\]"
+            rf"(?:.{{0,200}}?\btime: (?P<seconds_per_step>{_NUMBER}))?(?:.{{0,200}}?\bloss: {_LOSS})?"
+        ),
+    ),
+    Format(
+        "Detectron2",
+        re.compile(
+            rf".{{0,100}}?\biter: (?P<step>[0-9]+)\s+total_loss: {_LOSS}"
+            rf"(?:.{{0,600}}?\btime: (?P<seconds_per_step>{_NUMBER}))?"
+        ),
+        _OF_RUN,
+    ),
+    Format(
+        "TorchTitan",
+        re.compile(
+            rf".{{0,120}}?\bstep:\s{{1,9}}(?P<step>[0-9]+)\s+loss:\s{{1,9}}{_LOSS}"
+            r".{0,120}?\btps: (?P<rate>[0-9][0-9,]{0,15})"
+        ),
+        {**_OF_RUN, "rate_unit": "tokens/s", "is_rate_of_rank": True},
+    ),
+    Format(
+        "nanoGPT",
+        re.compile(rf"\s*iter (?P<step>[0-9]+): loss {_LOSS}, time (?P<elapsed>{_NUMBER})ms"),
+        _OF_RUN,
+        _milliseconds,
+    ),
+    Format(
+        "MaxText",
+        re.compile(
+            rf".{{0,120}}?\bcompleted step: (?P<step>[0-9]+), seconds: (?P<seconds_per_step>{_NUMBER}), "
+            rf"TFLOP/s/device: {_NUMBER}, Tokens/s/device: (?P<rate>{_NUMBER}),"
+            rf"(?:.{{0,100}}?\bloss: {_LOSS})?"
+        ),
+        {**_OF_RUN, "rate_unit": "tokens/s", "is_rate_of_rank": True},
+    ),
+    Format(
+        "Ultralytics",
+        re.compile(r"\s*(?P<epoch>[0-9]+)/(?P<epochs>[0-9]+)\s+[0-9.]+G\s[^%|]{0,120}:" + _BAR),
+        {},
+        _per_second,
+    ),
+    Format(
         "Megatron",
         re.compile(
             r".{0,60}?\biteration\s+(?P<step>[0-9]+)/\s*(?P<steps>[0-9]+) \|"
-            rf"(?:.{{0,300}}?elapsed time per iteration \(ms\): (?P<milliseconds>{_NUMBER}))?"
+            rf"(?:.{{0,300}}?elapsed time per iteration \((?P<elapsed_unit>ms|s)\): (?P<elapsed>{_NUMBER}))?"
             r"(?:.{0,300}?global batch size:\s*(?P<batch>[0-9]+))?"
-            rf"(?:.{{0,300}}?\b(?:lm )?loss: (?P<loss>{_NUMBER}))?"
+            rf"(?:.{{0,300}}?\b(?:lm )?loss: {_LOSS})?"
         ),
         _OF_RUN,
         _megatron,
@@ -298,6 +406,10 @@ def told_by(line: str) -> Told | None:
         last = number_of("epoch", read.get("last_epoch"))
         if last is not None:
             told["epochs"] = int(last) + 1
+        _mark_loss(told, read.get("loss"))
+        end = number_of("step", read.get("last_step"))
+        if end is not None:
+            told["steps"] = int(end) + 1
         if one.more is not None:
             one.more(read, told)
         return told

@@ -8,6 +8,8 @@ from cockpit.jobs.progress import Patterns, Progress, fraction_done
 from cockpit.jobs.template import load_library
 from cockpit.jobs.training.formats import event_of
 from cockpit.jobs.training.rank_lines import by_rank
+from cockpit.kube.logs import readable
+from cockpit.views.timeline import progress_words
 
 PATTERNS = Patterns(load_library().templates["mpijob"].progress)
 
@@ -120,7 +122,118 @@ LINES = [
             "is_rate_of_rank": False, "loss": 10.3, "is_step_of_run": True,
         },
     ),
+    (
+        "Epoch: [0]  [ 100/5005]  eta: 1:23:45  lr: 0.1  img/s: 312.12  loss: 6.9123 (7.0001)  acc1: 0.39"
+        " (0.10)  time: 0.5123  data: 0.0112  max mem: 1234",
+        {
+            "epoch": 0, "step": 100, "steps": 5005, "loss": 6.9123, "rate": 312.12, "rate_unit": "images/s",
+            "seconds_per_step": 0.5123, "is_epoch_from_zero": True, "is_rate_of_rank": True,
+        },
+    ),
+    (
+        "Train: 3 [ 100/5004 (  2%)]  Loss: 6.93 (6.94)  Time: 0.312s,  820.51/s  (0.350s,  731.43/s)"
+        "  LR: 1.000e-01",
+        {
+            "epoch": 3, "step": 100, "steps": 5004, "loss": 6.93, "rate": 820.51, "rate_unit": "images/s",
+            "seconds_per_step": 0.312, "is_epoch_from_zero": True, "is_rate_of_rank": False,
+        },
+    ),
+    (
+        "2023-01-01 00:00:00 | INFO | train_inner | epoch 001:    100 / 1234 loss=12.3, nll_loss=12.1",
+        {"epoch": 1, "step": 100, "steps": 1234, "loss": 12.3},
+    ),
+    (
+        "2023/01/01 00:00:00 - mmengine - INFO - Epoch(train)  [1][  50/1234]  lr: 1.0000e-02  eta: 1:00:00"
+        "  time: 0.5100  data_time: 0.0100  memory: 5000  loss: 2.3450",
+        {"epoch": 1, "step": 50, "steps": 1234, "loss": 2.345, "seconds_per_step": 0.51},
+    ),
+    (
+        "[01/01 00:00:00 d2.utils.events]:  eta: 1:00:00  iter: 19  total_loss: 2.345  loss_cls: 1.2"
+        "  time: 0.5100  last_time: 0.4",
+        {"step": 19, "loss": 2.345, "seconds_per_step": 0.51, "is_step_of_run": True},
+    ),
+    (
+        "[rank0]:[titan] 2024-08-01 10:00:00,123 - root - INFO - step: 10  loss:  8.1234"
+        "  memory: 20.00GiB(25.00%)  tps: 5,123  tflops: 120.10  mfu: 38.00%",
+        {
+            "step": 10, "loss": 8.1234, "rate": 5123.0, "rate_unit": "tokens/s", "is_step_of_run": True,
+            "is_rate_of_rank": True, "rank": 0,
+        },
+    ),
+    (
+        "iter 100: loss 3.2345, time 123.45ms, mfu 30.00%",
+        {"step": 100, "loss": 3.2345, "seconds_per_step": 0.12345, "is_step_of_run": True},
+    ),
+    (
+        "completed step: 10, seconds: 4.012, TFLOP/s/device: 120.1, Tokens/s/device: 2345.6,"
+        " total_weights: 65536, loss: 10.345",
+        {
+            "step": 10, "loss": 10.345, "seconds_per_step": 4.012, "rate": 2345.6, "rate_unit": "tokens/s",
+            "is_step_of_run": True, "is_rate_of_rank": True,
+        },
+    ),
+    (
+        "Training epoch 0, iteration 10/999 | lr: 4.5e-06 | global_batch_size: 512 | global_step: 10"
+        " | reduced_train_loss: 11.03 | train_step_timing in s: 4.0 | consumed_samples: 5632",
+        {
+            "epoch": 0, "step": 10, "steps": 1000, "loss": 11.03, "seconds_per_step": 4.0, "rate": 128.0,
+            "rate_unit": "samples/s", "is_step_of_run": True, "is_epoch_from_zero": True,
+            "is_rate_of_rank": False,
+        },
+    ),
+    (
+        " iteration       10/  500000 | consumed samples:         2560 | elapsed time per iteration (s): 4.00"
+        " | learning rate: 1.500E-04 | global batch size:   256 | lm loss: 1.03E+01 | loss scale: 4096.0 |",
+        {
+            "step": 10, "steps": 500_000, "seconds_per_step": 4.0, "rate": 64.0, "rate_unit": "samples/s",
+            "is_rate_of_rank": False, "loss": 10.3, "is_step_of_run": True,
+        },
+    ),
+    (
+        "      1/100      2.45G      1.234      2.345         42        640:  50%|####     | 4/8"
+        " [00:05<00:00,  2.00it/s]",
+        {"epoch": 1, "epochs": 100, "step": 4, "steps": 8, "seconds_per_step": 0.5},
+    ),
+    (
+        " 50/500 ━━━━━━━━━━━━━━━━━━━━ 5s 10ms/step - accuracy: 0.1234 - loss: 2.3456 - val_loss: 9.9",
+        {"step": 50, "steps": 500, "loss": 2.3456, "seconds_per_step": 0.01},
+    ),
+    ("500/500 - 6s - loss: 2.3456 - accuracy: 0.1234", {"step": 500, "steps": 500, "loss": 2.3456}),
+    (
+        "Steps:  10%|#         | 100/1000 [00:10<01:30, 10.00it/s, lr=1e-5, step_loss=0.123]",
+        {"step": 100, "steps": 1000, "loss": 0.123, "seconds_per_step": 0.1},
+    ),
+    (
+        "Epoch [2/10]:  45%|####      | 450/1000 [00:32<00:39, 10.00it/s, loss=0.345]",
+        {"epoch": 2, "epochs": 10, "step": 450, "steps": 1000, "loss": 0.345, "seconds_per_step": 0.1},
+    ),
+    (
+        "Epoch 1/10 train_loss=0.512 val_loss=0.601 time=12.3s",
+        {"epoch": 1, "epochs": 10, "loss": 0.512},
+    ),
+    (
+        "{'loss': nan, 'grad_norm': nan, 'epoch': 0.48}",
+        {"is_loss_lost": True, "epoch": 1, "epoch_ratio": 0.48, "is_step_of_run": True},
+    ),
+    ("progress step=7 loss=nan", {"is_loss_lost": True, "step": 7, "is_step_of_run": True}),
 ]  # fmt: skip
+
+
+def test_a_loss_that_is_no_number_is_told_until_it_is_one_again() -> None:
+    found = PATTERNS.read_all(["progress step=7 loss=0.5 rank=0", "progress step=8 loss=nan rank=0"])
+    assert found.is_loss_lost and found.loss == 0.5
+    assert "step 8 · loss is no number (nan), before 0.5" in progress_words(found)
+    again = PATTERNS.read("progress step=9 loss=0.6 rank=0", found)
+    assert not again.is_loss_lost and again.loss == 0.6
+
+
+def test_a_bar_over_bars_in_colours_is_read_as_the_terminal_would_show_it() -> None:
+    raw = (
+        b"\r  1%|          | 1/100 [00:00<00:10, 9.9it/s]\x1b[A\r"
+        b"\x1b[32m  2%|\x1b[0m#         | 2/100 [00:00<00:09, 10.0it/s, loss=2.1]\r"
+    )
+    found = PATTERNS.read(readable(raw))
+    assert (found.step, found.steps, found.loss) == (2, 100, 2.1)
 
 
 @pytest.mark.parametrize(("line", "wanted"), LINES, ids=[line[:24] for line, _ in LINES])
@@ -140,7 +253,12 @@ def test_a_line_of_a_known_format(line: str, wanted: dict[str, object]) -> None:
         "checkpoint step=3 file=/c/step-3.pt",
         "validated epoch=10 accuracy=0.93137 loss=0.27085",
         "{'eval_loss': 2.1, 'eval_runtime': 3.2, 'epoch': 1.0}",
-        "progress step=nan steps=inf loss=nan samples_per_s=-3 rank=-1 size=1e9",
+        "Using batch=64 lr=0.1",
+        "config: validation loss: 2.345",
+        "Loading checkpoint shards: 100%|##########| 2/2 [00:05<00:00,  2.50s/it]",
+        "Map:  45%|####      | 450/1000 [00:32<00:39, 13.93 examples/s]",
+        "12.5, Tokens/s of the card before",
+        "progress step=nan steps=inf loss=none samples_per_s=-3 rank=-1 size=1e9",
         "progress",
         "progress step=99999999999999999999999",
     ],
