@@ -19,6 +19,7 @@ from cockpit.fit.shape import Part, Shape
 from cockpit.fit.snapshot import ClusterSnapshot
 from cockpit.fit.surroundings import UNKNOWN, Surroundings
 from cockpit.fit.topology_spread import Seating, Wishes, seat, seats_of
+from cockpit.k8s.gpu_resources import resource_word
 from cockpit.model.store_reader import StoreReader
 
 _LARGEST_TRIES = 12
@@ -304,13 +305,17 @@ def _pieces(first: PartFit) -> Pieces:
         if resource and not _shows(one, resource):
             continue
         matching += 1
+        is_too_small = bool(resource) and not one.blocks and 0 < _whole(one, resource) < each
         if resource and not one.blocks:
             free = max(0, one.free[at])
             free_gpus += free
             block = max(block, free)
-            scattered += free % each if free >= each else free
+            scattered += 0 if is_too_small else free % each if free >= each else free
         if one.blocks or not one.room:
             why = obstacle_words(one)
+            if is_too_small:
+                whole = _whole(one, resource)
+                why = f"with {whole} {resource_word(resource, whole)} in all"
             reasons[why] = reasons.get(why, 0) + 1
     ordered = sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))
     return Pieces(free_gpus, block, scattered, matching, tuple(ordered))
@@ -321,6 +326,12 @@ def _shows(node_fit: NodeFit, resource: str) -> bool:
     if node.allocatable:
         return bool(dict(node.allocatable).get(resource))
     return bool(node.gpu_allocatable) and node.gpu_resource in ("", resource)
+
+
+def _whole(node_fit: NodeFit, resource: str) -> int:
+    """What the node has of the resource, free or not."""
+    node = node_fit.node
+    return dict(node.allocatable).get(resource, 0) if node.allocatable else node.gpu_allocatable or 0
 
 
 def _notes(parts: Sequence[Part], around: Surroundings) -> tuple[str, ...]:

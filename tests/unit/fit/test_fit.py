@@ -92,6 +92,14 @@ def test_obstacles_are_counted_and_nodes_without_such_gpus_left_out() -> None:
     assert [one.words for one in answer.remedies] == ["uncordon b", "1 more node like a"]
 
 
+def test_nodes_that_could_never_hold_a_member_are_not_called_full() -> None:
+    store = fleet(node("a", 1), node("b", 1), node("c", 8), holder("x", "c", 6))
+    answer = fits(store, 2, shape(4))
+    assert answer.pieces.obstacles == (("with 1 GPU in all", 2), ("lacking free GPUs", 1))
+    assert answer.pieces.scattered_gpus == 2, "single GPUs are no pieces of a four"
+    assert "  misses 2 of 2 workers: 2 nodes with 1 GPU in all, 1 node lacking free GPUs" in fit_lines(answer)
+
+
 @pytest.mark.parametrize(
     ("more", "why"),
     [

@@ -287,7 +287,12 @@ def test_the_numbers_of_the_sentence_add_up(
         if not asked.spreads and not asked.near and not asked.keeps_away:
             assert shown == sum(free) == answer.pieces.free_gpus
             assert answer.pieces.largest_block == max(free, default=0)
-            parts = [one % asked.gpus for one in free]
+            parts = [
+                max(0, dict(one.allocatable)[NVIDIA] - sum(pod.gpus for pod in pods if pod.node == one.name))
+                % asked.gpus
+                for one in nodes
+                if dict(one.allocatable)[NVIDIA] >= asked.gpus and rules.admits(one.name)
+            ]  # of a node that is smaller than a member nothing is a piece
             assert answer.pieces.scattered_gpus == sum(parts)
     for line in fit_lines(answer)[1:]:
         if found := re.match(r"  misses (\d+) of (\d+) workers", line):
