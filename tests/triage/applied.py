@@ -14,6 +14,7 @@ from typing import Any
 
 from cockpit.triage.verdict import BETWEEN_COMMANDS, Change, Subject
 from tests.bed.api import Api, ApiError
+from tests.bed.machines import BOOTING
 from tests.triage.bed_stage import Served
 from tests.triage.builders import FAKE
 from tests.triage.case import Tree
@@ -22,8 +23,8 @@ from tests.triage.kubectl_calls import KubectlCalls
 START_SECONDS = 60.0
 _COMMAND_SECONDS = 90.0
 COCKPIT = Path(sys.executable).parent / "cockpit"
-_MACHINE = ("repair_node", "scale_pool", "raise_maximum")
-"""Kinds by which machines come or are mended: nothing here does that by itself."""
+_MACHINE = ("scale_pool", "raise_maximum")
+"""Kinds by which machines come: nothing here does that by itself."""
 _OWNERS = ("Job", "MPIJob")
 
 
@@ -59,6 +60,8 @@ def _step(change: Change, ground: OfferGround, space: str) -> None:
         raise NotApplied("needs a machine")
     if change.kind == "more_nodes":
         _more_nodes(change, ground)
+    elif change.kind == "repair_node":
+        _repaired(change, ground)
     elif change.kind == "wait_for":
         for name in change.words.removeprefix("wait for ").partition(" (")[0].split(" and "):
             _end(name, ground)
@@ -151,6 +154,13 @@ def _more_nodes(change: Change, ground: OfferGround) -> None:
         made["spec"] = {"taints": taints} if taints else {}
         made["status"].pop("conditions", None)
         ground.api.create(ground.served.path("nodes"), made)
+
+
+def _repaired(change: Change, ground: OfferGround) -> None:
+    """The kubelet of each node that the offer describes says again that it is up."""
+    for name in change.command[change.command.index("node") + 1 :]:
+        held = {"metadata": {"annotations": {**FAKE, BOOTING: None}}}
+        ground.api.merge(ground.served.path("nodes", name=name), held)
 
 
 def _is_ready(node: Tree) -> bool:

@@ -184,7 +184,7 @@ def embedded(case: Case) -> Iterator[OfferGround]:
         yield OfferGround(api, Served(api), server.kubeconfig)
 
 
-_SCHEDULERS = ("", "default-scheduler", "gang-scheduler")
+_SCHEDULERS = ("", "default-scheduler", "gang-scheduler", "volcano")
 
 
 def _strange_scheduler(case: Case) -> str:
@@ -223,13 +223,17 @@ _FIRST = ("namespaces", "jobs.batch")
 
 
 def _completed(tree: Tree) -> None:
-    """What this cluster's own kubelets and scheduler of gangs go by."""
+    """What this cluster's own kubelets and schedulers go by. Nobody plays volcano: the default scheduler
+    places the members of a group that volcano let in already."""
     if tree["kind"] == "Node":
         held = tree["metadata"].get("annotations") or {}
         tree["metadata"]["annotations"] = {**held, MARK: "simulated"}
     for place in pod_spec_places(tree):
-        if place.spec.get("schedulerName") == "gang-scheduler":
-            dict_of(place.spec)["schedulerName"] = GANG_SCHEDULER
+        if place.spec.get("schedulerName") in _PLAYED_BY:
+            dict_of(place.spec)["schedulerName"] = _PLAYED_BY[place.spec["schedulerName"]]
+
+
+_PLAYED_BY = {"gang-scheduler": GANG_SCHEDULER, "volcano": "default-scheduler"}
 
 
 def dict_of(tree: object) -> Tree:

@@ -90,9 +90,11 @@ def own_object(desk: Desk) -> Tree | None:
     return desk.wanted.tree if desk.wanted.tree is not None else None
 
 
-def edit_command(tree: Tree, operations: Operations) -> tuple[str, ...]:
+def edit_command(tree: Tree, operations: Operations, *, is_placed: bool = True) -> tuple[str, ...]:
     """The object with the operations done: patched where its controller follows, else deleted and created
-    anew. `|` stands for a pipe."""
+    anew. `|` stands for a pipe. Where none of its pods `is_placed` what was made from the old one goes first:
+    an engine that finds the old Workload beside the new job takes it for the job's own, and gives the job its
+    old lines again (Kueue 0.15). Elsewhere that might wait for a kubelet that does not answer."""
     meta = tree["metadata"]
     group = str(tree["apiVersion"]).rpartition("/")[0]
     kind = str(tree["kind"]).lower() + (f".{group}" if group else "")
@@ -101,10 +103,11 @@ def edit_command(tree: Tree, operations: Operations) -> tuple[str, ...]:
     if tree["kind"] in _MUTABLE:
         return ("kubectl", "patch", kind, meta["name"], *where, "--type=json", "-p", _text(found))
     found = [*_freed(tree), *found]
+    goes_first = () if is_placed or tree["kind"] == "Pod" else ("--cascade=foreground",)
     return (
         *("kubectl", "get", kind, meta["name"], *where, "-o", "json", "|"),
         *("kubectl", "patch", "--local", "-f", "-", "--type=json", "-p", _text(found), "-o", "json", "|"),
-        *("kubectl", "replace", "--force", "-f", "-"),
+        *("kubectl", "replace", "--force", *goes_first, "-f", "-"),
     )
 
 
@@ -140,9 +143,10 @@ def edit_offer(  # noqa: PLR0917 - what an offer is, and of what
     parts = planned_gang(then_tree, desk.wanted.namespace)
     if not parts:
         return None
-    change = Change(
-        kind=kind, words=words, command=edit_command(tree, found), target=target or desk.wanted.subject
-    )
+    job = desk.wanted.job
+    members = () if job is None else desk.view.jobs.members(job.key)
+    command = edit_command(tree, found, is_placed=any(one.node for one in members))
+    change = Change(kind=kind, words=words, command=command, target=target or desk.wanted.subject)
     then: WhatIf = msgspec.structs.replace(desk.base, parts=parts, without=own_pods(desk))
     return ChangeOffer(cost, change, then, then_tree)
 

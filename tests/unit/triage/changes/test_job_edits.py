@@ -8,7 +8,7 @@ from cockpit.triage.changes.job_edits import edit_command, edited, pod_spec_plac
 from cockpit.triage.changes.smallest import changes_for
 from cockpit.triage.verdict import Verdict
 from tests.unit.triage.changes.test_changes import WAITS, waiting
-from tests.unit.triage.objects import Tree, job, node, view_of
+from tests.unit.triage.objects import Tree, changes_of, job, node, pods_of, view_of
 
 POOL = "example.com/pool"
 
@@ -48,12 +48,29 @@ def test_a_job_is_made_anew_without_what_the_server_wrote_into_it() -> None:
     tree["spec"]["template"]["metadata"] = {"labels": {**uid, "app": "mine"}}
     command = edit_command(tree, ({"op": "remove", "path": "/spec/template/spec/nodeSelector"},))
     assert command[-5:] == ("kubectl", "replace", "--force", "-f", "-")
+    first = edit_command(tree, (), is_placed=False)
+    assert first[-6:] == ("kubectl", "replace", "--force", "--cascade=foreground", "-f", "-")
     operations = json.loads(command[command.index("-p") + 1])
     assert [one["path"] for one in operations] == [
         "/spec/selector",
         "/spec/template/metadata/labels/batch.kubernetes.io~1controller-uid",
         "/spec/template/spec/nodeSelector",
     ]
+
+
+def test_what_was_made_from_a_job_goes_before_it_is_made_anew_unless_pods_of_it_have_nodes() -> None:
+    def command(*places: str) -> tuple[str, ...]:
+        one = job("waits", 2, 8, nodeSelector={POOL: "h100"})
+        trees = [node(name, labels={POOL: "a100"}) for name in "abc"]
+        (found,) = (
+            each
+            for each in changes_of(WAITS, view_of([*trees, one, *pods_of(one, places)]))
+            if each.kind == "other_pool"
+        )
+        return found.command
+
+    assert "--cascade=foreground" in command()
+    assert "--cascade=foreground" not in command("a")
 
 
 def test_two_changes_are_offered_where_one_does_not_start_the_job() -> None:
