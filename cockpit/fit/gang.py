@@ -131,9 +131,7 @@ def starts(
     `rivals` may take their seats first, anywhere."""
     snapshot = ClusterSnapshot(store, surroundings)
     if len(parts) == 1 and _minds_nothing(snapshot, parts[0].shape):
-        (one,) = parts
-        most = Part(one.role, one.count + seats_at_most(one.shape, rivals), one.shape)
-        has_room = _has_room(snapshot, most) or bool(rivals and _keeps_room(snapshot, one, rivals))
+        has_room = _keeps_room(snapshot, parts[0], rivals) if rivals else _has_room(snapshot, parts[0])
         return has_room and shortage(store, parts, queue) is None
     for one in sorted(parts, key=lambda each: (-each.shape.gpus, -_cpu(each.shape))):
         if rivals and not _keeps_room(snapshot, one, rivals):
@@ -148,10 +146,12 @@ def _keeps_room(snapshot: ClusterSnapshot, part: Part, rivals: Sequence[Part]) -
     """Whether nodes have room for all members after rivals took theirs; where members or pods mind each
     other no rival may take any."""
     node_fits = fit_nodes(snapshot, part.shape)
-    lost = seats_lost(snapshot, part.shape, node_fits, rivals)
     if not _minds_nothing(snapshot, part.shape):
-        return not lost
-    return sum(one.room for one in node_fits if not one.blocks) - lost >= part.count
+        return not seats_lost(snapshot, part.shape, node_fits, rivals)
+    spare = sum(one.room for one in node_fits if not one.blocks) - part.count
+    if spare < 0 or spare >= seats_at_most(part.shape, rivals):
+        return spare >= 0
+    return seats_lost(snapshot, part.shape, node_fits, rivals) <= spare
 
 
 def _seated(store: StoreReader, surroundings: Surroundings, placed: Iterable[PartFit]) -> ClusterSnapshot:

@@ -2,10 +2,16 @@
 small."""
 
 from collections.abc import Sequence
+from typing import Final
 
 import msgspec
 
+from cockpit.fit.remedies import FitRemedy, another_node
+from cockpit.fit.shape import Part
+from cockpit.fit.snapshot import ClusterSnapshot
+from cockpit.fit.what_if import WhatIf
 from cockpit.gangs.sentence import counted
+from cockpit.model.node import Node
 from cockpit.model.pool import Pool, PoolObject
 from cockpit.model.record import Kind
 from cockpit.pools import registry
@@ -13,26 +19,44 @@ from cockpit.pools.forecast import forecast
 from cockpit.pools.index import pool_object, pools_of
 from cockpit.pools.node_labels import NO_POOL
 from cockpit.pools.plan import nodes_named
+from cockpit.triage.changes.in_line import WaitingPods
 from cockpit.triage.changes.offer import MONEY, ChangeOffer, ChangeOffers, Desk, cockpit, node, short
 from cockpit.triage.verdict import Change, Subject
 
 _A_NODE = 10
+_MOST_FOR_OTHERS: Final = 8
 
 
 def more_nodes(desk: Desk) -> ChangeOffers:
     """An offer for each pool of which the fit says that more nodes would do."""
     found = [one for one in desk.answer.remedies if one.kind == "more_nodes"]
     pools = pools_of(desk.view.store) if found else ()
+    rivals = WaitingPods(desk).parts(()) if found else ()
     for way in found:
-        count = len(way.nodes)
+        nodes = _for_others_too(desk, way, rivals) if rivals else way.nodes
+        count = len(nodes)
         pool = next((one for one in pools if way.detail in one.node_names), None)
         is_pool = pool is not None and pool.name != NO_POOL
         change = _of_pool(desk, pool, count) if pool is not None and is_pool else _unowned(count, way.detail)
         if change is None:
             continue
-        records = tuple((Kind.NODE, one) for one in way.nodes)
+        records = tuple((Kind.NODE, one) for one in nodes)
         cost = MONEY + _A_NODE * count + (0 if change.command else 1)
         yield ChangeOffer(cost, change, msgspec.structs.replace(desk.base, records=records))
+
+
+def _for_others_too(desk: Desk, way: FitRemedy, rivals: tuple[Part, ...]) -> tuple[Node, ...]:
+    """As many nodes as it takes where pods of others come first; the first ones alone where that is too
+    many."""
+    snapshot = ClusterSnapshot(desk.view.store, desk.view.around)
+    nodes = [*way.nodes]
+    for number in range(len(nodes), len(nodes) + _MOST_FOR_OTHERS + 1):
+        records = tuple((Kind.NODE, one) for one in nodes)
+        then: WhatIf = msgspec.structs.replace(desk.base, records=records, rivals=rivals)
+        if then.starts(desk.view.store, desk.answer):
+            return tuple(nodes)
+        nodes.append(another_node(snapshot, snapshot.nodes[way.detail], number))
+    return way.nodes
 
 
 def _unowned(count: int, like: str) -> Change:
