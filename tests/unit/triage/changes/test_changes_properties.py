@@ -169,6 +169,56 @@ def test_every_change_that_is_offered_starts_the_job(first: int) -> None:
     assert offered > 10
 
 
+def with_rival(trees: list[Tree], random: Random) -> list[Tree]:
+    """Another job of the same priority whose pods found no node either."""
+    rival = job("rival", random.randint(1, 2), random.choice((1, 2, 4, 8)))
+    return [*trees, rival, *pods_of(rival)]
+
+
+def rival_first(trees: list[Tree], random: Random) -> list[Tree]:
+    """The rival's pods take any seats that they find, unless it was ended."""
+    trees = copy.deepcopy(trees)
+    for pod in trees:
+        if pod["kind"] != "Pod" or pod["metadata"]["labels"]["job-name"] != "rival":
+            continue
+        held: dict[str, int] = {}
+        for one in trees:
+            if one["kind"] == "Pod" and (where := one["spec"].get("nodeName")):
+                held[where] = held.get(where, 0) + gpus_of(one)
+        open_ = [
+            one["metadata"]["name"]
+            for one in trees
+            if one["kind"] == "Node"
+            and not one["spec"].get("unschedulable")
+            and not one["spec"].get("taints")
+            and int(one["status"]["allocatable"][NVIDIA]) - held.get(one["metadata"]["name"], 0)
+            >= gpus_of(pod)
+        ]
+        if open_:
+            pod["spec"]["nodeName"] = random.choice(open_)
+            pod["status"] = {"phase": "Running"}
+    return trees
+
+
+def gpus_of(pod: Tree) -> int:
+    return int(pod["spec"]["containers"][0]["resources"]["limits"][NVIDIA])
+
+
+@pytest.mark.parametrize("first", range(0, len(SEEDS), 50))
+def test_it_starts_too_where_another_one_that_waits_comes_first(first: int) -> None:
+    offered = 0
+    for seed in SEEDS[first : first + 50]:
+        random = Random(seed)
+        trees = with_rival(drawn(seed), random)
+        if starts(rival_first(trees, random)):
+            continue
+        for change in changes_of(WAITS, view_of(trees)):
+            for _ in range(3):
+                assert starts(rival_first(done(change, trees), random)), (seed, change)
+            offered += 1
+    assert offered > 10
+
+
 @pytest.mark.parametrize("first", range(0, len(SEEDS), 50))
 def test_where_nothing_is_offered_no_single_change_helps(first: int) -> None:
     for seed in SEEDS[first : first + 50]:
