@@ -80,6 +80,9 @@ def page(found: Sequence[OfferPlay], seed: int) -> str:
         "",
         f"Written by `python -m tests.triage offers --keep`, seed {seed}: {figures(found)}.",
         "",
+        "Nodes that come, or come back, are played by kwok. Members of a group that volcano let in are",
+        "placed by the default scheduler: nobody plays volcano.",
+        "",
         "| row | offered | applied | started |",
         "| --- | --- | --- | --- |",
     ]
