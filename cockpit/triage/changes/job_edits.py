@@ -93,8 +93,8 @@ def own_object(desk: Desk) -> Tree | None:
 def edit_command(tree: Tree, operations: Operations, *, is_placed: bool = True) -> tuple[str, ...]:
     """The object with the operations done: patched where its controller follows, else deleted and created
     anew. `|` stands for a pipe. Where none of its pods `is_placed` what was made from the old one goes first:
-    an engine that finds the old Workload beside the new job takes it for the job's own, and gives the job its
-    old lines again (Kueue 0.15). Elsewhere that might wait for a kubelet that does not answer."""
+    an engine that finds the old Workload beside the new job may take it for the job's own, and give the job
+    its old lines again. Elsewhere that might wait for a kubelet that does not answer."""
     meta = tree["metadata"]
     group = str(tree["apiVersion"]).rpartition("/")[0]
     kind = str(tree["kind"]).lower() + (f".{group}" if group else "")
