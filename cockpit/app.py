@@ -33,6 +33,7 @@ from cockpit.screens.keymap import VERB
 from cockpit.screens.now import NowScreen
 from cockpit.screens.now_watch import BEHIND_SECONDS, Files, NowWatch
 from cockpit.screens.place import Place
+from cockpit.screens.pool_changes import PoolChanges
 from cockpit.screens.pool_watch import PoolWatch
 from cockpit.screens.row_reads import RowReads
 from cockpit.screens.steady import SteadyApp
@@ -47,8 +48,6 @@ if TYPE_CHECKING:
     from cockpit.local_state.audit import Audit
     from cockpit.local_state.history import LocalHistory
     from cockpit.model.job import Job
-    from cockpit.model.plan import Hold
-    from cockpit.model.store_reader import StoreReader
     from cockpit.pools.forecast import PoolExperience
     from cockpit.triage.finding import Attention
 
@@ -98,6 +97,7 @@ class CockpitApp(SteadyApp):
         self.pool_watch = PoolWatch(self)
         self.row_reads = RowReads(self)
         self.drains = Drains(self)
+        self.pool_changes = PoolChanges(self)
         self._is_leaving = False
 
     # ---- start and end
@@ -365,6 +365,8 @@ class CockpitApp(SteadyApp):
 
     def _look_behind(self) -> None:
         """News comes behind other screens, too; a shell has the terminal for itself."""
+        if self.attachment.is_connected:
+            self.pool_changes.look()
         if self.attachment.is_connected and not self.attachment.is_away and self.now_watch.is_due:
             self.attachment.jobs.catch_up()
             self.now_watch.look()
@@ -427,7 +429,7 @@ class CockpitApp(SteadyApp):
                 attachment.session.server_version,
                 at_seconds,
                 PoolTerms(
-                    self.options.settings.of_context(attachment.context).lease_namespace,
+                    self.lease_namespace,
                     cluster_seconds,
                     outside=attachment.outside,
                     known=self.known_of_pools,
@@ -444,27 +446,9 @@ class CockpitApp(SteadyApp):
 
         return PoolExperience(self.prices, self.pool_watch.growths)
 
-    def follow_change(self, hold: "Hold") -> None:
-        self.pool_watch.note_asked(hold.pool)
-        work: WorkType[None] = partial(self._follow_change, hold)
-        self.run_worker(work, name=f"hold {hold.pool}", group=f"hold {hold.pool}", exclusive=True)
-
-    async def _follow_change(self, hold: "Hold") -> None:
-        from cockpit.actions.pool_follow import Follower, bad_end
-
-        attachment = self.attachment
-        session = attachment.session
-        if session is None:
-            return
-
-        def looked_at() -> "StoreReader":
-            attachment.outside.ask_named(hold.pool)  # what is not watched is read while it is followed
-            return attachment.store
-
-        follower = Follower(hold, looked_at, session, audit=self.audit, clock=self.clock, sleep=asyncio.sleep)
-        told = await bad_end(await follower.to_the_end(), hold, session, attachment.store)
-        if told:
-            self.notify(told, severity="error", markup=False, timeout=30)
+    @property
+    def lease_namespace(self) -> str:
+        return self.options.settings.of_context(self.attachment.context).lease_namespace
 
     # ---- shells
 

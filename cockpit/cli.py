@@ -16,7 +16,7 @@ from cockpit import __version__
 from cockpit.actions.verbs import kinds
 from cockpit.actions.verbs.registry import VERBS
 from cockpit.actions.verbs.verb import Verb
-from cockpit.cli_values import PROMETHEUS, seconds, speed, warm, whole
+from cockpit.cli_values import PROMETHEUS, EngineChoice, seconds, speed, warm, whole
 from cockpit.errors import CockpitError
 
 KINDS = ("overview", "nodes", "gpus", "pods", "jobs", "queues", "engines", "pools", "events")
@@ -36,29 +36,6 @@ class _Parser(argparse.ArgumentParser):
         from cockpit.local_state.redact import redact, redact_urls
 
         self.exit(2, f"cockpit: {clean(redact(redact_urls(message)))}; see {self.prog} --help\n")
-
-
-class _Engine(argparse.Action):
-    """Its help lists the engines, which are not imported before somebody asks for it."""
-
-    @property
-    def help(self) -> str:
-        from cockpit.gangs import registry
-
-        return f"{registry.options()}; else as detected"
-
-    @help.setter  # noqa: A003
-    def help(self, text: str | None) -> None:
-        """argparse sets it; there is nothing to keep."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
-    ) -> None:
-        setattr(namespace, self.dest, values)
 
 
 def _globals() -> argparse.ArgumentParser:
@@ -204,6 +181,8 @@ def _nouns_with_verbs(nouns: Any, shared: argparse.ArgumentParser) -> None:
         if noun == "job":
             _logs(group, shared)
             _efficiency(group, shared)
+        if noun == "pool":
+            _show_pool(group, shared)
 
 
 def _on_things(parser: Any, verb: Verb) -> None:
@@ -242,7 +221,7 @@ _SHORTS = (
 def _submit(parser: Any, _verb: Verb) -> None:
     parser.add_argument("template", metavar="TEMPLATE", help="see cockpit template list")
     _values(parser, "template parameter; repeatable", *_SHORTS)
-    parser.add_argument("--engine", default="", metavar="ENGINE", action=_Engine)
+    parser.add_argument("--engine", default="", metavar="ENGINE", action=EngineChoice)
     parser.add_argument(
         "--dry-run", action="store_true", help="show the manifest and the server's answer to a dry run"
     )
@@ -335,6 +314,16 @@ def _efficiency(verbs: Any, shared: argparse.ArgumentParser) -> None:
         "baseline", metavar="BASELINE", help="run to compare with, such as one on a single GPU"
     )
     parser.add_argument("run", metavar="RUN", help="name, namespace/name or kind/namespace/name")
+    _output(parser)
+    _waiting(parser)
+
+
+def _show_pool(verbs: Any, shared: argparse.ArgumentParser) -> None:
+    what = (
+        "show a pool: owner, size, growth under way, demand, idle nodes, failures, what its autoscaler says"
+    )
+    parser = _command(verbs, "show", shared, what, "pool_show:run")
+    parser.add_argument("name", metavar="NAME", help=kinds.KINDS["pool"].naming)
     _output(parser)
     _waiting(parser)
 

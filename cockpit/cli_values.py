@@ -1,6 +1,7 @@
 """How words on the command line become numbers; what is none is told in one sentence."""
 
 import argparse
+from typing import Any
 
 PROMETHEUS = (
     ("url", "URL", "Prometheus URL (default: auto-detected); a password in it shows in ps"),
@@ -54,3 +55,26 @@ def whole(text: str) -> int:
     if value < 0:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 0")
     return value
+
+
+class EngineChoice(argparse.Action):
+    """Its help lists the engines, which are not imported before somebody asks for it."""
+
+    @property
+    def help(self) -> str:
+        from cockpit.gangs import registry
+
+        return f"{registry.options()}; else as detected"
+
+    @help.setter  # noqa: A003
+    def help(self, text: str | None) -> None:
+        """argparse sets it; there is nothing to keep."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        setattr(namespace, self.dest, values)

@@ -82,7 +82,9 @@ def failure_since(
 
 
 class Follower:
-    """One change in flight. `sleep` waits so many seconds; `stops_at_failure` ends at the first one."""
+    """One change in flight. `sleep` waits so many seconds; `stops_at_failure` ends at the first one.
+
+    `is_resumed`: the owner was told before, by a session that is over."""
 
     def __init__(
         self,
@@ -94,6 +96,7 @@ class Follower:
         clock: Clock,
         sleep: Callable[[float], Awaitable[None]],
         stops_at_failure: bool = False,
+        is_resumed: bool = False,
     ) -> None:
         self._hold = hold
         self._store = store
@@ -103,8 +106,8 @@ class Follower:
         self._sleep = sleep
         self._stops_at_failure = stops_at_failure
         self._begun_seconds = clock.cluster_now()
-        self._was_told = False
-        self._renewed = clock.monotonic()
+        self._was_told = is_resumed
+        self._renewed = clock.monotonic() - (RENEW_SECONDS if is_resumed else 0.0)
         self._is_ours = bool(hold.path)
 
     async def to_the_end(

@@ -8,16 +8,17 @@ that another cockpit cannot be excluded.
 
 import hashlib
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from cockpit.actions.planning import PoolTerms
 from cockpit.errors import BadInput, Refused
 from cockpit.kube.access import read_verdict
-from cockpit.kube.decode.leases import CHANGE, lease_record
+from cockpit.kube.decode.leases import FROM, TO, lease_record
 from cockpit.kube.resource import Resource
 from cockpit.local_state.audit import local_user
-from cockpit.model.lease import Lease
+from cockpit.model.lease import Lease, LeaseRead
 from cockpit.model.plan import Call, Hold
 from cockpit.model.pool import Pool
 from cockpit.model.right import Permission, Right, cannot
@@ -31,6 +32,7 @@ _MERGE: Final = "application/merge-patch+json"
 _JSON_PATCH: Final = "application/json-patch+json"
 _NOT_SAFE: Final = re.compile(r"[^a-z0-9]+")
 _LONGEST_SLUG: Final = 40
+Notes = Mapping[str, str | None]
 
 
 class Taking(NamedTuple):
@@ -53,7 +55,7 @@ async def take(session: Session, pool: Pool, terms: PoolTerms, *, now: int | Non
     Raises BadInput where another cockpit has it, NoConnection.
     """
     name, namespace, at_seconds = lease_name(pool), terms.lease_namespace, terms.lease_seconds
-    who = terms.holder or local_user() or session.user or "somebody"
+    who = terms.holder or holder_here(session)
     hold = Hold(
         pool=pool.name,
         to=to,
@@ -75,11 +77,44 @@ async def take(session: Session, pool: Pool, terms: PoolTerms, *, now: int | Non
     lacks = await _lacks(session, Right(verb, LEASES.group, LEASES.plural, "", namespace))
     if lacks:
         return _unheld(hold, lacks)
-    change = f"from {'?' if now is None else now} to {to} nodes"
+    notes = {TO: str(to), FROM: None if now is None else str(now)}
     if found is None:
-        return Taking(_create(hold, namespace, name, change, at_seconds), hold)
+        return Taking(_create(hold, namespace, name, notes, at_seconds), hold)
     own = f"your change {found.change} is in flight: this replaces it"
-    return Taking(_seize(hold, found, change, at_seconds), hold, (own,) if is_taken else ())
+    return Taking(_seize(hold, found, notes, at_seconds), hold, (own,) if is_taken else ())
+
+
+async def read_lease(session: Session, pool: Pool, namespace: str) -> LeaseRead:
+    """Who changes the pool now, or did last. Raises NoConnection."""
+    answer = await session.request("GET", LEASES.path(namespace, lease_name(pool)))
+    if answer.status == 404:
+        return LeaseRead()
+    if answer.status in {401, 403}:
+        return LeaseRead(trouble=f"denied: get leases in {namespace}")
+    tree = answer.json() if answer.status == 200 else None
+    if not isinstance(tree, dict) or not tree.get("metadata"):
+        return LeaseRead(trouble=f"lease {namespace}/{lease_name(pool)} cannot be read")
+    found = lease_record(tree)
+    return LeaseRead(found, is_ours=bool(found.holder) and found.holder == holder_here(session))
+
+
+def hold_of(pool: Pool, lease: Lease, namespace: str) -> Hold | None:
+    """The hold behind that Lease as whoever took it had it; None where it does not say for what."""
+    if lease.to_nodes is None:
+        return None
+    name = lease_name(pool)
+    return Hold(
+        pool=pool.name,
+        to=lease.to_nodes,
+        path=LEASES.path(namespace, name),
+        target=f"lease {namespace}/{name}",
+        holder=lease.holder,
+    )
+
+
+def holder_here(session: Session) -> str:
+    """What whoever sits here is called as a holder."""
+    return local_user() or session.user or "somebody"
 
 
 def _unheld(hold: Hold, why: str) -> Taking:
@@ -129,20 +164,21 @@ def _spec(hold: Hold, at_seconds: float, transitions: int) -> dict[str, object]:
     }
 
 
-def _create(hold: Hold, namespace: str, name: str, change: str, at_seconds: float) -> Call:
+def _create(hold: Hold, namespace: str, name: str, notes: Notes, at_seconds: float) -> Call:
+    said = {key: value for key, value in notes.items() if value is not None}
     body = {
         "apiVersion": LEASES.api_version,
         "kind": LEASES.kind,
-        "metadata": {"name": name, "namespace": namespace, "annotations": {CHANGE: change}},
+        "metadata": {"name": name, "namespace": namespace, "annotations": said},
         "spec": _spec(hold, at_seconds, 0),
     }
     return Call(method="POST", path=LEASES.path(namespace), body=body, target=hold.target)
 
 
-def _seize(hold: Hold, lease: Lease, change: str, at_seconds: float) -> Call:
+def _seize(hold: Hold, lease: Lease, notes: Notes, at_seconds: float) -> Call:
     guard = {"uid": lease.uid, "resourceVersion": lease.resource_version}
     body = {
-        "metadata": {**guard, "annotations": {CHANGE: change}},
+        "metadata": {**guard, "annotations": dict(notes)},
         "spec": _spec(hold, at_seconds, lease.transitions + (lease.holder != hold.holder)),
     }
     return Call(method="PATCH", path=hold.path, body=body, content_type=_MERGE, target=hold.target)
@@ -164,7 +200,8 @@ def release_call(hold: Hold, at_seconds: float) -> Call:
 
 
 def _own(hold: Hold, *operations: dict[str, object]) -> Call:
-    test = {"op": "test", "path": "/spec/holderIdentity", "value": hold.holder}
-    return Call(
-        method="PATCH", path=hold.path, body=[test, *operations], content_type=_JSON_PATCH, target=hold.target
-    )
+    # another session of the same user and host may have begun another change since
+    change = "/metadata/annotations/" + TO.replace("/", "~1")
+    tests = ((change, str(hold.to)), ("/spec/holderIdentity", hold.holder))
+    body = [*({"op": "test", "path": path, "value": value} for path, value in tests), *operations]
+    return Call(method="PATCH", path=hold.path, body=body, content_type=_JSON_PATCH, target=hold.target)

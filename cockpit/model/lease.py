@@ -1,5 +1,7 @@
 """Leases: who holds what, and how long without a word."""
 
+from typing import NamedTuple
+
 import msgspec
 
 
@@ -13,7 +15,15 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True):
     renewed_seconds: float | None = None
     duration_seconds: int = 0
     transitions: int = 0
-    change: str = ""  # what its holder says it is for: "from 2 to 4 nodes"
+    from_nodes: int | None = None  # what its holder says it is for; None where it does not say
+    to_nodes: int | None = None
+
+    @property
+    def change(self) -> str:
+        """`from 2 to 4 nodes`, as far as its holder said; "" where it did not."""
+        if self.to_nodes is None:
+            return ""
+        return f"from {'?' if self.from_nodes is None else self.from_nodes} to {self.to_nodes} nodes"
 
     def lapses_seconds(self) -> float | None:
         """When it is free unless it is renewed; None where it does not say."""
@@ -24,3 +34,12 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True):
         back."""
         lapses = self.lapses_seconds()
         return bool(self.holder) and lapses is not None and now_seconds < lapses
+
+
+class LeaseRead(NamedTuple):
+    """What was read of a pool's Lease. `lease` None: there is none, or `trouble` says why it is not known, in
+    one sentence. `is_ours`: whoever sits here holds it."""
+
+    lease: Lease | None = None
+    trouble: str = ""
+    is_ours: bool = False

@@ -29,6 +29,13 @@ def usual(growths: Iterable[Growth], pool_key: str, machine_type: str, step: str
     return Usual(median(alike), len(alike), is_of_pool=False) if alike else None
 
 
+def usual_wait(growths: Sequence[Growth], pool_key: str, machine_type: str) -> Usual | None:
+    """Seconds from *asked* until a machine is used; where nobody saw that, until its GPUs are up."""
+    return usual(growths, pool_key, machine_type, Rung.USED) or usual(
+        growths, pool_key, machine_type, Rung.GPUS_UP
+    )
+
+
 def usual_between(
     growths: Iterable[Growth], pool_key: str, machine_type: str, steps: tuple[str, str]
 ) -> Usual | None:

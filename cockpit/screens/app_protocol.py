@@ -15,8 +15,10 @@ from cockpit.actions.address import Addressed
 from cockpit.api_server import ApiServer
 from cockpit.clock import Clock
 from cockpit.model.job_reader import JobReader
+from cockpit.model.lease import LeaseRead
 from cockpit.model.plan import DrainOrder
 from cockpit.model.pod import Pod
+from cockpit.model.pool import Pool
 from cockpit.model.price import Prices
 from cockpit.model.remembered import Growth, LoadSample, PastRun, PoolSample, Reclaim
 from cockpit.model.right import RightsReader
@@ -156,9 +158,6 @@ class Changes(Protocol):
     def known_of_pools(self) -> PoolExperience:
         """What machines cost, and how long pools took to grow."""
 
-    def follow_change(self, hold: "Hold") -> None:
-        """Keep the hold on a pool until its change is over, and tell who undid it."""
-
     def unlock(self) -> None:
         """Let changes through from now on."""
 
@@ -218,6 +217,10 @@ class PoolMemory(Protocol):
     async def reclaimed(self, found: tuple[Reclaim, ...], /) -> None:
         """This was given back just now: it is remembered."""
 
+    @property
+    def empty_since(self) -> Mapping[str, float]:
+        """Since when this session has seen nodes empty, epoch seconds by name."""
+
     def samples(self, pool_key: str, /) -> tuple[PoolSample, ...]:
         """How that pool stood over the last hours, the oldest first."""
 
@@ -233,6 +236,16 @@ class RowsInSight(Protocol):
 
     def show_jobs(self, keys: Iterable[str], /) -> None:
         """These rows of the jobs are in sight."""
+
+
+class PoolChangesGoing(Protocol):
+    """Changes of pools (`cockpit.screens.pool_changes`)."""
+
+    async def read(self, pool: Pool, /) -> LeaseRead:
+        """Who changes the pool now, or did last; what may not be read is said."""
+
+    def follow(self, hold: "Hold", /) -> None:
+        """Keep the hold on a pool until its change is over, and tell who undid it."""
 
 
 class DrainsGoing(Protocol):
@@ -267,6 +280,10 @@ class Cockpit(Pages, Changes, Protocol):
     @property
     def drains(self) -> DrainsGoing:
         """What is being drained from here."""
+
+    @property
+    def pool_changes(self) -> PoolChangesGoing:
+        """Changes of pools, those of others and those of this session."""
 
     @property
     def api(self) -> ApiServer: ...

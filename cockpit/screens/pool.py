@@ -12,6 +12,7 @@ from textual.widgets import Static
 
 from cockpit.errors import CockpitError
 from cockpit.model.node import Node
+from cockpit.model.plan import Outcome
 from cockpit.model.pool import Pool
 from cockpit.model.record import Kind
 from cockpit.model.scaler import ScalersRead
@@ -113,6 +114,7 @@ class PoolScreen(NodesScreen):
                 asked_seconds=self.cockpit.pool_watch.asked(pool.key),
                 reclaims=self.cockpit.pool_watch.reclaims(pool.key),
                 samples=self.cockpit.pool_watch.samples(pool.key),
+                empty_since=self.cockpit.pool_watch.empty_since,
             )
             page = page_of(pool, cluster.store, cluster.jobs, now_seconds, learnt)
         self.query_one(PoolPanel).set_page(page, self.size.height)
@@ -121,6 +123,10 @@ class PoolScreen(NodesScreen):
     def on_resize(self) -> None:
         super().on_resize()
         self.call_after_refresh(self.show)
+
+    def acted(self, outcome: Outcome) -> None:
+        super().acted(outcome)
+        self._read()  # who changes the pool is somebody else by now
 
     # ---- the log of whoever decides the size
 
@@ -157,7 +163,7 @@ class PoolScreen(NodesScreen):
             self.cockpit.run_soon(self._read_besides, "pool")
 
     async def _read_besides(self) -> None:
-        """The autoscalers of pods; what may not be read is said on the page."""
+        """The autoscalers of pods, who changes the pool; what may not be read is said on the page."""
         try:
             scalers = await self.cockpit.api.read_scalers()
         except CockpitError as error:
@@ -166,6 +172,7 @@ class PoolScreen(NodesScreen):
         if pool is not None:
             self.cockpit.cluster.outside.ask(pool)
             await self.cockpit.pool_watch.recall(pool.key)
+            self._learnt = self._learnt._replace(held=await self.cockpit.pool_changes.read(pool))
         self._learnt = self._learnt._replace(scalers=scalers)
         if not self.is_going:
             self._look_for_log()

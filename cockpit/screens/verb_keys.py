@@ -104,7 +104,7 @@ async def _to_the_end(
     if done.gives_back:
         await cockpit_of(app).pool_watch.reclaimed(done.gives_back)
     if done.hold is not None:
-        cockpit_of(app).follow_change(done.hold)
+        cockpit_of(app).pool_changes.follow(done.hold)
     for order in done.goes_on:
         cockpit_of(app).drains.begin(order)
     if verb is not None and done.results and (not done.outcome.is_done or done.left_out):

@@ -8,6 +8,7 @@ from cockpit_widgets.types import Cell, Pair
 
 from cockpit.gangs.sentence import counted
 from cockpit.model.job_reader import JobReader
+from cockpit.model.lease import LeaseRead
 from cockpit.model.pod import Pod
 from cockpit.model.pool import Pool
 from cockpit.model.price import Prices
@@ -15,18 +16,20 @@ from cockpit.model.remembered import Growth, PoolSample, Reclaim
 from cockpit.model.scaler import Scaler
 from cockpit.pools.chain import ScalerChain
 from cockpit.pools.demand import PoolDemand
-from cockpit.pools.ladder import Ladder, Rung
+from cockpit.pools.idle import IdleNode
+from cockpit.pools.ladder import Ladder
 from cockpit.pools.owner import OwnerWords, PoolFailure
 from cockpit.pools.price import node_hourly, pool_hourly
-from cockpit.pools.usual import usual
+from cockpit.pools.usual import usual_wait
 from cockpit.views import cards
 from cockpit.views import format as fmt
-from cockpit.views.ladder import ladder_lines, machine_lines
+from cockpit.views.ladder import clock, ladder_lines, machine_lines
 from cockpit.views.pool_curves import curve_lines
 from cockpit.views.pools import spot_text
 
 Line = tuple[Cell, ...]
 MOST_NEXT = 4
+MOST_IDLE = 4
 _DOT = " · "
 LATELY_SECONDS = 7 * 86_400.0
 """So far back what was reclaimed is told."""
@@ -44,7 +47,8 @@ class SpotNotice(NamedTuple):
 class PoolPage(NamedTuple):
     """All that the page shows. `demand` None: not every pod is seen; `scalers_trouble` says why the
     autoscalers of pods could not be read; `no_log` why the log of the owner cannot be
-    shown, "" where the key shows it, None where nobody looked."""
+    shown, "" where the key shows it, None where nobody looked. `held` tells who changes the pool, `idle`
+    which nodes nobody uses, None where that is not known."""
 
     pool: Pool
     now_seconds: float
@@ -63,6 +67,8 @@ class PoolPage(NamedTuple):
     growths: tuple[Growth, ...] = ()
     samples: tuple[PoolSample, ...] = ()
     reclaims: tuple[Reclaim, ...] = ()
+    held: LeaseRead = LeaseRead()
+    idle: tuple[IdleNode, ...] | None = ()
 
 
 def sample_of(pool: Pool, demand: PoolDemand | None, now_seconds: float) -> PoolSample:
@@ -153,9 +159,10 @@ def _cost(page: PoolPage) -> str:
 
 
 def facts(page: PoolPage) -> tuple[Pair, ...]:
-    """Who waits, the chain behind that, what may be lost, what the owner said, what is to be expected."""
+    """What may be lost, who changes the pool, who waits and what idles, the chain behind that, what the owner
+    said, what is to be expected."""
     pairs = [Pair("taken back", f"{one.node}: {one.sentence}{_breaks(one)}", "bad") for one in page.notices]
-    pairs += [_waiting(page), *_chains(page)]
+    pairs += [*_change(page), _waiting(page), *_idle(page), *_chains(page)]
     pairs += [_said(page, at, one) for at, one in enumerate(page.words)]
     if page.no_log is not None:
         pairs.append(Pair("its log", page.no_log or "key l", "dim" if page.no_log else ""))
@@ -193,10 +200,7 @@ def _waiting(page: PoolPage) -> Pair:
         return Pair("demand", "not known: not every pod is seen", "warn")
     pods = len(demand.only) + len(demand.shared)
     if not pods:
-        free = page.pool.gpus_idle
-        return Pair(
-            "demand", f"nobody waits for it; {free} of its GPUs are free" if free else "nobody waits for it"
-        )
+        return Pair("demand", "nobody waits for it")
     also = sum(one.gpus for one in demand.shared)
     words = [f"{demand.gpus} GPUs that only it can serve"] if demand.gpus else []
     words += [f"{also} that other pools could serve"] if also else []
@@ -205,6 +209,45 @@ def _waiting(page: PoolPage) -> Pair:
     if more > 0:
         names.append(f"{more} more")
     return Pair("demand", f"{', '.join(words)}; would start next: {', '.join(names)}", "warn")
+
+
+def _change(page: PoolPage) -> list[Pair]:
+    """Who holds the pool for a change now; that it is not known only where something is on its way."""
+    held, lease = page.held, page.held.lease
+    if lease is not None and lease.is_in_force(page.now_seconds):
+        was, to = lease.from_nodes, lease.to_nodes
+        word = "changing" if was is None or to is None else "growing" if to > was else "shrinking"
+        who = "you are" if held.is_ours else f"{lease.holder} is"
+        change = f" {lease.change}" if lease.change else ""
+        since = "" if lease.acquired_seconds is None else f" since {clock(lease.acquired_seconds)}"
+        return [Pair("change", f"{who} {word} it{change}{since}", "info")]
+    moves = page.pool.target not in (None, page.pool.nodes_now)
+    if held.trouble and (moves or (page.ladder is not None and not page.ladder.is_over)):
+        return [Pair("change", f"by whom is not known: {held.trouble}", "dim")]
+    return []
+
+
+def _idle(page: PoolPage) -> list[Pair]:
+    """Nodes that nobody uses, the longest idle first, and GPUs that no pod has."""
+    free = page.pool.gpus_idle
+    if page.idle is None:
+        return [Pair("idle", "not known: not every pod is seen", "dim")]
+    if not page.idle and not free:
+        return []
+    words = [counted(len(page.idle), "node")] if page.idle else []
+    named = sorted(
+        page.idle, key=lambda one: (one.since_seconds is None, one.since_seconds or 0.0, one.node.name)
+    )
+    told = ", ".join(f"{one.node.name}{_since(one, page.now_seconds)}" for one in named[:MOST_IDLE])
+    more = f" and {len(named) - MOST_IDLE} more" if len(named) > MOST_IDLE else ""
+    nodes = f"{words[0]} ({told}{more}); " if words else ""
+    return [Pair("idle", f"{nodes}{counted(free, 'GPU')} free")]
+
+
+def _since(one: IdleNode, now_seconds: float) -> str:
+    if one.why_kept:
+        return " kept"
+    return "" if one.since_seconds is None else f" for {fmt.since(one.since_seconds, now_seconds)}"
 
 
 def _chains(page: PoolPage) -> list[Pair]:
@@ -244,9 +287,7 @@ def _said(page: PoolPage, at: int, words: OwnerWords) -> Pair:
 
 def expected_wait(page: PoolPage) -> Pair:
     """How long a job would wait for a machine that is not there."""
-    found = usual(page.growths, page.pool.key, page.pool.machine, Rung.USED) or usual(
-        page.growths, page.pool.key, page.pool.machine, Rung.GPUS_UP
-    )
+    found = usual_wait(page.growths, page.pool.key, page.pool.machine)
     if found is None:
         why = "this host has seen no machine of it or of its type come"
         return Pair("new machine", f"expected wait unknown: {why}", "dim")

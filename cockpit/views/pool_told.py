@@ -1,9 +1,10 @@
 """Everything that is known of one pool, put together for its page and for the command line."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from cockpit.model.job_reader import JobReader
+from cockpit.model.lease import LeaseRead
 from cockpit.model.node import Node
 from cockpit.model.pool import Pool
 from cockpit.model.price import Prices
@@ -14,16 +15,19 @@ from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
 from cockpit.pools.chain import chains
 from cockpit.pools.demand import NO_DEMAND, demand_by_pool
+from cockpit.pools.idle import IdleNode, idle_nodes
 from cockpit.pools.index import gpus_per_node, pool_object, pools_of
-from cockpit.pools.ladder import growth
+from cockpit.pools.ladder import Ladder, growth
 from cockpit.pools.outside import outside_word
 from cockpit.pools.owner import OwnerWords
 from cockpit.pools.sightings import NO_SIGHTINGS, Sightings
+from cockpit.pools.stage import NodeStage, node_stage
 from cockpit.pools.usual import usually_of
 from cockpit.triage.node_signs import reclaimed
 from cockpit.views.pool_page import PoolPage, SpotNotice, jobs_next
 
 MOST_WORDS = 3
+_WHOLE = (NodeStage.GPUS_UP, NodeStage.CORDONED)
 
 
 class Learnt(NamedTuple):
@@ -37,6 +41,8 @@ class Learnt(NamedTuple):
     seen: Sightings = NO_SIGHTINGS
     asked_seconds: float | None = None  # when this session asked for another size last
     no_log: str | None = None  # why the owner's log cannot be shown; None: nobody looked
+    held: LeaseRead = LeaseRead()  # who changes the pool
+    empty_since: Mapping[str, float] = {}  # since when this session has seen nodes empty, by name
 
 
 def page_of(pool: Pool, store: StoreReader, jobs: JobReader, now_seconds: float, learnt: Learnt) -> PoolPage:
@@ -44,14 +50,7 @@ def page_of(pool: Pool, store: StoreReader, jobs: JobReader, now_seconds: float,
     by_pool = demand_by_pool(store, pools_of(store))
     demand = None if by_pool is None else by_pool.get(pool.name, NO_DEMAND)
     waiting = () if demand is None else (*demand.only, *demand.shared)
-    ladder = growth(
-        pool,
-        store,
-        now_seconds,
-        asked_seconds=learnt.asked_seconds,
-        usually=usually_of(learnt.growths, pool.key, pool.machine),
-        seen=learnt.seen,
-    )
+    ladder = _ladder(pool, store, now_seconds, learnt)
     found, nodes = pool_object(store, pool), _nodes(pool, store)
     says = registry.ownership(found, nodes, store)
     return PoolPage(
@@ -72,6 +71,29 @@ def page_of(pool: Pool, store: StoreReader, jobs: JobReader, now_seconds: float,
         growths=learnt.growths,
         samples=learnt.samples,
         reclaims=learnt.reclaims,
+        held=learnt.held,
+        idle=_idle(pool, store, learnt.empty_since) if pool.is_use_known else None,
+    )
+
+
+def _idle(pool: Pool, store: StoreReader, empty_since: Mapping[str, float]) -> tuple[IdleNode, ...]:
+    """Those that could work: one that is broken or on its way is not idle."""
+    found = idle_nodes(pool, store, empty_since)
+    return tuple(one for one in found if node_stage(one.node, store) in _WHOLE)
+
+
+def _ladder(pool: Pool, store: StoreReader, now_seconds: float, learnt: Learnt) -> Ladder | None:
+    """The growth under way, dated by this session or by whoever holds the pool for it, or did."""
+    asked, lease = learnt.asked_seconds, learnt.held.lease
+    if lease is not None and lease.acquired_seconds is not None and lease.to_nodes == pool.target:
+        asked = max(asked or 0.0, lease.acquired_seconds)
+    return growth(
+        pool,
+        store,
+        now_seconds,
+        asked_seconds=asked,
+        usually=usually_of(learnt.growths, pool.key, pool.machine),
+        seen=learnt.seen,
     )
 
 

@@ -1,13 +1,19 @@
 """The page of a pool on a screen: its ladder, who waits, and the key of a log that is not there."""
 
 import asyncio
+import getpass
+import socket
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from cockpit.actions.pool_lease import micro_time
 from tests.tui import looking
 from tests.tui.deck import settle
-from tests.tui.pools_estate import FailingEstate, PoolsApp, PoolsEstate
+from tests.tui.estate import NOW
+from tests.tui.pools_estate import ASKED, FailingEstate, PoolsApp, PoolsEstate
+from tests.unit.actions.builders import Lines
 
 PATIENCE_SECONDS = 60.0
 
@@ -48,3 +54,91 @@ async def test_a_failed_machine_and_a_log_that_is_nowhere_say_so() -> None:
         await settle(pilot)
         assert len(app.screen_stack) == before, "a barred key opens nothing"
         assert "no pod of Karpenter" in " ".join(one.message for one in app._notifications)
+
+
+class HeldApp(PoolsApp):
+    """The pool is held for its growth from 2 to 4, by whom `holder` says; what is sent is kept."""
+
+    def __init__(self, holder: str, *, to: int = 4, write: bool = False) -> None:
+        super().__init__(PoolsEstate(), write=write)
+        self.sent: list[Any] = []
+        notes = {"gpu-cockpit/from-nodes": "2", "gpu-cockpit/to-nodes": str(to)}
+        spec = {
+            "holderIdentity": holder,
+            "leaseDurationSeconds": 600,
+            "acquireTime": micro_time(ASKED),
+            "renewTime": micro_time(NOW - 60),
+        }
+        lease = {"metadata": {"uid": "u", "annotations": notes}, "spec": spec}
+        session: Any = self.attachment.session
+        before = session.request
+
+        async def answer(method: str = "", path: str = "", *more: Any, **named: Any) -> SimpleNamespace:
+            if "/leases/gpu-cockpit-b200-" in path and method == "GET":
+                return SimpleNamespace(status=200, json=lambda: lease)
+            found: SimpleNamespace = await before(method, path, *more, **named)
+            return found
+
+        session.request = answer
+
+    def told(self) -> str:
+        return " ".join(one.message for one in self._notifications)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=str)
+async def test_whoever_changes_the_pool_is_named_and_dates_the_growth(size: tuple[int, int]) -> None:
+    app = HeldApp("alice@bastion")
+    async with app.run_test(size=size) as pilot:
+        drawn = await open_page(pilot, app)
+        assert "alice@bastion is growing it from 2 to 4 nodes since 14:05:40" in " ".join(drawn.split()), (
+            drawn
+        )
+        assert "asked 14:05:40" in drawn
+
+
+async def taken_up(app: HeldApp, monkeypatch: pytest.MonkeyPatch, writes: int = 0) -> list[str]:
+    """Look twice for changes of before; the operations that were sent for their holds, so many at least."""
+    sent: list[str] = []
+
+    async def perform(_session: Any, call: Any, *, dry_run: bool = False) -> None:
+        assert not dry_run
+        sent.append(call.body[-1]["path"])
+
+    monkeypatch.setattr("cockpit.kube.calls.perform", perform)
+    monkeypatch.setattr(app, "audit", Lines)
+    async with app.run_test(size=(120, 40)) as pilot:
+        for _ in range(2):
+            app.pool_changes.look()
+            for one in [one for one in app.workers if one.name == "changes"]:
+                await one.wait()
+            await settle(pilot)
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while len(sent) < writes:
+                await pilot.pause(0.05)
+    return sent
+
+
+ME = f"{getpass.getuser()}@{socket.gethostname()}"
+
+
+async def test_a_change_of_before_is_followed_again_renewed_and_told_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app = HeldApp(ME, write=True)
+    assert await taken_up(app, monkeypatch, 1) == ["/spec/renewTime"]
+    assert app.told().count("from 2 to 4 nodes goes on: it is followed again") == 1
+
+
+async def test_one_that_is_not_in_force_any_more_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = HeldApp(ME, to=6, write=True)
+    assert await taken_up(app, monkeypatch, 1) == ["/spec/leaseDurationSeconds"]
+    assert "from 2 to 6 nodes is not in force, it is set to 4" in app.told()
+
+
+@pytest.mark.parametrize(("holder", "write"), [(ME, False), ("alice@bastion", True)])
+async def test_read_only_and_for_the_change_of_another_nothing_is_written(
+    holder: str, write: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = HeldApp(holder, write=write)
+    assert await taken_up(app, monkeypatch) == []
+    assert "followed" not in app.told()

@@ -1,5 +1,6 @@
 """Leases that hold a pool, read on demand (k8s.io/api/coordination/v1 types.go)."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -7,13 +8,15 @@ from cockpit.clean import clean
 from cockpit.kube.decode.times import from_text
 from cockpit.model.lease import Lease
 
-CHANGE = "gpu-cockpit/change"
+FROM, TO = "gpu-cockpit/from-nodes", "gpu-cockpit/to-nodes"
 _LONGEST = 120
+_NUMBER = re.compile(r"[0-9]{1,6}")
 
 
 def lease_record(tree: Mapping[str, Any]) -> Lease:
     """The record of a Lease as the API server writes it; what is malformed reads as not there."""
     meta, spec = _tree(tree.get("metadata")), _tree(tree.get("spec"))
+    notes = _tree(meta.get("annotations"))
     return Lease(
         uid=_text(meta.get("uid")),
         resource_version=_text(meta.get("resourceVersion")),
@@ -22,7 +25,8 @@ def lease_record(tree: Mapping[str, Any]) -> Lease:
         renewed_seconds=from_text(_text(spec.get("renewTime"))),
         duration_seconds=_whole(spec.get("leaseDurationSeconds")),
         transitions=_whole(spec.get("leaseTransitions")),
-        change=_text(_tree(meta.get("annotations")).get(CHANGE)),
+        from_nodes=_nodes(notes.get(FROM)),
+        to_nodes=_nodes(notes.get(TO)),
     )
 
 
@@ -36,3 +40,7 @@ def _text(value: Any) -> str:
 
 def _whole(value: Any) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+
+
+def _nodes(value: Any) -> int | None:
+    return int(value) if isinstance(value, str) and _NUMBER.fullmatch(value) else None

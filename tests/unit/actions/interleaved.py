@@ -184,7 +184,7 @@ class Server:
     def _json_patch(self, path: str, steps: list[Any]) -> None:
         tree = copy.deepcopy(self.objects[path])
         for one in steps:
-            *parents, last = one["path"].strip("/").split("/")
+            *parents, last = (key.replace("~1", "/") for key in one["path"].strip("/").split("/"))
             at = tree
             for key in parents:
                 at = at[key]

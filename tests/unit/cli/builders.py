@@ -21,7 +21,7 @@ from cockpit.model.trust import Trust
 ALL_KINDS = (
     Kind.NODE, Kind.POD, Kind.EVENT, Kind.JOB, Kind.MPIJOB, JOBS_OF_VOLCANO, Kind.WORKLOAD, Kind.LOCAL_QUEUE,
     Kind.CLUSTER_QUEUE, Kind.POOL, Kind.NAMESPACE, Kind.GPU, Kind.POD_GROUP, Kind.DEVICE_SLICE,
-    Kind.DEVICE_CLAIM, Kind.MACHINE,
+    Kind.DEVICE_CLAIM, Kind.MACHINE, Kind.AUTOSCALER,
 )  # fmt: skip
 
 
@@ -46,7 +46,11 @@ class Line:
         self.asked.append(f"{method} {path}")
         if found := self.reads.get(path):
             return ApiAnswer(200, body=json.dumps(found.pop(0) if len(found) > 1 else found[0]).encode())
-        return ApiAnswer(404) if path.endswith("/nowhere") else ApiAnswer(200, body=b'{"items": []}')
+        return (
+            ApiAnswer(404)
+            if path.endswith("/nowhere") or "/leases/" in path
+            else ApiAnswer(200, body=b'{"items": []}')
+        )
 
     async def close(self) -> None:
         self.is_closed = True

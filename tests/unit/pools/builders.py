@@ -1,6 +1,7 @@
 """A small store and records for the tests of pools."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from cockpit.model.batch import Batch
 from cockpit.model.node import Node, Taint
@@ -111,17 +112,18 @@ def deployment(
     )
 
 
-def machine(on: str) -> Machine:
-    """The Machine behind a node."""
+def machine(on: str, name: str = "", **more: Any) -> Machine:
+    """The Machine behind a node, or one by its own name without a node."""
     return Machine(
-        uid=f"uid-m-{on}",
-        name=f"m-{on}",
+        uid=f"uid-m-{on or name}",
+        name=name or f"m-{on}",
         namespace="capi",
         resource_version="5",
         api_version="cluster.x-k8s.io/v1beta1",
         kind="Machine",
         resource_path="/apis/cluster.x-k8s.io/v1beta1/namespaces/capi/machines",
         node=on,
+        **more,
     )
 
 

@@ -1,0 +1,153 @@
+"""Changes of pools that are held from here: each is followed to its end behind whatever is on screen.
+
+One that was begun before the cockpit was left is taken up again, by the Lease that still names this user and
+host: once a session, as soon as it may write.
+"""
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from textual.worker import WorkType
+
+from cockpit.clock import Clock
+from cockpit.errors import CockpitError
+from cockpit.model.lease import Lease, LeaseRead
+from cockpit.model.plan import Hold
+from cockpit.model.pool import Pool
+from cockpit.model.record import Kind
+from cockpit.pools.index import pools_of
+
+if TYPE_CHECKING:
+    from cockpit.actions.perform import AuditLog
+    from cockpit.model.store_reader import StoreReader
+    from cockpit.screens.pool_watch import PoolWatch
+
+MOST_READ: Final = 50
+"""Pools whose Lease is read for a change of before; those that cannot be resized from here have none."""
+
+
+class ChangesHost(Protocol):
+    """What the app hands in."""
+
+    clock: Clock
+
+    @property
+    def cluster(self) -> Any: ...
+    @property
+    def lease_namespace(self) -> str:
+        """Where Leases of the context in force are."""
+
+    def audit(self) -> "AuditLog": ...
+    def run_worker(self, work: WorkType[None], *, name: str, group: str, exclusive: bool) -> Any: ...
+    def run_soon(self, work: WorkType[None], name: str) -> None: ...
+    def notify(self, message: str, **options: Any) -> None: ...
+    @property
+    def pool_watch(self) -> "PoolWatch": ...
+
+
+class PoolChanges:
+    """The changes of this session by the Lease that holds their pool."""
+
+    def __init__(self, host: ChangesHost, sleep: Callable[[float], Any] = asyncio.sleep) -> None:
+        self._host = host
+        self._sleep = sleep
+        self._followed: set[str] = set()
+        self._searched: Any = None  # the attachment whose Leases were read
+
+    async def read(self, pool: Pool) -> LeaseRead:
+        """Who changes the pool now, or did last; what may not be read is said."""
+        from cockpit.actions.pool_lease import read_lease
+
+        try:
+            return await read_lease(self._host.cluster.connected(), pool, self._host.lease_namespace)
+        except CockpitError as error:
+            return LeaseRead(trouble=error.sentence)
+
+    def follow(self, hold: Hold) -> None:
+        """Keep the hold until its change is over, and tell who undid it."""
+        self._host.pool_watch.note_asked(hold.pool)
+        self._follow(hold, None)
+
+    def look(self) -> None:
+        """Take up what was begun before, once everything is listed and writes are let through."""
+        cluster = self._host.cluster
+        if (
+            self._searched is cluster
+            or cluster.is_read_only
+            or not cluster.is_settled((Kind.NODE, Kind.POOL))
+        ):
+            return
+        self._searched = cluster
+        self._host.run_soon(self._take_up, "changes")
+
+    async def _take_up(self) -> None:
+        from cockpit.actions.pool_lease import hold_of
+
+        host, cluster = self._host, self._host.cluster
+        pools = [one for one in pools_of(cluster.store) if one.owner_kind and not one.why_not]
+        for pool in pools[:MOST_READ]:
+            lease = (found := await self.read(pool)).lease
+            if lease is None or not found.is_ours or not lease.is_in_force(host.clock.cluster_now()):
+                continue
+            hold = hold_of(pool, lease, host.lease_namespace)
+            if hold is not None and hold.path not in self._followed and host.cluster is cluster:
+                self._follow(hold, lease)
+
+    def _follow(self, hold: Hold, lease: Lease | None) -> None:
+        work: WorkType[None] = partial(self._to_the_end, hold, lease)
+        name = f"hold {hold.pool}"
+        self._host.run_worker(work, name=name, group=name, exclusive=True)
+
+    async def _to_the_end(self, hold: Hold, lease: Lease | None) -> None:
+        """`lease` is that of a change that is taken up again."""
+        from cockpit.actions.pool_follow import Follower, bad_end
+
+        host, cluster = self._host, self._host.cluster
+        try:
+            session = cluster.connected()
+        except CockpitError:
+            return  # the hold lapses by itself
+
+        def looked_at() -> "StoreReader":
+            cluster.outside.ask_named(hold.pool)  # what is not watched is read while it is followed
+            store: StoreReader = cluster.store
+            return store
+
+        follower = Follower(
+            hold,
+            looked_at,
+            session,
+            audit=host.audit,
+            clock=host.clock,
+            sleep=self._sleep,
+            is_resumed=lease is not None,
+        )
+        self._followed.add(hold.path)
+        try:
+            if lease is not None and self._tell_resumed(hold, lease):
+                await follower.to_the_end()
+                return
+            told = await bad_end(await follower.to_the_end(), hold, session, cluster.store)
+        finally:
+            self._followed.discard(hold.path)
+        if told:
+            host.notify(told, severity="error", markup=False, timeout=30)
+
+    def _tell_resumed(self, hold: Hold, lease: Lease) -> bool:
+        """Say how a change of before stands; whether it is over by now, one way or the other."""
+        from cockpit.actions.pool_follow import End, standing
+        from cockpit.actions.pool_lease import clock_words
+
+        found = standing(self._host.cluster.store, hold, was_told=True)
+        since = "" if lease.acquired_seconds is None else f" of {clock_words(lease.acquired_seconds)}"
+        change = f"your change{since} of pool {hold.pool} {lease.change}"
+        told = {
+            End.GOING: f"{change} goes on: it is followed again",
+            End.REACHED: f"{change} is done: the pool is free for others",
+            End.SET_BACK: f"{change} is not in force, it is set to {found.target}: it is free for others",
+        }.get(found.end, f"{change} is over: the pool is gone")
+        is_bad = found.end not in (End.GOING, End.REACHED)
+        self._host.notify(told, severity="warning" if is_bad else "information", markup=False, timeout=20)
+        return found.end is not End.GOING
