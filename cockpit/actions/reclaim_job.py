@@ -18,7 +18,6 @@ from cockpit.actions.planning import Planning, tree_of
 from cockpit.actions.shell import job_line
 from cockpit.actions.suspend import can_suspend
 from cockpit.errors import BadInput, Unchanged
-from cockpit.gangs.sentence import counted
 from cockpit.gangs.suspend_field import MERGE, patch_call
 from cockpit.kube.decode.times import from_text
 from cockpit.model.duration import parse_duration
@@ -185,7 +184,7 @@ def _marking(ground: _Ground) -> Plan:
         calls=(_noted(ground, notes),),
         lines=(
             f"nothing ends yet: its annotation {RECLAIM_DUE} tells its owner the time, {_clock(due)}",
-            f"reclaimed again after that ({minutes_words(terms.grace_seconds)}), {then}",
+            f"reclaim it again then, in {minutes_words(terms.grace_seconds)}: {then}",
             "if it does anything by then, it is unmarked instead",
             f"undo: {ground.line('reclaim', '--off')}",
         ),
@@ -274,7 +273,6 @@ def _bill(ground: _Ground) -> Iterator[str]:
     else:
         money = ground.planning.pools.known().prices.money
         yield f"{spent}, {money(hours * hourly)}; {money(hourly)} an hour"
-    yield f"frees {counted(job.gpus_allocated, 'GPU')}"
 
 
 def _hourly(ground: _Ground) -> float | None:

@@ -75,7 +75,7 @@ async def test_an_idle_job_is_marked_first_with_the_time_and_nothing_ends() -> N
     }
     assert not plan.is_destructive and not plan.typed and not plan.gives_back
     assert plan.lines[0].startswith("nothing ends yet") and "04:01 UTC" in plan.lines[0]
-    assert plan.lines[1] == "reclaimed again after that (15 min), it is suspended"
+    assert plan.lines[1] == "reclaim it again then, in 15 min: it is suspended"
     assert plan.lines[-1] == "undo: cockpit job reclaim mpijob/team-a/llm --off --context prod --write"
     assert plan.expects[:2] == ("2 GPUs at 0% duty, no CPU, network or disk for 2 h", "owner: ada")
     assert plan.expects[2] == "4.0 GPU-hours idle so far, $40; $20 an hour"

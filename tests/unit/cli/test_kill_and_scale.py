@@ -266,3 +266,16 @@ def test_a_pool_that_nobody_removes_nodes_of_says_so(cluster: Cluster, capsys: C
     code, _out, err = run(capsys, "pool", "reclaim", "h100", "--include-unknown", "--write", "--yes")
     assert (code, cluster.sent) == (2, [])
     assert "pool h100: known only from the label example.com/pool: no object in this cluster" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (("--grace", "5m"), "--grace is for jobs: add --jobs"),
+        (("--jobs", "--most", "2"), "are about nodes: leave out --jobs"),
+        (("--jobs", "--idle-for", "1m"), "too short to tell idle from a pause"),
+    ],
+)
+def test_refusals_of_a_reclaim_of_jobs(words: tuple[str, ...], part: str, capsys: Capture) -> None:
+    code, _out, err = run(capsys, "pool", "reclaim", "h100", *words, "--write", "--yes")
+    assert code == 2 and part in err

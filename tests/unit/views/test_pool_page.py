@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from cockpit.model.pod import Pod
 from cockpit.model.pool import Pool
 from cockpit.model.price import MachinePrice, Prices
-from cockpit.model.remembered import Growth, PoolSample
+from cockpit.model.remembered import Growth, PoolSample, Reclaim
 from cockpit.model.scaler import Scaler, ScalerMetric
 from cockpit.pools.chain import ScalerChain, chains
 from cockpit.pools.demand import PoolDemand
@@ -19,7 +19,7 @@ from cockpit.pools.owner import FailureClass, OwnerWords, PoolFailure
 from cockpit.pools.usual import usual, usual_between
 from cockpit.views.ladder import ladder_lines, machine_lines
 from cockpit.views.pool_curves import curve_lines
-from cockpit.views.pool_page import PoolPage, SpotNotice, facts, head, page_lines
+from cockpit.views.pool_page import PoolPage, SpotNotice, facts, given_back, head, page_lines
 
 ASKED = 1_790_000_000.0
 NOW = ASKED + 460.0
@@ -255,3 +255,22 @@ def test_the_chain_goes_from_the_metric_to_the_pool() -> None:
     page = PoolPage(POOL, NOW, demand=PoolDemand(tuple(own)), chains=(chain,))
     said = " ".join(whole_lines(page, 160, 40))
     assert "team/web cpu 82% (target 50%): 3 → 6 pods of 1 to 10 → 3 pods wait (3 GPUs) → pool h100" in said
+
+
+def test_what_was_reclaimed_lately_is_counted_with_hours_and_money() -> None:
+    page = PoolPage(POOL, NOW, gpus_each=8, prices=PRICES)
+    assert given_back(page) is None
+    old = Reclaim(POOL.key, "node gpu-9", NOW - 8 * 86_400.0, 9_000.0)
+    back = (
+        Reclaim(POOL.key, "node gpu-1", NOW - 10_800.0, 6.0),
+        Reclaim(POOL.key, "node gpu-2", NOW - 20_000.0, 10.0),
+        Reclaim(POOL.key, "job team-a/nb", NOW - 30_000.0, 4.0),
+    )
+    told = given_back(page._replace(reclaims=(*back, old)))
+    assert told is not None
+    assert told.value == "2 nodes and 1 job in 7 days, newest 3h0m ago · 20 GPU-hours had idled, about $80"
+    unknown = given_back(page._replace(reclaims=(Reclaim(POOL.key, "node gpu-1", NOW - 60.0),)))
+    assert unknown is not None
+    assert unknown.value == "1 node in 7 days, newest 1m00s ago · how long they had idled is not known"
+    some = given_back(page._replace(reclaims=(back[0], Reclaim(POOL.key, "node gpu-3", NOW - 60.0))))
+    assert some is not None and "at least 6 GPU-hours had idled" in some.value
