@@ -24,7 +24,7 @@ def outside_trouble(call: Call, error: "OutsideError") -> Refused | NoConnection
     Another version is a refusal that a plan is made anew for, as that of the API server.
     """
     from cockpit.clouds.errors import Moved
-    from cockpit.pools.cloud_failures import cloud_failure
+    from cockpit.pools.failure_classes import classed
 
     if error.is_lost:
         return NoConnection(f"{call.target}: {error.who}: {error.message}")
@@ -33,5 +33,5 @@ def outside_trouble(call: Call, error: "OutsideError") -> Refused | NoConnection
         return recreated(call.target) if error.is_another else Refused(error.sentence, moved)
     if error.code == "ReadOnly":
         return Refused(error.message)
-    told = cloud_failure(error.who, error.code, error.message)
+    told = classed(error.code, error.message, who=error.who)
     return Refused(told.whole, Refusal(reason=told.kind.value, message=error.message))

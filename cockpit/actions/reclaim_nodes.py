@@ -148,7 +148,9 @@ def needs_of(store: StoreReader, pool: Pool) -> tuple[Right, ...]:
         back = [call for one in used for call in _giving_back(one, pool, store)]
         removal = _removal_calls(pool, pool_object(store, pool), empty, store) if empty else ()
         return tuple(
-            dict.fromkeys((patch, *(right_of(one) for one in (*back, *removal) if not _is_node(one))))
+            dict.fromkeys(
+                (patch, *(right_of(one) for one in (*back, *removal) if not (_is_node(one) or one.via)))
+            )
         )
     return (patch,)
 
@@ -287,24 +289,17 @@ def _removal_calls(
     pool: Pool, owner: PoolObject | None, nodes: Sequence[IdleNode], store: StoreReader
 ) -> tuple[Call, ...]:
     """What has just these nodes go. Raises BadInput where the owner takes no choice."""
-    names = [one.node.name for one in nodes]
     if owner is None:
         raise BadInput(pool.why_not or "no object of this cluster removes its nodes")
     if pool.why_not and owner.replicas is not None:
         raise BadInput(pool.why_not)
-    holder, by_node = registry.holder(owner, ()), _machines(owner, store)
-    missing = [name for name in names if name not in by_node]
+    holder = registry.holder(owner, ())
     if type(holder).removal_calls is PoolOwner.removal_calls:
         raise BadInput(
             f"{holder.name} cannot be told which nodes to remove; shrink it instead, empty nodes only:"
             f" cockpit pool scale {pool.name} --to COUNT"
         )
-    if missing:
-        raise BadInput(f"no machine of {_listed(missing)} is seen, so just these cannot be removed")
-    calls = holder.removal_calls(owner, [by_node[name] for name in names])
-    if not calls:
-        raise BadInput(f"{holder.name} takes no choice of nodes for {owner.kind.lower()} {owner.key}")
-    return calls
+    return holder.removal_calls(owner, [one.node for one in nodes], store)
 
 
 async def _as_now(planning: Planning, pool: Pool, nodes: Sequence[Node]) -> StoreReader:

@@ -1,11 +1,11 @@
-"""Codes and texts by which clouds say that there is no machine, as data: class, what it means, what to do.
+"""Codes and texts by which clouds and owners of pools say no, as data: one table for what we asked ourselves
+(reads, writes), and for what whoever makes the machines was told, in a status, a condition or an event.
 
-They come through whoever asked the cloud, in a status, a condition or an event.
-
-Sources: kubernetes/autoscaler cluster-autoscaler/cloudprovider/gce autoscaling_gce_client.go,
-aws/aws_cloud_provider.go, azure/azure_scale_set_instance_cache.go; kubernetes-sigs/cluster-autoscaler
-pkg/clusterstate, pkg/core/scaleup; aws/karpenter-provider-aws pkg/errors/errors.go; learn.microsoft.com
-azure-kubernetes/error-codes; docs.cloud.google.com troubleshooting-resource-availability.
+Sources: EC2 error codes, EKS `Issue` and `Update` codes, Auto Scaling activity messages
+(docs.aws.amazon.com); AKS error code reference (learn.microsoft.com azure-kubernetes/error-codes); GKE and
+Compute Engine resource availability (docs.cloud.google.com); kubernetes/autoscaler
+cluster-autoscaler/cloudprovider/gce, aws, azure; kubernetes-sigs/cluster-autoscaler pkg/clusterstate,
+pkg/core/scaleup; aws/karpenter-provider-aws pkg/errors/errors.go.
 """
 
 import re
@@ -14,83 +14,192 @@ from typing import NamedTuple
 from cockpit.pools.owner import FailureClass
 
 
-class _Row(NamedTuple):
-    kind: FailureClass
-    words: re.Pattern[str]
+class _Words(NamedTuple):
+    """For people; {who} is the cloud that was asked."""
+
     sentence: str
     remedy: str
 
 
-def _row(kind: FailureClass, words: str, sentence: str, remedy: str) -> _Row:
-    return _Row(kind, re.compile(words, re.IGNORECASE), sentence, remedy)
+class _Row(NamedTuple):
+    """One class. `asked` are the words where we asked ourselves, `told` those where another was told; None
+    where the class does not exist there."""
+
+    kind: FailureClass
+    pattern: str
+    asked: _Words | None
+    told: _Words | None = None
 
 
-# The first that fits is taken: what names a cause comes before what names an effect.
+# The first that fits is taken: what is said of the caller comes before what is said of the machines, what
+# names a cause before what names an effect. A quota may come with status 403, so it is before permissions.
 _ROWS = (
-    _row(
-        FailureClass.PERMISSION,
-        r"PERMISSIONS?_(?:ERROR|DENIED)|UnauthorizedOperation|AccessDenied|AuthorizationFailed|not authorized"
-        r"|Forbidden|IamInstanceProfile",
-        "the cloud denies it to whoever makes the machines",
-        "give its cloud role the missing permission",
+    _Row(
+        FailureClass.CREDENTIALS,
+        r"Expired|InvalidGrant|NoCredentials|CredentialRetrieval|TokenRetrieval|UnauthorizedSSO|SSOToken"
+        r"|UnrecognizedClient|InvalidClientTokenId|SignatureDoesNotMatch|AuthFailure|az login|AADSTS"
+        r"|gcloud auth|reauthentication|not have valid credentials|invalid_grant|Unauthenticated",
+        _Words(
+            "{who} rejected the credentials of this host",
+            "log in again (aws sso login, az login, gcloud auth login) and retry",
+        ),
     ),
-    _row(
+    _Row(
+        FailureClass.SETUP,
+        r"NoBoto3|NoProgram|NoRegion|ProfileNotFound|ConfigParse|UnknownEndpoint|NotJson|NoCluster|InvalidRegion"
+        r"|required: |unrecognized arguments|misspelled or not recognized",
+        _Words(
+            "{who} cannot be asked as it is set up here",
+            "see Configuration in the README: extra cloud, region, cluster, profile, commands",
+        ),
+    ),
+    _Row(
+        FailureClass.THROTTLED,
+        r"Throttl|TooManyRequests|RequestLimitExceeded|SlowDown|rateLimitExceeded|Rate exceeded|\b429\b",
+        _Words("{who} throttles requests; nothing was changed", "retry in a minute"),
+    ),
+    _Row(
+        FailureClass.IN_PROGRESS,
+        r"ResourceInUse|ScalingActivityInProgress|ResourceContention|not in Active State|in progress"
+        r"|OperationPreempted|EtagMismatch|is currently (?:upgrading|updating|scaling)|incompatible operation"
+        r"|ConflictingOperation|another operation",
+        _Words("another change of this pool is under way at {who}", "wait until it ends, then retry"),
+    ),
+    _Row(
+        FailureClass.OWNER_CONFLICT,
+        r"autoscal\w+ (?:is )?enabled|enable.?auto.?scaling|autoscaler.?enabled|managed by",
+        _Words("an autoscaler at {who} controls the size of this pool", "change its maximum instead"),
+    ),
+    _Row(
         FailureClass.QUOTA,
-        r"quota|VcpuLimitExceeded|MaxSpotInstanceCountExceeded|MaxFleetCountExceeded|InstanceLimitExceeded"
-        r"|IP_SPACE_EXHAUSTED|InsufficientFreeAddresses",
-        "a quota of the cloud account is used up",
-        "ask the cloud for a higher quota, or free machines of that family",
+        r"quota|VcpuLimitExceeded|InstanceLimitExceeded|MaxSpotInstanceCount|MaxFleetCountExceeded"
+        r"|more vCPU capacity than|LimitExceededException|ServiceLimit|InsufficientFreeAddresses"
+        r"|IP_SPACE_EXHAUSTED|SubnetIsFull",
+        _Words(
+            "a quota of the account at {who} is used up",
+            "ask {who} for a higher quota, or free machines of that family",
+        ),
+        _Words(
+            "a quota of the cloud account is used up",
+            "ask the cloud for a higher quota, or free machines of that family",
+        ),
     ),
-    _row(
+    _Row(
         FailureClass.STOCKOUT,
         r"RESOURCE_POOL_EXHAUSTED|INSUFFICIENT_CAPACITY|Insufficient(?:Instance|Host|Reserved)?Capacity"
-        r"|UnfulfillableCapacity|ReservationCapacityExceeded|RESERVATION_|ZonalAllocationFailed|AllocationFailed"
-        r"|OverconstrainedAllocation|SkuNotAvailable|HeavyUsage|placeholder-cannot-be-fulfilled|Unsupported"
-        r"|cannot provision any more instances|not have (?:sufficient|enough)|insufficient capacity"
-        r"|instance types were unavailable|stockout",
-        "the cloud has no machine of this type now",
-        "try another zone or machine type, or later",
+        r"|InsufficientReservedInstance|UnfulfillableCapacity|ReservationCapacityExceeded|RESERVATION_"
+        r"|AllocationFailed|OverconstrainedAllocation|SkuNotAvailable|HeavyUsage|stockout"
+        r"|placeholder-cannot-be-fulfilled|cannot provision any more instances"
+        r"|not have (?:sufficient|enough)|insufficient capacity|instance types were unavailable"
+        r"|SpotMaxPriceTooLow|no Spot capacity",
+        _Words("{who} has no machines of this type right now", "try another zone or machine type, or later"),
+        _Words("the cloud has no machine of this type now", "try another zone or machine type, or later"),
     ),
-    _row(
+    _Row(
+        FailureClass.PERMISSION,
+        r"AccessDenied|UnauthorizedOperation|Unauthori[sz]edException|AuthorizationFailed|NotAuthori[sz]ed"
+        r"|not authori[sz]ed|PERMISSIONS?_(?:ERROR|DENIED)|Required .+ permission|IamLimitExceeded"
+        r"|IamInstanceProfile|IamNodeRole|\b403\b|Forbidden|InvalidKMSKey",
+        _Words("{who} denies it", "ask for that right"),
+        _Words(
+            "the cloud denies it to whoever makes the machines",
+            "give its cloud role the missing permission",
+        ),
+    ),
+    _Row(
+        FailureClass.STOCKOUT,
+        r"Unsupported",  # EC2: of a type in a zone
+        None,
+        _Words("the cloud has no machine of this type now", "try another zone or machine type, or later"),
+    ),
+    _Row(
+        FailureClass.GONE,
+        r"ResourceNotFound|NodegroupNotFound|NoGroup|AutoScalingGroupNotFound|not found|NotFound"
+        r"|No node group|No cluster found|does not exist|\b404\b|AutoScalingGroup name not",
+        _Words(
+            "{who} does not know this pool",
+            "refresh and retry; check cluster, region and project in the configuration",
+        ),
+    ),
+    _Row(
+        FailureClass.LIMIT,
+        r"above max|max(?:imum)? ?size|greater than the max|between the min|desired capacity|maxCount"
+        r"|MaxNodeCount|must be less than or equal|out of range|max pods|maximum node",
+        _Words(
+            "the size is outside the bounds that {who} has for this pool",
+            "raise the maximum first, or ask for fewer nodes",
+        ),
+    ),
+    _Row(
         FailureClass.LIMIT,
         r"max node group size reached|max(?:imum)? total nodes|limits? (?:exceeded|reached)"
         r"|exceed(?:s|ed)? limit|NodePoolLimits",
-        "a maximum is reached",
-        "raise the maximum of the pool",
+        None,
+        _Words("a maximum is reached", "raise the maximum of the pool"),
     ),
-    _row(
+    _Row(
         FailureClass.MISMATCH,
         r"untolerated taint|did not tolerate|didn't match Pod's node|incompatible with node ?pool"
         r"|NoCompatibleInstanceTypes",
-        "machines of this pool would not suit the pods that wait",
-        "compare their selector and tolerations with labels and taints of the pool",
+        None,
+        _Words(
+            "machines of this pool would not suit the pods that wait",
+            "compare their selector and tolerations with labels and taints of the pool",
+        ),
     ),
-    _row(
+    _Row(
         FailureClass.JOIN,
-        r"failed to (?:register|join)|NodeNotFound|not registered|RegistrationTimeout|BootstrapFailed",
-        "machines start and do not join the cluster",
-        "read their boot log: network, role, image and join token of the nodes",
+        r"NodeCreationFailure|failed to (?:register|join)|ClusterUnreachable|VMExtensionProvisioning"
+        r"|VMExtensionError|became unhealthy|NodeNotFound|not registered|RegistrationTimeout|BootstrapFailed",
+        _Words(
+            "new machines start at {who} and do not join the cluster",
+            "read the log of their boot: network, role and image of the nodes",
+        ),
+        _Words(
+            "machines start and do not join the cluster",
+            "read their boot log: network, role, image and join token of the nodes",
+        ),
     ),
-    _row(
+    _Row(
         FailureClass.TIMEOUT,
-        r"time(?:d )?out|LaunchTimeout|deadline exceeded",
-        "the machine did not come in time",
-        "look at the machine in the cloud; it is tried again",
+        r"NoAnswer|Time(?:d )?out|did not end within|EndpointConnection|ConnectionClosed|ConnectionError"
+        r"|HTTPClientError|deadline exceeded",
+        _Words("{who} did not answer in time", "check the network of this host and retry"),
+        _Words("the machine did not come in time", "look at the machine in the cloud; it is tried again"),
     ),
 )
-_OTHER = _row(FailureClass.OTHER, "", "the machine was not made", "read what its owner says")
+_OTHER = _Row(
+    FailureClass.OTHER,
+    "",
+    _Words("{who} did not do what was asked", "read its own words"),
+    _Words("the machine was not made", "read what its owner says"),
+)
 
 
 class Classed(NamedTuple):
-    """What a code and a text mean, with a sentence and a remedy for people."""
+    """What a code and a text mean, with a sentence and a remedy for people. `said` are the words it was read
+    from, the code where there are none."""
 
     kind: FailureClass
     sentence: str
     remedy: str
+    said: str = ""
+
+    @property
+    def whole(self) -> str:
+        """Sentence, remedy and the own words of whoever said no in one."""
+        more = f" ({self.said})" if self.said else ""
+        return f"{self.sentence}; {self.remedy}{more}"
 
 
-def classed(code: str, said: str) -> Classed:
-    """The class of a failure by its code and its text; OTHER where nobody knows them."""
+def classed(code: str, said: str, *, who: str = "") -> Classed:
+    """The class of a failure by its code and its text; OTHER where nobody knows them. `who` is the cloud that
+    answered so to us, "" where it did to whoever makes the machines."""
     text = f"{code} {said}"
-    row = next((one for one in _ROWS if one.words.search(text)), _OTHER)
-    return Classed(row.kind, row.sentence, row.remedy)
+    for row in (*_ROWS, _OTHER):
+        words = row.asked if who else row.told
+        if words is not None and re.search(row.pattern, text, re.IGNORECASE):
+            return Classed(
+                row.kind, words.sentence.format(who=who), words.remedy.format(who=who), said or code
+            )
+    raise AssertionError("the last row fits everything")

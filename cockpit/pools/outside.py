@@ -6,7 +6,7 @@ was read before stays, with its age.
 
 import shlex
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
@@ -16,6 +16,7 @@ from cockpit.model.pool import Machine, PoolObject
 from cockpit.model.reach import Outside, Reach
 from cockpit.model.record import Condition, Kind, condition
 from cockpit.model.store_reader import StoreReader
+from cockpit.pools.failure_classes import Classed, classed
 from cockpit.pools.owner import (
     Capability,
     FailureClass,
@@ -29,9 +30,6 @@ from cockpit.pools.owner import (
     target_of,
     through,
 )
-
-if TYPE_CHECKING:
-    from cockpit.pools.cloud_failures import CloudFailure
 
 READ = "Read"  # type of the condition that says why the pool could not be read, or not again
 STATUS = "Status"
@@ -189,10 +187,8 @@ def outside_word(found: PoolObject | None) -> OutsideWord | None:
     return OutsideWord(who, "; not read again: ".join(said), at_seconds) if said else None
 
 
-def _told(who: str, one: Condition) -> "CloudFailure":
-    from cockpit.pools.cloud_failures import cloud_failure  # its table is compiled where something failed
-
-    return cloud_failure(who, one.reason, one.message)
+def _told(who: str, one: Condition) -> Classed:
+    return classed(one.reason, one.message, who=who)
 
 
 def _who(found: PoolObject | None) -> str:

@@ -31,6 +31,7 @@ from cockpit.pools.capacity import DemandWay
 
 Nodes = Sequence[Node]
 MERGE_PATCH = "application/merge-patch+json"
+_MOST_NAMED = 4
 
 
 class Capability(msgspec.Struct, frozen=True):
@@ -240,9 +241,12 @@ class PoolOwner:
         """Since when the owner itself takes the node for empty, epoch seconds; None where it does not say."""
         return None
 
-    def removal_calls(self, found: PoolObject, machines: Sequence[Machine]) -> tuple[Call, ...]:
-        """Have just these machines go, and the pool be smaller by them; () where it takes no choice."""
-        return ()
+    def removal_calls(self, found: PoolObject, nodes: Nodes, truth: StoreReader) -> tuple[Call, ...]:
+        """Have the machines of just these nodes go, and no others come for them. Only asked where it may.
+
+        Raises BadInput where one of them is not known.
+        """
+        raise NotImplementedError
 
     def unmark_calls(self, machine: Machine) -> tuple[Call, ...]:
         """Take back what `removal_calls` noted on a machine that is to stay; () where it notes nothing."""
@@ -255,13 +259,6 @@ class PoolOwner:
     def limit_rights(self, found: PoolObject) -> Ways:
         """What the cluster must allow for that."""
         return ()
-
-    def remove_calls(self, found: PoolObject, nodes: Nodes, truth: StoreReader) -> tuple[Call, ...]:
-        """Have the machines of these drained nodes go and no others come for them. Only asked where it may.
-
-        Raises BadInput where one of them is not known.
-        """
-        raise NotImplementedError
 
     # ---- what is on its way
 
@@ -294,7 +291,9 @@ def in_order(machines: Iterable[Machine]) -> tuple[Machine, ...]:
 def machines_of(nodes: Nodes, machines: Iterable[Machine]) -> tuple[Machine, ...]:
     """The machine of each node, in their order. Raises BadInput where one has none."""
     by_node = {one.node: one for one in machines}
-    for node in nodes:
-        if node.name not in by_node:
-            raise BadInput(f"node {node.name}: its machine is not known; try again")
+    missing = [one.name for one in nodes if one.name not in by_node]
+    if missing:
+        more = f" and {len(missing) - _MOST_NAMED} more" if len(missing) > _MOST_NAMED else ""
+        names = ", ".join(missing[:_MOST_NAMED])
+        raise BadInput(f"no machine of {names}{more} is seen, so just these cannot be removed")
     return tuple(by_node[node.name] for node in nodes)

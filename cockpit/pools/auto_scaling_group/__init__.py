@@ -89,7 +89,7 @@ class AutoScalingGroups(OutsideOwner):
             ),
         )
 
-    def remove_calls(self, found: PoolObject, nodes: Nodes, truth: StoreReader) -> tuple[Call, ...]:
+    def removal_calls(self, found: PoolObject, nodes: Nodes, truth: StoreReader) -> tuple[Call, ...]:
         """End the machines of drained nodes; the desired capacity falls with each, so no other takes its
         place."""
         return tuple(self._end(found, node, at) for at, node in enumerate(nodes, start=1))

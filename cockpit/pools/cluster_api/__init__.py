@@ -176,27 +176,23 @@ class ClusterApi(PoolOwner):
 
     def choosing_calls(self, machines: Sequence[Machine]) -> tuple[Call, ...]:
         """The mark that a set looks for first (api/core/v1beta2/machineset_types.go)."""
-        return tuple(
-            Call(
-                method="PATCH",
-                path=f"{one.resource_path}/{one.name}",
-                body={"metadata": {**guarded(one), "annotations": {DELETE_MACHINE: "yes"}}},
-                content_type=MERGE_PATCH,
-                target=f"machine {one.key}",
-            )
-            for one in machines
-        )
+        return tuple(_marked(one, "yes") for one in machines)
 
     def resize_rights(self, found: PoolObject) -> Ways:
         """To patch that."""
         return patch_rights(found, "scale")
 
-    def removal_calls(self, found: PoolObject, machines: Sequence[Machine]) -> tuple[Call, ...]:
+    def removal_calls(self, found: PoolObject, nodes: Nodes, truth: StoreReader) -> tuple[Call, ...]:
         """The machines are marked to go first, then the number is lowered (machineset_types.go)."""
-        if found.replicas is None:
-            return ()
-        marks = tuple(_marked(one, "yes") for one in machines)
-        return (*marks, *self.resize_calls(found, found.replicas - len(machines)))
+        machines = machines_of(nodes, self.machines(found, nodes, truth))
+        if found.replicas is None or found.replicas < len(machines):
+            raise BadInput(
+                f"{found.kind} {found.key} has {found.replicas} nodes, not {len(machines)} to remove"
+            )
+        return (
+            *self.choosing_calls(machines),
+            *self.resize_calls(found, found.replicas - len(machines)),
+        )
 
     def unmark_calls(self, machine: Machine) -> tuple[Call, ...]:
         """The mark would outlive a write of the number that was refused, and meet whoever shrinks next."""
@@ -209,18 +205,6 @@ class ClusterApi(PoolOwner):
     def limit_rights(self, found: PoolObject) -> Ways:
         """To patch the object."""
         return patch_rights(found)
-
-    def remove_calls(self, found: PoolObject, nodes: Nodes, truth: StoreReader) -> tuple[Call, ...]:
-        """Mark the Machines, which are then chosen first, and lower the number by theirs.
-
-        Source: cluster-api api/core/v1beta2/machineset_types.go (delete-machine annotation).
-        """
-        machines = machines_of(nodes, self.machines(found, nodes, truth))
-        if found.replicas is None or not len(machines) <= found.replicas:
-            raise BadInput(
-                f"{found.kind} {found.key} has {found.replicas} nodes, not {len(machines)} to remove"
-            )
-        return (*self.choosing_calls(machines), *scale_calls(found, found.replicas - len(machines)))
 
     # ---- what is on its way
 

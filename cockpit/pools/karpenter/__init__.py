@@ -130,9 +130,10 @@ class Karpenter(PoolOwner):
         found = None if machine is None else condition(machine.conditions, "Consolidatable")
         return found.changed_seconds if found is not None and found.status == "True" else None
 
-    def removal_calls(self, found: PoolObject, machines: Sequence[Machine]) -> tuple[Call, ...]:
+    def removal_calls(self, found: PoolObject, nodes: Nodes, truth: StoreReader) -> tuple[Call, ...]:
         """The NodeClaims are deleted: Karpenter drains the node and ends the instance. A static pool makes
         another in its place, so its number is lowered: it takes empty nodes first (static-capacity.md)."""
+        machines = machines_of(nodes, self.machines(found, nodes, truth))
         if found.replicas is not None:
             return self.resize_calls(found, found.replicas - len(machines))
         return tuple(
@@ -156,18 +157,6 @@ class Karpenter(PoolOwner):
     def limit_rights(self, found: PoolObject) -> Ways:
         """To patch the NodePool."""
         return patch_rights(found)
-
-    def remove_calls(self, found: PoolObject, nodes: Nodes, truth: StoreReader) -> tuple[Call, ...]:
-        """Delete their NodeClaims: Karpenter drains the nodes by eviction, then ends the machines."""
-        return tuple(
-            Call(
-                method="DELETE",
-                path=f"{one.resource_path}/{one.name}",
-                body={"preconditions": {"uid": one.uid, "resourceVersion": one.resource_version}},
-                target=f"nodeclaim {one.name}",
-            )
-            for one in machines_of(nodes, self.machines(found, nodes, truth))
-        )
 
     # ---- what is on its way
 

@@ -125,7 +125,7 @@ async def test_an_auto_scaling_group_is_resized_and_a_chosen_machine_ends() -> N
     found = await read(Reach(service="autoscaling", pool="h100", region=REGION))
     assert found.replicas == 4
     chosen = node("n-1", provider_id=f"aws:///eu-west-1a/{instances[1]}")
-    await send(owner.remove_calls(found, (chosen,), Store())[0], read_only=False)
+    await send(owner.removal_calls(found, (chosen,), Store())[0], read_only=False)
     found = await read(Reach(service="autoscaling", pool="h100", region=REGION))
     assert found.replicas == 3
     assert found.reach is not None and instances[1] not in found.reach.instances

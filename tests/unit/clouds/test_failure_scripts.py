@@ -23,7 +23,7 @@ from cockpit.clouds.reading import Ways
 from cockpit.model.plan import Outcome, Plan
 from cockpit.model.pool import PoolObject
 from cockpit.pools import registry
-from cockpit.pools.cloud_failures import cloud_failure
+from cockpit.pools.failure_classes import classed
 from cockpit.pools.owner import FailureClass
 from tests.unit.actions.builders import Line, Lines
 from tests.unit.clouds.scripted import (
@@ -371,7 +371,7 @@ SAID: tuple[tuple[str, str, str, FailureClass], ...] = (
 def test_words_of_clouds_have_a_class_and_a_remedy(
     who: str, code: str, said: str, kind: FailureClass
 ) -> None:
-    told = cloud_failure(who, code, said)
+    told = classed(code, said, who=who)
     assert told.kind is kind
     assert told.sentence and told.remedy and "{" not in told.whole
     assert said in told.whole

@@ -141,16 +141,16 @@ def test_chosen_machines_go_guarded_and_are_not_replaced() -> None:
     store = store_of([some])
     store.apply(Batch(kind=Kind.MACHINE, changed=(one,)))
     karpenter, capi = registry.owner_named("Karpenter"), registry.owner_named("Cluster API")
-    (call,) = karpenter.remove_calls(nodepool(replicas=None), (some,), store)
+    (call,) = karpenter.removal_calls(nodepool(replicas=None), (some,), store)
     assert (call.method, call.path) == ("DELETE", f"{one.resource_path}/c")
-    assert call.body == {"preconditions": {"uid": one.uid, "resourceVersion": "5"}}
-    with pytest.raises(BadInput, match="node n: its machine is not known"):
-        capi.remove_calls(deployment(replicas=3), (some,), store)
+    assert call.body["preconditions"] == {"uid": one.uid, "resourceVersion": "5"}
+    with pytest.raises(BadInput, match="no machine of n is seen"):
+        capi.removal_calls(deployment(replicas=3), (some,), store)
     store.apply(Batch(kind=Kind.MACHINE, changed=(machine,)))
-    marked, scaled = capi.remove_calls(deployment(replicas=3), (some,), store)
+    marked, scaled = capi.removal_calls(deployment(replicas=3), (some,), store)
     assert marked.body["metadata"]["annotations"] == {"cluster.x-k8s.io/delete-machine": "yes"}
     assert scaled.body["spec"] == {"replicas": 2}
     with pytest.raises(BadInput, match="has 0 nodes"):
-        capi.remove_calls(deployment(replicas=0), (some,), store)
+        capi.removal_calls(deployment(replicas=0), (some,), store)
     assert registry.ownership(nodepool(replicas=2), (), store).may_remove.may is False
     assert registry.ownership(nodepool(replicas=None), (), store).may_remove.may is True
