@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cockpit.fit.surroundings import Surroundings
     from cockpit.gangs.engine import Topologies
     from cockpit.kube.log_fan_in import LogFanIn
+    from cockpit.model.pool import Pool, StandingRead
     from cockpit.model.scaler import ScalersRead
     from cockpit.triage.cluster_view import ClusterView
     from cockpit.triage.verdict import Subject
@@ -109,6 +110,14 @@ class ApiServer:
         from cockpit.actions.scaler_reads import read_scalers
 
         return await read_scalers(self._attachment.connected(), self._attachment.namespace)
+
+    async def read_standing(self, pool: "Pool") -> "StandingRead":
+        """What of ours asks for nodes of the pool. Raises NoConnection."""
+        from cockpit.actions.demand_reads import read_standing
+        from cockpit.pools.capacity import demand_name
+
+        session, lookup = self._attachment.connected(), self._attachment.lookup
+        return await read_standing(session, lookup, demand_name(pool.key, pool.name))
 
     # ---- what a form asks
 

@@ -64,7 +64,10 @@ def standing(store: StoreReader, hold: Hold, *, was_told: bool) -> ChangeStandin
     whole = pool.nodes_now - min(pool.nodes_now, max(0, pool.nodes_joining - unseen))
     if pool.target not in (None, hold.to):
         return ChangeStanding(End.SET_BACK if was_told else End.GOING, pool.target, whole)
-    is_reached = was_told and pool.nodes_now == hold.to and not pool.nodes_joining
+    if pool.target is None:  # nobody sets it: nodes come by demand, ours and that of others
+        is_reached = pool.nodes_now >= hold.to and not pool.nodes_joining
+    else:
+        is_reached = was_told and pool.nodes_now == hold.to and not pool.nodes_joining
     return ChangeStanding(End.REACHED if is_reached else End.GOING, pool.target, whole)
 
 

@@ -49,6 +49,16 @@ def scale_line(pool: Pool, replicas: int, context: str = "") -> str:
     return _line(["cockpit", "pool", "scale", pool.name, "--to", str(replicas)], context)
 
 
+def ask_line(pool: Pool, nodes: int, more: Iterable[str] = (), context: str = "") -> str:
+    """`cockpit pool ask h100 --nodes 2 --write`; `more` are options besides."""
+    return _line(["cockpit", "pool", "ask", pool.name, "--nodes", str(nodes), *more], context)
+
+
+def withdraw_line(pool: Pool, context: str = "") -> str:
+    """`cockpit pool ask h100 --withdraw --write`."""
+    return _line(["cockpit", "pool", "ask", pool.name, "--withdraw"], context)
+
+
 def limit_line(pool: Pool, maximum: int, context: str = "") -> str:
     """`cockpit pool limit h100 --max 42 --write`."""
     return _line(["cockpit", "pool", "limit", pool.name, "--max", str(maximum)], context)

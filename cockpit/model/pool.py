@@ -1,11 +1,48 @@
 """Pools of machines, and the machines that are on their way into them."""
 
 import enum
+from typing import NamedTuple
 
 import msgspec
 
+from cockpit.model.node import Taint
 from cockpit.model.reach import Reach
 from cockpit.model.record import Condition, Labels, Record
+
+
+class ResourceLimit(NamedTuple):
+    """Of one resource at most so much in the whole pool: millicores of cpu, bytes of memory, else a count;
+    `used` None is not told."""
+
+    resource: str
+    most: int
+    used: int | None = None
+
+
+class DisruptionBudget(NamedTuple):
+    """At most `nodes` (a number, or a share like `10%`) may go at once: for these reasons, () for any; while
+    the schedule is in force, "" always."""
+
+    nodes: str
+    reasons: tuple[str, ...] = ()
+    schedule: str = ""
+    duration_seconds: float | None = None
+
+
+class Disruption(NamedTuple):
+    """When an owner takes nodes away on its own. "" is not told."""
+
+    policy: str = ""
+    after: str = ""  # a duration, or Never
+    budgets: tuple[DisruptionBudget, ...] = ()
+
+
+class PoolRequirement(NamedTuple):
+    """What labels its machines will have, of those that its owner may choose from."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...] = ()
 
 
 class PoolObject(Record, frozen=True, gc=False, kw_only=True):
@@ -27,6 +64,10 @@ class PoolObject(Record, frozen=True, gc=False, kw_only=True):
     min_replicas: int | None = None  # where the owner or an autoscaler states it
     max_replicas: int | None = None
     template_labels: Labels = ()  # labels that its nodes will carry
+    template_taints: tuple[Taint, ...] = ()
+    requirements: tuple[PoolRequirement, ...] = ()
+    limits: tuple[ResourceLimit, ...] = ()
+    disruption: Disruption | None = None
     instance_type: str = ""
     conditions: tuple[Condition, ...] = ()
     is_autoscaled: bool = False  # the object itself says that an autoscaler sets its size
@@ -73,6 +114,38 @@ class Machine(Record, frozen=True, gc=False, kw_only=True):
     conditions: tuple[Condition, ...] = ()
 
 
+class StandingDemand(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """An object of ours that asks for capacity. `is_part`: it only serves another (a PodTemplate)."""
+
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    path: str
+    pool_mark: str  # of the pool that it asks for
+    nodes: int | None = None  # that it is to bring
+    by: str = ""  # who asked, as it was noted
+    made_seconds: float | None = None
+    state: str = ""  # what whoever serves it says, "" nothing
+    is_part: bool = False
+
+    @property
+    def target(self) -> str:
+        """What a person calls it."""
+        return (
+            f"{self.kind.lower()} {self.namespace}/{self.name}"
+            if self.namespace
+            else f"{self.kind.lower()} {self.name}"
+        )
+
+
+class StandingRead(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """What of ours asks for capacity, and what could not be looked for."""
+
+    found: tuple[StandingDemand, ...] = ()
+    trouble: str = ""
+
+
 class Pool(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """One row: a named group of nodes and, where known, the object that may resize it."""
 
@@ -98,6 +171,7 @@ class Pool(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     nodes_spot: int = 0  # that the cloud may take back at any time
     is_use_known: bool = True  # False where not every pod is seen: then more may be allocated and fewer idle
     node_names: tuple[str, ...] = ()
+    grows_by_demand: bool = False  # its number cannot be set, and it can be asked for more
 
     @property
     def key(self) -> str:

@@ -1,9 +1,13 @@
 """Capacity by demand: what makes whoever watches demand bring nodes, where their number can't be set.
 
 Placeholder pods work with every autoscaler of nodes: pods of the lowest priority that still counts, which
-real ones preempt. They are a Job, so that the cluster itself ends them at the deadline. A ProvisioningRequest
+real ones preempt. They are a Job, so that the cluster itself ends them at the deadline, and an indexed one
+whose pods are not made again: another pod in the place of one that was preempted would ask for one more node.
+Who knows how large a machine is has each pod ask for all its GPUs; else each asks for one, and they keep away
+from each other. A ProvisioningRequest
 asks for all or nothing; it needs a flag of the autoscaler, and only pods that name it use what it brings. A
-CapacityBuffer keeps room free without any pod; nothing but its deletion ends it.
+CapacityBuffer keeps room free without any pod; nothing but its deletion ends it. A machine that is asked for
+itself waits for no pod at all.
 
 Sources: kubernetes-sigs/cluster-autoscaler pkg/FAQ.md (cutoff -10); kubernetes/autoscaler
 cluster-autoscaler/apis/provisioningrequest/autoscaling.x-k8s.io/v1/types.go and
@@ -11,6 +15,7 @@ apis/capacitybuffer/autoscaling.x-k8s.io/v1beta1/types.go.
 """
 
 import enum
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,43 +23,68 @@ from typing import Any
 import msgspec
 
 from cockpit.errors import BadInput
+from cockpit.k8s.labels import HOSTNAME
 from cockpit.model.node import Taint
 from cockpit.model.plan import Call
 from cockpit.model.record import Labels
-from cockpit.model.right import Right, Ways
+from cockpit.model.right import Right
 
 PRIORITY = -10
 """The lowest for which nodes are still added."""
 PRIORITY_CLASS = "gpu-cockpit-placeholder"
 MADE_BY = "app.kubernetes.io/managed-by"
 POOL_MARK = "gpu-cockpit/pool"
+"""On whatever asks for a pool: `demand_name` of the pool."""
+NODES_NOTE, BY_NOTE = "gpu-cockpit/nodes", "gpu-cockpit/asked-by"
+"""How many more nodes it is to bring, and who asked."""
 ATOMIC = "best-effort-atomic-scale-up.autoscaling.x-k8s.io"
 PAUSE_IMAGE = "registry.k8s.io/pause:3.10"
 MOST_PODS = 1_000
 _API = "autoscaling.x-k8s.io"
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,50}[a-z0-9])?")
+_NOT_SAFE = re.compile(r"[^a-z0-9]+")
+_LONGEST_SLUG = 24
 
 
 class DemandWay(enum.StrEnum):
     """How capacity is asked for."""
 
     PLACEHOLDER = "placeholder"
-    REQUEST = "provisioning-request"
-    BUFFER = "capacity-buffer"
+    REQUEST = "request"
+    BUFFER = "buffer"
+    MACHINE = "machine"
+
+
+API_KINDS: Mapping[DemandWay, tuple[str, str, str]] = {
+    DemandWay.PLACEHOLDER: ("batch/v1", "Job", "jobs"),
+    DemandWay.BUFFER: (f"{_API}/v1beta1", "CapacityBuffer", "capacitybuffers"),
+    DemandWay.REQUEST: (f"{_API}/v1", "ProvisioningRequest", "provisioningrequests"),
+}
+"""What is made for it: apiVersion, kind and plural."""
+
+
+def demand_name(pool_key: str, name: str) -> str:
+    """What asks for that pool is called so in every cockpit: there is one at a time."""
+    slug = _NOT_SAFE.sub("-", name.lower())[:_LONGEST_SLUG].strip("-") or "pool"
+    return f"ask-{slug}-{hashlib.sha256(pool_key.encode()).hexdigest()[:8]}"
 
 
 class CapacityWish(msgspec.Struct, frozen=True, kw_only=True):
-    """`pods` of `gpus` each, on nodes with these labels and taints, for at most `deadline_seconds`."""
+    """`pods` of `gpus` each, on nodes with these labels and taints, for at most `deadline_seconds`.
+
+    `is_alone`: no two of them on one node. `nodes` are to come by it; `by` is who asks."""
 
     name: str
     namespace: str
-    pool: str
     pods: int
     gpus: int
     resource: str  # nvidia.com/gpu
     selector: Labels = ()
     taints: tuple[Taint, ...] = ()
     deadline_seconds: int = 3_600
+    is_alone: bool = False
+    nodes: int = 0
+    by: str = ""
 
     def __post_init__(self) -> None:
         for what, count, most in (("pods", self.pods, MOST_PODS), ("GPUs", self.gpus, 64)):
@@ -67,26 +97,11 @@ class CapacityWish(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CapacityPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What is sent to ask for it. `made` are the paths of what it makes, in the order in which it goes."""
+    """What is sent to ask for it."""
 
     way: DemandWay
     calls: tuple[Call, ...]
-    made: tuple[str, ...]  # paths
-    rights: Ways
     lines: tuple[str, ...]
-    is_endless: bool = False
-
-    def undo(self, uids: Mapping[str, str]) -> tuple[Call, ...]:
-        """Delete what was made: `uids` by path as the answers told them; what was not made is left out."""
-        return tuple(
-            Call(
-                method="DELETE",
-                path=path,
-                body={"preconditions": {"uid": uids[path]}, "propagationPolicy": "Background"},
-            )
-            for path in self.made
-            if path in uids
-        )
 
 
 def plan_capacity(way: DemandWay, wish: CapacityWish) -> CapacityPlan:
@@ -98,9 +113,16 @@ def plan_capacity(way: DemandWay, wish: CapacityWish) -> CapacityPlan:
     }[way](wish)
 
 
+def rights_for(way: DemandWay, namespace: str) -> tuple[Right, ...]:
+    """What it takes to ask in that way in the namespace; the PriorityClass of placeholders is made once."""
+    api_version, _, plural = API_KINDS.get(way, ("", "", ""))
+    own = _create(api_version.rpartition("/")[0], plural, namespace)
+    return (own,) if way is DemandWay.PLACEHOLDER else (_create("", "podtemplates", namespace), own)
+
+
 def _placeholder(wish: CapacityWish) -> CapacityPlan:
     jobs = f"/apis/batch/v1/namespaces/{wish.namespace}/jobs"
-    classes = "/apis/scheduling.k8s.io/v1/priorityclasses"
+    wait = "waits" if wish.pods == 1 else "wait"
     job = {
         "apiVersion": "batch/v1",
         "kind": "Job",
@@ -108,30 +130,36 @@ def _placeholder(wish: CapacityWish) -> CapacityPlan:
         "spec": {
             "parallelism": wish.pods,
             "completions": wish.pods,
-            "backoffLimit": 0,
+            "completionMode": "Indexed",
+            "backoffLimitPerIndex": 0,
             "activeDeadlineSeconds": wish.deadline_seconds,
             "ttlSecondsAfterFinished": 60,
-            # real pods are to preempt them, which is no failure
-            "podFailurePolicy": {
-                "rules": [
-                    {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
-                ]
-            },
             "template": _template(wish, {"priorityClassName": PRIORITY_CLASS, "restartPolicy": "Never"}),
         },
     }
     return CapacityPlan(
         way=DemandWay.PLACEHOLDER,
-        calls=(_post(jobs, job),),
-        made=(f"{jobs}/{wish.name}",),
-        rights=((_create("batch", "jobs", wish.namespace),),),
+        calls=(
+            msgspec.structs.replace(_post(jobs, job), fields_at_risk=(("backoffLimitPerIndex", _REPLACED),)),
+        ),
         lines=(
-            f"{wish.pods} placeholder pods of {wish.gpus} GPUs wait for nodes; any real pod preempts them",
-            f"they end by themselves after {wish.deadline_seconds // 60} min",
-            "where GPUs are free they take those, and a quota of the namespace counts them",
-            f"needs PriorityClass {PRIORITY_CLASS} with value {PRIORITY} ({classes})",
+            f"{_pods(wish, 'placeholder pod')} {wait} for nodes; any pod of priority 0 preempts them",
+            f"they end by themselves after {wish.deadline_seconds // 60} min, and none comes back",
+            f"they count against quotas of namespace {wish.namespace}",
         ),
     )
+
+
+_REPLACED = (
+    "this server makes a placeholder anew when it is preempted: it may bring more nodes; withdraw it in time"
+)
+
+
+def _pods(wish: CapacityWish, what: str) -> str:
+    """`2 placeholder pods of 8 GPUs`, `1 pod of 1 GPU, each on a node of its own`."""
+    gpus = f"{wish.gpus} GPU{'s' * (wish.gpus != 1)}"
+    own = ", each on a node of its own" if wish.is_alone else ""
+    return f"{wish.pods} {what}{'s' * (wish.pods != 1)} of {gpus}{own}"
 
 
 def priority_class() -> Call:
@@ -163,15 +191,8 @@ def _request(wish: CapacityWish) -> CapacityPlan:
     return CapacityPlan(
         way=DemandWay.REQUEST,
         calls=(_post(templates, _pod_template(wish)), _post(path, request)),
-        made=(f"{path}/{wish.name}", f"{templates}/{wish.name}"),
-        rights=(
-            (
-                _create("", "podtemplates", wish.namespace),
-                _create(_API, "provisioningrequests", wish.namespace),
-            ),
-        ),
         lines=(
-            f"asks for room for all {wish.pods} pods of {wish.gpus} GPUs, or for none",
+            f"asks for room for {_pods(wish, 'pod')}: for all, or for none",
             "Provisioned means that the size was set, not that nodes are Ready",
             f"only pods annotated autoscaling.x-k8s.io/consume-provisioning-request: {wish.name} use it",
         ),
@@ -193,15 +214,11 @@ def _buffer(wish: CapacityWish) -> CapacityPlan:
     return CapacityPlan(
         way=DemandWay.BUFFER,
         calls=(_post(templates, _pod_template(wish)), _post(path, buffer)),
-        made=(f"{path}/{wish.name}", f"{templates}/{wish.name}"),
-        rights=(
-            (_create("", "podtemplates", wish.namespace), _create(_API, "capacitybuffers", wish.namespace)),
-        ),
         lines=(
-            f"keeps room for {wish.pods} pods of {wish.gpus} GPUs free; no pod is made",
-            "it holds, and costs, until it is deleted",
+            f"keeps room for {_pods(wish, 'pod')} free; no pod is made",
+            "it holds, and costs, until it is withdrawn",
+            "only an autoscaler that has CapacityBuffers switched on heeds it; else --way placeholder",
         ),
-        is_endless=True,
     )
 
 
@@ -225,9 +242,15 @@ def _template(wish: CapacityWish, more: Mapping[str, Any]) -> dict[str, Any]:
             "tolerations": _tolerations(wish.taints),
             "terminationGracePeriodSeconds": 0,
             "automountServiceAccountToken": False,
+            **({"affinity": _apart(wish)} if wish.is_alone else {}),
             **more,
         },
     }
+
+
+def _apart(wish: CapacityWish) -> dict[str, Any]:
+    term = {"labelSelector": {"matchLabels": {POOL_MARK: wish.name}}, "topologyKey": HOSTNAME}
+    return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
 
 
 def _tolerations(taints: Sequence[Taint]) -> list[dict[str, str]]:
@@ -240,11 +263,17 @@ def _tolerations(taints: Sequence[Taint]) -> list[dict[str, str]]:
 
 
 def _marks(wish: CapacityWish) -> dict[str, str]:
-    return {MADE_BY: "gpu-cockpit", POOL_MARK: wish.pool}
+    return {MADE_BY: "gpu-cockpit", POOL_MARK: wish.name}
+
+
+def own_metadata(wish: CapacityWish) -> dict[str, Any]:
+    """By which what asks is known as ours: whom it asks for, how many nodes it is to bring, who asked."""
+    notes = {NODES_NOTE: str(wish.nodes), BY_NOTE: wish.by}
+    return {"labels": _marks(wish), "annotations": notes}
 
 
 def _metadata(wish: CapacityWish) -> dict[str, Any]:
-    return {"name": wish.name, "namespace": wish.namespace, "labels": _marks(wish)}
+    return {"name": wish.name, "namespace": wish.namespace, **own_metadata(wish)}
 
 
 def _post(path: str, body: dict[str, Any]) -> Call:

@@ -165,13 +165,14 @@ def _machine(node: Node, keys: frozenset[str]) -> _Machine:
         node.gpu_capacity or node.gpus_expected or 0,
         offers.get("cpu"),
         offers.get("memory"),
-        tuple(
-            (one.key, one.value, one.effect)
-            for one in node.taints
-            if one.effect in HARD and one.key not in _OF_A_TROUBLE
-        ),
+        tuple((one.key, one.value, one.effect) for one in lasting_taints(node)),
         tuple(pair for pair in node.labels if pair[0] in keys),
     )
+
+
+def lasting_taints(node: Node) -> tuple[Taint, ...]:
+    """Those that keep pods away and that a new node of the same pool would have, too."""
+    return tuple(one for one in node.taints if one.effect in HARD and one.key not in _OF_A_TROUBLE)
 
 
 def _may(ask: _Ask, wishes: PodWishes, machines: Iterable[_Machine]) -> bool:

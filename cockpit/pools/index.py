@@ -10,6 +10,7 @@ from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
 from cockpit.pools.match import Group, groups
+from cockpit.pools.owner import Ownership
 from cockpit.pools.stage import NodeStage, node_stage
 from cockpit.pools.truth import gpus_allocated, is_use_known, nodes_of, objects_of
 
@@ -84,6 +85,7 @@ def _row(group: Group, store: StoreReader) -> Pool:
         owner_key=owner.key if owner else "",
         owner_uid=owner.uid if owner else "",
         why_not=says.why_not,
+        grows_by_demand=grows_by_demand(says),
         machine=_common(node.instance_type for node in nodes) or (owner.instance_type if owner else ""),
         gpu_model=_common(node.gpu_model for node in nodes),
         nodes_now=len(nodes),
@@ -109,6 +111,11 @@ def _row(group: Group, store: StoreReader) -> Pool:
         is_use_known=is_use_known(store),
         node_names=tuple(node.name for node in nodes),
     )
+
+
+def grows_by_demand(says: Ownership) -> bool:
+    """Whether nodes come to the pool by asking for capacity, and not by setting their number."""
+    return says.may_resize.may is False and says.may_demand.may is True
 
 
 def _is_settled(has_gpus: bool, stage: str) -> bool:

@@ -15,7 +15,7 @@ body are then words of that sender.
 
 import enum
 from collections.abc import Iterable, Mapping, Sequence
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
@@ -24,10 +24,11 @@ from cockpit.model.node import Node
 from cockpit.model.plan import Call
 from cockpit.model.pool import Machine, PoolObject
 from cockpit.model.reach import Outside
+from cockpit.model.record import Labels
 from cockpit.model.right import Ways
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.watched import Watched
-from cockpit.pools.capacity import DemandWay
+from cockpit.pools.capacity import CapacityWish, DemandWay
 
 Nodes = Sequence[Node]
 MERGE_PATCH = "application/merge-patch+json"
@@ -151,6 +152,8 @@ class PoolOwner:
     """Kinds besides that it lives by: its machines, its own status."""
     demand_ways: ClassVar[tuple[DemandWay, ...]] = ()
     """How it can be asked for capacity, the surest first (`cockpit.pools.capacity`)."""
+    machine_kind: ClassVar[Watched | None] = None
+    """What it is told of one machine by, where it makes one that nobody's demand asks for; None where not."""
     kept_reasons: ClassVar[tuple[str, ...]] = ()
     """Reasons of events that tell why its machines do not come: kept when the cluster forgets them."""
     going_taints: ClassVar[tuple[str, ...]] = ()
@@ -198,6 +201,15 @@ class PoolOwner:
     def gpus_hinted(self, found: PoolObject) -> int | None:
         """GPUs that the object promises for each node, for a pool without nodes; None: it does not say."""
         return None
+
+    def selector(self, found: PoolObject | None, nodes: Nodes) -> Labels:
+        """Labels by which a pod chooses nodes of the pool, () where none tell them from others."""
+        own = found.template_labels if found is not None else ()
+        if not nodes:
+            return own
+        carried = frozenset.intersection(*(frozenset(one.labels) for one in nodes))
+        named = {(one.pool_label, one.pool) for one in nodes if one.pool_label and one.pool}
+        return tuple(pair for pair in own if pair in carried) or tuple(sorted(named & carried))
 
     # ---- who decides
 
@@ -250,6 +262,31 @@ class PoolOwner:
 
     def unmark_calls(self, machine: Machine) -> tuple[Call, ...]:
         """Take back what `removal_calls` noted on a machine that is to stay; () where it notes nothing."""
+        return ()
+
+    def no_room(self, found: PoolObject, nodes: int, gpus: int | None) -> str:
+        """Why it would not add so many nodes, of so many GPUs each where that is known; "" where it may."""
+        return ""
+
+    def limit_lines(self, found: PoolObject) -> tuple[str, ...]:
+        """What bounds the pool besides its number of nodes, with what of it is used."""
+        return ()
+
+    def page_lines(
+        self, found: PoolObject, nodes: Nodes, truth: StoreReader, now_seconds: float
+    ) -> tuple[str, ...]:
+        """The same for the page of the pool, and which of its nodes it would take away now."""
+        return self.limit_lines(found)
+
+    def machine_calls(
+        self, template: Mapping[str, Any], wish: CapacityWish, names: Sequence[str]
+    ) -> tuple[Call, ...]:
+        """Have it make machines of these names from the pool's object as the API gave it, for nobody's
+        demand. Only asked where `machine_kind` says so."""
+        raise NotImplementedError
+
+    def machine_lines(self, found: PoolObject) -> tuple[str, ...]:
+        """What it does with such machines."""
         return ()
 
     def limit_calls(self, found: PoolObject, maximum: int) -> tuple[Call, ...]:

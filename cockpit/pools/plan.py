@@ -29,7 +29,9 @@ def plan_scale(pool: Pool, owner: PoolObject | None, replicas: int, store: Store
     found = None if replicas > now else shrink_of(pool, owner, replicas, store)
     _refuse_below_busy(pool, replicas, store)
     lines, warnings = (
-        _grow(pool, now, replicas, store) if found is None else _shrink(pool, now, replicas, found)
+        (gain_lines(pool, replicas - now, store), ())
+        if found is None
+        else _shrink(pool, now, replicas, found)
     )
     if owner.status_replicas is not None and owner.status_replicas != now:
         warnings = (
@@ -89,17 +91,17 @@ def _bounds(pool: Pool) -> str:
     return f" (allowed {lowest} to {highest})"
 
 
-def _grow(pool: Pool, now: int, replicas: int, store: StoreReader) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def gain_lines(pool: Pool, more: int, store: StoreReader) -> tuple[str, ...]:
+    """What so many more nodes bring."""
     each = gpus_per_node(pool, store)
-    more = replicas - now
     nodes = f"+ {more} node{'s' * (more != 1)}"
     if each is None:
-        return (f"{nodes}; how many GPUs each adds is not known yet",), ()
+        return (f"{nodes}; how many GPUs each adds is not known yet",)
     machine = f" of {pool.machine}" if pool.machine else ""
     model = f" {pool.gpu_model}" if pool.gpu_model else ""
     if not each:
-        return (f"{nodes}{machine} without GPUs",), ()
-    return (f"{nodes}{machine} x {each} GPUs{model} = + {more * each} GPUs",), ()
+        return (f"{nodes}{machine} without GPUs",)
+    return (f"{nodes}{machine} x {each} GPUs{model} = + {more * each} GPUs",)
 
 
 def _shrink(pool: Pool, now: int, replicas: int, found: Shrinking) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -117,6 +117,15 @@ def failures(
     return tuple(each for one in told for each in one.failures(found, nodes, truth, now_seconds))
 
 
+def page_lines(
+    found: PoolObject | None, nodes: Nodes, truth: StoreReader, now_seconds: float
+) -> tuple[str, ...]:
+    """What bounds the pool besides its number of nodes, and what of it may go: of its holder."""
+    if found is None:
+        return ()
+    return holder(found, ()).page_lines(found, nodes, truth, now_seconds)
+
+
 def kept_reasons() -> frozenset[str]:
     """Reasons of events that tell why machines do not come."""
     return _all.kept_reasons

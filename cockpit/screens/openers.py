@@ -124,6 +124,17 @@ async def _scale(place: "Place", pools: "Sequence[Pool]") -> None:
     place.app.push_screen(ScaleScreen(pool))
 
 
+async def _ask(place: "Place", pools: "Sequence[Pool]") -> None:
+    """Where something of ours asks for the pool already, the key takes that back."""
+    from cockpit.actions.verbs.pool import ASK, AskOptions
+    from cockpit.screens.scale import AskScreen
+
+    if (await place.cockpit.api.read_standing(pools[0])).found:
+        act(place.app, ASK, pools, AskOptions(withdraw=True), say=place.say, then=place.acted)
+    else:
+        place.app.push_screen(AskScreen(pools[0]))
+
+
 async def _limit(place: "Place", pools: "Sequence[Pool]") -> None:
     from cockpit.pools import registry
     from cockpit.pools.index import pool_named, pool_object
@@ -295,6 +306,7 @@ OPENERS: Final[dict[str, Opener]] = {
     "prioritise": _prioritise,
     "prune": _prune,
     "scale": _scale,
+    "ask": _ask,
     "limit": _limit,
     "reclaim": _reclaim,
     "stop queue": _stop_queue,

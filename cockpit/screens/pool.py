@@ -13,7 +13,7 @@ from textual.widgets import Static
 from cockpit.errors import CockpitError
 from cockpit.model.node import Node
 from cockpit.model.plan import Outcome
-from cockpit.model.pool import Pool
+from cockpit.model.pool import Pool, StandingRead
 from cockpit.model.record import Kind
 from cockpit.model.scaler import ScalersRead
 from cockpit.pools.owner_log import log_pod, why_no_log
@@ -170,6 +170,7 @@ class PoolScreen(NodesScreen):
             scalers = ScalersRead(trouble=error.sentence)
         pool = self.chosen_pool()
         if pool is not None:
+            self._learnt = self._learnt._replace(standing=await self._standing(pool))
             self.cockpit.cluster.outside.ask(pool)
             await self.cockpit.pool_watch.recall(pool.key)
             self._learnt = self._learnt._replace(held=await self.cockpit.pool_changes.read(pool))
@@ -177,6 +178,15 @@ class PoolScreen(NodesScreen):
         if not self.is_going:
             self._look_for_log()
             self.show()
+
+    async def _standing(self, pool: Pool) -> StandingRead:
+        """What of ours asks for it, where that is how it grows."""
+        if not pool.grows_by_demand:
+            return StandingRead()
+        try:
+            return await self.cockpit.api.read_standing(pool)
+        except CockpitError as error:
+            return StandingRead(trouble=error.sentence)
 
     # ---- rows
 

@@ -2,7 +2,7 @@
 
 from cockpit_widgets.types import FieldSpec
 
-from cockpit.actions.verbs.pool import LIMIT, SCALE, LimitOptions, NodesOptions
+from cockpit.actions.verbs.pool import ASK, LIMIT, SCALE, AskOptions, LimitOptions, NodesOptions
 from cockpit.model.plan import Plan
 from cockpit.model.pool import Pool
 from cockpit.screens.one_number import OneNumberScreen
@@ -38,6 +38,42 @@ class ScaleScreen(OneNumberScreen):
     def carry(self) -> None:
         options = NodesOptions(self._text)
         act(self.app, SCALE, (self._pool,), options, say=self.say_problem, then=self._done)
+
+
+class AskScreen(OneNumberScreen):
+    """The number of machines that are to come to a pool by demand."""
+
+    def __init__(self, pool: Pool) -> None:
+        super().__init__("1")
+        self._pool = pool
+
+    @property
+    def heading(self) -> str:
+        return f"ask for nodes of pool {self._pool.name}"
+
+    def field(self) -> FieldSpec:
+        pool = self._pool
+        most = "no maximum" if pool.maximum is None else f"maximum {pool.maximum}"
+        return FieldSpec(
+            "to",
+            f"More nodes of {pool.name}",
+            "integer",
+            self._text,
+            f"now {pool.nodes_now}, {most}",
+            "nodes",
+            1,
+        )
+
+    def plan(self) -> Plan:
+        from cockpit.actions.ask import plan_ask
+        from cockpit.pools.index import pool_named
+
+        planning = self.cockpit.planner()()
+        return plan_ask(planning, pool_named(planning.store, self._pool.name), AskOptions(self._text).terms())
+
+    def carry(self) -> None:
+        options = AskOptions(self._text)
+        act(self.app, ASK, (self._pool,), options, say=self.say_problem, then=self._done)
 
 
 class LimitScreen(OneNumberScreen):

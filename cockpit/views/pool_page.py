@@ -10,7 +10,7 @@ from cockpit.gangs.sentence import counted
 from cockpit.model.job_reader import JobReader
 from cockpit.model.lease import LeaseRead
 from cockpit.model.pod import Pod
-from cockpit.model.pool import Pool
+from cockpit.model.pool import Pool, StandingRead
 from cockpit.model.price import Prices
 from cockpit.model.remembered import Growth, PoolSample, Reclaim
 from cockpit.model.scaler import Scaler
@@ -69,6 +69,8 @@ class PoolPage(NamedTuple):
     reclaims: tuple[Reclaim, ...] = ()
     held: LeaseRead = LeaseRead()
     idle: tuple[IdleNode, ...] | None = ()
+    standing: StandingRead = StandingRead()
+    owner_lines: tuple[str, ...] = ()
 
 
 def sample_of(pool: Pool, demand: PoolDemand | None, now_seconds: float) -> PoolSample:
@@ -162,7 +164,8 @@ def facts(page: PoolPage) -> tuple[Pair, ...]:
     """What may be lost, who changes the pool, who waits and what idles, the chain behind that, what the owner
     said, what is to be expected."""
     pairs = [Pair("taken back", f"{one.node}: {one.sentence}{_breaks(one)}", "bad") for one in page.notices]
-    pairs += [*_change(page), _waiting(page), *_idle(page), *_chains(page)]
+    pairs += [*_change(page), _waiting(page), *_asked(page), *_idle(page), *_chains(page)]
+    pairs += [Pair("" if at else "bounds", line) for at, line in enumerate(page.owner_lines)]
     pairs += [_said(page, at, one) for at, one in enumerate(page.words)]
     if page.no_log is not None:
         pairs.append(Pair("its log", page.no_log or "key l", "dim" if page.no_log else ""))
@@ -248,6 +251,21 @@ def _since(one: IdleNode, now_seconds: float) -> str:
     if one.why_kept:
         return " kept"
     return "" if one.since_seconds is None else f" for {fmt.since(one.since_seconds, now_seconds)}"
+
+
+def _asked(page: PoolPage) -> list[Pair]:
+    """What of ours asks for it: `2 nodes by job default/ask-h100-1f2e3d4c, ann 14:02, 2 pods`."""
+    if page.standing.trouble and not page.standing.found:
+        return [Pair("asked by us", f"not known: {page.standing.trouble}", "dim")]
+    told: list[Pair] = []
+    for one in page.standing.found:
+        if one.is_part:
+            continue
+        words = [f"{one.nodes or '?'} nodes by {one.target}", one.by, one.state]
+        if one.made_seconds is not None:
+            words.append(f"{fmt.since(one.made_seconds, page.now_seconds)} ago")
+        told.append(Pair("" if told else "asked by us", ", ".join(filter(None, words)) + "; S withdraws it"))
+    return told
 
 
 def _chains(page: PoolPage) -> list[Pair]:

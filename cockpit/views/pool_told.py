@@ -6,7 +6,7 @@ from typing import NamedTuple
 from cockpit.model.job_reader import JobReader
 from cockpit.model.lease import LeaseRead
 from cockpit.model.node import Node
-from cockpit.model.pool import Pool
+from cockpit.model.pool import Pool, StandingRead
 from cockpit.model.price import Prices
 from cockpit.model.record import Kind
 from cockpit.model.remembered import Growth, PoolSample, Reclaim
@@ -40,6 +40,7 @@ class Learnt(NamedTuple):
     prices: Prices = Prices()
     seen: Sightings = NO_SIGHTINGS
     asked_seconds: float | None = None  # when this session asked for another size last
+    standing: StandingRead = StandingRead()
     no_log: str | None = None  # why the owner's log cannot be shown; None: nobody looked
     held: LeaseRead = LeaseRead()  # who changes the pool
     empty_since: Mapping[str, float] = {}  # since when this session has seen nodes empty, by name
@@ -72,6 +73,8 @@ def page_of(pool: Pool, store: StoreReader, jobs: JobReader, now_seconds: float,
         samples=learnt.samples,
         reclaims=learnt.reclaims,
         held=learnt.held,
+        standing=learnt.standing,
+        owner_lines=registry.page_lines(found, nodes, store, now_seconds),
         idle=_idle(pool, store, learnt.empty_since) if pool.is_use_known else None,
     )
 

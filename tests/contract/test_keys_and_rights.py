@@ -80,6 +80,7 @@ OPTIONS = {
     "pool.scale": verb_of("pool.scale").options("7"),
     "node.drain": DrainOptions(force=True, delete_emptydir_data=True),
     "pool.limit": verb_of("pool.limit").options("7"),
+    "pool.ask": verb_of("pool.ask").options("2"),
     "pool.reclaim": verb_of("pool.reclaim").options("", "1", True),
 }
 STREAMS = {"job.exec": "exec", "job.tensorboard": "portforward"}

@@ -27,7 +27,7 @@ from cockpit.model.gang import LocalQueue
 from cockpit.model.job import RECLAIM_DUE, Job, JobObject, JobState, ReplicaSpec
 from cockpit.model.node import Node
 from cockpit.model.plan import Call
-from cockpit.model.pool import Machine
+from cockpit.model.pool import Machine, PoolObject
 from cockpit.model.record import Condition, Kind
 from cockpit.pools import drain_mark
 from cockpit.pools.drain_mark import DrainMark
@@ -79,7 +79,13 @@ def more() -> tuple[Batch, ...]:
         api_version="cluster.x-k8s.io/v1beta1", node=IDLE_NODE, pool_kind="MachineDeployment",
         resource_path="/apis/cluster.x-k8s.io/v1beta1/namespaces/fleet/machines", pool_key="fleet/l40s",
     )  # fmt: skip
+    demand = PoolObject(
+        uid="np-spot", name="a-spot", resource_version="9", api_version="karpenter.sh/v1", kind="NodePool",
+        resource_path="/apis/karpenter.sh/v1/nodepools",
+        template_labels=(("karpenter.k8s.aws/instance-gpu-count", "8"),),
+    )  # fmt: skip
     return (
+        Batch(kind=Kind.POOL, changed=(demand,)),
         Batch(kind=Kind.MACHINE, changed=(machine,)),
         Batch(kind=Kind.MPIJOB, changed=(off, over)),
         Batch(kind=Kind.LOCAL_QUEUE, changed=(halted,)),
@@ -190,6 +196,12 @@ async def scale(keys: Keys) -> None:
     await keys.press("ctrl+u", "1", "8", "ctrl+s")
 
 
+async def ask(keys: Keys) -> None:
+    await keys.on("np-spot")
+    await keys.press("S")
+    await keys.press("ctrl+u", "2", "ctrl+s")
+
+
 async def limit(keys: Keys) -> None:
     await keys.press("M")
     await keys.press("ctrl+u", "2", "0", "ctrl+s")
@@ -255,6 +267,7 @@ CASES: tuple[tuple[str, str, Press], ...] = (
     ("job.submit", "jobs", submit),
     ("job.prune", "jobs", prune),
     ("pool.scale", "pools", scale),
+    ("pool.ask", "pools", ask),
     ("pool.limit", "pools", limit),
     ("pool.reclaim", "pools", reclaim),
     ("job.reclaim", "jobs", reclaim_idle_job),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from cockpit.actions.verbs.verb import Flag, Verb, Words
 
 if TYPE_CHECKING:
+    from cockpit.actions.ask import AskTerms
     from cockpit.actions.planning import Planning
     from cockpit.actions.reclaim_nodes import ReclaimTerms
     from cockpit.model.plan import Plan
@@ -118,6 +119,75 @@ def _needs_to_reclaim(planning: "Planning", pool: "Pool") -> "tuple[Right, ...]"
     return needs_of(planning.store, pool)
 
 
+@dataclass(frozen=True, slots=True)
+class AskOptions:
+    """How many nodes are asked for, as it was typed; `withdraw`: what asks for them is taken back."""
+
+    nodes: str = ""
+    way: str = ""
+    space: str = ""
+    time: str = ""
+    withdraw: bool = False
+
+    def __post_init__(self) -> None:
+        from cockpit.errors import BadInput
+
+        if self.withdraw and (self.nodes or self.way or self.space or self.time):
+            raise BadInput("--withdraw takes back all that asks for the pool: give it alone")
+        if not self.withdraw:
+            self.terms()
+
+    def terms(self) -> "AskTerms":
+        """The same as values. Raises BadInput."""
+        from cockpit.actions.ask import AskTerms
+        from cockpit.actions.scale import read_replicas
+        from cockpit.errors import BadInput
+        from cockpit.kube.resource import segment
+        from cockpit.model.duration import parse_duration
+        from cockpit.pools.capacity import DemandWay
+
+        if not self.nodes:
+            raise BadInput(
+                "--nodes COUNT asks for so many more nodes, --withdraw takes back what asks: give one"
+            )
+        try:
+            nodes = read_replicas(self.nodes)
+        except BadInput as error:
+            raise BadInput(f"--nodes: {error.sentence}") from None
+        if not 1 <= nodes <= 1_000:
+            raise BadInput(f"--nodes: {nodes} nodes cannot be asked for: give 1 to 1000")
+        if self.way and self.way not in set(DemandWay):
+            raise BadInput(f"--way: {self.way!r} is none; choose {', '.join(DemandWay)}")
+        try:
+            seconds = parse_duration(self.time) if self.time else 3_600.0
+        except ValueError as error:
+            raise BadInput(f"--for: {error}") from None
+        if not 60 <= seconds <= 7 * 86_400:
+            raise BadInput(f"--for: {self.time} is no time for it: give a minute to seven days")
+        space = segment(self.space, "namespace") if self.space else ""
+        way = DemandWay(self.way) if self.way else None
+        return AskTerms(nodes=nodes, way=way, namespace=space, seconds=int(seconds))
+
+
+async def plan_to_ask(planning: "Planning", pool: "Pool", options: AskOptions) -> "Plan":
+    """Ask for nodes of a pool whose number cannot be set, or take that back."""
+    from cockpit.actions.ask import ask_as_now, withdraw_as_now
+
+    if options.withdraw:
+        return await withdraw_as_now(planning, pool.name)
+    return await ask_as_now(planning, pool.name, options.terms())
+
+
+def _needs_to_ask(planning: "Planning", pool: "Pool") -> "tuple[Right, ...]":
+    from cockpit.actions.ask import needs_to_ask
+
+    return needs_to_ask(planning, pool)
+
+
+def _grows_by_demand(pool: "Pool") -> bool:
+    return pool.grows_by_demand
+
+
 async def plan_to_limit(planning: "Planning", pool: "Pool", options: LimitOptions) -> "Plan":
     """Set the maximum of the pool, likewise."""
     from cockpit.actions.limit import limit_as_now
@@ -167,6 +237,36 @@ SCALE = Verb(
     plan=plan_to_scale,
     needs=_needs_to_scale,
     takes_many=False,
+)
+ASK = Verb(
+    name="ask",
+    kind="pool",
+    key="S",
+    opener="ask",
+    words=Words(
+        "ask for nodes",
+        "asked for",
+        "ask for nodes of a pool that grows by demand only, or withdraw that",
+        "Ask for nodes where the pool grows by demand only",
+    ),
+    options=AskOptions,
+    flags=(
+        Flag("--nodes", "nodes", "so many more nodes", "COUNT"),
+        Flag(
+            "--way",
+            "way",
+            "buffer, request, placeholder, machine (default: the first that the cluster serves)",
+            "WAY",
+        ),
+        Flag("--in", "space", "namespace of what asks (default: that of the Leases)", "NAMESPACE"),
+        Flag("--for", "time", "placeholders and requests end after so long (default: 1h)", "TIME"),
+        Flag("--withdraw", "withdraw", "take back what asks for nodes of the pool", is_switch=True),
+    ),
+    plan=plan_to_ask,
+    needs=_needs_to_ask,
+    is_for=_grows_by_demand,
+    takes_many=False,
+    is_repeatable=False,
 )
 LIMIT = Verb(
     name="limit",

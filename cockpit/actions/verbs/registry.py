@@ -20,6 +20,7 @@ VERBS: tuple[Verb, ...] = (
     job.PRUNE,
     job.RECORD,
     pool.SCALE,
+    pool.ASK,
     pool.LIMIT,
     pool.RECLAIM,
     job_reclaim.RECLAIM,

@@ -4,23 +4,29 @@ Sources: cluster-api api/core types (spec.replicas, template metadata), karpente
 (spec.replicas makes a pool static), coreweave nodepool (targetNodes, minNodes, maxNodes).
 """
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
 
 from cockpit.clean import WORDS
 from cockpit.k8s import labels as well_known
+from cockpit.kube.decode.amounts import base_units
 from cockpit.kube.decode.common import conditions, identity, labels
 from cockpit.kube.decode.reading import JSON
-from cockpit.kube.decode.shapes import ObjectMeta, PodCondition, WireShape
+from cockpit.kube.decode.shapes import ObjectMeta, PodCondition, WireShape, WireTaint
 from cockpit.kube.resource import Resource
-from cockpit.model.pool import PoolObject
+from cockpit.model.node import Taint
+from cockpit.model.pool import Disruption, DisruptionBudget, PoolObject, PoolRequirement, ResourceLimit
 
 MINIMUM = well_known.AUTOSCALER_MINIMUM
 MAXIMUM = well_known.AUTOSCALER_MAXIMUM
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 LAST_APPLIED = well_known.LAST_APPLIED
+MOST, LONGEST = 50, 60
+"""Of what a list of an object has so much is kept, and of its short texts."""
+_DURATION = re.compile(r"(?:(\d{1,5})h)?(?:(\d{1,5})m)?(?:(\d{1,5})s)?")
 
 
 class _Requirement(WireShape, frozen=True, gc=False):
@@ -31,11 +37,25 @@ class _Requirement(WireShape, frozen=True, gc=False):
 
 class _TemplateSpec(WireShape, frozen=True, gc=False):
     requirements: tuple[_Requirement, ...] = ()
+    taints: tuple[WireTaint, ...] = ()
 
 
 class _Template(WireShape, frozen=True, gc=False):
     metadata: ObjectMeta = ObjectMeta()
     spec: _TemplateSpec = _TemplateSpec()
+
+
+class _Budget(WireShape, frozen=True, gc=False):
+    nodes: Any = "10%"  # Karpenter's own default
+    reasons: tuple[str, ...] | None = None
+    schedule: str | None = None
+    duration: str | None = None
+
+
+class _Disruption(WireShape, frozen=True, gc=False):
+    consolidate_after: Any = ""
+    consolidation_policy: str = ""
+    budgets: tuple[_Budget, ...] | None = None
 
 
 class _PoolSpec(WireShape, frozen=True, gc=False):
@@ -49,6 +69,7 @@ class _PoolSpec(WireShape, frozen=True, gc=False):
     instance_type: str = ""
     template: _Template = _Template()
     limits: dict[str, Any] = msgspec.field(default_factory=dict)
+    disruption: _Disruption | None = None
 
 
 class _PoolStatus(WireShape, frozen=True, gc=False):
@@ -57,6 +78,7 @@ class _PoolStatus(WireShape, frozen=True, gc=False):
     current_nodes: int | None = None
     ready_replicas: int | None = None
     conditions: tuple[PodCondition, ...] = ()
+    resources: Any = None
 
 
 class PoolShape(WireShape, frozen=True, gc=False):
@@ -86,6 +108,42 @@ def _instance_type(spec: _PoolSpec, template_labels: dict[str, str]) -> str:
         if one.key == INSTANCE_TYPE and one.operator == "In" and len(one.values) == 1:
             return one.values[0]
     return ""
+
+
+def _limits(limits: dict[str, Any], used: Any) -> Iterator[ResourceLimit]:
+    """All but that of nodes, which is the maximum."""
+    known = used if isinstance(used, dict) else {}
+    for key, amount in sorted(limits.items())[:MOST]:
+        most = base_units(key, str(amount)) if key != "nodes" else None
+        if most is not None:
+            taken = base_units(key, str(known[key])) if key in known else None
+            yield ResourceLimit(WORDS[key], most, taken)
+
+
+def _disruption(found: _Disruption | None) -> Disruption | None:
+    if found is None:
+        return None
+    return Disruption(
+        policy=WORDS[found.consolidation_policy],
+        after=WORDS[str(found.consolidate_after or "")[:LONGEST]],
+        budgets=tuple(
+            DisruptionBudget(
+                nodes=WORDS[str(one.nodes)[:LONGEST]],
+                reasons=tuple(WORDS[each] for each in (one.reasons or ())[:MOST]),
+                schedule=WORDS[(one.schedule or "")[:LONGEST]],
+                duration_seconds=_seconds(one.duration or ""),
+            )
+            for one in (found.budgets or ())[:MOST]
+        ),
+    )
+
+
+def _seconds(text: str) -> float | None:
+    """Of a duration as Go writes it in hours and minutes (`8h`, `1h30m0s`); None for anything else."""
+    found = _DURATION.fullmatch(text) if len(text) <= LONGEST else None
+    if found is None or not text:
+        return None
+    return sum(int(part or 0) * each for part, each in zip(found.groups(), (3600, 60, 1), strict=True))
 
 
 def pool_record(resource: Resource) -> Callable[[PoolShape], PoolObject | None]:
@@ -118,6 +176,18 @@ def pool_record(resource: Resource) -> Callable[[PoolShape], PoolObject | None]:
                 _count(spec.limits.get("nodes", "")),
             ),
             template_labels=template_labels,
+            template_taints=tuple(
+                Taint(WORDS[one.key], WORDS[one.value], WORDS[one.effect])
+                for one in spec.template.spec.taints[:MOST]
+            ),
+            requirements=tuple(
+                PoolRequirement(
+                    WORDS[one.key], WORDS[one.operator], tuple(WORDS[each] for each in one.values[:MOST])
+                )
+                for one in spec.template.spec.requirements[:MOST]
+            ),
+            limits=tuple(_limits(spec.limits, status.resources)),
+            disruption=_disruption(spec.disruption),
             instance_type=WORDS[_instance_type(spec, dict(template_labels))],
             conditions=conditions(status.conditions, JSON),
             is_autoscaled=bool(spec.autoscaling),

@@ -46,7 +46,7 @@ class ClusterAutoscaler(PoolOwner):
             Kind.AUTOSCALER, "", "configmaps", ("v1",), api_kind="ConfigMap", namespace=NAMESPACE, name=STATUS
         ),
     )
-    demand_ways = (DemandWay.PLACEHOLDER, DemandWay.BUFFER, DemandWay.REQUEST)
+    demand_ways = (DemandWay.BUFFER, DemandWay.REQUEST, DemandWay.PLACEHOLDER)
     kept_reasons = KEPT
     keep_annotation = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
     going_taints = ("ToBeDeletedByClusterAutoscaler",)

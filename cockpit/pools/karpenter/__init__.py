@@ -6,16 +6,18 @@ designs/static-capacity.md, pkg/apis/v1/nodepool.go, taints.go, labels.go).
 """
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from cockpit.model.node import Node
 from cockpit.model.plan import Call
 from cockpit.model.pool import Machine, PoolObject
-from cockpit.model.record import Kind, condition, label
+from cockpit.model.record import Kind, Labels, condition, label
 from cockpit.model.right import Ways
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.watched import Watched
-from cockpit.pools.capacity import DemandWay
+from cockpit.pools.capacity import CapacityWish, DemandWay
+from cockpit.pools.karpenter.budgets import budget_lines
+from cockpit.pools.karpenter.claims import claim_calls, claim_lines
 from cockpit.pools.karpenter.failures import (
     KEPT,
     LAUNCH_SECONDS,
@@ -24,6 +26,7 @@ from cockpit.pools.karpenter.failures import (
     of_events,
     of_pool,
 )
+from cockpit.pools.karpenter.limits import gpus_of, limit_words, no_room
 from cockpit.pools.karpenter.removal import removal_of
 from cockpit.pools.owner import (
     Nodes,
@@ -53,7 +56,8 @@ class Karpenter(PoolOwner):
     pool_kinds = (Watched(Kind.POOL, GROUP, "nodepools", api_kind="NodePool"),)
     watched = (Watched(Kind.MACHINE, GROUP, "nodeclaims", ("v1",), api_kind="NodeClaim"),)
     going_taints = ("karpenter.sh/disrupted",)
-    demand_ways = (DemandWay.PLACEHOLDER, DemandWay.BUFFER)
+    demand_ways = (DemandWay.BUFFER, DemandWay.PLACEHOLDER, DemandWay.MACHINE)
+    machine_kind = watched[0]
     kept_reasons = KEPT
     step_limits: ClassVar[Mapping[str, float]] = {"launched": LAUNCH_SECONDS, "joined": REGISTER_SECONDS}
     """Source: karpenter pkg/controllers/nodeclaim/lifecycle/liveness.go."""
@@ -75,6 +79,14 @@ class Karpenter(PoolOwner):
     def knows(self, node: Node) -> bool:
         """By the same label."""
         return bool(label(node.labels, NODE_LABEL))
+
+    def selector(self, found: PoolObject | None, nodes: Nodes) -> Labels:
+        """The label that it puts on every node, whether there is one or not."""
+        return ((NODE_LABEL, found.name),) if found is not None else super().selector(found, nodes)
+
+    def gpus_hinted(self, found: PoolObject) -> int | None:
+        """By its requirements, labels, or the types of machines that it may choose from."""
+        return gpus_of(found)
 
     # ---- who decides
 
@@ -149,6 +161,31 @@ class Karpenter(PoolOwner):
             )
             for one in machines
         )
+
+    def no_room(self, found: PoolObject, nodes: int, gpus: int | None) -> str:
+        """Its limits, as Karpenter counts them: what is used by now and what a node would add."""
+        return no_room(found, nodes, gpus)
+
+    def limit_lines(self, found: PoolObject) -> tuple[str, ...]:
+        """Its limits but that of nodes."""
+        words = ", ".join(limit_words(one) for one in found.limits)
+        return (f"limits of the NodePool: {words}",) if words else ()
+
+    def page_lines(
+        self, found: PoolObject, nodes: Nodes, truth: StoreReader, now_seconds: float
+    ) -> tuple[str, ...]:
+        """Its limits, when it takes nodes away, how many may go now, and which it does not touch."""
+        return (*self.limit_lines(found), *budget_lines(found, nodes, truth, now_seconds))
+
+    def machine_calls(
+        self, template: Mapping[str, Any], wish: CapacityWish, names: Sequence[str]
+    ) -> tuple[Call, ...]:
+        """NodeClaims as it makes them itself from the NodePool, so that it counts them among its own."""
+        return claim_calls(template, wish, names)
+
+    def machine_lines(self, found: PoolObject) -> tuple[str, ...]:
+        """It takes them away like any other once they idle."""
+        return claim_lines(found)
 
     def limit_calls(self, found: PoolObject, maximum: int) -> tuple[Call, ...]:
         """`limits.nodes`; other limits stay as they are."""

@@ -76,6 +76,7 @@ OPTIONS: dict[str, Sequence[Any]] = {
     "job.prune": (verb_of("job.prune").options("1h"),),
     "pool.scale": (verb_of("pool.scale").options("7"),),
     "pool.limit": (verb_of("pool.limit").options("7"),),
+    "pool.ask": (verb_of("pool.ask").options("2"),),
     "pool.reclaim": (verb_of("pool.reclaim").options("", "2", True),),
     "queue.stop": (verb_of("queue.stop").options(), verb_of("queue.stop").options(True)),
 }
@@ -235,6 +236,14 @@ ALONE = Node(uid="n9", name="gke-0", gpu_capacity=8, pool="a100", pool_label="cl
 """Of a pool that no object in the cluster owns."""
 
 
+DEMAND = PoolObject(
+    uid="np-1", name="spot", resource_version="9", api_version="karpenter.sh/v1", kind="NodePool",
+    resource_path="/apis/karpenter.sh/v1/nodepools",
+    template_labels=(("karpenter.k8s.aws/instance-gpu-count", "8"),),
+)  # fmt: skip
+"""Of a pool whose nodes come by demand alone."""
+
+
 def others() -> Planning:
     stopped = [
         msgspec.structs.replace(one, stop_policy="Hold", uid=f"{one.uid}2", name=f"{one.name}2")
@@ -243,7 +252,7 @@ def others() -> Planning:
     store = store_of(
         localqueues=[QUEUES[0], stopped[0]],
         clusterqueues=[QUEUES[1], stopped[1]],
-        pools=(POOL, *IDLE_POOLS),
+        pools=(POOL, DEMAND, *IDLE_POOLS),
         nodes=(*NODES, ALONE, DRAINED, *IDLE),
         machines=MACHINES,
         pods=ON_NODES,
@@ -271,6 +280,7 @@ def others() -> Planning:
         spec = {"replicas": one.replicas, "template": template}
         tree = {"apiVersion": one.api_version, "kind": one.kind, "metadata": metadata, "spec": spec}
         trees[f"{one.resource_path}/{one.name}"] = tree
+    trees["/apis/scheduling.k8s.io/v1/priorityclasses/gpu-cockpit-placeholder"] = {"metadata": {}}
     session: Any = Line(objects={"/api/v1/pods": {"items": items}, **trees})
     return Planning(store, session, lookup, "prod", pools=PoolTerms(at_seconds=1_800_000_000.0))
 

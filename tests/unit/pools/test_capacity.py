@@ -11,12 +11,15 @@ from cockpit.model.node import Taint
 from cockpit.model.record import Kind
 from cockpit.pools import registry
 from cockpit.pools.capacity import (
+    POOL_MARK,
     PRIORITY,
     PRIORITY_CLASS,
     CapacityWish,
     DemandWay,
+    demand_name,
     plan_capacity,
     priority_class,
+    rights_for,
 )
 from tests.unit.pools.builders import deployment, node, store_of
 from tests.unit.pools.test_ladder import claim, nodepool
@@ -24,13 +27,14 @@ from tests.unit.pools.test_ladder import claim, nodepool
 WISH: dict[str, Any] = {
     "name": "warm-h100",
     "namespace": "team-a",
-    "pool": "h100",
     "pods": 2,
     "gpus": 8,
     "resource": "nvidia.com/gpu",
     "selector": (("pool", "h100"),),
     "taints": (Taint("nvidia.com/gpu", "", "NoSchedule"), Taint("team", "a", "NoExecute")),
     "deadline_seconds": 1_800,
+    "nodes": 2,
+    "by": "ann@h",
 }
 
 
@@ -43,7 +47,7 @@ def _pod_of(body: dict[str, Any]) -> Any:
     return (body.get("template") or body["spec"]["template"])["spec"]
 
 
-@pytest.mark.parametrize("way", list(DemandWay))
+@pytest.mark.parametrize("way", [DemandWay.PLACEHOLDER, DemandWay.REQUEST, DemandWay.BUFFER])
 def test_its_pods_are_those_that_the_pool_suits(way: DemandWay) -> None:
     pod = _pod_of(plan_capacity(way, wish()).calls[0].body)
     assert pod["nodeSelector"] == {"pool": "h100"}
@@ -79,28 +83,39 @@ def test_its_pods_are_those_that_the_pool_suits(way: DemandWay) -> None:
         ),
     ],
 )
-def test_what_is_sent_what_it_needs_and_what_undoes_it(
-    way: DemandWay, paths: list[str], rights: list[str]
-) -> None:
-    plan = plan_capacity(way, wish())
-    assert [(one.method, one.path) for one in plan.calls] == [("POST", path) for path in paths]
-    assert [one.words for one in plan.rights[0]] == rights
-    assert {f"{one.path}/{one.body['metadata']['name']}" for one in plan.calls} == set(plan.made)
-    uids = {path: f"uid-{at}" for at, path in enumerate(plan.made)}
-    undone = plan.undo(uids)
-    assert [one.path for one in undone] == list(plan.made)
-    assert undone[0].body["preconditions"] == {"uid": "uid-0"}
-    assert plan.undo({}) == ()
-    assert plan.is_endless == (way is DemandWay.BUFFER)
+def test_what_is_sent_and_what_it_needs(way: DemandWay, paths: list[str], rights: list[str]) -> None:
+    calls = plan_capacity(way, wish()).calls
+    assert [(one.method, one.path) for one in calls] == [("POST", path) for path in paths]
+    assert [one.words for one in rights_for(way, "team-a")] == rights
+    for one in calls:
+        meta = one.body["metadata"]
+        assert (meta["name"], meta["labels"][POOL_MARK]) == ("warm-h100", "warm-h100")
+        assert meta["annotations"] == {"gpu-cockpit/nodes": "2", "gpu-cockpit/asked-by": "ann@h"}
 
 
-def test_placeholders_end_by_themselves_and_give_way() -> None:
+def test_placeholders_end_by_themselves_give_way_and_do_not_come_back() -> None:
     spec = plan_capacity(DemandWay.PLACEHOLDER, wish()).calls[0].body["spec"]
     assert (spec["parallelism"], spec["activeDeadlineSeconds"]) == (2, 1_800)
+    assert (spec["completionMode"], spec["backoffLimitPerIndex"]) == ("Indexed", 0)
     assert spec["template"]["spec"]["priorityClassName"] == PRIORITY_CLASS
-    assert spec["podFailurePolicy"]["rules"][0]["action"] == "Ignore"
+    assert "affinity" not in spec["template"]["spec"]
     body = priority_class().body
     assert (body["value"], body["preemptionPolicy"]) == (PRIORITY, "Never")
+
+
+def test_pods_of_machines_of_unknown_size_keep_away_from_each_other() -> None:
+    spec = plan_capacity(DemandWay.PLACEHOLDER, wish(gpus=1, is_alone=True)).calls[0].body["spec"]
+    (term,) = spec["template"]["spec"]["affinity"]["podAntiAffinity"][
+        "requiredDuringSchedulingIgnoredDuringExecution"
+    ]
+    assert term["labelSelector"]["matchLabels"].items() <= spec["template"]["metadata"]["labels"].items()
+
+
+@pytest.mark.parametrize("name", ["h100", "H100/Große Maschinen", "-", "x" * 250])
+def test_the_name_of_what_asks_is_allowed_and_the_pools_alone(name: str) -> None:
+    made = demand_name(f"NodePool/{name}", name)
+    wish(name=made)
+    assert made != demand_name(f"MachineSet/{name}", name)
 
 
 def test_a_request_is_for_all_or_nothing() -> None:
@@ -127,7 +142,7 @@ def test_what_cannot_be_is_refused(more: dict[str, Any], words: str) -> None:
 
 
 def test_owners_say_how_they_are_asked() -> None:
-    assert registry.owner_named("the cluster autoscaler").demand_ways[0] is DemandWay.PLACEHOLDER
+    assert registry.owner_named("the cluster autoscaler").demand_ways[-1] is DemandWay.PLACEHOLDER
     assert DemandWay.REQUEST not in registry.owner_named("Karpenter").demand_ways
     assert registry.owner_named("CoreWeave").demand_ways == ()
 

@@ -1,0 +1,294 @@
+"""Ask for nodes where their number cannot be set: the demand that brings them, and how it is withdrawn."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+
+import msgspec
+
+from cockpit.actions.demand_reads import read_standing
+from cockpit.actions.limit import size_of
+from cockpit.actions.planning import Planning, PoolTerms
+from cockpit.actions.pool_lease import take
+from cockpit.actions.read import read_tree
+from cockpit.actions.scale import expected_of_growth, pool_as_now
+from cockpit.actions.shell import ask_line, withdraw_line
+from cockpit.errors import BadInput, Refused, Unchanged
+from cockpit.gangs.sentence import counted
+from cockpit.local_state.audit import local_user
+from cockpit.model.node import Taint
+from cockpit.model.plan import Call, Plan
+from cockpit.model.pool import Pool, PoolObject, StandingDemand
+from cockpit.model.right import Right
+from cockpit.model.store_reader import StoreReader
+from cockpit.pools import registry
+from cockpit.pools.capacity import (
+    API_KINDS,
+    PRIORITY_CLASS,
+    CapacityWish,
+    DemandWay,
+    demand_name,
+    plan_capacity,
+    priority_class,
+    rights_for,
+)
+from cockpit.pools.demand import lasting_taints
+from cockpit.pools.index import gpus_per_node, pool_named, pool_object
+from cockpit.pools.owner import Ownership
+from cockpit.pools.plan import gain_lines, nodes_named
+from cockpit.pools.stage import NodeStage, node_stage
+from cockpit.pools.truth import gpus_allocated
+
+_GPU = "nvidia.com/gpu"
+_GPU_TAINT = Taint(_GPU, "", "NoSchedule")
+MOST_MACHINES = 20
+"""Machines that wait for no pod are asked for in small numbers."""
+
+
+class AskTerms(msgspec.Struct, frozen=True, kw_only=True):
+    """How many nodes are to come. `way` None: the surest that the cluster serves; `namespace` "": that of the
+    Leases."""
+
+    nodes: int
+    way: DemandWay | None = None
+    namespace: str = ""
+    seconds: int = 3_600
+
+
+def plan_ask(planning: Planning, pool: Pool, terms: AskTerms, store: StoreReader | None = None) -> Plan:
+    """The plan that has so many more nodes come, as far as the tables know. Raises BadInput with the reason
+    when it may not be."""
+    store = planning.store if store is None else store
+    owner, nodes = pool_object(store, pool), nodes_named(store, pool)
+    says = registry.ownership(owner, nodes, store)
+    way = way_of(planning, pool, says, terms.way)
+    gpus = gpus_per_node(pool, store)
+    _refuse(pool, owner, terms.nodes, gpus)
+    wish = _wish(planning, pool, store, terms)
+    asked = plan_capacity(way, wish) if way is not DemandWay.MACHINE else None
+    lines = [*gain_lines(pool, terms.nodes, store), *_bounds(pool, owner)]
+    if asked is not None:
+        lines += asked.lines
+        if wish.pods > terms.nodes:
+            free = counted(wish.pods - terms.nodes, "free node")
+            lines.append(f"the pool has {free}: as many ask besides, so that {terms.nodes} come")
+    elif owner is not None:
+        lines += registry.holder(owner, ()).machine_lines(owner)
+    lines.append(f"undo: {withdraw_line(pool, planning.context)}")
+    what = counted(terms.nodes, "node")
+    return Plan(
+        verb="ask",
+        title=f"Ask {says.owner} for {what} more in pool {pool.name}",
+        done=f"Asked for {what} more in pool {pool.name}; --withdraw takes it back",
+        calls=() if asked is None else asked.calls,
+        lines=tuple(lines),
+        shell=ask_line(pool, terms.nodes, _more_words(terms), planning.context),
+    )
+
+
+def _more_words(terms: AskTerms) -> Iterator[str]:
+    if terms.way is not None:
+        yield from ("--way", str(terms.way))
+    if terms.namespace:
+        yield from ("--in", terms.namespace)
+    if terms.seconds != 3_600:
+        yield from ("--for", f"{terms.seconds}s")
+
+
+def way_of(planning: Planning, pool: Pool, says: Ownership, wanted: DemandWay | None = None) -> DemandWay:
+    """How the owner of the size is asked. Raises BadInput where it cannot be, or not in the way that is
+    wanted."""
+    if not pool.grows_by_demand:
+        why = says.may_demand.why_not or "its size can be set"
+        raise BadInput(
+            f"pool {pool.name}: nodes are not asked for by demand: {why}"
+            + ("; use cockpit pool scale" if says.may_resize.may else "")
+        )
+    ways = registry.owner_named(says.owner).demand_ways
+    if wanted is not None and wanted not in ways:
+        raise BadInput(f"--way: {says.owner} is not asked by {wanted}; choose {' or '.join(ways)}")
+    for one in (wanted,) if wanted is not None else ways:
+        api_version, kind, _ = API_KINDS.get(one, ("", "", ""))
+        if one in (DemandWay.PLACEHOLDER, DemandWay.MACHINE) or _serves(planning, api_version, kind):
+            return one
+        if wanted is not None:
+            raise BadInput(f"--way: this cluster does not serve {kind} of {api_version}; choose placeholder")
+    raise BadInput(f"pool {pool.name}: nobody here knows how {says.owner} is asked for nodes")
+
+
+def _serves(planning: Planning, api_version: str, kind: str) -> bool:
+    """Just this version: another one has another shape."""
+    found = planning.lookup(api_version, kind)
+    return found is not None and found.path().startswith(f"/apis/{api_version}/")
+
+
+def _refuse(pool: Pool, owner: PoolObject | None, nodes: int, gpus: int | None) -> None:
+    if not 1 <= nodes <= 1_000:
+        raise BadInput(f"pool {pool.name}: {nodes} nodes cannot be asked for: give 1 to 1000")
+    size = size_of(pool)
+    if pool.maximum is not None and size + nodes > pool.maximum:
+        raise BadInput(
+            f"pool {pool.name}: {size} + {nodes} nodes are above its maximum of {pool.maximum}:"
+            f" raise it first (M, cockpit pool limit {pool.name} --max COUNT)"
+        )
+    if gpus == 0:
+        raise BadInput(f"pool {pool.name} has no GPUs: its nodes come by pods that need them")
+    why = "" if owner is None else registry.holder(owner, ()).no_room(owner, nodes, gpus)
+    if why:
+        raise BadInput(f"pool {pool.name}: {why}")
+
+
+def _bounds(pool: Pool, owner: PoolObject | None) -> Iterator[str]:
+    most = "" if pool.maximum is None else f" of at most {pool.maximum}"
+    yield f"it has {counted(pool.nodes_now, 'node')}{most}"
+    if owner is not None:
+        yield from registry.holder(owner, ()).limit_lines(owner)
+
+
+def _wish(planning: Planning, pool: Pool, store: StoreReader, terms: AskTerms) -> CapacityWish:
+    """Pods that only new nodes of the pool have room for, and one for each free node."""
+    owner, nodes, gpus = pool_object(store, pool), nodes_named(store, pool), gpus_per_node(pool, store)
+    selector = registry.holder(owner, nodes).selector(owner, nodes)
+    if not selector:
+        raise BadInput(f"pool {pool.name}: no label tells its nodes from others, so nothing can ask for them")
+    free = sum(
+        node_stage(one, store) == NodeStage.GPUS_UP and not gpus_allocated(store, one.name) for one in nodes
+    )
+    taints = {taint: None for one in nodes[:1] for taint in lasting_taints(one)}
+    if not nodes:
+        taints = dict.fromkeys((*(owner.template_taints if owner is not None else ()), _GPU_TAINT))
+    return CapacityWish(
+        name=demand_name(pool.key, pool.name),
+        namespace=terms.namespace or planning.pools.lease_namespace,
+        pods=terms.nodes + free,
+        gpus=gpus or 1,
+        is_alone=gpus is None,
+        resource=next((one.gpu_resource for one in nodes if one.gpu_resource), _GPU),
+        selector=selector,
+        taints=tuple(taints),
+        deadline_seconds=terms.seconds,
+        nodes=terms.nodes,
+        by=_who(planning.pools),
+    )
+
+
+def _who(terms: PoolTerms) -> str:
+    return terms.holder or local_user() or "somebody"
+
+
+def needs_to_ask(planning: Planning, pool: Pool) -> tuple[Right, ...]:
+    """The rights of the way in which it would be asked now, by the tables alone."""
+    owner = pool_object(planning.store, pool)
+    says = registry.ownership(owner, nodes_named(planning.store, pool), planning.store)
+    with suppress(BadInput):
+        return rights_for(way_of(planning, pool, says), planning.pools.lease_namespace)
+    return ()
+
+
+# ---- as the server has it
+
+
+async def ask_as_now(planning: Planning, name: str, terms: AskTerms) -> Plan:
+    """The same behind the hold of the pool, with what has to be there before. Raises BadInput also where we
+    ask for that pool already, Refused, NoConnection."""
+    pool, store = await pool_as_now(planning, name)
+    plan = plan_ask(planning, pool, terms, store)
+    standing = await _standing(planning, pool)
+    if standing:
+        one = standing[0]
+        by = f" by {one.by}" if one.by else ""
+        raise BadInput(
+            f"pool {pool.name}: {counted(one.nodes or 0, 'node') if one.nodes else 'nodes'} are asked for"
+            f" already{by} ({one.target}): withdraw that first (cockpit pool ask {pool.name} --withdraw)"
+        )
+    calls = plan.calls or await _machine_calls(planning, pool, terms, store)
+    lines = plan.lines
+    if any(one.path.endswith("/jobs") for one in calls) and await _lacks_class(planning):
+        calls = (priority_class(), *calls)
+        lines = (*lines, f"makes PriorityClass {PRIORITY_CLASS} (value -10), which stays for next time")
+    size = size_of(pool)
+    taking = await take(planning.session, pool, planning.pools, now=size, to=size + terms.nodes)
+    if taking.call is not None:
+        calls = (taking.call, *calls)
+        lines = (*lines, f"other cockpits are kept out by {taking.hold.target}")
+    return msgspec.structs.replace(
+        plan,
+        calls=calls,
+        lines=lines,
+        hold=taking.hold,
+        warnings=(*taking.warnings, *plan.warnings),
+        expects=await expected_of_growth(planning, pool, terms.nodes),
+    )
+
+
+async def _machine_calls(
+    planning: Planning, pool: Pool, terms: AskTerms, store: StoreReader
+) -> tuple[Call, ...]:
+    owner = pool_object(store, pool)
+    if owner is None:
+        raise BadInput(f"pool {pool.name}: its owner has not been read yet; try again")
+    if terms.nodes > MOST_MACHINES:
+        raise BadInput(f"--nodes: {terms.nodes} machines at once are too many, at most {MOST_MACHINES}")
+    tree = await read_tree(
+        planning.session, f"{owner.resource_path}/{owner.name}", f"{owner.kind} {owner.key}"
+    )
+    wish = _wish(planning, pool, store, terms)
+    mark = f"{int(planning.at_seconds) % 1_000_000:06d}"
+    names = [f"{wish.name}-{mark}-{at}" for at in range(1, terms.nodes + 1)]
+    return registry.holder(owner, ()).machine_calls(tree, wish, names)
+
+
+async def _lacks_class(planning: Planning) -> bool:
+    answer = await planning.session.request("GET", f"{priority_class().path}/{PRIORITY_CLASS}")
+    return answer.status == 404
+
+
+async def _standing(planning: Planning, pool: Pool) -> tuple[StandingDemand, ...]:
+    """What of ours asks for the pool. Raises Refused where nobody may look."""
+    read = await read_standing(planning.session, planning.lookup, demand_name(pool.key, pool.name))
+    if read.trouble and not read.found:
+        raise Refused(f"whether nodes of pool {pool.name} are asked for already is not known: {read.trouble}")
+    return read.found
+
+
+async def withdraw_as_now(planning: Planning, name: str) -> Plan:
+    """The plan that takes back what asks for the pool. Raises Unchanged where nothing of ours does, BadInput
+    where another cockpit is at it, Refused, NoConnection."""
+    pool = pool_named(planning.store, name)
+    standing = await _standing(planning, pool)
+    if not standing:
+        raise Unchanged(f"nothing of the cockpit asks for nodes of pool {pool.name}")
+    taking = await take(planning.session, pool, planning.pools, now=pool.nodes_now, to=pool.nodes_now)
+    held = () if taking.call is None else (taking.call,)
+    lines = [_told(one) for one in standing if not one.is_part]
+    lines.append("nodes that came stay while pods need them; their owner takes idle ones away")
+    pods = {kind for _, kind, _ in API_KINDS.values()}
+    if any(one.kind not in pods and not one.is_part for one in standing):
+        lines.append("machines that were asked for go, drained first, also with work on them")
+    return Plan(
+        verb="ask",
+        title=f"Withdraw what asks for nodes of pool {pool.name}",
+        done=f"Withdrew what asked for nodes of pool {pool.name}",
+        calls=(*held, *map(_delete, standing)),
+        lines=tuple(lines),
+        warnings=taking.warnings,
+        shell=withdraw_line(pool, planning.context),
+        hold=taking.hold,
+        is_destructive=True,
+    )
+
+
+def _told(one: StandingDemand) -> str:
+    words = [one.target]
+    words += [f"for {counted(one.nodes, 'node')}"] if one.nodes else []
+    words += [f"by {one.by}"] if one.by else []
+    return " ".join(words) + (f" ({one.state})" if one.state else "")
+
+
+def _delete(one: StandingDemand) -> Call:
+    body = {
+        "apiVersion": "v1",
+        "kind": "DeleteOptions",
+        "preconditions": {"uid": one.uid},
+        "propagationPolicy": "Background",
+    }
+    return Call(method="DELETE", path=one.path, body=body, target=one.target)

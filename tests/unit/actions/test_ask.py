@@ -1,0 +1,139 @@
+"""Nodes asked for by demand: the plan, what refuses it, and its withdrawal."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from cockpit.actions.ask import AskTerms, ask_as_now, withdraw_as_now
+from cockpit.actions.planning import Planning, PoolTerms
+from cockpit.actions.verbs.pool import AskOptions
+from cockpit.errors import BadInput, Unchanged
+from cockpit.kube.resource import Resource
+from cockpit.model.pool import PoolObject, ResourceLimit
+from cockpit.pools.capacity import DemandWay, demand_name
+from tests.unit.actions.builders import Line
+from tests.unit.pools.builders import node, store_of
+
+KARPENTER = "karpenter.sh/v1"
+PATH = "/apis/karpenter.sh/v1/nodepools"
+NAME = demand_name("NodePool/spot", "spot")
+BUFFERS = Resource("autoscaling.x-k8s.io", "v1beta1", "capacitybuffers", "CapacityBuffer", namespaced=True)
+CLASS = "/apis/scheduling.k8s.io/v1/priorityclasses/gpu-cockpit-placeholder"
+
+
+def pool(gpus: str = "8", **more: Any) -> PoolObject:
+    labels = (("karpenter.k8s.aws/instance-gpu-count", gpus),) if gpus else ()
+    return PoolObject(
+        uid="np", name="spot", api_version=KARPENTER, kind="NodePool", resource_path=PATH,
+        template_labels=labels, **more,
+    )  # fmt: skip
+
+
+def planning(
+    owner: PoolObject, *, nodes: Any = (), objects: Any = None, kinds: tuple[Resource, ...] = ()
+) -> Planning:
+    def lookup(api_version: str, kind: str) -> Resource | None:
+        return next((one for one in kinds if (one.api_version, one.kind) == (api_version, kind)), None)
+
+    session: Any = Line(objects=objects or {})
+    terms = PoolTerms(at_seconds=1_800_000_000.0, holder="ann@h")
+    return Planning(store_of(nodes, (), [owner]), session, lookup, "prod", pools=terms)
+
+
+def asked(owner: PoolObject, terms: AskTerms, **more: Any) -> Any:
+    return asyncio.run(ask_as_now(planning(owner, **more), "spot", terms))
+
+
+def test_placeholders_where_nothing_else_is_served() -> None:
+    plan = asked(pool(), AskTerms(nodes=2))
+    job = next(one.body for one in plan.calls if one.path.endswith("/jobs"))
+    assert job["metadata"]["name"] == NAME
+    assert job["spec"]["parallelism"] == 2
+    spec = job["spec"]["template"]["spec"]
+    assert spec["nodeSelector"] == {"karpenter.sh/nodepool": "spot"}
+    assert spec["containers"][0]["resources"]["limits"] == {"nvidia.com/gpu": "8"}
+    told = "\n".join(plan.lines)
+    assert "+ 2 nodes x 8 GPUs = + 16 GPUs" in told
+    assert "undo: cockpit pool ask spot --withdraw --context prod --write" in told
+    assert plan.shell == "cockpit pool ask spot --nodes 2 --context prod --write"
+
+
+def test_a_buffer_where_it_is_served() -> None:
+    plan = asked(pool(), AskTerms(nodes=1), kinds=(BUFFERS,))
+    assert [one.path.rpartition("/")[2] for one in plan.calls][-2:] == ["podtemplates", "capacitybuffers"]
+
+
+def test_a_free_node_is_filled_besides() -> None:
+    free = node("n1", labels=(("karpenter.sh/nodepool", "spot"),))
+    plan = asked(pool(), AskTerms(nodes=2), nodes=(free,))
+    job = next(one.body for one in plan.calls if one.path.endswith("/jobs"))
+    assert job["spec"]["parallelism"] == 3
+    assert "the pool has 1 free node: as many ask besides, so that 2 come" in plan.lines
+
+
+def test_machines_of_unknown_size_are_asked_for_all_the_same() -> None:
+    plan = asked(pool(""), AskTerms(nodes=2))
+    job = next(one.body for one in plan.calls if one.path.endswith("/jobs"))
+    assert "podAntiAffinity" in job["spec"]["template"]["spec"]["affinity"]
+    assert any("how many GPUs each adds is not known" in one for one in plan.lines)
+
+
+@pytest.mark.parametrize(
+    ("owner", "terms", "words"),
+    [
+        (pool(max_replicas=1), AskTerms(nodes=2), "above its maximum of 1: raise it first"),
+        (pool(replicas=1), AskTerms(nodes=2), "nodes are not asked for by demand"),
+        (pool("0"), AskTerms(nodes=2), "has no GPUs"),
+        (
+            pool(limits=(ResourceLimit("nvidia.com/gpu", 16, 8),)),
+            AskTerms(nodes=2),
+            "limit nvidia.com/gpu 8 of 16 used",
+        ),
+        (pool(), AskTerms(nodes=2, way=DemandWay.REQUEST), "is not asked by request"),
+        (pool(), AskTerms(nodes=2, way=DemandWay.BUFFER), "does not serve CapacityBuffer"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_a_sentence(owner: PoolObject, terms: AskTerms, words: str) -> None:
+    with pytest.raises(BadInput, match=words):
+        asked(owner, terms)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({}, "--nodes COUNT asks"),
+        ({"nodes": "0"}, "--nodes: 0 nodes"),
+        ({"nodes": "two"}, "--nodes: 'two'"),
+        ({"nodes": "1", "way": "magic"}, "--way: 'magic' is none"),
+        ({"nodes": "1", "time": "1s"}, "--for: 1s"),
+        ({"nodes": "1", "space": "../x"}, "namespace"),
+        ({"nodes": "1", "withdraw": True}, "--withdraw takes back all"),
+    ],
+)
+def test_bad_words_are_refused_before_anything(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(BadInput, match=words):
+        AskOptions(**options)
+
+
+def standing() -> dict[str, Any]:
+    query = (
+        f"labelSelector=app.kubernetes.io/managed-by%3Dgpu-cockpit%2Cgpu-cockpit%2Fpool%3D{NAME}&limit=200"
+    )
+    meta = {
+        "name": NAME, "namespace": "default", "uid": "u-job", "labels": {"gpu-cockpit/pool": NAME},
+        "annotations": {"gpu-cockpit/nodes": "2", "gpu-cockpit/asked-by": "bob\x1b[2J"},
+    }  # fmt: skip
+    return {f"/apis/batch/v1/jobs?{query}": {"items": [{"metadata": meta, "status": {"active": 2}}]}}
+
+
+def test_what_stands_refuses_a_second_one_and_is_withdrawn() -> None:
+    with pytest.raises(BadInput, match=r"2 nodes are asked for already by bob\[2J"):
+        asked(pool(), AskTerms(nodes=1), objects=standing())
+    plan = asyncio.run(withdraw_as_now(planning(pool(), objects=standing()), "spot"))
+    call = plan.calls[-1]
+    assert (call.method, call.path) == ("DELETE", f"/apis/batch/v1/namespaces/default/jobs/{NAME}")
+    assert call.body["preconditions"] == {"uid": "u-job"}
+    assert "for 2 nodes" in plan.lines[0]
+    with pytest.raises(Unchanged, match="nothing of the cockpit asks"):
+        asyncio.run(withdraw_as_now(planning(pool()), "spot"))
