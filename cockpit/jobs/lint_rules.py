@@ -4,14 +4,16 @@
 lint:
   - {warn: "no claim keeps what TensorBoard reads", given: [tensorboard], missing: [data, checkpoint]}
   - {warn: "cards older than the toolkit", given: [gpu-model], matches: {gpu-model: 'K80'}}
+  - {warn: "more are needed than are made", larger: [min-workers, workers]}
   - reads: command
     pattern: '(?P<ranks>[0-9]+) (?P<each>[0-9]+)$'
     expect: {ranks: {$product: [workers, gpus]}, each: {$param: gpus}}
 ```
 
-A `warn` rule speaks when all of `given` are filled in, all of `missing` are empty and every pattern of
-`matches` is found in its parameter's text. A `reads` rule looks for its pattern in the text of a parameter
-and compares each named group with a number; a group that was not found is not compared.
+A `warn` rule speaks when all of `given` are filled in, all of `missing` are empty, every pattern of
+`matches` is found in its parameter's text, and the first number of `larger` is larger than the second. A
+`reads` rule looks for its pattern in the text of a parameter and compares each named group with a number; a
+group that was not found is not compared.
 """
 
 import re
@@ -25,7 +27,7 @@ from cockpit.jobs.markers import fill, is_given
 from cockpit.jobs.parameters import Parameter, Value
 from cockpit.jobs.yaml_document import Document, Path
 
-_WARN: Final = ("warn", "given", "missing", "matches")
+_WARN: Final = ("warn", "given", "missing", "matches", "larger")
 _READS: Final = ("reads", "pattern", "expect")
 
 
@@ -36,6 +38,7 @@ class LintRule(msgspec.Struct, frozen=True, kw_only=True):
     given: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     matches: tuple[tuple[str, str], ...] = ()
+    larger: tuple[str, ...] = ()
     reads: str = ""
     pattern: str = ""
     expect: tuple[tuple[str, Any], ...] = ()
@@ -77,23 +80,31 @@ def _warn_rule(
     if not isinstance(one["warn"], str) or not one["warn"]:
         raise document.fault((*path, "warn"), "this must be a sentence")
     lists: dict[str, tuple[str, ...]] = {}
-    for key in ("given", "missing"):
+    for key in ("given", "missing", "larger"):
         listed = one.get(key, [])
         if not isinstance(listed, list):
             raise document.fault((*path, key), "this must be a list of parameters")
         lists[key] = tuple(
             _name(document, each, (*path, key, at), parameters) for at, each in enumerate(listed)
         )
+    if len(lists["larger"]) not in (0, 2):
+        raise document.fault((*path, "larger"), "name two parameters: the larger one first")
     matches = one.get("matches", {})
     if not isinstance(matches, dict):
         raise document.fault((*path, "matches"), "this must map parameters to patterns")
     for name, pattern in matches.items():
         _name(document, name, (*path, "matches", name), parameters)
         _pattern(document, pattern, (*path, "matches", name))
-    if not (lists["given"] or lists["missing"] or matches):
-        raise document.fault(path, "give `given`, `missing` or `matches`: without one it always warns")
+    if not (any(lists.values()) or matches):
+        raise document.fault(
+            path, "give `given`, `missing`, `matches` or `larger`: without one it always warns"
+        )
     return LintRule(
-        warn=one["warn"], given=lists["given"], missing=lists["missing"], matches=tuple(matches.items())
+        warn=one["warn"],
+        matches=tuple(matches.items()),
+        given=lists["given"],
+        missing=lists["missing"],
+        larger=lists["larger"],
     )
 
 
@@ -128,7 +139,13 @@ def _speaks(rule: LintRule, values: Mapping[str, Value], texts: Mapping[str, str
         all(is_given(one, values) for one in rule.given)
         and not any(is_given(one, values) for one in rule.missing)
         and all(re.search(pattern, texts.get(name, "")) for name, pattern in rule.matches)
+        and (not rule.larger or _is_larger(*(values.get(one) for one in rule.larger)))
     )
+
+
+def _is_larger(first: Value | None, second: Value | None) -> bool:
+    """False where one of them is no number, or not given."""
+    return isinstance(first, int) and isinstance(second, int) and first > second
 
 
 def _disagreements(rule: LintRule, values: Mapping[str, Value], texts: Mapping[str, str]) -> list[str]:

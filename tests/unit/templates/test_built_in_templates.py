@@ -395,3 +395,20 @@ def test_the_command_that_the_training_code_tells_for_ddp_goes_into_a_job() -> N
     assert main["resources"]["limits"]["nvidia.com/gpu"] == 2
     # torchrun --standalone knows of no other pod.
     assert (spec["parallelism"], spec["completions"]) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("workers", "least", "most", "said"),
+    [
+        ("2", "3", "4", "fewer workers are made than it needs to begin"),
+        ("5", "2", "4", "more workers are made than it ever uses"),
+        ("2", "2", "4", ""),
+    ],
+)
+def test_an_elastic_job_says_which_sizes_do_not_go_together(
+    workers: str, least: str, most: str, said: str
+) -> None:
+    values = {"name": "a", "image": "x:1", "command": "python t.py", "queue": "q"}
+    sizes = {"workers": workers, "min-workers": least, "max-workers": most}
+    found = remarks(TEMPLATES["mpijob-elastic"], values | sizes)
+    assert any(one.startswith(said) for one in found) if said else found == ()
