@@ -98,7 +98,7 @@ def machine_words(machine: MachineLadder) -> str:
     if machine.failure:
         return machine.failure
     step = next((one.step for one in machine.stamps if not one.is_reached), None)
-    return "in use" if step is None else _NEXT[step]
+    return "has been in use" if step is None else _NEXT[step]
 
 
 def machine_lines(ladder: Ladder, width: int, most: int, now_seconds: float) -> list[Line]:

@@ -1,4 +1,5 @@
-"""One change of a pool in flight: two cockpits, a Lease, and what a server makes of both."""
+"""One change of a pool in flight: two cockpits, a Lease, and what a server makes of both; maxima as they are
+written to their owners' objects."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,24 +9,26 @@ import msgspec
 import pytest
 
 from cockpit.actions.conduct import Tried, conduct
+from cockpit.actions.limit import limit_as_now
 from cockpit.actions.perform import carry_out
 from cockpit.actions.planning import Planning, PoolTerms
 from cockpit.actions.pool_follow import End, Follower, bad_end
 from cockpit.actions.pool_lease import LEASE_SECONDS, LEASES, lease_name, release_call, renew_call
 from cockpit.actions.scale import scale_as_now
 from cockpit.clock import ManualClock
-from cockpit.errors import BadInput
+from cockpit.errors import BadInput, Refused
 from cockpit.kube.decode.decoders import pool_decoder
 from cockpit.kube.decode.leases import lease_record
 from cockpit.kube.resource import Resource
 from cockpit.kube.session import ApiSession
 from cockpit.model.batch import Batch
 from cockpit.model.lease import Lease
-from cockpit.model.plan import Hold, Plan
+from cockpit.model.plan import Hold, Outcome, Plan
+from cockpit.model.pool import PoolObject
 from cockpit.model.record import Kind
 from cockpit.pools.index import pool_named
 from cockpit.store.store import Store
-from tests.bed.api import Api
+from tests.bed.api import Api, Tree
 from tests.contract.conftest import Connect, define
 from tests.contract.mirror import in_time
 from tests.contract.server import Server
@@ -274,3 +277,69 @@ async def test_a_size_that_somebody_sets_back_is_told_with_who(ground: Ground, s
         f"MachineDeployment {ground.space}/h100 was set from 4 to 2 by resizer: two decide"
     )
     assert ground.lease.holder == "", "it is given back"
+
+
+# ---- the maximum
+
+MAXIMUM = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size"
+NODE_POOLS = Resource("karpenter.sh", "v1", "nodepools", "NodePool", namespaced=False)
+
+
+async def limited(owner: PoolObject, session: ApiSession, maximum: int) -> Outcome:
+    """Whoever sets the maximum of that object's pool, from the plan to its end."""
+    store = Store()
+    store.apply(Batch(kind=Kind.POOL, changed=(owner,)))
+
+    async def make(*, reads: bool = False) -> Plan:
+        planning = Planning(store, session, lambda *_: None, "prod", reads=reads)
+        return await limit_as_now(planning, owner.name, maximum)
+
+    outcome = await conduct(await make(), make, session, Lines, ManualClock(NOW), asker=Yes())
+    assert outcome is not None
+    return outcome
+
+
+def as_read(resource: Resource, tree: Tree) -> PoolObject:
+    found = pool_decoder(resource).from_json(msgspec.json.encode(tree))
+    assert isinstance(found, PoolObject)
+    return found
+
+
+async def test_a_maximum_is_written_to_the_annotation_and_nothing_else(
+    ground: Ground, session: ApiSession
+) -> None:
+    path = ground.machines.path(ground.space, "h100")
+    ground.admin.merge(path, {"metadata": {"annotations": {MAXIMUM: "3", "site/note": "kept"}}})
+    before = ground.admin.get(path)
+    assert (await limited(as_read(ground.machines, before), session, 5)).is_done
+    after = ground.admin.get(path)
+    assert after["metadata"]["annotations"] == {MAXIMUM: "5", "site/note": "kept"}
+    assert after["spec"] == before["spec"]
+    with pytest.raises(BadInput, match="below what it has, 2 nodes"):
+        await limited(as_read(ground.machines, after), session, 1)
+    assert ground.admin.get(path) == after
+
+
+async def test_a_maximum_is_written_to_the_limits_beside_the_others(admin: Api, session: ApiSession) -> None:
+    resource = define(admin, loose(NODE_POOLS))
+    body = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": "burst"}}
+    limits = {"nodes": "3", "nvidia.com/gpu": "64"}
+    tree = admin.create(resource.path(), {**body, "spec": {"replicas": 1, "limits": limits}})
+    assert (await limited(as_read(resource, tree), session, 6)).is_done
+    spec = admin.get(resource.path("", "burst"))["spec"]
+    assert spec == {"replicas": 1, "limits": {**limits, "nodes": "6"}}
+
+
+async def test_a_maximum_of_an_object_that_was_made_anew_is_not_written(
+    ground: Ground, session: ApiSession
+) -> None:
+    path = ground.machines.path(ground.space, "h100")
+    ground.admin.merge(path, {"metadata": {"annotations": {MAXIMUM: "3"}}})
+    old = as_read(ground.machines, ground.admin.get(path))
+    ground.admin.delete(path)
+    body = {"apiVersion": ground.machines.api_version, "kind": ground.machines.kind}
+    more = {"metadata": {"name": "h100", "annotations": {MAXIMUM: "3"}}, "spec": {"replicas": 2}}
+    ground.admin.create(ground.machines.path(ground.space), {**body, **more})
+    with pytest.raises((Refused, AssertionError)):
+        await limited(old, session, 5)
+    assert ground.admin.get(path)["metadata"]["annotations"] == {MAXIMUM: "3"}

@@ -7,9 +7,9 @@ the cache (`python -m tests.bed build --all`).
 """
 
 import json
-import re
+import time
 from collections.abc import Iterator
-from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +20,8 @@ from tests.bed.bed import Bed
 from tests.bed.estate import GPU, gpu_job, gpu_node
 from tests.bed.fixtures import fresh
 from tests.bed.setup import apply_all
+from tests.tui import ladders
+from tests.tui.ladders import until_hangs
 from tests.tui.on_the_bed import Opened, opened, until
 from tests.tui.terminal import Terminal
 
@@ -51,6 +53,12 @@ class Ground:
     def phase(self, job: str) -> str:
         pods = [one for one in self.api.items(PODS) if one["metadata"]["name"].startswith(f"{job}-")]
         return "" if not pods else str(pods[0]["status"]["phase"])
+
+    def pod(self, job: str) -> Tree:
+        return next(one for one in self.api.items(PODS) if one["metadata"]["name"].startswith(f"{job}-"))
+
+    def now(self, node: Tree) -> Tree:
+        return self.api.get(f"{NODES}/{node['metadata']['name']}")
 
     def runs(self, job: str) -> bool | None:
         return True if self.phase(job) == "Running" else None
@@ -101,22 +109,6 @@ def ground(request: pytest.FixtureRequest) -> Iterator[Ground]:
         yield Ground(bed)
 
 
-def hangs_at(screen: str) -> str:
-    """The step of the ladder that is waited for: `joined … now 4s`."""
-    found = re.search(r"(launching|launched|joined|ready|GPUs up) …", screen)
-    return "" if found is None else found[1]
-
-
-def until_hangs(terminal: Terminal, *steps: str) -> str:
-    """The screen while one of these is waited for."""
-
-    def look() -> str | None:
-        screen = terminal.screen()
-        return screen if hangs_at(screen) in steps else None
-
-    return until(f"the ladder waits for one of {steps}", look, SECONDS)
-
-
 def open_pool(terminal: Terminal, name: str) -> None:
     terminal.keys("5")
     terminal.until("Owner", name)
@@ -125,34 +117,58 @@ def open_pool(terminal: Terminal, name: str) -> None:
     terminal.until(f"pool {name}", "Nodes of the pool")
 
 
-def climbs(terminal: Terminal, ground: Ground, claim: Tree) -> Tree:
-    """Each stage on the screen and in the objects, up to the GPUs; the node."""
-    until_hangs(terminal, "launching", "launched", "joined", "ready")
+def open_again(terminal: Terminal, name: str) -> None:
+    """The filter is still there."""
+    terminal.keys("5")
+    terminal.until("Owner", name)
+    terminal.keys("Enter")
+    terminal.until(f"pool {name}", "Nodes of the pool")
+
+
+def climbs(terminal: Terminal, ground: Ground, claim: Tree, truth: dict[str, float]) -> Tree:
+    """Each stage on the screen, with the times of the objects in `truth` and those that come, until the GPUs
+    are waited for; the node."""
+    until_hangs(terminal, "launching", "launched", "joined", "ready", seconds=SECONDS)
     until("Karpenter calls it launched", lambda: ground.is_true(claim, "Launched"), SECONDS)
     node = until("its node joins", lambda: ground.node_of(claim), SECONDS)
-    screen = until_hangs(terminal, "ready")
+    truth |= {
+        "accepted": ladders.born(claim),
+        "launched": ladders.since(ground.claim(claim), "Launched"),
+        "joined": ladders.born(node),
+    }
+    screen = until_hangs(terminal, "ready", seconds=SECONDS)
+    ladders.agree(screen, truth)
     assert node["metadata"]["name"][:24] in screen and "joining" in screen
     ground.let_on(node, BOOTING)
-    screen = until_hangs(terminal, "GPUs up")
+    screen = until_hangs(terminal, "GPUs up", seconds=SECONDS)
+    truth["ready"] = ladders.since(ground.now(node), "Ready")
+    ladders.agree(screen, truth)
     assert "no GPUs yet" in screen and "driver" in screen
     assert not ground.has_gpus(claim)
-    ground.let_on(node, NO_DRIVER)
-    until("its GPUs are there", lambda: ground.has_gpus(claim), SECONDS)
     return node
 
 
-def stamps(screen: str) -> dict[str, float]:
-    """Seconds since *asked* by step, as the ladder shows them."""
-    found = re.findall(r"(accepted|launching|launched|joined|ready|GPUs up|used) \+(\d+(?:\.\d+)?)s", screen)
-    return {step: float(seconds) for step, seconds in found}
+def is_used(terminal: Terminal, ground: Ground, claim: Tree, job: str, truth: dict[str, float]) -> None:
+    """The driver is let on, the job runs, and the ladder has every time that an object has."""
+    before = time.time()
+    ground.let_on(ground.node_of(claim) or {}, NO_DRIVER)
+    until("its GPUs are there", lambda: ground.has_gpus(claim), SECONDS)
+    until("the job runs on it", lambda: ground.runs(job), SECONDS)
+    truth["used"] = ladders.seconds_of(ground.pod(job)["status"]["startTime"])
 
+    def whole() -> str | None:
+        """Nobody dates the launch's beginning any more."""
+        screen = terminal.screen()
+        return screen if {*truth, "GPUs up"} <= set(ladders.stamps(screen)) else None
 
-def seconds_of(text: str) -> float:
-    return datetime.fromisoformat(text).timestamp()
+    screen = until("the whole ladder", whole, SECONDS)
+    ladders.agree(screen, truth)
+    up = ladders.stamps(screen)["GPUs up"]
+    assert before - ladders.CUT_SECONDS <= up <= truth["used"] + ladders.CUT_SECONDS, screen
 
 
 def test_a_pool_of_a_stated_size_grows_for_a_job_and_shrinks_when_it_idles(
-    ground: Ground, opened: Opened
+    ground: Ground, opened: Opened, tmp_path: Path
 ) -> None:
     ground.pool(objects.node_pool("steady", replicas=1, limits={"nodes": "3"}, is_held=True))
     (first,) = until("a first machine is claimed", lambda: ground.claims() or None, SECONDS)
@@ -170,7 +186,7 @@ def test_a_pool_of_a_stated_size_grows_for_a_job_and_shrinks_when_it_idles(
     terminal.find("llm")
     terminal.keys("w")
     terminal.until("It would start if", "pool steady")
-    pick(terminal, "pool steady")
+    ladders.pick(terminal, "pool steady")
     terminal.keys("Enter")
     terminal.until(
         "Grow pool steady from 1 to 2", "would start: team-a/llm (8 GPUs)", "--to 2", "would accept"
@@ -182,14 +198,10 @@ def test_a_pool_of_a_stated_size_grows_for_a_job_and_shrinks_when_it_idles(
     terminal.keys("Escape")
     terminal.until("· jobs ·")
     open_pool(terminal, "steady")
-    born = climbs(terminal, ground, second)
-    until("the job runs on it", lambda: ground.runs("llm"), SECONDS)
+    truth = {"asked": ladders.asked(tmp_path, f"{POOLS}/steady/scale")}
+    born = climbs(terminal, ground, second, truth)
+    is_used(terminal, ground, second, "llm", truth)
     until_body_shows(terminal, born, "8/8")
-    shown = stamps(terminal.screen())
-    if "accepted" in shown and "joined" in shown:  # while the growth is still told
-        came = seconds_of(born["metadata"]["creationTimestamp"])
-        made = seconds_of(second["metadata"]["creationTimestamp"])
-        assert abs((shown["joined"] - shown["accepted"]) - (came - made)) <= 2
 
     ground.ends("llm")
     terminal.until("8/16 GPUs allocated", "8 free")
@@ -209,14 +221,6 @@ def test_a_pool_of_a_stated_size_grows_for_a_job_and_shrinks_when_it_idles(
     assert ground.claims()[0]["metadata"]["name"] == first["metadata"]["name"], "the busy one stays"
     terminal.until("8/8 GPUs allocated")
     assert ground.phase("resident") == "Running"
-
-
-def pick(terminal: Terminal, words: str) -> None:
-    """The cursor on the offer with these words."""
-    offers = [line for line in terminal.screen().splitlines() if "starts" in line and "  " in line]
-    at = next(at for at, line in enumerate(offers) if words in line)
-    for _ in range(at):
-        terminal.keys("Down")
 
 
 def until_body_shows(terminal: Terminal, node: Tree, gpus: str) -> str:
@@ -240,21 +244,67 @@ def test_a_pool_that_demand_grows_is_told_while_others_grow_it(ground: Ground, o
     terminal.keys("2")
     terminal.until("team-a/first", f"waits for nodeclaim/{claim['metadata']['name'][:8]}")
     open_pool(terminal, "burst")
-    until_hangs(terminal, "launching", "launched", "joined", "ready")
-    node = until("its node joins", lambda: ground.node_of(claim), SECONDS)
-    ground.let_on(node, BOOTING)
-    until_hangs(terminal, "GPUs up")
+    truth: dict[str, float] = {}
+    climbs(terminal, ground, claim, truth)
     terminal.keys("2")
     terminal.until("team-a/first", "waits for the GPU driver on")
     assert not ground.is_true(claim, "Initialized"), "the claim asks for GPUs, so Karpenter waits for them"
-    ground.let_on(node, NO_DRIVER)
-    until("it runs", lambda: ground.runs("first"), SECONDS)
+    open_again(terminal, "burst")
+    is_used(terminal, ground, claim, "first", truth)
+    terminal.keys("2")
     ground.job("second")
     terminal.until("team-a/second", "node pool burst is at its limit")
     ground.api.delete(f"{JOBS}/second", {"propagationPolicy": "Background"})
     ground.ends("first")
     until("the empty machine goes", lambda: True if not ground.claims() else None, SECONDS)
     terminal.until("no GPUs")
+
+
+def given_back(terminal: Terminal, ground: Ground, job: str, pool: str, node: Tree) -> None:
+    """The job ends, its machine idles and is given back: cordoned by one `R`, removed by the next."""
+    name = node["metadata"]["name"]
+    ground.ends(job)
+    open_again(terminal, pool)
+    assert "8 of its GPUs are free" in until_body_shows(terminal, node, "0/8")
+    terminal.keys("R")
+    terminal.until("empty now")
+    terminal.type("empty now")
+    terminal.keys("Enter")
+    terminal.until(f"Reclaim 1 idle node of pool {pool}: cordon", name[:24], "would accept")
+    terminal.keys("y")
+    until("it is cordoned", lambda: ground.now(node)["spec"].get("unschedulable"), SECONDS)
+    assert len(ground.claims()) == 1, "nothing goes at once"
+    ladders.until_asked(terminal, "R", f"Reclaim 1 empty node of pool {pool}", seconds=SECONDS)
+    terminal.until(name[:24], "would accept")
+    terminal.keys("y")
+    until("its machine is gone", lambda: True if not ground.claims() else None, SECONDS)
+    gone = ground.api.request("GET", f"{NODES}/{name}").status
+    assert gone == 404, "a NodeClaim goes after its node"
+
+
+def test_a_pool_at_zero_grows_for_a_job_and_goes_back_to_zero(
+    ground: Ground, opened: Opened, tmp_path: Path
+) -> None:
+    ground.pool(objects.node_pool("cold", replicas=0, limits={"nodes": "2"}, is_held=True))
+    ground.job("llm")
+    terminal = opened(ground.bed.kubeconfig, "--write")
+    terminal.until("live · rw")
+    open_pool(terminal, "cold")
+    terminal.until("expected wait unknown")
+    terminal.keys("S")
+    terminal.until("Nodes of cold")
+    terminal.keys("C-u")
+    terminal.type("1")
+    terminal.keys("C-s")
+    terminal.until("Grow pool cold from 0 to 1", "would accept")
+    terminal.keys("y")
+    (claim,) = until("a machine is claimed", lambda: ground.claims() or None, SECONDS)
+    terminal.until("pool cold", "Nodes of the pool")
+    truth = {"asked": ladders.asked(tmp_path, f"{POOLS}/cold/scale")}
+    node = climbs(terminal, ground, claim, truth)
+    is_used(terminal, ground, claim, "llm", truth)
+    given_back(terminal, ground, "llm", "cold", node)
+    assert ground.api.get(f"{POOLS}/cold")["spec"]["replicas"] == 0
 
 
 def test_a_cloud_that_is_sold_out_is_told(ground: Ground, opened: Opened) -> None:

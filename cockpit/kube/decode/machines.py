@@ -42,6 +42,7 @@ class _V1Beta2(WireShape, frozen=True, gc=False):
 
 class _MachineStatus(WireShape, frozen=True, gc=False):
     phase: str | None = None
+    last_updated: str | None = None
     node_name: str | None = None
     node_ref: _NodeRef | None = None
     provider_id: str | None = msgspec.field(default=None, name="providerID")
@@ -142,10 +143,16 @@ def _of_machine(shape: MachineShape) -> dict[str, Any]:
         "provider_id": WORDS[shape.spec.provider_id or ""],
         "zone": WORDS[shape.spec.failure_domain or ""],
         "stage": _stage_of_phase(phase, node, _is_true(infrastructure)),
-        "launched_seconds": _since(infrastructure),
+        "launching_seconds": _phase_seconds(status, "Provisioning"),
+        "launched_seconds": _since(infrastructure) or _phase_seconds(status, "Provisioned"),
         "failure": _failure(status, phase),
         "conditions": found,
     }
+
+
+def _phase_seconds(status: _MachineStatus, phase: str) -> float | None:
+    """Since when it is in that phase; None in another, for the last one alone is dated (machine_types.go)."""
+    return JSON.seconds(status.last_updated) if status.phase == phase and status.last_updated else None
 
 
 def _newest(status: _MachineStatus) -> tuple[Condition, ...]:

@@ -16,11 +16,12 @@ from cockpit.model.pool import Pool, PoolObject
 from cockpit.model.record import Kind
 from cockpit.pools import registry
 from cockpit.pools.forecast import forecast
-from cockpit.pools.index import pool_object, pools_of
+from cockpit.pools.index import gpus_per_node, pool_object, pools_of
 from cockpit.pools.node_labels import NO_POOL
 from cockpit.pools.plan import nodes_named
 from cockpit.triage.changes.in_line import WaitingPods
 from cockpit.triage.changes.offer import MONEY, ChangeOffer, ChangeOffers, Desk, cockpit, node, short
+from cockpit.triage.starters import nodes_to_come
 from cockpit.triage.verdict import Change, Subject
 
 _A_NODE = 10
@@ -28,9 +29,11 @@ _MOST_FOR_OTHERS: Final = 8
 
 
 def more_nodes(desk: Desk) -> ChangeOffers:
-    """An offer for each pool of which the fit says that more nodes would do."""
+    """An offer for each pool of which the fit says that more nodes would do, and for those at zero, of whose
+    nodes the fit sees none."""
     found = [one for one in desk.answer.remedies if one.kind == "more_nodes"]
-    pools = pools_of(desk.view.store) if found else ()
+    pools = pools_of(desk.view.store)
+    yield from _of_empty_pools(desk, pools)
     rivals = WaitingPods(desk).parts(()) if found else ()
     for way in found:
         nodes = _for_others_too(desk, way, rivals) if rivals else way.nodes
@@ -57,6 +60,37 @@ def _for_others_too(desk: Desk, way: FitRemedy, rivals: tuple[Part, ...]) -> tup
             return tuple(nodes)
         nodes.append(another_node(snapshot, snapshot.nodes[way.detail], number))
     return way.nodes
+
+
+def _of_empty_pools(desk: Desk, pools: Sequence[Pool]) -> ChangeOffers:
+    """By what the pool's owner promises of its nodes; like every offer it is tried before it is made."""
+    store = desk.view.store
+    asked = [one.shape.gpus for one in desk.wanted.parts for _ in range(one.count) if one.shape.gpus]
+    for pool in pools:
+        owner, each = pool_object(store, pool), gpus_per_node(pool, store)
+        if pool.node_names or owner is None or not each or not asked or max(asked) > each:
+            continue
+        count = nodes_for(asked, each)
+        change = _of_pool(desk, pool, count)
+        nodes = nodes_to_come(store, pool, owner, count, each)
+        if change is not None and nodes:
+            records = tuple((Kind.NODE, one) for one in nodes)
+            yield ChangeOffer(
+                MONEY + _A_NODE * count, change, msgspec.structs.replace(desk.base, records=records)
+            )
+
+
+def nodes_for(asked: Sequence[int], each: int) -> int:
+    """Nodes of `each` devices for members that ask for so many, none of them for more than a node has: the
+    largest first, each on the first node with room."""
+    rooms: list[int] = []
+    for gpus in sorted(asked, reverse=True):
+        at = next((at for at, room in enumerate(rooms) if room >= gpus), None)
+        if at is None:
+            rooms.append(each - gpus)
+        else:
+            rooms[at] -= gpus
+    return len(rooms)
 
 
 def _unowned(count: int, like: str) -> Change:

@@ -1,8 +1,9 @@
 """MachineDeployments make Machines, Machines become Nodes, and go again the same way.
 
 Phases are Cluster API's (api/core/v1beta1/machine_phase_types.go): Pending, Provisioning, Provisioned,
-Running, Deleting, Failed. A Machine that is deleted drains its node first: cordon, evict what no DaemonSet
-owns, delete the Node, then let the Machine go.
+Running, Deleting, Failed; `lastUpdated` dates the phase, the condition InfrastructureReady the instance
+(machine_types.go, condition_consts.go). A Machine that is deleted drains its node first: cordon, evict what
+no DaemonSet owns, delete the Node, then let the Machine go.
 """
 
 from collections.abc import Iterable, Sequence
@@ -315,10 +316,16 @@ class Machines(Actor):
 
     async def _set_phase(self, machine: Tree, phase: str, **more: object) -> None:
         status = machine.get("status") or {}
-        wanted = {"phase": phase, **more}
+        wanted: Tree = {"phase": phase, **more}
         if all(status.get(key) == value for key, value in wanted.items()):
             return
-        metadata = machine["metadata"]
+        metadata, at = machine["metadata"], rfc3339(self.engine.now())
+        if status.get("phase") != phase:
+            wanted["lastUpdated"] = at
+        if phase in ("Provisioned", "Running") and not status.get("conditions"):
+            wanted["conditions"] = [
+                {"type": "InfrastructureReady", "status": "True", "lastTransitionTime": at}
+            ]
         await self.engine.port.patch(
             MACHINES, metadata["namespace"], metadata["name"], {"status": wanted}, subresource="status"
         )

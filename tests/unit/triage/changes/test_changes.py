@@ -175,6 +175,20 @@ def test_where_demand_sets_the_size_below_the_maximum_nothing_is_to_be_changed()
     assert not {"raise_maximum", "scale_pool"} & set(offers(view_of(trees, pools=(pool,))))
 
 
+HINT = ("capacity.cluster-autoscaler.kubernetes.io/gpu-count", "8")
+
+
+@pytest.mark.parametrize(
+    ("members", "gpus", "size"), [(1, 8, "1 node, to 1"), (3, 8, "3 nodes, to 3"), (3, 4, "2 nodes, to 2")]
+)
+def test_a_pool_at_zero_is_grown_by_what_its_owner_promises(members: int, gpus: int, size: str) -> None:
+    pool = pooled(annotations=(HINT,), replicas=0)
+    view = view_of([node("a"), *holding("x", "a"), *waiting(members, gpus)], pools=(pool,))
+    assert offers(view)["scale_pool"].words == f"grow pool h100 by {size}"
+    too_small = pooled(annotations=((HINT[0], "2"),), replicas=0)
+    assert "scale_pool" not in offers(view_of(waiting(members, gpus), pools=(too_small,)))
+
+
 # ---- claims and failed workers
 
 
