@@ -36,6 +36,7 @@ from cockpit.pools.idle import IDLE_SECONDS, RECLAIM, RECLAIM_AT, IdleNode, idle
 from cockpit.pools.index import pool_named, pool_object
 from cockpit.pools.owner import PoolOwner
 from cockpit.pools.price import node_hourly
+from cockpit.pools.shrink import taken_first
 from cockpit.pools.truth import nodes_of
 
 if TYPE_CHECKING:
@@ -299,6 +300,8 @@ def _removal_calls(
             f"{holder.name} cannot be told which nodes to remove; shrink it instead, empty nodes only:"
             f" cockpit pool scale {pool.name} --to COUNT"
         )
+    if owner.replicas is not None and holder.takes_empty_first:  # the number is lowered, and it chooses
+        taken_first(holder, [one.node for one in nodes], len(nodes), store)
     return holder.removal_calls(owner, [one.node for one in nodes], store)
 
 

@@ -22,6 +22,7 @@ import msgspec
 from cockpit.errors import BadInput
 from cockpit.model.node import Node
 from cockpit.model.plan import Call
+from cockpit.model.pod import Pod
 from cockpit.model.pool import Machine, PoolObject
 from cockpit.model.reach import Outside
 from cockpit.model.record import Labels
@@ -239,6 +240,11 @@ class PoolOwner:
     def resize_calls(self, found: PoolObject, replicas: int) -> tuple[Call, ...]:
         """Set the number of nodes: absolute, guarded by uid and resource version. Only asked where it may."""
         raise NotImplementedError
+
+    def takes_for_busy(self, node: Node, truth: StoreReader) -> tuple[Pod, ...]:
+        """Pods by which an owner that takes empty nodes first does not call this node empty, although no work
+        is left on it."""
+        return ()
 
     def choosing_calls(self, machines: Sequence[Machine]) -> tuple[Call, ...] | None:
         """What makes these machines the ones that a smaller number takes; None where nobody can choose

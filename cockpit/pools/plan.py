@@ -111,7 +111,7 @@ def _shrink(pool: Pool, now: int, replicas: int, found: Shrinking) -> tuple[tupl
     if found.victims:
         lines.append(f"chosen, all empty: {_names(found.victims)}")
     elif found.going and found.busy:
-        lines.append(f"its owner takes empty nodes first: {_names(found.empty)}")
+        lines.append(f"its owner takes empty nodes first: {_names(found.first)}")
     elif found.empty:
         lines.append(f"empty: {_names(found.empty)}")
     free = sum(one.gpu_allocatable or 0 for one in (*found.empty, *found.busy))

@@ -3,6 +3,7 @@
 A node is empty where no pod is left on it but those of DaemonSets and of the kubelet.
 """
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from cockpit.errors import BadInput
@@ -13,6 +14,7 @@ from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
 from cockpit.pools.drain_mark import still_there
+from cockpit.pools.owner import PoolOwner
 from cockpit.pools.truth import is_use_known, nodes_of
 
 LARGE_RATIO: Final = 0.10
@@ -21,6 +23,7 @@ time)."""
 HALF_RATIO: Final = 0.5
 """From here on the name of the pool is typed."""
 _MOST_NAMED: Final = 6
+_MOST_PODS: Final = 3
 
 
 class Shrinking(NamedTuple):
@@ -32,6 +35,7 @@ class Shrinking(NamedTuple):
     busy: tuple[Node, ...]
     victims: tuple[Node, ...] = ()
     calls: tuple[Call, ...] = ()
+    first: tuple[Node, ...] = ()  # that its owner takes before all others, where it chooses by itself
 
 
 def shrink_of(pool: Pool, owner: PoolObject, replicas: int, store: StoreReader) -> Shrinking:
@@ -66,10 +70,31 @@ def _chosen(pool: Pool, owner: PoolObject, found: Shrinking, store: StoreReader)
     if calls is not None:
         return found._replace(victims=victims, calls=calls)
     if holder.takes_empty_first:
-        return found
+        try:
+            return found._replace(first=taken_first(holder, found.empty, found.going, store))
+        except BadInput as error:
+            raise BadInput(f"pool {pool.name}: {error.sentence}") from None
     raise BadInput(
         f"pool {pool.name}: {owner.kind} {owner.key} chooses which nodes go, and {_named(found.busy)} busy:"
         " drain these first (D, cockpit node drain), or shrink it when they are empty"
+    )
+
+
+def taken_first(holder: PoolOwner, empty: Sequence[Node], going: int, store: StoreReader) -> tuple[Node, ...]:
+    """The nodes that an owner who takes empty ones first calls empty, too.
+
+    Raises BadInput where fewer than `going` are: a busy one could go instead.
+    """
+    pods = {one.name: holder.takes_for_busy(one, store) for one in empty}
+    first = tuple(one for one in empty if not pods[one.name])
+    if len(first) >= going:
+        return first
+    told = [f"{each.key} on {name}" for name, those in pods.items() for each in those]
+    more = f" and {len(told) - _MOST_PODS} more" if len(told) > _MOST_PODS else ""
+    raise BadInput(
+        f"{holder.name} could remove a busy node instead, because pods that have ended or are static count"
+        f" as work for it: {', '.join(told[:_MOST_PODS])}{more};"
+        " delete the ended ones first (cockpit job prune)"
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from cockpit.model.node import Node
 from cockpit.model.plan import Call
+from cockpit.model.pod import Pod
 from cockpit.model.pool import Machine, PoolObject
 from cockpit.model.record import Kind, Labels, condition, label
 from cockpit.model.right import Ways
@@ -132,6 +133,12 @@ class Karpenter(PoolOwner):
     def resize_calls(self, found: PoolObject, replicas: int) -> tuple[Call, ...]:
         """One patch of the scale subresource."""
         return scale_calls(found, replicas)
+
+    def takes_for_busy(self, node: Node, truth: StoreReader) -> tuple[Pod, ...]:
+        """All but those of DaemonSets, also pods that have ended and static ones: only then comes the node
+        with the least to disrupt, whoever works on it (pkg/controllers/static/deprovisioning/controller.go).
+        """
+        return tuple(one for one in truth.pods_on(node.name) if one.owner_kind != "DaemonSet")
 
     def resize_rights(self, found: PoolObject) -> Ways:
         """To patch that."""

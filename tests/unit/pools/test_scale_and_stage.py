@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from cockpit.errors import BadInput
 from cockpit.model.plan import Plan
@@ -174,3 +175,27 @@ def test_stages_that_pods_tell() -> None:
     cordoned = node("a", unschedulable=True)
     assert node_stage(cordoned, store_of([cordoned], [pod("p", "a")])) == NodeStage.CORDONED
     assert node_stage(cordoned, store_of([cordoned], [pod("p", "a", deleting=BORN)])) == NodeStage.DRAINING
+
+
+def _static(*pods: Pod) -> Store:
+    """A static NodePool of three: c works, a and b are empty but for these."""
+    label = "karpenter.sh/nodepool"
+    nodes = [node(name, pool="h100", pool_label=label) for name in "abc"]
+    owner = deployment(
+        kind="NodePool", api_version="karpenter.sh/v1", replicas=3, template_labels=((label, "h100"),)
+    )
+    return store_of(nodes, [pod("w", "c"), *pods], [owner])
+
+
+def test_an_owner_that_takes_empty_nodes_first_is_told_only_where_it_calls_enough_of_them_empty() -> None:
+    ended = replace(pod("old", "a"), phase="Succeeded")
+    plan = _plan(_static(ended), 2)
+    assert "its owner takes empty nodes first: b" in plan.lines
+    with pytest.raises(BadInput, match=r"could remove a busy node instead.*team-a/old on a; delete"):
+        _plan(_static(ended), 1)
+    assert _plan(_static(pod("d", "a", 0, owner_kind="DaemonSet")), 1).calls
+
+
+def test_a_static_pod_counts_as_work_for_it_too() -> None:
+    with pytest.raises(BadInput, match="team-a/proxy on a"):
+        _plan(_static(pod("proxy", "a", 0, owner_kind="Node")), 1)
