@@ -1,6 +1,7 @@
 """Reads what of ours asks for capacity: for a pool's page, and before it is asked for or withdrawn."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, cast
 
 from cockpit.actions.address import Lookup
 from cockpit.kube.decode.demands import demand_of
@@ -8,6 +9,9 @@ from cockpit.model.pool import StandingDemand, StandingRead
 from cockpit.model.session import Reader
 from cockpit.pools.capacity import API_KINDS, BY_NOTE, MADE_BY, NODES_NOTE, POOL_MARK
 from cockpit.pools.registry import owners
+
+if TYPE_CHECKING:
+    from cockpit.kube.session import ApiSession
 
 MOST = 200
 _MARKS = (POOL_MARK, NODES_NOTE, BY_NOTE)
@@ -17,9 +21,11 @@ async def read_standing(session: Reader, lookup: Lookup, mark: str = "") -> Stan
     """Of the pool with that mark, or of all; what may not be listed is said. Raises NoConnection."""
     found: list[StandingDemand] = []
     denied: list[str] = []
-    chosen = f"{MADE_BY}%3Dgpu-cockpit%2C{POOL_MARK.replace('/', '%2F')}" + (f"%3D{mark}" if mark else "")
+    chosen = f"{MADE_BY}=gpu-cockpit,{POOL_MARK}" + (f"={mark}" if mark else "")
+    lister = cast("ApiSession", session)  # who lists has a query, which the protocol has not
+    query = (("labelSelector", chosen), ("limit", str(MOST)))
     for kind, collection in _collections(lookup):
-        answer = await session.request("GET", f"{collection}?labelSelector={chosen}&limit={MOST}")
+        answer = await lister.request("GET", collection, query=query)
         if answer.status in (401, 403):
             denied.append(collection.rpartition("/")[2])
             continue

@@ -36,6 +36,7 @@ from cockpit.model.pod import Pod
 from cockpit.model.pool import Machine, PoolObject
 from cockpit.model.record import Condition, Kind, OwnerRef, Record
 from cockpit.model.right import Permission, Right, lacking
+from cockpit.pools.capacity import priority_class
 from cockpit.pools.drain_mark import DrainMark
 from cockpit.pools.index import pools_of
 from cockpit.sim.server.rbac.bootstrap import bootstrap_objects
@@ -214,6 +215,16 @@ def everything(admin: Api) -> tuple[dict[str, list[Any]], list[Record]]:
                 template_labels=((POOL_LABEL, f"k-pool-{space}"),),
             )
         )
+    admin.request("POST", priority_class().path, priority_class().body)  # one that is there stays
+    records.append(
+        PoolObject(
+            uid="np",
+            name="k-demand",
+            api_version="karpenter.sh/v1",
+            kind="NodePool",
+            resource_path="/apis/karpenter.sh/v1/nodepools",
+        )
+    )
     records.append(record(ClusterQueue, put(admin, KINDS["clusterqueues"], "k-cluster", "", {})))
     halted = put(admin, KINDS["clusterqueues"], "k-halted", "", {"stopPolicy": "Hold"})
     records.append(record(ClusterQueue, halted, stop_policy="Hold"))

@@ -117,14 +117,11 @@ def test_bad_words_are_refused_before_anything(options: dict[str, Any], words: s
 
 
 def standing() -> dict[str, Any]:
-    query = (
-        f"labelSelector=app.kubernetes.io/managed-by%3Dgpu-cockpit%2Cgpu-cockpit%2Fpool%3D{NAME}&limit=200"
-    )
     meta = {
         "name": NAME, "namespace": "default", "uid": "u-job", "labels": {"gpu-cockpit/pool": NAME},
         "annotations": {"gpu-cockpit/nodes": "2", "gpu-cockpit/asked-by": "bob\x1b[2J"},
     }  # fmt: skip
-    return {f"/apis/batch/v1/jobs?{query}": {"items": [{"metadata": meta, "status": {"active": 2}}]}}
+    return {"/apis/batch/v1/jobs": {"items": [{"metadata": meta, "status": {"active": 2}}]}}
 
 
 def test_what_stands_refuses_a_second_one_and_is_withdrawn() -> None:
