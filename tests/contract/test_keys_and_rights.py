@@ -68,6 +68,7 @@ KINDS = {
     "machines": Resource(
         "cluster.x-k8s.io", "v1beta1", "machinedeployments", "MachineDeployment", namespaced=True
     ),
+    "nodepools": Resource("karpenter.sh", "v1", "nodepools", "NodePool", namespaced=False),
 }
 BUILT_IN = {
     "jobs": Resource("batch", "v1", "jobs", "Job", namespaced=True),
@@ -216,15 +217,9 @@ def everything(admin: Api) -> tuple[dict[str, list[Any]], list[Record]]:
             )
         )
     admin.request("POST", priority_class().path, priority_class().body)  # one that is there stays
-    records.append(
-        PoolObject(
-            uid="np",
-            name="k-demand",
-            api_version="karpenter.sh/v1",
-            kind="NodePool",
-            resource_path="/apis/karpenter.sh/v1/nodepools",
-        )
-    )
+    demand = put(admin, KINDS["nodepools"], "k-demand", "", {})
+    more = {"api_version": demand["apiVersion"], "kind": demand["kind"]}
+    records.append(record(PoolObject, demand, **more, resource_path=KINDS["nodepools"].path()))
     records.append(record(ClusterQueue, put(admin, KINDS["clusterqueues"], "k-cluster", "", {})))
     halted = put(admin, KINDS["clusterqueues"], "k-halted", "", {"stopPolicy": "Hold"})
     records.append(record(ClusterQueue, halted, stop_policy="Hold"))
