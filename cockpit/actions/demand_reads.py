@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, cast
 
 from cockpit.actions.address import Lookup
 from cockpit.kube.decode.demands import demand_of
+from cockpit.model.pod import POOL_MARK
 from cockpit.model.pool import StandingDemand, StandingRead
 from cockpit.model.session import Reader
-from cockpit.pools.capacity import API_KINDS, BY_NOTE, MADE_BY, NODES_NOTE, POOL_MARK
+from cockpit.pools.capacity import API_KINDS, BY_NOTE, MADE_BY, NODES_NOTE
 from cockpit.pools.registry import owners
 
 if TYPE_CHECKING:

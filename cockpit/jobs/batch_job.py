@@ -13,13 +13,16 @@ from cockpit.jobs.row import (
     workload_of,
 )
 from cockpit.model.job import Job, JobObject, JobState
-from cockpit.model.pod import Pod
+from cockpit.model.pod import POOL_MARK, Pod
 from cockpit.model.record import condition
 from cockpit.model.store_reader import StoreReader
 
 
 def is_row(job: JobObject, pods: Iterable[Pod], store: StoreReader) -> bool:
-    """True for Jobs that ask for GPUs or that an engine admits; other Jobs are not our subject."""
+    """True for Jobs that ask for GPUs or that an engine admits; other Jobs are not our subject, nor are
+    placeholders of ours."""
+    if any(key == POOL_MARK for key, _ in job.labels):
+        return False
     if any(role.asks_for_gpus for role in job.replicas) or any(pod.asks_for_gpus for pod in pods):
         return True
     return bool(store.workloads_of(job.uid))

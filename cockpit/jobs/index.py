@@ -73,7 +73,7 @@ class JobIndex:
         for uid in gone:
             del self._strays[uid]
         table = self._store.records(Kind.POD)
-        return [table[uid] for uid in self._strays]
+        return [table[uid] for uid in self._strays if not table[uid].is_placeholder]
 
     # ---- keeping up
 
@@ -373,10 +373,11 @@ class JobIndex:
             self._gang_rows.add(gang, key)
 
     def _row(self, root: Root, pods: list[Pod]) -> Job | None:
-        """The row, None where the object is gone, asks for no GPU, or belongs to a job above it."""
+        """The row, None where the object is gone, asks for no GPU, or belongs to a job above it;
+        placeholders of ours are no job."""
         store = self._store
         places = ChainMap(self._positions, self._group_places)
-        if climb(store, root) != root:
+        if climb(store, root) != root or any(one.is_placeholder for one in pods[:1]):
             return None
         if root.kind == "MPIJob":
             mpi: JobObject | None = store.get(Kind.MPIJOB, root.uid)

@@ -3,6 +3,8 @@
 from cockpit.model.record import Record
 from cockpit.model.scheduling import NO_TRAITS, Traits
 
+POOL_MARK = "gpu-cockpit/pool"
+"""The label of whatever of ours asks for nodes of a pool, and of its pods: they hold room and do no work."""
 DEFAULT_SCHEDULERS = ("", "default-scheduler")
 """What schedulerName says of pods that the cluster's own scheduler places."""
 
@@ -75,6 +77,11 @@ class Pod(Record, frozen=True, gc=False, kw_only=True):
     def gpus_allocated(self) -> int:
         """Devices taken from a node: bound and not finished."""
         return 0 if not self.node or self.is_finished else self.gpus
+
+    @property
+    def is_placeholder(self) -> bool:
+        """True for a pod of ours that only asks for a node: whoever has work preempts it."""
+        return any(key == POOL_MARK for key, _ in self.traits.labels)
 
     @property
     def asks_for_gpus(self) -> bool:

@@ -126,6 +126,7 @@ class StandingDemand(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     nodes: int | None = None  # that it is to bring
     by: str = ""  # who asked, as it was noted
     made_seconds: float | None = None
+    until_seconds: float | None = None  # it ends by itself then, None where it does not, or nobody says
     state: str = ""  # what whoever serves it says, "" nothing
     is_part: bool = False
 

@@ -26,6 +26,7 @@ from cockpit.errors import BadInput
 from cockpit.k8s.labels import HOSTNAME
 from cockpit.model.node import Taint
 from cockpit.model.plan import Call
+from cockpit.model.pod import POOL_MARK
 from cockpit.model.record import Labels
 from cockpit.model.right import Right
 
@@ -33,8 +34,6 @@ PRIORITY = -10
 """The lowest for which nodes are still added."""
 PRIORITY_CLASS = "gpu-cockpit-placeholder"
 MADE_BY = "app.kubernetes.io/managed-by"
-POOL_MARK = "gpu-cockpit/pool"
-"""On whatever asks for a pool: `demand_name` of the pool."""
 NODES_NOTE, BY_NOTE = "gpu-cockpit/nodes", "gpu-cockpit/asked-by"
 """How many more nodes it is to bring, and who asked."""
 ATOMIC = "best-effort-atomic-scale-up.autoscaling.x-k8s.io"

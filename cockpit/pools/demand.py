@@ -68,11 +68,12 @@ class _Ask(NamedTuple):
 
 
 def waiting_pods(store: StoreReader) -> list[Pod]:
-    """Pods with GPUs that wait for a node; what a queue holds back is not among them."""
+    """Pods with GPUs that wait for a node; what a queue holds back is not among them, nor placeholders."""
     return [
         pod
         for pod in store.gpu_pods()
         if not pod.node and pod.phase == "Pending" and pod.deleting_seconds is None and not pod.is_gated
+        if not pod.is_placeholder
     ]
 
 

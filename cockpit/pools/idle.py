@@ -1,7 +1,9 @@
 """Which nodes of a pool nobody uses, and since when. Pure.
 
 A node is empty where no pod is bound to it that asks for a GPU, and none besides those of DaemonSets and of
-the node itself that has not ended. Duty tells nothing here: a GPU that a pod holds is in use by contract.
+the node itself that has not ended. A placeholder of ours is nobody's work, but while one holds GPUs nobody
+here counts the node as idle for a time. Duty tells nothing here: a GPU that a pod holds is in use by
+contract.
 
 Since when is only told where somebody vouches for it: the owner's own stamp, or this session, which has seen
 the node as it is. A pod that was deleted leaves nothing behind, so without either it is not known, and what
@@ -86,6 +88,7 @@ def users_of(node: str, store: StoreReader) -> tuple[Pod, ...]:
         one
         for one in store.pods_on(node)
         if not one.is_finished and (one.asks_for_gpus or one.owner_kind not in _STAYS)
+        if not one.is_placeholder
     )
 
 

@@ -384,12 +384,12 @@ class _Climb:
             # An owner that was asked for no GPUs calls the machine whole before its driver is there.
             dated = [one for one in (owner_says, sighted) if one is not None]
             at[Rung.GPUS_UP] = max(dated, default=None)
+        pods = [one for one in self._store.pods_on(node.name) if one.gpus]
         starts = [
-            one.started_seconds
-            for one in self._store.pods_on(node.name)
-            if one.gpus and one.started_seconds is not None
+            one.started_seconds for one in pods if one.started_seconds is not None and not one.is_placeholder
         ]
-        if starts or self._store.requests_on(node.name).gpus:
+        placeholders = sum(one.gpus_allocated for one in pods if one.is_placeholder)
+        if starts or self._store.requests_on(node.name).gpus > placeholders:
             used = at[Rung.USED] = min(starts, default=None)
             sighted = at.get(Rung.GPUS_UP)
             if used is not None and sighted is not None:

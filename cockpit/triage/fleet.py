@@ -154,7 +154,7 @@ class _Load:
                 continue
             if pod.node:
                 self.on[pod.node].append(pod)
-            elif pod.deleting_seconds is None and not pod.is_gated:
+            elif pod.deleting_seconds is None and not pod.is_gated and not pod.is_placeholder:
                 self.waiting.append(pod)
         shared = {id(pod.traits.wishes): pod.traits.wishes for some in self.on.values() for pod in some}
         shared |= {id(pod.traits.wishes): pod.traits.wishes for pod in self.waiting}

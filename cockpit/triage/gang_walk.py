@@ -203,7 +203,7 @@ def _other_half(walk: Walk, resource: str) -> str | None:
             continue
         if pod.node:
             holding.add(owner)
-        elif pod.scheduled == "False" and not pod.is_gated:
+        elif pod.scheduled == "False" and not pod.is_gated and not pod.is_placeholder:
             waiting.setdefault(owner, pod)
     both = sorted(waiting[one].owner_name for one in waiting if one in holding)
     return both[0] if both else None

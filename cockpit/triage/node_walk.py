@@ -71,7 +71,8 @@ def of_pool(subject: Subject, view: ClusterView) -> Verdict:
         return Verdict(subject=subject, sentence="no pool of that name is known here")
     said = Evidence(f"pool {pool.name}", "size", f"{pool.nodes_now} of at most {pool.maximum}")
     is_full = pool.maximum is not None and pool.nodes_now >= pool.maximum
-    if is_full and any(not one.node and not one.is_finished for one in view.store.gpu_pods()):
+    waiting = (one for one in view.store.gpu_pods() if not one.node and not one.is_finished)
+    if is_full and any(not one.is_placeholder for one in waiting):
         names: dict[str, object] = {"pool": pool.name, "now": pool.nodes_now, "maximum": pool.maximum}
         found = draft("C27", "pool {pool} is at its maximum {now}/{maximum}", names=names, evidence=(said,))
         return finished(found, subject, gpus=pool.gpus_total)

@@ -254,18 +254,26 @@ def _since(one: IdleNode, now_seconds: float) -> str:
 
 
 def _asked(page: PoolPage) -> list[Pair]:
-    """What of ours asks for it: `2 nodes by job default/ask-h100-1f2e3d4c, ann 14:02, 2 pods`."""
+    """What of ours asks for it: `2 nodes by ann@bastion, until 15:02 (job default/ask-h100-1f2e3d4c)`."""
     if page.standing.trouble and not page.standing.found:
-        return [Pair("asked by us", f"not known: {page.standing.trouble}", "dim")]
+        return [Pair("asked for", f"not known: {page.standing.trouble}", "dim")]
     told: list[Pair] = []
     for one in page.standing.found:
         if one.is_part:
             continue
-        words = [f"{one.nodes or '?'} nodes by {one.target}", one.by, one.state]
-        if one.made_seconds is not None:
-            words.append(f"{fmt.since(one.made_seconds, page.now_seconds)} ago")
-        told.append(Pair("" if told else "asked by us", ", ".join(filter(None, words)) + "; S withdraws it"))
+        nodes = "nodes" if one.nodes is None else counted(one.nodes, "node")
+        words = f"{nodes} by {one.by}" if one.by else nodes
+        if one.until_seconds is not None:
+            words += f", until {_moment(one.until_seconds, page.now_seconds)}"
+        object_ = ", ".join(filter(None, (one.target, one.state)))
+        told.append(Pair("" if told else "asked for", f"{words} ({object_}); S withdraws it"))
     return told
+
+
+def _moment(seconds: float, now_seconds: float) -> str:
+    """`15:02`, in UTC; with the days to it where that is not clear."""
+    days = int(seconds // 86_400 - now_seconds // 86_400)
+    return clock(seconds)[:5] + (f" in {counted(days, 'day')}" if days > 0 else "")
 
 
 def _chains(page: PoolPage) -> list[Pair]:

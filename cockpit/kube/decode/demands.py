@@ -36,6 +36,7 @@ def demand_of(
         return None
     base, _, plural = collection.rpartition("/")
     path = f"{base}/namespaces/{space}/{plural}/{name}" if space else f"{collection}/{name}"
+    made = from_text(str(meta.get("creationTimestamp") or ""))
     count = str(notes.get(marks[1]) or "")
     return StandingDemand(
         kind=kind,
@@ -46,10 +47,24 @@ def demand_of(
         pool_mark=mark,
         nodes=int(count) if count.isascii() and count.isdecimal() and len(count) < 6 else None,
         by=clean(str(notes.get(marks[2]) or ""), _LONGEST),
-        made_seconds=from_text(str(meta.get("creationTimestamp") or "")),
+        made_seconds=made,
+        until_seconds=_until(kind, tree, made),
         state=_state(kind, _map(tree.get("status"))),
         is_part=kind == "PodTemplate",
     )
+
+
+def _until(kind: str, tree: Mapping[str, Any], made_seconds: float | None) -> float | None:
+    """A Job's deadline runs from its start; a request is valid from when it was made."""
+    spec, begun = _map(tree.get("spec")), made_seconds
+    if kind == "Job":
+        begun = from_text(str(_map(tree.get("status")).get("startTime") or "")) or made_seconds
+        lasts = str(spec.get("activeDeadlineSeconds") or "")
+    else:
+        lasts = str(_map(spec.get("parameters")).get("ValidUntilSeconds") or "")
+    if begun is None or not (lasts.isascii() and lasts.isdecimal() and len(lasts) < 9):
+        return None
+    return begun + int(lasts)
 
 
 def _state(kind: str, status: Mapping[str, Any]) -> str:

@@ -8,10 +8,10 @@ import pytest
 from cockpit.errors import BadInput
 from cockpit.model.batch import Batch
 from cockpit.model.node import Taint
+from cockpit.model.pod import POOL_MARK
 from cockpit.model.record import Kind
 from cockpit.pools import registry
 from cockpit.pools.capacity import (
-    POOL_MARK,
     PRIORITY,
     PRIORITY_CLASS,
     CapacityWish,
