@@ -10,7 +10,7 @@ from cockpit.actions.limit import size_of
 from cockpit.actions.planning import Planning, PoolTerms
 from cockpit.actions.pool_lease import take
 from cockpit.actions.read import read_tree
-from cockpit.actions.scale import expected_of_growth, pool_as_now
+from cockpit.actions.scale import MOST_ASKED, expected_of_growth, pool_as_now
 from cockpit.actions.shell import ask_line, withdraw_line
 from cockpit.errors import BadInput, Refused, Unchanged
 from cockpit.gangs.sentence import counted
@@ -122,7 +122,7 @@ def _serves(planning: Planning, api_version: str, kind: str) -> bool:
 
 
 def _refuse(pool: Pool, owner: PoolObject | None, nodes: int, gpus: int | None) -> None:
-    if not 1 <= nodes <= 1_000:
+    if not 1 <= nodes <= MOST_ASKED:
         raise BadInput(f"pool {pool.name}: {nodes} nodes cannot be asked for: give 1 to 1000")
     size = size_of(pool)
     if pool.maximum is not None and size + nodes > pool.maximum:

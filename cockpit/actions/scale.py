@@ -7,11 +7,12 @@ import msgspec
 from cockpit.actions.planning import Planning
 from cockpit.actions.pool_lease import take
 from cockpit.actions.read import read_tree
-from cockpit.actions.shell import scale_line
+from cockpit.actions.shell import ask_line, scale_line, words_line
 from cockpit.actions.store_overlay import record_of
 from cockpit.actions.surroundings import Needs, ask_surroundings
 from cockpit.errors import BadInput
 from cockpit.fit.surroundings import Surroundings
+from cockpit.gangs.sentence import counted
 from cockpit.kube.resource import Resource
 from cockpit.model.job import Job
 from cockpit.model.plan import Plan
@@ -19,11 +20,14 @@ from cockpit.model.pool import Pool, PoolObject
 from cockpit.model.record import Kind
 from cockpit.model.session import Reader
 from cockpit.model.store_reader import StoreReader
+from cockpit.pools import registry
 from cockpit.pools.forecast import cost_line, forecast, time_line
 from cockpit.pools.index import gpus_per_node, pool_named, pool_object
-from cockpit.pools.plan import plan_scale
+from cockpit.pools.plan import nodes_named, plan_scale
 from cockpit.triage.starters import Starters, nodes_to_come, spaces_with_claims, starters
 
+MOST_ASKED = 1_000
+"""Nodes that are asked for at once, where their number cannot be set."""
 _MOST_NAMED = 4
 _MOST_SPACES = 4
 """Namespaces whose claims are read for who would start."""
@@ -31,8 +35,22 @@ _MOST_SPACES = 4
 
 def plan_pool_scale(pool: Pool, replicas: int, store: StoreReader, *, context: str = "") -> Plan:
     """The plan that sets the pool to `replicas` nodes. Raises BadInput with the reason when it may not be."""
-    plan = plan_scale(pool, pool_object(store, pool), replicas, store)
+    owner = pool_object(store, pool)
+    if pool.grows_by_demand:
+        raise BadInput(_instead(pool, owner, replicas, store, context))
+    plan = plan_scale(pool, owner, replicas, store)
     return msgspec.structs.replace(plan, shell=scale_line(pool, replicas, context))
+
+
+def _instead(pool: Pool, owner: PoolObject | None, replicas: int, store: StoreReader, context: str) -> str:
+    """Why a pool that grows by demand has no number to set, and the command that does what was meant."""
+    more, way = replicas - pool.nodes_now, ""
+    if 0 < more <= MOST_ASKED:
+        way = f"; ask for {counted(more, 'more node')}: {ask_line(pool, more, (), context)}"
+    elif more < 0 and registry.ownership(owner, nodes_named(store, pool), store).may_remove.may is True:
+        words = ("cockpit", "pool", "reclaim", pool.name)
+        way = f"; give idle nodes back: {words_line(words, context)}"
+    return f"pool {pool.name} cannot be resized from here: {pool.why_not}{way}"
 
 
 async def scale_as_now(planning: Planning, name: str, replicas: int) -> Plan:

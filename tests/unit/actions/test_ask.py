@@ -7,6 +7,7 @@ import pytest
 
 from cockpit.actions.ask import AskTerms, ask_as_now, withdraw_as_now
 from cockpit.actions.planning import Planning, PoolTerms
+from cockpit.actions.scale import scale_as_now
 from cockpit.actions.verbs.pool import AskOptions
 from cockpit.errors import BadInput, Unchanged
 from cockpit.kube.resource import Resource
@@ -134,3 +135,19 @@ def test_what_stands_refuses_a_second_one_and_is_withdrawn() -> None:
     assert "for 2 nodes" in plan.lines[0]
     with pytest.raises(Unchanged, match="nothing of the cockpit asks"):
         asyncio.run(withdraw_as_now(planning(pool()), "spot"))
+
+
+@pytest.mark.parametrize(
+    ("to", "remedy"),
+    [
+        (3, "; ask for 2 more nodes: cockpit pool ask spot --nodes 2 --context prod --write"),
+        (0, "; give idle nodes back: cockpit pool reclaim spot --context prod --write"),
+        (1, ""),
+    ],
+)
+def test_to_set_its_number_is_refused_with_the_command_that_does_it(to: int, remedy: str) -> None:
+    one = node("n1", labels=(("karpenter.sh/nodepool", "spot"),))
+    with pytest.raises(BadInput) as caught:
+        asyncio.run(scale_as_now(planning(pool(), nodes=(one,)), "spot", to))
+    said = "pool spot cannot be resized from here: a dynamic NodePool: Karpenter sizes it from pending pods;"
+    assert caught.value.sentence == f"{said} submit work, or change its limits{remedy}"
