@@ -23,6 +23,7 @@ from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
 from cockpit.pools.capacity import (
     API_KINDS,
+    MOST_MACHINES,
     PRIORITY_CLASS,
     CapacityWish,
     DemandWay,
@@ -40,8 +41,6 @@ from cockpit.pools.truth import gpus_allocated
 
 _GPU = "nvidia.com/gpu"
 _GPU_TAINT = Taint(_GPU, "", "NoSchedule")
-MOST_MACHINES = 20
-"""Machines that wait for no pod are asked for in small numbers."""
 
 
 class AskTerms(msgspec.Struct, frozen=True, kw_only=True):

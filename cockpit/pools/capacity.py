@@ -39,6 +39,8 @@ NODES_NOTE, BY_NOTE = "gpu-cockpit/nodes", "gpu-cockpit/asked-by"
 ATOMIC = "best-effort-atomic-scale-up.autoscaling.x-k8s.io"
 PAUSE_IMAGE = "registry.k8s.io/pause:3.10"
 MOST_PODS = 1_000
+MOST_MACHINES = 20
+"""Machines that wait for no pod are asked for in small numbers."""
 _API = "autoscaling.x-k8s.io"
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,50}[a-z0-9])?")
 _NOT_SAFE = re.compile(r"[^a-z0-9]+")

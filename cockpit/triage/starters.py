@@ -23,6 +23,7 @@ from cockpit.model.pod import DEFAULT_SCHEDULERS, Pod
 from cockpit.model.pool import Pool, PoolObject
 from cockpit.model.record import Condition, Kind
 from cockpit.model.store_reader import StoreReader
+from cockpit.pools import registry
 from cockpit.triage.pod_shape import shape_of_pod
 
 MOST_TRIED: Final = 60
@@ -61,11 +62,13 @@ def nodes_to_come(
 
 def _of_template(owner: PoolObject, gpus: int, number: int) -> Node:
     name = f"{owner.name} to come {number}"
-    labels = {**dict(owner.template_labels), well_known.HOSTNAME: name}
+    own = registry.holder(owner, ()).selector(owner, ())
+    labels = {**dict(owner.template_labels), **dict(own), well_known.HOSTNAME: name}
     return Node(
         uid=name,
         name=name,
         labels=tuple(sorted(labels.items())),
+        taints=owner.template_taints,
         conditions=(Condition("Ready", "True"),),
         gpu_resource=_USUAL_RESOURCE,
         gpu_capacity=gpus,

@@ -23,7 +23,7 @@ from tests.triage.kubectl_calls import KubectlCalls
 START_SECONDS = 60.0
 _COMMAND_SECONDS = 90.0
 COCKPIT = Path(sys.executable).parent / "cockpit"
-_MACHINE = ("scale_pool", "raise_maximum")
+_MACHINE = ("scale_pool", "ask_nodes", "raise_maximum")
 """Kinds by which machines come: nothing here does that by itself."""
 _OWNERS = ("Job", "MPIJob")
 

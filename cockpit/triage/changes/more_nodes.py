@@ -15,6 +15,7 @@ from cockpit.model.node import Node
 from cockpit.model.pool import Pool, PoolObject
 from cockpit.model.record import Kind
 from cockpit.pools import registry
+from cockpit.pools.capacity import MOST_MACHINES, DemandWay
 from cockpit.pools.forecast import forecast
 from cockpit.pools.index import gpus_per_node, pool_object, pools_of
 from cockpit.pools.node_labels import NO_POOL
@@ -71,7 +72,7 @@ def _of_empty_pools(desk: Desk, pools: Sequence[Pool]) -> ChangeOffers:
         if pool.node_names or owner is None or not each or not asked or max(asked) > each:
             continue
         count = nodes_for(asked, each)
-        change = _of_pool(desk, pool, count)
+        change = _of_pool(desk, pool, count) or _asked_for(desk, pool, owner, count, each)
         nodes = nodes_to_come(store, pool, owner, count, each)
         if change is not None and nodes:
             records = tuple((Kind.NODE, one) for one in nodes)
@@ -133,6 +134,23 @@ def _of_pool(desk: Desk, pool: Pool, count: int) -> Change | None:
         # where somebody scales it, a higher maximum alone brings no node
         return alone if pool.why_not else _both(alone, grow, f"{most}, then grow it{_told(facts)}")
     return None if pool.why_not else grow
+
+
+def _asked_for(desk: Desk, pool: Pool, owner: PoolObject, count: int, each: int) -> Change | None:
+    """The machines themselves, from an owner that sees pods wait and brings none. Placeholders would be more
+    pods that wait; where a machine is on its way, or a limit is reached, nothing is to be asked for."""
+    holder = registry.holder(owner, ())
+    may = pool.grows_by_demand and DemandWay.MACHINE in holder.demand_ways and count <= MOST_MACHINES
+    if not may or holder.machines(owner, (), desk.view.store) or holder.no_room(owner, count, each):
+        return None
+    facts = forecast(pool, count, desk.view.known).short
+    return Change(
+        kind="ask_nodes",
+        words=f"ask for {counted(count, 'node')} of pool {short(pool.name)}{_told(facts)}",
+        verb="pool.ask",
+        command=cockpit("pool.ask", pool.name, "--nodes", str(count), "--way", str(DemandWay.MACHINE)),
+        target=Subject("pool", "", pool.name),
+    )
 
 
 def _both(first: Change, second: Change, words: str) -> Change:

@@ -34,6 +34,7 @@ _ALIKE: Final = {
     "other_pool": "place",
     "more_nodes": "nodes",
     "scale_pool": "nodes",
+    "ask_nodes": "nodes",
     "raise_maximum": "nodes",
 }
 """Kinds of which the smallest makes the others superfluous; every other kind stands for itself."""
@@ -144,8 +145,8 @@ def pairs(offers: Sequence[ChangeOffer], desk: Desk, most: int) -> tuple[Change,
 _MOST_FIRST: Final = 2
 _LAST: Final = frozenset(
     (
-        *("wait_for", "suspend", "kill", "more_nodes", "scale_pool", "raise_maximum", "fewer_gpus"),
-        *("fewer_members", "force_delete", "repair_node"),
+        *("wait_for", "suspend", "kill", "more_nodes", "scale_pool", "ask_nodes", "raise_maximum"),
+        *("fewer_gpus", "fewer_members", "force_delete", "repair_node"),
     )
 )
 """Kinds that are about room: they come second."""

@@ -6,8 +6,10 @@ import msgspec
 import pytest
 
 from cockpit.fit.surroundings import Claim, Surroundings
-from cockpit.model.pool import PoolObject
+from cockpit.model.node import Taint
+from cockpit.model.pool import Machine, PoolObject, ResourceLimit
 from cockpit.model.price import MachinePrice, Prices
+from cockpit.model.record import Kind
 from cockpit.model.remembered import Growth
 from cockpit.pools.forecast import PoolExperience
 from cockpit.triage.cluster_view import ClusterView
@@ -187,6 +189,53 @@ def test_a_pool_at_zero_is_grown_by_what_its_owner_promises(members: int, gpus: 
     assert offers(view)["scale_pool"].words == f"grow pool h100 by {size}"
     too_small = pooled(annotations=((HINT[0], "2"),), replicas=0)
     assert "scale_pool" not in offers(view_of(waiting(members, gpus), pools=(too_small,)))
+
+
+def dynamic(gpus: str = "8", **fields: Any) -> PoolObject:
+    """A NodePool that Karpenter sizes by itself, at zero."""
+    return PoolObject(
+        uid="pool-spot", name="spot", api_version="karpenter.sh/v1", kind="NodePool",
+        resource_path="/apis/karpenter.sh/v1/nodepools",
+        template_labels=(("karpenter.k8s.aws/instance-gpu-count", gpus),), **fields,
+    )  # fmt: skip
+
+
+def waits_for(pool: PoolObject, *, machine: Machine | None = None, **spec: Any) -> dict[str, Change]:
+    chosen = {"nodeSelector": {"karpenter.sh/nodepool": "spot"}, **spec}
+    view = view_of([node("a"), *holding("x", "a"), *waiting(2, 8, **chosen)], pools=(pool,))
+    store = view.store if machine is None else view.store.with_record(Kind.MACHINE, machine)
+    return offers(msgspec.structs.replace(view, store=store))
+
+
+def test_the_machines_of_a_karpenter_pool_at_zero_are_asked_for() -> None:
+    offer = waits_for(dynamic())["ask_nodes"]
+    assert offer.words == "ask for 2 nodes of pool spot"
+    assert " ".join(offer.command) == "cockpit pool ask spot --nodes 2 --way machine --write"
+    assert offer.is_checked
+    tolerates = [{"key": "gpu", "operator": "Exists"}]
+    tainted = dynamic(template_taints=(Taint("gpu", "", "NoSchedule"),))
+    assert "ask_nodes" in waits_for(tainted, tolerations=tolerates)
+
+
+@pytest.mark.parametrize(
+    ("pool", "machine"),
+    [
+        (dynamic("4"), None),
+        (dynamic("many"), None),
+        (dynamic(template_taints=(Taint("gpu", "", "NoSchedule"),)), None),
+        (dynamic(limits=(ResourceLimit(NVIDIA, 8, 0),)), None),
+        (
+            dynamic(),
+            Machine(
+                uid="m", name="spot-x", api_version="karpenter.sh/v1", kind="NodeClaim",
+                resource_path="/apis/karpenter.sh/v1/nodeclaims", pool_kind="NodePool", pool_key="spot",
+            ),
+        ),
+    ],
+    ids=["too small", "of unknown size", "not tolerated", "beyond its limit", "on their way"],
+)  # fmt: skip
+def test_machines_that_would_not_help_are_not_asked_for(pool: PoolObject, machine: Machine | None) -> None:
+    assert "ask_nodes" not in waits_for(pool, machine=machine)
 
 
 # ---- claims and failed workers
