@@ -17,6 +17,7 @@ from cockpit.kube.decode.times import from_text
 from cockpit.kube.resource import Resource
 from cockpit.kube.session import ApiSession
 from cockpit.model.batch import Batch
+from cockpit.model.job import JobObject
 from cockpit.model.plan import Plan
 from cockpit.model.pod import POOL_MARK
 from cockpit.model.record import Kind
@@ -97,6 +98,7 @@ async def test_placeholders_are_made_seen_refused_twice_and_withdrawn(
     assert pod["containers"][0]["resources"]["limits"] == {"nvidia.com/gpu": "8"}
     assert pod["nodeSelector"] == {"karpenter.sh/nodepool": ground.name}
     record = JOB.from_json(msgspec.json.encode({"apiVersion": "batch/v1", "kind": "Job", **job}))
+    assert isinstance(record, JobObject)
     assert (POOL_MARK, ground.ask) in record.labels, "by this it is no row of the jobs"
     assert pod["priorityClassName"] == PRIORITY_CLASS
     made = ground.admin.get(f"{priority_class().path}/{PRIORITY_CLASS}")
