@@ -434,6 +434,7 @@ class CockpitApp(SteadyApp):
                     outside=attachment.outside,
                     known=self.known_of_pools,
                     made_seconds=self.clock.cluster_now(),
+                    shrink_at_once=self.shrink_at_once,
                 ),
                 self.pool_watch.empty_since,
                 attachment.lines,
@@ -449,6 +450,10 @@ class CockpitApp(SteadyApp):
     @property
     def lease_namespace(self) -> str:
         return self.options.settings.of_context(self.attachment.context).lease_namespace
+
+    @property
+    def shrink_at_once(self) -> int | None:
+        return self.options.settings.of_context(self.attachment.context).shrink_at_once
 
     # ---- shells
 

@@ -36,7 +36,8 @@ class OutsidePools(Protocol):
 class PoolTerms:
     """What plans about pools need besides: where Leases are, who takes them (user@host, "" for whoever sits
     here), the cluster's time when the person asked (the same for what is shown and for what is sent) and when
-    this plan is made, who reads pools outside the cluster, what machines cost and how long they took."""
+    this plan is made, who reads pools outside the cluster, what machines cost and how long they took, how
+    many nodes may go at once unasked."""
 
     lease_namespace: str = "default"
     at_seconds: float = 0.0
@@ -44,6 +45,7 @@ class PoolTerms:
     outside: OutsidePools | None = None
     known: Callable[[], PoolExperience] = PoolExperience
     made_seconds: float | None = None  # None: as it was asked
+    shrink_at_once: int | None = None  # None: a tenth of the pool
 
     @property
     def lease_seconds(self) -> float:

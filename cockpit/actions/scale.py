@@ -33,12 +33,17 @@ _MOST_SPACES = 4
 """Namespaces whose claims are read for who would start."""
 
 
-def plan_pool_scale(pool: Pool, replicas: int, store: StoreReader, *, context: str = "") -> Plan:
-    """The plan that sets the pool to `replicas` nodes. Raises BadInput with the reason when it may not be."""
+def plan_pool_scale(
+    pool: Pool, replicas: int, store: StoreReader, *, context: str = "", at_once: int | None = None
+) -> Plan:
+    """The plan that sets the pool to `replicas` nodes; `at_once` of them may go unasked, None: a tenth.
+
+    Raises BadInput with the reason when it may not be.
+    """
     owner = pool_object(store, pool)
     if pool.grows_by_demand:
         raise BadInput(_instead(pool, owner, replicas, store, context))
-    plan = plan_scale(pool, owner, replicas, store)
+    plan = plan_scale(pool, owner, replicas, store, at_once)
     return msgspec.structs.replace(plan, shell=scale_line(pool, replicas, context))
 
 
@@ -61,7 +66,8 @@ async def scale_as_now(planning: Planning, name: str, replicas: int) -> Plan:
     owner is gone or another one.
     """
     pool, store = await pool_as_now(planning, name)
-    plan = plan_pool_scale(pool, replicas, store, context=planning.context)
+    at_once = planning.pools.shrink_at_once
+    plan = plan_pool_scale(pool, replicas, store, context=planning.context, at_once=at_once)
     plan = msgspec.structs.replace(plan, expects=await _expected(planning, pool, replicas))
     return await _held(planning, pool, replicas, plan)
 

@@ -100,11 +100,13 @@ async def planner(live: Live, clock: Clock) -> FreshPlanning:
     settings = settings_in_force()
     folders = tuple(settings.template_folders)
     at_seconds = clock.now()  # one moment for the plan that is shown and the one that is sent
+    own = settings.of_context(session.context)
     pools = PoolTerms(
-        settings.of_context(session.context).lease_namespace,
+        own.lease_namespace,
         clock.cluster_now(),
         outside=live.attachment.outside,
         known=partial(known_of_pools, settings, session.context, session.server),
+        shrink_at_once=own.shrink_at_once,
     )
 
     def fresh(*, reads: bool = False) -> Planning:

@@ -7,6 +7,7 @@ theme = "textual-dark"
 template-folders = ["~/jobspecs"]
 pool-labels = ["example.com/pool"]
 lease-namespace = "gpu-cockpit"
+shrink-at-once = 4
 bell = true
 
 [keys]
@@ -67,6 +68,7 @@ class ContextSettings(msgspec.Struct, frozen=True, kw_only=True):
     prometheus: MetricsServer = NO_METRICS_SERVER
     acknowledgements_folder: Path | None = None  # where a group shares what it knows of; None: nowhere
     lease_namespace: str = ""  # where a change of a pool is held against other cockpits
+    shrink_at_once: int | None = None  # nodes; None: a share of the pool
     outside: Outside = NOTHING_OUTSIDE  # how pools outside the cluster are read and changed
 
 
@@ -81,6 +83,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     bell: bool = False  # ring when there is a new problem
     acknowledgements_folder: Path | None = None
     lease_namespace: str = ""
+    shrink_at_once: int | None = None
     keys: tuple[tuple[str, str], ...] = ()  # action, key
     prices: Prices = Prices()
     contexts: tuple[tuple[str, ContextSettings], ...] = ()
@@ -94,6 +97,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             prometheus=in_force(own.prometheus, self.prometheus),
             acknowledgements_folder=own.acknowledgements_folder or self.acknowledgements_folder,
             lease_namespace=own.lease_namespace or self.lease_namespace or LEASE_NAMESPACE,
+            shrink_at_once=own.shrink_at_once or self.shrink_at_once,
             outside=own.outside,
         )
 
@@ -107,15 +111,17 @@ _PROMETHEUS: Final = (
 )
 _TOP: Final = (
     *("namespace", *_PROMETHEUS, "theme", "template-folders", "pool-labels"),
-    *("bell", "acknowledgements-folder", "lease-namespace", "keys", "prices", "context"),
+    *("bell", "acknowledgements-folder", "lease-namespace", "shrink-at-once"),
+    *("keys", "prices", "context"),
 )
 _PRICES: Final = ("currency", "billed", "machines")
 _PRICE: Final = ("hourly", "spot", "billed")
 _BILLED: Final = {"second": 1.0, "minute": 60.0}
 _DEAREST: Final = 1_000_000.0
+_MOST_NODES: Final = 10_000
 _CONTEXT: Final = (
     *("write", "namespace", *_PROMETHEUS, "acknowledgements-folder", "lease-namespace"),
-    *("aws", "outside-pools"),
+    *("shrink-at-once", "aws", "outside-pools"),
 )
 
 
@@ -161,6 +167,7 @@ def read_settings(text: str, source: str, home: Path) -> Settings:
         bell=reader.switch(tree, "bell", ""),
         acknowledgements_folder=reader.folder(tree, ""),
         lease_namespace=reader.namespace(tree, "", "lease-namespace"),
+        shrink_at_once=reader.nodes(tree, "shrink-at-once", ""),
         keys=tuple((name, reader.text(keys, name, "keys")) for name in keys),
         prices=_prices(reader, reader.table(tree, "prices", "")),
         contexts=tuple((name, _context(reader, contexts, name)) for name in contexts),
@@ -177,6 +184,7 @@ def _context(reader: "_Reader", contexts: Mapping[str, Any], name: str) -> Conte
         prometheus=reader.prometheus(tree, section),
         acknowledgements_folder=reader.folder(tree, section),
         lease_namespace=reader.namespace(tree, section, "lease-namespace"),
+        shrink_at_once=reader.nodes(tree, "shrink-at-once", section),
         outside=read_outside(reader, tree, section),
     )
 
@@ -250,6 +258,15 @@ class _Reader:
         value = tree.get(key, False)
         if not isinstance(value, bool):
             raise self.fault(key, section, "give true or false")
+        return value
+
+    def nodes(self, tree: Mapping[str, Any], key: str, section: str) -> int | None:
+        value = tree.get(key)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MOST_NODES:
+            what = f"give a whole number of nodes from 1 to {_MOST_NODES:,}, not {value!r}"
+            raise self.fault(key, section, what)
         return value
 
     def money(self, tree: Mapping[str, Any], key: str, section: str) -> float:

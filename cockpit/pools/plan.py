@@ -9,14 +9,19 @@ from cockpit.model.pool import Pool, PoolObject
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
 from cockpit.pools.index import gpus_per_node
-from cockpit.pools.shrink import LARGE_RATIO, Shrinking, shrink_of, typed_for
+from cockpit.pools.shrink import Shrinking, most_at_once, shrink_of, typed_for
 from cockpit.pools.truth import gpus_allocated, nodes_of
 
 LARGEST_REPLICAS = 10_000
 
 
-def plan_scale(pool: Pool, owner: PoolObject | None, replicas: int, store: StoreReader) -> Plan:
-    """The plan that sets the pool to `replicas` nodes. Raises BadInput with the reason when it may not be."""
+def plan_scale(
+    pool: Pool, owner: PoolObject | None, replicas: int, store: StoreReader, at_once: int | None = None
+) -> Plan:
+    """The plan that sets the pool to `replicas` nodes; `at_once` of them may go unasked, None: a tenth.
+
+    Raises BadInput with the reason when it may not be.
+    """
     if pool.why_not:
         raise BadInput(f"pool {pool.name} cannot be resized from here: {pool.why_not}")
     if owner is None or owner.replicas is None:
@@ -31,7 +36,7 @@ def plan_scale(pool: Pool, owner: PoolObject | None, replicas: int, store: Store
     lines, warnings = (
         (gain_lines(pool, replicas - now, store), ())
         if found is None
-        else _shrink(pool, now, replicas, found)
+        else _shrink(now, replicas, found, at_once)
     )
     if owner.status_replicas is not None and owner.status_replicas != now:
         warnings = (
@@ -50,7 +55,7 @@ def plan_scale(pool: Pool, owner: PoolObject | None, replicas: int, store: Store
         lines=(f"{owner.kind} {owner.key}: from {now} to {replicas} nodes{bounds}", *lines),
         warnings=warnings,
         is_destructive=replicas < now,
-        typed="" if found is None else typed_for(pool, now, replicas),
+        typed="" if found is None else typed_for(pool, now, replicas, at_once),
     )
 
 
@@ -104,7 +109,9 @@ def gain_lines(pool: Pool, more: int, store: StoreReader) -> tuple[str, ...]:
     return (f"{nodes}{machine} x {each} GPUs{model} = + {more * each} GPUs",)
 
 
-def _shrink(pool: Pool, now: int, replicas: int, found: Shrinking) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _shrink(
+    now: int, replicas: int, found: Shrinking, at_once: int | None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     less, there = now - replicas, len(found.empty) + len(found.busy)
     gone = f"{found.going} of {there} present will be removed, {len(found.empty)} empty"
     lines = [f"- {less} node{'s' * (less != 1)}: {gone}"]
@@ -118,7 +125,7 @@ def _shrink(pool: Pool, now: int, replicas: int, found: Shrinking) -> tuple[tupl
     if free:
         lines.append(f"GPUs of the pool: {free} now")
     warnings = []
-    if now and less / now > LARGE_RATIO and less > 1:
+    if less > most_at_once(now, at_once):
         warnings.append(f"{less} of {now} nodes is {100 * less // now}% of the pool at once")
     return tuple(lines), tuple(warnings)
 

@@ -3,6 +3,7 @@
 A node is empty where no pod is left on it but those of DaemonSets and of the kubelet.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -18,8 +19,8 @@ from cockpit.pools.owner import PoolOwner
 from cockpit.pools.truth import is_use_known, nodes_of
 
 LARGE_RATIO: Final = 0.10
-"""More of a pool at once is stated by its number (openai/kubernetes-ec2-autoscaler takes a tenth at a
-time)."""
+"""More of a pool at once is stated, once by the setting `shrink-at-once` or each time by its number
+(openai/kubernetes-ec2-autoscaler takes a tenth at a time)."""
 HALF_RATIO: Final = 0.5
 """From here on the name of the pool is typed."""
 _MOST_NAMED: Final = 6
@@ -108,10 +109,18 @@ def _first(node: Node) -> tuple[bool, float, str]:
     return not node.unschedulable, -(node.created_seconds or 0.0), node.name
 
 
-def typed_for(pool: Pool, now: int, replicas: int) -> str:
-    """What is typed for so large a shrink: the number of nodes that go, from half the pool on its name."""
+def most_at_once(nodes: int, stated: int | None) -> int:
+    """How many of so many nodes go at once unasked: the stated number and never half of them, else a tenth;
+    one always."""
+    below_half = math.ceil(HALF_RATIO * nodes) - 1
+    return max(1, int(LARGE_RATIO * nodes) if stated is None else min(stated, below_half))
+
+
+def typed_for(pool: Pool, now: int, replicas: int, at_once: int | None = None) -> str:
+    """What is typed for so large a shrink: the number of nodes that go, from half the pool on its name.
+    None for as many as `at_once` states; None: a tenth."""
     less = now - replicas
-    if less < 2 or less / now <= LARGE_RATIO:
+    if less <= most_at_once(now, at_once):
         return ""
     return pool.name if less / now >= HALF_RATIO else str(less)
 

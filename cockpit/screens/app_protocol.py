@@ -304,6 +304,10 @@ class Cockpit(Pages, Changes, Protocol):
 
     @property
     def template_folders(self) -> tuple[Path, ...]: ...
+    @property
+    def shrink_at_once(self) -> int | None:
+        """So many nodes of a pool may go at once unasked; None: a tenth of it."""
+
     def state_of(self, place: str) -> ViewState: ...
     def keep_state(self, place: str, state: ViewState) -> None: ...
     def on_change(self, fn: Callable[[], None]) -> Callable[[], None]:

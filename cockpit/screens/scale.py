@@ -33,7 +33,8 @@ class ScaleScreen(OneNumberScreen):
 
         store = self.cockpit.cluster.store
         pool = pool_named(store, self._pool.name)
-        return plan_pool_scale(pool, read_replicas(self._text), store, context=self.cockpit.context)
+        at_once, context = self.cockpit.shrink_at_once, self.cockpit.context
+        return plan_pool_scale(pool, read_replicas(self._text), store, context=context, at_once=at_once)
 
     def carry(self) -> None:
         options = NodesOptions(self._text)

@@ -1,5 +1,6 @@
 """`cockpit job kill` and `cockpit pool scale`: what is asked, refused, done, and with which exit code."""
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -145,6 +146,17 @@ def _until_the_table_tells(cluster: Cluster, monkeypatch: pytest.MonkeyPatch, si
 
     monkeypatch.setattr(Follower, "_look", looked)
     monkeypatch.setattr("cockpit.actions.pool_follow.LOOK_SECONDS", 0.001)
+
+
+def test_so_many_as_the_context_states_go_unasked(cluster: Cluster, capsys: Capture, home: Path) -> None:
+    cluster.add(Kind.NODE, *(node(f"n{at}", pool="h100") for at in range(20)))
+    cluster.add(Kind.POOL, deployment(replicas=20))
+    words = ("pool", "scale", "h100", "--to", "17", "--write", "--yes")
+    code, _out, err = run(capsys, *words)
+    assert (code, cluster.sent) == (2, []) and "--confirm 3" in err
+    (home / "config" / "gpu-cockpit" / "config.toml").write_text('[context."prod"]\nshrink-at-once = 3\n')
+    code, _out, err = run(capsys, *words)
+    assert (code, err, len(cluster.sent)) == (0, "", 1)
 
 
 def test_a_limit_is_set_through_the_owner(cluster: Cluster, capsys: Capture) -> None:

@@ -25,6 +25,7 @@ write = true
 namespace = "team-b"
 acknowledgements-folder = "/srv/on-call"
 lease-namespace = "locks"
+shrink-at-once = 4
 """
 
 
@@ -39,8 +40,11 @@ def test_reads_everything() -> None:
         prometheus=MetricsServer("http://prometheus:9090"),
         acknowledgements_folder=Path("/srv/on-call"),
         lease_namespace="locks",
+        shrink_at_once=4,
     )
     assert settings.of_context("other").lease_namespace == "default"
+    assert settings.of_context("other").shrink_at_once is None
+    assert read_settings("shrink-at-once = 9", "c.toml", HOME).of_context("any").shrink_at_once == 9
     assert settings.bell
     assert settings.of_context("other").acknowledgements_folder == HOME / "on-call"
     assert settings.of_context("other").write is False
@@ -65,6 +69,15 @@ def test_reads_everything() -> None:
         ),
         ("namespace = 3\n", "c.toml:1: namespace: give one line of text, not 3"),
         ('lease-namespace = "a/b"\n', "lease-namespace: 'a/b' is not a valid namespace name"),
+        (
+            "shrink-at-once = 0\n",
+            "c.toml:1: shrink-at-once: give a whole number of nodes from 1 to 10,000, not 0",
+        ),
+        ("shrink-at-once = 2.5\n", "shrink-at-once: give a whole number of nodes from 1 to 10,000, not 2.5"),
+        (
+            "shrink-at-once = true\n",
+            "shrink-at-once: give a whole number of nodes from 1 to 10,000, not True",
+        ),
         ('namespace = "Team A"\n', "'Team A' is not a valid namespace name"),
         (
             'prometheus-url = "ftp://x"\n',

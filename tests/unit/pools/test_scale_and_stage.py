@@ -11,14 +11,15 @@ from cockpit.model.pod import Pod
 from cockpit.pools.cluster_api import AUTOSCALER_MAXIMUM, AUTOSCALER_MINIMUM
 from cockpit.pools.index import pool_object, pools_of
 from cockpit.pools.plan import plan_scale
+from cockpit.pools.shrink import most_at_once
 from cockpit.pools.stage import NodeStage, node_stage
 from cockpit.store.store import Store
 from tests.unit.pools.builders import BORN, deployment, machine, node, pod, store_of
 
 
-def _plan(store: Store, replicas: int) -> Plan:
+def _plan(store: Store, replicas: int, at_once: int | None = None) -> Plan:
     (pool,) = pools_of(store)
-    return plan_scale(pool, pool_object(store, pool), replicas, store)
+    return plan_scale(pool, pool_object(store, pool), replicas, store, at_once)
 
 
 def _two(**more: int) -> Store:
@@ -93,6 +94,22 @@ def test_a_large_shrink_is_stated_and_half_the_pool_by_its_name(to: int, typed: 
     plan = _plan(store_of(nodes, pools=[deployment(replicas=20)]), to)
     assert plan.typed == typed
     assert any("of the pool at once" in one for one in plan.warnings) is bool(typed)
+
+
+@pytest.mark.parametrize(
+    ("at_once", "to", "typed"),
+    [(1, 19, ""), (1, 18, "2"), (5, 15, ""), (5, 14, "6"), (30, 11, ""), (30, 10, "h100")],
+)
+def test_a_stated_number_goes_unasked_and_never_half_the_pool(at_once: int, to: int, typed: str) -> None:
+    nodes = [node(f"n{at}", pool="h100") for at in range(20)]
+    plan = _plan(store_of(nodes, pools=[deployment(replicas=20)]), to, at_once)
+    assert plan.typed == typed
+    assert any("of the pool at once" in one for one in plan.warnings) is bool(typed)
+
+
+def test_one_node_goes_unasked_however_small_the_pool() -> None:
+    assert [most_at_once(nodes, None) for nodes in (1, 2, 19, 20, 30)] == [1, 1, 1, 2, 3]
+    assert [most_at_once(nodes, 4) for nodes in (1, 2, 3, 8, 9, 100)] == [1, 1, 1, 3, 4, 4]
 
 
 @pytest.mark.parametrize(
