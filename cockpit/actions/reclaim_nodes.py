@@ -240,7 +240,7 @@ async def _removal(planning: Planning, pool: Pool, store: StoreReader, step: Nod
         taking = await take(planning.session, pool, planning.pools, now=now, to=to)
         warnings += taking.warnings
         held = () if taking.call is None else (taking.call,)
-        hold = taking.hold if pool.target is not None else None
+        hold = taking.hold
         still = tuple(_still_closed(one.node) for one in step.removes)
         calls = (*held, *still, *back, *removal)
         nodes = [one.node for one in step.removes]

@@ -2,14 +2,20 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
+from cockpit.actions.plan_diff import confirmed
 from cockpit.actions.planning import Planning, PoolTerms
 from cockpit.actions.reclaim_nodes import SETTLE_SECONDS, ReclaimTerms, plan_nodes
 from cockpit.errors import BadInput, Unchanged
+from cockpit.kube.answer import ApiAnswer
 from cockpit.model.plan import Plan
+from cockpit.model.pool import Machine
 from cockpit.pools.index import pool_named
+from tests.unit.actions.builders import REVIEWS, Line, store_of
 from tests.unit.actions.interleaved import DELETE_MACHINE, OWNER_PATH, World
+from tests.unit.actions.test_verb_rights import DEMAND, idle_node, tree_of
 
 
 def _planned(world: World, terms: ReclaimTerms = ReclaimTerms(0.0, 1)) -> Plan:  # noqa: B008 - never changed
@@ -92,3 +98,41 @@ def test_whose_pods_cannot_be_read_stays() -> None:
     )
     with pytest.raises(BadInput, match="whether it is empty is not known"):
         _planned(world)
+
+
+class Allowed(Line):
+    """A session that may write Leases."""
+
+    async def request(self, method: str, path: str, **more: Any) -> Any:
+        if path == REVIEWS:
+            return ApiAnswer(201, "application/json", b'{"status": {"allowed": true}}')
+        return await super().request(method, path, **more)
+
+
+async def test_what_goes_of_a_pool_that_nobody_sizes_is_the_same_however_late_its_hold_is_taken() -> None:
+    marks = (("gpu-cockpit/reclaim", "NodePool/spot"), ("gpu-cockpit/reclaim-at", "1"))
+    label = ("karpenter.sh/nodepool", "spot")
+    node = msgspec.structs.replace(
+        idle_node("spot-0", "spot", marks), labels=(label,), pool_label="karpenter.sh/nodepool"
+    )
+    claim = Machine(
+        uid="nc", name="spot-abc", resource_version="5", kind="NodeClaim", api_version="karpenter.sh/v1",
+        node="spot-0", pool_kind="NodePool", pool_key="spot",
+        resource_path="/apis/karpenter.sh/v1/nodeclaims",
+    )  # fmt: skip
+    store = store_of(pools=(DEMAND,), nodes=(node,), machines=(claim,))
+    pool = pool_named(store, "spot")
+    about = {"name": "spot", "uid": DEMAND.uid, "resourceVersion": "9"}
+    tree = {"apiVersion": DEMAND.api_version, "kind": DEMAND.kind, "metadata": about, "spec": {}}
+    trees = {"/api/v1/pods": {"items": []}, f"{DEMAND.resource_path}/spot": tree}
+    session: Any = Allowed(objects={**trees, "/api/v1/nodes/spot-0": tree_of(node)})
+
+    async def made(at_seconds: float) -> Plan:
+        terms = PoolTerms("default", 1_800_000_000.0, "ann@a", made_seconds=at_seconds)
+        planning = Planning(store, session, lambda *_: None, "prod", pools=terms)
+        return await plan_nodes(planning, pool, ReclaimTerms(0.0, 1))
+
+    shown, now = await made(1_800_000_000.0), await made(1_800_000_060.0)
+    assert "leases" in shown.calls[0].path and shown.calls[-1].method == "DELETE"
+    assert shown.calls != now.calls
+    assert confirmed(shown, now) is now
