@@ -169,6 +169,7 @@ class CockpitApp(SteadyApp):
                 write=own.write,
                 prometheus=own.prometheus,
                 outside=own.outside,
+                autoscaler_status=own.autoscaler_status,
             )
         else:
             is_locked = self.attachment.is_read_only

@@ -79,6 +79,7 @@ class AttachOptions:
     patience_seconds: float = 20.0  # for a whole answer of a metrics server
     telemetry_seconds: float = 5.0
     outside: Outside = NOTHING_OUTSIDE  # how pools outside the cluster are read
+    autoscaler_status: str = ""  # namespace/name of what the autoscaler of nodes writes, "": as usual
     is_narrow: bool = False  # read no other namespace, although GPUs allocated there are then not known
 
 
@@ -357,7 +358,7 @@ class Attachment:
                 self.sink,
                 clock=self.clock,
                 rng=self._rng,
-                watched=watched_kinds(),
+                watched=watched_kinds(self.options.autoscaler_status),
                 namespace=self.scope,
                 keep_up=self._keep_up,
             ).run()
@@ -480,9 +481,9 @@ class Attachment:
         self._changed()
 
 
-def watched_kinds() -> tuple[Watched, ...]:
+def watched_kinds(autoscaler_status: str = "") -> tuple[Watched, ...]:
     """What is watched besides the kinds that every cluster has: for queueing engines and for pool owners."""
-    return (*registry.watched(), *pool_owners.watched())
+    return (*registry.watched(), *pool_owners.watched(autoscaler_status))
 
 
 def _say_nothing(sentence: str) -> None:

@@ -47,6 +47,7 @@ def attach_options(options: argparse.Namespace, settings: Settings, namespace: s
         write=getattr(options, "write", False) or own.write,
         prometheus=prometheus,
         outside=own.outside,
+        autoscaler_status=own.autoscaler_status,
     )
 
 

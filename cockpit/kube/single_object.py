@@ -58,7 +58,7 @@ class SingleObject:
             return False
         if answer.status == 404:
             self._forget()
-            self._tell(Phase.ABSENT, f"The server has no {self._path.rpartition('/')[2]}.")
+            self._tell(Phase.ABSENT, f"There is no {self._right.name} in {self._right.namespace}.")
             return False
         if not answer.ok:
             self._tell(Phase.BACKING_OFF, f"The server answers {answer.status} to {self._path}.")

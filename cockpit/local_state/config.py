@@ -8,6 +8,7 @@ template-folders = ["~/jobspecs"]
 pool-labels = ["example.com/pool"]
 lease-namespace = "gpu-cockpit"
 shrink-at-once = 4
+autoscaler-status = "scaling/status"
 bell = true
 
 [keys]
@@ -50,6 +51,7 @@ from cockpit.model.price import MachinePrice, Prices, is_currency
 from cockpit.model.reach import NOTHING_OUTSIDE, Outside
 
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_OBJECT = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 _LABEL_KEY = re.compile(
     r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
 )
@@ -69,6 +71,7 @@ class ContextSettings(msgspec.Struct, frozen=True, kw_only=True):
     acknowledgements_folder: Path | None = None  # where a group shares what it knows of; None: nowhere
     lease_namespace: str = ""  # where a change of a pool is held against other cockpits
     shrink_at_once: int | None = None  # nodes; None: a share of the pool
+    autoscaler_status: str = ""  # namespace/name of the ConfigMap that the autoscaler writes, "": as usual
     outside: Outside = NOTHING_OUTSIDE  # how pools outside the cluster are read and changed
 
 
@@ -84,6 +87,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     acknowledgements_folder: Path | None = None
     lease_namespace: str = ""
     shrink_at_once: int | None = None
+    autoscaler_status: str = ""
     keys: tuple[tuple[str, str], ...] = ()  # action, key
     prices: Prices = Prices()
     contexts: tuple[tuple[str, ContextSettings], ...] = ()
@@ -98,6 +102,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             acknowledgements_folder=own.acknowledgements_folder or self.acknowledgements_folder,
             lease_namespace=own.lease_namespace or self.lease_namespace or LEASE_NAMESPACE,
             shrink_at_once=own.shrink_at_once or self.shrink_at_once,
+            autoscaler_status=own.autoscaler_status or self.autoscaler_status,
             outside=own.outside,
         )
 
@@ -111,7 +116,7 @@ _PROMETHEUS: Final = (
 )
 _TOP: Final = (
     *("namespace", *_PROMETHEUS, "theme", "template-folders", "pool-labels"),
-    *("bell", "acknowledgements-folder", "lease-namespace", "shrink-at-once"),
+    *("bell", "acknowledgements-folder", "lease-namespace", "shrink-at-once", "autoscaler-status"),
     *("keys", "prices", "context"),
 )
 _PRICES: Final = ("currency", "billed", "machines")
@@ -121,7 +126,7 @@ _DEAREST: Final = 1_000_000.0
 _MOST_NODES: Final = 10_000
 _CONTEXT: Final = (
     *("write", "namespace", *_PROMETHEUS, "acknowledgements-folder", "lease-namespace"),
-    *("shrink-at-once", "aws", "outside-pools"),
+    *("shrink-at-once", "autoscaler-status", "aws", "outside-pools"),
 )
 
 
@@ -168,6 +173,7 @@ def read_settings(text: str, source: str, home: Path) -> Settings:
         acknowledgements_folder=reader.folder(tree, ""),
         lease_namespace=reader.namespace(tree, "", "lease-namespace"),
         shrink_at_once=reader.nodes(tree, "shrink-at-once", ""),
+        autoscaler_status=reader.status_key(tree, ""),
         keys=tuple((name, reader.text(keys, name, "keys")) for name in keys),
         prices=_prices(reader, reader.table(tree, "prices", "")),
         contexts=tuple((name, _context(reader, contexts, name)) for name in contexts),
@@ -185,6 +191,7 @@ def _context(reader: "_Reader", contexts: Mapping[str, Any], name: str) -> Conte
         acknowledgements_folder=reader.folder(tree, section),
         lease_namespace=reader.namespace(tree, section, "lease-namespace"),
         shrink_at_once=reader.nodes(tree, "shrink-at-once", section),
+        autoscaler_status=reader.status_key(tree, section),
         outside=read_outside(reader, tree, section),
     )
 
@@ -305,6 +312,14 @@ class _Reader:
         value = self.text(tree, key, section)
         if value and not is_namespace(value):
             raise self.fault(key, section, f"{value!r} is not a valid namespace name")
+        return value
+
+    def status_key(self, tree: Mapping[str, Any], section: str) -> str:
+        key = "autoscaler-status"
+        value = self.text(tree, key, section)
+        namespace, _, name = value.partition("/")
+        if value and not (is_namespace(namespace) and _OBJECT.fullmatch(name)):
+            raise self.fault(key, section, f"give namespace/name such as scaling/status, not {value!r}")
         return value
 
     def prometheus(self, tree: Mapping[str, Any], section: str) -> MetricsServer:

@@ -6,9 +6,12 @@ Everybody else asks here by an object, a node or a taint. `registered` adds one 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+import msgspec
+
 from cockpit.model.node import Node
 from cockpit.model.pool import Machine, PoolObject
 from cockpit.model.reach import Outside
+from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.watched import Watched
 from cockpit.pools.auto_scaling_group import AutoScalingGroups
@@ -170,6 +173,15 @@ def empty_since(node: Node, machine: Machine | None) -> float | None:
     return min((at for at in found if at is not None), default=None)
 
 
-def watched() -> tuple[Watched, ...]:
-    """Kinds of objects that the owners live by."""
-    return _all.watched
+def watched(autoscaler_status: str = "") -> tuple[Watched, ...]:
+    """Kinds of objects that the owners live by.
+
+    `autoscaler_status` is the namespace/name of the ConfigMap that the autoscaler writes, "": as usual.
+    """
+    if not autoscaler_status:
+        return _all.watched
+    namespace, _, name = autoscaler_status.partition("/")
+    return tuple(
+        msgspec.structs.replace(one, namespace=namespace, name=name) if one.kind == Kind.AUTOSCALER else one
+        for one in _all.watched
+    )

@@ -10,6 +10,7 @@ from typing import ClassVar
 import msgspec
 
 from cockpit.model.autoscaler import AutoscalerStatus, ScaledGroup
+from cockpit.model.batch import Phase
 from cockpit.model.event import Event
 from cockpit.model.node import Node
 from cockpit.model.pool import Machine, PoolObject
@@ -34,6 +35,7 @@ from cockpit.pools.owner import (
 )
 
 NAMESPACE, STATUS = "kube-system", "cluster-autoscaler-status"
+"""Unless the setting `autoscaler-status` names another (`--namespace`, `--status-config-map-name`)."""
 _CANDIDATE = "DeletionCandidateOfClusterAutoscaler"
 
 
@@ -43,7 +45,13 @@ class ClusterAutoscaler(PoolOwner):
     name = "the cluster autoscaler"
     watched = (
         Watched(
-            Kind.AUTOSCALER, "", "configmaps", ("v1",), api_kind="ConfigMap", namespace=NAMESPACE, name=STATUS
+            Kind.AUTOSCALER,
+            "",
+            "configmaps",
+            ("v1",),
+            api_kind="ConfigMap",
+            namespace=NAMESPACE,
+            name=STATUS,
         ),
     )
     demand_ways = (DemandWay.BUFFER, DemandWay.REQUEST, DemandWay.PLACEHOLDER)
@@ -104,8 +112,10 @@ class ClusterAutoscaler(PoolOwner):
     def words(self, found: PoolObject | None, nodes: Nodes, truth: StoreReader) -> tuple[OwnerWords, ...]:
         """The group in its status, then its events about the group, the newest first."""
         status = status_of(truth)
-        group = None if status is None else group_of(status, found, nodes)
-        if status is None or group is None:
+        if status is None:
+            return _unread(truth)
+        group = group_of(status, found, nodes)
+        if group is None:
             return ()
         known = ((one, said_by(one)) for one in truth.records(Kind.OWNER_EVENT).values())
         events = (one for one, said in known if said is not None and said.group == group.name)
@@ -136,6 +146,15 @@ def status_of(truth: StoreReader) -> AutoscalerStatus | None:
     return next(iter(truth.records(Kind.AUTOSCALER).values()), None)
 
 
+def _unread(truth: StoreReader) -> tuple[OwnerWords, ...]:
+    """Why there is no word of its own."""
+    stream = truth.status(Kind.AUTOSCALER)
+    if stream is None or stream.phase not in (Phase.ABSENT, Phase.DENIED):
+        return ()
+    remedy = "; the setting autoscaler-status names another" if stream.phase is Phase.ABSENT else ""
+    return (OwnerWords(f"status not read: {stream.message.rstrip('.')}{remedy}", "", None),)
+
+
 def _group_words(group: ScaledGroup) -> str:
     """`scale-up NoActivity: ...`, as the status has it."""
     said = f": {group.error_message}" if group.error_message else ""
@@ -153,7 +172,7 @@ def _of_status(status: AutoscalerStatus) -> Iterable[PoolFailure]:
         yield PoolFailure(
             kind=FailureClass.TIMEOUT,
             sentence="the cluster autoscaler does not work: it has not written its status for 3 min or more",
-            remedy="look at its pod and its log in kube-system",
+            remedy=f"look at its pod and its log in {status.namespace}",
             source=f"ConfigMap {status.key}",
             since_seconds=status.written_seconds,
         )

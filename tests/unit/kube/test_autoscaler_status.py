@@ -163,6 +163,8 @@ async def test_it_is_read_by_its_name_and_told_when(
     assert list(dict.fromkeys(phases)) == [Phase.DENIED, Phase.LIVE, Phase.ABSENT]
     assert heard[0].status is not None
     assert heard[0].status.message == "you cannot get configmaps in kube-system."
+    (absent,) = [one.status for one in heard if one.status is not None and one.status.phase is Phase.ABSENT]
+    assert absent.message == "There is no cluster-autoscaler-status in kube-system."
     records = [one for batch in heard for one in batch.changed]
     assert [one.read_seconds for one in records] == [clock.cluster_now()] * 2
     assert [uid for batch in heard for uid in batch.removed] == ["uid-cluster-autoscaler-status"]

@@ -1,9 +1,11 @@
 """The configuration file: strict, and each refusal names file, line and remedy."""
 
+import argparse
 from pathlib import Path
 
 import pytest
 
+from cockpit.commands.settings import attach_options
 from cockpit.errors import BadInput
 from cockpit.local_state.config import ContextSettings, Settings, load_settings, read_settings
 from cockpit.model.metrics_server import MetricsServer
@@ -26,6 +28,7 @@ namespace = "team-b"
 acknowledgements-folder = "/srv/on-call"
 lease-namespace = "locks"
 shrink-at-once = 4
+autoscaler-status = "scaling/status-of.h100"
 """
 
 
@@ -41,14 +44,24 @@ def test_reads_everything() -> None:
         acknowledgements_folder=Path("/srv/on-call"),
         lease_namespace="locks",
         shrink_at_once=4,
+        autoscaler_status="scaling/status-of.h100",
     )
     assert settings.of_context("other").lease_namespace == "default"
     assert settings.of_context("other").shrink_at_once is None
+    assert settings.of_context("other").autoscaler_status == ""
     assert read_settings("shrink-at-once = 9", "c.toml", HOME).of_context("any").shrink_at_once == 9
     assert settings.bell
     assert settings.of_context("other").acknowledgements_folder == HOME / "on-call"
     assert settings.of_context("other").write is False
     assert settings.of_context("other").namespace == "team-a"
+
+
+def test_the_status_of_the_autoscaler_is_read_where_the_context_says() -> None:
+    settings = read_settings(WHOLE, "c.toml", HOME)
+    there = attach_options(argparse.Namespace(context="prod-eu"), settings)
+    assert there.autoscaler_status == "scaling/status-of.h100"
+    other = attach_options(argparse.Namespace(context="other"), settings)
+    assert other.autoscaler_status == ""
 
 
 @pytest.mark.parametrize(
@@ -72,6 +85,14 @@ def test_reads_everything() -> None:
         (
             "shrink-at-once = 0\n",
             "c.toml:1: shrink-at-once: give a whole number of nodes from 1 to 10,000, not 0",
+        ),
+        (
+            'autoscaler-status = "status"\n',
+            "c.toml:1: autoscaler-status: give namespace/name such as scaling/status, not 'status'",
+        ),
+        (
+            '[context.a]\nautoscaler-status = "a/b/c"\n',
+            'c.toml:2: context."a".autoscaler-status: give',
         ),
         ("shrink-at-once = 2.5\n", "shrink-at-once: give a whole number of nodes from 1 to 10,000, not 2.5"),
         (

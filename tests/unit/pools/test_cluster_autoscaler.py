@@ -4,8 +4,9 @@
 import msgspec
 import pytest
 
+from cockpit.attach import watched_kinds
 from cockpit.model.autoscaler import AutoscalerStatus, ScaledGroup
-from cockpit.model.batch import Batch
+from cockpit.model.batch import Batch, Phase, StreamStatus
 from cockpit.model.event import Event
 from cockpit.model.node import Node
 from cockpit.model.pool import PoolObject
@@ -182,3 +183,36 @@ def test_events_that_tell_of_failures_are_kept_and_bounded() -> None:
         store.apply(kept)
     times = sorted(one.last_seconds for one in store.records(Kind.OWNER_EVENT).values())
     assert (len(times), times[0]) == (MOST, BORN + 20)
+
+
+@pytest.mark.parametrize(
+    ("phase", "message", "words"),
+    [
+        (
+            Phase.ABSENT,
+            "There is no status in scaling.",
+            ["status not read: There is no status in scaling; the setting autoscaler-status names another"],
+        ),
+        (
+            Phase.DENIED,
+            "you cannot get configmaps in scaling.",
+            ["status not read: you cannot get configmaps in scaling"],
+        ),
+        (Phase.BACKING_OFF, "The server answers 500.", []),
+    ],
+)
+def test_a_status_that_is_not_there_names_the_setting(phase: Phase, message: str, words: list[str]) -> None:
+    store = store_of((), pools=[deployment()])
+    store.apply(
+        Batch(kind=Kind.AUTOSCALER, status=StreamStatus(kind=Kind.AUTOSCALER, phase=phase, message=message))
+    )
+    found = registry.owner_named("the cluster autoscaler").words(deployment(), (), store)
+    assert [one.text for one in found] == words
+
+
+def test_its_status_is_read_where_the_setting_says() -> None:
+    def where(*setting: str) -> list[tuple[str, str]]:
+        return [(one.namespace, one.name) for one in watched_kinds(*setting) if one.kind == Kind.AUTOSCALER]
+
+    assert where() == [("kube-system", "cluster-autoscaler-status")]
+    assert where("scaling/status-of.h100") == [("scaling", "status-of.h100")]
