@@ -97,11 +97,11 @@ def way_of(planning: Planning, pool: Pool, says: Ownership, wanted: DemandWay | 
     """How the owner of the size is asked. Raises BadInput where it cannot be, or not in the way that is
     wanted."""
     if not pool.grows_by_demand:
-        why = says.may_demand.why_not or "its size can be set"
-        raise BadInput(
-            f"pool {pool.name}: nodes are not asked for by demand: {why}"
-            + ("; use cockpit pool scale" if says.may_resize.may else "")
-        )
+        if says.may_resize.may:
+            set_it = f"its size can be set (S, cockpit pool scale {pool.name} --to COUNT)"
+            raise BadInput(f"pool {pool.name}: nodes are not asked for by demand: {set_it}")
+        why = says.may_demand.why_not or "its owner brings none by demand"
+        raise BadInput(f"pool {pool.name}: nodes are not asked for by demand: {why}")
     ways = registry.owner_named(says.owner).demand_ways
     if wanted is not None and wanted not in ways:
         raise BadInput(f"--way: {says.owner} is not asked by {wanted}; choose {' or '.join(ways)}")

@@ -63,7 +63,10 @@ def _refuse(pool: Pool, maximum: int) -> None:
     if maximum > LARGEST_REPLICAS:
         raise BadInput(f"pool {pool.name}: a maximum of {maximum} is too large, at most {LARGEST_REPLICAS}")
     if pool.minimum is not None and maximum < pool.minimum:
-        raise BadInput(f"pool {pool.name}: a maximum of {maximum} is below its minimum of {pool.minimum}")
+        raise BadInput(
+            f"pool {pool.name}: a maximum of {maximum} is below its minimum of {pool.minimum}:"
+            " give that or more"
+        )
     if maximum < size_of(pool):
         stands = counted(size_of(pool), "node")
         raise BadInput(

@@ -31,6 +31,8 @@ MOST_ASKED = 1_000
 _MOST_NAMED = 4
 _MOST_SPACES = 4
 """Namespaces whose claims are read for who would start."""
+_MOST_DIGITS = 8
+_LONGEST_SHOWN = 24
 
 
 def plan_pool_scale(
@@ -174,6 +176,12 @@ def _asks(job: Job) -> str:
 def read_replicas(text: str) -> int:
     """The wanted number of nodes behind a form field or `--to`. Raises BadInput."""
     text = text.strip()
-    if not text.isascii() or not text.lstrip("+-").isdigit() or len(text) > 8:
-        raise BadInput(f"{text!r} is not a whole number of nodes")
+    digits = text.removeprefix("-")
+    shown = repr(text) if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]!r}…"
+    if not text:
+        raise BadInput("no number of nodes was given: write one in digits, such as 4")
+    if not (digits.isascii() and digits.isdigit()):  # nor +3, which reads as three more
+        raise BadInput(f"{shown} is not a whole number of nodes: write it in digits, such as 4")
+    if len(digits) > _MOST_DIGITS:
+        raise BadInput(f"{shown} is too large a number of nodes: write a smaller one, such as 4")
     return int(text)

@@ -14,7 +14,7 @@ from cockpit.pools.owner import Ownership
 from cockpit.pools.stage import NodeStage, node_stage
 from cockpit.pools.truth import gpus_allocated, is_use_known, nodes_of, objects_of
 
-__all__ = ["NodeStage", "gpus_per_node", "node_stage", "pool_named", "pool_object", "pools_of"]
+__all__ = ["NodeStage", "gpus_per_node", "node_stage", "pool_again", "pool_named", "pool_object", "pools_of"]
 
 
 def pools_of(store: StoreReader) -> tuple[Pool, ...]:
@@ -38,7 +38,7 @@ def pool_named(store: StoreReader, name: str) -> Pool:
     found = [
         one
         for one in pools
-        if name in (one.name, one.owner_key)
+        if name in (one.name, one.owner_key, one.key)
         or lower in (_qualified(one), f"{one.owner_kind}/{one.name}".lower())
     ]
     if len(found) == 1:
@@ -49,6 +49,19 @@ def pool_named(store: StoreReader, name: str) -> Pool:
         )
     known = ", ".join(one.name for one in pools) or "none"
     raise BadInput(f"there is no pool {name!r}; known pools: {known}")
+
+
+def pool_again(store: StoreReader, pool: Pool) -> Pool:
+    """The same pool as it is by now; where its owner is another object, the one of its name.
+
+    Raises BadInput where it is gone.
+    """
+    pools = pools_of(store)
+    same = [one for one in pools if one.key == pool.key] or [one for one in pools if one.name == pool.name]
+    if len(same) == 1:
+        return same[0]
+    known = ", ".join(one.name for one in pools) or "none"
+    raise BadInput(f"pool {pool.name} is gone, nothing was changed: choose another one; known pools: {known}")
 
 
 def gpus_per_node(pool: Pool, store: StoreReader) -> int | None:

@@ -65,9 +65,14 @@ def _refuse(pool: Pool, now: int, replicas: int) -> None:
     if replicas > LARGEST_REPLICAS:
         raise BadInput(f"pool {pool.name}: {replicas} nodes are too many, at most {LARGEST_REPLICAS}")
     if pool.maximum is not None and replicas > pool.maximum:
-        raise BadInput(f"pool {pool.name}: {replicas} is above its maximum of {pool.maximum}")
+        raise BadInput(
+            f"pool {pool.name}: {replicas} is above its maximum of {pool.maximum}: give that or fewer,"
+            f" or raise it first (M, cockpit pool limit {pool.name} --max COUNT)"
+        )
     if pool.minimum is not None and replicas < pool.minimum:
-        raise BadInput(f"pool {pool.name}: {replicas} is below its minimum of {pool.minimum}")
+        raise BadInput(
+            f"pool {pool.name}: {replicas} is below its minimum of {pool.minimum}: give that or more"
+        )
     if replicas == now:
         raise Unchanged(f"pool {pool.name} is already set to {replicas}; nothing was changed")
 

@@ -3,13 +3,27 @@
 from cockpit_widgets.types import FieldSpec
 
 from cockpit.actions.verbs.pool import ASK, LIMIT, SCALE, AskOptions, LimitOptions, NodesOptions
+from cockpit.errors import BadInput
 from cockpit.model.plan import Plan
 from cockpit.model.pool import Pool
 from cockpit.screens.one_number import OneNumberScreen
 from cockpit.screens.verb_keys import act
 
 
-class ScaleScreen(OneNumberScreen):
+class PoolNumberScreen(OneNumberScreen):
+    """A number of machines."""
+
+    def number(self) -> int:
+        """What is typed. Raises BadInput that names the field."""
+        from cockpit.actions.scale import read_replicas
+
+        try:
+            return read_replicas(self._text)
+        except BadInput as error:
+            raise BadInput(f"{self.field().label}: {error.sentence}") from None
+
+
+class ScaleScreen(PoolNumberScreen):
     """The number of a pool's machines."""
 
     def __init__(self, pool: Pool) -> None:
@@ -28,20 +42,20 @@ class ScaleScreen(OneNumberScreen):
         )
 
     def plan(self) -> Plan:
-        from cockpit.actions.scale import plan_pool_scale, read_replicas
-        from cockpit.pools.index import pool_named
+        from cockpit.actions.scale import plan_pool_scale
+        from cockpit.pools.index import pool_again
 
         store = self.cockpit.cluster.store
-        pool = pool_named(store, self._pool.name)
+        pool = pool_again(store, self._pool)
         at_once, context = self.cockpit.shrink_at_once, self.cockpit.context
-        return plan_pool_scale(pool, read_replicas(self._text), store, context=context, at_once=at_once)
+        return plan_pool_scale(pool, self.number(), store, context=context, at_once=at_once)
 
     def carry(self) -> None:
         options = NodesOptions(self._text)
         act(self.app, SCALE, (self._pool,), options, say=self.say_problem, then=self._done)
 
 
-class AskScreen(OneNumberScreen):
+class AskScreen(PoolNumberScreen):
     """The number of machines that are to come to a pool by demand."""
 
     def __init__(self, pool: Pool) -> None:
@@ -66,18 +80,19 @@ class AskScreen(OneNumberScreen):
         )
 
     def plan(self) -> Plan:
-        from cockpit.actions.ask import plan_ask
-        from cockpit.pools.index import pool_named
+        from cockpit.actions.ask import AskTerms, plan_ask
+        from cockpit.pools.index import pool_again
 
         planning = self.cockpit.planner()()
-        return plan_ask(planning, pool_named(planning.store, self._pool.name), AskOptions(self._text).terms())
+        pool = pool_again(planning.store, self._pool)
+        return plan_ask(planning, pool, AskTerms(nodes=self.number()))
 
     def carry(self) -> None:
         options = AskOptions(self._text)
         act(self.app, ASK, (self._pool,), options, say=self.say_problem, then=self._done)
 
 
-class LimitScreen(OneNumberScreen):
+class LimitScreen(PoolNumberScreen):
     """The number of machines that a pool may have at most."""
 
     def __init__(self, pool: Pool) -> None:
@@ -96,12 +111,11 @@ class LimitScreen(OneNumberScreen):
 
     def plan(self) -> Plan:
         from cockpit.actions.limit import plan_limit
-        from cockpit.actions.scale import read_replicas
-        from cockpit.pools.index import pool_named
+        from cockpit.pools.index import pool_again
 
         store = self.cockpit.cluster.store
-        pool = pool_named(store, self._pool.name)
-        return plan_limit(pool, read_replicas(self._text), store, context=self.cockpit.context)
+        pool = pool_again(store, self._pool)
+        return plan_limit(pool, self.number(), store, context=self.cockpit.context)
 
     def carry(self) -> None:
         options = LimitOptions(self._text)

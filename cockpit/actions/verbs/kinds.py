@@ -110,9 +110,9 @@ def _node_named(planning: "Planning", text: str, _namespace: str) -> "Node":
 
 
 def _pool_now(planning: "Planning", pool: "Pool") -> "Pool":
-    from cockpit.pools.index import pool_named
+    from cockpit.pools.index import pool_again
 
-    return pool_named(planning.store, pool.name)
+    return pool_again(planning.store, pool)
 
 
 def _pool_named(planning: "Planning", text: str, _namespace: str) -> "Pool":

@@ -174,8 +174,8 @@ async def plan_to_ask(planning: "Planning", pool: "Pool", options: AskOptions) -
     from cockpit.actions.ask import ask_as_now, withdraw_as_now
 
     if options.withdraw:
-        return await withdraw_as_now(planning, pool.name)
-    return await ask_as_now(planning, pool.name, options.terms())
+        return await withdraw_as_now(planning, pool.key)
+    return await ask_as_now(planning, pool.key, options.terms())
 
 
 def _needs_to_ask(planning: "Planning", pool: "Pool") -> "tuple[Right, ...]":
@@ -193,14 +193,14 @@ async def plan_to_limit(planning: "Planning", pool: "Pool", options: LimitOption
     from cockpit.actions.limit import limit_as_now
     from cockpit.actions.scale import read_replicas
 
-    return await limit_as_now(planning, pool.name, read_replicas(options.maximum))
+    return await limit_as_now(planning, pool.key, read_replicas(options.maximum))
 
 
 async def plan_to_scale(planning: "Planning", pool: "Pool", options: NodesOptions) -> "Plan":
     """Set the number of nodes of the pool, on its owner as the server has it now where that was read."""
     from cockpit.actions.scale import read_replicas, scale_as_now
 
-    return await scale_as_now(planning, pool.name, read_replicas(options.to))
+    return await scale_as_now(planning, pool.key, read_replicas(options.to))
 
 
 def _needs_to_limit(planning: "Planning", pool: "Pool") -> "tuple[Right, ...]":

@@ -331,7 +331,11 @@ async def test_a_plan_reads_the_pool_first_and_shows_the_line_that_a_person_coul
 @pytest.mark.parametrize(
     ("replicas", "sentence"),
     [
-        (11, "pool gpu: 11 is above its maximum of 10"),
+        (
+            11,
+            "pool gpu: 11 is above its maximum of 10: give that or fewer, or raise it first"
+            " (M, cockpit pool limit gpu --max COUNT)",
+        ),
         (-1, "pool gpu: -1 nodes are too few, at least 0"),
         (2, "pool gpu is already set to 2; nothing was changed"),
     ],
