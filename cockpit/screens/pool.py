@@ -83,8 +83,11 @@ class PoolScreen(NodesScreen):
 
     def on_mount(self) -> None:
         super().on_mount()
-        self._read()
         self.set_interval(READ_SECONDS, self._read)
+
+    def on_screen_resume(self) -> None:
+        """Read anew what a form above it may have changed."""
+        self._read()
 
     @property
     def heading(self) -> str:

@@ -12,6 +12,7 @@ from cockpit.model.batch import Phase
 from cockpit.model.remembered import LoadSample
 from cockpit.telemetry.history import POINTS
 from tests.tui import looking
+from tests.tui.ask_app import AskApp, AskEstate
 from tests.tui.bare import Bare
 from tests.tui.crowd_estate import CrowdEstate
 from tests.tui.deck import ScriptedApp, settle
@@ -70,6 +71,7 @@ def nothing() -> None:
 
 UNREACHABLE = "The API server at https://10.20.0.7:6443 does not answer within 10 s; check the network."
 GROW = ("5", "S", "ctrl+u", "1", "6", "ctrl+s")
+ASK = ("5", "slash", *"spot", "enter", "S", "ctrl+u", "3", "ctrl+s")
 JOB = ("2", "down", "down", "down", "down", "down", "enter")
 CROWD = ("2", "slash", *"llm-512", "enter", "enter")
 WHY_JOB = ("2", "slash", *"sweep-13", "enter", "w")
@@ -178,6 +180,7 @@ SCENES = (
     Scene("drain-choice", DRAIN[:-4], MIDDLE, write=True, until="drain after its jobs"),
     Scene("scale", ("5", "S", "ctrl+u", "1", "6"), write=True),
     Scene("scale-plan", GROW, MIDDLE, estate=WhyEstate, app=GrowingApp, write=True, until="accept it"),
+    Scene("ask-plan", ASK, (160, 45), estate=AskEstate, app=AskApp, write=True, until="accept it"),
     Scene("scale-plan-80x24", GROW, SMALL, estate=WhyEstate, app=GrowingApp, write=True, until="accept it"),
     Scene("reclaim", ("5", "R"), (160, 45), estate=IdleEstate, app=IdleApp, write=True, until="accept it"),
     Scene("reclaim-80x24", ("5", "R"), SMALL, estate=IdleEstate, app=IdleApp, write=True, until="accept it"),
