@@ -15,13 +15,14 @@ import msgspec
 from cockpit.actions.address import object_path
 from cockpit.actions.idle_reads import IdleReads, judge_job
 from cockpit.actions.planning import Planning, tree_of
+from cockpit.actions.pool_lease import holder_here
 from cockpit.actions.shell import job_line
-from cockpit.actions.suspend import can_suspend
 from cockpit.errors import BadInput, Unchanged
+from cockpit.gangs.registry import can_suspend
 from cockpit.gangs.suspend_field import MERGE, patch_call
 from cockpit.kube.decode.times import from_text
 from cockpit.model.duration import parse_duration
-from cockpit.model.job import RECLAIM_AT, RECLAIM_DUE, Job, JobState
+from cockpit.model.job import RECLAIM_AT, RECLAIM_BY, RECLAIM_DUE, Job, JobState
 from cockpit.model.plan import Call, Plan
 from cockpit.model.pod import Pod
 from cockpit.model.pool import Pool
@@ -47,6 +48,9 @@ class JobTerms(NamedTuple):
     idle_for_seconds: float = IDLE_FOR_SECONDS
     grace_seconds: float = GRACE_SECONDS
     is_off: bool = False
+
+
+_NO_MARK: Final[Mapping[str, None]] = {RECLAIM_AT: None, RECLAIM_DUE: None, RECLAIM_BY: None}
 
 
 class _Mark(NamedTuple):
@@ -174,9 +178,9 @@ def _works_again(ground: _Ground, mark: _Mark) -> str:
 def _marking(ground: _Ground) -> Plan:
     job, terms = ground.job, ground.terms
     due = ground.now_seconds + terms.grace_seconds
-    store, lookup = ground.planning.store, ground.planning.lookup
-    then = "it is suspended" if can_suspend(job, store, lookup) else _KILLS.format(kind=job.kind)
-    notes = {RECLAIM_AT: _stamp(ground.now_seconds), RECLAIM_DUE: _stamp(due)}
+    then = "it is suspended" if can_suspend(job, ground.planning.store) else _KILLS.format(kind=job.kind)
+    by = ground.planning.pools.holder or holder_here(ground.planning.session)
+    notes = {RECLAIM_AT: _stamp(ground.now_seconds), RECLAIM_DUE: _stamp(due), RECLAIM_BY: by}
     return Plan(
         verb="reclaim",
         title=f"Reclaim {ground.target}: mark it",
@@ -200,7 +204,7 @@ def _unmarking(ground: _Ground, why: str) -> Plan:
         verb="reclaim",
         title=f"Take the reclaim mark off {ground.target}",
         done=f"{ground.target} is not marked any more",
-        calls=(_noted(ground, {RECLAIM_AT: None, RECLAIM_DUE: None}),),
+        calls=(_noted(ground, _NO_MARK),),
         lines=("its mark is taken away and nothing ends",),
         expects=(why,),
     )
@@ -210,7 +214,7 @@ async def _ending(ground: _Ground) -> Plan:
     from cockpit.actions.verbs.job import plan_to_kill, plan_to_suspend
 
     planning, job = ground.planning, ground.job
-    if can_suspend(job, planning.store, planning.lookup):
+    if can_suspend(job, planning.store):
         plan = await plan_to_suspend(planning, job, None)
         calls = tuple(_without_mark(ground, one) for one in plan.calls)
         word, undo, typed = "suspend", f"undo: {ground.line('resume')}", ""
@@ -242,7 +246,7 @@ def _without_mark(ground: _Ground, call: Call) -> Call:
     body = call.body
     if call.path != ground.path or call.content_type != MERGE or _mark_of(ground.tree) is None:
         return call
-    notes = {**(body["metadata"].get("annotations") or {}), RECLAIM_AT: None, RECLAIM_DUE: None}
+    notes = {**(body["metadata"].get("annotations") or {}), **_NO_MARK}
     metadata = {**body["metadata"], "annotations": notes}
     return msgspec.structs.replace(call, body={**body, "metadata": metadata})
 

@@ -13,7 +13,7 @@ from cockpit.errors import BadInput
 from cockpit.gangs import registry
 from cockpit.gangs.engine import ApiKind, SuspendChange
 from cockpit.gangs.sentence import counted, freed
-from cockpit.gangs.suspend_field import suspend_call, suspend_field
+from cockpit.gangs.suspend_field import suspend_call
 from cockpit.model.gang import Workload
 from cockpit.model.job import Job, JobState
 from cockpit.model.plan import Plan
@@ -98,13 +98,6 @@ def suspend_path(job: Job, store: StoreReader, lookup: Lookup | None = None) -> 
         return "patch", object_path(*engine.workload_kind, found.namespace, found.name, lookup=lookup)
     own = registry.engine_with_own(job.api_version, job.kind)
     return (own or engine).suspend_path(job.api_version, job.namespace)
-
-
-def can_suspend(job: Job, store: StoreReader, lookup: Lookup | None = None) -> bool:
-    """Whether its kind or its engine suspends such a job at all."""
-    if job.kind == "Pod":
-        return False
-    return bool(suspend_field(job.api_version, job.kind)) or bool(suspend_path(job, store, lookup)[0])
 
 
 def _by_engine(

@@ -13,8 +13,10 @@ from cockpit.gangs.kai import Kai
 from cockpit.gangs.kueue import Kueue
 from cockpit.gangs.native import NativeGang
 from cockpit.gangs.none import NoEngine
+from cockpit.gangs.suspend_field import suspend_field
 from cockpit.gangs.volcano import Volcano
 from cockpit.model.gang import PodGroup, Workload
+from cockpit.model.job import Job
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
@@ -137,6 +139,19 @@ def engine_with_own(api_version: str, kind: str) -> Engine | None:
     """The engine that the kind of a job comes with, None for kinds that are nobody's."""
     found = _all.own_jobs[api_version, kind]
     return None if found is None else found[0]
+
+
+def can_suspend(job: Job, store: StoreReader) -> bool:
+    """Whether its kind or its engine suspends such a job at all."""
+    if job.kind == "Pod":
+        return False
+    if suspend_field(job.api_version, job.kind):
+        return True
+    engine = engine_named(job.engine)
+    if engine.workload_kind is not None and isinstance(store.get(Kind.WORKLOAD, job.workload_uid), Workload):
+        return True
+    own = engine_with_own(job.api_version, job.kind)
+    return bool((own or engine).suspend_path(job.api_version, job.namespace)[0])
 
 
 def own_job(api_version: str, kind: str) -> OwnJob | None:

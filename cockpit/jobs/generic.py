@@ -77,7 +77,7 @@ def row(
         resource_version=_version(owner, root, pods),
         created_seconds=created,
         finished_seconds=last_finish(pods),
-        reclaim_due_seconds=None if owner is None else owner.reclaim_due_seconds,
+        reclaim=None if owner is None else owner.reclaim,
     )
 
 

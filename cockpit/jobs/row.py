@@ -10,7 +10,7 @@ from cockpit.jobs.job_state import Facts, judge
 from cockpit.jobs.members import is_up
 from cockpit.jobs.owner_chain import Root
 from cockpit.model.gang import Workload
-from cockpit.model.job import Job, JobObject, JobState, ReplicaSpec
+from cockpit.model.job import Job, JobObject, JobState, ReclaimMark, ReplicaSpec
 from cockpit.model.pod import Pod
 from cockpit.model.record import Labels
 from cockpit.model.store_reader import StoreReader
@@ -117,7 +117,7 @@ def make_row(  # the one place where a Job is put together
     created_seconds: float | None = None,
     started_seconds: float | None = None,
     finished_seconds: float | None = None,
-    reclaim_due_seconds: float | None = None,
+    reclaim: ReclaimMark | None = None,
 ) -> Job:
     """The row of one job."""
     state = judge(facts)
@@ -145,7 +145,7 @@ def make_row(  # the one place where a Job is put together
         created_seconds=created_seconds,
         started_seconds=started_seconds if started_seconds is not None else first_start(facts.pods),
         finished_seconds=finished_seconds if state in JobState.ENDED else None,
-        reclaim_due_seconds=reclaim_due_seconds,
+        reclaim=reclaim,
         owner=person_of(labels),
         workload_uid="" if workload is None else workload.uid,
         pod_uids=tuple(pod.uid for pod in facts.pods),
@@ -168,7 +168,7 @@ def make_object_row(
         created_seconds=job.created_seconds,
         started_seconds=job.started_seconds,
         finished_seconds=job.finished_seconds,
-        reclaim_due_seconds=job.reclaim_due_seconds,
+        reclaim=job.reclaim,
     )
 
 

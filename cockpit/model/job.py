@@ -1,12 +1,23 @@
 """Training jobs: what the API object says, and the one row that any kind of job becomes."""
 
+from typing import NamedTuple
+
 import msgspec
 
 from cockpit.model.record import Condition, Labels, OwnerRef, Record
 
 RECLAIM_AT = "gpu-cockpit/reclaim-at"
 RECLAIM_DUE = "gpu-cockpit/reclaim-due"
-"""On a job that idles: when it was marked, and from when on it may be reclaimed."""
+RECLAIM_BY = "gpu-cockpit/reclaim-by"
+"""On a job that idles: when it was marked, from when on it may be reclaimed, and who marked it."""
+
+
+class ReclaimMark(NamedTuple):
+    """A job that idled is marked: from when on it may be reclaimed (epoch seconds), and who marked it
+    (user@host, "" where the mark does not tell)."""
+
+    due_seconds: float
+    by: str = ""
 
 
 class ReplicaSpec(msgspec.Struct, frozen=True, gc=False):
@@ -48,7 +59,7 @@ class JobObject(Record, frozen=True, gc=False, kw_only=True):
     failed: int = 0
     started_seconds: float | None = None
     finished_seconds: float | None = None
-    reclaim_due_seconds: float | None = None
+    reclaim: ReclaimMark | None = None
 
 
 class OwnerObject(Record, frozen=True, gc=False, kw_only=True):
@@ -58,7 +69,7 @@ class OwnerObject(Record, frozen=True, gc=False, kw_only=True):
     kind: str
     labels: Labels = ()
     owner: OwnerRef | None = None
-    reclaim_due_seconds: float | None = None
+    reclaim: ReclaimMark | None = None
     is_missing: bool = False  # the API server answered 404 or 403: the chain ends here
 
 
@@ -91,7 +102,7 @@ class Job(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     created_seconds: float | None = None
     started_seconds: float | None = None
     finished_seconds: float | None = None
-    reclaim_due_seconds: float | None = None  # it idled and is marked: from when on it may be reclaimed
+    reclaim: ReclaimMark | None = None
     owner: str = ""  # person, where a label or annotation tells
     workload_uid: str = ""
     pod_uids: tuple[str, ...] = ()

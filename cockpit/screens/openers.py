@@ -194,7 +194,7 @@ def _idle_jobs(place: "Place", pool: "Pool") -> "list[Job]":
     return [
         one
         for one in reclaimable(pool.node_names, cluster.jobs.jobs.values(), store)
-        if one.reclaim_due_seconds is not None or known.idle(one, store, now_seconds) is not None
+        if one.reclaim is not None or known.idle(one, store, now_seconds) is not None
     ]
 
 

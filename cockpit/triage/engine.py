@@ -18,7 +18,7 @@ from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.expected_start import expected_start
 from cockpit.triage.gang_standing import standing
 from cockpit.triage.held_besides import with_further
-from cockpit.triage.idle_jobs import idle_words
+from cockpit.triage.idle_jobs import idle_words, mark_words
 from cockpit.triage.past_runs import runs_seen
 from cockpit.triage.placement_context import PlacementContext
 from cockpit.triage.placing import unplaced
@@ -82,11 +82,17 @@ def of_job(job: Job, view: ClusterView, subject: Subject | None = None) -> Verdi
 
 
 def _idle(job: Job, view: ClusterView) -> CauseFound | None:
-    """That a job idles is no trouble of its own: it runs. Its row and *Why* say it all the same."""
-    judged = None if view.idle is None else view.idle.idle(job, view.store, view.now_seconds)
-    if judged is None:
+    """That a job idles, or is marked for reclaim, is no trouble of its own: it runs. Its row and *Why* say it
+    all the same."""
+    if job.state != JobState.RUNNING:
         return None
-    sentence = "idle: " + idle_words(job, judged, view.now_seconds)
+    judged = None if view.idle is None else view.idle.idle(job, view.store, view.now_seconds)
+    mark = mark_words(job, view.store, view.now_seconds, is_idle=judged is not None)
+    if judged is None:
+        return CauseFound(cause="", sentence=mark) if mark else None
+    idle = "idle: " + idle_words(job, judged, view.now_seconds)
+    # the mark first: a row is cut at its end
+    sentence = f"{mark}; {idle}" if mark else idle
     return CauseFound(cause="", sentence=sentence, since_seconds=judged.since_seconds)
 
 

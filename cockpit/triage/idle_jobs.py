@@ -4,9 +4,11 @@ A job looks idle while the newest samples of all its cards do. Only of such a jo
 are worth asking for, and only they tell idle from a start, a pause for data or a checkpoint (`idleness`).
 """
 
+import shlex
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
+from cockpit.gangs.registry import can_suspend
 from cockpit.gangs.sentence import counted
 from cockpit.model.job import Job, JobState
 from cockpit.model.pod import Pod
@@ -132,7 +134,7 @@ def reclaimable(nodes: Iterable[str], jobs: Iterable[Job], store: StoreReader) -
         for one in jobs
         if one.state == JobState.RUNNING
         and not names.isdisjoint(one.nodes)
-        and (one.reclaim_due_seconds is not None or quiet(one, store) is not None)
+        and (one.reclaim is not None or quiet(one, store) is not None)
     )
 
 
@@ -178,6 +180,35 @@ def idle_words(job: Job, judged: Judged, now_seconds: float) -> str:
     least = "at least " if judged.last is None else ""
     span = f" for {least}{minutes_words(now_seconds - since)}" if since is not None else ""
     return f"{counted(job.gpus_allocated, 'GPU')} at 0% duty, no CPU, network or disk{span}"
+
+
+def mark_words(job: Job, store: StoreReader, now_seconds: float, *, is_idle: bool) -> str:
+    """When a running job that is marked is reclaimed, who marked it, and what the key does by then; "" where
+    it is not marked. `is_idle`: its trace says so now."""
+    mark = job.reclaim
+    if mark is None:
+        return ""
+    left = mark.due_seconds - now_seconds
+    by = f" (marked by {mark.by})" if mark.by else " (marked)"
+    if left > 0:
+        # rounded up: at the minute that is told it is due
+        return f"to be reclaimed in {minutes_words(left + 59)}{by}" + ("" if is_idle else ", if idle then")
+    if not is_idle:
+        return f"reclaim due{by}: R looks again first"
+    ends = "suspends it" if can_suspend(job, store) else "deletes it, by name"
+    return f"reclaim due: R {ends}{by}"
+
+
+def unmark_words(job: Job) -> str:
+    """How the mark is taken away, "" where the job is not marked; of one that does not run also that."""
+    if job.reclaim is None:
+        return ""
+    name = f"{job.kind.lower()}/{job.namespace}/{job.name}"
+    line = shlex.join(("cockpit", "job", "reclaim", name, "--off", "--write"))
+    if job.state == JobState.RUNNING:
+        return f"to take the mark away: {line}"
+    by = f" by {job.reclaim.by}" if job.reclaim.by else ""
+    return f"still marked{by}; to take the mark away: R, or {line}"
 
 
 def kept_words(memory_bytes: float) -> str:

@@ -15,7 +15,7 @@ from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind, condition
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage.finding import KILL, LOGS, OPEN, RECLAIM, WHY, Attention, KeyRemedy, Rooted
-from cockpit.triage.idle_jobs import idle_words, kept_words, quiet
+from cockpit.triage.idle_jobs import idle_words, kept_words, mark_words, quiet
 from cockpit.triage.idleness import IdleStanding
 from cockpit.triage.on_demand import TOLD_BY_LOG, crashed_member
 from cockpit.triage.roots import Roots
@@ -223,6 +223,8 @@ def _idle(job: Job, store: StoreReader, verdicts: Verdicts, now_seconds: float) 
     remedies: tuple[KeyRemedy, ...] = (KILL,)
     if judged is not None and judged.standing is IdleStanding.IDLE:
         sentence, since = idle_words(job, judged, now_seconds) + kept, judged.since_seconds
+        if mark := mark_words(job, store, now_seconds, is_idle=True):
+            sentence = f"{mark}; {sentence}"  # the mark first: a row is cut at its end
         remedies = (RECLAIM,)
     elif now_seconds - looks.since_seconds < IDLE_SECONDS or (judged is not None and not judged.missing):
         return None

@@ -15,6 +15,7 @@ from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent, Reading
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
+from cockpit.triage.idle_jobs import unmark_words
 from cockpit.views import cards, doubts, rdma, run_lens, worker_use
 from cockpit.views import format as fmt
 from cockpit.views.claims import claims_trouble
@@ -258,6 +259,8 @@ def facts(
     ]
     if why:
         pairs.append(Pair("why", why, "warn" if job.state in JobState.WAITING else state.tone))
+    if unmark := unmark_words(job):
+        pairs.append(Pair("reclaim", unmark, "warn"))
     if job.queue:
         about = "about " if job.is_position_estimate else ""
         place = "" if job.position is None else f", {about}position {job.position}"

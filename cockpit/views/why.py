@@ -15,6 +15,7 @@ from cockpit.model.record import Condition
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.engine import job_behind
+from cockpit.triage.idle_jobs import unmark_words
 from cockpit.triage.node_signs import SIGN_REMEDIES
 from cockpit.triage.verdict import BETWEEN_COMMANDS, Change, Evidence, Expected, Funnel, Verdict
 from cockpit.views import format as fmt
@@ -46,7 +47,10 @@ def page(verdict: Verdict, view: ClusterView) -> WhyPage:
         parts += [_counts(job), *_workloads(job, view.store, now_seconds), _pods(members)]
         parts.append(_events(job, members, view.store, now_seconds))
     rest = [line for part in parts if part for line in ("", *part)][1:]
-    return WhyPage(tuple(_head(verdict, now_seconds)), verdict.changes, tuple(rest))
+    head = _head(verdict, now_seconds)
+    if job is not None and (unmark := unmark_words(job)):
+        head.append(f"{unmark[0].upper()}{unmark[1:]}")
+    return WhyPage(tuple(head), verdict.changes, tuple(rest))
 
 
 def lines(verdict: Verdict, view: ClusterView) -> list[str]:

@@ -55,7 +55,7 @@ class Reclaims:
         async def make(*, reads: bool = False) -> Plan:
             planning = Planning(
                 Store(), self.session, lambda *_: JOBS, "prod", {self.job.key: self.job}, reads,
-                pools=PoolTerms(at_seconds=at_seconds), lines=no_lines,
+                pools=PoolTerms(at_seconds=at_seconds, holder="ada@bastion"), lines=no_lines,
             )  # fmt: skip
             return await plan_of(verb, planning, self.job, options or ReclaimJobOptions())
 
@@ -110,4 +110,5 @@ async def test_the_mark_is_in_the_record_of_the_job(reclaims: Reclaims) -> None:
 
     await reclaims.act(NOW)
     record = JOB.from_json(msgspec.json.encode(reclaims.found()))
-    assert getattr(record, "reclaim_due_seconds", None) == NOW + 900
+    mark = getattr(record, "reclaim", None)
+    assert mark is not None and mark.due_seconds == NOW + 900 and mark.by == "ada@bastion"

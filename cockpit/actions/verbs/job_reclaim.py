@@ -44,13 +44,13 @@ async def plan_to_reclaim(planning: "Planning", job: "Job", options: ReclaimJobO
 
 def _needs(planning: "Planning", job: "Job") -> "tuple[Right, ...]":
     """Those of the step that it is at: the mark, or what ends it."""
-    from cockpit.actions.suspend import can_suspend
     from cockpit.actions.verbs.job import KILL, SUSPEND, rights_on_job
+    from cockpit.gangs.registry import can_suspend
     from cockpit.model.job import JobState
 
-    if job.reclaim_due_seconds is None or job.state != JobState.RUNNING or not job.gpus_allocated:
+    if job.reclaim is None or job.state != JobState.RUNNING or not job.gpus_allocated:
         return rights_on_job(planning, job, "patch")
-    ends = SUSPEND if can_suspend(job, planning.store, planning.lookup) else KILL
+    ends = SUSPEND if can_suspend(job, planning.store) else KILL
     return tuple(ends.needs(planning, job))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from cockpit.clean import SHORT, WORDS, clean
 from cockpit.kube.decode.reading import Reading
 from cockpit.kube.decode.times import from_text
-from cockpit.model.job import RECLAIM_DUE
+from cockpit.model.job import RECLAIM_BY, RECLAIM_DUE, ReclaimMark
 from cockpit.model.record import Condition, Labels, OwnerRef
 
 LABEL_CHARACTERS = 1024
@@ -34,9 +34,12 @@ def controller(meta: Any) -> OwnerRef | None:
     return None
 
 
-def reclaim_due(meta: Any) -> float | None:
-    """From when on a job that is marked as idle may be reclaimed, epoch seconds; None without a mark."""
-    return from_text(meta.annotations.get(RECLAIM_DUE)) if RECLAIM_DUE in meta.annotations else None
+def reclaim_mark(meta: Any) -> ReclaimMark | None:
+    """The mark of a job that idled; None without one, or with one that tells no time."""
+    if RECLAIM_DUE not in meta.annotations:
+        return None
+    due = from_text(meta.annotations[RECLAIM_DUE])
+    return None if due is None else ReclaimMark(due, clean(meta.annotations.get(RECLAIM_BY) or "", SHORT))
 
 
 def conditions(raw: Any, reading: Reading) -> tuple[Condition, ...]:

@@ -9,7 +9,7 @@ from cockpit.clean import WORDS
 from cockpit.kube.decode import shapes
 from cockpit.kube.decode.autoscaler import StatusMapShape, autoscaler_status
 from cockpit.kube.decode.claims import ClaimShape, SliceShape, claim_record, slice_record
-from cockpit.kube.decode.common import controller, identity, labels, reclaim_due
+from cockpit.kube.decode.common import controller, identity, labels, reclaim_mark
 from cockpit.kube.decode.events import event_record
 from cockpit.kube.decode.groups import PodGroupShape, pod_group_record
 from cockpit.kube.decode.jobs import MpiJob, job_record, mpijob_record
@@ -120,7 +120,7 @@ def owner_record(thing: shapes.AnyObject) -> OwnerObject:
         kind=thing.kind,
         labels=labels(thing.metadata.labels),
         owner=controller(thing.metadata),
-        reclaim_due_seconds=reclaim_due(thing.metadata),
+        reclaim=reclaim_mark(thing.metadata),
     )
 
 

@@ -7,7 +7,7 @@ import msgspec
 from cockpit.clean import WORDS, clean
 from cockpit.kube.decode import shapes
 from cockpit.kube.decode.amounts import pod_charge
-from cockpit.kube.decode.common import conditions, controller, identity, labels, reclaim_due
+from cockpit.kube.decode.common import conditions, controller, identity, labels, reclaim_mark
 from cockpit.kube.decode.reading import JSON, Reading
 from cockpit.kube.decode.shapes import PodTemplateSpec, WireShape
 from cockpit.model.job import JobObject, ReplicaSpec
@@ -61,7 +61,7 @@ def job_record(job: Any, reading: Reading) -> JobObject:
         failed=status.failed,
         started_seconds=reading.seconds(status.start_time),
         finished_seconds=_job_finish(status, reading),
-        reclaim_due_seconds=reclaim_due(meta),
+        reclaim=reclaim_mark(meta),
     )
 
 
@@ -135,5 +135,5 @@ def mpijob_record(job: MpiJob) -> JobObject:
         failed=sum(one.failed for one in status.replica_statuses.values()),
         started_seconds=JSON.seconds(status.start_time),
         finished_seconds=_job_finish(status, JSON),
-        reclaim_due_seconds=reclaim_due(job.metadata),
+        reclaim=reclaim_mark(job.metadata),
     )

@@ -11,7 +11,7 @@ from cockpit.actions.verbs.job_reclaim import RECLAIM, ReclaimJobOptions
 from cockpit.errors import BadInput, Unchanged
 from cockpit.kube.resource import Resource
 from cockpit.model.batch import Batch
-from cockpit.model.job import RECLAIM_AT, RECLAIM_DUE, Job, JobState
+from cockpit.model.job import RECLAIM_AT, RECLAIM_BY, RECLAIM_DUE, Job, JobState
 from cockpit.model.node import Node
 from cockpit.model.plan import Plan
 from cockpit.model.price import MachinePrice, Prices
@@ -22,6 +22,7 @@ from tests.unit.actions.builders import Line
 from tests.unit.triage.test_idle_jobs import NOW, Desk
 
 MARKED = {RECLAIM_AT: "1970-01-02T03:35:00Z", RECLAIM_DUE: "1970-01-02T03:45:00Z"}  # 88 and 78 min ago
+NO_MARK = {RECLAIM_AT: None, RECLAIM_DUE: None, RECLAIM_BY: None}
 KINDS = {"MPIJob": "mpijobs", "Notebook": "notebooks"}
 
 
@@ -56,7 +57,7 @@ class Case:
             ),
             "prod",
             {self.job.key: self.job},
-            pools=PoolTerms(at_seconds=NOW, known=lambda: PoolExperience(prices)),
+            pools=PoolTerms(at_seconds=NOW, holder="ada@bastion", known=lambda: PoolExperience(prices)),
             lines=self.desk.lines,
         )
 
@@ -71,7 +72,11 @@ async def test_an_idle_job_is_marked_first_with_the_time_and_nothing_ends() -> N
     assert call.body["metadata"] == {
         "uid": "mpi-llm",
         "resourceVersion": "41",
-        "annotations": {RECLAIM_AT: "1970-01-02T03:46:40Z", RECLAIM_DUE: "1970-01-02T04:01:40Z"},
+        "annotations": {
+            RECLAIM_AT: "1970-01-02T03:46:40Z",
+            RECLAIM_DUE: "1970-01-02T04:01:40Z",
+            RECLAIM_BY: "ada@bastion",
+        },
     }
     assert not plan.is_destructive and not plan.typed and not plan.gives_back
     assert plan.lines[0].startswith("nothing ends yet") and "04:01 UTC" in plan.lines[0]
@@ -86,7 +91,7 @@ async def test_after_the_grace_it_is_suspended_and_the_mark_goes_with_it() -> No
     plan = await case.plan()
     (call,) = plan.calls
     assert call.body["spec"] == {"runPolicy": {"suspend": True}}
-    assert call.body["metadata"]["annotations"] == {RECLAIM_AT: None, RECLAIM_DUE: None}
+    assert call.body["metadata"]["annotations"] == NO_MARK
     assert plan.is_destructive and not plan.typed
     assert plan.lines[-1] == "undo: cockpit job resume mpijob/team-a/llm --context prod --write"
     ((_, what, at, hours),) = plan.gives_back
@@ -113,7 +118,7 @@ async def test_a_job_that_did_something_after_the_mark_is_unmarked(minutes: int)
     case = Case(notes=MARKED, idle_minutes=minutes)
     case.tree["metadata"]["annotations"] = {RECLAIM_AT: _text(NOW - 7_000), RECLAIM_DUE: _text(NOW - 6_000)}
     plan = await case.plan()
-    assert plan.calls[0].body["metadata"]["annotations"] == {RECLAIM_AT: None, RECLAIM_DUE: None}
+    assert plan.calls[0].body["metadata"]["annotations"] == NO_MARK
     assert "spec" not in plan.calls[0].body and not plan.is_destructive
     assert f"{minutes} min ago" in plan.expects[0]
 
@@ -126,7 +131,7 @@ def _text(seconds: float) -> str:
 
 async def test_the_mark_is_taken_away_by_hand() -> None:
     plan = await Case(notes=MARKED).plan(off=True)
-    assert plan.calls[0].body["metadata"]["annotations"] == {RECLAIM_AT: None, RECLAIM_DUE: None}
+    assert plan.calls[0].body["metadata"]["annotations"] == NO_MARK
     with pytest.raises(Unchanged, match="is not marked for reclaim"):
         await Case().plan(off=True)
 

@@ -32,7 +32,7 @@ from cockpit.jobs.render import render
 from cockpit.jobs.template import load_library
 from cockpit.kube.resource import Resource
 from cockpit.model.gang import ClusterQueue, LocalQueue, PodGroup, Workload
-from cockpit.model.job import RECLAIM_AT, RECLAIM_DUE, Job, JobState
+from cockpit.model.job import RECLAIM_AT, RECLAIM_DUE, Job, JobState, ReclaimMark
 from cockpit.model.node import Node
 from cockpit.model.plan import Plan
 from cockpit.model.pool import Machine, PoolObject
@@ -149,7 +149,7 @@ def marked(one: Job, tree: dict[str, Any], records: list[Record]) -> tuple[Job, 
     """The same, marked for reclaim a while ago."""
     notes = {RECLAIM_AT: "2026-01-01T00:00:00Z", RECLAIM_DUE: "2026-01-01T00:15:00Z"}
     metadata = {**tree["metadata"], "annotations": {**tree["metadata"].get("annotations", {}), **notes}}
-    due = msgspec.structs.replace(one, reclaim_due_seconds=1_767_226_500.0)
+    due = msgspec.structs.replace(one, reclaim=ReclaimMark(1_767_226_500.0))
     return due, {**tree, "metadata": metadata}, records
 
 

@@ -7,14 +7,20 @@ import pytest
 
 from cockpit.actions.idle_reads import IdleReads, read_idle
 from cockpit.model.gpu import Mark
+from cockpit.model.job import Job, JobState, ReclaimMark
 from cockpit.model.pod import Pod
+from cockpit.model.record import Kind
 from cockpit.model.trace import CardTrace, PodLines, PodTrace
 from cockpit.telemetry.faults import TelemetryError
 from cockpit.triage.attention import needs_human
+from cockpit.triage.engine import explain
 from cockpit.triage.finding import Attention
-from cockpit.triage.idle_jobs import MOST_JOBS, quiet, trace_of, why_not_idle
+from cockpit.triage.idle_jobs import MOST_JOBS, mark_words, quiet, trace_of, unmark_words, why_not_idle
 from cockpit.triage.idleness import IdleStanding, Judged, judge
+from cockpit.triage.verdict import Subject
 from cockpit.triage.verdicts import Verdicts
+from cockpit.views.job_page import facts
+from cockpit.views.why import lines
 from tests.unit.jobs.builders import Cluster, gang, mpijob, up
 from tests.unit.triage.test_attention import card, cards
 
@@ -93,6 +99,15 @@ class Desk:
     def said(self) -> str:
         (job,) = self.cluster.index.jobs.values()
         return self.verdicts.of(job, NOW).sentence
+
+    def mark(self, minutes: float, by: str = "ada@bastion") -> Job:
+        """It is marked, and due in so many minutes."""
+        (one,) = self.cluster.store.records(Kind.MPIJOB).values()
+        mark = ReclaimMark(NOW + minutes * 60, by)
+        self.cluster.put(msgspec.structs.replace(one, reclaim=mark, resource_version="9"))
+        (job,) = self.cluster.index.jobs.values()
+        assert job.reclaim == mark
+        return job
 
 
 async def test_a_job_that_is_idle_is_told_with_what_it_does_not_do() -> None:
@@ -210,3 +225,62 @@ def test_why_a_job_is_not_idle_is_a_sentence() -> None:
     assert why_not_idle(Judged(standing=IdleStanding.STARTING, coming=2), NOW) == (
         "it is not idle: it is starting, 2 members to come"
     )
+
+
+IDLE_FOR_AN_HOUR = "2 GPUs at 0% duty, no CPU, network or disk for 60 min"
+
+
+@pytest.mark.parametrize(
+    ("minutes", "by", "said"),
+    [
+        (12, "ada@bastion", "to be reclaimed in 12 min (marked by ada@bastion)"),
+        (11.2, "", "to be reclaimed in 12 min (marked)"),
+        (0, "ada@bastion", "reclaim due: R suspends it (marked by ada@bastion)"),
+    ],
+)
+async def test_a_marked_job_tells_when_and_by_whom_before_that_it_is_idle(
+    minutes: float, by: str, said: str
+) -> None:
+    desk = Desk()
+    desk.mark(minutes, by)
+    await desk.read()
+    (one,) = desk.found()
+    assert one.sentence.startswith(f"{said}; 2 GPUs at 0% duty")
+    assert [remedy.key for remedy in one.remedies] == ["R"]
+    assert desk.said() == f"{said}; idle: {IDLE_FOR_AN_HOUR}"
+
+
+async def test_a_marked_job_that_is_not_seen_idle_is_not_promised_to_end() -> None:
+    desk = Desk()
+    desk.mark(12)
+    desk.sample(NOW, 0.9)
+    assert desk.found() == ()
+    assert desk.said() == "to be reclaimed in 12 min (marked by ada@bastion), if idle then"
+    due = Desk()
+    due.mark(-1)
+    due.sample(NOW, 0.9)
+    assert due.said() == "reclaim due (marked by ada@bastion): R looks again first"
+
+
+async def test_of_what_cannot_be_suspended_the_mark_says_that_it_is_deleted() -> None:
+    desk = Desk()
+    job = msgspec.structs.replace(desk.mark(-1), kind="Notebook", api_version="kubeflow.org/v1")
+    said = mark_words(job, desk.cluster.store, NOW, is_idle=True)
+    assert said == "reclaim due: R deletes it, by name (marked by ada@bastion)"
+
+
+async def test_the_pages_of_a_marked_job_tell_the_way_back() -> None:
+    desk = Desk()
+    job, store = desk.mark(12), desk.cluster.store
+    line = "to take the mark away: cockpit job reclaim mpijob/team-a/llm --off --write"
+    assert ("reclaim", line) in [pair[:2] for pair in facts(job, store, NOW)]
+    await desk.read()
+    view = desk.verdicts.view(NOW)
+    told = lines(explain(Subject("job", "team-a", "llm"), view), view)
+    assert told[1].startswith("to be reclaimed in 12 min (marked by ada@bastion); idle: 2 GPUs")
+    assert f"T{line[1:]}" in told
+    stopped = msgspec.structs.replace(job, state=JobState.SUSPENDED)
+    assert unmark_words(stopped).startswith(
+        "still marked by ada@bastion; to take the mark away: R, or cockpit"
+    )
+    assert unmark_words(msgspec.structs.replace(job, reclaim=None)) == ""
