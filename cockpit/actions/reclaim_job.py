@@ -216,7 +216,7 @@ async def _ending(ground: _Ground) -> Plan:
     planning, job = ground.planning, ground.job
     if can_suspend(job, planning.store):
         plan = await plan_to_suspend(planning, job, None)
-        calls = tuple(_without_mark(ground, one) for one in plan.calls)
+        calls = _without_mark(ground, plan.calls)
         word, undo, typed = "suspend", f"undo: {ground.line('resume')}", ""
     else:
         plan = await plan_to_kill(planning, job, None)
@@ -240,12 +240,19 @@ def _noted(ground: _Ground, notes: Mapping[str, str | None]) -> Call:
     return patch_call(ground.tree, ground.path, ground.target, {"metadata": {"annotations": notes}})
 
 
-def _without_mark(ground: _Ground, call: Call) -> Call:
-    """The patch of the job's own object takes the mark along; one of another object leaves it, which says
-    nothing of a job that has done something since."""
+def _without_mark(ground: _Ground, calls: tuple[Call, ...]) -> tuple[Call, ...]:
+    """The patch of the job's own object takes the mark along. Where it is suspended through another one the
+    mark goes first: its engine writes to the job right after."""
+    if _mark_of(ground.tree) is None:
+        return calls
+    own = [one.path == ground.path and one.content_type == MERGE for one in calls]
+    if not any(own):
+        return (_noted(ground, _NO_MARK), *calls)
+    return tuple(_unmarked(one) if is_own else one for one, is_own in zip(calls, own, strict=True))
+
+
+def _unmarked(call: Call) -> Call:
     body = call.body
-    if call.path != ground.path or call.content_type != MERGE or _mark_of(ground.tree) is None:
-        return call
     notes = {**(body["metadata"].get("annotations") or {}), **_NO_MARK}
     metadata = {**body["metadata"], "annotations": notes}
     return msgspec.structs.replace(call, body={**body, "metadata": metadata})

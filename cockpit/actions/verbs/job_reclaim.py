@@ -50,8 +50,10 @@ def _needs(planning: "Planning", job: "Job") -> "tuple[Right, ...]":
 
     if job.reclaim is None or job.state != JobState.RUNNING or not job.gpus_allocated:
         return rights_on_job(planning, job, "patch")
-    ends = SUSPEND if can_suspend(job, planning.store) else KILL
-    return tuple(ends.needs(planning, job))
+    if not can_suspend(job, planning.store):
+        return tuple(KILL.needs(planning, job))
+    # the mark goes with it, also where another object suspends the job
+    return tuple(dict.fromkeys((*rights_on_job(planning, job, "patch"), *SUSPEND.needs(planning, job))))
 
 
 def _many(jobs: "Sequence[Job]", _store: Any) -> Iterable[str]:

@@ -19,11 +19,12 @@ from cockpit.model.record import Kind
 from cockpit.pools.forecast import PoolExperience
 from cockpit.telemetry.faults import TelemetryError
 from tests.unit.actions.builders import Line
+from tests.unit.actions.test_lifecycle_plans import workload
 from tests.unit.triage.test_idle_jobs import NOW, Desk
 
-MARKED = {RECLAIM_AT: "1970-01-02T03:35:00Z", RECLAIM_DUE: "1970-01-02T03:45:00Z"}  # 88 and 78 min ago
+MARKED = {RECLAIM_AT: "1970-01-02T03:35:00Z", RECLAIM_DUE: "1970-01-02T03:45:00Z"}  # 12 and 2 min ago
 NO_MARK = {RECLAIM_AT: None, RECLAIM_DUE: None, RECLAIM_BY: None}
-KINDS = {"MPIJob": "mpijobs", "Notebook": "notebooks"}
+KINDS = {"MPIJob": "mpijobs", "Notebook": "notebooks", "Workload": "workloads"}
 
 
 class Case:
@@ -96,6 +97,47 @@ async def test_after_the_grace_it_is_suspended_and_the_mark_goes_with_it() -> No
     assert plan.lines[-1] == "undo: cockpit job resume mpijob/team-a/llm --context prod --write"
     ((_, what, at, hours),) = plan.gives_back
     assert (what, at) == ("mpijob team-a/llm", NOW) and hours == pytest.approx(2 * 170 / 60)
+
+
+def through_kueue(notes: dict[str, str] | None) -> Case:
+    """The same job, admitted by Kueue: it is suspended through its Workload."""
+    case = Case(notes=notes, idle_minutes=170)
+    work = workload(uid="uid-w", resource_version="77", owner=None)
+    case.desk.cluster.store.apply(Batch(kind=Kind.WORKLOAD, changed=(work,)))
+    case.job = msgspec.structs.replace(case.job, engine="Kueue", workload_uid="uid-w")
+    return case
+
+
+async def test_a_job_suspended_through_its_workload_loses_its_mark_first() -> None:
+    plan = await through_kueue(MARKED).plan()
+    mark, suspend = plan.calls
+    assert mark.path.endswith("/mpijobs/llm") and "spec" not in mark.body
+    assert mark.body["metadata"]["annotations"] == NO_MARK
+    assert mark.body["metadata"]["resourceVersion"] == "41"
+    assert suspend.path.endswith("/workloads/mpijob-llm-1") and suspend.body["spec"] == {"active": False}
+    assert plan.gives_back and plan.is_destructive
+    (alone,) = (await through_kueue(None).plan(grace="0")).calls
+    assert alone.path == suspend.path
+
+
+@pytest.mark.parametrize("state", [JobState.SUSPENDED, JobState.QUEUED, JobState.SUCCEEDED])
+async def test_an_old_mark_of_a_job_that_does_not_run_any_more_is_taken_away(state: str) -> None:
+    case = through_kueue(MARKED)
+    case.job = msgspec.structs.replace(case.job, state=state)
+    plan = await case.plan()
+    (call,) = plan.calls
+    assert call.body["metadata"]["annotations"] == NO_MARK and "spec" not in call.body
+    assert plan.expects == (f"it is {state} by now",) and not plan.gives_back
+
+
+async def test_a_resumed_job_with_an_old_mark_is_not_ended_by_it() -> None:
+    """It was suspended by somebody who left the mark, and has worked since: the mark goes, the job stays."""
+    case = through_kueue({RECLAIM_AT: _text(NOW - 7_000), RECLAIM_DUE: _text(NOW - 6_000)})
+    case.desk.idle_minutes = 45
+    plan = await case.plan()
+    (call,) = plan.calls
+    assert call.body["metadata"]["annotations"] == NO_MARK
+    assert "it did something after the mark, 45 min ago" in plan.expects[0]
 
 
 async def test_what_cannot_be_suspended_is_deleted_only_by_its_name() -> None:
