@@ -27,6 +27,7 @@ from cockpit.model.store_reader import StoreReader
 
 TRY_ALL_SECONDS = 30.0
 """So long the dry runs of one sweep may take together."""
+_MOST_BRIEFS = 12
 _MOST_SHOWN = 400  # characters of a line of names
 _REASONS = 2  # told before one says yes; all of them are told afterwards
 
@@ -174,12 +175,18 @@ def _face(verb: Verb, items: Sequence[Item], left_out: Sequence[str], store: Sto
     lines = [*kind.many(things), *((verb.many_lines or kind.many_lines)(things, store))]
     names = [one.name.partition("/")[2] if kind.is_namespaced else one.name for one in items]
     typed = {one.typed for one in plans if one.typed}
-    lines.append(listed(f"{kind.word}s: ", names, _MOST_SHOWN))
+    briefs = [one.brief for one in plans if one.brief]
+    if len(briefs) < len(plans) or len(briefs) > _MOST_BRIEFS:
+        lines.append(listed(f"{kind.word}s: ", names, _MOST_SHOWN))
+    expects = briefs[:_MOST_BRIEFS]
+    if more := len(briefs) - len(expects):
+        expects.append(f"and {counted(more, f'more {kind.word}')}")
     return Plan(
         verb=verb.name,
         title=f"{verb.words.infinitive.capitalize()} {counted(len(items), kind.word)}",
         calls=tuple(call for one in plans for call in one.calls),
         lines=tuple(lines),
+        expects=tuple(expects),
         warnings=tuple(warnings if typed else warnings[:6]),
         shell=shell,
         is_destructive=any(one.is_destructive for one in plans),

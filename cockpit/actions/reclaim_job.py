@@ -19,6 +19,7 @@ from cockpit.actions.pool_lease import holder_here
 from cockpit.actions.shell import job_line
 from cockpit.errors import BadInput, Unchanged
 from cockpit.gangs.registry import can_suspend
+from cockpit.gangs.sentence import counted
 from cockpit.gangs.suspend_field import MERGE, patch_call
 from cockpit.kube.decode.times import from_text
 from cockpit.model.duration import parse_duration
@@ -31,7 +32,14 @@ from cockpit.model.remembered import Reclaim
 from cockpit.pools.index import pools_of
 from cockpit.pools.price import node_hourly
 from cockpit.telemetry.faults import TelemetryError
-from cockpit.triage.idle_jobs import IDLE_FOR_SECONDS, idle_words, minutes_words, quiet, why_not_idle
+from cockpit.triage.idle_jobs import (
+    IDLE_FOR_SECONDS,
+    at_least,
+    idle_words,
+    minutes_words,
+    quiet,
+    why_not_idle,
+)
 from cockpit.triage.idleness import IdleStanding, Judged
 
 GRACE_SECONDS: Final = 900.0
@@ -71,6 +79,10 @@ class _Ground(NamedTuple):
     @property
     def target(self) -> str:
         return f"{self.job.kind.lower()} {self.job.namespace}/{self.job.name}"
+
+    @property
+    def name(self) -> str:
+        return f"{self.job.namespace}/{self.job.name}"
 
     @property
     def now_seconds(self) -> float:
@@ -193,6 +205,7 @@ def _marking(ground: _Ground) -> Plan:
             f"undo: {ground.line('reclaim', '--off')}",
         ),
         expects=tuple(_bill(ground)),
+        brief=_brief(ground, f"mark it, due {_clock(due)}"),
     )
 
 
@@ -207,6 +220,7 @@ def _unmarking(ground: _Ground, why: str) -> Plan:
         calls=(_noted(ground, _NO_MARK),),
         lines=("its mark is taken away and nothing ends",),
         expects=(why,),
+        brief=f"{ground.name}: take its mark away, {why}",
     )
 
 
@@ -232,6 +246,7 @@ async def _ending(ground: _Ground) -> Plan:
         expects=tuple(_bill(ground)),
         shell="",
         typed=typed,
+        brief=_brief(ground, f"{word} it"),
         gives_back=_given_back(ground),
     )
 
@@ -284,6 +299,18 @@ def _bill(ground: _Ground) -> Iterator[str]:
     else:
         money = ground.planning.pools.known().prices.money
         yield f"{spent}, {money(hours * hourly)}; {money(hourly)} an hour"
+
+
+def _brief(ground: _Ground, step: str) -> str:
+    """`team-b/asr-large: mark it, due 04:01 UTC; 8 GPUs idle for 48 min, 6.4 GPU-hours, $26`: one of many."""
+    job, judged = ground.job, ground.judged
+    if judged is None or judged.since_seconds is None:
+        return f"{ground.name}: {step}"
+    seconds = ground.now_seconds - judged.since_seconds
+    hours, hourly = seconds / 3_600.0, _hourly(ground)
+    cost = "money not known" if hourly is None else ground.planning.pools.known().prices.money(hours * hourly)
+    idle = f"{counted(job.gpus_allocated, 'GPU')} idle for {at_least(judged)}{minutes_words(seconds)}"
+    return f"{ground.name}: {step}; {idle}, {hours * job.gpus_allocated:.1f} GPU-hours, {cost}"
 
 
 def _hourly(ground: _Ground) -> float | None:

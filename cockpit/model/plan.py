@@ -75,6 +75,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     lines: tuple[str, ...] = ()  # what will happen, one sentence a line
     expects: tuple[str, ...] = ()
     """What is foreseen: told and not confirmed, for it moves on while a person reads."""
+    brief: str = ""
+    """What is told of it, named, where it is one of many; "" where its name says enough."""
     warnings: tuple[str, ...] = ()
     shell: str = ""  # the command line that would do the same
     is_destructive: bool = False

@@ -176,10 +176,13 @@ def minutes_words(seconds: float) -> str:
 def idle_words(job: Job, judged: Judged, now_seconds: float) -> str:
     """`8 GPUs at 0% duty, no CPU, network or disk for 47 min`: of one that is idle."""
     since = judged.since_seconds
-    # nothing was seen as far back as lines reach: it may be longer
-    least = "at least " if judged.last is None else ""
-    span = f" for {least}{minutes_words(now_seconds - since)}" if since is not None else ""
+    span = f" for {at_least(judged)}{minutes_words(now_seconds - since)}" if since is not None else ""
     return f"{counted(job.gpus_allocated, 'GPU')} at 0% duty, no CPU, network or disk{span}"
+
+
+def at_least(judged: Judged) -> str:
+    """Before how long it idles, where nothing was seen as far back as lines reach: it may be longer."""
+    return "at least " if judged.last is None else ""
 
 
 def mark_words(job: Job, store: StoreReader, now_seconds: float, *, is_idle: bool) -> str:

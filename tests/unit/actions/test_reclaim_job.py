@@ -6,7 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from cockpit.actions.planning import Planning, PoolTerms
+from cockpit.actions.bulk import make_sweep
+from cockpit.actions.planning import Make, Planning, PoolTerms
 from cockpit.actions.verbs.job_reclaim import RECLAIM, ReclaimJobOptions
 from cockpit.errors import BadInput, Unchanged
 from cockpit.kube.resource import Resource
@@ -47,12 +48,13 @@ class Case:
             pool_label="cloud.google.com/gke-nodepool",
         )  # fmt: skip
         self.desk.cluster.store.apply(Batch(kind=Kind.NODE, changed=(node,)))
-        path = f"/apis/{group}/namespaces/team-a/{KINDS[kind]}/llm"
-        session: Any = Line(objects={path: self.tree})
+        self.session: Any = Line(objects={})
+        self.folder = f"/apis/{group}/namespaces/team-a/{KINDS[kind]}"
+        self.serve("llm")
         prices = Prices(machines=(("p5", MachinePrice(hourly=80.0)),))
         self.planning = Planning(
             self.desk.cluster.store,
-            session,
+            self.session,
             lambda version, kind: Resource(
                 version.partition("/")[0], version.partition("/")[2], KINDS[kind], kind, namespaced=True
             ),
@@ -61,6 +63,9 @@ class Case:
             pools=PoolTerms(at_seconds=NOW, holder="ada@bastion", known=lambda: PoolExperience(prices)),
             lines=self.desk.lines,
         )
+
+    def serve(self, name: str) -> None:
+        self.session.objects[f"{self.folder}/{name}"] = self.tree
 
     async def plan(self, idle_for: str = "", grace: str = "", *, off: bool = False) -> Plan:
         return await RECLAIM.plan(self.planning, self.job, ReclaimJobOptions(idle_for, grace, off))
@@ -85,6 +90,32 @@ async def test_an_idle_job_is_marked_first_with_the_time_and_nothing_ends() -> N
     assert plan.lines[-1] == "undo: cockpit job reclaim mpijob/team-a/llm --off --context prod --write"
     assert plan.expects[:2] == ("2 GPUs at 0% duty, no CPU, network or disk for 2 h", "owner: ada")
     assert plan.expects[2] == "4.0 GPU-hours idle so far, $40; $20 an hour"
+
+
+async def test_many_jobs_tell_for_each_the_step_how_long_it_idled_and_the_money() -> None:
+    fresh, marked = Case(), Case(notes=MARKED, idle_minutes=170)
+    marked.job = msgspec.structs.replace(marked.job, key="other", name="llm-2", owner="")
+    cases = {one.job.key: one for one in (fresh, marked)}
+
+    def of(job: Job) -> Make:
+        async def make(*, reads: bool = False) -> Plan:
+            return await cases[job.key].plan()
+
+        return make
+
+    jobs = [one.job for one in cases.values()]
+    cases["other"].tree["metadata"]["name"] = "llm-2"
+    cases["other"].serve("llm-2")
+    sweep = await make_sweep(RECLAIM, jobs, of, fresh.planning.store)
+    assert sweep.face.expects == (
+        "team-a/llm: mark it, due 04:01 UTC; 2 GPUs idle for 2 h, 4.0 GPU-hours, $40",
+        "team-a/llm-2: suspend it; 2 GPUs idle for 2 h 50 min, 5.7 GPU-hours, $56.7",
+    )
+    assert "they hold 4 GPUs" in sweep.face.lines
+    assert "owners: ada (1), owner not known (1)" in sweep.face.lines
+    assert not any(line.startswith("jobs: ") for line in sweep.face.lines), "each is told by name already"
+    back = [given for one in sweep.items for given in one.shown.gives_back]
+    assert [one.what for one in back] == ["mpijob team-a/llm-2"], "what is marked is not given back yet"
 
 
 async def test_after_the_grace_it_is_suspended_and_the_mark_goes_with_it() -> None:
