@@ -11,13 +11,13 @@ from cockpit.views import format as fmt
 
 _JOINT = " ── "
 _NEXT = {
-    Rung.ACCEPTED: "asked for; its owner has not taken it yet",
-    Rung.LAUNCHING: "accepted; the machine is not requested yet",
-    Rung.LAUNCHED: "machine is requested and does not exist yet",
-    Rung.JOINED: "machine starts; it is no node yet",
-    Rung.READY: "node has joined; its kubelet gets ready",
+    Rung.ACCEPTED: "asked for, not accepted yet",
+    Rung.LAUNCHING: "accepted, no machine requested yet",
+    Rung.LAUNCHED: "machine requested, not there yet",
+    Rung.JOINED: "machine starts, no node yet",
+    Rung.READY: "node joined, kubelet gets ready",
     Rung.GPUS_UP: "GPU driver is being installed",
-    Rung.USED: "ready for work; nothing runs on it yet",
+    Rung.USED: "ready, nothing runs on it yet",
 }
 """What a machine is at, by the step that it waits for."""
 Line = tuple[Cell, ...]
@@ -111,6 +111,9 @@ def machine_lines(ladder: Ladder, width: int, most: int, now_seconds: float) -> 
         said, is_late, is_broken = machine_words(one), False, bool(one.failure)
         if one.hang is not None:
             words = hang_words(one.hang, now_seconds)
+            # the owner's reason is worth more than the numbers, and these more than the step
+            if words and not one.failure:
+                said = cut(said, max(1, room - width_of(words) - 2))
             said = f"{said}; {words}" if words else said
             is_late, is_broken = one.hang.is_late(now_seconds), is_broken or one.hang.is_broken(now_seconds)
         dots = "●" * one.reached + "○" * (len(one.stamps) - one.reached)

@@ -10,6 +10,7 @@ from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from tests.tui.deck import ScriptedApp
 from tests.tui.estate import NOW, Estate
+from tests.tui.pools_estate import PoolsApp, PoolsEstate
 
 TITLE = "\x1b]0;owned\x07"
 CLIPBOARD = "\x1b]52;c;b3duZWQ=\x07"
@@ -65,9 +66,11 @@ def main() -> None:
     parser.add_argument("--place", default="now")
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--hostile", action="store_true", help="names that attack the terminal")
+    parser.add_argument("--growing", action="store_true", help="a pool is half way from 2 to 4")
     chosen = parser.parse_args()
-    estate = Estate()
-    app = ScriptedApp(estate, write=chosen.write, place=chosen.place)
+    estate = PoolsEstate() if chosen.growing else Estate()
+    of = PoolsApp if chosen.growing else ScriptedApp
+    app = of(estate, write=chosen.write, place=chosen.place)
     if chosen.hostile:
         for batch in hostile():
             app.attachment.store.apply(batch)

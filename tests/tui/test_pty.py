@@ -137,3 +137,25 @@ def test_names_cannot_take_the_terminal_over(place: str) -> None:
         assert terminal.lines[0].startswith(" prod-eu") and len(terminal.lines) == 60
         terminal.press("ctrl+c")
         assert terminal.ends() == 0
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_the_page_of_a_pool_that_grows_and_the_form_of_its_size(size: tuple[int, int]) -> None:
+    with scripted("--place", "pools", "--write", "--growing", size=size) as terminal:
+        terminal.shows("h100", "b200", "enter open")
+        terminal.press("/", *"b200", "enter")
+        terminal.until(lambda seen: "b200" in seen and "h100" not in seen, "only the pool that grows")
+        terminal.press("enter")
+        lines = terminal.shows(" prod-eu · pool b200", "accepted 14:05:41", "HPA", "S scale")
+        assert len(lines) == size[1]
+        told = [line.rstrip() for line in lines]
+        assert any(line.endswith("machine starts, no node yet; usually 1m, now 4m50s") for line in told), told
+        assert any(line.endswith("GPU driver is being installed; usually 12m, now 4m") for line in told), told
+        terminal.press("S")
+        terminal.shows(
+            "scale pool b200", "Nodes of b200", "now 3, requested 4", "already set to 4", "esc back"
+        )
+        terminal.press("escape")
+        terminal.until(lambda seen: "Nodes of b200" not in seen and "accepted 14:05:41" in seen, "the page")
+        terminal.press("q")
+        assert terminal.ends() == 0

@@ -139,9 +139,11 @@ def test_machines_have_dots_and_a_sentence() -> None:
     )
     assert text(machine_lines(three, 100, 6, NOW)) == [
         "gpu-h100-40  ●●●●●●○○  GPU driver is being installed; usually 12m, now 4m",
-        "gpu-h100-41  ●●●○○○○○  machine is requested and does not exist yet",
+        "gpu-h100-41  ●●●○○○○○  machine requested, not there yet",
         "gpu-h100-42  ●●○○○○○○  no H100 left in this zone",
     ]
+    narrow = text(machine_lines(three, 50, 6, NOW))
+    assert narrow[0] == "gpu-h100-40  ●●●●●●○○  GPU d…; usually 12m, now 4m", "the numbers stand"
     many = replace(LADDER, wanted=40, machines=tuple(machine(f"n{at}", {"asked": 0}) for at in range(40)))
     lines = text(machine_lines(many, 80, 3, NOW))
     assert len(lines) == 3 and lines[-1] == "and 38 more of them"
