@@ -36,14 +36,12 @@ from cockpit.pools.idle import IDLE_SECONDS, RECLAIM, RECLAIM_AT, IdleNode, idle
 from cockpit.pools.index import pool_named, pool_object
 from cockpit.pools.owner import PoolOwner
 from cockpit.pools.price import node_hourly
-from cockpit.pools.shrink import taken_first
+from cockpit.pools.shrink import most_at_once, taken_first
 from cockpit.pools.truth import nodes_of
 
 if TYPE_CHECKING:
     from cockpit.kube.session import ApiSession
 
-AT_ONCE_RATIO: Final = 0.10
-"""Of a pool at most this share goes in one step, and one node always."""
 SETTLE_SECONDS: Final = 10.0
 """A scheduler may still bind what it placed before the cordon: nothing goes sooner after it."""
 _MOST_TOLD: Final = 6
@@ -51,8 +49,8 @@ _MERGE: Final = "application/merge-patch+json"
 
 
 class ReclaimTerms(NamedTuple):
-    """How long a node has to be idle, how many may go at once (None: a tenth of the pool), and whether also
-    those of which nobody knows since when they are idle."""
+    """How long a node has to be idle, how many may go at once (None: as many as a shrink takes unasked), and
+    whether also those of which nobody knows since when they are idle."""
 
     idle_for_seconds: float = IDLE_SECONDS
     most: int | None = None
@@ -91,7 +89,8 @@ def next_step(pool: Pool, store: StoreReader, planning: Planning, terms: Reclaim
     ripe = [one for one in marked if now - (one.reclaimed_seconds or 0.0) >= SETTLE_SECONDS]
     fresh = [one for one in open_ if one.reclaimed_seconds is None and not one.node.unschedulable]
     due = [one for one in fresh if terms.is_due(one, now)]
-    room = max(0, _most(pool, terms) - len(marked))
+    most = _most(pool, terms, planning.pools.shrink_at_once)
+    room = max(0, most - len(marked))
     idle = {one.node.name for one in found}
     back = tuple(
         one
@@ -100,7 +99,7 @@ def next_step(pool: Pool, store: StoreReader, planning: Planning, terms: Reclaim
     )
     return NodeStep(
         cordons=tuple(due[:room]),
-        removes=tuple(ripe[: _most(pool, terms)]),
+        removes=tuple(ripe[:most]),
         comes_back=back,
         settling=tuple(one for one in marked if one not in ripe),
         kept=kept,
@@ -110,9 +109,9 @@ def next_step(pool: Pool, store: StoreReader, planning: Planning, terms: Reclaim
     )
 
 
-def _most(pool: Pool, terms: ReclaimTerms) -> int:
+def _most(pool: Pool, terms: ReclaimTerms, at_once: int | None) -> int:
     """Never below the pool's minimum."""
-    most = terms.most if terms.most is not None else max(1, int(AT_ONCE_RATIO * pool.nodes_now))
+    most = terms.most if terms.most is not None else most_at_once(pool.nodes_now, at_once)
     size = pool.nodes_now if pool.target is None else pool.target
     return max(0, min(most, size - (pool.minimum or 0)))
 
@@ -429,7 +428,9 @@ def _left(step: NodeStep) -> list[str]:
     if step.waits:
         found.append(f"{counted(step.waits, 'node')} idle for less than was asked")
     if step.beyond:
-        found.append(f"{step.beyond} more idle: at most a tenth of the pool, or --most, goes at once")
+        found.append(
+            f"{step.beyond} more idle: at most a tenth of the pool, shrink-at-once or --most goes at once"
+        )
     return found
 
 

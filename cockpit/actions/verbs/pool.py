@@ -65,8 +65,8 @@ class LimitOptions:
 
 @dataclass(frozen=True, slots=True)
 class ReclaimOptions:
-    """Which idle nodes go, as it was typed: `idle_for` "" for half an hour, `most` "" for a tenth of the
-    pool."""
+    """Which idle nodes go, as it was typed: `idle_for` "" for half an hour, `most` "" for the setting
+    `shrink-at-once`, else a tenth of the pool."""
 
     idle_for: str = ""
     most: str = ""
@@ -295,7 +295,7 @@ RECLAIM = Verb(
     options=ReclaimOptions,
     flags=(
         Flag("--idle-for", "idle_for", "idle for so long (default: 30m)", "TIME"),
-        Flag("--most", "most", "so many nodes at once (default: a tenth of the pool)", "COUNT"),
+        Flag("--most", "most", "so many nodes at once (default: shrink-at-once, else a tenth)", "COUNT"),
         Flag(
             "--include-unknown",
             "include_unknown",

@@ -7,7 +7,7 @@ import pytest
 
 from cockpit.actions.plan_diff import confirmed
 from cockpit.actions.planning import Planning, PoolTerms
-from cockpit.actions.reclaim_nodes import SETTLE_SECONDS, ReclaimTerms, plan_nodes
+from cockpit.actions.reclaim_nodes import SETTLE_SECONDS, ReclaimTerms, next_step, plan_nodes
 from cockpit.errors import BadInput, Unchanged
 from cockpit.kube.answer import ApiAnswer
 from cockpit.model.plan import Plan
@@ -16,6 +16,7 @@ from cockpit.pools.index import pool_named
 from tests.unit.actions.builders import REVIEWS, Line, store_of
 from tests.unit.actions.interleaved import DELETE_MACHINE, OWNER_PATH, World
 from tests.unit.actions.test_verb_rights import DEMAND, idle_node, tree_of
+from tests.unit.pools import builders as pools_built
 
 
 def _planned(world: World, terms: ReclaimTerms = ReclaimTerms(0.0, 1)) -> Plan:  # noqa: B008 - never changed
@@ -136,3 +137,18 @@ async def test_what_goes_of_a_pool_that_nobody_sizes_is_the_same_however_late_it
     assert "leases" in shown.calls[0].path and shown.calls[-1].method == "DELETE"
     assert shown.calls != now.calls
     assert confirmed(shown, now) is now
+
+
+@pytest.mark.parametrize(
+    ("stated", "most", "goes"), [(None, None, 2), (5, None, 5), (5, 1, 1), (5, 15, 15), (30, None, 9)]
+)
+def test_so_many_go_at_once_as_is_stated(stated: int | None, most: int | None, goes: int) -> None:
+    """`--most` before the setting, the setting before a tenth; the setting takes never half the pool."""
+    store = pools_built.store_of(
+        [pools_built.node(f"n{at}", pool="h100") for at in range(20)],
+        pools=[pools_built.deployment(replicas=20)],
+    )
+    pools = PoolTerms(at_seconds=pools_built.BORN, shrink_at_once=stated)
+    planning = Planning(store, World(1).cockpits[0], lambda *_: None, "prod", pools=pools)
+    step = next_step(pool_named(store, "h100"), store, planning, ReclaimTerms(0.0, most))
+    assert (len(step.cordons), step.beyond) == (goes, 20 - goes)
