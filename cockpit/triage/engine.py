@@ -13,6 +13,7 @@ from cockpit.model.sureness import Sureness
 from cockpit.triage import composed, creation, job_walk, node_walk, starting, wanted
 from cockpit.triage.cause_found import CauseFound, finished, is_up
 from cockpit.triage.changes.begun import RUNS_AGAIN
+from cockpit.triage.changes.drains import drains
 from cockpit.triage.changes.smallest import changes_for
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.expected_start import expected_start
@@ -36,15 +37,17 @@ def explain(subject: Subject, view: ClusterView) -> Verdict:
 
 
 def advised(verdict: Verdict, view: ClusterView) -> Verdict:
-    """The verdict with the smallest changes that start its subject, and when it starts without them."""
+    """The verdict with the smallest changes that start its subject, and when it starts without them; where
+    none does and it stands on a broken node, or is one, with the drain of that."""
     job = job_behind(verdict.subject, view)
     is_waiting = verdict.subject.kind in ("job", "gang", "pod") and verdict.is_trouble
     if not is_waiting or (job is not None and job.state in JobState.ENDED):
-        changes = changes_for(verdict, view) if verdict.cause in RUNS_AGAIN else ()
+        ran = verdict.cause in RUNS_AGAIN
+        changes = changes_for(verdict, view) if ran else drains(verdict.subject, view)
         return msgspec.structs.replace(verdict, changes=changes) if changes else verdict
     asked = msgspec.structs.replace(verdict, subject=decided_by(verdict.subject, view))
     demand = wanted.Demand(asked.subject, view)
-    changes = changes_for(asked, view, demand=demand)
+    changes = changes_for(asked, view, demand=demand) or drains(verdict.subject, view)
     expected = expected_start(asked.subject, view, runs_seen(view), demand=demand)
     return msgspec.structs.replace(verdict, changes=changes, expected=expected)
 

@@ -58,7 +58,7 @@ def lines(verdict: Verdict, view: ClusterView) -> list[str]:
     told = page(verdict, view)
     offers: list[str] = []
     if told.offers:
-        offers = ["", "It would start if", *map(_offer_line, told.offers)]
+        offers = ["", STARTS if _starts(told.offers) else HELPS, *map(_offer_line, told.offers)]
     return [f"why {verdict.subject.text}", *told.head, *offers, "", *told.rest]
 
 
@@ -118,8 +118,10 @@ def funnel_line(funnel: Funnel) -> str:
 
 # ---- offers
 
+STARTS, HELPS = "It would start if", "What helps here"
+_NO_START = ("drain_node", "drain_node_after")
 OFFERS: tuple[Field[Change], ...] = (
-    Field(Column("words", "It would start if", 40, grow=10, wish=90), lambda one, _: Cell(one.words)),
+    Field(Column("words", STARTS, 40, grow=10, wish=90), lambda one, _: Cell(one.words)),
     Field(
         Column("checked", "checked", 9, priority=3),
         lambda one, _: Cell("starts", "good") if one.is_checked else Cell("not tried", "dim"),
@@ -131,9 +133,19 @@ OFFERS: tuple[Field[Change], ...] = (
 )
 
 
+HELP: tuple[Field[Change], ...] = (
+    Field(Column("words", HELPS, 40, grow=10, wish=90), lambda one, _: Cell(one.words)),
+    OFFERS[-1],
+)
+
+
 def offers_table(offers: tuple[Change, ...], now_seconds: float) -> LazyTable[Change]:
-    """Offers as rows."""
-    return LazyTable(OFFERS, offers, offer_key, now_seconds)
+    """Offers as rows; what starts nothing by itself is headed as what helps."""
+    return LazyTable(OFFERS if _starts(offers) else HELP, offers, offer_key, now_seconds)
+
+
+def _starts(offers: tuple[Change, ...]) -> bool:
+    return any(one.kind not in _NO_START for one in offers)
 
 
 def offer_key(change: Change) -> str:
