@@ -377,5 +377,6 @@ async def test_a_node_group_that_the_cluster_autoscaler_lists_is_left_to_it() ->
     assert desk.pool.why_not == reason
     with pytest.raises(BadInput) as refused:
         await scale_as_now(planning_of(desk), "gpu", 4)
-    assert refused.value.sentence == f"pool gpu cannot be resized from here: {reason}"
+    asks = "ask for 2 more nodes: cockpit pool ask gpu --nodes 2 --context prod --write"
+    assert refused.value.sentence == f"pool gpu cannot be resized from here: {reason}; {asks}"
     assert "update_nodegroup_config" not in desk.script.names()
