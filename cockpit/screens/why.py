@@ -68,9 +68,9 @@ class WhyScreen(Place):
         yield RowSentence()
 
     def on_mount(self) -> None:
-        super().on_mount()
         self._known = self.cockpit.known_of_pools()
-        self.query_one("#text").focus()
+        self.set_focus(self.query_one("#text"))  # before the first offers, which take it
+        super().on_mount()
         work: WorkType[None] = self._read_on
         self.run_worker(work, name="why", group="why", exclusive=True)
 
