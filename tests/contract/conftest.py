@@ -169,6 +169,18 @@ def define(admin: Api, definition: dict[str, Any]) -> Resource:
     )
 
 
+def removed(admin: Api, definition: dict[str, Any]) -> None:
+    """Removes a custom kind and waits until it is gone: the next module may define it."""
+    base = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    path = f"{base}/{definition['metadata']['name']}"
+    admin.request("DELETE", path)
+    deadline = time.monotonic() + 60
+    while admin.request("GET", path).status != 404:
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{path} is not gone within 60 s")
+        time.sleep(0.02)
+
+
 @pytest.fixture
 def as_user(server: Server, tmp_path: Path) -> WriteUser:
     """Writes a kubeconfig for the real address and CA with the given user entry; answers its path."""

@@ -43,7 +43,7 @@ from cockpit.sim.server.rbac.bootstrap import bootstrap_objects
 from cockpit.store.store import Store
 from tests.bed.api import Api, Tree
 from tests.contract import shapes
-from tests.contract.conftest import Connect, define
+from tests.contract.conftest import Connect, define, removed
 from tests.contract.mirror import in_time
 from tests.contract.server import Server
 
@@ -283,10 +283,7 @@ def kinds(admin: Api) -> Iterator[None]:
     for name in (*NODES, *IDLE):
         admin.request("DELETE", f"/api/v1/nodes/{name}")
     for resource in KINDS.values():
-        admin.request(
-            "DELETE",
-            f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{resource.plural}.{resource.group}",
-        )
+        removed(admin, loose(resource))
     for space in SPACES:
         for resource in (BUILT_IN["jobs"], BUILT_IN["pods"]):
             for tree in admin.items(resource.path(space)):

@@ -92,6 +92,9 @@ def fill(terminal: Seat, wanted: Mapping[str, str], queue: str) -> None:
         if label in wanted:
             if label == "Engine" and queue:
                 terminal.until_line((queue,), "Queue")
+            if label == "Queue":  # the namespace has this one alone: the form fills it in
+                terminal.until_line((wanted[label],), "Queue")
+                continue
             if not shown[label]:
                 terminal.keys("C-u")
             terminal.type(wanted[label])

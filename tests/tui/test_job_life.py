@@ -46,8 +46,10 @@ class Wire:
 
     async def request(self, method: str, path: str, **more: Any) -> ApiAnswer:
         if method == "GET":
-            is_workload = "/workloads/" in path
-            return self._answer(200, {"metadata": {}} if is_workload else self._tree(path.rsplit("/", 1)[1]))
+            if "/workloads/" in path:
+                return self._answer(200, {"metadata": {}})
+            tree = self._tree(path.rsplit("/", 1)[1])
+            return self._answer(404, {}, "not found") if tree is None else self._answer(200, tree)
         name = path.rsplit("/", 1)[1]
         if ("dryRun", "All") in more.get("query", ()):
             self.rehearsed.append(path)
@@ -66,8 +68,11 @@ class Wire:
         said = tree if status < 300 else {"kind": "Status", "code": status, "message": message}
         return ApiAnswer(status, "application/json", json.dumps(said).encode())
 
-    def _tree(self, name: str) -> dict[str, Any]:
-        job = next(one for one in self._app.attachment.jobs.jobs.values() if one.name == name)
+    def _tree(self, name: str) -> dict[str, Any] | None:
+        """The job of that name; None for what else a session asks for, such as the holds of pools."""
+        jobs = self._app.attachment.jobs.jobs.values()
+        if (job := next((one for one in jobs if one.name == name), None)) is None:
+            return None
         values = {"name": job.name, "namespace": job.namespace, "image": "r.example/hvd:1"}
         tree = render(load_library().templates["mpijob"], {**values, "workers": "2", "gpus": "8"})
         tree["metadata"] |= {"uid": job.uid, "resourceVersion": "7"}
