@@ -100,8 +100,8 @@ def _cards(
         if not is_meant(name, labels):
             continue
         instance = instance_of(labels)
-        if instance and meaning.quantity is GpuMetric.DUTY:
-            continue  # absent there, or a constant 0
+        if instance and meaning.quantity in (GpuMetric.DUTY, GpuMetric.POWER):
+            continue  # of an instance duty is absent or a constant 0, and power the whole card's
         lines = found.setdefault((pod.uid, f"{uuid}/{instance}" if instance else uuid), {})
         _take(lines.setdefault(meaning.quantity, {}), values, end_seconds, meaning.trust, meaning.factor)
     cards: dict[str, tuple[CardTrace, ...]] = {}

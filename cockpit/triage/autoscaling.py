@@ -17,6 +17,7 @@ from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
 from cockpit.pools import registry
+from cockpit.pools.ladder import GPUS_LIMIT_SECONDS
 from cockpit.pools.stage import NodeStage, node_stage
 from cockpit.triage.cause_found import CauseFound, draft, followed, of_event, without_empty
 from cockpit.triage.funnel import Sifted
@@ -157,6 +158,6 @@ def _no_gpu_yet(node: Node) -> Evidence:
 
 def is_starting(node: Node, store: StoreReader, now_seconds: float) -> bool:
     """On its way to its GPUs, and not for so long that something must be wrong."""
-    if node.created_seconds is None or now_seconds - node.created_seconds >= JOINING_SECONDS:
-        return False
-    return node_stage(node, store) in (NodeStage.JOINED, NodeStage.NOT_ADVERTISED)
+    limit = {NodeStage.JOINED: JOINING_SECONDS, NodeStage.NOT_ADVERTISED: GPUS_LIMIT_SECONDS}
+    allowed = limit.get(node_stage(node, store), 0.0)
+    return node.created_seconds is not None and now_seconds - node.created_seconds < allowed

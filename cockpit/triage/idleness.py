@@ -7,7 +7,9 @@ for data (CPU, network or disk work), a checkpoint (disk or network) and a noteb
 are told apart by what they do, and a habit by what was seen of it.
 
 What cannot be told from idle: a first pause longer than the window in which the job itself does nothing at
-all, because it waits for another one's work. That is why it is asked or suspended before it is killed.
+all, because it waits for another one's work, or a person comes back to it every hour. That is why it is
+asked or suspended before it is killed. A job that hangs in a collective spins on its cards and is not idle:
+`jobs/training/hang` tells it.
 """
 
 import enum
@@ -20,6 +22,10 @@ from cockpit.model.trace import Line, PodTrace, Trace
 
 WORKS_DUTY_RATIO: Final = 0.05
 """Below is housekeeping of drivers and monitors."""
+TRICKLE_DUTY_RATIO: Final = 0.005
+TRICKLE_POINTS: Final = 15
+"""A little duty in all but one of so many points measured in a row is a small model that is asked all the
+time: housekeeping comes and goes."""
 MEMORY_BYTES: Final = 128 * 2**20
 """What a card's memory may wander by itself: caches of the driver, other processes' contexts."""
 POWER_RATIO: Final = 1.3
@@ -112,7 +118,7 @@ def judge(trace: Trace, idle_for_seconds: float) -> Judged:
 
 def _quiet(trace: Trace, last: Shown | None, needed: float) -> Judged:
     """Nothing has shown work for as long as needed: is that a start, a habit, or the end of work?"""
-    worked = [at for card in trace.cards for at in _over(card.duty, WORKS_DUTY_RATIO)]
+    worked = [at for card in trace.cards for at in _at_work(card.duty)]
     pause = _longest_pause(trace)
     since = _first_point(trace) if last is None else last.at_seconds
     since = max(since, trace.started_seconds or since)
@@ -169,7 +175,7 @@ def _last_sign(trace: Trace) -> Shown | None:
 
 def _signs(trace: Trace) -> Iterator[Shown | None]:
     for card in trace.cards:
-        yield _newest_over(trace, card.duty, WORKS_DUTY_RATIO, WorkSign.KERNEL)
+        yield _kernel_sign(trace, card.duty)
         yield _memory_sign(trace, card.memory_bytes)
         yield _power_sign(trace, card.power_watts)
         yield _gap(trace, card.duty, "duty")
@@ -210,6 +216,22 @@ def _newest_where(line: Line, holds: Callable[[float], bool]) -> int | None:
 def _newest_over(trace: Trace, line: Line, least: float, sign: WorkSign) -> Shown | None:
     place = _newest_where(line, lambda value: value >= least)
     return None if place is None else Shown(sign, _at(trace, place, len(line)), line[place])
+
+
+def _kernel_sign(trace: Trace, line: Line) -> Shown | None:
+    place = max(_at_work(line), default=None)
+    return None if place is None else Shown(WorkSign.KERNEL, _at(trace, place, len(line)), line[place])
+
+
+def _at_work(line: Line) -> list[int]:
+    """Points of a card's duty at which it works: much at once, or a little all the time."""
+    found = set(_over(line, WORKS_DUTY_RATIO))
+    measured = [place for place, value in enumerate(line) if value is not None]
+    little = [at for at, place in enumerate(measured) if (line[place] or 0.0) >= TRICKLE_DUTY_RATIO]
+    for first, last in zip(little, little[TRICKLE_POINTS - 2 :], strict=False):
+        if last - first < TRICKLE_POINTS:
+            found.update((measured[first], measured[last]))
+    return sorted(found)
 
 
 def _memory_sign(trace: Trace, line: Line) -> Shown | None:
@@ -287,21 +309,28 @@ def _draws_as_at_work(trace: Trace) -> bool:
 
 
 def _longest_pause(trace: Trace) -> float:
-    """The longest quiet between two pieces of work, 0 where it made none worth the name."""
+    """The longest quiet that ended in work, 0 where it made none worth the name."""
     points = max(len(card.duty) for card in trace.cards)
     busy: set[int] = set()
     for card in trace.cards:
-        busy.update(points - len(card.duty) + place for place in _over(card.duty, WORKS_DUTY_RATIO))
+        busy.update(points - len(card.duty) + place for place in _at_work(card.duty))
     for pod in trace.pods:
         for line, least, _ in _lines_of(pod):
             busy.update(points - len(line) + place for place in _over(line, least))
-    longest, before = 0, None
+    longest, before = 0, _quiet_before(trace)
     for place in sorted(busy):
         if before is not None:
             longest = max(longest, place - before - 1)
         before = place
     seconds = longest * trace.step_seconds
     return seconds if seconds >= PAUSE_SECONDS else 0.0
+
+
+def _quiet_before(trace: Trace) -> int | None:
+    """The place of the work that a quiet at the front of the lines followed: just before them, None where the
+    job began later, for then it is its start."""
+    started = trace.started_seconds
+    return -1 if started is not None and started < _first_point(trace) else None
 
 
 def _newest(line: Line) -> float:

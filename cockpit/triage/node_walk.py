@@ -12,6 +12,7 @@ from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
 from cockpit.model.xid import xid_class, xid_meaning
 from cockpit.pools.index import pools_of
+from cockpit.pools.ladder import GPUS_LIMIT_SECONDS
 from cockpit.pools.stage import NodeStage, node_stage
 from cockpit.triage import node_signs
 from cockpit.triage.cause_found import CauseFound, draft, finished
@@ -19,7 +20,7 @@ from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.verdict import Evidence, Subject, Verdict
 
 JOINING_SECONDS = 900.0
-"""Driver, toolkit and device plugin may take this long after the node joined before it is strange."""
+"""So long after it was made a node may take to get ready, or to show again the GPUs that pods hold."""
 
 _PRESENT = "nvidia.com/gpu.present"
 PRESSURE = {"DiskPressure": "disk", "MemoryPressure": "memory", "PIDPressure": "process ids"}
@@ -181,11 +182,11 @@ def _not_ready(node: Node, store: StoreReader, now_seconds: float) -> CauseFound
 def _dark(node: Node, store: StoreReader, now_seconds: float, expected: int) -> CauseFound | None:
     """Ready, and no GPU offered although labels promise some."""
     age = float("inf") if node.created_seconds is None else now_seconds - node.created_seconds
-    if age < JOINING_SECONDS:
-        return None
+    if age < (JOINING_SECONDS if store.requests_on(node.name).gpus else GPUS_LIMIT_SECONDS):
+        return None  # nobody has had GPUs of it yet: its driver is being installed
     said = Evidence(f"Node {node.name}", "allocatable", "no GPU", node.created_seconds)
     plugin = _broken_plugin(node, store)
-    names: dict[str, object] = {"gpus": f"its {expected} GPUs" if expected else "its GPUs"}
+    names: dict[str, object] = {"gpus": f"its {expected} GPUs" if expected > 1 else "its GPUs"}
     text = "ready, but offers none of {gpus}: driver or device plugin is down"
     if plugin:
         names["pod"] = plugin

@@ -20,6 +20,11 @@ _NEXT = {
     Rung.USED: "ready, nothing runs on it yet",
 }
 """What a machine is at, by the step that it waits for."""
+_OVERDUE = {
+    Rung.READY: "its kubelet is not Ready: read the log of its boot",
+    Rung.GPUS_UP: "Ready and shows no GPU: look at the pods of driver and device plugin on it",
+}
+"""What is wrong, and where to look, once the step is beyond its limit."""
 Line = tuple[Cell, ...]
 
 
@@ -93,10 +98,13 @@ def _about(seconds: float) -> str:
     return text.removesuffix("00s") if text.endswith("m00s") else text
 
 
-def machine_words(machine: MachineLadder) -> str:
+def machine_words(machine: MachineLadder, now_seconds: float) -> str:
     """What it is at; the owner's own words where it failed."""
     if machine.failure:
         return machine.failure
+    hang = machine.hang
+    if hang is not None and hang.step in _OVERDUE and hang.is_broken(now_seconds):
+        return _OVERDUE[hang.step]
     step = next((one.step for one in machine.stamps if not one.is_reached), None)
     return "has been in use" if step is None else _NEXT[step]
 
@@ -108,7 +116,7 @@ def machine_lines(ladder: Ladder, width: int, most: int, now_seconds: float) -> 
     room = max(1, width - names - len(RUNGS) - 4)
     lines: list[Line] = []
     for one in shown:
-        said, is_late, is_broken = machine_words(one), False, bool(one.failure)
+        said, is_late, is_broken = machine_words(one, now_seconds), False, bool(one.failure)
         if one.hang is not None:
             words = hang_words(one.hang, now_seconds)
             # the owner's reason is worth more than the numbers, and these more than the step

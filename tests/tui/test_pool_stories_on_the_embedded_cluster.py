@@ -63,10 +63,11 @@ def line_of(screen: str, name: str, words: str = "") -> str:
 
 @asynccontextmanager
 async def played(
-    folder: Path, story: str, speed: float, grown: Growth | None = None
+    folder: Path, story: str, speed: float, grown: Growth | None = None, text: str = ""
 ) -> AsyncIterator[Watched]:
-    """With a growth that a former session on this host has seen."""
-    scenario = parse((SHIPPED / f"{story}.yaml").read_text(), story)
+    """The story that is shipped, or that of the text; with a growth that a former session on this host has
+    seen."""
+    scenario = parse(text or (SHIPPED / f"{story}.yaml").read_text(), story)
     async with ground(folder / "cluster", scenario, speed) as here:
         options = AppOptions(here.options, state_folder=folder / "state")
         if grown is not None:

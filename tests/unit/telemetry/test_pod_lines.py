@@ -44,10 +44,12 @@ def test_an_instance_is_told_by_its_engine_and_keeps_its_own_line() -> None:
     rows = [
         _card("DCGM_FI_DEV_GPU_UTIL", (END, "0"), **instance),
         _card("DCGM_FI_PROF_GR_ENGINE_ACTIVE", (END, "0.6"), **instance),
+        _card("DCGM_FI_DEV_POWER_USAGE", (END, "412.0"), **instance),
     ]
     (card,) = pod_lines(rows, [], [NB], END).cards[NB.uid]
     assert card.uuid.endswith("/3")
     assert card.duty[-1] == 0.6
+    assert card.power_watts == (), "what the card draws is drawn by its neighbours, too"
 
 
 def test_pods_of_others_and_rows_that_are_none_are_left_out() -> None:

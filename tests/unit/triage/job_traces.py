@@ -296,22 +296,22 @@ def make(seed: int, *, idle: bool) -> Told:
         minutes += phase(rng, length, used)
     cards, pods = rng.choice(((1, 1), (1, 1), (2, 1), (4, 1), (2, 2), (4, 4)))
     watts = rng.choice(((11.0, 27.0, 70.0), (45.0, 62.0, 300.0), (68.0, 118.0, 700.0)))
-    out = _outages(rng, len(minutes))
+    out = outages(rng, len(minutes))
     no_disk = (
         not idle and rng.random() < 0.1
     )  # what is not collected is never idle: told by a test of its own
     return Told(
         name=name,
         minutes=len(minutes),
-        cards=tuple(_card(rng, f"GPU-{at}", minutes, watts, out) for at in range(cards)),
-        pods=tuple(_pod(rng, f"pod-{at}", minutes, out, no_disk=no_disk) for at in range(pods)),
+        cards=tuple(card_trace(rng, f"GPU-{at}", minutes, watts, out) for at in range(cards)),
+        pods=tuple(pod_trace(rng, f"pod-{at}", minutes, out, no_disk=no_disk) for at in range(pods)),
         coming=tuple(one.coming for one in minutes),
-        started=tuple(_youngest(minutes)),
+        started=tuple(youngest(minutes)),
         idle_from=idle_from,
     )
 
 
-def _youngest(minutes: list[Minute]) -> Iterator[int]:
+def youngest(minutes: list[Minute]) -> Iterator[int]:
     """A member that was on its way starts when it is no longer."""
     last = 0
     for at, one in enumerate(minutes):
@@ -320,7 +320,7 @@ def _youngest(minutes: list[Minute]) -> Iterator[int]:
         yield last
 
 
-def _outages(rng: random.Random, minutes: int) -> frozenset[int]:
+def outages(rng: random.Random, minutes: int) -> frozenset[int]:
     """Minutes in which nothing was scraped."""
     found: set[int] = set()
     while rng.random() < 0.25:
@@ -329,7 +329,7 @@ def _outages(rng: random.Random, minutes: int) -> frozenset[int]:
     return frozenset(found)
 
 
-def _card(
+def card_trace(
     rng: random.Random,
     uuid: str,
     minutes: list[Minute],
@@ -355,7 +355,7 @@ def _card(
     return CardTrace(uuid=uuid, duty=tuple(duty), memory_bytes=tuple(memory), power_watts=tuple(power))
 
 
-def _pod(
+def pod_trace(
     rng: random.Random, uid: str, minutes: list[Minute], out: frozenset[int], *, no_disk: bool
 ) -> PodTrace:
     resets = {rng.randrange(len(minutes)) for _ in range(rng.choice((0, 0, 0, 1, 2)))}

@@ -12,6 +12,7 @@ from cockpit.model.pod import Pod
 from cockpit.model.quantity import Absent
 from cockpit.model.record import Condition, Kind
 from cockpit.model.scheduling import Traits
+from cockpit.pools.ladder import GPUS_LIMIT_SECONDS
 from cockpit.triage.attention import needs_human
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.engine import explain
@@ -221,9 +222,20 @@ def test_a_young_node_may_take_its_time_to_show_its_gpus(cluster: Cluster) -> No
         cluster, gpu_node(gpu_capacity=None, gpu_allocatable=None, gpus_expected=8, created_seconds=NOW - 60)
     )
     assert found(cluster) == ()
-    assert only(cluster, NOW + 1_000).sentence == (
+    assert found(cluster, NOW - 60 + GPUS_LIMIT_SECONDS - 1) == ()
+    assert only(cluster, NOW - 60 + GPUS_LIMIT_SECONDS).sentence == (
         "ready, but offers none of its 8 GPUs: driver or device plugin is down"
     )
+
+
+def test_a_young_node_whose_gpus_pods_hold_has_lost_them(cluster: Cluster) -> None:
+    """They were up once: nobody installs a driver there any more."""
+    add_nodes(cluster, gpu_node(gpu_allocatable=0, gpus_expected=8, created_seconds=NOW - 1_000))
+    assert found(cluster) == ()
+    holder = Pod(uid="p", name="p", namespace="a", node="gpu-7", phase="Running", gpus=8)
+    cluster.store.apply(Batch(kind=Kind.POD, changed=(holder,)))
+    cluster.put()
+    assert "offers none of its 8 GPUs" in only(cluster).sentence
 
 
 def test_a_bad_xid_alone_is_told_and_a_harmless_one_is_not(cluster: Cluster) -> None:
