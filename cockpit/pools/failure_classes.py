@@ -31,6 +31,11 @@ class _Row(NamedTuple):
     told: _Words | None = None
 
 
+def _http(status: int) -> str:
+    """The status of an answer, not the same number of nodes or cores."""
+    return rf"^{status}\b|(?:code|status|error|http)\W{{0,3}}(?:code\W{{0,3}})?{status}\b"
+
+
 # The first that fits is taken: what is said of the caller comes before what is said of the machines, what
 # names a cause before what names an effect. A quota may come with status 403, so it is before permissions.
 _ROWS = (
@@ -38,16 +43,29 @@ _ROWS = (
         FailureClass.CREDENTIALS,
         r"Expired|InvalidGrant|NoCredentials|CredentialRetrieval|TokenRetrieval|UnauthorizedSSO|SSOToken"
         r"|UnrecognizedClient|InvalidClientTokenId|SignatureDoesNotMatch|AuthFailure|az login|AADSTS"
-        r"|gcloud auth|reauthentication|not have valid credentials|invalid_grant|Unauthenticated",
+        r"|gcloud auth|reauthentication|not have valid credentials|invalid_grant|Unauthenticated"
+        r"|PartialCredentials|MetadataRetrieval|NoAuthToken|DefaultCredentials",
         _Words(
             "{who} rejected the credentials of this host",
             "log in again (aws sso login, az login, gcloud auth login) and retry",
         ),
     ),
     _Row(
+        FailureClass.CREDENTIALS,
+        r"ExpiredToken|token .{0,60}expired|InvalidClientTokenId|SignatureDoesNotMatch|UnrecognizedClient"
+        r"|AuthFailure\b(?!\.)|InvalidIdentityToken|WebIdentityErr|InvalidAuthenticationToken|AADSTS"
+        r"|invalid_grant|NoCredential",
+        None,
+        _Words(
+            "the cloud rejects the credentials of whoever makes the machines",
+            "renew the credentials of that controller",
+        ),
+    ),
+    _Row(
         FailureClass.SETUP,
         r"NoBoto3|NoProgram|NoRegion|ProfileNotFound|ConfigParse|UnknownEndpoint|NotJson|NoCluster|InvalidRegion"
-        r"|required: |unrecognized arguments|misspelled or not recognized",
+        r"|arguments are required|required property|must be specified|unrecognized arguments"
+        r"|misspelled or not recognized|CERTIFICATE_VERIFY|doesn't exist in cloud",
         _Words(
             "{who} cannot be asked as it is set up here",
             "see Configuration in the README: extra cloud, region, cluster, profile, commands",
@@ -55,14 +73,17 @@ _ROWS = (
     ),
     _Row(
         FailureClass.THROTTLED,
-        r"Throttl|TooManyRequests|RequestLimitExceeded|SlowDown|rateLimitExceeded|Rate exceeded|\b429\b",
+        r"Throttl|TooManyRequests|RequestLimitExceeded|SlowDown|rateLimitExceeded|Rate exceeded|"
+        + _http(429)
+        + r"|requests per (?:minute|second)",
         _Words("{who} throttles requests; nothing was changed", "retry in a minute"),
+        _Words("the cloud throttles whoever makes the machines", "wait; it is tried again"),
     ),
     _Row(
         FailureClass.IN_PROGRESS,
         r"ResourceInUse|ScalingActivityInProgress|ResourceContention|not in Active State|in progress"
         r"|OperationPreempted|EtagMismatch|is currently (?:upgrading|updating|scaling)|incompatible operation"
-        r"|ConflictingOperation|another operation",
+        r"|ConflictingOperation|another operation|in the process of|pending update",
         _Words("another change of this pool is under way at {who}", "wait until it ends, then retry"),
     ),
     _Row(
@@ -74,7 +95,8 @@ _ROWS = (
         FailureClass.QUOTA,
         r"quota|VcpuLimitExceeded|InstanceLimitExceeded|MaxSpotInstanceCount|MaxFleetCountExceeded"
         r"|more vCPU capacity than|LimitExceededException|ServiceLimit|InsufficientFreeAddresses"
-        r"|IP_SPACE_EXHAUSTED|SubnetIsFull",
+        r"|IP_SPACE_EXHAUSTED|SubnetIsFull|InsufficientSubnetSize|\bLimitExceeded"
+        r"|maximum number of instances",
         _Words(
             "a quota of the account at {who} is used up",
             "ask {who} for a higher quota, or free machines of that family",
@@ -88,10 +110,12 @@ _ROWS = (
         FailureClass.STOCKOUT,
         r"RESOURCE_POOL_EXHAUSTED|INSUFFICIENT_CAPACITY|Insufficient(?:Instance|Host|Reserved)?Capacity"
         r"|InsufficientReservedInstance|UnfulfillableCapacity|ReservationCapacityExceeded|RESERVATION_"
-        r"|AllocationFailed|OverconstrainedAllocation|SkuNotAvailable|HeavyUsage|stockout"
+        r"|AllocationFailed|Allocation failed|Overconstrained|SkuNotAvailable|VMSizeNotSupported|HeavyUsage"
+        r"|stockout|not allowed in your subscription|currently unavailable in|requested Availability Zone"
+        r"|configuration is currently not supported|No valid host|insufficient resources"
         r"|placeholder-cannot-be-fulfilled|cannot provision any more instances"
         r"|not have (?:sufficient|enough)|insufficient capacity|instance types were unavailable"
-        r"|SpotMaxPriceTooLow|no Spot capacity",
+        r"|SpotMaxPriceTooLow|Spot request price|no Spot capacity",
         _Words("{who} has no machines of this type right now", "try another zone or machine type, or later"),
         _Words("the cloud has no machine of this type now", "try another zone or machine type, or later"),
     ),
@@ -99,7 +123,10 @@ _ROWS = (
         FailureClass.PERMISSION,
         r"AccessDenied|UnauthorizedOperation|Unauthori[sz]edException|AuthorizationFailed|NotAuthori[sz]ed"
         r"|not authori[sz]ed|PERMISSIONS?_(?:ERROR|DENIED)|Required .+ permission|IamLimitExceeded"
-        r"|IamInstanceProfile|IamNodeRole|\b403\b|Forbidden|InvalidKMSKey",
+        r"|IAM ?Instance ?Profile|IamNodeRole|"
+        + _http(403)
+        + r"|Forbidden|InvalidKMSKey|Authentication Failure"
+        r"|(?:do|does) not have permission|OptInRequired|DisallowedByPolicy|ScopeLocked",
         _Words("{who} denies it", "ask for that right"),
         _Words(
             "the cloud denies it to whoever makes the machines",
@@ -115,7 +142,7 @@ _ROWS = (
     _Row(
         FailureClass.GONE,
         r"ResourceNotFound|NodegroupNotFound|NoGroup|AutoScalingGroupNotFound|not found|NotFound"
-        r"|No node group|No cluster found|does not exist|\b404\b|AutoScalingGroup name not",
+        r"|No node ?(?:group|pool)|No cluster found|does not exist|AutoScalingGroup name not|" + _http(404),
         _Words(
             "{who} does not know this pool",
             "refresh and retry; check cluster, region and project in the configuration",
@@ -124,7 +151,8 @@ _ROWS = (
     _Row(
         FailureClass.LIMIT,
         r"above max|max(?:imum)? ?size|greater than the max|between the min|desired capacity|maxCount"
-        r"|MaxNodeCount|must be less than or equal|out of range|max pods|maximum node",
+        r"|MaxNodeCount|must be less than or equal|out of range|max pods|maximum node|below min"
+        r"|CountExceedMax|minimum capacity|exceeds the maximum|count is invalid",
         _Words(
             "the size is outside the bounds that {who} has for this pool",
             "raise the maximum first, or ask for fewer nodes",
@@ -150,7 +178,8 @@ _ROWS = (
     _Row(
         FailureClass.JOIN,
         r"NodeCreationFailure|failed to (?:register|join)|ClusterUnreachable|VMExtensionProvisioning"
-        r"|VMExtensionError|became unhealthy|NodeNotFound|not registered|RegistrationTimeout|BootstrapFailed",
+        r"|VMExtensionError|became unhealthy|NodeNotFound|not registered|RegistrationTimeout|BootstrapFailed"
+        r"|nodes? (?:out of \d+ )?have registered|OutboundConnFail",
         _Words(
             "new machines start at {who} and do not join the cluster",
             "read the log of their boot: network, role and image of the nodes",

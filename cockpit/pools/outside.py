@@ -131,7 +131,7 @@ class OutsideOwner(PoolOwner):
         return tuple(self._failure(found, one) for one in bad)
 
     def _failure(self, found: PoolObject, one: Condition) -> PoolFailure:
-        told = _told(self.who(found), one)
+        told = classed(one.reason, one.message)  # said to whoever makes the machines, not to us
         return PoolFailure(
             kind=told.kind,
             sentence=told.sentence,
