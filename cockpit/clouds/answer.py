@@ -12,6 +12,7 @@ STATUS = "Status"  # type of the condition whose reason is the owner's own word 
 UPDATE = "Update"  # of one change under way or the last one: reason its status, message id and errors
 HEALTH = "Health"  # of what the owner finds wrong: reason its code
 LAUNCH = "Launch"  # of a machine that did not come
+UNITS = "Units"  # of a pool whose capacity is not counted in machines: message in what
 
 
 class PoolAnswer(msgspec.Struct, frozen=True):

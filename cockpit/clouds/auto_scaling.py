@@ -6,13 +6,13 @@ API_SetDesiredCapacity, API_TerminateInstanceInAutoScalingGroup.
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from cockpit.clean import clean
-from cockpit.clouds.answer import LAUNCH, STATUS, PoolAnswer, count_of, finding, seconds_of, version_of
+from cockpit.clouds.answer import LAUNCH, STATUS, UNITS, PoolAnswer, count_of, finding, seconds_of, version_of
 from cockpit.clouds.aws import WHO, Aws
 from cockpit.clouds.errors import OutsideError, words
 from cockpit.model.pool import Machine, MachineStage, PoolObject
@@ -77,8 +77,14 @@ def _pool(group: Mapping[str, Any], reach: Reach, now_seconds: float) -> PoolObj
     status = clean(str(group.get("Status") or ""), 40)  # only while it is being deleted
     suspended = [clean(str(one.get("ProcessName")), 40) for one in group.get("SuspendedProcesses") or ()]
     conditions = [finding(STATUS, status)] if status else []
-    if "Launch" in suspended:
-        conditions.append(finding(STATUS, "LaunchSuspended", "its Launch process is suspended"))
+    conditions += [
+        finding(STATUS, f"{one}Suspended", f"its {one} process is suspended")
+        for one in ("Launch", "Terminate")
+        if one in suspended
+    ]
+    units = _units(group)
+    if units:
+        conditions.append(finding(UNITS, "NotMachines", units, is_good=True))
     own = Reach(
         service="autoscaling",
         pool=name,
@@ -99,11 +105,27 @@ def _pool(group: Mapping[str, Any], reach: Reach, now_seconds: float) -> PoolObj
         max_replicas=sizes[2],
         status_replicas=sum(one.get("LifecycleState") == "InService" for one in members),
         labels=tuple((key, clean(tags[key])) for key in (NODE_GROUP_TAG,) if key in tags),
-        instance_type=clean(str(members[0].get("InstanceType") or "")) if members else "",
+        instance_type=clean(str((*members, *_overrides(group), {})[0].get("InstanceType") or "")),
         conditions=tuple(conditions),
         read_seconds=now_seconds,
         reach=own,
     )
+
+
+def _overrides(group: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Types of machines that a group of mixed instances may have, those that it prefers first."""
+    template = (group.get("MixedInstancesPolicy") or {}).get("LaunchTemplate") or {}
+    return [one for one in template.get("Overrides") or () if isinstance(one, Mapping)]
+
+
+def _units(group: Mapping[str, Any]) -> str:
+    """In what its capacity is counted, "" where that is machines."""
+    kind = str(group.get("DesiredCapacityType") or "units")
+    if kind != "units":
+        return f"its capacity is counted in {clean(kind, 40)}"
+    if any(str(one.get("WeightedCapacity") or "1") != "1" for one in _overrides(group)):
+        return "its capacity is counted in weights of its machine types"
+    return ""
 
 
 # ---- machines on their way
@@ -116,7 +138,8 @@ def activities_of(
 
     Nothing where AWS does not let us look, or the group is not there: the pool itself was read.
     """
-    activities: list[Mapping[str, Any]] = []
+    conditions: list[Condition] = []
+    machines: list[Machine] = []
     for name in groups:
         try:
             answer = aws.ask(
@@ -126,22 +149,32 @@ def activities_of(
                 MaxRecords=_ACTIVITIES,
             )
         except OutsideError as error:
-            told = finding("Activities", error.code, error.message)
-            return (told,), ()
-        activities += [one for one in answer.get("Activities") or () if _is_launch(one)]
-    activities.sort(key=lambda one: seconds_of(one.get("StartTime")) or 0.0, reverse=True)
-    failed: list[Condition] = []
-    has_come = False
-    for one in activities:
+            conditions.append(finding("Activities", error.code, error.message))
+            continue
+        launches = [one for one in answer.get("Activities") or () if _is_launch(one)]
+        launches.sort(key=lambda one: seconds_of(one.get("StartTime")) or 0.0, reverse=True)
+        # a group that makes machines in one zone says nothing of another group in another
+        conditions += _failures(launches)
+        machines += [_machine(one, found) for one in launches]
+    conditions.sort(key=lambda one: one.changed_seconds or 0.0, reverse=True)
+    machines.sort(key=lambda one: one.created_seconds or 0.0, reverse=True)
+    return tuple(conditions), tuple(machines)
+
+
+def _failures(launches: Iterable[Mapping[str, Any]]) -> Iterator[Condition]:
+    """Those since the last machine that came; the newest activity is the first."""
+    for one in launches:
         stage = _STAGES.get(str(one.get("StatusCode")), MachineStage.LAUNCHING)
-        has_come = has_come or stage is MachineStage.LAUNCHED
-        if stage is MachineStage.FAILED and not has_come:
-            failed.append(_failure(one))
-    return tuple(failed), tuple(_machine(one, found) for one in activities)
+        if stage is MachineStage.LAUNCHED:
+            return
+        if stage is MachineStage.FAILED:
+            yield _failure(one)
 
 
 def _is_launch(activity: Mapping[str, Any]) -> bool:
-    return str(activity.get("Description") or "").startswith("Launching")
+    """Of a machine that becomes a node; one that goes to the warm pool waits there, stopped."""
+    said = str(activity.get("Description") or "")
+    return said.startswith("Launching") and "into warm pool" not in said
 
 
 def _failure(activity: Mapping[str, Any]) -> Condition:

@@ -72,6 +72,15 @@ _ROWS = (
         ),
     ),
     _Row(
+        FailureClass.SETUP,
+        r"(?:Launch|Terminate)Suspended",
+        None,
+        _Words(
+            "a process of the auto scaling group is suspended, so machines do not come or go",
+            "resume it (aws autoscaling resume-processes)",
+        ),
+    ),
+    _Row(
         FailureClass.THROTTLED,
         r"Throttl|TooManyRequests|RequestLimitExceeded|SlowDown|rateLimitExceeded|Rate exceeded|"
         + _http(429)

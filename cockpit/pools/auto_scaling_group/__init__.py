@@ -10,11 +10,13 @@ from cockpit.model.node import Node
 from cockpit.model.plan import Call
 from cockpit.model.pool import PoolObject
 from cockpit.model.reach import Outside, Reach
-from cockpit.model.record import label
+from cockpit.model.record import condition, label
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools.outside import OutsideOwner, aws_line, instance_of, region_of
 from cockpit.pools.owner import Capability, Nodes, refused, through
 
+UNITS = "Units"
+"""A condition: in what the group counts its capacity, where that is not machines."""
 _MANAGED_TAG = "eks:nodegroup-name"
 
 
@@ -54,6 +56,9 @@ class AutoScalingGroups(OutsideOwner):
         group = label(found.labels, _MANAGED_TAG)
         if group:
             return refused(f"this group belongs to the EKS node group {group}: resize that one")
+        units = condition(found.conditions, UNITS)
+        if units is not None:
+            return refused(f"{units.message}: a number of nodes cannot be set")
         return through(self.how)
 
     def may_limit(self, found: PoolObject) -> Capability:
@@ -105,8 +110,10 @@ class AutoScalingGroups(OutsideOwner):
             "--should-decrement-desired-capacity",
         )
         parameters = {"InstanceId": instance, "ShouldDecrementDesiredCapacity": True}
-        size = {} if found.replicas is None else {"size": found.replicas - count}
-        return self.call(found, "TerminateInstanceInAutoScalingGroup", argv, parameters=parameters, **size)
+        told: dict[str, object] = {} if found.replicas is None else {"size": found.replicas - count}
+        if count > 1:  # by then the sizes are others: those before it have made them so
+            told["metadata"] = {"uid": found.uid}
+        return self.call(found, "TerminateInstanceInAutoScalingGroup", argv, parameters=parameters, **told)
 
     def _call(
         self, found: PoolObject, method: str, words: Sequence[str], parameters: dict[str, object], **told: int
