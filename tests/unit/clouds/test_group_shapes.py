@@ -87,7 +87,7 @@ async def test_a_mixed_group_at_zero_tells_the_type_that_it_prefers(moto: Any) -
     mixed(moto, 0)
     found = await read()
     assert (found.instance_type, found.replicas, found.max_replicas) == ("p5e.48xlarge", 0, 8)
-    owner = registry.holder(found, ())
+    owner: Any = registry.holder(found, ())
     assert owner.may_resize(found).may
     await send(owner.resize_calls(found, 3)[0], read_only=False)
     assert (await read()).replicas == 3
@@ -96,7 +96,8 @@ async def test_a_mixed_group_at_zero_tells_the_type_that_it_prefers(moto: Any) -
 async def test_weights_are_no_number_of_nodes(moto: Any) -> None:
     mixed(moto, 2, weights=("8", "4"))
     found = await read()
-    says = registry.holder(found, ()).may_resize(found)
+    owner: Any = registry.holder(found, ())
+    says = owner.may_resize(found)
     assert not says.may
     assert says.why_not == (
         "its capacity is counted in weights of its machine types: a number of nodes cannot be set"
@@ -110,7 +111,8 @@ async def test_cores_are_no_number_of_nodes() -> None:
         describe_scaling_activities=[NO_ACTIVITIES],
     )
     found = await read(PLAIN, aws)
-    assert "counted in vcpu" in registry.holder(found, ()).may_limit(found).why_not
+    owner: Any = registry.holder(found, ())
+    assert "counted in vcpu" in owner.may_limit(found).why_not
 
 
 async def test_suspended_processes_are_told_where_they_matter(moto: Any) -> None:
@@ -211,7 +213,7 @@ async def test_a_machine_that_goes_to_the_warm_pool_is_none_that_comes() -> None
 
 
 async def test_pages_are_read_to_the_end_and_a_page_that_repeats_itself_ends_too() -> None:
-    pages = [
+    pages: list[dict[str, Any]] = [
         {"AutoScalingInstances": [{"AutoScalingGroupName": "h100"}], "NextToken": "two"},
         {"AutoScalingInstances": [{"AutoScalingGroupName": "h100"}]},
     ]
