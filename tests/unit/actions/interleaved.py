@@ -22,7 +22,7 @@ from cockpit.actions.pool_lease import LEASE_SECONDS, micro_time
 from cockpit.actions.reclaim_nodes import ReclaimTerms, plan_nodes
 from cockpit.actions.replan import carry_replanned
 from cockpit.actions.scale import scale_as_now
-from cockpit.clock import ManualClock
+from cockpit.clock import Clock, ManualClock
 from cockpit.errors import Answered, CockpitError
 from cockpit.k8s.labels import AUTOSCALER_MAXIMUM
 from cockpit.kube.answer import ApiAnswer
@@ -76,6 +76,7 @@ class Server:
         self.faults: list[str] = []
         self._records: dict[tuple[str, str, str], Any] = {}
         self._seen: tuple[int, Store] | None = None
+        self.skew_seconds = 0.0  # how far apart the clocks of two cockpits may be
         self._flights: set[str] = set()  # who has changed the size and not given the pool back
         self._held: dict[str, float] = {}  # when each took or renewed the Lease, as it says
 
@@ -169,7 +170,7 @@ class Server:
         if size > maximum_of(owner) and size > before:
             self.faults.append(f"{who} set {size}, beyond the maximum of {maximum_of(owner)}")
         for other, held in self._held.items():
-            if other != who and other in self._flights and now - held < LEASE_SECONDS:
+            if other != who and other in self._flights and now - held < LEASE_SECONDS - self.skew_seconds:
                 self.faults.append(f"{who} set {size} while {other} has a change in flight")
         self._flights.add(who)
 
@@ -234,6 +235,7 @@ class Cockpit:
         self.user = name
         self.reclaims = reclaims  # how often it reclaims instead of growing
         self.cluster = cluster
+        self.clock: Clock = cluster.clock
         self.rng = rng
         self.store = Store()
         self.work: Coroutine[Any, Any, None] | None = None
@@ -256,13 +258,13 @@ class Cockpit:
 
     async def act(self) -> None:
         """Resize or reclaim: plan, read for a while, say yes, and follow what was begun."""
-        asked_seconds, clock = self.cluster.clock.now(), self.cluster.clock
+        asked_seconds, clock = self.clock.cluster_now(), self.clock
         size = int(self.cluster.objects[OWNER_PATH]["spec"]["replicas"])
         to, most = size + self.rng.choice((1, 1, 2, 3, -1)), self.rng.randint(1, 2)
         is_reclaim = self.rng.random() < self.reclaims
 
         async def make(*, reads: bool = False) -> Plan:
-            terms = PoolTerms("default", asked_seconds, self.user, made_seconds=clock.now())
+            terms = PoolTerms("default", asked_seconds, self.user, made_seconds=clock.cluster_now())
             planning = Planning(
                 self.store, self, _no_lookup, self.context, reads=reads, pools=terms, at_seconds=asked_seconds
             )
@@ -288,9 +290,7 @@ class Cockpit:
         async def sleep(_seconds: float) -> None:
             await Pause()
 
-        follower = Follower(
-            hold, lambda: self.store, self, audit=Lines, clock=self.cluster.clock, sleep=sleep
-        )
+        follower = Follower(hold, lambda: self.store, self, audit=Lines, clock=self.clock, sleep=sleep)
         await follower.to_the_end()
 
     def step(self) -> None:
@@ -322,7 +322,7 @@ class World:
         self.clock = ManualClock(START_SECONDS)
         self.cluster = Server(self.clock)
         reclaims = self.rng.choice((0.0, 0.5, 0.9))
-        self.cockpits = [Cockpit(name, self.cluster, self.rng, reclaims) for name in ("ann@a", "bob@b")]
+        self.cockpits = [self.cockpit(name, reclaims) for name in ("ann@a", "bob@b")]
         self.decided: list[
             tuple[str, float]
         ] = []  # nodes for which the scheduler has a pod, and when it chose
@@ -337,13 +337,17 @@ class World:
         for one in self.cockpits:
             one.sync()
 
+    def cockpit(self, name: str, reclaims: float) -> Cockpit:
+        """A session of that person."""
+        return Cockpit(name, self.cluster, self.rng, reclaims)
+
     @property
     def faults(self) -> list[str]:
         return self.cluster.faults
 
-    def run(self, steps: int) -> None:
-        """So many steps of anybody; the cockpits take most of them."""
-        others: tuple[tuple[Callable[[], None], float], ...] = (
+    def others(self) -> tuple[tuple[Callable[[], None], float], ...]:
+        """Who acts besides the cockpits, and how often."""
+        return (
             (self.reconcile, 3.0),
             (self.decide, 3.0),
             (self.bind, 1.5),
@@ -353,6 +357,10 @@ class World:
             (self.vanish, 0.1),
             (self.uncordon, 0.2),
         )
+
+    def run(self, steps: int) -> None:
+        """So many steps of anybody; the cockpits take most of them."""
+        others = self.others()
         acts = [one for one, _ in others]
         weights = [weight for _, weight in others]
         for _ in range(steps):
@@ -400,6 +408,10 @@ class World:
         about["labels"] = {"cluster.x-k8s.io/deployment-name": "h100"}
         machine = {"apiVersion": CAPI, "kind": "Machine", "metadata": about, "spec": {"clusterName": "c"}}
         self.cluster.put(f"{MACHINES}/m-{name}", machine | {"status": {"nodeRef": {"name": name}}})
+        self.add_node(name)
+
+    def add_node(self, name: str) -> None:
+        """The node of machine `m-NAME`."""
         notes = {
             "cluster.x-k8s.io/machine": f"m-{name}",
             "cluster.x-k8s.io/owner-kind": "MachineSet",
