@@ -140,6 +140,20 @@ def test_a_gang_whose_budget_lets_nobody_go_is_waited_for_and_said(bed: Bed, ope
     seat.until("drained")
 
 
+def test_a_budget_that_the_server_cannot_count_is_told_with_what_it_needs(bed: Bed, opened: Opened) -> None:
+    """maxUnavailable over the pods of a Job: a Job has no scale, so nobody knows its pods."""
+    api = bed.api()
+    gang(api, "asr", ("gpu-0", "gpu-1"), 8)
+    spec = {"maxUnavailable": 0, "selector": {"matchLabels": {"gang": "asr"}}}
+    tree = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "spec": spec}
+    api.create(BUDGETS, {**tree, "metadata": {"name": "asr", "namespace": "team-a"}})
+    until("the budget has failed", lambda: api.get(f"{BUDGETS}/asr").get("status", {}).get("conditions"))
+    seat = opened(bed.kubeconfig, "--write")
+    seat.until("live · rw", "4 nodes")
+    drain_now(seat, api, "gpu-0")
+    seat.until("budget team-a/asr: none may be disrupted", "counts none", "minAvailable: N", ACCEPTED)
+
+
 def test_a_drain_that_waits_for_a_job_outlives_its_cockpit_as_a_note(bed: Bed, opened: Opened) -> None:
     """The next cockpit shows what it waits for, evicts nobody unasked, and takes it up by the same key."""
     api = bed.api()

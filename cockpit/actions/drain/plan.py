@@ -246,8 +246,12 @@ def _delay(one: Delay) -> str:
 
 
 def budget_words(budget: Budget) -> str:
-    """`team-a/db: 0 of 2 may be disrupted`."""
-    return f"{budget.namespace}/{budget.name}: {budget.allowed} of {budget.expected} may be disrupted"
+    """`team-a/db: 0 of 2 may be disrupted`. The server counts pods without a Deployment or the like only for
+    a `minAvailable` that is a number, and lets none go whom it cannot count (disruption controller)."""
+    name = f"{budget.namespace}/{budget.name}"
+    if not budget.expected:
+        return f"{name}: none may be disrupted, the server counts none of its pods; give it minAvailable: N"
+    return f"{name}: {budget.allowed} of {budget.expected} may be disrupted"
 
 
 def _keys(pods: Iterable[NodePod]) -> list[str]:
