@@ -1,5 +1,6 @@
 """Fixtures of the contract suite. Which server it is, is known here and nowhere else."""
 
+import contextlib
 import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -169,16 +170,22 @@ def define(admin: Api, definition: dict[str, Any]) -> Resource:
     )
 
 
-def removed(admin: Api, definition: dict[str, Any]) -> None:
-    """Removes a custom kind and waits until it is gone: the next module may define it."""
+@contextlib.contextmanager
+def defined(admin: Api, *definitions: dict[str, Any]) -> Iterator[list[Resource]]:
+    """Custom kinds that the cockpit knows, as long as this lasts: other cases look at a server without them,
+    in whatever order workers come to them. Waits until each is gone, so that the next may define it."""
     base = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-    path = f"{base}/{definition['metadata']['name']}"
-    admin.request("DELETE", path)
-    deadline = time.monotonic() + 60
-    while admin.request("GET", path).status != 404:
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"{path} is not gone within 60 s")
-        time.sleep(0.02)
+    paths = [f"{base}/{one['metadata']['name']}" for one in definitions]
+    try:
+        yield [define(admin, one) for one in definitions]
+    finally:
+        for path in paths:
+            admin.request("DELETE", path)
+        deadline = time.monotonic() + 60
+        while left := [path for path in paths if admin.request("GET", path).status != 404]:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{left[0]} is not gone within 60 s")
+            time.sleep(0.02)
 
 
 @pytest.fixture

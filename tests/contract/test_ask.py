@@ -24,7 +24,7 @@ from cockpit.model.record import Kind
 from cockpit.pools.capacity import PRIORITY, PRIORITY_CLASS, demand_name, priority_class
 from cockpit.store.store import Store
 from tests.bed.api import Api, Tree
-from tests.contract.conftest import define, removed
+from tests.contract.conftest import defined
 from tests.contract.mirror import eventually
 from tests.contract.test_keys_and_rights import KINDS, loose
 from tests.contract.test_pool_holds import Yes
@@ -36,10 +36,8 @@ GPUS = "karpenter.k8s.aws/instance-gpu-count"
 
 @pytest.fixture(scope="module")
 def nodepools(admin: Api) -> Iterator[Resource]:
-    """As long as these cases last: others look at a server without it."""
-    definition = loose(KINDS["nodepools"])
-    yield define(admin, definition)
-    removed(admin, definition)
+    with defined(admin, loose(KINDS["nodepools"])) as (resource,):
+        yield resource
 
 
 class Ground:

@@ -19,7 +19,7 @@ from cockpit.model.record import Kind
 from tests.adapters.faults.proxy import FaultProxy
 from tests.bed.api import Api
 from tests.contract.asking import in_space
-from tests.contract.conftest import Connect, define
+from tests.contract.conftest import Connect, defined
 from tests.contract.faults import status
 from tests.contract.mirror import Mirror, eventually
 from tests.contract.server import Capability, Server
@@ -163,16 +163,15 @@ async def test_a_stream_comes_back_after_all_were_cut(
 
 @pytest.fixture
 def machines(admin: Api) -> Iterator[None]:
-    """A MachineDeployment-shaped kind, taken away again."""
+    """A MachineDeployment-shaped kind."""
     definition = crd("machinedeployments", "MachineDeployment")
     definition["metadata"]["name"] = f"machinedeployments.{POOL_GROUP}"
     # Groups below k8s.io are protected: their kinds need the note that says who approved them.
     definition["metadata"]["annotations"] = {"api-approved.kubernetes.io": "unapproved, for a test"}
     definition["spec"]["group"] = POOL_GROUP
     definition["spec"]["versions"][0]["name"] = "v1"
-    define(admin, definition)
-    yield
-    admin.delete(f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/machinedeployments.{POOL_GROUP}")
+    with defined(admin, definition):
+        yield
 
 
 async def test_pools_are_found_where_machines_have_an_owner(

@@ -43,7 +43,7 @@ from cockpit.sim.server.rbac.bootstrap import bootstrap_objects
 from cockpit.store.store import Store
 from tests.bed.api import Api, Tree
 from tests.contract import shapes
-from tests.contract.conftest import Connect, define, removed
+from tests.contract.conftest import Connect, defined
 from tests.contract.mirror import in_time
 from tests.contract.server import Server
 
@@ -272,18 +272,15 @@ TABLES = {
 @pytest.fixture(scope="module")
 def kinds(admin: Api) -> Iterator[None]:
     """The kinds of engines and machine owners, as long as these cases last."""
-    for resource in KINDS.values():
-        define(admin, loose(resource))
-    for tree in bootstrap_objects(SPACES[:1]):
-        if tree["metadata"]["name"].startswith("cockpit:"):
-            space = tree["metadata"].get("namespace", "")
-            base = f"{RBAC}/namespaces/{space}" if space else RBAC
-            admin.request("POST", f"{base}/{tree['kind'].lower()}s", tree)
-    yield
-    for name in (*NODES, *IDLE):
-        admin.request("DELETE", f"/api/v1/nodes/{name}")
-    for resource in KINDS.values():
-        removed(admin, loose(resource))
+    with defined(admin, *map(loose, KINDS.values())):
+        for tree in bootstrap_objects(SPACES[:1]):
+            if tree["metadata"]["name"].startswith("cockpit:"):
+                space = tree["metadata"].get("namespace", "")
+                base = f"{RBAC}/namespaces/{space}" if space else RBAC
+                admin.request("POST", f"{base}/{tree['kind'].lower()}s", tree)
+        yield
+        for name in (*NODES, *IDLE):
+            admin.request("DELETE", f"/api/v1/nodes/{name}")
     for space in SPACES:
         for resource in (BUILT_IN["jobs"], BUILT_IN["pods"]):
             for tree in admin.items(resource.path(space)):

@@ -2,7 +2,7 @@
 written to their owners' objects."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -29,7 +29,7 @@ from cockpit.model.record import Kind
 from cockpit.pools.index import pool_named
 from cockpit.store.store import Store
 from tests.bed.api import Api, Tree
-from tests.contract.conftest import Connect, define
+from tests.contract.conftest import Connect, defined
 from tests.contract.mirror import in_time
 from tests.contract.server import Server
 from tests.contract.shapes import binding, role
@@ -52,8 +52,15 @@ class Yes:
 
 
 @pytest.fixture(scope="module")
-def machines(admin: Api) -> Resource:
-    return define(admin, loose(MACHINES))
+def machines(admin: Api) -> Iterator[Resource]:
+    with defined(admin, loose(MACHINES)) as (resource,):
+        yield resource
+
+
+@pytest.fixture
+def node_pools(admin: Api) -> Iterator[Resource]:
+    with defined(admin, loose(NODE_POOLS)) as (resource,):
+        yield resource
 
 
 class Ground:
@@ -320,8 +327,10 @@ async def test_a_maximum_is_written_to_the_annotation_and_nothing_else(
     assert ground.admin.get(path) == after
 
 
-async def test_a_maximum_is_written_to_the_limits_beside_the_others(admin: Api, session: ApiSession) -> None:
-    resource = define(admin, loose(NODE_POOLS))
+async def test_a_maximum_is_written_to_the_limits_beside_the_others(
+    admin: Api, session: ApiSession, node_pools: Resource
+) -> None:
+    resource = node_pools
     body = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": "burst"}}
     limits = {"nodes": "3", "nvidia.com/gpu": "64"}
     tree = admin.create(resource.path(), {**body, "spec": {"replicas": 1, "limits": limits}})

@@ -126,6 +126,7 @@ class PseudoTerminal:
         while self.take(deadline - time.monotonic()):
             assert time.monotonic() < deadline, "it did not end\n" + "\n".join(self.lines)
         self.exit_code = os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
+        print(f"ended with {self.exit_code}, its last words: {self.sent[-2_000:]!r}")
         return self.exit_code
 
     def modes(self) -> dict[str, bool]:
