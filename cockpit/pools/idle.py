@@ -102,28 +102,29 @@ def idle_nodes(
     if not is_use_known(store):
         return ()
     names = frozenset(pool.node_names)
-    machines = {one.node: one for one in store.records(Kind.MACHINE).values() if one.node}
-    since = {
-        one.name: _since(one, store, machines.get(one.name), (watched_since or {}).get(one.name))
-        for one in nodes_of(store)
-        if one.name in names
-    }
-    return tuple(
-        IdleNode(
-            node=one,
-            since_seconds=since[one.name][0],
-            vouched=since[one.name][1],
-            why_kept=next(iter(registry.kept_by(one)), ""),
-            reclaimed_seconds=_seconds(label(one.annotations, RECLAIM_AT))
-            if label(one.annotations, RECLAIM) == pool.key and one.unschedulable
-            else None,
-        )
+    empty = [
+        one
         for one in nodes_of(store)
         if one.name in names
         and one.gpu_allocatable  # one whose GPUs are not offered yet is on its way, not idle
         and one.deleting_seconds is None
         and not users_of(one.name, store)
-    )
+    ]
+    machines = {one.node: one for one in store.records(Kind.MACHINE).values() if one.node} if empty else {}
+    found = []
+    for one in empty:
+        since, vouched = _since(one, store, machines.get(one.name), (watched_since or {}).get(one.name))
+        is_marked = one.unschedulable and label(one.annotations, RECLAIM) == pool.key
+        found.append(
+            IdleNode(
+                node=one,
+                since_seconds=since,
+                vouched=vouched,
+                why_kept=next(iter(registry.kept_by(one)), ""),
+                reclaimed_seconds=_seconds(label(one.annotations, RECLAIM_AT)) if is_marked else None,
+            )
+        )
+    return tuple(found)
 
 
 def _since(

@@ -63,6 +63,10 @@ def registered(owner: PoolOwner) -> Iterator[None]:
         _all = before
 
 
+_SOME_NODES = 64
+"""Nodes of a pool carry the same marks: so many tell whose they are, also of a pool of thousands."""
+
+
 def owners() -> tuple[PoolOwner, ...]:
     """All owners, in the order in which they are asked."""
     return _all.owners
@@ -77,7 +81,8 @@ def holder(found: PoolObject | None, nodes: Nodes) -> PoolOwner:
     """Who makes and removes the machines of a pool, by its object, else by its nodes."""
     if found is not None:
         return next((one for one in _all.owners if one.holds(found)), NODE_LABELS)
-    return next((one for one in _all.owners if any(map(one.knows, nodes))), NODE_LABELS)
+    some = nodes[:_SOME_NODES]
+    return next((one for one in _all.owners if any(map(one.knows, some))), NODE_LABELS)
 
 
 def ownership(found: PoolObject | None, nodes: Nodes, truth: StoreReader) -> Ownership:

@@ -17,6 +17,7 @@ from cockpit.model.pool import Pool, StandingRead
 from cockpit.model.record import Kind
 from cockpit.model.scaler import ScalersRead
 from cockpit.pools.owner_log import log_pod, why_no_log
+from cockpit.screens.app_protocol import Cockpit
 from cockpit.screens.keymap import EVERYWHERE, bindings
 from cockpit.screens.logs import LogsScreen
 from cockpit.screens.nodes import NodesScreen
@@ -52,6 +53,20 @@ class PoolPanel(FlowText):
         if page is None:
             return []
         return page_lines(page, width, self._height) + pair_lines(facts(page), width)
+
+
+def seen_of(cockpit: Cockpit, pool: Pool, learnt: Learnt) -> Learnt:
+    """The same with all that this host remembers and this session has seen of the pool."""
+    watch = cockpit.pool_watch
+    return learnt._replace(
+        prices=cockpit.prices,
+        growths=watch.growths,
+        seen=cockpit.cluster.sightings,
+        asked_seconds=watch.asked(pool.key),
+        reclaims=watch.reclaims(pool.key),
+        samples=watch.samples(pool.key),
+        empty_since=watch.empty_since,
+    )
 
 
 class PoolScreen(NodesScreen):
@@ -109,17 +124,9 @@ class PoolScreen(NodesScreen):
         pool, cluster = self.chosen_pool(), self.cockpit.cluster
         page = None
         if pool is not None:
+            self._learnt = seen_of(self.cockpit, pool, self._learnt)
             now_seconds = self.cockpit.clock.cluster_now()
-            learnt = self._learnt._replace(
-                prices=self.cockpit.prices,
-                growths=self.cockpit.pool_watch.growths,
-                seen=cluster.sightings,
-                asked_seconds=self.cockpit.pool_watch.asked(pool.key),
-                reclaims=self.cockpit.pool_watch.reclaims(pool.key),
-                samples=self.cockpit.pool_watch.samples(pool.key),
-                empty_since=self.cockpit.pool_watch.empty_since,
-            )
-            page = page_of(pool, cluster.store, cluster.jobs, now_seconds, learnt)
+            page = page_of(pool, cluster.store, cluster.jobs, now_seconds, self._learnt)
         self.query_one(PoolPanel).set_page(page, self.size.height)
         super().project()
 

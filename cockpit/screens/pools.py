@@ -1,23 +1,42 @@
 """Place 5: pools of machines, who owns their size, and what is in flight."""
 
+from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import ClassVar
 
+from cockpit_widgets import ResourceTable
 from cockpit_widgets.types import TableSource
 from textual.binding import BindingType
+from textual.widget import Widget
+from textual.widgets import Static
 
 from cockpit.model.pool import Pool
 from cockpit.model.record import Kind
-from cockpit.pools.demand import MachineMemory, demand_by_pool
+from cockpit.pools.demand import MachineMemory, PoolDemand, demand_by_pool
 from cockpit.pools.index import pools_of
 from cockpit.screens.keymap import EVERYWHERE, bindings
-from cockpit.screens.pool import PoolScreen
+from cockpit.screens.pool import PoolPanel, PoolScreen, seen_of
 from cockpit.screens.pool_rows import PoolRows
 from cockpit.screens.table_place import TablePlace
 from cockpit.views import pools as view
+from cockpit.views.pool_told import Learnt, page_with
 from cockpit.views.states import why_empty
+
+_FRAME_LINES = 5
+"""Header, titles of the columns, a blank, title of the panel, footer."""
+_LEAST_TOLD_LINES = 16
+"""With fewer left beneath the rows nothing is told of the pool under the cursor; enter shows it."""
 
 
 class PoolsScreen(TablePlace):
+    """The pools, and where lines are left what is known of the one under the cursor."""
+
+    DEFAULT_CSS = """
+    PoolsScreen #told, PoolsScreen .title { display: none; }
+    PoolsScreen.tall #told { display: block; height: 1fr; }
+    PoolsScreen.tall .title { display: block; height: 1; padding: 0 1; }
+    PoolsScreen .title { color: $text-muted; background: $surface; }
+    """
     kinds = ("pool",)
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings("open", "why", "verbs", "filter", "sort", "back", "help", "reverse", "mark", kinds=kinds),
@@ -30,14 +49,54 @@ class PoolsScreen(TablePlace):
         super().__init__()
         self._pools = PoolRows()
         self._machines = MachineMemory()
+        self._demand: Mapping[str, PoolDemand] | None = None  # of every pool; None: not every pod is seen
+
+    def body(self) -> Iterable[Widget]:
+        yield from super().body()
+        yield Static(id="whose", classes="title", markup=False)
+        yield PoolPanel()
+
+    def project(self) -> None:
+        super().project()
+        self._tell()
+
+    def _tell(self) -> None:
+        """What is known of the pool under the cursor, but for what only its page reads."""
+        rows = len(self.table.source)
+        left = self.size.height - _FRAME_LINES - rows
+        pool = self.row("pool", self.table.cursor_key or "")
+        is_tall = pool is not None and left >= _LEAST_TOLD_LINES
+        self.set_class(is_tall, "tall")
+        self.table.styles.height = rows + 2 if is_tall else "1fr"
+        if pool is None or not is_tall:
+            return
+        cockpit, cluster = self.cockpit, self.cockpit.cluster
+        now_seconds, learnt = cockpit.clock.cluster_now(), seen_of(cockpit, pool, Learnt())
+        page = page_with(pool, cluster.store, cluster.jobs, now_seconds, learnt, by_pool=self._demand)
+        self.query_one("#whose", Static).update(f"Pool {pool.name}")
+        self.query_one(PoolPanel).set_page(page, self.size.height)
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._tell)
+
+    def on_resource_table_row_highlighted(self, event: ResourceTable.RowHighlighted) -> None:
+        self._tell()
+        pool = self.row("pool", event.key or "")
+        if pool is not None:
+            self.cockpit.run_soon(partial(self._recall, pool.key), "pools")
+
+    async def _recall(self, key: str) -> None:
+        """Read once what this host remembers of the pool."""
+        await self.cockpit.pool_watch.recall(key)
+        if not self.is_going:
+            self._tell()
 
     def source(self) -> tuple[TableSource, str]:
         cluster = self.cockpit.cluster
         store, now = cluster.store, self.cockpit.clock.cluster_now()
         pools = pools_of(store)
-        beside = view.PoolsBeside(
-            cluster.trends, demand_by_pool(store, pools, self._machines), self.cockpit.prices
-        )
+        self._demand = demand_by_pool(store, pools, self._machines)
+        beside = view.PoolsBeside(cluster.trends, self._demand, self.cockpit.prices)
         source = view.table(pools, self.state, now, self.memory, beside)
         self.say_problem(source.problem)
         return source, why_empty(

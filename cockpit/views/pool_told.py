@@ -14,7 +14,7 @@ from cockpit.model.scaler import ScalersRead
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
 from cockpit.pools.chain import chains
-from cockpit.pools.demand import NO_DEMAND, demand_by_pool
+from cockpit.pools.demand import NO_DEMAND, PoolDemand, demand_by_pool
 from cockpit.pools.idle import IdleNode, idle_nodes
 from cockpit.pools.index import gpus_per_node, pool_object, pools_of
 from cockpit.pools.ladder import Ladder, growth
@@ -47,8 +47,21 @@ class Learnt(NamedTuple):
 
 
 def page_of(pool: Pool, store: StoreReader, jobs: JobReader, now_seconds: float, learnt: Learnt) -> PoolPage:
-    """The pool as it is now."""
+    """The pool as it is now, where nobody knows yet who waits for which pool."""
     by_pool = demand_by_pool(store, pools_of(store))
+    return page_with(pool, store, jobs, now_seconds, learnt, by_pool=by_pool)
+
+
+def page_with(
+    pool: Pool,
+    store: StoreReader,
+    jobs: JobReader,
+    now_seconds: float,
+    learnt: Learnt,
+    *,
+    by_pool: Mapping[str, PoolDemand] | None,
+) -> PoolPage:
+    """The same with the demand of every pool; None: not every pod is seen."""
     demand = None if by_pool is None else by_pool.get(pool.name, NO_DEMAND)
     waiting = () if demand is None else (*demand.only, *demand.shared)
     ladder = _ladder(pool, store, now_seconds, learnt)

@@ -129,7 +129,7 @@ SCENES = (
     Scene("queue-80x24", ("4", "enter"), SMALL),
     Scene("pools", ("5",), rounds=8),
     Scene("pools-80x24", ("5",), SMALL, rounds=8),
-    Scene("pools-200x60", ("5",), WIDE, estate=PoolsEstate, app=PoolsApp, rounds=8),
+    Scene("pools-200x60", ("5", "down"), WIDE, estate=PoolsEstate, app=PoolsApp, rounds=8),
     Scene("pool", ("5", "down", "enter"), rounds=1, hour=True),
     Scene("pool-80x24", ("5", "down", "enter"), SMALL, rounds=1, hour=True),
     *(

@@ -44,6 +44,35 @@ async def test_a_growth_half_way_is_told_with_what_is_usual(size: tuple[int, int
         assert looking.size_fault(app) == ""
 
 
+async def test_a_tall_screen_tells_of_the_pool_under_the_cursor_beneath_the_pools() -> None:
+    app = PoolsApp(PoolsEstate())
+    async with app.run_test(size=(200, 60)) as pilot:
+        await pilot.press("5")
+        await settle(pilot)
+        drawn = looking.text(app)
+        assert "Pool a100" in drawn and "owner Cluster API MachineDeployment fleet/a100" in drawn
+        await pilot.press("down")
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while "demand 35 GPUs" not in looking.text(app):
+                await pilot.pause(0.05)
+        drawn = looking.text(app)
+        assert "Pool b200" in drawn and "Pool a100" not in drawn
+        for said in ("accepted 14:05:41", "GPU driver is being installed", "size 16 GPUs", "breaks team-d"):
+            assert said in drawn, f"{said}\n{drawn}"
+        assert looking.size_fault(app) == ""
+        await pilot.press("slash", *"nothing-like-it")
+        await settle(pilot)
+        assert "owner Karpenter" not in looking.text(app), "of no row nothing is told"
+
+
+async def test_a_low_screen_keeps_its_lines_for_the_pools() -> None:
+    app = PoolsApp(PoolsEstate())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("5")
+        await settle(pilot)
+        assert "b200" in looking.text(app) and "Pool a100" not in looking.text(app)
+
+
 async def test_a_failed_machine_and_a_log_that_is_nowhere_say_so() -> None:
     app = PoolsApp(FailingEstate())
     async with app.run_test(size=(120, 40)) as pilot:
