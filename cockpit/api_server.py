@@ -117,7 +117,7 @@ class ApiServer:
         from cockpit.pools.capacity import demand_name
 
         session, lookup = self._attachment.connected(), self._attachment.lookup
-        return await read_standing(session, lookup, demand_name(pool.key, pool.name))
+        return await read_standing(session, lookup, demand_name(pool))
 
     # ---- what a form asks
 

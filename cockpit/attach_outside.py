@@ -18,7 +18,7 @@ from cockpit.model.reach import Outside, Reach
 from cockpit.model.record import Condition, Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
-from cockpit.pools.index import pool_object, pools_of
+from cockpit.pools.index import pool_keyed, pool_object
 from cockpit.pools.outside import READ
 from cockpit.pools.truth import nodes_of, objects_of
 
@@ -77,11 +77,11 @@ class OutsideReads:
         if not self._is_young(pool):
             self._begin(pool)
 
-    def ask_named(self, name: str) -> None:
-        """The same for the pool of that name, if there is one."""
-        for one in pools_of(self._store):
-            if one.name == name:
-                self.ask(one)
+    def ask_keyed(self, key: str) -> None:
+        """The same for the pool of that key, if there is one."""
+        pool = pool_keyed(self._store, key)
+        if pool is not None:
+            self.ask(pool)
 
     async def read(self, pool: Pool, *, is_fresh: bool = True) -> bool:
         """Have it read and wait for the answer, whatever it is; False where its state is not outside.

@@ -156,7 +156,7 @@ def _wish(planning: Planning, pool: Pool, store: StoreReader, terms: AskTerms) -
     if not nodes:
         taints = dict.fromkeys((*(owner.template_taints if owner is not None else ()), _GPU_TAINT))
     return CapacityWish(
-        name=demand_name(pool.key, pool.name),
+        name=demand_name(pool),
         namespace=terms.namespace or planning.pools.lease_namespace,
         pods=terms.nodes + free,
         gpus=gpus or 1,
@@ -243,7 +243,7 @@ async def _lacks_class(planning: Planning) -> bool:
 
 async def _standing(planning: Planning, pool: Pool) -> tuple[StandingDemand, ...]:
     """What of ours asks for the pool. Raises Refused where nobody may look."""
-    read = await read_standing(planning.session, planning.lookup, demand_name(pool.key, pool.name))
+    read = await read_standing(planning.session, planning.lookup, demand_name(pool))
     if read.trouble and not read.found:
         raise Refused(f"whether nodes of pool {pool.name} are asked for already is not known: {read.trouble}")
     return read.found

@@ -14,13 +14,13 @@ from cockpit.actions.pool_lease import RENEW_SECONDS, release_call, renew_call
 from cockpit.actions.read import read_tree
 from cockpit.clean import clean
 from cockpit.clock import Clock
-from cockpit.errors import BadInput, CockpitError
+from cockpit.errors import CockpitError
 from cockpit.kube.decode.times import from_text
 from cockpit.model.plan import Call, Hold, Plan
 from cockpit.model.pool import PoolObject
 from cockpit.model.session import Reader, Session
 from cockpit.model.store_reader import StoreReader
-from cockpit.pools.index import pool_named, pool_object
+from cockpit.pools.index import pool_keyed, pool_object
 from cockpit.pools.owner import PoolFailure
 from cockpit.pools.plan import nodes_named
 from cockpit.pools.registry import holder
@@ -56,9 +56,8 @@ class ChangeStanding(NamedTuple):
 
 def standing(store: StoreReader, hold: Hold, *, was_told: bool) -> ChangeStanding:
     """`was_told`: the owner's object has been seen with the new size."""
-    try:
-        pool = pool_named(store, hold.pool)
-    except BadInput:
+    pool = pool_keyed(store, hold.pool_key)
+    if pool is None:
         return ChangeStanding(End.GONE)
     unseen = max(0, (pool.target or 0) - pool.nodes_now)  # those count as joining, too
     whole = pool.nodes_now - min(pool.nodes_now, max(0, pool.nodes_joining - unseen))
@@ -75,9 +74,8 @@ def failure_since(
     store: StoreReader, hold: Hold, since_seconds: float, now_seconds: float
 ) -> PoolFailure | None:
     """The newest word of the pool's owner on why machines do not come, none from before the change."""
-    try:
-        pool = pool_named(store, hold.pool)
-    except BadInput:
+    pool = pool_keyed(store, hold.pool_key)
+    if pool is None:
         return None
     found, nodes = pool_object(store, pool), nodes_named(store, pool)
     told = holder(found, nodes).failures(found, nodes, store, now_seconds)
@@ -174,7 +172,8 @@ async def set_back_words(session: Reader, store: StoreReader, hold: Hold, found:
     """`NodePool h100 was set back from 4 to 2 by its controller`: who else writes the size of the pool."""
     what, by = f"pool {hold.pool}", ""
     with suppress(CockpitError):  # where it may not be read nobody is named
-        owner = pool_object(store, pool_named(store, hold.pool))
+        pool = pool_keyed(store, hold.pool_key)
+        owner = None if pool is None else pool_object(store, pool)
         if owner is not None:
             what = f"{owner.kind} {owner.key}"
             by = await _last_writer(session, owner)

@@ -6,8 +6,6 @@ where it was not renewed for its duration. Without the right to it a change is p
 that another cockpit cannot be excluded.
 """
 
-import hashlib
-import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
@@ -30,8 +28,6 @@ LEASE_SECONDS: Final = 600
 RENEW_SECONDS: Final = LEASE_SECONDS / 3
 _MERGE: Final = "application/merge-patch+json"
 _JSON_PATCH: Final = "application/json-patch+json"
-_NOT_SAFE: Final = re.compile(r"[^a-z0-9]+")
-_LONGEST_SLUG: Final = 40
 Notes = Mapping[str, str | None]
 
 
@@ -45,8 +41,7 @@ class Taking(NamedTuple):
 
 def lease_name(pool: Pool) -> str:
     """A name that is the same in every cockpit, allowed for an object, and the pool's alone."""
-    slug = _NOT_SAFE.sub("-", pool.name.lower())[:_LONGEST_SLUG].strip("-") or "pool"
-    return f"gpu-cockpit-{slug}-{hashlib.sha256(pool.key.encode()).hexdigest()[:8]}"
+    return f"gpu-cockpit-{pool.mark}"
 
 
 async def take(session: Session, pool: Pool, terms: PoolTerms, *, now: int | None, to: int) -> Taking:
@@ -58,6 +53,7 @@ async def take(session: Session, pool: Pool, terms: PoolTerms, *, now: int | Non
     who = terms.holder or holder_here(session)
     hold = Hold(
         pool=pool.name,
+        pool_key=pool.key,
         to=to,
         path=LEASES.path(namespace, name),
         target=f"lease {namespace}/{name}",
@@ -105,6 +101,7 @@ def hold_of(pool: Pool, lease: Lease, namespace: str) -> Hold | None:
     name = lease_name(pool)
     return Hold(
         pool=pool.name,
+        pool_key=pool.key,
         to=lease.to_nodes,
         path=LEASES.path(namespace, name),
         target=f"lease {namespace}/{name}",
@@ -118,7 +115,7 @@ def holder_here(session: Session) -> str:
 
 
 def _unheld(hold: Hold, why: str) -> Taking:
-    free = Hold(pool=hold.pool, to=hold.to)
+    free = Hold(pool=hold.pool, pool_key=hold.pool_key, to=hold.to)
     return Taking(None, free, (f"another cockpit that changes this pool cannot be excluded: {why}",))
 
 

@@ -33,7 +33,7 @@ from cockpit.model.right import Right
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
 from cockpit.pools.idle import IDLE_SECONDS, RECLAIM, RECLAIM_AT, IdleNode, idle_nodes, users_of
-from cockpit.pools.index import pool_named, pool_object
+from cockpit.pools.index import pool_again, pool_object
 from cockpit.pools.owner import PoolOwner
 from cockpit.pools.price import node_hourly
 from cockpit.pools.shrink import most_at_once, taken_first
@@ -125,12 +125,12 @@ async def plan_nodes(planning: Planning, pool: Pool, terms: ReclaimTerms) -> Pla
     step = next_step(pool, store, planning, terms)
     if step.removes or step.comes_back:
         store = await _as_now(planning, pool, (*(one.node for one in step.removes), *step.comes_back))
-        pool = pool_named(store, pool.name)
+        pool = pool_again(store, pool)
         return await _removal(planning, pool, store, next_step(pool, store, planning, terms))
     if step.cordons:
         if planning.reads:
             store = await _as_now(planning, pool, tuple(one.node for one in step.cordons))
-            pool = pool_named(store, pool.name)
+            pool = pool_again(store, pool)
             step = next_step(pool, store, planning, terms)
         if step.cordons:
             return _cordoning(planning, pool, store, step)

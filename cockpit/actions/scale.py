@@ -22,7 +22,7 @@ from cockpit.model.session import Reader
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
 from cockpit.pools.forecast import cost_line, forecast, time_line
-from cockpit.pools.index import gpus_per_node, pool_named, pool_object
+from cockpit.pools.index import gpus_per_node, pool_again, pool_named, pool_object
 from cockpit.pools.plan import nodes_named, plan_scale
 from cockpit.triage.starters import Starters, nodes_to_come, spaces_with_claims, starters
 
@@ -81,11 +81,11 @@ async def pool_as_now(planning: Planning, name: str) -> tuple[Pool, StoreReader]
     pool = pool_named(store, name)
     outside = planning.pools.outside
     if outside is not None and await outside.read(pool, is_fresh=planning.reads):
-        pool = pool_named(store, name)
+        pool = pool_again(store, pool)
     owner = pool_object(store, pool)
     if planning.reads and owner is not None and owner.reach is None:
         store = store.with_record(Kind.POOL, await owner_as_read(planning.session, owner))
-        pool = pool_named(store, name)
+        pool = pool_again(store, pool)
     return pool, store
 
 

@@ -28,7 +28,7 @@ from cockpit.model.record import Kind
 from cockpit.model.scaler import ScalersRead
 from cockpit.pools import registry
 from cockpit.pools.idle import IdleNode
-from cockpit.pools.index import node_stage, pool_named, pool_object
+from cockpit.pools.index import node_stage, pool_again, pool_named, pool_object
 from cockpit.pools.ladder import Hang, Ladder, MachineLadder, Stamp
 from cockpit.pools.owner import PoolFailure
 from cockpit.pools.owner_log import log_pod, why_no_log
@@ -60,7 +60,7 @@ async def _run(options: argparse.Namespace, chosen: AttachOptions, clock: Clock)
         attachment = live.attachment
         pool = pool_named(attachment.store, options.name)
         if await attachment.outside.read(pool, is_fresh=False):
-            pool = pool_named(attachment.store, options.name)
+            pool = pool_again(attachment.store, pool)
         learnt = await _learnt(pool, attachment, clock)
         page = page_of(pool, attachment.store, attachment.jobs, clock.cluster_now(), learnt)
         if options.output == "table":

@@ -8,12 +8,12 @@ from cockpit.actions.pool_lease import clock_words
 from cockpit.clock import Clock
 from cockpit.commands.live import Live
 from cockpit.commands.output import put
-from cockpit.errors import BadInput, NoConnection, Refused
+from cockpit.errors import NoConnection, Refused
 from cockpit.gangs.sentence import counted
 from cockpit.local_state.audit import Audit
 from cockpit.model.plan import Hold
 from cockpit.model.store_reader import StoreReader
-from cockpit.pools.index import pool_named
+from cockpit.pools.index import pool_keyed
 from cockpit.pools.ladder import growth
 
 LONGEST_SECONDS = 1_800.0
@@ -32,7 +32,7 @@ async def until_there(live: Live, clock: Clock, deadline_seconds: float, hold: H
     steps = _Steps(hold, clock, lambda: live.attachment.store)
 
     def looked_at() -> StoreReader:
-        live.attachment.outside.ask_named(hold.pool)  # what is not watched is read while it is followed
+        live.attachment.outside.ask_keyed(hold.pool_key)  # what is not watched is read while it is followed
         return live.attachment.store
 
     follower = Follower(
@@ -79,9 +79,8 @@ class _Steps:
 
     def _climbed(self) -> Iterator[tuple[str, int, int]]:
         store = self._store()
-        try:
-            pool = pool_named(store, self._hold.pool)
-        except BadInput:
+        pool = pool_keyed(store, self._hold.pool_key)
+        if pool is None:
             return
         ladder = growth(pool, store, self._clock.cluster_now(), asked_seconds=self._begun_seconds)
         if ladder is not None:

@@ -39,7 +39,8 @@ class Hold(msgspec.Struct, frozen=True, kw_only=True):
     end. `path` is "" where this user may not take one.
     """
 
-    pool: str
+    pool: str  # as it was called then
+    pool_key: str  # `Pool.key`: another pool may have its name by now
     to: int  # nodes
     path: str = ""  # of the Lease below the API server
     target: str = ""  # "lease default/gpu-cockpit-h100-1f2e3d4c": what a person calls it

@@ -1,13 +1,18 @@
 """Pools of machines, and the machines that are on their way into them."""
 
 import enum
-from typing import NamedTuple
+import hashlib
+import re
+from typing import Final, NamedTuple
 
 import msgspec
 
 from cockpit.model.node import Taint
 from cockpit.model.reach import Reach
 from cockpit.model.record import Condition, Labels, Record
+
+_NOT_SAFE: Final = re.compile(r"[^a-z0-9]+")
+_LONGEST_SLUG: Final = 24
 
 
 class ResourceLimit(NamedTuple):
@@ -150,8 +155,9 @@ class StandingRead(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 class Pool(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """One row: a named group of nodes and, where known, the object that may resize it."""
 
-    name: str
-    owner_kind: str = ""  # of the object that owns the size, "" when no object is seen
+    name: str  # as a person calls it: longer where others of that name are seen
+    owner_group: str = ""  # the API group of the object that owns the size
+    owner_kind: str = ""  # of that object, "" when none is seen
     owner_key: str = ""
     owner_uid: str = ""
     why_not: str = ""  # why it can't be resized from here, "" when it can
@@ -176,5 +182,15 @@ class Pool(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
     @property
     def key(self) -> str:
-        """What its history is kept under: the owner's kind and name, so that an owner made anew finds it."""
-        return f"{self.owner_kind}/{self.owner_key}" if self.owner_kind else self.name
+        """What it is known by to history and to other cockpits: the owner's kind, group and name, whatever
+        other pools are seen, so that an owner made anew finds it."""
+        if not self.owner_kind:
+            return self.name
+        group = f".{self.owner_group}" if self.owner_group else ""
+        return f"{self.owner_kind}{group}/{self.owner_key}"
+
+    @property
+    def mark(self) -> str:
+        """The same as the end of an object's name: allowed there (at most 33 characters), its alone."""
+        slug = _NOT_SAFE.sub("-", self.key.rpartition("/")[2].lower())[:_LONGEST_SLUG].strip("-") or "pool"
+        return f"{slug}-{hashlib.sha256(self.key.encode()).hexdigest()[:8]}"

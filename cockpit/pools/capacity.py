@@ -15,7 +15,6 @@ apis/capacitybuffer/autoscaling.x-k8s.io/v1beta1/types.go.
 """
 
 import enum
-import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,6 +26,7 @@ from cockpit.k8s.labels import HOSTNAME
 from cockpit.model.node import Taint
 from cockpit.model.plan import Call
 from cockpit.model.pod import POOL_MARK
+from cockpit.model.pool import Pool
 from cockpit.model.record import Labels
 from cockpit.model.right import Right
 
@@ -43,8 +43,6 @@ MOST_MACHINES = 20
 """Machines that wait for no pod are asked for in small numbers."""
 _API = "autoscaling.x-k8s.io"
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,50}[a-z0-9])?")
-_NOT_SAFE = re.compile(r"[^a-z0-9]+")
-_LONGEST_SLUG = 24
 
 
 class DemandWay(enum.StrEnum):
@@ -64,10 +62,9 @@ API_KINDS: Mapping[DemandWay, tuple[str, str, str]] = {
 """What is made for it: apiVersion, kind and plural."""
 
 
-def demand_name(pool_key: str, name: str) -> str:
+def demand_name(pool: Pool) -> str:
     """What asks for that pool is called so in every cockpit: there is one at a time."""
-    slug = _NOT_SAFE.sub("-", name.lower())[:_LONGEST_SLUG].strip("-") or "pool"
-    return f"ask-{slug}-{hashlib.sha256(pool_key.encode()).hexdigest()[:8]}"
+    return f"ask-{pool.mark}"
 
 
 class CapacityWish(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,7 +14,16 @@ from cockpit.pools.owner import Ownership
 from cockpit.pools.stage import NodeStage, node_stage
 from cockpit.pools.truth import gpus_allocated, is_use_known, nodes_of, objects_of
 
-__all__ = ["NodeStage", "gpus_per_node", "node_stage", "pool_again", "pool_named", "pool_object", "pools_of"]
+__all__ = [
+    "NodeStage",
+    "gpus_per_node",
+    "node_stage",
+    "pool_again",
+    "pool_keyed",
+    "pool_named",
+    "pool_object",
+    "pools_of",
+]
 
 
 def pools_of(store: StoreReader) -> tuple[Pool, ...]:
@@ -29,37 +38,45 @@ def pool_object(store: StoreReader, pool: Pool) -> PoolObject | None:
 
 
 def pool_named(store: StoreReader, name: str) -> Pool:
-    """The pool that a person calls `name`, `namespace/name` or `kind/name`.
+    """The pool that a person calls so: what its row says, `namespace/name` or `kind/name`.
 
     Raises BadInput that lists the candidates when the name is unknown or means several.
     """
     pools = pools_of(store)
     lower = name.lower()
-    found = [
+    found = [one for one in pools if name in (one.name, one.key)] or [
         one
         for one in pools
-        if name in (one.name, one.owner_key, one.key)
-        or lower in (_qualified(one), f"{one.owner_kind}/{one.name}".lower())
+        if name == one.owner_key or lower in (_qualified(one), f"{one.owner_kind}/{one.name}".lower())
     ]
     if len(found) == 1:
         return found[0]
     if found:
-        raise BadInput(
-            f"pool {name!r} is ambiguous: {', '.join(_qualified(one) for one in found)}; choose one of them"
-        )
+        ways = [_qualified(one) for one in found]
+        ways = ways if len(set(ways)) == len(ways) else [one.name for one in found]
+        raise BadInput(f"pool {name!r} is ambiguous: {', '.join(ways)}; choose one of them")
     known = ", ".join(one.name for one in pools) or "none"
     raise BadInput(f"there is no pool {name!r}; known pools: {known}")
 
 
+def pool_keyed(store: StoreReader, key: str) -> Pool | None:
+    """The pool of that `Pool.key`, None where it is gone."""
+    return next((one for one in pools_of(store) if one.key == key), None)
+
+
 def pool_again(store: StoreReader, pool: Pool) -> Pool:
-    """The same pool as it is by now; where its owner is another object, the one of its name.
+    """The same pool as it is by now; where its owner is another object, the one of its nodes, or of its name.
 
     Raises BadInput where it is gone.
     """
-    pools = pools_of(store)
-    same = [one for one in pools if one.key == pool.key] or [one for one in pools if one.name == pool.name]
-    if len(same) == 1:
-        return same[0]
+    pools, members = pools_of(store), frozenset(pool.node_names)
+    for same in (
+        [one for one in pools if one.key == pool.key],
+        [one for one in pools if not members.isdisjoint(one.node_names)],
+        [one for one in pools if one.name == pool.name],
+    ):
+        if len(same) == 1:
+            return same[0]
     known = ", ".join(one.name for one in pools) or "none"
     raise BadInput(f"pool {pool.name} is gone, nothing was changed: choose another one; known pools: {known}")
 
@@ -94,6 +111,7 @@ def _row(group: Group, store: StoreReader) -> Pool:
     )
     return Pool(
         name=group.name,
+        owner_group=owner.api_version.rpartition("/")[0] if owner else "",
         owner_kind=owner.kind if owner else "",
         owner_key=owner.key if owner else "",
         owner_uid=owner.uid if owner else "",

@@ -1,6 +1,7 @@
 """Which node belongs to which pool: the owner's own mark first, then template labels, then the pool label."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -29,13 +30,25 @@ def groups(nodes: Sequence[Node], objects: Sequence[PoolObject]) -> tuple[Group,
             members[owner.uid].append(node)
         elif node.has_gpus:
             labelled.setdefault(node.pool or NO_POOL, []).append(node)
-    names = [one.name for one in owners]
-    found = [
-        Group(one.name if names.count(one.name) == 1 else one.key, one, tuple(members[one.uid]))
-        for one in owners
-    ]
+    names = _names(owners, labelled)
+    found = [Group(names[one.uid], one, tuple(members[one.uid])) for one in owners]
     found.extend(Group(name, None, tuple(some)) for name, some in labelled.items())
     return tuple(sorted(found, key=lambda one: (one.name, one.owner.uid if one.owner else "")))
+
+
+def _names(owners: Sequence[PoolObject], labelled: Iterable[str]) -> dict[str, str]:
+    """What each is called, by uid: the shortest that no other pool is called, too."""
+    ways = [
+        (one.name, one.key, f"{kind}/{one.key}", f"{kind}.{one.api_version.rpartition('/')[0]}/{one.key}")
+        for one, kind in ((one, one.kind.lower()) for one in owners)
+    ]
+    taken = Counter(list(labelled))
+    for some in ways:
+        taken.update(set(some))
+    return {
+        one.uid: next((way for way in some if taken[way] == 1), some[-1])
+        for one, some in zip(owners, ways, strict=True)
+    }
 
 
 def _owner(node: Node, objects: Sequence[PoolObject], owners: Sequence[PoolObject]) -> PoolObject | None:

@@ -113,12 +113,12 @@ async def _prune(place: "Place", _nothing: Sequence[Any]) -> None:
 
 
 async def _scale(place: "Place", pools: "Sequence[Pool]") -> None:
-    from cockpit.pools.index import pool_named
+    from cockpit.pools.index import pool_again
     from cockpit.screens.scale import ScaleScreen
 
     pool = pools[0]
     if pool.why_not and await place.cockpit.cluster.outside.read(pool, is_fresh=False):
-        pool = pool_named(place.cockpit.cluster.store, pool.name)
+        pool = pool_again(place.cockpit.cluster.store, pool)
     if pool.why_not:
         raise BadInput(f"{pool.name}: {pool.why_not}")
     place.app.push_screen(ScaleScreen(pool))
@@ -137,13 +137,13 @@ async def _ask(place: "Place", pools: "Sequence[Pool]") -> None:
 
 async def _limit(place: "Place", pools: "Sequence[Pool]") -> None:
     from cockpit.pools import registry
-    from cockpit.pools.index import pool_named, pool_object
+    from cockpit.pools.index import pool_again, pool_object
     from cockpit.pools.plan import nodes_named
     from cockpit.screens.scale import LimitScreen
 
     pool, store = pools[0], place.cockpit.cluster.store
     if pool.why_not and await place.cockpit.cluster.outside.read(pool, is_fresh=False):
-        pool = pool_named(store, pool.name)
+        pool = pool_again(store, pool)
     owner = pool_object(store, pool)
     may = registry.ownership(owner, nodes_named(store, pool), store).may_limit
     if may.may is not True:

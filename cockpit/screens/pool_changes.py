@@ -67,7 +67,7 @@ class PoolChanges:
 
     def follow(self, hold: Hold) -> None:
         """Keep the hold until its change is over, and tell who undid it."""
-        self._host.pool_watch.note_asked(hold.pool)
+        self._host.pool_watch.note_asked(hold.pool_key)
         self._follow(hold, None)
 
     def look(self) -> None:
@@ -97,7 +97,7 @@ class PoolChanges:
 
     def _follow(self, hold: Hold, lease: Lease | None) -> None:
         work: WorkType[None] = partial(self._to_the_end, hold, lease)
-        name = f"hold {hold.pool}"
+        name = f"hold {hold.pool_key}"
         self._host.run_worker(work, name=name, group=name, exclusive=True)
 
     async def _to_the_end(self, hold: Hold, lease: Lease | None) -> None:
@@ -111,7 +111,7 @@ class PoolChanges:
             return  # the hold lapses by itself
 
         def looked_at() -> "StoreReader":
-            cluster.outside.ask_named(hold.pool)  # what is not watched is read while it is followed
+            cluster.outside.ask_keyed(hold.pool_key)  # what is not watched is read while it is followed
             store: StoreReader = cluster.store
             return store
 

@@ -6,18 +6,16 @@ One for the app, beside `NowWatch`. Files are read and written in a thread; the 
 import asyncio
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
 from cockpit.apart import apart
 from cockpit.clock import Clock
-from cockpit.errors import BadInput
 from cockpit.model.remembered import Growth, PoolSample, Reclaim
 from cockpit.pools.demand import NO_DEMAND, MachineMemory, demand_by_pool
 from cockpit.pools.growth_log import GrowthLog
 from cockpit.pools.idle import EmptyWatch
-from cockpit.pools.index import pool_named, pools_of
+from cockpit.pools.index import pools_of
 from cockpit.screens.app_protocol import Cluster
 from cockpit.screens.now_watch import is_settled
 from cockpit.views.pool_curves import SHOWN_SECONDS
@@ -96,12 +94,10 @@ class PoolWatch:
         self._follow()
         return self._asked.get(pool_key)
 
-    def note_asked(self, pool_name: str) -> None:
+    def note_asked(self, pool_key: str) -> None:
         """A change of its size was sent just now."""
         self._follow()
-        with suppress(BadInput):  # it is gone already
-            pool = pool_named(self._app.cluster.store, pool_name)
-            self._asked[pool.key] = self._app.clock.cluster_now()
+        self._asked[pool_key] = self._app.clock.cluster_now()
 
     @property
     def empty_since(self) -> Mapping[str, float]:

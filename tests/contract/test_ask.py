@@ -20,6 +20,7 @@ from cockpit.model.batch import Batch
 from cockpit.model.job import JobObject
 from cockpit.model.plan import Plan
 from cockpit.model.pod import POOL_MARK
+from cockpit.model.pool import Pool
 from cockpit.model.record import Kind
 from cockpit.pools.capacity import PRIORITY, PRIORITY_CLASS, demand_name, priority_class
 from cockpit.store.store import Store
@@ -51,7 +52,9 @@ class Ground:
 
     @property
     def ask(self) -> str:
-        return demand_name(f"NodePool/{self.name}", self.name)
+        return demand_name(
+            Pool(name=self.name, owner_group=self.kind.group, owner_kind="NodePool", owner_key=self.name)
+        )
 
     def planning(self, session: ApiSession, who: str) -> Planning:
         store = Store()

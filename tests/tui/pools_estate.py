@@ -216,7 +216,7 @@ def past_growths() -> tuple[Growth, ...]:
     steps = ("accepted", "launched", "joined", "ready", "GPUs up", "used")
     return tuple(
         Growth(
-            pool_key=f"NodePool/{POOL}",
+            pool_key=f"NodePool.karpenter.sh/{POOL}",
             asked_seconds=NOW - 86_400.0 * ago,
             machine_type=MACHINE,
             stages=tuple(
@@ -235,5 +235,5 @@ def past_samples() -> tuple[PoolSample, ...]:
     for ago in range(178, 0, -1):
         allocated = 8 if ago > 120 else 16
         wanted = allocated + (0 if ago > 130 else 8 if ago > 60 else 3) + (16 if ago < 5 else 0)
-        found.append(PoolSample(f"NodePool/{POOL}", NOW - 120.0 * ago, 2, 16, wanted, allocated))
+        found.append(PoolSample(f"NodePool.karpenter.sh/{POOL}", NOW - 120.0 * ago, 2, 16, wanted, allocated))
     return tuple(found)

@@ -67,7 +67,9 @@ async def test_the_choice_the_sweep_the_history_and_the_line_of_the_pool(tmp_pat
             assert part in shown, part
         assert app.sent == []
         await pilot.press("y")
-        await until(app, pilot, lambda: bool(app.pool_watch.reclaims("MachineDeployment/fleet/a100")))
+        await until(
+            app, pilot, lambda: bool(app.pool_watch.reclaims("MachineDeployment.cluster.x-k8s.io/fleet/a100"))
+        )
         mark, suspend = app.sent
         assert mark == f"PATCH {JOB}" and suspend.endswith("/workloads/mpijob-asr-large-1a2b3")
         await pilot.press("enter")

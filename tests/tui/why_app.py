@@ -126,7 +126,7 @@ class GrowingApp(WhyApp):
         prices = Prices(machines=(("gpu-a100-8x", MachinePrice(hourly=32.0)),))
         growths = tuple(
             Growth(
-                pool_key="MachineDeployment/fleet/a100",
+                pool_key="MachineDeployment.cluster.x-k8s.io/fleet/a100",
                 asked_seconds=float(at),
                 machine_type="gpu-a100-8x",
                 stages=(("joined", 185.0), ("GPUs up", seconds)),

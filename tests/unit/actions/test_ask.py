@@ -11,14 +11,14 @@ from cockpit.actions.scale import scale_as_now
 from cockpit.actions.verbs.pool import AskOptions
 from cockpit.errors import BadInput, Unchanged
 from cockpit.kube.resource import Resource
-from cockpit.model.pool import PoolObject, ResourceLimit
+from cockpit.model.pool import Pool, PoolObject, ResourceLimit
 from cockpit.pools.capacity import DemandWay, demand_name
 from tests.unit.actions.builders import Line
 from tests.unit.pools.builders import node, store_of
 
 KARPENTER = "karpenter.sh/v1"
 PATH = "/apis/karpenter.sh/v1/nodepools"
-NAME = demand_name("NodePool/spot", "spot")
+NAME = demand_name(Pool(name="spot", owner_group="karpenter.sh", owner_kind="NodePool", owner_key="spot"))
 BUFFERS = Resource("autoscaling.x-k8s.io", "v1beta1", "capacitybuffers", "CapacityBuffer", namespaced=True)
 CLASS = "/apis/scheduling.k8s.io/v1/priorityclasses/gpu-cockpit-placeholder"
 

@@ -17,7 +17,10 @@ from tests.unit.actions.builders import Line, Lines
 from tests.unit.pools.builders import deployment, node, store_of
 
 PATH = "/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-cockpit-h100-1"
-HOLD = Hold(pool="h100", to=3, path=PATH, target="lease default/gpu-cockpit-h100-1", holder="ada@one")
+KEY = "MachineDeployment.cluster.x-k8s.io/capi/h100"
+HOLD = Hold(
+    pool="h100", pool_key=KEY, to=3, path=PATH, target="lease default/gpu-cockpit-h100-1", holder="ada@one"
+)
 
 
 class Ground:
@@ -96,7 +99,7 @@ async def test_a_pool_that_is_gone_ends_it(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 async def test_without_a_lease_it_is_followed_and_nothing_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    ground = Ground(monkeypatch, pool(2), pool(3), hold=Hold(pool="h100", to=3))
+    ground = Ground(monkeypatch, pool(2), pool(3), hold=Hold(pool="h100", pool_key=KEY, to=3))
     assert (await ground.followed()).end is End.REACHED
     assert ground.sent == []
 

@@ -111,7 +111,7 @@ class Allowed(Line):
 
 
 async def test_what_goes_of_a_pool_that_nobody_sizes_is_the_same_however_late_its_hold_is_taken() -> None:
-    marks = (("gpu-cockpit/reclaim", "NodePool/spot"), ("gpu-cockpit/reclaim-at", "1"))
+    marks = (("gpu-cockpit/reclaim", "NodePool.karpenter.sh/spot"), ("gpu-cockpit/reclaim-at", "1"))
     label = ("karpenter.sh/nodepool", "spot")
     node = msgspec.structs.replace(
         idle_node("spot-0", "spot", marks), labels=(label,), pool_label="karpenter.sh/nodepool"

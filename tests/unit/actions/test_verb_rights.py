@@ -197,7 +197,10 @@ DRAINED = Node(
     uid="n7", name="gpu-7", resource_version="6", unschedulable=True,
     annotations=(("gpu-cockpit/drain-cordoned", "true"), ("gpu-cockpit/drain-id", "5f1e")),
 )  # fmt: skip
-RECLAIMED = (("gpu-cockpit/reclaim", "MachineDeployment/fleet/idle"), ("gpu-cockpit/reclaim-at", "1"))
+RECLAIMED = (
+    ("gpu-cockpit/reclaim", "MachineDeployment.cluster.x-k8s.io/fleet/idle"),
+    ("gpu-cockpit/reclaim-at", "1"),
+)
 
 
 def idle_node(name: str, pool: str, notes: tuple[tuple[str, str], ...] = ()) -> Node:

@@ -223,7 +223,10 @@ def test_an_idle_node_is_cordoned_and_the_busy_one_is_left_alone(cluster: Cluste
     assert out.startswith("Cordoned 1 idle node of pool h100; reclaim again to remove them")
     (call,) = cluster.sent
     assert (call.path, call.body["spec"]) == ("/api/v1/nodes/n2", {"unschedulable": True})
-    assert call.body["metadata"]["annotations"]["gpu-cockpit/reclaim"] == "MachineDeployment/capi/h100"
+    assert (
+        call.body["metadata"]["annotations"]["gpu-cockpit/reclaim"]
+        == "MachineDeployment.cluster.x-k8s.io/capi/h100"
+    )
 
 
 def test_the_plan_names_the_nodes_the_saving_and_the_way_back(cluster: Cluster, capsys: Capture) -> None:

@@ -16,7 +16,12 @@ from tests.unit.pools.builders import deployment, machine, node, pod
 
 Capture = pytest.CaptureFixture[str]
 PATH = LEASES.path(
-    "default", lease_name(Pool(name="h100", owner_kind="MachineDeployment", owner_key="capi/h100"))
+    "default",
+    lease_name(
+        Pool(
+            name="h100", owner_group="cluster.x-k8s.io", owner_kind="MachineDeployment", owner_key="capi/h100"
+        )
+    ),
 )
 ASKED = time.time() - 60.0
 NOW, LONG_AGO = micro_time(ASKED), "2020-01-02T03:04:05.000000Z"

@@ -9,6 +9,7 @@ from cockpit.errors import BadInput
 from cockpit.model.batch import Batch
 from cockpit.model.node import Taint
 from cockpit.model.pod import POOL_MARK
+from cockpit.model.pool import Pool
 from cockpit.model.record import Kind
 from cockpit.pools import registry
 from cockpit.pools.capacity import (
@@ -113,9 +114,12 @@ def test_pods_of_machines_of_unknown_size_keep_away_from_each_other() -> None:
 
 @pytest.mark.parametrize("name", ["h100", "H100/Große Maschinen", "-", "x" * 250])
 def test_the_name_of_what_asks_is_allowed_and_the_pools_alone(name: str) -> None:
-    made = demand_name(f"NodePool/{name}", name)
+    def asked(kind: str) -> str:
+        return demand_name(Pool(name=name, owner_kind=kind, owner_key=name))
+
+    made = asked("NodePool")
     wish(name=made)
-    assert made != demand_name(f"MachineSet/{name}", name)
+    assert made != asked("MachineSet")
 
 
 def test_a_request_is_for_all_or_nothing() -> None:

@@ -34,7 +34,7 @@ def test_a_growth_that_came_while_we_looked_is_kept_when_it_is_over() -> None:
     store.apply(Batch(kind=Kind.NODE, changed=(node("n1", pool="h100", expected=8),)))
     (growth,) = look(log, store, BORN + 700)
     assert (growth.pool_key, growth.nodes, growth.machine_type) == (
-        "MachineDeployment/capi/h100",
+        "MachineDeployment.cluster.x-k8s.io/capi/h100",
         1,
         "p5.48xlarge",
     )

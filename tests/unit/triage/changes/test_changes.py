@@ -161,7 +161,7 @@ def test_where_demand_sets_the_size_a_higher_maximum_is_all_it_takes() -> None:
     prices = Prices(machines=(("p5", MachinePrice(hourly=32.0)),))
     growths = tuple(
         Growth(
-            pool_key="MachineDeployment/machines/h100",
+            pool_key="MachineDeployment.cluster.x-k8s.io/machines/h100",
             asked_seconds=float(at),
             stages=(("joined", 100.0), ("GPUs up", seconds)),
         )
