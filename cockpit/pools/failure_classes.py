@@ -44,7 +44,7 @@ _ROWS = (
         r"Expired|InvalidGrant|NoCredentials|CredentialRetrieval|TokenRetrieval|UnauthorizedSSO|SSOToken"
         r"|UnrecognizedClient|InvalidClientTokenId|SignatureDoesNotMatch|AuthFailure|az login|AADSTS"
         r"|gcloud auth|reauthentication|not have valid credentials|invalid_grant|Unauthenticated"
-        r"|PartialCredentials|MetadataRetrieval|NoAuthToken|DefaultCredentials",
+        r"|PartialCredentials|MetadataRetrieval|NoAuthToken|DefaultCredentials|NotAuthenticated",
         _Words(
             "{who} rejected the credentials of this host",
             "log in again (aws sso login, az login, gcloud auth login) and retry",
@@ -90,10 +90,15 @@ _ROWS = (
     ),
     _Row(
         FailureClass.IN_PROGRESS,
-        r"ResourceInUse|ScalingActivityInProgress|ResourceContention|not in Active State|in progress"
+        r"ResourceInUse|ScalingActivityInProgress|ResourceContention|not in Active State"
+        r"|(?:operation|update|activity|scaling|upgrade)\b.{0,60}\bin progress"
         r"|OperationPreempted|EtagMismatch|is currently (?:upgrading|updating|scaling)|incompatible operation"
-        r"|ConflictingOperation|another operation|in the process of|pending update",
+        r"|ConflictingOperation|another operation|in the process of|pending update"
+        r"|mutually exclusive operations|canceled by a later operation|is currently \w+ing a node ?pool"
+        r"|currently being \w+ed"
+        r"|concurrent (?:request|update|operation)|IncorrectState",
         _Words("another change of this pool is under way at {who}", "wait until it ends, then retry"),
+        _Words("another change of this pool is under way at the cloud", "wait; it is tried again"),
     ),
     _Row(
         FailureClass.OWNER_CONFLICT,
@@ -102,10 +107,24 @@ _ROWS = (
     ),
     _Row(
         FailureClass.QUOTA,
+        r"InsufficientFreeAddresses|IP_SPACE_EXHAUSTED|IP space|SubnetIsFull|InsufficientSubnetSize"
+        r"|enough free (?:IP )?addresses",
+        _Words(
+            "the subnet of the pool has no free addresses left",
+            "free addresses, or give the pool a larger or another subnet",
+        ),
+        _Words(
+            "the subnet of the pool has no free addresses left",
+            "free addresses, or give the pool a larger or another subnet",
+        ),
+    ),
+    _Row(
+        FailureClass.QUOTA,
         r"quota|VcpuLimitExceeded|InstanceLimitExceeded|MaxSpotInstanceCount|MaxFleetCountExceeded"
-        r"|more vCPU capacity than|LimitExceededException|ServiceLimit|InsufficientFreeAddresses"
-        r"|IP_SPACE_EXHAUSTED|SubnetIsFull|InsufficientSubnetSize|\bLimitExceeded"
-        r"|maximum number of instances",
+        r"|more vCPU capacity than|LimitExceededException|Service ?Limit|\bLimitExceeded"
+        r"|Max spot instance count|VolumeLimitExceeded|resource_limit_exceeded|allowed maximum of"
+        r"|(?:server|droplet|account|subscription) limit"
+        r"|maximum number of instances|capacity limit for your subscription",
         _Words(
             "a quota of the account at {who} is used up",
             "ask {who} for a higher quota, or free machines of that family",
@@ -119,11 +138,18 @@ _ROWS = (
         FailureClass.STOCKOUT,
         r"RESOURCE_POOL_EXHAUSTED|INSUFFICIENT_CAPACITY|Insufficient(?:Instance|Host|Reserved)?Capacity"
         r"|InsufficientReservedInstance|UnfulfillableCapacity|ReservationCapacityExceeded|RESERVATION_"
+        r"(?!NOT_FOUND|INCOMPATIBLE)|out of (?:host )?(?:capacity|resources|stock|usage)"
+        r"|unable to allocate resources"
+        r"|NoStock|InstanceStock|sold out|resource_unavailable|insufficient-capacity|capacity-?not-?available"
+        r"|not enough (?:capacity|resources)|no more \S+ (?:machine|instance|node|host)s|Resource ?Exhausted"
+        r"|currently not available in"
         r"|AllocationFailed|Allocation failed|Overconstrained|SkuNotAvailable|VMSizeNotSupported|HeavyUsage"
         r"|stockout|not allowed in your subscription|currently unavailable in|requested Availability Zone"
         r"|configuration is currently not supported|No valid host|insufficient resources"
         r"|placeholder-cannot-be-fulfilled|cannot provision any more instances"
-        r"|not have (?:sufficient|enough)|insufficient capacity|instance types were unavailable"
+        r"|not (?:currently )?(?:have )?(?:sufficient|enough) \S+ ?capacity"
+        r"|not (?:currently )?have (?:sufficient|enough)"
+        r"|insufficient capacity|instance types were unavailable"
         r"|SpotMaxPriceTooLow|Spot request price|no Spot capacity",
         _Words("{who} has no machines of this type right now", "try another zone or machine type, or later"),
         _Words("the cloud has no machine of this type now", "try another zone or machine type, or later"),
@@ -135,7 +161,9 @@ _ROWS = (
         r"|IAM ?Instance ?Profile|IamNodeRole|"
         + _http(403)
         + r"|Forbidden|InvalidKMSKey|Authentication Failure"
-        r"|(?:do|does) not have permission|OptInRequired|DisallowedByPolicy|ScopeLocked",
+        r"|(?:do|does) not have permission|OptInRequired|DisallowedByPolicy|ScopeLocked"
+        r"|explicit deny|service control policy|ReadOnlyDisabledSubscription"
+        r"|not registered to use",
         _Words("{who} denies it", "ask for that right"),
         _Words(
             "the cloud denies it to whoever makes the machines",
@@ -170,7 +198,8 @@ _ROWS = (
     _Row(
         FailureClass.LIMIT,
         r"max node group size reached|max(?:imum)? total nodes|limits? (?:exceeded|reached)"
-        r"|exceed(?:s|ed)? limit|NodePoolLimits",
+        r"|exceed(?:s|ed)? limit|NodePoolLimits|reached its limits?|maxNodesTotal"
+        r"|group-max-size",
         None,
         _Words("a maximum is reached", "raise the maximum of the pool"),
     ),
@@ -185,9 +214,21 @@ _ROWS = (
         ),
     ),
     _Row(
+        FailureClass.NO_GPUS,
+        r"ResourceNotRegistered|requested but not registered"
+        r"|expected resource .{1,60}didn't register",
+        None,
+        _Words(
+            "the node is there and shows no GPU",
+            "look at the pods of driver and device plugin on it",
+        ),
+    ),
+    _Row(
         FailureClass.JOIN,
         r"NodeCreationFailure|failed to (?:register|join)|ClusterUnreachable|VMExtensionProvisioning"
-        r"|VMExtensionError|became unhealthy|NodeNotFound|not registered|RegistrationTimeout|BootstrapFailed"
+        r"|VMExtensionError|processing extension|kubeadm join|join failed|never posted node status"
+        r"|not joined|bootstrap(?:ping)? failed|became unhealthy|NodeNotFound"
+        r"|not registered|RegistrationTimeout|BootstrapFailed"
         r"|nodes? (?:out of \d+ )?have registered|OutboundConnFail",
         _Words(
             "new machines start at {who} and do not join the cluster",
@@ -200,7 +241,7 @@ _ROWS = (
     ),
     _Row(
         FailureClass.TIMEOUT,
-        r"NoAnswer|Time(?:d )?out|did not end within|EndpointConnection|ConnectionClosed|ConnectionError"
+        r"NoAnswer|Time(?:d ?)?out|did not end within|EndpointConnection|ConnectionClosed|ConnectionError"
         r"|HTTPClientError|deadline exceeded",
         _Words("{who} did not answer in time", "check the network of this host and retry"),
         _Words("the machine did not come in time", "look at the machine in the cloud; it is tried again"),
