@@ -62,10 +62,15 @@ class EmptyWatch:
         self._looked_seconds: float | None = None
         self._seen: dict[str, tuple[str, float]] = {}  # name -> uid, since
 
-    def look(self, store: StoreReader, now_seconds: float) -> None:
-        """Note which GPU nodes are empty now."""
+    def look(self, store: StoreReader, now_seconds: float, every_seconds: float = 0.0) -> None:
+        """Note which GPU nodes are empty now. `every_seconds` are between two looks, where the cluster's time
+        runs so fast that no more are possible."""
         last, self._looked_seconds = self._looked_seconds, now_seconds
-        if last is None or now_seconds - last > self._gap_seconds or not is_use_known(store):
+        if (
+            last is None
+            or now_seconds - last > max(self._gap_seconds, 3 * every_seconds)
+            or not is_use_known(store)
+        ):
             self._seen = {}
         if not is_use_known(store):
             return

@@ -232,10 +232,11 @@ def _machines(found: PoolObject | None, nodes: Sequence[Node], store: StoreReade
 def _pairs(machines: Iterable[Machine], nodes: Sequence[Node]) -> list[_Pair]:
     """Each machine with its node, then the nodes without a machine."""
     by_name = {one.name: one for one in nodes}
-    # A node is there before its machine's object names it; both have the cloud's id from the start.
+    # A node is there before its machine's object names it; mostly both have the cloud's id from the start,
+    # and where they do not, the node often has the machine's name.
     by_id = {one.provider_id: one.name for one in nodes if one.provider_id}
     pairs: list[_Pair] = [
-        (one, by_name.pop(one.node or by_id.get(one.provider_id, ""), None)) for one in machines
+        (one, by_name.pop(one.node or by_id.get(one.provider_id) or one.name, None)) for one in machines
     ]
     return [*pairs, *((None, one) for one in by_name.values())]
 

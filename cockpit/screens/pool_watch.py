@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from cockpit.local_state.history import LocalHistory
 
 LOOK_SECONDS: Final = 30.0
+"""So often it looks, in the cluster's time: a demo that runs faster is looked at more often."""
+LEAST_LOOK_SECONDS: Final = 0.5
+"""Never more often than this, in ours."""
 SAMPLE_SECONDS: Final = 120.0
 MOST_OWN: Final = 400
 """Samples of a pool that this session keeps: as many as are shown, and some."""
@@ -113,13 +116,18 @@ class PoolWatch:
 
     # ---- looking
 
+    def look_every(self) -> float:
+        """Seconds of ours between two looks."""
+        return max(LEAST_LOOK_SECONDS, LOOK_SECONDS / max(1.0, self._app.clock.cluster_pace()))
+
     def look(self) -> None:
         """Note how the pools stand, once in a while; not before everything is listed."""
         self._follow()
         cluster, now_seconds = self._app.cluster, self._app.clock.cluster_now()
         if not is_settled(cluster):
             return
-        self.empty.look(cluster.store, now_seconds)
+        every_seconds = self.look_every() * self._app.clock.cluster_pace()
+        self.empty.look(cluster.store, now_seconds, every_seconds)
         pools = pools_of(cluster.store)
         for ended in self.growth_log.look(pools, cluster.store, now_seconds):
             self._growths = (ended, *self._growths)
@@ -154,7 +162,7 @@ class PoolWatch:
     async def keep_on(self) -> None:
         """Look, and write what was seen, until cancelled."""
         while True:
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(self.look_every())
             if self._app.cluster.is_connected:
                 self.look()
                 await self.keep()

@@ -138,16 +138,16 @@ class WhyScreen(Place):
             if rest != self._shown[1]:
                 text.replace(rest)
             self._shown = (head, rest)
-        self._offer(page.offers, known.now_seconds)
+        self._offer(page, known.now_seconds)
 
-    def _offer(self, offers: tuple[Change, ...], now_seconds: float) -> None:
+    def _offer(self, page: view.WhyPage, now_seconds: float) -> None:
         table = self.query_one("#offers", ResourceTable)
         were_there = table.has_class("some")
-        table.set_source(view.offers_table(offers, now_seconds))
-        table.set_class(bool(offers), "some")
-        if offers and not were_there:
+        table.set_source(view.offers_table(page, now_seconds))
+        table.set_class(bool(page.offers), "some")
+        if page.offers and not were_there:
             self.set_focus(table)
-        elif were_there and not offers:
+        elif were_there and not page.offers:
             self.set_focus(self.query_one("#text"))
         self._say()
 

@@ -23,8 +23,9 @@ from cockpit.triage.idle_jobs import idle_words, mark_words
 from cockpit.triage.past_runs import runs_seen
 from cockpit.triage.placement_context import PlacementContext
 from cockpit.triage.placing import unplaced
+from cockpit.triage.pool_walk import jobs_waiting, of_pool
 from cockpit.triage.queue_walk import of_queue
-from cockpit.triage.verdict import Subject, Verdict
+from cockpit.triage.verdict import Change, Subject, Verdict
 from cockpit.triage.walk import Walk
 
 
@@ -43,13 +44,23 @@ def advised(verdict: Verdict, view: ClusterView) -> Verdict:
     is_waiting = verdict.subject.kind in ("job", "gang", "pod") and verdict.is_trouble
     if not is_waiting or (job is not None and job.state in JobState.ENDED):
         ran = verdict.cause in RUNS_AGAIN
-        changes = changes_for(verdict, view) if ran else drains(verdict.subject, view)
+        grows = _growing(verdict.subject, view) if verdict.subject.kind == "pool" else ()
+        changes = grows or (changes_for(verdict, view) if ran else drains(verdict.subject, view))
         return msgspec.structs.replace(verdict, changes=changes) if changes else verdict
     asked = msgspec.structs.replace(verdict, subject=decided_by(verdict.subject, view))
     demand = wanted.Demand(asked.subject, view)
     changes = changes_for(asked, view, demand=demand) or drains(verdict.subject, view)
     expected = expected_start(asked.subject, view, runs_seen(view), demand=demand)
     return msgspec.structs.replace(verdict, changes=changes, expected=expected)
+
+
+def _growing(pool: Subject, view: ClusterView) -> tuple[Change, ...]:
+    """What grows the pool so that the first of those starts that wait for it."""
+    for job in jobs_waiting(pool, view):
+        changes = advised(of_job(job, view), view).changes
+        if found := tuple(one for one in changes if one.target == pool):
+            return found
+    return ()
 
 
 def problems(view: ClusterView) -> tuple[Verdict, ...]:
@@ -211,5 +222,5 @@ _EXPLAINED: dict[str, Callable[[Subject, ClusterView], Verdict]] = {
     "node": node_walk.of_node,
     "card": node_walk.of_card,
     "queue": of_queue,
-    "pool": node_walk.of_pool,
+    "pool": of_pool,
 }

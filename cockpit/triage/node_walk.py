@@ -1,4 +1,4 @@
-"""Nodes, cards and pools: what is wrong with them, the worst first."""
+"""Nodes and cards: what is wrong with them, the worst first."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,6 @@ from cockpit.model.record import Kind, condition, label
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.sureness import Sureness
 from cockpit.model.xid import xid_class, xid_meaning
-from cockpit.pools.index import pools_of
 from cockpit.pools.ladder import GPUS_LIMIT_SECONDS
 from cockpit.pools.stage import NodeStage, node_stage
 from cockpit.triage import node_signs
@@ -47,11 +46,11 @@ def of_card(subject: Subject, view: ClusterView) -> Verdict:
             return finished(_of_xid([card], name), subject, gpus=1)
     found = of_node(Subject("node", "", name), view)
     if found.is_trouble:
-        return _by_node(found, subject, gpus=1)
+        return by_node(found, subject, gpus=1)
     return msgspec.structs.replace(found, subject=subject)
 
 
-def _by_node(found: Verdict, subject: Subject, *, gpus: int) -> Verdict:
+def by_node(found: Verdict, subject: Subject, *, gpus: int) -> Verdict:
     """The trouble of a node as that of what belongs to it: the sentence begins with the node's name."""
     why = draft("", "node {node}: {why}", names={"node": found.subject.name, "why": found.sentence})
     made = CauseFound(
@@ -63,25 +62,6 @@ def _by_node(found: Verdict, subject: Subject, *, gpus: int) -> Verdict:
         since_seconds=found.since_seconds,
     )
     return finished(made, subject, gpus=gpus)
-
-
-def of_pool(subject: Subject, view: ClusterView) -> Verdict:
-    """What keeps a pool from growing, and its nodes that are not ready."""
-    pool = next((one for one in pools_of(view.store) if one.name == subject.name), None)
-    if pool is None:
-        return Verdict(subject=subject, sentence="no pool of that name is known here")
-    said = Evidence(f"pool {pool.name}", "size", f"{pool.nodes_now} of at most {pool.maximum}")
-    is_full = pool.maximum is not None and pool.nodes_now >= pool.maximum
-    waiting = (one for one in view.store.gpu_pods() if not one.node and not one.is_finished)
-    if is_full and any(not one.is_placeholder for one in waiting):
-        names: dict[str, object] = {"pool": pool.name, "now": pool.nodes_now, "maximum": pool.maximum}
-        found = draft("C27", "pool {pool} is at its maximum {now}/{maximum}", names=names, evidence=(said,))
-        return finished(found, subject, gpus=pool.gpus_total)
-    for name in pool.node_names:
-        verdict = of_node(Subject("node", "", name), view)
-        if verdict.is_trouble:
-            return _by_node(verdict, subject, gpus=pool.gpus_total)
-    return Verdict(subject=subject, sureness=Sureness.SAID)
 
 
 def troubles(view: ClusterView) -> list[Verdict]:

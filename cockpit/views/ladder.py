@@ -106,12 +106,14 @@ def machine_words(machine: MachineLadder, now_seconds: float) -> str:
     if hang is not None and hang.step in _OVERDUE and hang.is_broken(now_seconds):
         return _OVERDUE[hang.step]
     step = next((one.step for one in machine.stamps if not one.is_reached), None)
-    return "has been in use" if step is None else _NEXT[step]
+    return "its first pod has started" if step is None else _NEXT[step]
 
 
 def machine_lines(ladder: Ladder, width: int, most: int, now_seconds: float) -> list[Line]:
-    """`gpu-h100-40   ●●●●●●○○  GPU driver is being installed; usually 12m, now 4m`."""
-    shown = _shown(ladder.machines, most)
+    """`gpu-h100-40   ●●●●●●○○  GPU driver is being installed; usually 12m, now 4m`; nothing of those that
+    have made it."""
+    climbing = [one for one in ladder.machines if one.failure or one.reached < len(one.stamps)]
+    shown = _shown(climbing, most)
     names = min(max((width_of(_name(one)) for one in shown), default=0), max(12, width // 3))
     room = max(1, width - names - len(RUNGS) - 4)
     lines: list[Line] = []
@@ -131,8 +133,8 @@ def machine_lines(ladder: Ladder, width: int, most: int, now_seconds: float) -> 
             (Cell(fit(_name(one), names) + "  "), Cell(f"{dots}  ", mark), Cell(cut(said, room), tone))
         )
     unseen = ladder.wanted - len(ladder.machines)
-    if len(ladder.machines) > len(shown):
-        lines.append((Cell(f"and {len(ladder.machines) - len(shown)} more of them", "dim"),))
+    if len(climbing) > len(shown):
+        lines.append((Cell(f"and {len(climbing) - len(shown)} more machines", "dim"),))
     if unseen > 0:
         lines.append((Cell(f"{unseen} more asked for: no machine and no node of it is seen yet", "info"),))
     return lines

@@ -110,7 +110,7 @@ def fleet_segments(found: Fleet) -> Segments:
     """
     if not found.nodes:
         return ()
-    segments = [StatusSegment(f"{found.nodes:,} nodes", "", 4)]
+    segments = [StatusSegment(f"{found.nodes:,} {'node' if found.nodes == 1 else 'nodes'}", "", 4)]
     if not found.gpus and not found.joining:
         return (*segments, StatusSegment("no GPUs", "warn", 1))
     if found.unseen:

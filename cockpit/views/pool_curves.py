@@ -12,6 +12,9 @@ from cockpit.views import format as fmt
 
 SHOWN_SECONDS = 6 * 3_600.0
 LEAST_POINTS = 3
+TOGETHER_SECONDS = 300.0
+"""Between two samples no further apart the pool stood as at the first: whoever watches takes one every two
+minutes."""
 LEAST_CHART_LINES = 4
 MOST_CHART_LINES = 9
 _GUTTER = "   "
@@ -83,10 +86,13 @@ def _slots(samples: Sequence[PoolSample], now: PoolSample, width: int) -> list[P
     count = max(1, width // 3)
     step = max(60.0, (now.at_seconds - begin) / count)
     slots: list[PoolSample | None] = [None] * count
-    for one in (*samples, now):
+    before = None
+    for one in sorted((*samples, now), key=lambda one: one.at_seconds):
         at = count - 1 - int((now.at_seconds - one.at_seconds) / step)
         if 0 <= at < count:
-            slots[at] = one
+            if before is not None and one.at_seconds - before[1].at_seconds <= TOGETHER_SECONDS:
+                slots[before[0] + 1 : at] = [before[1]] * (at - before[0] - 1)
+            slots[at], before = one, (at, one)
     first = next((at for at, one in enumerate(slots) if one is not None), 0)
     return slots[first:]
 

@@ -45,14 +45,16 @@ class SpotNotice(NamedTuple):
 
 
 class PoolPage(NamedTuple):
-    """All that the page shows. `demand` None: not every pod is seen; `scalers_trouble` says why the
-    autoscalers of pods could not be read; `no_log` why the log of the owner cannot be
-    shown, "" where the key shows it, None where nobody looked. `held` tells who changes the pool, `idle`
-    which nodes nobody uses, None where that is not known."""
+    """All that the page shows. `owner` decides the size, "" where nobody here does; `is_through_object`: the
+    object of the pool is another's, and carries what that one decides. `demand` None: not every pod is seen;
+    `scalers_trouble` says why the autoscalers of pods could not be read; `no_log` why the log of the owner
+    cannot be shown, "" where the key shows it, None where nobody looked. `held` tells who changes the pool,
+    `idle` which nodes nobody uses, None where that is not known."""
 
     pool: Pool
     now_seconds: float
     owner: str = ""
+    is_through_object: bool = False
     gpus_each: int | None = None
     prices: Prices = Prices()
     ladder: Ladder | None = None
@@ -111,7 +113,9 @@ def head(page: PoolPage) -> str:
     pool = page.pool
     model = cards.short_model(pool.gpu_model)
     each = f"{page.gpus_each} x {model or 'GPU'}" if page.gpus_each else model
-    owner = " ".join(part for part in (page.owner, pool.owner_kind, pool.owner_key) if part)
+    object_ = f"{pool.owner_kind} {pool.owner_key}".strip()
+    between = ", through " if page.is_through_object else " "
+    owner = between.join(part for part in (page.owner, object_) if part)
     parts = [
         f"owner {owner}" if owner else "known from labels only",
         _DOT.join(part for part in (pool.machine, each) if part),
@@ -125,7 +129,7 @@ def head(page: PoolPage) -> str:
 
 def _size(pool: Pool) -> str:
     moves = pool.target is not None and pool.target != pool.nodes_now
-    size = f"{pool.nodes_now}→{pool.target}" if moves else f"{pool.nodes_now} nodes"
+    size = f"{pool.nodes_now}→{pool.target}" if moves else counted(pool.nodes_now, "node")
     bounds = [
         f"{name} {bound}"
         for name, bound in (("minimum", pool.minimum), ("maximum", pool.maximum))
@@ -138,11 +142,10 @@ def _ready(pool: Pool) -> str:
     words = []
     if pool.nodes_ready < pool.nodes_now:
         words.append(f"{pool.nodes_ready} ready")
-    if pool.nodes_joining:
-        words.append(f"{pool.nodes_joining} joining")
-    if pool.nodes_unadvertised:
-        whose = "its" if pool.nodes_unadvertised == 1 else "their"
-        words.append(f"{pool.nodes_unadvertised} without {whose} GPUs yet")
+    joining, dark = pool.nodes_joining, pool.nodes_unadvertised
+    if joining:
+        which = "" if dark == joining else f"{dark} of them "
+        words.append(f"{joining} joining" + (f" ({which}without GPUs yet)" if dark else ""))
     return ", ".join(words)
 
 
@@ -205,8 +208,8 @@ def _waiting(page: PoolPage) -> Pair:
     if not pods:
         return Pair("demand", "nobody waits for it")
     also = sum(one.gpus for one in demand.shared)
-    words = [f"{demand.gpus} GPUs that only it can serve"] if demand.gpus else []
-    words += [f"{also} that other pools could serve"] if also else []
+    words = [f"{counted(demand.gpus, 'GPU')} that only it can serve"] if demand.gpus else []
+    words += [f"{counted(also, 'GPU')} that other pools could serve too"] if also else []
     names = [f"{name} ({gpus})" for name, gpus in page.next_jobs[:MOST_NEXT]]
     more = len(page.next_jobs) - len(names)
     if more > 0:
@@ -282,10 +285,14 @@ def _chains(page: PoolPage) -> list[Pair]:
     return [
         Pair(
             "HPA",
-            f"{scaler_words(one.scaler)} → {one.waiting} pods wait ({one.gpus} GPUs) → pool {page.pool.name}",
+            f"{scaler_words(one.scaler)} → {_wait(one)} ({counted(one.gpus, 'GPU')}) → pool {page.pool.name}",
         )
         for one in page.chains
     ]
+
+
+def _wait(chain: ScalerChain) -> str:
+    return "1 pod waits" if chain.waiting == 1 else f"{chain.waiting} pods wait"
 
 
 def scaler_words(scaler: Scaler) -> str:
@@ -302,7 +309,7 @@ def scaler_words(scaler: Scaler) -> str:
 def _breaks(notice: SpotNotice) -> str:
     if not notice.jobs:
         return "; no job runs on it"
-    return "; breaks " + ", ".join(f"{name} ({gpus} GPUs here)" for name, gpus in notice.jobs)
+    return "; breaks " + ", ".join(f"{name} ({counted(gpus, 'GPU')} here)" for name, gpus in notice.jobs)
 
 
 def _said(page: PoolPage, at: int, words: OwnerWords) -> Pair:

@@ -15,6 +15,7 @@ from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
 from cockpit.pools.chain import chains
 from cockpit.pools.demand import NO_DEMAND, PoolDemand, demand_by_pool
+from cockpit.pools.failures import failures_of
 from cockpit.pools.idle import IdleNode, idle_nodes
 from cockpit.pools.index import gpus_per_node, pool_object, pools_of
 from cockpit.pools.ladder import Ladder, growth
@@ -66,15 +67,16 @@ def page_with(
     waiting = () if demand is None else (*demand.only, *demand.shared)
     ladder = _ladder(pool, store, now_seconds, learnt)
     found, nodes = pool_object(store, pool), _nodes(pool, store)
-    says = registry.ownership(found, nodes, store)
+    decides = registry.owner_named(registry.ownership(found, nodes, store).owner)
     return PoolPage(
         pool=pool,
         now_seconds=now_seconds,
-        owner=says.owner,
+        owner=decides.name if decides.is_somebody else "",
+        is_through_object=registry.holder(found, nodes).name != decides.name,
         gpus_each=gpus_per_node(pool, store),
         prices=learnt.prices,
         ladder=ladder,
-        failures=registry.failures(found, nodes, store, now_seconds),
+        failures=failures_of(pool, store, now_seconds),
         demand=demand,
         next_jobs=jobs_next(demand, jobs),
         words=owner_words(pool, store),

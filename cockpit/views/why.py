@@ -33,6 +33,7 @@ class WhyPage(NamedTuple):
     head: tuple[str, ...]
     offers: tuple[Change, ...]
     rest: tuple[str, ...]
+    is_start: bool = False  # the offers start what the page is about
 
 
 def page(verdict: Verdict, view: ClusterView) -> WhyPage:
@@ -50,7 +51,8 @@ def page(verdict: Verdict, view: ClusterView) -> WhyPage:
     head = _head(verdict, now_seconds)
     if job is not None and (unmark := unmark_words(job)):
         head.append(f"{unmark[0].upper()}{unmark[1:]}")
-    return WhyPage(tuple(head), verdict.changes, tuple(rest))
+    is_start = verdict.subject.kind != "pool" and any(one.kind not in _NO_START for one in verdict.changes)
+    return WhyPage(tuple(head), verdict.changes, tuple(rest), is_start)
 
 
 def lines(verdict: Verdict, view: ClusterView) -> list[str]:
@@ -58,7 +60,7 @@ def lines(verdict: Verdict, view: ClusterView) -> list[str]:
     told = page(verdict, view)
     offers: list[str] = []
     if told.offers:
-        offers = ["", STARTS if _starts(told.offers) else HELPS, *map(_offer_line, told.offers)]
+        offers = ["", STARTS if told.is_start else HELPS, *map(_offer_line, told.offers)]
     return [f"why {verdict.subject.text}", *told.head, *offers, "", *told.rest]
 
 
@@ -82,7 +84,7 @@ def _head(verdict: Verdict, now_seconds: float) -> list[str]:
     row = BY_ID.get(verdict.cause)
     if row is not None:
         text.append(ToneLine(f"{row.id} {row.meaning}.", "dim"))
-        text.append(ToneLine(remedy_line(row.remedy, row.mender), "dim"))
+        text.append(ToneLine(remedy_line(verdict.fact("remedy") or row.remedy, row.mender), "dim"))
     elif (sign := SIGN_REMEDIES.get(verdict.fact("sign"))) is not None:
         text.append(ToneLine(remedy_line(*sign), "dim"))
     if verdict.root is not None:
@@ -139,13 +141,9 @@ HELP: tuple[Field[Change], ...] = (
 )
 
 
-def offers_table(offers: tuple[Change, ...], now_seconds: float) -> LazyTable[Change]:
+def offers_table(page: WhyPage, now_seconds: float) -> LazyTable[Change]:
     """Offers as rows; what starts nothing by itself is headed as what helps."""
-    return LazyTable(OFFERS if _starts(offers) else HELP, offers, offer_key, now_seconds)
-
-
-def _starts(offers: tuple[Change, ...]) -> bool:
-    return any(one.kind not in _NO_START for one in offers)
+    return LazyTable(OFFERS if page.is_start else HELP, page.offers, offer_key, now_seconds)
 
 
 def offer_key(change: Change) -> str:

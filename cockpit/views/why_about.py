@@ -20,6 +20,8 @@ from cockpit.triage.turns import shape_name
 from cockpit.triage.verdict import Subject
 from cockpit.views import format as fmt
 from cockpit.views import node_page, queue_page
+from cockpit.views.pool_page import facts, head
+from cockpit.views.pool_told import Learnt, page_of
 from cockpit.views.queues import rows as queue_rows
 from cockpit.views.timeline import NOT_YET, Run, Step, steps
 
@@ -160,20 +162,15 @@ def _queue(subject: Subject, view: ClusterView) -> list[str]:
 
 
 def _pool(name: str, view: ClusterView) -> list[str]:
+    """What its page says, but for the ladder and the curves."""
     pool = next((one for one in pools_of(view.store) if one.name == name), None)
     if pool is None:
         return []
+    known = view.known
+    learnt = Learnt(growths=known.growths, prices=known.prices)
+    page = page_of(pool, view.store, view.jobs, view.now_seconds, learnt)
     used = fmt.of(pool.gpus_allocated if pool.is_use_known else None, pool.gpus_total)
-    size = f"{pool.nodes_now} nodes, {pool.nodes_ready} ready, {pool.nodes_joining} joining"
-    bounds = f"target {fmt.count(pool.target)}, from {fmt.count(pool.minimum)} to {fmt.count(pool.maximum)}"
-    return [
-        *_pairs(
-            [
-                Pair("owner", f"{pool.owner_kind} {pool.owner_key}".strip() or "none in this cluster"),
-                Pair("machine", " · ".join(one for one in (pool.machine, pool.gpu_model) if one) or "?"),
-                Pair("size", f"{size}; {bounds}"),
-                Pair("GPUs", f"{used} allocated, {pool.idle_nodes} nodes idle"),
-                *([Pair("resize", pool.why_not)] if pool.why_not else []),
-            ]
-        ),
-    ]
+    pairs = [Pair("pool", head(page)), Pair("GPUs", f"{used} allocated")]
+    pairs += [Pair("resize", pool.why_not)] if pool.why_not else []
+    failures = (Pair("fails", f"{one.kind.value}: {one.sentence}; {one.remedy}") for one in page.failures)
+    return _pairs([*pairs, *failures, *facts(page)])

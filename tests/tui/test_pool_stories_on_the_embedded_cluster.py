@@ -149,4 +149,4 @@ async def test_one_node_becomes_two_then_forty_more_come_and_go(tmp_path: Path, 
         assert "running" in wave and "320/320" in wave and has_age(wave, 720.5 - 480)
 
         await watched.to(2_400.5)
-        assert "· 1 nodes ·" in await watched.seen(POOLS)
+        assert "· 1 node ·" in await watched.seen(POOLS)

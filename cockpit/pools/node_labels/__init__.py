@@ -22,6 +22,7 @@ class NodeLabels(PoolOwner):
     """Nobody: asked last, it says who must resize such a pool."""
 
     name = "labels of nodes"
+    is_somebody = False
 
     def ownership(self, found: PoolObject | None, nodes: Nodes, truth: StoreReader) -> Ownership:
         """A sentence: who must resize it."""

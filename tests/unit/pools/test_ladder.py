@@ -107,6 +107,14 @@ def test_the_step_that_is_waited_for(
     assert reached == list(Rung)[: list(Rung).index(Rung(waits_for))]
 
 
+def test_a_machine_that_names_neither_its_node_nor_an_id_is_the_node_of_its_name() -> None:
+    """For seconds after the node joined; counted twice, the growth would want more than the pool has."""
+    launched = claim("n", stage=MachineStage.LAUNCHED, launched_seconds=BORN + 40)
+    found = growing(world([OLD, member("n", at=100)], [OLD_CLAIM, launched], replicas=2), 101)
+    assert (found.wanted, [one.node for one in found.machines]) == (1, ["n"])
+    assert found.hang is not None and found.hang.step is Rung.READY
+
+
 def test_every_stamp_is_that_of_an_object() -> None:
     machine = claim(
         "c",

@@ -81,6 +81,17 @@ def test_a_node_that_only_holds_them_has_no_user_and_is_not_idle_yet() -> None:
     assert [one.name for one in users_of("n1", store)] == ["works"]
 
 
+def test_where_the_cluster_s_time_runs_faster_looks_further_apart_are_no_gap() -> None:
+    store, _ = told([])
+    watch = EmptyWatch(60.0)
+    watch.look(store, AT)
+    assert "n1" in watch.since
+    watch.look(store, AT + 300.0, every_seconds=120.0)
+    assert watch.since["n1"] == AT
+    watch.look(store, AT + 600.0)
+    assert watch.since["n1"] == AT + 600.0, "nobody looked for five minutes"
+
+
 @pytest.mark.parametrize(
     ("tree", "words"),
     [

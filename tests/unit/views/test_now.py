@@ -197,7 +197,7 @@ def test_where_not_every_pod_is_seen_nothing_is_called_free(status: StreamStatus
     found = fleet(made)
     assert (found.gpus, found.allocated, found.free, found.unseen) == (8, 4, 0, 4)
     left, _ = now.header(Attached(made), NOW)
-    assert words(left) == "prod-eu · 1 nodes · 8 GPUs · 4 seen allocated · free unknown · duty n/c"
+    assert words(left) == "prod-eu · 1 node · 8 GPUs · 4 seen allocated · free unknown · duty n/c"
     (group,) = heat.groups(made)
     assert group.blocks[0].levels == (heat.NOT_COLLECTED,) * 8
     (row,) = pools_of(made)
@@ -218,7 +218,7 @@ def test_at_80_columns_the_first_of_each_remain() -> None:
 def test_without_telemetry_nothing_is_called_idle_or_busy() -> None:
     made = store(node(), pod("w", gpus=4))
     left, _ = now.header(Attached(made), NOW)
-    assert words(left) == "prod-eu · 1 nodes · 4/8 GPUs allocated · 4 free · duty n/c"
+    assert words(left) == "prod-eu · 1 node · 4/8 GPUs allocated · 4 free · duty n/c"
 
 
 def test_a_header_without_a_connection() -> None:

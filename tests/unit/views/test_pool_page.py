@@ -1,5 +1,6 @@
 """The page of a pool: the ladder with its stamps, machines, curves, who waits, what may be lost."""
 
+import pytest
 from cockpit_widgets.key_values import pair_lines
 from cockpit_widgets.text import width_of
 from cockpit_widgets.types import Cell
@@ -144,9 +145,11 @@ def test_machines_have_dots_and_a_sentence() -> None:
     ]
     narrow = text(machine_lines(three, 50, 6, NOW))
     assert narrow[0] == "gpu-h100-40  ●●●●●●○○  GPU d…; usually 12m, now 4m", "the numbers stand"
+    up = replace(three, machines=(machine("n", dict.fromkeys(map(str, RUNGS), 0.0)), *three.machines))
+    assert text(machine_lines(up, 100, 6, NOW)) == text(machine_lines(three, 100, 6, NOW)), "it has made it"
     many = replace(LADDER, wanted=40, machines=tuple(machine(f"n{at}", {"asked": 0}) for at in range(40)))
     lines = text(machine_lines(many, 80, 3, NOW))
-    assert len(lines) == 3 and lines[-1] == "and 38 more of them"
+    assert len(lines) == 3 and lines[-1] == "and 38 more machines"
 
 
 def test_the_head_says_who_decides_how_large_and_how_dear() -> None:
@@ -157,6 +160,20 @@ def test_the_head_says_who_decides_how_large_and_how_dear() -> None:
     )
     unknown = head(page._replace(prices=Prices(machines=(("other", MachinePrice(hourly=1.0)),))))
     assert "cost unknown: prices.machines does not name the machine" in unknown
+
+
+def test_the_head_is_plain_english() -> None:
+    through = PoolPage(
+        Pool(name="a", owner_kind="MachineDeployment", owner_key="fleet/a", nodes_now=1, nodes_ready=1),
+        NOW,
+        owner="the cluster autoscaler",
+        is_through_object=True,
+    )
+    assert head(through) == "owner the cluster autoscaler, through MachineDeployment fleet/a · 1 node"
+    dark = Pool(name="t4", nodes_now=3, nodes_ready=3, nodes_joining=1, nodes_unadvertised=1)
+    assert head(PoolPage(dark, NOW)) == "known from labels only · 3 nodes · 1 joining (without GPUs yet)"
+    some = replace(dark, nodes_joining=3, nodes_unadvertised=2)
+    assert "3 joining (2 of them without GPUs yet)" in head(PoolPage(some, NOW))
 
 
 def waiting(name: str, gpus: int = 8, **more: object) -> Pod:
@@ -189,7 +206,7 @@ def test_all_of_it_fits_any_terminal() -> None:
     for said in (
         "✗ quota, 1m00s: the quota of GPUs is used up",
         "→ ask for a higher one",
-        "16 GPUs that only it can serve, 8 that other pools could serve",
+        "16 GPUs that only it can serve, 8 GPUs that other pools could serve too",
         "would start next:",
         "team-a/llm-70b (16), team-c/sweep-12 (8)",
         "NoScaleUp: maxSize reached (event, 38m ago)",
@@ -235,6 +252,18 @@ def test_curves_stand_on_one_scale_and_gaps_are_blank() -> None:
     chart = text(curve_lines(samples, now, 118, 6))
     assert len(chart) == 6 and "demand ? GPUs" in chart[0] and chart[1].strip().startswith("64")
     assert curve_lines(samples[:1], now, 118, 6) == [], "nothing to see yet"
+
+
+@pytest.mark.parametrize("every", [30.0, 120.0, 300.0])
+def test_a_curve_has_no_gap_between_samples_as_far_apart_as_they_are_taken(every: float) -> None:
+    """So it has none in its first hour, nor in a demo that runs faster."""
+    samples = [PoolSample("p", NOW - every * ago, 4, 32, 64, 16) for ago in range(1, 8)]
+    (line,) = text(curve_lines(samples, PoolSample("p", NOW, 4, 32, 64, 16), 118, 0))
+    size = line.partition("size 32 ")[2].partition("   demand")[0]
+    assert size and " " not in size.strip(), line
+    apart = [PoolSample("p", NOW - 900.0 * ago, 4, 32, 64, 16) for ago in (1, 2, 3)]
+    (line,) = text(curve_lines(apart, PoolSample("p", NOW, 4, 32, 64, 16), 118, 0))
+    assert " " in line.partition("size 32 ")[2].partition("   demand")[0].strip(), "nobody watched between"
 
 
 def test_the_chain_goes_from_the_metric_to_the_pool() -> None:

@@ -1,0 +1,86 @@
+"""Pools: why no machine comes, which node of theirs is broken, who waits for them."""
+
+from collections.abc import Iterator
+
+from cockpit.gangs.sentence import counted
+from cockpit.model.job import Job
+from cockpit.model.pool import Pool
+from cockpit.model.sureness import Sureness
+from cockpit.pools.demand import NO_DEMAND, PoolDemand, demand_by_pool
+from cockpit.pools.failures import failures_of
+from cockpit.pools.index import pools_of
+from cockpit.pools.owner import FailureClass, PoolFailure
+from cockpit.triage.cause_found import draft, finished
+from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.node_walk import by_node, of_node
+from cockpit.triage.verdict import Evidence, Subject, Verdict
+
+_FULL, _FAILED = "C27", "C29"
+_MOST_JOBS = 3
+
+
+def of_pool(subject: Subject, view: ClusterView) -> Verdict:
+    """What keeps a pool from growing, its nodes that are not ready, else who waits for it and what comes."""
+    pools = pools_of(view.store)
+    pool = next((one for one in pools if one.name == subject.name), None)
+    if pool is None:
+        return Verdict(subject=subject, sentence="no pool of that name is known here")
+    demand = (demand_by_pool(view.store, pools) or {}).get(pool.name, NO_DEMAND)
+    failures = failures_of(pool, view.store, view.now_seconds)
+    if failures and (demand.only or demand.shared or pool.nodes_joining):
+        return _failed(failures[0], pool, subject)
+    if pool.maximum is not None and pool.nodes_now >= pool.maximum and (demand.only or demand.shared):
+        said = Evidence(f"pool {pool.name}", "size", f"{pool.nodes_now} of at most {pool.maximum}")
+        names: dict[str, object] = {"pool": pool.name, "now": pool.nodes_now, "maximum": pool.maximum}
+        found = draft(_FULL, "pool {pool} is at its maximum {now}/{maximum}", names=names, evidence=(said,))
+        return finished(found, subject, gpus=pool.gpus_total)
+    for name in pool.node_names:
+        verdict = of_node(Subject("node", "", name), view)
+        if verdict.is_trouble:
+            return by_node(verdict, subject, gpus=pool.gpus_total)
+    return Verdict(subject=subject, sentence=_standing(pool, demand), sureness=Sureness.SAID)
+
+
+def _failed(failure: PoolFailure, pool: Pool, subject: Subject) -> Verdict:
+    """The newest word of why no machine comes; what helps stands beside it, for it depends on the class."""
+    cause = _FULL if failure.kind is FailureClass.LIMIT else _FAILED
+    source = failure.source or f"pool {pool.name}"
+    said = Evidence(source, failure.kind.value, failure.said or failure.sentence)
+    found = draft(
+        cause,
+        "{failure}",
+        names={"failure": failure.sentence},
+        facts=(("remedy", failure.remedy),),
+        evidence=(said,),
+        since_seconds=failure.since_seconds,
+    )
+    return finished(found, subject, gpus=pool.gpus_total)
+
+
+def _standing(pool: Pool, demand: PoolDemand) -> str:
+    """`5 pods wait for it (5 GPUs); 2 machines are on their way`; "" where neither is so."""
+    pods = (*demand.only, *demand.shared)
+    words = []
+    if pods:
+        gpus = counted(sum(one.gpus for one in pods), "GPU")
+        words.append(f"{counted(len(pods), 'pod')} {'waits' if len(pods) == 1 else 'wait'} for it ({gpus})")
+    if pool.nodes_joining:
+        are = "machine is on its way" if pool.nodes_joining == 1 else "machines are on their way"
+        words.append(f"{pool.nodes_joining} {are}")
+    elif pods:
+        words.append("no machine is on its way")
+    return "; ".join(words)
+
+
+def jobs_waiting(subject: Subject, view: ClusterView) -> Iterator[Job]:
+    """Jobs that wait for the pool, those first that only it can serve; no more than a few."""
+    by_pool = demand_by_pool(view.store, pools_of(view.store)) or {}
+    demand = by_pool.get(subject.name, NO_DEMAND)
+    found: dict[str, Job] = {}
+    for pod in (*demand.only, *demand.shared):
+        job = view.jobs.job_of_pod(pod)
+        if job is not None:
+            found.setdefault(job.key, job)
+        if len(found) >= _MOST_JOBS:
+            break
+    yield from found.values()

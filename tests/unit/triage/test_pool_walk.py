@@ -1,0 +1,119 @@
+"""*Why* of a pool: who waits for it, why no machine comes, and what makes it larger."""
+
+from typing import Any
+
+import pytest
+
+from cockpit.model.autoscaler import AutoscalerStatus, ScaledGroup
+from cockpit.model.batch import Batch
+from cockpit.model.pool import PoolObject
+from cockpit.model.record import Kind
+from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.engine import advised, explain
+from cockpit.triage.verdict import Subject, Verdict
+from cockpit.views.why import HELPS, lines
+from tests.unit.triage.objects import Tree, job, node, pods_of, view_of
+
+H100 = Subject("pool", "", "h100")
+AUTOSCALED = (
+    ("cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size", "1"),
+    ("cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size", "9"),
+)
+
+
+def pooled(**fields: Any) -> PoolObject:
+    """The object of pool h100, one node large unless told otherwise."""
+    return PoolObject(
+        uid="pool-h100",
+        name="h100",
+        namespace="machines",
+        kind="MachineDeployment",
+        api_version="cluster.x-k8s.io/v1beta1",
+        resource_path="/apis/cluster.x-k8s.io/v1beta1/namespaces/machines/machinedeployments",
+        template_labels=(("nodepool", "h100"),),
+        **{"replicas": 1, **fields},
+    )
+
+
+def world(members: int, *, other: bool = False, **fields: Any) -> ClusterView:
+    """Pool h100 of one full node, and a job of that many pods of eight GPUs that waits; with `other` it waits
+    for a node of another kind."""
+    busy, waits = job("busy", 1, 8), job("waits", members, 8)
+    pods: list[Tree] = [*pods_of(busy, ("a",)), *pods_of(waits)]
+    if other:
+        for one in pods[1:]:
+            one["spec"]["nodeSelector"] = {"nodepool": "other"}
+    trees = [node("a", labels={"nodepool": "h100"}), busy, waits, *pods]
+    return view_of(trees, pools=(pooled(**fields),))
+
+
+def told(view: ClusterView) -> Verdict:
+    return advised(explain(H100, view), view)
+
+
+def test_who_waits_is_told_and_what_makes_it_larger() -> None:
+    view = world(2, max_replicas=5)
+    verdict = told(view)
+    assert verdict.sentence == "2 pods wait for it (16 GPUs); no machine is on its way"
+    assert not verdict.is_trouble, "nothing of the pool is broken"
+    assert [one.verb for one in verdict.changes] == ["pool.scale"]
+    assert verdict.changes[0].words == "grow pool h100 by 2 nodes, to 3"
+    text = "\n".join(lines(verdict, view))
+    assert HELPS in text and "16 GPUs that only it can serve; would start next: team-a/waits (16)" in text
+
+
+def test_what_is_on_its_way_is_told() -> None:
+    verdict = told(world(1, replicas=3, max_replicas=5))
+    assert verdict.sentence == "1 pod waits for it (8 GPUs); 2 machines are on their way"
+
+
+@pytest.mark.parametrize(("other", "sentence"), [(False, "pool h100 is at its maximum 1/1"), (True, "")])
+def test_a_full_pool_is_in_trouble_only_where_somebody_waits_for_it(other: bool, sentence: str) -> None:
+    verdict = told(world(1, other=other, max_replicas=1))
+    assert (verdict.sentence, verdict.is_trouble) == (sentence, not other)
+    assert bool(verdict.changes) is not other
+
+
+def failing(view: ClusterView) -> ClusterView:
+    """The cluster autoscaler backs off: the cloud has no quota left."""
+    group = ScaledGroup(
+        name="MachineDeployment/machines/h100",
+        minimum=1,
+        maximum=9,
+        up="Backoff",
+        error_code="QUOTA_EXCEEDED",
+        error_message="Quota 'GPUS' exceeded. Limit: 8.0",
+        up_since_seconds=view.now_seconds - 60,
+    )
+    status = AutoscalerStatus(
+        uid="uid-status",
+        name="cluster-autoscaler-status",
+        namespace="kube-system",
+        written_seconds=view.now_seconds - 10,
+        read_seconds=view.now_seconds,
+        groups=(group,),
+    )
+    store: Any = view.store
+    store.apply(Batch(kind=Kind.AUTOSCALER, changed=(status,)))
+    return view
+
+
+def test_why_no_machine_comes_is_told_with_what_helps() -> None:
+    view = failing(world(1, annotations=AUTOSCALED, max_replicas=9))
+    verdict = told(view)
+    assert verdict.is_trouble and "quota" in verdict.sentence.lower()
+    text = "\n".join(lines(verdict, view))
+    assert "What helps (for an administrator)" in text and verdict.fact("remedy") in text
+    quiet = failing(world(1, other=True, annotations=AUTOSCALED, max_replicas=9))
+    assert not told(quiet).is_trouble, "nobody waits for one any more"
+
+
+def test_a_pool_without_bounds_does_not_read_as_unknown() -> None:
+    view = world(1)
+    text = "\n".join(lines(told(view), view))
+    assert "?" not in text.replace("pool?", ""), text
+
+
+def test_a_pool_that_is_gone_says_so() -> None:
+    gone = explain(H100._replace(name="nope"), world(1))
+    assert gone.sentence == "no pool of that name is known here"
