@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from cockpit.actions.planning import PoolTerms
 from cockpit.errors import BadInput, Refused
 from cockpit.kube.access import read_verdict
-from cockpit.kube.decode.leases import FROM, TO, lease_record
+from cockpit.kube.decode.leases import BY, FROM, TO, lease_record
 from cockpit.kube.resource import Resource
 from cockpit.local_state.audit import local_user
 from cockpit.model.lease import Lease, LeaseRead
@@ -73,7 +73,7 @@ async def take(session: Session, pool: Pool, terms: PoolTerms, *, now: int | Non
     lacks = await _lacks(session, Right(verb, LEASES.group, LEASES.plural, "", namespace))
     if lacks:
         return _unheld(hold, lacks)
-    notes = {TO: str(to), FROM: None if now is None else str(now)}
+    notes = {TO: str(to), FROM: None if now is None else str(now), BY: who}
     if found is None:
         return Taking(_create(hold, namespace, name, notes, at_seconds), hold)
     own = f"your change {found.change} is in flight: this replaces it"

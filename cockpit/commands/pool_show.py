@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from cockpit_widgets.key_values import pair_lines
 
+from cockpit.actions.demand_reads import read_standing
 from cockpit.actions.pool_lease import read_lease
 from cockpit.actions.scaler_reads import read_scalers
 from cockpit.apart import apart
@@ -23,10 +24,11 @@ from cockpit.errors import CockpitError
 from cockpit.local_state.history import LocalHistory, history_path
 from cockpit.local_state.paths import state_folder
 from cockpit.model.lease import LeaseRead
-from cockpit.model.pool import Pool
+from cockpit.model.pool import Pool, StandingRead
 from cockpit.model.record import Kind
 from cockpit.model.scaler import ScalersRead
 from cockpit.pools import registry
+from cockpit.pools.capacity import demand_name
 from cockpit.pools.idle import IdleNode
 from cockpit.pools.index import node_stage, pool_again, pool_named, pool_object
 from cockpit.pools.ladder import Hang, Ladder, MachineLadder, Stamp
@@ -83,7 +85,13 @@ async def _learnt(pool: Pool, attachment: Attachment, clock: Clock) -> Learnt:
         scalers = await read_scalers(session)
     except CockpitError as error:
         scalers = ScalersRead(trouble=error.sentence)
-    found = Learnt(scalers=scalers, prices=settings.prices, held=held)
+    standing = StandingRead()
+    if pool.grows_by_demand:
+        try:
+            standing = await read_standing(session, attachment.lookup, demand_name(pool))
+        except CockpitError as error:
+            standing = StandingRead(trouble=error.sentence)
+    found = Learnt(scalers=scalers, prices=settings.prices, held=held, standing=standing)
     if log_pod(pool, attachment.store) is None:
         found = found._replace(no_log=why_no_log(pool, attachment.store))
     path = history_path(state_folder(os.environ), session.context, session.server)
@@ -198,6 +206,7 @@ def _ladder(found: Ladder, now_seconds: float) -> dict[str, Any]:
     return {
         "wanted": found.wanted,
         "asked_seconds": found.asked_seconds,
+        "asked_by": found.asked.by or None if found.asked is not None else None,
         "is_over": found.is_over,
         "stamps": [{**_stamp(one), "machines": found.done(one.step)} for one in found.stamps],
         "hangs_in": _hang(found.hang, now_seconds),

@@ -12,6 +12,7 @@ from cockpit.errors import NoConnection, Refused
 from cockpit.gangs.sentence import counted
 from cockpit.local_state.audit import Audit
 from cockpit.model.plan import Hold
+from cockpit.model.pool import SizeAsked
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools.index import pool_keyed
 from cockpit.pools.ladder import growth
@@ -82,7 +83,7 @@ class _Steps:
         pool = pool_keyed(store, self._hold.pool_key)
         if pool is None:
             return
-        ladder = growth(pool, store, self._clock.cluster_now(), asked_seconds=self._begun_seconds)
+        ladder = growth(pool, store, self._clock.cluster_now(), asked=SizeAsked(self._begun_seconds))
         if ladder is not None:
             for one in ladder.stamps:
                 yield str(one.step), ladder.done(one.step), ladder.wanted

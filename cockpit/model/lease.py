@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from cockpit.model.pool import SizeAsked
+
 
 class Lease(msgspec.Struct, frozen=True, kw_only=True):
     """A Lease of coordination.k8s.io. Times are epoch seconds, None where it does not say."""
@@ -17,6 +19,7 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True):
     transitions: int = 0
     from_nodes: int | None = None  # what its holder says it is for; None where it does not say
     to_nodes: int | None = None
+    asked_by: str = ""  # who took it last, also after it was given back; "" where it does not say
 
     @property
     def change(self) -> str:
@@ -24,6 +27,18 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True):
         if self.to_nodes is None:
             return ""
         return f"from {'?' if self.from_nodes is None else self.from_nodes} to {self.to_nodes} nodes"
+
+    def asked(self, target: int | None) -> SizeAsked | None:
+        """Who asked for the size that the pool has been told, `target`, and since when; where nobody sets its
+        size (None), for more nodes. None: this Lease is of another change, or does not date it."""
+        is_it = self.to_nodes is not None and (
+            self.to_nodes == target
+            if target is not None
+            else self.from_nodes is not None and self.to_nodes > self.from_nodes
+        )
+        if not is_it or self.acquired_seconds is None:
+            return None
+        return SizeAsked(self.acquired_seconds, self.asked_by or self.holder)
 
     def lapses_seconds(self) -> float | None:
         """When it is free unless it is renewed; None where it does not say."""

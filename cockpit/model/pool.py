@@ -152,6 +152,13 @@ class StandingRead(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     trouble: str = ""
 
 
+class SizeAsked(NamedTuple):
+    """When a size was asked for (epoch seconds), and by whom: user@host, "" where that is not known."""
+
+    at_seconds: float
+    by: str = ""
+
+
 class Pool(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """One row: a named group of nodes and, where known, the object that may resize it."""
 

@@ -2,7 +2,7 @@
 
 Steps and their stamps, in epoch seconds, None where nobody dates them:
 
-asked       our own line of audit, or what the caller knows of who else asked
+asked       what the caller knows of who asked, and when: the Lease that held the pool for it
 accepted    creation of the machine's object
 launching   the owner's condition while the instance is requested
 launched    the owner's condition that the instance exists
@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import msgspec
 
 from cockpit.model.node import Node
-from cockpit.model.pool import Machine, MachineStage, Pool, PoolObject
+from cockpit.model.pool import Machine, MachineStage, Pool, PoolObject, SizeAsked
 from cockpit.model.record import Kind, condition
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
@@ -119,14 +119,19 @@ class MachineLadder(msgspec.Struct, frozen=True, kw_only=True):
 
 class Ladder(msgspec.Struct, frozen=True, kw_only=True):
     """A growth. `wanted` machines are to come; those of `machines` have an object or a node. `hang` is of the
-    one that is furthest behind. `asked_seconds` None: somebody else asked, and nobody dated it."""
+    one that is furthest behind. `asked` None: whoever asked, no cockpit is known to have."""
 
     pool_key: str
     wanted: int
-    asked_seconds: float | None
+    asked: SizeAsked | None
     machines: tuple[MachineLadder, ...]
     stamps: tuple[Stamp, ...]
     hang: Hang | None = None
+
+    @property
+    def asked_seconds(self) -> float | None:
+        """When it was asked for, None where nobody dated it."""
+        return None if self.asked is None else self.asked.at_seconds
 
     def done(self, step: Rung) -> int:
         """How many machines have reached it."""
@@ -158,13 +163,13 @@ def growth(
     store: StoreReader,
     now_seconds: float,
     *,
-    asked_seconds: float | None = None,
+    asked: SizeAsked | None = None,
     usually: Usually = never,
     seen: Sightings = NO_SIGHTINGS,
 ) -> Ladder | None:
     """The growth under way, or one that was over within the last half hour; None: neither.
 
-    `asked_seconds` tells when a size was asked for last: it dates the growth that came of it, and no other.
+    `asked` tells who asked for a size last: it dates the growth that came of it, and no other.
     """
     found = pool_object(store, pool)
     nodes = _nodes(pool, store)
@@ -172,11 +177,12 @@ def growth(
     staying = [one for one in pairs if not _is_leaving(one, store)]
     unseen = max(0, (pool.target or 0) - len(staying))
     members = _latest(staying, store, now_seconds)
+    asked_seconds = None if asked is None else asked.at_seconds
     own = _since(asked_seconds, staying, members, now_seconds)
     if own or (unseen and _is_recent(asked_seconds, now_seconds)):
         members = own
     else:
-        asked_seconds = None
+        asked = asked_seconds = None
     wanted = len(members) + unseen
     if not wanted:
         return None
@@ -190,7 +196,7 @@ def growth(
     return Ladder(
         pool_key=pool.key,
         wanted=wanted,
-        asked_seconds=asked_seconds,
+        asked=asked,
         machines=machines,
         stamps=stamps,
         hang=hang,

@@ -18,7 +18,7 @@ from cockpit.model.job_reader import JobReader
 from cockpit.model.lease import LeaseRead
 from cockpit.model.plan import DrainOrder
 from cockpit.model.pod import Pod
-from cockpit.model.pool import Pool
+from cockpit.model.pool import Pool, SizeAsked
 from cockpit.model.price import Prices
 from cockpit.model.remembered import Growth, LoadSample, PastRun, PoolSample, Reclaim
 from cockpit.model.right import RightsReader
@@ -208,8 +208,8 @@ class PoolMemory(Protocol):
     def growths(self) -> tuple[Growth, ...]:
         """Growths that are over, the newest first."""
 
-    def asked(self, pool_key: str, /) -> float | None:
-        """When this session asked for another size last, epoch seconds; None: it did not."""
+    def asked(self, pool_key: str, /) -> SizeAsked | None:
+        """When this session asked for another size last without a Lease; None: it did not."""
 
     def reclaims(self, pool_key: str, /) -> tuple[Reclaim, ...]:
         """What was given back of that pool lately, the newest first."""

@@ -62,7 +62,7 @@ def seen_of(cockpit: Cockpit, pool: Pool, learnt: Learnt) -> Learnt:
         prices=cockpit.prices,
         growths=watch.growths,
         seen=cockpit.cluster.sightings,
-        asked_seconds=watch.asked(pool.key),
+        asked=watch.asked(pool.key),
         reclaims=watch.reclaims(pool.key),
         samples=watch.samples(pool.key),
         empty_since=watch.empty_since,
@@ -90,6 +90,7 @@ class PoolScreen(NodesScreen):
         self._pools = PoolRows()
         self._learnt = Learnt()
         self._has_log = False
+        self._wanted: tuple[int | None, int] | None = None  # the size and machines to come, as last shown
 
     def body(self) -> Iterable[Widget]:
         yield PoolPanel()
@@ -127,6 +128,10 @@ class PoolScreen(NodesScreen):
             self._learnt = seen_of(self.cockpit, pool, self._learnt)
             now_seconds = self.cockpit.clock.cluster_now()
             page = page_of(pool, cluster.store, cluster.jobs, now_seconds, self._learnt)
+            wanted = (pool.target, 0 if page.ladder is None else page.ladder.wanted)
+            if self._wanted not in (None, wanted):  # somebody asked, maybe elsewhere: who, and since when
+                self._read()
+            self._wanted = wanted
         self.query_one(PoolPanel).set_page(page, self.size.height)
         super().project()
 

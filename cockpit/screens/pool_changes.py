@@ -67,7 +67,7 @@ class PoolChanges:
 
     def follow(self, hold: Hold) -> None:
         """Keep the hold until its change is over, and tell who undid it."""
-        self._host.pool_watch.note_asked(hold.pool_key)
+        self._host.pool_watch.note_asked(hold)
         self._follow(hold, None)
 
     def look(self) -> None:

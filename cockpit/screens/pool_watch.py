@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from cockpit.apart import apart
 from cockpit.clock import Clock
+from cockpit.local_state.audit import local_user
+from cockpit.model.plan import Hold
+from cockpit.model.pool import SizeAsked
 from cockpit.model.remembered import Growth, PoolSample, Reclaim
 from cockpit.pools.demand import NO_DEMAND, MachineMemory, demand_by_pool
 from cockpit.pools.growth_log import GrowthLog
@@ -60,7 +63,7 @@ class PoolWatch:
         self._unwritten_growths: list[Growth] = []
         self._reclaims: tuple[Reclaim, ...] = ()
         self.growth_log = GrowthLog(self._app.cluster.sightings)
-        self._asked: dict[str, float] = {}
+        self._asked: dict[str, SizeAsked] = {}
         self.empty = EmptyWatch(gap_seconds=3 * LOOK_SECONDS)
         self._recalled: set[str] = set()
 
@@ -92,15 +95,16 @@ class PoolWatch:
             for one in found:
                 await apart(partial(history.put_reclaim, one))
 
-    def asked(self, pool_key: str) -> float | None:
-        """When this session asked for another size of that pool last."""
+    def asked(self, pool_key: str) -> SizeAsked | None:
+        """When this session asked for another size of that pool last, where no Lease tells."""
         self._follow()
         return self._asked.get(pool_key)
 
-    def note_asked(self, pool_key: str) -> None:
-        """A change of its size was sent just now."""
+    def note_asked(self, hold: Hold) -> None:
+        """A change was sent just now: the Lease that holds it tells who and when, to everybody the same."""
         self._follow()
-        self._asked[pool_key] = self._app.clock.cluster_now()
+        if not hold.path:
+            self._asked[hold.pool_key] = SizeAsked(self._app.clock.cluster_now(), local_user())
 
     @property
     def empty_since(self) -> Mapping[str, float]:

@@ -68,7 +68,7 @@ def _step(stamp: Stamp, ladder: Ladder, now_seconds: float) -> Cell:
 def _when(stamp: Stamp, ladder: Ladder) -> str:
     """From *asked* on; where nobody knows when that was, from the first step that is dated."""
     if stamp.at_seconds is None:
-        return ""
+        return " ?" if stamp.step is Rung.ASKED else ""
     first = next((one.at_seconds for one in ladder.stamps if one.at_seconds is not None), stamp.at_seconds)
     first = ladder.asked_seconds if ladder.asked_seconds is not None else first
     if stamp.at_seconds == first:

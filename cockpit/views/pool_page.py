@@ -218,7 +218,8 @@ def _waiting(page: PoolPage) -> Pair:
 
 
 def _change(page: PoolPage) -> list[Pair]:
-    """Who holds the pool for a change now; that it is not known only where something is on its way."""
+    """Who changes the pool now, or asked for the growth that is told; that it is not known only where
+    something is on its way."""
     held, lease = page.held, page.held.lease
     if lease is not None and lease.is_in_force(page.now_seconds):
         was, to = lease.from_nodes, lease.to_nodes
@@ -227,6 +228,15 @@ def _change(page: PoolPage) -> list[Pair]:
         change = f" {lease.change}" if lease.change else ""
         since = "" if lease.acquired_seconds is None else f" since {clock(lease.acquired_seconds)}"
         return [Pair("change", f"{who} {word} it{change}{since}", "info")]
+    ladder, told = page.ladder, None
+    if ladder is not None and ladder.asked is not None:
+        told = f"{ladder.asked.by or 'somebody here'} asked for it at {clock(ladder.asked.at_seconds)}"
+        if lease is not None and lease.asked(page.pool.target) == ladder.asked:
+            told += f" ({lease.change})"
+    elif ladder is not None and not ladder.is_over and not held.trouble:
+        told = "asked for by no cockpit: its owner grows it, or somebody set its size"
+    if told is not None:
+        return [Pair("change", told, "dim")]
     moves = page.pool.target not in (None, page.pool.nodes_now)
     if held.trouble and (moves or (page.ladder is not None and not page.ladder.is_over)):
         return [Pair("change", f"by whom is not known: {held.trouble}", "dim")]

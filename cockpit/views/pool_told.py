@@ -6,7 +6,7 @@ from typing import NamedTuple
 from cockpit.model.job_reader import JobReader
 from cockpit.model.lease import LeaseRead
 from cockpit.model.node import Node
-from cockpit.model.pool import Pool, StandingRead
+from cockpit.model.pool import Pool, SizeAsked, StandingRead
 from cockpit.model.price import Prices
 from cockpit.model.record import Kind
 from cockpit.model.remembered import Growth, PoolSample, Reclaim
@@ -40,7 +40,7 @@ class Learnt(NamedTuple):
     scalers: ScalersRead = ScalersRead()
     prices: Prices = Prices()
     seen: Sightings = NO_SIGHTINGS
-    asked_seconds: float | None = None  # when this session asked for another size last
+    asked: SizeAsked | None = None  # by this session, where no Lease tells
     standing: StandingRead = StandingRead()
     no_log: str | None = None  # why the owner's log cannot be shown; None: nobody looked
     held: LeaseRead = LeaseRead()  # who changes the pool
@@ -101,15 +101,24 @@ def _idle(pool: Pool, store: StoreReader, empty_since: Mapping[str, float]) -> t
 
 
 def _ladder(pool: Pool, store: StoreReader, now_seconds: float, learnt: Learnt) -> Ladder | None:
-    """The growth under way, dated by this session or by whoever holds the pool for it, or did."""
-    asked, lease = learnt.asked_seconds, learnt.held.lease
-    if lease is not None and lease.acquired_seconds is not None and lease.to_nodes == pool.target:
-        asked = max(asked or 0.0, lease.acquired_seconds)
+    """The growth under way, dated by whoever holds the pool for it, or did; without the right to hold it by
+    this session, and by what asks for nodes."""
+    lease = learnt.held.lease
+    told = [
+        None if lease is None else lease.asked(pool.target),
+        learnt.asked,
+        *(
+            SizeAsked(one.made_seconds, one.by)
+            for one in learnt.standing.found
+            if one.made_seconds is not None and not one.is_part
+        ),
+    ]
+    asked = max((one for one in told if one is not None), key=lambda one: one.at_seconds, default=None)
     return growth(
         pool,
         store,
         now_seconds,
-        asked_seconds=asked,
+        asked=asked,
         usually=usually_of(learnt.growths, pool.key, pool.machine),
         seen=learnt.seen,
     )

@@ -13,7 +13,7 @@ from cockpit.actions.limit import limit_as_now
 from cockpit.actions.perform import carry_out
 from cockpit.actions.planning import Planning, PoolTerms
 from cockpit.actions.pool_follow import End, Follower, bad_end
-from cockpit.actions.pool_lease import LEASE_SECONDS, LEASES, lease_name, release_call, renew_call
+from cockpit.actions.pool_lease import LEASE_SECONDS, LEASES, lease_name, read_lease, release_call, renew_call
 from cockpit.actions.scale import scale_as_now
 from cockpit.clock import ManualClock
 from cockpit.errors import BadInput, Refused
@@ -24,7 +24,7 @@ from cockpit.kube.session import ApiSession
 from cockpit.model.batch import Batch
 from cockpit.model.lease import Lease
 from cockpit.model.plan import Hold, Outcome, Plan
-from cockpit.model.pool import PoolObject
+from cockpit.model.pool import PoolObject, SizeAsked
 from cockpit.model.record import Kind
 from cockpit.pools.index import pool_named
 from cockpit.store.store import Store
@@ -352,3 +352,20 @@ async def test_a_maximum_of_an_object_that_was_made_anew_is_not_written(
     with pytest.raises((Refused, AssertionError)):
         await limited(old, session, 5)
     assert ground.admin.get(path)["metadata"]["annotations"] == {MAXIMUM: "3"}
+
+
+async def test_who_asked_and_since_when_is_told_to_everybody_while_it_goes_on_and_after_it(
+    ground: Ground, session: ApiSession
+) -> None:
+    plan = await scaled(ground, session, "ada@one", 4)
+    assert plan.hold is not None
+    pool = pool_named(ground.store(), "h100")
+    for is_over in (False, True):
+        if is_over:
+            call = release_call(plan.hold, NOW + 60)
+            given = Plan(verb="scale", title="give back", calls=(call,))
+            assert (await carry_out(given, session, Lines(), ManualClock(NOW + 60))).is_done
+        lease = (await read_lease(session, pool, ground.space)).lease
+        assert lease is not None and bool(lease.holder) is not is_over
+        assert lease.asked(pool.target) == SizeAsked(NOW, "ada@one")
+        assert lease.asked(7) is None, "another size is another change"

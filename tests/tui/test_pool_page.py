@@ -7,8 +7,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from cockpit.actions.pool_lease import micro_time
+from cockpit.model.batch import Batch
+from cockpit.model.record import Kind
 from tests.tui import looking
 from tests.tui.deck import settle
 from tests.tui.estate import NOW
@@ -123,6 +126,23 @@ async def test_whoever_changes_the_pool_is_named_and_dates_the_growth(size: tupl
             drawn
         )
         assert "asked 14:05:40" in drawn
+
+
+async def test_a_change_by_command_is_dated_at_once_while_the_page_is_open() -> None:
+    app = HeldApp("alice@bastion", to=5)
+    async with app.run_test(size=(120, 40)) as pilot:
+        drawn = await open_page(pilot, app)
+        assert "asked ?" in drawn, "the size that it has is not theirs"
+        store: Any = app.attachment.store
+        (pool,) = (one for one in store.records(Kind.POOL).values() if one.name == "b200")
+        store.apply(Batch(kind=Kind.POOL, changed=(replace(pool, replicas=5),)))
+        app.redraw()
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while "asked 14:05:40" not in looking.text(app):
+                await pilot.pause(0.05)
+        assert "alice@bastion is growing it from 2 to 5 nodes since 14:05:40" in " ".join(
+            looking.text(app).split()
+        )
 
 
 async def taken_up(app: HeldApp, monkeypatch: pytest.MonkeyPatch, writes: int = 0) -> list[str]:

@@ -8,7 +8,7 @@ from cockpit.clean import clean
 from cockpit.kube.decode.times import from_text
 from cockpit.model.lease import Lease
 
-FROM, TO = "gpu-cockpit/from-nodes", "gpu-cockpit/to-nodes"
+FROM, TO, BY = "gpu-cockpit/from-nodes", "gpu-cockpit/to-nodes", "gpu-cockpit/asked-by"
 _LONGEST = 120
 _NUMBER = re.compile(r"[0-9]{1,6}")
 
@@ -27,6 +27,7 @@ def lease_record(tree: Mapping[str, Any]) -> Lease:
         transitions=_whole(spec.get("leaseTransitions")),
         from_nodes=_nodes(notes.get(FROM)),
         to_nodes=_nodes(notes.get(TO)),
+        asked_by=_text(notes.get(BY)),
     )
 
 

@@ -86,6 +86,26 @@ def test_whoever_holds_the_pool_is_named_and_dates_the_growth(grows: Cluster, ca
     assert f"asked {AT}" in told
 
 
+def test_who_asked_is_told_when_the_change_is_over_and_given_back(grows: Cluster, capsys: Capture) -> None:
+    given = lease("")
+    del given["spec"]["holderIdentity"]
+    given["metadata"]["annotations"]["gpu-cockpit/asked-by"] = "alice@bastion"
+    grows.reads[PATH] = [given]
+    tree = shown(capsys)
+    assert tree["change"]["holder"] is None
+    assert tree["ladder"]["asked_by"] == "alice@bastion"
+    assert tree["ladder"]["asked_seconds"] == pytest.approx(ASKED, abs=0.001)
+    told = run(capsys, "pool", "show", "h100")[1]
+    assert f"alice@bastion asked for it at {AT} (from 1 to 3 nodes)" in told and f"asked {AT}" in told
+
+
+def test_a_growth_that_no_cockpit_asked_for_says_so(grows: Cluster, capsys: Capture) -> None:
+    told = run(capsys, "pool", "show", "h100")[1]
+    assert "asked ? ── accepted" in told
+    assert "asked for by no cockpit: its owner grows it, or somebody set its size" in told
+    assert shown(capsys)["ladder"]["asked_by"] is None
+
+
 def test_a_lease_for_another_size_or_from_long_ago_dates_nothing(grows: Cluster, capsys: Capture) -> None:
     grows.reads[PATH] = [lease("alice@bastion", to="7")]
     assert shown(capsys)["ladder"]["asked_seconds"] is None

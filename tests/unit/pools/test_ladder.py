@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from cockpit.model.batch import Batch
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
-from cockpit.model.pool import Machine, MachineStage, Pool, PoolObject
+from cockpit.model.pool import Machine, MachineStage, Pool, PoolObject, SizeAsked
 from cockpit.model.record import Condition, Kind
 from cockpit.pools.index import pools_of
 from cockpit.pools.ladder import Ladder, Rung, growth, shrink
@@ -128,7 +128,7 @@ def test_every_stamp_is_that_of_an_object() -> None:
     store = world(
         [OLD, member("n", at=100, ready_at=130, gpus=8)], [OLD_CLAIM, machine], (started,), replicas=2
     )
-    found = growing(store, 900, asked_seconds=BORN - 5)
+    found = growing(store, 900, asked=SizeAsked(BORN - 5))
     assert {str(one.step): one.at_seconds for one in found.stamps} == {
         "asked": BORN - 5,
         "accepted": BORN,
@@ -176,12 +176,12 @@ def test_what_was_asked_for_counts_what_came_since() -> None:
     before = claim("b", at=-300, on="before", stage=whole, initialized_seconds=BORN - 200)
     old = member("before", at=-290, ready_at=-280, gpus=8)
     store = world([OLD, old], [OLD_CLAIM, before], replicas=4)
-    found = growing(store, 1, asked_seconds=BORN)
+    found = growing(store, 1, asked=SizeAsked(BORN))
     assert (found.wanted, found.done(Rung.ASKED), found.done(Rung.ACCEPTED)) == (2, 2, 0), (
         "not the one before"
     )
     after = world([OLD, old], [OLD_CLAIM, before, claim("a", at=2), claim("b2", at=3)], replicas=4)
-    found = growing(after, 5, asked_seconds=BORN)
+    found = growing(after, 5, asked=SizeAsked(BORN))
     assert (found.wanted, found.done(Rung.ACCEPTED), found.asked_seconds) == (2, 2, BORN)
     assert dict(found.stages)["accepted"] == 3
 
@@ -191,12 +191,12 @@ def test_what_was_asked_for_does_not_date_a_growth_of_others() -> None:
     ours = claim("a", at=1, on="n", stage=whole, initialized_seconds=BORN + 60)
     node = member("n", at=30, ready_at=40, gpus=8)
     theirs = world([OLD, node], [OLD_CLAIM, ours, claim("b", at=600)], replicas=3)
-    found = growing(theirs, 610, asked_seconds=BORN)
+    found = growing(theirs, 610, asked=SizeAsked(BORN))
     assert [one.name for one in found.machines] == ["b"]
     assert found.asked_seconds is None
     over = world([OLD, node], [OLD_CLAIM, ours], replicas=2)
-    assert growing(over, 610, asked_seconds=BORN).asked_seconds == BORN
-    assert growing(over, 610, asked_seconds=BORN - 7_200).asked_seconds is None
+    assert growing(over, 610, asked=SizeAsked(BORN)).asked_seconds == BORN
+    assert growing(over, 610, asked=SizeAsked(BORN - 7_200)).asked_seconds is None
 
 
 def test_a_driver_that_takes_as_long_as_usual_is_neither_late_nor_broken() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from cockpit.model.pod import Pod
-from cockpit.model.pool import Pool
+from cockpit.model.pool import Pool, SizeAsked
 from cockpit.model.price import MachinePrice, Prices
 from cockpit.model.remembered import Growth, PoolSample, Reclaim
 from cockpit.model.scaler import Scaler, ScalerMetric
@@ -66,7 +66,7 @@ AWAITED = Hang(Rung.GPUS_UP, ASKED + 220, 540.0, 2_700.0)
 LADDER = Ladder(
     pool_key=POOL.key,
     wanted=1,
-    asked_seconds=ASKED,
+    asked=SizeAsked(ASKED, "ann@bastion"),
     machines=(machine("gpu-h100-40", CLIMBED, AWAITED),),
     stamps=stamps(**CLIMBED),
     hang=AWAITED,
