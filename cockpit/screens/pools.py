@@ -62,6 +62,8 @@ class PoolsScreen(TablePlace):
 
     def _tell(self) -> None:
         """What is known of the pool under the cursor, but for what only its page reads."""
+        if self.is_going:
+            return
         rows = len(self.table.source)
         left = self.size.height - _FRAME_LINES - rows
         pool = self.row("pool", self.table.cursor_key or "")
@@ -88,8 +90,7 @@ class PoolsScreen(TablePlace):
     async def _recall(self, key: str) -> None:
         """Read once what this host remembers of the pool."""
         await self.cockpit.pool_watch.recall(key)
-        if not self.is_going:
-            self._tell()
+        self._tell()
 
     def source(self) -> tuple[TableSource, str]:
         cluster = self.cockpit.cluster
