@@ -68,19 +68,26 @@ class Asker(Protocol):
 @dataclass(frozen=True, slots=True)
 class Done:
     """What became of a verb: one outcome, and that of each where they were many. `hold` is what is to be kept
-    until what was begun is over, `gives_back` what was reclaimed."""
+    until what was begun is over."""
 
     outcome: Outcome
     results: tuple[Result, ...] = ()
     left_out: tuple[str, ...] = ()
     hold: Hold | None = None
-    gives_back: tuple[Reclaim, ...] = ()
 
     @property
     def goes_on(self) -> tuple[DrainOrder, ...]:
         """What is not over with it."""
-        outcomes = [one.outcome for one in self.results] or [self.outcome]
-        return tuple(one.goes_on for one in outcomes if one.goes_on is not None)
+        return tuple(one.goes_on for one in self._each if one.goes_on is not None)
+
+    @property
+    def gives_back(self) -> tuple[Reclaim, ...]:
+        """What was reclaimed."""
+        return tuple(back for one in self._each for back in one.gives_back)
+
+    @property
+    def _each(self) -> list[Outcome]:
+        return [one.outcome for one in self.results] or [self.outcome]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,15 +120,13 @@ async def carry_verb(
         outcome = await conduct(prepared.plan, prepared.again, session, audit, clock, asker=asker)
         if outcome is None or not outcome.is_done:
             return None if outcome is None else Done(outcome)
-        return Done(outcome, hold=prepared.plan.hold, gives_back=prepared.plan.gives_back)
+        return Done(outcome, hold=prepared.plan.hold)
     many = await conduct_all(prepared, session, audit, clock, asker=asker, told=told)
     if many is None:
         return None
     sweep, results = many
-    pairs = zip(sweep.items, results, strict=True)
-    back = tuple(one for item, result in pairs if result.outcome.is_done for one in item.shown.gives_back)
     ended = summary(intent.verb, results, len(sweep.left_out))
-    return Done(ended, results, sweep.left_out, gives_back=back)
+    return Done(ended, results, sweep.left_out)
 
 
 async def carry_plan(

@@ -250,7 +250,12 @@ class _Run:
             if one.state not in ("done", "unchanged"):
                 left.append(one)
         if not left:
-            return Outcome(state="done", sentence=self._done, audit_id=self._audit_id)
+            return Outcome(
+                state="done",
+                sentence=self._done,
+                audit_id=self._audit_id,
+                gives_back=self._plan.gives_back,
+            )
         told = "; ".join(one.sentence for one in left[:3])
         return Outcome(
             state=left[0].state,
@@ -311,6 +316,7 @@ class _Run:
             audit_id=self._audit_id,
             warnings=tuple(warnings),
             goes_on=self._plan.goes_on,
+            gives_back=self._plan.gives_back,
         )
 
     async def _give_back(self, number: int) -> None:

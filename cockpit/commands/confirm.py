@@ -124,7 +124,7 @@ async def confirm_and_carry(
         put([done.outcome.sentence])
         return await goes_on(done.goes_on)
     if done is not None and done.gives_back:
-        await remember_reclaims(fresh().session, done.gives_back)
+        note([said] if (said := await remember_reclaims(fresh().session, done.gives_back)) else [])
     code = _code(prompt, None if done is None else done.outcome)
     hold = None if done is None else done.hold
     return code if then is None or hold is None else await then(hold)

@@ -118,6 +118,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """What a person has to know although it is done, a sentence each."""
     goes_on: DrainOrder | None = None
     """Of one that is done: what is not over with it."""
+    gives_back: tuple[Reclaim, ...] = ()
+    """Of one that is done: what was reclaimed."""
 
     @property
     def is_done(self) -> bool:

@@ -7,12 +7,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from cockpit.actions.conduct import Tried, What, conduct
+from cockpit.actions.conduct import Done, Tried, What, conduct
 from cockpit.actions.kill import plan_kill
 from cockpit.actions.plan_diff import Differs
 from cockpit.clock import ManualClock
 from cockpit.errors import BadInput, NotTried
 from cockpit.model.plan import Outcome, Plan
+from cockpit.model.remembered import Reclaim
 from tests.unit.actions.builders import Line, Lines, Server, forbidden, job, missing, newer, store_of
 
 KILL = plan_kill(job(), store_of())
@@ -142,3 +143,18 @@ async def test_the_dry_run_ends_with_the_question() -> None:
 
     assert await go(Leaving(), never) is None  # type: ignore[arg-type]
     await asyncio.wait_for(ended.wait(), 10)
+
+
+async def test_what_was_given_back_is_what_was_carried_out_not_what_was_shown_first() -> None:
+    back = (Reclaim("pool/h100", "mpijob team-a/llm", 1.0),)
+    first, anew = (msgspec.structs.replace(one, gives_back=back) for one in (KILL, NEWER))
+
+    async def carried(*makes: Plan) -> Outcome:
+        outcome = await conduct(
+            first, making(*makes), Line(), Lines, ManualClock(), asker=Person(True, True), perform=Server()
+        )
+        assert outcome is not None and outcome.is_done
+        return outcome
+
+    assert Done(await carried(anew)).gives_back == back
+    assert Done(await carried(ENDED)).gives_back == (), "by then it was another plan, and it was said yes to"
