@@ -26,6 +26,7 @@ from cockpit.local_state.paths import state_folder
 from cockpit.model.lease import LeaseRead
 from cockpit.model.pool import Pool, StandingRead
 from cockpit.model.record import Kind
+from cockpit.model.remembered import Reclaim
 from cockpit.model.scaler import ScalersRead
 from cockpit.pools import registry
 from cockpit.pools.capacity import demand_name
@@ -99,7 +100,10 @@ async def _learnt(pool: Pool, attachment: Attachment, clock: Clock) -> Learnt:
         return found
     history, since = LocalHistory(path), clock.cluster_now() - SHOWN_SECONDS
     samples = await apart(partial(history.pool_samples, pool.key, since))
-    return found._replace(growths=await apart(history.growths), samples=samples)
+    reclaims = await apart(partial(history.reclaims, pool.key))
+    growths = await apart(history.growths)
+    note([history.note] if history.note else [])
+    return found._replace(growths=growths, samples=samples, reclaims=reclaims)
 
 
 # ---- for a person
@@ -153,6 +157,7 @@ def tree(page: PoolPage, attachment: Attachment) -> dict[str, Any]:
         "ladder": None if page.ladder is None else _ladder(page.ladder, page.now_seconds),
         "failures": [_failure(one) for one in page.failures],
         "idle": None if page.idle is None else [_idle(one) for one in page.idle],
+        "reclaimed": [_reclaim(one) for one in page.reclaims],
         "owner_words": [one._asdict() for one in page.words],
         "owner_log": {"trouble": page.no_log or ""},
         "scalers": [
@@ -244,6 +249,10 @@ def _hang(one: Hang | None, now_seconds: float) -> dict[str, Any] | None:
 
 def _failure(one: PoolFailure) -> dict[str, Any]:
     return {**plain(one), "kind": one.kind.value}
+
+
+def _reclaim(one: Reclaim) -> dict[str, Any]:
+    return {"what": one.what, "at_seconds": one.at_seconds, "gpu_hours": one.gpu_hours}
 
 
 def _idle(one: IdleNode) -> dict[str, Any]:
