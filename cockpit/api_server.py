@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from cockpit.actions.enter import Entrance, Join
     from cockpit.actions.field_choices import Offer
     from cockpit.actions.forward import Passage, Stay
+    from cockpit.actions.idle_reads import IdleReads
     from cockpit.actions.perform import AuditLog
     from cockpit.actions.surroundings import Needs
     from cockpit.actions.verdict_reads import LogKey
@@ -149,13 +150,19 @@ class ApiServer:
         """The view with what a verdict about the subject depends on besides; `lines` keeps what logs said,
         `folders` hold templates besides ours.
         Raises NoConnection."""
+        from cockpit.actions.idle_reads import judge_all
         from cockpit.actions.verdict_reads import with_reads
         from cockpit.kube.discovery import discover
+        from cockpit.triage.engine import job_behind
 
-        session, served = self._attachment.connected(), self._attachment.served
+        one = self._attachment
+        session, served = one.connected(), one.served
         if served is None:
-            self._attachment.served = await discover(session)
-        return await with_reads(session, self._attachment.lookup, subject, view, lines, folders=folders)
+            one.served = await discover(session)
+        known, job = one.verdicts.on_demand.idle, job_behind(subject, view)
+        due = () if job is None else known.due((job,), one.store, view.now_seconds)
+        await judge_all(known, due, self._idle_reads(), view.now_seconds)
+        return await with_reads(session, one.lookup, subject, view, lines, folders=folders)
 
     async def read_on_demand(self, rows: Iterable[tuple[Pod, ...]]) -> bool:
         """Read what rows (the members of each) rest on and nobody watches; whether anything new was learnt.
@@ -167,14 +174,27 @@ class ApiServer:
         return await read_on_demand(one.connected(), one.store, one.verdicts, rows, now_seconds)
 
     async def read_idle_jobs(self) -> bool:
-        """Judge jobs that look idle by what they did over the last hours; whether anything new was learnt.
-        Raises NoConnection."""
-        from cockpit.actions.idle_reads import IdleReads, read_idle
+        """Judge some of the jobs that look idle by what they did over the last hours; whether anything new
+        was learnt. Raises NoConnection."""
+        from cockpit.actions.idle_reads import read_idle
 
         one = self._attachment
-        now_seconds, known = one.clock.cluster_now(), one.verdicts.on_demand.idle
-        reads = IdleReads(one.store, one.connected(), one.lines)
-        return await read_idle(known, one.jobs.jobs, reads, now_seconds)
+        known = one.verdicts.on_demand.idle
+        return await read_idle(known, one.jobs.jobs, self._idle_reads(), one.clock.cluster_now())
+
+    async def read_idle_jobs_once(self) -> None:
+        """Judge all of them, as far as one gets in some seconds. Raises NoConnection."""
+        from cockpit.actions.idle_reads import read_idle_once
+
+        one = self._attachment
+        known = one.verdicts.on_demand.idle
+        await read_idle_once(known, one.jobs.jobs, self._idle_reads(), one.clock.cluster_now())
+
+    def _idle_reads(self) -> "IdleReads":
+        from cockpit.actions.idle_reads import IdleReads
+
+        one = self._attachment
+        return IdleReads(one.store, one.connected(), one.lines)
 
     async def rehearse(self, plan: Plan) -> Outcome:
         """What the server would say to the plan, by a dry run."""

@@ -1,8 +1,10 @@
 """Asks for what jobs that look idle did over the last hours, and has it judged: bounded, beside the
 painting."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, cast
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from cockpit.actions.kill import members_of
 from cockpit.errors import Refused
@@ -12,11 +14,14 @@ from cockpit.model.session import Session
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.trace import PodLines
 from cockpit.telemetry.faults import TelemetryError
-from cockpit.triage.idle_jobs import IDLE_FOR_SECONDS, IdleJobs, trace_of
+from cockpit.triage.idle_jobs import IDLE_FOR_SECONDS, IdleJobs, bounded, trace_of
 from cockpit.triage.idleness import Judged, judge
 
 if TYPE_CHECKING:
     from cockpit.kube.session import ApiSession
+
+ONCE_SECONDS: Final = 10.0
+"""So long a command waits for what jobs that look idle did: what has not come by then is not known."""
 
 Lines = Callable[[Sequence[Pod]], Awaitable[PodLines | None]]
 """What pods did over the last hours; None where nobody remembers it. Raises TelemetryError."""
@@ -56,12 +61,33 @@ async def _restarted(session: Session, pods: Sequence[Pod]) -> Mapping[str, floa
 
 
 async def read_idle(known: IdleJobs, jobs: Mapping[str, Job], reads: IdleReads, now_seconds: float) -> bool:
-    """Judge what looks idle and was not judged just now; whether anything new was learnt.
+    """Judge some of what looks idle and was not judged just now; whether anything new was learnt. Of calls
+    soon after another all but the first do nothing: a screen looks again and again.
 
     Raises NoConnection.
     """
+    if not known.is_time(now_seconds):
+        return False
+    due = known.due(jobs.values(), reads.store, now_seconds)
+    return await judge_all(known, bounded(due), reads, now_seconds)
+
+
+async def read_idle_once(
+    known: IdleJobs, jobs: Mapping[str, Job], reads: IdleReads, now_seconds: float
+) -> None:
+    """Judge all that looks idle, the largest first, as far as one gets in `ONCE_SECONDS`. For a command that
+    looks once. Raises NoConnection.
+    """
+    due = known.due(jobs.values(), reads.store, now_seconds)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(ONCE_SECONDS):
+            await judge_all(known, due, reads, now_seconds)
+
+
+async def judge_all(known: IdleJobs, jobs: Iterable[Job], reads: IdleReads, now_seconds: float) -> bool:
+    """Judge these, one after the other; whether anything new was learnt. Raises NoConnection."""
     is_new = False
-    for job in known.due(jobs.values(), reads.store, now_seconds):
+    for job in jobs:
         try:
             judged = await judge_job(job, reads, IDLE_FOR_SECONDS)
         except TelemetryError:

@@ -21,6 +21,7 @@ def run(options: argparse.Namespace) -> int:
 async def _run(options: argparse.Namespace, chosen: AttachOptions, clock: Clock) -> int:
     async with attached(chosen, clock) as live:
         notes = await live.settle(NEEDS["overview"], options.timeout, with_gpus=True)
+        await live.judge_idle_jobs()
         put(page_lines(live.attachment, options.output, clock.cluster_now()))
     note(notes)
     return 0
@@ -28,7 +29,8 @@ async def _run(options: argparse.Namespace, chosen: AttachOptions, clock: Clock)
 
 def page_lines(attachment: Attachment, output: str, now_seconds: float) -> list[str]:
     """The lines of one answer."""
-    page = fleet_sight(attachment.store, attachment.jobs, now_seconds).solved()
+    sight = fleet_sight(attachment.store, attachment.jobs, attachment.verdicts.on_demand.idle, now_seconds)
+    page = sight.solved()
     if output == "table":
         return page_text(page, now_seconds)
     return [tree_text(_tree(page, attachment, now_seconds), output)]
@@ -62,6 +64,7 @@ def _tree(page: FleetPage, attachment: Attachment, now_seconds: float) -> dict[s
         "models": models if use.is_use_known else None,
         "idle": None if use.idle is None else [plain(one) for one in use.idle],
         "idle_gpu_hours": use.idle_gpu_hours,
+        "idle_not_known": None if use.unsure is None else [plain(one) for one in use.unsure],
         "lost": [one._asdict() for one in page.lost],
     }
 

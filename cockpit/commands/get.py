@@ -63,6 +63,8 @@ async def _run(options: argparse.Namespace, chosen: AttachOptions) -> int:
         chosen = replace(chosen, is_narrow=True)
     async with attached(chosen, clock) as live:
         notes = await live.settle(NEEDS[kind], options.timeout, with_gpus=kind in WITH_GPUS)
+        if kind == "jobs":
+            await live.judge_idle_jobs()
         state = ViewState(
             filter=options.filter,
             sort=options.sort,

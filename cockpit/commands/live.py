@@ -5,6 +5,7 @@ import contextlib
 import random
 from collections.abc import AsyncGenerator, Iterator, Sequence
 
+from cockpit.api_server import ApiServer
 from cockpit.attach import Attachment, AttachOptions, Link
 from cockpit.clock import Clock
 from cockpit.commands.output import note
@@ -77,6 +78,12 @@ class Live:
         if with_gpus and (gpus := self.attachment.store.status(Kind.GPU)) is not None:
             told.add(gpus.message)
         return (*notes, *(one for one in self.attachment.faults.values() if one not in told))
+
+    async def judge_idle_jobs(self) -> None:
+        """Have jobs that look idle judged by what they did over the last hours; a connection that is lost
+        meanwhile is told by the notes."""
+        with contextlib.suppress(NoConnection):
+            await ApiServer(self.attachment).read_idle_jobs_once()
 
     async def _next(self, seconds: float) -> bool:
         if seconds <= 0:

@@ -61,11 +61,10 @@ async def _found(live: Live, now_seconds: float, namespace: str) -> tuple[Attent
     def look() -> tuple[Attention, ...]:
         return needs_human(one.store, one.jobs, now_seconds, namespace, verdicts=one.verdicts)
 
+    await live.judge_idle_jobs()
     found = look()
     with suppress(NoConnection):  # the notes tell it
-        api = ApiServer(one)
-        is_new = await api.read_on_demand(rows_of(found, one.store, one.jobs))
-        if await api.read_idle_jobs() or is_new:
+        if await ApiServer(one).read_on_demand(rows_of(found, one.store, one.jobs)):
             found = look()
     return found
 

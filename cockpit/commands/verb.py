@@ -58,6 +58,8 @@ async def _run(
     async with attached(chosen, clock) as live:
         needed = kind.watched() + (KINDS["pool"].watched() if verb.is_measured else ())
         note(await live.settle(needed, options.timeout, with_gpus=verb.is_measured))
+        if verb.is_measured and options.filter:
+            await live.judge_idle_jobs()  # the filter sees the rows as the screen shows them
         fresh = await planner(live, clock)
         planning = fresh()
         things = _meant(kind, planning, options, live.attachment, clock)

@@ -45,8 +45,9 @@ async def _run(
     named: tuple[str, str], options: argparse.Namespace, chosen: AttachOptions, clock: Clock
 ) -> int:
     async with attached(chosen, clock) as live:
-        notes = await live.settle(_needs(named[0]), options.timeout, with_gpus=named[0] in _OF_NODES)
+        notes = await live.settle(_needs(named[0]), options.timeout, with_gpus=named[0] != "queue")
         await _discover(live.attachment)
+        await live.judge_idle_jobs()
         found = await _view(live.attachment, clock)
         subject = subject_named(*named, found, chosen.namespace)
         folders = tuple(settings_in_force().template_folders)
@@ -82,7 +83,12 @@ async def _view(attachment: Attachment, clock: Clock) -> ClusterView:
         else known_of_pools(settings_in_force(), session.context, session.server)
     )
     return ClusterView(
-        store=attachment.store, jobs=attachment.jobs, now_seconds=now_seconds, past=past, known=known
+        store=attachment.store,
+        jobs=attachment.jobs,
+        now_seconds=now_seconds,
+        past=past,
+        known=known,
+        idle=attachment.verdicts.on_demand.idle,
     )
 
 

@@ -61,7 +61,7 @@ class FleetScreen(Place):
     def __init__(self) -> None:
         super().__init__()
         self._page: view.FleetPage | None = None
-        self._revision = -1
+        self._revision = (-1, -1)  # of the store, and of what was judged of idle jobs
         self._moved = asyncio.Event()
         self._drawn: dict[str, str] = {}
 
@@ -95,8 +95,9 @@ class FleetScreen(Place):
             await self._moved.wait()
             self._moved.clear()
             clock, cluster = self.cockpit.clock, self.cockpit.cluster
-            began, revision = clock.monotonic(), cluster.store.revision
-            sight = view.fleet_sight(cluster.store, cluster.jobs, clock.cluster_now())
+            idle = cluster.verdicts.on_demand.idle
+            began, revision = clock.monotonic(), (cluster.store.revision, idle.revision)
+            sight = view.fleet_sight(cluster.store, cluster.jobs, idle, clock.cluster_now())
             cost_seconds = clock.monotonic() - began
             self._page, self._revision = await apart(sight.solved), revision
             self.show()
@@ -106,7 +107,7 @@ class FleetScreen(Place):
 
     def project(self) -> None:
         cluster, now_seconds = self.cockpit.cluster, self.cockpit.clock.cluster_now()
-        if cluster.store.revision != self._revision:
+        if (cluster.store.revision, cluster.verdicts.on_demand.idle.revision) != self._revision:
             self._moved.set()
         page = self._page
         if page is None:

@@ -15,15 +15,14 @@ from cockpit.k8s import labels as well_known
 from cockpit.k8s.gpu_resources import is_gpu_resource
 from cockpit.k8s.node_affinity import NodeTerms
 from cockpit.k8s.tolerations import HARD, is_tolerated
-from cockpit.model.gpu import Gpu
 from cockpit.model.job_reader import JobReader
 from cockpit.model.node import Node, Taint
 from cockpit.model.pod import Pod
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
+from cockpit.triage.idle_jobs import IdleJobs
 from cockpit.triage.packing import NodeKind, Packing, PodKind, pack
 
-IDLE_SECONDS: Final = 600.0
 _GIB: Final = 1 << 30
 _CORE: Final = 1_000
 _PODS: Final = 110
@@ -67,24 +66,28 @@ class _Question(NamedTuple):
 
 
 class IdleGpus(msgspec.Struct, frozen=True, gc=False):
-    """Allocated GPUs on which nothing has run for a while. `owner` is a person, else the namespace."""
+    """GPUs of running jobs whose cards do nothing, by their owner: a person, else the namespace.
+    `is_at_least`: nothing was seen to work as far back as anybody looks, so the hours may be more."""
 
     owner: str
     namespace: str
     gpus: int
     gpu_hours: float
     jobs: tuple[str, ...]
+    is_at_least: bool = False
 
 
 class FleetUse(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """The fleet. `is_use_known` False: not every pod may be read, so that what is free is not known; `idle`
-    None: no card is measured."""
+    """The fleet. `is_use_known` False: not every pod may be read, so that what is free is not known. `idle`
+    are those of jobs that are idle, `unsure` those of which nobody can say though no card works; None: no
+    card is measured."""
 
     nodes: int
     needed: int
     at_least: int
     models: tuple[ModelFleet, ...]
     idle: tuple[IdleGpus, ...] | None
+    unsure: tuple[IdleGpus, ...] | None
     is_use_known: bool = True
 
     @property
@@ -98,11 +101,13 @@ class FleetLoad(NamedTuple):
 
     models: tuple[tuple[ModelFleet, _Question], ...]
     idle: tuple[IdleGpus, ...] | None
+    unsure: tuple[IdleGpus, ...] | None
     is_use_known: bool
 
 
-def fleet_load(store: StoreReader, jobs: JobReader, now_seconds: float) -> FleetLoad:
-    """All of it; nodes that are not ready or offer no GPU are left out, and are told as lost elsewhere."""
+def fleet_load(store: StoreReader, jobs: JobReader, known: IdleJobs, now_seconds: float) -> FleetLoad:
+    """All of it, with what is `known` of jobs that look idle; nodes that are not ready or offer no GPU are
+    left out, and are told as lost elsewhere."""
     by_model: dict[tuple[str, str], list[Node]] = defaultdict(list)
     for node in store.records(Kind.NODE).values():
         if node.ready == "True" and node.gpu_allocatable and node.deleting_seconds is None:
@@ -111,7 +116,10 @@ def fleet_load(store: StoreReader, jobs: JobReader, now_seconds: float) -> Fleet
     models = tuple(_of_model(key, nodes, store, load) for key, nodes in sorted(by_model.items()))
     status = store.status(Kind.POD)
     is_use_known = status is None or status.is_whole
-    return FleetLoad(models, _idle(store, jobs, now_seconds), is_use_known)
+    idle = unsure = None
+    if store.records(Kind.GPU):
+        idle, unsure = _at_rest(store, jobs, known, now_seconds)
+    return FleetLoad(models, idle, unsure, is_use_known)
 
 
 def fleet_use(load: FleetLoad) -> FleetUse:
@@ -123,6 +131,7 @@ def fleet_use(load: FleetLoad) -> FleetUse:
         at_least=sum(one.packing.at_least for one in models),
         models=models,
         idle=load.idle,
+        unsure=load.unsure,
         is_use_known=load.is_use_known,
     )
 
@@ -348,30 +357,41 @@ def _gangs(nodes: Iterable[Node], free: Mapping[str, int]) -> Iterable[tuple[int
 # ---- idle
 
 
-def _idle(store: StoreReader, jobs: JobReader, now_seconds: float) -> tuple[IdleGpus, ...] | None:
-    """By owner, whoever wastes most first; None where no card is measured."""
-    cards: Mapping[str, Gpu] = store.records(Kind.GPU)
-    if not cards:
-        return None
-    found: dict[tuple[str, str], list[tuple[float, str]]] = defaultdict(list)
-    for uuid, card in cards.items():
-        since = store.idle_since(uuid)
-        if since is None or now_seconds - since < IDLE_SECONDS or not card.pod_name:
-            continue
-        pod: Pod | None = store.by_key(Kind.POD, f"{card.pod_namespace}/{card.pod_name}")
-        if pod is None or pod.is_finished:
-            continue
-        job = jobs.job_of_pod(pod)
-        owner = job.owner if job is not None and job.owner else pod.namespace
-        name = pod.key if job is None else f"{job.namespace}/{job.name}"
-        found[owner, pod.namespace].append(((now_seconds - since) / 3_600, name))
+def _at_rest(
+    store: StoreReader, jobs: JobReader, known: IdleJobs, now_seconds: float
+) -> tuple[tuple[IdleGpus, ...], tuple[IdleGpus, ...]]:
+    """By owner, whoever wastes most first: of jobs that are idle, and of those of which nobody can say."""
+    idle: dict[tuple[str, str], list[_Rest]] = defaultdict(list)
+    unsure: dict[tuple[str, str], list[_Rest]] = defaultdict(list)
+    for job in jobs.jobs.values():
+        found = known.at_rest(job, store, now_seconds)
+        if found is not None:
+            hours = job.gpus_allocated * (now_seconds - found.since_seconds) / 3_600
+            into = unsure if found.judged is None else idle
+            is_at_least = found.judged is None or found.judged.last is None
+            rest = _Rest(f"{job.namespace}/{job.name}", job.gpus_allocated, hours, is_at_least)
+            into[job.owner or job.namespace, job.namespace].append(rest)
+    return _by_owner(idle), _by_owner(unsure)
+
+
+class _Rest(NamedTuple):
+    """A job whose cards do nothing."""
+
+    name: str
+    gpus: int
+    gpu_hours: float
+    is_at_least: bool
+
+
+def _by_owner(found: Mapping[tuple[str, str], list[_Rest]]) -> tuple[IdleGpus, ...]:
     made = [
         IdleGpus(
             owner,
             space,
-            len(some),
-            sum(hours for hours, _ in some),
-            tuple(sorted({name for _, name in some})),
+            sum(one.gpus for one in some),
+            sum(one.gpu_hours for one in some),
+            tuple(sorted({one.name for one in some})),
+            any(one.is_at_least for one in some),
         )
         for (owner, space), some in found.items()
     ]

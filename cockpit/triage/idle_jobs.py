@@ -29,7 +29,11 @@ KEPT_SECONDS: Final = 3 * AGAIN_SECONDS
 MOST_JOBS: Final = 8
 MOST_PODS: Final = 60
 """So much is asked for at a time; the largest job has its turn alone."""
+AT_REST_SECONDS: Final = 600.0
+"""Cards that have done nothing for so long are told, also where nobody can say whether their job is idle."""
 _MOST_KEPT: Final = 500
+_BESIDES: Final = ("CPU", "network", "disk")
+"""What tells idle from waiting besides the cards."""
 
 
 class Quiet(NamedTuple):
@@ -37,6 +41,16 @@ class Quiet(NamedTuple):
 
     since_seconds: float
     memory_bytes: float
+
+
+class AtRest(NamedTuple):
+    """A running job whose cards do nothing, since when, and what they keep. `judged` is what its trace tells
+    where it is idle; None where nobody can say, `missing` names what is not collected."""
+
+    since_seconds: float
+    memory_bytes: float
+    judged: Judged | None = None
+    missing: tuple[str, ...] = ()
 
 
 class _Kept(NamedTuple):
@@ -51,6 +65,8 @@ class IdleJobs:
     def __init__(self) -> None:
         self.is_remembered: bool | None = None
         """Whether somebody keeps lines of pods; None: nobody was asked yet."""
+        self.revision = 0
+        """Moves with everything new that was judged."""
         self._kept: dict[str, _Kept] = {}
         self._looked_seconds: float | None = None
 
@@ -62,27 +78,47 @@ class IdleJobs:
         return kept.judged
 
     def idle(self, job: Job, store: StoreReader, now_seconds: float) -> Judged | None:
-        """What was judged where the job is idle, and its newest samples do not say otherwise; else None."""
+        """What was judged where the job is idle, and its newest samples do not say otherwise; else None.
+
+        This is what idle means, wherever the cockpit says it of a job or of GPUs that a job holds.
+        """
         judged = self.of(job, now_seconds) if job.state == JobState.RUNNING else None
         is_idle = judged is not None and judged.standing is IdleStanding.IDLE
         return judged if is_idle and quiet(job, store) is not None else None
 
-    def due(self, jobs: Iterable[Job], store: StoreReader, now_seconds: float) -> tuple[Job, ...]:
-        """Jobs that look idle and were not judged just now, those with the most GPUs first; bounded."""
+    def at_rest(self, job: Job, store: StoreReader, now_seconds: float) -> AtRest | None:
+        """The job where it is idle, or where its cards have done nothing for a while and nobody can say
+        whether it is; None where it is at work, starts or pauses."""
+        looks = quiet(job, store) if job.state == JobState.RUNNING else None
+        if looks is None:
+            return None
+        if (idle := self.idle(job, store, now_seconds)) is not None:
+            since = idle.since_seconds
+            return AtRest(looks.since_seconds if since is None else since, looks.memory_bytes, idle)
+        judged = self.of(job, now_seconds)
+        if now_seconds - looks.since_seconds < AT_REST_SECONDS or (judged is not None and not judged.missing):
+            return None
+        missing = _BESIDES if self.is_remembered is False else () if judged is None else judged.missing
+        return AtRest(*looks, missing=missing)
+
+    def is_time(self, now_seconds: float) -> bool:
+        """Whether somebody should look again; it counts as a look."""
         last = self._looked_seconds
         if last is not None and 0.0 <= now_seconds - last < LOOK_SECONDS:
-            return ()
+            return False
         self._looked_seconds = now_seconds
+        return True
+
+    def due(self, jobs: Iterable[Job], store: StoreReader, now_seconds: float) -> tuple[Job, ...]:
+        """Jobs that look idle and were not judged just now: those that never were first, then those whose
+        judgement is the oldest, of alike ones those with the most GPUs."""
         open_ = [one for one in jobs if self._is_due(one, now_seconds) and quiet(one, store) is not None]
-        open_.sort(key=lambda one: (-one.gpus_allocated, one.key))
-        found: list[Job] = []
-        pods = 0
-        for one in open_[:MOST_JOBS]:
-            pods += len(one.pod_uids)
-            if found and pods > MOST_PODS:
-                break
-            found.append(one)
-        return tuple(found)
+        open_.sort(key=lambda one: (self._judged_seconds(one), -one.gpus_allocated, one.key))
+        return tuple(open_)
+
+    def _judged_seconds(self, job: Job) -> float:
+        kept = self._kept.get(job.key)
+        return float("-inf") if kept is None or kept.pod_uids != job.pod_uids else kept.at_seconds
 
     def _is_due(self, job: Job, now_seconds: float) -> bool:
         if job.state != JobState.RUNNING or not job.gpus_allocated:
@@ -100,7 +136,21 @@ class IdleJobs:
         while len(self._kept) >= _MOST_KEPT:
             del self._kept[next(iter(self._kept))]
         self._kept[job.key] = _Kept(job.pod_uids, now_seconds, judged)
-        return before is None or before.judged != judged
+        is_new = before is None or before.judged != judged
+        self.revision += is_new
+        return is_new
+
+
+def bounded(due: Iterable[Job]) -> tuple[Job, ...]:
+    """The first of them, so many as are asked for at a time."""
+    found: list[Job] = []
+    pods = 0
+    for one in due:
+        pods += len(one.pod_uids)
+        if len(found) == MOST_JOBS or (found and pods > MOST_PODS):
+            break
+        found.append(one)
+    return tuple(found)
 
 
 def quiet(job: Job, store: StoreReader) -> Quiet | None:

@@ -15,8 +15,7 @@ from cockpit.model.quantity import Absent
 from cockpit.model.record import Kind, condition
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage.finding import KILL, LOGS, OPEN, RECLAIM, WHY, Attention, KeyRemedy, Rooted
-from cockpit.triage.idle_jobs import idle_words, kept_words, mark_words, quiet
-from cockpit.triage.idleness import IdleStanding
+from cockpit.triage.idle_jobs import idle_words, kept_words, mark_words
 from cockpit.triage.on_demand import TOLD_BY_LOG, crashed_member
 from cockpit.triage.roots import Roots
 from cockpit.triage.verdict import Verdict
@@ -32,8 +31,6 @@ FAILED_SECONDS = 3_600.0
 """Failures older than this are history, not news."""
 ENDING_SECONDS = 120.0
 """Pods that have been going for this long, beyond any usual grace period, are stuck."""
-IDLE_SECONDS = 600.0
-"""Duty 0 is told after so long where nothing more is known of the job."""
 HANGS_SECONDS = 120.0
 """A ring is called hung only after so long: a checkpoint and an evaluation look the same at first."""
 STARVED_SECONDS = 600.0
@@ -214,27 +211,19 @@ def _hangs(
 
 def _idle(job: Job, store: StoreReader, verdicts: Verdicts, now_seconds: float) -> Attention | None:
     """What the job's trace tells; without one no more than what was measured: that is not called idle."""
-    looks = quiet(job, store)
-    if looks is None:
+    found = verdicts.on_demand.idle.at_rest(job, store, now_seconds)
+    if found is None:
         return None
-    known = verdicts.on_demand.idle
-    judged = known.of(job, now_seconds)
-    kept = kept_words(looks.memory_bytes)
+    kept, since = kept_words(found.memory_bytes), found.since_seconds
     remedies: tuple[KeyRemedy, ...] = (KILL,)
-    if judged is not None and judged.standing is IdleStanding.IDLE:
-        sentence, since = idle_words(job, judged, now_seconds) + kept, judged.since_seconds
+    if found.judged is not None:
+        sentence = idle_words(job, found.judged, now_seconds) + kept
         if mark := mark_words(job, store, now_seconds, is_idle=True):
             sentence = f"{mark}; {sentence}"  # the mark first: a row is cut at its end
         remedies = (RECLAIM,)
-    elif now_seconds - looks.since_seconds < IDLE_SECONDS or (judged is not None and not judged.missing):
-        return None
     else:
-        missing: tuple[str, ...] = () if judged is None else judged.missing
-        if known.is_remembered is False:
-            missing = ("CPU", "network", "disk")
-        tail = f"; {', '.join(missing)} not collected" if missing else ""
+        tail = f"; {', '.join(found.missing)} not collected" if found.missing else ""
         sentence = f"{counted(job.gpus_allocated, 'GPU')} allocated, duty 0%{kept}{tail}"
-        since = looks.since_seconds
     return _about(job, "job-idle", sentence, remedies, since=since, is_bad=False, gpus=job.gpus_allocated)
 
 

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from cockpit_widgets.glyphs import bar
 from cockpit_widgets.text import fit
-from cockpit_widgets.types import Cell, Column
+from cockpit_widgets.types import Cell, Column, Tone
 
 from cockpit.gangs.sentence import counted
 from cockpit.model.job_reader import JobReader
@@ -15,6 +15,7 @@ from cockpit.model.node import Node
 from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.triage.fleet import FleetLoad, FleetUse, IdleGpus, ModelFleet, fleet_load, fleet_use
+from cockpit.triage.idle_jobs import IdleJobs
 from cockpit.triage.packing import Packing
 from cockpit.views.cards import short_model
 from cockpit.views.fleet import share
@@ -51,9 +52,9 @@ class FleetSight(NamedTuple):
         return FleetPage(fleet_use(self.load), self.lost)
 
 
-def fleet_sight(store: StoreReader, jobs: JobReader, now_seconds: float) -> FleetSight:
+def fleet_sight(store: StoreReader, jobs: JobReader, known: IdleJobs, now_seconds: float) -> FleetSight:
     """The whole cluster; nodes belong to no namespace."""
-    return FleetSight(fleet_load(store, jobs, now_seconds), lost_gpus(store))
+    return FleetSight(fleet_load(store, jobs, known, now_seconds), lost_gpus(store))
 
 
 def lost_gpus(store: StoreReader) -> tuple[LostGpus, ...]:
@@ -78,18 +79,26 @@ def head_lines(page: FleetPage) -> list[str]:
     spare = use.nodes - use.needed
     load = f"{_needed(use.needed, use.at_least)} would hold the load"
     lines = [f"{counted(use.nodes, 'GPU node')}, {load}: {spare} to spare"]
-    if use.idle is None:
-        lines.append("idle GPUs are not known: no telemetry")
-    elif use.idle:
-        gpus = sum(one.gpus for one in use.idle)
-        hours = f"{use.idle_gpu_hours or 0.0:.1f} GPU-hours so far"
-        lines.append(f"{counted(gpus, 'allocated GPU')} idle: {hours}")
-    else:
-        lines.append("no allocated GPU has been idle for 10 min")
+    lines += _idle_lines(use)
     lost = sum(one.gpus for one in page.lost)
     where = counted(len(page.lost), "node")
     lines.append(f"{counted(lost, 'GPU')} lost on {where}" if lost else "no GPU is lost")
     return lines
+
+
+def _idle_lines(use: FleetUse) -> Iterable[str]:
+    if use.idle is None:
+        yield "idle GPUs are not known: no telemetry"
+        return
+    if use.idle:
+        at_least = "at least " if any(one.is_at_least for one in use.idle) else ""
+        hours = f"{at_least}{use.idle_gpu_hours or 0.0:.1f} GPU-hours so far"
+        yield f"{counted(sum(one.gpus for one in use.idle), 'allocated GPU')} idle: {hours}"
+    if use.unsure:
+        gpus = counted(sum(one.gpus for one in use.unsure), "allocated GPU")
+        yield f"{gpus} at 0% duty: whether idle is not known"
+    if not use.idle and not use.unsure:
+        yield "no allocated GPU is known to be idle"
 
 
 def _needed(nodes: int, at_least: int) -> str:
@@ -217,10 +226,10 @@ def _bars(title: str, rows: Sequence[tuple[str, int, str]], width: int, height: 
 
 
 class Waste(NamedTuple):
-    """GPUs that nothing runs on: idle ones of an owner, or lost ones of a node."""
+    """GPUs that nothing runs on: idle ones of an owner, those that may be, or lost ones of a node."""
 
     key: str
-    what: str  # idle or lost
+    what: str  # idle, at 0% or lost
     gpus: int
     whose: str
     gpu_hours: float | None  # None: nobody knows for how long
@@ -230,16 +239,18 @@ class Waste(NamedTuple):
 
 
 def wastes(page: FleetPage) -> tuple[Waste, ...]:
-    """Idle ones by their hours, then the lost ones."""
-    return (*map(_of_owner, page.use.idle or ()), *map(_of_node, page.lost))
+    """Idle ones by their hours, those that may be, then the lost ones."""
+    found = [_of_owner(one, "idle") for one in page.use.idle or ()]
+    found += [_of_owner(one, "at 0%") for one in page.use.unsure or ()]
+    return (*found, *map(_of_node, page.lost))
 
 
-def _of_owner(one: IdleGpus) -> Waste:
+def _of_owner(one: IdleGpus, what: str) -> Waste:
     more = len(one.jobs) - _MOST_JOBS
     jobs = ", ".join(one.jobs[:_MOST_JOBS]) + (f" and {more} more" if more > 0 else "")
     whose = one.owner if one.owner == one.namespace else f"{one.owner} in {one.namespace}"
-    key = f"idle {one.namespace} {one.owner}"
-    return Waste(key, "idle", one.gpus, whose, one.gpu_hours, jobs, job=one.jobs[0] if one.jobs else "")
+    key = f"{what} {one.namespace} {one.owner}"
+    return Waste(key, what, one.gpus, whose, one.gpu_hours, jobs, job=one.jobs[0] if one.jobs else "")
 
 
 def _of_node(one: LostGpus) -> Waste:
@@ -251,10 +262,11 @@ def _hours_cell(one: Waste, _: float) -> Cell:
     return Cell("?", "dim") if one.gpu_hours is None else Cell(f"{one.gpu_hours:.1f}")
 
 
+_TONES: Final[Mapping[str, Tone]] = {"idle": "warn", "lost": "bad"}
 _WASTE: Final[tuple[Field[Waste], ...]] = (
     Field(
-        Column("what", "GPUs", 8, sortable=False),
-        lambda one, _: Cell(f"{one.gpus:>3} {one.what}", "bad" if one.what == "lost" else "warn"),
+        Column("what", "GPUs", 9, sortable=False),
+        lambda one, _: Cell(f"{one.gpus:>3} {one.what}", _TONES.get(one.what, "dim")),
     ),
     Field(Column("hours", "GPU-hours", 9, "right", sortable=False), _hours_cell),
     Field(

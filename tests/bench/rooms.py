@@ -36,6 +36,7 @@ from cockpit.triage.changes.smallest import changes_for
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.engine import advised, explain
 from cockpit.triage.fleet import fleet_load, fleet_use
+from cockpit.triage.idle_jobs import IdleJobs
 from cockpit.triage.verdict import Subject
 from tests.bench.fitting import measured_store
 from tests.bench.measure import yardstick_seconds
@@ -224,13 +225,15 @@ def triage_costs() -> list[Cost]:
         advised(explain(subject, view), view)
 
     def fleet_needs() -> None:
-        fleet_use(fleet_load(store, jobs, NOW))
+        fleet_use(fleet_load(store, jobs, IdleJobs(), NOW))
 
     return [
         Cost("why one job waits", best_seconds(lambda: explain(subject, view)), 0.050),
         Cost("why, what starts it, and when", best_seconds(whole), 0.050),
         Cost(
-            f"what {NODES:,} nodes need", best_seconds(lambda: fleet_use(fleet_load(store, jobs, NOW))), 0.100
+            f"what {NODES:,} nodes need",
+            best_seconds(lambda: fleet_use(fleet_load(store, jobs, IdleJobs(), NOW))),
+            0.100,
         ),
         Cost("changes that start one job", best_seconds(lambda: changes_for(verdict, view)), 0.050),
     ]

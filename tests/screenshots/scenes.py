@@ -17,7 +17,7 @@ from tests.tui.bare import Bare
 from tests.tui.crowd_estate import CrowdEstate
 from tests.tui.deck import ScriptedApp, settle
 from tests.tui.estate import Estate
-from tests.tui.fleet_estate import FleetEstate
+from tests.tui.fleet_estate import FleetApp, FleetEstate
 from tests.tui.gang_estate import GangEstate
 from tests.tui.idle_app import IdleApp, IdleEstate, IdleJobApp
 from tests.tui.offering import OfferingApp
@@ -153,10 +153,10 @@ SCENES = (
     Scene("why-gang-80x24", WHY_GANG, SMALL, estate=GangEstate, app=WhyApp, until="Expected"),
     Scene("why-queue", ("4", "w"), MIDDLE),
     Scene("why-pool", ("5", "down", "w"), MIDDLE),
-    Scene("fleet", FLEET, estate=FleetEstate, until="would hold", hour=True),
-    Scene("fleet-80x24", FLEET, SMALL, estate=FleetEstate, until="would hold"),
-    Scene("fleet-120x40", FLEET, MIDDLE, estate=FleetEstate, until="would hold", hour=True),
-    Scene("fleet-200x60", FLEET, WIDE, estate=FleetEstate, until="would hold", hour=True),
+    Scene("fleet", FLEET, estate=FleetEstate, app=FleetApp, until="hours so far", hour=True),
+    Scene("fleet-80x24", FLEET, SMALL, estate=FleetEstate, app=FleetApp, until="hours so far"),
+    Scene("fleet-120x40", FLEET, MIDDLE, estate=FleetEstate, app=FleetApp, until="hours so far", hour=True),
+    Scene("fleet-200x60", FLEET, WIDE, estate=FleetEstate, app=FleetApp, until="hours so far", hour=True),
     Scene("help", ("2", "question_mark"), write=True),
     Scene("help-80x24", ("2", "question_mark"), SMALL, write=True),
     Scene("palette", ("2", "colon")),

@@ -1,7 +1,7 @@
 """The scripted estate with two nodes of a pool that nobody has used for a while, and the machines
 behind; or with a job that idles."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -81,28 +81,29 @@ class IdleJobApp(GrowingApp):
         return ours
 
     async def _lines(self, pods: Sequence[Pod]) -> PodLines:
-        idle = int(IDLE_JOB_SECONDS // 60)
-        calm, disk = (0.0,) * POINTS, (9e6 if self.is_at_work else 0.0,) * POINTS
-        duty = (0.8,) * (POINTS - idle) + (0.0,) * idle
-        return PodLines(
-            end_seconds=NOW,
-            step_seconds=60.0,
-            cards={
-                one.uid: tuple(
-                    CardTrace(uuid=f"{one.uid}-{at}", duty=duty, memory_bytes=(3e10,) * POINTS)
-                    for at in range(one.gpus)
-                )
-                for one in pods
-            },
-            pods={
-                one.uid: PodTrace(
-                    uid=one.uid,
-                    cpu_cores=calm,
-                    receive=calm,
-                    transmit=calm,
-                    disk_read=disk,
-                    disk_write=calm,
-                )
-                for one in pods
-            },
-        )
+        return remembered(pods, {one.uid: IDLE_JOB_SECONDS for one in pods}, reads_data=self.is_at_work)
+
+
+def remembered(
+    pods: Sequence[Pod], idle_seconds: Mapping[str, float], *, reads_data: bool = False
+) -> PodLines:
+    """What a Prometheus remembers of pods that worked until they did nothing for so long, by uid."""
+    calm, disk = (0.0,) * POINTS, (9e6 if reads_data else 0.0,) * POINTS
+    return PodLines(
+        end_seconds=NOW,
+        step_seconds=60.0,
+        cards={one.uid: _cards(one, int(idle_seconds[one.uid] // 60)) for one in pods},
+        pods={
+            one.uid: PodTrace(
+                uid=one.uid, cpu_cores=calm, receive=calm, transmit=calm, disk_read=disk, disk_write=calm
+            )
+            for one in pods
+        },
+    )
+
+
+def _cards(pod: Pod, idle_minutes: int) -> tuple[CardTrace, ...]:
+    duty = ((0.8,) * (POINTS - idle_minutes) + (0.0,) * idle_minutes)[-POINTS:]
+    return tuple(
+        CardTrace(uuid=f"{pod.uid}-{at}", duty=duty, memory_bytes=(3e10,) * POINTS) for at in range(pod.gpus)
+    )

@@ -18,7 +18,7 @@ from tests.screenshots.scenes import denied
 from tests.tui import looking
 from tests.tui.deck import ScriptedApp, settle
 from tests.tui.estate import Estate
-from tests.tui.fleet_estate import FleetEstate
+from tests.tui.fleet_estate import FleetApp, FleetEstate
 from tests.tui.pseudo_terminal import PseudoTerminal
 from tests.tui.test_why_page import until
 
@@ -36,21 +36,22 @@ async def opened(app: ScriptedApp, pilot: Pilot[Any], *keys: str) -> FleetScreen
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 async def test_the_answers_the_cards_what_is_free_and_what_does_nothing(size: tuple[int, int]) -> None:
-    app = ScriptedApp(FleetEstate())
+    app = FleetApp(FleetEstate())
     async with app.run_test(size=size) as pilot:
         await opened(app, pilot, "down")
+        assert "36 GPU nodes, 28 would hold the load: 8 to spare" in looking.text(app)
+        await until(pilot, lambda: "GPU-hours so far" in looking.text(app))
         drawn = looking.text(app)
-        assert "36 GPU nodes, 28 would hold the load: 8 to spare" in drawn
-        assert "11 allocated GPUs idle: 43.5 GPU-hours so far" in drawn
+        assert "11 allocated GPUs idle: at least 33.0 GPU-hours so far" in drawn
         assert "10 GPUs lost on 2 nodes" in drawn
         assert "16 of 19" in drawn and "127/150" in drawn
         assert "H100-80GB-HBM3: nodes by free GPUs" in drawn and "8 GPUs each" in drawn
-        assert "7 idle" in drawn and "31.5" in drawn and "node gpu-h100-19" in drawn
+        assert "7 idle" in drawn and "21.0" in drawn and "node gpu-h100-19" in drawn
         assert ("L40S: nodes by free GPUs" in drawn) == (size[1] > 24), "all cards where there is room"
 
 
 async def test_it_is_in_the_palette() -> None:
-    app = ScriptedApp(FleetEstate())
+    app = FleetApp(FleetEstate())
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
         for key in ("2", "colon", *"gangs that fit", "enter"):
@@ -60,7 +61,7 @@ async def test_it_is_in_the_palette() -> None:
 
 
 async def test_rows_lead_to_nodes_of_the_card_to_the_job_and_to_the_node() -> None:
-    app = ScriptedApp(FleetEstate())
+    app = FleetApp(FleetEstate())
     async with app.run_test(size=(120, 40)) as pilot:
         page = await opened(app, pilot, "tab", "down")
         one = page.thing("job")
@@ -90,7 +91,7 @@ async def test_it_counts_when_something_moved_and_only_then(monkeypatch: pytest.
 
     monkeypatch.setattr(fleet_use, "fleet_sight", sight)
     monkeypatch.setattr("cockpit.screens.fleet.LEAST_SECONDS", 0.0)
-    app = ScriptedApp(FleetEstate())
+    app = FleetApp(FleetEstate())
     async with app.run_test(size=(120, 40)) as pilot:
         page = await opened(app, pilot)
         for _ in range(5):

@@ -174,19 +174,15 @@ def _is_suspendable(job: Job) -> bool:
 
 
 def _idle_seconds(desk: Desk, holders: Iterable[_Holder]) -> float | None:
-    """For how long all their cards have done nothing; None where one works or is not measured."""
+    """For how long all of them have been idle; None where one is not, or nobody can say."""
+    known, now_seconds = desk.view.idle, desk.view.now_seconds
     since: list[float] = []
     for one in holders:
-        for pod in one.pods:
-            if not pod.gpus:
-                continue
-            cards = desk.view.store.gpus_of_pod(pod.namespace, pod.name)
-            times = [desk.view.store.idle_since(card.uuid) for card in cards]
-            if not times or None in times:
-                return None
-            since += [time for time in times if time is not None]
-    idle = desk.view.now_seconds - max(since) if since else None
-    return None if idle is None or idle < _STUCK_SECONDS * 5 else idle
+        judged = None if known is None else known.idle(one.job, desk.view.store, now_seconds)
+        if judged is None or judged.since_seconds is None:
+            return None
+        since.append(judged.since_seconds)
+    return now_seconds - max(since)
 
 
 def _stuck(desk: Desk) -> ChangeOffers:

@@ -2,20 +2,16 @@
 
 from typing import Any
 
-import msgspec
-
-from cockpit.model.batch import Batch
-from cockpit.model.gpu import Gpu, Mark
-from cockpit.model.record import Kind
-from cockpit.store.store import Store
 from cockpit.triage.fleet import FleetUse, fleet_load, fleet_use
+from cockpit.triage.idle_jobs import IdleJobs
 from cockpit.triage.packing import Packing
+from tests.unit.triage import test_idle_jobs as idle
 from tests.unit.triage.objects import NOW, PRODUCT, Tree, job, node, pods_of, view_of
 
 
 def use(*trees: Tree) -> FleetUse:
     view = view_of(trees)
-    return fleet_use(fleet_load(view.store, view.jobs, NOW))
+    return fleet_use(fleet_load(view.store, view.jobs, IdleJobs(), NOW))
 
 
 def running(name: str, gpus: int, *places: str, **spec: Any) -> list[Tree]:
@@ -78,31 +74,33 @@ def test_as_things_lie_is_never_beaten_by_a_worse_packing() -> None:
     assert found.needed == 1  # more CPU than there is, and yet it runs
 
 
-def test_idle_gpus_are_told_by_owner_with_their_hours() -> None:
-    trees = [node("a", 2), *running("x", 1, "a", "a")]
-    view = view_of(trees)
-    store = view.store
-    assert isinstance(store, Store)
-    assert fleet_use(fleet_load(store, view.jobs, NOW)).idle is None
-    for seconds in (NOW - 7_200.0, NOW):
-        cards = (
-            Gpu(
-                uuid=f"g{at}",
-                node="a",
-                index=at,
-                duty_ratio=0.0,
-                pod_namespace="team-a",
-                pod_name=f"x-{at}",
-                mark=Mark.SURE,
-                sampled_seconds=seconds,
-            )
-            for at in range(2)
-        )
-        store.apply(Batch(kind=Kind.GPU, changed=tuple(cards)))
-    (one,) = fleet_use(fleet_load(store, view.jobs, NOW)).idle or ()
-    assert (one.owner, one.gpus, one.jobs) == ("team-a", 2, ("team-a/x",))
-    assert one.gpu_hours == 4.0
-    busy = msgspec.structs.replace(store.records(Kind.GPU)["g0"], duty_ratio=0.9)
-    store.apply(Batch(kind=Kind.GPU, changed=(busy,)))
-    (one,) = fleet_use(fleet_load(store, view.jobs, NOW)).idle or ()
-    assert one.gpus == 1
+def of_desk(desk: idle.Desk, now: float = idle.NOW) -> FleetUse:
+    known = desk.verdicts.on_demand.idle
+    return fleet_use(fleet_load(desk.cluster.store, desk.cluster.index, known, now))
+
+
+async def test_gpus_of_an_idle_job_are_told_by_owner_with_their_hours() -> None:
+    assert (use(node("a")).idle, use(node("a")).unsure) == (None, None), "no card is measured"
+    desk = idle.Desk(idle_minutes=60)
+    assert (of_desk(desk).idle, of_desk(desk).unsure) == ((), ()), "duty alone says nothing"
+    await desk.read()
+    (one,) = of_desk(desk).idle or ()
+    assert (one.owner, one.gpus, one.jobs, one.gpu_hours) == ("team-a", 2, ("team-a/llm",), 2.0)
+    assert of_desk(desk).unsure == () and of_desk(desk).idle_gpu_hours == 2.0
+    desk.sample(idle.NOW + 5, 0.9)
+    assert of_desk(desk, idle.NOW + 5).idle == (), "it works again"
+
+
+async def test_gpus_at_rest_of_which_nobody_can_say_are_not_called_idle() -> None:
+    desk = idle.Desk(seen_minutes=40)
+    desk.without = ("disk",)
+    await desk.read()
+    assert of_desk(desk).idle == ()
+    (one,) = of_desk(desk).unsure or ()
+    assert (one.gpus, one.jobs, round(one.gpu_hours, 2)) == (2, ("team-a/llm",), 1.33)
+
+
+async def test_gpus_of_a_job_that_reads_data_are_not_told() -> None:
+    desk = idle.Desk(idle_minutes=20, seen_minutes=40)
+    await desk.read()
+    assert (of_desk(desk).idle, of_desk(desk).unsure) == ((), ())

@@ -1,11 +1,12 @@
 """Which jobs are asked about, what their lines are put together to, and what *Now*, rows and *Why* say."""
 
+import asyncio
 from typing import Any
 
 import msgspec
 import pytest
 
-from cockpit.actions.idle_reads import IdleReads, read_idle
+from cockpit.actions.idle_reads import IdleReads, read_idle, read_idle_once
 from cockpit.model.gpu import Mark
 from cockpit.model.job import Job, JobState, ReclaimMark
 from cockpit.model.pod import Pod
@@ -15,7 +16,17 @@ from cockpit.telemetry.faults import TelemetryError
 from cockpit.triage.attention import needs_human
 from cockpit.triage.engine import explain
 from cockpit.triage.finding import Attention
-from cockpit.triage.idle_jobs import MOST_JOBS, mark_words, quiet, trace_of, unmark_words, why_not_idle
+from cockpit.triage.idle_jobs import (
+    MOST_JOBS,
+    MOST_PODS,
+    IdleJobs,
+    bounded,
+    mark_words,
+    quiet,
+    trace_of,
+    unmark_words,
+    why_not_idle,
+)
 from cockpit.triage.idleness import IdleStanding, Judged, judge
 from cockpit.triage.verdict import Subject
 from cockpit.triage.verdicts import Verdicts
@@ -198,8 +209,45 @@ def test_at_most_so_many_jobs_are_asked_for_at_a_time_the_largest_first() -> Non
     (job,) = desk.cluster.index.jobs.values()
     many = [msgspec.structs.replace(job, key=f"k{at:02}") for at in range(30)]
     known = desk.verdicts.on_demand.idle
-    assert len(known.due(many, desk.cluster.store, NOW)) == MOST_JOBS
+    due = known.due(many, desk.cluster.store, NOW)
+    assert len(due) == 30 and len(bounded(due)) == MOST_JOBS
+    crowd = [msgspec.structs.replace(job, pod_uids=tuple(map(str, range(MOST_PODS))))] * 2
+    assert len(bounded(crowd)) == 1, "the largest has its turn alone"
     assert quiet(job, desk.cluster.store) is not None
+
+
+def test_those_that_were_never_judged_come_before_those_that_were() -> None:
+    desk = Desk()
+    (job,) = desk.cluster.index.jobs.values()
+    many = [msgspec.structs.replace(job, key=f"k{at:02}") for at in range(30)]
+    known, asked = desk.verdicts.on_demand.idle, set[str]()
+    for turn in range(4):
+        for one in bounded(known.due(many, desk.cluster.store, NOW + 400 * turn)):
+            known.take(one, None, NOW + 400 * turn)
+            asked.add(one.key)
+    assert len(asked) == 30, "each has its turn, also where the first are due again"
+
+
+async def test_a_command_has_all_judged_at_once_and_stops_where_answers_are_late(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    desk = Desk()
+    (job,) = desk.cluster.index.jobs.values()
+    many = {f"k{at:02}": msgspec.structs.replace(job, key=f"k{at:02}") for at in range(30)}
+    session: Any = None
+    reads = IdleReads(desk.cluster.store, session, desk.lines)
+    known = desk.verdicts.on_demand.idle
+    await read_idle_once(known, many, reads, NOW)
+    assert all(known.of(one, NOW) for one in many.values())
+
+    async def never(_pods: Any) -> PodLines | None:
+        await asyncio.Event().wait()
+        return None
+
+    monkeypatch.setattr("cockpit.actions.idle_reads.ONCE_SECONDS", 0.01)
+    late = IdleJobs()
+    await read_idle_once(late, many, reads._replace(lines=never), NOW)
+    assert late.of(many["k00"], NOW) is None
 
 
 async def test_a_trace_is_whole_only_with_every_card_and_pod_and_as_young_as_the_youngest() -> None:

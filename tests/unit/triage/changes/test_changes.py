@@ -6,15 +6,20 @@ import msgspec
 import pytest
 
 from cockpit.fit.surroundings import Claim, Surroundings
+from cockpit.model.batch import Batch
+from cockpit.model.gpu import Gpu, Mark
 from cockpit.model.node import Taint
 from cockpit.model.pool import Machine, PoolObject, ResourceLimit
 from cockpit.model.price import MachinePrice, Prices
 from cockpit.model.record import Kind
 from cockpit.model.remembered import Growth
 from cockpit.pools.forecast import PoolExperience
+from cockpit.store.store import Store
 from cockpit.triage.cluster_view import ClusterView
+from cockpit.triage.idle_jobs import IdleJobs
+from cockpit.triage.idleness import IdleStanding, Judged
 from cockpit.triage.verdict import Change, Subject
-from tests.unit.triage.objects import NVIDIA, POOL, Tree, changes_of, job, meta, node, pods_of, view_of
+from tests.unit.triage.objects import NOW, NVIDIA, POOL, Tree, changes_of, job, meta, node, pods_of, view_of
 
 WAITS = Subject("job", "team-a", "waits")
 
@@ -95,6 +100,30 @@ def test_nobody_is_asked_to_end_what_is_more_important() -> None:
     found = offers(view_of(trees))
     assert "wait_for" in found
     assert "suspend" not in found
+
+
+def test_a_job_is_called_idle_by_what_it_did_and_never_by_its_duty_alone() -> None:
+    view = view_of([node("a"), *holding("x", "a"), *waiting()])
+    store, known = view.store, IdleJobs()
+    (holder,) = (one for one in view.jobs.jobs.values() if one.name == "x")
+    assert isinstance(store, Store)
+    for seconds in (NOW - 7_200, NOW):
+        told: Any = {
+            "pod_namespace": "team-a",
+            "pod_name": "x-0",
+            "mark": Mark.SURE,
+            "sampled_seconds": seconds,
+        }
+        cards = (Gpu(uuid=f"g{at}", node="a", index=at, duty_ratio=0.0, **told) for at in range(8))
+        store.apply(Batch(kind=Kind.GPU, changed=tuple(cards)))
+    view = msgspec.structs.replace(view, idle=known)
+    assert offers(view)["suspend"].words == "suspend team-a/x (8 GPUs)", "it may load data"
+    for standing in (IdleStanding.PAUSING, IdleStanding.IDLE):
+        known.take(holder, Judged(standing=standing, since_seconds=NOW - 3_000), NOW)
+        is_idle = standing is IdleStanding.IDLE
+        assert ("idle for 50 min" in offers(view)["suspend"].words) == is_idle
+        order = [one.kind for one in changes_of(WAITS, view)]
+        assert (order.index("suspend") < order.index("wait_for")) == is_idle
 
 
 def test_a_pod_that_is_stuck_terminating_is_named() -> None:
