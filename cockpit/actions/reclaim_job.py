@@ -44,6 +44,7 @@ from cockpit.triage.idleness import IdleStanding, Judged
 
 GRACE_SECONDS: Final = 900.0
 """From the mark to the end, unless another is asked for: time for its owner to come back."""
+LONGEST_GRACE_SECONDS: Final = 30 * 86_400.0
 SHORTEST_SECONDS: Final = 600.0
 """A shorter window takes a pause for the end."""
 LONGEST_SECONDS: Final = 10_800.0
@@ -101,6 +102,8 @@ def job_terms(idle_for: str, grace: str, *, is_off: bool) -> JobTerms:
             found[name] = parse_duration(text) if text else found[name]
         except ValueError as error:
             raise BadInput(f"{name}: {error}") from None
+    if found["--grace"] > LONGEST_GRACE_SECONDS:
+        raise BadInput(f"--grace: {grace} is longer than anybody remembers a mark; write 30d or less")
     seconds = found["--idle-for"]
     if seconds < SHORTEST_SECONDS:
         raise BadInput(f"--idle-for: {idle_for} is too short to tell idle from a pause; write 10m or more")
@@ -199,7 +202,7 @@ def _marking(ground: _Ground) -> Plan:
         done=f"Marked {ground.target}: reclaim it again in {minutes_words(terms.grace_seconds)}",
         calls=(_noted(ground, notes),),
         lines=(
-            f"nothing ends yet: its annotation {RECLAIM_DUE} tells its owner the time, {_clock(due)}",
+            f"nothing ends yet: its owner has until {_clock(due)}",
             f"reclaim it again then, in {minutes_words(terms.grace_seconds)}: {then}",
             "if it does anything by then, it is unmarked instead",
             f"undo: {ground.line('reclaim', '--off')}",

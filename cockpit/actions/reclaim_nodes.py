@@ -38,6 +38,7 @@ from cockpit.pools.owner import PoolOwner
 from cockpit.pools.price import node_hourly
 from cockpit.pools.shrink import most_at_once, taken_first
 from cockpit.pools.truth import nodes_of
+from cockpit.triage.idle_jobs import minutes_words
 
 if TYPE_CHECKING:
     from cockpit.kube.session import ApiSession
@@ -179,8 +180,8 @@ def _cordoning(planning: Planning, pool: Pool, store: StoreReader, step: NodeSte
     gpus = sum(one.gpu_allocatable or 0 for one in nodes)
     lines = [
         f"cordon {counted(len(nodes), 'idle node')} ({counted(gpus, 'GPU')}): {_names(nodes)}",
-        f"nothing is removed yet: what is still empty in {SETTLE_SECONDS:g} s goes with the next reclaim",
-        f"it goes by {way[-1].method} {way[-1].path}" if len(way) == 1 else f"it goes by {_targets(way)}",
+        f"nothing is removed yet: reclaim it again in {SETTLE_SECONDS:g} s, and what is still empty goes",
+        f"removal: {way[-1].method} {way[-1].path}" if len(way) == 1 else f"removal: {_targets(way)}",
         f"undo: {back_line([one.name for one in nodes], planning.context)}",
     ]
     return Plan(
@@ -394,20 +395,11 @@ def _idle_lines(planning: Planning, pool: Pool, nodes: Sequence[IdleNode]) -> It
 
 
 def idle_words(one: IdleNode, now_seconds: float) -> str:
-    """`8 GPUs, idle for 42m (seen empty by this cockpit)`."""
+    """`8 GPUs, idle for 42 min (seen empty by this cockpit)`."""
     gpus = counted(one.node.gpu_allocatable or 0, "GPU")
     if one.since_seconds is None:
         return f"{gpus}, empty now; since when is not known"
-    return f"{gpus}, idle for {span_words(now_seconds - one.since_seconds)} ({one.vouched})"
-
-
-def span_words(seconds: float) -> str:
-    """`42m`, `3h05m`, `2d04h`."""
-    minutes = max(0, int(seconds)) // 60
-    if minutes < 60:
-        return f"{minutes}m"
-    hours, left = divmod(minutes, 60)
-    return f"{hours}h{left:02}m" if hours < 48 else f"{hours // 24}d{hours % 24:02}h"
+    return f"{gpus}, idle for {minutes_words(now_seconds - one.since_seconds)} ({one.vouched})"
 
 
 def _targets(calls: Sequence[Call]) -> str:
@@ -429,7 +421,8 @@ def _left(step: NodeStep) -> list[str]:
         found.append(f"{counted(step.waits, 'node')} idle for less than was asked")
     if step.beyond:
         found.append(
-            f"{step.beyond} more idle: at most a tenth of the pool, shrink-at-once or --most goes at once"
+            f"{counted(step.beyond, 'more idle node')} left for the next reclaim;"
+            " --most takes more at once, down to the pool's minimum"
         )
     return found
 

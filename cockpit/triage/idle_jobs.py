@@ -216,11 +216,19 @@ def _is_whole(pod: Pod, lines: PodLines) -> bool:
 
 
 def minutes_words(seconds: float) -> str:
-    """`47 min`, `3 h 5 min`."""
+    """`47 min`, `3 h 5 min`, `2 d 4 h`."""
     minutes = max(0, int(seconds)) // 60
     if minutes < 120:
         return f"{minutes} min"
-    return f"{minutes // 60} h {minutes % 60} min" if minutes % 60 else f"{minutes // 60} h"
+    hours = minutes // 60
+    if hours >= 48:
+        return f"{hours // 24} d {hours % 24} h" if hours % 24 else f"{hours // 24} d"
+    return f"{hours} h {minutes % 60} min" if minutes % 60 else f"{hours} h"
+
+
+def ago_words(seconds: float) -> str:
+    """`47 min ago`, `a moment ago`."""
+    return "a moment ago" if seconds < 60 else f"{minutes_words(seconds)} ago"
 
 
 def idle_words(job: Job, judged: Judged, now_seconds: float) -> str:
@@ -276,7 +284,7 @@ def why_not_idle(judged: Judged | None, now_seconds: float) -> str:
     if judged.missing:
         return f"whether it is idle is not known: {' and '.join(judged.missing)} not collected"
     last = judged.last
-    ago = "" if last is None else f" {minutes_words(now_seconds - last.at_seconds)} ago"
+    ago = "" if last is None else f" {ago_words(now_seconds - last.at_seconds)}"
     if judged.standing is IdleStanding.WORKING and last is not None:
         return f"it is not idle: {_sign_words(last.sign)}{ago}"
     if judged.standing is IdleStanding.STARTING:

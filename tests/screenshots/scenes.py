@@ -19,7 +19,7 @@ from tests.tui.deck import ScriptedApp, settle
 from tests.tui.estate import Estate
 from tests.tui.fleet_estate import FleetApp, FleetEstate
 from tests.tui.gang_estate import GangEstate
-from tests.tui.idle_app import IdleApp, IdleEstate, IdleJobApp
+from tests.tui.idle_app import IdleApp, IdleEstate, JudgedJobApp
 from tests.tui.offering import OfferingApp
 from tests.tui.pools_estate import FailingEstate, PoolsApp, PoolsEstate
 from tests.tui.shared_estate import SharedEstate
@@ -79,6 +79,7 @@ WHY_GANG = ("2", "slash", *"llm-left", "enter", "w")
 WHY_POD = ("7", "slash", *"sweep-13-0", "enter", "w")
 FLEET = ("8", "down")
 IDLE_JOB = ("2", "slash", *"asr-large", "enter", "R")
+IDLE_JOBS = ("5", "R", *"job", "enter")
 DRAIN = ("3", "slash", *"h100-00", "enter", "D", *"now", "enter")
 GROWS = ("5", "slash", *"b200", "enter", "enter")
 FORM = ("2", "N", *"llama-sft", "tab", "tab", "tab", "tab", "4", "tab", "8", "tab", *"hub/train")
@@ -184,8 +185,10 @@ SCENES = (
     Scene("scale-plan-80x24", GROW, SMALL, estate=WhyEstate, app=GrowingApp, write=True, until="accept it"),
     Scene("reclaim", ("5", "R"), (160, 45), estate=IdleEstate, app=IdleApp, write=True, until="accept it"),
     Scene("reclaim-80x24", ("5", "R"), SMALL, estate=IdleEstate, app=IdleApp, write=True, until="accept it"),
-    Scene("reclaim-job", IDLE_JOB, (160, 45), app=IdleJobApp, write=True, until="accept it"),
-    Scene("reclaim-job-80x24", IDLE_JOB, SMALL, app=IdleJobApp, write=True, until="accept it"),
+    Scene("reclaim-job", IDLE_JOB, (160, 45), app=JudgedJobApp, write=True, until="accept it"),
+    Scene("reclaim-job-80x24", IDLE_JOB, SMALL, app=JudgedJobApp, write=True, until="accept it"),
+    Scene("reclaim-jobs", IDLE_JOBS, WIDE, app=JudgedJobApp, write=True, until="accept it"),
+    Scene("reclaim-jobs-80x24", IDLE_JOBS, SMALL, app=JudgedJobApp, write=True, until="accept it"),
     Scene("limit", ("5", "M", "ctrl+u", "2", "0"), write=True),
 )
 

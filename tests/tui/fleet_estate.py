@@ -6,11 +6,9 @@ import msgspec
 
 from cockpit.model.batch import Batch
 from cockpit.model.record import Kind
-from cockpit.triage.idle_jobs import IDLE_FOR_SECONDS, trace_of
-from cockpit.triage.idleness import judge
 from tests.tui.deck import ScriptedApp
 from tests.tui.estate import NOW, Estate
-from tests.tui.idle_app import remembered
+from tests.tui.idle_app import judge_at_rest
 
 HOURS = {"team-c": 3.0, "team-d": 4.5}
 """For how long a card that idles now has idled, by the namespace of its holder."""
@@ -43,9 +41,4 @@ class FleetApp(ScriptedApp):
 
     def __init__(self, estate: Estate | None, **options: Any) -> None:
         super().__init__(estate, **options)
-        one = self.attachment
-        known = one.verdicts.on_demand.idle
-        for job in known.due(one.jobs.jobs.values(), one.store, NOW):
-            pods = one.jobs.members(job.key)
-            lines = remembered(pods, {pod.uid: 3_600.0 * HOURS.get(job.namespace, 0.5) for pod in pods})
-            known.take(job, judge(trace_of(job, pods, lines, {}), IDLE_FOR_SECONDS), NOW)
+        judge_at_rest(self.attachment, {space: 3_600.0 * hours for space, hours in HOURS.items()})

@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from cockpit.actions.planning import FreshPlanning, Planning
+from cockpit.attach import Attachment
 from cockpit.model.batch import Batch
 from cockpit.model.pod import Pod
 from cockpit.model.pool import Machine
@@ -15,6 +16,8 @@ from cockpit.model.record import Kind
 from cockpit.model.trace import CardTrace, PodLines, PodTrace
 from cockpit.pools.idle import EmptyWatch
 from cockpit.telemetry.pod_lines import POINTS
+from cockpit.triage.idle_jobs import IDLE_FOR_SECONDS, trace_of
+from cockpit.triage.idleness import judge
 from tests.tui.estate import NOW, Estate
 from tests.tui.why_app import GrowingApp
 
@@ -82,6 +85,24 @@ class IdleJobApp(GrowingApp):
 
     async def _lines(self, pods: Sequence[Pod]) -> PodLines:
         return remembered(pods, {one.uid: IDLE_JOB_SECONDS for one in pods}, reads_data=self.is_at_work)
+
+
+class JudgedJobApp(IdleJobApp):
+    """And it was judged by what it did."""
+
+    def __init__(self, estate: Estate | None, **options: Any) -> None:
+        super().__init__(estate, **options)
+        judge_at_rest(self.attachment, {"team-b": IDLE_JOB_SECONDS})
+
+
+def judge_at_rest(attachment: Attachment, idle_seconds: Mapping[str, float]) -> None:
+    """What is learnt of jobs whose cards do nothing: for so long by namespace, else for half an hour."""
+    known = attachment.verdicts.on_demand.idle
+    for job in known.due(attachment.jobs.jobs.values(), attachment.store, NOW):
+        pods = attachment.jobs.members(job.key)
+        seconds = idle_seconds.get(job.namespace, IDLE_FOR_SECONDS)
+        lines = remembered(pods, {pod.uid: seconds for pod in pods})
+        known.take(job, judge(trace_of(job, pods, lines, {}), IDLE_FOR_SECONDS), NOW)
 
 
 def remembered(

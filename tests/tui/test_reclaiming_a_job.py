@@ -41,5 +41,5 @@ async def test_a_job_that_reads_data_is_not_offered_and_says_why(tmp_path: Path)
         await pilot.press(*FOUND)
         await until(app, pilot, lambda: bool(app._notifications))
         (said,) = app._notifications
-        assert "it is not idle: disk was busy 0 min ago" in said.message
+        assert "it is not idle: disk was busy a moment ago" in said.message
         assert app.sent == []

@@ -20,7 +20,7 @@ async def test_the_plan_names_the_idle_node_what_it_saves_and_the_way_back(
         for part in (
             "Reclaim 1 idle node of pool a100: cordon",
             "cordon 1 idle node (8 GPUs): gpu-a100-09",
-            "gpu-a100-09: 8 GPUs, idle for 42m (seen empty by this cockpit)",
+            "gpu-a100-09: 8 GPUs, idle for 42 min (seen empty by this cockpit)",
             "saves 8 GPU-hours an hour, $32 an hour",
             "1 more idle",
         ):

@@ -59,7 +59,7 @@ async def test_the_choice_the_sweep_the_history_and_the_line_of_the_pool(tmp_pat
         shown = flat(app)
         for part in (
             "Reclaim 1 job",
-            "they hold 8 GPUs",
+            "it holds 8 GPUs",
             "owners: barbara (1)",
             "team-b/asr-large: suspend it; 8 GPUs idle for 48 min, 6.4 GPU-hours, $25.6",
             "cockpit pool reclaim a100 --jobs",

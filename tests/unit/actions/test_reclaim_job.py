@@ -270,6 +270,9 @@ async def test_a_job_that_does_not_run_is_refused() -> None:
         ({"idle_for": "soon"}, "--idle-for: 'soon' is not a valid duration"),
         ({"idle_for": "5m"}, "too short to tell idle from a pause; write 10m or more"),
         ({"idle_for": "4h"}, "further back than is looked; write 3h or less"),
+        ({"grace": "9999999d"}, "--grace: '9999999d' is more than 100 years"),
+        ({"grace": "9" * 400 + "d"}, f"--grace: '{'9' * 40}'… is more than 100 years"),
+        ({"grace": "31d"}, "--grace: 31d is longer than anybody remembers a mark; write 30d or less"),
         ({"grace": "-5m"}, "--grace: '-5m' is not a valid duration"),
     ],
 )

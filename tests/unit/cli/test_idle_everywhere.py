@@ -78,7 +78,7 @@ def test_only_the_idle_job_is_reclaimed_and_the_others_say_what_they_do(
     code, out, _err = run(capsys, "pool", "reclaim", "h100", "--jobs", "--dry-run")
     assert code == 0 and "Reclaim 1 job" in out and f"team-a/{IDLE}: mark it" in out
     refused = {
-        LOADS: "it is not idle: network was busy 0 min ago",
+        LOADS: "it is not idle: network was busy a moment ago",
         WARMS: "it is not idle: it is starting",
         DARK: "whether it is idle is not known: disk not collected",
     }
@@ -89,7 +89,7 @@ def test_only_the_idle_job_is_reclaimed_and_the_others_say_what_they_do(
         assert (code == 0) == (name == IDLE), name
         assert refused.get(name, "") in err
     assert "whether it is idle is not known" in run(capsys, "job", "reclaim", UNSEEN, "--dry-run")[2]
-    assert "a kernel ran 0 min ago" in run(capsys, "job", "reclaim", WORKS, "--dry-run")[2]
+    assert "a kernel ran a moment ago" in run(capsys, "job", "reclaim", WORKS, "--dry-run")[2]
     assert estate.sent == []
 
 

@@ -237,7 +237,7 @@ def test_the_plan_names_the_nodes_the_saving_and_the_way_back(cluster: Cluster, 
         "cordon 1 idle node (8 GPUs): n2",
         "n2: 8 GPUs, empty now; since when is not known",
         "saves 8 GPU-hours an hour; money not known: the setting prices has no price for p5.48xlarge",
-        "it goes by PATCH machine capi/m-n2, PATCH machinedeployment capi/h100",
+        "removal: PATCH machine capi/m-n2, PATCH machinedeployment capi/h100",
         "undo: cockpit node uncordon n2 --context prod --write",
     ):
         assert part in out, part
