@@ -62,7 +62,8 @@ def _many(jobs: "Sequence[Job]", _store: Any) -> Iterable[str]:
     from cockpit.gangs.sentence import counted, listed
 
     owners = Counter(one.owner or "owner not known" for one in jobs)
-    yield f"{'it holds' if len(jobs) == 1 else 'they hold'} {counted(sum(one.gpus_allocated for one in jobs), 'GPU')}"
+    gpus = counted(sum(one.gpus_allocated for one in jobs), "GPU")
+    yield f"it holds {gpus}" if len(jobs) == 1 else f"they hold {gpus}"
     yield "undo: cockpit job reclaim NAME --off takes a mark away, cockpit job resume NAME brings a job back"
     yield listed("owners: ", [f"{name} ({number})" for name, number in owners.most_common()])
 
