@@ -1,6 +1,7 @@
 """The kubectl command that would send the same call: shown beside the cockpit's own line.
 
 It is the same change without the guard: kubectl is not told which object was meant (uid, resourceVersion).
+What is made stands in its line whole, so that it can be pasted.
 """
 
 import json
@@ -34,7 +35,9 @@ def kubectl_lines(plan: Plan, context: str = "") -> tuple[str, ...]:
         if own:
             named.setdefault((namespace, own), []).append(name)
         elif call.method == "POST":
-            lines[_line(["create", "-f", "-"], context, namespace)] = None
+            words = ["create", *(["--raw", call.path] if subresource else []), "-f", "-"]
+            body = shlex.join(["printf", "%s", _one_line(call.body)])
+            lines[f"{body} | {_line(words, context, '' if subresource else namespace)}"] = None
         else:
             words = ["patch", resource, name, "--type", _TYPES.get(call.content_type, "merge")]
             words += ["--subresource", subresource] if subresource else []
@@ -78,4 +81,8 @@ def _unguarded(body: Any) -> str:
             **{k: v for k, v in body.items() if k != "metadata"},
             **({"metadata": metadata} if metadata else {}),
         }
+    return _one_line(body)
+
+
+def _one_line(body: Any) -> str:
     return json.dumps(body, separators=(",", ":"), ensure_ascii=False)

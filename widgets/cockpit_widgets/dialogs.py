@@ -47,6 +47,9 @@ _FRAME_LINES = 5
 """Lines of a dialog beside its text: frame, the line inside its top, the keys with a line above them."""
 
 
+_LONGEST_LINE = 200
+"""An equivalent command that is longer is folded until a key asks for all of it."""
+
 _MOST_VERDICT_LINES = 8
 _BOX_TEXT_CELLS = 70
 """Cells of the text in a dialog before it was laid out."""
@@ -99,6 +102,7 @@ class ConfirmDialog(CalmFocus, ModalScreen[bool]):
         Binding("down", "scroll_text(1)", show=False),
         Binding("pageup", "scroll_text(-10)", show=False),
         Binding("pagedown", "scroll_text(10)", show=False),
+        Binding("k", "unfold", "Whole lines", show=False),
     ]
 
     def __init__(
@@ -115,8 +119,8 @@ class ConfirmDialog(CalmFocus, ModalScreen[bool]):
         checking: str = "",
         typed: str = "",
     ) -> None:
-        """`command` is the shell line that would do the same, `equivalents` those of other
-        tools; `confirm_key` says yes as well as `y`;
+        """`command` is the shell line that would do the same, `equivalents` those of other tools, folded
+        where they are long; `confirm_key` says yes as well as `y`;
         `checking` says what is waited for before a yes counts."""
         super().__init__()
         self._danger = danger
@@ -126,10 +130,12 @@ class ConfirmDialog(CalmFocus, ModalScreen[bool]):
         self._may_confirm = True
         self._has_said_yes = False
         self._box = _Box(title, danger=danger)
-        self._text = Paragraphs(_paragraphs(lines, warnings, command, equivalents))
+        self._typed = plain(typed)
+        self._body = (lines, warnings, command, equivalents)
+        self._is_folded = True
+        self._text = Paragraphs(_paragraphs(*self._body, folds=self._folds))
         self._verdict_cell = Cell(checking, "dim")
         self._verdict = Paragraphs([self._verdict_cell], classes="dialog--verdict")
-        self._typed = plain(typed)
         self._line = LineInput(max_length=200)
         self._line.can_focus = bool(self._typed)  # else it would take the keys of a question without it
         self._keys = KeyFooter(self._hints())
@@ -169,7 +175,8 @@ class ConfirmDialog(CalmFocus, ModalScreen[bool]):
             self._typed, self._line.value = plain(typed), ""
             self._ask_for_text()
         self._box.set_title(title, danger=danger)
-        self._text.set_paragraphs(_paragraphs(lines, warnings, command, equivalents))
+        self._body, self._is_folded = (lines, warnings, command, equivalents), True
+        self._text.set_paragraphs(_paragraphs(*self._body, folds=self._folds))
         self._text.scroll_home(animate=False)
         self._renew_keys()
 
@@ -208,6 +215,8 @@ class ConfirmDialog(CalmFocus, ModalScreen[bool]):
             KeyHint(self._confirm_key, label, 1, display=keys),
             KeyHint("n", "no", 2, display="n or esc"),
         ]
+        if any(len(one) > _LONGEST_LINE for one in self._body[3]):
+            hints.append(KeyHint("k", "whole lines" if self._is_folded else "fold lines", 4))
         if asked:
             hints.append(KeyHint("enter", "does not confirm this", 3, enabled=False))
         return hints
@@ -262,20 +271,43 @@ class ConfirmDialog(CalmFocus, ModalScreen[bool]):
         else:
             self.dismiss(False)
 
+    @property
+    def _folds(self) -> bool:
+        """Where a name is typed the key is a letter of it: nothing is folded."""
+        return self._is_folded and not self._typed
+
+    def action_unfold(self) -> None:
+        self._is_folded = not self._is_folded
+        self._text.set_paragraphs(_paragraphs(*self._body, folds=self._folds))
+        self._renew_keys()
+
     def action_scroll_text(self, lines: int) -> None:
         self._text.scroll_relative(y=lines, animate=False)
 
 
 def _paragraphs(
-    lines: Sequence[str | Cell], warnings: Sequence[str], command: str, equivalents: Sequence[str]
+    lines: Sequence[str | Cell],
+    warnings: Sequence[str],
+    command: str,
+    equivalents: Sequence[str],
+    *,
+    folds: bool,
 ) -> list[Cell]:
     parts = [line if isinstance(line, Cell) else Cell(line) for line in lines]
     if warnings:
         parts += [Cell(""), *(Cell(f"▲ {warning}", "warn") for warning in warnings)]
     if command:
         parts += [Cell(""), Cell("The same from a shell:", "dim"), Cell(f"  {command}", "info")]
-        parts += [Cell(f"  {one}", "dim") for one in equivalents]
+        shown = (_folded(one) if folds else one for one in equivalents)
+        parts += [Cell(f"  {one}", "dim") for one in shown]
     return parts
+
+
+def _folded(line: str) -> str:
+    """Its two ends, where it is long."""
+    if len(line) <= _LONGEST_LINE:
+        return line
+    return f"{line[: _LONGEST_LINE // 2]} … {line[-_LONGEST_LINE // 2 :]}"
 
 
 class ChoiceDialog(CalmFocus, ModalScreen[str | None]):

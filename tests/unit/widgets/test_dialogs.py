@@ -314,3 +314,38 @@ async def test_the_help_scrolls_and_any_leaving_key_leaves() -> None:
             await pilot.press(key)
             await pilot.pause()
             assert app.screen is not dialog
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+async def test_a_long_equivalent_is_folded_until_it_is_asked_for(size: tuple[int, int]) -> None:
+    long = "printf %s '" + "x" * 400 + "' | kubectl create -f -"
+    dialog = ConfirmDialog(
+        "Ask?", ["2 nodes come."], command="cockpit ask", equivalents=[long, "kubectl get"]
+    )
+    app = Host()
+    async with app.run_test(size=size) as pilot:
+        app.push_screen(dialog)
+        await pilot.pause()
+
+        def shown() -> str:
+            text = dialog.query_one(Paragraphs)
+            return "".join("".join(c.text for c in line) for line in text.flow(10_000))
+
+        assert "x" * 101 not in shown()
+        assert "kubectl create -f -" in shown() and "kubectl get" in shown()
+        await pilot.press("k")
+        assert long in shown()
+        await pilot.press("k")
+        assert long not in shown()
+
+
+async def test_where_a_name_is_typed_nothing_is_folded() -> None:
+    long = "kubectl patch " + "y" * 400
+    dialog = ConfirmDialog("Shrink?", command="cockpit", equivalents=[long], typed="kit")
+    app = Host()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.push_screen(dialog)
+        await pilot.pause()
+        await pilot.press("k")
+        lines = dialog.query_one(Paragraphs).flow(10_000)
+        assert any(long in "".join(c.text for c in line) for line in lines)
