@@ -87,6 +87,16 @@ def tell_missing(place: VerbPlace, key: str) -> bool:
     return True
 
 
+def label_of(place: VerbPlace, key: str) -> str:
+    """What the key does to what it is meant for here: verbs may share it, as `S scale` and `S ask for nodes`;
+    "" where it is the first of them anyway."""
+    verbs = verbs_on(key, place.kinds)
+    if len(verbs) < 2 or place.marked_count > MOST_THINGS:
+        return ""
+    things = place.meant(verbs[0].kind)
+    return verb_meant(verbs, things).words.footer if things else ""
+
+
 class KeyRights:
     """What one screen wants to know of the server, and which of its keys are barred.
 
@@ -108,7 +118,7 @@ class KeyRights:
         self._answers = -1
         self._asked_at = -math.inf  # monotonic
         self._barred: frozenset[str] = frozenset()
-        self._drawn: tuple[bool, frozenset[str]] | None = None
+        self._drawn: tuple[bool, frozenset[str], tuple[str, ...]] | None = None
 
     def look(self) -> None:
         """Ask about what the keys mean now; the footer is drawn anew where they came, went or are barred."""
@@ -118,7 +128,8 @@ class KeyRights:
         else:
             self._judge(reviews)
         # a session that may write comes when a screen may stand already
-        drawn = (self._place.cockpit.cluster.is_read_only, self._barred)
+        labels = tuple(label_of(self._place, key) for key in self._keys)
+        drawn = (self._place.cockpit.cluster.is_read_only, self._barred, labels)
         if drawn != self._drawn:
             self._drawn = drawn
             self._place.refresh_bindings()

@@ -11,7 +11,7 @@ from cockpit_widgets.text import plain
 from cockpit_widgets.types import HelpEntry, KeyHint, StatusSegment
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import ActiveBinding, Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.css.query import NoMatches
 from textual.screen import Screen
@@ -21,7 +21,7 @@ from textual.widgets import Input, Static
 from cockpit.model.plan import Outcome
 from cockpit.screens.app_protocol import Cockpit, cockpit_of
 from cockpit.screens.help import entries
-from cockpit.screens.key_rights import KeyRights, missing_rights, why_barred
+from cockpit.screens.key_rights import KeyRights, label_of, missing_rights, why_barred
 from cockpit.screens.keymap import BEFORE_TYPING, EVERYWHERE, LEAVING, VERB, bindings
 from cockpit.screens.verb_keys import begin
 from cockpit.store.signal import SHARE_OF_TIME
@@ -227,6 +227,16 @@ class Place(CalmFocus, Screen[None]):
         if action in LEAVING and self.focused is None and self.typed_into is not None:
             return False
         return action != "back" or self.can_go_back
+
+    @property
+    def active_bindings(self) -> dict[str, ActiveBinding]:
+        """Keys that verbs share are called by what they do to what is under the cursor."""
+        return {key: self._as_meant(one) for key, one in super().active_bindings.items()}
+
+    def _as_meant(self, found: ActiveBinding) -> ActiveBinding:
+        is_verb = found.node is self and found.binding.action.startswith(VERB)
+        label = label_of(self, found.binding.id or "") if is_verb else ""
+        return found._replace(binding=replace(found.binding, description=label)) if label else found
 
     def why_not_now(self, action: str) -> str:
         """Why a key that only looks is barred on this screen, "" where none is."""

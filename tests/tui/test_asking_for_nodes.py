@@ -35,6 +35,7 @@ async def test_nodes_are_asked_for_told_on_the_page_and_taken_back(
         await pilot.press("slash", *POOL, "enter", "enter")
         await until(app, pilot, lambda: isinstance(app.screen, PoolScreen) and "demand" in flat(app))
         assert "asked for" not in flat(app)
+        assert "S ask for nodes" in flat(app), "the key is told by what it does here"
 
         await pilot.press("S")
         await until(app, pilot, lambda: isinstance(app.screen, AskScreen))
