@@ -97,12 +97,14 @@ async def _objects(attachment: Attachment, subject: Subject) -> tuple[dict[str, 
 
 
 def _asked(attachment: Attachment, subject: Subject) -> Iterator[tuple[Resource, str, bool]]:
-    """What is watched, everywhere; what a pod may name, in the namespace of the subject."""
+    """What is watched, everywhere; what a pod may name, in the namespace of the subject: of ConfigMaps and
+    accounts that they are there, for their contents enter no report."""
     for resource, _ in CORE:
         if resource != EVENTS:
             yield resource, attachment.scope, False
     custom = [(one.group, one.plural) for one in CUSTOM]
-    watched = [(one.group, one.plural) for one in watched_kinds()]
+    # one that is read by its name is a ConfigMap: its kind is none to be listed
+    watched = [(one.group, one.plural) for one in watched_kinds() if not one.name]
     for group, plural in (*custom, *watched):
         served = attachment.served.find(group, plural) if attachment.served is not None else None
         if served is not None:

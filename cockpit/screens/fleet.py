@@ -76,7 +76,6 @@ class FleetScreen(Place):
         yield RowSentence()
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.set_focus(self.query_one("#cards"))
         work: WorkType[None] = self._count_on
         self.run_worker(work, name="fleet", group="fleet", exclusive=True)

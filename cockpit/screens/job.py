@@ -108,7 +108,6 @@ class JobScreen(TablePlace):
         facts.styles.max_height = max(left, int(FACTS_RATIO * self.size.height))
 
     def on_mount(self) -> None:
-        super().on_mount()
         self._run.start()
 
     def _members(self) -> tuple[Pod, ...]:

@@ -78,7 +78,6 @@ class LogsScreen(Place):
         self.book = view.LogBook()
         self._pour = Signal(self.cockpit.clock, self.set_timer, POUR_SECONDS)
         self._pour.subscribe(self._show_waiting)
-        super().on_mount()
         self.query_one("#filter", Input).placeholder = 'regex  !regex  rank:0-3,7  "two words"'
         self.log_view.focus()
         self._filter_now()

@@ -86,7 +86,6 @@ class NowScreen(Place):
         yield RowSentence()
 
     def on_mount(self) -> None:
-        super().on_mount()
         self._fold()
         self.set_focus(self.query_one("#attention"))
 

@@ -42,7 +42,6 @@ class OneNumberScreen(FormPage):
         yield LogView(id="preview", follow=False)
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.form.focus_first()
 
     def project(self) -> None:

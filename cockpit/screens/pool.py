@@ -98,7 +98,6 @@ class PoolScreen(NodesScreen):
         yield from super().body()
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.set_interval(READ_SECONDS, self._read)
 
     def on_screen_resume(self) -> None:
@@ -136,7 +135,6 @@ class PoolScreen(NodesScreen):
         super().project()
 
     def on_resize(self) -> None:
-        super().on_resize()
         self.call_after_refresh(self.show)
 
     def acted(self, outcome: Outcome) -> None:

@@ -34,7 +34,6 @@ class ResultsScreen(TextScreen):
         return f"{self._verb}: results"
 
     def on_mount(self) -> None:
-        super().on_mount()
         told = sorted(self._results, key=lambda one: one.outcome.state in ("done", "unchanged"))
         lines = [_line(one) for one in told]
         at = sum(one.outcome.state not in ("done", "unchanged") for one in told)

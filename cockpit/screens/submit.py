@@ -193,7 +193,6 @@ class SubmitScreen(FormPage):
         return bool(changes)
 
     def on_mount(self) -> None:
-        super().on_mount()
         self._fold()
         self.form.focus_first()
         self._recompute()

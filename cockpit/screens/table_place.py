@@ -71,7 +71,6 @@ class TablePlace(Place):
         return self.query_one("#table", ResourceTable)
 
     def on_mount(self) -> None:
-        super().on_mount()
         # at once, not in a later message: a key typed right behind may already open the filter
         self.set_focus(self.table)
 

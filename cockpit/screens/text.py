@@ -23,7 +23,6 @@ class TextScreen(Place):
         yield LogView(id="text", follow=False)
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.query_one("#text").focus()
 
     def put(self, lines: Iterable[str]) -> None:
@@ -41,7 +40,6 @@ class YamlScreen(TextScreen):
         self._address = (api_version, kind, namespace, name)
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.put([f"reading {self.heading} ..."])
         # a worker of this screen: it ends with it, whatever the server still answers
         work: WorkType[None] = self._read

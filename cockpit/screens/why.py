@@ -70,7 +70,6 @@ class WhyScreen(Place):
     def on_mount(self) -> None:
         self._known = self.cockpit.known_of_pools()
         self.set_focus(self.query_one("#text"))  # before the first offers, which take it
-        super().on_mount()
         work: WorkType[None] = self._read_on
         self.run_worker(work, name="why", group="why", exclusive=True)
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from cockpit.actions.pool_lease import micro_time
 from cockpit.model.batch import Batch
 from cockpit.model.record import Kind
+from cockpit.screens.pool import PoolScreen
 from tests.tui import looking
 from tests.tui.deck import settle
 from tests.tui.estate import NOW
@@ -126,6 +127,21 @@ async def test_whoever_changes_the_pool_is_named_and_dates_the_growth(size: tupl
             drawn
         )
         assert "asked 14:05:40" in drawn
+
+
+async def test_a_page_looks_at_its_age_and_reads_once_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_up: list[str] = []
+    before = PoolScreen.set_interval
+
+    def counted(self: Any, seconds: float, callback: Any, **more: Any) -> Any:
+        set_up.append(callback.__name__)
+        return before(self, seconds, callback, **more)
+
+    monkeypatch.setattr(PoolScreen, "set_interval", counted)
+    app = PoolsApp(PoolsEstate())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await open_page(pilot, app)
+    assert [set_up.count(one) for one in ("_read", "_tick")] == [1, 1]
 
 
 async def test_a_change_by_command_is_dated_at_once_while_the_page_is_open() -> None:
