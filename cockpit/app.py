@@ -335,6 +335,9 @@ class CockpitApp(SteadyApp):
         if not isinstance(screen, Place) or default_namespace is not screen:
             return False
         _, name, parameters = parse(action) if isinstance(action, str) else action
+        if name == VERB and screen.cockpit.cluster.is_read_only:
+            screen.say("read-only: :write unlocks the keys that change the cluster")
+            return True
         if name == VERB:
             return tell_missing(screen, str(parameters[0]))
         if sentence := screen.why_not_now(name):

@@ -211,6 +211,20 @@ def key(key_id: str) -> Key:
     return _BY_ID[key_id]
 
 
+_PLACES = {"job": "2", "node": "3", "queue": "4", "pool": "5", "pod": "7"}
+"""The key of the place whose rows are of that kind."""
+
+
+def why_not_here(character: str) -> str:
+    """What to say of a key on a screen that does not have it; "" for a key that no screen has."""
+    if verbs := verbs_on(character):
+        first = verbs[0]
+        where = f"{first.kind}s are on key {_PLACES[first.kind]}"
+        return f"no {first.kind} here to {first.words.infinitive}: {where}"
+    found = next((one for one in KEYS if one.keys == character), None)
+    return "" if found is None else f"{character} ({found.label}) does nothing on this page"
+
+
 BEFORE_TYPING = frozenset({"filter"})
 """Actions behind which one types on at once: they are looked up before the key travels, so that the next
 key finds the line open. `Place.check_action` switches them off while a field has the focus."""

@@ -22,7 +22,7 @@ from cockpit.model.plan import Outcome
 from cockpit.screens.app_protocol import Cockpit, cockpit_of
 from cockpit.screens.help import entries
 from cockpit.screens.key_rights import KeyRights, label_of, missing_rights, why_barred
-from cockpit.screens.keymap import BEFORE_TYPING, EVERYWHERE, LEAVING, VERB, bindings
+from cockpit.screens.keymap import BEFORE_TYPING, EVERYWHERE, LEAVING, VERB, bindings, why_not_here
 from cockpit.screens.verb_keys import begin
 from cockpit.store.signal import SHARE_OF_TIME
 from cockpit.telemetry.focus import Focus, RefreshPace
@@ -212,6 +212,13 @@ class Place(CalmFocus, Screen[None]):
             event.stop()
             event.prevent_default()
             field.post_message(events.Key(event.key, event.character))
+        elif not self._has_key(event.key) and (sentence := why_not_here(event.key)):
+            event.stop()
+            self.say(sentence)
+
+    def _has_key(self, key: str) -> bool:
+        """Whether this screen, or what has the focus on it, does something by that key."""
+        return any(key in bindings.key_to_bindings for _, bindings in self._binding_chain)
 
     # ---- keys that every place knows
 

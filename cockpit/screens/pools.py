@@ -14,7 +14,9 @@ from cockpit.model.pool import Pool
 from cockpit.model.record import Kind
 from cockpit.pools.demand import MachineMemory, PoolDemand, demand_by_pool
 from cockpit.pools.index import pools_of
+from cockpit.pools.owner_log import log_pod, why_no_log
 from cockpit.screens.keymap import EVERYWHERE, bindings
+from cockpit.screens.logs import LogsScreen
 from cockpit.screens.pool import PoolPanel, PoolScreen, seen_of
 from cockpit.screens.pool_rows import PoolRows
 from cockpit.screens.table_place import TablePlace
@@ -39,7 +41,9 @@ class PoolsScreen(TablePlace):
     """
     kinds = ("pool",)
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings("open", "why", "verbs", "filter", "sort", "back", "help", "reverse", "mark", kinds=kinds),
+        *bindings(
+            "open", "why", "verbs", "filter", "sort", "back", "help", "logs", "reverse", "mark", kinds=kinds
+        ),
         *bindings(*EVERYWHERE),
     ]
     place = "pools"
@@ -110,6 +114,16 @@ class PoolsScreen(TablePlace):
     def said(self, key: str) -> str:
         pool = self._pools.find(self.cockpit.cluster.store, key)
         return pool.why_not if pool is not None else ""
+
+    def action_logs(self) -> None:
+        """The log of whoever decides the size of the pool under the cursor."""
+        pool, store = self.thing("pool"), self.cockpit.cluster.store
+        if pool is None:
+            self.say("no pool under the cursor")
+        elif (found := log_pod(pool, store)) is not None:
+            self.app.push_screen(LogsScreen(f"pod/{found.namespace}/{found.name}", found.uid))
+        else:
+            self.say(why_no_log(pool, store))
 
     def open_row(self, key: str) -> None:
         pool = self._pools.find(self.cockpit.cluster.store, key)

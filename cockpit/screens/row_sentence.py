@@ -5,10 +5,10 @@ from textual.widgets import Static
 
 
 class RowSentence(Static):
-    """At most two lines beneath a table; gone when there is nothing to say."""
+    """At most three lines beneath a table; gone when there is nothing to say."""
 
     DEFAULT_CSS = """
-    RowSentence { display: none; height: auto; max-height: 2; padding: 0 2; }
+    RowSentence { display: none; height: auto; max-height: 3; padding: 0 2; }
     RowSentence { color: $foreground; background: $surface; }
     RowSentence.open { display: block; }
     """

@@ -112,7 +112,7 @@ _FIELDS: tuple[Field[Pool], ...] = (
         lambda r, _: Cell(cards.short_model(r.gpu_model)),
         lambda r, _: cards.short_model(r.gpu_model),
     ),
-    Field(Column("now", "Nodes", 10, "right"), _size, lambda r, _: r.nodes_now, Measure.COUNT),
+    Field(Column("now", "Nodes", 9, "right"), _size, lambda r, _: r.nodes_now, Measure.COUNT),
     Field(
         Column("target", "Target", 6, "right", priority=5),
         lambda r, _: _bound(r.target),
@@ -186,7 +186,7 @@ class PoolsBeside(NamedTuple):
     prices: Prices = Prices()
 
 
-_TREND_CELLS = 8
+_TREND_CELLS = 4
 
 
 def _wanted_field(demand: Mapping[str, PoolDemand] | None) -> Field[Pool]:
@@ -232,7 +232,7 @@ def _duty_field(trends: TrendReader) -> Field[Pool]:
         values = trends.pool(pool.name)
         return values[-1] if values else None
 
-    return Field(Column("duty", "Duty", 13, "right", priority=2), duty, now, Measure.RATIO)
+    return Field(Column("duty", "Duty", 9, "right", priority=2), duty, now, Measure.RATIO)
 
 
 def _line(values: Sequence[float | None], width: int) -> str:

@@ -157,6 +157,43 @@ async def test_capital_keys_do_nothing_while_read_only() -> None:
     assert sent == []
 
 
+def told(app: ScriptedApp) -> list[str]:
+    return [one.message for one in app._notifications]
+
+
+@pytest.mark.parametrize(
+    ("place", "key", "sentence"),
+    [
+        ("2", "S", "no pool here to scale: pools are on key 5"),
+        ("5", "D", "no node here to drain: nodes are on key 3"),
+        ("5", "H", "no node here to keep: nodes are on key 3"),
+        ("3", "P", "no job here to suspend: jobs are on key 2"),
+        ("4", "K", "no job here to kill: jobs are on key 2"),
+        ("5", "d", "d (devices) does nothing on this page"),
+        (
+            "5",
+            "l",
+            "no pod of Cluster API runs in this cluster: it may run in another one, or in the cloud",
+        ),
+        ("5", "j", ""),
+        ("5", "s", ""),
+    ],
+)
+async def test_a_key_that_a_screen_does_not_have_says_so(place: str, key: str, sentence: str) -> None:
+    app = ScriptedApp(Estate())
+    async with app.run_test(size=(100, 30)) as pilot:
+        await visit(app, pilot, place, key)
+        assert told(app) == ([sentence] if sentence else [])
+
+
+@pytest.mark.parametrize("key", ["S", "M", "R", "K"])
+async def test_while_read_only_a_capital_key_says_how_it_is_unlocked(key: str) -> None:
+    app = ScriptedApp(Estate(), write=False)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await visit(app, pilot, "2" if key == "K" else "5", key)
+        assert told(app) == ["read-only: :write unlocks the keys that change the cluster"]
+
+
 async def test_unlocking_shows_the_capital_keys_at_once() -> None:
     app = ScriptedApp(Estate(), write=False)
     async with app.run_test(size=(120, 40)) as pilot:

@@ -1,12 +1,14 @@
 """Pods, events, queues, pools."""
 
 import pytest
+from cockpit_widgets.columns import place_columns
 
 from cockpit.model.batch import Batch, Phase, StreamStatus
 from cockpit.model.gang import ClusterQueue, LocalQueue, PodSet, QuotaRow, Workload
 from cockpit.model.pod import Pod
 from cockpit.model.pool import Pool
 from cockpit.model.record import Condition, Kind, OwnerRef
+from cockpit.store.trends import Trends
 from cockpit.views import events, pods, pools, queue_page, queues
 from cockpit.views.view_state import ViewState
 from tests.unit.views.builders import (
@@ -289,3 +291,11 @@ def test_pools_with_gpus_first_by_name() -> None:
     ]
     assert texts(pools.table(rows, ViewState(), NOW), "name") == ["h100-9", "h100-10", "new", "cpu"]
     assert texts(pools.table(rows, ViewState(filter="share>40%"), NOW), "name") == ["h100-9", "h100-10"]
+
+
+def test_a_pool_s_gpu_model_stands_beside_its_owner_at_120_columns() -> None:
+    trends = Trends()
+    beside = pools.PoolsBeside(trends)
+    columns = pools.table([pool("a")], ViewState(), NOW, beside=beside).columns
+    shown = {columns[one.index].id for one in place_columns(columns, 118)}
+    assert {"owner", "model", "now", "ready", "joining", "gpus", "wanted", "duty", "idle"} <= shown

@@ -24,7 +24,7 @@ def duty(trends: Trends, name: str = "h100") -> str:
 
 @pytest.mark.parametrize(
     ("duties", "shown"),
-    [((), ""), ((0.5,), "50%"), ((0.5, 1.0), "▅█ 100%"), ((0.0,) * 20, "▁▁▁▁▁▁▁▁ 0%")],
+    [((), ""), ((0.5,), "50%"), ((0.5, 1.0), "▅█ 100%"), ((0.0,) * 20, "▁▁▁▁ 0%")],
 )
 def test_the_column(duties: tuple[float, ...], shown: str) -> None:
     assert duty(seen(*duties)) == shown
