@@ -36,7 +36,7 @@ from cockpit.pools.idle import IDLE_SECONDS, RECLAIM, RECLAIM_AT, IdleNode, idle
 from cockpit.pools.index import pool_again, pool_object
 from cockpit.pools.owner import PoolOwner
 from cockpit.pools.price import node_hourly
-from cockpit.pools.shrink import most_at_once, taken_first
+from cockpit.pools.shrink import kept_empty, most_at_once, refuse_kept, taken_first
 from cockpit.pools.truth import nodes_of
 from cockpit.triage.idle_jobs import minutes_words
 
@@ -83,7 +83,7 @@ class NodeStep(NamedTuple):
 def next_step(pool: Pool, store: StoreReader, planning: Planning, terms: ReclaimTerms) -> NodeStep:
     """What a reclaim of the pool's nodes would do now, by the tables alone."""
     now = planning.pools.at_seconds
-    found = idle_nodes(pool, store, planning.watched_since)
+    found = idle_nodes(pool, store, now, planning.watched_since)
     kept = tuple(one for one in found if one.why_kept)
     open_ = [one for one in found if not one.why_kept]
     marked = [one for one in open_ if one.reclaimed_seconds is not None]
@@ -301,6 +301,7 @@ def _removal_calls(
             f" cockpit pool scale {pool.name} --to COUNT"
         )
     if owner.replicas is not None and holder.takes_empty_first:  # the number is lowered, and it chooses
+        refuse_kept(holder, kept_empty(pool, store))
         taken_first(holder, [one.node for one in nodes], len(nodes), store)
     return holder.removal_calls(owner, [one.node for one in nodes], store)
 

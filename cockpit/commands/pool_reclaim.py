@@ -44,7 +44,8 @@ async def _list(options: argparse.Namespace, chosen: AttachOptions) -> int:
         pool = pool_named(store, options.names[0])
         if not is_use_known(store):
             raise NoConnection("not every pod of the cluster is seen: which nodes are idle is not known")
-        found, now_seconds = idle_nodes(pool, store), clock.cluster_now()
+        now_seconds = clock.cluster_now()
+        found = idle_nodes(pool, store, now_seconds)
         put([f"{one.node.name}: {_told(one, now_seconds)}" for one in found])
         put([f"pool {pool.name} has {counted(len(found), 'idle node')} of {pool.nodes_now}"])
     return 0

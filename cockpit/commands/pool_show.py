@@ -13,6 +13,7 @@ from cockpit_widgets.key_values import pair_lines
 from cockpit.actions.demand_reads import read_standing
 from cockpit.actions.pool_lease import read_lease
 from cockpit.actions.scaler_reads import read_scalers
+from cockpit.actions.surroundings import ask_budgets
 from cockpit.apart import apart
 from cockpit.attach import Attachment, AttachOptions
 from cockpit.clock import Clock, SystemClock
@@ -92,7 +93,8 @@ async def _learnt(pool: Pool, attachment: Attachment, clock: Clock) -> Learnt:
             standing = await read_standing(session, attachment.lookup, demand_name(pool))
         except CockpitError as error:
             standing = StandingRead(trouble=error.sentence)
-    found = Learnt(scalers=scalers, prices=settings.prices, held=held, standing=standing)
+    budgets = await ask_budgets(session)
+    found = Learnt(scalers=scalers, prices=settings.prices, held=held, standing=standing, budgets=budgets)
     if log_pod(pool, attachment.store) is None:
         found = found._replace(no_log=why_no_log(pool, attachment.store))
     path = history_path(state_folder(os.environ), session.context, session.server)

@@ -69,6 +69,7 @@ class Budget(msgspec.Struct, frozen=True):
     selector: Selector
     allowed: int = 0
     expected: int = 0  # pods that it counts
+    takes_unready: bool = False  # it lets pods go that are not Ready, whatever is allowed
 
 
 class Surroundings(msgspec.Struct, frozen=True):
@@ -150,4 +151,5 @@ def budget_of(tree: Tree) -> Budget:
         selector=selector_of((tree.get("spec") or {}).get("selector")),
         allowed=int((tree.get("status") or {}).get("disruptionsAllowed") or 0),
         expected=int((tree.get("status") or {}).get("expectedPods") or 0),
+        takes_unready=(tree.get("spec") or {}).get("unhealthyPodEvictionPolicy") == "AlwaysAllow",
     )

@@ -1,6 +1,6 @@
 """Pods, flat: one record of strings and numbers each, because there are 50,000 of them."""
 
-from cockpit.model.record import Record
+from cockpit.model.record import Labels, Record
 from cockpit.model.scheduling import NO_TRAITS, Traits
 
 POOL_MARK = "gpu-cockpit/pool"
@@ -65,6 +65,7 @@ class Pod(Record, frozen=True, gc=False, kw_only=True):
     terminated_message: str = ""  # only of a container that could not be started; a program's own words else
     exit_code: int | None = None
     pod_ip: str = ""
+    stay_notes: Labels = ()  # annotations by which it bids an autoscaler leave its node, as they are written
     host_network: bool = False
     traits: Traits = NO_TRAITS  # what other pods' placement depends on; shared by pods that are alike
 

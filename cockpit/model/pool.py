@@ -40,6 +40,7 @@ class Disruption(NamedTuple):
     policy: str = ""
     after: str = ""  # a duration, or Never
     budgets: tuple[DisruptionBudget, ...] = ()
+    after_seconds: float | None = None  # the duration; None: Never, or not understood
 
 
 class PoolRequirement(NamedTuple):
@@ -114,6 +115,7 @@ class Machine(Record, frozen=True, gc=False, kw_only=True):
     launched_seconds: float | None = None
     joined_seconds: float | None = None
     initialized_seconds: float | None = None
+    pod_moved_seconds: float | None = None  # when its owner last saw a pod come to its node or leave it
     failure: str = ""  # the owner's own words, "" where it has not failed
     annotations: Labels = ()  # those that hold it, or that mark it to go
     conditions: tuple[Condition, ...] = ()

@@ -33,8 +33,8 @@ _STAYS: Final = ("DaemonSet", "Node")
 class IdleNode(NamedTuple):
     """A node that nobody uses. `since_seconds` None: nobody knows since when; `vouched` says who knows it.
 
-    `why_kept` is the annotation that keeps it, "" where none does; `reclaimed_seconds` when a reclaim
-    cordoned it, None where none did.
+    `why_kept` is the annotation that keeps it, of the node or of a pod on it, "" where none does;
+    `reclaimed_seconds` when a reclaim cordoned it, None where none did.
     """
 
     node: Node
@@ -98,7 +98,7 @@ def users_of(node: str, store: StoreReader) -> tuple[Pod, ...]:
 
 
 def idle_nodes(
-    pool: Pool, store: StoreReader, watched_since: Mapping[str, float] | None = None
+    pool: Pool, store: StoreReader, now_seconds: float, watched_since: Mapping[str, float] | None = None
 ) -> tuple[IdleNode, ...]:
     """Every empty node of the pool, by name; none where not every pod is seen.
 
@@ -125,7 +125,7 @@ def idle_nodes(
                 node=one,
                 since_seconds=since,
                 vouched=vouched,
-                why_kept=next(iter(registry.kept_by(one)), ""),
+                why_kept=registry.bidden_to_stay(one, store, now_seconds),
                 reclaimed_seconds=_seconds(label(one.annotations, RECLAIM_AT)) if is_marked else None,
             )
         )

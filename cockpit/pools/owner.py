@@ -30,6 +30,7 @@ from cockpit.model.right import Ways
 from cockpit.model.store_reader import StoreReader
 from cockpit.model.watched import Watched
 from cockpit.pools.capacity import CapacityWish, DemandWay
+from cockpit.pools.keepers import Budgets, Keeper
 
 Nodes = Sequence[Node]
 MERGE_PATCH = "application/merge-patch+json"
@@ -129,15 +130,12 @@ class OwnerWords(NamedTuple):
 
 
 class Removal(msgspec.Struct, frozen=True, kw_only=True):
-    """How far somebody is with taking a node away. `stage` "" with `kept`: it would not, and why not.
-
-    `left_seconds` None: nobody tells when the next stage comes.
-    """
+    """How far somebody is with taking a node away. `left_seconds` None: nobody tells when the next stage
+    comes."""
 
     stage: str
     since_seconds: float | None = None
     left_seconds: float | None = None
-    kept: str = ""
 
 
 class PoolOwner:
@@ -233,9 +231,21 @@ class PoolOwner:
         """What it said of the pool besides the events of its object, the newest first."""
         return ()
 
-    def removal(self, node: Node, truth: StoreReader, now_seconds: float) -> Removal | None:
-        """How far it is with taking that node away; None where it does not mean to."""
+    def removal(
+        self, node: Node, truth: StoreReader, now_seconds: float, budgets: Budgets = None
+    ) -> Removal | None:
+        """How far it is with taking that node away; None where it does not mean to, or something holds it."""
         return None
+
+    def node_keepers(
+        self, node: Node, truth: StoreReader, now_seconds: float, budgets: Budgets = None
+    ) -> tuple[Keeper, ...]:
+        """What of the node and its pods makes it leave the node where it is, () where nothing does."""
+        return ()
+
+    def pool_keepers(self, node: Node, truth: StoreReader, now_seconds: float) -> tuple[Keeper, ...]:
+        """What of the pool makes it leave the node where it is, likewise."""
+        return ()
 
     # ---- what would be sent
 
@@ -280,10 +290,8 @@ class PoolOwner:
         """What bounds the pool besides its number of nodes, with what of it is used."""
         return ()
 
-    def page_lines(
-        self, found: PoolObject, nodes: Nodes, truth: StoreReader, now_seconds: float
-    ) -> tuple[str, ...]:
-        """The same for the page of the pool, and which of its nodes it would take away now."""
+    def page_lines(self, found: PoolObject, nodes: Nodes, now_seconds: float) -> tuple[str, ...]:
+        """The same for the page of the pool, and how many of its nodes it would take away now."""
         return self.limit_lines(found)
 
     def machine_calls(

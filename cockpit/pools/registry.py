@@ -3,11 +3,12 @@
 Everybody else asks here by an object, a node or a taint. `registered` adds one for a while.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import msgspec
 
+from cockpit.fit.surroundings import Budget
 from cockpit.model.node import Node
 from cockpit.model.pool import Machine, PoolObject
 from cockpit.model.reach import Outside
@@ -21,6 +22,7 @@ from cockpit.pools.command import CommandPools
 from cockpit.pools.coreweave import CoreWeave
 from cockpit.pools.eks import Eks
 from cockpit.pools.karpenter import Karpenter
+from cockpit.pools.keepers import Budgets, Keeper, KeeperKind, by_namespace, held_lines
 from cockpit.pools.node_labels import NodeLabels
 from cockpit.pools.owner import Nodes, Ownership, PoolFailure, PoolOwner, Removal
 
@@ -126,12 +128,25 @@ def failures(
 
 
 def page_lines(
-    found: PoolObject | None, nodes: Nodes, truth: StoreReader, now_seconds: float
+    found: PoolObject | None,
+    nodes: Nodes,
+    truth: StoreReader,
+    now_seconds: float,
+    budgets: Iterable[Budget] | None = None,
 ) -> tuple[str, ...]:
-    """What bounds the pool besides its number of nodes, and what of it may go: of its holder."""
-    if found is None:
-        return ()
-    return holder(found, ()).page_lines(found, nodes, truth, now_seconds)
+    """What bounds the pool besides its number of nodes and what of it may go, as its holder says; which of
+    its nodes are held, whoever leaves them where they are."""
+    own = () if found is None else holder(found, ()).page_lines(found, nodes, now_seconds)
+    by_name = by_namespace(budgets)
+    held = {one.name: tuple(_node_keepers(one, truth, now_seconds, by_name)) for one in nodes}
+    return (*own, *held_lines(held))
+
+
+def _node_keepers(
+    node: Node, truth: StoreReader, now_seconds: float, budgets: Budgets
+) -> Iterator[tuple[str, Keeper]]:
+    for one in _all.owners:
+        yield from ((one.name, hold) for hold in one.node_keepers(node, truth, now_seconds, budgets))
 
 
 def kept_reasons() -> frozenset[str]:
@@ -139,10 +154,24 @@ def kept_reasons() -> frozenset[str]:
     return _all.kept_reasons
 
 
-def removal(node: Node, truth: StoreReader, now_seconds: float) -> Removal | None:
-    """How far anybody is with taking that node away; one that keeps it speaks last."""
-    found = [told for one in _all.owners if (told := one.removal(node, truth, now_seconds)) is not None]
-    return min(found, key=lambda one: bool(one.kept), default=None)
+def removal(
+    node: Node, truth: StoreReader, now_seconds: float, budgets: Iterable[Budget] | None = None
+) -> Removal | None:
+    """How far anybody is with taking that node away."""
+    by_name = by_namespace(budgets)
+    told = (one.removal(node, truth, now_seconds, by_name) for one in _all.owners)
+    return next((one for one in told if one is not None), None)
+
+
+def keepers_of(
+    node: Node, truth: StoreReader, now_seconds: float, budgets: Iterable[Budget] | None = None
+) -> Iterator[tuple[str, Keeper]]:
+    """Why owners leave that node where it is, each with the owner's name."""
+    by_name = by_namespace(budgets)
+    for one in _all.owners:
+        own = one.node_keepers(node, truth, now_seconds, by_name)
+        of_pool = one.pool_keepers(node, truth, now_seconds)
+        yield from ((one.name, hold) for hold in (*own, *of_pool))
 
 
 def going_taints() -> frozenset[str]:
@@ -170,6 +199,15 @@ def kept_by(node: Node) -> Mapping[str, str]:
     return {
         one.keep_annotation: one.name for one in found if notes.get(one.keep_annotation, "false") != "false"
     }
+
+
+def bidden_to_stay(node: Node, truth: StoreReader, now_seconds: float) -> str:
+    """The annotation by which the node is kept, or a pod on it has it kept; "" where none does."""
+    own = next(iter(kept_by(node)), "")
+    held = (
+        one for _, one in _node_keepers(node, truth, now_seconds, None) if one.kind is KeeperKind.POD_NOTE
+    )
+    return own or next((f"{one.name} on pod {one.pod}" for one in held), "")
 
 
 def empty_since(node: Node, machine: Machine | None) -> float | None:

@@ -1,6 +1,7 @@
 """Which nodes a smaller number takes: empty ones only, and no more at once than somebody has stated.
 
-A node is empty where no pod is left on it but those of DaemonSets and of the kubelet.
+A node is empty where no pod is left on it but those of DaemonSets and of the kubelet. One that somebody keeps
+by its annotation does not go, empty or not.
 """
 
 import math
@@ -25,6 +26,7 @@ HALF_RATIO: Final = 0.5
 """From here on the name of the pool is typed."""
 _MOST_NAMED: Final = 6
 _MOST_PODS: Final = 3
+_LET_GO: Final = "let go of what may go (H, cockpit node keep --off)"
 
 
 class Shrinking(NamedTuple):
@@ -32,8 +34,9 @@ class Shrinking(NamedTuple):
     chosen from here, by `calls`."""
 
     going: int
-    empty: tuple[Node, ...]
+    empty: tuple[Node, ...]  # and kept by nobody
     busy: tuple[Node, ...]
+    kept: tuple[Node, ...] = ()  # empty, and by annotation to stay
     victims: tuple[Node, ...] = ()
     calls: tuple[Call, ...] = ()
     first: tuple[Node, ...] = ()  # that its owner takes before all others, where it chooses by itself
@@ -46,8 +49,9 @@ def shrink_of(pool: Pool, owner: PoolObject, replicas: int, store: StoreReader) 
     # a pool below its target loses first what never came
     going = max(0, len(nodes) - replicas)
     busy = tuple(one for one in nodes if still_there(one.name, store))
-    empty = tuple(sorted((one for one in nodes if one not in busy), key=_first))
-    found = Shrinking(going, empty, busy)
+    kept = kept_empty(pool, store)
+    empty = tuple(sorted((one for one in nodes if one not in busy and one not in kept), key=_first))
+    found = Shrinking(going, empty, busy, kept)
     if not going:
         return found
     if not is_use_known(store):
@@ -57,10 +61,19 @@ def shrink_of(pool: Pool, owner: PoolObject, replicas: int, store: StoreReader) 
         )
     if going > len(empty):
         raise BadInput(
-            f"pool {pool.name}: {going} of {len(nodes)} nodes would go and {_counted(len(empty))}:"
-            f" {_named(busy)} busy; drain what may go first (D, cockpit node drain)"
+            f"pool {pool.name}: {going} of {len(nodes)} nodes would go and {_counted(len(empty), kept)}:"
+            f" {_why_not(found)}"
         )
-    return _chosen(pool, owner, found, store) if busy else found
+    return _chosen(pool, owner, found, store) if busy or kept else found
+
+
+def kept_empty(pool: Pool, store: StoreReader) -> tuple[Node, ...]:
+    """Nodes of the pool that are empty, and by annotation to stay."""
+    return tuple(
+        one
+        for one in nodes_of(store)
+        if one.name in pool.node_names and registry.kept_by(one) and not still_there(one.name, store)
+    )
 
 
 def _chosen(pool: Pool, owner: PoolObject, found: Shrinking, store: StoreReader) -> Shrinking:
@@ -72,13 +85,36 @@ def _chosen(pool: Pool, owner: PoolObject, found: Shrinking, store: StoreReader)
         return found._replace(victims=victims, calls=calls)
     if holder.takes_empty_first:
         try:
+            refuse_kept(holder, found.kept)
             return found._replace(first=taken_first(holder, found.empty, found.going, store))
         except BadInput as error:
             raise BadInput(f"pool {pool.name}: {error.sentence}") from None
     raise BadInput(
-        f"pool {pool.name}: {owner.kind} {owner.key} chooses which nodes go, and {_named(found.busy)} busy:"
-        " drain these first (D, cockpit node drain), or shrink it when they are empty"
+        f"pool {pool.name}: {owner.kind} {owner.key} chooses which nodes go, and {_why_not(found)}"
     )
+
+
+def refuse_kept(holder: PoolOwner, kept: Sequence[Node]) -> None:
+    """An owner that chooses by itself may take an empty node that is to stay. Raises BadInput, naming it."""
+    if kept:
+        raise BadInput(
+            f"{holder.name} chooses among the empty nodes, and {_named(kept)} kept"
+            f" ({_notes(kept)}); {_LET_GO}"
+        )
+
+
+def _why_not(found: Shrinking) -> str:
+    """Who may not go, and what to do about it."""
+    told = []
+    if found.busy:
+        told.append(f"{_named(found.busy)} busy; drain what may go first (D, cockpit node drain)")
+    if found.kept:
+        told.append(f"{_named(found.kept)} kept ({_notes(found.kept)}); {_LET_GO}")
+    return "; ".join(told)
+
+
+def _notes(nodes: Sequence[Node]) -> str:
+    return ", ".join(dict.fromkeys(f"annotation {key}" for one in nodes for key in registry.kept_by(one)))
 
 
 def taken_first(holder: PoolOwner, empty: Sequence[Node], going: int, store: StoreReader) -> tuple[Node, ...]:
@@ -93,8 +129,8 @@ def taken_first(holder: PoolOwner, empty: Sequence[Node], going: int, store: Sto
     told = [f"{each.key} on {name}" for name, those in pods.items() for each in those]
     more = f" and {len(told) - _MOST_PODS} more" if len(told) > _MOST_PODS else ""
     raise BadInput(
-        f"{holder.name} could remove a busy node instead, because pods that have ended or are static count"
-        f" as work for it: {', '.join(told[:_MOST_PODS])}{more};"
+        f"{holder.name} could remove a busy node instead, because pods that have ended, are static or are not"
+        f" to be disrupted count as work for it: {', '.join(told[:_MOST_PODS])}{more};"
         " delete the ended ones first (cockpit job prune)"
     )
 
@@ -125,11 +161,12 @@ def typed_for(pool: Pool, now: int, replicas: int, at_once: int | None = None) -
     return pool.name if less / now >= HALF_RATIO else str(less)
 
 
-def _counted(empty: int) -> str:
-    return "none is empty" if not empty else f"only {empty} {'is' if empty == 1 else 'are'} empty"
+def _counted(empty: int, kept: Sequence[Node]) -> str:
+    free = "empty and not kept" if kept else "empty"
+    return f"none is {free}" if not empty else f"only {empty} {'is' if empty == 1 else 'are'} {free}"
 
 
-def _named(nodes: tuple[Node, ...]) -> str:
+def _named(nodes: Sequence[Node]) -> str:
     names = sorted(one.name for one in nodes)
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     return f"{', '.join(names[:_MOST_NAMED])}{more} {'is' if len(names) == 1 else 'are'}"

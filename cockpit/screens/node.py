@@ -67,8 +67,10 @@ class NodeScreen(TablePlace):
     def project(self) -> None:
         store, now_seconds = self.cockpit.cluster.store, self.cockpit.clock.cluster_now()
         node, drained = self.node, self.cockpit.drains.status(self._node_name)
+        known = self.cockpit.cluster.verdicts.on_demand
+        known.want_budgets(now_seconds)
         self.query_one("#facts", KeyValues).set_pairs(
-            view.facts(node, store, now_seconds, None if drained is None else drained.sentence)
+            view.facts(node, store, now_seconds, None if drained is None else drained.sentence, known.budgets)
             if node
             else view.gone(self._node_name, store.status(Kind.NODE))
         )

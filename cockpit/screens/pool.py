@@ -66,6 +66,7 @@ def seen_of(cockpit: Cockpit, pool: Pool, learnt: Learnt) -> Learnt:
         reclaims=watch.reclaims(pool.key),
         samples=watch.samples(pool.key),
         empty_since=watch.empty_since,
+        budgets=cockpit.cluster.verdicts.on_demand.budgets,
     )
 
 
@@ -124,8 +125,9 @@ class PoolScreen(NodesScreen):
         pool, cluster = self.chosen_pool(), self.cockpit.cluster
         page = None
         if pool is not None:
-            self._learnt = seen_of(self.cockpit, pool, self._learnt)
             now_seconds = self.cockpit.clock.cluster_now()
+            cluster.verdicts.on_demand.want_budgets(now_seconds)
+            self._learnt = seen_of(self.cockpit, pool, self._learnt)
             page = page_of(pool, cluster.store, cluster.jobs, now_seconds, self._learnt)
             wanted = (pool.target, 0 if page.ladder is None else page.ladder.wanted)
             if self._wanted not in (None, wanted):  # somebody asked, maybe elsewhere: who, and since when

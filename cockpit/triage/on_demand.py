@@ -1,5 +1,6 @@
 """What *Now* and the rows of jobs rest on and nobody watches: the last lines of crashes, and disruption
-budgets where a node is cordoned. What is worth asking for, and what was answered; the asking is elsewhere."""
+budgets where a node is cordoned or looked at. What is worth asking for, and what was answered; the asking is
+elsewhere."""
 
 from collections.abc import Iterable
 
@@ -37,6 +38,7 @@ class OnDemand:
         self.budgets: tuple[Budget, ...] | None = None
         self._restarts: dict[str, int] = {}
         self._budgets_at: float | None = None
+        self._wanted_at: float | None = None
 
     def unread(self, rows: Iterable[tuple[Pod, ...]]) -> tuple[Pod, ...]:
         """Of the members of each row the one that tells its crash, unless that run of it was read."""
@@ -61,11 +63,17 @@ class OnDemand:
         self.last_lines[pod.uid] = line
         return line != before
 
+    def want_budgets(self, now_seconds: float) -> None:
+        """Somebody looks at what they may hold."""
+        self._wanted_at = now_seconds
+
     def needs_budgets(self, store: StoreReader, now_seconds: float) -> bool:
-        """Whether a drain may be blocked, and budgets were not read just now."""
+        """Whether a drain may be blocked or somebody looks, and budgets were not read just now."""
         at = self._budgets_at
         if at is not None and 0.0 <= now_seconds - at < BUDGETS_SECONDS:
             return False
+        if self._wanted_at is not None and 0.0 <= now_seconds - self._wanted_at < BUDGETS_SECONDS:
+            return True
         nodes: Iterable[Node] = store.records(Kind.NODE).values()
         return any(left_on(node, store) for node in nodes if node.unschedulable)
 

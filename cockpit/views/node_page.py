@@ -1,7 +1,10 @@
 """The page of one node: its facts as pairs, its devices as a table."""
 
+from collections.abc import Sequence
+
 from cockpit_widgets.types import Pair, Tone
 
+from cockpit.fit.surroundings import Budget
 from cockpit.model.batch import Phase, StreamStatus
 from cockpit.model.node import Node
 from cockpit.model.pod import Pod
@@ -10,7 +13,7 @@ from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
 from cockpit.pools.drain_mark import mark_of, progress
-from cockpit.pools.registry import removal
+from cockpit.pools.keepers import keeper_words
 from cockpit.pools.stage import node_stage
 from cockpit.views import cards, devices, doubts, gpus, physical
 from cockpit.views import format as fmt
@@ -22,6 +25,7 @@ from cockpit.views.view_state import ViewState
 
 _PRESSURES = ("MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable")
 MOST_TAINTS = 4
+MOST_HOLDS = 3
 
 
 def devices_table(
@@ -60,7 +64,11 @@ def gone(name: str, status: StreamStatus | None) -> tuple[Pair, ...]:
 
 
 def facts(
-    node: Node, store: StoreReader, now_seconds: float, drained_here: str | None = None
+    node: Node,
+    store: StoreReader,
+    now_seconds: float,
+    drained_here: str | None = None,
+    budgets: Sequence[Budget] | None = None,
 ) -> tuple[Pair, ...]:
     """Names and values: where the node stands, what it is, what its GPUs do together.
 
@@ -68,9 +76,9 @@ def facts(
     """
     state = node_cell(node_stage(node, store))
     pairs = [Pair("node", node.name, "strong"), Pair("state", state.text, state.tone)]
-    pairs += [*_drain(node, store, drained_here), *_kept(node)]
+    pairs += _drain(node, store, drained_here)
     pairs += _troubles(node, now_seconds)
-    pairs += removal_pairs(node, store, now_seconds)
+    pairs += removal_pairs(node, store, now_seconds, budgets)
     pairs.append(Pair("pool", _pool(node)))
     pairs.append(Pair("machine", " · ".join(part for part in (node.instance_type, node.zone) if part) or "?"))
     pairs += _devices(node, store)
@@ -85,15 +93,6 @@ def facts(
     return tuple(pairs)
 
 
-def _kept(node: Node) -> list[Pair]:
-    found = registry.kept_by(node)
-    return (
-        [Pair("kept", ", ".join(f"{owner} lets it be ({key})" for key, owner in found.items()))]
-        if found
-        else []
-    )
-
-
 def _drain(node: Node, store: StoreReader, drained_here: str | None) -> list[Pair]:
     mark = mark_of(node)
     if mark is None:
@@ -106,19 +105,32 @@ def _drain(node: Node, store: StoreReader, drained_here: str | None) -> list[Pai
     return [Pair("drain", f"{words}{begun} · {how}", "warn")]
 
 
-def removal_pairs(node: Node, store: StoreReader, now_seconds: float) -> list[Pair]:
-    """How far an autoscaler is with taking it away, and when it goes where that is known."""
-    found = removal(node, store, now_seconds)
+def removal_pairs(
+    node: Node, store: StoreReader, now_seconds: float, budgets: Sequence[Budget] | None = None
+) -> list[Pair]:
+    """How far an autoscaler is with taking it away and when it goes where that is known; else what holds
+    it."""
+    found = registry.removal(node, store, now_seconds, budgets)
     if found is None:
-        return []
-    if found.kept:
-        return [Pair("kept", found.kept, "info")]
+        return _held(node, store, now_seconds, budgets)
     words = [found.stage]
     if found.since_seconds is not None:
         words.append(f"for {fmt.age(now_seconds - found.since_seconds)}")
     if found.left_seconds is not None:
         words.append(f"{fmt.age(found.left_seconds)} left" if found.left_seconds else "due now")
     return [Pair("removal", ", ".join(words), "warn")]
+
+
+def _held(node: Node, store: StoreReader, now_seconds: float, budgets: Sequence[Budget] | None) -> list[Pair]:
+    """`... does not take it away: budget team-a/llm lets no pod go, ...`: a line for each keeper."""
+    found = tuple(registry.keepers_of(node, store, now_seconds, budgets))
+    lines = [f"{owner} does not take it away: {keeper_words(one)}" for owner, one in found if one.is_sure]
+    if not lines:
+        lines = [f"whether {owner} may take it away is {keeper_words(one)}" for owner, one in found]
+    lines = [one[0].upper() + one[1:] for one in lines]
+    if len(lines) > MOST_HOLDS:
+        lines[MOST_HOLDS - 1 :] = [f"and {len(lines) - MOST_HOLDS + 1} more like these"]
+    return [Pair("" if at else "kept", one, "info") for at, one in enumerate(lines)]
 
 
 def _pool(node: Node) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from cockpit.fit.surroundings import Budget
 from cockpit.model.job_reader import JobReader
 from cockpit.model.lease import LeaseRead
 from cockpit.model.node import Node
@@ -45,6 +46,7 @@ class Learnt(NamedTuple):
     no_log: str | None = None  # why the owner's log cannot be shown; None: nobody looked
     held: LeaseRead = LeaseRead()  # who changes the pool
     empty_since: Mapping[str, float] = {}  # since when this session has seen nodes empty, by name
+    budgets: Sequence[Budget] | None = None
 
 
 def page_of(pool: Pool, store: StoreReader, jobs: JobReader, now_seconds: float, learnt: Learnt) -> PoolPage:
@@ -89,14 +91,16 @@ def page_with(
         reclaims=learnt.reclaims,
         held=learnt.held,
         standing=learnt.standing,
-        owner_lines=registry.page_lines(found, nodes, store, now_seconds),
-        idle=_idle(pool, store, learnt.empty_since) if pool.is_use_known else None,
+        owner_lines=registry.page_lines(found, nodes, store, now_seconds, learnt.budgets),
+        idle=_idle(pool, store, now_seconds, learnt.empty_since) if pool.is_use_known else None,
     )
 
 
-def _idle(pool: Pool, store: StoreReader, empty_since: Mapping[str, float]) -> tuple[IdleNode, ...]:
+def _idle(
+    pool: Pool, store: StoreReader, now_seconds: float, empty_since: Mapping[str, float]
+) -> tuple[IdleNode, ...]:
     """Those that could work: one that is broken or on its way is not idle."""
-    found = idle_nodes(pool, store, empty_since)
+    found = idle_nodes(pool, store, now_seconds, empty_since)
     return tuple(one for one in found if node_stage(one.node, store) in _WHOLE)
 
 

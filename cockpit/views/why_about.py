@@ -108,7 +108,10 @@ def _node(name: str, view: ClusterView) -> list[str]:
     node: Node | None = view.store.by_key(Kind.NODE, name)
     if node is None:
         return []
-    return [*_pairs(node_page.facts(node, view.store, view.now_seconds)[1:]), *_holders(name, view)]
+    return [
+        *_pairs(node_page.facts(node, view.store, view.now_seconds, budgets=view.around.budgets)[1:]),
+        *_holders(name, view),
+    ]
 
 
 def _holders(name: str, view: ClusterView) -> list[str]:

@@ -49,6 +49,7 @@ class _MachineStatus(WireShape, frozen=True, gc=False):
     failure_reason: str | None = None
     failure_message: str | None = None
     conditions: tuple[PodCondition, ...] = ()
+    last_pod_event_time: str | None = None
     v1beta2: _V1Beta2 | None = msgspec.field(default=None, name="v1beta2")
 
 
@@ -104,6 +105,7 @@ def _of_node_claim(shape: MachineShape) -> dict[str, Any]:
         "launched_seconds": _since(launched),
         "joined_seconds": _since(registered),
         "initialized_seconds": _since(initialized),
+        "pod_moved_seconds": JSON.seconds(status.last_pod_event_time),
         "conditions": found,
     }
 

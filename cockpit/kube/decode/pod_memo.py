@@ -16,7 +16,13 @@ from google.protobuf.message import DecodeError
 
 from cockpit.clean import WORDS
 from cockpit.kube.decode import times
-from cockpit.kube.decode.pods import GANG_ANNOTATIONS, RANK_ANNOTATIONS, akin_record, rank_of
+from cockpit.kube.decode.pods import (
+    GANG_ANNOTATIONS,
+    RANK_ANNOTATIONS,
+    STAY_ANNOTATIONS,
+    akin_record,
+    rank_of,
+)
 from cockpit.kube.decode.reading import PROTOBUF
 from cockpit.kube.decode.traits import MEMBER_LABELS, remounted
 from cockpit.kube.decode.wishes import volumes_of
@@ -42,7 +48,12 @@ def names_of(names: Any) -> bytes:
     return b"".join(name.encode() + b"\n" for name in sorted(names))
 
 
-_NAMES = (names_of(MEMBER_LABELS), names_of(RANK_ANNOTATIONS), names_of(GANG_ANNOTATIONS), b"")
+_NAMES = (
+    names_of(MEMBER_LABELS),
+    names_of(RANK_ANNOTATIONS),
+    names_of((*GANG_ANNOTATIONS, *STAY_ANNOTATIONS)),
+    b"",
+)
 
 
 class Memo(dict[bytes, Any]):

@@ -11,6 +11,7 @@ from cockpit.kube.decode.amounts import full_charge
 from cockpit.kube.decode.reading import Reading
 from cockpit.kube.decode.traits import pod_traits, relabelled
 from cockpit.model.pod import Pod
+from cockpit.model.record import Labels
 
 JOB_LABELS: tuple[str, ...] = (
     "training.kubeflow.org/job-name",
@@ -46,6 +47,11 @@ GANG_LABELS: tuple[str, ...] = (
     "pod-group.scheduling.sigs.k8s.io",
 )
 GANG_ANNOTATIONS: tuple[str, ...] = ("scheduling.k8s.io/group-name", "pod-group-name")
+STAY_ANNOTATIONS: tuple[str, ...] = (
+    "karpenter.sh/do-not-disrupt",
+    "cluster-autoscaler.kubernetes.io/safe-to-evict",
+)
+"""Annotations of a pod by which an autoscaler does not take its node away."""
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 
 _INTERESTING = frozenset((*JOB_LABELS, *ROLE_LABELS, *RANK_LABELS, *GANG_LABELS, QUEUE_LABEL))
@@ -134,6 +140,7 @@ def akin_record(first: Pod, meta: Any, reading: Reading, **others: Any) -> Pod:
         created_seconds=reading.seconds(meta.creation_timestamp),
         deleting_seconds=reading.seconds(meta.deletion_timestamp),
         finalizers=_finalizers(meta, reading),
+        stay_notes=_stay_notes(meta),
         owner_api_version=owner_api,
         owner_kind=owner_kind,
         owner_name=owner_name,
@@ -171,7 +178,14 @@ def _of_the_few(
         found["terminated_message"] = ended_message
     if finalizers := _finalizers(meta, reading):
         found["finalizers"] = finalizers
+    if notes := _stay_notes(meta):
+        found["stay_notes"] = notes
     return found
+
+
+def _stay_notes(meta: Any) -> Labels:
+    notes = meta.annotations
+    return tuple([(key, WORDS[notes[key]]) for key in STAY_ANNOTATIONS if key in notes]) if notes else ()
 
 
 def _finalizers(meta: Any, reading: Reading) -> tuple[str, ...]:

@@ -4,7 +4,6 @@ Sources: cluster-api api/core types (spec.replicas, template metadata), karpente
 (spec.replicas makes a pool static), coreweave nodepool (targetNodes, minNodes, maxNodes).
 """
 
-import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,6 +11,7 @@ import msgspec
 
 from cockpit.clean import WORDS
 from cockpit.k8s import labels as well_known
+from cockpit.k8s.durations import go_seconds
 from cockpit.kube.decode.amounts import base_units
 from cockpit.kube.decode.common import conditions, identity, labels
 from cockpit.kube.decode.reading import JSON
@@ -26,7 +26,6 @@ INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 LAST_APPLIED = well_known.LAST_APPLIED
 MOST, LONGEST = 50, 60
 """Of what a list of an object has so much is kept, and of its short texts."""
-_DURATION = re.compile(r"(?:(\d{1,5})h)?(?:(\d{1,5})m)?(?:(\d{1,5})s)?")
 
 
 class _Requirement(WireShape, frozen=True, gc=False):
@@ -126,24 +125,17 @@ def _disruption(found: _Disruption | None) -> Disruption | None:
     return Disruption(
         policy=WORDS[found.consolidation_policy],
         after=WORDS[str(found.consolidate_after or "")[:LONGEST]],
+        after_seconds=go_seconds(str(found.consolidate_after or "")),
         budgets=tuple(
             DisruptionBudget(
                 nodes=WORDS[str(one.nodes)[:LONGEST]],
                 reasons=tuple(WORDS[each] for each in (one.reasons or ())[:MOST]),
                 schedule=WORDS[(one.schedule or "")[:LONGEST]],
-                duration_seconds=_seconds(one.duration or ""),
+                duration_seconds=go_seconds(one.duration or ""),
             )
             for one in (found.budgets or ())[:MOST]
         ),
     )
-
-
-def _seconds(text: str) -> float | None:
-    """Of a duration as Go writes it in hours and minutes (`8h`, `1h30m0s`); None for anything else."""
-    found = _DURATION.fullmatch(text) if len(text) <= LONGEST else None
-    if found is None or not text:
-        return None
-    return sum(int(part or 0) * each for part, each in zip(found.groups(), (3600, 60, 1), strict=True))
 
 
 def pool_record(resource: Resource) -> Callable[[PoolShape], PoolObject | None]:

@@ -19,9 +19,10 @@ from cockpit.model.store_reader import StoreReader
 from cockpit.model.watched import Watched
 from cockpit.pools.capacity import DemandWay
 from cockpit.pools.cluster_autoscaler.groups import group_of
-from cockpit.pools.cluster_autoscaler.removal import removal_of
+from cockpit.pools.cluster_autoscaler.removal import KEEP, is_going, keepers_of, removal_of
 from cockpit.pools.cluster_autoscaler.texts import FAILURES, KEPT, meaning, said_by
 from cockpit.pools.failure_classes import classed
+from cockpit.pools.keepers import Budgets, Keeper
 from cockpit.pools.owner import (
     FailureClass,
     Nodes,
@@ -56,7 +57,7 @@ class ClusterAutoscaler(PoolOwner):
     )
     demand_ways = (DemandWay.BUFFER, DemandWay.REQUEST, DemandWay.PLACEHOLDER)
     kept_reasons = KEPT
-    keep_annotation = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
+    keep_annotation = KEEP
     going_taints = ("ToBeDeletedByClusterAutoscaler",)
     step_limits: ClassVar[Mapping[str, float]] = {"joined": 900.0}
     """`--max-node-provision-time`; source: cluster-autoscaler pkg/FAQ.md."""
@@ -105,9 +106,25 @@ class ClusterAutoscaler(PoolOwner):
             read_seconds=status.read_seconds,
         )
 
-    def removal(self, node: Node, truth: StoreReader, now_seconds: float) -> Removal | None:
+    def removal(
+        self, node: Node, truth: StoreReader, now_seconds: float, budgets: Budgets = None
+    ) -> Removal | None:
         """By the taints that it puts on nodes."""
-        return removal_of(node, now_seconds)
+        told = removal_of(node, now_seconds)
+        held = not is_going(node) and any(
+            one.is_sure for one in self.node_keepers(node, truth, now_seconds, budgets)
+        )
+        return None if held else told
+
+    def node_keepers(
+        self, node: Node, truth: StoreReader, now_seconds: float, budgets: Budgets = None
+    ) -> tuple[Keeper, ...]:
+        """By the node's annotation, wherever it is; by its pods where it is seen to scale the node's pool."""
+        if is_going(node):
+            return ()
+        status = status_of(truth)
+        is_its = status is not None and status.is_working and group_of(status, None, (node,)) is not None
+        return keepers_of(node, truth.pods_on(node.name) if is_its else (), budgets)
 
     def words(self, found: PoolObject | None, nodes: Nodes, truth: StoreReader) -> tuple[OwnerWords, ...]:
         """The group in its status, then its events about the group, the newest first."""

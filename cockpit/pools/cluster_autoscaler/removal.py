@@ -1,17 +1,25 @@
-"""How far the autoscaler is with taking a node away, by the taints that it puts on it.
+"""How far the autoscaler is with taking a node away, by the taints that it puts on it, and what holds it.
 
 Sources: kubernetes-sigs/cluster-autoscaler pkg/utils/taints/taints.go (the value of both taints is the
-second at which it was put there), pkg/FAQ.md (a node is unneeded for ten minutes by default before it goes).
+second at which it was put there), pkg/FAQ.md (a node is unneeded for ten minutes by default before it goes),
+pkg/simulator/drainability/rules (pods of DaemonSets and static ones hold nothing; `safe-to-evict` is `false`,
+or a budget lets nobody go).
 """
 
+from collections.abc import Iterable
+
 from cockpit.model.node import Node
+from cockpit.model.pod import Pod
 from cockpit.model.record import label
+from cockpit.pools.keepers import Budgets, Keeper, KeeperKind, keeping_budget
 from cockpit.pools.owner import Removal
 
 GOING = "ToBeDeletedByClusterAutoscaler"
 THINKING = "DeletionCandidateOfClusterAutoscaler"
+POD_KEEP = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 KEEP = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
 UNNEEDED_SECONDS = 600.0
+_EXEMPT = ("DaemonSet", "Node")
 
 
 def removal_of(node: Node, now_seconds: float) -> Removal | None:
@@ -20,8 +28,6 @@ def removal_of(node: Node, now_seconds: float) -> Removal | None:
     if GOING in found:
         since = _second(found[GOING])
         return Removal(stage="being drained and deleted by the cluster autoscaler", since_seconds=since)
-    if label(node.annotations, KEEP) == "true":
-        return Removal(stage="", kept=f"annotation {KEEP}: the cluster autoscaler does not take it")
     if THINKING not in found:
         return None
     since = _second(found[THINKING])
@@ -31,6 +37,31 @@ def removal_of(node: Node, now_seconds: float) -> Removal | None:
         since_seconds=since,
         left_seconds=left,
     )
+
+
+def is_going(node: Node) -> bool:
+    """Nothing holds it any more."""
+    return any(one.key == GOING for one in node.taints)
+
+
+def keepers_of(node: Node, pods: Iterable[Pod], budgets: Budgets) -> tuple[Keeper, ...]:
+    """`pods`: those on it, where they count."""
+    if label(node.annotations, KEEP) == "true":
+        return (Keeper(KeeperKind.NODE_NOTE, KEEP),)
+    counted = [
+        one
+        for one in pods
+        if not one.is_finished and one.deleting_seconds is None and one.owner_kind not in _EXEMPT
+    ]
+    noted = [Keeper(KeeperKind.POD_NOTE, POD_KEEP, one.key) for one in counted if _bids_stay(one)]
+    if budgets is None:
+        return tuple(noted) or ((Keeper(KeeperKind.BUDGETS_UNREAD),) if counted else ())
+    held = (hold for one in counted if (hold := keeping_budget(one, budgets)) is not None)
+    return (*noted, *held)
+
+
+def _bids_stay(pod: Pod) -> bool:
+    return label(pod.stay_notes, POD_KEEP) == "false"
 
 
 def _second(value: str) -> float | None:

@@ -5,7 +5,7 @@ The mode cannot be switched, and only `limits.nodes` bounds a static one (source
 designs/static-capacity.md, pkg/apis/v1/nodepool.go, taints.go, labels.go).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from cockpit.model.node import Node
@@ -27,8 +27,10 @@ from cockpit.pools.karpenter.failures import (
     of_events,
     of_pool,
 )
+from cockpit.pools.karpenter.keepers import KEEP, keepers_of_node, keepers_of_pool
 from cockpit.pools.karpenter.limits import gpus_of, limit_words, no_room
-from cockpit.pools.karpenter.removal import removal_of
+from cockpit.pools.karpenter.removal import GOING, coming, going
+from cockpit.pools.keepers import Budgets, Keeper
 from cockpit.pools.owner import (
     Nodes,
     Ownership,
@@ -51,12 +53,12 @@ class Karpenter(PoolOwner):
     """NodePools, and the NodeClaims that it makes of them."""
 
     name = "Karpenter"
-    keep_annotation = "karpenter.sh/do-not-disrupt"
+    keep_annotation = KEEP
     takes_empty_first = True  # pkg/controllers/static/deprovisioning/controller.go
     marks_all = True
     pool_kinds = (Watched(Kind.POOL, GROUP, "nodepools", api_kind="NodePool"),)
     watched = (Watched(Kind.MACHINE, GROUP, "nodeclaims", ("v1",), api_kind="NodeClaim"),)
-    going_taints = ("karpenter.sh/disrupted",)
+    going_taints = (GOING,)
     demand_ways = (DemandWay.BUFFER, DemandWay.PLACEHOLDER, DemandWay.MACHINE)
     machine_kind = watched[0]
     kept_reasons = KEPT
@@ -124,9 +126,38 @@ class Karpenter(PoolOwner):
             told += of_events(found.name, truth.records(Kind.OWNER_EVENT).values())
         return tuple(told)
 
-    def removal(self, node: Node, truth: StoreReader, now_seconds: float) -> Removal | None:
-        """By the node's taint and annotation, and the conditions of its NodeClaim."""
-        return removal_of(node, truth.records(Kind.MACHINE).values()) if self.knows(node) else None
+    def removal(
+        self, node: Node, truth: StoreReader, now_seconds: float, budgets: Budgets = None
+    ) -> Removal | None:
+        """By the node's taint and the conditions of its NodeClaim, unless something holds it."""
+        if not self.knows(node):
+            return None
+        claim, found = _claim_of(node, truth), self._pool_of(node, truth)
+        if (told := going(node, claim)) is not None:
+            return told
+        held = (
+            *self.node_keepers(node, truth, now_seconds, budgets),
+            *self.pool_keepers(node, truth, now_seconds),
+        )
+        return None if any(one.is_sure for one in held) else coming(claim, found, now_seconds)
+
+    def node_keepers(
+        self, node: Node, truth: StoreReader, now_seconds: float, budgets: Budgets = None
+    ) -> tuple[Keeper, ...]:
+        """Its own annotation, those of its pods, their budgets, and what Karpenter says of it."""
+        if not self.knows(node) or going(node, None) is not None:
+            return ()
+        return keepers_of_node(node, truth, now_seconds, budgets)
+
+    def pool_keepers(self, node: Node, truth: StoreReader, now_seconds: float) -> tuple[Keeper, ...]:
+        """Policy and disruption budgets of its NodePool."""
+        found = self._pool_of(node, truth)
+        if found is None or going(node, claim := _claim_of(node, truth)) is not None:
+            return ()
+        return keepers_of_pool(node, claim, found, truth, now_seconds)
+
+    def _pool_of(self, node: Node, truth: StoreReader) -> PoolObject | None:
+        return self.object_of(node, tuple(truth.records(Kind.POOL).values()))
 
     # ---- what would be sent
 
@@ -135,10 +166,15 @@ class Karpenter(PoolOwner):
         return scale_calls(found, replicas)
 
     def takes_for_busy(self, node: Node, truth: StoreReader) -> tuple[Pod, ...]:
-        """All but those of DaemonSets, also pods that have ended and static ones: only then comes the node
-        with the least to disrupt, whoever works on it (pkg/controllers/static/deprovisioning/controller.go).
+        """All but those of DaemonSets, also pods that have ended and static ones, and those of DaemonSets
+        that are not to be disrupted: only then comes the node with the least to disrupt, whoever works on it
+        (pkg/controllers/static/deprovisioning/controller.go).
         """
-        return tuple(one for one in truth.pods_on(node.name) if one.owner_kind != "DaemonSet")
+        return tuple(
+            one
+            for one in truth.pods_on(node.name)
+            if one.owner_kind != "DaemonSet" or label(one.stay_notes, KEEP)
+        )
 
     def resize_rights(self, found: PoolObject) -> Ways:
         """To patch that."""
@@ -178,11 +214,9 @@ class Karpenter(PoolOwner):
         words = ", ".join(limit_words(one) for one in found.limits)
         return (f"limits of the NodePool: {words}",) if words else ()
 
-    def page_lines(
-        self, found: PoolObject, nodes: Nodes, truth: StoreReader, now_seconds: float
-    ) -> tuple[str, ...]:
-        """Its limits, when it takes nodes away, how many may go now, and which it does not touch."""
-        return (*self.limit_lines(found), *budget_lines(found, nodes, truth, now_seconds))
+    def page_lines(self, found: PoolObject, nodes: Nodes, now_seconds: float) -> tuple[str, ...]:
+        """Its limits, when it takes nodes away, and how many may go now."""
+        return (*self.limit_lines(found), *budget_lines(found, nodes, now_seconds))
 
     def machine_calls(
         self, template: Mapping[str, Any], wish: CapacityWish, names: Sequence[str]
@@ -213,3 +247,8 @@ class Karpenter(PoolOwner):
             return in_order(one for one in claims if one.pool_key == found.name)
         names = frozenset(one.name for one in nodes)
         return in_order(one for one in claims if one.node in names)
+
+
+def _claim_of(node: Node, truth: StoreReader) -> Machine | None:
+    claims: Iterable[Machine] = truth.records(Kind.MACHINE).values()
+    return next((one for one in claims if one.node == node.name), None)

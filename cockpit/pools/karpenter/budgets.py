@@ -1,4 +1,4 @@
-"""Which nodes Karpenter may take away on its own now: policy, budgets and their schedules, what holds a node.
+"""Which nodes Karpenter may take away on its own now: policy, budgets and their schedules.
 
 Sources: karpenter pkg/apis/v1/nodepool.go (IsActive, GetAllowedDisruptionsByReason: the smallest of those in
 force counts, percentages round up, schedules are cron in UTC), pkg/controllers/disruption.
@@ -9,15 +9,10 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 from cockpit.gangs.sentence import counted
-from cockpit.model.node import Node
-from cockpit.model.pool import DisruptionBudget, PoolObject
-from cockpit.model.record import label
-from cockpit.model.store_reader import StoreReader
-from cockpit.pools.karpenter.removal import KEEP
+from cockpit.model.pool import Disruption, DisruptionBudget, PoolObject
 from cockpit.pools.owner import Nodes
 
 REASONS = ("Empty", "Underutilized", "Drifted")
-_MOST_NAMED = 3
 _LONGEST_WINDOW_DAYS = 31
 _NAMED_TIMES = {
     "@yearly": "0 0 1 1 *",
@@ -34,18 +29,18 @@ _DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 _NAMES = {**{name: at for at, name in enumerate(_MONTHS, 1)}, **{name: at for at, name in enumerate(_DAYS)}}
 
 
-def budget_lines(found: PoolObject, nodes: Nodes, truth: StoreReader, now_seconds: float) -> Iterator[str]:
+def budget_lines(found: PoolObject, nodes: Nodes, now_seconds: float) -> Iterator[str]:
     """As the page of the pool shows them."""
     one = found.disruption
     if one is not None and (one.policy or one.after):
         yield f"takes nodes away: {one.policy or 'policy not told'} after {one.after or 'a time not told'}"
     if one is not None:
-        yield from _allowed(one.budgets or (DisruptionBudget("10%"),), len(nodes), now_seconds)
-    held = [(node.name, why) for node in nodes if (why := held_by(node, truth))]
-    if held:
-        shown = "; ".join(f"{name}: {why}" for name, why in held[:_MOST_NAMED])
-        more = f"; and {len(held) - _MOST_NAMED} more" if len(held) > _MOST_NAMED else ""
-        yield f"does not touch {counted(len(held), 'node')}: {shown}{more}"
+        yield from _allowed(in_force(one), len(nodes), now_seconds)
+
+
+def in_force(one: Disruption) -> tuple[DisruptionBudget, ...]:
+    """Its budgets; without any a tenth of the nodes may go at once (nodepool.go)."""
+    return one.budgets or (DisruptionBudget("10%"),)
 
 
 def _allowed(budgets: tuple[DisruptionBudget, ...], total: int, now_seconds: float) -> Iterator[str]:
@@ -152,17 +147,3 @@ def _number(text: str) -> int | None:
     if text in _NAMES:
         return _NAMES[text]
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 3 else None
-
-
-def held_by(node: Node, truth: StoreReader) -> str:
-    """Why it would not take that node away, "" where nothing seen holds it: annotations of node and pods.
-
-    Disruption budgets of pods are not watched; an event of the node tells where one blocks.
-    """
-    if label(node.annotations, KEEP) == "true":
-        return f"annotation {KEEP}"
-    blocked = [one for one in truth.events_of(node.uid) if one.reason == "DisruptionBlocked"]
-    if blocked:
-        newest = max(blocked, key=lambda one: one.last_seconds or 0.0)
-        return newest.message
-    return ""

@@ -92,7 +92,11 @@ def test_how_many_may_go_at_once(budgets: tuple[Given, ...], reason: str, count:
 
 
 def test_the_page_tells_what_bounds_it_and_what_is_held() -> None:
-    kept = node("n1", annotations=(("karpenter.sh/do-not-disrupt", "true"),))
+    kept = node(
+        "n1",
+        labels=(("karpenter.sh/nodepool", "gpu"),),
+        annotations=(("karpenter.sh/do-not-disrupt", "true"),),
+    )
     found, store = read(), store_of([kept, node("n2")])
     assert registry.page_lines(found, (kept, node("n2")), store, NOON) == (
         "limits of the NodePool: cpu 0.25 of 1 used, memory 512 of 1024 GiB used,"
@@ -100,9 +104,9 @@ def test_the_page_tells_what_bounds_it_and_what_is_held() -> None:
         "takes nodes away: WhenEmpty[2J after 30s",
         "budget: 0 nodes may go at once now",
         "  at most 0 at 0 9 * * 1-5 UTC for 8 h: in force",
-        "does not touch 1 node: n1: annotation karpenter.sh/do-not-disrupt",
+        "not taken away: n1 (Karpenter: annotation karpenter.sh/do-not-disrupt on the node)",
     )
-    assert list(budget_lines(msgspec.structs.replace(found, disruption=None), (), store, NOON)) == []
+    assert list(budget_lines(msgspec.structs.replace(found, disruption=None), (), NOON)) == []
 
 
 def test_a_pool_at_zero_tells_its_gpus_and_what_has_no_room() -> None:

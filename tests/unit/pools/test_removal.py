@@ -19,7 +19,7 @@ def told(one: Node, *machines: Machine) -> str:
     store = Store()
     store.apply(Batch(kind=Kind.NODE, changed=(one,)))
     store.apply(Batch(kind=Kind.MACHINE, changed=machines))
-    return " ".join(f"{pair.name}: {pair.value}" for pair in removal_pairs(one, store, NOW))
+    return " ".join(f"{pair.name}: {pair.value}" for pair in removal_pairs(one, store, NOW, ()))
 
 
 def tainted(key: str, value: str = "") -> Node:
@@ -60,10 +60,11 @@ def test_one_that_goes_says_since_when() -> None:
 def test_one_that_is_kept_says_by_what() -> None:
     key = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
     kept = node("n", annotations=((key, "true"),))
-    assert told(kept) == f"kept: annotation {key}: the cluster autoscaler does not take it"
+    said = f"does not take it away: annotation {key} on the node"
+    assert told(kept) == f"kept: The cluster autoscaler {said}"
     key = "karpenter.sh/do-not-disrupt"
     kept = node("n", labels=KARPENTER, annotations=((key, "true"),))
-    assert told(kept) == f"kept: annotation {key}: Karpenter does not take it"
+    assert told(kept) == f"kept: Karpenter does not take it away: annotation {key} on the node"
     going = replace(tainted("ToBeDeletedByClusterAutoscaler"), annotations=((key, "true"),), labels=KARPENTER)
     assert told(going).startswith("removal: being drained"), "what goes all the same is not called kept"
 

@@ -75,7 +75,7 @@ def test_empty_nodes_are_chosen_where_the_owner_lets_us() -> None:
 
 def test_where_nobody_chooses_a_busy_node_keeps_the_pool_as_it_is() -> None:
     nodes = [node(name, pool="h100") for name in "abcd"]
-    with pytest.raises(BadInput, match="h100 chooses which nodes go, and a is busy: drain these first"):
+    with pytest.raises(BadInput, match="h100 chooses which nodes go, and a is busy; drain what may go first"):
         _plan(store_of(nodes, _busy("a"), [deployment(replicas=4)]), 3)
 
 
