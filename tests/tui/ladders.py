@@ -114,3 +114,15 @@ def asked(folder: Path, path: str) -> float:
     told = [one for one in lines if one["step"] == "outcome" and one["path"] == path]
     assert told and told[-1]["state"] == "done", lines
     return float(told[-1]["at_seconds"])
+
+
+def sets_the_maximum(terminal: Terminal, pool: str, before: int, after: int) -> None:
+    """`M` on the page of the pool, to the yes."""
+    terminal.keys("M")
+    terminal.until(f"Maximum of {pool}")
+    terminal.keys("C-u")
+    terminal.type(str(after))
+    terminal.keys("C-s")
+    word = "Raise" if after > before else "Lower"
+    terminal.until(f"{word} the maximum of pool {pool} from {before} to {after}", "would accept")
+    terminal.keys("y")

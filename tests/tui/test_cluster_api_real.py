@@ -263,3 +263,37 @@ def idle_goes(terminal: Terminal, ground: Ground, node: str) -> None:
     until("its node is gone", lambda: True if ground.node(node) is None else None, SECONDS)
     assert ground.deployment()["spec"]["replicas"] == 1
     terminal.until("8/8 GPUs allocated")
+
+
+def test_the_maximum_is_raised_and_lowered_by_key(ground: Ground, opened: Opened, tmp_path: Path) -> None:
+    until("the first node offers its GPUs", lambda: ground.nodes() or None, SECONDS)
+    terminal = opened(ground.bed.kubeconfig, "--write")
+    terminal.until("live · rw", "8 free")
+    terminal.keys("5")
+    terminal.until("Owner", POOL)
+    terminal.find(POOL)
+    terminal.keys("Enter")
+    terminal.until(f"pool {POOL}", "Nodes of the pool")
+
+    def most(count: str) -> bool | None:
+        return True if ground.deployment()["metadata"]["annotations"][MAXIMUM] == count else None
+
+    for before, after in ((3, 5), (5, 1)):
+        ladders.sets_the_maximum(terminal, POOL, before, after)
+        until("the object has it", lambda count=str(after): most(count), SECONDS)  # type: ignore[misc]
+        terminal.until(f"maximum {after}")
+        assert ladders.asked(tmp_path, f"{DEPLOYMENTS}/{POOL}") > 0
+    assert ground.deployment()["spec"]["replicas"] == 1, "only the bound was set"
+
+    terminal.keys("M")
+    terminal.until(f"Maximum of {POOL}")
+    terminal.keys("C-u")
+    terminal.type("0")
+    terminal.until("a maximum of 0 is below what it has, 1 node: shrink it first")
+    terminal.keys("Escape")
+    terminal.until("Nodes of the pool")
+    terminal.keys("S")
+    terminal.until(f"Nodes of {POOL}")
+    terminal.keys("C-u")
+    terminal.type("2")
+    terminal.until("2 is above its maximum of 1")

@@ -22,7 +22,7 @@ from tests.bed.fixtures import fresh
 from tests.bed.setup import apply_all
 from tests.tui import ladders
 from tests.tui.ladders import until_hangs
-from tests.tui.on_the_bed import Opened, opened, until
+from tests.tui.on_the_bed import Opened, Shell, opened, until
 from tests.tui.terminal import Terminal
 
 __all__ = ["opened"]
@@ -34,7 +34,12 @@ PODS = "/api/v1/namespaces/team-a/pods"
 NODES = "/api/v1/nodes"
 CLAIMS = "/apis/karpenter.sh/v1/nodeclaims"
 POOLS = "/apis/karpenter.sh/v1/nodepools"
+BUFFERS = "/apis/autoscaling.x-k8s.io/v1beta1/namespaces/default/capacitybuffers"
+TEMPLATES = "/api/v1/namespaces/default/podtemplates"
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+PLACEHOLDERS = "/apis/batch/v1/namespaces/default/jobs"
 BOOTING, NO_DRIVER = objects.HOLDS
+KEEP = "karpenter.sh/do-not-disrupt"
 Tree = dict[str, Any]
 
 
@@ -264,12 +269,17 @@ def test_a_pool_that_demand_grows_is_told_while_others_grow_it(ground: Ground, o
 
 
 def given_back(terminal: Terminal, ground: Ground, job: str, pool: str, node: Tree) -> None:
-    """The job ends, its machine idles and is given back: cordoned by one `R`, removed by the next."""
-    name = node["metadata"]["name"]
+    """The job ends, and its machine idles."""
     ground.ends(job)
     open_again(terminal, pool)
     assert "8 GPUs free" in until_body_shows(terminal, node, "0/8")
     ground.forgets(job)
+    reclaimed(terminal, ground, pool, node)
+
+
+def reclaimed(terminal: Terminal, ground: Ground, pool: str, node: Tree) -> None:
+    """The idle machine is given back: cordoned by one `R`, removed by the next."""
+    name = node["metadata"]["name"]
     terminal.keys("R")
     terminal.until("empty now")
     terminal.type("empty now")
@@ -327,3 +337,147 @@ def test_a_cloud_that_is_sold_out_is_told(ground: Ground, opened: Opened) -> Non
     terminal.keys("2")
     terminal.until("team-a/unlucky", "the cloud has no machine for pool scarce", seconds=SECONDS)
     assert json.dumps(ground.claims()).count("providerID") == 0
+
+
+def asks_for_a_node(terminal: Terminal, ground: Ground, pool: str) -> Tree:
+    """`S` where the number cannot be set; the claim that Karpenter makes for it."""
+    terminal.keys("S")
+    terminal.until(f"More nodes of {pool}")
+    terminal.keys("C-u")
+    terminal.type("1")
+    terminal.keys("C-s")
+    terminal.until(
+        f"Ask Karpenter for 1 node more in pool {pool}",
+        "keeps room for 1 pod of 8 GPUs free; no pod is made",
+        f"cockpit pool ask {pool} --withdraw",
+        "would accept",
+    )
+    assert not ground.api.items(BUFFERS), "nothing is sent before yes"
+    terminal.keys("y")
+    (buffer,) = until("a buffer is made", lambda: ground.api.items(BUFFERS) or None, SECONDS)
+    (template,) = ground.api.items(TEMPLATES)
+    assert buffer["spec"]["replicas"] == 1
+    assert buffer["spec"]["podTemplateRef"]["name"] == template["metadata"]["name"]
+    assert template["template"]["spec"]["nodeSelector"][objects.POOL_LABEL] == pool
+    (claim,) = until("a machine is claimed", lambda: ground.claims() or None, SECONDS)
+    assert claim["metadata"]["labels"][objects.POOL_LABEL] == pool
+    terminal.until("asked for", "1 node by", "S withdraws it")
+    return claim
+
+
+def withdraws(terminal: Terminal, ground: Ground, pool: str) -> None:
+    """The same key takes it back once the machine has come, which stays; before, the change is in flight."""
+
+    def is_over() -> bool | None:
+        held = [one for one in ground.api.items(LEASES) if one["metadata"]["name"].startswith("gpu-cockpit")]
+        return None if any(one["spec"].get("holderIdentity") for one in held) else True
+
+    until("the change is over", is_over, SECONDS)
+    terminal.keys("S")
+    terminal.until(f"Withdraw what asks for nodes of pool {pool}", "would accept")
+    terminal.keys("y")
+    until("the buffer is gone", lambda: None if ground.api.items(BUFFERS) else True, SECONDS)
+    until("its template is gone", lambda: None if ground.api.items(TEMPLATES) else True, SECONDS)
+    assert len(ground.claims()) == 1
+
+
+def is_kept(terminal: Terminal, ground: Ground, node: Tree) -> None:
+    """The page of the node says why Karpenter lets it be: by its pool, and by its own annotation."""
+    name = node["metadata"]["name"]
+    terminal.keys("Enter")
+    says = "Karpenter does not take it away: "
+    terminal.until("node       " + name[:24], says + "NodePool burst says consolidateAfter Never")
+    ground.api.merge(f"{NODES}/{name}", {"metadata": {"annotations": {KEEP: "true"}}})
+    terminal.until(says + f"annotation {KEEP} on the node")
+    terminal.keys("Escape")
+    terminal.until("Nodes of the pool", "not taken away: ", "kept); 8 GPUs free")
+    ground.api.merge(f"{NODES}/{name}", {"metadata": {"annotations": {KEEP: None}}})
+    terminal.until("Nodes of the pool", without=("not taken away: ",))
+
+
+def test_nodes_are_asked_for_by_demand_withdrawn_and_given_back(
+    ground: Ground, opened: Opened, tmp_path: Path
+) -> None:
+    ground.pool(objects.node_pool("burst", limits={"nodes": "1"}, is_held=True))
+    terminal = opened(ground.bed.kubeconfig, "--write")
+    terminal.until("live · rw")
+    open_pool(terminal, "burst")
+    ladders.sets_the_maximum(terminal, "burst", 1, 2)
+
+    def limits() -> Tree:
+        found: Tree = ground.api.get(f"{POOLS}/burst")["spec"]["limits"]
+        return found
+
+    until("the NodePool has it", lambda: True if limits() == {"nodes": "2"} else None, SECONDS)
+    claim = asks_for_a_node(terminal, ground, "burst")
+    truth = {"asked": ladders.asked(tmp_path, BUFFERS)}
+    node = climbs(terminal, ground, claim, truth)
+    ground.let_on(node, NO_DRIVER)
+    until("its GPUs are there", lambda: ground.has_gpus(claim), SECONDS)
+    until_body_shows(terminal, node, "0/8")
+    withdraws(terminal, ground, "burst")
+    is_kept(terminal, ground, node)
+    reclaimed(terminal, ground, "burst", node)
+
+
+def test_nodes_are_asked_for_by_command_in_each_way_and_withdrawn(ground: Ground, tmp_path: Path) -> None:
+    ground.pool(objects.node_pool("burst", limits={"nodes": "2"}, empty_after="10s"))
+    shell = Shell(ground.bed.kubeconfig, tmp_path)
+    for way, path in (("buffer", BUFFERS), ("placeholder", PLACEHOLDERS), ("machine", CLAIMS)):
+        words = ("pool", "ask", "burst", "--nodes", "1", "--way", way, "--yes", "--write")
+        done = shell.run(*words)
+        assert done.returncode == 0, done.stderr
+        assert len(ground.api.items(path)) == 1 or way == "machine"
+        (claim,) = until(f"a machine comes by {way}", lambda: ground.claims() or None, SECONDS)
+        assert claim["metadata"]["labels"][objects.POOL_LABEL] == "burst"
+        if way != "machine":
+            until("it has its GPUs", lambda one=claim: ground.has_gpus(one), SECONDS)  # type: ignore[misc]
+        done = shell.run("pool", "ask", "burst", "--withdraw", "--yes", "--write")
+        assert done.returncode == 0, done.stderr
+        until(f"nothing asks by {way}", lambda at=path: None if ground.api.items(at) else True, SECONDS)  # type: ignore[misc]
+        if way == "buffer":  # Karpenter counts its pods on the node until it next provisions
+            ground.api.delete(f"{CLAIMS}/{claim['metadata']['name']}")
+        until(f"the machine of {way} goes", lambda: True if not ground.claims() else None, SECONDS)
+    done = shell.run("pool", "ask", "burst", "--nodes", "3", "--yes", "--write")
+    assert done.returncode == 2 and "above its maximum of 2" in done.stderr
+
+
+BUDGETS = "/apis/policy/v1/namespaces/team-a/poddisruptionbudgets"
+
+
+def test_why_a_node_is_left_alone_is_what_karpenter_says_of_it(ground: Ground, opened: Opened) -> None:
+    ground.pool(objects.node_pool("burst", limits={"nodes": "1"}, empty_after="5s"))
+    tree = gpu_job("llm", gpus=8, queue="")
+    tree["spec"]["template"].setdefault("metadata", {})["annotations"] = {KEEP: "true"}
+    ground.api.create(JOBS, tree)
+    until("the job runs", lambda: ground.runs("llm"), SECONDS)
+    pod = ground.pod("llm")["metadata"]["name"]
+    terminal = opened(ground.bed.kubeconfig)
+    terminal.until("live")
+    open_pool(terminal, "burst")
+    terminal.keys("Enter")
+
+    def says(screen: str, event: str) -> None:
+        terminal.until_body(f"Karpenter does not take it away: {screen}")
+
+        def told() -> bool | None:
+            found = ground.api.items("/api/v1/events")
+            return (
+                any(one["reason"] == "DisruptionBlocked" and event in one["message"] for one in found) or None
+            )
+
+        until(f"Karpenter says {event}", told, SECONDS)
+
+    says(f"annotation {KEEP} on pod team-a/{pod}", "do-not-disrupt")
+    ground.api.merge(f"{PODS}/{pod}", {"metadata": {"annotations": {KEEP: None}}})
+    spec = {"minAvailable": 1, "selector": {"matchLabels": {"batch.kubernetes.io/job-name": "llm"}}}
+    budget = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "llm"}}
+    ground.api.create(BUDGETS, {**budget, "spec": spec})
+    says(f"budget team-a/llm lets no pod go, team-a/{pod} is one of its pods", "prevents pod evictions")
+    ground.api.delete(f"{BUDGETS}/llm")
+    terminal.until_body(
+        "Karpenter does not take it away: NodePool burst gives up empty nodes only, and 1 pod is on it"
+    )
+    ground.forgets("llm")
+    until("the empty machine goes", lambda: True if not ground.claims() else None, SECONDS)
+    terminal.until("not in the cluster")
