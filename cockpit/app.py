@@ -414,6 +414,7 @@ class CockpitApp(SteadyApp):
 
     def planner(self) -> "FreshPlanning":
         at_seconds, cluster_seconds = self.clock.now(), self.clock.cluster_now()
+        own = self.options.settings.of_context(self.attachment.context)
 
         def fresh(*, reads: bool = False) -> "Planning":
             from cockpit.actions.planning import Planning, PoolTerms
@@ -439,6 +440,8 @@ class CockpitApp(SteadyApp):
                     known=self.known_of_pools,
                     made_seconds=self.clock.cluster_now(),
                     shrink_at_once=self.shrink_at_once,
+                    reclaim_idle_for_seconds=own.reclaim_idle_for_seconds,
+                    reclaim_grace_seconds=own.reclaim_grace_seconds,
                 ),
                 self.pool_watch.empty_since,
                 attachment.lines,

@@ -37,7 +37,7 @@ class PoolTerms:
     """What plans about pools need besides: where Leases are, who takes them (user@host, "" for whoever sits
     here), the cluster's time when the person asked (the same for what is shown and for what is sent) and when
     this plan is made, who reads pools outside the cluster, what machines cost and how long they took, how
-    many nodes may go at once unasked."""
+    many nodes may go at once unasked; how long jobs idle and are warned before they are reclaimed."""
 
     lease_namespace: str = "default"
     at_seconds: float = 0.0
@@ -46,6 +46,8 @@ class PoolTerms:
     known: Callable[[], PoolExperience] = PoolExperience
     made_seconds: float | None = None  # None: as it was asked
     shrink_at_once: int | None = None  # None: a tenth of the pool
+    reclaim_idle_for_seconds: float | None = None
+    reclaim_grace_seconds: float | None = None
 
     @property
     def lease_seconds(self) -> float:

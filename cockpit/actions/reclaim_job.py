@@ -14,7 +14,7 @@ import msgspec
 
 from cockpit.actions.address import object_path
 from cockpit.actions.idle_reads import IdleReads, judge_job
-from cockpit.actions.planning import Planning, tree_of
+from cockpit.actions.planning import Planning, PoolTerms, tree_of
 from cockpit.actions.pool_lease import holder_here
 from cockpit.actions.shell import job_line
 from cockpit.errors import BadInput, Unchanged
@@ -23,7 +23,15 @@ from cockpit.gangs.sentence import counted
 from cockpit.gangs.suspend_field import MERGE, patch_call
 from cockpit.kube.decode.times import from_text
 from cockpit.model.duration import parse_duration
-from cockpit.model.job import RECLAIM_AT, RECLAIM_BY, RECLAIM_DUE, Job, JobState
+from cockpit.model.job import (
+    RECLAIM_AT,
+    RECLAIM_BY,
+    RECLAIM_DUE,
+    RECLAIM_GRACE,
+    RECLAIM_WINDOW,
+    Job,
+    JobState,
+)
 from cockpit.model.plan import Call, Plan
 from cockpit.model.pod import Pod
 from cockpit.model.pool import Pool
@@ -44,11 +52,8 @@ from cockpit.triage.idleness import IdleStanding, Judged
 
 GRACE_SECONDS: Final = 900.0
 """From the mark to the end, unless another is asked for: time for its owner to come back."""
-LONGEST_GRACE_SECONDS: Final = 30 * 86_400.0
-SHORTEST_SECONDS: Final = 600.0
-"""A shorter window takes a pause for the end."""
-LONGEST_SECONDS: Final = 10_800.0
-"""So far back reach the lines that are read."""
+SHORTEST_SECONDS, LONGEST_SECONDS = map(parse_duration, RECLAIM_WINDOW)
+LONGEST_GRACE_SECONDS: Final = parse_duration(RECLAIM_GRACE[1])
 
 
 class JobTerms(NamedTuple):
@@ -94,9 +99,13 @@ class _Ground(NamedTuple):
         return job_line(verb, self.job, self.planning.context, *more)
 
 
-def job_terms(idle_for: str, grace: str, *, is_off: bool) -> JobTerms:
-    """The terms as they were typed. Raises BadInput."""
+def job_terms(idle_for: str, grace: str, known: PoolTerms | None, *, is_off: bool) -> JobTerms:
+    """The terms as they were typed, else as they are set, else as always. Raises BadInput."""
     found = {"--idle-for": IDLE_FOR_SECONDS, "--grace": GRACE_SECONDS}
+    if known is not None and known.reclaim_idle_for_seconds is not None:
+        found["--idle-for"] = known.reclaim_idle_for_seconds
+    if known is not None and known.reclaim_grace_seconds is not None:
+        found["--grace"] = known.reclaim_grace_seconds
     for name, text in (("--idle-for", idle_for), ("--grace", grace)):
         try:
             found[name] = parse_duration(text) if text else found[name]

@@ -109,6 +109,8 @@ async def planner(live: Live, clock: Clock) -> FreshPlanning:
         outside=live.attachment.outside,
         known=partial(known_of_pools, settings, session.context, session.server),
         shrink_at_once=own.shrink_at_once,
+        reclaim_idle_for_seconds=own.reclaim_idle_for_seconds,
+        reclaim_grace_seconds=own.reclaim_grace_seconds,
     )
 
     def fresh(*, reads: bool = False) -> Planning:

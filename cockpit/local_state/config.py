@@ -8,6 +8,8 @@ template-folders = ["~/jobspecs"]
 pool-labels = ["example.com/pool"]
 lease-namespace = "gpu-cockpit"
 shrink-at-once = 4
+reclaim-idle-for = "45m"
+reclaim-grace = "1h"
 autoscaler-status = "scaling/status"
 bell = true
 
@@ -46,6 +48,8 @@ import msgspec
 
 from cockpit.errors import BadInput
 from cockpit.local_state.cloud_settings import read_outside
+from cockpit.model.duration import parse_duration
+from cockpit.model.job import RECLAIM_GRACE, RECLAIM_WINDOW
 from cockpit.model.metrics_server import NO_METRICS_SERVER, MetricsServer, in_force
 from cockpit.model.price import MachinePrice, Prices, is_currency
 from cockpit.model.reach import NOTHING_OUTSIDE, Outside
@@ -71,6 +75,8 @@ class ContextSettings(msgspec.Struct, frozen=True, kw_only=True):
     acknowledgements_folder: Path | None = None  # where a group shares what it knows of; None: nowhere
     lease_namespace: str = ""  # where a change of a pool is held against other cockpits
     shrink_at_once: int | None = None  # nodes; None: a share of the pool
+    reclaim_idle_for_seconds: float | None = None  # of a job; None: as it was measured
+    reclaim_grace_seconds: float | None = None
     autoscaler_status: str = ""  # namespace/name of the ConfigMap that the autoscaler writes, "": as usual
     outside: Outside = NOTHING_OUTSIDE  # how pools outside the cluster are read and changed
 
@@ -87,6 +93,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     acknowledgements_folder: Path | None = None
     lease_namespace: str = ""
     shrink_at_once: int | None = None
+    reclaim_idle_for_seconds: float | None = None
+    reclaim_grace_seconds: float | None = None
     autoscaler_status: str = ""
     keys: tuple[tuple[str, str], ...] = ()  # action, key
     prices: Prices = Prices()
@@ -102,6 +110,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             acknowledgements_folder=own.acknowledgements_folder or self.acknowledgements_folder,
             lease_namespace=own.lease_namespace or self.lease_namespace or LEASE_NAMESPACE,
             shrink_at_once=own.shrink_at_once or self.shrink_at_once,
+            reclaim_idle_for_seconds=own.reclaim_idle_for_seconds or self.reclaim_idle_for_seconds,
+            reclaim_grace_seconds=self.reclaim_grace_seconds
+            if own.reclaim_grace_seconds is None
+            else own.reclaim_grace_seconds,
             autoscaler_status=own.autoscaler_status or self.autoscaler_status,
             outside=own.outside,
         )
@@ -117,6 +129,7 @@ _PROMETHEUS: Final = (
 _TOP: Final = (
     *("namespace", *_PROMETHEUS, "theme", "template-folders", "pool-labels"),
     *("bell", "acknowledgements-folder", "lease-namespace", "shrink-at-once", "autoscaler-status"),
+    *("reclaim-idle-for", "reclaim-grace"),
     *("keys", "prices", "context"),
 )
 _PRICES: Final = ("currency", "billed", "machines")
@@ -126,7 +139,7 @@ _DEAREST: Final = 1_000_000.0
 _MOST_NODES: Final = 10_000
 _CONTEXT: Final = (
     *("write", "namespace", *_PROMETHEUS, "acknowledgements-folder", "lease-namespace"),
-    *("shrink-at-once", "autoscaler-status", "aws", "outside-pools"),
+    *("shrink-at-once", "reclaim-idle-for", "reclaim-grace", "autoscaler-status", "aws", "outside-pools"),
 )
 
 
@@ -173,6 +186,8 @@ def read_settings(text: str, source: str, home: Path) -> Settings:
         acknowledgements_folder=reader.folder(tree, ""),
         lease_namespace=reader.namespace(tree, "", "lease-namespace"),
         shrink_at_once=reader.nodes(tree, "shrink-at-once", ""),
+        reclaim_idle_for_seconds=reader.span(tree, "reclaim-idle-for", "", RECLAIM_WINDOW),
+        reclaim_grace_seconds=reader.span(tree, "reclaim-grace", "", RECLAIM_GRACE),
         autoscaler_status=reader.status_key(tree, ""),
         keys=tuple((name, reader.text(keys, name, "keys")) for name in keys),
         prices=_prices(reader, reader.table(tree, "prices", "")),
@@ -191,6 +206,8 @@ def _context(reader: "_Reader", contexts: Mapping[str, Any], name: str) -> Conte
         acknowledgements_folder=reader.folder(tree, section),
         lease_namespace=reader.namespace(tree, section, "lease-namespace"),
         shrink_at_once=reader.nodes(tree, "shrink-at-once", section),
+        reclaim_idle_for_seconds=reader.span(tree, "reclaim-idle-for", section, RECLAIM_WINDOW),
+        reclaim_grace_seconds=reader.span(tree, "reclaim-grace", section, RECLAIM_GRACE),
         autoscaler_status=reader.status_key(tree, section),
         outside=read_outside(reader, tree, section),
     )
@@ -275,6 +292,20 @@ class _Reader:
             what = f"give a whole number of nodes from 1 to {_MOST_NODES:,}, not {value!r}"
             raise self.fault(key, section, what)
         return value
+
+    def span(self, tree: Mapping[str, Any], key: str, section: str, ends: tuple[str, str]) -> float | None:
+        """Seconds between two spans as people write them."""
+        value = tree.get(key)
+        if value is None:
+            return None
+        try:
+            found = parse_duration(value if isinstance(value, str) else "")
+        except ValueError:
+            found = -1.0
+        least, most = ends
+        if not parse_duration(least) <= found <= parse_duration(most):
+            raise self.fault(key, section, f'give a time from "{least}" to "{most}", not {value!r}')
+        return found
 
     def money(self, tree: Mapping[str, Any], key: str, section: str) -> float:
         value = tree.get(key)

@@ -10,6 +10,10 @@ RECLAIM_AT = "gpu-cockpit/reclaim-at"
 RECLAIM_DUE = "gpu-cockpit/reclaim-due"
 RECLAIM_BY = "gpu-cockpit/reclaim-by"
 """On a job that idles: when it was marked, from when on it may be reclaimed, and who marked it."""
+RECLAIM_WINDOW = ("10m", "3h")
+"""How long a job has to be idle, from and to: less takes a pause for the end, more is not remembered."""
+RECLAIM_GRACE = ("0", "30d")
+"""How long its owner is warned, from and to."""
 
 
 class ReclaimMark(NamedTuple):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cockpit.actions.verbs.verb import Flag, Verb, Words
 
 if TYPE_CHECKING:
-    from cockpit.actions.planning import Planning
+    from cockpit.actions.planning import Planning, PoolTerms
     from cockpit.actions.reclaim_job import JobTerms
     from cockpit.model.job import Job
     from cockpit.model.plan import Plan
@@ -18,28 +18,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ReclaimJobOptions:
-    """As it was typed: `idle_for` "" for half an hour, `grace` "" for a quarter of one; `off` takes the mark
-    away."""
+    """As it was typed: `idle_for` "" for what is set, else half an hour, `grace` "" for what is set, else a
+    quarter of one; `off` takes the mark away."""
 
     idle_for: str = ""
     grace: str = ""
     off: bool = False
 
     def __post_init__(self) -> None:
-        self.terms()
+        self.terms(None)
 
-    def terms(self) -> "JobTerms":
-        """The same as values. Raises BadInput."""
+    def terms(self, known: "PoolTerms | None") -> "JobTerms":
+        """The same as values, with what is set where nothing was typed. Raises BadInput."""
         from cockpit.actions.reclaim_job import job_terms
 
-        return job_terms(self.idle_for, self.grace, is_off=self.off)
+        return job_terms(self.idle_for, self.grace, known, is_off=self.off)
 
 
 async def plan_to_reclaim(planning: "Planning", job: "Job", options: ReclaimJobOptions) -> "Plan":
     """The next step by which an idle job gives its GPUs back."""
     from cockpit.actions.reclaim_job import plan_job
 
-    return await plan_job(planning, job, options.terms())
+    return await plan_job(planning, job, options.terms(planning.pools))
 
 
 def _needs(planning: "Planning", job: "Job") -> "tuple[Right, ...]":
@@ -90,8 +90,18 @@ RECLAIM = Verb(
     ),
     options=ReclaimJobOptions,
     flags=(
-        Flag("--idle-for", "idle_for", "idle for so long (10m to 3h; default: 30m)", "TIME"),
-        Flag("--grace", "grace", "from the mark to the end (default: 15m; 0: at once)", "TIME"),
+        Flag(
+            "--idle-for",
+            "idle_for",
+            "idle for so long (10m to 3h; else as is set, else 30m)",
+            "TIME",
+        ),
+        Flag(
+            "--grace",
+            "grace",
+            "from the mark to the end (0: at once; else as is set, else 15m)",
+            "TIME",
+        ),
         Flag("--off", "off", "take the mark away", is_switch=True),
     ),
     beside=(Flag("--confirm", "confirm", "the name of a job that is deleted, with --yes", "NAME"),),

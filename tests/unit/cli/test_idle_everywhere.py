@@ -98,6 +98,25 @@ def test_the_filter_of_a_command_sees_the_rows_as_they_are_drawn(estate: Cluster
     assert code == 0 and "mark it" in out and f"team-a/{IDLE}" in out
 
 
+@pytest.mark.parametrize(
+    ("set_", "words", "said"),
+    [
+        ('reclaim-grace = "1h"', (), "reclaim it again then, in 60 min: it is suspended"),
+        ('reclaim-grace = "1h"', ("--grace", "20m"), "reclaim it again then, in 20 min: it is suspended"),
+        ('reclaim-grace = "0"', (), "Reclaim mpijob team-a/idle: suspend it"),
+        ('reclaim-idle-for = "2h"', (), "it is not idle: a kernel ran 60 min ago"),
+        ('reclaim-idle-for = "2h"', ("--idle-for", "30m"), "mark it"),
+        ('reclaim-idle-for = "4h"', (), 'reclaim-idle-for: give a time from "10m" to "3h", not'),
+    ],
+)
+def test_window_and_grace_are_typed_else_set_else_as_always(
+    set_: str, words: tuple[str, ...], said: str, estate: Cluster, home: Path, capsys: Capture
+) -> None:
+    (home / "config" / "gpu-cockpit" / "config.toml").write_text(f"[context.prod]\n{set_}\n")
+    _code, out, err = run(capsys, "job", "reclaim", IDLE, *words, "--dry-run")
+    assert said in out + err
+
+
 # ---- what is remembered of it
 
 RECLAIMS = (("pool", "reclaim", "h100", "--jobs"), ("job", "reclaim", IDLE))

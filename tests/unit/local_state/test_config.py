@@ -28,6 +28,8 @@ namespace = "team-b"
 acknowledgements-folder = "/srv/on-call"
 lease-namespace = "locks"
 shrink-at-once = 4
+reclaim-idle-for = "45m"
+reclaim-grace = "1h"
 autoscaler-status = "scaling/status-of.h100"
 """
 
@@ -44,6 +46,8 @@ def test_reads_everything() -> None:
         acknowledgements_folder=Path("/srv/on-call"),
         lease_namespace="locks",
         shrink_at_once=4,
+        reclaim_idle_for_seconds=2_700.0,
+        reclaim_grace_seconds=3_600.0,
         autoscaler_status="scaling/status-of.h100",
     )
     assert settings.of_context("other").lease_namespace == "default"
@@ -94,6 +98,9 @@ def test_the_status_of_the_autoscaler_is_read_where_the_context_says() -> None:
             '[context.a]\nautoscaler-status = "a/b/c"\n',
             'c.toml:2: context."a".autoscaler-status: give',
         ),
+        ('reclaim-idle-for = "5m"\n', 'reclaim-idle-for: give a time from "10m" to "3h", not \'5m\''),
+        ('reclaim-grace = "soon"\n', 'reclaim-grace: give a time from "0" to "30d", not \'soon\''),
+        ("reclaim-grace = 15\n", 'reclaim-grace: give a time from "0" to "30d", not 15'),
         ("shrink-at-once = 2.5\n", "shrink-at-once: give a whole number of nodes from 1 to 10,000, not 2.5"),
         (
             "shrink-at-once = true\n",
