@@ -69,9 +69,9 @@ def _refuse(pool: Pool, maximum: int) -> None:
         )
     if maximum < size_of(pool):
         stands = counted(size_of(pool), "node")
-        raise BadInput(
-            f"pool {pool.name}: a maximum of {maximum} is below what it has, {stands}: shrink it first"
-        )
+        give_back = f"give idle nodes back first (R, cockpit pool reclaim {pool.name})"
+        first = give_back if pool.why_not else "shrink it first"
+        raise BadInput(f"pool {pool.name}: a maximum of {maximum} is below what it has, {stands}: {first}")
     if maximum == pool.maximum:
         raise Unchanged(f"the maximum of pool {pool.name} is already {maximum}; nothing was changed")
 

@@ -23,10 +23,10 @@ from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
 from cockpit.pools.forecast import cost_line, forecast, time_line
 from cockpit.pools.index import gpus_per_node, pool_again, pool_named, pool_object
-from cockpit.pools.plan import nodes_named, plan_scale
+from cockpit.pools.plan import MOST_ADDED, nodes_named, plan_scale
 from cockpit.triage.starters import Starters, nodes_to_come, spaces_with_claims, starters
 
-MOST_ASKED = 1_000
+MOST_ASKED = MOST_ADDED
 """Nodes that are asked for at once, where their number cannot be set."""
 _MOST_NAMED = 4
 _MOST_SPACES = 4

@@ -13,6 +13,8 @@ from cockpit.pools.shrink import Shrinking, most_at_once, shrink_of, typed_for
 from cockpit.pools.truth import gpus_allocated, nodes_of
 
 LARGEST_REPLICAS = 10_000
+MOST_ADDED = 1_000
+"""Nodes that come at once: more is a slip of the finger."""
 
 
 def plan_scale(
@@ -72,6 +74,11 @@ def _refuse(pool: Pool, now: int, replicas: int) -> None:
     if pool.minimum is not None and replicas < pool.minimum:
         raise BadInput(
             f"pool {pool.name}: {replicas} is below its minimum of {pool.minimum}: give that or more"
+        )
+    if replicas - now > MOST_ADDED:
+        raise BadInput(
+            f"pool {pool.name}: {replicas - now} nodes more at once are too many, at most {MOST_ADDED}:"
+            f" scale it to {now + MOST_ADDED} or fewer first"
         )
     if replicas == now:
         raise Unchanged(f"pool {pool.name} is already set to {replicas}; nothing was changed")

@@ -62,7 +62,7 @@ def shrink_of(pool: Pool, owner: PoolObject, replicas: int, store: StoreReader) 
     if going > len(empty):
         raise BadInput(
             f"pool {pool.name}: {going} of {len(nodes)} nodes would go and {_counted(len(empty), kept)}:"
-            f" {_why_not(found)}"
+            f" {_why_not(found, store)}"
         )
     return _chosen(pool, owner, found, store) if busy or kept else found
 
@@ -74,6 +74,14 @@ def kept_empty(pool: Pool, store: StoreReader) -> tuple[Node, ...]:
         for one in nodes_of(store)
         if one.name in pool.node_names and registry.kept_by(one) and not still_there(one.name, store)
     )
+
+
+def _without_gpus(busy: Sequence[Node], store: StoreReader) -> str:
+    """What keeps nodes that run no GPU work, and so look idle: their other pods; "" where there is none."""
+    pods = [still_there(one.name, store) for one in busy]
+    found = [one.key for some in pods if not any(each.gpus for each in some) for one in some]
+    more = f" and {len(found) - _MOST_PODS} more" if len(found) > _MOST_PODS else ""
+    return f" (pods without GPUs count, too: {', '.join(found[:_MOST_PODS])}{more})" if found else ""
 
 
 def _chosen(pool: Pool, owner: PoolObject, found: Shrinking, store: StoreReader) -> Shrinking:
@@ -90,7 +98,7 @@ def _chosen(pool: Pool, owner: PoolObject, found: Shrinking, store: StoreReader)
         except BadInput as error:
             raise BadInput(f"pool {pool.name}: {error.sentence}") from None
     raise BadInput(
-        f"pool {pool.name}: {owner.kind} {owner.key} chooses which nodes go, and {_why_not(found)}"
+        f"pool {pool.name}: {owner.kind} {owner.key} chooses which nodes go, and {_why_not(found, store)}"
     )
 
 
@@ -103,11 +111,12 @@ def refuse_kept(holder: PoolOwner, kept: Sequence[Node]) -> None:
         )
 
 
-def _why_not(found: Shrinking) -> str:
+def _why_not(found: Shrinking, store: StoreReader) -> str:
     """Who may not go, and what to do about it."""
     told = []
     if found.busy:
-        told.append(f"{_named(found.busy)} busy; drain what may go first (D, cockpit node drain)")
+        other = _without_gpus(found.busy, store)
+        told.append(f"{_named(found.busy)} busy{other}; drain what may go first (D, cockpit node drain)")
     if found.kept:
         told.append(f"{_named(found.kept)} kept ({_notes(found.kept)}); {_LET_GO}")
     return "; ".join(told)

@@ -148,7 +148,8 @@ class AskOptions:
 
         if not self.nodes:
             raise BadInput(
-                "--nodes COUNT asks for so many more nodes, --withdraw takes back what asks: give one"
+                "--nodes: no number of nodes was given: write one in digits, such as 4"
+                " (--withdraw takes back what asks)"
             )
         try:
             nodes = read_replicas(self.nodes)

@@ -65,7 +65,8 @@ OWN = {
         "99999": "pool h100: a maximum of 99999 is too large, at most 10000",
     },
     "ask": {
-        "": "--nodes COUNT asks for so many more nodes, --withdraw takes back what asks: give one",
+        "": "--nodes: no number of nodes was given: write one in digits, such as 4"
+        " (--withdraw takes back what asks)",
         "-1": "--nodes: -1 nodes cannot be asked for: give 1 to 1000",
         "0": "--nodes: 0 nodes cannot be asked for: give 1 to 1000",
         "4": "pool spot: 0 + 4 nodes are above its maximum of 3:"

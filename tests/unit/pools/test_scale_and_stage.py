@@ -58,6 +58,21 @@ def test_a_shrink_that_would_take_work_is_refused_with_the_busy_nodes() -> None:
     )
 
 
+def test_a_node_that_is_kept_by_pods_without_gpus_says_by_which() -> None:
+    pods = [pod("web", "b", 0, owner_kind="ReplicaSet"), *_busy("a")]
+    with pytest.raises(BadInput, match=r"a, b are busy \(pods without GPUs count, too: team-a/web\); drain"):
+        _plan(store_of([node("a", pool="h100"), node("b", pool="h100")], pods, [deployment(replicas=2)]), 1)
+
+
+def test_so_many_nodes_at_once_are_a_slip_of_the_finger() -> None:
+    store = store_of(pools=[deployment(replicas=2)])
+    assert _plan(store, 1_002).calls
+    with pytest.raises(
+        BadInput, match="1001 nodes more at once are too many, at most 1000: scale it to 1002"
+    ):
+        _plan(store, 1_003)
+
+
 def test_empty_nodes_are_chosen_where_the_owner_lets_us() -> None:
     nodes = [node(name, pool="h100") for name in "abcd"]
     machines = [machine(name) for name in "abcd"]
