@@ -135,7 +135,7 @@ async def plan_nodes(planning: Planning, pool: Pool, terms: ReclaimTerms) -> Pla
             step = next_step(pool, store, planning, terms)
         if step.cordons:
             return _cordoning(planning, pool, store, step)
-    raise Unchanged(_nothing(pool, step))
+    raise Unchanged(_nothing(pool, store, step))
 
 
 def needs_of(store: StoreReader, pool: Pool) -> tuple[Right, ...]:
@@ -251,7 +251,7 @@ async def _removal(planning: Planning, pool: Pool, store: StoreReader, step: Nod
             lines.append(f"undo: {scale_line(pool, now, planning.context)}")
         expects = tuple(_idle_lines(planning, pool, step.removes))
     if not calls:
-        raise Unchanged(_nothing(pool, step))
+        raise Unchanged(_nothing(pool, store, step))
     what = counted(len(step.removes), "empty node") if step.removes else counted(len(back), "node")
     word = "Reclaim" if step.removes else "Give back"
     return Plan(
@@ -428,14 +428,20 @@ def _left(step: NodeStep) -> list[str]:
     return found
 
 
-def _nothing(pool: Pool, step: NodeStep) -> str:
+def _nothing(pool: Pool, store: StoreReader, step: NodeStep) -> str:
     if step.settling:
         return (
             f"pool {pool.name}: {_names([one.node for one in step.settling])} cordoned a moment ago;"
             f" nothing is removed for {SETTLE_SECONDS:g} s"
         )
-    left = _left(step)
-    return f"pool {pool.name} has no node to reclaim" + (f" ({'; '.join(left)})" if left else "")
+    nothing, left = f"pool {pool.name} has no node to reclaim", _left(step)
+    if left:
+        return f"{nothing} ({'; '.join(left)})"
+    if not pool.nodes_now or not pool.is_use_known or idle_nodes(pool, store):
+        return nothing
+    where = "its one node" if pool.nodes_now == 1 else f"each of its {pool.nodes_now} nodes"
+    free = f"; {counted(pool.gpus_idle, 'GPU')} there {'is' if pool.gpus_idle == 1 else 'are'} free"
+    return f"{nothing}: pods run on {where}{free if pool.gpus_idle else ''}"
 
 
 def _names(nodes: Sequence[Node], most: int = 4) -> str:

@@ -9,7 +9,7 @@ from cockpit_widgets.types import Cell, Column, ToneLine
 from cockpit.catalogue import BY_ID
 from cockpit.catalogue.row import Mender
 from cockpit.k8s.waiting_reasons import waiting_reason
-from cockpit.model.job import Job
+from cockpit.model.job import Job, JobState
 from cockpit.model.pod import Pod
 from cockpit.model.record import Condition
 from cockpit.model.store_reader import StoreReader
@@ -77,7 +77,9 @@ def _standing(verdict: Verdict, now_seconds: float) -> str:
 
 def _head(verdict: Verdict, now_seconds: float) -> list[str]:
     """The sentence, what it means and what helps, and how many nodes pass each filter."""
-    nothing = f"{verdict.subject.key} is {verdict.state}; nothing blocks it" if verdict.state else ""
+    stands = "has" if verdict.state in JobState.ENDED else "is"
+    held = "" if verdict.state in JobState.ENDED else "; nothing blocks it"
+    nothing = f"{verdict.subject.key} {stands} {verdict.state}{held}" if verdict.state else ""
     text: list[str] = [ToneLine(verdict.sentence or nothing or "nothing is wrong with it", "strong")]
     if verdict.is_trouble:
         text.append(ToneLine(_standing(verdict, now_seconds), "warn"))

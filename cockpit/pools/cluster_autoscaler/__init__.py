@@ -135,8 +135,10 @@ class ClusterAutoscaler(PoolOwner):
         if group is None:
             return ()
         known = ((one, said_by(one)) for one in truth.records(Kind.OWNER_EVENT).values())
-        events = (one for one, said in known if said is not None and said.group == group.name)
-        newest = sorted(events, key=lambda one: -(one.last_seconds or 0.0))
+        events = [(said, one) for one, said in known if said is not None and said.group == group.name]
+        events.sort(key=lambda pair: (-(pair[1].last_seconds or 0.0), pair[1].message))
+        # it tells of a scale-up before and after it asked the cloud: the same once is enough
+        newest = [one for at, (said, one) in enumerate(events) if not at or said != events[at - 1][0]]
         return (
             OwnerWords(_group_words(group), "status", status.written_seconds),
             *(OwnerWords(f"{one.reason}: {one.message}", "event", one.last_seconds) for one in newest),

@@ -251,6 +251,14 @@ def test_a_node_of_which_nobody_knows_since_when_it_is_idle_stays(cluster: Clust
     assert "--include-unknown takes them" in out
 
 
+def test_a_pool_whose_nodes_all_work_says_so(cluster: Cluster, capsys: Capture) -> None:
+    _idle(cluster)
+    cluster.add(Kind.POD, pod("serves", "n2", gpus=4))
+    code, out, _err = run(capsys, "pool", "reclaim", "h100", "--write", "--yes")
+    assert (code, cluster.sent) == (0, [])
+    assert out == "pool h100 has no node to reclaim: pods run on each of its 2 nodes; 4 GPUs there are free\n"
+
+
 def test_idle_nodes_are_listed_without_the_right_to_write(cluster: Cluster, capsys: Capture) -> None:
     _idle(cluster)
     code, out, err = run(capsys, "pool", "reclaim", "h100", "--list")

@@ -160,6 +160,25 @@ def test_a_failure_has_a_class_a_sentence_and_a_remedy(reason: str, text: str, k
     assert failures_of(pool, store, BORN + 7 * 3600) == ()
 
 
+def test_what_it_says_before_and_after_it_asked_the_cloud_is_told_once() -> None:
+    store = world(status(group()), deployment())
+    texts = (
+        ("Scale-up: setting group {} size to 3 instead of 2 (max: 8)", BORN - 60),
+        ("Scale-up: group {} size set to 3 instead of 2 (max: 8)", BORN - 60),
+        ("Scale-up: setting group {} size to 2 instead of 1 (max: 8)", BORN - 600),
+    )
+    said = tuple(
+        event("ScaledUpGroup", text.format(GROUP), at=at, uid=f"u{number}")
+        for number, (text, at) in enumerate(texts)
+    )
+    store.apply(Batch(kind=Kind.OWNER_EVENT, changed=said))
+    told = registry.owner_named("the cluster autoscaler").words(deployment(), (), store)
+    assert [one.text for one in told[1:]] == [
+        f"ScaledUpGroup: Scale-up: group {GROUP} size set to 3 instead of 2 (max: 8)",
+        f"ScaledUpGroup: Scale-up: setting group {GROUP} size to 2 instead of 1 (max: 8)",
+    ]
+
+
 def test_the_backoff_of_a_group_is_told_with_its_code() -> None:
     words = "Instance 'x' creation failed: Quota 'CPUS' exceeded. Limit: 57.0 in region us-central1."
     held = msgspec.structs.replace(

@@ -9,6 +9,7 @@ from cockpit.actions.planning import Planning
 from cockpit.model.batch import Batch
 from cockpit.model.gpu import Gpu
 from cockpit.model.record import Kind
+from cockpit.model.sureness import Sureness
 from cockpit.triage.cluster_view import ClusterView
 from cockpit.triage.engine import advised, explain
 from cockpit.triage.verdict import Subject, Verdict
@@ -76,3 +77,16 @@ def test_a_node_without_work_has_nothing_to_drain() -> None:
     one["status"]["conditions"][0].update(status="Unknown", reason="NodeStatusUnknown")
     verdict = told(NODE, view_of([one]))
     assert verdict.is_trouble and verdict.changes == ()
+
+
+@pytest.mark.parametrize(
+    ("state", "sentence"),
+    [
+        ("succeeded", "team-a/llm has succeeded"),
+        ("failed", "team-a/llm has failed"),
+        ("running", "team-a/llm is running; nothing blocks it"),
+    ],
+)
+def test_what_nothing_holds_reads_as_a_sentence(state: str, sentence: str) -> None:
+    verdict = Verdict(subject=Subject("job", "team-a", "llm"), state=state, sureness=Sureness.SAID)
+    assert lines(verdict, view_of([node("n1")]))[1] == sentence
