@@ -437,7 +437,8 @@ def _nothing(pool: Pool, store: StoreReader, step: NodeStep) -> str:
     nothing, left = f"pool {pool.name} has no node to reclaim", _left(step)
     if left:
         return f"{nothing} ({'; '.join(left)})"
-    if not pool.nodes_now or not pool.is_use_known or idle_nodes(pool, store):
+    is_free = any(not users_of(name, store) for name in pool.node_names)
+    if not pool.nodes_now or not pool.is_use_known or is_free:
         return nothing
     where = "its one node" if pool.nodes_now == 1 else f"each of its {pool.nodes_now} nodes"
     free = f"; {counted(pool.gpus_idle, 'GPU')} there {'is' if pool.gpus_idle == 1 else 'are'} free"
