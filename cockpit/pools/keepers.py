@@ -60,7 +60,7 @@ def keeper_words(one: Keeper) -> str:
         KeeperKind.BUDGET: f"budget {one.name} lets no pod go, {one.pod} is one of its pods",
         KeeperKind.BUDGETS: f"pod {one.pod} is in several budgets ({one.name}), so nobody can evict it",
         KeeperKind.BUDGETS_UNREAD: "not known: the disruption budgets of its pods are not read",
-        KeeperKind.FIXED_SIZE: f"{one.name} has a set number of nodes; S lowers it",
+        KeeperKind.FIXED_SIZE: f"{one.name} has a set number of nodes, and only a lower one takes nodes away",
         KeeperKind.NEVER: f"{one.name} says consolidateAfter Never",
         KeeperKind.IN_USE: f"{one.name} gives up empty nodes only, and {counted(one.pods, 'pod')} "
         f"{'is' if one.pods == 1 else 'are'} on it",

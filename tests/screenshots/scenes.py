@@ -125,6 +125,7 @@ SCENES = (
     Scene("node-200x60", ("3", "enter", "down", "down"), WIDE),
     Scene("node-mig", ("3", "slash", *"cut", "enter", "enter"), estate=SharedEstate),
     Scene("node-shared", ("3", "slash", *"shared", "enter", "enter"), estate=SharedEstate),
+    Scene("node-kept", ("3", "slash", *"b200-00", "enter", "enter"), estate=PoolsEstate, app=PoolsApp),
     Scene("queues", ("4",)),
     Scene("queue", ("4", "enter")),
     Scene("queue-80x24", ("4", "enter"), SMALL),

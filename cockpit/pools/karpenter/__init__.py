@@ -27,7 +27,7 @@ from cockpit.pools.karpenter.failures import (
     of_events,
     of_pool,
 )
-from cockpit.pools.karpenter.keepers import KEEP, keepers_of_node, keepers_of_pool
+from cockpit.pools.karpenter.keepers import KEEP, keepers_of_node, keepers_of_pool, takes_none
 from cockpit.pools.karpenter.limits import gpus_of, limit_words, no_room
 from cockpit.pools.karpenter.removal import GOING, coming, going
 from cockpit.pools.keepers import Budgets, Keeper
@@ -147,6 +147,9 @@ class Karpenter(PoolOwner):
         """Its own annotation, those of its pods, their budgets, and what Karpenter says of it."""
         if not self.knows(node) or going(node, None) is not None:
             return ()
+        found = self._pool_of(node, truth)
+        if budgets is None and found is not None and takes_none(found):
+            budgets = {}  # what is not read makes no difference
         return keepers_of_node(node, truth, now_seconds, budgets)
 
     def pool_keepers(self, node: Node, truth: StoreReader, now_seconds: float) -> tuple[Keeper, ...]:

@@ -101,6 +101,11 @@ def keepers_of_pool(
     return _pool_budget(found, "Underutilized" if work else "Empty", total, now_seconds)
 
 
+def takes_none(found: PoolObject) -> bool:
+    """Whether no node of it goes but by hand, or because it has drifted."""
+    return found.replicas is not None or (found.disruption is not None and found.disruption.after == "Never")
+
+
 def _pool_budget(found: PoolObject, reason: str, total: int, now_seconds: float) -> tuple[Keeper, ...]:
     one = found.disruption
     if one is None or allowed(in_force(one), reason, total, now_seconds) != 0:

@@ -157,7 +157,7 @@ def test_what_its_pool_says_keeps_a_node() -> None:
         LEAVES + "NodePool burst says consolidateAfter Never"
     ]
     assert told(ours(), (), node_pool(replicas=2)) == [
-        LEAVES + "NodePool burst has a set number of nodes; S lowers it"
+        LEAVES + "NodePool burst has a set number of nodes, and only a lower one takes nodes away"
     ]
     assert told(ours(), (), node_pool(**when_empty, budgets=none_now)) == [
         LEAVES + "the disruption budget of NodePool burst lets no node go now"
@@ -244,6 +244,9 @@ def test_the_page_of_a_pool_names_who_is_held_and_by_what() -> None:
     (held,) = [line for line in lines if line.startswith("not taken away")]
     assert f"n0 (Karpenter: annotation {KEEP} on pod team-a/p0); " in held
     assert held.endswith("; and 2 more")
+    lines = registry.page_lines(None, nodes, store, NOW)
+    assert "disruption budgets" not in "".join(lines), "it takes none away anyway"
+    store = store_of(nodes, [*pods, member(node="n4")], [node_pool(after="30s")])
     lines = registry.page_lines(None, nodes, store, NOW)
     assert lines[-1] == "disruption budgets are not read: whether one holds 1 node is not known"
 

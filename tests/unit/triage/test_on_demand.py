@@ -176,6 +176,17 @@ def test_budgets_are_read_only_while_a_cordoned_node_holds_pods_and_not_all_the_
     assert known.needs_budgets(cluster.store, NOW + BUDGETS_SECONDS)
 
 
+def test_budgets_are_read_while_somebody_looks_at_what_they_may_hold() -> None:
+    cluster, known = Cluster(), OnDemand()
+    known.want_budgets(NOW)
+    assert known.needs_budgets(cluster.store, NOW)
+    known.take_budgets((), NOW)
+    assert not known.needs_budgets(cluster.store, NOW + 1), "read just now"
+    known.want_budgets(NOW + BUDGETS_SECONDS)
+    assert known.needs_budgets(cluster.store, NOW + BUDGETS_SECONDS + 1)
+    assert not known.needs_budgets(cluster.store, NOW + 3 * BUDGETS_SECONDS), "nobody looks any more"
+
+
 def test_before_any_node_is_known_a_pod_that_waits_breaks_nothing() -> None:
     cluster = Cluster()
     waits = Pod(
