@@ -1,5 +1,6 @@
 """A form of one number with its live preview: what it would mean stands there before it is asked for."""
 
+import textwrap
 from abc import abstractmethod
 from collections.abc import Iterable
 
@@ -10,6 +11,8 @@ from textual.widget import Widget
 from cockpit.errors import BadInput
 from cockpit.model.plan import Outcome, Plan
 from cockpit.screens.form_page import FormPage
+
+MARGIN_CELLS = 4
 
 
 class OneNumberScreen(FormPage):
@@ -49,6 +52,12 @@ class OneNumberScreen(FormPage):
         lines = [problem] if plan is None else [plan.title, "", *(f"  {one}" for one in plan.told)]
         if plan is not None:
             lines += [f"! {one}" for one in plan.warnings] + ["", "$ " + plan.shell]
+        room = max(20, self.size.width - MARGIN_CELLS)
+        lines = [
+            part
+            for one in lines
+            for part in textwrap.wrap(one, room, subsequent_indent="    ", break_on_hyphens=False) or [""]
+        ]
         if lines != self._drawn:
             self._drawn = lines
             self.query_one("#preview", LogView).replace(lines)

@@ -68,3 +68,15 @@ async def test_nodes_are_asked_for_told_on_the_page_and_taken_back(
         await until(app, pilot, lambda: not app.jobs_made)
         await until(app, pilot, lambda: isinstance(app.screen, PoolScreen) and "asked for" not in flat(app))
         assert f"DELETE {JOBS}/{job['metadata']['name']}" in app.sent
+
+
+async def test_no_line_of_the_form_s_preview_is_cut_at_80_columns(tmp_path: Path) -> None:
+    app = AskApp(AskEstate(), write=True, place="pools", state_folder=tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        await pilot.press("slash", *POOL, "enter", "enter")
+        await until(app, pilot, lambda: isinstance(app.screen, PoolScreen) and "demand" in flat(app))
+        await pilot.press("S")
+        await until(app, pilot, lambda: isinstance(app.screen, AskScreen))
+        await until(app, pilot, lambda: "placeholder pod of 8 GPUs" in flat(app))
+        assert "any pod of priority 0 preempts them" in flat(app), looking.text(app)
