@@ -18,8 +18,9 @@ from cockpit.model.store_reader import StoreReader
 from cockpit.model.trace import PodLines, Trace
 from cockpit.triage.idleness import IdleStanding, Judged, WorkSign
 
-IDLE_FOR_SECONDS: Final = 1_800.0
-"""The window unless another is asked for: the one that the judgement was measured with."""
+IDLE_FOR_SECONDS: Final = 3_600.0
+"""The window unless another is asked for. With half of it a notebook whose short cells fell between two
+samples, or a server with a request every few minutes, was taken for idle in one of twenty-five traces."""
 LOOK_SECONDS: Final = 30.0
 """So often somebody looks for jobs that look idle."""
 AGAIN_SECONDS: Final = 300.0

@@ -35,8 +35,8 @@ AS_AT_WORK_RATIO: Final = 0.7
 """A draw of so much of what the card drew at work contradicts a duty of zero."""
 CPU_CORES: Final = 0.25
 """Of one pod: a shell, a notebook server or a rank that polls stays far below, a loader or compiler above."""
-CPU_RATIO: Final = 3.0
-CPU_LEAP_CORES: Final = 0.06
+CPU_RATIO: Final = 2.0
+CPU_LEAP_CORES: Final = 0.03
 """A cell of a notebook is short: what leaves the pod's own quiet this far counts, too. Counters forget
 nothing: this tells of a kernel that ran while no sample of the card was taken."""
 NETWORK_BYTES: Final = 64 * 2**10

@@ -23,7 +23,7 @@ from tests.tui.why_app import GrowingApp
 
 IDLE: Final = ("gpu-a100-09", "gpu-a100-10")
 IDLE_SECONDS: Final = 2_520.0
-IDLE_JOB_SECONDS: Final = 2_880.0
+IDLE_JOB_SECONDS: Final = 4_680.0
 
 
 class IdleEstate(Estate):
@@ -54,7 +54,7 @@ class IdleApp(GrowingApp):
 
 
 class IdleJobApp(GrowingApp):
-    """A cockpit before a job whose eight cards have done nothing for 47 minutes, and a Prometheus that
+    """A cockpit before a job whose eight cards have done nothing for 78 minutes, and a Prometheus that
     remembers it. `is_at_work` has its pods read data all the while."""
 
     is_at_work = False

@@ -23,7 +23,7 @@ async def test_the_plan_names_what_was_seen_the_owner_the_money_and_the_way_back
         for part in (
             "Reclaim mpijob team-b/asr-large: mark it",
             "nothing ends yet",
-            "8 GPUs at 0% duty, no CPU, network or disk for 48 min",
+            "8 GPUs at 0% duty, no CPU, network or disk for 78 min",
             "owner: barbara",
         ):
             assert part in shown, part

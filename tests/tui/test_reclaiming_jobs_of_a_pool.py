@@ -61,7 +61,7 @@ async def test_the_choice_the_sweep_the_history_and_the_line_of_the_pool(tmp_pat
             "Reclaim 1 job",
             "it holds 8 GPUs",
             "owners: barbara (1)",
-            "team-b/asr-large: suspend it; 8 GPUs idle for 48 min, 6.4 GPU-hours, $25.6",
+            "team-b/asr-large: suspend it; 8 GPUs idle for 78 min, 10.4 GPU-hours, $41.6",
             "cockpit pool reclaim a100 --jobs",
         ):
             assert part in shown, part
@@ -78,4 +78,4 @@ async def test_the_choice_the_sweep_the_history_and_the_line_of_the_pool(tmp_pat
         assert isinstance(history, LocalHistory)
         await until(app, pilot, lambda: bool(history.reclaims()))
         (kept,) = history.reclaims()
-        assert kept.what == "mpijob team-b/asr-large" and kept.gpu_hours == pytest.approx(6.4)
+        assert kept.what == "mpijob team-b/asr-large" and kept.gpu_hours == pytest.approx(10.4)

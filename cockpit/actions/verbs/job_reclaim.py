@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ReclaimJobOptions:
-    """As it was typed: `idle_for` "" for what is set, else half an hour, `grace` "" for what is set, else a
+    """As it was typed: `idle_for` "" for what is set, else an hour, `grace` "" for what is set, else a
     quarter of one; `off` takes the mark away."""
 
     idle_for: str = ""
@@ -93,7 +93,7 @@ RECLAIM = Verb(
         Flag(
             "--idle-for",
             "idle_for",
-            "idle for so long (10m to 3h; else as is set, else 30m)",
+            "idle for so long (10m to 3h; else as is set, else 1h)",
             "TIME",
         ),
         Flag(

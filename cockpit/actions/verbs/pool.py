@@ -295,7 +295,7 @@ RECLAIM = Verb(
     ),
     options=ReclaimOptions,
     flags=(
-        Flag("--idle-for", "idle_for", "idle for so long (default: 30m)", "TIME"),
+        Flag("--idle-for", "idle_for", "idle for so long (default: 30m; of jobs 1h)", "TIME"),
         Flag("--most", "most", "so many nodes at once (default: shrink-at-once, else a tenth)", "COUNT"),
         Flag(
             "--include-unknown",
