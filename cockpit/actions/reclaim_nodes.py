@@ -6,24 +6,19 @@ and behind the hold of the pool; one that somebody uses is given back to the sch
 here: the mark on the node is what a second step, another session or the undo go by.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
-
-import msgspec
+from typing import Final, NamedTuple
 
 from cockpit.actions.planning import Planning
 from cockpit.actions.pool_lease import take
-from cockpit.actions.read import read_tree
-from cockpit.actions.scale import owner_as_read
+from cockpit.actions.pool_reads import pool_nodes_as_read
 from cockpit.actions.shell import scale_line
-from cockpit.actions.store_overlay import record_of
 from cockpit.actions.verbs.node import back_line
 from cockpit.actions.verbs.rights import right_of
 from cockpit.errors import BadInput, Unchanged
 from cockpit.gangs.sentence import counted
-from cockpit.kube.decode.times import from_text
-from cockpit.kube.resource import NODES, PODS
+from cockpit.kube.resource import NODES
 from cockpit.model.node import Node
 from cockpit.model.plan import Call, Plan
 from cockpit.model.pool import Machine, Pool, PoolObject
@@ -36,17 +31,13 @@ from cockpit.pools.idle import IDLE_SECONDS, RECLAIM, RECLAIM_AT, IdleNode, idle
 from cockpit.pools.index import pool_again, pool_object
 from cockpit.pools.owner import PoolOwner
 from cockpit.pools.price import node_hourly
-from cockpit.pools.shrink import kept_empty, most_at_once, refuse_kept, taken_first
+from cockpit.pools.shrink import closing_call, kept_empty, most_at_once, node_call, refuse_kept, taken_first
 from cockpit.pools.truth import nodes_of
 from cockpit.triage.idle_jobs import minutes_words
-
-if TYPE_CHECKING:
-    from cockpit.kube.session import ApiSession
 
 SETTLE_SECONDS: Final = 10.0
 """A scheduler may still bind what it placed before the cordon: nothing goes sooner after it."""
 _MOST_TOLD: Final = 6
-_MERGE: Final = "application/merge-patch+json"
 
 
 class ReclaimTerms(NamedTuple):
@@ -125,12 +116,14 @@ async def plan_nodes(planning: Planning, pool: Pool, terms: ReclaimTerms) -> Pla
     store = planning.store
     step = next_step(pool, store, planning, terms)
     if step.removes or step.comes_back:
-        store = await _as_now(planning, pool, (*(one.node for one in step.removes), *step.comes_back))
+        store = await pool_nodes_as_read(
+            planning, pool, (*(one.node for one in step.removes), *step.comes_back)
+        )
         pool = pool_again(store, pool)
         return await _removal(planning, pool, store, next_step(pool, store, planning, terms))
     if step.cordons:
         if planning.reads:
-            store = await _as_now(planning, pool, tuple(one.node for one in step.cordons))
+            store = await pool_nodes_as_read(planning, pool, tuple(one.node for one in step.cordons))
             pool = pool_again(store, pool)
             step = next_step(pool, store, planning, terms)
         if step.cordons:
@@ -176,7 +169,7 @@ def _cordoning(planning: Planning, pool: Pool, store: StoreReader, step: NodeSte
     except BadInput as error:
         raise BadInput(f"pool {pool.name}: {error.sentence}") from None
     at = str(int(planning.pools.at_seconds))
-    calls = tuple(_marking(one, True, {RECLAIM: pool.key, RECLAIM_AT: at}) for one in nodes)
+    calls = tuple(closing_call(one, {RECLAIM: pool.key, RECLAIM_AT: at}) for one in nodes)
     gpus = sum(one.gpu_allocatable or 0 for one in nodes)
     lines = [
         f"cordon {counted(len(nodes), 'idle node')} ({counted(gpus, 'GPU')}): {_names(nodes)}",
@@ -195,27 +188,14 @@ def _cordoning(planning: Planning, pool: Pool, store: StoreReader, step: NodeSte
     )
 
 
-def _marking(node: Node, unschedulable: bool | None, marks: dict[str, str | None]) -> Call:
-    return Call(
-        method="PATCH",
-        path=NODES.path(name=node.name),
-        body={
-            "metadata": {"uid": node.uid, "resourceVersion": node.resource_version, "annotations": marks},
-            "spec": {"unschedulable": unschedulable},
-        },
-        content_type=_MERGE,
-        target=f"node {node.name}",
-    )
-
-
 def _still_closed(node: Node) -> Call:
     """Cordoned as it was when its pods were read: who has uncordoned it since is met by the version."""
-    return _marking(node, True, {RECLAIM: label(node.annotations, RECLAIM)})
+    return closing_call(node, {RECLAIM: label(node.annotations, RECLAIM)})
 
 
 def uncordon_call(node: Node) -> Call:
     """Pods are placed on it again, and the mark goes."""
-    return _marking(node, None, {RECLAIM: None, RECLAIM_AT: None})
+    return node_call(node, None, {RECLAIM: None, RECLAIM_AT: None})
 
 
 # ---- the second step
@@ -304,67 +284,6 @@ def _removal_calls(
         refuse_kept(holder, kept_empty(pool, store))
         taken_first(holder, [one.node for one in nodes], len(nodes), store)
     return holder.removal_calls(owner, [one.node for one in nodes], store)
-
-
-async def _as_now(planning: Planning, pool: Pool, nodes: Sequence[Node]) -> StoreReader:
-    """The tables with these nodes, their pods, and the pool's owner as the server has them now."""
-    from cockpit.kube.decode.decoders import NODE, POD
-
-    store = planning.store
-    owner = pool_object(store, pool)
-    if owner is not None and owner.reach is None:
-        store = store.with_record(Kind.POOL, await owner_as_read(planning.session, owner))
-    for one in nodes:
-        target = f"node {one.name}"
-        tree = await read_tree(planning.session, NODES.path(name=one.name), target)
-        found: Node = record_of(NODE, tree, one.uid, target)
-        store = store.with_record(Kind.NODE, _dated(found, cordoned_seconds(tree)))
-        for pod in await _pods_on(planning, one.name):
-            uid = str(pod["metadata"].get("uid") or "")
-            store = store.with_record(
-                Kind.POD, record_of(POD, pod, uid, f"pod {pod['metadata'].get('name')}")
-            )
-    return store
-
-
-def _dated(node: Node, cordoned: float | None) -> Node:
-    """The mark was dated when the person asked; the server wrote it when the answer came."""
-    if cordoned is None or (RECLAIM, label(node.annotations, RECLAIM)) not in node.annotations:
-        return node
-    others = tuple(one for one in node.annotations if one[0] != RECLAIM_AT)
-    return msgspec.structs.replace(node, annotations=(*others, (RECLAIM_AT, str(int(cordoned)))))
-
-
-def cordoned_seconds(tree: Mapping[str, Any]) -> float | None:
-    """When the server last wrote `spec.unschedulable`, by its own notes; None where it keeps none."""
-    entries = tree["metadata"].get("managedFields")
-    found = [
-        at
-        for one in (entries if isinstance(entries, list) else ())
-        if isinstance(one, dict) and "f:unschedulable" in _fields_of_spec(one)
-        if (at := from_text(str(one.get("time") or ""))) is not None
-    ]
-    return max(found, default=None)
-
-
-def _fields_of_spec(entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    fields = entry.get("fieldsV1")
-    spec = fields.get("f:spec") if isinstance(fields, dict) else None
-    return spec if isinstance(spec, dict) else {}
-
-
-async def _pods_on(planning: Planning, node: str) -> list[dict[str, Any]]:
-    query = (("fieldSelector", f"spec.nodeName={node}"),)
-    session = cast("ApiSession", planning.session)  # who lists has a query, which the protocol has not
-    answer = await session.request("GET", PODS.path(), query=query)
-    tree = answer.json() if answer.status == 200 else None
-    if not isinstance(tree, dict) or not isinstance(tree.get("items"), list):
-        raise BadInput(f"the pods of node {node} cannot be read: whether it is empty is not known")
-    return [
-        {"apiVersion": "v1", "kind": "Pod", **one}
-        for one in tree["items"]
-        if isinstance(one, dict) and isinstance(one.get("metadata"), dict)
-    ]
 
 
 # ---- words

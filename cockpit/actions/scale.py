@@ -6,24 +6,22 @@ import msgspec
 
 from cockpit.actions.planning import Planning
 from cockpit.actions.pool_lease import take
-from cockpit.actions.read import read_tree
+from cockpit.actions.pool_reads import nodes_as_read, owner_as_read
 from cockpit.actions.shell import ask_line, scale_line, words_line
-from cockpit.actions.store_overlay import record_of
 from cockpit.actions.surroundings import Needs, ask_surroundings
 from cockpit.errors import BadInput
 from cockpit.fit.surroundings import Surroundings
 from cockpit.gangs.sentence import counted
-from cockpit.kube.resource import Resource
 from cockpit.model.job import Job
 from cockpit.model.plan import Plan
 from cockpit.model.pool import Pool, PoolObject
 from cockpit.model.record import Kind
-from cockpit.model.session import Reader
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
 from cockpit.pools.forecast import cost_line, forecast, time_line
 from cockpit.pools.index import gpus_per_node, pool_again, pool_named, pool_object
 from cockpit.pools.plan import MOST_ADDED, nodes_named, plan_scale
+from cockpit.pools.shrink import shrink_of
 from cockpit.triage.starters import Starters, nodes_to_come, spaces_with_claims, starters
 
 MOST_ASKED = MOST_ADDED
@@ -68,10 +66,30 @@ async def scale_as_now(planning: Planning, name: str, replicas: int) -> Plan:
     owner is gone or another one.
     """
     pool, store = await pool_as_now(planning, name)
+    store = await _with_victims(planning, pool, replicas, store)
+    pool = pool_again(store, pool)
     at_once = planning.pools.shrink_at_once
     plan = plan_pool_scale(pool, replicas, store, context=planning.context, at_once=at_once)
     plan = msgspec.structs.replace(plan, expects=await _expected(planning, pool, replicas))
     return await _held(planning, pool, replicas, plan)
+
+
+async def _with_victims(planning: Planning, pool: Pool, replicas: int, store: StoreReader) -> StoreReader:
+    """The tables with the nodes that a smaller number takes, and their pods, as the server has them now: the
+    tables may lag behind what came onto a node."""
+    owner, read = pool_object(store, pool), set[str]()
+    if owner is None or owner.replicas is None or replicas >= owner.replicas or pool.why_not:
+        return store
+    while True:
+        try:
+            victims = shrink_of(pool, owner, replicas, store).victims
+        except BadInput:  # the plan says it
+            return store
+        fresh = [one for one in victims if one.name not in read]
+        if not fresh:
+            return store
+        read.update(one.name for one in fresh)
+        store = await nodes_as_read(planning.session, store, fresh)
 
 
 async def pool_as_now(planning: Planning, name: str) -> tuple[Pool, StoreReader]:
@@ -103,19 +121,6 @@ async def _held(planning: Planning, pool: Pool, replicas: int, plan: Plan) -> Pl
     held = (f"other cockpits are kept out by {taking.hold.target}",) if taking.call is not None else ()
     lines = (*plan.lines, *held)
     return msgspec.structs.replace(plan, calls=calls, hold=taking.hold, warnings=warnings, lines=lines)
-
-
-async def owner_as_read(session: Reader, owner: PoolObject) -> PoolObject:
-    """The pool's owner as the server has it now. Raises Refused where it is gone or another one."""
-    from cockpit.kube.decode.decoders import pool_decoder
-
-    target = f"{owner.kind.lower()} {owner.key}"
-    tree = await read_tree(session, f"{owner.resource_path}/{owner.name}", target)
-    group, _, version = owner.api_version.rpartition("/")
-    plural = owner.resource_path.rpartition("/")[2]
-    resource = Resource(group, version, plural, owner.kind, namespaced=bool(owner.namespace))
-    found: PoolObject = record_of(pool_decoder(resource), tree, owner.uid, target)
-    return found
 
 
 async def _expected(planning: Planning, pool: Pool, replicas: int) -> tuple[str, ...]:

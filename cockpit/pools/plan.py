@@ -1,6 +1,6 @@
 """The plan of a resize: the calls of the pool's owner, and what a person reads before "yes"."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from cockpit.errors import BadInput, Unchanged
 from cockpit.model.node import Node
@@ -129,6 +129,7 @@ def _shrink(
     lines = [f"- {less} node{'s' * (less != 1)}: {gone}"]
     if found.victims:
         lines.append(f"chosen, all empty: {_names(found.victims)}")
+        lines.extend(_closing(found.victims))
     elif found.going and found.busy:
         lines.append(f"its owner takes empty nodes first: {_names(found.first)}")
     elif found.empty:
@@ -140,6 +141,16 @@ def _shrink(
     if less > most_at_once(now, at_once):
         warnings.append(f"{less} of {now} nodes is {100 * less // now}% of the pool at once")
     return tuple(lines), tuple(warnings)
+
+
+def _closing(victims: Sequence[Node]) -> Iterator[str]:
+    """That they are cordoned first, and what that leaves open."""
+    open_ = [one for one in victims if not one.unschedulable]
+    if open_:
+        yield (
+            f"cordoned first: {_names(open_)}; a pod that is bound there in that moment is drained by its"
+            " owner (a reclaim, R, waits and looks again)"
+        )
 
 
 def _names(nodes: Sequence[Node], most: int = 4) -> str:

@@ -1,11 +1,12 @@
 """Which nodes a smaller number takes: empty ones only, and no more at once than somebody has stated.
 
 A node is empty where no pod is left on it but those of DaemonSets and of the kubelet. One that somebody keeps
-by its annotation does not go, empty or not.
+by its annotation does not go, empty or not. Where the owner lets us choose, the nodes that
+go are cordoned first, so that nothing comes onto them any more.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from cockpit.errors import BadInput
@@ -16,7 +17,7 @@ from cockpit.model.record import Kind
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools import registry
 from cockpit.pools.drain_mark import still_there
-from cockpit.pools.owner import PoolOwner
+from cockpit.pools.owner import MERGE_PATCH, PoolOwner
 from cockpit.pools.truth import is_use_known, nodes_of
 
 LARGE_RATIO: Final = 0.10
@@ -64,7 +65,7 @@ def shrink_of(pool: Pool, owner: PoolObject, replicas: int, store: StoreReader) 
             f"pool {pool.name}: {going} of {len(nodes)} nodes would go and {_counted(len(empty), kept)}:"
             f" {_why_not(found, store)}"
         )
-    return _chosen(pool, owner, found, store) if busy or kept else found
+    return _chosen(pool, owner, found, store)
 
 
 def kept_empty(pool: Pool, store: StoreReader) -> tuple[Node, ...]:
@@ -90,7 +91,9 @@ def _chosen(pool: Pool, owner: PoolObject, found: Shrinking, store: StoreReader)
     machines = _machines(victims, store)
     calls = holder.choosing_calls(machines) if len(machines) == len(victims) else None
     if calls is not None:
-        return found._replace(victims=victims, calls=calls)
+        return found._replace(victims=victims, calls=(*map(closing_call, victims), *calls))
+    if not (found.busy or found.kept):
+        return found
     if holder.takes_empty_first:
         try:
             refuse_kept(holder, found.kept)
@@ -124,6 +127,27 @@ def _why_not(found: Shrinking, store: StoreReader) -> str:
 
 def _notes(nodes: Sequence[Node]) -> str:
     return ", ".join(dict.fromkeys(f"annotation {key}" for one in nodes for key in registry.kept_by(one)))
+
+
+def closing_call(node: Node, marks: Mapping[str, str | None] | None = None) -> Call:
+    """Have no pod placed on it any more, as it was when it was read: who wrote it since is met by the
+    version."""
+    return node_call(node, True, marks or {})
+
+
+def node_call(node: Node, unschedulable: bool | None, marks: Mapping[str, str | None]) -> Call:
+    """Cordon it, or not (None), with these annotations."""
+    about = {"uid": node.uid, "resourceVersion": node.resource_version}
+    return Call(
+        method="PATCH",
+        path=f"/api/v1/nodes/{node.name}",
+        body={
+            "metadata": about | ({"annotations": dict(marks)} if marks else {}),
+            "spec": {"unschedulable": unschedulable},
+        },
+        content_type=MERGE_PATCH,
+        target=f"node {node.name}",
+    )
 
 
 def taken_first(holder: PoolOwner, empty: Sequence[Node], going: int, store: StoreReader) -> tuple[Node, ...]:

@@ -159,7 +159,7 @@ class Server:
         self.touch(path)
         if path.startswith(LEASES):
             self._leased(who, call.body)
-        if path == OWNER_PATH:
+        if path == OWNER_PATH and "replicas" in change.get("spec", {}):
             self._resized(who, found, before)
 
     def _resized(self, who: str, owner: Tree, before: int) -> None:
@@ -170,7 +170,9 @@ class Server:
         if size > maximum_of(owner) and size > before:
             self.faults.append(f"{who} set {size}, beyond the maximum of {maximum_of(owner)}")
         for other, held in self._held.items():
-            if other != who and other in self._flights and now - held < LEASE_SECONDS - self.skew_seconds:
+            if person(other) == person(who):
+                continue  # the later one of two terminals replaces the change of the earlier
+            if other in self._flights and now - held < LEASE_SECONDS - self.skew_seconds:
                 self.faults.append(f"{who} set {size} while {other} has a change in flight")
         self._flights.add(who)
 
@@ -179,6 +181,8 @@ class Server:
         if isinstance(body, list) and any(one["op"] == "remove" for one in body):
             self._flights.discard(who)
             return
+        if isinstance(body, dict):  # taken anew: what else this person has in flight is replaced
+            self._flights -= {one for one in self._flights if person(one) == person(who)}
         renewed = body["spec"]["renewTime"] if isinstance(body, dict) else body[-1]["value"]
         self._held[who] = from_text(renewed) or 0.0
 
@@ -197,6 +201,11 @@ class Server:
                 at.pop(last, None)
         self.objects[path] = tree
         self.touch(path)
+
+
+def person(session: str) -> str:
+    """Who sits there: `ann@a` at `ann@a#2`, too."""
+    return session.partition("#")[0]
 
 
 def maximum_of(owner: Tree) -> int:
@@ -232,7 +241,8 @@ class Cockpit:
     read_only = False
 
     def __init__(self, name: str, cluster: Server, rng: random.Random, reclaims: float) -> None:
-        self.user = name
+        self.user = person(name)
+        self.session = name
         self.reclaims = reclaims  # how often it reclaims instead of growing
         self.cluster = cluster
         self.clock: Clock = cluster.clock
@@ -249,7 +259,7 @@ class Cockpit:
             return self.cluster.read(path, more.get("query", ()))
         call = Call(method=method, path=path, body=more.get("body"))
         try:
-            self.cluster.write(self.user, call)
+            self.cluster.write(self.session, call)
         except Answered as error:
             status = {"kind": "Status", "apiVersion": "v1", "status": "Failure"}
             said = {"code": error.said.status, "reason": error.said.reason, "message": error.said.message}
@@ -441,6 +451,10 @@ class World:
     def _pods(self, node: str) -> list[str]:
         return [path for path, one in self.cluster.under("/pods/") if one["spec"]["nodeName"] == node]
 
+    def _work(self, node: str) -> list[str]:
+        """Pods that make the node a busy one."""
+        return self._pods(node)
+
     def _bind(self, node: str) -> None:
         self.made += 1
         container = {"name": "main", "resources": {"limits": {"nvidia.com/gpu": "8"}}}
@@ -475,7 +489,7 @@ class World:
                 path for path, one in machines.items() if DELETE_MACHINE in one["metadata"]["annotations"]
             ]
             node = self.rng.choice(marked or list(machines)).rpartition("/m-")[2]
-            if self._pods(node):
+            if self._work(node):
                 self.faults.append(f"busy node {node} was removed ({'marked' if marked else 'not marked'})")
             self._drop(node)
 
@@ -483,7 +497,7 @@ class World:
         """The scheduler chooses a node for a pod; the binding comes a moment later."""
         taken = {node for node, _ in self.decided}
         found = [
-            one for one in self._nodes() if self._is_open(one) and not self._pods(one) and one not in taken
+            one for one in self._nodes() if self._is_open(one) and not self._work(one) and one not in taken
         ]
         if found:
             self.decided.append((self.rng.choice(found), self.clock.now()))
@@ -509,7 +523,7 @@ class World:
         else:
             busy = {node for node, _ in self.decided}
             found = [
-                one for one in self._nodes() if not self._pods(one) and one not in busy and self._is_open(one)
+                one for one in self._nodes() if not self._work(one) and one not in busy and self._is_open(one)
             ]
             machines = len(list(self.cluster.under(MACHINES)))
             if not found or size != machines:

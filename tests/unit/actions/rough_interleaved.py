@@ -67,7 +67,7 @@ class RoughCockpit(Cockpit):
             self.world.did["lost"] += 1
             raise NoConnection("the answer is lost")
         if luck > 1.0 - 2 * FAULTS:
-            self.world.late.append((self.user, Call(method=method, path=path, body=more.get("body"))))
+            self.world.late.append((self.session, Call(method=method, path=path, body=more.get("body"))))
         return answer
 
 

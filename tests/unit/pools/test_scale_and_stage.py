@@ -77,7 +77,9 @@ def test_empty_nodes_are_chosen_where_the_owner_lets_us() -> None:
     nodes = [node(name, pool="h100") for name in "abcd"]
     machines = [machine(name) for name in "abcd"]
     plan = _plan(store_of(nodes, _busy("a", "c"), [deployment(replicas=4)], machines=machines), 3)
-    mark, scale = plan.calls
+    cordon, mark, scale = plan.calls
+    assert (cordon.path, cordon.body["spec"]) == ("/api/v1/nodes/b", {"unschedulable": True})
+    assert "resourceVersion" in cordon.body["metadata"], "as its pods were read"
     assert mark.path == "/apis/cluster.x-k8s.io/v1beta1/namespaces/capi/machines/m-b"
     assert mark.body["metadata"] == {
         "uid": "uid-m-b",
@@ -85,6 +87,7 @@ def test_empty_nodes_are_chosen_where_the_owner_lets_us() -> None:
         "annotations": {"cluster.x-k8s.io/delete-machine": "yes"},
     }
     assert scale.path.endswith("/scale") and scale.body["spec"] == {"replicas": 3}
+    assert plan.lines[3].startswith("cordoned first: b; a pod that is bound there in that moment")
     assert (plan.lines[2], plan.is_destructive, plan.typed) == ("chosen, all empty: b", True, "")
 
 

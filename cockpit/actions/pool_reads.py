@@ -1,0 +1,103 @@
+"""A pool's owner, its nodes and their pods as the server has them now: tables may lag behind."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import msgspec
+
+from cockpit.actions.planning import Planning
+from cockpit.actions.read import read_tree
+from cockpit.actions.store_overlay import record_of
+from cockpit.errors import BadInput
+from cockpit.kube.decode.times import from_text
+from cockpit.kube.resource import NODES, PODS, Resource
+from cockpit.model.node import Node
+from cockpit.model.pool import Pool, PoolObject
+from cockpit.model.record import Kind, label
+from cockpit.model.session import Reader, Session
+from cockpit.model.store_reader import StoreReader
+from cockpit.pools.idle import RECLAIM, RECLAIM_AT
+from cockpit.pools.index import pool_object
+
+if TYPE_CHECKING:
+    from cockpit.kube.session import ApiSession
+
+
+async def owner_as_read(session: Reader, owner: PoolObject) -> PoolObject:
+    """The pool's owner as the server has it now. Raises Refused where it is gone or another one."""
+    from cockpit.kube.decode.decoders import pool_decoder
+
+    target = f"{owner.kind.lower()} {owner.key}"
+    tree = await read_tree(session, f"{owner.resource_path}/{owner.name}", target)
+    group, _, version = owner.api_version.rpartition("/")
+    plural = owner.resource_path.rpartition("/")[2]
+    resource = Resource(group, version, plural, owner.kind, namespaced=bool(owner.namespace))
+    found: PoolObject = record_of(pool_decoder(resource), tree, owner.uid, target)
+    return found
+
+
+async def pool_nodes_as_read(planning: Planning, pool: Pool, nodes: Sequence[Node]) -> StoreReader:
+    """The tables with these nodes, their pods, and the pool's owner as the server has them now."""
+    store = planning.store
+    owner = pool_object(store, pool)
+    if owner is not None and owner.reach is None:
+        store = store.with_record(Kind.POOL, await owner_as_read(planning.session, owner))
+    return await nodes_as_read(planning.session, store, nodes)
+
+
+async def nodes_as_read(session: Session, store: StoreReader, nodes: Sequence[Node]) -> StoreReader:
+    """The tables with these nodes and their pods as the server has them now. Raises Refused where one is
+    gone, BadInput where its pods cannot be read."""
+    from cockpit.kube.decode.decoders import NODE, POD
+
+    for one in nodes:
+        target = f"node {one.name}"
+        tree = await read_tree(session, NODES.path(name=one.name), target)
+        found: Node = record_of(NODE, tree, one.uid, target)
+        store = store.with_record(Kind.NODE, _dated(found, cordoned_seconds(tree)))
+        for pod in await _pods_on(session, one.name):
+            uid = str(pod["metadata"].get("uid") or "")
+            store = store.with_record(
+                Kind.POD, record_of(POD, pod, uid, f"pod {pod['metadata'].get('name')}")
+            )
+    return store
+
+
+def _dated(node: Node, cordoned: float | None) -> Node:
+    """The mark was dated when the person asked; the server wrote it when the answer came."""
+    if cordoned is None or (RECLAIM, label(node.annotations, RECLAIM)) not in node.annotations:
+        return node
+    others = tuple(one for one in node.annotations if one[0] != RECLAIM_AT)
+    return msgspec.structs.replace(node, annotations=(*others, (RECLAIM_AT, str(int(cordoned)))))
+
+
+def cordoned_seconds(tree: Mapping[str, Any]) -> float | None:
+    """When the server last wrote `spec.unschedulable`, by its own notes; None where it keeps none."""
+    entries = tree["metadata"].get("managedFields")
+    found = [
+        at
+        for one in (entries if isinstance(entries, list) else ())
+        if isinstance(one, dict) and "f:unschedulable" in _fields_of_spec(one)
+        if (at := from_text(str(one.get("time") or ""))) is not None
+    ]
+    return max(found, default=None)
+
+
+def _fields_of_spec(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    fields = entry.get("fieldsV1")
+    spec = fields.get("f:spec") if isinstance(fields, dict) else None
+    return spec if isinstance(spec, dict) else {}
+
+
+async def _pods_on(session: Session, node: str) -> list[dict[str, Any]]:
+    query = (("fieldSelector", f"spec.nodeName={node}"),)
+    lists = cast("ApiSession", session)  # who lists has a query, which the protocol has not
+    answer = await lists.request("GET", PODS.path(), query=query)
+    tree = answer.json() if answer.status == 200 else None
+    if not isinstance(tree, dict) or not isinstance(tree.get("items"), list):
+        raise BadInput(f"the pods of node {node} cannot be read: whether it is empty is not known")
+    return [
+        {"apiVersion": "v1", "kind": "Pod", **one}
+        for one in tree["items"]
+        if isinstance(one, dict) and isinstance(one.get("metadata"), dict)
+    ]
