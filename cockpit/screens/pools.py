@@ -53,6 +53,7 @@ class PoolsScreen(TablePlace):
         super().__init__()
         self._pools = PoolRows()
         self._machines = MachineMemory()
+        self._whose = ""  # name of the pool that is told of
         self._demand: Mapping[str, PoolDemand] | None = None  # of every pool; None: not every pod is seen
 
     def body(self) -> Iterable[Widget]:
@@ -79,7 +80,9 @@ class PoolsScreen(TablePlace):
         cockpit, cluster = self.cockpit, self.cockpit.cluster
         now_seconds, learnt = cockpit.clock.cluster_now(), seen_of(cockpit, pool, Learnt())
         page = page_with(pool, cluster.store, cluster.jobs, now_seconds, learnt, by_pool=self._demand)
-        self.query_one("#whose", Static).update(f"Pool {pool.name}")
+        if pool.name != self._whose:
+            self._whose = pool.name
+            self.query_one("#whose", Static).update(f"Pool {pool.name}")
         self.query_one(PoolPanel).set_page(page, self.size.height)
 
     def on_resize(self) -> None:

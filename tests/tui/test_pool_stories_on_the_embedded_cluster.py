@@ -50,8 +50,9 @@ class Watched:
         return "\n".join(line.rstrip() for line in lines(self._app))
 
     async def row(self, place: str, name: str) -> str:
-        """The row of that name in a place."""
-        return line_of(await self.seen(place), name)
+        """The row of that name in a place, whatever is told beneath the rows."""
+        rows, _, _ = (await self.seen(place)).partition("\n Pool ")
+        return line_of(rows, name)
 
 
 def line_of(screen: str, name: str, words: str = "") -> str:

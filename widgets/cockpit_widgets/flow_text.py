@@ -60,15 +60,19 @@ class FlowText(ScrollView, can_focus=False):
         return max(1, width - 1) if width and self.show_vertical_scrollbar else width
 
     def reflow(self) -> None:
-        """The text changed: paint it again; layout is asked for only when the number of lines changed."""
-        before = len(self._lines)
+        """The text changed: paint it again where its lines did; layout is asked for only when their number
+        changed."""
+        before, before_width = self._lines, self._lines_width
         self._lines_width = 0
         width = self._text_width()
         if width:
-            count = len(self._lines_in(width))
-            if count != before:
+            lines = self._lines_in(width)
+            if lines == before and width == before_width:
+                return
+            count = len(lines)
+            if count != len(before):
                 self.virtual_size = Size(0, count)
-            self.refresh(layout=count != before)
+            self.refresh(layout=count != len(before))
 
     def _lines_in(self, width: int) -> list[Line]:
         if self._lines_width != width:

@@ -103,7 +103,7 @@ def test_what_cannot_be_is_refused_in_a_sentence(owner: PoolObject, terms: AskTe
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({}, "--nodes COUNT asks"),
+        ({}, "--nodes: no number of nodes was given"),
         ({"nodes": "0"}, "--nodes: 0 nodes"),
         ({"nodes": "two"}, "--nodes: 'two'"),
         ({"nodes": "1", "way": "magic"}, "--way: 'magic' is none"),

@@ -28,10 +28,10 @@ _ENDED: Final = (0.9,) * (POINTS - IDLE_MINUTES) + (0.0,) * IDLE_MINUTES
 
 
 def rest(cluster: Cluster, now: float) -> None:
-    """Put them there: all have run for five hours but the one that warms up, which began 40 minutes ago."""
+    """Put them there: all have run for five hours but the one that warms up, which began 70 minutes ago."""
     cluster.add(Kind.POOL, deployment("h100", replicas=2))
     for at, name in enumerate(JOBS):
-        started = now - (2_400 if name == WARMS else 18_000)
+        started = now - (4_200 if name == WARMS else 18_000)
         place = f"n{at // 4 + 1}"
         made = mpijob(name, workers=1, gpus=GPUS, created_seconds=started)
         cluster.add(Kind.MPIJOB, made)

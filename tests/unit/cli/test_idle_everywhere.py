@@ -138,7 +138,10 @@ def test_what_was_reclaimed_is_remembered_and_told_of_its_pool(
     assert code == 0, err
     assert estate.sent[-1].body["spec"] == {"runPolicy": {"suspend": True}}
     (one,) = kept(home).reclaims()
-    assert (one.pool_key, one.what) == ("MachineDeployment/capi/h100", f"mpijob team-a/{IDLE}")
+    assert (one.pool_key, one.what) == (
+        "MachineDeployment.cluster.x-k8s.io/capi/h100",
+        f"mpijob team-a/{IDLE}",
+    )
     assert one.gpu_hours == pytest.approx(2.0, rel=0.02) and abs(one.at_seconds - time.time()) < 60
     (told,) = read_json(run(capsys, "pool", "show", "h100", "-o", "json")[1])["reclaimed"]
     assert told == {"what": one.what, "at_seconds": one.at_seconds, "gpu_hours": one.gpu_hours}
