@@ -291,6 +291,8 @@ def test_the_maximum_is_raised_and_lowered_by_key(ground: Ground, opened: Opened
     terminal.type("0")
     terminal.until("a maximum of 0 is below what it has, 1 node: shrink it first")
     terminal.keys("Escape")
+    terminal.until("Leave this form?")
+    terminal.keys("y")
     terminal.until("Nodes of the pool")
     terminal.keys("S")
     terminal.until(f"Nodes of {POOL}")
