@@ -13,7 +13,7 @@ from cockpit.k8s.tolerations import is_tolerated
 from cockpit.model.node import Node, Taint
 from cockpit.model.pod import Pod
 from cockpit.model.pool import Machine, PoolObject
-from cockpit.model.record import condition, label
+from cockpit.model.record import Kind, condition, label
 from cockpit.model.store_reader import StoreReader
 from cockpit.pools.karpenter.budgets import allowed, in_force
 from cockpit.pools.keepers import Budgets, Keeper, KeeperKind, keeping_budget
@@ -23,6 +23,8 @@ KEEP = "karpenter.sh/do-not-disrupt"
 _GOING = Taint("karpenter.sh/disrupted", "", "NoSchedule")
 _EVENT_SECONDS = 300.0
 """It repeats the event every two minutes while it is so (pkg/events/recorder.go)."""
+_POLL_SECONDS = 10.0
+"""It looks again after so long, by what it saw then (pkg/controllers/disruption/controller.go)."""
 
 
 def keepers_of_node(
@@ -75,9 +77,17 @@ def _said(node: Node, truth: StoreReader, now_seconds: float) -> Iterator[Keeper
         for one in truth.events_of(node.uid)
         if one.reason == "DisruptionBlocked" and now_seconds - (one.last_seconds or 0.0) < _EVENT_SECONDS
     ]
-    if blocked:
-        newest = max(blocked, key=lambda one: one.last_seconds or 0.0)
+    if not blocked:
+        return
+    newest = max(blocked, key=lambda one: one.last_seconds or 0.0)
+    if (newest.last_seconds or 0.0) > _initialized_seconds(node, truth) + _POLL_SECONDS:
         yield Keeper(KeeperKind.OTHER, said=newest.message)
+
+
+def _initialized_seconds(node: Node, truth: StoreReader) -> float:
+    """Since when it is no new node any more, which blocks it as well; 0.0 where that is not known."""
+    claims = truth.records(Kind.MACHINE).values()
+    return next((one.initialized_seconds or 0.0 for one in claims if one.node == node.name), 0.0)
 
 
 def keepers_of_pool(

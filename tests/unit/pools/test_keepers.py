@@ -199,6 +199,9 @@ def test_what_it_says_itself_is_told_last_and_not_for_long() -> None:
     (pair,) = removal_pairs(ours(), store, NOW, ())
     assert pair.value == "Karpenter does not take it away: Node is nominated for a pending pod"
     assert removal_pairs(ours(), store, NOW + 300, ()) == []
+    for ready, is_told in ((NOW - 80, True), (NOW - 61, False)):  # said of a node that was not ready yet
+        store.apply(Batch(kind=Kind.MACHINE, changed=(claim(initialized_seconds=ready),)))
+        assert bool(removal_pairs(ours(), store, NOW, ())) == is_told
 
 
 def autoscaled(pods: Iterable[Pod], *taints: Taint) -> tuple[Node, Store]:
